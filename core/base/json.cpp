@@ -1,0 +1,189 @@
+#include "core/base/json.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "core/base/error.h"
+
+namespace nanobench::core {
+namespace {
+
+[[noreturn]] void invalid(const std::string& message) { throw Error(ErrorCode::kInvalidArgument, message); }
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0U : 1U)});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+std::string escaped(const std::string& key) {
+  std::string out;
+  for (const char c : key) out += c == '~' ? std::string("~0") : c == '/' ? std::string("~1") : std::string(1, c);
+  return out;
+}
+
+std::string preview(const Json& value) {
+  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return text.size() <= 60 ? text : text.substr(0, 57) + "...";
+}
+
+}  // namespace
+
+Json parse_json(std::string_view text, const std::string& source) {
+  std::vector<std::set<std::string>> open_objects;
+  std::string repeated;
+  const Json::parser_callback_t watch = [&](int, Json::parse_event_t event, Json& value) {
+    if (event == Json::parse_event_t::object_start) open_objects.emplace_back();
+    if (event == Json::parse_event_t::object_end) open_objects.pop_back();
+    if (event == Json::parse_event_t::key && !open_objects.back().insert(value.get<std::string>()).second && repeated.empty()) {
+      repeated = value.get<std::string>();
+    }
+    return true;
+  };
+  try {
+    Json value = Json::parse(text, watch);
+    if (!repeated.empty()) invalid(source + ": the key \"" + repeated + "\" appears twice in one object; keep one of them");
+    return value;
+  } catch (const Json::parse_error& error) {
+    const std::string what = error.what();  // "[json.exception.parse_error.101] parse error at line 3, column 7: ..."
+    const std::size_t start = what.find("] ");
+    invalid(source + ": not valid JSON: " + (start == std::string::npos ? what : what.substr(start + 2)));
+  }
+}
+
+Json read_json_file(const std::filesystem::path& file) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored)) throw Error(ErrorCode::kIo, file.string() + " is a folder; expected a JSON file");
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw Error(ErrorCode::kNotFound, "cannot read " + file.string() + "; check the path");
+  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  return parse_json(text, file.string());
+}
+
+std::optional<std::string> nearest_name(std::string_view name, const std::vector<std::string>& known) {
+  std::optional<std::string> best;
+  std::size_t best_distance = std::max<std::size_t>(2, name.size() / 2) + 1;
+  for (const std::string& candidate : known) {
+    const std::size_t distance = edit_distance(name, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+std::string suggestion(std::string_view name, const std::vector<std::string>& known) {
+  const std::optional<std::string> nearest = nearest_name(name, known);
+  return nearest ? " (did you mean \"" + *nearest + "\"?)" : "";
+}
+
+std::string json_location(const std::string& source, const std::string& pointer) {
+  if (source.empty()) return pointer.empty() ? "/" : pointer;
+  return source + ": " + (pointer.empty() ? "/" : pointer);
+}
+
+JsonObject::JsonObject(const Json& value, std::string source, std::string pointer)
+    : value_(&value), source_(std::move(source)), pointer_(std::move(pointer)) {
+  if (!value.is_object()) invalid(json_location(source_, pointer_) + ": expected an object, got " + preview(value));
+}
+
+bool JsonObject::has(const std::string& key) const { return value_->contains(key); }
+
+const Json* JsonObject::find(const std::string& key) {
+  known_.insert(key);
+  const auto member = value_->find(key);
+  return member == value_->end() ? nullptr : &*member;
+}
+
+const Json& JsonObject::at(const std::string& key) {
+  const Json* member = find(key);
+  if (member == nullptr) invalid(json_location(source_, pointer_) + ": the key \"" + key + "\" is missing");
+  return *member;
+}
+
+JsonObject JsonObject::object(const std::string& key) { return JsonObject(at(key), source_, pointer_to(key)); }
+
+std::string JsonObject::string(const std::string& key) {
+  const Json& member = at(key);
+  if (!member.is_string()) fail(key, "expected a string, got " + preview(member));
+  return member.get<std::string>();
+}
+
+std::string JsonObject::string_or(const std::string& key, const std::string& fallback) {
+  return find(key) == nullptr ? fallback : string(key);
+}
+
+std::int64_t JsonObject::integer(const std::string& key, std::int64_t low, std::int64_t high) {
+  const Json& member = at(key);
+  const bool is_whole = member.is_number_integer() || (member.is_number_float() && member.get<double>() == static_cast<double>(static_cast<std::int64_t>(member.get<double>())));
+  if (!is_whole) fail(key, "expected a whole number, got " + preview(member));
+  const bool fits = !member.is_number_unsigned() || member.get<std::uint64_t>() <= static_cast<std::uint64_t>(INT64_MAX);
+  const std::int64_t value = fits ? member.get<std::int64_t>() : INT64_MAX;
+  if (!fits || value < low || value > high) {
+    fail(key, "expected " + std::to_string(low) + " to " + std::to_string(high) + ", got " + preview(member));
+  }
+  return value;
+}
+
+std::int64_t JsonObject::integer_or(const std::string& key, std::int64_t fallback, std::int64_t low, std::int64_t high) {
+  return find(key) == nullptr ? fallback : integer(key, low, high);
+}
+
+double JsonObject::number(const std::string& key, double low, double high) {
+  const Json& member = at(key);
+  if (!member.is_number()) fail(key, "expected a number, got " + preview(member));
+  const double value = member.get<double>();
+  if (!(value >= low && value <= high)) {
+    std::ostringstream text;
+    text << "expected " << low << " to " << high << ", got " << preview(member);
+    fail(key, text.str());
+  }
+  return value;
+}
+
+bool JsonObject::boolean_or(const std::string& key, bool fallback) {
+  const Json* member = find(key);
+  if (member == nullptr) return fallback;
+  if (!member->is_boolean()) fail(key, "expected true or false, got " + preview(*member));
+  return member->get<bool>();
+}
+
+std::vector<std::string> JsonObject::strings_or_empty(const std::string& key) {
+  const Json* member = find(key);
+  std::vector<std::string> values;
+  if (member == nullptr) return values;
+  if (!member->is_array()) fail(key, "expected a list of strings, got " + preview(*member));
+  for (const Json& item : *member) {
+    if (!item.is_string()) fail(key, "expected a list of strings, got " + preview(item) + " in it");
+    values.push_back(item.get<std::string>());
+  }
+  return values;
+}
+
+void JsonObject::fail(const std::string& key, const std::string& message) const {
+  invalid(json_location(source_, pointer_to(key)) + ": " + message);
+}
+
+void JsonObject::finish() const {
+  for (const auto& [key, unused] : value_->items()) {
+    if (!known_.contains(key)) {
+      fail(key, "unknown key" + suggestion(key, std::vector<std::string>(known_.begin(), known_.end())));
+    }
+  }
+}
+
+std::string JsonObject::pointer_to(const std::string& key) const { return pointer_ + "/" + escaped(key); }
+
+}  // namespace nanobench::core

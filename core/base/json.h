@@ -1,0 +1,71 @@
+/// Reading JSON that people wrote: every error names the file and the JSON pointer, and unknown keys are errors with the
+/// nearest known name. Thread-safe: no shared state.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace nanobench::core {
+
+using Json = nlohmann::json;                  ///< keys sorted: canonical dumps
+using OrderedJson = nlohmann::ordered_json;   ///< keys in insertion order: output for people
+
+/// Parses a whole file. Throws Error{kIo} when unreadable, Error{kInvalidArgument} with line and column when malformed or
+/// when an object repeats a key. Comments are not JSON and are refused.
+Json read_json_file(const std::filesystem::path& file);
+
+/// Parses text; `source` names it in errors.
+Json parse_json(std::string_view text, const std::string& source);
+
+/// The known name nearest to `name` by edit distance, or nullopt when none is near enough to be a misspelling.
+std::optional<std::string> nearest_name(std::string_view name, const std::vector<std::string>& known);
+
+/// " (did you mean \"x\"?)" or "".
+std::string suggestion(std::string_view name, const std::vector<std::string>& known);
+
+/// "file.json: /a/b"; the pointer alone when there is no file.
+std::string json_location(const std::string& source, const std::string& pointer);
+
+/// A cursor over one JSON object. Getters check the type; finish() reports the first key nobody asked for.
+class JsonObject {
+ public:
+  /// Throws Error{kInvalidArgument} when `value` is not an object. `source` and `pointer` are for messages.
+  JsonObject(const Json& value, std::string source, std::string pointer = "");
+
+  bool has(const std::string& key) const;
+  /// The member, or nullptr when absent. Marks the key as known.
+  const Json* find(const std::string& key);
+  /// The member; throws Error{kInvalidArgument} when absent.
+  const Json& at(const std::string& key);
+  JsonObject object(const std::string& key);
+
+  std::string string(const std::string& key);
+  std::string string_or(const std::string& key, const std::string& fallback);
+  std::int64_t integer(const std::string& key, std::int64_t low, std::int64_t high);
+  std::int64_t integer_or(const std::string& key, std::int64_t fallback, std::int64_t low, std::int64_t high);
+  double number(const std::string& key, double low, double high);
+  bool boolean_or(const std::string& key, bool fallback);
+  std::vector<std::string> strings_or_empty(const std::string& key);
+
+  /// Throws Error{kInvalidArgument} at this key: "FILE: /pointer/key: message".
+  [[noreturn]] void fail(const std::string& key, const std::string& message) const;
+  /// Throws for the first key that no getter or `known` asked for, with the nearest known name.
+  void finish() const;
+
+  const std::string& source() const { return source_; }
+  std::string pointer_to(const std::string& key) const;
+
+ private:
+  const Json* value_;
+  std::string source_;
+  std::string pointer_;
+  std::set<std::string> known_;
+};
+
+}  // namespace nanobench::core
