@@ -26,12 +26,20 @@ struct Digest::State {
   alignas(64) XXH3_state_t hash;
 };
 
-Digest::Digest() : state_(std::make_unique<State>()) { XXH3_128bits_reset(&state_->hash); }
+Digest::Digest() : state_(std::make_unique<State>()) {
+  XXH3_128bits_reset(&state_->hash);
+}
 Digest::~Digest() = default;
-void Digest::update(const void* data, std::size_t bytes) { XXH3_128bits_update(&state_->hash, data, bytes); }
-std::string Digest::hex() const { return to_hex(XXH3_128bits_digest(&state_->hash)); }
+void Digest::update(const void* data, std::size_t bytes) {
+  XXH3_128bits_update(&state_->hash, data, bytes);
+}
+std::string Digest::hex() const {
+  return to_hex(XXH3_128bits_digest(&state_->hash));
+}
 
-std::string digest_of(std::string_view bytes) { return to_hex(XXH3_128bits(bytes.data(), bytes.size())); }
+std::string digest_of(std::string_view bytes) {
+  return to_hex(XXH3_128bits(bytes.data(), bytes.size()));
+}
 
 std::string digest_of_file(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);

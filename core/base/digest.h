@@ -9,7 +9,8 @@
 
 namespace nanobench::core {
 
-/// XXH3-128 as 32 lower-case hexadecimal digits. An identity, not a signature: it guards against accidents, not attackers.
+/// XXH3-128 as 32 lower-case hexadecimal digits. An identity, not a signature: it guards against accidents, not
+/// attackers.
 std::string digest_of(std::string_view bytes);
 
 /// Digest of a whole file's bytes. Throws Error{kIo} naming the file.

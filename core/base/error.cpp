@@ -16,7 +16,8 @@ const char* to_string(ErrorCode code) {
 }
 
 void throw_check_failure(const char* expression, const char* file, int line, const std::string& message) {
-  throw Error(ErrorCode::kInternal, std::string(file) + ":" + std::to_string(line) + ": " + message + " (failed: " + expression + ")");
+  throw Error(ErrorCode::kInternal,
+              std::string(file) + ":" + std::to_string(line) + ": " + message + " (failed: " + expression + ")");
 }
 
 }  // namespace nanobench::core

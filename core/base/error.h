@@ -21,7 +21,8 @@ enum class ErrorCode {
 /// "invalid_argument", "not_found", ...: stable names used in events and JSON output.
 const char* to_string(ErrorCode code);
 
-/// Ends the operation. The message is one sentence: what, where (file and JSON pointer), expected against got, next step.
+/// Ends the operation. The message is one sentence: what, where (file and JSON pointer), expected against got, next
+/// step.
 class Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
@@ -36,9 +37,9 @@ class Error : public std::runtime_error {
 }  // namespace nanobench::core
 
 /// Programmer errors, alive in release builds: throws Error{kInternal}.
-#define NB_CHECK(condition, message)                                                          \
-  do {                                                                                        \
-    if (!(condition)) {                                                                       \
-      ::nanobench::core::throw_check_failure(#condition, __FILE__, __LINE__, (message));      \
-    }                                                                                         \
+#define NB_CHECK(condition, message)                                                     \
+  do {                                                                                   \
+    if (!(condition)) {                                                                  \
+      ::nanobench::core::throw_check_failure(#condition, __FILE__, __LINE__, (message)); \
+    }                                                                                    \
   } while (false)

@@ -10,7 +10,9 @@
 namespace nanobench::core {
 namespace {
 
-[[noreturn]] void invalid(const std::string& message) { throw Error(ErrorCode::kInvalidArgument, message); }
+[[noreturn]] void invalid(const std::string& message) {
+  throw Error(ErrorCode::kInvalidArgument, message);
+}
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -46,14 +48,16 @@ Json parse_json(std::string_view text, const std::string& source) {
   const Json::parser_callback_t watch = [&](int, Json::parse_event_t event, Json& value) {
     if (event == Json::parse_event_t::object_start) open_objects.emplace_back();
     if (event == Json::parse_event_t::object_end) open_objects.pop_back();
-    if (event == Json::parse_event_t::key && !open_objects.back().insert(value.get<std::string>()).second && repeated.empty()) {
+    if (event == Json::parse_event_t::key && !open_objects.back().insert(value.get<std::string>()).second &&
+        repeated.empty()) {
       repeated = value.get<std::string>();
     }
     return true;
   };
   try {
     Json value = Json::parse(text, watch);
-    if (!repeated.empty()) invalid(source + ": the key \"" + repeated + "\" appears twice in one object; keep one of them");
+    if (!repeated.empty())
+      invalid(source + ": the key \"" + repeated + "\" appears twice in one object; keep one of them");
     return value;
   } catch (const Json::parse_error& error) {
     const std::string what = error.what();  // "[json.exception.parse_error.101] parse error at line 3, column 7: ..."
@@ -64,7 +68,8 @@ Json parse_json(std::string_view text, const std::string& source) {
 
 Json read_json_file(const std::filesystem::path& file) {
   std::error_code ignored;
-  if (std::filesystem::is_directory(file, ignored)) throw Error(ErrorCode::kIo, file.string() + " is a folder; expected a JSON file");
+  if (std::filesystem::is_directory(file, ignored))
+    throw Error(ErrorCode::kIo, file.string() + " is a folder; expected a JSON file");
   std::ifstream in(file, std::ios::binary);
   if (!in) throw Error(ErrorCode::kNotFound, "cannot read " + file.string() + "; check the path");
   const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
@@ -99,7 +104,9 @@ JsonObject::JsonObject(const Json& value, std::string source, std::string pointe
   if (!value.is_object()) invalid(json_location(source_, pointer_) + ": expected an object, got " + preview(value));
 }
 
-bool JsonObject::has(const std::string& key) const { return value_->contains(key); }
+bool JsonObject::has(const std::string& key) const {
+  return value_->contains(key);
+}
 
 const Json* JsonObject::find(const std::string& key) {
   known_.insert(key);
@@ -113,7 +120,9 @@ const Json& JsonObject::at(const std::string& key) {
   return *member;
 }
 
-JsonObject JsonObject::object(const std::string& key) { return JsonObject(at(key), source_, pointer_to(key)); }
+JsonObject JsonObject::object(const std::string& key) {
+  return JsonObject(at(key), source_, pointer_to(key));
+}
 
 std::string JsonObject::string(const std::string& key) {
   const Json& member = at(key);
@@ -127,9 +136,12 @@ std::string JsonObject::string_or(const std::string& key, const std::string& fal
 
 std::int64_t JsonObject::integer(const std::string& key, std::int64_t low, std::int64_t high) {
   const Json& member = at(key);
-  const bool is_whole = member.is_number_integer() || (member.is_number_float() && member.get<double>() == static_cast<double>(static_cast<std::int64_t>(member.get<double>())));
+  const bool is_whole = member.is_number_integer() ||
+                        (member.is_number_float() &&
+                         member.get<double>() == static_cast<double>(static_cast<std::int64_t>(member.get<double>())));
   if (!is_whole) fail(key, "expected a whole number, got " + preview(member));
-  const bool fits = !member.is_number_unsigned() || member.get<std::uint64_t>() <= static_cast<std::uint64_t>(INT64_MAX);
+  const bool fits =
+      !member.is_number_unsigned() || member.get<std::uint64_t>() <= static_cast<std::uint64_t>(INT64_MAX);
   const std::int64_t value = fits ? member.get<std::int64_t>() : INT64_MAX;
   if (!fits || value < low || value > high) {
     fail(key, "expected " + std::to_string(low) + " to " + std::to_string(high) + ", got " + preview(member));
@@ -137,7 +149,8 @@ std::int64_t JsonObject::integer(const std::string& key, std::int64_t low, std::
   return value;
 }
 
-std::int64_t JsonObject::integer_or(const std::string& key, std::int64_t fallback, std::int64_t low, std::int64_t high) {
+std::int64_t JsonObject::integer_or(const std::string& key, std::int64_t fallback, std::int64_t low,
+                                    std::int64_t high) {
   return find(key) == nullptr ? fallback : integer(key, low, high);
 }
 
@@ -184,6 +197,8 @@ void JsonObject::finish() const {
   }
 }
 
-std::string JsonObject::pointer_to(const std::string& key) const { return pointer_ + "/" + escaped(key); }
+std::string JsonObject::pointer_to(const std::string& key) const {
+  return pointer_ + "/" + escaped(key);
+}
 
 }  // namespace nanobench::core

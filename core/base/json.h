@@ -1,5 +1,5 @@
-/// Reading JSON that people wrote: every error names the file and the JSON pointer, and unknown keys are errors with the
-/// nearest known name. Thread-safe: no shared state.
+/// Reading JSON that people wrote: every error names the file and the JSON pointer, and unknown keys are errors with
+/// the nearest known name. Thread-safe: no shared state.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace nanobench::core {
 
-using Json = nlohmann::json;                  ///< keys sorted: canonical dumps
-using OrderedJson = nlohmann::ordered_json;   ///< keys in insertion order: output for people
+using Json = nlohmann::json;                 ///< keys sorted: canonical dumps
+using OrderedJson = nlohmann::ordered_json;  ///< keys in insertion order: output for people
 
-/// Parses a whole file. Throws Error{kIo} when unreadable, Error{kInvalidArgument} with line and column when malformed or
-/// when an object repeats a key. Comments are not JSON and are refused.
+/// Parses a whole file. Throws Error{kIo} when unreadable, Error{kInvalidArgument} with line and column when malformed
+/// or when an object repeats a key. Comments are not JSON and are refused.
 Json read_json_file(const std::filesystem::path& file);
 
 /// Parses text; `source` names it in errors.

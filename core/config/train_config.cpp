@@ -1,0 +1,241 @@
+#include "core/config/train_config.h"
+
+#include <limits>
+#include <type_traits>
+
+#include "core/base/digest.h"
+#include "core/base/error.h"
+#include "core/config/enum_names.h"
+#include "core/config/train_config_fields.h"
+
+namespace nanobench::core {
+namespace {
+
+/// JSON -> struct. Absent fields keep their value; JSON null is the value of an optional.
+class Reader {
+ public:
+  explicit Reader(JsonObject& object) : object_(object) {}
+
+  void active(bool is_active) { is_active_ = is_active; }
+
+  template <class Group>
+  void group(const char* name, Group& member) {
+    if (object_.find(name) == nullptr) return;
+    JsonObject nested = object_.object(name);
+    Reader reader(nested);
+    visit_fields(reader, member);
+    nested.finish();
+  }
+
+  void field(const char* name, bool& member) {
+    if (present(name)) member = object_.boolean_or(name, member);
+  }
+  void field(const char* name, std::string& member) {
+    if (present(name)) member = object_.string(name);
+  }
+  void field(const char* name, std::optional<std::string>& member) {
+    if (!present(name)) return;
+    member = object_.at(name).is_null() ? std::optional<std::string>() : object_.string(name);
+  }
+  void field(const char* name, std::int64_t& member, std::int64_t low, std::int64_t high) {
+    if (present(name)) member = object_.integer(name, low, high);
+  }
+  void field(const char* name, std::optional<std::int64_t>& member, std::int64_t low, std::int64_t high) {
+    if (!present(name)) return;
+    member = object_.at(name).is_null() ? std::optional<std::int64_t>() : object_.integer(name, low, high);
+  }
+  void field(const char* name, double& member, double low, double high) {
+    if (present(name)) member = object_.number(name, low, high);
+  }
+  void field(const char* name, std::optional<double>& member, double low, double high) {
+    if (!present(name)) return;
+    member = object_.at(name).is_null() ? std::optional<double>() : object_.number(name, low, high);
+  }
+  template <class Enum>
+  requires std::is_enum_v<Enum>
+  void field(const char* name, Enum& member) {
+    if (!present(name)) return;
+    const std::string text = object_.string(name);
+    for (const auto& [value, known] : EnumNames<Enum>::values()) {
+      if (known == text) {
+        member = value;
+        return;
+      }
+    }
+    std::string expected;
+    for (const std::string& known : enum_names<Enum>()) expected += (expected.empty() ? "\"" : ", \"") + known + "\"";
+    object_.fail(name, "expected one of " + expected + "; got \"" + text + "\"" + suggestion(text, enum_names<Enum>()));
+  }
+  void field(const char* name, std::vector<std::int64_t>& member, std::int64_t low, std::int64_t high) {
+    if (!present(name)) return;
+    member.clear();
+    for (const std::optional<std::int64_t>& item : list(name, low, high, false)) member.push_back(*item);
+  }
+  void field(const char* name, std::vector<std::optional<std::int64_t>>& member, std::int64_t low, std::int64_t high) {
+    if (present(name)) member = list(name, low, high, true);
+  }
+  void pair(const char* name, double& first, double& second, double low, double high) {
+    if (!present(name)) return;
+    const Json& value = object_.at(name);
+    const auto in_range = [&](const Json& item) {
+      return item.is_number() && item.get<double>() >= low && item.get<double>() < high;
+    };
+    if (!value.is_array() || value.size() != 2 || !in_range(value[0]) || !in_range(value[1])) {
+      object_.fail(name, "expected two numbers of at least 0 and less than 1, got " + value.dump());
+    }
+    first = value[0].get<double>();
+    second = value[1].get<double>();
+  }
+
+ private:
+  bool present(const char* name) {
+    if (!is_active_) {
+      if (object_.has(name))
+        object_.fail(name, "this field does not belong to the chosen \"type\"; remove it or change the type");
+      return false;
+    }
+    return object_.find(name) != nullptr;
+  }
+
+  std::vector<std::optional<std::int64_t>> list(const char* name, std::int64_t low, std::int64_t high,
+                                                bool allow_null) {
+    const Json& value = object_.at(name);
+    if (!value.is_array()) object_.fail(name, "expected a list, got " + std::string(value.type_name()));
+    std::vector<std::optional<std::int64_t>> items;
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      if (value[i].is_null() && allow_null) {
+        items.emplace_back(std::nullopt);
+        continue;
+      }
+      if (!value[i].is_number_integer() || value[i].get<std::int64_t>() < low || value[i].get<std::int64_t>() > high) {
+        object_.fail(name, "entry " + std::to_string(i) + ": expected a whole number from " + std::to_string(low) +
+                               " to " + std::to_string(high) + (allow_null ? " or null" : "") + ", got " +
+                               value[i].dump());
+      }
+      items.emplace_back(value[i].get<std::int64_t>());
+    }
+    return items;
+  }
+
+  JsonObject& object_;
+  bool is_active_ = true;
+};
+
+/// Struct -> JSON, fields in their declared order.
+class Writer {
+ public:
+  void active(bool is_active) { is_active_ = is_active; }
+  template <class Group>
+  void group(const char* name, Group& member) {
+    Writer nested;
+    visit_fields(nested, member);
+    json[name] = std::move(nested.json);
+  }
+  template <class Value, class... Range>
+  void field(const char* name, const Value& member, Range...) {
+    if (is_active_) json[name] = value_of(member);
+  }
+  void pair(const char* name, double first, double second, double, double) {
+    if (is_active_) json[name] = {first, second};
+  }
+
+  OrderedJson json = OrderedJson::object();
+
+ private:
+  template <class Value>
+  static OrderedJson value_of(const Value& value) {
+    if constexpr (std::is_enum_v<Value>) {
+      return enum_name(value);
+    } else {
+      return value;
+    }
+  }
+  template <class Value>
+  static OrderedJson value_of(const std::optional<Value>& value) {
+    return value ? OrderedJson(*value) : OrderedJson(nullptr);
+  }
+  static OrderedJson value_of(const std::vector<std::optional<std::int64_t>>& values) {
+    OrderedJson list = OrderedJson::array();
+    for (const auto& value : values) list.push_back(value_of(value));
+    return list;
+  }
+
+  bool is_active_ = true;
+};
+
+class PointerLister {
+ public:
+  explicit PointerLister(std::vector<std::string>& pointers, std::string prefix = "")
+      : pointers_(pointers), prefix_(std::move(prefix)) {}
+  void active(bool) {}
+  template <class Group>
+  void group(const char* name, Group& member) {
+    PointerLister nested(pointers_, prefix_ + "/" + name);
+    visit_fields(nested, member);
+  }
+  template <class Value, class... Range>
+  void field(const char* name, const Value&, Range...) {
+    pointers_.push_back(prefix_ + "/" + name);
+  }
+  void pair(const char* name, double, double, double, double) { pointers_.push_back(prefix_ + "/" + name); }
+
+ private:
+  std::vector<std::string>& pointers_;
+  std::string prefix_;
+};
+
+}  // namespace
+
+std::int64_t ModelConfig::padded_vocab_size() const {
+  return (vocab_size + vocab_pad_multiple - 1) / vocab_pad_multiple * vocab_pad_multiple;
+}
+
+std::int64_t ModelConfig::embedding_rows() const {
+  return vocab_pad_embeddings ? padded_vocab_size() : vocab_size;
+}
+
+bool ModelConfig::has_attention(std::int64_t layer) const {
+  for (const std::int64_t skipped : attention_skip_layers) {
+    if (skipped == layer) return false;
+  }
+  return true;
+}
+
+std::string TrainConfig::digest() const {
+  TrainConfig identity = *this;
+  identity.name.clear();
+  identity.init.file.reset();
+  identity.init.note.reset();
+  return digest_of(Json(to_json(identity)).dump());  // Json sorts the keys: field order is not identity
+}
+
+TrainConfig read_train_config(const Json& value, const std::string& source) {
+  TrainConfig config;
+  JsonObject object(value, source);
+  Reader reader(object);
+  visit_fields(reader, config);
+  object.finish();
+  check_train_config(config, source);
+  return config;
+}
+
+TrainConfig read_train_config_file(const std::string& file) {
+  return read_train_config(read_json_file(file), file);
+}
+
+OrderedJson to_json(const TrainConfig& config) {
+  TrainConfig copy = config;  // the field list takes mutable members
+  Writer writer;
+  visit_fields(writer, copy);
+  return std::move(writer.json);
+}
+
+std::vector<std::string> train_config_pointers() {
+  std::vector<std::string> pointers;
+  TrainConfig config;
+  PointerLister lister(pointers);
+  visit_fields(lister, config);
+  return pointers;
+}
+
+}  // namespace nanobench::core

@@ -1,0 +1,162 @@
+// Relations between TrainConfig's fields. Each says where, what was found, and what would be right.
+#include <algorithm>
+#include <string>
+
+#include "core/base/error.h"
+#include "core/config/train_config.h"
+
+namespace nanobench::core {
+namespace {
+
+class Checker {
+ public:
+  explicit Checker(const std::string& source) : source_(source) {}
+
+  void require(bool holds, const char* pointer, const std::string& message) const {
+    if (!holds) throw Error(ErrorCode::kInvalidArgument, json_location(source_, pointer) + ": " + message);
+  }
+  void exclude(bool clash, const char* pointer, const std::string& message) const {
+    if (clash) throw Error(ErrorCode::kConflict, json_location(source_, pointer) + ": " + message);
+  }
+
+ private:
+  const std::string& source_;
+};
+
+std::string text(std::int64_t value) {
+  return std::to_string(value);
+}
+
+void check_heads(const Checker& check, const ModelConfig& model) {
+  check.require(model.model_dim % model.num_heads == 0, "/model/num_heads",
+                "model_dim " + text(model.model_dim) + " is not a multiple of num_heads " + text(model.num_heads));
+  check.require(
+      model.num_heads % model.num_kv_heads == 0, "/model/num_kv_heads",
+      "num_heads " + text(model.num_heads) + " is not a multiple of num_kv_heads " + text(model.num_kv_heads));
+  const std::int64_t multiple = model.rope.half_truncate ? 4 : 2;
+  check.require(model.head_dim() % multiple == 0, "/model/model_dim",
+                "the head width " + text(model.head_dim()) + " must be a multiple of " + text(multiple) +
+                    " for the rotary tables");
+  check.require(!model.rope.half_truncate || model.head_dim() >= 8, "/model/model_dim",
+                "half-truncated rotary tables need a head width of at least 8, got " + text(model.head_dim()));
+  check.exclude(model.merged_qkv && model.qkv_rows == QkvRows::kStacked, "/model/qkv_rows",
+                "\"stacked\" and merged_qkv both replace c_q, c_k, c_v; choose one");
+  check.exclude((model.merged_qkv || model.qkv_rows == QkvRows::kStacked) && model.num_kv_heads != model.num_heads,
+                "/model/num_kv_heads", "a merged or stacked QKV matrix needs num_kv_heads equal to num_heads");
+}
+
+void check_values(const Checker& check, const ModelConfig& model) {
+  const ValueEmbeddingConfig& values = model.value_embeddings;
+  check.require(static_cast<std::int64_t>(values.layer_map.size()) == model.num_layers,
+                "/model/value_embeddings/layer_map",
+                "needs one entry per layer: expected " + text(model.num_layers) + ", got " +
+                    text(static_cast<std::int64_t>(values.layer_map.size())));
+  for (const auto& table : values.layer_map) {
+    check.exclude(table && values.source != ValueSource::kTokens, "/model/value_embeddings/layer_map",
+                  "names tables, but the source is not \"tokens\"; use null entries or set the source");
+    check.require(!table || *table < values.num_tables, "/model/value_embeddings/layer_map",
+                  "names table " + text(table.value_or(0)) + ", but num_tables is " + text(values.num_tables));
+  }
+  check.require(values.source == ValueSource::kTokens || values.num_tables == 0, "/model/value_embeddings/num_tables",
+                "must be 0 unless the source is \"tokens\"");
+  check.require(values.source != ValueSource::kTokens || values.num_tables > 0, "/model/value_embeddings/num_tables",
+                "must be at least 1 with the source \"tokens\"");
+  check.exclude(
+      values.source == ValueSource::kFirstLayer && values.mix == ValueMix::kNone, "/model/value_embeddings/mix",
+      "\"none\" would leave the first layer's values unused; use \"lerp\" or \"pair\", or the source \"none\"");
+  check.exclude(values.source == ValueSource::kTokens && values.mix == ValueMix::kNone, "/model/value_embeddings/mix",
+                "\"none\" would leave the value tables unused; use \"lerp\" or \"pair\", or the source \"none\"");
+  check.exclude(values.source == ValueSource::kFirstLayer && !model.has_attention(0), "/model/attention_skip_layers",
+                "layer 0 has no attention, so it has no values to share; use another value source");
+}
+
+void check_model(const Checker& check, const TrainConfig& config) {
+  const ModelConfig& model = config.model;
+  check_heads(check, model);
+  check_values(check, model);
+  for (const std::int64_t layer : model.attention_skip_layers) {
+    check.require(layer < model.num_layers, "/model/attention_skip_layers",
+                  "layer " + text(layer) + " does not exist; there are " + text(model.num_layers));
+  }
+  check.require(!model.unet_skips || model.num_layers % 2 == 0, "/model/num_layers",
+                "U-net skips need an even number of layers, got " + text(model.num_layers));
+  check.exclude(
+      model.tied_head && model.embedding_rows() != model.padded_vocab_size(), "/model/tied_head",
+      "a tied head has the rows of the embedding: set vocab_pad_embeddings to true or vocab_pad_multiple to 1");
+  check.require(
+      config.attention.document_separator < model.vocab_size, "/attention/document_separator",
+      "token " + text(config.attention.document_separator) + " is outside the vocabulary of " + text(model.vocab_size));
+}
+
+void check_attention(const Checker& check, const TrainConfig& config) {
+  const AttentionConfig& attention = config.attention;
+  const WindowScheduleConfig& schedule = attention.window.schedule;
+  const std::int64_t block = attention.block_size;
+  const std::int64_t longest = std::max(config.data.sequence_length, config.data.val_length());
+  for (const std::int64_t length : {config.data.sequence_length, config.data.val_length()}) {
+    check.require(length % block == 0, "/data/sequence_length",
+                  "sequences of " + text(length) + " tokens are not a multiple of attention/block_size " + text(block));
+  }
+  check.require(longest <= config.model.rope.max_seq_len || !config.model.rope.precompute, "/model/rope/max_seq_len",
+                "sequences of " + text(longest) + " tokens are longer than the rotary tables of " +
+                    text(config.model.rope.max_seq_len));
+  if (attention.window.granularity == WindowGranularity::kBlock && schedule.type != WindowScheduleType::kNone) {
+    const std::int64_t quantum =
+        schedule.type == WindowScheduleType::kConstant ? schedule.tokens : schedule.quantum_tokens;
+    check.require(quantum % block == 0, "/attention/window/schedule",
+                  "with granularity \"block\" windows must be multiples of block_size " + text(block) +
+                      ", got steps of " + text(quantum));
+  }
+  check.require(schedule.type != WindowScheduleType::kLinear || schedule.end_tokens >= schedule.start_tokens,
+                "/attention/window/schedule/end_tokens",
+                "must not be below start_tokens " + text(schedule.start_tokens));
+  check.require(schedule.type != WindowScheduleType::kLinear || schedule.rounding == WindowRounding::kCeil ||
+                    schedule.start_tokens + schedule.offset_tokens >= schedule.quantum_tokens,
+                "/attention/window/schedule/start_tokens",
+                "the first window would be 0 tokens; start_tokens + offset_tokens must reach quantum_tokens " +
+                    text(schedule.quantum_tokens));
+  for (const std::int64_t layer : attention.window.half_layers) {
+    check.require(layer < config.model.num_layers, "/attention/window/half_layers",
+                  "layer " + text(layer) + " does not exist");
+  }
+  check.exclude(!attention.window.half_layers.empty() && attention.window.granularity != WindowGranularity::kBlock,
+                "/attention/window/half_layers",
+                "half windows are counted in blocks; set the granularity to \"block\"");
+}
+
+void check_optimizer(const Checker& check, const OptimizerConfig& optimizer) {
+  const auto require_adam = [&](const OptimizerGroupConfig& group, const char* pointer) {
+    check.require(group.type == OptimizerType::kAdam, pointer,
+                  "only hidden_matrices can use \"muon\"; its update is defined for the matrices of the blocks");
+  };
+  require_adam(optimizer.embeddings, "/optimizer/embeddings/type");
+  require_adam(optimizer.lm_head, "/optimizer/lm_head/type");
+  require_adam(optimizer.scalars, "/optimizer/scalars/type");
+}
+
+void check_run(const Checker& check, const TrainConfig& config) {
+  const DataConfig& data = config.data;
+  check.require(data.sequences_per_step % data.ranks == 0, "/data/sequences_per_step",
+                text(data.sequences_per_step) + " sequences do not divide among " + text(data.ranks) + " ranks");
+  check.require(
+      (data.sequences_per_step / data.ranks) % data.loader.sequences_per_read == 0, "/data/loader/sequences_per_read",
+      "a rank's " + text(data.sequences_per_step / data.ranks) + " sequences a step are not a multiple of it");
+  check.require(config.run.stop_after <= config.schedule.num_steps, "/run/stop_after",
+                text(config.run.stop_after) + " is beyond schedule/num_steps " + text(config.schedule.num_steps));
+  const LearningRateConfig& rate = config.schedule.learning_rate;
+  check.require(rate.cooldown_steps <= static_cast<double>(config.schedule.num_steps),
+                "/schedule/learning_rate/cooldown_steps",
+                "is longer than schedule/num_steps " + text(config.schedule.num_steps));
+}
+
+}  // namespace
+
+void check_train_config(const TrainConfig& config, const std::string& source) {
+  const Checker check(source);
+  check_model(check, config);
+  check_attention(check, config);
+  check_optimizer(check, config.optimizer);
+  check_run(check, config);
+}
+
+}  // namespace nanobench::core

@@ -1,0 +1,90 @@
+/// What an engine process says: one JSON object a line on its event file descriptor. FORMAT.md is the documentation for
+/// authors of other engines. Times are milliseconds of the training clock unless named otherwise; NaN travels as null.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "core/base/json.h"
+#include "core/protocol/run_outcome.h"
+
+namespace nanobench::core {
+
+/// First line of a run.
+struct HelloEvent {
+  std::string engine;                              ///< "nanobench-train"
+  std::string engine_version;                      ///< version and revision
+  std::map<std::string, std::string> environment;  ///< libtorch, compiler, device, cpu_capability, ...
+  int threads = 0;
+  std::int64_t parameters = 0;  ///< number of trained numbers
+};
+
+/// One optimiser step. `phases_ms`: data, forward, backward, optimizer.
+struct StepEvent {
+  std::int64_t step = 0;
+  double loss = 0.0;               ///< mean over the sequences of the step, before its update
+  double step_ms = 0.0;            ///< wall time of the step
+  std::optional<double> train_ms;  ///< training clock after the step; absent while untimed
+  std::int64_t window_tokens = 0;  ///< 0: no window
+  double learning_rate_factor = 1.0;
+  std::map<std::string, double> phases_ms;
+};
+
+/// One validation, before the update of `step`.
+struct EvalEvent {
+  std::int64_t step = 0;
+  double loss = 0.0;
+  std::optional<double> train_ms;
+  std::int64_t tokens = 0;
+};
+
+struct MemoryEvent {
+  std::int64_t step = 0;
+  std::int64_t peak_bytes = 0;  ///< peak resident set of the process
+};
+
+/// A named number about the run as a whole: "parameters", "attention/path/dense", ...
+struct CounterEvent {
+  std::string name;
+  double value = 0.0;
+};
+
+struct WarningEvent {
+  std::string message;
+};
+
+struct CheckpointEvent {
+  std::int64_t step = 0;
+  std::string file;
+};
+
+/// Last line of a run that reached its end.
+struct FinishedEvent {
+  std::int64_t steps = 0;
+  std::int64_t timed_steps = 0;
+  std::optional<double> train_ms;  ///< whole training clock; absent when no step was timed
+  std::optional<double> final_val_loss;
+  std::int64_t peak_bytes = 0;
+};
+
+/// Last line of a run that did not.
+struct FailedEvent {
+  RunOutcome outcome = RunOutcome::kCrashed;
+  std::string message;
+};
+
+using RunEvent = std::variant<HelloEvent, StepEvent, EvalEvent, MemoryEvent, CounterEvent, WarningEvent,
+                              CheckpointEvent, FinishedEvent, FailedEvent>;
+
+/// One line without the newline.
+std::string to_line(const RunEvent& event);
+
+/// Throws Error{kDataLoss} for anything that is not one whole event of this protocol version (also: garbage, a cut
+/// line).
+RunEvent parse_event_line(std::string_view line);
+
+}  // namespace nanobench::core

@@ -1,0 +1,47 @@
+#include "core/protocol/run_spec.h"
+
+#include <limits>
+
+#include "core/base/error.h"
+
+namespace nanobench::core {
+
+Json to_json(const RunSpec& spec) {
+  Json json = {{"protocol", kProtocolVersion}, {"run_id", spec.run_id},   {"seed", spec.seed},
+               {"dtype", spec.dtype},          {"threads", spec.threads}, {"train_shards", spec.train_shards},
+               {"val_shards", spec.val_shards}};
+  json["config"] = to_json(spec.config);
+  if (spec.init_file) json["init_file"] = *spec.init_file;
+  if (spec.trace_file) json["trace_file"] = *spec.trace_file;
+  if (!spec.mock.is_null()) json["mock"] = spec.mock;
+  return json;
+}
+
+RunSpec read_run_spec(const Json& value, const std::string& source) {
+  JsonObject object(value, source);
+  const std::int64_t version = object.integer("protocol", 0, std::numeric_limits<int>::max());
+  if (version != kProtocolVersion) {
+    throw Error(ErrorCode::kUnavailable, source + ": /protocol: this engine speaks version " +
+                                             std::to_string(kProtocolVersion) + ", the file asks for " +
+                                             std::to_string(version) + "; use programs of one build");
+  }
+  RunSpec spec;
+  spec.run_id = object.string("run_id");
+  spec.seed = static_cast<std::uint64_t>(object.integer("seed", 0, std::numeric_limits<std::int64_t>::max()));
+  spec.dtype = object.string("dtype");
+  if (spec.dtype != "float32" && spec.dtype != "float64")
+    object.fail("dtype", "expected \"float32\" or \"float64\", got \"" + spec.dtype + "\"");
+  spec.threads = static_cast<int>(object.integer("threads", 0, 4096));
+  spec.train_shards = object.strings_or_empty("train_shards");
+  spec.val_shards = object.strings_or_empty("val_shards");
+  if (object.has("init_file")) spec.init_file = object.string("init_file");
+  if (object.has("trace_file")) spec.trace_file = object.string("trace_file");
+  if (const Json* mock = object.find("mock")) spec.mock = *mock;
+  spec.config = read_train_config(object.at("config"), source + "#/config");
+  object.find("init_file");
+  object.find("trace_file");
+  object.finish();
+  return spec;
+}
+
+}  // namespace nanobench::core

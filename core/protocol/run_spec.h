@@ -1,0 +1,35 @@
+/// What an engine process is asked to do: one fully resolved run. The file format is in FORMAT.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+#include "core/config/train_config.h"
+
+namespace nanobench::core {
+
+inline constexpr int kProtocolVersion = 1;
+
+/// Complete in itself: an engine reads this file and nothing else but the shards and files it names.
+struct RunSpec {
+  std::string run_id;             ///< the runner's name for this run
+  TrainConfig config;             ///< what to train; no feature is left in it
+  std::uint64_t seed = 1;         ///< of the initial parameters
+  std::string dtype = "float32";  ///< "float32" or "float64"
+  int threads = 0;                ///< 0: as many as the machine has cores
+  std::vector<std::string> train_shards;
+  std::vector<std::string> val_shards;
+  std::optional<std::string> init_file;   ///< safetensors with every parameter; absent: initialised from the seed
+  std::optional<std::string> trace_file;  ///< where to write the trace (JSON); absent: none
+  Json mock;                              ///< settings of the mock engine; null for real engines
+};
+
+Json to_json(const RunSpec& spec);
+
+/// Throws Error{kInvalidArgument} with `source` and the JSON pointer; Error{kUnavailable} for another protocol version.
+RunSpec read_run_spec(const Json& value, const std::string& source);
+
+}  // namespace nanobench::core
