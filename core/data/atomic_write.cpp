@@ -1,0 +1,113 @@
+#include "core/data/atomic_write.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <system_error>
+
+#include "core/base/error.h"
+
+namespace nanobench::core {
+namespace fs = std::filesystem;
+namespace {
+
+/// Differs between processes, and between threads of one.
+std::string temporary_suffix() {
+  static std::atomic<unsigned> counter{0};
+  return ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(counter++);
+}
+
+fs::path temporary_sibling(const fs::path& target) {
+  return target.parent_path() / ("." + target.filename().string() + temporary_suffix());
+}
+
+[[noreturn]] void fail(const char* what, const fs::path& where, int reason) {
+  throw Error(ErrorCode::kIo, std::string("cannot ") + what + " " + where.string() + ": " + std::strerror(reason) +
+                                  "; choose a folder that can be written and has space");
+}
+
+/// An open file that is removed again unless it is kept.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(fs::path path) : path_(std::move(path)) {
+    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor_ < 0) fail("create", path_, errno);
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+    if (!kept_) ::unlink(path_.c_str());
+  }
+
+  void write(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) fail("write", path_, errno);
+      bytes.remove_prefix(static_cast<std::size_t>(written));
+    }
+  }
+
+  void rename_to(const fs::path& target) {
+    if (::fsync(descriptor_) != 0) fail("write", path_, errno);
+    if (::close(std::exchange(descriptor_, -1)) != 0) fail("write", path_, errno);
+    if (std::rename(path_.c_str(), target.c_str()) != 0) fail("write", target, errno);
+    kept_ = true;
+  }
+
+ private:
+  fs::path path_;
+  int descriptor_ = -1;
+  bool kept_ = false;
+};
+
+/// Makes a rename inside the folder survive a power cut. Best effort: some file systems refuse to sync folders.
+void sync_folder(const fs::path& folder) {
+  const int descriptor = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  ::fsync(descriptor);
+  ::close(descriptor);
+}
+
+}  // namespace
+
+void write_file_atomically(const fs::path& file, std::span<const std::string_view> pieces) {
+  TemporaryFile temporary(temporary_sibling(file));
+  for (const std::string_view piece : pieces) temporary.write(piece);
+  temporary.rename_to(file);
+  sync_folder(file.parent_path());
+}
+
+StagedFolder::StagedFolder(fs::path target) : target_(std::move(target)) {
+  if (!target_.has_filename()) target_ = target_.parent_path();  // "out/" names the folder "out"
+  target_ = fs::absolute(target_).lexically_normal();
+  staging_ = temporary_sibling(target_);
+  std::error_code error;
+  fs::create_directories(target_.parent_path(), error);
+  if (error) fail("create the folder", target_.parent_path(), error.value());
+  if (!fs::create_directory(staging_, error)) fail("create the folder", staging_, error ? error.value() : EEXIST);
+}
+
+StagedFolder::~StagedFolder() {
+  std::error_code ignored;
+  if (!committed_) fs::remove_all(staging_, ignored);
+}
+
+bool StagedFolder::commit() {
+  sync_folder(staging_);
+  if (std::rename(staging_.c_str(), target_.c_str()) != 0) {
+    if (errno == ENOTEMPTY || errno == EEXIST) return false;
+    fail("create the folder", target_, errno);
+  }
+  committed_ = true;
+  sync_folder(target_.parent_path());
+  return true;
+}
+
+}  // namespace nanobench::core

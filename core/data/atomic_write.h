@@ -1,0 +1,37 @@
+/// Files and folders that appear complete or not at all, whatever is killed when. Thread-safe: no shared state.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+namespace nanobench::core {
+
+/// Writes the pieces one after the other to a temporary file beside `file`, syncs it and renames it over `file`.
+/// Throws Error{kIo} naming the file and the system's reason (disk full, read-only folder, ...); nothing is left then
+/// and an older file stays as it was.
+void write_file_atomically(const std::filesystem::path& file, std::span<const std::string_view> pieces);
+
+/// A temporary folder beside `target` that commit() renames to it. Destroying an uncommitted one removes it.
+class StagedFolder {
+ public:
+  /// Creates missing parents and the temporary folder. Throws Error{kIo}.
+  explicit StagedFolder(std::filesystem::path target);
+  ~StagedFolder();
+  StagedFolder(const StagedFolder&) = delete;
+  StagedFolder& operator=(const StagedFolder&) = delete;
+
+  /// Where to write the files.
+  const std::filesystem::path& path() const { return staging_; }
+
+  /// Makes the folder appear under its final name. Returns false, and changes nothing, when a folder that is not empty
+  /// is there already. Throws Error{kIo}.
+  bool commit();
+
+ private:
+  std::filesystem::path target_;
+  std::filesystem::path staging_;
+  bool committed_ = false;
+};
+
+}  // namespace nanobench::core

@@ -1,0 +1,205 @@
+#include "core/data/data_loader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/error.h"
+
+namespace nanobench::core {
+namespace {
+
+void require(bool condition, const std::string& message) {
+  if (!condition) throw Error(ErrorCode::kInvalidArgument, message);
+}
+
+void check_options(const LoaderOptions& o) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;  // a shard has fewer tokens; also keeps products within 64 bits
+  const auto in_range = [](const char* name, std::int64_t value, std::int64_t low) {
+    require(value >= low && value <= kMost, std::string("data loader: ") + name + " is " + std::to_string(value) +
+                                                ", expected " + std::to_string(low) + " to " + std::to_string(kMost));
+  };
+  in_range("sequence_length", o.sequence_length, 1);
+  in_range("sequences_per_step", o.sequences_per_step, 1);
+  in_range("ranks", o.ranks, 1);
+  in_range("sequences_per_read", o.sequences_per_read, 1);
+  in_range("reserve_tokens", o.reserve_tokens, 0);
+  require(o.ranks <= o.sequences_per_step && o.sequences_per_read <= o.sequences_per_step &&
+              o.sequences_per_step % (o.ranks * o.sequences_per_read) == 0,
+          "data loader: sequences_per_step is " + std::to_string(o.sequences_per_step) +
+              ", expected a multiple of ranks (" + std::to_string(o.ranks) + ") times sequences_per_read (" +
+              std::to_string(o.sequences_per_read) + ")");
+}
+
+}  // namespace
+
+const char* to_string(LoaderPosition position) {
+  return position == LoaderPosition::kGlobal ? "global" : "per_rank";
+}
+
+DataLoader::DataLoader(ShardList shards, const LoaderOptions& options) : shards_(std::move(shards)), options_(options) {
+  require(shards_ != nullptr && !shards_->empty(), "data loader: no token shards, expected at least one");
+  check_options(options_);
+  const std::int64_t sequences = options_.position == LoaderPosition::kGlobal
+                                     ? options_.sequences_per_step
+                                     : options_.ranks * options_.sequences_per_read;
+  for (const TokenShard& shard : *shards_) {
+    require(sequences <= (shard.size() - 1) / options_.sequence_length,
+            "token shard " + shard.path().string() + " has " + std::to_string(shard.size()) +
+                " tokens, too few for one read of " + std::to_string(sequences) + " sequences of " +
+                std::to_string(options_.sequence_length) +
+                " tokens and one target; use more data, fewer ranks or shorter sequences");
+  }
+  reset();
+}
+
+void DataLoader::reset() {
+  const bool global = options_.position == LoaderPosition::kGlobal;
+  const auto cursors = static_cast<std::size_t>(global ? 1 : options_.ranks);
+  state_.cursors.assign(cursors, {});
+  state_.reads.assign(cursors, 0);
+  for (std::size_t rank = 0; rank < cursors; ++rank) {
+    state_.cursors[rank].position = static_cast<std::int64_t>(rank) * read_tokens();
+  }
+}
+
+std::int64_t DataLoader::shard_tokens(std::int64_t shard) const {
+  return (*shards_)[static_cast<std::size_t>(shard)].size();
+}
+
+std::int64_t DataLoader::total_tokens() const {
+  std::int64_t total = 0;
+  for (const TokenShard& shard : *shards_) total += shard.size();
+  return total;
+}
+
+/// Without wrap a cursor may stand behind the last shard; only reading there is an error.
+void DataLoader::next_shard(LoaderState::Cursor& cursor, std::int64_t position) const {
+  const auto count = static_cast<std::int64_t>(shards_->size());
+  cursor.shard = options_.wrap ? (cursor.shard + 1) % count : cursor.shard + 1;
+  cursor.position = position;
+}
+
+void DataLoader::fail_at_end() const {
+  throw Error(ErrorCode::kInvalidArgument, "the training data ended: " + std::to_string(shards_->size()) +
+                                               " shard(s) from " + shards_->front().path().string() + " on hold " +
+                                               std::to_string(total_tokens()) +
+                                               " tokens and data.loader.wrap is false; use more data or fewer steps");
+}
+
+/// Returns where the rank reads now and moves its cursor on. The check comes after the read and from the rank's own
+/// position, so near a shard's end the ranks change shards at different steps.
+LoaderState::Cursor DataLoader::read_of_rank(std::int64_t rank) {
+  LoaderState::Cursor& cursor = state_.cursors[static_cast<std::size_t>(rank)];
+  std::int64_t& reads = state_.reads[static_cast<std::size_t>(rank)];
+  if (cursor.shard >= static_cast<std::int64_t>(shards_->size())) fail_at_end();
+  const LoaderState::Cursor here = cursor;
+  const bool is_repeated = options_.first_read_twice && reads == 0;
+  ++reads;
+  if (is_repeated) return here;
+  const std::int64_t stride = options_.ranks * read_tokens();
+  cursor.position += stride;
+  if (cursor.position + stride + options_.reserve_tokens >= shard_tokens(cursor.shard))
+    next_shard(cursor, rank * read_tokens());
+  return here;
+}
+
+std::vector<SequenceRef> DataLoader::next_per_rank(std::int64_t micro_batches) {
+  std::vector<SequenceRef> sequences;
+  for (std::int64_t micro_batch = 0; micro_batch < micro_batches; ++micro_batch) {
+    for (std::int64_t rank = 0; rank < options_.ranks; ++rank) {
+      const LoaderState::Cursor read = read_of_rank(rank);
+      for (std::int64_t i = 0; i < options_.sequences_per_read; ++i) {
+        sequences.push_back({read.shard, read.position + i * options_.sequence_length, rank, micro_batch});
+      }
+    }
+  }
+  return sequences;
+}
+
+/// The check comes before the read and for the whole batch, so all ranks change shards together.
+std::vector<SequenceRef> DataLoader::next_global(std::int64_t micro_batches) {
+  LoaderState::Cursor& cursor = state_.cursors.front();
+  const std::int64_t sequences_per_rank = micro_batches * options_.sequences_per_read;
+  const std::int64_t batch_tokens = options_.ranks * sequences_per_rank * options_.sequence_length;
+  if (cursor.position + batch_tokens + options_.reserve_tokens >= shard_tokens(cursor.shard)) {
+    LoaderState::Cursor moved = cursor;
+    next_shard(moved, 0);
+    if (moved.shard >= static_cast<std::int64_t>(shards_->size())) fail_at_end();
+    require(batch_tokens < shard_tokens(moved.shard),
+            "token shard " + (*shards_)[static_cast<std::size_t>(moved.shard)].path().string() + " has " +
+                std::to_string(shard_tokens(moved.shard)) + " tokens, too few for one read of " +
+                std::to_string(batch_tokens) + " tokens and one target; use more data or shorter sequences");
+    cursor = moved;
+  }
+  std::vector<SequenceRef> sequences;
+  for (std::int64_t micro_batch = 0; micro_batch < micro_batches; ++micro_batch) {
+    for (std::int64_t rank = 0; rank < options_.ranks; ++rank) {
+      for (std::int64_t i = 0; i < options_.sequences_per_read; ++i) {
+        const std::int64_t index = rank * sequences_per_rank + micro_batch * options_.sequences_per_read + i;
+        sequences.push_back({cursor.shard, cursor.position + index * options_.sequence_length, rank, micro_batch});
+      }
+    }
+  }
+  const bool is_repeated = options_.first_read_twice && state_.reads.front() == 0;
+  ++state_.reads.front();
+  if (!is_repeated) cursor.position += batch_tokens;
+  return sequences;
+}
+
+std::vector<SequenceRef> DataLoader::next(std::int64_t sequences) {
+  const std::int64_t unit = options_.ranks * options_.sequences_per_read;
+  require(sequences > 0 && sequences % unit == 0, "data loader: " + std::to_string(sequences) +
+                                                      " sequences asked for, expected a multiple of ranks (" +
+                                                      std::to_string(options_.ranks) + ") times sequences_per_read (" +
+                                                      std::to_string(options_.sequences_per_read) + ")");
+  const LoaderState before = state_;
+  try {
+    return options_.position == LoaderPosition::kGlobal ? next_global(sequences / unit)
+                                                        : next_per_rank(sequences / unit);
+  } catch (...) {
+    state_ = before;
+    throw;
+  }
+}
+
+std::vector<SequenceRef> DataLoader::validation_sequences(std::int64_t count) {
+  reset();
+  state_.reads.assign(state_.reads.size(), 1);  // the records repeat the first read in training only
+  std::vector<SequenceRef> all;
+  while (count > 0) {
+    const std::int64_t piece = std::min(count, options_.sequences_per_step);
+    const std::vector<SequenceRef> sequences = next(piece);
+    all.insert(all.end(), sequences.begin(), sequences.end());
+    count -= piece;
+  }
+  return all;
+}
+
+std::span<const std::uint16_t> DataLoader::tokens(const SequenceRef& sequence) const {
+  NB_CHECK(sequence.shard >= 0 && sequence.shard < static_cast<std::int64_t>(shards_->size()), "no such shard");
+  const std::span<const std::uint16_t> all = (*shards_)[static_cast<std::size_t>(sequence.shard)].tokens();
+  const std::int64_t last_start = static_cast<std::int64_t>(all.size()) - options_.sequence_length - 1;
+  NB_CHECK(sequence.start >= 0 && sequence.start <= last_start, "a sequence outside its shard");
+  return all.subspan(static_cast<std::size_t>(sequence.start), static_cast<std::size_t>(options_.sequence_length) + 1);
+}
+
+void DataLoader::restore(const LoaderState& state) {
+  const auto count = static_cast<std::int64_t>(shards_->size());
+  const bool fits = state.cursors.size() == state_.cursors.size() && state.reads.size() == state_.reads.size();
+  require(fits, "saved loader state has " + std::to_string(state.cursors.size()) + " positions, expected " +
+                    std::to_string(state_.cursors.size()) + "; it belongs to a run with other ranks");
+  for (std::size_t i = 0; i < state.cursors.size(); ++i) {
+    const LoaderState::Cursor& cursor = state.cursors[i];
+    const bool at_end = !options_.wrap && cursor.shard == count;
+    const bool inside =
+        cursor.shard >= 0 && cursor.shard < count && cursor.position >= 0 &&
+        cursor.position < shard_tokens(cursor.shard) &&
+        (options_.position == LoaderPosition::kGlobal || cursor.position + read_tokens() < shard_tokens(cursor.shard));
+    require((at_end || inside) && state.reads[i] >= 0,
+            "saved loader state points to token " + std::to_string(cursor.position) + " of shard " +
+                std::to_string(cursor.shard) + ", outside the data; it belongs to other data");
+  }
+  state_ = state;
+}
+
+}  // namespace nanobench::core

@@ -1,0 +1,111 @@
+/// The records' data loaders: which pieces of the token stream every rank reads at every step.
+///
+/// One loader plays all ranks; a process that is one rank of many uses the references with its own `rank`. Not
+/// thread-safe: one loader has one user. Invariant: every slice lies inside one shard.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/data/token_shard.h"
+
+namespace nanobench::core {
+
+/// Who has a position in the stream.
+enum class LoaderPosition {
+  /// Records #4 to #17: each rank has its own, first `rank` reads in, and changes shards on its own.
+  kPerRank,
+  /// Record #18 on: one for all; a step's whole batch is one read, of which rank r takes the r-th contiguous part.
+  kGlobal,
+};
+
+/// "per_rank" or "global".
+const char* to_string(LoaderPosition position);
+
+/// The fields of `data` and `data.loader` of a train configuration. A *read* is sequences_per_read sequences of one
+/// rank (its micro-batch); with kGlobal it is the whole batch of a step.
+struct LoaderOptions {
+  std::int64_t sequence_length = 1024;  ///< tokens T of one sequence; its slice has T + 1
+  std::int64_t sequences_per_step = 8;  ///< of all ranks and micro-batches together
+  std::int64_t ranks = 1;
+  LoaderPosition position = LoaderPosition::kPerRank;
+  std::int64_t reserve_tokens = 0;  ///< the next shard comes when position + read + reserve >= shard length
+  std::int64_t sequences_per_read = 1;
+  bool first_read_twice = false;  ///< records #4 to #11; for training only
+  bool wrap = true;               ///< after the last shard comes the first; false: an error at the end
+};
+
+/// One sequence: tokens [start, start + T + 1) of a shard.
+struct SequenceRef {
+  std::int64_t shard = 0;
+  std::int64_t start = 0;
+  std::int64_t rank = 0;
+  std::int64_t micro_batch = 0;
+  bool operator==(const SequenceRef&) const = default;
+};
+
+/// Where a loader stands; enough to continue exactly there.
+struct LoaderState {
+  struct Cursor {
+    std::int64_t shard = 0;
+    std::int64_t position = 0;  ///< first token of this rank's next read
+    bool operator==(const Cursor&) const = default;
+  };
+  std::vector<Cursor> cursors;      ///< one per rank, or one with kGlobal
+  std::vector<std::int64_t> reads;  ///< reads done since reset, per cursor
+  bool operator==(const LoaderState&) const = default;
+};
+
+class DataLoader {
+ public:
+  /// Starts at the first token of the first shard. Throws Error{kInvalidArgument} for options that do not fit each
+  /// other and for a shard too short for one read of every rank.
+  DataLoader(ShardList shards, const LoaderOptions& options);
+
+  /// The sequences of the next step, sequences_per_step of them: micro-batch by micro-batch, within it rank by rank,
+  /// within it in stream order. Throws Error{kInvalidArgument} when the data ends (wrap = false); the loader then stays
+  /// where it was.
+  std::vector<SequenceRef> next_step() { return next(options_.sequences_per_step); }
+
+  /// As next_step, for another number of sequences, a multiple of ranks * sequences_per_read. With kGlobal they are one
+  /// read.
+  std::vector<SequenceRef> next(std::int64_t sequences);
+
+  /// reset(), then the first `count` sequences in pieces of one step (the last may be smaller), as a validation reads
+  /// them: always from the first shard, the first read never twice.
+  std::vector<SequenceRef> validation_sequences(std::int64_t count);
+
+  /// T + 1 tokens: inputs are the first T, targets the last T. Valid as long as the shards.
+  std::span<const std::uint16_t> tokens(const SequenceRef& sequence) const;
+
+  /// Back to the first token of the first shard.
+  void reset();
+
+  /// Tokens of all shards together, for messages.
+  std::int64_t total_tokens() const;
+
+  const LoaderState& state() const { return state_; }
+  /// Continues where another loader with the same shards and options stood. Throws Error{kInvalidArgument} if it cannot
+  /// be.
+  void restore(const LoaderState& state);
+
+  const LoaderOptions& options() const { return options_; }
+
+ private:
+  std::int64_t read_tokens() const { return options_.sequences_per_read * options_.sequence_length; }
+  std::int64_t shard_tokens(std::int64_t shard) const;
+  void next_shard(LoaderState::Cursor& cursor, std::int64_t position) const;
+  LoaderState::Cursor read_of_rank(std::int64_t rank);
+  std::vector<SequenceRef> next_per_rank(std::int64_t micro_batches);
+  std::vector<SequenceRef> next_global(std::int64_t micro_batches);
+  [[noreturn]] void fail_at_end() const;
+
+  ShardList shards_;
+  LoaderOptions options_;
+  LoaderState state_;
+};
+
+}  // namespace nanobench::core

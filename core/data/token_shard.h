@@ -1,0 +1,63 @@
+/// Token shards of the NanoGPT speedrun: 256 little-endian int32 `[20240520, 1, token count, 0 ...]`, then uint16
+/// tokens.
+///
+/// A TokenShard is a read-only memory map and immutable, so threads may share it. A file that is cut short while it is
+/// mapped kills the reader (SIGBUS): shards are replaced by renaming (write_token_shard does), never edited in place.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace nanobench::core {
+
+inline constexpr std::int32_t kShardMagic = 20240520;
+inline constexpr std::int32_t kShardVersion = 1;
+inline constexpr std::size_t kShardHeaderBytes = 256 * sizeof(std::int32_t);
+
+/// One mapped shard.
+class TokenShard {
+ public:
+  /// Maps `file` and checks its header against its size. Throws Error{kNotFound} (no such file), {kInvalidArgument} (a
+  /// folder, wrong magic, wrong version), {kDataLoss} (shorter or longer than its header says, no tokens) or {kIo}.
+  explicit TokenShard(const std::filesystem::path& file);
+
+  std::span<const std::uint16_t> tokens() const { return tokens_; }
+  std::int64_t size() const { return static_cast<std::int64_t>(tokens_.size()); }
+  const std::filesystem::path& path() const { return path_; }
+
+  /// Throws Error{kInvalidArgument} naming the first token >= vocab_size and its position. Reads the whole shard.
+  void check_token_range(std::int64_t vocab_size) const;
+
+ private:
+  std::filesystem::path path_;
+  std::shared_ptr<const void> mapping_;
+  std::span<const std::uint16_t> tokens_;
+};
+
+/// The shards of one split in reading order; shared by loaders, which never change them.
+using ShardList = std::shared_ptr<const std::vector<TokenShard>>;
+
+/// The files meant by `path`: itself when it is a file; the `*.bin` of a folder; or, when its last component holds `*`,
+/// the matching files of that folder. Sorted by name, which is the records' order. Throws Error{kNotFound} when there
+/// is none.
+std::vector<std::filesystem::path> expand_shards(const std::filesystem::path& path);
+
+/// Opens all files. Throws as TokenShard does, and Error{kInvalidArgument} for an empty list.
+ShardList open_shards(const std::vector<std::filesystem::path>& files);
+
+/// open_shards(expand_shards(path)).
+ShardList open_shards(const std::filesystem::path& path);
+
+/// Writes a shard: complete under its name, or not at all. Throws Error{kIo}, or Error{kInvalidArgument} for no tokens
+/// or more than 2^31 - 1.
+void write_token_shard(const std::filesystem::path& file, std::span<const std::uint16_t> tokens);
+
+/// Whether `name` matches `pattern`, in which `*` stands for any characters.
+bool matches_pattern(const std::string& name, const std::string& pattern);
+
+}  // namespace nanobench::core
