@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "core/base/error.h"
 
@@ -23,7 +24,10 @@ std::string temporary_suffix() {
 }
 
 fs::path temporary_sibling(const fs::path& target) {
-  return target.parent_path() / ("." + target.filename().string() + temporary_suffix());
+  std::string name = ".";
+  name += target.filename().string();
+  name += temporary_suffix();
+  return target.parent_path() / name;
 }
 
 [[noreturn]] void fail(const char* what, const fs::path& where, int reason) {

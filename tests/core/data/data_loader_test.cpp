@@ -1,0 +1,225 @@
+#include "core/data/data_loader.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <set>
+
+#include "core/base/json.h"
+#include "tests/core/data/data_test_support.h"
+
+namespace nanobench::core {
+namespace {
+using testing::contains;
+using testing::contains_all;
+using testing::error_of;
+using testing::TemporaryFolder;
+
+using Starts = std::vector<std::int64_t>;
+
+/// Shards of these sizes; token i of shard s is i + 1000 s (mod 2^16).
+ShardList shards_of(const TemporaryFolder& folder, const std::vector<std::int64_t>& sizes) {
+  std::vector<std::filesystem::path> files;
+  for (std::size_t s = 0; s < sizes.size(); ++s) {
+    std::vector<std::uint16_t> tokens(static_cast<std::size_t>(sizes[s]));
+    std::iota(tokens.begin(), tokens.end(), static_cast<std::uint16_t>(1000 * s));
+    files.push_back(folder / ("shard" + std::to_string(s) + ".bin"));
+    write_token_shard(files.back(), tokens);
+  }
+  return open_shards(files);
+}
+
+std::vector<std::int64_t> starts(const std::vector<SequenceRef>& sequences) {
+  std::vector<std::int64_t> result;
+  for (const SequenceRef& sequence : sequences) result.push_back(1000 * sequence.shard + sequence.start);
+  return result;
+}
+
+LoaderOptions small(std::int64_t sequences_per_step, std::int64_t ranks) {
+  LoaderOptions options;
+  options.sequence_length = 10;
+  options.sequences_per_step = sequences_per_step;
+  options.ranks = ranks;
+  return options;
+}
+
+TEST(DataLoader, ReadsAsTheRecordsDo) {
+  const auto shared = testing::shared_folder();
+  if (shared.empty()) GTEST_SKIP() << "no reference data (NANOBENCH_SHARED)";
+  const Json cases = read_json_file(shared / "golden/ops/loader.json");
+  ASSERT_GE(cases.size(), 90u);
+  for (const Json& c : cases) {
+    const TemporaryFolder folder;
+    LoaderOptions options;
+    options.sequence_length = c["sequence_length"];
+    options.ranks = c["ranks"];
+    options.sequences_per_step = c["sequences_per_call"];
+    options.position = c["loader"]["position"] == "global" ? LoaderPosition::kGlobal : LoaderPosition::kPerRank;
+    options.reserve_tokens = c["loader"]["reserve_tokens"];
+    DataLoader loader(shards_of(folder, c["shard_tokens"].get<std::vector<std::int64_t>>()), options);
+    const Json& expected = c["reads_by_rank"];
+    for (std::size_t call = 0; call < expected[0].size(); ++call) {
+      std::vector<Json> got(expected.size(), Json::array());
+      for (const SequenceRef& s : loader.next_step()) {
+        got[static_cast<std::size_t>(s.rank)].push_back({s.shard, s.start});
+        EXPECT_EQ(loader.tokens(s).size(), static_cast<std::size_t>(options.sequence_length) + 1);
+        EXPECT_EQ(loader.tokens(s)[0], static_cast<std::uint16_t>(1000 * s.shard + s.start));
+      }
+      for (std::size_t rank = 0; rank < got.size(); ++rank) {
+        ASSERT_EQ(got[rank], expected[rank][call]) << c["rule"] << " ranks " << c["ranks"] << " shards "
+                                                   << c["shard_tokens"] << " rank " << rank << " call " << call;
+      }
+    }
+  }
+}
+
+TEST(DataLoader, OrderIsMicroBatchThenRankThenStream) {
+  const TemporaryFolder folder;
+  LoaderOptions options = small(8, 2);
+  options.sequences_per_read = 2;
+  DataLoader loader(shards_of(folder, {1000}), options);
+  const auto step = loader.next_step();
+  EXPECT_EQ(starts(step), (Starts{0, 10, 20, 30, 40, 50, 60, 70}));
+  std::vector<std::pair<std::int64_t, std::int64_t>> order;
+  for (const auto& s : step) order.emplace_back(s.micro_batch, s.rank);
+  using P = std::pair<std::int64_t, std::int64_t>;
+  EXPECT_EQ(order, (std::vector<P>{P{0, 0}, P{0, 0}, P{0, 1}, P{0, 1}, P{1, 0}, P{1, 0}, P{1, 1}, P{1, 1}}));
+}
+
+TEST(DataLoader, GlobalPositionGivesEachRankAContiguousPart) {
+  const TemporaryFolder folder;
+  LoaderOptions options = small(4, 2);
+  options.position = LoaderPosition::kGlobal;
+  DataLoader loader(shards_of(folder, {1000}), options);
+  EXPECT_EQ(starts(loader.next_step()), (Starts{0, 20, 10, 30}));
+  EXPECT_EQ(starts(loader.next_step()), (Starts{40, 60, 50, 70}));
+}
+
+TEST(DataLoader, FirstReadTwiceRepeatsTheFirstStepOfOneMicroBatch) {
+  const TemporaryFolder folder;
+  LoaderOptions options = small(2, 2);
+  options.first_read_twice = true;
+  DataLoader loader(shards_of(folder, {1000}), options);
+  EXPECT_EQ(starts(loader.next_step()), (Starts{0, 10}));
+  EXPECT_EQ(starts(loader.next_step()), (Starts{0, 10}));
+  EXPECT_EQ(starts(loader.next_step()), (Starts{20, 30}));
+}
+
+TEST(DataLoader, FirstReadTwiceRepeatsTheMicroBatchWithinAStepOfTwo) {
+  const TemporaryFolder folder;
+  LoaderOptions options = small(4, 2);
+  options.first_read_twice = true;
+  DataLoader loader(shards_of(folder, {1000}), options);
+  EXPECT_EQ(starts(loader.next_step()), (Starts{0, 10, 0, 10}));
+  EXPECT_EQ(starts(loader.next_step()), (Starts{20, 30, 40, 50}));
+  EXPECT_EQ(starts(loader.validation_sequences(8)), (Starts{0, 10, 20, 30, 40, 50, 60, 70}));
+}
+
+TEST(DataLoader, ValidationAlwaysStartsAtTheFirstShard) {
+  const TemporaryFolder folder;
+  LoaderOptions options = small(4, 1);
+  DataLoader loader(shards_of(folder, {41, 41}), options);
+  const auto first = starts(loader.validation_sequences(6));
+  EXPECT_EQ(first, (Starts{0, 10, 20, 30, 1000, 1010}));
+  EXPECT_EQ(starts(loader.validation_sequences(6)), first);
+}
+
+TEST(DataLoader, WithoutWrapTheEndIsAnErrorAndKeepsTheState) {
+  for (const LoaderPosition position : {LoaderPosition::kPerRank, LoaderPosition::kGlobal}) {
+    const TemporaryFolder folder;
+    LoaderOptions options = small(2, 2);
+    options.wrap = false;
+    options.position = position;
+    DataLoader loader(shards_of(folder, {55, 25}), options);
+    EXPECT_EQ(starts(loader.next_step()), (Starts{0, 10}));
+    EXPECT_EQ(starts(loader.next_step()), (Starts{20, 30}));
+    EXPECT_EQ(starts(loader.next_step()), (Starts{1000, 1010}));
+    const LoaderState before = loader.state();
+    const std::string message = error_of(ErrorCode::kInvalidArgument, [&] { loader.next_step(); });
+    EXPECT_PRED2(contains, message, "80 tokens and data.loader.wrap is false");
+    EXPECT_EQ(loader.state(), before);
+    loader.reset();
+    EXPECT_EQ(starts(loader.next_step()), (Starts{0, 10}));
+  }
+}
+
+TEST(DataLoader, RestoredStateContinuesExactly) {
+  for (const LoaderPosition position : {LoaderPosition::kPerRank, LoaderPosition::kGlobal}) {
+    const TemporaryFolder folder;
+    LoaderOptions options = small(4, 2);
+    options.position = position;
+    options.reserve_tokens = 1;
+    options.first_read_twice = true;
+    const ShardList shards = shards_of(folder, {215, 187, 99});
+    for (int done = 0; done < 12; ++done) {
+      DataLoader original(shards, options);
+      for (int step = 0; step < done; ++step) original.next_step();
+      DataLoader copy(shards, options);
+      copy.restore(original.state());
+      for (int step = 0; step < 9; ++step) ASSERT_EQ(copy.next_step(), original.next_step());
+    }
+  }
+}
+
+TEST(DataLoader, ForeignStateIsRefused) {
+  const TemporaryFolder folder;
+  const ShardList shards = shards_of(folder, {215});
+  DataLoader loader(shards, small(4, 2));
+  LoaderState state = loader.state();
+  state.cursors[1].position = 210;
+  EXPECT_PRED2(contains, error_of(ErrorCode::kInvalidArgument, [&] { loader.restore(state); }), "token 210 of shard 0");
+  state.cursors[1] = {5, 0};
+  error_of(ErrorCode::kInvalidArgument, [&] { loader.restore(state); });
+  EXPECT_PRED2(contains,
+               error_of(ErrorCode::kInvalidArgument, [&] { loader.restore(DataLoader(shards, small(4, 1)).state()); }),
+               "1 positions, expected 2");
+}
+
+TEST(DataLoader, ShortShardIsNamed) {
+  const TemporaryFolder folder;
+  const ShardList shards = shards_of(folder, {100, 20});
+  EXPECT_NO_THROW(DataLoader(shards, small(1, 1)));
+  EXPECT_PRED2(contains_all, error_of(ErrorCode::kInvalidArgument, [&] { DataLoader(shards, small(2, 2)); }),
+               (std::vector<std::string>{"shard1.bin", "has 20 tokens", "2 sequences of 10 tokens"}));
+  LoaderOptions global = small(4, 1);
+  global.position = LoaderPosition::kGlobal;
+  error_of(ErrorCode::kInvalidArgument, [&] { DataLoader(shards, global); });
+}
+
+TEST(DataLoader, OptionsThatDoNotFitAreRefused) {
+  const TemporaryFolder folder;
+  const ShardList shards = shards_of(folder, {1000});
+  EXPECT_PRED2(contains, error_of(ErrorCode::kInvalidArgument, [&] { DataLoader(shards, small(3, 2)); }),
+               "sequences_per_step is 3");
+  EXPECT_PRED2(contains, error_of(ErrorCode::kInvalidArgument, [&] { DataLoader(shards, small(4, 0)); }), "ranks is 0");
+  LoaderOptions huge = small(std::int64_t{1} << 31, std::int64_t{1} << 31);
+  huge.sequences_per_read = std::int64_t{1} << 31;
+  error_of(ErrorCode::kInvalidArgument, [&] { DataLoader(shards, huge); });
+  error_of(ErrorCode::kInvalidArgument, [&] { DataLoader(nullptr, small(1, 1)); });
+  DataLoader loader(shards, small(4, 2));
+  EXPECT_PRED2(contains, error_of(ErrorCode::kInvalidArgument, [&] { loader.next(3); }), "3 sequences asked for");
+}
+
+TEST(DataLoader, NeverLeavesAShard) {
+  const TemporaryFolder folder;
+  const ShardList shards = shards_of(folder, {215, 187, 99, 81});
+  for (const std::int64_t ranks : {1, 2, 4}) {
+    for (const std::int64_t per_read : {1, 2}) {
+      for (const std::int64_t reserve : {0, 1, 7}) {
+        for (const LoaderPosition position : {LoaderPosition::kPerRank, LoaderPosition::kGlobal}) {
+          LoaderOptions options = small(8, ranks);
+          options.sequences_per_read = per_read;
+          options.reserve_tokens = reserve;
+          options.position = position;
+          DataLoader loader(shards, options);
+          for (int step = 0; step < 50; ++step) {
+            for (const SequenceRef& s : loader.next_step()) ASSERT_NO_THROW(loader.tokens(s));
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace nanobench::core

@@ -1,0 +1,89 @@
+/// Temporary folders and files for the tests of core/data.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+
+namespace nanobench::core::testing {
+
+/// A folder that is removed at the end of the test.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "nanobench-data-XXXXXX").string();
+    path_ = ::mkdtemp(name.data());
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::permissions(path_, std::filesystem::perms::owner_all, ignored);
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline void write_bytes(const std::filesystem::path& file, const std::string& bytes) {
+  std::ofstream(file, std::ios::binary) << bytes;
+}
+
+inline std::string read_bytes(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// Names of all files and folders directly inside `folder`, sorted.
+inline std::vector<std::string> names_in(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// The folder of reference data, or an empty path when it is not there.
+inline std::filesystem::path shared_folder() {
+  const char* named = std::getenv("NANOBENCH_SHARED");
+  const std::filesystem::path folder = named != nullptr ? named : std::string(NANOBENCH_SOURCE_DIR) + "/../shared";
+  return std::filesystem::is_directory(folder / "golden") ? folder : std::filesystem::path();
+}
+
+/// For EXPECT_PRED2, which prints both.
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+inline bool contains_all(const std::string& text, const std::vector<std::string>& parts) {
+  for (const std::string& part : parts) {
+    if (!contains(text, part)) return false;
+  }
+  return true;
+}
+
+/// Calls `action`, expects an Error with this code and returns its message.
+template <class Action>
+std::string error_of(ErrorCode code, Action&& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    EXPECT_STREQ(to_string(error.code()), to_string(code)) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "expected an Error " << to_string(code);
+  return "";
+}
+
+}  // namespace nanobench::core::testing

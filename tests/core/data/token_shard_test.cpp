@@ -1,0 +1,197 @@
+#include "core/data/token_shard.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <csignal>
+#include <numeric>
+#include <random>
+
+#include "tests/core/data/data_test_support.h"
+
+namespace nanobench::core {
+namespace {
+using testing::contains;
+using testing::error_of;
+using testing::names_in;
+using testing::read_bytes;
+using testing::TemporaryFolder;
+using testing::write_bytes;
+
+using Names = std::vector<std::string>;
+using Paths = std::vector<std::filesystem::path>;
+
+std::vector<std::uint16_t> counting(std::size_t count) {
+  std::vector<std::uint16_t> tokens(count);
+  std::iota(tokens.begin(), tokens.end(), std::uint16_t{0});
+  return tokens;
+}
+
+std::string shard_bytes(std::int32_t magic, std::int32_t version, std::int32_t count, std::size_t held) {
+  std::vector<std::int32_t> header(256, 0);
+  header[0] = magic;
+  header[1] = version;
+  header[2] = count;
+  return std::string(reinterpret_cast<const char*>(header.data()), 1024) + std::string(held * 2, 'x');
+}
+
+TEST(TokenShard, ReadsBackWhatWasWritten) {
+  const TemporaryFolder folder;
+  write_token_shard(folder / "a.bin", counting(1000));
+  EXPECT_EQ(std::filesystem::file_size(folder / "a.bin"), 1024u + 2000u);
+  const TokenShard shard(folder / "a.bin");
+  EXPECT_EQ(shard.size(), 1000);
+  EXPECT_EQ(shard.path(), folder / "a.bin");
+  EXPECT_TRUE(std::ranges::equal(shard.tokens(), counting(1000)));
+  EXPECT_EQ(names_in(folder.path()), (Names{"a.bin"}));
+}
+
+TEST(TokenShard, HeaderIsThatOfTheSpeedrun) {
+  const TemporaryFolder folder;
+  write_token_shard(folder / "a.bin", counting(3));
+  const std::string bytes = read_bytes(folder / "a.bin");
+  EXPECT_EQ(bytes.substr(0, 1024), shard_bytes(20240520, 1, 3, 0));
+  EXPECT_EQ(bytes.substr(1024), std::string("\0\0\1\0\2\0", 6));
+}
+
+TEST(TokenShard, OutlivesItsCopies) {
+  const TemporaryFolder folder;
+  write_token_shard(folder / "a.bin", counting(10));
+  auto first = std::make_unique<TokenShard>(folder / "a.bin");
+  const TokenShard second = *first;
+  first.reset();
+  EXPECT_EQ(second.tokens()[9], 9);
+}
+
+TEST(TokenShard, BadFilesAreNamedWithTheReason) {
+  const TemporaryFolder folder;
+  const auto message = [&](ErrorCode code, const std::string& bytes) {
+    write_bytes(folder / "bad.bin", bytes);
+    const std::string text = error_of(code, [&] { TokenShard shard(folder / "bad.bin"); });
+    EXPECT_PRED2(contains, text, (folder / "bad.bin").string());
+    return text;
+  };
+  EXPECT_PRED2(contains, message(ErrorCode::kDataLoss, ""), "0 bytes");
+  EXPECT_PRED2(contains, message(ErrorCode::kDataLoss, std::string(1023, 'x')), "1023 bytes");
+  EXPECT_PRED2(contains, message(ErrorCode::kInvalidArgument, shard_bytes(7, 1, 4, 4)),
+               "begins with 7, expected the magic number 20240520");
+  EXPECT_PRED2(contains, message(ErrorCode::kInvalidArgument, shard_bytes(20240520, 2, 4, 4)), "version 2, expected 1");
+  EXPECT_PRED2(contains, message(ErrorCode::kDataLoss, shard_bytes(20240520, 1, 0, 0)), "says it holds 0 tokens");
+  EXPECT_PRED2(contains, message(ErrorCode::kDataLoss, shard_bytes(20240520, 1, -5, 4)), "says it holds -5 tokens");
+  EXPECT_PRED2(contains, message(ErrorCode::kDataLoss, shard_bytes(20240520, 1, 5, 4)),
+               "header says 5 tokens, the file holds 4");
+  EXPECT_PRED2(contains, message(ErrorCode::kDataLoss, shard_bytes(20240520, 1, 4, 4) + "x"), "1033");
+  EXPECT_PRED2(contains, message(ErrorCode::kDataLoss, shard_bytes(20240520, 1, 4, 5)), "longer than its header says");
+}
+
+TEST(TokenShard, MissingFileAndFolderAreErrors) {
+  const TemporaryFolder folder;
+  EXPECT_PRED2(contains, error_of(ErrorCode::kNotFound, [&] { TokenShard shard(folder / "none.bin"); }),
+               "does not exist");
+  EXPECT_PRED2(contains, error_of(ErrorCode::kInvalidArgument, [&] { TokenShard shard(folder.path()); }),
+               "is a folder");
+}
+
+TEST(TokenShard, TokenOutsideTheVocabularyIsNamedWithItsPosition) {
+  const TemporaryFolder folder;
+  write_token_shard(folder / "a.bin", counting(1000));
+  const TokenShard shard(folder / "a.bin");
+  EXPECT_NO_THROW(shard.check_token_range(1000));
+  EXPECT_PRED2(contains, error_of(ErrorCode::kInvalidArgument, [&] { shard.check_token_range(257); }),
+               "token 257 at position 257");
+}
+
+TEST(TokenShard, GarbageNeverCrashes) {
+  const TemporaryFolder folder;
+  std::mt19937_64 random(17);
+  const std::string good = shard_bytes(20240520, 1, 500, 500);
+  int opened = 0;
+  for (int round = 0; round < 500; ++round) {
+    std::string bytes = good.substr(0, round % 2 == 0 ? random() % (good.size() + 1) : good.size());
+    const std::size_t changes = random() % 4;
+    for (std::size_t i = 0; i < changes && !bytes.empty(); ++i)
+      bytes[random() % std::min<std::size_t>(bytes.size(), 16)] = static_cast<char>(random());
+    write_bytes(folder / "a.bin", bytes);
+    try {
+      const TokenShard shard(folder / "a.bin");
+      ++opened;
+      EXPECT_EQ(std::accumulate(shard.tokens().begin(), shard.tokens().end(), 0L), 500L * 0x7878);
+    } catch (const Error&) {
+    }
+  }
+  EXPECT_GT(opened, 0);
+  EXPECT_LT(opened, 400);
+}
+
+TEST(WriteTokenShard, RefusesNoTokens) {
+  const TemporaryFolder folder;
+  error_of(ErrorCode::kInvalidArgument, [&] { write_token_shard(folder / "a.bin", {}); });
+  EXPECT_TRUE(names_in(folder.path()).empty());
+}
+
+TEST(WriteTokenShard, MissingFolderIsAnIoError) {
+  const TemporaryFolder folder;
+  EXPECT_PRED2(contains, error_of(ErrorCode::kIo, [&] { write_token_shard(folder / "none/a.bin", counting(3)); }),
+               "No such file or directory");
+}
+
+TEST(WriteTokenShard, ReadOnlyFolderIsAnIoError) {
+  if (::geteuid() == 0) GTEST_SKIP() << "the superuser may write to read-only folders";
+  const TemporaryFolder folder;
+  std::filesystem::permissions(folder.path(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+  EXPECT_PRED2(contains, error_of(ErrorCode::kIo, [&] { write_token_shard(folder / "a.bin", counting(3)); }),
+               "Permission denied");
+}
+
+// A file-size limit stands for the full disk: both make write() fail after a part has been written.
+TEST(WriteTokenShard, FullDiskLeavesTheOldFileAndNothingElse) {
+  const TemporaryFolder folder;
+  write_token_shard(folder / "a.bin", counting(10));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{4096, 4096};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    try {
+      write_token_shard(folder / "a.bin", counting(10000));
+    } catch (const Error& error) {
+      ::_exit(error.code() == ErrorCode::kIo ? 42 : 1);
+    }
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 42);
+  EXPECT_EQ(names_in(folder.path()), (Names{"a.bin"}));
+  EXPECT_EQ(TokenShard(folder / "a.bin").size(), 10);
+}
+
+TEST(ExpandShards, FileFolderAndPattern) {
+  const TemporaryFolder folder;
+  for (const char* name :
+       {"x_train_000002.bin", "x_train_000001.bin", "x_val_000000.bin", "notes.txt", ".hidden.bin"}) {
+    write_bytes(folder / name, "");
+  }
+  EXPECT_EQ(expand_shards(folder / "notes.txt"), (Paths{folder / "notes.txt"}));
+  EXPECT_EQ(expand_shards(folder / "*train*.bin"),
+            (Paths{folder / "x_train_000001.bin", folder / "x_train_000002.bin"}));
+  EXPECT_EQ(expand_shards(folder.path()),
+            (Paths{folder / "x_train_000001.bin", folder / "x_train_000002.bin", folder / "x_val_000000.bin"}));
+  EXPECT_PRED2(contains, error_of(ErrorCode::kNotFound, [&] { expand_shards(folder / "*test*.bin"); }), "*test*.bin");
+  error_of(ErrorCode::kNotFound, [&] { expand_shards(folder / "none"); });
+  error_of(ErrorCode::kNotFound, [&] { expand_shards(folder / "none/*.bin"); });
+}
+
+TEST(MatchesPattern, StarStandsForAnyCharacters) {
+  EXPECT_TRUE(matches_pattern("abc", "a*c"));
+  EXPECT_TRUE(matches_pattern("abc", "*"));
+  EXPECT_TRUE(matches_pattern("aXbXbc", "a*bc"));
+  EXPECT_TRUE(matches_pattern("abc", "abc*"));
+  EXPECT_FALSE(matches_pattern("abcd", "a*c"));
+  EXPECT_FALSE(matches_pattern("abc", "b*"));
+  EXPECT_FALSE(matches_pattern("", "a"));
+}
+
+}  // namespace
+}  // namespace nanobench::core
