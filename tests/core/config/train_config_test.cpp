@@ -1,0 +1,155 @@
+#include "core/config/train_config.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "core/base/error.h"
+
+namespace nanobench::core {
+namespace {
+
+std::filesystem::path shared_folder() {
+  const char* named = std::getenv("NANOBENCH_SHARED");
+  return named != nullptr ? std::filesystem::path(named) : std::filesystem::path(NANOBENCH_SOURCE_DIR) / "../shared";
+}
+
+/// The error of a configuration that is the defaults plus `patch`.
+std::string error_of(const char* patch, ErrorCode expected = ErrorCode::kInvalidArgument) {
+  try {
+    read_train_config(parse_json(patch, "c.json"), "c.json");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), expected) << error.what();
+    return error.what();
+  }
+  return "(no error)";
+}
+
+TEST(TrainConfig, DefaultsAreRecord17) {
+  const TrainConfig config = read_train_config(Json::object(), "c.json");
+  EXPECT_EQ(config.model.num_layers, 12);
+  EXPECT_EQ(config.model.model_dim, 768);
+  EXPECT_EQ(config.model.attention_skip_layers, std::vector<std::int64_t>{7});
+  EXPECT_EQ(config.schedule.num_steps, 1490);
+  EXPECT_EQ(config.model.head_dim(), 128);
+  EXPECT_EQ(config.model.padded_vocab_size(), 50304);
+  EXPECT_EQ(config.data.tokens_per_step(), 8 * 65536);
+}
+
+TEST(TrainConfig, WritesAndReadsBackTheSame) {
+  TrainConfig config;
+  config.name = "round trip";
+  config.model.qk_norm_eps = 1e-6;
+  config.model.logit_softcap.reset();
+  config.optimizer.hidden_matrices.orthogonalizer = Orthogonalizer::kSvd;
+  config.schedule.learning_rate.cooldown_steps = 557.2;
+  config.init.note = "a note";
+  const OrderedJson written = to_json(config);
+  const TrainConfig read = read_train_config(Json::parse(written.dump()), "c.json");
+  EXPECT_EQ(to_json(read).dump(), written.dump());
+  EXPECT_EQ(read.digest(), config.digest());
+}
+
+TEST(TrainConfig, EveryPublishedRecordReadsAndRoundTrips) {
+  const auto folder = shared_folder() / "golden" / "records";
+  if (!std::filesystem::is_directory(folder)) GTEST_SKIP() << "no shared golden records at " << folder;
+  std::set<std::string> digests;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".json") continue;
+    const TrainConfig config = read_train_config_file(entry.path().string());
+    const TrainConfig again = read_train_config(Json::parse(to_json(config).dump()), "again");
+    EXPECT_EQ(config.digest(), again.digest()) << entry.path();
+    digests.insert(config.digest());
+  }
+  EXPECT_GE(digests.size(), 10U);
+}
+
+TEST(TrainConfig, DigestIsThatOfTheArithmetic) {
+  TrainConfig config;
+  const std::string digest = config.digest();
+  config.name = "other";
+  config.init.file = "x.safetensors";
+  config.init.note = "why";
+  EXPECT_EQ(config.digest(), digest) << "names and notes do no arithmetic";
+  config.model.norm_eps *= 2;
+  EXPECT_NE(config.digest(), digest);
+}
+
+TEST(TrainConfig, DigestDependsOnEveryWrittenField) {
+  const TrainConfig base;
+  std::set<std::string> seen = {base.digest()};
+  TrainConfig config = base;
+  config.run.val_every = 7;
+  EXPECT_TRUE(seen.insert(config.digest()).second);
+  config = base;
+  config.optimizer.embeddings.beta2 = 0.96;
+  EXPECT_TRUE(seen.insert(config.digest()).second);
+  config = base;
+  config.data.loader.wrap = false;
+  EXPECT_TRUE(seen.insert(config.digest()).second);
+}
+
+TEST(TrainConfig, PointersListsNestedFields) {
+  const std::vector<std::string> pointers = train_config_pointers();
+  const std::set<std::string> all(pointers.begin(), pointers.end());
+  EXPECT_EQ(all.size(), pointers.size());
+  EXPECT_TRUE(all.contains("/model/num_layers"));
+  EXPECT_TRUE(all.contains("/attention/window/schedule/type"));
+  EXPECT_TRUE(all.contains("/optimizer/hidden_matrices/orthogonalizer"));
+}
+
+struct BadConfig {
+  const char* name;
+  const char* patch;
+  const char* pointer;
+  const char* says;
+  ErrorCode code = ErrorCode::kInvalidArgument;
+};
+
+class TrainConfigError : public testing::TestWithParam<BadConfig> {};
+
+TEST_P(TrainConfigError, NamesFilePointerAndReason) {
+  const BadConfig& bad = GetParam();
+  const std::string message = error_of(bad.patch, bad.code);
+  EXPECT_NE(message.find("c.json"), std::string::npos) << message;
+  EXPECT_NE(message.find(bad.pointer), std::string::npos) << message;
+  EXPECT_NE(message.find(bad.says), std::string::npos) << message;
+}
+
+const BadConfig kBadConfigs[] = {
+    {"unknown_top", R"({"modle": {}})", "/modle", "model"},
+    {"unknown_nested", R"({"attention": {"window": {"schedul": {}}}})", "/attention/window/schedul", "schedule"},
+    {"wrong_type", R"({"model": {"num_layers": "12"}})", "/model/num_layers", "whole number"},
+    {"fraction", R"({"model": {"num_layers": 1.5}})", "/model/num_layers", "1.5"},
+    {"not_object", R"({"model": []})", "/model", "expected an object"},
+    {"boolean", R"({"model": {"qk_norm": 1}})", "/model/qk_norm", "true or false"},
+    {"too_low", R"({"model": {"num_layers": 0}})", "/model/num_layers", "got 0"},
+    {"too_high", R"({"model": {"vocab_size": 70000}})", "/model/vocab_size", "65536"},
+    {"enumeration", R"({"model": {"activation": "gelo"}})", "/model/activation", "gelu"},
+    {"betas_length", R"({"optimizer": {"scalars": {"betas": [0.9]}}})", "/optimizer/scalars/betas", "two numbers"},
+    {"betas_one", R"({"optimizer": {"scalars": {"betas": [0.9, 1.0]}}})", "/optimizer/scalars/betas", "less than 1"},
+    {"inactive", R"({"optimizer": {"scalars": {"ns_steps": 5}}})", "/optimizer/scalars/ns_steps", "type"},
+    {"heads", R"({"model": {"num_heads": 5}})", "/model/num_heads", "not a multiple"},
+    {"layer_map", R"({"model": {"value_embeddings": {"layer_map": [0]}}})", "layer_map", "expected 12, got 1"},
+    {"skip_layer", R"({"model": {"attention_skip_layers": [12]}})", "/model/attention_skip_layers", "does not exist"},
+    {"block", R"({"attention": {"block_size": 100}})", "/data/sequence_length", "multiple"},
+    {"stop_after", R"({"run": {"stop_after": 2000}})", "/run/stop_after", "1490"},
+    {"cooldown", R"({"schedule": {"learning_rate": {"cooldown_steps": 5000}}})", "cooldown_steps", "1490"},
+    {"ranks", R"({"data": {"ranks": 3}})", "/data/sequences_per_step", "3 ranks"},
+    {"muon_head", R"({"optimizer": {"lm_head": {"type": "muon"}}})", "/optimizer/lm_head/type", "hidden_matrices"},
+    {"separator", R"({"attention": {"document_separator": 60000}})", "/attention/document_separator", "vocabulary"},
+    {"merged_stacked", R"({"model": {"merged_qkv": true, "qkv_rows": "stacked"}})", "/model/qkv_rows", "choose one",
+     ErrorCode::kConflict},
+    {"tied_rows", R"({"model": {"tied_head": true}})", "/model/tied_head", "vocab_pad_embeddings",
+     ErrorCode::kConflict},
+    {"half_layers", R"({"attention": {"window": {"granularity": "token", "half_layers": [1]}}})", "half_layers",
+     "blocks", ErrorCode::kConflict},
+};
+
+INSTANTIATE_TEST_SUITE_P(Table, TrainConfigError, testing::ValuesIn(kBadConfigs),
+                         [](const auto& case_info) { return std::string(case_info.param.name); });
+
+}  // namespace
+}  // namespace nanobench::core

@@ -1,0 +1,124 @@
+#include "core/protocol/run_event.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "core/base/error.h"
+
+namespace nanobench::core {
+namespace {
+
+RunEvent round_trip(const RunEvent& event) {
+  const std::string line = to_line(event);
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+  return parse_event_line(line);
+}
+
+TEST(RunEvent, HelloRoundTrips) {
+  const auto event = std::get<HelloEvent>(
+      round_trip(HelloEvent{"nanobench-train", "0.1.0 abc", {{"compiler", "g++ \"12\"\n"}}, 2, 123456789012}));
+  EXPECT_EQ(event.engine, "nanobench-train");
+  EXPECT_EQ(event.environment.at("compiler"), "g++ \"12\"\n");
+  EXPECT_EQ(event.threads, 2);
+  EXPECT_EQ(event.parameters, 123456789012);
+}
+
+TEST(RunEvent, StepKeepsEveryBit) {
+  StepEvent step;
+  step.step = 17;
+  step.loss = 0.1 + 0.2;
+  step.step_ms = 1e-17;
+  step.window_tokens = 128;
+  step.learning_rate_factor = 1.0 / 3.0;
+  step.phases_ms = {{"data", 0.25}, {"forward", 10.0 / 7.0}};
+  const auto untimed = std::get<StepEvent>(round_trip(step));
+  EXPECT_EQ(untimed.loss, step.loss);
+  EXPECT_EQ(untimed.step_ms, step.step_ms);
+  EXPECT_EQ(untimed.learning_rate_factor, step.learning_rate_factor);
+  EXPECT_EQ(untimed.phases_ms, step.phases_ms);
+  EXPECT_FALSE(untimed.train_ms);
+  step.train_ms = 12345.678901234567;
+  EXPECT_EQ(std::get<StepEvent>(round_trip(step)).train_ms, step.train_ms);
+}
+
+TEST(RunEvent, NotANumberTravelsAsNull) {
+  StepEvent step;
+  step.loss = std::numeric_limits<double>::quiet_NaN();
+  step.step_ms = std::numeric_limits<double>::infinity();
+  EXPECT_NE(to_line(step).find("\"loss\":null"), std::string::npos);
+  const auto read = std::get<StepEvent>(round_trip(step));
+  EXPECT_TRUE(std::isnan(read.loss));
+  EXPECT_TRUE(std::isnan(read.step_ms));
+}
+
+TEST(RunEvent, TheOtherKindsRoundTrip) {
+  const auto eval = std::get<EvalEvent>(round_trip(EvalEvent{125, 3.5, std::nullopt, 4096}));
+  EXPECT_EQ(eval.step, 125);
+  EXPECT_EQ(eval.loss, 3.5);
+  EXPECT_FALSE(eval.train_ms);
+  EXPECT_EQ(std::get<MemoryEvent>(round_trip(MemoryEvent{3, 1LL << 40})).peak_bytes, 1LL << 40);
+  EXPECT_EQ(std::get<CounterEvent>(round_trip(CounterEvent{"attention/path/dense", 12})).value, 12);
+  EXPECT_EQ(std::get<WarningEvent>(round_trip(WarningEvent{"é \t"})).message, "é \t");
+  EXPECT_EQ(std::get<CheckpointEvent>(round_trip(CheckpointEvent{9, "/a b"})).file, "/a b");
+  const auto finished = std::get<FinishedEvent>(round_trip(FinishedEvent{10, 4, 99.5, std::nullopt, 7}));
+  EXPECT_EQ(finished.timed_steps, 4);
+  EXPECT_EQ(finished.train_ms, 99.5);
+  EXPECT_FALSE(finished.final_val_loss);
+  const auto failed = std::get<FailedEvent>(round_trip(FailedEvent{RunOutcome::kOutOfMemory, "no memory"}));
+  EXPECT_EQ(failed.outcome, RunOutcome::kOutOfMemory);
+}
+
+TEST(RunEvent, InvalidUtf8IsReplacedNotThrown) {
+  EXPECT_NO_THROW(round_trip(WarningEvent{"bad \xff\xfe bytes"}));
+}
+
+class BadEventLine : public testing::TestWithParam<const char*> {};
+
+TEST_P(BadEventLine, IsDataLoss) {
+  try {
+    parse_event_line(GetParam());
+    FAIL() << "accepted: " << GetParam();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kDataLoss) << error.what();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, BadEventLine,
+    testing::Values("", " ", "garbage", "null", "[]", "{}", "3", R"({"event":"step"})", R"({"event":"unknown"})",
+                    R"({"event":7})", R"({"event":"eval","step":"x","loss":1,"tokens":1})",
+                    R"({"event":"failed","outcome":"sleepy","message":""})",
+                    R"({"event":"hello","protocol":99,"engine":"e","engine_version":"","environment":{},"threads":1,)"
+                    R"("parameters":1})",
+                    R"({"event":"warning","message":"cut)", R"({"event":"memory","step":1,"peak_bytes":1}{})"));
+
+TEST(RunEvent, CutOrFlippedLinesNeverCrash) {
+  const std::string line = to_line(StepEvent{3, 2.5, 10.0, 20.0, 128, 1.0, {{"data", 1.0}}});
+  for (std::size_t length = 0; length < line.size(); ++length) {
+    EXPECT_THROW(parse_event_line(line.substr(0, length)), Error) << length;
+  }
+  std::mt19937 random(20240520);
+  for (int i = 0; i < 5000; ++i) {
+    std::string changed = line;
+    changed[random() % changed.size()] = static_cast<char>(random());
+    try {
+      parse_event_line(changed);
+    } catch (const Error&) {
+    }
+  }
+}
+
+TEST(RunOutcome, NamesRoundTrip) {
+  for (const auto outcome :
+       {RunOutcome::kCompleted, RunOutcome::kDiverged, RunOutcome::kTimedOut, RunOutcome::kCrashed,
+        RunOutcome::kOutOfMemory, RunOutcome::kUnsupported, RunOutcome::kInterrupted}) {
+    EXPECT_EQ(run_outcome_from(to_string(outcome)), outcome);
+  }
+  EXPECT_EQ(run_outcome_from("Completed"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace nanobench::core
