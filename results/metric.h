@@ -1,0 +1,38 @@
+/// The metrics a run leaves behind: tag, unit, which direction is better. SCHEMA.md documents them for outside queries.
+/// Thread-safe: constants only. Tags are stored: do not change them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace nanobench::results {
+
+enum class Better { kLower, kHigher, kNeither };
+
+struct Metric {
+  std::string tag;
+  std::string unit;  ///< "nats/token", "ms", "bytes", "tokens", "1"
+  Better better = Better::kLower;
+  std::string text;  ///< one sentence for people
+};
+
+inline constexpr const char* kTrainLoss = "train/loss";        ///< mean loss of the step's batch, before its update
+inline constexpr const char* kStepMs = "train/step_ms";        ///< wall time of the step
+inline constexpr const char* kClockMs = "train/clock_ms";      ///< training clock after the step; timed steps only
+inline constexpr const char* kWindow = "train/window_tokens";  ///< attention window of the step; 0: none
+inline constexpr const char* kLearningRate = "train/learning_rate_factor";
+inline constexpr const char* kValLoss = "val/loss";         ///< before the update of that step
+inline constexpr const char* kValClockMs = "val/clock_ms";  ///< training clock at the validation; absent while untimed
+inline constexpr const char* kPeakBytes = "memory/peak_bytes";
+inline constexpr const char* kPhasePrefix = "phase/";      ///< "phase/forward_ms": data, forward, backward, optimizer
+inline constexpr const char* kCounterPrefix = "counter/";  ///< "counter/parameters": what the engine counted
+
+/// All metrics with a fixed tag.
+const std::vector<Metric>& known_metrics();
+
+/// The metric of a tag; for "phase/..." and "counter/..." a general one.
+std::optional<Metric> find_metric(std::string_view tag);
+
+}  // namespace nanobench::results

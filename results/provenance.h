@@ -1,0 +1,52 @@
+/// Who measured: the facts about build, machine and command line that are stored with every run. Thread-safe.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "results/records.h"
+
+namespace nanobench::results {
+
+/// How this program was built (compiled in).
+struct BuildInfo {
+  std::string version;       ///< "0.1.0"
+  std::string git_revision;  ///< 40 hexadecimal digits, or "unknown"
+  bool is_dirty = false;     ///< the source tree had uncommitted changes
+  std::string compiler;      ///< "GNU 12.2.0"
+  std::string build_type;    ///< "Release"
+  std::string flags;
+};
+const BuildInfo& build_info();
+
+struct MachineInfo {
+  std::string host;
+  std::string cpu_model;
+  std::string architecture;
+  int cores = 1;  ///< usable by this process: affinity and cgroup quota
+  std::int64_t memory_bytes = 0;
+  std::string kernel;
+};
+MachineInfo machine_info();
+
+/// Class of machines whose times may be compared: architecture, CPU model, usable cores.
+std::string hardware_class(const MachineInfo& machine);
+
+/// This process as an owner of running rows.
+Owner this_process();
+
+/// Whether the owner's process is known to live (true), known to be gone (false), or out of sight (nullopt: another
+/// host, boot or container; its heartbeat decides).
+std::optional<bool> is_alive(const Owner& owner);
+
+/// What differs from moment to moment: "load_1m", "steal_ticks", ...; keys get `prefix`.
+std::map<std::string, std::string> load_facts(const std::string& prefix);
+
+/// Build and machine as facts for `environments`.
+std::map<std::string, std::string> provenance_facts(const std::vector<std::string>& argv);
+
+/// "2026-01-31T23:59:59.123Z"
+std::string utc_now();
+
+}  // namespace nanobench::results

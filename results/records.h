@@ -1,0 +1,159 @@
+/// What the store keeps, as plain values: runs, samples, plans, environments, baselines. SCHEMA.md names the columns.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+#include "core/protocol/run_outcome.h"
+
+namespace nanobench::results {
+
+/// One value of one metric at one step of one run.
+struct Sample {
+  std::int64_t step = 0;
+  double value = 0.0;  ///< NaN is kept (as SQL NULL)
+};
+
+/// A sample on its way into the store.
+struct NewSample {
+  std::string metric;
+  std::int64_t step = 0;
+  double value = 0.0;
+};
+
+/// Which process owns a running row: enough to tell later whether it still lives.
+struct Owner {
+  std::string host;
+  std::string boot_id;
+  std::string pid_namespace;
+  std::int64_t pid = 0;
+  std::int64_t pid_started = 0;  ///< kernel ticks after boot
+};
+
+/// What is known of a run before it starts.
+struct NewRun {
+  std::string digest;  ///< identity: config, seed, data, dtype, threads, engine, hardware
+  std::string suite;
+  std::string cell;                   ///< label within the suite
+  std::optional<std::string> record;  ///< "record12", when the cell is based on one
+  std::string scale;
+  std::uint64_t seed = 0;
+  core::OrderedJson config;  ///< the complete TrainConfig
+  std::string config_digest;
+  std::string data_name;
+  std::string data_digest;
+  std::optional<double> data_floor_nats;  ///< entropy of the data in nats per token, where it is known
+  std::string dtype;
+  int threads = 0;
+  std::string engine;
+  std::string engine_version;  ///< the identity used in `digest`; the hello event's text is in the environment
+  std::string hardware;        ///< hardware class, e.g. "x86_64 | CPU MODEL | 2 cores"
+  std::optional<std::int64_t> plan_id;
+  std::optional<std::int64_t> position;  ///< in the plan, from 0
+};
+
+/// How a run ended: what finish_run writes.
+struct RunResult {
+  core::RunOutcome outcome = core::RunOutcome::kCrashed;
+  std::string message;  ///< empty when completed; else why, one sentence and the engine's last words
+  std::optional<double> final_val_loss;
+  std::optional<double> train_ms;  ///< whole training clock
+  std::optional<std::int64_t> steps;
+  std::optional<std::int64_t> timed_steps;
+  std::optional<std::int64_t> peak_bytes;
+  std::optional<std::int64_t> exit_code;  ///< of the engine; negative: the signal that ended it
+};
+
+/// One row of `runs`. `result` is empty while the run is running.
+struct RunRecord : NewRun {
+  std::int64_t id = 0;
+  std::optional<RunResult> result;
+  std::string started_at;  ///< ISO 8601, UTC, milliseconds
+  std::optional<std::string> finished_at;
+  std::optional<std::int64_t> environment_id;
+  Owner owner;
+
+  bool is_running() const { return !result.has_value(); }
+  bool is_completed() const { return result && result->outcome == core::RunOutcome::kCompleted; }
+  /// Completed or diverged: evidence that running it again would only repeat.
+  bool is_evidence() const { return is_completed() || (result && result->outcome == core::RunOutcome::kDiverged); }
+};
+
+/// One metric of one run.
+struct RunSamples {
+  std::int64_t run_id = 0;
+  std::uint64_t seed = 0;
+  std::vector<Sample> samples;  ///< ascending steps
+};
+
+/// One metric of one cell over its replicates.
+struct SampleSet {
+  std::string metric;
+  std::string cell;
+  std::vector<RunSamples> replicates;  ///< ascending seeds
+};
+
+/// One cell of a stored plan.
+struct PlanCell {
+  std::string label;
+  std::optional<std::string> record;
+  std::string changed;                          ///< what differs from the previous row or the base, in words
+  std::map<std::string, std::string> features;  ///< settings by feature id
+  std::string config_digest;
+};
+
+/// One line of a stored plan. `run_id` is the run that answers it: made for it, or reused.
+struct PlanLine {
+  std::int64_t position = 0;
+  std::string cell;
+  std::uint64_t seed = 0;
+  std::string digest;
+  std::optional<std::int64_t> run_id;
+};
+
+struct NewPlan {
+  std::string digest;  ///< of suite, order seed and run digests: the same command finds the same plan
+  std::string suite;
+  std::string title;
+  std::string design;
+  std::string scale;
+  std::string data_name;
+  std::optional<double> target;  ///< validation loss of "time to target"; absent: the first cell's final loss
+  std::uint64_t order_seed = 0;
+  std::vector<PlanCell> cells;  ///< in the suite's order
+  std::vector<PlanLine> lines;  ///< in the order of execution
+  std::vector<std::string> messages;
+  std::vector<std::string> argv;  ///< the command line that made it
+};
+
+struct PlanRecord : NewPlan {
+  std::int64_t id = 0;
+  std::string created_at;
+};
+
+/// A warning, a checkpoint or the engine's last words of a run.
+struct RunMessage {
+  std::string kind;  ///< "warning", "checkpoint", "stderr", "note"
+  std::string text;
+};
+
+/// Where a run was measured: facts by name (provenance.h) plus what the engine's hello event says.
+struct EnvironmentRecord {
+  std::int64_t id = 0;
+  std::string digest;
+  std::map<std::string, std::string> facts;
+};
+
+/// A named set of runs that others are compared with.
+struct BaselineRecord {
+  std::string name;
+  std::string suite;
+  std::int64_t plan_id = 0;
+  std::string created_at;
+};
+
+}  // namespace nanobench::results

@@ -1,0 +1,126 @@
+/// The SQLite store of runs, samples and plans. Opening migrates the schema; every writing call is one transaction
+/// (BEGIN IMMEDIATE), so another process or a kill -9 never sees half of it. Samples and finished runs are never
+/// overwritten.
+///
+/// Not thread-safe: one Store per thread. Any number of processes may share one file. Columns: SCHEMA.md.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "results/records.h"
+
+namespace nanobench::results {
+
+class Database;
+
+/// The schema this build writes (`PRAGMA user_version`) and the mark of our files (`PRAGMA application_id`).
+inline constexpr int kSchemaVersion = 1;
+inline constexpr int kApplicationId = 0x6e616e6f;  // "nano"
+
+enum class OpenMode {
+  kCreate,    ///< read and write; made, with its folder, when absent
+  kReadOnly,  ///< must exist
+};
+
+/// Which runs: every set member must hold. Rows come in ascending id.
+struct RunFilter {
+  std::vector<std::int64_t> ids;
+  std::optional<std::string> suite;
+  std::optional<std::string> cell;
+  std::optional<std::string> digest;
+  std::optional<std::string> scale;
+  std::optional<std::int64_t> plan_id;
+  std::optional<core::RunOutcome> outcome;
+  bool is_running = false;            ///< only rows without an outcome
+  std::optional<std::int64_t> limit;  ///< the newest so many
+};
+
+/// Answers of claim_run.
+struct Claimed {
+  std::int64_t run_id = 0;  ///< a new running row, ours
+};
+struct AlreadyDone {
+  RunRecord run;  ///< finished evidence of the same digest
+};
+struct AlreadyRunning {
+  RunRecord run;  ///< a living process works on the same digest
+};
+using Claim = std::variant<Claimed, AlreadyDone, AlreadyRunning>;
+
+class Store {
+ public:
+  /// Throws Error: kIo (folder, no permission, read-only, full disk), kDataLoss (corrupt), kConflict (a database of
+  /// another program), kUnavailable (a newer schema), kNotFound (read-only and absent). The file is left as it was.
+  explicit Store(const std::filesystem::path& file, OpenMode mode = OpenMode::kCreate);
+  ~Store();
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+
+  const std::filesystem::path& file() const { return file_; }
+
+  // --- plans ---
+  /// The newest plan of this digest, or nullopt.
+  std::optional<PlanRecord> find_plan(const std::string& digest) const;
+  /// The newest plan (of this suite).
+  std::optional<PlanRecord> newest_plan(const std::optional<std::string>& suite = std::nullopt) const;
+  std::vector<PlanRecord> plans() const;
+  /// Throws Error{kNotFound}.
+  PlanRecord plan(std::int64_t id) const;
+  std::int64_t add_plan(const NewPlan& plan);
+  /// Notes which run answers a line of a plan.
+  void set_plan_run(std::int64_t plan_id, std::int64_t position, std::int64_t run_id);
+
+  // --- runs, writing ---
+  /// Atomically: finds finished evidence or a living process with the same digest, else makes a running row that
+  /// `owner` owns. Running rows of this digest whose owner is gone become `interrupted` first. `is_fresh` ignores
+  /// finished evidence.
+  Claim claim_run(const NewRun& run, const Owner& owner, bool is_fresh = false);
+  /// Marks every running row whose owner is gone as interrupted; returns how many.
+  std::int64_t release_dead_runs();
+  /// One batch. Throws Error{kConflict} when a (metric, step) of the run is there already; then nothing is written.
+  void add_samples(std::int64_t run_id, const std::vector<NewSample>& samples);
+  void add_message(std::int64_t run_id, const RunMessage& message);
+  /// Stores the facts once per distinct set and names the set in the run.
+  std::int64_t set_environment(std::int64_t run_id, const std::map<std::string, std::string>& facts);
+  /// Load and steal time and the like, which differ from run to run.
+  void set_run_facts(std::int64_t run_id, const std::map<std::string, std::string>& facts);
+  /// Tells other processes that the owner lives (for those who cannot see its pid).
+  void heartbeat(std::int64_t run_id);
+  /// Last samples and the result in one transaction. Throws Error{kConflict} when the run has a result already.
+  void finish_run(std::int64_t run_id, const RunResult& result, const std::vector<NewSample>& last_samples = {});
+
+  // --- reading ---
+  std::vector<RunRecord> runs(const RunFilter& filter = {}) const;
+  /// Throws Error{kNotFound}.
+  RunRecord run(std::int64_t id) const;
+  /// Ascending steps; empty when there is none.
+  std::vector<Sample> samples(std::int64_t run_id, const std::string& metric) const;
+  /// Tags of the metrics that the run has, sorted.
+  std::vector<std::string> metrics(std::int64_t run_id) const;
+  /// One metric over the runs that answer a plan: one set a cell, in the plan's cell order; completed runs only.
+  std::vector<SampleSet> sample_sets(std::int64_t plan_id, const std::string& metric) const;
+  std::vector<RunMessage> messages(std::int64_t run_id) const;
+  std::optional<EnvironmentRecord> environment(std::int64_t environment_id) const;
+  std::map<std::string, std::string> run_facts(std::int64_t run_id) const;
+
+  // --- baselines ---
+  void set_baseline(const std::string& name, std::int64_t plan_id);
+  std::optional<BaselineRecord> find_baseline(const std::string& name) const;
+
+ private:
+  std::filesystem::path file_;
+  std::unique_ptr<Database> database_;
+};
+
+/// `--db` when given, else $NANOBENCH_DB, else results/nanobench.db under `source_root`.
+std::filesystem::path default_store_file(const std::optional<std::string>& option,
+                                         const std::filesystem::path& source_root);
+
+}  // namespace nanobench::results

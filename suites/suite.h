@@ -1,0 +1,71 @@
+/// A suite file: which cells to measure, on what data, with which seeds. suite.schema.json says the same to editors.
+/// Plain values, no shared state.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+
+namespace nanobench::suites {
+
+enum class Design {
+  kHistory,      ///< one cell per record, in order: the cumulative ladder
+  kLeaveOneOut,  ///< the base, then the base with each feature turned to its `before` value
+  kAddOneIn,     ///< the base with all features at `before`, then with each one alone at `after`
+};
+std::string to_string(Design design);
+
+/// One entry of "features": an id, or {"id", "value"} to choose another value than the design's.
+struct FeatureChoice {
+  std::string id;
+  std::optional<std::string> value;
+};
+
+struct Limits {
+  double seconds_per_run = 6 * 3600;  ///< a run that takes longer is killed: timed_out
+  double silence_seconds = 600;       ///< so is one that says nothing for so long
+};
+
+struct Suite {
+  std::string source;  ///< file, for messages
+  std::string name;
+  std::string title;
+  std::string text;
+  Design design = Design::kHistory;
+  std::vector<std::string> records;                  ///< history
+  std::string base_record;                           ///< the other designs
+  std::map<std::string, std::string> base_features;  ///< settings on top of the base record
+  std::vector<FeatureChoice> features;
+  std::vector<core::Json> inline_features;  ///< feature files written into the suite
+  std::string scale = "nano";
+  std::vector<std::uint64_t> seeds = {1};
+  std::string data = "synthetic";  ///< "synthetic", "text:FILE" or "shards:FILE|DIR"
+  std::string dtype = "float32";
+  int threads = 0;               ///< 0: all cores
+  std::uint64_t order_seed = 1;  ///< of the shuffled order of execution
+  std::optional<double> target;  ///< validation loss of "time to target"; absent: the first cell's final loss
+  Limits limits;
+  core::Json mock;  ///< settings of the mock engine, null for the native one
+};
+
+/// Command-line overrides; what is absent stays as the file says.
+struct SuiteOverrides {
+  std::optional<std::string> scale;
+  std::optional<std::vector<std::uint64_t>> seeds;
+  std::optional<std::string> data;
+  std::optional<int> threads;
+  std::optional<std::uint64_t> order_seed;
+};
+
+/// Throw Error{kInvalidArgument} with file and JSON pointer; unknown keys are errors.
+Suite read_suite(const core::Json& value, const std::string& source);
+Suite read_suite_file(const std::filesystem::path& file);
+
+Suite with_overrides(Suite suite, const SuiteOverrides& overrides);
+
+}  // namespace nanobench::suites
