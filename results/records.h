@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "core/base/json.h"
 #include "core/protocol/run_outcome.h"
 
 namespace nanobench::results {
@@ -42,7 +41,7 @@ struct NewRun {
   std::optional<std::string> record;  ///< "record12", when the cell is based on one
   std::string scale;
   std::uint64_t seed = 0;
-  core::OrderedJson config;  ///< the complete TrainConfig
+  std::string config;  ///< the complete TrainConfig as JSON text
   std::string config_digest;
   std::string data_name;
   std::string data_digest;

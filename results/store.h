@@ -73,14 +73,13 @@ class Store {
   std::vector<PlanRecord> plans() const;
   /// Throws Error{kNotFound}.
   PlanRecord plan(std::int64_t id) const;
-  std::int64_t add_plan(const NewPlan& plan);
-  /// Notes which run answers a line of a plan.
-  void set_plan_run(std::int64_t plan_id, std::int64_t position, std::int64_t run_id);
+  /// The id of the newest plan of this digest; made when there is none, or when `is_fresh`.
+  std::int64_t ensure_plan(const NewPlan& plan, bool is_fresh = false);
 
   // --- runs, writing ---
   /// Atomically: finds finished evidence or a living process with the same digest, else makes a running row that
   /// `owner` owns. Running rows of this digest whose owner is gone become `interrupted` first. `is_fresh` ignores
-  /// finished evidence.
+  /// finished evidence. The line of the plan (plan_id, position), when given, is answered by whichever run it is.
   Claim claim_run(const NewRun& run, const Owner& owner, bool is_fresh = false);
   /// Marks every running row whose owner is gone as interrupted; returns how many.
   std::int64_t release_dead_runs();

@@ -1,0 +1,169 @@
+#include "results/schema.h"
+
+#include <array>
+#include <string>
+
+#include "core/base/error.h"
+#include "results/store.h"
+
+namespace nanobench::results {
+namespace {
+
+using core::Error;
+using core::ErrorCode;
+
+// Never edit a migration that has been released: add the next one.
+constexpr Migration kVersion1 = R"sql(
+CREATE TABLE environments (
+  id          INTEGER PRIMARY KEY,
+  digest      TEXT NOT NULL UNIQUE,
+  facts       TEXT NOT NULL,
+  created_at  TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE plans (
+  id          INTEGER PRIMARY KEY,
+  digest      TEXT NOT NULL,
+  suite       TEXT NOT NULL,
+  title       TEXT NOT NULL,
+  design      TEXT NOT NULL,
+  scale       TEXT NOT NULL,
+  data_name   TEXT NOT NULL,
+  target      REAL,
+  order_seed  INTEGER NOT NULL,
+  cells       TEXT NOT NULL,
+  messages    TEXT NOT NULL,
+  argv        TEXT NOT NULL,
+  created_at  TEXT NOT NULL
+) STRICT;
+CREATE INDEX plans_by_digest ON plans (digest);
+CREATE INDEX plans_by_suite ON plans (suite);
+
+CREATE TABLE runs (
+  id               INTEGER PRIMARY KEY,
+  digest           TEXT NOT NULL,
+  suite            TEXT NOT NULL,
+  cell             TEXT NOT NULL,
+  record           TEXT,
+  scale            TEXT NOT NULL,
+  seed             INTEGER NOT NULL,
+  outcome          TEXT CHECK (outcome IN ('completed', 'diverged', 'timed_out', 'crashed', 'out_of_memory',
+                                           'unsupported', 'interrupted')),
+  message          TEXT,
+  started_at       TEXT NOT NULL,
+  finished_at      TEXT,
+  final_val_loss   REAL,
+  train_ms         REAL,
+  steps            INTEGER,
+  timed_steps      INTEGER,
+  peak_bytes       INTEGER,
+  exit_code        INTEGER,
+  config           TEXT NOT NULL,
+  config_digest    TEXT NOT NULL,
+  data_name        TEXT NOT NULL,
+  data_digest      TEXT NOT NULL,
+  data_floor_nats  REAL,
+  dtype            TEXT NOT NULL,
+  threads          INTEGER NOT NULL,
+  engine           TEXT NOT NULL,
+  engine_version   TEXT NOT NULL,
+  hardware         TEXT NOT NULL,
+  environment_id   INTEGER REFERENCES environments (id),
+  plan_id          INTEGER REFERENCES plans (id),
+  position         INTEGER,
+  owner_host       TEXT NOT NULL,
+  owner_boot       TEXT NOT NULL,
+  owner_namespace  TEXT NOT NULL,
+  owner_pid        INTEGER NOT NULL,
+  owner_started    INTEGER NOT NULL,
+  heartbeat_at     TEXT NOT NULL,
+  CHECK ((outcome IS NULL) = (finished_at IS NULL))
+) STRICT;
+CREATE INDEX runs_by_digest ON runs (digest);
+CREATE INDEX runs_by_suite ON runs (suite, cell);
+CREATE INDEX runs_by_plan ON runs (plan_id);
+CREATE INDEX runs_running ON runs (id) WHERE outcome IS NULL;
+-- Two runners never work on the same run at once, whatever they believe.
+CREATE UNIQUE INDEX runs_one_at_a_time ON runs (digest) WHERE outcome IS NULL;
+
+CREATE TABLE plan_lines (
+  plan_id   INTEGER NOT NULL REFERENCES plans (id),
+  position  INTEGER NOT NULL,
+  cell      TEXT NOT NULL,
+  seed      INTEGER NOT NULL,
+  digest    TEXT NOT NULL,
+  run_id    INTEGER REFERENCES runs (id),
+  PRIMARY KEY (plan_id, position)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE samples (
+  run_id  INTEGER NOT NULL REFERENCES runs (id),
+  metric  TEXT NOT NULL,
+  step    INTEGER NOT NULL,
+  value   REAL,
+  PRIMARY KEY (run_id, metric, step)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE messages (
+  id      INTEGER PRIMARY KEY,
+  run_id  INTEGER NOT NULL REFERENCES runs (id),
+  kind    TEXT NOT NULL,
+  text    TEXT NOT NULL
+) STRICT;
+CREATE INDEX messages_by_run ON messages (run_id);
+
+CREATE TABLE run_facts (
+  run_id  INTEGER NOT NULL REFERENCES runs (id),
+  name    TEXT NOT NULL,
+  value   TEXT NOT NULL,
+  PRIMARY KEY (run_id, name)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE baselines (
+  name        TEXT PRIMARY KEY,
+  suite       TEXT NOT NULL,
+  plan_id     INTEGER NOT NULL REFERENCES plans (id),
+  created_at  TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+)sql";
+
+constexpr std::array<Migration, 1> kMigrations = {kVersion1};
+static_assert(kMigrations.size() == kSchemaVersion);
+
+}  // namespace
+
+std::span<const Migration> migrations() {
+  return kMigrations;
+}
+
+int check_identity(Database& database, int known_version) {
+  const std::int64_t mark = database.integer_of("PRAGMA application_id");
+  const std::int64_t version = database.integer_of("PRAGMA user_version");
+  const std::int64_t tables = database.integer_of("SELECT count(*) FROM sqlite_master");
+  const std::string file = "database " + database.file().string();
+  if (mark == 0 && version == 0 && tables == 0) return 0;
+  if (mark != kApplicationId) {
+    throw Error(ErrorCode::kConflict,
+                file + " belongs to another program (it has " + std::to_string(tables) +
+                    " tables or indexes and not nanobench's application id); name another file with --db");
+  }
+  if (version > known_version) {
+    throw Error(ErrorCode::kUnavailable, file + " was written by a newer nanobench (schema " + std::to_string(version) +
+                                             ", this build knows " + std::to_string(known_version) +
+                                             "); update nanobench, or name another file with --db");
+  }
+  return static_cast<int>(version);
+}
+
+void migrate(Database& database, std::span<const Migration> steps) {
+  const int newest = static_cast<int>(steps.size());
+  if (check_identity(database, newest) == newest) return;
+  Transaction transaction(database);
+  const int version = check_identity(database, newest);  // another process may have been first
+  for (int i = version; i < newest; ++i) database.execute(steps[static_cast<std::size_t>(i)]);
+  database.execute(("PRAGMA application_id = " + std::to_string(kApplicationId)).c_str());
+  database.execute(("PRAGMA user_version = " + std::to_string(newest)).c_str());
+  transaction.commit();
+}
+
+}  // namespace nanobench::results

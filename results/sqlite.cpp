@@ -1,0 +1,164 @@
+#include "results/sqlite.h"
+
+#include <limits>
+
+#include "core/base/error.h"
+
+namespace nanobench::results {
+namespace {
+
+using core::Error;
+using core::ErrorCode;
+
+constexpr int kBusyTimeoutMs = 60'000;
+
+struct Explanation {
+  ErrorCode code;
+  std::string text;
+};
+
+Explanation explain(int code) {
+  switch (code & 0xff) {
+    case SQLITE_FULL: return {ErrorCode::kIo, "the disk is full; free some space and run the same command again"};
+    case SQLITE_READONLY:
+    case SQLITE_PERM: return {ErrorCode::kIo, "it cannot be written; check the permissions of the file and its folder"};
+    case SQLITE_CANTOPEN:
+      return {ErrorCode::kIo, "it cannot be opened; check the path and the permissions of the file and its folder"};
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return {ErrorCode::kIo, "another process has held it locked for a minute; stop that process or try again later"};
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return {ErrorCode::kDataLoss,
+              "the file is damaged or not a database; move it away, or restore a copy, and run again"};
+    case SQLITE_CONSTRAINT: return {ErrorCode::kConflict, "what is stored there is never overwritten"};
+    case SQLITE_IOERR:
+      return {ErrorCode::kIo, "the file system reports an error; check the disk and run the same command again"};
+    case SQLITE_NOMEM: return {ErrorCode::kIo, "there is no memory left; close other programs and run again"};
+    default: return {ErrorCode::kInternal, "this is a bug"};
+  }
+}
+
+}  // namespace
+
+Database::Database(const std::filesystem::path& file, const std::string& uri, int flags) : file_(file) {
+  sqlite3* handle = nullptr;
+  const int code = sqlite3_open_v2(uri.c_str(), &handle, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
+  handle_.reset(handle);
+  if (code != SQLITE_OK) fail(code, "open");
+  sqlite3_extended_result_codes(handle, 1);
+  sqlite3_busy_timeout(handle, kBusyTimeoutMs);
+}
+
+void Database::execute(const char* sql) {
+  const int code = sqlite3_exec(handle_.get(), sql, nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) fail(code, sql);
+}
+
+std::int64_t Database::integer_of(const char* sql) {
+  Statement statement(*this, sql);
+  return statement.step() ? statement.integer(0) : 0;
+}
+
+std::string Database::text_of(const char* sql) {
+  Statement statement(*this, sql);
+  return statement.step() ? statement.text(0) : "";
+}
+
+void Database::fail(int code, const std::string& doing) const {
+  const Explanation explanation = explain(code);
+  std::string reason = handle_ ? sqlite3_errmsg(handle_.get()) : sqlite3_errstr(code);
+  const std::string at = explanation.code == ErrorCode::kInternal ? " in `" + doing + "`" : "";
+  throw Error(explanation.code, "database " + file_.string() + ": " + reason + at + ": " + explanation.text);
+}
+
+Statement::Statement(Database& database, std::string_view sql) : database_(&database) {
+  sqlite3_stmt* handle = nullptr;
+  const int code =
+      sqlite3_prepare_v2(database.handle(), sql.data(), static_cast<int>(sql.size()), &handle, nullptr);
+  handle_.reset(handle);
+  if (code != SQLITE_OK) database.fail(code, std::string(sql));
+}
+
+bool Statement::step() {
+  const int code = sqlite3_step(handle_.get());
+  if (code == SQLITE_ROW) return true;
+  if (code != SQLITE_DONE) check(code);
+  return false;
+}
+
+void Statement::execute() {
+  while (step()) {
+  }
+  reset();
+}
+
+void Statement::reset() {
+  sqlite3_reset(handle_.get());
+  bound_ = 0;
+}
+
+void Statement::check(int code) const {
+  if (code == SQLITE_OK) return;
+  const std::string sql = sqlite3_sql(handle_.get());
+  try {
+    database_->fail(code, sql);
+  } catch (...) {
+    sqlite3_reset(handle_.get());  // frees the locks of a failed statement
+    throw;
+  }
+}
+
+void Statement::bind_at(int index, std::int64_t value) {
+  check(sqlite3_bind_int64(handle_.get(), index, value));
+}
+void Statement::bind_at(int index, double value) {
+  check(sqlite3_bind_double(handle_.get(), index, value));
+}
+void Statement::bind_at(int index, const std::string& value) {
+  check(sqlite3_bind_text(handle_.get(), index, value.data(), static_cast<int>(value.size()), SQLITE_TRANSIENT));
+}
+void Statement::bind_null(int index) {
+  check(sqlite3_bind_null(handle_.get(), index));
+}
+
+bool Statement::is_null(int column) const {
+  return sqlite3_column_type(handle_.get(), column) == SQLITE_NULL;
+}
+std::int64_t Statement::integer(int column) const {
+  return sqlite3_column_int64(handle_.get(), column);
+}
+double Statement::real(int column) const {
+  return is_null(column) ? std::numeric_limits<double>::quiet_NaN() : sqlite3_column_double(handle_.get(), column);
+}
+std::string Statement::text(int column) const {
+  const unsigned char* bytes = sqlite3_column_text(handle_.get(), column);
+  if (bytes == nullptr) return "";
+  return std::string(reinterpret_cast<const char*>(bytes),
+                     static_cast<std::size_t>(sqlite3_column_bytes(handle_.get(), column)));
+}
+std::optional<std::int64_t> Statement::optional_integer(int column) const {
+  return is_null(column) ? std::nullopt : std::optional(integer(column));
+}
+std::optional<double> Statement::optional_real(int column) const {
+  return is_null(column) ? std::nullopt : std::optional(real(column));
+}
+std::optional<std::string> Statement::optional_text(int column) const {
+  return is_null(column) ? std::nullopt : std::optional(text(column));
+}
+
+Transaction::Transaction(Database& database) : database_(database) {
+  database_.execute("BEGIN IMMEDIATE");
+}
+
+Transaction::~Transaction() {
+  // SQLite itself has rolled back after some errors (full disk); then this one fails, harmlessly.
+  if (is_open_) sqlite3_exec(database_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+void Transaction::commit() {
+  database_.execute("COMMIT");
+  is_open_ = false;
+}
+
+}  // namespace nanobench::results

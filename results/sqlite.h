@@ -1,0 +1,108 @@
+/// Small RAII wrappers over the SQLite C API: a database, a statement, a transaction. Every failure becomes one Error
+/// that names the file and says what to do. Not thread-safe: one Database per thread.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace nanobench::results {
+
+class Database;
+
+/// A prepared statement. Bind with bind(), read with the column getters after step() returned true.
+class Statement {
+ public:
+  Statement(Database& database, std::string_view sql);
+
+  /// Binds the next parameters, left to right.
+  template <class... Values>
+  Statement& bind(const Values&... values) {
+    (bind_at(++bound_, values), ...);
+    return *this;
+  }
+  /// True while there is a row.
+  bool step();
+  /// Runs to the end and makes the statement ready to be bound again.
+  void execute();
+  void reset();
+
+  std::int64_t integer(int column) const;
+  double real(int column) const;  ///< NaN for NULL
+  std::string text(int column) const;
+  std::optional<std::int64_t> optional_integer(int column) const;
+  std::optional<double> optional_real(int column) const;
+  std::optional<std::string> optional_text(int column) const;
+
+ private:
+  void bind_at(int index, std::int64_t value);
+  void bind_at(int index, int value) { bind_at(index, static_cast<std::int64_t>(value)); }
+  void bind_at(int index, std::uint64_t value) { bind_at(index, static_cast<std::int64_t>(value)); }
+  void bind_at(int index, double value);
+  void bind_at(int index, const std::string& value);
+  void bind_at(int index, const char* value) { bind_at(index, std::string(value)); }
+  template <class Value>
+  void bind_at(int index, const std::optional<Value>& value) {
+    if (value)
+      bind_at(index, *value);
+    else
+      bind_null(index);
+  }
+  void bind_null(int index);
+  bool is_null(int column) const;
+  void check(int code) const;
+
+  struct Finalizer {
+    void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+  };
+  Database* database_;
+  std::unique_ptr<sqlite3_stmt, Finalizer> handle_;
+  int bound_ = 0;
+};
+
+/// An open SQLite file.
+class Database {
+ public:
+  /// `flags` as for sqlite3_open_v2; `uri` may differ from the file's path (immutable=1). Throws Error{kIo}.
+  Database(const std::filesystem::path& file, const std::string& uri, int flags);
+
+  /// Runs statements that return nothing of interest.
+  void execute(const char* sql);
+  std::int64_t integer_of(const char* sql);
+  std::string text_of(const char* sql);
+
+  std::int64_t last_insert_id() const { return sqlite3_last_insert_rowid(handle_.get()); }
+  sqlite3* handle() const { return handle_.get(); }
+  const std::filesystem::path& file() const { return file_; }
+
+  /// Throws the Error for a result code of this database.
+  [[noreturn]] void fail(int code, const std::string& doing) const;
+
+ private:
+  struct Closer {
+    void operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
+  };
+  std::filesystem::path file_;
+  std::unique_ptr<sqlite3, Closer> handle_;
+};
+
+/// BEGIN IMMEDIATE now; ROLLBACK unless committed.
+class Transaction {
+ public:
+  explicit Transaction(Database& database);
+  ~Transaction();
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  void commit();
+
+ private:
+  Database& database_;
+  bool is_open_ = true;
+};
+
+}  // namespace nanobench::results
