@@ -1,0 +1,61 @@
+/// The catalogue: all features, records and scales, loaded and checked.
+///
+/// embedded() holds the files compiled into the program. overlay() puts a user's folder on top (same id replaces, new
+/// id adds), and a suite adds features inline. Thread-safe when not modified; references into it live until it is
+/// modified.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ablations/feature.h"
+#include "ablations/record.h"
+#include "ablations/scale.h"
+#include "core/base/json.h"
+
+namespace nanobench::ablations {
+
+class Catalogue {
+ public:
+  /// The files compiled into this program, read and checked.
+  static Catalogue embedded();
+
+  /// Adds or replaces the entries of folder/features/*.json, folder/records/*.json and folder/scales/*.json, then
+  /// checks everything. Throws Error{kNotFound} when the folder has none of the three, Error{kInvalidArgument} with
+  /// file and JSON pointer; the catalogue is unchanged then.
+  void overlay(const std::filesystem::path& folder);
+
+  /// Add or replace one entry; `source` names it in messages. Relations between entries are checked by check().
+  void add_feature(const core::Json& json, const std::string& source);
+  void add_record(const core::Json& json, const std::string& source);
+  void add_scale(const core::Json& json, const std::string& source);
+
+  /// Relations between entries: parents, features and values that are named exist, the record chain ends, conflicts are
+  /// stated on both sides. Throws Error{kNotFound} or Error{kInvalidArgument} with file and JSON pointer.
+  void check() const;
+
+  /// Throw Error{kNotFound} with the nearest known name.
+  const Feature& feature(const std::string& id) const;
+  const Record& record(const std::string& id) const;
+  const Scale& scale(const std::string& id) const;
+
+  bool has_feature(const std::string& id) const { return features_.contains(id); }
+  bool has_record(const std::string& id) const { return records_.contains(id); }
+  bool has_scale(const std::string& id) const { return scales_.contains(id); }
+
+  std::vector<const Feature*> features() const;  ///< by introducing record (without one: last), then id
+  std::vector<const Record*> records() const;    ///< by number
+  std::vector<const Scale*> scales() const;      ///< smallest runs first
+
+  /// The record and its ancestors, root first. Throws Error{kNotFound} or Error{kInvalidArgument} for a cycle.
+  std::vector<const Record*> lineage(const std::string& record) const;
+
+ private:
+  std::map<std::string, Feature> features_;
+  std::map<std::string, Record> records_;
+  std::map<std::string, Scale> scales_;
+};
+
+}  // namespace nanobench::ablations

@@ -1,0 +1,61 @@
+/// A feature: one documented change of the speedrun, as data. Its values are JSON merge patches (RFC 7386) on the
+/// *official* TrainConfig; a scale shrinks the result afterwards, so one patch serves every scale.
+///
+/// Plain values; thread-safe when not modified. The file format is the example in README.md of this folder.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+
+namespace nanobench::ablations {
+
+/// kNumerics: the loss trajectory changes. kSystems: it must stay bit-identical at the same thread count.
+enum class FeatureKind { kNumerics, kSystems };
+
+const char* to_string(FeatureKind kind);
+
+struct FeatureValue {
+  std::string name;
+  core::Json patch;  ///< an object over TrainConfig; its keys are checked when the feature is read
+};
+
+/// A relation to another feature: it holds for the values in `when` (empty: all) and speaks of `values` (empty: any) of
+/// `feature`.
+struct FeatureRelation {
+  std::vector<std::string> when;
+  std::string feature;
+  std::vector<std::string> values;
+
+  bool concerns(const std::string& own_value) const;
+  bool names(const std::string& other_value) const;
+};
+
+struct Feature {
+  std::string id;  ///< noun phrase, the file's stem
+  std::string title;
+  std::optional<std::int64_t> introduced_record;  ///< number of the record that changed before to after
+  std::vector<std::string> introduced_seeds;      ///< "000" ... "004": the change analyses that mention it
+  std::vector<FeatureValue> values;               ///< at least two: before, after, then the others by name
+  std::string before;
+  std::string after;
+  FeatureKind kind = FeatureKind::kNumerics;
+  std::vector<FeatureRelation> requirements;  ///< setting this value pulls in the first of `values` when none holds
+  std::vector<FeatureRelation> conflicts;     ///< cannot be resolved together
+  std::string base = "record17";              ///< record from which contract tests try every value
+  std::string text;                           ///< what it is, why it should help, what to watch
+  std::string source;                         ///< the file it was read from, for messages
+
+  /// Throws Error{kNotFound} with the known values.
+  const FeatureValue& value(const std::string& name) const;
+  std::vector<std::string> value_names() const;
+};
+
+/// Reads one feature file. Throws Error{kInvalidArgument} with `source` and the JSON pointer: unknown or missing keys,
+/// patches over unknown settings, before/after that are no values, relations to itself.
+Feature read_feature(const core::Json& json, const std::string& source);
+
+}  // namespace nanobench::ablations

@@ -1,0 +1,52 @@
+/// From names to one complete TrainConfig: record + feature settings + patch, then the scale. The engine gets only the
+/// result and never sees a feature. Pure; thread-safe.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ablations/catalogue.h"
+#include "core/base/json.h"
+#include "core/config/train_config.h"
+
+namespace nanobench::ablations {
+
+struct ResolveRequest {
+  std::string record = "record17";
+  FeatureSettings settings;
+  std::string scale = "official";
+  /// Merge patch over the official configuration, applied after the features and before the scale.
+  core::Json patch = core::Json::object();
+  std::string patch_source = "the inline patch";  ///< names the patch in messages, e.g. "suite.json: /base/patch"
+};
+
+struct Resolved {
+  core::TrainConfig config;              ///< complete, checked, scaled; its name tells record, scale and settings
+  FeatureSettings settings;              ///< as requested, and what they pulled in
+  FeatureSettings effective;             ///< value of every feature that has one here
+  std::vector<std::string> scale_notes;  ///< what the scale shrank and could not keep
+  std::vector<std::string> messages;     ///< requirements pulled in, settings that change nothing
+};
+
+/// Throws Error{kNotFound} (unknown record, feature, value or scale, with the nearest name), Error{kConflict} (settings
+/// that exclude each other, naming both and what to do), Error{kInvalidArgument} (the result is no valid
+/// configuration).
+Resolved resolve(const Catalogue& catalogue, const ResolveRequest& request);
+
+/// The record at its official size. Throws like resolve.
+core::TrainConfig resolve_record(const Catalogue& catalogue, const std::string& record);
+
+/// The value whose patch leaves this *official* (unscaled) configuration as it is; nullopt when none does, as for
+/// Muon's features under Adam.
+std::optional<std::string> feature_value_at(const core::TrainConfig& config, const Feature& feature);
+
+/// Values of all features that have one at this official configuration.
+FeatureSettings feature_values_at(const Catalogue& catalogue, const core::TrainConfig& config);
+
+/// `config` with a merge patch (RFC 7386). null takes a setting away: an optional one becomes null ("off"), a field of
+/// the other optimizer or schedule type vanishes, any other returns to its default. Throws Error{kInvalidArgument} with
+/// `source` when the result is no valid configuration.
+core::TrainConfig apply_patch(const core::TrainConfig& config, const core::Json& patch, const std::string& source);
+
+}  // namespace nanobench::ablations
