@@ -1,0 +1,68 @@
+/// A data set: a folder with train and val shards and, if nanobench made it, a meta.json that describes them.
+///
+/// The digest is the identity of the contents: the tokens in reading order, whatever the files are called and wherever
+/// they lie. Thread-safe: no shared state.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+#include "core/data/token_shard.h"
+
+namespace nanobench::core {
+
+struct DataSet {
+  std::string name;                          ///< for people: "synthetic", "text:tinyshakespeare", a folder's name
+  std::vector<std::filesystem::path> train;  ///< absolute, in reading order, at least one
+  std::vector<std::filesystem::path> val;    ///< the same
+  std::int64_t vocab_size = 0;               ///< every token is below it
+  std::int64_t separator = 0;                ///< the token that opens each document
+  std::int64_t train_tokens = 0;
+  std::int64_t val_tokens = 0;
+  std::string digest;                ///< 32 hexadecimal digits
+  std::optional<double> floor_nats;  ///< loss per token of the ideal predictor on all of val; only if known
+  Json meta;                         ///< meta.json, or null for a folder of foreign shards
+};
+
+/// Opens a folder that prepare_text or generate_corpus wrote, or any folder with speedrun shards named `*train*.bin`
+/// and
+/// `*val*.bin`. Of foreign shards the vocabulary is taken to be bytes (257, separator 256) if no token seen is larger
+/// than 256, else GPT-2's (50257, separator 50256). The contents are digested at every call: all of a shard up to 64
+/// MiB, 64 evenly spaced MiB of a larger one. Throws Error{kNotFound} (no folder, no shards), {kInvalidArgument} (a bad
+/// meta.json, a token outside the vocabulary), {kDataLoss} (contents are not those that meta.json describes, or a
+/// broken shard).
+DataSet load_data_set(const std::filesystem::path& folder);
+
+/// Digest of the tokens of both splits.
+std::string digest_of_shards(const std::vector<TokenShard>& train, const std::vector<TokenShard>& val);
+
+/// What write_data_set writes.
+struct DataSetContents {
+  std::string name;
+  std::string kind;  ///< "synthetic" or "text"
+  std::vector<std::uint16_t> train;
+  std::vector<std::uint16_t> val;
+  std::int64_t vocab_size = 0;
+  std::int64_t separator = 0;
+  std::optional<double> floor_nats;
+  Json details = Json::object();  ///< where it came from and what is known about it
+};
+
+/// Writes train_000000.bin ... (100,000,000 tokens each, as the records' shards), val_000000.bin ... and meta.json into
+/// `folder`, which appears complete or not at all. A folder that holds the same data already is left as it is.
+/// Throws Error{kConflict} for a folder that holds anything else, {kIo}, {kInvalidArgument} for a split without tokens.
+DataSet write_data_set(const DataSetContents& contents, const std::filesystem::path& folder);
+
+/// Empirical entropy of single tokens, in nats: the loss of a model that knows only their frequencies. NaN without
+/// tokens.
+double unigram_entropy(std::span<const std::uint16_t> tokens);
+
+/// Empirical entropy of a token given the one before it, in nats. NaN with fewer than two tokens.
+double bigram_entropy(std::span<const std::uint16_t> tokens);
+
+}  // namespace nanobench::core

@@ -1,0 +1,50 @@
+/// Text as data: bytes are tokens 0 to 255, and the separator 256 opens each document.
+///
+/// No byte is lost or changed: the documents of a file, put together, are the file.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/data/data_set.h"
+
+namespace nanobench::core {
+
+/// Where a document begins.
+enum class DocumentRule {
+  kAutomatic,  ///< kHeading for a file with two headings or more, else kBlankLine
+  kFile,       ///< each file is one document
+  kBlankLine,  ///< after blank lines, once the document so far has kMinDocumentBytes
+  kHeading,    ///< at each heading of level 1
+};
+
+/// Paragraphs of dialogue are short; on their own they would make documents of a few words.
+inline constexpr std::size_t kMinDocumentBytes = 512;
+/// Less text than this cannot be split into anything to train on.
+inline constexpr std::size_t kMinTextBytes = 1024;
+inline constexpr std::int64_t kTextSeparator = 256;
+inline constexpr std::int64_t kTextVocabSize = 257;
+
+/// "automatic", "file", "blank_line", "heading".
+const char* to_string(DocumentRule rule);
+/// Throws Error{kInvalidArgument} with the nearest known name.
+DocumentRule document_rule(const std::string& name);
+
+/// The documents of one text, in order. A heading is a line `= Title =` as in wikitext dumps (not `= = Section = =`) or
+/// `# Title` as in Markdown, after a blank line or at the start. A document of white space only joins its neighbour.
+std::vector<std::string_view> split_documents(std::string_view text, DocumentRule rule);
+
+/// The rule that kAutomatic stands for in this text; any other is returned as it is.
+DocumentRule resolve(DocumentRule rule, std::string_view text);
+
+/// Reads the files in the given order and writes their documents as shards with a meta.json. The last documents, of
+/// about `val_fraction` of the bytes and at least one, become val; a single document is cut. Throws Error{kNotFound} (a
+/// missing file), {kInvalidArgument} (a folder, no text but white space, fewer than kMinTextBytes, a fraction outside
+/// 0.001 to 0.5), and as write_data_set does.
+DataSet prepare_text(const std::vector<std::filesystem::path>& files, DocumentRule rule, double val_fraction,
+                     const std::filesystem::path& folder);
+
+}  // namespace nanobench::core
