@@ -1,9 +1,10 @@
 /// Who measured: the facts about build, machine and command line that are stored with every run. Thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
-#include <vector>
 
 #include "results/records.h"
 
@@ -44,7 +45,7 @@ std::optional<bool> is_alive(const Owner& owner);
 std::map<std::string, std::string> load_facts(const std::string& prefix);
 
 /// Build and machine as facts for `environments`.
-std::map<std::string, std::string> provenance_facts(const std::vector<std::string>& argv);
+std::map<std::string, std::string> provenance_facts();
 
 /// "2026-01-31T23:59:59.123Z"
 std::string utc_now();

@@ -74,8 +74,7 @@ void Database::fail(int code, const std::string& doing) const {
 
 Statement::Statement(Database& database, std::string_view sql) : database_(&database) {
   sqlite3_stmt* handle = nullptr;
-  const int code =
-      sqlite3_prepare_v2(database.handle(), sql.data(), static_cast<int>(sql.size()), &handle, nullptr);
+  const int code = sqlite3_prepare_v2(database.handle(), sql.data(), static_cast<int>(sql.size()), &handle, nullptr);
   handle_.reset(handle);
   if (code != SQLITE_OK) database.fail(code, std::string(sql));
 }

@@ -1,0 +1,265 @@
+#include "results/store.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <thread>
+
+#include "core/base/error.h"
+#include "core/base/json.h"
+#include "results/provenance.h"
+#include "results/schema.h"
+#include "results/sqlite.h"
+
+namespace nanobench::results {
+namespace {
+
+using core::Error;
+using core::ErrorCode;
+using core::Json;
+
+/// What SQLite would say badly or too late: a folder, an absent file, a text file.
+void check_file(const std::filesystem::path& file, OpenMode mode) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored))
+    throw Error(ErrorCode::kIo, "database " + file.string() + " is a folder; name a file with --db");
+  if (!std::filesystem::exists(file, ignored)) {
+    if (mode == OpenMode::kReadOnly) {
+      throw Error(ErrorCode::kNotFound,
+                  "database " + file.string() + " does not exist; run a suite first, or name another file with --db");
+    }
+    return;
+  }
+  std::ifstream in(file, std::ios::binary);
+  char mark[16] = {};
+  in.read(mark, sizeof mark);
+  if (in.gcount() > 0 && std::string(mark, sizeof mark) != std::string("SQLite format 3\0", sizeof mark)) {
+    throw Error(ErrorCode::kDataLoss, "database " + file.string() +
+                                          " is not an SQLite file, or its beginning is damaged; move it away, or name "
+                                          "another file with --db");
+  }
+}
+
+void make_folder(const std::filesystem::path& file) {
+  const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    throw Error(ErrorCode::kIo, "cannot make the folder " + folder.string() + " for the database: " + error.message() +
+                                    "; name another file with --db");
+  }
+  if (access(folder.c_str(), W_OK) != 0) {
+    throw Error(ErrorCode::kIo, "the folder " + folder.string() +
+                                    " cannot be written, so the database cannot be kept there; name another file with "
+                                    "--db");
+  }
+}
+
+/// A file in a folder that cannot be written has no place for WAL's side files: it is read as it lies.
+std::string read_only_uri(const std::filesystem::path& file) {
+  std::string escaped;
+  for (const char c : std::filesystem::absolute(file).string()) {
+    escaped += c == '%' ? "%25" : c == '?' ? "%3f" : c == '#' ? "%23" : std::string(1, c);
+  }
+  std::error_code ignored;
+  const bool has_side_files = std::filesystem::exists(file.string() + "-wal", ignored);
+  const bool is_writable = access(std::filesystem::absolute(file).parent_path().c_str(), W_OK) == 0;
+  return "file:" + escaped + (is_writable || has_side_files ? "" : "?immutable=1");
+}
+
+/// Becoming WAL needs the file alone for a moment, and SQLite's busy timeout does not cover that.
+void use_wal(Database& database) {
+  for (int attempt = 0;; ++attempt) {
+    try {
+      database.execute("PRAGMA journal_mode = WAL");
+      return;
+    } catch (const Error&) {
+      if (sqlite3_errcode(database.handle()) != SQLITE_BUSY || attempt == 600) throw;
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+  }
+}
+
+std::unique_ptr<Database> open_for_reading(const std::filesystem::path& file) {
+  auto database = std::make_unique<Database>(file, read_only_uri(file), SQLITE_OPEN_READONLY);
+  const int version = check_identity(*database, kSchemaVersion);
+  if (version < kSchemaVersion) {
+    throw Error(ErrorCode::kUnavailable,
+                "database " + file.string() + " is empty or of an older version (schema " + std::to_string(version) +
+                    ", this build reads " + std::to_string(kSchemaVersion) + "); `nanobench run` brings it up to date");
+  }
+  return database;
+}
+
+std::unique_ptr<Database> open_for_writing(const std::filesystem::path& file) {
+  make_folder(file);
+  const std::string path = std::filesystem::absolute(file).string();
+  auto database = std::make_unique<Database>(file, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+  check_identity(*database, kSchemaVersion);
+  use_wal(*database);
+  // FULL: a commit survives a power cut. Batches are large, so this costs one flush a second at most.
+  database->execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
+  migrate(*database, migrations());
+  if (sqlite3_db_readonly(database->handle(), "main") == 1) database->fail(SQLITE_READONLY, "open");
+  return database;
+}
+
+Json to_json(const std::vector<PlanCell>& cells) {
+  Json list = Json::array();
+  for (const PlanCell& cell : cells) {
+    list.push_back({{"label", cell.label},
+                    {"record", cell.record ? Json(*cell.record) : Json(nullptr)},
+                    {"changed", cell.changed},
+                    {"features", cell.features},
+                    {"config_digest", cell.config_digest}});
+  }
+  return list;
+}
+
+std::vector<PlanCell> read_cells(const std::string& text) {
+  std::vector<PlanCell> cells;
+  for (const Json& item : Json::parse(text)) {
+    PlanCell cell;
+    cell.label = item.at("label").get<std::string>();
+    if (!item.at("record").is_null()) cell.record = item.at("record").get<std::string>();
+    cell.changed = item.at("changed").get<std::string>();
+    cell.features = item.at("features").get<std::map<std::string, std::string>>();
+    cell.config_digest = item.at("config_digest").get<std::string>();
+    cells.push_back(std::move(cell));
+  }
+  return cells;
+}
+
+std::vector<PlanLine> read_lines(Database& database, std::int64_t plan_id) {
+  Statement statement(
+      database, "SELECT position, cell, seed, digest, run_id FROM plan_lines WHERE plan_id = ? ORDER BY position");
+  statement.bind(plan_id);
+  std::vector<PlanLine> lines;
+  while (statement.step()) {
+    lines.push_back({statement.integer(0), statement.text(1), static_cast<std::uint64_t>(statement.integer(2)),
+                     statement.text(3), statement.optional_integer(4)});
+  }
+  return lines;
+}
+
+constexpr const char* kPlanColumns =
+    "SELECT id, digest, suite, title, design, scale, data_name, target, order_seed, cells, messages, argv, created_at "
+    "FROM plans ";
+
+PlanRecord read_plan(Database& database, const Statement& row) {
+  PlanRecord plan;
+  plan.id = row.integer(0);
+  plan.digest = row.text(1);
+  plan.suite = row.text(2);
+  plan.title = row.text(3);
+  plan.design = row.text(4);
+  plan.scale = row.text(5);
+  plan.data_name = row.text(6);
+  plan.target = row.optional_real(7);
+  plan.order_seed = static_cast<std::uint64_t>(row.integer(8));
+  plan.cells = read_cells(row.text(9));
+  plan.messages = Json::parse(row.text(10)).get<std::vector<std::string>>();
+  plan.argv = Json::parse(row.text(11)).get<std::vector<std::string>>();
+  plan.created_at = row.text(12);
+  plan.lines = read_lines(database, plan.id);
+  return plan;
+}
+
+std::int64_t insert_plan(Database& database, const NewPlan& plan) {
+  Statement row(database,
+                "INSERT INTO plans (digest, suite, title, design, scale, data_name, target, order_seed, cells, "
+                "messages, argv, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  row.bind(plan.digest, plan.suite, plan.title, plan.design, plan.scale, plan.data_name, plan.target, plan.order_seed,
+           to_json(plan.cells).dump(), Json(plan.messages).dump(), Json(plan.argv).dump(), utc_now());
+  row.execute();
+  const std::int64_t id = database.last_insert_id();
+  Statement line(database,
+                 "INSERT INTO plan_lines (plan_id, position, cell, seed, digest, run_id) VALUES (?, ?, ?, ?, ?, ?)");
+  for (const PlanLine& item : plan.lines) {
+    line.bind(id, item.position, item.cell, item.seed, item.digest, item.run_id);
+    line.execute();
+  }
+  return id;
+}
+
+}  // namespace
+
+Store::Store(const std::filesystem::path& file, OpenMode mode) : file_(file) {
+  check_file(file, mode);
+  database_ = mode == OpenMode::kReadOnly ? open_for_reading(file) : open_for_writing(file);
+}
+
+Store::~Store() = default;
+
+std::optional<PlanRecord> Store::find_plan(const std::string& digest) const {
+  Statement statement(*database_, std::string(kPlanColumns) + "WHERE digest = ? ORDER BY id DESC LIMIT 1");
+  statement.bind(digest);
+  if (!statement.step()) return std::nullopt;
+  return read_plan(*database_, statement);
+}
+
+std::optional<PlanRecord> Store::newest_plan(const std::optional<std::string>& suite) const {
+  Statement statement(*database_,
+                      std::string(kPlanColumns) + "WHERE ?1 IS NULL OR suite = ?1 ORDER BY id DESC LIMIT 1");
+  statement.bind(suite);
+  if (!statement.step()) return std::nullopt;
+  return read_plan(*database_, statement);
+}
+
+std::vector<PlanRecord> Store::plans() const {
+  Statement statement(*database_, std::string(kPlanColumns) + "ORDER BY id");
+  std::vector<PlanRecord> plans;
+  while (statement.step()) plans.push_back(read_plan(*database_, statement));
+  return plans;
+}
+
+PlanRecord Store::plan(std::int64_t id) const {
+  Statement statement(*database_, std::string(kPlanColumns) + "WHERE id = ?");
+  statement.bind(id);
+  if (!statement.step()) {
+    throw Error(ErrorCode::kNotFound, "database " + file_.string() + " has no plan " + std::to_string(id) +
+                                          "; `nanobench list` shows what it has");
+  }
+  return read_plan(*database_, statement);
+}
+
+std::int64_t Store::ensure_plan(const NewPlan& plan, bool is_fresh) {
+  Transaction transaction(*database_);
+  if (!is_fresh) {
+    if (const std::optional<PlanRecord> known = find_plan(plan.digest)) return known->id;
+  }
+  const std::int64_t id = insert_plan(*database_, plan);
+  transaction.commit();
+  return id;
+}
+
+void Store::set_baseline(const std::string& name, std::int64_t plan_id) {
+  Transaction transaction(*database_);
+  const PlanRecord known = plan(plan_id);
+  Statement statement(*database_,
+                      "INSERT INTO baselines (name, suite, plan_id, created_at) VALUES (?, ?, ?, ?) ON CONFLICT (name) "
+                      "DO UPDATE SET suite = excluded.suite, plan_id = excluded.plan_id, created_at = "
+                      "excluded.created_at");
+  statement.bind(name, known.suite, plan_id, utc_now());
+  statement.execute();
+  transaction.commit();
+}
+
+std::optional<BaselineRecord> Store::find_baseline(const std::string& name) const {
+  Statement statement(*database_, "SELECT name, suite, plan_id, created_at FROM baselines WHERE name = ?");
+  statement.bind(name);
+  if (!statement.step()) return std::nullopt;
+  return BaselineRecord{statement.text(0), statement.text(1), statement.integer(2), statement.text(3)};
+}
+
+std::filesystem::path default_store_file(const std::optional<std::string>& option,
+                                         const std::filesystem::path& source_root) {
+  if (option && !option->empty()) return *option;
+  if (const char* variable = std::getenv("NANOBENCH_DB"); variable != nullptr && *variable != '\0') return variable;
+  return source_root / "results" / "nanobench.db";
+}
+
+}  // namespace nanobench::results

@@ -1,0 +1,173 @@
+// Store: reading.
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/base/json.h"
+#include "results/run_row.h"
+#include "results/sqlite.h"
+#include "results/store.h"
+
+namespace nanobench::results {
+namespace {
+
+using core::Error;
+using core::ErrorCode;
+using core::Json;
+
+std::optional<RunResult> read_result(const Statement& row) {
+  const std::optional<std::string> outcome = row.optional_text(7);
+  if (!outcome) return std::nullopt;
+  RunResult result;
+  result.outcome = core::run_outcome_from(*outcome).value_or(core::RunOutcome::kCrashed);
+  result.message = row.text(8);
+  result.final_val_loss = row.optional_real(11);
+  result.train_ms = row.optional_real(12);
+  result.steps = row.optional_integer(13);
+  result.timed_steps = row.optional_integer(14);
+  result.peak_bytes = row.optional_integer(15);
+  result.exit_code = row.optional_integer(16);
+  return result;
+}
+
+std::string where_of(const RunFilter& filter) {
+  std::string where = " WHERE TRUE";
+  if (!filter.ids.empty()) {
+    where += " AND id IN (";
+    for (std::size_t i = 0; i < filter.ids.size(); ++i) where += (i == 0 ? "" : ", ") + std::to_string(filter.ids[i]);
+    where += ")";
+  }
+  if (filter.is_running) where += " AND outcome IS NULL";
+  const auto add = [&where](bool is_set, const char* column) {
+    if (is_set) where += std::string(" AND ") + column + " = ?";
+  };
+  add(filter.suite.has_value(), "suite");
+  add(filter.cell.has_value(), "cell");
+  add(filter.digest.has_value(), "digest");
+  add(filter.scale.has_value(), "scale");
+  add(filter.plan_id.has_value(), "plan_id");
+  add(filter.outcome.has_value(), "outcome");
+  return where;
+}
+
+void bind_filter(Statement& statement, const RunFilter& filter) {
+  if (filter.suite) statement.bind(*filter.suite);
+  if (filter.cell) statement.bind(*filter.cell);
+  if (filter.digest) statement.bind(*filter.digest);
+  if (filter.scale) statement.bind(*filter.scale);
+  if (filter.plan_id) statement.bind(*filter.plan_id);
+  if (filter.outcome) statement.bind(core::to_string(*filter.outcome));
+}
+
+}  // namespace
+
+RunRecord read_run_row(const Statement& row) {
+  RunRecord run;
+  run.id = row.integer(0);
+  run.digest = row.text(1);
+  run.suite = row.text(2);
+  run.cell = row.text(3);
+  run.record = row.optional_text(4);
+  run.scale = row.text(5);
+  run.seed = static_cast<std::uint64_t>(row.integer(6));
+  run.result = read_result(row);
+  run.started_at = row.text(9);
+  run.finished_at = row.optional_text(10);
+  run.config = row.text(17);
+  run.config_digest = row.text(18);
+  run.data_name = row.text(19);
+  run.data_digest = row.text(20);
+  run.data_floor_nats = row.optional_real(21);
+  run.dtype = row.text(22);
+  run.threads = static_cast<int>(row.integer(23));
+  run.engine = row.text(24);
+  run.engine_version = row.text(25);
+  run.hardware = row.text(26);
+  run.environment_id = row.optional_integer(27);
+  run.plan_id = row.optional_integer(28);
+  run.position = row.optional_integer(29);
+  run.owner = {row.text(30), row.text(31), row.text(32), row.integer(33), row.integer(34)};
+  return run;
+}
+
+std::vector<RunRecord> Store::runs(const RunFilter& filter) const {
+  std::string sql = std::string("SELECT ") + kRunColumns + " FROM runs" + where_of(filter) + " ORDER BY id";
+  if (filter.limit) sql += " DESC LIMIT " + std::to_string(*filter.limit);
+  Statement statement(*database_, sql);
+  bind_filter(statement, filter);
+  std::vector<RunRecord> runs;
+  while (statement.step()) runs.push_back(read_run_row(statement));
+  if (filter.limit) std::reverse(runs.begin(), runs.end());
+  return runs;
+}
+
+RunRecord Store::run(std::int64_t id) const {
+  Statement statement(*database_, std::string("SELECT ") + kRunColumns + " FROM runs WHERE id = ?");
+  statement.bind(id);
+  if (!statement.step()) {
+    throw Error(ErrorCode::kNotFound, "database " + file_.string() + " has no run " + std::to_string(id) +
+                                          "; `nanobench list` shows what it has");
+  }
+  return read_run_row(statement);
+}
+
+std::vector<Sample> Store::samples(std::int64_t run_id, const std::string& metric) const {
+  Statement statement(*database_, "SELECT step, value FROM samples WHERE run_id = ? AND metric = ? ORDER BY step");
+  statement.bind(run_id, metric);
+  std::vector<Sample> samples;
+  while (statement.step()) samples.push_back({statement.integer(0), statement.real(1)});
+  return samples;
+}
+
+std::vector<std::string> Store::metrics(std::int64_t run_id) const {
+  Statement statement(*database_, "SELECT DISTINCT metric FROM samples WHERE run_id = ? ORDER BY metric");
+  statement.bind(run_id);
+  std::vector<std::string> tags;
+  while (statement.step()) tags.push_back(statement.text(0));
+  return tags;
+}
+
+std::vector<SampleSet> Store::sample_sets(std::int64_t plan_id, const std::string& metric) const {
+  const PlanRecord plan = this->plan(plan_id);
+  Statement is_completed(*database_, "SELECT outcome = 'completed' FROM runs WHERE id = ?");
+  std::vector<SampleSet> sets;
+  for (const PlanCell& cell : plan.cells) {
+    SampleSet set{metric, cell.label, {}};
+    for (const PlanLine& line : plan.lines) {
+      if (line.cell != cell.label || !line.run_id) continue;
+      is_completed.bind(*line.run_id);
+      const bool counts = is_completed.step() && is_completed.integer(0) == 1;
+      is_completed.reset();
+      if (counts) set.replicates.push_back({*line.run_id, line.seed, samples(*line.run_id, metric)});
+    }
+    std::sort(set.replicates.begin(), set.replicates.end(),
+              [](const RunSamples& a, const RunSamples& b) { return a.seed < b.seed; });
+    sets.push_back(std::move(set));
+  }
+  return sets;
+}
+
+std::vector<RunMessage> Store::messages(std::int64_t run_id) const {
+  Statement statement(*database_, "SELECT kind, text FROM messages WHERE run_id = ? ORDER BY id");
+  statement.bind(run_id);
+  std::vector<RunMessage> messages;
+  while (statement.step()) messages.push_back({statement.text(0), statement.text(1)});
+  return messages;
+}
+
+std::optional<EnvironmentRecord> Store::environment(std::int64_t environment_id) const {
+  Statement statement(*database_, "SELECT id, digest, facts FROM environments WHERE id = ?");
+  statement.bind(environment_id);
+  if (!statement.step()) return std::nullopt;
+  return EnvironmentRecord{statement.integer(0), statement.text(1),
+                           Json::parse(statement.text(2)).get<std::map<std::string, std::string>>()};
+}
+
+std::map<std::string, std::string> Store::run_facts(std::int64_t run_id) const {
+  Statement statement(*database_, "SELECT name, value FROM run_facts WHERE run_id = ?");
+  statement.bind(run_id);
+  std::map<std::string, std::string> facts;
+  while (statement.step()) facts[statement.text(0)] = statement.text(1);
+  return facts;
+}
+
+}  // namespace nanobench::results

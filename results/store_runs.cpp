@@ -1,0 +1,205 @@
+// Store: the life of a run, from its claim to its result.
+#include <array>
+#include <optional>
+
+#include "core/base/digest.h"
+#include "core/base/error.h"
+#include "core/base/json.h"
+#include "results/provenance.h"
+#include "results/run_row.h"
+#include "results/sqlite.h"
+#include "results/store.h"
+
+namespace nanobench::results {
+namespace {
+
+using core::Error;
+using core::ErrorCode;
+using core::Json;
+
+/// An owner out of sight (another host or container) is believed gone after this long without a heartbeat.
+constexpr double kHeartbeatLimitSeconds = 120;
+
+struct RunningRow {
+  std::int64_t id = 0;
+  Owner owner;
+  double silent_seconds = 0;
+};
+
+std::vector<RunningRow> running_rows(Database& database, const std::optional<std::string>& digest) {
+  Statement statement(database,
+                      "SELECT id, owner_host, owner_boot, owner_namespace, owner_pid, owner_started, "
+                      "(julianday('now') - julianday(heartbeat_at)) * 86400.0 FROM runs "
+                      "WHERE outcome IS NULL AND (?1 IS NULL OR digest = ?1)");
+  statement.bind(digest);
+  std::vector<RunningRow> rows;
+  while (statement.step()) {
+    rows.push_back(
+        {statement.integer(0),
+         {statement.text(1), statement.text(2), statement.text(3), statement.integer(4), statement.integer(5)},
+         statement.real(6)});
+  }
+  return rows;
+}
+
+bool is_gone(const RunningRow& row) {
+  if (const std::optional<bool> is_living = is_alive(row.owner)) return !*is_living;
+  return row.silent_seconds > kHeartbeatLimitSeconds;
+}
+
+/// Inside a transaction. Returns how many rows were released.
+std::int64_t release_dead(Database& database, const std::optional<std::string>& digest) {
+  std::int64_t count = 0;
+  Statement statement(database,
+                      "UPDATE runs SET outcome = 'interrupted', message = ?, finished_at = ? "
+                      "WHERE id = ? AND outcome IS NULL");
+  for (const RunningRow& row : running_rows(database, digest)) {
+    if (!is_gone(row)) continue;
+    const std::string message = "the runner (process " + std::to_string(row.owner.pid) + " on " + row.owner.host +
+                                ") ended before the run did; running the suite again continues";
+    statement.bind(message, utc_now(), row.id);
+    statement.execute();
+    ++count;
+  }
+  return count;
+}
+
+std::optional<std::int64_t> newest_evidence(Database& database, const std::string& digest) {
+  Statement statement(database,
+                      "SELECT id FROM runs WHERE digest = ? AND outcome IN ('completed', 'diverged') "
+                      "ORDER BY id DESC LIMIT 1");
+  statement.bind(digest);
+  return statement.step() ? std::optional(statement.integer(0)) : std::nullopt;
+}
+
+void answer_line(Database& database, const NewRun& run, std::int64_t run_id) {
+  if (!run.plan_id || !run.position) return;
+  Statement statement(database, "UPDATE plan_lines SET run_id = ? WHERE plan_id = ? AND position = ?");
+  statement.bind(run_id, *run.plan_id, *run.position);
+  statement.execute();
+}
+
+std::int64_t insert_run(Database& database, const NewRun& run, const Owner& owner) {
+  Statement statement(
+      database,
+      "INSERT INTO runs (digest, suite, cell, record, scale, seed, config, config_digest, data_name, data_digest, "
+      "data_floor_nats, dtype, threads, engine, engine_version, hardware, plan_id, position, started_at, owner_host, "
+      "owner_boot, owner_namespace, owner_pid, owner_started, heartbeat_at) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  const std::string now = utc_now();
+  statement.bind(run.digest, run.suite, run.cell, run.record, run.scale, run.seed, run.config, run.config_digest,
+                 run.data_name, run.data_digest, run.data_floor_nats, run.dtype, run.threads, run.engine,
+                 run.engine_version, run.hardware, run.plan_id, run.position, now, owner.host, owner.boot_id,
+                 owner.pid_namespace, owner.pid, owner.pid_started, now);
+  statement.execute();
+  return database.last_insert_id();
+}
+
+void insert_samples(Database& database, std::int64_t run_id, const std::vector<NewSample>& samples) {
+  if (samples.empty()) return;
+  Statement statement(database, "INSERT INTO samples (run_id, metric, step, value) VALUES (?, ?, ?, ?)");
+  for (const NewSample& sample : samples) {
+    statement.bind(run_id, sample.metric, sample.step, sample.value);
+    statement.execute();
+  }
+}
+
+}  // namespace
+
+Claim Store::claim_run(const NewRun& run, const Owner& owner, bool is_fresh) {
+  Transaction transaction(*database_);
+  release_dead(*database_, run.digest);
+  Claim claim;
+  if (const auto running = running_rows(*database_, run.digest); !running.empty()) {
+    claim = AlreadyRunning{this->run(running.front().id)};
+  } else if (const auto done = newest_evidence(*database_, run.digest); done && !is_fresh) {
+    answer_line(*database_, run, *done);
+    claim = AlreadyDone{this->run(*done)};
+  } else {
+    const std::int64_t id = insert_run(*database_, run, owner);
+    answer_line(*database_, run, id);
+    claim = Claimed{id};
+  }
+  transaction.commit();
+  return claim;
+}
+
+std::int64_t Store::release_dead_runs() {
+  Transaction transaction(*database_);
+  const std::int64_t count = release_dead(*database_, std::nullopt);
+  transaction.commit();
+  return count;
+}
+
+void Store::add_samples(std::int64_t run_id, const std::vector<NewSample>& samples) {
+  Transaction transaction(*database_);
+  insert_samples(*database_, run_id, samples);
+  transaction.commit();
+}
+
+void Store::add_message(std::int64_t run_id, const RunMessage& message) {
+  Transaction transaction(*database_);
+  Statement statement(*database_, "INSERT INTO messages (run_id, kind, text) VALUES (?, ?, ?)");
+  statement.bind(run_id, message.kind, message.text);
+  statement.execute();
+  transaction.commit();
+}
+
+std::int64_t Store::set_environment(std::int64_t run_id, const std::map<std::string, std::string>& facts) {
+  Transaction transaction(*database_);
+  const std::string text = Json(facts).dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string digest = core::digest_of(text);
+  Statement insert(*database_,
+                   "INSERT INTO environments (digest, facts, created_at) VALUES (?, ?, ?) ON CONFLICT (digest) DO "
+                   "NOTHING");
+  insert.bind(digest, text, utc_now());
+  insert.execute();
+  Statement find(*database_, "SELECT id FROM environments WHERE digest = ?");
+  find.bind(digest);
+  find.step();
+  const std::int64_t id = find.integer(0);
+  find.reset();
+  Statement update(*database_, "UPDATE runs SET environment_id = ? WHERE id = ?");
+  update.bind(id, run_id);
+  update.execute();
+  transaction.commit();
+  return id;
+}
+
+void Store::set_run_facts(std::int64_t run_id, const std::map<std::string, std::string>& facts) {
+  Transaction transaction(*database_);
+  Statement statement(*database_,
+                      "INSERT INTO run_facts (run_id, name, value) VALUES (?, ?, ?) ON CONFLICT (run_id, name) DO "
+                      "UPDATE SET value = excluded.value");
+  for (const auto& [name, value] : facts) {
+    statement.bind(run_id, name, value);
+    statement.execute();
+  }
+  transaction.commit();
+}
+
+void Store::heartbeat(std::int64_t run_id) {
+  Transaction transaction(*database_);
+  Statement statement(*database_, "UPDATE runs SET heartbeat_at = ? WHERE id = ? AND outcome IS NULL");
+  statement.bind(utc_now(), run_id);
+  statement.execute();
+  transaction.commit();
+}
+
+void Store::finish_run(std::int64_t run_id, const RunResult& result, const std::vector<NewSample>& last_samples) {
+  Transaction transaction(*database_);
+  insert_samples(*database_, run_id, last_samples);
+  Statement statement(*database_,
+                      "UPDATE runs SET outcome = ?, message = ?, finished_at = ?, final_val_loss = ?, train_ms = ?, "
+                      "steps = ?, timed_steps = ?, peak_bytes = ?, exit_code = ? WHERE id = ? AND outcome IS NULL");
+  statement.bind(core::to_string(result.outcome), result.message, utc_now(), result.final_val_loss, result.train_ms,
+                 result.steps, result.timed_steps, result.peak_bytes, result.exit_code, run_id);
+  statement.execute();
+  if (sqlite3_changes(database_->handle()) != 1) {
+    throw Error(ErrorCode::kConflict, "database " + file_.string() + ": run " + std::to_string(run_id) +
+                                          " is unknown or has ended already; a finished run is never overwritten");
+  }
+  transaction.commit();
+}
+
+}  // namespace nanobench::results
