@@ -5,7 +5,13 @@
 #
 # The CUDA build's libtorch_cpu.so needs libcudart.so.13 and libcupti.so.13. They are looked for beside the root (as the
 # nvidia wheels install them) and their folders go into the run path.
-set(_roots ${NANOBENCH_TORCH} $ENV{NANOBENCH_TORCH} ${CMAKE_PREFIX_PATH} "${PROJECT_SOURCE_DIR}/.deps/torch")
+set(_named_root ${NANOBENCH_TORCH} $ENV{NANOBENCH_TORCH})
+if(_named_root)
+  set(_roots ${_named_root}) # who names a LibTorch gets that one or an error, never silently another
+else()
+  string(REPLACE ":" ";" _environment_roots "$ENV{CMAKE_PREFIX_PATH}")
+  set(_roots ${CMAKE_PREFIX_PATH} ${_environment_roots} "${PROJECT_SOURCE_DIR}/.deps/torch")
+endif()
 unset(_root)
 foreach(candidate IN LISTS _roots)
   foreach(place IN ITEMS "${candidate}" "${candidate}/torch" "${candidate}/libtorch")

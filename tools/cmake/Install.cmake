@@ -1,0 +1,19 @@
+# The target `programs` (what a user runs, without the tests), and what `cmake --install BUILD --prefix PREFIX` copies.
+#
+# An installed nanobench-train keeps the run path to the LibTorch it was built with: LibTorch is 500 MB and stays there.
+include(GNUInstallDirs)
+
+add_custom_target(programs)
+foreach(program IN ITEMS nanobench nanobench-train nanobench-micro)
+  if(TARGET ${program})
+    add_dependencies(programs ${program})
+    set_target_properties(${program} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+    install(TARGETS ${program} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  endif()
+endforeach()
+
+file(GLOB suite_files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/suites/*.json")
+install(FILES ${suite_files} DESTINATION "${CMAKE_INSTALL_DATADIR}/nanobench/suites")
+file(GLOB documents CONFIGURE_DEPENDS
+  "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/CHANGELOG.md" "${PROJECT_SOURCE_DIR}/LICENSE")
+install(FILES ${documents} DESTINATION "${CMAKE_INSTALL_DOCDIR}")

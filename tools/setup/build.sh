@@ -1,0 +1,206 @@
+# shellcheck shell=bash disable=SC2154 # root, preset and build come from ./nanobench
+# Sourced by ./nanobench, which sets root, preset and build: set-up and build, in stages that say what they do.
+#
+# Every stage may be stopped at any moment: it leaves either its finished result or something that the next run repairs.
+# One launcher at a time works on a checkout; the lock is released by the system even when its holder is killed.
+
+source "$root/tools/setup/packages.sh"
+
+say() { printf 'nanobench: %s\n' "$*" >&2; }
+fail() { # CODE SENTENCE
+  say "$2"
+  exit "$1"
+}
+
+# --- running tools -------------------------------------------------------------------------------------------------
+
+child=''
+# A tool runs in the background of this shell, so that a signal to the launcher alone stops the tool too, at once.
+run_tool() {
+  "$@" </dev/null &
+  child=$!
+  local code=0
+  wait "$child" || code=$?
+  child=''
+  return "$code"
+}
+
+stop() { # EXIT_CODE
+  trap '' INT TERM HUP
+  if [[ -n $child ]]; then
+    kill -TERM "$child" 2>/dev/null || true
+    wait "$child" 2>/dev/null || true
+  fi
+  say 'interrupted; the same command continues from here'
+  exit "$1"
+}
+
+take_lock() {
+  if ! { mkdir -p "$root/.deps" && : >>"$root/.deps/lock"; } 2>/dev/null; then
+    fail 2 "cannot write into $root: build as its owner, or clone the repository into a folder of your own"
+  fi
+  exec 9>>"$root/.deps/lock"
+  if ! flock -n 9; then
+    say 'another ./nanobench is setting up or building here; waiting for it'
+    run_tool flock 9
+  fi
+  trap 'stop 130' INT
+  trap 'stop 143' TERM
+  trap 'stop 129' HUP
+}
+
+release_lock() {
+  trap - INT TERM HUP
+  exec 9>&-
+}
+
+# --- stage: LibTorch -----------------------------------------------------------------------------------------------
+
+# Presets without the engine need no LibTorch.
+needs_libtorch() { [[ $preset != asan && $preset != tsan ]]; }
+
+is_libtorch() {
+  local place
+  for place in "$1" "$1/torch" "$1/libtorch"; do
+    if [[ -e $place/include/ATen/ATen.h && -e $place/lib/libtorch_cpu.so ]]; then return 0; fi
+  done
+  return 1
+}
+
+user_has_libtorch() {
+  if [[ -n ${NANOBENCH_TORCH-} ]]; then
+    is_libtorch "$NANOBENCH_TORCH" ||
+      fail 2 "NANOBENCH_TORCH=$NANOBENCH_TORCH is not LibTorch: include/ATen/ATen.h and lib/libtorch_cpu.so are expected there"
+    return 0
+  fi
+  local place
+  while IFS= read -r -d : place; do
+    if [[ -n $place ]] && is_libtorch "$place"; then return 0; fi
+  done <<<"${CMAKE_PREFIX_PATH-}:"
+  return 1
+}
+
+cache_folder() {
+  local cache=${XDG_CACHE_HOME:-${HOME:+$HOME/.cache}}
+  if [[ -n $cache ]] && mkdir -p "$cache/nanobench" 2>/dev/null && [[ -w $cache/nanobench ]]; then
+    printf '%s' "$cache/nanobench"
+  else
+    printf '%s' "$root/.deps/cache"
+  fi
+}
+
+install_libtorch() {
+  if ! needs_libtorch || user_has_libtorch; then return 0; fi
+  local cache
+  cache=$(cache_folder)
+  run_tool python3 -B "$root/tools/setup/install_libtorch.py" "$root/.deps" "$cache" || exit $?
+}
+
+# --- stage: configure and build ------------------------------------------------------------------------------------
+
+# LibTorch's headers take a compiler to 2 GB, so memory limits the number of compilers as well as cores do.
+compile_jobs() {
+  local cores memory_mb jobs
+  cores=$(nproc)
+  memory_mb=$(awk '/^MemAvailable:/ { print int($2 / 1024) }' /proc/meminfo)
+  jobs=$((memory_mb / 2048))
+  jobs=$((jobs < cores ? jobs : cores))
+  printf '%s' "${NANOBENCH_JOBS:-$((jobs > 0 ? jobs : 1))}"
+}
+
+configure() {
+  local choices log=$build/configure.log begin=$SECONDS
+  choices=$(printf '%s\n' "$root" "${NANOBENCH_TORCH-}" "${CMAKE_PREFIX_PATH-}" "${CXX-}")
+  if [[ -e $build/build.ninja && -e $build/configured.stamp && $(<"$build/configured.stamp") == "$choices" ]]; then
+    return 0
+  fi
+  # A half-finished configuration can have stored wrong answers, and a moved checkout has the wrong paths.
+  rm -rf "$build/CMakeCache.txt" "$build/CMakeFiles/pkgRedirects" "$build/configured.stamp" "$build"/CMakeFiles/[0-9]*
+  mkdir -p "$build"
+  if ! run_tool cmake -S "$root" --preset "$preset" "-DNANOBENCH_TORCH=${NANOBENCH_TORCH-}" >"$log" 2>&1; then
+    tail -n 30 "$log" >&2
+    fail 2 "cmake could not configure $build; the lines above say why, all of it is in $log"
+  fi
+  printf '%s\n' "$choices" >"$build/configured.stamp"
+  say "configured build/$preset in $((SECONDS - begin)) s"
+}
+
+# For logs: one line per tenth of the work instead of one per file, and everything that is not progress.
+show_build() {
+  local line shown=0 done_steps steps
+  while IFS= read -r line; do
+    if [[ $line =~ ^\[([0-9]+)/([0-9]+)\]\  ]]; then
+      done_steps=${BASH_REMATCH[1]} steps=${BASH_REMATCH[2]}
+      if ((done_steps * 10 / steps > shown)); then
+        shown=$((done_steps * 10 / steps))
+        say "  $done_steps of $steps steps"
+      fi
+    elif [[ $line != ninja:\ Entering* && $line != ninja:\ no\ work* ]]; then
+      printf '%s\n' "$line" >&2
+    fi
+  done
+}
+
+build_targets() { # NAME TARGET...
+  local begin=$SECONDS name=$1 code=0 shower
+  shift
+  usable_ccache
+  if [[ -t 2 ]]; then
+    run_tool ninja -C "$build" -j "$(compile_jobs)" "$@" >&2 || code=$?
+  else
+    exec 8> >(show_build)
+    shower=$!
+    run_tool ninja -C "$build" -j "$(compile_jobs)" "$@" >&8 2>&1 8>&- || code=$?
+    exec 8>&-
+    wait "$shower" || true
+  fi
+  ((code == 0)) || fail 70 "the build of $name failed; the lines above say why"
+  say "built $name in $((SECONDS - begin)) s"
+}
+
+# ccache ends the build when it cannot write; without a home it has nowhere to write.
+usable_ccache() {
+  if [[ -z ${CCACHE_DIR-} && ( -z ${HOME-} || ! -w ${HOME-} ) ]]; then export CCACHE_DISABLE=1; fi
+}
+
+prepare() {
+  take_lock
+  install_packages
+  install_libtorch
+  configure
+}
+
+build_programs() {
+  prepare
+  local fingerprint
+  fingerprint=$(sources_fingerprint)
+  say "building the programs ($(compile_jobs) at once)"
+  build_targets 'the programs' programs
+  printf '%s\n' "$fingerprint" >"$build/programs.stamp.new"
+  mv "$build/programs.stamp.new" "$build/programs.stamp"
+  release_lock
+}
+
+# --- commands of the launcher itself -------------------------------------------------------------------------------
+
+command_setup() {
+  if [[ ${1-} == -h || ${1-} == --help ]]; then usage; fi
+  (($# == 0)) || fail 2 "setup takes no arguments, got '$1'"
+  build_programs
+  say "ready: $build/bin/nanobench"
+}
+
+command_test() {
+  if [[ ${1-} == -h || ${1-} == --help ]]; then usage; fi
+  prepare
+  say "building the programs and the tests ($(compile_jobs) at once)"
+  build_targets 'everything' all
+  release_lock
+  cd -- "$root" || exit
+  exec ctest --preset "$preset" "$@"
+}
+
+usage() {
+  sed -n '2,/^$/{/^#/!d; s/^# \{0,1\}//; p}' "$root/nanobench"
+  exit 0
+}

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Puts LibTorch into a folder (.deps/ of the checkout) from the wheels pinned in libtorch.json.
+
+    install_libtorch.py DEPS_FOLDER CACHE_FOLDER
+
+Result: DEPS/torch and DEPS/nvidia side by side (libtorch_cpu.so looks for libcudart and libcupti in ../../nvidia), and
+DEPS/libtorch.stamp, written last: it names the wheels, and only its presence means that the other two are complete.
+Only what the CPU engine needs is unpacked; Python code and GPU libraries stay in the wheel.
+Exit code 0: installed; 2: it says in one sentence why not; 130: interrupted.
+"""
+
+import fcntl
+import json
+import os
+import pathlib
+import platform
+import re
+import shutil
+import sys
+import time
+import zipfile
+
+from fetch_wheel import SetupError, fetch, say
+from pip_settings import read_pip_settings
+
+UNPACKED_BYTES = 560 << 20  # of the x86_64 wheels, rounded up
+WANTED = re.compile(
+    r"torch/include/"
+    r"|torch/lib/lib(?!torch_cuda|c10_cuda|torch_python|torch_nvshmem|torch_global_deps|caffe2_nvrtc|shm)[^/]*\.so"
+    r"|nvidia/cu13/lib/lib(cudart|cupti)\.so"
+)
+LICENCE = re.compile(r"([A-Za-z_]+)-[^/]*\.dist-info/licenses/(.+)")
+
+
+def main(deps, cache):
+    pins = read_pins()
+    if is_installed(deps, pins):
+        return
+    deps.mkdir(parents=True, exist_ok=True)
+    cache.mkdir(parents=True, exist_ok=True)
+    for leftover in deps.glob(".unpacking-*"):
+        shutil.rmtree(leftover)
+    with open(cache / "lock", "w") as lock:  # one cache may serve several checkouts
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(f"another download into {cache} is running; waiting for it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        check_space(deps, cache, pins)
+        begin_s = time.monotonic()
+        say(f"getting LibTorch {pins[0]['version']} ({sum(pin['bytes'] for pin in pins) >> 20} MB, kept in {cache})")
+        settings = read_pip_settings()
+        wheels = [fetch(pin, cache, settings) for pin in pins]
+    say(f"LibTorch is here and verified after {time.monotonic() - begin_s:.0f} s; unpacking it")
+    begin_s = time.monotonic()
+    install(deps, wheels, pins)
+    say(f"unpacked LibTorch into {deps} in {time.monotonic() - begin_s:.0f} s")
+
+
+def read_pins():
+    pins = json.loads((pathlib.Path(__file__).parent / "libtorch.json").read_text())
+    machine = platform.machine()
+    if machine not in pins or sys.platform != "linux":
+        raise SetupError(
+            f"there is no LibTorch {pins['version']} wheel for {sys.platform} {machine}: build or download LibTorch "
+            "and name it, NANOBENCH_TORCH=/path/to/libtorch ./nanobench ..."
+        )
+    return pins[machine]
+
+
+def stamp_text(pins):
+    return "".join(f"{pin['file']} {pin['sha256']}\n" for pin in pins)
+
+
+def is_installed(deps, pins):
+    stamp = deps / "libtorch.stamp"
+    complete = (deps / "torch/lib/libtorch_cpu.so").exists() and (deps / "nvidia").is_dir()
+    return complete and stamp.is_file() and stamp.read_text() == stamp_text(pins)
+
+
+def check_space(deps, cache, pins):
+    missing = 0
+    for pin in pins:
+        for name in (pin["file"], pin["file"] + ".part"):
+            if (cache / name).exists():
+                missing -= (cache / name).stat().st_size
+        missing += pin["bytes"]
+    same_disk = os.stat(deps).st_dev == os.stat(cache).st_dev
+    for folder, needed in ((deps, UNPACKED_BYTES + (max(missing, 0) if same_disk else 0)), (cache, missing)):
+        free = shutil.disk_usage(folder).free
+        if free < needed:
+            raise SetupError(
+                f"not enough disk space in {folder}: LibTorch needs {needed >> 20} MB, {free >> 20} MB are free; "
+                "free some, or point XDG_CACHE_HOME to another disk"
+            )
+
+
+def install(deps, wheels, pins):
+    """Unpacks beside the final place and renames; a stop before the last line leaves no stamp, so it is done again."""
+    stamp = deps / "libtorch.stamp"
+    stamp.unlink(missing_ok=True)
+    fresh = deps / f".unpacking-{os.getpid()}"
+    for wheel in wheels:
+        unpack(wheel, fresh)
+    for name in ("torch", "nvidia", "licences"):
+        if (deps / name).exists():
+            (deps / name).rename(fresh / f"old-{name}")
+        (fresh / name).rename(deps / name)
+    shutil.rmtree(fresh)
+    fresh_stamp = deps / "libtorch.stamp.new"
+    fresh_stamp.write_text(stamp_text(pins))
+    fresh_stamp.rename(stamp)
+
+
+def unpack(wheel, folder):
+    with zipfile.ZipFile(wheel) as archive:
+        for member in archive.infolist():
+            licence = LICENCE.fullmatch(member.filename)
+            if licence:
+                member.filename = f"licences/{licence[1]}/{licence[2]}"
+            elif not WANTED.match(member.filename) or member.is_dir():
+                continue
+            archive.extract(member, folder)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    try:
+        main(pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve())
+    except SetupError as error:
+        say(str(error))
+        sys.exit(2)
+    except OSError as error:
+        say(f"cannot set up LibTorch: {error}; put this right, then run the same command again")
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,102 @@
+# shellcheck shell=bash disable=SC2154 # root comes from ./nanobench
+# Sourced by tools/setup/build.sh: what the system must provide, and the Debian packages that provide it.
+#
+# A thing counts as present when its file is found, whoever installed it; a package that dpkg has not finished does not.
+
+# PACKAGE KIND NAME: kind command (on PATH) or header (in an include folder).
+readonly required_packages='
+g++                 command c++
+cmake               command cmake
+python3             command python3
+ninja-build         command ninja
+ccache              command ccache
+nlohmann-json3-dev  header  nlohmann/json.hpp
+libcli11-dev        header  CLI/CLI.hpp
+libsqlite3-dev      header  sqlite3.h
+libbenchmark-dev    header  benchmark/benchmark.h
+libgtest-dev        header  gtest/gtest.h
+libboost-math-dev   header  boost/math/distributions/students_t.hpp
+libxxhash-dev       header  xxhash.h'
+
+has_header() {
+  local folder folders
+  IFS=: read -r -a folders <<<"/usr/include:/usr/local/include:${CPATH-}:${CPLUS_INCLUDE_PATH-}"
+  while IFS= read -r -d : folder; do
+    if [[ -n $folder ]]; then folders+=("$folder/include"); fi
+  done <<<"${CMAKE_PREFIX_PATH-}:"
+  for folder in "${folders[@]}"; do
+    if [[ -n $folder && -e $folder/$1 ]]; then return 0; fi
+  done
+  return 1
+}
+
+# True when dpkg knows the package and a stop has left it half installed.
+is_unfinished() {
+  command -v dpkg-query >/dev/null || return 1
+  local status
+  status=$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) || return 1
+  [[ $status != installed && $status != not-installed && $status != config-files ]]
+}
+
+missing_packages() {
+  local package kind name present
+  while read -r package kind name; do
+    [[ -n $package ]] || continue
+    present=no
+    case $kind in
+      command) if command -v "$name" >/dev/null; then present=yes; fi ;;
+      header) if has_header "$name"; then present=yes; fi ;;
+    esac
+    if [[ $name == c++ && -n ${CXX-} ]]; then present=yes; fi
+    if [[ $present == no ]] || is_unfinished "$package"; then printf '%s ' "$package"; fi
+  done <<<"$required_packages"
+  # pip is asked for the package index, unless LibTorch is there already or comes from the user.
+  if needs_libtorch && ! user_has_libtorch && [[ ! -e $root/.deps/libtorch.stamp ]] &&
+    ! python3 -c 'import pip' 2>/dev/null; then
+    printf 'python3-pip'
+  fi
+}
+
+install_packages() {
+  local missing become_root=() begin=$SECONDS
+  missing=$(missing_packages)
+  missing=${missing% }
+  if [[ -z $missing ]]; then return 0; fi
+  local by_hand="apt-get install -y --no-install-recommends $missing"
+  if ! command -v apt-get >/dev/null; then
+    fail 2 "missing on this system (named as Debian packages): $missing; install what provides them, then run this again"
+  fi
+  if ((EUID != 0)); then
+    if command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
+      become_root=(sudo -n)
+    else
+      fail 2 "Debian packages are missing; run this, then the same command again: sudo $by_hand"
+    fi
+  fi
+  say "installing Debian packages: $missing"
+  # shellcheck disable=SC2086 # the list is meant to be split
+  if ! install_by_apt $missing; then
+    tail -n 15 "$root/.deps/apt.log" >&2
+    fail 2 "apt-get could not install the packages (all of its output: $root/.deps/apt.log); run this by hand: $by_hand"
+  fi
+  say "installed them in $((SECONDS - begin)) s"
+}
+
+# The plain installation first; then once more with fresh package lists and after repairing what a stop left behind.
+install_by_apt_get() {
+  local log=$root/.deps/apt.log
+  : >"$log"
+  if [[ -n $(find /var/lib/apt/lists -maxdepth 1 -name '*Packages*' -print -quit 2>/dev/null) ]]; then
+    if apt_get install -y --no-install-recommends "$@"; then return 0; fi
+    say 'refreshing the package lists'
+  fi
+  apt_get update || true
+  as_root dpkg --configure -a || true
+  apt_get install -y --no-install-recommends "$@"
+}
+
+apt_get() { as_root apt-get -q -o DPkg::Lock::Timeout=600 "$@"; }
+
+as_root() {
+  run_tool "${become_root[@]}" env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 "$@" >>"$root/.deps/apt.log" 2>&1
+}
