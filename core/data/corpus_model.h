@@ -27,10 +27,10 @@ struct CorpusConfig {
   std::int64_t seed = 1;
   std::int64_t vocab_size = 256;  ///< words 0 .. vocab_size - 1; the separator is vocab_size
   std::int64_t topics = 4;
-  std::int64_t successors = 4;      ///< per word, in S_w and in D_kw
-  double shared_transitions = 0.5;  ///< weight of S_w
-  double topic_transitions = 0.25;  ///< weight of D_kw; the rest is U_k's
-  double zipf_exponent = 1.0;
+  std::int64_t successors = 3;      ///< per word, in S_w and in D_kw
+  double shared_transitions = 0.4;  ///< weight of S_w
+  double topic_transitions = 0.35;  ///< weight of D_kw; the rest is U_k's
+  double zipf_exponent = 0.8;
   double topic_boost = 8.0;      ///< factor of a word's frequency in its home topic
   double log_length_mean = 5.2;  ///< of ln(words in a document): mean about 300 with the deviation 1
   double log_length_deviation = 1.0;

@@ -1,0 +1,253 @@
+#include "core/data/data_set.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string_view>
+#include <system_error>
+#include <unordered_map>
+
+#include "core/base/digest.h"
+#include "core/base/error.h"
+#include "core/data/atomic_write.h"
+
+namespace nanobench::core {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kFormat = "nanobench-data";
+constexpr std::int64_t kFormatVersion = 1;
+constexpr std::size_t kTokensPerShard = 100'000'000;        // records.md 1.1: as every shard of the speedrun
+constexpr std::size_t kWholeShardTokens = (64u << 20) / 2;  // digested whole up to here
+constexpr std::size_t kPieces = 64, kPieceTokens = (1u << 20) / 2;
+constexpr std::int64_t kBytesVocab = 257, kGpt2Vocab = 50257;
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+
+using Tokens = std::span<const std::uint16_t>;
+
+/// What is looked at of a shard: all of it, or evenly spaced pieces with both ends, so that official data (4 GB) is
+/// identified in a second.
+std::vector<Tokens> examined_pieces(const TokenShard& shard) {
+  const Tokens all = shard.tokens();
+  if (all.size() <= kWholeShardTokens) return {all};
+  std::vector<Tokens> pieces;
+  for (std::size_t i = 0; i < kPieces; ++i)
+    pieces.push_back(all.subspan((all.size() - kPieceTokens) * i / (kPieces - 1), kPieceTokens));
+  return pieces;
+}
+
+void digest_split(Digest& digest, const char* split, const std::vector<TokenShard>& shards) {
+  const std::string name = std::string(split) + ":";
+  digest.update(name.data(), name.size());
+  for (const TokenShard& shard : shards) {
+    const std::string size = std::to_string(shard.size()) + ":";
+    digest.update(size.data(), size.size());
+    for (const Tokens piece : examined_pieces(shard)) digest.update(piece.data(), piece.size_bytes());
+  }
+}
+
+std::int64_t tokens_in(const std::vector<TokenShard>& shards) {
+  std::int64_t total = 0;
+  for (const TokenShard& shard : shards) total += shard.size();
+  return total;
+}
+
+void check_examined_tokens(const std::vector<TokenShard>& shards, std::int64_t vocab_size) {
+  for (const TokenShard& shard : shards) {
+    for (const Tokens piece : examined_pieces(shard)) {
+      if (*std::max_element(piece.begin(), piece.end()) >= vocab_size) shard.check_token_range(vocab_size);
+    }
+  }
+}
+
+std::vector<fs::path> shard_files(JsonObject& meta, const std::string& key, const fs::path& folder) {
+  std::vector<fs::path> files;
+  for (const std::string& name : meta.strings_or_empty(key)) {
+    if (name.empty() || name != fs::path(name).filename() || name == "." || name == "..") {
+      meta.fail(key, "is \"" + name + "\", expected the name of a file in this folder");
+    }
+    files.push_back(folder / name);
+  }
+  if (files.empty()) meta.fail(key, "names no shards, expected at least one");
+  return files;
+}
+
+DataSet read_meta(const fs::path& folder) {
+  const fs::path file = folder / "meta.json";
+  DataSet data;
+  data.meta = read_json_file(file);
+  JsonObject meta(data.meta, file.string());
+  if (const std::string format = meta.string("format"); format != kFormat) {
+    meta.fail("format", "is \"" + format + "\", expected \"" + kFormat + "\"; this is not a data set of nanobench");
+  }
+  meta.integer("version", 1, kFormatVersion);
+  meta.string("kind");
+  data.name = meta.string("name");
+  data.vocab_size = meta.integer("vocab_size", 1, 65536);
+  data.separator = meta.integer("separator", 0, data.vocab_size - 1);
+  data.digest = meta.string("digest");
+  data.train = shard_files(meta, "train", folder);
+  data.val = shard_files(meta, "val", folder);
+  data.train_tokens = meta.integer("train_tokens", 1, kMost);
+  data.val_tokens = meta.integer("val_tokens", 1, kMost);
+  if (const Json* floor = meta.find("floor_nats"); floor != nullptr && !floor->is_null()) {
+    data.floor_nats = meta.number("floor_nats", 0, 1e3);
+  }
+  meta.find("details");
+  meta.finish();
+  return data;
+}
+
+/// A folder of shards from elsewhere: the vocabulary is found out from the tokens.
+DataSet describe_foreign(const fs::path& folder) {
+  DataSet data;
+  data.name = folder.filename().string();
+  data.train = expand_shards(folder / "*train*.bin");
+  data.val = expand_shards(folder / "*val*.bin");
+  return data;
+}
+
+void infer_vocabulary(DataSet& data, const std::vector<TokenShard>& train, const std::vector<TokenShard>& val) {
+  std::int64_t largest = 0;
+  for (const auto* shards : {&train, &val}) {
+    for (const TokenShard& shard : *shards) {
+      for (const Tokens piece : examined_pieces(shard)) {
+        largest = std::max<std::int64_t>(largest, *std::max_element(piece.begin(), piece.end()));
+      }
+    }
+  }
+  data.vocab_size = largest < kBytesVocab ? kBytesVocab : kGpt2Vocab;
+  data.separator = data.vocab_size - 1;
+}
+
+[[noreturn]] void fail_damaged(const fs::path& folder, const std::string& what) {
+  throw Error(ErrorCode::kDataLoss, "the data set " + folder.string() + " is damaged: " + what +
+                                        " are not those that its meta.json describes; make it again");
+}
+
+std::vector<std::string> write_shards(const fs::path& folder, const std::string& split, Tokens tokens) {
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; begin < tokens.size(); begin += kTokensPerShard) {
+    std::string number = std::to_string(names.size());
+    number.insert(0, 6 - std::min<std::size_t>(number.size(), 6), '0');
+    names.push_back(split + "_" + number + ".bin");
+    write_token_shard(folder / names.back(), tokens.subspan(begin, std::min(kTokensPerShard, tokens.size() - begin)));
+  }
+  return names;
+}
+
+/// File names need not be UTF-8, JSON must be.
+std::string as_utf8(const std::string& text) {
+  return Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
+}
+
+fs::path absolute_folder(const fs::path& folder) {
+  const fs::path absolute = fs::absolute(folder).lexically_normal();
+  return absolute.has_filename() ? absolute : absolute.parent_path();
+}
+
+double entropy_of_counts(const std::unordered_map<std::uint32_t, std::int64_t>& counts, std::int64_t total) {
+  double nats = 0;
+  for (const auto& [key, count] : counts) {
+    const double p = static_cast<double>(count) / static_cast<double>(total);
+    nats -= p * std::log(p);
+  }
+  return nats;
+}
+
+}  // namespace
+
+std::string digest_of_shards(const std::vector<TokenShard>& train, const std::vector<TokenShard>& val) {
+  Digest digest;
+  digest_split(digest, "train", train);
+  digest_split(digest, "val", val);
+  return digest.hex();
+}
+
+DataSet load_data_set(const fs::path& named) {
+  std::error_code error;
+  const fs::path folder = absolute_folder(named);
+  if (!fs::is_directory(folder, error)) {
+    throw Error(ErrorCode::kNotFound, "no data folder " + named.string() +
+                                          "; make one with `nanobench data prepare`, or name a folder of shards");
+  }
+  const bool is_ours = fs::exists(folder / "meta.json", error);
+  DataSet data = is_ours ? read_meta(folder) : describe_foreign(folder);
+  const ShardList train = open_shards(data.train);
+  const ShardList val = open_shards(data.val);
+  const std::string digest = digest_of_shards(*train, *val);
+  if (is_ours) {
+    if (tokens_in(*train) != data.train_tokens || tokens_in(*val) != data.val_tokens)
+      fail_damaged(folder, "its shard sizes");
+    if (digest != data.digest) fail_damaged(folder, "its tokens");
+  } else {
+    infer_vocabulary(data, *train, *val);
+    data.digest = digest;
+    data.train_tokens = tokens_in(*train);
+    data.val_tokens = tokens_in(*val);
+  }
+  check_examined_tokens(*train, data.vocab_size);
+  check_examined_tokens(*val, data.vocab_size);
+  return data;
+}
+
+DataSet write_data_set(const DataSetContents& contents, const fs::path& named) {
+  const fs::path folder = absolute_folder(named);
+  for (const auto& [split, tokens] : {std::pair("train", &contents.train), std::pair("val", &contents.val)}) {
+    if (tokens->empty()) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  std::string("the ") + split + " split of \"" + contents.name + "\" has no tokens; use more data");
+    }
+  }
+  StagedFolder staged(folder);
+  const std::vector<std::string> train = write_shards(staged.path(), "train", contents.train);
+  const std::vector<std::string> val = write_shards(staged.path(), "val", contents.val);
+  const std::string digest =
+      digest_of_shards(*open_shards(staged.path() / "train*.bin"), *open_shards(staged.path() / "val*.bin"));
+  const OrderedJson meta{
+      {"format", kFormat},
+      {"version", kFormatVersion},
+      {"kind", contents.kind},
+      {"name", as_utf8(contents.name)},
+      {"vocab_size", contents.vocab_size},
+      {"separator", contents.separator},
+      {"digest", digest},
+      {"train", train},
+      {"val", val},
+      {"train_tokens", contents.train.size()},
+      {"val_tokens", contents.val.size()},
+      {"floor_nats", contents.floor_nats ? OrderedJson(*contents.floor_nats) : OrderedJson(nullptr)},
+      {"details", OrderedJson::parse(contents.details.dump(-1, ' ', false, Json::error_handler_t::replace))}};
+  const std::string text = meta.dump(2) + "\n";
+  const std::array<std::string_view, 1> pieces{text};
+  write_file_atomically(staged.path() / "meta.json", pieces);
+  if (staged.commit()) return load_data_set(folder);
+  std::string found = "other files";
+  try {
+    DataSet present = load_data_set(folder);
+    if (present.digest == digest) return present;
+    found = "other data, \"" + present.name + "\"";
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kIo) throw;
+  }
+  throw Error(ErrorCode::kConflict, "the folder " + folder.string() + " holds " + found +
+                                        ", expected a new or an empty folder; name another one or remove it");
+}
+
+double unigram_entropy(std::span<const std::uint16_t> tokens) {
+  if (tokens.empty()) return std::numeric_limits<double>::quiet_NaN();
+  std::unordered_map<std::uint32_t, std::int64_t> counts;
+  for (const std::uint16_t token : tokens) ++counts[token];
+  return entropy_of_counts(counts, static_cast<std::int64_t>(tokens.size()));
+}
+
+double bigram_entropy(std::span<const std::uint16_t> tokens) {
+  if (tokens.size() < 2) return std::numeric_limits<double>::quiet_NaN();
+  std::unordered_map<std::uint32_t, std::int64_t> pairs;
+  for (std::size_t i = 1; i < tokens.size(); ++i) ++pairs[(std::uint32_t{tokens[i - 1]} << 16) | tokens[i]];
+  return entropy_of_counts(pairs, static_cast<std::int64_t>(tokens.size()) - 1) -
+         unigram_entropy(tokens.first(tokens.size() - 1));
+}
+
+}  // namespace nanobench::core
