@@ -14,6 +14,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/base/build_info.h"
+
 namespace nanobench::results {
 namespace {
 
@@ -128,14 +130,13 @@ std::map<std::string, std::string> load_facts(const std::string& prefix) {
 }
 
 std::map<std::string, std::string> provenance_facts() {
-  const BuildInfo& build = build_info();
+  const core::BuildInfo& build = core::build_info();
   const MachineInfo machine = machine_info();
   return {{"nanobench_version", build.version},
           {"git_revision", build.git_revision},
           {"git_dirty", build.is_dirty ? "true" : "false"},
           {"compiler", build.compiler},
           {"build_type", build.build_type},
-          {"build_flags", build.flags},
           {"host", machine.host},
           {"cpu_model", machine.cpu_model},
           {"architecture", machine.architecture},

@@ -10,17 +10,6 @@
 
 namespace nanobench::results {
 
-/// How this program was built (compiled in).
-struct BuildInfo {
-  std::string version;       ///< "0.1.0"
-  std::string git_revision;  ///< 40 hexadecimal digits, or "unknown"
-  bool is_dirty = false;     ///< the source tree had uncommitted changes
-  std::string compiler;      ///< "GNU 12.2.0"
-  std::string build_type;    ///< "Release"
-  std::string flags;
-};
-const BuildInfo& build_info();
-
 struct MachineInfo {
   std::string host;
   std::string cpu_model;

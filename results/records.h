@@ -136,8 +136,17 @@ struct PlanRecord : NewPlan {
 
 /// A warning, a checkpoint or the engine's last words of a run.
 struct RunMessage {
-  std::string kind;  ///< "warning", "checkpoint", "stderr", "note"
+  std::string kind;  ///< "warning", "checkpoint", "output", "note"
   std::string text;
+};
+
+/// What a run adds to the store at one time.
+struct RunBatch {
+  std::vector<NewSample> samples;
+  std::vector<RunMessage> messages;
+  std::map<std::string, std::string> facts;  ///< of this run alone: load, steal time, ...; a later value replaces
+
+  bool empty() const { return samples.empty() && messages.empty() && facts.empty(); }
 };
 
 /// Where a run was measured: facts by name (provenance.h) plus what the engine's hello event says.

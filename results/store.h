@@ -50,7 +50,7 @@ struct AlreadyDone {
   RunRecord run;  ///< finished evidence of the same digest
 };
 struct AlreadyRunning {
-  RunRecord run;  ///< a living process works on the same digest
+  RunRecord run;  ///< what a living process works on
 };
 using Claim = std::variant<Claimed, AlreadyDone, AlreadyRunning>;
 
@@ -78,24 +78,25 @@ class Store {
 
   // --- runs, writing ---
   /// Atomically: finds finished evidence or a living process with the same digest, else makes a running row that
-  /// `owner` owns. Running rows of this digest whose owner is gone become `interrupted` first. `is_fresh` ignores
-  /// finished evidence. The line of the plan (plan_id, position), when given, is answered by whichever run it is.
-  Claim claim_run(const NewRun& run, const Owner& owner, bool is_fresh = false);
+  /// `owner` owns. With `is_machine_ours`, any run that a living process of this machine works on counts as the other
+  /// one: timed runs have the machine to themselves. Running rows of this digest whose owner is gone become
+  /// `interrupted` first. `is_fresh` ignores finished evidence. The line of the plan (plan_id, position), when given,
+  /// is answered by whichever run it is.
+  Claim claim_run(const NewRun& run, const Owner& owner, bool is_fresh = false, bool is_machine_ours = false);
   /// Marks every running row whose owner is gone as interrupted; returns how many.
   std::int64_t release_dead_runs();
-  /// One batch. Throws Error{kConflict} when a (metric, step) of the run is there already; then nothing is written.
-  void add_samples(std::int64_t run_id, const std::vector<NewSample>& samples);
-  void add_message(std::int64_t run_id, const RunMessage& message);
+  /// Adds a batch and notes that the owner lives. Throws Error{kConflict} when a (metric, step) of the run is there
+  /// already; then nothing is written.
+  void add_batch(std::int64_t run_id, const RunBatch& batch);
+  void add_samples(std::int64_t run_id, const std::vector<NewSample>& samples) { add_batch(run_id, {samples, {}, {}}); }
   /// Stores the facts once per distinct set and names the set in the run.
   std::int64_t set_environment(std::int64_t run_id, const std::map<std::string, std::string>& facts);
-  /// Load and steal time and the like, which differ from run to run.
-  void set_run_facts(std::int64_t run_id, const std::map<std::string, std::string>& facts);
-  /// Tells other processes that the owner lives (for those who cannot see its pid).
-  void heartbeat(std::int64_t run_id);
-  /// Last samples and the result in one transaction. Throws Error{kConflict} when the run has a result already.
-  void finish_run(std::int64_t run_id, const RunResult& result, const std::vector<NewSample>& last_samples = {});
+  /// Last batch and the result in one transaction. Throws Error{kConflict} when the run has a result already.
+  void finish_run(std::int64_t run_id, const RunResult& result, const RunBatch& last = {});
 
   // --- reading ---
+  /// The newest completed or diverged run of this digest.
+  std::optional<std::int64_t> find_evidence(const std::string& digest) const;
   std::vector<RunRecord> runs(const RunFilter& filter = {}) const;
   /// Throws Error{kNotFound}.
   RunRecord run(std::int64_t id) const;

@@ -95,26 +95,48 @@ std::int64_t insert_run(Database& database, const NewRun& run, const Owner& owne
   return database.last_insert_id();
 }
 
-void insert_samples(Database& database, std::int64_t run_id, const std::vector<NewSample>& samples) {
-  if (samples.empty()) return;
-  Statement statement(database, "INSERT INTO samples (run_id, metric, step, value) VALUES (?, ?, ?, ?)");
-  for (const NewSample& sample : samples) {
-    statement.bind(run_id, sample.metric, sample.step, sample.value);
-    statement.execute();
+void insert_batch(Database& database, std::int64_t run_id, const RunBatch& batch) {
+  Statement sample(database, "INSERT INTO samples (run_id, metric, step, value) VALUES (?, ?, ?, ?)");
+  for (const NewSample& item : batch.samples) {
+    sample.bind(run_id, item.metric, item.step, item.value);
+    sample.execute();
   }
+  Statement message(database, "INSERT INTO messages (run_id, kind, text) VALUES (?, ?, ?)");
+  for (const RunMessage& item : batch.messages) {
+    message.bind(run_id, item.kind, item.text);
+    message.execute();
+  }
+  Statement fact(database,
+                 "INSERT INTO run_facts (run_id, name, value) VALUES (?, ?, ?) ON CONFLICT (run_id, name) DO UPDATE "
+                 "SET value = excluded.value");
+  for (const auto& [name, value] : batch.facts) {
+    fact.bind(run_id, name, value);
+    fact.execute();
+  }
+}
+
+/// A running row that keeps us from starting: of the same run, or (`is_machine_ours`) of a process beside us.
+std::optional<std::int64_t> find_rival(Database& database, const std::string& digest, bool is_machine_ours) {
+  if (const auto same = running_rows(database, digest); !same.empty()) return same.front().id;
+  if (!is_machine_ours) return std::nullopt;
+  for (const RunningRow& row : running_rows(database, std::nullopt)) {
+    if (is_alive(row.owner).value_or(false)) return row.id;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
-Claim Store::claim_run(const NewRun& run, const Owner& owner, bool is_fresh) {
+Claim Store::claim_run(const NewRun& run, const Owner& owner, bool is_fresh, bool is_machine_ours) {
   Transaction transaction(*database_);
   release_dead(*database_, run.digest);
+  const std::optional<std::int64_t> done = is_fresh ? std::nullopt : newest_evidence(*database_, run.digest);
   Claim claim;
-  if (const auto running = running_rows(*database_, run.digest); !running.empty()) {
-    claim = AlreadyRunning{this->run(running.front().id)};
-  } else if (const auto done = newest_evidence(*database_, run.digest); done && !is_fresh) {
+  if (done) {
     answer_line(*database_, run, *done);
     claim = AlreadyDone{this->run(*done)};
+  } else if (const auto rival = find_rival(*database_, run.digest, is_machine_ours)) {
+    claim = AlreadyRunning{this->run(*rival)};
   } else {
     const std::int64_t id = insert_run(*database_, run, owner);
     answer_line(*database_, run, id);
@@ -131,16 +153,11 @@ std::int64_t Store::release_dead_runs() {
   return count;
 }
 
-void Store::add_samples(std::int64_t run_id, const std::vector<NewSample>& samples) {
+void Store::add_batch(std::int64_t run_id, const RunBatch& batch) {
   Transaction transaction(*database_);
-  insert_samples(*database_, run_id, samples);
-  transaction.commit();
-}
-
-void Store::add_message(std::int64_t run_id, const RunMessage& message) {
-  Transaction transaction(*database_);
-  Statement statement(*database_, "INSERT INTO messages (run_id, kind, text) VALUES (?, ?, ?)");
-  statement.bind(run_id, message.kind, message.text);
+  insert_batch(*database_, run_id, batch);
+  Statement statement(*database_, "UPDATE runs SET heartbeat_at = ? WHERE id = ? AND outcome IS NULL");
+  statement.bind(utc_now(), run_id);
   statement.execute();
   transaction.commit();
 }
@@ -166,29 +183,9 @@ std::int64_t Store::set_environment(std::int64_t run_id, const std::map<std::str
   return id;
 }
 
-void Store::set_run_facts(std::int64_t run_id, const std::map<std::string, std::string>& facts) {
+void Store::finish_run(std::int64_t run_id, const RunResult& result, const RunBatch& last) {
   Transaction transaction(*database_);
-  Statement statement(*database_,
-                      "INSERT INTO run_facts (run_id, name, value) VALUES (?, ?, ?) ON CONFLICT (run_id, name) DO "
-                      "UPDATE SET value = excluded.value");
-  for (const auto& [name, value] : facts) {
-    statement.bind(run_id, name, value);
-    statement.execute();
-  }
-  transaction.commit();
-}
-
-void Store::heartbeat(std::int64_t run_id) {
-  Transaction transaction(*database_);
-  Statement statement(*database_, "UPDATE runs SET heartbeat_at = ? WHERE id = ? AND outcome IS NULL");
-  statement.bind(utc_now(), run_id);
-  statement.execute();
-  transaction.commit();
-}
-
-void Store::finish_run(std::int64_t run_id, const RunResult& result, const std::vector<NewSample>& last_samples) {
-  Transaction transaction(*database_);
-  insert_samples(*database_, run_id, last_samples);
+  insert_batch(*database_, run_id, last);
   Statement statement(*database_,
                       "UPDATE runs SET outcome = ?, message = ?, finished_at = ?, final_val_loss = ?, train_ms = ?, "
                       "steps = ?, timed_steps = ?, peak_bytes = ?, exit_code = ? WHERE id = ? AND outcome IS NULL");
@@ -200,6 +197,10 @@ void Store::finish_run(std::int64_t run_id, const RunResult& result, const std::
                                           " is unknown or has ended already; a finished run is never overwritten");
   }
   transaction.commit();
+}
+
+std::optional<std::int64_t> Store::find_evidence(const std::string& digest) const {
+  return newest_evidence(*database_, digest);
 }
 
 }  // namespace nanobench::results

@@ -1,5 +1,5 @@
-/// From a suite's "data" text to token shards on disk. The generated corpus and tokenised texts are made once, in a
-/// cache folder, atomically.
+/// From a suite's "data" text to a DataSet on disk. The generated corpus and tokenised texts are made once, in a cache
+/// folder, atomically.
 #pragma once
 
 #include <cstdint>
@@ -8,23 +8,34 @@
 #include <string>
 #include <vector>
 
+#include "core/data/data_set.h"
+
 namespace nanobench::suites {
 
-/// "synthetic", "text:FILE[,FILE...]" or "shards:FILE|DIR".
+/// "synthetic", "text:FILE[,FILE...]" or "shards:DIR".
 struct DataRequest {
   enum class Kind { kSynthetic, kText, kShards };
   Kind kind = Kind::kSynthetic;
-  std::vector<std::string> paths;
+  std::vector<std::filesystem::path> paths;
 };
 
 /// Throws Error{kInvalidArgument} naming `source` (e.g. "suite.json: /data" or "--data").
 DataRequest parse_data_request(const std::string& text, const std::string& source);
+
+/// The same request with its relative paths taken from `folder`: a suite file names files beside itself.
+std::string relative_to(const std::string& text, const std::filesystem::path& folder);
 
 /// Tokens that the runs want, so that no epoch repeats where the data can be had in any size.
 struct TokenNeed {
   std::int64_t train_tokens = 0;
   std::int64_t val_tokens = 0;
 };
+
+/// Sizes of the generated corpus: powers of two, so that suites of about one size share one data set; capped.
+TokenNeed synthetic_sizes(const TokenNeed& need);
+
+/// Makes or finds the data. Throws Error as core/data does.
+core::DataSet open_data(const DataRequest& request, const TokenNeed& need, const std::filesystem::path& cache_dir);
 
 /// $XDG_CACHE_HOME/nanobench, else ~/.cache/nanobench, else a folder in the system's temporary one.
 std::filesystem::path default_cache_dir();

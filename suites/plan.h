@@ -1,14 +1,17 @@
-/// Suite -> Matrix{Cell} -> Plan{PlannedRun}: what will be run, in which order, and each run's identity. Pure functions
-/// of their arguments (and of the machine's hardware class).
+/// Suite -> Matrix{Cell} -> Plan{PlannedRun}: what will be run, in which order, and each run's identity. Only
+/// prepare_data touches the disk. Plain values; thread-safe when not modified.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/data/data_set.h"
 #include "core/protocol/run_spec.h"
+#include "results/provenance.h"
 #include "results/records.h"
 #include "suites/suite.h"
 
@@ -25,22 +28,12 @@ struct Cell {
   std::map<std::string, std::string> features;  ///< settings on top of the record
   std::string changed;                          ///< against the row before (history) or the base, in words
   core::TrainConfig config;                     ///< fully resolved at the suite's scale
+  std::optional<double> floor_nats;             ///< of the data, over what the validation reads; set by prepare_data
 };
 
 struct Matrix {
   std::vector<Cell> cells;
   std::vector<std::string> messages;  ///< cells left out or completed because of requires/conflicts, notes of the scale
-};
-
-/// The data that a plan runs on.
-struct PlanData {
-  std::string name;
-  std::vector<std::string> train_shards;
-  std::vector<std::string> val_shards;
-  std::string digest;
-  std::int64_t vocab_size = 0;
-  std::int64_t separator = 0;
-  std::optional<double> floor_nats;  ///< entropy rate, where it is known
 };
 
 /// A program that speaks the protocol of core/protocol/FORMAT.md.
@@ -50,8 +43,10 @@ struct Engine {
   std::string version;               ///< identity: another version's runs are other runs
 };
 
-/// The engine in this program file: its version is the digest of the file's bytes. Throws Error{kNotFound}.
-Engine engine_from_program(const std::string& name, std::vector<std::string> command);
+/// nanobench-train: its version is the digest of the program's bytes. Throws Error{kNotFound} when it is not there.
+Engine native_engine(const std::filesystem::path& program);
+/// The mock engine behind a command like {"nanobench", "mock-engine"}.
+Engine mock_engine(std::vector<std::string> command);
 
 struct PlannedRun {
   std::size_t position = 0;
@@ -64,10 +59,11 @@ struct PlannedRun {
 struct Plan {
   Suite suite;
   Matrix matrix;
-  PlanData data;
+  core::DataSet data;
   Engine engine;
-  std::string hardware;
-  std::string digest;
+  std::string hardware;          ///< hardware class
+  int threads = 1;               ///< of every run; the suite's 0 is resolved
+  std::string digest;            ///< of everything that the store keeps of the plan but the command line
   std::vector<PlannedRun> runs;  ///< in the order of execution
 
   const Cell& cell_of(const PlannedRun& run) const { return matrix.cells[run.cell]; }
@@ -76,12 +72,14 @@ struct Plan {
 /// The suite's cells. Throws Error with the suite's file and pointer for unknown records, features, values, scales.
 Matrix make_matrix(const Suite& suite, const ablations::Catalogue& catalogue);
 
-/// Data for all cells of the matrix, made or found in `cache_dir`, and its vocabulary and separator put into the cells.
-PlanData prepare_data(const Suite& suite, Matrix& matrix, const std::string& cache_dir);
+/// Data for all cells of the matrix, made or found in `cache_dir`. Fits the cells to it: the document separator, a
+/// vocabulary that is too small, a validation longer than the data; each change is a message of the matrix. Throws
+/// Error for data that cannot be read or is too short to train on.
+core::DataSet prepare_data(const Suite& suite, Matrix& matrix, const std::filesystem::path& cache_dir);
 
 /// For each seed all cells in a shuffled order of their own: a drift of the host must not look like an effect.
-Plan make_plan(const Suite& suite, const Matrix& matrix, const PlanData& data, const Engine& engine,
-               const std::string& hardware);
+Plan make_plan(const Suite& suite, const Matrix& matrix, const core::DataSet& data, const Engine& engine,
+               const results::MachineInfo& machine);
 
 /// The plan as the store keeps it.
 results::NewPlan to_stored(const Plan& plan, const std::vector<std::string>& argv);

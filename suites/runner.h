@@ -36,6 +36,7 @@ class RunnerObserver {
 
 struct RunnerOptions {
   bool is_fresh = false;           ///< run again what is finished already
+  bool is_machine_shared = false;  ///< run beside other runners of this machine: losses count, times do not
   std::vector<std::string> argv;   ///< stored with the plan
   double grace_seconds = 10;       ///< between asking a process to stop and killing it (after a second SIGINT: none)
   double wait_poll_seconds = 0.5;  ///< how often to look whether another runner finished a run that we need

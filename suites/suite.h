@@ -40,8 +40,9 @@ struct Suite {
   std::vector<std::string> records;                  ///< history
   std::string base_record;                           ///< the other designs
   std::map<std::string, std::string> base_features;  ///< settings on top of the base record
-  std::vector<FeatureChoice> features;
-  std::vector<core::Json> inline_features;  ///< feature files written into the suite
+  core::Json base_patch = core::Json::object();      ///< merge patch on the base's official configuration
+  std::vector<FeatureChoice> features;               ///< empty: every feature that the base has at `after`
+  std::vector<core::Json> inline_features;           ///< feature files written into the suite
   std::string scale = "nano";
   std::vector<std::uint64_t> seeds = {1};
   std::string data = "synthetic";  ///< "synthetic", "text:FILE" or "shards:FILE|DIR"

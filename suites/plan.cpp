@@ -1,0 +1,218 @@
+#include "suites/plan.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/base/digest.h"
+#include "core/base/error.h"
+#include "core/data/synthetic_corpus.h"
+#include "suites/data_source.h"
+
+namespace nanobench::suites {
+namespace {
+
+using core::Error;
+using core::ErrorCode;
+using core::Json;
+
+/// SplitMix64: std::shuffle and std::uniform_int_distribution differ between standard libraries.
+class OrderRandom {
+ public:
+  explicit OrderRandom(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t next() {
+    state_ += 0x9e3779b97f4a7c15ULL;
+    std::uint64_t z = state_;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+/// Fisher-Yates over the cell indices. The modulo's bias is below 2^-50 for any suite that fits into memory.
+std::vector<std::size_t> shuffled(std::size_t count, OrderRandom& random) {
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  for (std::size_t i = count; i > 1; --i) std::swap(order[i - 1], order[random.next() % i]);
+  return order;
+}
+
+TokenNeed need_of(const Matrix& matrix) {
+  TokenNeed need;
+  for (const Cell& cell : matrix.cells) {
+    const core::DataConfig& data = cell.config.data;
+    // One more of each: the loader moves on before a read that would end exactly with the shard.
+    need.train_tokens = std::max(need.train_tokens, data.tokens_per_step() * (cell.config.run.stop_after + 1) + 1);
+    need.val_tokens = std::max(need.val_tokens, data.val_length() * (data.val_sequences + 1) + 1);
+  }
+  return need;
+}
+
+std::int64_t val_targets(const core::TrainConfig& config) {
+  return config.data.val_sequences * config.data.val_length();
+}
+
+/// Fits one configuration to the data; what it changed is appended to `messages`.
+void fit_to_data(core::TrainConfig& config, const core::DataSet& data, std::vector<std::string>& messages) {
+  const auto note = [&messages](const std::string& message) {
+    if (std::find(messages.begin(), messages.end(), message) == messages.end()) messages.push_back(message);
+  };
+  config.attention.document_separator = data.separator;
+  if (config.model.vocab_size < data.vocab_size) {
+    note("data " + data.name + ": the vocabulary is enlarged from " + std::to_string(config.model.vocab_size) + " to " +
+         std::to_string(data.vocab_size) + " tokens");
+    config.model.vocab_size = data.vocab_size;
+  }
+  const std::int64_t per_sequence = config.data.val_length();
+  // The loader reads a step's worth at a time and never the shard's last token (it is only a target).
+  const std::int64_t reads = (data.val_tokens - 1 - config.data.loader.reserve_tokens) / per_sequence;
+  const std::int64_t fitting = reads / config.data.sequences_per_step * config.data.sequences_per_step;
+  if (config.data.val_sequences > fitting && fitting > 0 && data.val.size() == 1) {
+    note("data " + data.name + ": validation reads " + std::to_string(fitting) + " sequences of " +
+         std::to_string(per_sequence) + " tokens instead of " + std::to_string(config.data.val_sequences) +
+         ", all that there are");
+    config.data.val_sequences = fitting;
+  }
+  const std::int64_t least = config.data.tokens_per_step() + config.data.loader.reserve_tokens + 1;
+  if (data.train_tokens < least || reads < 1) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "data " + data.name + " is too short: it has " + std::to_string(data.train_tokens) +
+                    " tokens to train on and " + std::to_string(data.val_tokens) + " to validate, one step takes " +
+                    std::to_string(least) + " and one validation sequence " + std::to_string(per_sequence + 1) +
+                    "; give more data or a smaller scale");
+  }
+}
+
+Json mock_settings(const Suite& suite, const std::string& label) {
+  if (suite.mock.is_null()) return nullptr;
+  Json settings = suite.mock;
+  settings.erase("cells");
+  if (suite.mock.contains("cells") && suite.mock.at("cells").contains(label))
+    settings.merge_patch(suite.mock.at("cells").at(label));
+  return settings;
+}
+
+/// Everything that decides what a run measures. Labels, suites and the order do not.
+std::string identity(const Plan& plan, const PlannedRun& run) {
+  return core::digest_of(Json{
+      {"config", run.spec.config.digest()},
+      {"seed", run.seed},
+      {"data", plan.data.digest},
+      {"dtype", run.spec.dtype},
+      {"threads", run.spec.threads},
+      {"engine", plan.engine.name},
+      {"engine_version", plan.engine.version},
+      {"hardware", plan.hardware},
+      {"mock",
+       run.spec.mock}}.dump());
+}
+
+core::RunSpec spec_of(const Plan& plan, const Cell& cell, std::uint64_t seed) {
+  core::RunSpec spec;
+  spec.config = cell.config;
+  spec.seed = seed;
+  spec.dtype = plan.suite.dtype;
+  spec.threads = plan.threads;
+  for (const auto& file : plan.data.train) spec.train_shards.push_back(file.string());
+  for (const auto& file : plan.data.val) spec.val_shards.push_back(file.string());
+  spec.mock = mock_settings(plan.suite, cell.label);
+  return spec;
+}
+
+std::string digest_of_stored(const results::NewPlan& plan) {
+  Json json = {{"suite", plan.suite},
+               {"title", plan.title},
+               {"design", plan.design},
+               {"scale", plan.scale},
+               {"order_seed", plan.order_seed},
+               {"messages", plan.messages},
+               {"target", plan.target ? Json(*plan.target) : Json()}};
+  for (const results::PlanCell& cell : plan.cells)
+    json["cells"].push_back({cell.label, cell.changed, cell.features, cell.config_digest});
+  for (const results::PlanLine& line : plan.lines) json["lines"].push_back({line.cell, line.seed, line.digest});
+  return core::digest_of(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+}  // namespace
+
+core::DataSet prepare_data(const Suite& suite, Matrix& matrix, const std::filesystem::path& cache_dir) {
+  const DataRequest request = parse_data_request(suite.data, core::json_location(suite.source, "/data"));
+  core::DataSet data = open_data(request, need_of(matrix), cache_dir);
+  std::map<std::int64_t, std::optional<double>> floors;  // the oracle takes a while
+  for (Cell& cell : matrix.cells) {
+    fit_to_data(cell.config, data, matrix.messages);
+    const std::int64_t targets = val_targets(cell.config);
+    if (!floors.contains(targets)) floors[targets] = core::validation_floor(data, targets);
+    cell.floor_nats = floors[targets];
+  }
+  return data;
+}
+
+Plan make_plan(const Suite& suite, const Matrix& matrix, const core::DataSet& data, const Engine& engine,
+               const results::MachineInfo& machine) {
+  Plan plan;
+  plan.suite = suite;
+  plan.matrix = matrix;
+  plan.data = data;
+  plan.engine = engine;
+  plan.hardware = results::hardware_class(machine);
+  plan.threads = suite.threads > 0 ? suite.threads : machine.cores;
+  OrderRandom random(suite.order_seed);
+  for (const std::uint64_t seed : suite.seeds) {
+    for (const std::size_t cell : shuffled(matrix.cells.size(), random)) {
+      PlannedRun run{plan.runs.size(), cell, seed, "", spec_of(plan, matrix.cells[cell], seed)};
+      run.digest = identity(plan, run);
+      plan.runs.push_back(std::move(run));
+    }
+  }
+  plan.digest = digest_of_stored(to_stored(plan, {}));
+  return plan;
+}
+
+results::NewPlan to_stored(const Plan& plan, const std::vector<std::string>& argv) {
+  results::NewPlan stored;
+  stored.digest = plan.digest;
+  stored.suite = plan.suite.name;
+  stored.title = plan.suite.title;
+  stored.design = to_string(plan.suite.design);
+  stored.scale = plan.suite.scale;
+  stored.data_name = plan.data.name;
+  stored.target = plan.suite.target;
+  stored.order_seed = plan.suite.order_seed;
+  for (const Cell& cell : plan.matrix.cells)
+    stored.cells.push_back({cell.label, cell.record, cell.changed, cell.features, cell.config.digest()});
+  for (const PlannedRun& run : plan.runs) {
+    stored.lines.push_back(
+        {static_cast<std::int64_t>(run.position), plan.cell_of(run).label, run.seed, run.digest, std::nullopt});
+  }
+  stored.messages = plan.matrix.messages;
+  stored.argv = argv;
+  return stored;
+}
+
+results::NewRun to_stored(const Plan& plan, const PlannedRun& run) {
+  const Cell& cell = plan.cell_of(run);
+  results::NewRun stored;
+  stored.digest = run.digest;
+  stored.suite = plan.suite.name;
+  stored.cell = cell.label;
+  stored.record = cell.record;
+  stored.scale = plan.suite.scale;
+  stored.seed = run.seed;
+  stored.config = core::to_json(cell.config).dump();
+  stored.config_digest = cell.config.digest();
+  stored.data_name = plan.data.name;
+  stored.data_digest = plan.data.digest;
+  stored.data_floor_nats = cell.floor_nats;
+  stored.dtype = run.spec.dtype;
+  stored.threads = run.spec.threads;
+  stored.engine = plan.engine.name;
+  stored.engine_version = plan.engine.version;
+  stored.hardware = plan.hardware;
+  stored.position = static_cast<std::int64_t>(run.position);
+  return stored;
+}
+
+}  // namespace nanobench::suites
