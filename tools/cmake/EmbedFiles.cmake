@@ -4,6 +4,7 @@
 #
 # This file is also the script that writes the source: cmake -DOUTPUT= -DROOT= -DHEADER= -DNAMESPACE= -DFILES= -P it.
 if(CMAKE_SCRIPT_MODE_FILE)
+  cmake_minimum_required(VERSION 3.22)
   set(entries "")
   foreach(path IN LISTS FILES)
     file(READ "${ROOT}/${path}" text)

@@ -1,0 +1,225 @@
+#include "ablations/catalogue.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "ablations/embedded_files.h"
+#include "core/base/error.h"
+
+namespace nanobench::ablations {
+namespace {
+
+using core::Error;
+using core::ErrorCode;
+using core::Json;
+
+template <class Entry>
+std::vector<std::string> ids_of(const std::map<std::string, Entry>& entries) {
+  std::vector<std::string> ids;
+  for (const auto& [id, unused] : entries) ids.push_back(id);
+  return ids;
+}
+
+template <class Entry>
+const Entry& find(const std::map<std::string, Entry>& entries, const std::string& id, const std::string& kind) {
+  const auto found = entries.find(id);
+  if (found != entries.end()) return found->second;
+  throw Error(ErrorCode::kNotFound, "there is no " + kind + " \"" + id + "\"" + core::suggestion(id, ids_of(entries)) +
+                                        "; `nanobench list` shows all");
+}
+
+void require_stem(const std::string& id, const std::string& stem, const std::string& source) {
+  if (id == stem) return;
+  throw Error(ErrorCode::kInvalidArgument, core::json_location(source, "/id") + ": expected the file's name \"" + stem +
+                                               "\", got \"" + id + "\"; rename one of them");
+}
+
+/// Adds one file of `kind` (the folder's name) to the catalogue.
+void add_file(Catalogue& catalogue, const std::string& kind, const std::string& stem, const Json& json,
+              const std::string& source) {
+  if (json.is_object() && json.contains("id") && json["id"].is_string()) {
+    require_stem(json["id"].get<std::string>(), stem, source);
+  }
+  if (kind == "features") catalogue.add_feature(json, source);
+  if (kind == "records") catalogue.add_record(json, source);
+  if (kind == "scales") catalogue.add_scale(json, source);
+}
+
+constexpr const char* kKinds[] = {"features", "records", "scales"};
+
+/// The other feature's value names that a relation lists must exist.
+void check_relation(const Catalogue& catalogue, const Feature& feature, const FeatureRelation& relation,
+                    const std::string& pointer) {
+  const auto fail = [&](const std::string& what) {
+    throw Error(ErrorCode::kInvalidArgument, core::json_location(feature.source, pointer) + ": " + what);
+  };
+  try {
+    const Feature& other = catalogue.feature(relation.feature);
+    for (const std::string& name : relation.values) other.value(name);
+  } catch (const Error& error) {
+    fail(error.what());
+  }
+}
+
+/// Does `other` state the same conflict from its side?
+bool mirrors(const Feature& feature, const FeatureRelation& relation, const Feature& other) {
+  const auto excludes = [](const Feature& one, const std::string& value, const Feature& two,
+                           const std::string& two_value) {
+    return std::any_of(one.conflicts.begin(), one.conflicts.end(), [&](const FeatureRelation& r) {
+      return r.feature == two.id && r.concerns(value) && r.names(two_value);
+    });
+  };
+  for (const std::string& own : feature.value_names()) {
+    for (const std::string& theirs : other.value_names()) {
+      if (relation.concerns(own) && relation.names(theirs) && !excludes(other, theirs, feature, own)) return false;
+    }
+  }
+  return true;
+}
+
+void check_feature(const Catalogue& catalogue, const Feature& feature) {
+  for (std::size_t i = 0; i < feature.requirements.size(); ++i) {
+    check_relation(catalogue, feature, feature.requirements[i], "/requires/" + std::to_string(i));
+  }
+  for (std::size_t i = 0; i < feature.conflicts.size(); ++i) {
+    const FeatureRelation& relation = feature.conflicts[i];
+    const std::string pointer = "/conflicts/" + std::to_string(i);
+    check_relation(catalogue, feature, relation, pointer);
+    if (!mirrors(feature, relation, catalogue.feature(relation.feature))) {
+      throw Error(ErrorCode::kInvalidArgument, core::json_location(feature.source, pointer) + ": " + relation.feature +
+                                                   " does not state this conflict; add it there too");
+    }
+  }
+}
+
+void check_record(const Catalogue& catalogue, const Record& record) {
+  catalogue.lineage(record.id);
+  for (const auto& [id, value] : record.features) {
+    try {
+      catalogue.feature(id).value(value);
+    } catch (const Error& error) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  core::json_location(record.source, "/features/" + id) + ": " + error.what());
+    }
+  }
+}
+
+}  // namespace
+
+Catalogue Catalogue::embedded() {
+  Catalogue catalogue;
+  for (const EmbeddedFile& file : embedded_files()) {
+    const std::filesystem::path path(file.path);  // "features/rotary.json"
+    const std::string source = "ablations/" + path.string();
+    add_file(catalogue, path.parent_path().string(), path.stem().string(), core::parse_json(file.text, source), source);
+  }
+  catalogue.check();
+  return catalogue;
+}
+
+void Catalogue::overlay(const std::filesystem::path& folder) {
+  Catalogue extended = *this;
+  bool found = false;
+  for (const std::string kind : kKinds) {
+    if (!std::filesystem::is_directory(folder / kind)) continue;
+    found = true;
+    std::set<std::filesystem::path> files;  // sorted: errors come in a stable order
+    for (const auto& entry : std::filesystem::directory_iterator(folder / kind)) {
+      if (entry.path().extension() == ".json") files.insert(entry.path());
+    }
+    for (const std::filesystem::path& file : files) {
+      add_file(extended, kind, file.stem().string(), core::read_json_file(file), file.string());
+    }
+  }
+  if (!found) {
+    throw Error(ErrorCode::kNotFound, "the catalogue folder " + folder.string() +
+                                          " has none of the folders features, records and scales; check the path");
+  }
+  extended.check();
+  *this = std::move(extended);
+}
+
+void Catalogue::add_feature(const Json& json, const std::string& source) {
+  Feature feature = read_feature(json, source);
+  features_[feature.id] = std::move(feature);
+}
+
+void Catalogue::add_record(const Json& json, const std::string& source) {
+  Record record = read_record(json, source);
+  records_[record.id] = std::move(record);
+}
+
+void Catalogue::add_scale(const Json& json, const std::string& source) {
+  Scale scale = read_scale(json, source);
+  scales_[scale.id] = std::move(scale);
+}
+
+void Catalogue::check() const {
+  for (const auto& [unused, feature] : features_) check_feature(*this, feature);
+  for (const auto& [unused, record] : records_) check_record(*this, record);
+}
+
+const Feature& Catalogue::feature(const std::string& id) const {
+  return find(features_, id, "feature");
+}
+
+const Record& Catalogue::record(const std::string& id) const {
+  return find(records_, id, "record");
+}
+
+const Scale& Catalogue::scale(const std::string& id) const {
+  return find(scales_, id, "scale");
+}
+
+std::vector<const Feature*> Catalogue::features() const {
+  std::vector<const Feature*> list;
+  for (const auto& [unused, feature] : features_) list.push_back(&feature);
+  std::stable_sort(list.begin(), list.end(), [](const Feature* a, const Feature* b) {
+    constexpr std::int64_t kLast = 1 << 20;
+    return a->introduced_record.value_or(kLast) < b->introduced_record.value_or(kLast);
+  });
+  return list;
+}
+
+std::vector<const Record*> Catalogue::records() const {
+  std::vector<const Record*> list;
+  for (const auto& [unused, record] : records_) list.push_back(&record);
+  std::stable_sort(list.begin(), list.end(), [](const Record* a, const Record* b) { return a->number < b->number; });
+  return list;
+}
+
+std::vector<const Scale*> Catalogue::scales() const {
+  std::vector<const Scale*> list;
+  for (const auto& [unused, scale] : scales_) list.push_back(&scale);
+  const auto shrinkage = [](const Scale* scale) {
+    const auto width = static_cast<double>(scale->model_dim_divisor);
+    return width * width * static_cast<double>(scale->tokens_per_step_divisor) *
+           static_cast<double>(scale->steps_divisor);
+  };
+  std::stable_sort(list.begin(), list.end(),
+                   [&](const Scale* a, const Scale* b) { return shrinkage(a) > shrinkage(b); });
+  return list;
+}
+
+std::vector<const Record*> Catalogue::lineage(const std::string& id) const {
+  std::vector<const Record*> chain = {&record(id)};
+  while (chain.back()->parent) {
+    const Record& child = *chain.back();
+    const std::string where = core::json_location(child.source, "/parent");
+    if (!has_record(*child.parent)) {
+      throw Error(ErrorCode::kNotFound, where + ": there is no record \"" + *child.parent + "\"" +
+                                            core::suggestion(*child.parent, ids_of(records_)));
+    }
+    const Record* parent = &record(*child.parent);
+    if (std::find(chain.begin(), chain.end(), parent) != chain.end()) {
+      throw Error(ErrorCode::kInvalidArgument, where + ": " + parent->id + " descends from " + child.id +
+                                                   "; a chain of parents must end at a record without one");
+    }
+    chain.push_back(parent);
+  }
+  std::reverse(chain.begin(), chain.end());
+  return chain;
+}
+
+}  // namespace nanobench::ablations

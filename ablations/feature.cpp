@@ -1,0 +1,140 @@
+#include "ablations/feature.h"
+
+#include <algorithm>
+
+#include "ablations/patch.h"
+#include "core/base/error.h"
+
+namespace nanobench::ablations {
+namespace {
+
+using core::Json;
+using core::JsonObject;
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// "a", "b" or "c"
+std::string quoted_list(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + ("\"" + names[i] + "\"");
+  }
+  return text;
+}
+
+void read_values(JsonObject& object, Feature& feature) {
+  const Json& values = object.at("values");
+  if (!values.is_object() || values.size() < 2) {
+    object.fail("values", "expected an object with at least two values, each a merge patch");
+  }
+  feature.before = object.string("before");
+  feature.after = object.string("after");
+  for (const char* key : {"before", "after"}) {
+    const std::string name = object.string(key);
+    if (!values.contains(name)) {
+      std::vector<std::string> known;
+      for (const auto& [value_name, unused] : values.items()) known.push_back(value_name);
+      object.fail(key, "\"" + name + "\" is not one of the values " + quoted_list(known));
+    }
+  }
+  if (feature.before == feature.after) object.fail("after", "is the same value as before; a feature changes something");
+  std::vector<std::string> order = {feature.before, feature.after};
+  for (const auto& [name, unused] : values.items()) {
+    if (!contains(order, name)) order.push_back(name);
+  }
+  for (const std::string& name : order) {
+    check_patch(values.at(name), object.source(), object.pointer_to("values") + "/" + name);
+    feature.values.push_back({name, values.at(name)});
+  }
+}
+
+std::vector<FeatureRelation> read_relations(JsonObject& object, const std::string& key, const Feature& feature) {
+  std::vector<FeatureRelation> relations;
+  const Json* list = object.find(key);
+  if (list == nullptr) return relations;
+  if (!list->is_array()) object.fail(key, "expected a list of {\"when\", \"feature\", \"values\"} objects");
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    JsonObject item((*list)[i], object.source(), object.pointer_to(key) + "/" + std::to_string(i));
+    FeatureRelation relation;
+    relation.when = item.strings_or_empty("when");
+    relation.feature = item.string("feature");
+    relation.values = item.strings_or_empty("values");
+    item.finish();
+    for (const std::string& name : relation.when) {
+      if (!contains(feature.value_names(), name)) {
+        item.fail("when", "\"" + name + "\" is not one of the values " + quoted_list(feature.value_names()));
+      }
+    }
+    if (relation.feature == feature.id) item.fail("feature", "a feature has no relation to itself");
+    if (key == "requires" && relation.values.empty()) {
+      item.fail("values", "name at least one value; the first is the one that is pulled in");
+    }
+    relations.push_back(std::move(relation));
+  }
+  return relations;
+}
+
+void read_introduced(JsonObject& object, Feature& feature) {
+  JsonObject introduced = object.object("introduced");
+  if (introduced.find("record") != nullptr) feature.introduced_record = introduced.integer("record", 1, 10000);
+  feature.introduced_seeds = introduced.strings_or_empty("seeds");
+  introduced.finish();
+}
+
+FeatureKind read_kind(JsonObject& object) {
+  const std::string kind = object.string("kind");
+  if (kind == "numerics") return FeatureKind::kNumerics;
+  if (kind == "systems") return FeatureKind::kSystems;
+  object.fail("kind", "expected \"numerics\" or \"systems\", got \"" + kind + "\"");
+}
+
+}  // namespace
+
+const char* to_string(FeatureKind kind) {
+  return kind == FeatureKind::kSystems ? "systems" : "numerics";
+}
+
+bool FeatureRelation::concerns(const std::string& own_value) const {
+  return when.empty() || contains(when, own_value);
+}
+
+bool FeatureRelation::names(const std::string& other_value) const {
+  return values.empty() || contains(values, other_value);
+}
+
+const FeatureValue& Feature::value(const std::string& name) const {
+  for (const FeatureValue& candidate : values) {
+    if (candidate.name == name) return candidate;
+  }
+  throw core::Error(core::ErrorCode::kNotFound, "feature " + id + " has no value \"" + name + "\"" +
+                                                    core::suggestion(name, value_names()) + "; expected " +
+                                                    quoted_list(value_names()));
+}
+
+std::vector<std::string> Feature::value_names() const {
+  std::vector<std::string> names;
+  for (const FeatureValue& candidate : values) names.push_back(candidate.name);
+  return names;
+}
+
+Feature read_feature(const Json& json, const std::string& source) {
+  JsonObject object(json, source);
+  Feature feature;
+  feature.source = source;
+  feature.id = object.string("id");
+  if (feature.id.empty()) object.fail("id", "is empty; expected a noun phrase such as \"window_warmup\"");
+  feature.title = object.string("title");
+  read_introduced(object, feature);
+  read_values(object, feature);
+  feature.kind = read_kind(object);
+  feature.requirements = read_relations(object, "requires", feature);
+  feature.conflicts = read_relations(object, "conflicts", feature);
+  feature.base = object.string_or("base", feature.base);
+  feature.text = object.string("text");
+  object.finish();
+  return feature;
+}
+
+}  // namespace nanobench::ablations

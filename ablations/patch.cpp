@@ -1,0 +1,122 @@
+#include "ablations/patch.h"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/config/train_config.h"
+#include "core/config/train_config_fields.h"
+
+namespace nanobench::ablations {
+namespace {
+
+using core::Json;
+
+/// Collects the pointers of the settings that may be null.
+class OptionalLister {
+ public:
+  OptionalLister(std::set<std::string>& pointers, std::string prefix)
+      : pointers_(pointers), prefix_(std::move(prefix)) {}
+  void active(bool) {}
+  template <class Group>
+  void group(const char* name, Group& member) {
+    OptionalLister nested(pointers_, prefix_ + "/" + name);
+    visit_fields(nested, member);
+  }
+  template <class Value, class... Range>
+  void field(const char*, const Value&, Range...) {}
+  template <class Value, class... Range>
+  void field(const char* name, const std::optional<Value>&, Range...) {
+    pointers_.insert(prefix_ + "/" + name);
+  }
+  void pair(const char*, double, double, double, double) {}
+
+ private:
+  std::set<std::string>& pointers_;
+  std::string prefix_;
+};
+
+const std::set<std::string>& optional_pointers() {
+  static const std::set<std::string> pointers = [] {
+    std::set<std::string> found;
+    core::TrainConfig config;
+    OptionalLister lister(found, "");
+    visit_fields(lister, config);
+    return found;
+  }();
+  return pointers;
+}
+
+/// Child names of each group of settings; a setting itself has an empty entry.
+const std::map<std::string, std::vector<std::string>>& setting_tree() {
+  static const std::map<std::string, std::vector<std::string>> tree = [] {
+    std::map<std::string, std::set<std::string>> children;
+    for (const std::string& pointer : core::train_config_pointers()) {
+      for (std::size_t slash = 0; slash != std::string::npos;) {
+        const std::size_t next = pointer.find('/', slash + 1);
+        children[pointer.substr(0, slash)].insert(pointer.substr(slash + 1, next - slash - 1));
+        slash = next;
+      }
+      children[pointer];
+    }
+    std::map<std::string, std::vector<std::string>> sorted;
+    for (const auto& [pointer, names] : children) sorted[pointer] = {names.begin(), names.end()};
+    return sorted;
+  }();
+  return tree;
+}
+
+void restore_nulls(Json& config, const Json& patch, const std::string& pointer) {
+  for (const auto& [key, value] : patch.items()) {
+    const std::string place = pointer + "/" + key;
+    if (value.is_null() && optional_pointers().contains(place)) config[key] = nullptr;
+    if (value.is_object()) restore_nulls(config[key], value, place);
+  }
+}
+
+void check_keys(const Json& patch, const std::string& source, const std::string& pointer, const std::string& setting) {
+  const auto fail = [&](const std::string& where, const std::string& message) {
+    throw core::Error(core::ErrorCode::kInvalidArgument, core::json_location(source, where) + ": " + message);
+  };
+  if (!patch.is_object()) fail(pointer, "expected an object of settings to change, got " + patch.dump());
+  const std::vector<std::string>& known = setting_tree().at(setting);
+  for (const auto& [key, value] : patch.items()) {
+    const auto child = setting_tree().find(setting + "/" + key);
+    if (child == setting_tree().end() || key.find('/') != std::string::npos) {
+      fail(pointer + "/" + key, "no such setting" + core::suggestion(key, known));
+    }
+    if (!child->second.empty()) {
+      check_keys(value, source, pointer + "/" + key, child->first);
+    } else if (value.is_object()) {
+      fail(pointer + "/" + key, "expected a value, got an object");
+    }
+  }
+}
+
+}  // namespace
+
+Json merged(Json config, const Json& patch) {
+  config.merge_patch(patch);
+  restore_nulls(config, patch, "");
+  return config;
+}
+
+bool leaves_unchanged(const Json& config, const Json& patch) {
+  return merged(config, patch) == config;
+}
+
+bool overlap(const Json& a, const Json& b) {
+  if (!a.is_object() || !b.is_object()) return true;
+  for (const auto& [key, value] : a.items()) {
+    if (b.contains(key) && overlap(value, b.at(key))) return true;
+  }
+  return false;
+}
+
+void check_patch(const Json& patch, const std::string& source, const std::string& pointer) {
+  check_keys(patch, source, pointer, "");
+}
+
+}  // namespace nanobench::ablations

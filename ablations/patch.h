@@ -1,0 +1,24 @@
+/// Merge patches over TrainConfig as JSON (internal to ablations). Pure; thread-safe.
+#pragma once
+
+#include <string>
+
+#include "core/base/json.h"
+
+namespace nanobench::ablations {
+
+/// RFC 7386, except that a null for an optional setting stays null ("off") where deleting it would bring its default
+/// back.
+core::Json merged(core::Json config, const core::Json& patch);
+
+/// Does the patch leave this configuration as it is?
+bool leaves_unchanged(const core::Json& config, const core::Json& patch);
+
+/// Do two patches set a common field?
+bool overlap(const core::Json& a, const core::Json& b);
+
+/// Throws Error{kInvalidArgument} at `source`: `pointer`... for a key that is no TrainConfig setting (with the nearest
+/// name) or a value of the wrong shape.
+void check_patch(const core::Json& patch, const std::string& source, const std::string& pointer);
+
+}  // namespace nanobench::ablations

@@ -1,0 +1,76 @@
+#include "ablations/record.h"
+
+#include "ablations/patch.h"
+#include "core/config/train_config_fields.h"
+
+namespace nanobench::ablations {
+namespace {
+
+using core::Json;
+using core::JsonObject;
+
+constexpr double kLargest = 1e12;
+
+/// Absent and null both mean: not published.
+template <class Value, class Read>
+void read_figure(JsonObject& object, const std::string& key, std::optional<Value>& figure, Read read) {
+  const Json* member = object.find(key);
+  if (member != nullptr && !member->is_null()) figure = read(key);
+}
+
+PublishedFigures read_published(JsonObject object) {
+  PublishedFigures figures;
+  const auto number = [&](const std::string& key) { return object.number(key, 0, kLargest); };
+  const auto count = [&](const std::string& key) { return object.integer(key, 1, core::kMaxCount); };
+  read_figure(object, "minutes", figures.minutes, number);
+  read_figure(object, "train_seconds", figures.train_seconds, number);
+  read_figure(object, "steps", figures.steps, count);
+  read_figure(object, "step_avg_ms", figures.step_avg_ms, number);
+  read_figure(object, "tokens_per_step", figures.tokens_per_step, count);
+  read_figure(object, "peak_mib", figures.peak_mib, number);
+  read_figure(object, "final_val_loss", figures.final_val_loss, [&](const std::string& key) {
+    JsonObject loss = object.object(key);
+    PublishedFigures::FinalValLoss value;
+    value.mean = loss.number("mean", 0, kLargest);
+    read_figure(loss, "sd", value.sd, [&](const std::string& sd) { return loss.number(sd, 0, kLargest); });
+    value.n = loss.integer("n", 0, core::kMaxCount);
+    loss.finish();
+    return value;
+  });
+  figures.source = object.string("source");
+  object.finish();
+  return figures;
+}
+
+FeatureSettings read_settings(JsonObject& object) {
+  FeatureSettings settings;
+  const Json* features = object.find("features");
+  if (features == nullptr) return settings;
+  JsonObject members = object.object("features");
+  for (const auto& [id, unused] : features->items()) settings[id] = members.string(id);
+  return settings;
+}
+
+}  // namespace
+
+Record read_record(const Json& json, const std::string& source) {
+  JsonObject object(json, source);
+  Record record;
+  record.source = source;
+  record.id = object.string("id");
+  if (record.id.empty()) object.fail("id", "is empty; expected a name such as \"record17\"");
+  record.number = object.integer("number", 0, 10000);
+  record.title = object.string("title");
+  record.date = object.string_or("date", "");
+  if (object.find("parent") != nullptr) record.parent = object.string("parent");
+  record.features = read_settings(object);
+  const Json* patch = object.find("patch");
+  record.patch = patch == nullptr ? Json::object() : *patch;
+  check_patch(record.patch, source, "/patch");
+  if (object.find("published") != nullptr) record.published = read_published(object.object("published"));
+  record.changes = object.strings_or_empty("changes");
+  object.finish();
+  return record;
+}
+
+}  // namespace nanobench::ablations

@@ -1,0 +1,133 @@
+// Promises that hold for every entry of the embedded catalogue.
+#include <set>
+
+#include "core/config/train_config.h"
+#include "tests/ablations/catalogue_support.h"
+
+namespace nanobench::ablations {
+namespace {
+
+using core::Json;
+
+Json plain(const core::TrainConfig& config) {
+  return Json(core::to_json(config));
+}
+
+bool is_sentence(const std::string& text) {
+  return text.size() > 20 && text.back() == '.';
+}
+
+TEST(CatalogueContract, HoldsTheRecordsAndScalesThatAreNamedInTheDesign) {
+  for (int number = 12; number <= 18; ++number) {
+    EXPECT_TRUE(embedded_catalogue().has_record("record" + std::to_string(number)));
+  }
+  for (const char* scale : {"smoke", "nano", "mini", "official_short", "official"}) {
+    EXPECT_TRUE(embedded_catalogue().has_scale(scale)) << scale;
+  }
+  EXPECT_GE(embedded_catalogue().features().size(), 30U);
+}
+
+TEST(CatalogueContract, FeaturesSayWhatTheyAre) {
+  for (const Feature* feature : embedded_catalogue().features()) {
+    EXPECT_FALSE(feature->title.empty()) << feature->id;
+    EXPECT_TRUE(is_sentence(feature->text)) << feature->id;
+    EXPECT_EQ(feature->source, "ablations/features/" + feature->id + ".json");
+    EXPECT_TRUE(feature->introduced_record || !feature->introduced_seeds.empty() || feature->id == "norm_epsilon")
+        << feature->id << " has no origin";
+    for (const std::string& seed : feature->introduced_seeds) {
+      EXPECT_TRUE((std::set<std::string>{"000", "001", "002", "003", "004"}.contains(seed))) << feature->id << seed;
+    }
+  }
+}
+
+TEST(CatalogueContract, EveryValueResolvesAtEveryScaleAndTakesEffect) {
+  for (const FeaturePoint& point : all_feature_points(embedded_catalogue())) {
+    for (const Scale* scale : embedded_catalogue().scales()) {
+      SCOPED_TRACE(point.name() + " at " + scale->id);
+      Resolved resolved;
+      ASSERT_NO_THROW(resolved = resolve(embedded_catalogue(), point.request(scale->id)));
+      EXPECT_EQ(resolved.effective.at(point.feature->id), point.value);
+      EXPECT_NO_THROW(core::check_train_config(resolved.config, "resolved"));
+    }
+  }
+}
+
+TEST(CatalogueContract, BeforeAndAfterDifferInDigestAtEveryScale) {
+  for (const Feature* feature : embedded_catalogue().features()) {
+    for (const Scale* scale : embedded_catalogue().scales()) {
+      const auto digest = [&](const std::string& value) {
+        return resolve(embedded_catalogue(), FeaturePoint{feature, value}.request(scale->id)).config.digest();
+      };
+      EXPECT_NE(digest(feature->before), digest(feature->after)) << feature->id << " at " << scale->id;
+    }
+  }
+}
+
+TEST(CatalogueContract, ValuesOfAFeatureExcludeEachOther) {
+  for (const FeaturePoint& point : all_feature_points(embedded_catalogue())) {
+    const Resolved resolved = resolve(embedded_catalogue(), point.request("official"));
+    for (const FeatureValue& other : point.feature->values) {
+      if (other.name == point.value) continue;
+      EXPECT_NE(plain(apply_patch(resolved.config, Json::object(), "x")).dump(),
+                [&] {
+                  Json json = plain(resolved.config);
+                  json.merge_patch(other.patch);
+                  return json.dump();
+                }())
+          << point.name() << " and " << other.name << " are the same";
+    }
+  }
+}
+
+TEST(CatalogueContract, EveryFeatureHasAValueAtItsBase) {
+  for (const Feature* feature : embedded_catalogue().features()) {
+    EXPECT_TRUE(feature_value_at(resolve_record(embedded_catalogue(), feature->base), *feature)) << feature->id;
+  }
+}
+
+TEST(CatalogueContract, RecordsHaveOneRootAndTheirFeaturesTakeEffect) {
+  for (const Record* record : embedded_catalogue().records()) {
+    EXPECT_EQ(embedded_catalogue().lineage(record->id).front()->id, "record12");
+    const FeatureSettings values =
+        feature_values_at(embedded_catalogue(), resolve_record(embedded_catalogue(), record->id));
+    for (const auto& [id, value] : record->features) EXPECT_EQ(values.at(id), value) << record->id << " " << id;
+    if (record->parent) {
+      const FeatureSettings before =
+          feature_values_at(embedded_catalogue(), resolve_record(embedded_catalogue(), *record->parent));
+      for (const auto& [id, value] : record->features) {
+        EXPECT_NE(before.at(id), value) << record->id << " sets " << id << " to what its parent has";
+      }
+    }
+  }
+}
+
+TEST(CatalogueContract, RecordsRideWithTheirPublishedFigures) {
+  for (const Record* record : embedded_catalogue().records()) {
+    EXPECT_FALSE(record->changes.empty()) << record->id;
+    const PublishedFigures& published = record->published;
+    ASSERT_TRUE(published.minutes && published.steps && published.step_avg_ms && published.final_val_loss)
+        << record->id;
+    EXPECT_NE(published.source.find("modded-nanogpt"), std::string::npos);
+    const core::TrainConfig config = resolve_record(embedded_catalogue(), record->id);
+    EXPECT_EQ(*published.steps, config.schedule.num_steps) << record->id;
+    EXPECT_EQ(*published.tokens_per_step, config.data.tokens_per_step()) << record->id;
+    EXPECT_NEAR(*published.train_seconds, *published.step_avg_ms * static_cast<double>(*published.steps - 10) / 1000,
+                0.2);
+  }
+}
+
+TEST(CatalogueContract, EveryRecordResolvesAtEveryScaleAndSaysWhatItLost) {
+  for (const Record* record : embedded_catalogue().records()) {
+    for (const Scale* scale : embedded_catalogue().scales()) {
+      SCOPED_TRACE(record->id + " at " + scale->id);
+      Resolved resolved;
+      ASSERT_NO_THROW(resolved = resolve(embedded_catalogue(), {.record = record->id, .scale = scale->id}));
+      EXPECT_EQ(resolved.scale_notes.empty(), scale->id == "official");
+      EXPECT_EQ(resolved.config.model.num_layers, 12);
+      EXPECT_GT(resolved.config.run.stop_after, resolved.config.run.untimed_steps + 10);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace nanobench::ablations

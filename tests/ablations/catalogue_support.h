@@ -1,0 +1,58 @@
+/// Helpers for tests over the catalogue: the embedded catalogue, every (feature, value) pair, and errors as text.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ablations/catalogue.h"
+#include "ablations/resolve.h"
+#include "core/base/error.h"
+
+namespace nanobench::ablations {
+
+inline const Catalogue& embedded_catalogue() {
+  static const Catalogue catalogue = Catalogue::embedded();
+  return catalogue;
+}
+
+/// One value of one feature, from the record that the feature names as its base.
+struct FeaturePoint {
+  const Feature* feature;
+  std::string value;
+
+  ResolveRequest request(const std::string& scale) const {
+    return {.record = feature->base, .settings = {{feature->id, value}}, .scale = scale};
+  }
+  std::string name() const { return feature->id + "=" + value; }
+};
+
+inline std::vector<FeaturePoint> all_feature_points(const Catalogue& catalogue) {
+  std::vector<FeaturePoint> points;
+  for (const Feature* feature : catalogue.features()) {
+    for (const std::string& value : feature->value_names()) points.push_back({feature, value});
+  }
+  return points;
+}
+
+/// The message of the Error that `action` throws; fails the test when it throws none or one of another code.
+inline std::string error_of(core::ErrorCode code, const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const core::Error& error) {
+    EXPECT_EQ(core::to_string(error.code()), std::string(core::to_string(code))) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "expected an error";
+  return "";
+}
+
+/// Does `text` contain every one of `parts`?
+inline void expect_parts(const std::string& text, const std::vector<std::string>& parts) {
+  for (const std::string& part : parts) EXPECT_NE(text.find(part), std::string::npos) << part << " is not in: " << text;
+}
+
+}  // namespace nanobench::ablations

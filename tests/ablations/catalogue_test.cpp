@@ -1,0 +1,156 @@
+#include "ablations/catalogue.h"
+
+#include <fstream>
+
+#include "tests/ablations/catalogue_support.h"
+
+namespace nanobench::ablations {
+namespace {
+
+using core::ErrorCode;
+using core::Json;
+
+Json feature_json() {
+  return Json::parse(R"({"id": "mlp_width", "title": "Width of the MLP", "introduced": {"seeds": ["000"]},
+      "values": {"four": {"model": {"mlp_ratio": 4}}, "two": {"model": {"mlp_ratio": 2}}},
+      "before": "four", "after": "two", "kind": "numerics", "text": "How wide the MLP is."})");
+}
+
+class CatalogueFolder : public testing::Test {
+ protected:
+  void SetUp() override {
+    root_ = std::filesystem::path(testing::TempDir()) /
+            ("nb_catalogue_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
+    std::filesystem::remove_all(root_);
+    std::filesystem::create_directories(root_);
+  }
+  void TearDown() override { std::filesystem::remove_all(root_); }
+
+  void write(const std::string& path, const std::string& text) {
+    std::filesystem::create_directories((root_ / path).parent_path());
+    std::ofstream(root_ / path) << text;
+  }
+  std::string overlay_error(ErrorCode code) {
+    return error_of(code, [&] { catalogue_.overlay(root_); });
+  }
+
+  std::filesystem::path root_;
+  Catalogue catalogue_ = embedded_catalogue();
+};
+
+TEST_F(CatalogueFolder, AddsAndReplacesEntries) {
+  write("features/mlp_width.json", feature_json().dump());
+  Json rotary = feature_json();
+  rotary["id"] = "rotary";
+  rotary["title"] = "replaced";
+  write("features/rotary.json", rotary.dump());
+  write("scales/tiny.json", R"({"id": "tiny", "title": "t", "text": "t", "steps_divisor": 100})");
+  EXPECT_THROW(catalogue_.overlay(root_), core::Error);  // records set a value of rotary that is gone
+  rotary["values"] = {{"full_10000", {{"model", {{"rope", {{"base", 10000}}}}}}},
+                      {"half_1024", {{"model", {{"rope", {{"base", 1024}}}}}}}};
+  rotary["before"] = "full_10000";
+  rotary["after"] = "half_1024";
+  write("features/rotary.json", rotary.dump());
+  catalogue_.overlay(root_);
+  EXPECT_EQ(catalogue_.feature("rotary").title, "replaced");
+  EXPECT_TRUE(catalogue_.has_feature("mlp_width"));
+  EXPECT_TRUE(catalogue_.has_scale("tiny"));
+  EXPECT_TRUE(catalogue_.has_record("record17"));
+}
+
+TEST_F(CatalogueFolder, IsUnchangedByABrokenOverlay) {
+  write("features/mlp_width.json", feature_json().dump());
+  write("features/zz.json", "{");
+  overlay_error(ErrorCode::kInvalidArgument);
+  EXPECT_FALSE(catalogue_.has_feature("mlp_width"));
+}
+
+TEST_F(CatalogueFolder, RefusesAFolderWithNothingInIt) {
+  expect_parts(overlay_error(ErrorCode::kNotFound), {root_.string(), "features, records and scales"});
+}
+
+TEST_F(CatalogueFolder, RequiresTheIdToBeTheFilesName) {
+  write("features/width.json", feature_json().dump());
+  expect_parts(overlay_error(ErrorCode::kInvalidArgument), {"width.json: /id", "mlp_width"});
+}
+
+TEST_F(CatalogueFolder, RefusesARecordWhoseParentsGoRound) {
+  write("records/a.json", R"({"id": "a", "number": 50, "title": "a", "parent": "b"})");
+  write("records/b.json", R"({"id": "b", "number": 51, "title": "b", "parent": "a"})");
+  expect_parts(overlay_error(ErrorCode::kInvalidArgument), {"/parent", "a", "b", "without one"});
+}
+
+TEST_F(CatalogueFolder, RefusesARecordWithAnUnknownParentFeatureOrValue) {
+  write("records/a.json", R"({"id": "a", "number": 50, "title": "a", "parent": "record71"})");
+  expect_parts(overlay_error(ErrorCode::kNotFound), {"a.json: /parent", "record71", "record17"});
+  write("records/a.json",
+        R"({"id": "a", "number": 50, "title": "a", "parent": "record17", "features": {"rotarry": "x"}})");
+  expect_parts(overlay_error(ErrorCode::kInvalidArgument), {"a.json: /features/rotarry", "\"rotary\""});
+  write("records/a.json",
+        R"({"id": "a", "number": 50, "title": "a", "parent": "record17", "features": {"rotary": "full_1000"}})");
+  expect_parts(overlay_error(ErrorCode::kInvalidArgument), {"a.json: /features/rotary", "\"full_10000\""});
+}
+
+TEST_F(CatalogueFolder, RefusesAConflictThatOneSideOnlyStates) {
+  Json feature = feature_json();
+  feature["conflicts"] = {{{"when", {"two"}}, {"feature", "activation"}, {"values", {"gelu"}}}};
+  write("features/mlp_width.json", feature.dump());
+  expect_parts(overlay_error(ErrorCode::kInvalidArgument), {"mlp_width.json: /conflicts/0", "activation"});
+}
+
+TEST_F(CatalogueFolder, RefusesARequirementOfSomethingUnknown) {
+  Json feature = feature_json();
+  feature["requires"] = {{{"feature", "activation"}, {"values", {"gellu"}}}};
+  write("features/mlp_width.json", feature.dump());
+  expect_parts(overlay_error(ErrorCode::kInvalidArgument), {"mlp_width.json: /requires/0", "\"gelu\""});
+}
+
+TEST(ReadFeature, NamesFileAndPointerOfWhatIsWrong) {
+  const auto message = [](const std::function<void(Json&)>& spoil) {
+    Json json = feature_json();
+    spoil(json);
+    return error_of(ErrorCode::kInvalidArgument, [&] { read_feature(json, "f.json"); });
+  };
+  expect_parts(message([](Json& f) { f["titel"] = "x"; }), {"f.json: /titel", "\"title\""});
+  expect_parts(message([](Json& f) { f.erase("text"); }), {"f.json", "\"text\"", "missing"});
+  expect_parts(message([](Json& f) { f["kind"] = "speed"; }), {"f.json: /kind", "numerics", "speed"});
+  expect_parts(message([](Json& f) { f["before"] = "six"; }), {"f.json: /before", "six", "\"four\""});
+  expect_parts(message([](Json& f) { f["after"] = "four"; }), {"f.json: /after"});
+  expect_parts(message([](Json& f) { f["values"].erase("two"); }), {"f.json: /values", "two values"});
+  expect_parts(message([](Json& f) { f["values"]["two"]["model"]["mlp_ration"] = 3; }),
+               {"f.json: /values/two/model/mlp_ration", "\"mlp_ratio\""});
+  expect_parts(message([](Json& f) { f["values"]["two"]["model"]["mlp_ratio"] = Json::object(); }),
+               {"f.json: /values/two/model/mlp_ratio", "expected a value"});
+  expect_parts(message([](Json& f) { f["values"]["two"]["model"] = 3; }), {"f.json: /values/two/model", "object"});
+  expect_parts(message([](Json& f) { f["requires"] = {{{"feature", "rotary"}}}; }), {"f.json: /requires/0/values"});
+  expect_parts(message([](Json& f) {
+                 f["requires"] = {{{"feature", "mlp_width"}, {"values", {"two"}}}};
+               }),
+               {"f.json: /requires/0/feature", "itself"});
+  expect_parts(message([](Json& f) { f["introduced"]["records"] = 3; }), {"f.json: /introduced/records", "\"record\""});
+}
+
+TEST(ReadRecord, NamesFileAndPointerOfWhatIsWrong) {
+  const auto message = [](const std::string& members) {
+    return error_of(ErrorCode::kInvalidArgument, [&] {
+      read_record(core::parse_json(R"({"id": "r", "number": 3, "title": "t")" + members + "}", "r.json"), "r.json");
+    });
+  };
+  expect_parts(message(R"(, "parrent": "x")"), {"r.json: /parrent", "\"parent\""});
+  expect_parts(message(R"(, "patch": {"shedule": {}})"), {"r.json: /patch/shedule", "\"schedule\""});
+  expect_parts(message(R"(, "features": {"rotary": 3})"), {"r.json: /features/rotary"});
+  expect_parts(message(R"(, "published": {"source": "s", "minuts": 3})"), {"r.json: /published/minuts", "\"minutes\""});
+}
+
+TEST(Catalogue, ListsInAUsefulOrder) {
+  const auto records = embedded_catalogue().records();
+  for (std::size_t i = 1; i < records.size(); ++i) EXPECT_LT(records[i - 1]->number, records[i]->number);
+  const auto scales = embedded_catalogue().scales();
+  EXPECT_EQ(scales.front()->id, "smoke");
+  EXPECT_EQ(scales.back()->id, "official");
+  const auto features = embedded_catalogue().features();
+  EXPECT_FALSE(features.back()->introduced_record.has_value());
+}
+
+}  // namespace
+}  // namespace nanobench::ablations

@@ -1,0 +1,140 @@
+#include "ablations/resolve.h"
+
+#include "core/config/train_config.h"
+#include "tests/ablations/catalogue_support.h"
+
+namespace nanobench::ablations {
+namespace {
+
+using core::ErrorCode;
+using core::Json;
+
+Resolved resolved(const std::string& record, const FeatureSettings& settings, const std::string& scale = "official") {
+  return resolve(embedded_catalogue(), {.record = record, .settings = settings, .scale = scale});
+}
+
+std::string refusal(ErrorCode code, const ResolveRequest& request) {
+  return error_of(code, [&] { resolve(embedded_catalogue(), request); });
+}
+
+TEST(Resolve, AppliesAFeatureToARecord) {
+  const Resolved cell = resolved("record17", {{"muon_orthogonalizer", "svd"}});
+  EXPECT_EQ(cell.config.optimizer.hidden_matrices.orthogonalizer, core::Orthogonalizer::kSvd);
+  EXPECT_EQ(cell.effective.at("muon_orthogonalizer"), "svd");
+  EXPECT_EQ(cell.effective.at("window_granularity"), "block");
+  EXPECT_EQ(cell.config.name, "record17 with muon_orthogonalizer=svd (official)");
+  EXPECT_TRUE(cell.messages.empty());
+}
+
+TEST(Resolve, NullTurnsAnOptionalSettingOff) {
+  EXPECT_FALSE(resolved("record17", {{"logit_softcap", "off"}}).config.model.logit_softcap.has_value());
+  EXPECT_FALSE(
+      apply_patch(core::TrainConfig{}, Json{{"model", {{"logit_softcap", nullptr}}}}, "x").model.logit_softcap);
+}
+
+TEST(Resolve, AnotherOptimiserTakesItsOwnFieldsOnly) {
+  const Resolved adam = resolved("record17", {{"hidden_matrix_optimizer", "adam"}}, "nano");
+  EXPECT_EQ(adam.config.optimizer.hidden_matrices.type, core::OptimizerType::kAdam);
+  const core::OrderedJson group = core::to_json(adam.config)["optimizer"]["hidden_matrices"];
+  EXPECT_FALSE(group.contains("ns_steps"));
+  EXPECT_FALSE(adam.effective.contains("muon_orthogonalizer"));
+  EXPECT_FALSE(adam.effective.contains("muon_learning_rate"));
+}
+
+TEST(Resolve, PullsInWhatAValueRequiresAndSaysSo) {
+  const Resolved cell = resolved("record13", {{"window_granularity", "block"}});
+  EXPECT_EQ(cell.settings.at("window_warmup"), "linear_128");
+  ASSERT_EQ(cell.messages.size(), 1U);
+  expect_parts(cell.messages[0], {"window_granularity=block", "window_warmup=linear_128", "it was linear_64"});
+}
+
+TEST(Resolve, ARequirementThatHoldsAddsNothing) {
+  const Resolved cell = resolved("record12", {{"window_granularity", "block"}});
+  EXPECT_EQ(cell.settings.size(), 1U);
+  EXPECT_EQ(cell.config.attention.window.schedule.tokens, 1024);
+}
+
+TEST(Resolve, ValueEmbeddingsComeBackWithTheirMix) {
+  Catalogue catalogue = embedded_catalogue();
+  catalogue.add_record(core::parse_json(R"({"id": "bare", "number": 99, "title": "no values", "parent": "record17",
+      "features": {"value_embeddings": "none"}})",
+                                        "bare.json"),
+                       "bare.json");
+  const Resolved cell = resolve(catalogue, {.record = "bare", .settings = {{"value_embeddings", "tables_12"}}});
+  EXPECT_EQ(cell.settings.at("value_mix"), "pair");
+  EXPECT_EQ(cell.config.model.value_embeddings.mix, core::ValueMix::kPair);
+}
+
+TEST(Resolve, RefusesARequirementThatIsSetOtherwise) {
+  const std::string message = refusal(
+      ErrorCode::kConflict, {.settings = {{"hidden_matrix_optimizer", "adam"}, {"muon_orthogonalizer", "svd"}}});
+  expect_parts(message, {"muon_orthogonalizer=svd", "hidden_matrix_optimizer", "muon", "adam", "leave one"});
+}
+
+TEST(Resolve, RefusesConflictingFeatures) {
+  const std::string message = refusal(
+      ErrorCode::kConflict, {.settings = {{"muon_update_scale", "sqrt_largest_side"}, {"muon_learning_rate", "0.04"}}});
+  expect_parts(message, {"muon_learning_rate=0.04", "muon_update_scale=sqrt_largest_side", "leave one"});
+  EXPECT_NO_THROW(resolved("record17", {{"muon_update_scale", "sqrt_largest_side"}}));
+}
+
+TEST(Resolve, RefusesTwoFeaturesThatWriteTheSameField) {
+  Catalogue catalogue = embedded_catalogue();
+  catalogue.add_feature(core::parse_json(R"({"id": "depth_of_cap", "title": "t", "introduced": {}, "kind": "numerics",
+      "values": {"ten": {"model": {"logit_softcap": 10}}, "twenty": {"model": {"logit_softcap": 20}}},
+      "before": "ten", "after": "twenty", "text": "t"})",
+                                         "suite.json"),
+                        "suite.json");
+  const std::string message = error_of(ErrorCode::kConflict, [&] {
+    resolve(catalogue, {.settings = {{"depth_of_cap", "ten"}, {"logit_softcap", "15"}}});
+  });
+  expect_parts(message, {"depth_of_cap=ten", "logit_softcap=15", "same setting"});
+}
+
+TEST(Resolve, ASettingThatChangesNothingIsNoErrorButIsSaid) {
+  const Resolved cell = resolved("record17", {{"rotary", "half_1024"}});
+  EXPECT_EQ(cell.config.digest(), resolved("record17", {}).config.digest());
+  ASSERT_EQ(cell.messages.size(), 1U);
+  expect_parts(cell.messages[0], {"rotary=half_1024", "record17"});
+}
+
+TEST(Resolve, AppliesTheInlinePatchBeforeTheScale) {
+  const Resolved cell =
+      resolve(embedded_catalogue(), {.scale = "nano", .patch = {{"schedule", {{"num_steps", 2000}}}}});
+  EXPECT_EQ(cell.config.schedule.num_steps, 200);
+}
+
+TEST(Resolve, NamesTheNearestOfWhatItDoesNotKnow) {
+  expect_parts(refusal(ErrorCode::kNotFound, {.record = "recrod17"}), {"recrod17", "record17"});
+  expect_parts(refusal(ErrorCode::kNotFound, {.scale = "nanno"}), {"nanno", "\"nano\""});
+  expect_parts(refusal(ErrorCode::kNotFound, {.settings = {{"muon_orthogonaliser", "svd"}}}),
+               {"muon_orthogonaliser", "\"muon_orthogonalizer\""});
+  expect_parts(refusal(ErrorCode::kNotFound, {.settings = {{"muon_orthogonalizer", "newton_shulz"}}}),
+               {"muon_orthogonalizer", "newton_shulz", "\"newton_schulz\"", "\"svd\""});
+}
+
+TEST(Resolve, RefusesABadInlinePatch) {
+  expect_parts(refusal(ErrorCode::kInvalidArgument,
+                       {.patch = {{"model", {{"model_dims", 3}}}}, .patch_source = "suite.json: /base/patch"}),
+               {"suite.json: /base/patch", "/model/model_dims", "model_dim"});
+  expect_parts(
+      refusal(ErrorCode::kInvalidArgument, {.patch = {{"model", {{"num_heads", 5}}}}, .patch_source = "s.json"}),
+      {"record17 and s.json", "/model/num_heads", "768", "5"});
+}
+
+TEST(FeatureValueAt, TellsEachRecordsValue) {
+  const auto value = [](const std::string& record, const std::string& feature) {
+    return feature_value_at(resolve_record(embedded_catalogue(), record), embedded_catalogue().feature(feature));
+  };
+  EXPECT_EQ(value("record12", "value_embeddings"), "first_layer");
+  EXPECT_EQ(value("record14", "value_embeddings"), "tables_12");
+  EXPECT_EQ(value("record16", "value_embeddings"), "mirrored_6");
+  EXPECT_EQ(value("record17", "value_embeddings"), "sparse_3");
+  EXPECT_EQ(value("record12", "window_warmup"), "constant_1024");
+  EXPECT_EQ(value("record18", "window_warmup"), "linear_128_from_128");
+  EXPECT_EQ(value("record12", "adam_beta1"), "0.9");
+  EXPECT_EQ(value("record18", "logit_softcap"), "15");
+}
+
+}  // namespace
+}  // namespace nanobench::ablations
