@@ -1,0 +1,269 @@
+#include "reports/comparison.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "core/config/train_config.h"
+#include "reports/text.h"
+#include "results/metric.h"
+
+namespace nanobench::reports {
+namespace {
+
+using core::RunOutcome;
+using results::RunRecord;
+
+std::map<std::int64_t, double> by_step(const std::vector<results::Sample>& samples) {
+  std::map<std::int64_t, double> values;
+  for (const results::Sample& sample : samples) values.emplace(sample.step, sample.value);
+  return values;
+}
+
+std::optional<double> median_timed_step_ms(const results::Store& store, std::int64_t run_id) {
+  const std::map<std::int64_t, double> clock = by_step(store.samples(run_id, results::kClockMs));
+  std::vector<double> timed;
+  for (const results::Sample& sample : store.samples(run_id, results::kStepMs)) {
+    if (clock.contains(sample.step)) timed.push_back(sample.value);
+  }
+  return median(std::move(timed));
+}
+
+std::vector<CurvePoint> curve_of(const results::Store& store, std::int64_t run_id) {
+  const std::map<std::int64_t, double> clock = by_step(store.samples(run_id, results::kValClockMs));
+  std::vector<CurvePoint> curve;
+  for (const results::Sample& sample : store.samples(run_id, results::kValLoss)) {
+    CurvePoint point{.clock_s = std::nullopt, .loss = sample.value};
+    if (const auto found = clock.find(sample.step); found != clock.end() && std::isfinite(found->second)) {
+      point.clock_s = found->second / 1000.0;
+    }
+    curve.push_back(point);
+  }
+  return curve;
+}
+
+std::optional<double> tokens_per_step(const core::OrderedJson& config) {
+  const auto data = config.find("data");
+  if (data == config.end()) return std::nullopt;
+  const double tokens = data->value("sequence_length", 0.0) * data->value("sequences_per_step", 0.0);
+  return tokens > 0 ? std::optional<double>(tokens) : std::nullopt;
+}
+
+/// The values of the completed runs, by seed.
+template <class Get>
+BySeed by_seed(const CellMeasures& cell, Get get) {
+  BySeed values;
+  for (const RunMeasure& run : cell.runs) {
+    const std::optional<double> value = get(run);
+    if (run.run.is_completed() && value && std::isfinite(*value)) values[run.run.seed] = *value;
+  }
+  return values;
+}
+
+BySeed val_losses(const CellMeasures& cell) {
+  return by_seed(cell, [](const RunMeasure& run) { return run.val_loss; });
+}
+BySeed step_times(const CellMeasures& cell) {
+  return by_seed(cell, [](const RunMeasure& run) { return run.step_ms; });
+}
+
+TargetTimes target_times(const CellMeasures& cell, const std::optional<double>& target) {
+  TargetTimes times;
+  if (!target) return times;
+  std::vector<double> seconds;
+  for (const RunMeasure& run : cell.runs) {
+    if (!run.run.is_completed()) continue;
+    ++times.completed;
+    const TimeToTarget time = time_to_target(run.curve, *target);
+    times.has_curve = times.has_curve || time.status != TimeToTarget::Status::kNoCurve;
+    if (time.status == TimeToTarget::Status::kBeforeClock) ++times.before_clock;
+    if (time.is_reached()) seconds.push_back(time.seconds);
+  }
+  times.reached = static_cast<int>(seconds.size());
+  times.seconds = summarise(seconds);
+  return times;
+}
+
+std::string reason_of(const RunRecord& run) {
+  std::string text = "seed " + std::to_string(run.seed) + " " + core::to_string(run.result->outcome);
+  if (!run.result->message.empty()) text += ": " + run.result->message;
+  return text;
+}
+
+Comparison row_of(const CellMeasures& cell, const std::optional<double>& target) {
+  Comparison row;
+  row.label = cell.cell.label;
+  row.record = cell.cell.record;
+  row.changed = cell.cell.changed;
+  row.val_loss = summarise(val_losses(cell));
+  row.step_ms = summarise(step_times(cell));
+  row.mean_step_ms = summarise(by_seed(cell, [](const RunMeasure& run) { return run.mean_step_ms; }));
+  row.tokens_per_s = summarise(by_seed(cell, [](const RunMeasure& run) { return run.tokens_per_s; }));
+  row.peak_bytes = summarise(by_seed(cell, [](const RunMeasure& run) { return run.peak_bytes; }));
+  row.to_target = target_times(cell, target);
+  row.published_step_ms = cell.step_ms;
+  row.planned = cell.planned;
+  for (const RunMeasure& run : cell.runs) {
+    if (run.run.is_completed()) {
+      ++row.completed;
+    } else if (run.run.result && run.run.result->outcome != RunOutcome::kInterrupted) {
+      row.reasons.push_back(reason_of(run.run));
+    }
+  }
+  row.unfinished = std::max(0, row.planned - row.completed - static_cast<int>(row.reasons.size()));
+  return row;
+}
+
+/// Index of the row that `index` is compared with: the nearest earlier one (or the first) that has a completed run.
+std::optional<std::size_t> reference_of(const std::vector<Comparison>& rows, std::size_t index, bool is_ladder) {
+  if (!is_ladder) return index > 0 && rows.front().completed > 0 ? std::optional<std::size_t>(0) : std::nullopt;
+  for (std::size_t earlier = index; earlier > 0; --earlier) {
+    if (rows[earlier - 1].completed > 0) return earlier - 1;
+  }
+  return std::nullopt;
+}
+
+void add_effects(ComparisonTable& table, const std::vector<CellMeasures>& cells, bool is_ladder) {
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    const std::optional<std::size_t> at = reference_of(table.rows, i, is_ladder);
+    if (!at) continue;
+    Comparison& row = table.rows[i];
+    const Comparison& reference = table.rows[*at];
+    row.reference = reference.label;
+    row.val_loss_change = difference(val_losses(cells[i]), val_losses(cells[*at]));
+    row.step_speed_up = speed_up(step_times(cells[i]), step_times(cells[*at]));
+    if (row.published_step_ms && reference.published_step_ms && row.record != reference.record) {
+      row.published_speed_up = *reference.published_step_ms / *row.published_step_ms;
+    }
+    if (is_ladder && *at + 1 != i && row.completed > 0) {
+      table.notes.push_back(row.label + " is compared with " + reference.label + ", because " +
+                            table.rows[i - 1].label + " has no completed run.");
+    }
+    if (row.val_loss_change && !row.val_loss_change->is_paired) {
+      table.notes.push_back(row.label + " and " + reference.label +
+                            " share no seed: their difference is that of the means and has no spread.");
+    }
+  }
+}
+
+void set_target(ComparisonTable& table, const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
+                const ComparisonOptions& options) {
+  if (options.target || plan.target) {
+    table.target = options.target ? options.target : plan.target;
+    table.target_source = options.target ? "given on the command line" : "given by the suite";
+    return;
+  }
+  if (cells.empty()) return;
+  const Summary first = summarise(val_losses(cells.front()));
+  if (!first.mean) return;
+  table.target = first.mean;
+  table.target_source = "the final loss of the first row, " + cells.front().cell.label;
+  if (first.n > 1) table.target_source += " (mean of " + std::to_string(first.n) + ")";
+}
+
+void add_spread_notes(ComparisonTable& table) {
+  int least = std::numeric_limits<int>::max();
+  for (const Comparison& row : table.rows) {
+    if (row.completed > 0) least = std::min(least, row.completed);
+  }
+  if (least == 1) {
+    table.notes.push_back(
+        "n = 1: one run has no spread, so a difference between two rows may be chance; --seeds 3 measures the spread.");
+  } else if (least < 5) {
+    table.notes.push_back("± is the standard deviation over n runs; with n = " + std::to_string(least) +
+                          " it is itself uncertain.");
+  } else if (least < std::numeric_limits<int>::max()) {
+    table.notes.push_back("± is the standard deviation over n runs.");
+  }
+}
+
+void add_floor_warnings(ComparisonTable& table, const std::vector<CellMeasures>& cells) {
+  for (const CellMeasures& cell : cells) {
+    for (const RunMeasure& run : cell.runs) {
+      const std::optional<double>& floor = run.run.data_floor_nats;
+      if (!floor || !(run.lowest_val_loss < *floor)) continue;
+      table.warnings.push_back(cell.cell.label + ", seed " + std::to_string(run.run.seed) +
+                               " has a validation loss of " + format_fixed(run.lowest_val_loss, 4) +
+                               ", below the data's entropy floor of " + format_fixed(*floor, 4) +
+                               ": no honest model can be there; look for a leak in data or evaluation.");
+    }
+  }
+}
+
+/// Times of one table must come from one kind of machine and one number of threads.
+void add_mixture_warnings(ComparisonTable& table, const std::vector<CellMeasures>& cells) {
+  std::set<std::string> hardware;
+  std::set<std::string> engines;
+  for (const CellMeasures& cell : cells) {
+    for (const RunMeasure& run : cell.runs) {
+      hardware.insert(run.run.hardware + ", " + std::to_string(run.run.threads) + " threads");
+      engines.insert(run.run.engine + " " + run.run.engine_version);
+    }
+  }
+  if (hardware.size() > 1)
+    table.warnings.push_back("The runs come from different machines: do not compare their times.");
+  if (engines.size() > 1) table.warnings.push_back("The runs come from different versions of the engine.");
+}
+
+}  // namespace
+
+RunMeasure measure_run(const results::Store& store, const RunRecord& run) {
+  RunMeasure measure;
+  measure.run = run;
+  measure.lowest_val_loss = std::numeric_limits<double>::infinity();
+  measure.curve = curve_of(store, run.id);
+  for (const CurvePoint& point : measure.curve) measure.lowest_val_loss = std::min(measure.lowest_val_loss, point.loss);
+  if (!run.is_completed()) return measure;
+  const results::RunResult& result = *run.result;
+  measure.val_loss = result.final_val_loss;
+  measure.step_ms = median_timed_step_ms(store, run.id);
+  if (result.peak_bytes && *result.peak_bytes > 0) measure.peak_bytes = static_cast<double>(*result.peak_bytes);
+  if (result.train_ms && result.timed_steps && *result.timed_steps > 0 && *result.train_ms > 0) {
+    measure.mean_step_ms = *result.train_ms / static_cast<double>(*result.timed_steps);
+    if (const std::optional<double> tokens = tokens_per_step(run.config)) {
+      measure.tokens_per_s = *tokens / (*measure.mean_step_ms / 1000.0);
+    }
+  }
+  return measure;
+}
+
+std::vector<CellMeasures> read_cells(const results::Store& store, const results::PlanRecord& plan,
+                                     const ComparisonOptions& options) {
+  std::vector<CellMeasures> cells;
+  std::map<std::string, std::size_t> index;
+  for (const results::PlanCell& cell : plan.cells) {
+    index[cell.label] = cells.size();
+    cells.emplace_back().cell = cell;
+    const auto published = options.published_step_ms.find(cell.record.value_or(""));
+    if (published != options.published_step_ms.end() && cell.features.empty()) {
+      cells.back().step_ms = published->second;
+    }
+  }
+  for (const results::PlanLine& line : plan.lines) {
+    const auto found = index.find(line.cell);
+    if (found == index.end()) continue;
+    CellMeasures& cell = cells[found->second];
+    ++cell.planned;
+    if (line.run_id) cell.runs.push_back(measure_run(store, store.run(*line.run_id)));
+  }
+  for (CellMeasures& cell : cells) {
+    std::sort(cell.runs.begin(), cell.runs.end(),
+              [](const RunMeasure& a, const RunMeasure& b) { return a.run.seed < b.run.seed; });
+  }
+  return cells;
+}
+
+ComparisonTable compare(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
+                        const ComparisonOptions& options) {
+  ComparisonTable table;
+  set_target(table, plan, cells, options);
+  for (const CellMeasures& cell : cells) table.rows.push_back(row_of(cell, table.target));
+  add_effects(table, cells, plan.design == "history");
+  add_spread_notes(table);
+  add_floor_warnings(table, cells);
+  add_mixture_warnings(table, cells);
+  return table;
+}
+
+}  // namespace nanobench::reports

@@ -1,0 +1,63 @@
+/// What a report says, before it has a form: facts, tables, notes. Builders (kinds/) make it, renderers (render/) print
+/// it for people or machines. Plain values.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+
+namespace nanobench::reports {
+
+/// A value twice: as people read it, and as machines do.
+struct TableCell {
+  std::string text;         ///< for people; UTF-8, may hold anything (renderers escape it)
+  std::string detail;       ///< the spread or a remark, beside or below `text`; may be empty
+  core::OrderedJson value;  ///< for machines: number, string, null, or an object of such
+};
+
+TableCell text_cell(const std::string& text);
+TableCell count_cell(std::int64_t count);
+/// "-" and null.
+TableCell missing_cell();
+
+struct Column {
+  std::string key;    ///< stable name in JSON and CSV
+  std::string title;  ///< for people; with its unit
+  bool is_number = false;
+  bool wraps = false;  ///< running text, may take several lines
+  int priority = 0;    ///< a narrow terminal leaves out the highest ones first; 0 always stays
+};
+
+struct Table {
+  std::string id;     ///< stable name in JSON
+  std::string title;  ///< may be empty
+  std::vector<Column> columns;
+  std::vector<std::vector<TableCell>> rows;  ///< each as long as columns
+};
+
+struct Fact {
+  std::string key;    ///< stable name in JSON
+  std::string title;  ///< for people
+  TableCell cell;
+};
+
+struct Section {
+  std::string title;  ///< may be empty
+  std::vector<std::string> paragraphs;
+  std::vector<Fact> facts;
+  std::vector<Table> tables;
+};
+
+struct Document {
+  std::string kind;  ///< "comparison", "run", "list_runs", ...: stable
+  std::string title;
+  std::vector<Section> sections;
+  std::vector<std::string> warnings;  ///< what makes the numbers doubtful
+  std::vector<std::string> notes;     ///< how to read them
+};
+
+/// Version of the JSON form; grows when a key changes its meaning or goes away.
+inline constexpr int kDocumentSchemaVersion = 1;
+
+}  // namespace nanobench::reports

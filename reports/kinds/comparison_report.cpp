@@ -1,0 +1,225 @@
+#include "reports/kinds/comparison_report.h"
+
+#include <set>
+
+#include "reports/text.h"
+
+namespace nanobench::reports {
+namespace {
+
+using core::OrderedJson;
+
+OrderedJson json_of(const std::optional<double>& value) {
+  return value ? OrderedJson(*value) : OrderedJson(nullptr);
+}
+
+OrderedJson json_of(const Summary& summary) {
+  return {{"mean", json_of(summary.mean)}, {"sd", json_of(summary.sd)}, {"n", summary.n}};
+}
+
+OrderedJson json_of(const std::optional<Effect>& effect) {
+  if (!effect) return nullptr;
+  return {{"value", effect->value}, {"sd", json_of(effect->sd)}, {"n", effect->n}, {"is_paired", effect->is_paired}};
+}
+
+/// `format` writes one number of the summary.
+template <class Format>
+TableCell summary_cell(const Summary& summary, Format format) {
+  if (!summary.mean) return {.text = "-", .detail = "", .value = json_of(summary)};
+  return {
+      .text = format(*summary.mean), .detail = summary.sd ? "±" + format(*summary.sd) : "", .value = json_of(summary)};
+}
+
+std::string signed_loss(double value) {
+  return (value >= 0 ? "+" : "") + format_fixed(value, 4);
+}
+
+TableCell change_cell(const std::optional<Effect>& effect) {
+  if (!effect) return missing_cell();
+  return {.text = signed_loss(effect->value),
+          .detail = effect->sd ? "±" + format_fixed(*effect->sd, 4) : "",
+          .value = json_of(effect)};
+}
+
+TableCell speed_up_cell(const std::optional<Effect>& effect) {
+  if (!effect) return missing_cell();
+  return {.text = format_fixed(effect->value, 3) + "x",
+          .detail = effect->sd ? "±" + format_fixed(*effect->sd, 3) : "",
+          .value = json_of(effect)};
+}
+
+std::string milliseconds(double value) {
+  return format_significant(value, 4);
+}
+std::string mebibytes(double bytes) {
+  return format_significant(bytes / (1024.0 * 1024.0), 3);
+}
+
+TableCell target_cell(const TargetTimes& times) {
+  OrderedJson value = json_of(times.seconds);
+  value["reached"] = times.reached;
+  value["completed"] = times.completed;
+  if (times.completed == 0 || !times.has_curve) return {.text = "-", .detail = "", .value = std::move(value)};
+  if (times.reached == 0) {
+    const bool is_early = times.before_clock > 0;
+    return {.text = is_early ? "before clock" : "not reached", .detail = "", .value = std::move(value)};
+  }
+  TableCell cell = summary_cell(times.seconds, [](double seconds) { return format_significant(seconds, 3); });
+  cell.value = std::move(value);
+  if (times.reached < times.completed) {
+    cell.detail += (cell.detail.empty() ? "" : " ") + std::string("(") + std::to_string(times.reached) + " of " +
+                   std::to_string(times.completed) + ")";
+  }
+  return cell;
+}
+
+TableCell number_cell(const std::optional<double>& value, int digits, const char* suffix) {
+  if (!value) return missing_cell();
+  return {.text = format_fixed(*value, digits) + suffix, .detail = "", .value = *value};
+}
+
+TableCell count_of(const Comparison& row) {
+  OrderedJson value = {{"completed", row.completed}, {"planned", row.planned}};
+  const std::string text = row.completed == row.planned
+                               ? std::to_string(row.completed)
+                               : std::to_string(row.completed) + "/" + std::to_string(row.planned);
+  return {.text = text, .detail = "", .value = std::move(value)};
+}
+
+/// What the row is, and why it may hold nothing.
+TableCell changed_cell(const Comparison& row) {
+  TableCell cell = text_cell(row.changed);
+  std::string remark;
+  for (const std::string& reason : row.reasons) remark += (remark.empty() ? "FAILED: " : "; ") + reason;
+  if (remark.empty() && row.completed == 0 && row.unfinished > 0) remark = "not run yet";
+  cell.detail = remark;
+  return cell;
+}
+
+std::vector<Column> columns() {
+  return {
+      {.key = "row", .title = "record"},
+      {.key = "changed", .title = "what changed", .wraps = true},
+      {.key = "val_loss", .title = "val loss", .is_number = true},
+      {.key = "val_loss_change", .title = "change", .is_number = true},
+      {.key = "step_ms", .title = "step ms", .is_number = true},
+      {.key = "speed_up", .title = "speed-up", .is_number = true},
+      {.key = "to_target_s", .title = "to target s", .is_number = true, .priority = 1},
+      {.key = "peak_mib", .title = "peak MiB", .is_number = true, .priority = 4},
+      {.key = "published_step_ms", .title = "published ms", .is_number = true, .priority = 2},
+      {.key = "published_speed_up", .title = "published speed-up", .is_number = true, .priority = 3},
+      {.key = "mean_step_ms", .title = "mean step ms", .is_number = true, .priority = 6},
+      {.key = "tokens_per_s", .title = "tokens/s", .is_number = true, .priority = 5},
+      {.key = "n", .title = "n", .is_number = true},
+  };
+}
+
+std::vector<TableCell> cells_of(const Comparison& row) {
+  TableCell peak = summary_cell(row.peak_bytes, mebibytes);
+  for (const char* key : {"mean", "sd"}) {
+    if (peak.value[key].is_number()) peak.value[key] = peak.value[key].get<double>() / (1024.0 * 1024.0);
+  }
+  return {
+      text_cell(row.label),
+      changed_cell(row),
+      summary_cell(row.val_loss, [](double loss) { return format_fixed(loss, 4); }),
+      change_cell(row.val_loss_change),
+      summary_cell(row.step_ms, milliseconds),
+      speed_up_cell(row.step_speed_up),
+      target_cell(row.to_target),
+      std::move(peak),
+      number_cell(row.published_step_ms, 1, ""),
+      number_cell(row.published_speed_up, 3, "x"),
+      summary_cell(row.mean_step_ms, milliseconds),
+      summary_cell(row.tokens_per_s, [](double rate) { return format_count(static_cast<std::int64_t>(rate)); }),
+      count_of(row),
+  };
+}
+
+const results::RunRecord* any_run(const std::vector<CellMeasures>& cells) {
+  for (const CellMeasures& cell : cells) {
+    if (!cell.runs.empty()) return &cell.runs.front().run;
+  }
+  return nullptr;
+}
+
+std::string seeds_of(const std::vector<CellMeasures>& cells) {
+  std::set<std::uint64_t> seeds;
+  for (const CellMeasures& cell : cells) {
+    for (const RunMeasure& run : cell.runs) seeds.insert(run.run.seed);
+  }
+  std::string text;
+  for (const std::uint64_t seed : seeds) text += (text.empty() ? "" : ", ") + std::to_string(seed);
+  return text;
+}
+
+Section head_of(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells, const ComparisonTable& table) {
+  Section head;
+  const auto add = [&](const char* key, const char* title, TableCell cell) {
+    head.facts.push_back({.key = key, .title = title, .cell = std::move(cell)});
+  };
+  add("suite", "suite", text_cell(plan.suite));
+  add("design", "design", text_cell(plan.design));
+  add("scale", "scale", text_cell(plan.scale));
+  add("data", "data", text_cell(plan.data_name));
+  if (const results::RunRecord* run = any_run(cells)) {
+    if (run->data_floor_nats) {
+      TableCell floor{.text = format_fixed(*run->data_floor_nats, 4) + " nats/token: no model can be below",
+                      .detail = "",
+                      .value = *run->data_floor_nats};
+      add("floor_nats", "entropy floor", std::move(floor));
+    }
+    add("machine", "machine", text_cell(run->hardware));
+    add("threads", "threads", count_cell(run->threads));
+    add("engine", "engine", text_cell(run->engine + " (" + run->dtype + ")"));
+    add("seeds", "seeds", text_cell(seeds_of(cells)));
+  }
+  if (table.target) {
+    TableCell target{.text = format_fixed(*table.target, 4) + ", " + table.target_source,
+                     .detail = "",
+                     .value = {{"val_loss", *table.target}, {"source", table.target_source}}};
+    add("target", "target loss", std::move(target));
+  }
+  return head;
+}
+
+void add_reading_notes(Document& document, const results::PlanRecord& plan, const ComparisonTable& table) {
+  document.notes = table.notes;
+  document.notes.push_back(plan.design == "history"
+                               ? "change and speed-up: against the row before, the same seeds paired."
+                               : "change and speed-up: against the first row, the same seeds paired.");
+  document.notes.push_back(
+      "step ms: median over the timed steps. to target s: seconds of the training clock until the validation loss, "
+      "interpolated between validations, first reaches the target.");
+  bool has_published = false;
+  for (const Comparison& row : table.rows) has_published = has_published || row.published_step_ms.has_value();
+  if (has_published) {
+    document.notes.push_back("published: the record's own log, the official model on 8 H100 (tokens per step " +
+                             std::string("and model differ from this scale's: compare the speed-ups, not the times)."));
+  }
+  for (const std::string& message : plan.messages) document.notes.push_back(message);
+}
+
+}  // namespace
+
+Document comparison_report(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
+                           const ComparisonTable& table) {
+  Document document{.kind = "comparison", .title = plan.title.empty() ? plan.suite : plan.title};
+  document.sections.push_back(head_of(plan, cells, table));
+  Table rows{.id = "rows", .columns = columns()};
+  for (const Comparison& row : table.rows) rows.rows.push_back(cells_of(row));
+  Section body;
+  body.tables.push_back(std::move(rows));
+  document.sections.push_back(std::move(body));
+  document.warnings = table.warnings;
+  add_reading_notes(document, plan, table);
+  return document;
+}
+
+Document comparison_report(const results::Store& store, const results::PlanRecord& plan,
+                           const ComparisonOptions& options) {
+  const std::vector<CellMeasures> cells = read_cells(store, plan, options);
+  return comparison_report(plan, cells, compare(plan, cells, options));
+}
+
+}  // namespace nanobench::reports

@@ -1,0 +1,34 @@
+/// A Document in the forms that people and programs read. Pure, thread-safe. Each renderer escapes all text itself:
+/// titles, reasons and texts may come from imported files.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "reports/document.h"
+
+namespace nanobench::reports {
+
+struct TerminalStyle {
+  std::size_t width = 80;  ///< columns; tables wrap and leave out columns to fit
+  bool has_color = false;
+};
+
+/// Tables with aligned columns, for a terminal or a log.
+std::string render_terminal(const Document& document, const TerminalStyle& style);
+
+/// GitHub-flavoured Markdown.
+std::string render_markdown(const Document& document);
+
+/// {"schema_version", "kind", "title", "facts": {key: value}, "tables": {id: [{column: value}]}, "text", "warnings",
+/// "notes"}, indented, with full precision.
+std::string render_json(const Document& document);
+core::OrderedJson to_json(const Document& document);
+
+/// The first table, RFC 4180. A value that is an object becomes several columns: "val_loss.mean", "val_loss.sd".
+std::string render_csv(const Document& document);
+
+/// One page without any reference to the outside; dark and light, narrow screens, printable.
+std::string render_html(const Document& document);
+
+}  // namespace nanobench::reports

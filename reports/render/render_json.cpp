@@ -1,0 +1,42 @@
+#include "reports/render/render.h"
+
+namespace nanobench::reports {
+
+using core::OrderedJson;
+
+OrderedJson to_json(const Document& document) {
+  OrderedJson json = {{"schema_version", kDocumentSchemaVersion}, {"kind", document.kind}, {"title", document.title}};
+  OrderedJson facts = OrderedJson::object();
+  OrderedJson tables = OrderedJson::object();
+  OrderedJson text = OrderedJson::array();
+  for (const Section& section : document.sections) {
+    for (const Fact& fact : section.facts) facts[fact.key] = fact.cell.value;
+    for (const std::string& paragraph : section.paragraphs) text.push_back(paragraph);
+    for (const Table& table : section.tables) {
+      OrderedJson rows = OrderedJson::array();
+      for (const std::vector<TableCell>& row : table.rows) {
+        OrderedJson item = OrderedJson::object();
+        for (std::size_t i = 0; i < table.columns.size(); ++i) {
+          item[table.columns[i].key] = row.at(i).value;
+          if (row[i].value.is_string() && !row[i].detail.empty()) {
+            item[table.columns[i].key + "_remark"] = row[i].detail;
+          }
+        }
+        rows.push_back(std::move(item));
+      }
+      tables[table.id] = std::move(rows);
+    }
+  }
+  json["facts"] = std::move(facts);
+  json["tables"] = std::move(tables);
+  if (!text.empty()) json["text"] = std::move(text);
+  json["warnings"] = document.warnings;
+  json["notes"] = document.notes;
+  return json;
+}
+
+std::string render_json(const Document& document) {
+  return to_json(document).dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+}
+
+}  // namespace nanobench::reports

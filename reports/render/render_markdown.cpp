@@ -1,0 +1,66 @@
+#include "reports/render/render.h"
+#include "reports/text.h"
+
+namespace nanobench::reports {
+namespace {
+
+/// Text that Markdown and the HTML inside it take literally.
+std::string escape(const std::string& text) {
+  std::string out;
+  for (const char c : printable(text)) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '|':
+      case '`':
+      case '*':
+      case '_':
+      case '[':
+      case ']':
+      case '\\':
+        out += '\\';
+        out += c;
+        break;
+      default: out += c;
+    }
+  }
+  return out;
+}
+
+std::string cell_text(const TableCell& cell) {
+  return escape(cell.detail.empty() ? cell.text : cell.text + " " + cell.detail);
+}
+
+void add_table(std::string& out, const Table& table) {
+  if (!table.title.empty()) out += "### " + escape(table.title) + "\n\n";
+  out += "|";
+  for (const Column& column : table.columns) out += " " + escape(column.title) + " |";
+  out += "\n|";
+  for (const Column& column : table.columns) out += column.is_number ? " ---: |" : " --- |";
+  out += "\n";
+  for (const std::vector<TableCell>& row : table.rows) {
+    out += "|";
+    for (const TableCell& cell : row) out += " " + cell_text(cell) + " |";
+    out += "\n";
+  }
+  out += "\n";
+}
+
+}  // namespace
+
+std::string render_markdown(const Document& document) {
+  std::string out = "# " + escape(document.title) + "\n\n";
+  for (const Section& section : document.sections) {
+    if (!section.title.empty()) out += "## " + escape(section.title) + "\n\n";
+    for (const std::string& paragraph : section.paragraphs) out += escape(paragraph) + "\n\n";
+    for (const Fact& fact : section.facts) out += "- **" + escape(fact.title) + "**: " + cell_text(fact.cell) + "\n";
+    if (!section.facts.empty()) out += "\n";
+    for (const Table& table : section.tables) add_table(out, table);
+  }
+  for (const std::string& warning : document.warnings) out += "> **Warning:** " + escape(warning) + "\n\n";
+  for (const std::string& note : document.notes) out += "- " + escape(note) + "\n";
+  return out;
+}
+
+}  // namespace nanobench::reports

@@ -1,0 +1,217 @@
+// Tables on a terminal. A table that is too wide is narrowed in steps: spreads move below their values, running text
+// wraps, and only then the columns of the highest priority number are left out (and the reader is told).
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "reports/render/render.h"
+#include "reports/text.h"
+
+namespace nanobench::reports {
+namespace {
+
+constexpr std::size_t kGap = 2;                ///< blanks between columns
+constexpr std::size_t kLeastTextColumns = 16;  ///< running text is not squeezed further
+constexpr const char* kBold = "\x1b[1m";
+constexpr const char* kDim = "\x1b[2m";
+constexpr const char* kYellow = "\x1b[33m";
+constexpr const char* kReset = "\x1b[0m";
+
+std::size_t widest_word(const std::string& text) {
+  std::size_t widest = 0;
+  for (std::size_t start = 0; start <= text.size();) {
+    const std::size_t end = std::min(text.find(' ', start), text.size());
+    widest = std::max(widest, display_width(text.substr(start, end - start)));
+    start = end + 1;
+  }
+  return widest;
+}
+
+/// How one table is laid out: which columns, how wide, details beside or below.
+class Layout {
+ public:
+  Layout(const Table& table, std::size_t width) : table_(table), shown_(table.columns.size()) {
+    std::iota(shown_.begin(), shown_.end(), std::size_t{0});
+    while (true) {
+      for (const bool stacks : {false, true}) {
+        stacks_ = stacks;
+        if (fit(width)) return;
+      }
+      if (!drop_one()) return;  // still too wide: the terminal wraps it
+    }
+  }
+
+  std::string text(bool has_color) const {
+    std::string out;
+    std::vector<std::vector<std::string>> head;
+    for (const std::size_t column : shown_) head.push_back(title_lines(column));
+    out += block(head, has_color ? kBold : "", true);
+    for (std::size_t i = 0; i < shown_.size(); ++i) {
+      out += (i == 0 ? "" : std::string(kGap, ' ')) + std::string(widths_[i], '-');
+    }
+    out += "\n";
+    for (const std::vector<TableCell>& row : table_.rows) {
+      std::vector<std::vector<std::string>> cells;
+      for (std::size_t i = 0; i < shown_.size(); ++i)
+        cells.push_back(cell_lines(row.at(shown_[i]), shown_[i], widths_[i]));
+      out += block(cells, "", false);
+    }
+    return out + left_out();
+  }
+
+ private:
+  /// Widths for the shown columns; false when they do not fit.
+  bool fit(std::size_t width) {
+    widths_.clear();
+    std::optional<std::size_t> text_column;
+    std::size_t total = shown_.empty() ? 0 : kGap * (shown_.size() - 1);
+    for (std::size_t i = 0; i < shown_.size(); ++i) {
+      widths_.push_back(natural_width(shown_[i]));
+      if (table_.columns[shown_[i]].wraps) text_column = i;
+      total += widths_.back();
+    }
+    if (total <= width) return true;
+    if (!text_column) return false;
+    const std::size_t excess = total - width;
+    std::size_t& text_width = widths_[*text_column];
+    const std::size_t least = std::min(text_width, kLeastTextColumns);
+    if (text_width < least + excess) {
+      text_width = least;
+      return false;
+    }
+    text_width -= excess;
+    return true;
+  }
+
+  bool drop_one() {
+    auto worst = std::max_element(shown_.begin(), shown_.end(), [&](std::size_t a, std::size_t b) {
+      return table_.columns[a].priority < table_.columns[b].priority;
+    });
+    if (worst == shown_.end() || table_.columns[*worst].priority == 0) return false;
+    dropped_.push_back(table_.columns[*worst].title);
+    shown_.erase(worst);
+    return true;
+  }
+
+  std::string joined(const TableCell& cell) const {
+    return printable(cell.detail.empty() ? cell.text : cell.text + " " + cell.detail);
+  }
+
+  std::size_t natural_width(std::size_t column) const {
+    std::size_t width = widest_word(table_.columns[column].title);
+    for (const std::vector<TableCell>& row : table_.rows) {
+      const TableCell& cell = row.at(column);
+      const bool is_stacked = stacks_ && !table_.columns[column].wraps;
+      const std::size_t needed =
+          is_stacked ? std::max(display_width(printable(cell.text)), display_width(printable(cell.detail)))
+                     : display_width(joined(cell));
+      width = std::max(width, needed);
+    }
+    return width;
+  }
+
+  std::vector<std::string> title_lines(std::size_t column) const {
+    const auto at = std::find(shown_.begin(), shown_.end(), column) - shown_.begin();
+    return wrap(table_.columns[column].title, widths_[static_cast<std::size_t>(at)]);
+  }
+
+  std::vector<std::string> cell_lines(const TableCell& cell, std::size_t column, std::size_t width) const {
+    if (table_.columns[column].wraps) {
+      std::vector<std::string> lines = wrap(printable(cell.text), width);
+      if (cell.detail.empty()) return lines;
+      if (cell.text.empty()) lines.clear();
+      for (std::string& line : wrap(printable(cell.detail), width)) lines.push_back(std::move(line));
+      return lines;
+    }
+    if (!stacks_ || cell.detail.empty()) return {joined(cell)};
+    return {printable(cell.text), printable(cell.detail)};
+  }
+
+  /// Cells of several lines side by side.
+  std::string block(const std::vector<std::vector<std::string>>& cells, const std::string& color,
+                    bool at_bottom) const {
+    std::size_t height = 0;
+    for (const auto& lines : cells) height = std::max(height, lines.size());
+    std::string out;
+    for (std::size_t line = 0; line < height; ++line) {
+      std::string row;
+      for (std::size_t i = 0; i < cells.size(); ++i) {
+        const std::size_t blank = at_bottom ? height - cells[i].size() : 0;
+        const std::string& text = line >= blank && line - blank < cells[i].size() ? cells[i][line - blank] : kEmpty;
+        const bool is_number = table_.columns[shown_[i]].is_number;
+        if (i > 0) row += std::string(kGap, ' ');
+        row += is_number ? pad_left(text, widths_[i]) : pad_right(text, widths_[i]);
+      }
+      row.erase(row.find_last_not_of(' ') + 1);
+      out += color.empty() ? row + "\n" : color + row + kReset + "\n";
+    }
+    return out;
+  }
+
+  std::string left_out() const {
+    if (dropped_.empty()) return "";
+    std::string names;
+    for (auto name = dropped_.rbegin(); name != dropped_.rend(); ++name) names += (names.empty() ? "" : ", ") + *name;
+    return "(left out to fit: " + names + ")\n";
+  }
+
+  inline static const std::string kEmpty;
+  const Table& table_;
+  std::vector<std::size_t> shown_;
+  std::vector<std::size_t> widths_;
+  std::vector<std::string> dropped_;
+  bool stacks_ = false;
+};
+
+/// `text` wrapped, with `first` before the first line and blanks before the others.
+std::string indented(const std::string& first, const std::string& text, std::size_t width) {
+  const std::size_t indent = display_width(first);
+  std::string out;
+  bool is_first = true;
+  for (const std::string& line : wrap(printable(text), width > indent + 20 ? width - indent : 20)) {
+    out += (is_first ? first : std::string(indent, ' ')) + line + "\n";
+    is_first = false;
+  }
+  return out;
+}
+
+std::string facts_text(const std::vector<Fact>& facts, std::size_t width) {
+  std::size_t widest = 0;
+  for (const Fact& fact : facts) widest = std::max(widest, display_width(fact.title));
+  std::string out;
+  for (const Fact& fact : facts) {
+    const std::string text = fact.cell.detail.empty() ? fact.cell.text : fact.cell.text + " " + fact.cell.detail;
+    out += indented(pad_right(fact.title, widest + kGap), text, width);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string render_terminal(const Document& document, const TerminalStyle& style) {
+  const auto colored = [&](const char* color, const std::string& text) {
+    return style.has_color ? color + text + kReset : text;
+  };
+  std::string out;
+  if (!document.title.empty()) out += colored(kBold, printable(document.title)) + "\n";
+  for (const Section& section : document.sections) {
+    if (!out.empty()) out += "\n";
+    if (!section.title.empty()) out += colored(kBold, printable(section.title)) + "\n";
+    for (const std::string& paragraph : section.paragraphs) out += indented("", paragraph, style.width);
+    if (!section.paragraphs.empty() && !section.facts.empty()) out += "\n";
+    out += facts_text(section.facts, style.width);
+    for (const Table& table : section.tables) {
+      if (!table.title.empty()) out += "\n" + colored(kBold, printable(table.title)) + "\n";
+      out += Layout(table, style.width).text(style.has_color);
+    }
+  }
+  if (!document.warnings.empty()) out += "\n";
+  for (const std::string& warning : document.warnings) {
+    out += colored(kYellow, indented("WARNING: ", warning, style.width));
+  }
+  if (!document.notes.empty()) out += "\n";
+  for (const std::string& note : document.notes) out += colored(kDim, indented("- ", note, style.width));
+  return out;
+}
+
+}  // namespace nanobench::reports

@@ -1,0 +1,39 @@
+/// Text for people: widths as a terminal shows them, wrapping, numbers with sensible digits. Pure, thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace nanobench::reports {
+
+/// Columns that a UTF-8 string takes on a terminal (wide East Asian characters take two, combining marks none).
+std::size_t display_width(std::string_view text);
+
+/// The same text without what could steer a terminal: control characters and broken UTF-8 become U+FFFD; newlines and
+/// tabs become spaces.
+std::string printable(std::string_view text);
+
+/// Words in lines of at most `width` columns; longer words are cut. At least one line.
+std::vector<std::string> wrap(std::string_view text, std::size_t width);
+
+/// `text` cut to `width` columns, with "…" at the end where something is missing.
+std::string shortened(std::string_view text, std::size_t width);
+
+/// Padded with spaces to `width` columns.
+std::string pad_right(std::string_view text, std::size_t width);
+std::string pad_left(std::string_view text, std::size_t width);
+
+/// "3.2815"
+std::string format_fixed(double value, int digits);
+/// At least `digits` significant digits, never an exponent for ordinary sizes: 0.1234, 12.34, 1234.
+std::string format_significant(double value, int digits);
+/// "1.9 s", "2 min 05 s", "3 h 12 min"
+std::string format_duration(double seconds);
+/// "312 MiB", "1.4 GiB"
+std::string format_bytes(double bytes);
+/// "12,345"
+std::string format_count(std::int64_t count);
+
+}  // namespace nanobench::reports

@@ -1,0 +1,143 @@
+// The arrows of the layout: a file includes only what stands before it, and the plain folders never see LibTorch.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <regex>
+#include <string>
+#include <vector>
+
+namespace nanobench {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Folders in the order of the arrows; a rank may include equal or lower ranks, but among the engine's folders of core
+/// any order is allowed (they are one library).
+const std::vector<std::vector<std::string>> kRanks = {
+    {"core/base"},
+    {"core/config"},
+    {"core/protocol"},
+    {"core/data"},
+    {"core/ops", "core/nn", "core/optim", "core/distributed", "core/train", "core/cuda"},
+    {"ablations"},
+    {"results"},
+    {"suites"},
+    {"reports"},
+    {"tools"},
+};
+
+bool is_inside(const std::string& file, const std::string& folder) {
+  return file.compare(0, folder.size() + 1, folder + "/") == 0;
+}
+
+std::optional<std::size_t> rank_of(const std::string& file) {
+  for (std::size_t rank = 0; rank < kRanks.size(); ++rank) {
+    for (const std::string& folder : kRanks[rank]) {
+      if (is_inside(file, folder)) return rank;
+    }
+  }
+  return std::nullopt;
+}
+
+struct Include {
+  std::string target;
+  bool is_quoted = false;
+};
+
+std::vector<Include> includes_of(const std::string& text) {
+  static const std::regex kInclude(R"(^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"])",
+                                   std::regex::ECMAScript | std::regex::multiline);
+  std::vector<Include> includes;
+  for (std::sregex_iterator it(text.begin(), text.end(), kInclude), end; it != end; ++it) {
+    includes.push_back({(*it)[2].str(), (*it)[1].str() == "\""});
+  }
+  return includes;
+}
+
+bool is_libtorch(const std::string& target) {
+  for (const char* prefix : {"torch/", "ATen/", "c10/"}) {
+    if (target.rfind(prefix, 0) == 0) return true;
+  }
+  return false;
+}
+
+/// Why `file` may not hold `include`, or "".
+std::string violation(const std::string& file, const Include& include) {
+  const std::optional<std::size_t> from = rank_of(file);
+  if (!from) return "";
+  const bool is_engine = kRanks[*from].front() == "core/ops";
+  if (is_libtorch(include.target) && !is_engine)
+    return file + " includes LibTorch (" + include.target + "); only the engine's folders of core may";
+  if (!include.is_quoted) return "";
+  const std::optional<std::size_t> to = rank_of(include.target);
+  if (!to) return file + " includes \"" + include.target + "\", which is not written from the root";
+  if (*to > *from) return file + " includes " + include.target + ", which stands after it";
+  const bool leaves_core = !is_inside(file, "core");
+  if (leaves_core && kRanks[*to].front() == "core/ops") {
+    return file + " includes " + include.target + "; outside core the engine is a process, not a library";
+  }
+  return "";
+}
+
+std::string read_file(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+bool is_source(const fs::path& file) {
+  const std::string extension = file.extension().string();
+  return extension == ".h" || extension == ".cpp" || extension == ".cu" || extension == ".cuh" || extension == ".inc";
+}
+
+std::vector<fs::path> sources() {
+  std::vector<fs::path> files;
+  for (const char* top : {"core", "ablations", "results", "suites", "reports", "tools"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(fs::path(NANOBENCH_SOURCE_DIR) / top)) {
+      if (entry.is_regular_file() && is_source(entry.path())) files.push_back(entry.path());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+TEST(IncludeArrows, EveryFileIncludesOnlyWhatStandsBeforeIt) {
+  const std::vector<fs::path> files = sources();
+  ASSERT_GT(files.size(), 20U) << "found too few sources under " << NANOBENCH_SOURCE_DIR;
+  for (const fs::path& file : files) {
+    const std::string relative = fs::relative(file, NANOBENCH_SOURCE_DIR).generic_string();
+    for (const Include& include : includes_of(read_file(file))) {
+      const std::string problem = violation(relative, include);
+      EXPECT_TRUE(problem.empty()) << problem;
+    }
+  }
+}
+
+TEST(IncludeArrows, TheCheckItselfSeesViolations) {
+  EXPECT_NE(violation("results/store.cpp", {"suites/plan.h", true}), "");
+  EXPECT_NE(violation("core/config/a.h", {"core/protocol/run_spec.h", true}), "");
+  EXPECT_NE(violation("core/data/a.cpp", {"ATen/ATen.h", false}), "");
+  EXPECT_NE(violation("suites/a.cpp", {"torch/torch.h", false}), "");
+  EXPECT_NE(violation("suites/a.cpp", {"core/nn/gpt.h", true}), "");
+  EXPECT_NE(violation("suites/a.cpp", {"plan.h", true}), "");
+  EXPECT_EQ(violation("suites/a.cpp", {"results/store.h", true}), "");
+  EXPECT_EQ(violation("core/nn/gpt.cpp", {"ATen/ATen.h", false}), "");
+  EXPECT_EQ(violation("core/train/a.cpp", {"core/protocol/run_event.h", true}), "");
+  EXPECT_EQ(violation("results/store.cpp", {"sqlite3.h", false}), "");
+  EXPECT_EQ(includes_of("  #  include \"a/b.h\"\n// #include <x>\n#include <y/z.h>\n").size(), 2U);
+}
+
+TEST(Headers, HaveAPurposeCommentAndPragmaOnce) {
+  for (const fs::path& file : sources()) {
+    if (file.extension() != ".h") continue;
+    const std::string text = read_file(file);
+    EXPECT_EQ(text.rfind("//", 0), 0U) << file << " does not begin with a comment that says what it is for";
+    EXPECT_NE(text.find("#pragma once"), std::string::npos) << file;
+  }
+}
+
+}  // namespace
+}  // namespace nanobench
