@@ -24,8 +24,8 @@ struct LoaderOptions {
   std::int64_t sequence_length = 1024;  ///< tokens T of one sequence; its slice has T + 1
   std::int64_t sequences_per_step = 8;  ///< of all ranks and micro-batches together
   std::int64_t ranks = 1;
-  /// kPerRank, #4 to #17: each rank has its own, first `rank` reads in, and changes shards on its own. kGlobal, #18 on: one
-  /// for all; a step's whole batch is one read, of which rank r takes the r-th contiguous part.
+  /// kPerRank, #4 to #17: each rank has its own, first `rank` reads in, and changes shards on its own. kGlobal, #18 on:
+  /// one for all; a step's whole batch is one read, of which rank r takes the r-th contiguous part.
   LoaderPosition position = LoaderPosition::kPerRank;
   std::int64_t reserve_tokens = 0;  ///< the next shard comes when position + read + reserve >= shard length
   std::int64_t sequences_per_read = 1;

@@ -41,9 +41,9 @@ std::vector<std::string_view> split_documents(std::string_view text, DocumentRul
 DocumentRule resolve(DocumentRule rule, std::string_view text);
 
 /// Reads the files in the given order and writes their documents as shards with a meta.json. The last documents, of
-/// about `val_fraction` of the bytes and at least one, become val; a single document is cut. Throws Error{kNotFound} (a
-/// missing file), {kInvalidArgument} (a folder, no text but white space, fewer than kMinTextBytes, a fraction outside
-/// 0.001 to 0.5), and as write_data_set does.
+/// about `val_fraction` of the bytes and at least one, become val; a last document more than twice too large for that
+/// is cut. A blank file has no documents. Throws Error{kNotFound} (a missing file), {kInvalidArgument} (a folder, no
+/// text but white space, fewer than kMinTextBytes, a fraction outside 0.001 to 0.5), and as write_data_set does.
 DataSet prepare_text(const std::vector<std::filesystem::path>& files, DocumentRule rule, double val_fraction,
                      const std::filesystem::path& folder);
 

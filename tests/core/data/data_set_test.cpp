@@ -1,0 +1,256 @@
+#include "core/data/data_set.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "tests/core/data/data_test_support.h"
+
+namespace nanobench::core {
+namespace {
+using testing::contains;
+using testing::error_of;
+using testing::names_in;
+using testing::read_bytes;
+using testing::TemporaryFolder;
+using testing::write_bytes;
+using Tokens = std::vector<std::uint16_t>;
+
+DataSetContents small_contents() {
+  DataSetContents contents;
+  contents.name = "small";
+  contents.kind = "text";
+  contents.train = {256, 1, 2, 3, 256, 4};
+  contents.val = {256, 5, 6};
+  contents.vocab_size = 257;
+  contents.separator = 256;
+  return contents;
+}
+
+TEST(DataSet, ReadsBackWhatWasWritten) {
+  const TemporaryFolder folder;
+  DataSetContents contents = small_contents();
+  contents.floor_nats = 1.25;
+  contents.details = {{"what", "a test"}};
+  const DataSet written = write_data_set(contents, folder / "deep/data");
+  const DataSet data = load_data_set(folder / "deep/data/");
+  EXPECT_EQ(data.name, "small");
+  EXPECT_EQ(data.vocab_size, 257);
+  EXPECT_EQ(data.separator, 256);
+  EXPECT_EQ(data.train_tokens, 6);
+  EXPECT_EQ(data.val_tokens, 3);
+  EXPECT_EQ(data.floor_nats, 1.25);
+  EXPECT_EQ(data.meta["details"]["what"], "a test");
+  EXPECT_EQ(data.digest, written.digest);
+  EXPECT_EQ(data.digest.size(), 32u);
+  ASSERT_EQ(data.train.size(), 1u);
+  EXPECT_EQ(data.train[0], folder / "deep/data/train_000000.bin");
+  EXPECT_TRUE(std::ranges::equal(TokenShard(data.train[0]).tokens(), contents.train));
+  EXPECT_EQ(names_in(folder / "deep"), (std::vector<std::string>{"data"}));
+}
+
+TEST(DataSet, DigestIsThatOfTheTokensAndTheirSplit) {
+  const TemporaryFolder folder;
+  const std::string digest = write_data_set(small_contents(), folder / "a").digest;
+  DataSetContents renamed = small_contents();
+  renamed.name = "other";
+  EXPECT_EQ(write_data_set(renamed, folder / "b").digest, digest);
+  DataSetContents changed = small_contents();
+  changed.train[5] = 5;
+  EXPECT_NE(write_data_set(changed, folder / "c").digest, digest);
+  DataSetContents moved = small_contents();
+  moved.val.insert(moved.val.begin(), moved.train.back());
+  moved.train.pop_back();
+  EXPECT_NE(write_data_set(moved, folder / "d").digest, digest);
+}
+
+TEST(DataSet, ForeignShardsAreDescribedByTheirTokens) {
+  const TemporaryFolder folder;
+  write_token_shard(folder / "fineweb_train_000002.bin", Tokens{7, 8});
+  write_token_shard(folder / "fineweb_train_000001.bin", Tokens{50256, 1, 2});
+  write_token_shard(folder / "fineweb_val_000000.bin", Tokens{3, 4, 5, 6});
+  const DataSet gpt2 = load_data_set(folder.path());
+  EXPECT_EQ(gpt2.vocab_size, 50257);
+  EXPECT_EQ(gpt2.separator, 50256);
+  EXPECT_EQ(gpt2.train_tokens, 5);
+  EXPECT_EQ(gpt2.val_tokens, 4);
+  EXPECT_TRUE(gpt2.meta.is_null());
+  ASSERT_EQ(gpt2.train.size(), 2u);
+  EXPECT_EQ(gpt2.train[0].filename(), "fineweb_train_000001.bin");
+
+  write_token_shard(folder / "fineweb_train_000001.bin", Tokens{256, 1, 2});
+  const DataSet bytes = load_data_set(folder.path());
+  EXPECT_EQ(bytes.vocab_size, 257);
+  EXPECT_EQ(bytes.separator, 256);
+  EXPECT_NE(bytes.digest, gpt2.digest);
+
+  write_token_shard(folder / "fineweb_train_000002.bin", Tokens{7, 60000});
+  EXPECT_PRED2(contains, error_of(ErrorCode::kInvalidArgument, [&] { load_data_set(folder.path()); }),
+               "token 60000 at position 1");
+}
+
+TEST(DataSet, GoldenShardsAreADataSet) {
+  const auto shared = testing::shared_folder();
+  if (shared.empty()) GTEST_SKIP() << "no reference data (NANOBENCH_SHARED)";
+  const DataSet data = load_data_set(shared / "golden/record12");
+  EXPECT_EQ(data.vocab_size, 257);
+  EXPECT_EQ(data.name, "record12");
+}
+
+// Sampling must not miss a shard's ends or lengths; shards this large are few, so one is enough.
+TEST(DataSet, LargeShardsAreSampledWithBothEnds) {
+  const TemporaryFolder folder;
+  Tokens tokens((64u << 20) / 2 + 1000, 1);
+  const auto digest = [&] {
+    write_token_shard(folder / "t.bin", tokens);
+    return digest_of_shards({TokenShard(folder / "t.bin")}, {});
+  };
+  const std::string plain = digest();
+  tokens.front() = 2;
+  const std::string first = digest();
+  tokens.front() = 1;
+  tokens.back() = 2;
+  const std::string last = digest();
+  tokens.back() = 1;
+  EXPECT_EQ(digest(), plain);
+  tokens.push_back(1);
+  const std::string longer = digest();
+  EXPECT_NE(first, plain);
+  EXPECT_NE(last, plain);
+  EXPECT_NE(first, last);
+  EXPECT_NE(longer, plain);
+}
+
+TEST(DataSet, MissingPartsAreNamed) {
+  const TemporaryFolder folder;
+  EXPECT_PRED2(contains, error_of(ErrorCode::kNotFound, [&] { load_data_set(folder / "none"); }), "no data folder");
+  EXPECT_PRED2(contains, error_of(ErrorCode::kNotFound, [&] { load_data_set(folder.path()); }), "*train*.bin");
+  write_token_shard(folder / "x_train_1.bin", Tokens{1});
+  EXPECT_PRED2(contains, error_of(ErrorCode::kNotFound, [&] { load_data_set(folder.path()); }), "*val*.bin");
+}
+
+TEST(DataSet, DamageIsFound) {
+  const TemporaryFolder folder;
+  const DataSet data = write_data_set(small_contents(), folder / "d");
+  write_token_shard(data.val[0], Tokens{256, 5, 7});
+  EXPECT_PRED2(contains, error_of(ErrorCode::kDataLoss, [&] { load_data_set(folder / "d"); }),
+               "its tokens are not those");
+  write_token_shard(data.val[0], Tokens{256, 5, 6, 6});
+  EXPECT_PRED2(contains, error_of(ErrorCode::kDataLoss, [&] { load_data_set(folder / "d"); }),
+               "its shard sizes are not those");
+  std::filesystem::remove(data.val[0]);
+  EXPECT_PRED2(contains, error_of(ErrorCode::kNotFound, [&] { load_data_set(folder / "d"); }),
+               "val_000000.bin does not exist");
+}
+
+TEST(DataSet, BadMetaIsNamedWithItsPointer) {
+  const TemporaryFolder folder;
+  write_data_set(small_contents(), folder / "d");
+  const Json good = read_json_file(folder / "d/meta.json");
+  const auto message = [&](const char* key, const Json& value) {
+    Json meta = good;
+    if (value.is_null())
+      meta.erase(key);
+    else
+      meta[key] = value;
+    write_bytes(folder / "d/meta.json", meta.dump());
+    return error_of(ErrorCode::kInvalidArgument, [&] { load_data_set(folder / "d"); });
+  };
+  EXPECT_PRED2(contains, message("format", "x"), "/format");
+  EXPECT_PRED2(contains, message("version", 2), "/version");
+  EXPECT_PRED2(contains, message("vocab_size", nullptr), "vocab_size");
+  EXPECT_PRED2(contains, message("separator", 257), "/separator");
+  EXPECT_PRED2(contains, message("train", Json::array()), "/train");
+  EXPECT_PRED2(contains, message("val", Json::array({"../d/val_000000.bin"})),
+               "expected the name of a file in this folder");
+  EXPECT_PRED2(contains, message("sepatator", 3), "did you mean \"separator\"");
+  EXPECT_PRED2(contains, message("floor_nats", "low"), "/floor_nats");
+  write_bytes(folder / "d/meta.json", "{");
+  EXPECT_PRED2(contains, error_of(ErrorCode::kInvalidArgument, [&] { load_data_set(folder / "d"); }), "meta.json");
+}
+
+TEST(DataSet, GarbageNeverCrashes) {
+  const TemporaryFolder folder;
+  write_data_set(small_contents(), folder / "d");
+  const std::string meta = read_bytes(folder / "d/meta.json");
+  const std::string shard = read_bytes(folder / "d/train_000000.bin");
+  std::mt19937_64 random(3);
+  int refused = 0;
+  for (int round = 0; round < 400; ++round) {
+    std::string changed = round % 2 == 0 ? meta : shard;
+    for (std::size_t i = random() % 3 + 1; i > 0; --i) {
+      const std::size_t at = random() % changed.size();
+      if (random() % 4 == 0) changed.resize(at + 1);
+      changed[at % changed.size()] = static_cast<char>(random());
+    }
+    write_bytes(folder / (round % 2 == 0 ? "d/meta.json" : "d/train_000000.bin"), changed);
+    try {
+      load_data_set(folder / "d");
+    } catch (const Error& error) {
+      EXPECT_STRNE(to_string(error.code()), "internal") << error.what();
+      ++refused;
+    }
+    write_bytes(folder / "d/meta.json", meta);
+    write_bytes(folder / "d/train_000000.bin", shard);
+  }
+  EXPECT_GT(refused, 200);
+}
+
+TEST(WriteDataSet, SameDataAgainIsLeftAsItIs) {
+  const TemporaryFolder folder;
+  write_data_set(small_contents(), folder / "d");
+  const auto written = std::filesystem::last_write_time(folder / "d/meta.json");
+  EXPECT_EQ(write_data_set(small_contents(), folder / "d").name, "small");
+  EXPECT_EQ(std::filesystem::last_write_time(folder / "d/meta.json"), written);
+  EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"d"}));
+}
+
+TEST(WriteDataSet, OtherContentsAreAConflictAndStay) {
+  const TemporaryFolder folder;
+  write_data_set(small_contents(), folder / "d");
+  DataSetContents other = small_contents();
+  other.val.push_back(9);
+  EXPECT_PRED2(contains, error_of(ErrorCode::kConflict, [&] { write_data_set(other, folder / "d"); }),
+               "other data, \"small\"");
+  EXPECT_EQ(load_data_set(folder / "d").val_tokens, 3);
+  std::filesystem::create_directory(folder / "e");
+  write_bytes(folder / "e/thesis.tex", "mine");
+  EXPECT_PRED2(contains, error_of(ErrorCode::kConflict, [&] { write_data_set(other, folder / "e"); }), "other files");
+  EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"d", "e"}));
+  std::filesystem::create_directory(folder / "empty");
+  EXPECT_EQ(write_data_set(other, folder / "empty").val_tokens, 4);
+}
+
+TEST(WriteDataSet, ImpossibleFoldersAreIoErrors) {
+  const TemporaryFolder folder;
+  write_bytes(folder / "file", "x");
+  error_of(ErrorCode::kIo, [&] { write_data_set(small_contents(), folder / "file/d"); });
+  error_of(ErrorCode::kIo, [&] { write_data_set(small_contents(), folder / "file"); });
+  error_of(ErrorCode::kIo, [&] { write_data_set(small_contents(), "/proc/nanobench/d"); });
+  DataSetContents empty = small_contents();
+  empty.val.clear();
+  EXPECT_PRED2(contains, error_of(ErrorCode::kInvalidArgument, [&] { write_data_set(empty, folder / "d"); }),
+               "val split");
+  EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"file"}));
+}
+
+TEST(WriteDataSet, NamesNeedNotBeUtf8) {
+  const TemporaryFolder folder;
+  DataSetContents contents = small_contents();
+  contents.name = "text:\xff\xfe";
+  contents.details["file"] = "\xff";
+  EXPECT_NO_THROW(write_data_set(contents, folder / "d").meta.dump());
+}
+
+TEST(Entropy, ClosedForms) {
+  Tokens tokens;
+  for (int i = 0; i < 4000; ++i) tokens.push_back(static_cast<std::uint16_t>(i % 4));
+  EXPECT_NEAR(unigram_entropy(tokens), std::log(4.0), 1e-12);
+  EXPECT_NEAR(bigram_entropy(tokens), 0, 1e-3);
+  EXPECT_TRUE(std::isnan(unigram_entropy({})));
+  EXPECT_TRUE(std::isnan(bigram_entropy(Tokens{1})));
+}
+
+}  // namespace
+}  // namespace nanobench::core

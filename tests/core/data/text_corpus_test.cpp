@@ -1,0 +1,195 @@
+#include "core/data/text_corpus.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "core/base/digest.h"
+#include "core/data/random_stream.h"
+#include "tests/core/data/data_test_support.h"
+
+namespace nanobench::core {
+namespace {
+using testing::contains;
+using testing::error_of;
+using testing::TemporaryFolder;
+using testing::write_bytes;
+using Documents = std::vector<std::string_view>;
+
+std::string joined(const Documents& documents) {
+  std::string text;
+  for (const auto document : documents) text += document;
+  return text;
+}
+
+/// The bytes of a split, with '|' for each separator.
+std::string text_of(const std::vector<std::filesystem::path>& files) {
+  std::string text;
+  for (const auto& file : files) {
+    for (const std::uint16_t token : TokenShard(file).tokens())
+      text += token == kTextSeparator ? '|' : static_cast<char>(token);
+  }
+  return text;
+}
+
+std::string paragraph(char letter, std::size_t bytes) {
+  return std::string(bytes - 1, letter) + "\n";
+}
+
+TEST(SplitDocuments, WikitextHeadingsOfLevelOne) {
+  const std::string text =
+      " \n = First = \n \n Words = more . \n \n = = Section = = \n \n text \n \n = = = Deep = = = \n \n"
+      " x \n = not after a blank line = \n \n = Second Title = \n \n end \n";
+  const Documents documents = split_documents(text, DocumentRule::kHeading);
+  ASSERT_EQ(documents.size(), 2u);
+  EXPECT_TRUE(documents[0].starts_with(" \n = First = "));  // the blank line joins the first document
+  EXPECT_EQ(documents[1], " = Second Title = \n \n end \n");
+  EXPECT_EQ(joined(documents), text);
+}
+
+TEST(SplitDocuments, MarkdownHeadingsOfLevelOne) {
+  const std::string text = "preface\n\n# One\nbody\n\n## Sub\nmore\n\n#hashtag\n\n# Two\nend";
+  EXPECT_EQ(split_documents(text, DocumentRule::kHeading),
+            (Documents{"preface\n\n", "# One\nbody\n\n## Sub\nmore\n\n#hashtag\n\n", "# Two\nend"}));
+}
+
+TEST(SplitDocuments, ParagraphsAreMergedUntilTheyAreLongEnough) {
+  const std::string text =
+      paragraph('a', 300) + "\n" + paragraph('b', 300) + "\n\n" + paragraph('c', 600) + "\r\n" + paragraph('d', 10);
+  const Documents documents = split_documents(text, DocumentRule::kBlankLine);
+  ASSERT_EQ(documents.size(), 3u);
+  EXPECT_EQ(documents[0].front(), 'a');
+  EXPECT_EQ(documents[1].front(), 'c');
+  EXPECT_EQ(documents[2].front(), 'd');
+  EXPECT_EQ(joined(documents), text);
+}
+
+TEST(SplitDocuments, FileRuleAndBlankText) {
+  EXPECT_EQ(split_documents("# A\n\n# B\n", DocumentRule::kFile), (Documents{"# A\n\n# B\n"}));
+  EXPECT_TRUE(split_documents("", DocumentRule::kAutomatic).empty());
+  EXPECT_TRUE(split_documents(" \n\t\r\n", DocumentRule::kFile).empty());
+}
+
+TEST(SplitDocuments, AutomaticNeedsTwoHeadings) {
+  EXPECT_EQ(resolve(DocumentRule::kAutomatic, "# A\n\n# B\n"), DocumentRule::kHeading);
+  EXPECT_EQ(resolve(DocumentRule::kAutomatic, "# A\n\ntext\n"), DocumentRule::kBlankLine);
+  EXPECT_EQ(resolve(DocumentRule::kFile, "# A\n\n# B\n"), DocumentRule::kFile);
+}
+
+TEST(SplitDocuments, NoByteIsLostWhateverTheText) {
+  RandomStream random(1, 1);
+  const std::string alphabet("\n\n\n  =#ab\r\0\xff", 12);
+  for (int round = 0; round < 300; ++round) {
+    std::string text;
+    for (int i = 0; i < 3000; ++i) text += alphabet[random.next() % 12];
+    for (const DocumentRule rule :
+         {DocumentRule::kAutomatic, DocumentRule::kFile, DocumentRule::kBlankLine, DocumentRule::kHeading}) {
+      ASSERT_EQ(joined(split_documents(text, rule)), text);
+    }
+  }
+}
+
+TEST(DocumentRule, NamesRoundTripAndMisspellingsAreHelped) {
+  for (const char* name : {"automatic", "file", "blank_line", "heading"})
+    EXPECT_STREQ(to_string(document_rule(name)), name);
+  EXPECT_PRED2(contains, error_of(ErrorCode::kInvalidArgument, [] { document_rule("headings"); }),
+               "did you mean \"heading\"");
+}
+
+TEST(PrepareText, BytesAreTokensAndTheSeparatorOpensDocuments) {
+  const TemporaryFolder folder;
+  std::string text;
+  for (char letter = 'a'; letter < 'k'; ++letter) text += paragraph(letter, 600) + "\n";
+  text += std::string("\0\xff tail", 7) + std::string(593, 'z') + "\n";
+  write_bytes(folder / "t.txt", text);
+  const DataSet data = prepare_text({folder / "t.txt"}, DocumentRule::kAutomatic, 0.1, folder / "out");
+  EXPECT_EQ(data.name, "text:t");
+  EXPECT_EQ(data.vocab_size, 257);
+  EXPECT_EQ(data.separator, 256);
+  EXPECT_FALSE(data.floor_nats.has_value());
+  std::string expected;
+  for (char letter = 'a'; letter < 'k'; ++letter) expected += "|" + paragraph(letter, 600) + "\n";
+  EXPECT_EQ(text_of(data.train), expected);
+  EXPECT_EQ(text_of(data.val), "|" + text.substr(text.size() - 601));
+  const Json& details = data.meta["details"];
+  EXPECT_EQ(details["train_documents"], 10);
+  EXPECT_EQ(details["val_documents"], 1);
+  EXPECT_EQ(details["sources"][0]["name"], "t.txt");
+  EXPECT_EQ(details["sources"][0]["bytes"], text.size());
+  EXPECT_EQ(details["sources"][0]["digest"], digest_of(text));
+  EXPECT_EQ(details["sources"][0]["rule"], "blank_line");
+  EXPECT_FALSE(contains(data.meta.dump(), folder.path().string()));
+}
+
+TEST(PrepareText, OneDocumentIsCut) {
+  const TemporaryFolder folder;
+  write_bytes(folder / "t.txt", std::string(2000, 'x'));
+  const DataSet data = prepare_text({folder / "t.txt"}, DocumentRule::kFile, 0.1, folder / "out");
+  EXPECT_EQ(text_of(data.train), "|" + std::string(1800, 'x'));
+  EXPECT_EQ(text_of(data.val), "|" + std::string(200, 'x'));
+}
+
+TEST(PrepareText, SeveralFilesKeepTheirOrder) {
+  const TemporaryFolder folder;
+  write_bytes(folder / "b.txt", std::string(1500, 'b'));
+  write_bytes(folder / "a.txt", std::string(1500, 'a'));
+  write_bytes(folder / "blank.txt", "\n\n");
+  write_bytes(folder / "c.txt", std::string(1000, 'c'));
+  const DataSet data = prepare_text({folder / "b.txt", folder / "a.txt", folder / "blank.txt", folder / "c.txt"},
+                                    DocumentRule::kFile, 0.25, folder / "out");
+  EXPECT_EQ(data.name, "text:b and 3 more");
+  EXPECT_EQ(text_of(data.train), "|" + std::string(1500, 'b') + "|" + std::string(1500, 'a'));
+  EXPECT_EQ(text_of(data.val), "|" + std::string(1000, 'c'));
+}
+
+TEST(PrepareText, DigestDoesNotDependOnWhereTheFileLies) {
+  const TemporaryFolder one, two;
+  for (const TemporaryFolder* folder : {&one, &two}) write_bytes(*folder / "t.txt", std::string(3000, 'x'));
+  const auto digest = [](const TemporaryFolder& folder) {
+    return prepare_text({folder / "t.txt"}, DocumentRule::kAutomatic, 0.1, folder / "out").digest;
+  };
+  EXPECT_EQ(digest(one), digest(two));
+}
+
+TEST(PrepareText, BadInputIsNamedAndNothingIsLeft) {
+  const TemporaryFolder folder;
+  const auto message = [&](ErrorCode code, const std::string& file, double fraction = 0.1) {
+    return error_of(code, [&] { prepare_text({folder / file}, DocumentRule::kAutomatic, fraction, folder / "out"); });
+  };
+  write_bytes(folder / "empty.txt", "");
+  write_bytes(folder / "blank.txt", std::string(5000, '\n'));
+  write_bytes(folder / "short.txt", "hello world");
+  write_bytes(folder / "good.txt", std::string(5000, 'x'));
+  EXPECT_PRED2(contains, message(ErrorCode::kInvalidArgument, "empty.txt"), "empty.txt has 0 bytes");
+  EXPECT_PRED2(contains, message(ErrorCode::kInvalidArgument, "blank.txt"),
+               "blank.txt has 0 bytes in files that are not blank");
+  EXPECT_PRED2(contains, message(ErrorCode::kInvalidArgument, "short.txt"), "has 11 bytes");
+  EXPECT_PRED2(contains, message(ErrorCode::kNotFound, "none.txt"), "none.txt");
+  EXPECT_PRED2(contains, message(ErrorCode::kInvalidArgument, ""), "is a folder");
+  EXPECT_PRED2(contains, message(ErrorCode::kInvalidArgument, "good.txt", 0.9), "fraction is 0.9");
+  error_of(ErrorCode::kInvalidArgument, [&] { prepare_text({}, DocumentRule::kFile, 0.1, folder / "out"); });
+  EXPECT_EQ(testing::names_in(folder.path()).size(), 4u);
+}
+
+TEST(PrepareText, RealTexts) {
+  const auto shared = testing::shared_folder();
+  if (shared.empty()) GTEST_SKIP() << "no reference data (NANOBENCH_SHARED)";
+  const TemporaryFolder folder;
+  const auto prepare = [&](const std::string& name) {
+    return prepare_text({shared / "data" / (name + ".txt")}, DocumentRule::kAutomatic, 0.1, folder / name);
+  };
+  for (const std::string name :
+       {"wikitext2_test", "wikitext2_valid"}) {  // 60 articles each, as the data set's makers say
+    const DataSet data = prepare(name);
+    EXPECT_EQ(data.meta["details"]["sources"][0]["documents"], 60) << name;
+    EXPECT_NEAR(static_cast<double>(data.val_tokens) / static_cast<double>(data.train_tokens + data.val_tokens), 0.1,
+                0.015);
+  }
+  const DataSet plays = prepare("tinyshakespeare");
+  EXPECT_GT(plays.meta["details"]["sources"][0]["documents"], 1000);
+  EXPECT_EQ(plays.train_tokens + plays.val_tokens,
+            1115394 + plays.meta["details"]["sources"][0]["documents"].get<int>());
+}
+
+}  // namespace
+}  // namespace nanobench::core
