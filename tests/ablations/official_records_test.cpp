@@ -32,7 +32,8 @@ TEST_P(OfficialRecord, EqualsItsRealConfiguration) {
 INSTANTIATE_TEST_SUITE_P(TwelveToEighteen, OfficialRecord, testing::Range(12, 19));
 
 TEST(OfficialRecord17, IsTheDefaultConfiguration) {
-  EXPECT_EQ(resolve_record(embedded_catalogue(), "record17").digest(), core::TrainConfig{}.digest());
+  const core::TrainConfig defaults;
+  EXPECT_EQ(resolve_record(embedded_catalogue(), "record17").digest(), defaults.digest());
 }
 
 TEST(RecordLadder, TurningAllFeaturesOfARecordBackGivesItsParent) {

@@ -28,8 +28,10 @@ TEST(Resolve, AppliesAFeatureToARecord) {
 
 TEST(Resolve, NullTurnsAnOptionalSettingOff) {
   EXPECT_FALSE(resolved("record17", {{"logit_softcap", "off"}}).config.model.logit_softcap.has_value());
-  EXPECT_FALSE(
-      apply_patch(core::TrainConfig{}, Json{{"model", {{"logit_softcap", nullptr}}}}, "x").model.logit_softcap);
+  const core::TrainConfig official;
+  const core::TrainConfig off =
+      apply_patch(official, core::parse_json(R"({"model": {"logit_softcap": null}})", "x"), "x");
+  EXPECT_FALSE(off.model.logit_softcap.has_value());
 }
 
 TEST(Resolve, AnotherOptimiserTakesItsOwnFieldsOnly) {

@@ -142,7 +142,10 @@ TEST(Scale, KeepsTheSizeOfAnUpdateWhenItDependsOnTheWidth) {
 
 TEST(Scale, RefusesWhatDoesNotDivide) {
   const auto scaled = [](const std::string& members) {
-    return [members] { apply_scale(TrainConfig{}, divisors(members)); };
+    return [members] {
+      const TrainConfig official;
+      apply_scale(official, divisors(members));
+    };
   };
   expect_parts(error_of(core::ErrorCode::kInvalidArgument, scaled(R"(, "model_dim_divisor": 7)")),
                {"scale t", "model_dim", "768", "7"});
