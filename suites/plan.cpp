@@ -167,11 +167,11 @@ Plan make_plan(const Suite& suite, const Matrix& matrix, const core::DataSet& da
       plan.runs.push_back(std::move(run));
     }
   }
-  plan.digest = digest_of_stored(to_stored(plan, {}));
+  plan.digest = digest_of_stored(stored_plan(plan, {}));
   return plan;
 }
 
-results::NewPlan to_stored(const Plan& plan, const std::vector<std::string>& argv) {
+results::NewPlan stored_plan(const Plan& plan, const std::vector<std::string>& argv) {
   results::NewPlan stored;
   stored.digest = plan.digest;
   stored.suite = plan.suite.name;
@@ -192,7 +192,7 @@ results::NewPlan to_stored(const Plan& plan, const std::vector<std::string>& arg
   return stored;
 }
 
-results::NewRun to_stored(const Plan& plan, const PlannedRun& run) {
+results::NewRun stored_run(const Plan& plan, const PlannedRun& run) {
   const Cell& cell = plan.cell_of(run);
   results::NewRun stored;
   stored.digest = run.digest;

@@ -82,9 +82,9 @@ Plan make_plan(const Suite& suite, const Matrix& matrix, const core::DataSet& da
                const results::MachineInfo& machine);
 
 /// The plan as the store keeps it.
-results::NewPlan to_stored(const Plan& plan, const std::vector<std::string>& argv);
+results::NewPlan stored_plan(const Plan& plan, const std::vector<std::string>& argv);
 
 /// The running row of one planned run.
-results::NewRun to_stored(const Plan& plan, const PlannedRun& run);
+results::NewRun stored_run(const Plan& plan, const PlannedRun& run);
 
 }  // namespace nanobench::suites

@@ -1,0 +1,78 @@
+/// Events of one run -> samples in the store, in batches. Also keeps what the run's result needs. Not thread-safe.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "core/protocol/run_event.h"
+#include "results/store.h"
+
+namespace nanobench::suites {
+
+class RunRecorder {
+ public:
+  RunRecorder(results::Store& store, std::int64_t run_id);
+
+  /// Throws Error{kDataLoss} when the event cannot follow what came before (no hello, a step that is there already,
+  /// anything after the end). May write a batch.
+  void add(const core::RunEvent& event);
+  /// Writes the batch when it is old enough; otherwise a sign of life now and then.
+  void flush_if_due();
+  void add_message(const std::string& kind, const std::string& text);
+  void add_facts(const std::map<std::string, std::string>& facts);
+  /// The rest of the samples and the result, in one transaction.
+  void finish(const results::RunResult& result);
+
+  const std::optional<core::FinishedEvent>& finished() const { return finished_; }
+  const std::optional<core::FailedEvent>& failed() const { return failed_; }
+  /// "step 12: the training loss is not finite", once there was such a loss.
+  const std::optional<std::string>& not_finite() const { return not_finite_; }
+  std::optional<double> last_val_loss() const { return last_val_loss_; }
+  std::optional<double> last_clock_ms() const { return last_clock_ms_; }
+  std::int64_t steps() const { return steps_; }
+  std::int64_t timed_steps() const { return timed_steps_; }
+  std::int64_t peak_bytes() const { return peak_bytes_; }
+
+ private:
+  void on(const core::HelloEvent& event);
+  void on(const core::StepEvent& event);
+  void on(const core::EvalEvent& event);
+  void on(const core::MemoryEvent& event);
+  void on(const core::CounterEvent& event);
+  void on(const core::WarningEvent& event);
+  void on(const core::CheckpointEvent& event);
+  void on(const core::FinishedEvent& event);
+  void on(const core::FailedEvent& event);
+
+  void sample(const std::string& metric, std::int64_t step, double value);
+  void check_order(const char* what, std::int64_t step, std::int64_t& last) const;
+  void flush();
+
+  using Clock = std::chrono::steady_clock;
+  results::Store& store_;
+  std::int64_t run_id_;
+  results::RunBatch batch_;
+  Clock::time_point last_write_ = Clock::now();
+  bool has_hello_ = false;
+  std::optional<core::FinishedEvent> finished_;
+  std::optional<core::FailedEvent> failed_;
+  std::optional<std::string> not_finite_;
+  std::optional<double> last_val_loss_;
+  std::optional<double> last_clock_ms_;
+  std::int64_t steps_ = 0;
+  std::int64_t timed_steps_ = 0;
+  std::int64_t peak_bytes_ = 0;
+  std::int64_t last_step_ = std::numeric_limits<std::int64_t>::min();
+  std::int64_t last_eval_ = std::numeric_limits<std::int64_t>::min();
+  std::int64_t last_memory_ = std::numeric_limits<std::int64_t>::min();
+  std::int64_t window_tokens_ = -1;
+  double learning_rate_factor_ = std::numeric_limits<double>::quiet_NaN();
+  std::map<std::string, std::int64_t> counters_;
+  std::int64_t messages_ = 0;
+};
+
+}  // namespace nanobench::suites
