@@ -80,6 +80,25 @@ TEST(Resolve, RefusesConflictingFeatures) {
   EXPECT_NO_THROW(resolved("record17", {{"muon_update_scale", "sqrt_largest_side"}}));
 }
 
+TEST(Resolve, RefusesASettingThatTheRecordItselfExcludes) {
+  Catalogue catalogue = embedded_catalogue();
+  const auto add = [&](const std::string& text) {
+    catalogue.add_feature(core::parse_json(text, "suite.json"), "suite.json");
+  };
+  add(R"({"id": "width", "title": "t", "introduced": {}, "kind": "numerics", "before": "four", "after": "two",
+      "values": {"four": {"model": {"mlp_ratio": 4}}, "two": {"model": {"mlp_ratio": 2}}}, "text": "t",
+      "conflicts": [{"when": ["two"], "feature": "norms", "values": ["on"]}]})");
+  add(R"({"id": "norms", "title": "t", "introduced": {}, "kind": "numerics", "before": "off", "after": "on",
+      "values": {"off": {"model": {"qk_norm": false}}, "on": {"model": {"qk_norm": true}}}, "text": "t",
+      "conflicts": [{"when": ["on"], "feature": "width", "values": ["two"]}]})");
+  catalogue.check();
+  const std::string message = error_of(ErrorCode::kConflict, [&] {
+    resolve(catalogue, {.settings = {{"width", "two"}}});
+  });
+  expect_parts(message, {"width=two", "norms=on", "another value"});
+  EXPECT_NO_THROW(resolve(catalogue, {.settings = {{"width", "two"}, {"norms", "off"}}}));
+}
+
 TEST(Resolve, RefusesTwoFeaturesThatWriteTheSameField) {
   Catalogue catalogue = embedded_catalogue();
   catalogue.add_feature(core::parse_json(R"({"id": "depth_of_cap", "title": "t", "introduced": {}, "kind": "numerics",
