@@ -29,7 +29,7 @@ enum class MomentumForm { kLerp, kAccumulate };
 enum class Orthogonalizer { kNewtonSchulz, kSvd };
 enum class NewtonSchulzDtype { kCompute, kBfloat16 };
 enum class UpdateScale { kNone, kSqrtRowsOverColumns, kSqrtLargestSide };
-enum class LoaderPosition { kPerRank, kGlobal };
+enum class LoaderPosition { kPerRank, kGlobal };  ///< who has a position in the token stream (core/data/data_loader.h)
 enum class GradientReduction { kMean, kMeanOverRanks };
 
 struct RopeConfig {

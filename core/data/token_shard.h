@@ -26,7 +26,9 @@ class TokenShard {
   /// folder, wrong magic, wrong version), {kDataLoss} (shorter or longer than its header says, no tokens) or {kIo}.
   explicit TokenShard(const std::filesystem::path& file);
 
-  std::span<const std::uint16_t> tokens() const { return tokens_; }
+  /// Valid as long as this shard or a copy of it; so not of a temporary.
+  std::span<const std::uint16_t> tokens() const& { return tokens_; }
+  std::span<const std::uint16_t> tokens() && = delete;
   std::int64_t size() const { return static_cast<std::int64_t>(tokens_.size()); }
   const std::filesystem::path& path() const { return path_; }
 

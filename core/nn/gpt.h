@@ -1,0 +1,92 @@
+/// The GPT of the speedrun records, as one point of ModelConfig. Not thread-safe.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/config/train_config.h"
+#include "core/nn/parameters.h"
+#include "core/ops/attention.h"
+#include "core/ops/rotary.h"
+#include "core/ops/softcapped_cross_entropy.h"
+
+namespace nanobench::core {
+
+/// One sequence as the model takes it.
+struct SequenceInput {
+  at::Tensor tokens;                               ///< [T] int64
+  at::Tensor targets;                              ///< [T] int64: the tokens shifted by one
+  std::shared_ptr<const AttentionPlan> plan;       ///< of most layers
+  std::shared_ptr<const AttentionPlan> half_plan;  ///< of attention.window.half_layers; may be null when there are none
+};
+
+/// Gets named activations on the way: "x0", "blocks.<i>" [T, C], "logits_before_softcap" [T, V].
+using ActivationSink = std::function<void(const std::string& name, const at::Tensor& activation)>;
+
+/// One block's attention: norm of q and k, rotation, value mixing, attention, output projection.
+class CausalSelfAttention {
+ public:
+  CausalSelfAttention(Parameters& parameters, const TrainConfig& config, std::int64_t layer, at::ScalarType dtype);
+
+  /// x [T, C] (normalised), value_embedding [T, Hkv * E] or undefined. `first_values` holds layer 0's values once it
+  /// has run.
+  at::Tensor forward(const at::Tensor& x, const at::Tensor& value_embedding, at::Tensor& first_values,
+                     const RotaryTables& tables, const SequenceInput& input) const;
+
+ private:
+  struct Heads {
+    at::Tensor q, k, v;  ///< [T, H, E], [T, Hkv, E], [T, Hkv, E]
+  };
+  Heads project(const at::Tensor& x) const;
+  at::Tensor mix_values(const at::Tensor& v, const at::Tensor& value_embedding, at::Tensor& first_values) const;
+
+  const ModelConfig& model_;
+  std::int64_t layer_;
+  bool uses_half_window_;
+  at::Tensor c_q_, c_k_, c_v_;  ///< separate projections
+  at::Tensor qkv_;              ///< (3, C, C) merged or (3 C, C) stacked; undefined otherwise
+  at::Tensor lambdas_;          ///< lamb [] or lambdas [2]; undefined without value mixing
+  at::Tensor c_proj_;
+};
+
+class GPT {
+ public:
+  /// Keeps a reference to `config`, which must outlive it.
+  GPT(const TrainConfig& config, at::ScalarType dtype);
+  GPT(const GPT&) = delete;
+  GPT& operator=(const GPT&) = delete;
+
+  /// Mean cross-entropy of one sequence in nats; scalar of the model's dtype, differentiable.
+  at::Tensor loss(const SequenceInput& input, const ActivationSink& sink = {}) const;
+
+  Parameters& parameters() { return parameters_; }
+  const Parameters& parameters() const { return parameters_; }
+  at::ScalarType dtype() const { return dtype_; }
+
+ private:
+  struct Block {
+    std::optional<CausalSelfAttention> attention;
+    at::Tensor lambdas;  ///< [2]; undefined without x0_lambdas
+    at::Tensor c_fc, c_proj;
+  };
+
+  void add_tables();
+  void add_block(std::int64_t layer);
+  RotaryTables tables_for(std::int64_t length) const;
+  at::Tensor embed(const at::Tensor& tokens) const;
+  std::vector<at::Tensor> value_embeddings(const at::Tensor& tokens) const;
+  at::Tensor mlp(const Block& block, const at::Tensor& x) const;
+
+  const TrainConfig& config_;
+  at::ScalarType dtype_;
+  Parameters parameters_;
+  at::Tensor embed_, lm_head_, skip_weights_;
+  std::vector<at::Tensor> value_tables_;
+  std::vector<Block> blocks_;
+  std::optional<RotaryTables> tables_;  ///< with rope.precompute
+};
+
+}  // namespace nanobench::core

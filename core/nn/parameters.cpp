@@ -1,0 +1,122 @@
+#include "core/nn/parameters.h"
+
+#include <cmath>
+#include <numbers>
+#include <sstream>
+
+#include "core/base/error.h"
+
+namespace nanobench::core {
+namespace {
+
+/// SplitMix64 over a counter: element i of a stream is the same whatever else is drawn.
+class RandomStream {
+ public:
+  RandomStream(std::uint64_t seed, const std::string& name, at::IntArrayRef shape)
+      : key_(mix(seed ^ 0x6e616e6f62656e63ULL)) {
+    for (const char c : name) key_ = mix(key_ ^ static_cast<unsigned char>(c));
+    for (const std::int64_t size : shape) key_ = mix(key_ ^ static_cast<std::uint64_t>(size));
+  }
+  /// Uniform in (0, 1).
+  double uniform(std::uint64_t index) const { return (static_cast<double>(mix(key_ + index) >> 11) + 0.5) * 0x1.0p-53; }
+  /// Standard normal (Box-Muller on two uniforms of the element's own).
+  double normal(std::uint64_t index) const {
+    return std::sqrt(-2.0 * std::log(uniform(2 * index))) * std::cos(2.0 * std::numbers::pi * uniform(2 * index + 1));
+  }
+
+ private:
+  static std::uint64_t mix(std::uint64_t z) {
+    z += 0x9e3779b97f4a7c15ULL;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+  }
+  std::uint64_t key_;
+};
+
+double initial_value(const Parameter& parameter, const TrainConfig& config, const RandomStream& random,
+                     std::uint64_t index) {
+  const double fan_in = static_cast<double>(parameter.tensor.dim() > 0 ? parameter.tensor.size(-1) : 1);
+  switch (parameter.rule) {
+    case InitRule::kNormal: return random.normal(index);
+    case InitRule::kLinear: {
+      const double bound = config.model.linear_init_std ? std::numbers::sqrt3 * *config.model.linear_init_std : 1.0;
+      return (2.0 * random.uniform(index) - 1.0) * bound / std::sqrt(fan_in);
+    }
+    case InitRule::kZero:
+      return config.init.zero_init_std == 0.0 ? 0.0
+                                              : config.init.zero_init_std / std::sqrt(fan_in) * random.normal(index);
+    case InitRule::kScalar: {
+      const double noise = config.init.scalar_std == 0.0 ? 0.0 : config.init.scalar_std * random.normal(index);
+      return parameter.values[static_cast<std::size_t>(index)] + noise;
+    }
+  }
+  return 0.0;
+}
+
+std::string shape_text(at::IntArrayRef shape) {
+  std::ostringstream text;
+  text << shape;
+  return text.str();
+}
+
+}  // namespace
+
+at::Tensor Parameters::add(Parameter parameter, at::IntArrayRef shape, at::ScalarType dtype) {
+  parameter.tensor = at::zeros(shape, at::TensorOptions().dtype(dtype));
+  parameter.tensor.requires_grad_(true);
+  parameters_.push_back(std::move(parameter));
+  return parameters_.back().tensor;
+}
+
+std::int64_t Parameters::count() const {
+  std::int64_t count = 0;
+  for (const Parameter& parameter : parameters_) count += parameter.tensor.numel();
+  return count;
+}
+
+void Parameters::zero_gradients() {
+  for (Parameter& parameter : parameters_) parameter.tensor.mutable_grad().reset();
+}
+
+void Parameters::initialize(const TrainConfig& config, std::uint64_t seed) {
+  const at::NoGradGuard no_grad;
+  for (Parameter& parameter : parameters_) {
+    const RandomStream random(seed, parameter.name, parameter.tensor.sizes());
+    at::Tensor values = at::empty({parameter.tensor.numel()}, at::kDouble);
+    double* out = values.data_ptr<double>();
+    for (std::int64_t i = 0; i < values.numel(); ++i)
+      out[i] = initial_value(parameter, config, random, static_cast<std::uint64_t>(i));
+    parameter.tensor.copy_(
+        values.to(at::kFloat).view(parameter.tensor.sizes()));  // through float32: both dtypes start alike
+  }
+}
+
+void Parameters::assign(const std::map<std::string, at::Tensor>& tensors, const std::string& source) {
+  const at::NoGradGuard no_grad;
+  std::vector<std::string> known;
+  for (Parameter& parameter : parameters_) {
+    known.push_back(parameter.name);
+    const auto found = tensors.find(parameter.name);
+    if (found == tensors.end()) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  source + ": has no tensor \"" + parameter.name +
+                      "\", which this configuration needs; check that both belong together");
+    }
+    if (found->second.sizes() != parameter.tensor.sizes()) {
+      throw Error(ErrorCode::kInvalidArgument, source + ": tensor \"" + parameter.name + "\" is " +
+                                                   shape_text(found->second.sizes()) + ", this configuration needs " +
+                                                   shape_text(parameter.tensor.sizes()));
+    }
+    parameter.tensor.copy_(found->second);
+  }
+  for (const auto& [name, unused] : tensors) {
+    bool is_known = false;
+    for (const std::string& candidate : known) is_known = is_known || candidate == name;
+    if (!is_known)
+      throw Error(ErrorCode::kInvalidArgument,
+                  source + ": this configuration has no parameter \"" + name + "\"" + suggestion(name, known));
+  }
+}
+
+}  // namespace nanobench::core

@@ -1,0 +1,85 @@
+#include "core/ops/softcapped_cross_entropy.h"
+
+#include <algorithm>
+
+namespace nanobench::core {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+/// Logits held at once: 16 MiB of float32.
+constexpr std::int64_t kChunkElements = std::int64_t{1} << 22;
+
+struct SoftcappedCrossEntropy : torch::autograd::Function<SoftcappedCrossEntropy> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
+                            const at::Tensor& targets, const Softcap& softcap, bool needs_gradient) {
+    const std::int64_t tokens = x.size(0);
+    const std::int64_t chunk = std::max<std::int64_t>(1, kChunkElements / weight.size(0));
+    const double factor = 1.0 / static_cast<double>(tokens);
+    at::Tensor loss = at::zeros({}, x.options().dtype(at::kDouble));
+    at::Tensor dx = needs_gradient ? at::empty_like(x) : at::Tensor();
+    at::Tensor dweight = needs_gradient ? at::zeros_like(weight) : at::Tensor();
+    for (std::int64_t begin = 0; begin < tokens; begin += chunk) {
+      const std::int64_t rows = std::min(chunk, tokens - begin);
+      const at::Tensor x_rows = x.narrow(0, begin, rows);
+      at::Tensor logits = at::linear(x_rows, weight);
+      loss.add_(cross_entropy_rows_(logits, targets.narrow(0, begin, rows), softcap, factor, needs_gradient));
+      if (!needs_gradient) continue;
+      at::Tensor dx_rows = dx.narrow(0, begin, rows);
+      at::mm_out(dx_rows, logits, weight);
+      dweight.addmm_(logits.t(), x_rows);
+    }
+    context->save_for_backward({dx, dweight});
+    return loss.to(x.scalar_type());
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const variable_list saved = context->get_saved_variables();
+    const at::Tensor& dloss = gradients[0];
+    return {saved[0] * dloss, saved[1] * dloss, at::Tensor(), at::Tensor(), at::Tensor()};
+  }
+};
+
+}  // namespace
+
+at::Tensor softcap_logits(const at::Tensor& logits, const Softcap& softcap) {
+  if (!softcap.cap) return logits;
+  const double shift =
+      softcap.form == SoftcapForm::kSigmoid ? *softcap.cap : 0.0;  // 2 c sigmoid(2 x / c) = c tanh(x / c) + c
+  return at::tanh(logits / *softcap.cap).mul_(*softcap.cap).add_(shift);
+}
+
+at::Tensor cross_entropy_rows_(at::Tensor& logits, const at::Tensor& targets, const Softcap& softcap, double factor,
+                               bool needs_gradient) {
+  at::Tensor tanh;  // of logit / cap
+  at::Tensor capped = logits;
+  if (softcap.cap) {
+    tanh = logits.div_(*softcap.cap).tanh_();
+    capped = tanh * *softcap.cap;
+    if (softcap.form == SoftcapForm::kSigmoid) capped.add_(*softcap.cap);
+  }
+  const at::Tensor index = targets.unsqueeze(1);
+  const at::Tensor log_probabilities = at::_log_softmax(capped, -1, /*half_to_float=*/false);
+  const at::Tensor loss = log_probabilities.gather(1, index).sum(at::kDouble).mul_(-factor);
+  if (needs_gradient) {
+    at::Tensor gradient = at::exp(log_probabilities);
+    gradient.scatter_add_(1, index, at::full_like(index, -1, gradient.options()));
+    gradient.mul_(factor);
+    if (softcap.cap) {
+      gradient.mul_(tanh.square_().neg_().add_(1.0));  // d capped / d logit = 1 - tanh^2, in either form
+    }
+    logits = gradient;
+  }
+  return loss;
+}
+
+at::Tensor softcapped_cross_entropy(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& targets,
+                                    const Softcap& softcap) {
+  TORCH_CHECK(x.dim() == 2 && weight.dim() == 2 && x.size(1) == weight.size(1), "softcapped_cross_entropy: x ",
+              x.sizes(), " and weight ", weight.sizes(), " do not match");
+  const bool needs_gradient = at::GradMode::is_enabled() && (x.requires_grad() || weight.requires_grad());
+  return SoftcappedCrossEntropy::apply(x, weight, targets, softcap, needs_gradient);
+}
+
+}  // namespace nanobench::core

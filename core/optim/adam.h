@@ -1,0 +1,32 @@
+/// Adam over a group of parameters. Not thread-safe: one thread steps an optimiser.
+#pragma once
+
+#include <vector>
+
+#include "core/config/train_config.h"
+#include "core/ops/torch.h"
+
+namespace nanobench::core {
+
+/// Bias-corrected, dense: p -= lr / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + eps). Moments start at 0, in the
+/// parameter's dtype.
+class Adam {
+ public:
+  /// `parameters` are leaves; their .grad() is read by step(). An undefined gradient counts as zero.
+  Adam(std::vector<at::Tensor> parameters, const OptimizerGroupConfig& config);
+
+  /// One update with base rate config.lr * lr_factor.
+  void step(double lr_factor);
+
+  const std::vector<at::Tensor>& first_moments() const { return first_moments_; }
+  const std::vector<at::Tensor>& second_moments() const { return second_moments_; }
+
+ private:
+  std::vector<at::Tensor> parameters_;
+  OptimizerGroupConfig config_;
+  std::vector<at::Tensor> first_moments_;
+  std::vector<at::Tensor> second_moments_;
+  std::vector<at::Tensor> steps_;
+};
+
+}  // namespace nanobench::core

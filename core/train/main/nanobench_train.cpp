@@ -1,0 +1,130 @@
+// nanobench-train: runs one RunSpec and reports events. See core/protocol/FORMAT.md.
+#include <ATen/Parallel.h>
+#include <ATen/Version.h>
+#include <malloc.h>
+#include <torch/version.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <string>
+
+#include "core/base/build_info.h"
+#include "core/base/error.h"
+#include "core/train/trainer.h"
+
+namespace {
+
+using namespace nanobench::core;
+
+constexpr int kExitFailed = 1;
+constexpr int kExitUsage = 2;
+constexpr int kExitInterrupted = 130;
+
+std::atomic<bool> stop_requested{false};
+void request_stop(int) {
+  stop_requested = true;
+}
+
+const char* const kUsage =
+    "usage: nanobench-train --spec RUN.json [--events-fd N]\n"
+    "       nanobench-train --version\n\n"
+    "Trains one fully resolved run and writes its events as JSON Lines to file descriptor N (default: 1, stdout).\n"
+    "People use `nanobench train` and `nanobench run`, which start this program.\n";
+
+struct Arguments {
+  std::string spec_file;
+  int events_fd = 1;
+};
+
+Arguments parse_arguments(int argc, char** argv) {
+  Arguments arguments;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string option = argv[i];
+    if (option == "--spec") {
+      arguments.spec_file = argv[i + 1];
+    } else if (option == "--events-fd") {
+      char* end = nullptr;
+      const long fd = std::strtol(argv[i + 1], &end, 10);
+      if (*end != '\0' || fd < 0 || fd > 1 << 20)
+        throw Error(ErrorCode::kInvalidArgument,
+                    "--events-fd: expected a file descriptor, got " + std::string(argv[i + 1]));
+      arguments.events_fd = static_cast<int>(fd);
+    } else {
+      throw Error(ErrorCode::kInvalidArgument, "unknown option " + option);
+    }
+  }
+  if (arguments.spec_file.empty() || argc % 2 == 0)
+    throw Error(ErrorCode::kInvalidArgument, "expected --spec RUN.json");
+  return arguments;
+}
+
+/// Activations are freed and allocated again every step: keep their pages instead of giving them back to the system.
+void keep_freed_memory() {
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, -1);
+  mallopt(M_TOP_PAD, 64 << 20);
+}
+
+int run(const RunSpec& spec, MetricSink& sink) {
+  keep_freed_memory();
+  if (spec.threads > 0) at::set_num_threads(spec.threads);
+  Trainer trainer(spec, sink, stop_requested);
+  switch (trainer.run()) {
+    case RunOutcome::kCompleted: return 0;
+    case RunOutcome::kInterrupted: return kExitInterrupted;
+    default: return kExitFailed;
+  }
+}
+
+int run_reporting_failures(const RunSpec& spec, int events_fd) {
+  FdMetricSink sink(events_fd);
+  const auto report = [&](RunOutcome outcome, const std::string& message, int code) {
+    sink.report(FailedEvent{outcome, message});
+    return code;
+  };
+  try {
+    return run(spec, sink);
+  } catch (const Error& error) {
+    const bool is_usage = error.code() != ErrorCode::kInternal;
+    return report(is_usage ? RunOutcome::kUnsupported : RunOutcome::kCrashed, error.what(),
+                  is_usage ? kExitUsage : kExitFailed);
+  } catch (const std::bad_alloc&) {
+    return report(RunOutcome::kOutOfMemory, "the engine could not allocate memory", kExitFailed);
+  } catch (const c10::Error& error) {
+    const std::string message = error.what_without_backtrace();
+    const bool is_memory = message.find("DefaultCPUAllocator") != std::string::npos;
+    return report(is_memory ? RunOutcome::kOutOfMemory : RunOutcome::kCrashed, message, kExitFailed);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 2 && std::strcmp(argv[1], "--help") == 0) {
+    std::fputs(kUsage, stdout);
+    return 0;
+  }
+  if (argc == 2 && std::strcmp(argv[1], "--version") == 0) {
+    std::printf("nanobench-train %s, LibTorch %s, %s\n", version_text().c_str(), TORCH_VERSION,
+                at::get_cpu_capability().c_str());
+    return 0;
+  }
+  std::signal(SIGINT, request_stop);
+  std::signal(SIGTERM, request_stop);
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    const Arguments arguments = parse_arguments(argc, argv);
+    const RunSpec spec = read_run_spec(read_json_file(arguments.spec_file), arguments.spec_file);
+    return run_reporting_failures(spec, arguments.events_fd);
+  } catch (const Error& error) {
+    std::fprintf(stderr, "nanobench-train: %s\n", error.what());
+    return error.code() == ErrorCode::kInternal ? kExitFailed : kExitUsage;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "nanobench-train: internal error: %s\n", error.what());
+    return kExitFailed;
+  }
+}
