@@ -51,7 +51,7 @@ void make_folder(const std::filesystem::path& file) {
     throw Error(ErrorCode::kIo, "cannot make the folder " + folder.string() + " for the database: " + error.message() +
                                     "; name another file with --db");
   }
-  if (access(folder.c_str(), W_OK) != 0) {
+  if (eaccess(folder.c_str(), W_OK) != 0) {
     throw Error(ErrorCode::kIo, "the folder " + folder.string() +
                                     " cannot be written, so the database cannot be kept there; name another file with "
                                     "--db");
@@ -66,7 +66,7 @@ std::string read_only_uri(const std::filesystem::path& file) {
   }
   std::error_code ignored;
   const bool has_side_files = std::filesystem::exists(file.string() + "-wal", ignored);
-  const bool is_writable = access(std::filesystem::absolute(file).parent_path().c_str(), W_OK) == 0;
+  const bool is_writable = eaccess(std::filesystem::absolute(file).parent_path().c_str(), W_OK) == 0;
   return "file:" + escaped + (is_writable || has_side_files ? "" : "?immutable=1");
 }
 

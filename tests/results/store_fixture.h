@@ -1,0 +1,82 @@
+/// A folder of its own for each test, and rows to put into a store.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "core/base/error.h"
+#include "results/provenance.h"
+#include "results/store.h"
+
+namespace nanobench::results {
+
+class StoreTest : public testing::Test {
+ protected:
+  StoreTest() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "nanobench-test-XXXXXX").string();
+    folder_ = mkdtemp(pattern.data());
+  }
+  ~StoreTest() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+
+  std::filesystem::path file() const { return folder_ / "store.db"; }
+
+  static NewRun new_run(const std::string& digest = "d1", const std::string& cell = "record12",
+                        std::uint64_t seed = 1) {
+    NewRun run;
+    run.digest = digest;
+    run.suite = "history";
+    run.cell = cell;
+    run.record = cell;
+    run.scale = "nano";
+    run.seed = seed;
+    run.config = "{}";
+    run.config_digest = "c" + digest;
+    run.data_name = "synthetic";
+    run.data_digest = "dd";
+    run.dtype = "float32";
+    run.threads = 2;
+    run.engine = "mock";
+    run.engine_version = "1";
+    run.hardware = "x86_64 | test | 2 cores";
+    return run;
+  }
+
+  static RunResult completed(double loss = 3.25) {
+    RunResult result;
+    result.outcome = core::RunOutcome::kCompleted;
+    result.final_val_loss = loss;
+    result.train_ms = 1000.5;
+    result.steps = 100;
+    result.timed_steps = 90;
+    result.peak_bytes = 123456789;
+    result.exit_code = 0;
+    return result;
+  }
+
+  static std::int64_t claim(Store& store, const NewRun& run, bool is_fresh = false) {
+    return std::get<Claimed>(store.claim_run(run, this_process(), is_fresh)).run_id;
+  }
+
+  /// The message of the Error that `action` throws, which must have this code.
+  static std::string message_of(core::ErrorCode code, const std::function<void()>& action) {
+    try {
+      action();
+    } catch (const core::Error& error) {
+      EXPECT_EQ(core::to_string(error.code()), std::string(core::to_string(code))) << error.what();
+      return error.what();
+    }
+    ADD_FAILURE() << "no error";
+    return "";
+  }
+
+  std::filesystem::path folder_;
+};
+
+}  // namespace nanobench::results

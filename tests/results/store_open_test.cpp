@@ -1,0 +1,211 @@
+// What Store accepts as a file, and what it says about the others.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <fstream>
+#include <sstream>
+
+#include "results/schema.h"
+#include "results/sqlite.h"
+#include "store_fixture.h"
+
+namespace nanobench::results {
+namespace {
+
+using core::ErrorCode;
+
+std::string bytes_of(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+void execute(const std::filesystem::path& file, const char* sql) {
+  Database(file, file.string(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE).execute(sql);
+}
+
+TEST_F(StoreTest, MakesItsFolder) {
+  const std::filesystem::path deep = folder_ / "a" / "b" / "store.db";
+  Store store(deep);
+  EXPECT_TRUE(std::filesystem::exists(deep));
+}
+
+TEST_F(StoreTest, MarksItsFile) {
+  { Store store(file()); }
+  Database database(file(), file().string(), SQLITE_OPEN_READONLY);
+  EXPECT_EQ(database.integer_of("PRAGMA application_id"), kApplicationId);
+  EXPECT_EQ(database.integer_of("PRAGMA user_version"), kSchemaVersion);
+  EXPECT_EQ(database.text_of("PRAGMA journal_mode"), "wal");
+}
+
+TEST_F(StoreTest, RefusesAFolder) {
+  const std::string message = message_of(ErrorCode::kIo, [&] { Store store(folder_); });
+  EXPECT_NE(message.find(folder_.string() + " is a folder"), std::string::npos) << message;
+}
+
+TEST_F(StoreTest, RefusesATextFileAndLeavesItAlone) {
+  std::ofstream(file()) << "This is my diary, and not a database.\n";
+  const std::string before = bytes_of(file());
+  message_of(ErrorCode::kDataLoss, [&] { Store store(file()); });
+  message_of(ErrorCode::kDataLoss, [&] { Store store(file(), OpenMode::kReadOnly); });
+  EXPECT_EQ(bytes_of(file()), before);
+}
+
+TEST_F(StoreTest, RefusesTheDatabaseOfAnotherProgramAndLeavesItAlone) {
+  execute(file(), "CREATE TABLE recipes (name TEXT)");
+  const std::string before = bytes_of(file());
+  const std::string message = message_of(ErrorCode::kConflict, [&] { Store store(file()); });
+  EXPECT_NE(message.find("another program"), std::string::npos) << message;
+  message_of(ErrorCode::kConflict, [&] { Store store(file(), OpenMode::kReadOnly); });
+  EXPECT_EQ(bytes_of(file()), before);
+}
+
+TEST_F(StoreTest, RefusesAnotherApplicationId) {
+  execute(file(), "PRAGMA application_id = 12345");
+  message_of(ErrorCode::kConflict, [&] { Store store(file()); });
+}
+
+TEST_F(StoreTest, RefusesANewerSchema) {
+  { Store store(file()); }
+  execute(file(), ("PRAGMA user_version = " + std::to_string(kSchemaVersion + 1)).c_str());
+  const std::string message = message_of(ErrorCode::kUnavailable, [&] { Store store(file()); });
+  EXPECT_NE(message.find("newer nanobench"), std::string::npos) << message;
+}
+
+TEST_F(StoreTest, RefusesADamagedFile) {
+  {
+    Store store(file());
+    claim(store, new_run());
+  }
+  {
+    std::fstream out(file(), std::ios::binary | std::ios::in | std::ios::out);
+    out.seekp(100);
+    out << std::string(8000, '\xff');
+  }
+  message_of(ErrorCode::kDataLoss, [&] {
+    Store store(file());
+    store.runs();
+  });
+}
+
+TEST_F(StoreTest, RefusesATruncatedFile) {
+  {
+    Store store(file());
+    claim(store, new_run());
+  }
+  std::filesystem::resize_file(file(), std::filesystem::file_size(file()) / 2);
+  message_of(ErrorCode::kDataLoss, [&] { Store store(file()); });
+}
+
+TEST_F(StoreTest, TakesAnEmptyFile) {
+  std::ofstream(file()).flush();
+  Store store(file());
+  EXPECT_TRUE(store.runs().empty());
+}
+
+TEST_F(StoreTest, ReadingNeedsAFile) {
+  message_of(ErrorCode::kNotFound, [&] { Store store(file(), OpenMode::kReadOnly); });
+  EXPECT_FALSE(std::filesystem::exists(file()));
+}
+
+/// The rest of the test as a user whom permissions stop. Root is stopped by none.
+class AsNobody {
+ public:
+  AsNobody() : was_root_(geteuid() == 0) {
+    if (was_root_ && seteuid(65534) != 0) std::abort();
+  }
+  ~AsNobody() {
+    if (was_root_ && seteuid(0) != 0) std::abort();
+  }
+
+ private:
+  bool was_root_;
+};
+
+TEST_F(StoreTest, RefusesAFolderThatCannotBeWritten) {
+  chmod(folder_.c_str(), 0555);
+  std::string message;
+  {
+    const AsNobody nobody;
+    message = message_of(ErrorCode::kIo, [&] { Store store(folder_ / "new.db"); });
+    message_of(ErrorCode::kIo, [&] { Store store(folder_ / "sub" / "new.db"); });
+  }
+  EXPECT_NE(message.find("cannot be written"), std::string::npos) << message;
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "new.db"));
+  chmod(folder_.c_str(), 0755);
+}
+
+TEST_F(StoreTest, ReadsFromAFolderThatCannotBeWritten) {
+  {
+    Store store(file());
+    claim(store, new_run());
+  }
+  chmod(file().c_str(), 0444);
+  chmod(folder_.c_str(), 0555);
+  {
+    const AsNobody nobody;
+    EXPECT_EQ(Store(file(), OpenMode::kReadOnly).runs().size(), 1u);
+    message_of(ErrorCode::kIo, [&] { Store store(file()); });
+  }
+  chmod(folder_.c_str(), 0755);
+}
+
+TEST_F(StoreTest, RefusesAFileThatCannotBeWritten) {
+  { Store store(file()); }
+  chmod(file().c_str(), 0444);
+  chmod(folder_.c_str(), 0777);
+  {
+    const AsNobody nobody;
+    message_of(ErrorCode::kIo, [&] { Store store(file()); });
+  }
+}
+
+TEST_F(StoreTest, MigratesStepByStepInOneTransaction) {
+  const std::array<Migration, 2> steps = {"CREATE TABLE a (x INTEGER)", "ALTER TABLE a ADD COLUMN y INTEGER"};
+  Database database(file(), file().string(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+  migrate(database, std::span(steps).first(1));
+  EXPECT_EQ(database.integer_of("PRAGMA user_version"), 1);
+  database.execute("INSERT INTO a VALUES (5)");
+  migrate(database, steps);
+  EXPECT_EQ(database.integer_of("PRAGMA user_version"), 2);
+  EXPECT_EQ(database.integer_of("SELECT x FROM a WHERE y IS NULL"), 5);
+}
+
+TEST_F(StoreTest, AFailingMigrationChangesNothing) {
+  const std::array<Migration, 3> steps = {"CREATE TABLE a (x INTEGER)", "CREATE TABLE b (x INTEGER)",
+                                          "CREATE TABLE a (x INTEGER)"};
+  Database database(file(), file().string(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+  migrate(database, std::span(steps).first(1));
+  EXPECT_THROW(migrate(database, steps), core::Error);
+  EXPECT_EQ(database.integer_of("PRAGMA user_version"), 1);
+  EXPECT_EQ(database.integer_of("SELECT count(*) FROM sqlite_master"), 1);
+}
+
+TEST_F(StoreTest, SaysWhenTheDiskIsFullAndKeepsWhatWasStored) {
+  { Store store(file()); }
+  Database database(file(), file().string(), SQLITE_OPEN_READWRITE);
+  database.execute("INSERT INTO environments VALUES (1, 'd', 'facts', 'now')");
+  const std::string limit = "PRAGMA max_page_count = " + std::to_string(database.integer_of("PRAGMA page_count"));
+  Statement(database, limit).execute();
+  const std::string message = message_of(ErrorCode::kIo, [&] {
+    Transaction transaction(database);
+    for (int i = 0; i < 100; ++i)
+      database.execute("INSERT INTO environments VALUES (NULL, randomblob(9) || '', hex(randomblob(4000)), 'now')");
+  });
+  EXPECT_NE(message.find("disk is full"), std::string::npos) << message;
+  EXPECT_EQ(database.integer_of("SELECT count(*) FROM environments"), 1);
+}
+
+TEST(StoreFile, IsChosenByOptionThenVariableThenDefault) {
+  unsetenv("NANOBENCH_DB");
+  EXPECT_EQ(default_store_file(std::nullopt, "/src"), "/src/results/nanobench.db");
+  setenv("NANOBENCH_DB", "/var/x.db", 1);
+  EXPECT_EQ(default_store_file(std::nullopt, "/src"), "/var/x.db");
+  EXPECT_EQ(default_store_file("/opt/y.db", "/src"), "/opt/y.db");
+  unsetenv("NANOBENCH_DB");
+}
+
+}  // namespace
+}  // namespace nanobench::results

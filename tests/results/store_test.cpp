@@ -1,0 +1,283 @@
+#include "results/store.h"
+
+#include <cmath>
+#include <limits>
+
+#include "results/metric.h"
+#include "store_fixture.h"
+
+namespace nanobench::results {
+namespace {
+
+using core::ErrorCode;
+using core::RunOutcome;
+
+TEST_F(StoreTest, KeepsEveryColumnOfARun) {
+  Store store(file());
+  NewRun run = new_run();
+  run.data_floor_nats = 2.75;
+  run.seed = 9223372036854775807ULL;
+  const std::int64_t id = claim(store, run);
+  EXPECT_TRUE(store.run(id).is_running());
+  EXPECT_FALSE(store.run(id).finished_at.has_value());
+  store.finish_run(id, completed());
+
+  const RunRecord record = store.run(id);
+  EXPECT_EQ(record.id, id);
+  EXPECT_EQ(record.digest, run.digest);
+  EXPECT_EQ(record.suite, run.suite);
+  EXPECT_EQ(record.cell, run.cell);
+  EXPECT_EQ(record.record, run.record);
+  EXPECT_EQ(record.scale, run.scale);
+  EXPECT_EQ(record.seed, run.seed);
+  EXPECT_EQ(record.config, run.config);
+  EXPECT_EQ(record.config_digest, run.config_digest);
+  EXPECT_EQ(record.data_name, run.data_name);
+  EXPECT_EQ(record.data_digest, run.data_digest);
+  EXPECT_EQ(record.data_floor_nats, 2.75);
+  EXPECT_EQ(record.dtype, run.dtype);
+  EXPECT_EQ(record.threads, 2);
+  EXPECT_EQ(record.engine, run.engine);
+  EXPECT_EQ(record.engine_version, run.engine_version);
+  EXPECT_EQ(record.hardware, run.hardware);
+  EXPECT_EQ(record.owner.pid, getpid());
+  ASSERT_TRUE(record.is_completed());
+  EXPECT_EQ(record.result->final_val_loss, 3.25);
+  EXPECT_EQ(record.result->train_ms, 1000.5);
+  EXPECT_EQ(record.result->steps, 100);
+  EXPECT_EQ(record.result->timed_steps, 90);
+  EXPECT_EQ(record.result->peak_bytes, 123456789);
+  EXPECT_EQ(record.result->exit_code, 0);
+  EXPECT_LE(record.started_at, *record.finished_at);
+}
+
+TEST_F(StoreTest, KeepsTheBitsOfDoubles) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> values = {0.1, 3.2790001630783081, 1e-310, 0.0, 1.7976931348623157e308, 1.0 / 3.0, nan};
+  Store store(file());
+  const std::int64_t id = claim(store, new_run());
+  std::vector<NewSample> samples;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    samples.push_back({kTrainLoss, static_cast<std::int64_t>(i), values[i]});
+  store.add_samples(id, samples);
+  const Store reader(file(), OpenMode::kReadOnly);
+  const std::vector<Sample> read = reader.samples(id, kTrainLoss);
+  ASSERT_EQ(read.size(), values.size());
+  for (std::size_t i = 0; i + 1 < values.size(); ++i) {
+    EXPECT_EQ(read[i].value, values[i]);
+  }
+  EXPECT_TRUE(std::isnan(read.back().value));
+}
+
+TEST_F(StoreTest, NeverOverwritesASampleAndWritesNothingOfThatBatch) {
+  Store store(file());
+  const std::int64_t id = claim(store, new_run());
+  store.add_samples(id, {{kTrainLoss, 1, 5.0}});
+  message_of(ErrorCode::kConflict, [&] { store.add_samples(id, {{kTrainLoss, 0, 9.0}, {kTrainLoss, 1, 6.0}}); });
+  const std::vector<Sample> samples = store.samples(id, kTrainLoss);
+  ASSERT_EQ(samples.size(), 1u);
+  EXPECT_EQ(samples[0].value, 5.0);
+}
+
+TEST_F(StoreTest, NeverFinishesARunTwice) {
+  Store store(file());
+  const std::int64_t id = claim(store, new_run());
+  store.finish_run(id, completed(3.0));
+  const std::string message = message_of(ErrorCode::kConflict, [&] {
+    store.finish_run(id, completed(4.0), {{{kTrainLoss, 0, 1.0}}, {}, {}});
+  });
+  EXPECT_NE(message.find("run 1"), std::string::npos) << message;
+  EXPECT_EQ(store.run(id).result->final_val_loss, 3.0);
+  EXPECT_TRUE(store.samples(id, kTrainLoss).empty());
+}
+
+TEST_F(StoreTest, ReusesEvidenceUnlessFresh) {
+  Store store(file());
+  const std::int64_t id = claim(store, new_run());
+  store.finish_run(id, completed());
+  const Claim again = store.claim_run(new_run(), this_process());
+  ASSERT_TRUE(std::holds_alternative<AlreadyDone>(again));
+  EXPECT_EQ(std::get<AlreadyDone>(again).run.id, id);
+  const Claim fresh = store.claim_run(new_run(), this_process(), true);
+  ASSERT_TRUE(std::holds_alternative<Claimed>(fresh));
+  EXPECT_NE(std::get<Claimed>(fresh).run_id, id);
+}
+
+TEST_F(StoreTest, RunsAgainWhatFailedAndKeepsWhatDiverged) {
+  Store store(file());
+  for (const RunOutcome outcome : {RunOutcome::kCrashed, RunOutcome::kTimedOut, RunOutcome::kInterrupted,
+                                   RunOutcome::kOutOfMemory, RunOutcome::kUnsupported}) {
+    RunResult result;
+    result.outcome = outcome;
+    store.finish_run(claim(store, new_run()), result);  // claim() fails unless each time a new row is made
+  }
+  RunResult diverged;
+  diverged.outcome = RunOutcome::kDiverged;
+  store.finish_run(claim(store, new_run()), diverged);
+  EXPECT_TRUE(std::holds_alternative<AlreadyDone>(store.claim_run(new_run(), this_process())));
+  EXPECT_EQ(store.runs().size(), 6u);
+}
+
+TEST_F(StoreTest, DoesNotRunWhatALivingProcessRuns) {
+  Store store(file());
+  const std::int64_t id = claim(store, new_run());
+  const Claim second = store.claim_run(new_run(), this_process());
+  ASSERT_TRUE(std::holds_alternative<AlreadyRunning>(second));
+  EXPECT_EQ(std::get<AlreadyRunning>(second).run.id, id);
+  EXPECT_TRUE(std::holds_alternative<Claimed>(store.claim_run(new_run("other"), this_process())));
+}
+
+TEST_F(StoreTest, LeavesTheMachineToOneTimedRun) {
+  Store store(file());
+  claim(store, new_run());
+  EXPECT_TRUE(std::holds_alternative<AlreadyRunning>(store.claim_run(new_run("other"), this_process(), false, true)));
+}
+
+TEST_F(StoreTest, TakesOverFromAProcessThatIsGone) {
+  Store store(file());
+  Owner gone = this_process();
+  gone.pid_started -= 1;  // the number is in use again, by a younger process
+  const std::int64_t old = std::get<Claimed>(store.claim_run(new_run(), gone)).run_id;
+  store.add_samples(old, {{kTrainLoss, 0, 5.0}});
+  const std::int64_t id = claim(store, new_run());
+  EXPECT_NE(id, old);
+  const RunRecord record = store.run(old);
+  ASSERT_TRUE(record.result.has_value());
+  EXPECT_EQ(record.result->outcome, RunOutcome::kInterrupted);
+  EXPECT_EQ(store.samples(old, kTrainLoss).size(), 1u);
+}
+
+TEST_F(StoreTest, BelievesInAnOwnerOutOfSightWhileItGivesSigns) {
+  Store store(file());
+  Owner elsewhere = this_process();
+  elsewhere.host = "elsewhere";
+  elsewhere.boot_id = "another";
+  store.claim_run(new_run(), elsewhere);
+  EXPECT_TRUE(std::holds_alternative<AlreadyRunning>(store.claim_run(new_run(), this_process())));
+  EXPECT_EQ(store.release_dead_runs(), 0);
+}
+
+TEST_F(StoreTest, APlanIsFoundAgainAndItsLinesAreAnswered) {
+  Store store(file());
+  NewPlan plan;
+  plan.digest = "p1";
+  plan.suite = "history";
+  plan.title = "The history";
+  plan.design = "history";
+  plan.scale = "nano";
+  plan.data_name = "synthetic";
+  plan.target = 3.28;
+  plan.order_seed = 7;
+  plan.cells = {{"a", "record12", "the start", {}, "ca"}, {"b", std::nullopt, "more", {{"x", "on"}}, "cb"}};
+  plan.lines = {{0, "b", 1, "db", std::nullopt}, {1, "a", 1, "da", std::nullopt}};
+  plan.messages = {"a note"};
+  plan.argv = {"nanobench", "run"};
+  const std::int64_t id = store.ensure_plan(plan);
+  EXPECT_EQ(store.ensure_plan(plan), id);
+
+  NewRun run = new_run("db", "b");
+  run.plan_id = id;
+  run.position = 0;
+  const std::int64_t run_id = claim(store, run);
+  store.add_samples(run_id, {{kValLoss, 0, 10.0}, {kValLoss, 100, 3.0}});
+  store.finish_run(run_id, completed());
+
+  const PlanRecord stored = store.plan(id);
+  EXPECT_EQ(stored.target, 3.28);
+  EXPECT_EQ(stored.order_seed, 7u);
+  ASSERT_EQ(stored.cells.size(), 2u);
+  EXPECT_EQ(stored.cells[0].record, "record12");
+  EXPECT_EQ(stored.cells[1].record, std::nullopt);
+  EXPECT_EQ(stored.cells[1].features.at("x"), "on");
+  ASSERT_EQ(stored.lines.size(), 2u);
+  EXPECT_EQ(stored.lines[0].run_id, run_id);
+  EXPECT_EQ(stored.lines[1].run_id, std::nullopt);
+  EXPECT_EQ(stored.messages, plan.messages);
+  EXPECT_EQ(stored.argv, plan.argv);
+
+  const std::vector<SampleSet> sets = store.sample_sets(id, kValLoss);
+  ASSERT_EQ(sets.size(), 2u);
+  EXPECT_TRUE(sets[0].replicates.empty());
+  ASSERT_EQ(sets[1].replicates.size(), 1u);
+  EXPECT_EQ(sets[1].replicates[0].samples.size(), 2u);
+
+  EXPECT_NE(store.ensure_plan(plan, true), id);
+  EXPECT_EQ(store.newest_plan("history")->digest, "p1");
+  EXPECT_EQ(store.newest_plan("nothing"), std::nullopt);
+}
+
+TEST_F(StoreTest, AReusedRunAnswersTheLineOfAnotherPlan) {
+  Store store(file());
+  const std::int64_t run_id = claim(store, new_run("d"));
+  store.finish_run(run_id, completed());
+  NewPlan plan;
+  plan.digest = "p2";
+  plan.cells = {{"base", "record12", "", {}, "c"}};
+  plan.lines = {{0, "base", 1, "d", std::nullopt}};
+  NewRun run = new_run("d", "base");
+  run.plan_id = store.ensure_plan(plan);
+  run.position = 0;
+  store.claim_run(run, this_process());
+  EXPECT_EQ(store.plan(*run.plan_id).lines[0].run_id, run_id);
+  EXPECT_EQ(store.sample_sets(*run.plan_id, kValLoss)[0].replicates.size(), 1u);
+}
+
+TEST_F(StoreTest, FiltersRuns) {
+  Store store(file());
+  for (int i = 0; i < 6; ++i) {
+    const std::int64_t id = claim(store, new_run("d" + std::to_string(i), i % 2 == 0 ? "a" : "b"));
+    if (i < 5) store.finish_run(id, completed());
+  }
+  EXPECT_EQ(store.runs({.cell = "a"}).size(), 3u);
+  EXPECT_EQ(store.runs({.cell = "b", .outcome = RunOutcome::kCompleted}).size(), 2u);
+  EXPECT_EQ(store.runs({.is_running = true}).size(), 1u);
+  EXPECT_EQ(store.runs({.ids = {2, 4}}).size(), 2u);
+  const std::vector<RunRecord> newest = store.runs({.limit = 2});
+  ASSERT_EQ(newest.size(), 2u);
+  EXPECT_EQ(newest[0].id, 5);
+  EXPECT_EQ(newest[1].id, 6);
+  EXPECT_TRUE(store.runs({.suite = "'; DROP TABLE runs; --"}).empty());
+}
+
+TEST_F(StoreTest, KeepsMessagesFactsAndEnvironments) {
+  Store store(file());
+  const std::int64_t a = claim(store, new_run("a"));
+  const std::int64_t b = claim(store, new_run("b"));
+  const std::int64_t environment = store.set_environment(a, {{"cpu_model", "Test \"9000\""}});
+  EXPECT_EQ(store.set_environment(b, {{"cpu_model", "Test \"9000\""}}), environment);
+  EXPECT_EQ(store.run(b).environment_id, environment);
+  EXPECT_EQ(store.environment(environment)->facts.at("cpu_model"), "Test \"9000\"");
+  store.add_batch(a, {{}, {{"warning", "one"}, {"warning", "two"}}, {{"start/load_1m", "0.5"}}});
+  ASSERT_EQ(store.messages(a).size(), 2u);
+  EXPECT_EQ(store.messages(a)[1].text, "two");
+  EXPECT_EQ(store.run_facts(a).at("start/load_1m"), "0.5");
+}
+
+TEST_F(StoreTest, BaselinesHaveNames) {
+  Store store(file());
+  NewPlan plan;
+  plan.digest = "p";
+  plan.suite = "s";
+  const std::int64_t id = store.ensure_plan(plan);
+  store.set_baseline("main", id);
+  ASSERT_TRUE(store.find_baseline("main").has_value());
+  EXPECT_EQ(store.find_baseline("main")->plan_id, id);
+  EXPECT_EQ(store.find_baseline("none"), std::nullopt);
+  message_of(ErrorCode::kNotFound, [&] { store.set_baseline("main", 99); });
+}
+
+TEST_F(StoreTest, SaysWhatIsNotThere) {
+  Store store(file());
+  EXPECT_NE(message_of(ErrorCode::kNotFound, [&] { store.run(7); }).find("no run 7"), std::string::npos);
+  EXPECT_NE(message_of(ErrorCode::kNotFound, [&] { store.plan(7); }).find("no plan 7"), std::string::npos);
+}
+
+TEST(Metrics, AreFoundByTag) {
+  EXPECT_EQ(find_metric("train/loss")->unit, "nats/token");
+  EXPECT_EQ(find_metric("phase/forward_ms")->unit, "ms");
+  EXPECT_EQ(find_metric("counter/parameters")->better, Better::kNeither);
+  EXPECT_EQ(find_metric("train/nothing"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace nanobench::results
