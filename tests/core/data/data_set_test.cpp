@@ -46,7 +46,7 @@ TEST(DataSet, ReadsBackWhatWasWritten) {
   EXPECT_EQ(data.digest.size(), 32u);
   ASSERT_EQ(data.train.size(), 1u);
   EXPECT_EQ(data.train[0], folder / "deep/data/train_000000.bin");
-  EXPECT_TRUE(std::ranges::equal(TokenShard(data.train[0]).tokens(), contents.train));
+  EXPECT_TRUE(std::ranges::equal(testing::tokens_in(data.train[0]), contents.train));
   EXPECT_EQ(names_in(folder / "deep"), (std::vector<std::string>{"data"}));
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/data/token_shard.h"
 
 namespace nanobench::core::testing {
 
@@ -52,6 +53,12 @@ inline std::vector<std::string> names_in(const std::filesystem::path& folder) {
     names.push_back(entry.path().filename().string());
   std::sort(names.begin(), names.end());
   return names;
+}
+
+/// The tokens of a shard.
+inline std::vector<std::uint16_t> tokens_in(const std::filesystem::path& file) {
+  const TokenShard shard(file);
+  return {shard.tokens().begin(), shard.tokens().end()};
 }
 
 /// The folder of reference data, or an empty path when it is not there.

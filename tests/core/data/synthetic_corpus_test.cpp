@@ -22,9 +22,9 @@ TEST(GenerateCorpus, WritesBothSplitsAndWhatIsKnownOfThem) {
   EXPECT_EQ(data.val_tokens, 20000);
   const CorpusModel model(config);
   EXPECT_TRUE(
-      std::ranges::equal(TokenShard(data.train[0]).tokens(), generate_tokens(model, CorpusStream::kTrain, 50000)));
+      std::ranges::equal(testing::tokens_in(data.train[0]), generate_tokens(model, CorpusStream::kTrain, 50000)));
   const auto val = generate_tokens(model, CorpusStream::kVal, 20000);
-  EXPECT_TRUE(std::ranges::equal(TokenShard(data.val[0]).tokens(), val));
+  EXPECT_EQ(testing::tokens_in(data.val[0]), val);
   ASSERT_TRUE(data.floor_nats.has_value());
   EXPECT_DOUBLE_EQ(*data.floor_nats, oracle_loss(model, val));
   const Json& details = data.meta["details"];

@@ -26,7 +26,7 @@ std::string joined(const Documents& documents) {
 std::string text_of(const std::vector<std::filesystem::path>& files) {
   std::string text;
   for (const auto& file : files) {
-    for (const std::uint16_t token : TokenShard(file).tokens())
+    for (const std::uint16_t token : testing::tokens_in(file))
       text += token == kTextSeparator ? '|' : static_cast<char>(token);
   }
   return text;
