@@ -25,6 +25,17 @@ run_tool() {
   return "$code"
 }
 
+# Runs a tool with all of its output going to a function of ours, and waits for both.
+run_shown() { # FUNCTION COMMAND...
+  local shower code=0
+  exec 8> >("$1" 9>&-)
+  shower=$!
+  run_tool "${@:2}" >&8 2>&1 8>&- || code=$?
+  exec 8>&-
+  wait "$shower" || true
+  return "$code"
+}
+
 stop() { # EXIT_CODE
   trap '' INT TERM HUP
   if [[ -n $child ]]; then
@@ -40,13 +51,13 @@ take_lock() {
     fail 2 "cannot write into $root: build as its owner, or clone the repository into a folder of your own"
   fi
   exec 9>>"$root/.deps/lock"
+  trap 'stop 130' INT
+  trap 'stop 143' TERM
+  trap 'stop 129' HUP
   if ! flock -n 9; then
     say 'another ./nanobench is setting up or building here; waiting for it'
     run_tool flock 9
   fi
-  trap 'stop 130' INT
-  trap 'stop 143' TERM
-  trap 'stop 129' HUP
 }
 
 release_lock() {
@@ -142,17 +153,13 @@ show_build() {
 }
 
 build_targets() { # NAME TARGET...
-  local begin=$SECONDS name=$1 code=0 shower
+  local begin=$SECONDS name=$1 code=0
   shift
   usable_ccache
   if [[ -t 2 ]]; then
     run_tool ninja -C "$build" -j "$(compile_jobs)" "$@" >&2 || code=$?
   else
-    exec 8> >(show_build)
-    shower=$!
-    run_tool ninja -C "$build" -j "$(compile_jobs)" "$@" >&8 2>&1 8>&- || code=$?
-    exec 8>&-
-    wait "$shower" || true
+    run_shown show_build ninja -C "$build" -j "$(compile_jobs)" "$@" || code=$?
   fi
   ((code == 0)) || fail 70 "the build of $name failed; the lines above say why"
   say "built $name in $((SECONDS - begin)) s"

@@ -76,27 +76,39 @@ install_packages() {
   say "installing Debian packages: $missing"
   # shellcheck disable=SC2086 # the list is meant to be split
   if ! install_by_apt $missing; then
-    tail -n 15 "$root/.deps/apt.log" >&2
+    tail -n 15 "$root/.deps/apt.log" >&2 || true
     fail 2 "apt-get could not install the packages (all of its output: $root/.deps/apt.log); run this by hand: $by_hand"
   fi
   say "installed them in $((SECONDS - begin)) s"
 }
 
 # The plain installation first; then once more with fresh package lists and after repairing what a stop left behind.
-install_by_apt_get() {
-  local log=$root/.deps/apt.log
-  : >"$log"
+install_by_apt() {
+  : >"$root/.deps/apt.log"
   if [[ -n $(find /var/lib/apt/lists -maxdepth 1 -name '*Packages*' -print -quit 2>/dev/null) ]]; then
     if apt_get install -y --no-install-recommends "$@"; then return 0; fi
-    say 'refreshing the package lists'
   fi
+  say '  refreshing the package lists'
   apt_get update || true
   as_root dpkg --configure -a || true
+  say '  downloading and installing'
   apt_get install -y --no-install-recommends "$@"
 }
 
 apt_get() { as_root apt-get -q -o DPkg::Lock::Timeout=600 "$@"; }
 
 as_root() {
-  run_tool "${become_root[@]}" env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 "$@" >>"$root/.deps/apt.log" 2>&1
+  run_shown show_packages "${become_root[@]}" env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 "$@"
+}
+
+# All of apt's lines into the log, and one every ten seconds for the person who waits.
+show_packages() {
+  local line next=$((SECONDS + 10))
+  while IFS= read -r line; do
+    printf '%s\n' "$line"
+    if ((SECONDS >= next)); then
+      say "  ${line:0:100}"
+      next=$((SECONDS + 10))
+    fi
+  done >>"$root/.deps/apt.log"
 }
