@@ -20,27 +20,40 @@ class MatrixBuilder {
  public:
   MatrixBuilder(const Suite& suite, const Catalogue& catalogue) : suite_(suite), catalogue_(catalogue) {}
 
+  /// Throws Error with the suite's file and the pointer to what was being resolved.
   Matrix build() {
+    try {
+      add_cells();
+    } catch (const Error& error) {
+      throw Error(error.code(), core::json_location(suite_.source, where_) + ": " + error.what());
+    }
+    return std::move(matrix_);
+  }
+
+ private:
+  void add_cells() {
+    catalogue_.scale(suite_.scale);
     if (suite_.design == Design::kHistory)
       add_history();
     else if (suite_.design == Design::kLeaveOneOut)
       add_leave_one_out();
     else
       add_add_one_in();
-    return std::move(matrix_);
   }
 
- private:
   void add_history() {
     for (std::size_t i = 0; i < suite_.records.size(); ++i) {
       const std::string& id = suite_.records[i];
-      const std::string& previous = i == 0 ? id : suite_.records[i - 1];
-      add_cell(id, id, resolve(id, {}), i == 0 ? "the starting point" : changes_between(previous, id));
+      where_ = "/records/" + std::to_string(i);
+      const ablations::Resolved resolved = resolve(id, {});
+      add_cell(id, id, resolved, i == 0 ? "the starting point" : changes_between(suite_.records[i - 1], id));
     }
   }
 
   void add_leave_one_out() {
+    where_ = "/base";
     const ablations::Resolved base = resolve(suite_.base_record, suite_.base_features);
+    where_ = "/features";
     add_cell(base_label(), suite_.base_record, base, "the base");
     for (const FeatureChoice& choice : choices(base.effective)) {
       const Feature& feature = catalogue_.feature(choice.id);
@@ -49,7 +62,9 @@ class MatrixBuilder {
   }
 
   void add_add_one_in() {
+    where_ = "/base";
     const ablations::Resolved full = resolve(suite_.base_record, suite_.base_features);
+    where_ = "/features";
     const std::vector<FeatureChoice> chosen = choices(full.effective);
     FeatureSettings all_before = suite_.base_features;
     for (const FeatureChoice& choice : chosen) all_before[choice.id] = catalogue_.feature(choice.id).before;
@@ -105,11 +120,7 @@ class MatrixBuilder {
     request.scale = suite_.scale;
     request.patch = suite_.base_patch;
     request.patch_source = core::json_location(suite_.source, "/base/patch");
-    try {
-      return ablations::resolve(catalogue_, request);
-    } catch (const Error& error) {
-      throw Error(error.code(), suite_.source + ": " + error.what());
-    }
+    return ablations::resolve(catalogue_, request);
   }
 
   std::string changes_between(const std::string& previous, const std::string& id) const {
@@ -138,6 +149,7 @@ class MatrixBuilder {
 
   const Suite& suite_;
   const Catalogue& catalogue_;
+  std::string where_ = "/scale";
   FeatureSettings base_settings_;  // add_one_in: everything off
   Matrix matrix_;
 };
