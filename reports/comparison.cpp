@@ -228,6 +228,14 @@ RunMeasure measure_run(const results::Store& store, const RunRecord& run) {
   return measure;
 }
 
+std::map<std::string, double> published_step_ms(const ablations::Catalogue& catalogue) {
+  std::map<std::string, double> published;
+  for (const ablations::Record* record : catalogue.records()) {
+    if (record->published.step_avg_ms) published[record->id] = *record->published.step_avg_ms;
+  }
+  return published;
+}
+
 std::vector<CellMeasures> read_cells(const results::Store& store, const results::PlanRecord& plan,
                                      const ComparisonOptions& options) {
   std::vector<CellMeasures> cells;

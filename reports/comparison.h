@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ablations/catalogue.h"
 #include "reports/stats/summary.h"
 #include "reports/stats/time_to_target.h"
 #include "results/store.h"
@@ -82,6 +83,9 @@ struct ComparisonOptions {
   std::map<std::string, double> published_step_ms;  ///< by record id
   std::optional<double> target;                     ///< overrides the plan's
 };
+
+/// Mean step times that were published for the catalogue's records.
+std::map<std::string, double> published_step_ms(const ablations::Catalogue& catalogue);
 
 /// The cells of a plan in the suite's order.
 std::vector<CellMeasures> read_cells(const results::Store& store, const results::PlanRecord& plan,

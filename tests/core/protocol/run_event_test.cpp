@@ -112,9 +112,8 @@ TEST(RunEvent, CutOrFlippedLinesNeverCrash) {
 }
 
 TEST(RunOutcome, NamesRoundTrip) {
-  for (const auto outcome :
-       {RunOutcome::kCompleted, RunOutcome::kDiverged, RunOutcome::kTimedOut, RunOutcome::kCrashed,
-        RunOutcome::kOutOfMemory, RunOutcome::kUnsupported, RunOutcome::kInterrupted}) {
+  for (const auto outcome : {RunOutcome::kCompleted, RunOutcome::kDiverged, RunOutcome::kTimedOut, RunOutcome::kCrashed,
+                             RunOutcome::kOutOfMemory, RunOutcome::kUnsupported, RunOutcome::kInterrupted}) {
     EXPECT_EQ(run_outcome_from(to_string(outcome)), outcome);
   }
   EXPECT_EQ(run_outcome_from("Completed"), std::nullopt);

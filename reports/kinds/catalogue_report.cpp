@@ -1,0 +1,276 @@
+#include "reports/kinds/catalogue_report.h"
+
+#include <cmath>
+
+#include "ablations/resolve.h"
+#include "reports/text.h"
+
+namespace nanobench::reports {
+namespace {
+
+using ablations::Catalogue;
+using ablations::Feature;
+using ablations::Record;
+using ablations::Scale;
+using core::OrderedJson;
+
+TableCell number_or_missing(const std::optional<double>& value, int digits) {
+  if (!value) return missing_cell();
+  return {.text = format_fixed(*value, digits), .detail = "", .value = *value};
+}
+
+TableCell count_or_missing(const std::optional<std::int64_t>& value) {
+  return value ? count_cell(*value) : missing_cell();
+}
+
+std::string joined(const std::vector<std::string>& parts, const char* separator) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : separator) + part;
+  return text;
+}
+
+TableCell loss_cell(const ablations::PublishedFigures& published) {
+  if (!published.final_val_loss) return missing_cell();
+  const auto& loss = *published.final_val_loss;
+  OrderedJson value = {{"mean", loss.mean}, {"sd", loss.sd ? OrderedJson(*loss.sd) : OrderedJson()}, {"n", loss.n}};
+  std::string detail = loss.sd ? "±" + format_fixed(*loss.sd, 4) : "";
+  if (loss.n > 1) detail += " (n=" + std::to_string(loss.n) + ")";
+  return {.text = format_fixed(loss.mean, 4), .detail = detail, .value = std::move(value)};
+}
+
+class FactList {
+ public:
+  void add(const std::string& key, const std::string& title, TableCell cell) {
+    facts.push_back({.key = key, .title = title, .cell = std::move(cell)});
+  }
+  void add(const std::string& key, const std::string& title, const std::string& text) {
+    add(key, title, text_cell(text));
+  }
+  std::vector<Fact> facts;
+};
+
+std::string relation_text(const ablations::FeatureRelation& relation, const char* verb) {
+  std::string text = relation.when.empty() ? "any value " : "\"" + joined(relation.when, "\", \"") + "\" ";
+  text += std::string(verb) + " " + relation.feature;
+  if (!relation.values.empty()) text += " = \"" + joined(relation.values, "\" or \"") + "\"";
+  return text;
+}
+
+TableCell json_cell(const core::Json& value) {
+  const std::string text = value.dump(-1, ' ', false, core::Json::error_handler_t::replace);
+  return {.text = text, .detail = "", .value = OrderedJson::parse(text)};
+}
+
+Table values_table(const Feature& feature) {
+  Table table{.id = "values",
+              .title = "Values",
+              .columns = {{.key = "value", .title = "value"},
+                          {.key = "role", .title = ""},
+                          {.key = "patch", .title = "settings (merge patch on the configuration)", .wraps = true}}};
+  for (const ablations::FeatureValue& value : feature.values) {
+    const std::string role = value.name == feature.before ? "before" : value.name == feature.after ? "after" : "";
+    table.rows.push_back({text_cell(value.name), text_cell(role), json_cell(value.patch)});
+  }
+  return table;
+}
+
+Table use_table(const Catalogue& catalogue, const Feature& feature) {
+  Table table{.id = "records",
+              .title = "In the records",
+              .columns = {{.key = "record", .title = "record"}, {.key = "value", .title = "value"}}};
+  for (const Record* record : catalogue.records()) {
+    const auto value = ablations::feature_value_at(ablations::resolve_record(catalogue, record->id), feature);
+    TableCell cell = value ? text_cell(*value) : missing_cell();
+    if (feature.introduced_record == record->number) cell.detail = "(introduced)";
+    table.rows.push_back({text_cell(record->id), std::move(cell)});
+  }
+  return table;
+}
+
+Table settings_table(const Catalogue& catalogue, const ablations::FeatureSettings& effective,
+                     const ablations::FeatureSettings& own) {
+  Table table{.id = "features",
+              .title = "Features",
+              .columns = {{.key = "feature", .title = "feature"},
+                          {.key = "value", .title = "value"},
+                          {.key = "title", .title = "what it is", .wraps = true}}};
+  for (const Feature* feature : catalogue.features()) {
+    const auto value = effective.find(feature->id);
+    TableCell cell = value == effective.end() ? missing_cell() : text_cell(value->second);
+    if (own.contains(feature->id)) cell.detail = "(set here)";
+    table.rows.push_back({text_cell(feature->id), std::move(cell), text_cell(feature->title)});
+  }
+  return table;
+}
+
+void add_published(FactList& list, const ablations::PublishedFigures& published) {
+  list.add("published_step_ms", "published step ms", number_or_missing(published.step_avg_ms, 2));
+  list.add("published_steps", "published steps", count_or_missing(published.steps));
+  list.add("published_val_loss", "published val loss", loss_cell(published));
+  list.add("published_minutes", "published minutes", number_or_missing(published.minutes, 2));
+  list.add("published_train_s", "published clock s", number_or_missing(published.train_seconds, 1));
+  list.add("published_tokens_per_step", "tokens per step", count_or_missing(published.tokens_per_step));
+  list.add("published_peak_mib", "published peak MiB", number_or_missing(published.peak_mib, 0));
+  list.add("published_source", "log folder", published.source);
+}
+
+Section size_section(const core::TrainConfig& config, const std::string& scale) {
+  Section section{.title = "At scale " + scale};
+  FactList list;
+  list.add("scale", "scale", scale);
+  list.add("layers", "layers", count_cell(config.model.num_layers));
+  list.add("model_dim", "width", count_cell(config.model.model_dim));
+  list.add("num_heads", "heads", count_cell(config.model.num_heads));
+  list.add("vocab_size", "vocabulary", count_cell(config.model.vocab_size));
+  list.add("sequence_length", "sequence",
+           {.text = std::to_string(config.data.sequence_length) + " tokens",
+            .detail = "",
+            .value = config.data.sequence_length});
+  list.add("tokens_per_step", "tokens a step", count_cell(config.data.tokens_per_step()));
+  list.add("num_steps", "steps", count_cell(config.schedule.num_steps));
+  list.add("config_digest", "digest", config.digest());
+  section.facts = std::move(list.facts);
+  return section;
+}
+
+TableCell divisor_cell(std::int64_t divisor) {
+  return {.text = divisor == 1 ? "as it is" : "1/" + std::to_string(divisor), .detail = "", .value = divisor};
+}
+
+}  // namespace
+
+Document features_report(const Catalogue& catalogue) {
+  Document document{.kind = "features", .title = "Features: documented changes, each with its values"};
+  Table table{.id = "features",
+              .columns = {{.key = "feature", .title = "feature"},
+                          {.key = "record", .title = "record", .is_number = true},
+                          {.key = "before", .title = "before", .priority = 1},
+                          {.key = "after", .title = "after", .priority = 1},
+                          {.key = "kind", .title = "kind", .priority = 2},
+                          {.key = "title", .title = "what it is", .wraps = true}}};
+  for (const Feature* feature : catalogue.features()) {
+    table.rows.push_back({text_cell(feature->id), count_or_missing(feature->introduced_record),
+                          text_cell(feature->before), text_cell(feature->after),
+                          text_cell(ablations::to_string(feature->kind)), text_cell(feature->title)});
+  }
+  document.sections.emplace_back().tables.push_back(std::move(table));
+  document.notes.push_back("`nanobench show FEATURE` prints one of them.");
+  return document;
+}
+
+Document records_report(const Catalogue& catalogue) {
+  Document document{.kind = "records", .title = "Records of the speedrun"};
+  Table table{.id = "records",
+              .columns = {{.key = "record", .title = "record"},
+                          {.key = "date", .title = "date", .priority = 2},
+                          {.key = "title", .title = "title", .wraps = true},
+                          {.key = "published_minutes", .title = "minutes", .is_number = true},
+                          {.key = "published_step_ms", .title = "step ms", .is_number = true},
+                          {.key = "published_val_loss", .title = "val loss", .is_number = true, .priority = 1},
+                          {.key = "published_steps", .title = "steps", .is_number = true, .priority = 1}}};
+  for (const Record* record : catalogue.records()) {
+    const ablations::PublishedFigures& published = record->published;
+    table.rows.push_back({text_cell(record->id), text_cell(record->date), text_cell(record->title),
+                          number_or_missing(published.minutes, 2), number_or_missing(published.step_avg_ms, 1),
+                          loss_cell(published), count_or_missing(published.steps)});
+  }
+  document.sections.emplace_back().tables.push_back(std::move(table));
+  document.notes.push_back("All figures are the published ones, of the official model on 8 H100.");
+  document.notes.push_back("`nanobench show RECORD` prints one of them.");
+  return document;
+}
+
+Document scales_report(const Catalogue& catalogue) {
+  Document document{.kind = "scales", .title = "Scales: the official configuration shrunk to hardware"};
+  Table table{.id = "scales",
+              .columns = {{.key = "scale", .title = "scale"},
+                          {.key = "model_dim", .title = "width"},
+                          {.key = "context", .title = "context"},
+                          {.key = "tokens_per_step", .title = "tokens a step"},
+                          {.key = "steps", .title = "steps"},
+                          {.key = "title", .title = "what it is for", .wraps = true}}};
+  for (const Scale* scale : catalogue.scales()) {
+    table.rows.push_back({text_cell(scale->id), divisor_cell(scale->model_dim_divisor),
+                          divisor_cell(scale->context_divisor), divisor_cell(scale->tokens_per_step_divisor),
+                          divisor_cell(scale->steps_divisor), text_cell(scale->title)});
+  }
+  document.sections.emplace_back().tables.push_back(std::move(table));
+  document.notes.push_back("`nanobench show SCALE` says what a scale keeps and what it cannot keep.");
+  return document;
+}
+
+Document feature_report(const Catalogue& catalogue, const std::string& id) {
+  const Feature& feature = catalogue.feature(id);
+  Document document{.kind = "feature", .title = feature.id + ": " + feature.title};
+  Section& head = document.sections.emplace_back();
+  if (!feature.text.empty()) head.paragraphs.push_back(feature.text);
+  FactList list;
+  list.add("feature", "feature", feature.id);
+  list.add("kind", "kind",
+           {.text = feature.kind == ablations::FeatureKind::kSystems ? "systems: the losses must stay bit-identical"
+                                                                     : "numerics: the losses change",
+            .detail = "",
+            .value = ablations::to_string(feature.kind)});
+  list.add("introduced_record", "introduced in record", count_or_missing(feature.introduced_record));
+  list.add("introduced_seeds", "change analyses", joined(feature.introduced_seeds, ", "));
+  list.add("before", "before", feature.before);
+  list.add("after", "after", feature.after);
+  for (std::size_t i = 0; i < feature.requirements.size(); ++i) {
+    list.add("requires_" + std::to_string(i), "requires", relation_text(feature.requirements[i], "requires"));
+  }
+  for (std::size_t i = 0; i < feature.conflicts.size(); ++i) {
+    list.add("conflicts_" + std::to_string(i), "conflicts", relation_text(feature.conflicts[i], "excludes"));
+  }
+  list.add("source", "file", feature.source);
+  head.facts = std::move(list.facts);
+  head.tables.push_back(values_table(feature));
+  head.tables.push_back(use_table(catalogue, feature));
+  return document;
+}
+
+Document record_report(const Catalogue& catalogue, const std::string& id, const std::string& scale) {
+  const Record& record = catalogue.record(id);
+  const ablations::Resolved resolved = ablations::resolve(catalogue, {.record = id, .scale = scale});
+  Document document{.kind = "record", .title = record.id + ": " + record.title};
+  Section& head = document.sections.emplace_back();
+  FactList list;
+  list.add("record", "record", record.id);
+  list.add("date", "date", record.date);
+  list.add("parent", "parent", record.parent ? text_cell(*record.parent) : missing_cell());
+  list.add("changes", "changed", joined(record.changes, "; "));
+  add_published(list, record.published);
+  list.add("source", "file", record.source);
+  head.facts = std::move(list.facts);
+  document.sections.push_back(size_section(resolved.config, scale));
+  document.sections.emplace_back().tables.push_back(settings_table(catalogue, resolved.effective, record.features));
+  document.notes = resolved.scale_notes;
+  document.notes.push_back("`nanobench show " + record.id + " --scale NAME --config` prints the whole configuration.");
+  return document;
+}
+
+Document scale_report(const Catalogue& catalogue, const std::string& id) {
+  const Scale& scale = catalogue.scale(id);
+  Document document{.kind = "scale", .title = scale.id + ": " + scale.title};
+  Section& head = document.sections.emplace_back();
+  if (!scale.text.empty()) head.paragraphs.push_back(scale.text);
+  FactList list;
+  list.add("scale", "scale", scale.id);
+  list.add("model_dim_divisor", "width", divisor_cell(scale.model_dim_divisor));
+  list.add("num_heads_divisor", "heads", divisor_cell(scale.num_heads_divisor));
+  list.add("context_divisor", "context", divisor_cell(scale.context_divisor));
+  list.add("tokens_per_step_divisor", "tokens a step", divisor_cell(scale.tokens_per_step_divisor));
+  list.add("steps_divisor", "steps", divisor_cell(scale.steps_divisor));
+  list.add("vocab_size", "vocabulary", count_or_missing(scale.vocab_size));
+  list.add("ranks", "ranks", count_or_missing(scale.ranks));
+  list.add("val_tokens", "validation tokens", count_or_missing(scale.val_tokens));
+  list.add("val_every", "validation every", count_or_missing(scale.val_every));
+  list.add("untimed_steps", "untimed steps", count_or_missing(scale.untimed_steps));
+  list.add("source", "file", scale.source);
+  head.facts = std::move(list.facts);
+  const ablations::Resolved example = ablations::resolve(catalogue, {.record = "record17", .scale = id});
+  document.sections.push_back(size_section(example.config, id + " (record17)"));
+  document.notes = example.scale_notes;
+  return document;
+}
+
+}  // namespace nanobench::reports

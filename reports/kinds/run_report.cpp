@@ -1,0 +1,171 @@
+#include "reports/kinds/run_report.h"
+
+#include <cmath>
+
+#include "reports/comparison.h"
+#include "reports/text.h"
+#include "results/metric.h"
+
+namespace nanobench::reports {
+namespace {
+
+using core::OrderedJson;
+using results::RunRecord;
+
+TableCell number_cell(const std::optional<double>& value, const std::string& text) {
+  if (!value || !std::isfinite(*value)) return missing_cell();
+  return {.text = text, .detail = "", .value = *value};
+}
+
+TableCell loss_cell(const std::optional<double>& loss) {
+  return number_cell(loss, loss ? format_fixed(*loss, 4) : "");
+}
+
+std::string outcome_of(const RunRecord& run) {
+  return run.result ? core::to_string(run.result->outcome) : "running";
+}
+
+class FactList {
+ public:
+  void add(const std::string& key, const std::string& title, TableCell cell) {
+    facts.push_back({.key = key, .title = title, .cell = std::move(cell)});
+  }
+  void add(const std::string& key, const std::string& title, const std::string& text) {
+    add(key, title, text_cell(text));
+  }
+  std::vector<Fact> facts;
+};
+
+void add_identity(FactList& list, const RunRecord& run) {
+  list.add("run", "run", count_cell(run.id));
+  list.add("suite", "suite", run.suite);
+  list.add("cell", "cell", run.cell);
+  list.add("record", "record", run.record ? text_cell(*run.record) : missing_cell());
+  list.add("scale", "scale", run.scale);
+  list.add("seed", "seed", {.text = std::to_string(run.seed), .detail = "", .value = run.seed});
+  list.add("data", "data",
+           {.text = run.data_name, .detail = "(digest " + run.data_digest + ")", .value = run.data_name});
+  list.add("floor_nats", "entropy floor", loss_cell(run.data_floor_nats));
+  list.add("dtype", "number type", run.dtype);
+  list.add("threads", "threads", count_cell(run.threads));
+  list.add("engine", "engine", run.engine + " " + run.engine_version);
+  list.add("hardware", "machine", run.hardware);
+  list.add("digest", "identity", run.digest);
+  list.add("config_digest", "configuration", run.config_digest);
+  list.add("started_at", "started", run.started_at);
+  list.add("finished_at", "finished", run.finished_at ? text_cell(*run.finished_at) : missing_cell());
+}
+
+void add_outcome(FactList& list, const RunMeasure& measure) {
+  list.add("outcome", "outcome", outcome_of(measure.run));
+  if (!measure.run.result) return;
+  const results::RunResult& result = *measure.run.result;
+  if (!result.message.empty()) list.add("message", "why", result.message);
+  list.add("final_val_loss", "final val loss", loss_cell(result.final_val_loss));
+  if (measure.step_ms) {
+    list.add("step_ms", "step ms (median)", number_cell(measure.step_ms, format_significant(*measure.step_ms, 4)));
+  }
+  if (measure.mean_step_ms) {
+    list.add("mean_step_ms", "step ms (mean)",
+             number_cell(measure.mean_step_ms, format_significant(*measure.mean_step_ms, 4)));
+  }
+  if (measure.tokens_per_s) {
+    list.add("tokens_per_s", "tokens/s",
+             number_cell(measure.tokens_per_s, format_count(static_cast<std::int64_t>(*measure.tokens_per_s))));
+  }
+  if (result.train_ms) {
+    list.add("train_ms", "training clock", number_cell(result.train_ms, format_duration(*result.train_ms / 1000.0)));
+  }
+  if (result.steps) list.add("steps", "steps", count_cell(*result.steps));
+  if (result.peak_bytes) {
+    const auto bytes = static_cast<double>(*result.peak_bytes);
+    list.add("peak_bytes", "peak memory", {.text = format_bytes(bytes), .detail = "", .value = *result.peak_bytes});
+  }
+  if (result.exit_code) list.add("exit_code", "engine's exit code", count_cell(*result.exit_code));
+}
+
+Table curve_table(const results::Store& store, std::int64_t run_id) {
+  Table table{.id = "curve",
+              .title = "Validations",
+              .columns = {{.key = "step", .title = "step", .is_number = true},
+                          {.key = "val_loss", .title = "val loss", .is_number = true},
+                          {.key = "clock_s", .title = "clock s", .is_number = true}}};
+  std::map<std::int64_t, double> clock;
+  for (const results::Sample& sample : store.samples(run_id, results::kValClockMs)) clock[sample.step] = sample.value;
+  for (const results::Sample& sample : store.samples(run_id, results::kValLoss)) {
+    const auto at = clock.find(sample.step);
+    TableCell seconds = missing_cell();
+    if (at != clock.end()) seconds = number_cell(at->second / 1000.0, format_significant(at->second / 1000.0, 4));
+    table.rows.push_back({count_cell(sample.step), loss_cell(sample.value), std::move(seconds)});
+  }
+  return table;
+}
+
+Section facts_section(const std::string& title, const std::map<std::string, std::string>& facts) {
+  Section section{.title = title};
+  for (const auto& [key, value] : facts) section.facts.push_back({.key = key, .title = key, .cell = text_cell(value)});
+  return section;
+}
+
+}  // namespace
+
+Document runs_report(const results::Store& store, const results::RunFilter& filter) {
+  Document document{.kind = "runs", .title = "Stored runs"};
+  Table table{.id = "runs",
+              .columns = {{.key = "run", .title = "run", .is_number = true},
+                          {.key = "suite", .title = "suite", .priority = 3},
+                          {.key = "cell", .title = "cell", .wraps = true},
+                          {.key = "scale", .title = "scale", .priority = 2},
+                          {.key = "data", .title = "data", .priority = 4},
+                          {.key = "seed", .title = "seed", .is_number = true},
+                          {.key = "outcome", .title = "outcome"},
+                          {.key = "final_val_loss", .title = "val loss", .is_number = true},
+                          {.key = "started_at", .title = "started", .priority = 1}}};
+  for (const RunRecord& run : store.runs(filter)) {
+    const std::optional<double> loss = run.result ? run.result->final_val_loss : std::nullopt;
+    TableCell outcome = text_cell(outcome_of(run));
+    table.rows.push_back({count_cell(run.id),
+                          text_cell(run.suite),
+                          text_cell(run.cell),
+                          text_cell(run.scale),
+                          text_cell(run.data_name),
+                          {.text = std::to_string(run.seed), .detail = "", .value = run.seed},
+                          std::move(outcome),
+                          loss_cell(loss),
+                          text_cell(run.started_at)});
+  }
+  if (table.rows.empty())
+    document.notes.push_back("No run is stored in " + store.file().string() + " yet.");
+  else
+    document.notes.push_back("`nanobench show RUN` prints one of them.");
+  document.sections.emplace_back().tables.push_back(std::move(table));
+  return document;
+}
+
+Document run_report(const results::Store& store, std::int64_t run_id) {
+  const RunMeasure measure = measure_run(store, store.run(run_id));
+  const RunRecord& run = measure.run;
+  Document document{.kind = "run", .title = "Run " + std::to_string(run.id) + ": " + run.cell};
+  Section& head = document.sections.emplace_back();
+  FactList list;
+  add_identity(list, run);
+  add_outcome(list, measure);
+  head.facts = std::move(list.facts);
+  head.tables.push_back(curve_table(store, run_id));
+  if (run.environment_id) {
+    if (const auto environment = store.environment(*run.environment_id)) {
+      document.sections.push_back(facts_section("Measured by", environment->facts));
+    }
+  }
+  const std::map<std::string, std::string> facts = store.run_facts(run_id);
+  if (!facts.empty()) document.sections.push_back(facts_section("During the run", facts));
+  for (const results::RunMessage& message : store.messages(run_id)) {
+    document.notes.push_back(message.kind + ": " + message.text);
+  }
+  if (run.data_floor_nats && measure.lowest_val_loss < *run.data_floor_nats) {
+    document.warnings.push_back("A validation loss is below the data's entropy floor.");
+  }
+  return document;
+}
+
+}  // namespace nanobench::reports

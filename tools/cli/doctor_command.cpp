@@ -1,0 +1,241 @@
+// `nanobench doctor`: what is installed, what is missing, and what each would enable.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <sstream>
+
+#include "core/base/build_info.h"
+#include "core/base/error.h"
+#include "reports/text.h"
+#include "results/provenance.h"
+#include "results/store.h"
+#include "tools/cli/capture.h"
+#include "tools/cli/exit_codes.h"
+#include "tools/cli/options.h"
+#include "tools/cli/places.h"
+#include "tools/cli/session.h"
+
+namespace nanobench::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kEngineSeconds = 30.0;  ///< LibTorch may come from a slow disk the first time
+constexpr double kLeastFreeBytes = 1e9;
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  nanobench doctor\n"
+    "  nanobench doctor --json\n"
+    "\n"
+    "Exit code 0 when `nanobench run` can work here, 2 when something that it needs is missing.";
+
+/// "ok": there; "absent": optional and not there; "missing": `run` needs it.
+struct Check {
+  std::string id;
+  std::string title;
+  std::string status;
+  std::string found;
+  std::string enables;
+};
+
+std::string first_line(const std::string& text) {
+  return reports::printable(text.substr(0, text.find('\n')));
+}
+
+Check check_program() {
+  const core::BuildInfo& build = core::build_info();
+  return {"nanobench", "nanobench", "ok", core::version_text() + ", " + build.compiler + ", " + build.build_type,
+          "every command but training"};
+}
+
+/// The engine, and the LibTorch that it says it has.
+std::vector<Check> check_engine() {
+  const fs::path program = engine_program();
+  Check engine{"engine", "engine", "missing", program.string() + " is not there",
+               "training; `./nanobench setup` builds it"};
+  Check torch{"libtorch", "LibTorch", "missing", "unknown without the engine", "training"};
+  if (access(program.c_str(), X_OK) != 0) return {engine, torch};
+  const Captured answer = capture({program.string(), "--version"}, kEngineSeconds);
+  if (answer.exit_code != 0 || answer.is_timed_out) {
+    engine.found =
+        program.string() + (answer.is_timed_out ? " does not answer" : " does not start: " + first_line(answer.output));
+    return {engine, torch};
+  }
+  engine.status = "ok";
+  engine.found = first_line(answer.output);
+  engine.enables = "training";
+  const std::size_t at = engine.found.find("LibTorch ");
+  if (at != std::string::npos) {
+    torch.status = "ok";
+    torch.found = engine.found.substr(at + 9, engine.found.find(',', at) - at - 9);
+  }
+  return {engine, torch};
+}
+
+Check check_gpu_plugin() {
+  const fs::path folder = engine_program().parent_path();
+  std::error_code ignored;
+  for (const fs::path& file :
+       {folder / "libnanobench_cuda.so", folder.parent_path() / "lib" / "libnanobench_cuda.so"}) {
+    if (fs::exists(file, ignored)) return {"gpu_plugin", "GPU plugin", "ok", file.string(), "training on NVIDIA GPUs"};
+  }
+  const bool has_gpu = fs::exists("/dev/nvidia0", ignored);
+  return {"gpu_plugin", "GPU plugin", "absent",
+          std::string("libnanobench_cuda.so is not installed; ") +
+              (has_gpu ? "this machine has an NVIDIA GPU, which stays unused" : "no NVIDIA GPU is visible here either"),
+          "training on NVIDIA GPUs; without it runs use the CPU"};
+}
+
+Check check_cpu() {
+  const results::MachineInfo machine = results::machine_info();
+  return {"cpu", "processor", "ok",
+          machine.cpu_model + ", " + std::to_string(machine.cores) + " usable cores, " +
+              reports::format_bytes(static_cast<double>(machine.memory_bytes)) + " memory",
+          "a run uses all usable cores unless --threads says otherwise"};
+}
+
+/// Words of the first "flags" (x86) or "Features" (ARM) line.
+std::vector<std::string> cpu_flags() {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);) {
+    if (line.rfind("flags", 0) != 0 && line.rfind("Features", 0) != 0) continue;
+    std::istringstream words(line.substr(std::min(line.find(':') + 1, line.size())));
+    return {std::istream_iterator<std::string>(words), std::istream_iterator<std::string>()};
+  }
+  return {};
+}
+
+std::vector<Check> check_cpu_features() {
+  struct Wanted {
+    const char* id;
+    const char* title;
+    std::vector<std::string> flags;
+    const char* enables;
+  };
+  const std::vector<Wanted> wanted = {
+      {"avx2", "AVX2", {"avx2", "fma"}, "the fast float32 kernels"},
+      {"avx512", "AVX-512", {"avx512f", "avx512bw", "avx512vl", "avx512dq"}, "wider float32 kernels"},
+      {"avx512_bf16", "AVX-512 BF16", {"avx512_bf16"}, "bfloat16 dot products in hardware"},
+      {"amx", "AMX", {"amx_tile", "amx_bf16"}, "bfloat16 matrix products in hardware"},
+  };
+  const std::vector<std::string> flags = cpu_flags();
+  std::vector<Check> checks;
+  for (const Wanted& item : wanted) {
+    bool has_all = true;
+    for (const std::string& flag : item.flags) {
+      has_all = has_all && std::find(flags.begin(), flags.end(), flag) != flags.end();
+    }
+    checks.push_back({item.id, item.title, has_all ? "ok" : "absent",
+                      has_all ? "the processor has it" : "the processor does not have it", item.enables});
+  }
+  return checks;
+}
+
+/// The nearest existing folder of `path`, where space and permission are asked for.
+fs::path existing_parent(fs::path path) {
+  std::error_code ignored;
+  path = fs::absolute(path, ignored);
+  while (!path.empty() && !fs::is_directory(path, ignored) && path != path.parent_path()) path = path.parent_path();
+  return path;
+}
+
+std::string space_text(const fs::path& folder, bool& is_low) {
+  std::error_code error;
+  const fs::space_info space = fs::space(folder, error);
+  if (error) return "";
+  is_low = static_cast<double>(space.available) < kLeastFreeBytes;
+  return ", " + reports::format_bytes(static_cast<double>(space.available)) + " free" + (is_low ? " (little)" : "");
+}
+
+Check check_folder(const char* id, const char* title, const fs::path& folder, const char* enables) {
+  const fs::path existing = existing_parent(folder);
+  bool is_low = false;
+  const bool is_writable = access(existing.c_str(), W_OK) == 0;
+  std::string found = folder.string();
+  if (existing != fs::absolute(folder)) found += " (will be made)";
+  found += space_text(existing, is_low);
+  if (!is_writable) found += ", not writable: set XDG_CACHE_HOME to a folder of yours";
+  return {id, title, is_writable ? "ok" : "missing", found, enables};
+}
+
+Check check_database() {
+  const fs::path file = database_file("");
+  std::error_code ignored;
+  Check check{"database", "database", "ok", file.string(), "stored runs, reports"};
+  if (!fs::exists(file, ignored)) {
+    bool is_low = false;
+    const fs::path existing = existing_parent(file.parent_path());
+    check.found += " (will be made)" + space_text(existing, is_low);
+    if (access(existing.c_str(), W_OK) != 0) {
+      check.status = "missing";
+      check.found += ", its folder is not writable: name another by --db or NANOBENCH_DB";
+    }
+    return check;
+  }
+  try {
+    const results::Store store(file, results::OpenMode::kReadOnly);
+    check.found += ", " + std::to_string(store.runs().size()) + " runs";
+  } catch (const core::Error& error) {
+    check.status = "missing";
+    check.found = error.what();
+  }
+  return check;
+}
+
+Check check_catalogue() {
+  const ablations::Catalogue catalogue = ablations::Catalogue::embedded();
+  return {"catalogue", "catalogue", "ok",
+          std::to_string(catalogue.features().size()) + " features, " + std::to_string(catalogue.records().size()) +
+              " records, " + std::to_string(catalogue.scales().size()) + " scales",
+          "suites; --catalogue DIR adds your own"};
+}
+
+std::vector<Check> all_checks() {
+  std::vector<Check> checks = {check_program()};
+  for (Check& check : check_engine()) checks.push_back(std::move(check));
+  checks.push_back(check_gpu_plugin());
+  checks.push_back(check_cpu());
+  for (Check& check : check_cpu_features()) checks.push_back(std::move(check));
+  checks.push_back(check_folder("cache", "cache folder", cache_folder(), "generated data and prepared texts"));
+  checks.push_back(check_database());
+  checks.push_back(check_catalogue());
+  return checks;
+}
+
+int doctor(bool is_json) {
+  reports::Document document{.kind = "doctor", .title = "What is here, what is missing, and what it would enable"};
+  reports::Table table{.id = "checks",
+                       .columns = {{.key = "check", .title = "check"},
+                                   {.key = "status", .title = "status"},
+                                   {.key = "found", .title = "found", .wraps = true},
+                                   {.key = "enables", .title = "enables"}}};
+  int missing = 0;
+  for (const Check& check : all_checks()) {
+    missing += check.status == "missing" ? 1 : 0;
+    reports::TableCell name{.text = check.title, .detail = "", .value = check.id};
+    table.rows.push_back({std::move(name), reports::text_cell(check.status), reports::text_cell(check.found),
+                          reports::text_cell(check.enables)});
+  }
+  document.sections.emplace_back().tables.push_back(std::move(table));
+  document.notes.push_back(missing == 0 ? "Everything that `nanobench run` needs is here."
+                                        : "`nanobench run` needs what is marked missing.");
+  print(document, is_json);
+  return missing == 0 ? kExitSuccess : kExitUsage;
+}
+
+}  // namespace
+
+void add_doctor_command(CLI::App& app, Session& session) {
+  CLI::App* command = app.add_subcommand("doctor", "What is installed, what is missing, what each would enable");
+  const auto is_json = std::make_shared<bool>(false);
+  add_json_option(*command, *is_json);
+  command->footer(kFooter);
+  command->callback([is_json, &session] { session.exit_code = doctor(*is_json); });
+}
+
+}  // namespace nanobench::tools

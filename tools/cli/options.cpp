@@ -1,0 +1,119 @@
+#include "tools/cli/options.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <iostream>
+
+#include "core/base/error.h"
+#include "core/base/json.h"
+#include "reports/render/render.h"
+#include "tools/terminal/terminal.h"
+
+namespace nanobench::tools {
+namespace {
+
+using core::Error;
+using core::ErrorCode;
+
+constexpr std::size_t kPipeColumns = 200;  ///< without a terminal every column has room
+constexpr std::uint64_t kMostSeeds = 10000;
+
+std::uint64_t parse_seed(const std::string& text, const std::string& whole) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty() || value > INT64_MAX) {
+    throw Error(ErrorCode::kInvalidArgument, "--seeds " + whole +
+                                                 ": expected a number of seeds such as 3, or a list such as 1,2,5; \"" +
+                                                 text + "\" is no whole number");
+  }
+  return value;
+}
+
+}  // namespace
+
+void add_catalogue_option(CLI::App& command, std::string& folder) {
+  command.add_option("--catalogue", folder, "Folder with features/, records/ or scales/ of your own, on top of ours")
+      ->type_name("DIR");
+}
+
+void add_database_option(CLI::App& command, std::string& file) {
+  command
+      .add_option("--db", file,
+                  "Database (default: $NANOBENCH_DB, else results/nanobench.db of the source tree, else "
+                  "nanobench/nanobench.db in $XDG_DATA_HOME)")
+      ->type_name("FILE");
+}
+
+void add_json_option(CLI::App& command, bool& is_json) {
+  command.add_flag("--json", is_json, "Print JSON (with schema_version) instead of a table");
+}
+
+ablations::Catalogue load_catalogue(const std::string& folder) {
+  ablations::Catalogue catalogue = ablations::Catalogue::embedded();
+  if (!folder.empty()) catalogue.overlay(folder);
+  return catalogue;
+}
+
+std::vector<std::uint64_t> parse_seeds(const std::string& text) {
+  std::vector<std::uint64_t> seeds;
+  if (text.find(',') == std::string::npos) {
+    const std::uint64_t count = parse_seed(text, text);
+    if (count == 0 || count > kMostSeeds) {
+      throw Error(ErrorCode::kInvalidArgument, "--seeds " + text + ": expected 1 to " + std::to_string(kMostSeeds) +
+                                                   " seeds; for the one seed " + text + " write --seeds " + text + ",");
+    }
+    for (std::uint64_t seed = 1; seed <= count; ++seed) seeds.push_back(seed);
+    return seeds;
+  }
+  std::size_t start = 0;
+  while (start < text.size()) {
+    const std::size_t end = std::min(text.find(',', start), text.size());
+    seeds.push_back(parse_seed(text.substr(start, end - start), text));
+    if (std::count(seeds.begin(), seeds.end(), seeds.back()) > 1) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  "--seeds " + text + ": the seed " + std::to_string(seeds.back()) + " is there twice");
+    }
+    start = end + 1;
+  }
+  if (seeds.empty()) throw Error(ErrorCode::kInvalidArgument, "--seeds " + text + ": expected at least one seed");
+  return seeds;
+}
+
+Format parse_format(const std::string& name) {
+  if (name == "table") return Format::kTable;
+  if (name == "md" || name == "markdown") return Format::kMarkdown;
+  if (name == "html") return Format::kHtml;
+  if (name == "json") return Format::kJson;
+  if (name == "csv") return Format::kCsv;
+  throw Error(ErrorCode::kInvalidArgument, "--format " + name + ": expected table, md, html, json or csv" +
+                                               core::suggestion(name, {"table", "markdown", "html", "json", "csv"}));
+}
+
+std::optional<Format> format_of_file(const std::filesystem::path& file) {
+  const std::string end = file.extension().string();
+  if (end == ".md" || end == ".markdown") return Format::kMarkdown;
+  if (end == ".html" || end == ".htm") return Format::kHtml;
+  if (end == ".json") return Format::kJson;
+  if (end == ".csv") return Format::kCsv;
+  return std::nullopt;
+}
+
+std::string render(const reports::Document& document, Format format) {
+  switch (format) {
+    case Format::kMarkdown: return reports::render_markdown(document);
+    case Format::kHtml: return reports::render_html(document);
+    case Format::kJson: return reports::render_json(document);
+    case Format::kCsv: return reports::render_csv(document);
+    case Format::kTable: break;
+  }
+  return reports::render_terminal(
+      document, {.width = terminal_width(STDOUT_FILENO, kPipeColumns), .has_color = has_color(STDOUT_FILENO)});
+}
+
+void print(const reports::Document& document, bool is_json) {
+  std::cout << render(document, is_json ? Format::kJson : Format::kTable);
+}
+
+}  // namespace nanobench::tools

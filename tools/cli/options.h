@@ -1,0 +1,41 @@
+/// Options that several commands share, and what they come to.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ablations/catalogue.h"
+#include "reports/document.h"
+
+namespace nanobench::tools {
+
+/// --catalogue DIR
+void add_catalogue_option(CLI::App& command, std::string& folder);
+/// --db FILE
+void add_database_option(CLI::App& command, std::string& file);
+/// --json
+void add_json_option(CLI::App& command, bool& is_json);
+
+/// The embedded catalogue with the folder on top, when one is named.
+ablations::Catalogue load_catalogue(const std::string& folder);
+
+/// "3" is the seeds 1, 2, 3; "4,7" are those two; "5," is the one seed 5. Throws Error{kInvalidArgument}.
+std::vector<std::uint64_t> parse_seeds(const std::string& text);
+
+/// How a document is printed.
+enum class Format { kTable, kMarkdown, kHtml, kJson, kCsv };
+/// Throws Error{kInvalidArgument} with the nearest name.
+Format parse_format(const std::string& name);
+/// From the name's end: .md, .html, .json, .csv; nullopt for others.
+std::optional<Format> format_of_file(const std::filesystem::path& file);
+
+/// `width` counts for kTable only.
+std::string render(const reports::Document& document, Format format);
+/// To stdout: the table, fitted to the terminal, or JSON.
+void print(const reports::Document& document, bool is_json);
+
+}  // namespace nanobench::tools

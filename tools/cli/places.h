@@ -1,0 +1,39 @@
+/// Where this program's things lie: the source tree, the database, the engine, suites. Reads the environment at each
+/// call; thread-safe.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace nanobench::tools {
+
+/// This executable, or an empty path where the system does not tell.
+std::filesystem::path own_program();
+
+/// The source tree: $NANOBENCH_ROOT (the launcher sets it), or none when installed.
+std::optional<std::filesystem::path> source_root();
+
+/// --db, else $NANOBENCH_DB, else results/nanobench.db of the source tree, else nanobench/nanobench.db in
+/// $XDG_DATA_HOME (~/.local/share).
+std::filesystem::path database_file(const std::string& option);
+
+/// nanobench-train: $NANOBENCH_ENGINE, else beside this program, else libexec/nanobench of the installation. The file
+/// need not exist.
+std::filesystem::path engine_program();
+
+/// The folders in which suites are looked for by name, in order.
+std::vector<std::filesystem::path> suite_folders();
+
+/// A suite named by its file, as seen from here or from the source tree, or by its name alone ("speedrun_history").
+/// Throws Error{kNotFound} with the nearest name.
+std::filesystem::path find_suite(const std::string& name);
+
+/// All suite files of suite_folders(), by name.
+std::vector<std::filesystem::path> suite_files();
+
+/// $XDG_CACHE_HOME/nanobench or ~/.cache/nanobench.
+std::filesystem::path cache_folder();
+
+}  // namespace nanobench::tools

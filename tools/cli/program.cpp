@@ -1,0 +1,144 @@
+#include "tools/cli/program.h"
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <iostream>
+
+#include "core/base/build_info.h"
+#include "core/base/error.h"
+#include "core/base/json.h"
+#include "suites/mock_engine.h"
+#include "tools/cli/exit_codes.h"
+#include "tools/cli/session.h"
+
+namespace nanobench::tools {
+namespace {
+
+constexpr const char* kAbout =
+    "nanobench: what did each change of the NanoGPT speedrun buy, on this hardware, and is it still true?\n";
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  nanobench run suites/speedrun_history.json     train, measure, store and report the history\n"
+    "  nanobench run suites/speedrun_history.json --scale smoke\n"
+    "  nanobench report --format html --out report.html\n"
+    "  nanobench COMMAND --help                       options and examples of one command\n"
+    "\n"
+    "Exit codes: 0 success, 2 usage or configuration error, 4 a cell failed (evidence incomplete), 70 bug,\n"
+    "130 interrupted (the same command continues).";
+
+std::string version_line() {
+  const core::BuildInfo& build = core::build_info();
+  return "nanobench " + core::version_text() + ", " + build.compiler + ", " + build.build_type;
+}
+
+int fail(int code, const std::string& message) {
+  std::cerr << "nanobench: " << message << "\n";
+  return code;
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
+  return names;
+}
+
+/// The launcher's own commands, typed at the binary.
+bool is_launcher_command(const std::string& name) {
+  return name == "setup" || name == "test";
+}
+
+/// Options of the command that the user meant, for a suggestion.
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* level = &app; level != nullptr;) {
+    for (const CLI::Option* option : level->get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+    const std::vector<CLI::App*> chosen = level->get_subcommands();
+    level = chosen.empty() ? nullptr : chosen.front();
+  }
+  return names;
+}
+
+/// CLI11's message, with the nearest known name where one was misspelt.
+int report_parse_error(CLI::App& app, const CLI::ParseError& error) {
+  std::string message = error.what();
+  while (!message.empty() && (message.back() == '\n' || message.back() == '.')) message.pop_back();
+  const auto* extras = dynamic_cast<const CLI::ExtrasError*>(&error);
+  if (extras != nullptr) {
+    const std::vector<std::string> rest = app.remaining(true);
+    if (!rest.empty()) {
+      const std::string& word = rest.front();
+      const bool is_option = word.rfind('-', 0) == 0;
+      const bool is_command = !is_option && app.get_subcommands().empty();
+      const std::vector<std::string> known = is_option ? option_names(app) : command_names(app);
+      message = std::string(is_option    ? "unknown option "
+                            : is_command ? "unknown command "
+                                         : "unexpected argument ") +
+                word + (is_option || is_command ? core::suggestion(word.substr(0, word.find('=')), known) : "");
+    }
+  }
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  const std::string command = chosen.empty() ? "nanobench" : "nanobench " + chosen.front()->get_name();
+  return fail(kExitUsage, message + "; see `" + command + " --help`");
+}
+
+int parse_and_run(CLI::App& app, Session& session) {
+  // CLI11 takes the arguments without the program's name, last first.
+  std::vector<std::string> arguments(session.argv.rbegin(), session.argv.rend() - 1);
+  try {
+    app.parse(arguments);
+  } catch (const CLI::CallForHelp&) {
+    std::cout << app.help();
+    return kExitSuccess;
+  } catch (const CLI::Success& success) {
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    return report_parse_error(app, error);
+  }
+  return session.exit_code;
+}
+
+/// A closed pipe (`nanobench list | head`) is no error; a full disk behind stdout is.
+int check_output(int code) {
+  std::cout.flush();
+  if (std::cout.good() && std::fflush(stdout) == 0) return code;
+  return code == kExitSuccess ? fail(kExitUsage, "could not write to the standard output; is the disk full?") : code;
+}
+
+}  // namespace
+
+int run_program(const std::vector<std::string>& arguments) {
+  const std::string first = arguments.size() > 1 ? arguments[1] : "";
+  if (first == "mock-engine") return suites::mock_engine_main({arguments.begin() + 2, arguments.end()});
+  if (is_launcher_command(first)) {
+    return fail(kExitUsage,
+                "`" + first + "` belongs to the launcher: run `./nanobench " + first + "` in the source folder");
+  }
+  std::ios::sync_with_stdio(false);
+  Session session{.argv = arguments};
+  CLI::App app(kAbout, "nanobench");
+  app.footer(kFooter);
+  app.set_version_flag("--version", version_line());
+  app.require_subcommand(0, 1);
+  app.get_formatter()->column_width(34);
+  for (const AddCommand add : commands()) add(app, session);
+  try {
+    if (arguments.size() <= 1) {
+      std::cerr << app.help();
+      return kExitUsage;
+    }
+    return check_output(parse_and_run(app, session));
+  } catch (const core::Error& error) {
+    std::cout.flush();
+    const bool is_bug = error.code() == core::ErrorCode::kInternal;
+    return fail(is_bug ? kExitBug : kExitUsage, is_bug ? std::string("bug: ") + error.what() : error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(kExitUsage, "out of memory");
+  } catch (const std::exception& error) {
+    return fail(kExitBug, std::string("bug: ") + error.what());
+  }
+}
+
+}  // namespace nanobench::tools

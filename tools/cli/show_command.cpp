@@ -1,0 +1,164 @@
+// `nanobench show NAME`: one feature, record, scale, suite or run.
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <iostream>
+#include <memory>
+
+#include "ablations/resolve.h"
+#include "core/base/error.h"
+#include "reports/kinds/catalogue_report.h"
+#include "reports/kinds/run_report.h"
+#include "suites/plan.h"
+#include "tools/cli/options.h"
+#include "tools/cli/places.h"
+#include "tools/cli/session.h"
+
+namespace nanobench::tools {
+namespace {
+
+using core::Error;
+using core::ErrorCode;
+
+struct ShowOptions {
+  std::string name;
+  std::string scale;
+  std::string database;
+  std::string catalogue;
+  bool is_config = false;
+  bool is_json = false;
+};
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  nanobench show muon_orthogonalizer                    a feature: its values, why, which records use it\n"
+    "  nanobench show record17                               a record: changes, published figures, feature values\n"
+    "  nanobench show record17 --scale nano --config >c.json the configuration, ready for `nanobench train c.json`\n"
+    "  nanobench show nano                                   a scale: what it shrinks and what it cannot keep\n"
+    "  nanobench show speedrun_history                       a suite: its cells\n"
+    "  nanobench show 12                                     run 12: provenance and curve\n"
+    "  nanobench show 12 --config                            the configuration that run 12 trained";
+
+std::optional<std::int64_t> run_number(const std::string& name) {
+  std::int64_t id = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), id);
+  if (error != std::errc() || end != name.data() + name.size()) return std::nullopt;
+  return id;
+}
+
+void print_config(const core::OrderedJson& config) {
+  std::cout << config.dump(2) << "\n";
+}
+
+reports::Document suite_report(const suites::Suite& suite, const ablations::Catalogue& catalogue) {
+  const suites::Matrix matrix = suites::make_matrix(suite, catalogue);
+  reports::Document document{.kind = "suite", .title = suite.name + ": " + suite.title};
+  reports::Section& head = document.sections.emplace_back();
+  if (!suite.text.empty()) head.paragraphs.push_back(suite.text);
+  const auto add = [&](const char* key, const char* title, reports::TableCell cell) {
+    head.facts.push_back({.key = key, .title = title, .cell = std::move(cell)});
+  };
+  std::string seeds;
+  for (const std::uint64_t seed : suite.seeds) seeds += (seeds.empty() ? "" : ", ") + std::to_string(seed);
+  add("design", "design", reports::text_cell(to_string(suite.design)));
+  add("scale", "scale", reports::text_cell(suite.scale));
+  add("data", "data", reports::text_cell(suite.data));
+  add("seeds", "seeds", reports::text_cell(seeds));
+  add("file", "file", reports::text_cell(suite.source));
+  reports::Table table{.id = "cells",
+                       .title = "Cells",
+                       .columns = {{.key = "cell", .title = "cell"},
+                                   {.key = "record", .title = "record"},
+                                   {.key = "changed", .title = "what changed", .wraps = true},
+                                   {.key = "steps", .title = "steps", .is_number = true},
+                                   {.key = "config_digest", .title = "configuration", .priority = 1}}};
+  for (const suites::Cell& cell : matrix.cells) {
+    table.rows.push_back({reports::text_cell(cell.label), reports::text_cell(cell.record),
+                          reports::text_cell(cell.changed), reports::count_cell(cell.config.run.stop_after),
+                          reports::text_cell(cell.config.digest())});
+  }
+  head.tables.push_back(std::move(table));
+  document.notes = matrix.messages;
+  return document;
+}
+
+[[noreturn]] void fail_unknown(const std::string& name, const ablations::Catalogue& catalogue) {
+  std::vector<std::string> known;
+  for (const auto* feature : catalogue.features()) known.push_back(feature->id);
+  for (const auto* record : catalogue.records()) known.push_back(record->id);
+  for (const auto* scale : catalogue.scales()) known.push_back(scale->id);
+  for (const auto& file : suite_files()) known.push_back(file.stem().string());
+  throw Error(ErrorCode::kNotFound, "there is no feature, record, scale, suite or run named " + name +
+                                        core::suggestion(name, known) + "; `nanobench list` shows the names");
+}
+
+bool is_suite(const std::string& name) {
+  try {
+    find_suite(name);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+void refuse_config(const ShowOptions& options, const char* kind) {
+  if (options.is_config) {
+    throw Error(ErrorCode::kInvalidArgument,
+                std::string("--config: a ") + kind + " has no configuration of its own; name a record or a run");
+  }
+}
+
+void show_run(const ShowOptions& options, std::int64_t id) {
+  const results::Store store(database_file(options.database), results::OpenMode::kReadOnly);
+  if (options.is_config) {
+    print_config(store.run(id).config);
+    return;
+  }
+  print(reports::run_report(store, id), options.is_json);
+}
+
+void show_record(const ShowOptions& options, const ablations::Catalogue& catalogue) {
+  const std::string scale = options.scale.empty() ? "official" : options.scale;
+  if (options.is_config) {
+    print_config(core::to_json(ablations::resolve(catalogue, {.record = options.name, .scale = scale}).config));
+    return;
+  }
+  print(reports::record_report(catalogue, options.name, scale), options.is_json);
+}
+
+void show(const ShowOptions& options) {
+  if (const auto id = run_number(options.name)) return show_run(options, *id);
+  const ablations::Catalogue catalogue = load_catalogue(options.catalogue);
+  if (catalogue.has_record(options.name)) return show_record(options, catalogue);
+  if (catalogue.has_feature(options.name)) {
+    refuse_config(options, "feature");
+    return print(reports::feature_report(catalogue, options.name), options.is_json);
+  }
+  if (catalogue.has_scale(options.name)) {
+    refuse_config(options, "scale");
+    return print(reports::scale_report(catalogue, options.name), options.is_json);
+  }
+  if (!is_suite(options.name)) fail_unknown(options.name, catalogue);
+  refuse_config(options, "suite");
+  suites::SuiteOverrides overrides;
+  if (!options.scale.empty()) overrides.scale = options.scale;
+  const suites::Suite suite = suites::with_overrides(suites::read_suite_file(find_suite(options.name)), overrides);
+  print(suite_report(suite, catalogue), options.is_json);
+}
+
+}  // namespace
+
+void add_show_command(CLI::App& app, Session& /*session*/) {
+  CLI::App* command = app.add_subcommand("show", "Show one feature, record, scale, suite or run");
+  const auto options = std::make_shared<ShowOptions>();
+  command->add_option("NAME", options->name, "Feature, record, scale, suite, or the number of a run")->required();
+  command->add_option("--scale", options->scale, "Of a record or suite (default: official, the suite's own)")
+      ->type_name("NAME");
+  command->add_flag("--config", options->is_config, "Print the whole training configuration of a record or run");
+  add_database_option(*command, options->database);
+  add_catalogue_option(*command, options->catalogue);
+  add_json_option(*command, options->is_json);
+  command->footer(kFooter);
+  command->callback([options] { show(*options); });
+}
+
+}  // namespace nanobench::tools

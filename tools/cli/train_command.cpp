@@ -1,0 +1,328 @@
+// `nanobench train CONFIG`: one run of the engine in the foreground, stored nowhere.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "core/base/error.h"
+#include "core/data/token_shard.h"
+#include "reports/render/render.h"
+#include "reports/stats/summary.h"
+#include "reports/text.h"
+#include "suites/data_source.h"
+#include "suites/plan.h"
+#include "tools/cli/exit_codes.h"
+#include "tools/cli/foreground_run.h"
+#include "tools/cli/options.h"
+#include "tools/cli/places.h"
+#include "tools/cli/session.h"
+#include "tools/terminal/run_progress.h"
+#include "tools/terminal/suite_progress.h"
+
+namespace nanobench::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using core::Error;
+using core::ErrorCode;
+
+constexpr double kPlainLineSeconds = 10.0;
+
+struct TrainOptions {
+  std::string config;
+  std::string init;
+  std::vector<std::string> train;
+  std::vector<std::string> val;
+  std::string dtype = "float32";
+  std::string trace;
+  std::uint64_t seed = 1;
+  int threads = 0;
+  bool is_json = false;
+  bool is_quiet = false;
+};
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  nanobench show record17 --scale nano --config >c.json && nanobench train c.json\n"
+    "  nanobench train c.json --train train.bin --val val.bin --seed 2\n"
+    "  nanobench train case/config.json --dtype float64 --trace trace.json\n"
+    "\n"
+    "Without --train and --val: train.bin and val.bin beside a configuration that names init.file; else the generated\n"
+    "corpus, if the vocabulary holds its 257 tokens. init.file is taken from the configuration's folder. A trace "
+    "holds\n"
+    "every loss, activation and gradient that the comparison with a reference needs, with 17 digits.";
+
+std::string full_path(const fs::path& file) {
+  return fs::absolute(file).lexically_normal().string();
+}
+
+/// --init, else the configuration's own file; throws when the named one is missing.
+std::optional<std::string> init_file(const TrainOptions& options, const core::TrainConfig& config) {
+  fs::path file = options.init;
+  std::string named_by = "--init";
+  if (options.init.empty()) {
+    if (!config.init.file) return std::nullopt;
+    file = fs::path(options.config).parent_path() / *config.init.file;
+    named_by = options.config + ": /init/file";
+  }
+  if (access(file.c_str(), R_OK) != 0) {
+    throw Error(ErrorCode::kNotFound, named_by + ": cannot read " + file.string() +
+                                          "; name the safetensors file by --init, or take init.file out to "
+                                          "initialise from the seed");
+  }
+  return full_path(file);
+}
+
+std::vector<std::string> shard_paths(const std::vector<std::string>& names, std::int64_t vocab_size) {
+  std::vector<std::string> files;
+  for (const std::string& name : names) {
+    for (const fs::path& file : core::expand_shards(name)) {
+      core::TokenShard(file).check_token_range(vocab_size);
+      files.push_back(full_path(file));
+    }
+  }
+  return files;
+}
+
+core::DataSet generated_data(const core::TrainConfig& config) {
+  if (config.model.vocab_size < 257) {
+    throw Error(ErrorCode::kInvalidArgument, "the generated corpus has 257 tokens, but /model/vocab_size is " +
+                                                 std::to_string(config.model.vocab_size) +
+                                                 "; name token shards by --train and --val");
+  }
+  const core::DataConfig& data = config.data;
+  const suites::TokenNeed need{.train_tokens = data.tokens_per_step() * (config.run.stop_after + 1) + 1,
+                               .val_tokens = data.val_length() * (data.val_sequences + 1) + 1};
+  return suites::open_data({}, need, cache_folder());
+}
+
+void set_data(core::RunSpec& spec, const TrainOptions& options) {
+  std::vector<std::string> train = options.train;
+  std::vector<std::string> val = options.val;
+  if (train.empty() != val.empty()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "--train and --val belong together; give both, or neither for the "
+                "configuration's own or the generated data");
+  }
+  const fs::path folder = fs::path(options.config).parent_path();
+  std::error_code ignored;
+  if (train.empty() && spec.config.init.file && fs::exists(folder / "train.bin", ignored) &&
+      fs::exists(folder / "val.bin", ignored)) {
+    train = {(folder / "train.bin").string()};
+    val = {(folder / "val.bin").string()};
+  }
+  if (train.empty()) {
+    const core::DataSet data = generated_data(spec.config);
+    for (const fs::path& file : data.train) spec.train_shards.push_back(file.string());
+    for (const fs::path& file : data.val) spec.val_shards.push_back(file.string());
+    return;
+  }
+  spec.train_shards = shard_paths(train, spec.config.model.vocab_size);
+  spec.val_shards = shard_paths(val, spec.config.model.vocab_size);
+}
+
+/// Before an hour of training, not after it.
+std::string writable_trace(const std::string& name) {
+  const std::string file = full_path(name);
+  const fs::path folder = fs::path(file).parent_path();
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored) || access(folder.c_str(), W_OK) != 0 || fs::is_directory(file, ignored)) {
+    throw Error(ErrorCode::kIo, "--trace " + name + ": cannot write into " + folder.string() +
+                                    "; name a file in an existing folder that is yours");
+  }
+  return file;
+}
+
+core::RunSpec make_spec(const TrainOptions& options) {
+  core::RunSpec spec;
+  spec.run_id = "train";
+  spec.config = core::read_train_config_file(options.config);
+  spec.seed = options.seed;
+  spec.dtype = options.dtype;
+  spec.threads = options.threads;
+  spec.init_file = init_file(options, spec.config);
+  if (!options.trace.empty()) spec.trace_file = writable_trace(options.trace);
+  set_data(spec, options);
+  return spec;
+}
+
+/// Shows progress and keeps what the closing report needs.
+class TrainView {
+ public:
+  TrainView(const core::TrainConfig& config, DisplayHost host, bool is_quiet)
+      : host_(std::move(host)),
+        is_quiet_(is_quiet),
+        lines_(host_.write, host_.is_live && !is_quiet),
+        progress_(config, host_.now_s()),
+        name_(reports::printable(config.name)),
+        last_plain_s_(host_.now_s()) {}
+
+  void on_event(const core::RunEvent& event) {
+    progress_.on_event(event, host_.now_s());
+    if (const auto* step = std::get_if<core::StepEvent>(&event)) {
+      if (step->train_ms) timed_step_ms_.push_back(step->step_ms);
+    } else if (const auto* eval = std::get_if<core::EvalEvent>(&event)) {
+      evals_.push_back(*eval);
+      say("step " + std::to_string(eval->step) + "  val loss " + reports::format_fixed(eval->loss, 4));
+    } else if (const auto* warning = std::get_if<core::WarningEvent>(&event)) {
+      say("warning: " + reports::printable(warning->message));
+    } else if (const auto* hello = std::get_if<core::HelloEvent>(&event)) {
+      say(name_ + ": " + reports::format_count(hello->parameters) + " parameters, " + std::to_string(hello->threads) +
+          " threads");
+    }
+  }
+
+  void on_tick() {
+    if (is_quiet_) return;
+    const double now = host_.now_s();
+    const bool is_plain_due = !lines_.is_live() && now - last_plain_s_ >= kPlainLineSeconds;
+    if (!lines_.is_live() && !is_plain_due) return;
+    const double done = static_cast<double>(progress_.step());
+    const double all = static_cast<double>(std::max<std::int64_t>(progress_.total_steps(), 1));
+    std::string line = lines_.is_live() ? name_ + "  " + progress_bar(done / all, 20) + "  " : "";
+    line += progress_.text();
+    if (const auto left = progress_.remaining_s(now)) line += "  " + reports::format_duration(*left) + " left";
+    if (lines_.is_live()) {
+      lines_.show({line}, host_.width());
+    } else {
+      last_plain_s_ = now;
+      lines_.print(line);
+    }
+  }
+
+  void say(const std::string& line) {
+    if (!is_quiet_) lines_.print(line);
+  }
+  void finish() { lines_.clear(); }
+
+  const std::vector<core::EvalEvent>& evals() const { return evals_; }
+  std::optional<double> median_step_ms() const { return reports::median(timed_step_ms_); }
+
+ private:
+  DisplayHost host_;
+  bool is_quiet_;
+  StatusLines lines_;
+  RunProgress progress_;
+  std::string name_;
+  std::vector<core::EvalEvent> evals_;
+  std::vector<double> timed_step_ms_;
+  double last_plain_s_;
+};
+
+reports::TableCell number(double value, const std::string& text) {
+  return {.text = text, .detail = "", .value = std::isfinite(value) ? core::OrderedJson(value) : nullptr};
+}
+
+reports::Section facts_of(const core::RunSpec& spec, const TrainView& view, const ForegroundResult& result) {
+  reports::Section section;
+  const auto add = [&](const char* key, const char* title, reports::TableCell cell) {
+    section.facts.push_back({.key = key, .title = title, .cell = std::move(cell)});
+  };
+  add("outcome", "outcome", reports::text_cell(core::to_string(result.classification.outcome)));
+  if (!result.classification.message.empty()) add("message", "why", reports::text_cell(result.classification.message));
+  const auto& finished = result.end.finished;
+  if (finished && finished->final_val_loss) {
+    add("final_val_loss", "final val loss",
+        number(*finished->final_val_loss, reports::format_fixed(*finished->final_val_loss, 6)));
+  }
+  if (finished) {
+    add("steps", "steps", reports::count_cell(finished->steps));
+    add("timed_steps", "timed steps", reports::count_cell(finished->timed_steps));
+  }
+  if (const auto step_ms = view.median_step_ms()) {
+    add("step_ms", "step ms (median)", number(*step_ms, reports::format_significant(*step_ms, 4)));
+  }
+  if (finished && finished->train_ms && finished->timed_steps > 0) {
+    const double tokens = static_cast<double>(spec.config.data.tokens_per_step() * finished->timed_steps);
+    const double rate = tokens / (*finished->train_ms / 1000.0);
+    add("train_ms", "training clock",
+        number(*finished->train_ms, reports::format_duration(*finished->train_ms / 1000)));
+    add("tokens_per_s", "tokens/s", number(rate, reports::format_count(static_cast<std::int64_t>(rate))));
+  }
+  if (finished) {
+    const auto peak = static_cast<double>(finished->peak_bytes);
+    add("peak_bytes", "peak memory",
+        {.text = reports::format_bytes(peak), .detail = "", .value = finished->peak_bytes});
+  }
+  if (spec.trace_file && finished) add("trace", "trace", reports::text_cell(*spec.trace_file));
+  return section;
+}
+
+reports::Document report_of(const core::RunSpec& spec, const TrainView& view, const ForegroundResult& result,
+                            bool has_curve) {
+  reports::Document document{.kind = "train", .title = spec.config.name};
+  document.sections.push_back(facts_of(spec, view, result));
+  if (!has_curve) return document;
+  reports::Table curve{.id = "validations",
+                       .columns = {{.key = "step", .title = "step", .is_number = true},
+                                   {.key = "val_loss", .title = "val loss", .is_number = true},
+                                   {.key = "train_ms", .title = "clock ms", .is_number = true}}};
+  for (const core::EvalEvent& eval : view.evals()) {
+    curve.rows.push_back(
+        {reports::count_cell(eval.step), number(eval.loss, reports::format_fixed(eval.loss, 4)),
+         eval.train_ms ? number(*eval.train_ms, reports::format_fixed(*eval.train_ms, 1)) : reports::missing_cell()});
+  }
+  document.sections.emplace_back().tables.push_back(std::move(curve));
+  return document;
+}
+
+int exit_code_of(const ForegroundResult& result) {
+  switch (result.classification.outcome) {
+    case core::RunOutcome::kCompleted: return kExitSuccess;
+    case core::RunOutcome::kInterrupted: return kExitInterrupted;
+    case core::RunOutcome::kUnsupported: return kExitUsage;
+    default: return kExitIncomplete;
+  }
+}
+
+int train(const TrainOptions& options) {
+  const suites::Engine engine = suites::native_engine(engine_program());
+  const core::RunSpec spec = make_spec(options);
+  TrainView view(spec.config, stderr_display(), options.is_quiet);
+  const ForegroundCallbacks callbacks{
+      .on_event = [&](const core::RunEvent& event) { view.on_event(event); },
+      .on_tick = [&] { view.on_tick(); },
+      .on_output = [&](const std::string& line) { view.say(reports::printable(line)); }};
+  const ForegroundResult result = run_in_foreground(engine.command, spec, callbacks);
+  view.finish();
+  print(report_of(spec, view, result, options.is_json), options.is_json);
+  const int code = exit_code_of(result);
+  if (code != kExitSuccess) {
+    write_to_stderr("nanobench: the run ended as " + core::to_string(result.classification.outcome) + ": " +
+                    reports::printable(result.classification.message) + "\n");
+  }
+  return code;
+}
+
+}  // namespace
+
+void add_train_command(CLI::App& app, Session& session) {
+  CLI::App* command = app.add_subcommand("train", "Train one configuration in the foreground; nothing is stored");
+  const auto options = std::make_shared<TrainOptions>();
+  command->add_option("CONFIG", options->config, "Training configuration (JSON)")->required();
+  command->add_option("--init", options->init, "Initial parameters (safetensors)")->type_name("FILE");
+  command->add_option("--train", options->train, "Token shards to train on: files, folders or patterns")
+      ->type_name("FILE ...");
+  command->add_option("--val", options->val, "Token shards to validate on")->type_name("FILE ...");
+  command->add_option("--dtype", options->dtype, "float32, or float64 for truth instead of speed")
+      ->check(CLI::IsMember({"float32", "float64"}))
+      ->type_name("TYPE")
+      ->capture_default_str();
+  command->add_option("--trace", options->trace, "Write losses, activations and gradients as JSON")->type_name("FILE");
+  command->add_option("--seed", options->seed, "Of the initial parameters")
+      ->type_name("N")
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{INT64_MAX}))
+      ->capture_default_str();
+  command->add_option("--threads", options->threads, "0: all cores")
+      ->type_name("N")
+      ->check(CLI::Range(0, 4096))
+      ->capture_default_str();
+  add_json_option(*command, options->is_json);
+  command->add_flag("--quiet", options->is_quiet, "No progress on standard error");
+  command->footer(kFooter);
+  command->callback([options, &session] { session.exit_code = train(*options); });
+}
+
+}  // namespace nanobench::tools

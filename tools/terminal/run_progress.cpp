@@ -1,0 +1,68 @@
+#include "tools/terminal/run_progress.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "reports/text.h"
+
+namespace nanobench::tools {
+namespace {
+
+constexpr std::size_t kRecentSteps = 20;
+
+}  // namespace
+
+RunProgress::RunProgress(const core::TrainConfig& config, double now_s)
+    : total_steps_(config.run.stop_after),
+      tokens_per_step_(static_cast<double>(config.data.tokens_per_step())),
+      started_s_(now_s) {}
+
+void RunProgress::on_event(const core::RunEvent& event, double now_s) {
+  if (const auto* eval = std::get_if<core::EvalEvent>(&event)) {
+    val_loss_ = eval->loss;
+    return;
+  }
+  const auto* step = std::get_if<core::StepEvent>(&event);
+  if (step == nullptr) return;
+  step_ = step->step + 1;
+  loss_ = step->loss;
+  if (step->step_ms > 0) step_ms_.push_back(step->step_ms);
+  if (step_ms_.size() > kRecentSteps) step_ms_.pop_front();
+  if (!first_step_s_) {
+    first_step_s_ = now_s;
+    first_step_ = step_;
+  }
+  last_step_s_ = now_s;
+}
+
+std::optional<double> RunProgress::tokens_per_s() const {
+  const double total_ms = std::accumulate(step_ms_.begin(), step_ms_.end(), 0.0);
+  if (!(total_ms > 0)) return std::nullopt;
+  return tokens_per_step_ * static_cast<double>(step_ms_.size()) / (total_ms / 1000.0);
+}
+
+std::optional<double> RunProgress::remaining_s(double now_s) const {
+  if (!first_step_s_ || step_ <= first_step_) return std::nullopt;
+  const double pace = (last_step_s_ - *first_step_s_) / static_cast<double>(step_ - first_step_);
+  const double left = pace * static_cast<double>(total_steps_ - step_) - (now_s - last_step_s_);
+  return std::max(left, 0.0);
+}
+
+std::string RunProgress::text() const {
+  std::string text = "step " + std::to_string(step_) + "/" + std::to_string(total_steps_);
+  if (loss_) text += "  loss " + reports::format_fixed(*loss_, 4);
+  if (val_loss_) text += "  val " + reports::format_fixed(*val_loss_, 4);
+  if (const std::optional<double> rate = tokens_per_s()) {
+    text += "  " + reports::format_count(std::llround(*rate)) + " tok/s";
+  }
+  return text;
+}
+
+std::string progress_bar(double fraction, int width) {
+  const int filled = static_cast<int>(std::lround(std::clamp(fraction, 0.0, 1.0) * width));
+  return "[" + std::string(static_cast<std::size_t>(filled), '#') +
+         std::string(static_cast<std::size_t>(width - filled), '.') + "]";
+}
+
+}  // namespace nanobench::tools

@@ -1,0 +1,41 @@
+/// Lines that stay, above a few lines that are redrawn in place. Nothing of the terminal's state is changed (the cursor
+/// stays visible), so nothing is left to restore when the program is killed.
+///
+/// Not thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace nanobench::tools {
+
+class StatusLines {
+ public:
+  /// `write` gets everything; `is_live` says whether it is a terminal that can redraw; else show() prints nothing.
+  StatusLines(std::function<void(const std::string&)> write, bool is_live);
+  /// Takes the redrawn lines away.
+  ~StatusLines();
+  StatusLines(const StatusLines&) = delete;
+  StatusLines& operator=(const StatusLines&) = delete;
+
+  bool is_live() const { return is_live_; }
+  /// A line that stays.
+  void print(const std::string& line);
+  /// Replaces the redrawn lines; each is cut to `width` - 1 columns, so that the terminal never wraps it.
+  void show(const std::vector<std::string>& lines, std::size_t width);
+  void clear();
+
+ private:
+  std::string erased() const;
+
+  std::function<void(const std::string&)> write_;
+  bool is_live_;
+  std::size_t shown_ = 0;
+};
+
+/// Writes to standard error.
+void write_to_stderr(const std::string& text);
+
+}  // namespace nanobench::tools

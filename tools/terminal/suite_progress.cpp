@@ -1,0 +1,165 @@
+#include "tools/terminal/suite_progress.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+
+#include "reports/text.h"
+#include "tools/terminal/terminal.h"
+
+namespace nanobench::tools {
+namespace {
+
+using reports::format_duration;
+
+constexpr double kRedrawSeconds = 0.1;
+constexpr double kPlainLineSeconds = 10.0;
+constexpr int kBarWidth = 20;
+constexpr const char* kRed = "\x1b[31m";
+constexpr const char* kDim = "\x1b[2m";
+constexpr const char* kReset = "\x1b[0m";
+
+std::string label_of(const suites::Plan& plan, const suites::PlannedRun& run) {
+  return reports::printable(plan.cell_of(run).label) + " seed " + std::to_string(run.seed);
+}
+
+}  // namespace
+
+DisplayHost stderr_display() {
+  return {.write = write_to_stderr,
+          .now_s =
+              [] { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); },
+          .width = [] { return terminal_width(STDERR_FILENO, 80); },
+          .is_live = is_terminal(STDERR_FILENO),
+          .has_color = has_color(STDERR_FILENO)};
+}
+
+SuiteProgress::SuiteProgress(DisplayHost host, Describe describe)
+    : host_(std::move(host)), describe_(std::move(describe)), lines_(host_.write, host_.is_live) {}
+
+void SuiteProgress::on_plan(const suites::Plan& plan, std::int64_t /*plan_id*/, const std::vector<bool>& reusable) {
+  total_runs_ = plan.runs.size();
+  const auto reused = static_cast<std::size_t>(std::count(reusable.begin(), reusable.end(), true));
+  runs_to_do_ = total_runs_ - std::min(reused, total_runs_);
+  for (const suites::PlannedRun& run : plan.runs) {
+    widest_label_ = std::max(widest_label_, reports::display_width(label_of(plan, run)));
+  }
+  started_s_ = host_.now_s();
+  std::string text = plan.suite.name + " at scale " + plan.suite.scale + " on " + plan.data.name + ": " +
+                     std::to_string(plan.matrix.cells.size()) + " cells, " + std::to_string(total_runs_) + " runs, " +
+                     std::to_string(plan.threads) + " threads";
+  if (reused > 0) text += "; " + std::to_string(reused) + " are stored already and reused";
+  lines_.print(reports::printable(text));
+}
+
+void SuiteProgress::on_run_started(const suites::Plan& plan, const suites::PlannedRun& run, std::int64_t /*run_id*/) {
+  run_.emplace(run.spec.config, host_.now_s());
+  run_label_ = label_of(plan, run);
+  last_plain_s_ = host_.now_s();
+  if (!lines_.is_live()) lines_.print(counter(finished_ + 1) + " " + run_label_ + ": started");
+  redraw(true);
+}
+
+void SuiteProgress::on_event(const suites::Plan& /*plan*/, const suites::PlannedRun& /*run*/,
+                             const core::RunEvent& event) {
+  if (run_) run_->on_event(event, host_.now_s());
+  if (const auto* warning = std::get_if<core::WarningEvent>(&event)) on_message(run_label_ + ": " + warning->message);
+  redraw(false);
+}
+
+void SuiteProgress::on_run_finished(const suites::Plan& plan, const suites::PlannedRun& run,
+                                    const results::RunRecord& record, bool is_reused) {
+  ++finished_;
+  const bool was_running = run_ && !is_reused;
+  const double duration_s = was_running ? run_->elapsed_s(host_.now_s()) : 0.0;
+  if (was_running) {
+    durations_s_.push_back(duration_s);
+    runs_to_do_ -= std::min<std::size_t>(runs_to_do_, 1);
+    run_.reset();
+  }
+  const bool is_completed = record.is_completed();
+  if (!is_completed) ++failed_;
+  std::string text = counter(finished_) + " " + reports::pad_right(label_of(plan, run), widest_label_) + "  ";
+  if (is_completed) {
+    text += describe_(record) + "  " + (is_reused ? "reused" : format_duration(duration_s));
+  } else if (record.result) {
+    const std::string reason = record.result->message.empty() ? "" : ": " + record.result->message;
+    text += colored(kRed, core::to_string(record.result->outcome) + reports::printable(reason));
+  }
+  lines_.print(text);
+  redraw(true);
+}
+
+void SuiteProgress::on_tick() {
+  redraw(false);
+}
+
+void SuiteProgress::on_message(const std::string& text) {
+  lines_.print(colored(kDim, reports::printable(text)));
+  redraw(true);
+}
+
+void SuiteProgress::redraw(bool is_forced) {
+  const double now = host_.now_s();
+  if (!lines_.is_live()) {
+    if (run_ && now - last_plain_s_ >= kPlainLineSeconds) print_plain_line();
+    return;
+  }
+  if (!is_forced && now - last_drawn_s_ < kRedrawSeconds) return;
+  last_drawn_s_ = now;
+  std::vector<std::string> lines;
+  if (run_) {
+    const double fraction =
+        static_cast<double>(run_->step()) / static_cast<double>(std::max<std::int64_t>(run_->total_steps(), 1));
+    std::string line = run_label_ + "  " + progress_bar(fraction, kBarWidth) + "  " + run_->text();
+    if (const auto left = run_->remaining_s(now)) line += "  " + format_duration(*left) + " left";
+    lines.push_back(std::move(line));
+  }
+  lines.push_back(suite_text(now));
+  lines_.show(lines, host_.width());
+}
+
+void SuiteProgress::print_plain_line() {
+  const double now = host_.now_s();
+  last_plain_s_ = now;
+  std::string line = counter(finished_ + 1) + " " + run_label_ + ": " + run_->text();
+  if (const auto left = run_->remaining_s(now)) line += "  " + format_duration(*left) + " left";
+  if (const auto left = suite_remaining_s(now)) line += "; suite " + format_duration(*left) + " left";
+  lines_.print(line);
+}
+
+std::string SuiteProgress::counter(std::size_t done) const {
+  const std::string total = std::to_string(total_runs_);
+  return "[" + reports::pad_left(std::to_string(done), total.size()) + "/" + total + "]";
+}
+
+std::string SuiteProgress::suite_text(double now_s) const {
+  std::string text = "suite  " + std::to_string(finished_) + " of " + std::to_string(total_runs_) + " runs done";
+  if (failed_ > 0) text += ", " + std::to_string(failed_) + " failed";
+  text += "  " + format_duration(now_s - started_s_) + " so far";
+  if (const auto left = suite_remaining_s(now_s)) text += "  about " + format_duration(*left) + " left";
+  return text;
+}
+
+/// The runs to come are taken to last as long as those that ended; before there is one, as the current one.
+std::optional<double> SuiteProgress::suite_remaining_s(double now_s) const {
+  const std::optional<double> current = run_ ? run_->remaining_s(now_s) : std::optional<double>(0.0);
+  if (runs_to_do_ == 0) return 0.0;
+  const std::size_t later = runs_to_do_ - (run_ ? 1 : 0);
+  if (!durations_s_.empty()) {
+    const double mean =
+        std::accumulate(durations_s_.begin(), durations_s_.end(), 0.0) / static_cast<double>(durations_s_.size());
+    const double rest = run_ ? current.value_or(std::max(mean - run_->elapsed_s(now_s), 0.0)) : 0.0;
+    return rest + mean * static_cast<double>(later);
+  }
+  if (!run_ || !current) return std::nullopt;
+  return *current + (run_->elapsed_s(now_s) + *current) * static_cast<double>(later);
+}
+
+std::string SuiteProgress::colored(const char* color, const std::string& text) const {
+  return host_.has_color ? color + text + kReset : text;
+}
+
+}  // namespace nanobench::tools

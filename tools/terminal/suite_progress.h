@@ -1,0 +1,71 @@
+/// The person's view of a running suite: a line for each finished run, and below it, on a terminal, what happens now.
+/// Without a terminal: a line at the start and end of each run and one every ten seconds. Not thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "suites/runner.h"
+#include "tools/terminal/run_progress.h"
+#include "tools/terminal/status_lines.h"
+
+namespace nanobench::tools {
+
+/// What the display asks of its surroundings; tests replace it.
+struct DisplayHost {
+  std::function<void(const std::string&)> write;  ///< to the person
+  std::function<double()> now_s;                  ///< a steady clock
+  std::function<std::size_t()> width;             ///< columns of the terminal now
+  bool is_live = false;                           ///< a terminal that can redraw
+  bool has_color = false;
+};
+
+/// Standard error of this process.
+DisplayHost stderr_display();
+
+class SuiteProgress : public suites::RunnerObserver {
+ public:
+  /// The finished run's own figures, e.g. "val loss 3.2815  12.34 ms/step".
+  using Describe = std::function<std::string(const results::RunRecord&)>;
+
+  SuiteProgress(DisplayHost host, Describe describe);
+
+  void on_plan(const suites::Plan& plan, std::int64_t plan_id, const std::vector<bool>& reusable) override;
+  void on_run_started(const suites::Plan& plan, const suites::PlannedRun& run, std::int64_t run_id) override;
+  void on_event(const suites::Plan& plan, const suites::PlannedRun& run, const core::RunEvent& event) override;
+  void on_run_finished(const suites::Plan& plan, const suites::PlannedRun& run, const results::RunRecord& record,
+                       bool is_reused) override;
+  void on_tick() override;
+  void on_message(const std::string& text) override;
+
+  /// Takes the redrawn lines away.
+  void finish() { lines_.clear(); }
+
+ private:
+  void redraw(bool is_forced);
+  void print_plain_line();
+  std::string counter(std::size_t done) const;  ///< "[ 3/14]"
+  std::string suite_text(double now_s) const;
+  std::optional<double> suite_remaining_s(double now_s) const;
+  std::string colored(const char* color, const std::string& text) const;
+
+  DisplayHost host_;
+  Describe describe_;
+  StatusLines lines_;
+  std::size_t total_runs_ = 0;
+  std::size_t runs_to_do_ = 0;  ///< neither finished nor reusable, the current one included
+  std::size_t finished_ = 0;    ///< with a result, reused ones included
+  std::size_t failed_ = 0;
+  std::size_t widest_label_ = 0;
+  double started_s_ = 0.0;
+  std::vector<double> durations_s_;  ///< of the runs that were really run
+  std::optional<RunProgress> run_;
+  std::string run_label_;  ///< "record13 seed 1"
+  double last_drawn_s_ = 0.0;
+  double last_plain_s_ = 0.0;
+};
+
+}  // namespace nanobench::tools
