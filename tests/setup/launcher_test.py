@@ -1,0 +1,322 @@
+"""./nanobench: from a fresh clone to the program, with stand-ins for cmake, ninja and apt-get on PATH.
+
+The stand-in tools write what they were called with into a file; the stand-in ninja "builds" a program that prints its
+arguments and its current directory.
+"""
+
+import contextlib
+import os
+import pathlib
+import shutil
+import signal
+import stat
+import subprocess
+import tempfile
+import time
+import unittest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+SYSTEM_TOOLS = (
+    "awk bash cat cksum cut env find flock grep head mkdir mv nproc readlink rm sed sleep sort tail touch tr "
+    "printf kill dpkg-query"
+).split()
+PACKAGE_HEADERS = (
+    "nlohmann/json.hpp CLI/CLI.hpp sqlite3.h benchmark/benchmark.h gtest/gtest.h xxhash.h "
+    "boost/math/distributions/students_t.hpp"
+).split()
+NOBODY = 65534
+
+TOOLS = {
+    "c++": "exit 0",
+    "ccache": "exit 0",
+    "python3": "exit 0",
+    "cmake": """
+        echo "cmake $*" >>"$CALLS"
+        if [ -e "$FAKE/break-cmake" ]; then echo 'CMake Error: the reason'; exit 1; fi
+        mkdir -p "$CHECKOUT/build/release"; echo rules >"$CHECKOUT/build/release/build.ninja" """,
+    "ninja": """
+        echo "ninja $*" >>"$CALLS"
+        echo '[1/2] Building CXX object a.o'
+        if [ -e "$FAKE/hold-ninja" ]; then touch "$FAKE/ninja-holds"; exec sleep 30; fi
+        if [ -e "$FAKE/break-ninja" ]; then echo 'a.cpp:1: error: the reason'; exit 1; fi
+        bin="$CHECKOUT/build/release/bin"; mkdir -p "$bin"
+        printf '%s\\n' '#!/bin/sh' 'printf "[%s]" "$@"; echo; pwd; exit ${EXIT_WITH:-0}' >"$bin/nanobench"
+        chmod +x "$bin/nanobench" """,
+    "ctest": 'echo "ctest $*"; pwd',
+    "chmod": 'exec /bin/chmod "$@"',
+    "sudo": "exit 1",
+}
+
+
+class Launcher(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.base = pathlib.Path(folder.name)
+        self.checkout = self.base / "a clone"
+        self.fake = self.base / "fake"
+        self.calls_file = self.fake / "calls"
+        self.make_checkout()
+        self.make_tools()
+        self.make_prefix()
+        os.chmod(self.base, 0o755)
+        for path in [self.base, *self.base.rglob("*")]:
+            if os.geteuid() == 0 and not path.is_symlink():
+                os.chown(path, NOBODY, NOBODY)
+
+    def make_checkout(self):
+        shutil.copytree(SOURCE / "tools/setup", self.checkout / "tools/setup")
+        shutil.copy2(SOURCE / "nanobench", self.checkout)
+        for folder in ("core", "ablations", "results", "suites", "reports"):
+            (self.checkout / folder).mkdir()
+        for name in ("CMakeLists.txt", "CMakePresets.json", "core/a.cpp", "core/b.cpp"):
+            (self.checkout / name).write_text("x")
+
+    def make_tools(self):
+        self.bin = self.fake / "bin"
+        self.bin.mkdir(parents=True)
+        for tool in SYSTEM_TOOLS:
+            path = shutil.which(tool)
+            if path:
+                (self.bin / tool).symlink_to(os.path.realpath(path))
+        for tool, script in TOOLS.items():
+            self.write_tool(tool, script)
+
+    def write_tool(self, name, script):
+        path = self.bin / name
+        path.unlink(missing_ok=True)
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+
+    def make_prefix(self):
+        """A folder for CMAKE_PREFIX_PATH with every header that is looked for, and a LibTorch."""
+        self.prefix = self.base / "prefix"
+        self.torch = self.prefix / "libtorch"
+        for path in [self.prefix / "include" / name for name in PACKAGE_HEADERS] + [
+            self.torch / "include/ATen/ATen.h",
+            self.torch / "lib/libtorch_cpu.so",
+        ]:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+
+    def environment(self, **changes):
+        values = {
+            "PATH": str(self.bin),
+            "HOME": str(self.base / "home"),
+            "CALLS": str(self.calls_file),
+            "FAKE": str(self.fake),
+            "CHECKOUT": str(self.checkout),
+            "CMAKE_PREFIX_PATH": f"/nowhere:{self.prefix}",
+        }
+        return values | changes
+
+    def start(self, *arguments, program=None, cwd=None, **changes):
+        # Never as root: a test must not be able to install anything on the machine that runs it.
+        user = NOBODY if os.geteuid() == 0 else None
+        process = subprocess.Popen(
+            [program or self.checkout / "nanobench", *arguments],
+            cwd=cwd or self.base,
+            env=self.environment(**changes),
+            user=user,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        self.addCleanup(self.end, process)
+        return process
+
+    def end(self, process):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+    def launch(self, *arguments, **options):
+        process = self.start(*arguments, **options)
+        process.out, process.err = process.communicate(timeout=60)
+        return process
+
+    def calls(self):
+        """The calls of the stand-in tools since the last time."""
+        lines = self.calls_file.read_text().splitlines() if self.calls_file.exists() else []
+        self.calls_file.unlink(missing_ok=True)
+        return [line.split()[0] for line in lines]
+
+    def wait_for(self, path):
+        deadline = time.monotonic() + 30
+        while not path.exists():
+            self.assertLess(time.monotonic(), deadline, f"{path} does not come")
+            time.sleep(0.01)
+
+    def test_first_use_builds_and_becomes_the_program(self):
+        done = self.launch("run", "suites/a b.json", "--json", EXIT_WITH="3")
+        self.assertEqual(done.returncode, 3, done.err)
+        self.assertEqual(done.out, f"[run][suites/a b.json][--json]\n{self.base}\n")
+        self.assertIn("nanobench: built the programs in", done.err)
+        self.assertEqual(self.calls(), ["cmake", "ninja"])
+
+    def test_later_uses_start_no_tool(self):
+        self.launch("list")
+        self.calls()
+        done = self.launch("list")
+        self.assertEqual((done.err, self.calls()), ("", []))
+
+    def test_every_change_of_the_sources_is_noticed(self):
+        changes = {
+            "edited": lambda: (self.checkout / "core/a.cpp").write_text("yy"),
+            "added": lambda: (self.checkout / "suites/new.json").write_text("{}"),
+            "renamed": lambda: (self.checkout / "core/b.cpp").rename(self.checkout / "core/c.cpp"),
+            "deleted": lambda: (self.checkout / "core/c.cpp").unlink(),
+            "older": lambda: os.utime(self.checkout / "core/a.cpp", (1, 1)),
+        }
+        self.launch("list")
+        for name, change in changes.items():
+            self.calls()
+            change()
+            self.launch("list")
+            self.assertEqual(self.calls(), ["ninja"], name)
+
+    def test_a_database_is_not_a_source(self):
+        self.launch("list")
+        self.calls()
+        (self.checkout / "results/nanobench.db").write_text("rows")
+        (self.checkout / "results/nanobench.db-wal").write_text("rows")
+        self.launch("list")
+        self.assertEqual(self.calls(), [])
+
+    def test_through_a_link_from_another_folder(self):
+        link = self.base / "a link"
+        link.symlink_to(self.checkout / "nanobench")
+        elsewhere = self.base / "else where"
+        elsewhere.mkdir()
+        self.assertEqual(self.launch("x", program=link, cwd=elsewhere).out, f"[x]\n{elsewhere}\n")
+
+    def test_moved_checkout_is_configured_again(self):
+        self.launch("list")
+        self.calls()
+        self.checkout = self.checkout.rename(self.base / "moved clone")
+        self.assertEqual(self.launch("list").returncode, 0)
+        self.assertEqual(self.calls(), ["cmake", "ninja"])
+
+    def test_missing_packages_are_told_as_one_command(self):
+        (self.bin / "ninja").unlink()
+        (self.bin / "cmake").unlink()
+        self.write_tool("apt-get", 'echo "apt-get $*" >>"$CALLS"')
+        done = self.launch("run", "x")
+        self.assertEqual(done.returncode, 2)
+        command = "sudo apt-get install -y --no-install-recommends cmake ninja-build"
+        self.assertEqual(done.err, f"nanobench: Debian packages are missing; run this, then the same command again: {command}\n")
+        self.assertEqual((done.out, self.calls()), ("", []))
+
+    def test_missing_packages_without_apt_are_named(self):
+        (self.bin / "c++").unlink()
+        done = self.launch("run", "x")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("missing on this system (named as Debian packages): g++;", done.err)
+
+    def test_packages_are_installed_where_sudo_asks_for_no_password(self):
+        (self.bin / "ninja").rename(self.fake / "ninja")
+        self.write_tool("sudo", '[ "$1" = -n ] && shift; exec "$@"')
+        self.write_tool("true", "exit 0")
+        self.write_tool("dpkg", 'echo "dpkg $*" >>"$CALLS"')
+        # The first installation fails, as with old package lists: it is tried again after an update.
+        self.write_tool(
+            "apt-get",
+            'echo "apt-get $*" >>"$CALLS"\n'
+            'case "$*" in *update) touch "$FAKE/updated" ;;\n'
+            '*install*) [ -e "$FAKE/updated" ] || exit 100; /bin/mv "$FAKE/ninja" "$FAKE/bin/ninja" ;; esac',
+        )
+        done = self.launch("run", "x")
+        self.assertEqual(done.returncode, 0, done.err)
+        self.assertIn("nanobench: installing Debian packages: ninja-build\n", done.err)
+
+    def test_failed_installation_shows_apts_words(self):
+        (self.bin / "ninja").unlink()
+        self.write_tool("sudo", '[ "$1" = -n ] && shift; exec "$@"')
+        self.write_tool("true", "exit 0")
+        self.write_tool("apt-get", "echo 'E: the reason'; exit 100")
+        done = self.launch("run", "x")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("E: the reason", done.err)
+        self.assertIn("run this by hand: apt-get install", done.err)
+
+    def test_own_libtorch_must_be_one(self):
+        done = self.launch("run", "x", NANOBENCH_TORCH="/nowhere")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("NANOBENCH_TORCH=/nowhere is not LibTorch", done.err)
+        self.assertEqual(self.launch("run", "x", NANOBENCH_TORCH=str(self.torch)).returncode, 0)
+
+    def test_failed_configuration_shows_why_and_is_repeated(self):
+        (self.fake / "break-cmake").touch()
+        done = self.launch("run", "x")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("CMake Error: the reason", done.err)
+        (self.fake / "break-cmake").unlink()
+        self.assertEqual(self.launch("run", "x").returncode, 0)
+
+    def test_failed_build_shows_why_and_is_repeated(self):
+        (self.fake / "break-ninja").touch()
+        done = self.launch("run", "x")
+        self.assertEqual(done.returncode, 70)
+        self.assertIn("a.cpp:1: error: the reason", done.err)
+        (self.fake / "break-ninja").unlink()
+        self.calls()
+        self.assertEqual(self.launch("run", "x").returncode, 0)
+        self.assertEqual(self.calls(), ["ninja"])
+
+    def test_killed_build_is_completed(self):
+        (self.fake / "hold-ninja").touch()
+        process = self.start("run", "x")
+        self.wait_for(self.fake / "ninja-holds")
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        (self.fake / "hold-ninja").unlink()
+        self.assertEqual(self.launch("run", "x").out, f"[run][x]\n{self.base}\n")
+
+    def test_signals_end_the_launcher_and_its_tool(self):
+        for number, code in ((signal.SIGTERM, 143), (signal.SIGINT, 130)):
+            (self.fake / "hold-ninja").touch()
+            process = self.start("run", "x")
+            self.wait_for(self.fake / "ninja-holds")
+            process.send_signal(number)
+            _, said = process.communicate(timeout=20)
+            self.assertEqual(process.returncode, code)
+            self.assertTrue(said.endswith("nanobench: interrupted; the same command continues from here\n"), said)
+            (self.fake / "ninja-holds").unlink()
+
+    def test_two_at_once_take_turns(self):
+        (self.fake / "hold-ninja").touch()
+        first = self.start("run", "first")
+        self.wait_for(self.fake / "ninja-holds")
+        (self.fake / "hold-ninja").unlink()
+        second = self.start("run", "second")
+        while "waiting for it" not in (line := second.stderr.readline()):
+            self.assertTrue(line)
+        os.killpg(first.pid, signal.SIGKILL)
+        first.communicate()
+        out, _ = second.communicate(timeout=60)
+        self.assertEqual(out, f"[run][second]\n{self.base}\n")
+
+    def test_someone_elses_checkout(self):
+        for path in [self.checkout, *self.checkout.rglob("*")]:
+            path.chmod(path.stat().st_mode & ~(stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH))
+        done = self.launch("run", "x")
+        self.checkout.chmod(0o755)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(f"cannot write into {self.checkout}", done.err)
+
+    def test_test_builds_everything_and_becomes_ctest(self):
+        done = self.launch("test", "-R", "a b")
+        self.assertEqual((done.returncode, done.out), (0, f"ctest --preset release -R a b\n{self.checkout}\n"))
+        self.assertEqual(self.calls(), ["cmake", "ninja"])
+
+    def test_setup_only_builds(self):
+        done = self.launch("setup")
+        self.assertEqual((done.returncode, done.out), (0, ""))
+        self.assertIn("nanobench: ready: ", done.err)
+        self.assertEqual(self.launch("setup", "twice").returncode, 2)
+        self.assertIn("./nanobench test [ARGS]", self.launch("setup", "--help").out)
+
+
+if __name__ == "__main__":
+    unittest.main()
