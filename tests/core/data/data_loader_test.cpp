@@ -143,6 +143,18 @@ TEST(DataLoader, WithoutWrapTheEndIsAnErrorAndKeepsTheState) {
   }
 }
 
+TEST(DataLoader, StepThatEndsInTheMiddleIsNotBegun) {
+  const TemporaryFolder folder;
+  LoaderOptions options = small(4, 1);
+  options.wrap = false;
+  DataLoader loader(shards_of(folder, {65}), options);  // six sequences
+  loader.next_step();
+  const LoaderState before = loader.state();
+  error_of(ErrorCode::kInvalidArgument, [&] { loader.next_step(); });
+  EXPECT_EQ(loader.state(), before);
+  EXPECT_EQ(starts(loader.next(2)), (Starts{40, 50}));
+}
+
 TEST(DataLoader, RestoredStateContinuesExactly) {
   for (const LoaderPosition position : {LoaderPosition::kPerRank, LoaderPosition::kGlobal}) {
     const TemporaryFolder folder;

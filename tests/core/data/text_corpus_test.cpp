@@ -129,6 +129,28 @@ TEST(PrepareText, OneDocumentIsCut) {
   EXPECT_EQ(text_of(data.val), "|" + std::string(200, 'x'));
 }
 
+TEST(PrepareText, LargeLastDocumentIsCutToo) {
+  const TemporaryFolder folder;
+  write_bytes(folder / "a.txt", std::string(1000, 'a'));
+  write_bytes(folder / "b.txt", std::string(1000, 'b'));
+  const DataSet data = prepare_text({folder / "a.txt", folder / "b.txt"}, DocumentRule::kFile, 0.1, folder / "out");
+  EXPECT_EQ(text_of(data.train), "|" + std::string(1000, 'a') + "|" + std::string(800, 'b'));
+  EXPECT_EQ(text_of(data.val), "|" + std::string(200, 'b'));
+}
+
+TEST(PrepareText, ValidationIsTheLastDocumentsInTheirOrder) {
+  const TemporaryFolder folder;
+  std::vector<std::filesystem::path> files;
+  for (char letter = 'a'; letter <= 't'; ++letter) {
+    files.push_back(folder / (std::string(1, letter) + ".txt"));
+    write_bytes(files.back(), std::string(100, letter));
+  }
+  const DataSet data = prepare_text(files, DocumentRule::kFile, 0.2, folder / "out");
+  std::string expected;
+  for (char letter = 'q'; letter <= 't'; ++letter) expected += "|" + std::string(100, letter);
+  EXPECT_EQ(text_of(data.val), expected);
+}
+
 TEST(PrepareText, SeveralFilesKeepTheirOrder) {
   const TemporaryFolder folder;
   write_bytes(folder / "b.txt", std::string(1500, 'b'));
