@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -142,7 +143,7 @@ struct RunMessage {
 
 /// What a run adds to the store at one time.
 struct RunBatch {
-  std::vector<NewSample> samples;
+  std::map<std::string, std::vector<Sample>, std::less<>> samples;  ///< by metric
   std::vector<RunMessage> messages;
   std::map<std::string, std::string> facts;  ///< of this run alone: load, steal time, ...; a later value replaces
 

@@ -26,6 +26,12 @@ class Statement {
     (bind_at(++bound_, values), ...);
     return *this;
   }
+  /// Binds the parameters from number `first` on (counted from 1); the others keep their values.
+  template <class... Values>
+  void rebind(int first, const Values&... values) {
+    bound_ = first - 1;
+    bind(values...);
+  }
   /// True while there is a row.
   bool step();
   /// Runs to the end and makes the statement ready to be bound again.

@@ -101,7 +101,9 @@ std::unique_ptr<Database> open_for_writing(const std::filesystem::path& file) {
   check_identity(*database, kSchemaVersion);
   use_wal(*database);
   // FULL: a commit survives a power cut. Batches are large, so this costs one flush a second at most.
-  database->execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
+  database->execute(
+      "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -32768; "
+      "PRAGMA wal_autocheckpoint = 4000");
   migrate(*database, migrations());
   if (sqlite3_db_readonly(database->handle(), "main") == 1) database->fail(SQLITE_READONLY, "open");
   return database;

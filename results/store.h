@@ -88,7 +88,7 @@ class Store {
   /// Adds a batch and notes that the owner lives. Throws Error{kConflict} when a (metric, step) of the run is there
   /// already; then nothing is written.
   void add_batch(std::int64_t run_id, const RunBatch& batch);
-  void add_samples(std::int64_t run_id, const std::vector<NewSample>& samples) { add_batch(run_id, {samples, {}, {}}); }
+  void add_samples(std::int64_t run_id, const std::vector<NewSample>& samples);
   /// Stores the facts once per distinct set and names the set in the run.
   std::int64_t set_environment(std::int64_t run_id, const std::map<std::string, std::string>& facts);
   /// Last batch and the result in one transaction. Throws Error{kConflict} when the run has a result already.

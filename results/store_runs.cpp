@@ -97,9 +97,12 @@ std::int64_t insert_run(Database& database, const NewRun& run, const Owner& owne
 
 void insert_batch(Database& database, std::int64_t run_id, const RunBatch& batch) {
   Statement sample(database, "INSERT INTO samples (run_id, metric, step, value) VALUES (?, ?, ?, ?)");
-  for (const NewSample& item : batch.samples) {
-    sample.bind(run_id, item.metric, item.step, item.value);
-    sample.execute();
+  for (const auto& [metric, values] : batch.samples) {
+    sample.bind(run_id, metric);
+    for (const Sample& item : values) {
+      sample.rebind(3, item.step, item.value);
+      sample.execute();
+    }
   }
   Statement message(database, "INSERT INTO messages (run_id, kind, text) VALUES (?, ?, ?)");
   for (const RunMessage& item : batch.messages) {
@@ -160,6 +163,12 @@ void Store::add_batch(std::int64_t run_id, const RunBatch& batch) {
   statement.bind(utc_now(), run_id);
   statement.execute();
   transaction.commit();
+}
+
+void Store::add_samples(std::int64_t run_id, const std::vector<NewSample>& samples) {
+  RunBatch batch;
+  for (const NewSample& sample : samples) batch.samples[sample.metric].push_back({sample.step, sample.value});
+  add_batch(run_id, batch);
 }
 
 std::int64_t Store::set_environment(std::int64_t run_id, const std::map<std::string, std::string>& facts) {

@@ -29,7 +29,7 @@ void RunRecorder::add(const core::RunEvent& event) {
     throw Error(ErrorCode::kDataLoss, "the first event is not \"hello\"");
   }
   std::visit([this](const auto& e) { on(e); }, event);
-  if (batch_.samples.size() >= kBatchSamples) flush();
+  if (batch_size_ >= kBatchSamples) flush();
 }
 
 void RunRecorder::on(const core::HelloEvent& event) {
@@ -57,7 +57,9 @@ void RunRecorder::on(const core::StepEvent& event) {
     sample(results::kClockMs, event.step, *event.train_ms);
   }
   for (const auto& [phase, ms] : event.phases_ms) {
-    batch_.samples.push_back({results::kPhasePrefix + phase + "_ms", event.step, ms});
+    std::string& tag = phase_tags_[phase];
+    if (tag.empty()) tag = results::kPhasePrefix + phase + "_ms";
+    sample(tag, event.step, ms);
   }
   if (event.window_tokens != window_tokens_) {
     window_tokens_ = event.window_tokens;
@@ -111,8 +113,11 @@ void RunRecorder::on(const core::FailedEvent& event) {
   failed_ = event;
 }
 
-void RunRecorder::sample(const std::string& metric, std::int64_t step, double value) {
-  batch_.samples.push_back({metric, step, value});
+void RunRecorder::sample(std::string_view metric, std::int64_t step, double value) {
+  auto values = batch_.samples.find(metric);
+  if (values == batch_.samples.end()) values = batch_.samples.emplace(metric, std::vector<results::Sample>()).first;
+  values->second.push_back({step, value});
+  ++batch_size_;
 }
 
 void RunRecorder::check_order(const char* what, std::int64_t step, std::int64_t& last) const {
@@ -135,11 +140,9 @@ void RunRecorder::flush_if_due() {
 }
 
 void RunRecorder::flush() {
-  // Rows that lie together in the table are written together: half the time.
-  std::stable_sort(batch_.samples.begin(), batch_.samples.end(),
-                   [](const auto& a, const auto& b) { return a.metric < b.metric; });
   store_.add_batch(run_id_, batch_);
   batch_ = {};
+  batch_size_ = 0;
   last_write_ = Clock::now();
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/protocol/run_event.h"
 #include "results/store.h"
@@ -48,7 +49,7 @@ class RunRecorder {
   void on(const core::FinishedEvent& event);
   void on(const core::FailedEvent& event);
 
-  void sample(const std::string& metric, std::int64_t step, double value);
+  void sample(std::string_view metric, std::int64_t step, double value);
   void check_order(const char* what, std::int64_t step, std::int64_t& last) const;
   void flush();
 
@@ -56,6 +57,8 @@ class RunRecorder {
   results::Store& store_;
   std::int64_t run_id_;
   results::RunBatch batch_;
+  std::size_t batch_size_ = 0;  ///< samples in it
+  std::map<std::string, std::string> phase_tags_;
   Clock::time_point last_write_ = Clock::now();
   bool has_hello_ = false;
   std::optional<core::FinishedEvent> finished_;

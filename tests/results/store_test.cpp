@@ -84,7 +84,7 @@ TEST_F(StoreTest, NeverFinishesARunTwice) {
   const std::int64_t id = claim(store, new_run());
   store.finish_run(id, completed(3.0));
   const std::string message = message_of(ErrorCode::kConflict, [&] {
-    store.finish_run(id, completed(4.0), {{{kTrainLoss, 0, 1.0}}, {}, {}});
+    store.finish_run(id, completed(4.0), {{{kTrainLoss, {{0, 1.0}}}}, {}, {}});
   });
   EXPECT_NE(message.find("run 1"), std::string::npos) << message;
   EXPECT_EQ(store.run(id).result->final_val_loss, 3.0);
