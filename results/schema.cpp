@@ -137,9 +137,12 @@ std::span<const Migration> migrations() {
 }
 
 int check_identity(Database& database, int known_version) {
+  // One snapshot: another process may be making the tables just now.
+  database.execute("SAVEPOINT identity");
   const std::int64_t mark = database.integer_of("PRAGMA application_id");
   const std::int64_t version = database.integer_of("PRAGMA user_version");
   const std::int64_t tables = database.integer_of("SELECT count(*) FROM sqlite_master");
+  database.execute("RELEASE identity");
   const std::string file = "database " + database.file().string();
   if (mark == 0 && version == 0 && tables == 0) return 0;
   if (mark != kApplicationId) {
