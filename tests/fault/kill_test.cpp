@@ -43,6 +43,15 @@ TEST_F(ProcessTest, RunnerKilledAgainAndAgain) {
   }
 }
 
+TEST_F(ProcessTest, AnEngineNeverOutlivesItsRunner) {
+  // This one would not notice by itself: it never writes.
+  const pid_t pid = start({{"steps", kSteps}, {"fault", {{"kind", "hang"}, {"step", 0}}}}, kSeeds);
+  ASSERT_TRUE(wait_until([&] { return !engine_processes().empty(); }));
+  kill(pid, SIGKILL);
+  wait_for(pid);
+  EXPECT_TRUE(wait_until([&] { return engine_processes().empty(); }));
+}
+
 TEST_F(ProcessTest, EngineKilledAgainAndAgain) {
   std::mt19937 random(7);
   int kills = 0;
