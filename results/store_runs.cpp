@@ -20,6 +20,8 @@ using core::Json;
 /// An owner out of sight (another host or container) is believed gone after this long without a heartbeat.
 constexpr double kHeartbeatLimitSeconds = 120;
 
+constexpr std::size_t kRowsAtOnce = 50;
+
 struct RunningRow {
   std::int64_t id = 0;
   Owner owner;
@@ -95,14 +97,45 @@ std::int64_t insert_run(Database& database, const NewRun& run, const Owner& owne
   return database.last_insert_id();
 }
 
-void insert_batch(Database& database, std::int64_t run_id, const RunBatch& batch) {
-  Statement sample(database, "INSERT INTO samples (run_id, metric, step, value) VALUES (?, ?, ?, ?)");
-  for (const auto& [metric, values] : batch.samples) {
-    sample.bind(run_id, metric);
-    for (const Sample& item : values) {
-      sample.rebind(3, item.step, item.value);
-      sample.execute();
+/// Inserts a run's samples of one metric `rows` at a time: one statement for many rows takes half the time.
+class SampleInsert {
+ public:
+  SampleInsert(Database& database, std::size_t rows) : rows_(rows), statement_(database, sql(rows)) {}
+
+  /// From values[first] on while there are enough for whole statements; returns the index of the first one left.
+  std::size_t insert(std::int64_t run_id, const std::string& metric, const std::vector<Sample>& values,
+                     std::size_t first) {
+    statement_.rebind(1, run_id, metric);
+    for (; first + rows_ <= values.size(); first += rows_) {
+      for (std::size_t i = 0; i < rows_; ++i)
+        statement_.rebind(static_cast<int>(3 + 2 * i), values[first + i].step, values[first + i].value);
+      statement_.execute();
     }
+    return first;
+  }
+
+ private:
+  static std::string sql(std::size_t rows) {
+    std::string text = "INSERT INTO samples (run_id, metric, step, value) VALUES ";
+    for (std::size_t i = 0; i < rows; ++i) {
+      const std::string step = std::to_string(3 + 2 * i);
+      const std::string value = std::to_string(4 + 2 * i);
+      text += (i == 0 ? "(?1, ?2, ?" : ", (?1, ?2, ?") + step + ", ?" + value + ")";
+    }
+    return text;
+  }
+
+  std::size_t rows_;
+  Statement statement_;
+};
+
+void insert_batch(Database& database, std::int64_t run_id, const RunBatch& batch) {
+  std::optional<SampleInsert> many;
+  SampleInsert one(database, 1);
+  for (const auto& [metric, values] : batch.samples) {
+    if (values.size() >= kRowsAtOnce && !many) many.emplace(database, kRowsAtOnce);
+    const std::size_t left = many ? many->insert(run_id, metric, values, 0) : 0;
+    one.insert(run_id, metric, values, left);
   }
   Statement message(database, "INSERT INTO messages (run_id, kind, text) VALUES (?, ?, ?)");
   for (const RunMessage& item : batch.messages) {
