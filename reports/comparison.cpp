@@ -5,7 +5,7 @@
 #include <limits>
 #include <set>
 
-#include "core/config/train_config.h"
+#include "core/base/json.h"
 #include "reports/text.h"
 #include "results/metric.h"
 
@@ -43,11 +43,18 @@ std::vector<CurvePoint> curve_of(const results::Store& store, std::int64_t run_i
   return curve;
 }
 
-std::optional<double> tokens_per_step(const core::OrderedJson& config) {
-  const auto data = config.find("data");
-  if (data == config.end()) return std::nullopt;
-  const double tokens = data->value("sequence_length", 0.0) * data->value("sequences_per_step", 0.0);
-  return tokens > 0 ? std::optional<double>(tokens) : std::nullopt;
+/// From the stored configuration; nullopt for one of another program.
+std::optional<double> tokens_per_step(const std::string& config) {
+  const core::Json json = core::Json::parse(config, nullptr, false);
+  if (!json.is_object()) return std::nullopt;
+  const auto data = json.find("data");
+  if (data == json.end() || !data->is_object()) return std::nullopt;
+  const auto length = data->find("sequence_length");
+  const auto sequences = data->find("sequences_per_step");
+  if (length == data->end() || sequences == data->end() || !length->is_number() || !sequences->is_number()) {
+    return std::nullopt;
+  }
+  return length->get<double>() * sequences->get<double>();
 }
 
 /// The values of the completed runs, by seed.
@@ -85,10 +92,26 @@ TargetTimes target_times(const CellMeasures& cell, const std::optional<double>& 
   return times;
 }
 
-std::string reason_of(const RunRecord& run) {
-  std::string text = "seed " + std::to_string(run.seed) + " " + core::to_string(run.result->outcome);
-  if (!run.result->message.empty()) text += ": " + run.result->message;
-  return text;
+/// One sentence for all seeds that ended in the same way.
+std::vector<std::string> reasons_of(const CellMeasures& cell) {
+  std::vector<std::pair<std::string, std::string>> ends;  // what happened, to which seeds
+  for (const RunMeasure& run : cell.runs) {
+    if (run.run.is_running() || run.run.is_completed() || run.run.result->outcome == RunOutcome::kInterrupted) continue;
+    std::string end = core::to_string(run.run.result->outcome);
+    if (!run.run.result->message.empty()) end += ": " + run.run.result->message;
+    const std::string seed = std::to_string(run.run.seed);
+    const auto same = std::find_if(ends.begin(), ends.end(), [&](const auto& known) { return known.first == end; });
+    if (same == ends.end()) {
+      ends.emplace_back(end, seed);
+    } else {
+      same->second += ", " + seed;
+    }
+  }
+  std::vector<std::string> reasons;
+  for (const auto& [end, seeds] : ends) {
+    reasons.push_back((seeds.find(',') == std::string::npos ? "seed " : "seeds ") + seeds + " " + end);
+  }
+  return reasons;
 }
 
 Comparison row_of(const CellMeasures& cell, const std::optional<double>& target) {
@@ -108,10 +131,11 @@ Comparison row_of(const CellMeasures& cell, const std::optional<double>& target)
     if (run.run.is_completed()) {
       ++row.completed;
     } else if (run.run.result && run.run.result->outcome != RunOutcome::kInterrupted) {
-      row.reasons.push_back(reason_of(run.run));
+      ++row.failed;
     }
   }
-  row.unfinished = std::max(0, row.planned - row.completed - static_cast<int>(row.reasons.size()));
+  row.reasons = reasons_of(cell);
+  row.unfinished = std::max(0, row.planned - row.completed - row.failed);
   return row;
 }
 

@@ -66,8 +66,9 @@ struct Comparison {
 
   int planned = 0;
   int completed = 0;
+  int failed = 0;                    ///< ended without evidence
   int unfinished = 0;                ///< running, interrupted, or not begun
-  std::vector<std::string> reasons;  ///< of the runs without evidence: "seed 2 crashed: ..."
+  std::vector<std::string> reasons;  ///< of the failed runs: "seeds 2, 3 crashed: ..."
 };
 
 struct ComparisonTable {

@@ -46,6 +46,7 @@ struct Section {
   std::string title;  ///< may be empty
   std::vector<std::string> paragraphs;
   std::vector<Fact> facts;
+  std::vector<std::string> bullets;  ///< remarks that belong to the facts; with the notes in JSON
   std::vector<Table> tables;
 };
 

@@ -22,12 +22,19 @@ OrderedJson json_of(const std::optional<Effect>& effect) {
   return {{"value", effect->value}, {"sd", json_of(effect->sd)}, {"n", effect->n}, {"is_paired", effect->is_paired}};
 }
 
-/// `format` writes one number of the summary.
+/// Digits after the point of a formatted number.
+int decimals_of(const std::string& text) {
+  const std::size_t point = text.find('.');
+  return point == std::string::npos ? 0 : static_cast<int>(text.size() - point - 1);
+}
+
+/// `format` writes the mean; the spread gets as many decimals.
 template <class Format>
 TableCell summary_cell(const Summary& summary, Format format) {
   if (!summary.mean) return {.text = "-", .detail = "", .value = json_of(summary)};
-  return {
-      .text = format(*summary.mean), .detail = summary.sd ? "±" + format(*summary.sd) : "", .value = json_of(summary)};
+  TableCell cell{.text = format(*summary.mean), .detail = "", .value = json_of(summary)};
+  if (summary.sd) cell.detail = "±" + format_fixed(*summary.sd, decimals_of(cell.text));
+  return cell;
 }
 
 std::string signed_loss(double value) {
@@ -180,6 +187,7 @@ Section head_of(const results::PlanRecord& plan, const std::vector<CellMeasures>
                      .value = {{"val_loss", *table.target}, {"source", table.target_source}}};
     add("target", "target loss", std::move(target));
   }
+  head.bullets = plan.messages;
   return head;
 }
 
@@ -197,7 +205,6 @@ void add_reading_notes(Document& document, const results::PlanRecord& plan, cons
     document.notes.push_back("published: the record's own log, the official model on 8 H100 (tokens per step " +
                              std::string("and model differ from this scale's: compare the speed-ups, not the times)."));
   }
-  for (const std::string& message : plan.messages) document.notes.push_back(message);
 }
 
 }  // namespace

@@ -73,6 +73,13 @@ void add_table(std::string& out, const Table& table) {
   out += "</tbody></table></div>\n";
 }
 
+void add_list(std::string& out, const std::vector<std::string>& items) {
+  if (items.empty()) return;
+  out += "<ul class=\"notes\">\n";
+  for (const std::string& item : items) out += "<li>" + escape(item) + "</li>\n";
+  out += "</ul>\n";
+}
+
 void add_section(std::string& out, const Section& section) {
   if (!section.title.empty()) out += "<h2>" + escape(section.title) + "</h2>\n";
   for (const std::string& paragraph : section.paragraphs) out += "<p>" + escape(paragraph) + "</p>\n";
@@ -83,6 +90,7 @@ void add_section(std::string& out, const Section& section) {
     }
     out += "</dl>\n";
   }
+  add_list(out, section.bullets);
   for (const Table& table : section.tables) add_table(out, table);
 }
 
@@ -99,11 +107,7 @@ std::string render_html(const Document& document) {
     out += "<p class=\"warning\">Warning: " + escape(warning) + "</p>\n";
   }
   for (const Section& section : document.sections) add_section(out, section);
-  if (!document.notes.empty()) {
-    out += "<ul class=\"notes\">\n";
-    for (const std::string& note : document.notes) out += "<li>" + escape(note) + "</li>\n";
-    out += "</ul>\n";
-  }
+  add_list(out, document.notes);
   return out + "</body>\n</html>\n";
 }
 

@@ -9,9 +9,11 @@ OrderedJson to_json(const Document& document) {
   OrderedJson facts = OrderedJson::object();
   OrderedJson tables = OrderedJson::object();
   OrderedJson text = OrderedJson::array();
+  OrderedJson notes = OrderedJson::array();
   for (const Section& section : document.sections) {
     for (const Fact& fact : section.facts) facts[fact.key] = fact.cell.value;
     for (const std::string& paragraph : section.paragraphs) text.push_back(paragraph);
+    for (const std::string& bullet : section.bullets) notes.push_back(bullet);
     for (const Table& table : section.tables) {
       OrderedJson rows = OrderedJson::array();
       for (const std::vector<TableCell>& row : table.rows) {
@@ -31,7 +33,8 @@ OrderedJson to_json(const Document& document) {
   json["tables"] = std::move(tables);
   if (!text.empty()) json["text"] = std::move(text);
   json["warnings"] = document.warnings;
-  json["notes"] = document.notes;
+  for (const std::string& note : document.notes) notes.push_back(note);
+  json["notes"] = std::move(notes);
   return json;
 }
 

@@ -55,7 +55,8 @@ std::string render_markdown(const Document& document) {
     if (!section.title.empty()) out += "## " + escape(section.title) + "\n\n";
     for (const std::string& paragraph : section.paragraphs) out += escape(paragraph) + "\n\n";
     for (const Fact& fact : section.facts) out += "- **" + escape(fact.title) + "**: " + cell_text(fact.cell) + "\n";
-    if (!section.facts.empty()) out += "\n";
+    for (const std::string& bullet : section.bullets) out += "- " + escape(bullet) + "\n";
+    if (!section.facts.empty() || !section.bullets.empty()) out += "\n";
     for (const Table& table : section.tables) add_table(out, table);
   }
   for (const std::string& warning : document.warnings) out += "> **Warning:** " + escape(warning) + "\n\n";

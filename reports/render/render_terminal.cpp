@@ -60,26 +60,23 @@ class Layout {
   }
 
  private:
-  /// Widths for the shown columns; false when they do not fit.
+  /// Widths for the shown columns; false when they do not fit. Running text gives way, the widest column first.
   bool fit(std::size_t width) {
     widths_.clear();
-    std::optional<std::size_t> text_column;
     std::size_t total = shown_.empty() ? 0 : kGap * (shown_.size() - 1);
-    for (std::size_t i = 0; i < shown_.size(); ++i) {
-      widths_.push_back(natural_width(shown_[i]));
-      if (table_.columns[shown_[i]].wraps) text_column = i;
+    for (const std::size_t column : shown_) {
+      widths_.push_back(natural_width(column));
       total += widths_.back();
     }
-    if (total <= width) return true;
-    if (!text_column) return false;
-    const std::size_t excess = total - width;
-    std::size_t& text_width = widths_[*text_column];
-    const std::size_t least = std::min(text_width, kLeastTextColumns);
-    if (text_width < least + excess) {
-      text_width = least;
-      return false;
+    for (; total > width; --total) {
+      std::size_t* widest = nullptr;
+      for (std::size_t i = 0; i < shown_.size(); ++i) {
+        const bool gives_way = table_.columns[shown_[i]].wraps && widths_[i] > kLeastTextColumns;
+        if (gives_way && (widest == nullptr || widths_[i] > *widest)) widest = &widths_[i];
+      }
+      if (widest == nullptr) return false;
+      --*widest;
     }
-    text_width -= excess;
     return true;
   }
 
@@ -200,6 +197,8 @@ std::string render_terminal(const Document& document, const TerminalStyle& style
     for (const std::string& paragraph : section.paragraphs) out += indented("", paragraph, style.width);
     if (!section.paragraphs.empty() && !section.facts.empty()) out += "\n";
     out += facts_text(section.facts, style.width);
+    if (!section.bullets.empty()) out += "\n";
+    for (const std::string& bullet : section.bullets) out += colored(kDim, indented("- ", bullet, style.width));
     for (const Table& table : section.tables) {
       if (!table.title.empty()) out += "\n" + colored(kBold, printable(table.title)) + "\n";
       out += Layout(table, style.width).text(style.has_color);

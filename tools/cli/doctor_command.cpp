@@ -213,7 +213,7 @@ int doctor(bool is_json) {
                        .columns = {{.key = "check", .title = "check"},
                                    {.key = "status", .title = "status"},
                                    {.key = "found", .title = "found", .wraps = true},
-                                   {.key = "enables", .title = "enables"}}};
+                                   {.key = "enables", .title = "enables", .wraps = true}}};
   int missing = 0;
   for (const Check& check : all_checks()) {
     missing += check.status == "missing" ? 1 : 0;

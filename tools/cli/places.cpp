@@ -39,9 +39,14 @@ fs::path own_program() {
 }
 
 std::optional<fs::path> source_root() {
-  std::optional<fs::path> root = path_from("NANOBENCH_ROOT");
   std::error_code ignored;
-  return root && fs::is_directory(*root, ignored) ? root : std::nullopt;
+  if (const std::optional<fs::path> root = path_from("NANOBENCH_ROOT")) {
+    return fs::is_directory(*root, ignored) ? root : std::nullopt;
+  }
+  for (fs::path folder = own_program().parent_path(); folder.has_relative_path(); folder = folder.parent_path()) {
+    if (is_file(folder / "suites" / "suite.schema.json") && is_file(folder / "CMakeLists.txt")) return folder;
+  }
+  return std::nullopt;
 }
 
 fs::path database_file(const std::string& option) {

@@ -12,7 +12,7 @@ namespace nanobench::tools {
 /// This executable, or an empty path where the system does not tell.
 std::filesystem::path own_program();
 
-/// The source tree: $NANOBENCH_ROOT (the launcher sets it), or none when installed.
+/// The source tree: $NANOBENCH_ROOT, else the nearest folder above this program that is one; none when installed.
 std::optional<std::filesystem::path> source_root();
 
 /// --db, else $NANOBENCH_DB, else results/nanobench.db of the source tree, else nanobench/nanobench.db in

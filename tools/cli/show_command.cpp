@@ -110,7 +110,7 @@ void refuse_config(const ShowOptions& options, const char* kind) {
 void show_run(const ShowOptions& options, std::int64_t id) {
   const results::Store store(database_file(options.database), results::OpenMode::kReadOnly);
   if (options.is_config) {
-    print_config(store.run(id).config);
+    print_config(core::OrderedJson::parse(store.run(id).config));
     return;
   }
   print(reports::run_report(store, id), options.is_json);

@@ -181,14 +181,13 @@ class TrainView {
     if (!lines_.is_live() && !is_plain_due) return;
     const double done = static_cast<double>(progress_.step());
     const double all = static_cast<double>(std::max<std::int64_t>(progress_.total_steps(), 1));
-    std::string line = lines_.is_live() ? name_ + "  " + progress_bar(done / all, 20) + "  " : "";
-    line += progress_.text();
-    if (const auto left = progress_.remaining_s(now)) line += "  " + reports::format_duration(*left) + " left";
+    std::string rest = progress_.text();
+    if (const auto left = progress_.remaining_s(now)) rest += "  " + reports::format_duration(*left) + " left";
     if (lines_.is_live()) {
-      lines_.show({line}, host_.width());
+      lines_.show({with_bar(name_, done / all, rest, host_.width())}, host_.width());
     } else {
       last_plain_s_ = now;
-      lines_.print(line);
+      lines_.print(rest);
     }
   }
 

@@ -10,6 +10,8 @@ namespace nanobench::tools {
 namespace {
 
 constexpr std::size_t kRecentSteps = 20;
+constexpr std::size_t kLongestBar = 20;
+constexpr std::size_t kShortestBar = 5;
 
 }  // namespace
 
@@ -45,8 +47,9 @@ std::optional<double> RunProgress::tokens_per_s() const {
 std::optional<double> RunProgress::remaining_s(double now_s) const {
   if (!first_step_s_ || step_ <= first_step_) return std::nullopt;
   const double pace = (last_step_s_ - *first_step_s_) / static_cast<double>(step_ - first_step_);
-  const double left = pace * static_cast<double>(total_steps_ - step_) - (now_s - last_step_s_);
-  return std::max(left, 0.0);
+  const auto steps_left = static_cast<double>(total_steps_ - step_);
+  // A step that takes longer than the others does not shorten those after it.
+  return std::max({pace * steps_left - (now_s - last_step_s_), pace * (steps_left - 1), 0.0});
 }
 
 std::string RunProgress::text() const {
@@ -59,10 +62,13 @@ std::string RunProgress::text() const {
   return text;
 }
 
-std::string progress_bar(double fraction, int width) {
-  const int filled = static_cast<int>(std::lround(std::clamp(fraction, 0.0, 1.0) * width));
-  return "[" + std::string(static_cast<std::size_t>(filled), '#') +
-         std::string(static_cast<std::size_t>(width - filled), '.') + "]";
+std::string with_bar(const std::string& label, double fraction, const std::string& rest, std::size_t width) {
+  const std::size_t used = reports::display_width(label) + reports::display_width(rest) + 6 + 1;  // gaps, brackets, end
+  const std::size_t places = std::min(kLongestBar, width > used ? width - used : 0);
+  if (places < kShortestBar) return label + "  " + rest;
+  const auto filled =
+      static_cast<std::size_t>(std::lround(std::clamp(fraction, 0.0, 1.0) * static_cast<double>(places)));
+  return label + "  [" + std::string(filled, '#') + std::string(places - filled, '.') + "]  " + rest;
 }
 
 }  // namespace nanobench::tools

@@ -43,7 +43,7 @@ class RunProgress {
   std::int64_t first_step_ = 0;
 };
 
-/// "[#######.....]" with `width` places between the brackets.
-std::string progress_bar(double fraction, int width);
+/// "LABEL  [#######.....]  REST": the bar is as long as fits into `width` columns, 20 places at most, or left out.
+std::string with_bar(const std::string& label, double fraction, const std::string& rest, std::size_t width);
 
 }  // namespace nanobench::tools

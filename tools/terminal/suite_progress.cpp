@@ -16,7 +16,6 @@ using reports::format_duration;
 
 constexpr double kRedrawSeconds = 0.1;
 constexpr double kPlainLineSeconds = 10.0;
-constexpr int kBarWidth = 20;
 constexpr const char* kRed = "\x1b[31m";
 constexpr const char* kDim = "\x1b[2m";
 constexpr const char* kReset = "\x1b[0m";
@@ -113,8 +112,9 @@ void SuiteProgress::redraw(bool is_forced) {
   if (run_) {
     const double fraction =
         static_cast<double>(run_->step()) / static_cast<double>(std::max<std::int64_t>(run_->total_steps(), 1));
-    std::string line = run_label_ + "  " + progress_bar(fraction, kBarWidth) + "  " + run_->text();
-    if (const auto left = run_->remaining_s(now)) line += "  " + format_duration(*left) + " left";
+    std::string rest = run_->text();
+    if (const auto left = run_->remaining_s(now)) rest += "  " + format_duration(*left) + " left";
+    std::string line = with_bar(run_label_, fraction, rest, host_.width());
     lines.push_back(std::move(line));
   }
   lines.push_back(suite_text(now));
