@@ -135,6 +135,7 @@ class MockEngine {
   std::optional<int> first_time(std::int64_t step) {
     switch (settings_.fault) {
       case MockFault::kSignal: raise_plainly(value_or(SIGSEGV)); return 1;
+      case MockFault::kNoise: std::fputs("\x1b[31mbroken \xff\xfe\xc3", stderr); return 1;
       case MockFault::kExit: std::fputs("mock engine: exiting as told\n", stderr); return value_or(1);
       case MockFault::kHang:
         for (;;) pause();

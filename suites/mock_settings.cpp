@@ -10,9 +10,10 @@ namespace {
 using core::Json;
 using core::JsonObject;
 
-constexpr std::array<std::pair<MockFault, const char*>, 20> kFaults = {{
+constexpr std::array<std::pair<MockFault, const char*>, 21> kFaults = {{
     {MockFault::kNone, "none"},
     {MockFault::kSignal, "signal"},
+    {MockFault::kNoise, "noise"},
     {MockFault::kExit, "exit"},
     {MockFault::kHang, "hang"},
     {MockFault::kGarbage, "garbage"},

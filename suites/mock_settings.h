@@ -14,6 +14,7 @@ namespace nanobench::suites {
 enum class MockFault {
   kNone,
   kSignal,           ///< raises `value` (default 11, SIGSEGV)
+  kNoise,            ///< prints bytes that are no text, then exits with 1
   kExit,             ///< exits with `value` (default 1) without a last event
   kHang,             ///< says and does nothing more
   kGarbage,          ///< writes a line that is not JSON, and goes on

@@ -41,6 +41,17 @@ ssize_t read_some(int fd, char* bytes) {
   return count;
 }
 
+/// What an engine printed, fit for a database, JSON and a terminal: valid UTF-8 without control characters.
+std::string plain_text(const std::string& text) {
+  using core::Json;
+  std::string plain = Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
+  for (char& c : plain) {
+    const auto code = static_cast<unsigned char>(c);
+    if ((code < 0x20 && c != '\n' && c != '\t') || code == 0x7f) c = ' ';
+  }
+  return plain;
+}
+
 std::string spec_text(const PlannedRun& run, std::int64_t run_id) {
   core::RunSpec spec = run.spec;
   spec.run_id = "run-" + std::to_string(run_id);
@@ -78,7 +89,8 @@ results::RunResult RunSession::execute() {
   }
   recorder_.add_facts(results::load_facts("end/"));
   const results::RunResult result = result_of(*exit);
-  if (!output_.empty() && result.outcome != core::RunOutcome::kCompleted) recorder_.add_message("output", output_);
+  if (!output_.empty() && result.outcome != core::RunOutcome::kCompleted)
+    recorder_.add_message("output", plain_text(output_));
   recorder_.finish(result);
   return result;
 }
@@ -203,7 +215,7 @@ results::RunResult RunSession::result_of(const ChildExit& exit) const {
   const Classification classification = classify(end_of(exit));
   results::RunResult result;
   result.outcome = classification.outcome;
-  result.message = classification.message;
+  result.message = plain_text(classification.message);
   result.exit_code = exit.signal != 0 ? -exit.signal : exit.exit_code;
   result.steps = recorder_.steps();
   result.timed_steps = recorder_.timed_steps();

@@ -179,6 +179,14 @@ TEST_F(RunnerTest, KeepsTheEnginesLastWords) {
   EXPECT_NE(messages.back().text.find("exiting as told"), std::string::npos);
 }
 
+TEST_F(RunnerTest, LastWordsAreMadeText) {
+  const RunRecord record = run_one(fault("noise"));
+  EXPECT_NE(record.result->message.find("broken"), std::string::npos) << record.result->message;
+  EXPECT_EQ(record.result->message.find('\x1b'), std::string::npos);
+  EXPECT_NO_THROW(Json(record.result->message).dump());
+  EXPECT_NO_THROW(Json(Store(file()).messages(record.id).back().text).dump());
+}
+
 TEST_F(RunnerTest, SaysThatTheEngineCannotBeStarted) {
   const Plan plan = mock_plan("/nowhere/engine", {{"steps", 5}});
   try {
