@@ -167,6 +167,7 @@ class Launcher(unittest.TestCase):
             "added": lambda: (self.checkout / "suites/new.json").write_text("{}"),
             "renamed": lambda: (self.checkout / "core/b.cpp").rename(self.checkout / "core/c.cpp"),
             "deleted": lambda: (self.checkout / "core/c.cpp").unlink(),
+            "another LibTorch": lambda: (self.checkout / ".deps/libtorch.stamp").write_text("wheels"),
             "older": lambda: os.utime(self.checkout / "core/a.cpp", (1, 1)),
         }
         self.launch("list")
