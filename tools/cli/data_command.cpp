@@ -135,9 +135,7 @@ void add_data_command(CLI::App& app, Session& /*session*/) {
 
   CLI::App* prepare_command = command->add_subcommand("prepare", "Turn text files into token shards");
   const auto prepare_options = std::make_shared<PrepareOptions>();
-  prepare_command->add_option("--text", prepare_options->texts, "Text files, in order")
-      ->required()
-      ->type_name("FILE ...");
+  prepare_command->add_option("--text", prepare_options->texts, "Text files, in order")->required()->type_name("FILE");
   prepare_command->add_option("--out", prepare_options->out, "New folder for the shards")->required()->type_name("DIR");
   prepare_command->add_option("--documents", prepare_options->documents, "Where a document begins")
       ->type_name("RULE")

@@ -103,7 +103,7 @@ void add_list_command(CLI::App& app, Session& /*session*/) {
   command->add_option("--suite", options->suite, "Only this suite's runs")->type_name("NAME");
   command->add_option("--limit", options->limit, "Only the newest so many runs")
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40).description(""));
   add_database_option(*command, options->database);
   add_catalogue_option(*command, options->catalogue);
   add_json_option(*command, options->is_json);

@@ -111,7 +111,7 @@ void add_run_command(CLI::App& app, Session& session) {
   command->add_option("--data", options->data, "synthetic, text:FILE[,FILE...] or shards:DIR")->type_name("SPEC");
   command->add_option("--threads", options->threads, "Threads of a run (default: the suite's, else all cores)")
       ->type_name("N")
-      ->check(CLI::Range(0, 4096));
+      ->check(CLI::Range(0, 4096).description(""));
   command->add_flag("--fresh", options->is_fresh, "Run again what is finished already");
   add_database_option(*command, options->database);
   add_catalogue_option(*command, options->catalogue);

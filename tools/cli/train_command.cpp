@@ -303,20 +303,20 @@ void add_train_command(CLI::App& app, Session& session) {
   command->add_option("CONFIG", options->config, "Training configuration (JSON)")->required();
   command->add_option("--init", options->init, "Initial parameters (safetensors)")->type_name("FILE");
   command->add_option("--train", options->train, "Token shards to train on: files, folders or patterns")
-      ->type_name("FILE ...");
-  command->add_option("--val", options->val, "Token shards to validate on")->type_name("FILE ...");
+      ->type_name("FILE");
+  command->add_option("--val", options->val, "Token shards to validate on")->type_name("FILE");
   command->add_option("--dtype", options->dtype, "float32, or float64 for truth instead of speed")
-      ->check(CLI::IsMember({"float32", "float64"}))
+      ->check(CLI::IsMember({"float32", "float64"}).description(""))
       ->type_name("TYPE")
       ->capture_default_str();
   command->add_option("--trace", options->trace, "Write losses, activations and gradients as JSON")->type_name("FILE");
   command->add_option("--seed", options->seed, "Of the initial parameters")
       ->type_name("N")
-      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{INT64_MAX}))
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{INT64_MAX}).description(""))
       ->capture_default_str();
   command->add_option("--threads", options->threads, "0: all cores")
       ->type_name("N")
-      ->check(CLI::Range(0, 4096))
+      ->check(CLI::Range(0, 4096).description(""))
       ->capture_default_str();
   add_json_option(*command, options->is_json);
   command->add_flag("--quiet", options->is_quiet, "No progress on standard error");

@@ -1,0 +1,132 @@
+#include "reports/render/render.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "reports/text.h"
+
+namespace nanobench::reports {
+namespace {
+
+const char* const kHostile = "<script>alert(1)</script> \"x\" & 'y' | `z` \x1b[31m =cmd()";
+
+Document sample(const std::string& text) {
+  Document document{.kind = "sample", .title = text};
+  Section& section = document.sections.emplace_back();
+  section.title = text;
+  section.paragraphs = {text};
+  section.facts = {{.key = "machine", .title = "machine", .cell = text_cell(text)}};
+  section.bullets = {text};
+  section.tables.push_back(
+      {.id = "rows",
+       .title = text,
+       .columns = {{.key = "row", .title = "row"},
+                   {.key = "changed", .title = "what changed", .wraps = true},
+                   {.key = "loss", .title = "val loss", .is_number = true},
+                   {.key = "peak", .title = "peak MiB", .is_number = true, .priority = 2},
+                   {.key = "speed", .title = "published speed-up", .is_number = true, .priority = 1}},
+       .rows = {{text_cell("record12"),
+                 text_cell(text),
+                 {.text = "3.2815", .detail = "±0.0012", .value = {{"mean", 3.2815}, {"sd", 0.0012}, {"n", 3}}},
+                 count_cell(312),
+                 missing_cell()},
+                {text_cell("record13"),
+                 text_cell("a longer text that says in some words what was changed here"),
+                 {.text = "-", .detail = "", .value = {{"mean", nullptr}, {"sd", nullptr}, {"n", 0}}},
+                 count_cell(7),
+                 {.text = "1.234x", .detail = "", .value = 1.234}}}});
+  document.warnings = {text};
+  document.notes = {text};
+  return document;
+}
+
+std::size_t widest_line(const std::string& text) {
+  std::istringstream in(text);
+  std::size_t widest = 0;
+  for (std::string line; std::getline(in, line);) widest = std::max(widest, display_width(line));
+  return widest;
+}
+
+TEST(Terminal, FitsTheWidth) {
+  for (const std::size_t width : {50U, 60U, 72U, 80U, 100U, 200U}) {
+    const std::string text = render_terminal(sample("a title"), {.width = width});
+    EXPECT_LE(widest_line(text), width) << text;
+    EXPECT_NE(text.find("3.2815"), std::string::npos);
+  }
+}
+
+TEST(Terminal, NarrowTablesStackSpreadsThenDropColumnsAndSaySo) {
+  const std::string wide = render_terminal(sample("t"), {.width = 200});
+  EXPECT_NE(wide.find("3.2815 ±0.0012"), std::string::npos) << wide;
+  EXPECT_EQ(wide.find("left out"), std::string::npos);
+  const std::string narrow = render_terminal(sample("t"), {.width = 55});
+  EXPECT_EQ(narrow.find("3.2815 ±0.0012"), std::string::npos) << narrow;
+  EXPECT_NE(narrow.find("±0.0012"), std::string::npos) << narrow;
+  EXPECT_EQ(narrow.find("left out"), std::string::npos) << narrow;
+  const std::string tiny = render_terminal(sample("t"), {.width = 45});
+  EXPECT_NE(tiny.find("left out to fit: "), std::string::npos) << tiny;
+  EXPECT_NE(tiny.find("peak MiB"), std::string::npos) << "the name of what was left out";
+}
+
+TEST(Terminal, ColorsOnlyWhenAsked) {
+  EXPECT_EQ(render_terminal(sample("t"), {.width = 80}).find('\x1b'), std::string::npos);
+  EXPECT_NE(render_terminal(sample("t"), {.width = 80, .has_color = true}).find('\x1b'), std::string::npos);
+}
+
+TEST(Terminal, TextCannotSteerIt) {
+  EXPECT_EQ(render_terminal(sample(kHostile), {.width = 80}).find('\x1b'), std::string::npos);
+}
+
+TEST(Markdown, EscapesAndAligns) {
+  const std::string text = render_markdown(sample(kHostile));
+  EXPECT_EQ(text.find("<script>"), std::string::npos);
+  EXPECT_NE(text.find("\\|"), std::string::npos);
+  EXPECT_NE(text.find("| row | what changed | val loss |"), std::string::npos) << text;
+  EXPECT_NE(text.find("| --- | --- | ---: |"), std::string::npos) << text;
+  EXPECT_NE(text.find("| 3.2815 ±0.0012 |"), std::string::npos) << text;
+}
+
+TEST(Html, IsSelfContainedAndEscaped) {
+  const std::string text = render_html(sample(kHostile));
+  EXPECT_EQ(text.find("<script"), std::string::npos);
+  EXPECT_EQ(text.find("http"), text.find("http-equiv")) << "nothing may point outside";
+  EXPECT_EQ(text.find("src="), std::string::npos);
+  EXPECT_NE(text.find("&lt;script&gt;"), std::string::npos);
+  EXPECT_NE(text.find("prefers-color-scheme: dark"), std::string::npos);
+  EXPECT_NE(text.find("name=\"viewport\""), std::string::npos);
+  EXPECT_NE(text.find("3.2815<small>±0.0012</small>"), std::string::npos);
+}
+
+TEST(Json, HasVersionFactsTablesAndFullPrecision) {
+  Document document = sample("t");
+  document.sections[0].tables[0].rows[0][2].value["mean"] = 0.1 + 0.2;
+  const core::Json json = core::Json::parse(render_json(document));
+  EXPECT_EQ(json.at("schema_version"), kDocumentSchemaVersion);
+  EXPECT_EQ(json.at("kind"), "sample");
+  EXPECT_EQ(json.at("facts").at("machine"), "t");
+  const core::Json& rows = json.at("tables").at("rows");
+  EXPECT_EQ(rows.at(0).at("loss").at("mean").get<double>(), 0.1 + 0.2);
+  EXPECT_TRUE(rows.at(1).at("loss").at("mean").is_null());
+  EXPECT_TRUE(rows.at(0).at("speed").is_null());
+  EXPECT_EQ(json.at("warnings").size(), 1U);
+  EXPECT_EQ(json.at("notes").size(), 2U) << "the section's bullet and the note";
+}
+
+TEST(Json, BrokenUtf8IsReplaced) {
+  EXPECT_NO_THROW(core::Json::parse(render_json(sample("bad \xff"))));
+}
+
+TEST(Csv, FlattensObjectsAndQuotes) {
+  const std::string text = render_csv(sample("a \"quoted\", text"));
+  EXPECT_EQ(text.substr(0, text.find("\r\n")), "row,changed,loss.mean,loss.sd,loss.n,peak,speed");
+  EXPECT_NE(text.find("record12,\"a \"\"quoted\"\", text\",3.2815,0.0012,3,312,\r\n"), std::string::npos) << text;
+  EXPECT_NE(text.find(",,,0,7,1.234\r\n"), std::string::npos) << text;
+}
+
+TEST(Csv, TextIsNoFormula) {
+  EXPECT_NE(render_csv(sample("=HYPERLINK(1)")).find("'=HYPERLINK(1)"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace nanobench::reports

@@ -1,0 +1,166 @@
+// Bad input at the command line: one sentence that names the place, the right exit code, nothing left behind.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/tools/run_command_line.h"
+
+namespace nanobench::tools {
+namespace {
+
+constexpr const char* kSuite = R"({"name": "tiny", "design": "history", "records": ["record12", "record13"],
+  "scale": "smoke", "engine": {"mock": {}}})";
+
+/// A file of the test and a command line, and what the error must say.
+struct BadInput {
+  const char* name;
+  const char* file;  ///< name of the file to write, or ""
+  std::string text;
+  std::vector<std::string> arguments;
+  std::vector<const char*> says;
+};
+
+std::string suite_with(const std::string& more) {
+  return R"({"name": "bad", "design": "history", "records": ["record12"], "scale": "smoke", )" + more + "}";
+}
+
+std::string shard(std::int32_t magic, std::int32_t tokens, std::size_t present) {
+  std::string bytes(1024, '\0');
+  const std::int32_t header[3] = {magic, 1, tokens};
+  std::copy_n(reinterpret_cast<const char*>(header), sizeof header, bytes.begin());
+  return bytes + std::string(present * 2, '\1');
+}
+
+const std::vector<BadInput>& cases() {
+  static const std::vector<BadInput> table = {
+      {"unknown_command", "", "", {"rnu"}, {"unknown command rnu", "\"run\""}},
+      {"unknown_option", "", "", {"run", "x.json", "--sed", "3"}, {"--sed", "--seeds"}},
+      {"missing_argument", "", "", {"run"}, {"SUITE", "nanobench run --help"}},
+      {"launcher_command", "", "", {"setup"}, {"launcher"}},
+      {"no_suite", "", "", {"run", "speedrun_histroy"}, {"speedrun_histroy", "speedrun_history"}},
+      {"not_json", "s.json", "{\"name\": ", {"run", "s.json"}, {"s.json", "not valid JSON"}},
+      {"suite_key", "s.json", suite_with(R"("seedz": [1])"), {"run", "s.json"}, {"s.json: /seedz", "seeds"}},
+      {"suite_type", "s.json", suite_with(R"("seeds": "1")"), {"run", "s.json"}, {"/seeds", "list"}},
+      {"suite_record",
+       "s.json",
+       R"({"name": "bad", "design": "history", "records": ["record99"], "scale": "smoke"})",
+       {"run", "s.json"},
+       {"record99"}},
+      {"suite_scale", "s.json", kSuite, {"run", "s.json", "--scale", "nanoo"}, {"nanoo", "nano"}},
+      {"suite_data", "s.json", kSuite, {"run", "s.json", "--data", "txt:a"}, {"txt:a", "text"}},
+      {"no_text", "s.json", kSuite, {"run", "s.json", "--data", "text:none.txt"}, {"none.txt"}},
+      {"empty_text", "e.txt", "", {"data", "prepare", "--text", "e.txt", "--out", "set"}, {"e.txt"}},
+      {"no_seeds", "s.json", kSuite, {"run", "s.json", "--seeds", "0"}, {"--seeds"}},
+      {"bad_seeds", "s.json", kSuite, {"run", "s.json", "--seeds", "1,x"}, {"--seeds", "\"x\""}},
+      {"twice_seeds", "s.json", kSuite, {"run", "s.json", "--seeds", "4,4"}, {"4", "twice"}},
+      {"threads", "s.json", kSuite, {"run", "s.json", "--threads", "-1"}, {"--threads"}},
+      {"catalogue", "s.json", kSuite, {"run", "s.json", "--catalogue", "nowhere"}, {"nowhere"}},
+      {"config_key",
+       "c.json",
+       R"({"model": {"num_layer": 3}})",
+       {"train", "c.json"},
+       {"c.json: /model/num_layer", "num_layers"}},
+      {"config_range", "c.json", R"({"model": {"num_layers": 0}})", {"train", "c.json"}, {"/model/num_layers"}},
+      {"config_missing", "", "", {"train", "c.json"}, {"c.json"}},
+      {"show_unknown", "", "", {"show", "muon_ortogonalizer"}, {"muon_orthogonalizer"}},
+      {"show_no_run", "", "", {"show", "77"}, {"results.db"}},
+      {"list_kind", "", "", {"list", "feature"}, {"features"}},
+      {"report_no_database", "", "", {"report"}, {"results.db"}},
+      {"report_format", "", "", {"report", "--format", "pdf"}, {"pdf", "html"}},
+      {"report_name", "", "", {"report", "--out", "report.pdf"}, {"--format"}},
+      {"magic", "x.bin", shard(7, 8, 8), {"data", "info", "x.bin"}, {"x.bin", "20240520"}},
+      {"truncated", "x.bin", shard(20240520, 100, 8), {"data", "info", "x.bin"}, {"x.bin"}},
+      {"no_shard", "", "", {"data", "info", "x.bin"}, {"x.bin"}},
+      {"document_rule",
+       "a.txt",
+       std::string(5000, 'x'),
+       {"data", "prepare", "--text", "a.txt", "--out", "set", "--documents", "blnk-line"},
+       {"blank_line"}},
+  };
+  return table;
+}
+
+class BadInputTest : public testing::TestWithParam<BadInput> {};
+
+TEST_P(BadInputTest, IsOneSentenceAndExitCode2AndLeavesNothing) {
+  const BadInput& bad = GetParam();
+  const CommandLine shell(std::string("bad_") + bad.name);
+  // The mock engine's program stands in where an engine must be found.
+  shell.write("engine", "#!/bin/sh\nexit 99\n");
+  std::filesystem::permissions(shell.work() / "engine", std::filesystem::perms::owner_all);
+  if (*bad.file != '\0') shell.write(bad.file, bad.text);
+  const auto count = [&] {
+    return std::distance(std::filesystem::directory_iterator(shell.work()), std::filesystem::directory_iterator());
+  };
+  const auto files_before = count();
+  const ProgramResult result =
+      shell.run(bad.arguments, "NANOBENCH_ENGINE=" + quoted((shell.work() / "engine").string()));
+  EXPECT_EQ(result.exit_code, 2) << result.err;
+  EXPECT_EQ(result.out, "");
+  for (const char* part : bad.says)
+    EXPECT_NE(result.err.find(part), std::string::npos) << "\"" << part << "\" in: " << result.err;
+  EXPECT_NE(result.err.find("nanobench: "), std::string::npos) << result.err;
+  const std::string sentence = result.err.substr(result.err.find("nanobench: "));
+  EXPECT_EQ(std::count(sentence.begin(), sentence.end(), '\n'), 1) << "one sentence: " << sentence;
+  EXPECT_EQ(count(), files_before) << "something was left behind";
+  EXPECT_FALSE(std::filesystem::exists(shell.database())) << "a database was made for nothing";
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, BadInputTest, testing::ValuesIn(cases()),
+                         [](const auto& case_info) { return std::string(case_info.param.name); });
+
+TEST(BadDatabase, ForeignAndCorruptFilesAreNamedAndLeftAlone) {
+  const CommandLine shell("bad_database");
+  shell.write("s.json", kSuite);
+  const std::string garbage = "this is no database, " + std::string(5000, 'x');
+  shell.write("garbage.db", garbage);
+  const ProgramResult result = shell.run({"run", "s.json", "--db", "garbage.db"});
+  EXPECT_EQ(result.exit_code, 2) << result.err;
+  EXPECT_NE(result.err.find("garbage.db"), std::string::npos) << result.err;
+  EXPECT_EQ(read_text(shell.work() / "garbage.db"), garbage);
+}
+
+TEST(BadFolder, ReportIntoAMissingFolder) {
+  const CommandLine shell("bad_folder");
+  shell.write("s.json", kSuite);
+  ASSERT_EQ(shell.run({"run", "s.json", "--quiet"}).exit_code, 0);
+  shell.write("a_file", "");
+  const ProgramResult result = shell.run({"report", "--out", "a_file/r.html"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find("a_file"), std::string::npos) << result.err;
+}
+
+TEST(BadFolder, TraceIntoAMissingFolderIsSaidBeforeTraining) {
+  const CommandLine shell("bad_trace");
+  shell.write("c.json", "{}");
+  const ProgramResult result =
+      shell.run({"train", "c.json", "--trace", "no/where/t.json"}, "NANOBENCH_ENGINE=/bin/true");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find("--trace no/where/t.json"), std::string::npos) << result.err;
+}
+
+TEST(BadEngine, IsMissing) {
+  const CommandLine shell("bad_engine");
+  const ProgramResult result = shell.run({"run", "speedrun_history"}, "NANOBENCH_ENGINE=/nowhere/engine");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find("/nowhere/engine"), std::string::npos) << result.err;
+}
+
+TEST(BadTrain, MissingInitFileOfTheConfiguration) {
+  const CommandLine shell("bad_init");
+  shell.write("c.json", R"({"init": {"file": "gone.safetensors"}})");
+  const ProgramResult result = shell.run({"train", "c.json"}, "NANOBENCH_ENGINE=/bin/true");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find("gone.safetensors"), std::string::npos) << result.err;
+}
+
+TEST(BadTrain, TrainAndValBelongTogether) {
+  const CommandLine shell("bad_pair");
+  shell.write("c.json", "{}");
+  const ProgramResult result = shell.run({"train", "c.json", "--train", "x.bin"}, "NANOBENCH_ENGINE=/bin/true");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find("--val"), std::string::npos) << result.err;
+}
+
+}  // namespace
+}  // namespace nanobench::tools

@@ -1,0 +1,46 @@
+// Every --help is a golden file; NB_UPDATE_GOLDEN=1 rewrites them.
+#include <gtest/gtest.h>
+
+#include "tests/tools/run_command_line.h"
+
+namespace nanobench::tools {
+namespace {
+
+struct HelpCase {
+  const char* name;
+  std::vector<std::string> arguments;
+};
+
+class Help : public testing::TestWithParam<HelpCase> {};
+
+TEST_P(Help, IsTheGoldenText) {
+  const CommandLine shell(std::string("help_") + GetParam().name);
+  std::vector<std::string> arguments = GetParam().arguments;
+  arguments.push_back("--help");
+  const ProgramResult result = shell.run(arguments);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.out.find("Example"), std::string::npos) << "every help has examples";
+  const std::filesystem::path golden = std::filesystem::path(NANOBENCH_SOURCE_DIR) / "tests" / "tools" / "golden" /
+                                       (std::string(GetParam().name) + ".txt");
+  if (std::getenv("NB_UPDATE_GOLDEN") != nullptr) std::ofstream(golden, std::ios::binary) << result.out;
+  EXPECT_EQ(result.out, read_text(golden)) << "compare with " << golden << "; NB_UPDATE_GOLDEN=1 rewrites it";
+}
+
+INSTANTIATE_TEST_SUITE_P(Commands, Help,
+                         testing::Values(HelpCase{"nanobench", {}}, HelpCase{"run", {"run"}},
+                                         HelpCase{"train", {"train"}}, HelpCase{"data", {"data"}},
+                                         HelpCase{"data_prepare", {"data", "prepare"}},
+                                         HelpCase{"data_info", {"data", "info"}}, HelpCase{"list", {"list"}},
+                                         HelpCase{"show", {"show"}}, HelpCase{"report", {"report"}},
+                                         HelpCase{"doctor", {"doctor"}}),
+                         [](const auto& case_info) { return std::string(case_info.param.name); });
+
+TEST(Version, NamesVersionAndCompiler) {
+  const CommandLine shell("version");
+  const ProgramResult result = shell.run({"--version"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.out.rfind("nanobench ", 0), 0U) << result.out;
+}
+
+}  // namespace
+}  // namespace nanobench::tools

@@ -1,0 +1,150 @@
+#include <gtest/gtest.h>
+
+#include "reports/text.h"
+#include "tools/terminal/run_progress.h"
+#include "tools/terminal/status_lines.h"
+#include "tools/terminal/suite_progress.h"
+
+namespace nanobench::tools {
+namespace {
+
+core::TrainConfig config_of(std::int64_t steps) {
+  core::TrainConfig config;
+  config.run.stop_after = steps;
+  config.data.sequence_length = 100;
+  config.data.sequences_per_step = 2;
+  return config;
+}
+
+core::StepEvent step_of(std::int64_t step, double step_ms) {
+  core::StepEvent event;
+  event.step = step;
+  event.loss = 4.0;
+  event.step_ms = step_ms;
+  return event;
+}
+
+TEST(RunProgress, RateAndRemainingTime) {
+  RunProgress progress(config_of(10), 0.0);
+  EXPECT_FALSE(progress.remaining_s(1.0));
+  EXPECT_FALSE(progress.tokens_per_s());
+  for (int step = 0; step < 4; ++step) progress.on_event(step_of(step, 500), 1.0 + 0.5 * step);
+  EXPECT_DOUBLE_EQ(*progress.tokens_per_s(), 400.0);
+  EXPECT_DOUBLE_EQ(*progress.remaining_s(2.5), 3.0);
+  EXPECT_DOUBLE_EQ(*progress.remaining_s(2.7), 2.8);
+  EXPECT_DOUBLE_EQ(*progress.remaining_s(99.0), 2.5) << "a slow step does not eat the time of those after it";
+  EXPECT_EQ(progress.text(), "step 4/10  loss 4.0000  400 tok/s");
+}
+
+TEST(RunProgress, BarFitsOrGoes) {
+  EXPECT_EQ(with_bar("label", 0.5, "rest", 200), "label  [##########..........]  rest");
+  EXPECT_EQ(with_bar("label", 0.5, "rest", 26), "label  [#####.....]  rest");
+  EXPECT_EQ(with_bar("label", 0.5, "rest", 17), "label  rest");
+  EXPECT_EQ(with_bar("l", 7.0, "r", 200).find('.'), std::string::npos) << "never more than full";
+}
+
+TEST(StatusLines, RedrawsInPlaceAndKeepsLinesThatStay) {
+  std::string out;
+  {
+    StatusLines lines([&](const std::string& text) { out += text; }, true);
+    lines.show({"one", "two"}, 80);
+    EXPECT_EQ(out, "one\ntwo");
+    out.clear();
+    lines.print("stays");
+    EXPECT_EQ(out, "\r\x1b[1A\x1b[Jstays\n");
+    out.clear();
+    lines.show({std::string(100, 'x')}, 20);
+    EXPECT_EQ(reports::display_width(out), 19U) << "cut, so that the terminal does not wrap it";
+    out.clear();
+  }
+  EXPECT_EQ(out, "\r\x1b[J") << "the redrawn line is taken away at the end";
+}
+
+TEST(StatusLines, WithoutATerminalOnlyLinesThatStay) {
+  std::string out;
+  StatusLines lines([&](const std::string& text) { out += text; }, false);
+  lines.show({"one"}, 80);
+  lines.print("stays");
+  EXPECT_EQ(out, "stays\n");
+}
+
+class SuiteProgressTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    plan_.suite.name = "tiny";
+    plan_.suite.scale = "smoke";
+    plan_.data.name = "synthetic";
+    plan_.matrix.cells.resize(1);
+    plan_.matrix.cells[0].label = "record12";
+    for (std::size_t i = 0; i < 2; ++i) {
+      suites::PlannedRun run;
+      run.position = i;
+      run.seed = i + 1;
+      run.spec.config = config_of(10);
+      plan_.runs.push_back(run);
+    }
+    record_.result = results::RunResult{.outcome = core::RunOutcome::kCompleted};
+  }
+  SuiteProgress make(bool is_live) {
+    return SuiteProgress({.write = [this](const std::string& text) { out_ += text; },
+                          .now_s = [this] { return now_; },
+                          .width = [] { return std::size_t{80}; },
+                          .is_live = is_live},
+                         [](const results::RunRecord&) { return std::string("val loss 3.2"); });
+  }
+
+  suites::Plan plan_;
+  results::RunRecord record_;
+  std::string out_;
+  double now_ = 100.0;
+};
+
+TEST_F(SuiteProgressTest, PlainLinesAreFew) {
+  SuiteProgress progress = make(false);
+  progress.on_plan(plan_, 1, {false, false});
+  progress.on_run_started(plan_, plan_.runs[0], 1);
+  for (int i = 0; i < 1000; ++i) {
+    now_ += 0.025;
+    progress.on_event(plan_, plan_.runs[0], step_of(i % 10, 25));
+  }
+  progress.on_run_finished(plan_, plan_.runs[0], record_, false);
+  // The head, the start, one line every ten of 25 seconds, the end.
+  EXPECT_EQ(std::count(out_.begin(), out_.end(), '\n'), 5) << out_;
+  EXPECT_EQ(out_.find('\x1b'), std::string::npos);
+  EXPECT_NE(out_.find("[1/2] record12 seed 1  val loss 3.2  25 s"), std::string::npos) << out_;
+}
+
+TEST_F(SuiteProgressTest, EstimatesTheSuiteFromFinishedRuns) {
+  SuiteProgress progress = make(true);
+  progress.on_plan(plan_, 1, {false, false});
+  progress.on_run_started(plan_, plan_.runs[0], 1);
+  now_ += 60;
+  out_.clear();
+  progress.on_run_finished(plan_, plan_.runs[0], record_, false);
+  EXPECT_NE(out_.find("1 of 2 runs done"), std::string::npos) << out_;
+  EXPECT_NE(out_.find("about 1 min 00 s left"), std::string::npos) << out_;
+}
+
+TEST_F(SuiteProgressTest, FailuresAreCountedAndNamed) {
+  SuiteProgress progress = make(true);
+  progress.on_plan(plan_, 1, {false, false});
+  progress.on_run_started(plan_, plan_.runs[0], 1);
+  record_.result = results::RunResult{.outcome = core::RunOutcome::kCrashed, .message = "signal 11 \x1b[2J"};
+  out_.clear();
+  progress.on_run_finished(plan_, plan_.runs[0], record_, false);
+  EXPECT_NE(out_.find("crashed: signal 11"), std::string::npos) << out_;
+  EXPECT_EQ(out_.find("\x1b[2J"), std::string::npos) << "an engine's words cannot steer the terminal";
+  EXPECT_NE(out_.find("1 failed"), std::string::npos) << out_;
+}
+
+TEST_F(SuiteProgressTest, ReusedRunsTakeNoTime) {
+  SuiteProgress progress = make(true);
+  progress.on_plan(plan_, 1, {true, true});
+  progress.on_run_finished(plan_, plan_.runs[0], record_, true);
+  progress.on_run_finished(plan_, plan_.runs[1], record_, true);
+  EXPECT_NE(out_.find("2 are stored already and reused"), std::string::npos) << out_;
+  EXPECT_NE(out_.find("2 of 2 runs done"), std::string::npos) << out_;
+}
+
+}  // namespace
+}  // namespace nanobench::tools
