@@ -1,13 +1,13 @@
 # The target `programs` (what a user runs, without the tests), and what `cmake --install BUILD --prefix PREFIX` copies.
 #
-# An installed nanobench-train keeps the run path to the LibTorch it was built with: LibTorch is 500 MB and stays there.
+# An installed nanobench-train keeps the run path to the LibTorch it was linked with (a linker option of
+# LibTorchCpu::LibTorchCpu, which CMake leaves alone): LibTorch is 500 MB and stays where it is.
 include(GNUInstallDirs)
 
 add_custom_target(programs)
 foreach(program IN ITEMS nanobench nanobench-train nanobench-micro)
   if(TARGET ${program})
     add_dependencies(programs ${program})
-    set_target_properties(${program} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
     install(TARGETS ${program} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
   endif()
 endforeach()

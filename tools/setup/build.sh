@@ -146,7 +146,7 @@ show_build() {
         shown=$((done_steps * 10 / steps))
         say "  $done_steps of $steps steps"
       fi
-    elif [[ $line != ninja:\ Entering* && $line != ninja:\ no\ work* ]]; then
+    elif [[ $line != --\ * && $line != ninja:\ Entering* && $line != ninja:\ no\ work* ]]; then
       printf '%s\n' "$line" >&2
     fi
   done
