@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <set>
 
@@ -215,6 +216,36 @@ void add_floor_warnings(ComparisonTable& table, const std::vector<CellMeasures>&
   }
 }
 
+/// The suite's own runs before this one load the machine with about as many processes as they have threads.
+bool was_machine_busy(const RunMeasure& run) {
+  return run.run.is_completed() && run.start_load && *run.start_load > 1.5 * run.run.threads + 1.0;
+}
+
+void add_load_warning(ComparisonTable& table, const std::vector<CellMeasures>& cells) {
+  int busy = 0;
+  double highest = 0.0;
+  for (const CellMeasures& cell : cells) {
+    for (const RunMeasure& run : cell.runs) {
+      if (!was_machine_busy(run)) continue;
+      ++busy;
+      highest = std::max(highest, *run.start_load);
+    }
+  }
+  if (busy == 0) return;
+  table.warnings.push_back("Other programs kept the machine busy during " + std::to_string(busy) +
+                           (busy == 1 ? " run" : " runs") + " (load up to " + format_fixed(highest, 1) +
+                           "): losses count, times are doubtful; run again with --fresh on an idle machine.");
+}
+
+std::optional<double> start_load_of(const results::Store& store, std::int64_t run_id) {
+  const std::map<std::string, std::string> facts = store.run_facts(run_id);
+  const auto found = facts.find("start/load_1m");
+  if (found == facts.end()) return std::nullopt;
+  char* end = nullptr;
+  const double load = std::strtod(found->second.c_str(), &end);
+  return end != found->second.c_str() && std::isfinite(load) ? std::optional<double>(load) : std::nullopt;
+}
+
 /// Times of one table must come from one kind of machine and one number of threads.
 void add_mixture_warnings(ComparisonTable& table, const std::vector<CellMeasures>& cells) {
   std::set<std::string> hardware;
@@ -242,6 +273,7 @@ RunMeasure measure_run(const results::Store& store, const RunRecord& run) {
   const results::RunResult& result = *run.result;
   measure.val_loss = result.final_val_loss;
   measure.step_ms = median_timed_step_ms(store, run.id);
+  measure.start_load = start_load_of(store, run.id);
   if (result.peak_bytes && *result.peak_bytes > 0) measure.peak_bytes = static_cast<double>(*result.peak_bytes);
   if (result.train_ms && result.timed_steps && *result.timed_steps > 0 && *result.train_ms > 0) {
     measure.mean_step_ms = *result.train_ms / static_cast<double>(*result.timed_steps);
@@ -295,6 +327,7 @@ ComparisonTable compare(const results::PlanRecord& plan, const std::vector<CellM
   add_spread_notes(table);
   add_floor_warnings(table, cells);
   add_mixture_warnings(table, cells);
+  add_load_warning(table, cells);
   return table;
 }
 

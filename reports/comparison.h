@@ -25,6 +25,7 @@ struct RunMeasure {
   std::optional<double> peak_bytes;    ///< of the process
   std::vector<CurvePoint> curve;       ///< validations, in the order of steps
   double lowest_val_loss = 0.0;        ///< of the curve; infinity when empty
+  std::optional<double> start_load;    ///< processes that wanted to run (1 minute mean) when the run began
 };
 
 RunMeasure measure_run(const results::Store& store, const results::RunRecord& run);

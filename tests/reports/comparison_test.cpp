@@ -156,6 +156,14 @@ TEST(Comparison, MixedMachinesAreAWarning) {
   EXPECT_TRUE(mentions(compare(plan_of(), {cell("a", {completed(1, 3.2, 20), other})}, {}).warnings, "machines"));
 }
 
+TEST(Comparison, ABusyMachineIsAWarningAboutTimes) {
+  RunMeasure run = completed(1, 3.2, 20);
+  run.start_load = 2.5;  // about the suite's own two threads
+  EXPECT_TRUE(compare(plan_of(), {cell("a", {run})}, {}).warnings.empty());
+  run.start_load = 9.4;
+  EXPECT_TRUE(mentions(compare(plan_of(), {cell("a", {run})}, {}).warnings, "load up to 9.4"));
+}
+
 TEST(Comparison, CellsWithoutRunsAreRows) {
   CellMeasures empty = cell("b", {});
   empty.planned = 2;
