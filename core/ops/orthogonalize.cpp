@@ -27,7 +27,7 @@ at::Tensor iterate_rounded(at::Tensor x, std::int64_t steps) {
   const auto rounded = [](const at::Tensor& value) { return round_to_bfloat16(value); };
   for (std::int64_t i = 0; i < steps; ++i) {
     const at::Tensor gram = rounded(at::bmm(x, x.transpose(1, 2)));
-    const at::Tensor polynomial = rounded(rounded(gram * kB) + rounded(rounded(at::bmm(gram, gram)) * kC));
+    const at::Tensor polynomial = rounded(rounded(gram * kB) + rounded(at::bmm(rounded(gram * kC), gram)));
     x = rounded(rounded(x * kA) + rounded(at::bmm(polynomial, x)));
   }
   return x;
