@@ -46,6 +46,18 @@ const std::vector<BadInput>& cases() {
        R"({"name": "bad", "design": "history", "records": ["record99"], "scale": "smoke"})",
        {"run", "s.json"},
        {"record99"}},
+      {"suite_conflict",
+       "s.json",
+       R"({"name": "bad", "design": "add_one_in", "features": [], "scale": "smoke", "base": {"record": "record17",
+           "features": {"muon_update_scale": "sqrt_largest_side", "muon_learning_rate": "0.04"}}})",
+       {"run", "s.json"},
+       {"muon_update_scale", "muon_learning_rate"}},
+      {"suite_feature_value",
+       "s.json",
+       R"({"name": "bad", "design": "leave_one_out", "features": [], "scale": "smoke",
+           "base": {"record": "record17", "features": {"activation": "gelo"}}})",
+       {"run", "s.json"},
+       {"gelo", "gelu"}},
       {"suite_scale", "s.json", kSuite, {"run", "s.json", "--scale", "nanoo"}, {"nanoo", "nano"}},
       {"suite_data", "s.json", kSuite, {"run", "s.json", "--data", "txt:a"}, {"txt:a", "text"}},
       {"no_text", "s.json", kSuite, {"run", "s.json", "--data", "text:none.txt"}, {"none.txt"}},
@@ -118,6 +130,45 @@ TEST(BadDatabase, ForeignAndCorruptFilesAreNamedAndLeftAlone) {
   EXPECT_EQ(result.exit_code, 2) << result.err;
   EXPECT_NE(result.err.find("garbage.db"), std::string::npos) << result.err;
   EXPECT_EQ(read_text(shell.work() / "garbage.db"), garbage);
+}
+
+TEST(BadDatabase, ACutDatabaseIsNamedAndLeftAlone) {
+  const CommandLine shell("cut_database");
+  shell.write("s.json", kSuite);
+  ASSERT_EQ(shell.run({"run", "s.json", "--quiet"}).exit_code, 0);
+  const std::string whole = read_text(shell.database());
+  const std::string cut = whole.substr(0, whole.size() / 2 + 100);
+  shell.write("cut.db", cut);
+  const ProgramResult result = shell.run({"report", "--db", "cut.db"});
+  EXPECT_EQ(result.exit_code, 2) << result.err;
+  EXPECT_NE(result.err.find("cut.db"), std::string::npos) << result.err;
+  EXPECT_EQ(read_text(shell.work() / "cut.db"), cut);
+}
+
+TEST(BadFolder, DatabaseInAFolderThatCannotBeMade) {
+  const CommandLine shell("bad_database_folder");
+  shell.write("s.json", kSuite);
+  shell.write("a_file", "");
+  const ProgramResult result = shell.run({"run", "s.json", "--db", "a_file/results.db"});
+  EXPECT_EQ(result.exit_code, 2) << result.err;
+  EXPECT_NE(result.err.find("a_file"), std::string::npos) << result.err;
+}
+
+TEST(BadFolder, DataSetIntoAFolderThatHoldsSomethingElse) {
+  const CommandLine shell("bad_out");
+  shell.write("a.txt", std::string(3000, 'x') + "\n\n" + std::string(3000, 'y'));
+  std::filesystem::create_directories(shell.work() / "set");
+  shell.write("set/mine.txt", "mine");
+  const ProgramResult result = shell.run({"data", "prepare", "--text", "a.txt", "--out", "set"});
+  EXPECT_EQ(result.exit_code, 2) << result.err;
+  EXPECT_NE(result.err.find("set"), std::string::npos) << result.err;
+  EXPECT_EQ(read_text(shell.work() / "set" / "mine.txt"), "mine");
+}
+
+TEST(FullDisk, StandardOutputThatTakesNothing) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full on this system";
+  const std::string command = quoted(std::string(NANOBENCH_BIN_DIR) + "/nanobench") + " list >/dev/full 2>/dev/null";
+  EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 2);
 }
 
 TEST(BadFolder, ReportIntoAMissingFolder) {

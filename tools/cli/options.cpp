@@ -113,7 +113,7 @@ std::string render(const reports::Document& document, Format format) {
 }
 
 void print(const reports::Document& document, bool is_json) {
-  std::cout << render(document, is_json ? Format::kJson : Format::kTable);
+  std::cout << render(document, is_json ? Format::kJson : Format::kTable) << std::flush;
 }
 
 }  // namespace nanobench::tools

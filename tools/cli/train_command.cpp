@@ -170,7 +170,7 @@ class TrainView {
       say("warning: " + reports::printable(warning->message));
     } else if (const auto* hello = std::get_if<core::HelloEvent>(&event)) {
       say(name_ + ": " + reports::format_count(hello->parameters) + " parameters, " + std::to_string(hello->threads) +
-          " threads");
+          (hello->threads == 1 ? " thread" : " threads"));
     }
   }
 

@@ -48,7 +48,7 @@ void SuiteProgress::on_plan(const suites::Plan& plan, std::int64_t /*plan_id*/, 
   started_s_ = host_.now_s();
   std::string text = plan.suite.name + " at scale " + plan.suite.scale + " on " + plan.data.name + ": " +
                      std::to_string(plan.matrix.cells.size()) + " cells, " + std::to_string(total_runs_) + " runs, " +
-                     std::to_string(plan.threads) + " threads";
+                     std::to_string(plan.threads) + (plan.threads == 1 ? " thread" : " threads");
   if (reused > 0) text += "; " + std::to_string(reused) + " are stored already and reused";
   lines_.print(reports::printable(text));
 }
