@@ -16,29 +16,37 @@ namespace {
 using core::RunOutcome;
 using results::RunRecord;
 
-std::map<std::int64_t, double> by_step(const std::vector<results::Sample>& samples) {
-  std::map<std::int64_t, double> values;
-  for (const results::Sample& sample : samples) values.emplace(sample.step, sample.value);
-  return values;
+/// What a run's measure is made of; ascending steps.
+struct MeasuredSamples {
+  std::vector<results::Sample> step_ms;
+  std::vector<results::Sample> clock_ms;
+  std::vector<results::Sample> val_loss;
+  std::vector<results::Sample> val_clock_ms;
+};
+
+/// The value at `step`, looked for from `at` on; steps are asked for in ascending order.
+std::optional<double> value_at(const std::vector<results::Sample>& samples, std::int64_t step, std::size_t& at) {
+  while (at < samples.size() && samples[at].step < step) ++at;
+  if (at == samples.size() || samples[at].step != step) return std::nullopt;
+  return samples[at].value;
 }
 
-std::optional<double> median_timed_step_ms(const results::Store& store, std::int64_t run_id) {
-  const std::map<std::int64_t, double> clock = by_step(store.samples(run_id, results::kClockMs));
+std::optional<double> median_timed_step_ms(const MeasuredSamples& samples) {
   std::vector<double> timed;
-  for (const results::Sample& sample : store.samples(run_id, results::kStepMs)) {
-    if (clock.contains(sample.step)) timed.push_back(sample.value);
+  std::size_t at = 0;
+  for (const results::Sample& sample : samples.step_ms) {
+    if (value_at(samples.clock_ms, sample.step, at)) timed.push_back(sample.value);
   }
   return median(std::move(timed));
 }
 
-std::vector<CurvePoint> curve_of(const results::Store& store, std::int64_t run_id) {
-  const std::map<std::int64_t, double> clock = by_step(store.samples(run_id, results::kValClockMs));
+std::vector<CurvePoint> curve_of(const MeasuredSamples& samples) {
   std::vector<CurvePoint> curve;
-  for (const results::Sample& sample : store.samples(run_id, results::kValLoss)) {
+  std::size_t at = 0;
+  for (const results::Sample& sample : samples.val_loss) {
     CurvePoint point{.clock_s = std::nullopt, .loss = sample.value};
-    if (const auto found = clock.find(sample.step); found != clock.end() && std::isfinite(found->second)) {
-      point.clock_s = found->second / 1000.0;
-    }
+    const std::optional<double> clock_ms = value_at(samples.val_clock_ms, sample.step, at);
+    if (clock_ms && std::isfinite(*clock_ms)) point.clock_s = *clock_ms / 1000.0;
     curve.push_back(point);
   }
   return curve;
@@ -261,27 +269,50 @@ void add_mixture_warnings(ComparisonTable& table, const std::vector<CellMeasures
   if (engines.size() > 1) table.warnings.push_back("The runs come from different versions of the engine.");
 }
 
-}  // namespace
-
-RunMeasure measure_run(const results::Store& store, const RunRecord& run) {
+RunMeasure measure(const RunRecord& run, const MeasuredSamples& samples, const std::optional<double>& step_tokens) {
   RunMeasure measure;
   measure.run = run;
   measure.lowest_val_loss = std::numeric_limits<double>::infinity();
-  measure.curve = curve_of(store, run.id);
+  measure.curve = curve_of(samples);
   for (const CurvePoint& point : measure.curve) measure.lowest_val_loss = std::min(measure.lowest_val_loss, point.loss);
   if (!run.is_completed()) return measure;
   const results::RunResult& result = *run.result;
   measure.val_loss = result.final_val_loss;
-  measure.step_ms = median_timed_step_ms(store, run.id);
-  measure.start_load = start_load_of(store, run.id);
+  measure.step_ms = median_timed_step_ms(samples);
   if (result.peak_bytes && *result.peak_bytes > 0) measure.peak_bytes = static_cast<double>(*result.peak_bytes);
   if (result.train_ms && result.timed_steps && *result.timed_steps > 0 && *result.train_ms > 0) {
     measure.mean_step_ms = *result.train_ms / static_cast<double>(*result.timed_steps);
-    if (const std::optional<double> tokens = tokens_per_step(run.config)) {
-      measure.tokens_per_s = *tokens / (*measure.mean_step_ms / 1000.0);
-    }
+    if (step_tokens) measure.tokens_per_s = *step_tokens / (*measure.mean_step_ms / 1000.0);
   }
   return measure;
+}
+
+/// Samples of all completed runs of a plan by run: one query a metric instead of one a run.
+std::map<std::int64_t, MeasuredSamples> read_samples(const results::Store& store, std::int64_t plan_id) {
+  std::map<std::int64_t, MeasuredSamples> by_run;
+  const auto read = [&](const char* metric, std::vector<results::Sample> MeasuredSamples::*member) {
+    for (results::SampleSet& set : store.sample_sets(plan_id, metric)) {
+      for (results::RunSamples& run : set.replicates) by_run[run.run_id].*member = std::move(run.samples);
+    }
+  };
+  read(results::kStepMs, &MeasuredSamples::step_ms);
+  read(results::kClockMs, &MeasuredSamples::clock_ms);
+  read(results::kValLoss, &MeasuredSamples::val_loss);
+  read(results::kValClockMs, &MeasuredSamples::val_clock_ms);
+  return by_run;
+}
+
+}  // namespace
+
+RunMeasure measure_run(const results::Store& store, const RunRecord& run) {
+  RunMeasure result = measure(run,
+                              {.step_ms = store.samples(run.id, results::kStepMs),
+                               .clock_ms = store.samples(run.id, results::kClockMs),
+                               .val_loss = store.samples(run.id, results::kValLoss),
+                               .val_clock_ms = store.samples(run.id, results::kValClockMs)},
+                              tokens_per_step(run.config));
+  result.start_load = start_load_of(store, run.id);
+  return result;
 }
 
 std::map<std::string, double> published_step_ms(const ablations::Catalogue& catalogue) {
@@ -304,12 +335,21 @@ std::vector<CellMeasures> read_cells(const results::Store& store, const results:
       cells.back().step_ms = published->second;
     }
   }
+  const std::map<std::int64_t, MeasuredSamples> samples = read_samples(store, plan.id);
+  std::map<std::string, std::optional<double>> step_tokens;  // by configuration: the replicates of a cell share theirs
   for (const results::PlanLine& line : plan.lines) {
     const auto found = index.find(line.cell);
     if (found == index.end()) continue;
     CellMeasures& cell = cells[found->second];
     ++cell.planned;
-    if (line.run_id) cell.runs.push_back(measure_run(store, store.run(*line.run_id)));
+    if (!line.run_id) continue;
+    const RunRecord run = store.run(*line.run_id);
+    const auto [tokens, is_new] = step_tokens.try_emplace(run.config_digest);
+    if (is_new) tokens->second = tokens_per_step(run.config);
+    const auto run_samples = samples.find(run.id);
+    cell.runs.push_back(
+        measure(run, run_samples == samples.end() ? MeasuredSamples{} : run_samples->second, tokens->second));
+    cell.runs.back().start_load = start_load_of(store, run.id);
   }
   for (CellMeasures& cell : cells) {
     std::sort(cell.runs.begin(), cell.runs.end(),
