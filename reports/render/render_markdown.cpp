@@ -28,8 +28,10 @@ std::string escape(const std::string& text) {
   return out;
 }
 
+/// A spread stands beside its number, a remark on a line of its own.
 std::string cell_text(const TableCell& cell) {
-  return escape(cell.detail.empty() ? cell.text : cell.text + " " + cell.detail);
+  if (cell.text.empty() || cell.detail.empty()) return escape(cell.text + cell.detail);
+  return escape(cell.text) + (cell.value.is_string() ? "<br>" : " ") + escape(cell.detail);
 }
 
 void add_table(std::string& out, const Table& table) {
