@@ -190,7 +190,7 @@ class Shrink {
         from.learning_rate.cooldown_steps * static_cast<double>(to.num_steps) / static_cast<double>(from.num_steps);
     to.learning_rate.warmup_steps = fewer_steps(from.learning_rate.warmup_steps);
     to.muon_momentum.warmup_steps = fewer_steps(from.muon_momentum.warmup_steps);
-    notes_.push_back("steps: " + text(from.num_steps) + " -> " + text(to.num_steps) +
+    notes_.push_back("steps: divided by " + text(scale_.steps_divisor) +
                      ", warm-ups and cooldown in proportion; the model sees far fewer tokens than it could use");
   }
 

@@ -1,6 +1,7 @@
 #include "core/base/json.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -137,8 +138,7 @@ std::string JsonObject::string_or(const std::string& key, const std::string& fal
 std::int64_t JsonObject::integer(const std::string& key, std::int64_t low, std::int64_t high) {
   const Json& member = at(key);
   const bool is_whole = member.is_number_integer() ||
-                        (member.is_number_float() &&
-                         member.get<double>() == static_cast<double>(static_cast<std::int64_t>(member.get<double>())));
+                        (member.is_number_float() && std::trunc(member.get<double>()) == member.get<double>());
   if (!is_whole) fail(key, "expected a whole number, got " + preview(member));
   const bool fits =
       !member.is_number_unsigned() || member.get<std::uint64_t>() <= static_cast<std::uint64_t>(INT64_MAX);

@@ -141,6 +141,10 @@ void check_run(const Checker& check, const TrainConfig& config) {
   check.require(
       (data.sequences_per_step / data.ranks) % data.loader.sequences_per_read == 0, "/data/loader/sequences_per_read",
       "a rank's " + text(data.sequences_per_step / data.ranks) + " sequences a step are not a multiple of it");
+  const std::int64_t val_read = data.ranks * data.loader.sequences_per_read;
+  check.require(
+      data.val_sequences % val_read == 0, "/data/val_sequences",
+      text(data.val_sequences) + " sequences are not a multiple of ranks times sequences_per_read, " + text(val_read));
   check.require(config.run.stop_after <= config.schedule.num_steps, "/run/stop_after",
                 text(config.run.stop_after) + " is beyond schedule/num_steps " + text(config.schedule.num_steps));
   const LearningRateConfig& rate = config.schedule.learning_rate;

@@ -61,8 +61,8 @@ RunSpec spec_of(const Feature& feature, const std::string& value) {
   spec.config.init.scalar_std = 0.1;
   if (!kLateFeatures.contains(feature.id)) spec.config.run.stop_after = kFewSteps;
   spec.config.run.val_every = spec.config.schedule.num_steps;
-  spec.config.data.val_sequences = 1;
-  if (kLoaderFeatures.contains(feature.id)) spec.config.data.ranks = spec.config.data.sequences_per_step = 2;
+  const std::int64_t ranks = kLoaderFeatures.contains(feature.id) ? 2 : 1;
+  spec.config.data.ranks = spec.config.data.sequences_per_step = spec.config.data.val_sequences = ranks;
   return spec;
 }
 

@@ -180,7 +180,9 @@ TEST(NewtonSchulz, IsGolden) {
       expect_close(one, "y", newton_schulz(one.input("g", dtype), steps, eps, NewtonSchulzDtype::kCompute), dtype);
     }
     const at::Tensor rounded = newton_schulz(one.input("g", at::kFloat), steps, eps, NewtonSchulzDtype::kBfloat16);
-    EXPECT_LE(relative_error(rounded, one["y_bfloat16"]), one.tolerance.at("bfloat16").get<double>()) << one.name;
+    if (one.tolerance.contains("bfloat16")) {  // of the others the rounded iteration is not determined
+      EXPECT_LE(relative_error(rounded, one["y_bfloat16"]), one.tolerance.at("bfloat16").get<double>()) << one.name;
+    }
     EXPECT_TRUE(at::equal(rounded, rounded.to(at::kBFloat16).to(at::kFloat)))
         << one.name << ": not rounded to bfloat16";
   }

@@ -13,6 +13,7 @@ RunSpec spec_of(const std::filesystem::path& folder, const std::string& dtype) {
   RunSpec spec{.run_id = folder.filename().string(),
                .config = read_train_config_file((folder / "config.json").string())};
   spec.dtype = dtype;
+  spec.threads = 1;
   spec.train_shards = {(folder / "train.bin").string()};
   spec.val_shards = {(folder / "val.bin").string()};
   spec.init_file = (folder / "init.safetensors").string();
