@@ -83,6 +83,7 @@ Trainer::Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>&
       train_loader_(open_all(spec.train_shards, config_.model.vocab_size), loader_options(config_.data)),
       val_loader_(open_all(spec.val_shards, config_.model.vocab_size), val_loader_options(config_.data)),
       clock_(config_.run.untimed_steps) {
+  if (spec.threads > 0) at::set_num_threads(spec.threads);
   load_parameters();
   build_optimizers();
   if (spec.trace_file) trace_.emplace();

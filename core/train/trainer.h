@@ -22,7 +22,7 @@ namespace nanobench::core {
 /// type of machine with the same number of threads reports the same losses, bit for bit.
 class Trainer {
  public:
-  /// Opens the shards, builds and initialises the model. Keeps references to `spec`, `sink` and `stop`.
+  /// Sets the process's number of threads, opens the shards, builds and initialises the model. Keeps references to `spec`, `sink` and `stop`.
   /// Throws Error for shards, init file or configuration that do not fit together.
   /// `stop` is looked at before every step.
   Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop);

@@ -1,5 +1,4 @@
 // nanobench-train: runs one RunSpec and reports events. See core/protocol/FORMAT.md.
-#include <ATen/Parallel.h>
 #include <ATen/Version.h>
 #include <malloc.h>
 #include <torch/version.h>
@@ -83,7 +82,6 @@ void keep_freed_memory() {
 
 int run(const RunSpec& spec, MetricSink& sink) {
   keep_freed_memory();
-  if (spec.threads > 0) at::set_num_threads(spec.threads);
   Trainer trainer(spec, sink, stop_requested);
   switch (trainer.run()) {
     case RunOutcome::kCompleted: return 0;
