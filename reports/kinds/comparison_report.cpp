@@ -58,8 +58,11 @@ TableCell speed_up_cell(const std::optional<Effect>& effect) {
 std::string milliseconds(double value) {
   return format_significant(value, 4);
 }
-std::string mebibytes(double bytes) {
-  return format_significant(bytes / (1024.0 * 1024.0), 3);
+Summary in_mebibytes(Summary bytes) {
+  for (std::optional<double>* number : {&bytes.mean, &bytes.sd}) {
+    if (*number) **number /= 1024.0 * 1024.0;
+  }
+  return bytes;
 }
 
 TableCell target_cell(const TargetTimes& times) {
@@ -122,10 +125,6 @@ std::vector<Column> columns() {
 }
 
 std::vector<TableCell> cells_of(const Comparison& row) {
-  TableCell peak = summary_cell(row.peak_bytes, mebibytes);
-  for (const char* key : {"mean", "sd"}) {
-    if (peak.value[key].is_number()) peak.value[key] = peak.value[key].get<double>() / (1024.0 * 1024.0);
-  }
   return {
       text_cell(row.label),
       changed_cell(row),
@@ -134,7 +133,7 @@ std::vector<TableCell> cells_of(const Comparison& row) {
       summary_cell(row.step_ms, milliseconds),
       speed_up_cell(row.step_speed_up),
       target_cell(row.to_target),
-      std::move(peak),
+      summary_cell(in_mebibytes(row.peak_bytes), [](double mib) { return format_significant(mib, 3); }),
       number_cell(row.published_step_ms, 1, ""),
       number_cell(row.published_speed_up, 3, "x"),
       summary_cell(row.mean_step_ms, milliseconds),

@@ -175,6 +175,16 @@ TEST(Comparison, CellsWithoutRunsAreRows) {
   EXPECT_NE(text.find("0/2"), std::string::npos) << text;
 }
 
+TEST(ComparisonReport, MeanAndSpreadOfPeakMemoryAreBothInMebibytes) {
+  CellMeasures one = cell("a", {completed(1, 3.3, 20), completed(2, 3.5, 22)});
+  one.runs[1].peak_bytes = 102.0 * 1024 * 1024;
+  const Document document = comparison_report(plan_of(), {one}, compare(plan_of(), {one}, {}));
+  const auto peak = to_json(document).at("tables").at("rows").at(0).at("peak_mib");
+  EXPECT_DOUBLE_EQ(peak.at("mean").get<double>(), 101.0);
+  EXPECT_NEAR(peak.at("sd").get<double>(), 1.4142135623730951, 1e-12);
+  EXPECT_NE(render_terminal(document, {.width = 300}).find("101 ±1"), std::string::npos);
+}
+
 TEST(ComparisonReport, SaysWhatItIsAndGivesFullPrecisionInJson) {
   const std::vector<CellMeasures> cells = {
       cell("a", {completed(1, 3.3, 20), completed(2, 3.5, 22)}, 160.0),
