@@ -122,7 +122,7 @@ TEST(Resolve, ASettingThatChangesNothingIsNoErrorButIsSaid) {
 TEST(Resolve, AppliesTheInlinePatchBeforeTheScale) {
   const Resolved cell =
       resolve(embedded_catalogue(), {.scale = "nano", .patch = {{"schedule", {{"num_steps", 2000}}}}});
-  EXPECT_EQ(cell.config.schedule.num_steps, 200);
+  EXPECT_EQ(cell.config.schedule.num_steps, 167);
 }
 
 TEST(Resolve, NamesTheNearestOfWhatItDoesNotKnow) {

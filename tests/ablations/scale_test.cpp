@@ -68,7 +68,7 @@ TEST(Scale, KeepsProportions) {
 
 TEST(Scale, NanoHasTheSizesThatItsTextGives) {
   const TrainConfig nano = resolve(embedded_catalogue(), {.record = "record17", .scale = "nano"}).config;
-  EXPECT_EQ(nano.model.model_dim, 128);
+  EXPECT_EQ(nano.model.model_dim, 64);
   EXPECT_EQ(nano.model.num_heads, 2);
   EXPECT_EQ(nano.model.num_kv_heads, 2);
   EXPECT_EQ(nano.model.vocab_size, 257);
@@ -76,9 +76,9 @@ TEST(Scale, NanoHasTheSizesThatItsTextGives) {
   EXPECT_EQ(nano.attention.block_size, 32);
   EXPECT_EQ(nano.data.sequence_length, 1024);
   EXPECT_EQ(nano.data.sequences_per_step, 1);
-  EXPECT_EQ(nano.schedule.num_steps, 149);
-  EXPECT_EQ(nano.schedule.learning_rate.cooldown_steps, 60);
-  EXPECT_EQ(nano.schedule.muon_momentum.warmup_steps, 30);
+  EXPECT_EQ(nano.schedule.num_steps, 124);
+  EXPECT_NEAR(nano.schedule.learning_rate.cooldown_steps, 600.0 * 124 / 1490, 1e-12);
+  EXPECT_EQ(nano.schedule.muon_momentum.warmup_steps, 25);
   EXPECT_EQ(nano.model.rope.max_seq_len, 1024);
   EXPECT_EQ(nano.optimizer.hidden_matrices.ns_dtype, core::NewtonSchulzDtype::kCompute);
 }
@@ -137,7 +137,7 @@ TEST(Scale, KeepsTheSizeOfAnUpdateWhenItDependsOnTheWidth) {
   official.optimizer.hidden_matrices.update_scale = core::UpdateScale::kSqrtLargestSide;
   official.optimizer.hidden_matrices.lr = 0.00036;
   const TrainConfig nano = apply_scale(official, embedded_catalogue().scale("nano")).config;
-  EXPECT_NEAR(nano.optimizer.hidden_matrices.lr * std::sqrt(128.0), 0.00036 * std::sqrt(768.0), 1e-12);
+  EXPECT_NEAR(nano.optimizer.hidden_matrices.lr * std::sqrt(64.0), 0.00036 * std::sqrt(768.0), 1e-12);
 }
 
 TEST(Scale, RefusesWhatDoesNotDivide) {
