@@ -84,6 +84,8 @@ void read_base(JsonObject& object, Suite& suite) {
 /// The keys that belong to the design; those of another design are unknown keys.
 void read_cells(JsonObject& object, Suite& suite) {
   if (suite.design == Design::kHistory) {
+    object.find("records");
+    object.finish();  // all else has been read: a misspelt "records" is said as such, not as missing
     suite.records = object.strings_or_empty("records");
     if (suite.records.empty()) object.fail("records", "the design \"history\" needs a list of records");
     if (std::set<std::string>(suite.records.begin(), suite.records.end()).size() != suite.records.size())
@@ -140,7 +142,6 @@ Suite read_suite(const Json& value, const std::string& source) {
   suite.title = object.string_or("title", suite.name);
   suite.text = object.string_or("text", "");
   suite.design = read_design(object);
-  read_cells(object, suite);
   for (const Json& feature : list_at(object, "inline_features")) suite.inline_features.push_back(feature);
   suite.scale = object.string_or("scale", suite.scale);
   suite.seeds = read_seeds(object);
@@ -155,6 +156,7 @@ Suite read_suite(const Json& value, const std::string& source) {
   if (object.find("target") != nullptr) suite.target = object.number("target", 0, 100);
   suite.limits = read_limits(object);
   suite.mock = read_mock(object);
+  read_cells(object, suite);
   object.finish();
   return suite;
 }

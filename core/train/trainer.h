@@ -22,9 +22,9 @@ namespace nanobench::core {
 /// type of machine with the same number of threads reports the same losses, bit for bit.
 class Trainer {
  public:
-  /// Sets the process's number of threads, opens the shards, builds and initialises the model. Keeps references to `spec`, `sink` and `stop`.
-  /// Throws Error for shards, init file or configuration that do not fit together.
-  /// `stop` is looked at before every step.
+  /// Sets the process's number of threads, opens the shards, builds and initialises the model. Keeps references to
+  /// `spec`, `sink` and `stop`. Throws Error for shards, init file or configuration that do not fit together. `stop` is
+  /// looked at before every step.
   Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop);
 
   /// Trains to the end, a divergence, or `stop`; reports hello, steps, validations and, last, finished or failed.

@@ -93,6 +93,8 @@ TEST(Suite, NamesTheNearestKey) {
 TEST(Suite, SaysWhereSomethingIsWrong) {
   const std::vector<std::pair<Json, std::string>> cases = {
       {Json::array(), "s.json: /: expected an object"},
+      {Json{{"name", "x"}, {"design", "history"}, {"recods", {"record12"}}},
+       "/recods: unknown key (did you mean \"records\"?)"},
       {Json{{"design", "history"}}, "the key \"name\" is missing"},
       {with(history(), "design", "histroy"), "/design: expected"},
       {with(history(), "design", "histroy"), "did you mean \"history\""},
