@@ -20,7 +20,7 @@ class Reader {
 
   template <class Group>
   void group(const char* name, Group& member) {
-    if (object_.find(name) == nullptr) return;
+    if (!present(name)) return;
     JsonObject nested = object_.object(name);
     Reader reader(nested);
     visit_fields(reader, member);
@@ -127,6 +127,7 @@ class Writer {
   void active(bool is_active) { is_active_ = is_active; }
   template <class Group>
   void group(const char* name, Group& member) {
+    if (!is_active_) return;
     Writer nested;
     visit_fields(nested, member);
     json[name] = std::move(nested.json);

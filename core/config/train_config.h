@@ -16,7 +16,11 @@
 
 namespace nanobench::core {
 
-enum class Activation { kReluSquared, kGelu };
+enum class NormType { kRms, kLayer };
+enum class PositionEncoding { kRotary, kLearned, kNone };
+enum class Activation { kReluSquared, kGelu, kGeluTanh };
+enum class QkNormPosition { kBeforeRotation, kAfterRotation };
+enum class ValueTableLayout { kSeparate, kJoined };
 enum class ValueSource { kNone, kFirstLayer, kTokens };
 enum class ValueMix { kNone, kLerp, kPair };
 enum class QkvRows { kSeparate, kStacked };
@@ -24,19 +28,45 @@ enum class SoftcapForm { kTanh, kSigmoid };
 enum class WindowGranularity { kToken, kTokenBlockClipped, kBlock };
 enum class WindowScheduleType { kConstant, kNone, kLinear };
 enum class WindowRounding { kFloor, kCeil };
+enum class AttentionImplementation { kTiled, kDense };
+enum class KeyBlockOrder { kAscending, kNearestFirst };
 enum class OptimizerType { kAdam, kMuon };
+enum class NewtonSchulzForm { kGrouped, kTerms };
+enum class NewtonSchulzNorm { kRounded, kExact };
+enum class ScaleApplication { kRate, kUpdate };
+enum class GradientClipType { kNone, kGlobalNorm, kPerParameter };
+enum class LearningRateShape { kTrapezoid, kCosine };
 enum class MomentumForm { kLerp, kAccumulate };
 enum class Orthogonalizer { kNewtonSchulz, kSvd };
 enum class NewtonSchulzDtype { kCompute, kBfloat16 };
 enum class UpdateScale { kNone, kSqrtRowsOverColumns, kSqrtLargestSide };
 enum class LoaderPosition { kPerRank, kGlobal };  ///< who has a position in the token stream (core/data/data_loader.h)
+enum class BatchOrder { kSequential, kShuffled };
+enum class ShardStorage { kMapped, kRead, kPinned };
+enum class FetchTime { kStepStart, kAfterForward, kAfterBackward };
+enum class TokenDtype { kInt64, kInt32 };
 enum class GradientReduction { kMean, kMeanOverRanks };
+enum class GradientSync { kLastMicroStep, kEveryMicroStep };
+enum class ReductionSchedule { kOverlappedBuckets, kBuckets, kPerParameter };
+enum class BucketStorage { kViews, kCopies };
+enum class MuonSharding { kReplicated, kAllReduce, kAllGather };
+enum class GatherTiming { kAsynchronous, kBlocking };
+enum class GatherBuffer { kContiguous, kSeparate };
+enum class MatrixInit { kZero, kLinear };
+enum class TableInit { kByHead, kNormal, kLinear };
+enum class InitScheme { kRecords, kGpt2 };
+enum class ActivationPrecision { kFloat32, kAutocast, kBfloat16 };
+enum class ValidationPrecision { kTraining, kFloat32 };
+enum class StoredPrecision { kFloat32, kBfloat16 };
+enum class ParameterStorage { kFloat32, kBfloat16Stochastic };
+enum class RotaryPrecision { kFloat32, kBfloat16Tables, kBfloat16Frequencies };
+enum class HeadPrecision { kActivations, kFp8 };
 
 struct RopeConfig {
   double base = 1024;
   bool half_truncate = true;  ///< E/4 frequencies 1 ... 1/base, then E/4 zeros; false: E/2 frequencies base^(-2j/E)
   bool precompute = true;     ///< tables made once for max_seq_len, or anew each forward pass: the same numbers
-  std::int64_t max_seq_len = 65536;
+  std::int64_t max_seq_len = 65536;  ///< positions; with learned positions the rows of their table
 };
 
 struct ValueEmbeddingConfig {
@@ -46,6 +76,9 @@ struct ValueEmbeddingConfig {
   std::vector<std::optional<std::int64_t>> layer_map = {
       0, 1, 2, std::nullopt, std::nullopt, std::nullopt, std::nullopt, std::nullopt, std::nullopt, 0, 1, 2};
   ValueMix mix = ValueMix::kPair;
+  /// kJoined: the tables side by side in one matrix of num_tables * Hkv * E columns (records #14, #15). The same
+  /// numbers.
+  ValueTableLayout layout = ValueTableLayout::kSeparate;
 };
 
 /// E = model_dim / num_heads is the head width, L = num_layers.
@@ -58,10 +91,15 @@ struct ModelConfig {
   std::int64_t vocab_size = 50257;
   std::int64_t vocab_pad_multiple = 128;
   bool vocab_pad_embeddings = false;
+  NormType norm = NormType::kRms;  ///< kLayer: LayerNorm with weight and bias (record #1)
+  /// kLearned: a table of positions is added to the token embedding (record #1); kNone: neither table nor rotation.
+  PositionEncoding position = PositionEncoding::kRotary;
+  bool bias = false;  ///< a bias in every linear layer of the blocks (record #1)
   Activation activation = Activation::kReluSquared;
   double norm_eps = 0.0078125;  // 2^-7: what torch took for bfloat16 input until PR 142848
   bool qk_norm = true;
-  std::optional<double> qk_norm_eps;  ///< null: norm_eps
+  std::optional<double> qk_norm_eps;                                  ///< null: norm_eps
+  QkNormPosition qk_norm_position = QkNormPosition::kBeforeRotation;  ///< the same but for rounding
   RopeConfig rope;
   ValueEmbeddingConfig value_embeddings;
   std::vector<std::int64_t> attention_skip_layers = {7};
@@ -105,8 +143,11 @@ struct WindowConfig {
 
 struct AttentionConfig {
   bool document_mask = true;
-  std::int64_t document_separator = 50256;  ///< opens its document
-  std::int64_t block_size = 128;            ///< tokens
+  std::int64_t document_separator = 50256;                                   ///< opens its document
+  std::int64_t block_size = 128;                                             ///< tokens
+  AttentionImplementation implementation = AttentionImplementation::kTiled;  ///< kDense: T x T products
+  bool split_full_blocks = true;  ///< tiled: blocks without a masked pair skip the mask; false: all are masked
+  KeyBlockOrder block_order = KeyBlockOrder::kAscending;  ///< tiled: order in which a query's key blocks are summed
   WindowConfig window;
 };
 
@@ -118,6 +159,8 @@ struct OptimizerGroupConfig {
   double beta1 = 0.8;
   double beta2 = 0.95;
   double eps = 1e-8;
+  double weight_decay = 0.0;  ///< decoupled (AdamW): p -= lr weight_decay p, before the update
+  bool fused = true;          ///< one kernel over the group, or one tensor operation after the other
   // muon
   bool nesterov = true;
   MomentumForm momentum_form = MomentumForm::kLerp;
@@ -125,7 +168,23 @@ struct OptimizerGroupConfig {
   std::int64_t ns_steps = 5;
   double ns_eps = 1e-7;
   NewtonSchulzDtype ns_dtype = NewtonSchulzDtype::kBfloat16;
+  /// kGrouped: (b A + c A A) X, kTerms: b (A X) + c (A (A X)), up to record #10. The same polynomial.
+  NewtonSchulzForm ns_form = NewtonSchulzForm::kGrouped;
+  /// With ns_dtype bfloat16: the Frobenius norm of the rounded matrix, or (records #3, #4) of the matrix as it came.
+  NewtonSchulzNorm ns_norm = NewtonSchulzNorm::kRounded;
+  bool split_qkv = true;  ///< stacked or merged QKV: three matrices, or (record #3) one of 3 D rows
   UpdateScale update_scale = UpdateScale::kSqrtRowsOverColumns;
+  /// kRate: the scale multiplies the rate; kUpdate: it multiplies the update, in the type of the iterations (#5 to
+  /// #14).
+  ScaleApplication scale_application = ScaleApplication::kRate;
+};
+
+/// What is done to the averaged gradients before the optimisers see them.
+struct GradientClipConfig {
+  GradientClipType type = GradientClipType::kNone;
+  /// kGlobalNorm: all gradients times min(1, max_norm / (norm + 1e-6)). kPerParameter: each divided by (its own norm +
+  /// 1e-6).
+  double max_norm = 1.0;
 };
 
 struct OptimizerConfig {
@@ -133,12 +192,15 @@ struct OptimizerConfig {
   OptimizerGroupConfig lm_head{.lr = 0.008};
   OptimizerGroupConfig hidden_matrices{.type = OptimizerType::kMuon, .lr = 0.05};
   OptimizerGroupConfig scalars{.lr = 0.04};
+  GradientClipConfig gradient_clip;
 };
 
 struct LearningRateConfig {
+  /// kTrapezoid: flat, then linear over cooldown_steps; kCosine: from the end of the warm-up to num_steps (record #1).
+  LearningRateShape shape = LearningRateShape::kTrapezoid;
   std::int64_t warmup_steps = 0;
-  double cooldown_steps = 600;
-  double floor = 0.0;  ///< fraction of the base rate that the cooldown ends at
+  double cooldown_steps = 600;  ///< trapezoid only
+  double floor = 0.0;           ///< fraction of the base rate that the cooldown ends at
 };
 
 struct MomentumConfig {
@@ -159,6 +221,11 @@ struct LoaderConfig {
   std::int64_t sequences_per_read = 1;
   bool first_read_twice = false;
   bool wrap = true;
+  /// kShuffled: shards, and the reads within each shard, in an order drawn from the run's seed (record #1).
+  BatchOrder order = BatchOrder::kSequential;
+  ShardStorage storage = ShardStorage::kMapped;  ///< where a shard's tokens lie: the file, memory, locked memory
+  FetchTime fetch = FetchTime::kStepStart;       ///< when the tokens of a step are fetched: then, or a step ahead
+  TokenDtype token_dtype = TokenDtype::kInt64;   ///< of the model's inputs
 };
 
 struct DataConfig {
@@ -177,6 +244,10 @@ struct RunConfig {
   std::int64_t stop_after = 1490;
   std::int64_t val_every = 125;
   std::int64_t untimed_steps = 10;  ///< the training clock starts at this step (the records' rule)
+  /// Whole training steps before step 0, whose effect on parameters, optimisers and loader is then undone (#21
+  /// re-timed).
+  std::int64_t warmup_iterations = 0;
+  bool val_gradients = false;  ///< validation records what a backward pass would need (records #5 to #9)
   GradientReduction gradient_reduction = GradientReduction::kMean;
   std::vector<std::int64_t> gradient_steps;  ///< a trace keeps the gradients of these steps
 };
@@ -185,9 +256,58 @@ struct RunConfig {
 /// name, shape).
 struct InitConfig {
   std::optional<std::string> file;  ///< safetensors, relative to the configuration's folder
-  double zero_init_std = 0.0;       ///< the records' zero-initialised matrices: N(0, (std)^2 / fan_in)
-  double scalar_std = 0.0;          ///< noise added to the initial scalars
+  /// kGpt2 (record #1): N(0, 0.02^2) for tables and matrices, over sqrt(2 L) for output projections, zero for padding
+  /// rows and biases. The next three fields do not count then.
+  InitScheme scheme = InitScheme::kRecords;
+  TableInit embeddings = TableInit::kByHead;          ///< kByHead: kLinear if the head is tied, else kNormal
+  MatrixInit output_projections = MatrixInit::kZero;  ///< of attention and MLP
+  MatrixInit lm_head = MatrixInit::kZero;
+  double zero_init_std = 0.0;  ///< the records' zero-initialised matrices: N(0, (std)^2 / fan_in)
+  double scalar_std = 0.0;     ///< noise added to the initial scalars
   std::optional<std::string> note;
+};
+
+/// The head in 8-bit floating point (records #19 to #21): operands times their scale, rounded to e4m3 (gradients e5m2)
+/// with saturation, products accumulated in float32. Validation uses the plain product.
+struct Fp8Config {
+  double x_scale = 2;
+  double weight_scale = 32;
+  double grad_scale = 536870912;  ///< 2^29
+};
+
+/// Where values are rounded to bfloat16. Arithmetic stays float32 (or float64): storage is what is rounded, where the
+/// records' compiled kernels store. All float32 unless said otherwise.
+struct PrecisionConfig {
+  /// kAutocast (#2 to #9): inputs and outputs of matrix products and attention, the residual stream stays float32;
+  /// kBfloat16 (#1, #10 on): the stream too.
+  ActivationPrecision activations = ActivationPrecision::kFloat32;
+  ValidationPrecision validation =
+      ValidationPrecision::kTraining;                        ///< kFloat32: validation without rounding (#2 to #4)
+  ParameterStorage parameters = ParameterStorage::kFloat32;  ///< kBfloat16Stochastic: float32 masters (#1)
+  StoredPrecision embeddings = StoredPrecision::kFloat32;    ///< tables and their Adam state
+  StoredPrecision scalars = StoredPrecision::kFloat32;       ///< lambdas, skip weights and their Adam state
+  StoredPrecision linear_init = StoredPrecision::kFloat32;   ///< matrices rounded once, at the beginning (#10 to #17)
+  RotaryPrecision rotary_tables = RotaryPrecision::kFloat32;
+  StoredPrecision rotation = StoredPrecision::kFloat32;  ///< kBfloat16: x is rounded before it is turned
+  StoredPrecision logits = StoredPrecision::kFloat32;    ///< in which the softcap is taken
+  HeadPrecision head = HeadPrecision::kActivations;
+  Fp8Config fp8;
+};
+
+/// Data parallelism over processes. Without a second process nothing is communicated and nothing here counts but
+/// `processes`.
+struct DistributedConfig {
+  std::int64_t processes = 1;  ///< each plays data.ranks / processes ranks
+  GradientSync gradient_sync = GradientSync::kLastMicroStep;
+  ReductionSchedule reduction = ReductionSchedule::kOverlappedBuckets;
+  BucketStorage buckets = BucketStorage::kViews;  ///< gradients live in the buckets, or are copied in and out
+  std::int64_t bucket_bytes = 25 * 1024 * 1024;
+  /// Who orthogonalises: every process everything; each its share, then one all-reduce of all updates (#6 to #14); each
+  /// its share of a group of matrices of one size, gathered round by round (#15 on).
+  MuonSharding muon = MuonSharding::kAllGather;
+  GatherTiming all_gather = GatherTiming::kAsynchronous;
+  GatherBuffer gather_buffer = GatherBuffer::kContiguous;
+  bool ragged_groups = true;  ///< false (#15, #16): the matrices of a size must be a multiple of the processes
 };
 
 struct TrainConfig {
@@ -199,6 +319,8 @@ struct TrainConfig {
   DataConfig data;
   RunConfig run;
   InitConfig init;
+  PrecisionConfig precision;
+  DistributedConfig distributed;
 
   /// Identity of the arithmetic: of all fields but name, init.file and init.note.
   std::string digest() const;

@@ -33,12 +33,14 @@ void check_heads(const Checker& check, const ModelConfig& model) {
   check.require(
       model.num_heads % model.num_kv_heads == 0, "/model/num_kv_heads",
       "num_heads " + text(model.num_heads) + " is not a multiple of num_kv_heads " + text(model.num_kv_heads));
-  const std::int64_t multiple = model.rope.half_truncate ? 4 : 2;
-  check.require(model.head_dim() % multiple == 0, "/model/model_dim",
-                "the head width " + text(model.head_dim()) + " must be a multiple of " + text(multiple) +
-                    " for the rotary tables");
-  check.require(!model.rope.half_truncate || model.head_dim() >= 8, "/model/model_dim",
-                "half-truncated rotary tables need a head width of at least 8, got " + text(model.head_dim()));
+  if (model.position == PositionEncoding::kRotary) {
+    const std::int64_t multiple = model.rope.half_truncate ? 4 : 2;
+    check.require(model.head_dim() % multiple == 0, "/model/model_dim",
+                  "the head width " + text(model.head_dim()) + " must be a multiple of " + text(multiple) +
+                      " for the rotary tables");
+    check.require(!model.rope.half_truncate || model.head_dim() >= 8, "/model/model_dim",
+                  "half-truncated rotary tables need a head width of at least 8, got " + text(model.head_dim()));
+  }
   check.exclude(model.merged_qkv && model.qkv_rows == QkvRows::kStacked, "/model/qkv_rows",
                 "\"stacked\" and merged_qkv both replace c_q, c_k, c_v; choose one");
   check.exclude((model.merged_qkv || model.qkv_rows == QkvRows::kStacked) && model.num_kv_heads != model.num_heads,
@@ -66,6 +68,9 @@ void check_values(const Checker& check, const ModelConfig& model) {
       "\"none\" would leave the first layer's values unused; use \"lerp\" or \"pair\", or the source \"none\"");
   check.exclude(values.source == ValueSource::kTokens && values.mix == ValueMix::kNone, "/model/value_embeddings/mix",
                 "\"none\" would leave the value tables unused; use \"lerp\" or \"pair\", or the source \"none\"");
+  check.exclude(values.layout == ValueTableLayout::kJoined && values.source != ValueSource::kTokens,
+                "/model/value_embeddings/layout",
+                "\"joined\" needs value tables, but the source is not \"tokens\"; use \"separate\"");
   check.exclude(values.source == ValueSource::kFirstLayer && !model.has_attention(0), "/model/attention_skip_layers",
                 "layer 0 has no attention, so it has no values to share; use another value source");
 }
@@ -97,9 +102,11 @@ void check_attention(const Checker& check, const TrainConfig& config) {
     check.require(length % block == 0, "/data/sequence_length",
                   "sequences of " + text(length) + " tokens are not a multiple of attention/block_size " + text(block));
   }
-  check.require(longest <= config.model.rope.max_seq_len || !config.model.rope.precompute, "/model/rope/max_seq_len",
-                "sequences of " + text(longest) + " tokens are longer than the rotary tables of " +
-                    text(config.model.rope.max_seq_len));
+  const bool has_table = config.model.position == PositionEncoding::kLearned ||
+                         (config.model.position == PositionEncoding::kRotary && config.model.rope.precompute);
+  check.require(longest <= config.model.rope.max_seq_len || !has_table, "/model/rope/max_seq_len",
+                "sequences of " + text(longest) + " tokens are longer than the table of " +
+                    text(config.model.rope.max_seq_len) + " positions");
   if (attention.window.granularity == WindowGranularity::kBlock && schedule.type != WindowScheduleType::kNone) {
     const std::int64_t quantum =
         schedule.type == WindowScheduleType::kConstant ? schedule.tokens : schedule.quantum_tokens;
@@ -124,7 +131,7 @@ void check_attention(const Checker& check, const TrainConfig& config) {
                 "half windows are counted in blocks; set the granularity to \"block\"");
 }
 
-void check_optimizer(const Checker& check, const OptimizerConfig& optimizer) {
+void check_optimizer(const Checker& check, const OptimizerConfig& optimizer, const ModelConfig& model) {
   const auto require_adam = [&](const OptimizerGroupConfig& group, const char* pointer) {
     check.require(group.type == OptimizerType::kAdam, pointer,
                   "only hidden_matrices can use \"muon\"; its update is defined for the matrices of the blocks");
@@ -132,6 +139,34 @@ void check_optimizer(const Checker& check, const OptimizerConfig& optimizer) {
   require_adam(optimizer.embeddings, "/optimizer/embeddings/type");
   require_adam(optimizer.lm_head, "/optimizer/lm_head/type");
   require_adam(optimizer.scalars, "/optimizer/scalars/type");
+  check.exclude(!optimizer.hidden_matrices.split_qkv && optimizer.hidden_matrices.type == OptimizerType::kMuon &&
+                    !model.merged_qkv && model.qkv_rows != QkvRows::kStacked,
+                "/optimizer/hidden_matrices/split_qkv",
+                "false takes q, k and v as one matrix, but the model keeps them apart; set model/qkv_rows to "
+                "\"stacked\" or model/merged_qkv to true");
+}
+
+void check_precision(const Checker& check, const TrainConfig& config) {
+  const PrecisionConfig& precision = config.precision;
+  const bool rounds = precision.activations != ActivationPrecision::kFloat32;
+  check.exclude(!rounds && precision.validation == ValidationPrecision::kFloat32, "/precision/validation",
+                "\"float32\" is what activations in float32 have anyway; use \"training\"");
+  check.exclude(!rounds && precision.logits == StoredPrecision::kBfloat16, "/precision/logits",
+                "bfloat16 logits need activations in \"autocast\" or \"bfloat16\"");
+  check.exclude(!rounds && precision.rotation == StoredPrecision::kBfloat16, "/precision/rotation",
+                "a bfloat16 rotation needs activations in \"autocast\" or \"bfloat16\"");
+  check.exclude(
+      precision.parameters == ParameterStorage::kBfloat16Stochastic &&
+          (precision.embeddings == StoredPrecision::kBfloat16 || precision.scalars == StoredPrecision::kBfloat16),
+      "/precision/parameters",
+      "stochastic rounding keeps float32 masters of every parameter; set embeddings and scalars to "
+      "\"float32\"");
+}
+
+void check_distributed(const Checker& check, const TrainConfig& config) {
+  const std::int64_t processes = config.distributed.processes;
+  check.require(config.data.ranks % processes == 0, "/distributed/processes",
+                text(config.data.ranks) + " ranks do not divide among " + text(processes) + " processes");
 }
 
 void check_run(const Checker& check, const TrainConfig& config) {
@@ -148,9 +183,16 @@ void check_run(const Checker& check, const TrainConfig& config) {
   check.require(config.run.stop_after <= config.schedule.num_steps, "/run/stop_after",
                 text(config.run.stop_after) + " is beyond schedule/num_steps " + text(config.schedule.num_steps));
   const LearningRateConfig& rate = config.schedule.learning_rate;
-  check.require(rate.cooldown_steps <= static_cast<double>(config.schedule.num_steps),
-                "/schedule/learning_rate/cooldown_steps",
-                "is longer than schedule/num_steps " + text(config.schedule.num_steps));
+  check.require(
+      rate.shape == LearningRateShape::kCosine || rate.cooldown_steps <= static_cast<double>(config.schedule.num_steps),
+      "/schedule/learning_rate/cooldown_steps", "is longer than schedule/num_steps " + text(config.schedule.num_steps));
+  check.require(
+      rate.shape == LearningRateShape::kTrapezoid || rate.warmup_steps < config.schedule.num_steps,
+      "/schedule/learning_rate/warmup_steps",
+      "leaves no step for the cosine; it must be below schedule/num_steps " + text(config.schedule.num_steps));
+  check.exclude(
+      config.data.loader.order == BatchOrder::kShuffled && config.data.loader.position == LoaderPosition::kGlobal,
+      "/data/loader/order", "\"shuffled\" is defined for the position \"per_rank\"");
 }
 
 }  // namespace
@@ -159,8 +201,10 @@ void check_train_config(const TrainConfig& config, const std::string& source) {
   const Checker check(source);
   check_model(check, config);
   check_attention(check, config);
-  check_optimizer(check, config.optimizer);
+  check_optimizer(check, config.optimizer, config.model);
   check_run(check, config);
+  check_precision(check, config);
+  check_distributed(check, config);
 }
 
 }  // namespace nanobench::core

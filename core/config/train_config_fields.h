@@ -26,6 +26,7 @@ void visit_fields(Visitor& v, ValueEmbeddingConfig& c) {
   v.field("num_tables", c.num_tables, 0, 1024);
   v.field("layer_map", c.layer_map, 0, 1023);
   v.field("mix", c.mix);
+  v.field("layout", c.layout);
 }
 
 template <class Visitor>
@@ -38,10 +39,14 @@ void visit_fields(Visitor& v, ModelConfig& c) {
   v.field("vocab_size", c.vocab_size, 2, 65536);
   v.field("vocab_pad_multiple", c.vocab_pad_multiple, 1, 65536);
   v.field("vocab_pad_embeddings", c.vocab_pad_embeddings);
+  v.field("norm", c.norm);
+  v.field("position", c.position);
+  v.field("bias", c.bias);
   v.field("activation", c.activation);
   v.field("norm_eps", c.norm_eps, 0.0, 1.0);
   v.field("qk_norm", c.qk_norm);
   v.field("qk_norm_eps", c.qk_norm_eps, 0.0, 1.0);
+  v.field("qk_norm_position", c.qk_norm_position);
   v.group("rope", c.rope);
   v.group("value_embeddings", c.value_embeddings);
   v.field("attention_skip_layers", c.attention_skip_layers, 0, 1023);
@@ -84,6 +89,11 @@ void visit_fields(Visitor& v, AttentionConfig& c) {
   v.field("document_mask", c.document_mask);
   v.field("document_separator", c.document_separator, 0, 65535);
   v.field("block_size", c.block_size, 1, 1 << 20);
+  v.field("implementation", c.implementation);
+  v.active(c.implementation == AttentionImplementation::kTiled);
+  v.field("split_full_blocks", c.split_full_blocks);
+  v.field("block_order", c.block_order);
+  v.active(true);
   v.group("window", c.window);
 }
 
@@ -94,6 +104,8 @@ void visit_fields(Visitor& v, OptimizerGroupConfig& c) {
   v.active(c.type == OptimizerType::kAdam);
   v.pair("betas", c.beta1, c.beta2, 0.0, 1.0);
   v.field("eps", c.eps, 0.0, 1.0);
+  v.field("weight_decay", c.weight_decay, 0.0, 1e3);
+  v.field("fused", c.fused);
   v.active(c.type == OptimizerType::kMuon);
   v.field("nesterov", c.nesterov);
   v.field("momentum_form", c.momentum_form);
@@ -101,7 +113,19 @@ void visit_fields(Visitor& v, OptimizerGroupConfig& c) {
   v.field("ns_steps", c.ns_steps, 0, 100);
   v.field("ns_eps", c.ns_eps, 0.0, 1.0);
   v.field("ns_dtype", c.ns_dtype);
+  v.field("ns_form", c.ns_form);
+  v.field("ns_norm", c.ns_norm);
+  v.field("split_qkv", c.split_qkv);
   v.field("update_scale", c.update_scale);
+  v.field("scale_application", c.scale_application);
+  v.active(true);
+}
+
+template <class Visitor>
+void visit_fields(Visitor& v, GradientClipConfig& c) {
+  v.field("type", c.type);
+  v.active(c.type == GradientClipType::kGlobalNorm);
+  v.field("max_norm", c.max_norm, 0.0, 1e9);
   v.active(true);
 }
 
@@ -111,12 +135,16 @@ void visit_fields(Visitor& v, OptimizerConfig& c) {
   v.group("lm_head", c.lm_head);
   v.group("hidden_matrices", c.hidden_matrices);
   v.group("scalars", c.scalars);
+  v.group("gradient_clip", c.gradient_clip);
 }
 
 template <class Visitor>
 void visit_fields(Visitor& v, LearningRateConfig& c) {
+  v.field("shape", c.shape);
   v.field("warmup_steps", c.warmup_steps, 0, kMaxCount);
+  v.active(c.shape == LearningRateShape::kTrapezoid);
   v.field("cooldown_steps", c.cooldown_steps, 0.0, 1e12);
+  v.active(true);
   v.field("floor", c.floor, 0.0, 1.0);
 }
 
@@ -141,6 +169,10 @@ void visit_fields(Visitor& v, LoaderConfig& c) {
   v.field("sequences_per_read", c.sequences_per_read, 1, 1 << 20);
   v.field("first_read_twice", c.first_read_twice);
   v.field("wrap", c.wrap);
+  v.field("order", c.order);
+  v.field("storage", c.storage);
+  v.field("fetch", c.fetch);
+  v.field("token_dtype", c.token_dtype);
 }
 
 template <class Visitor>
@@ -158,6 +190,8 @@ void visit_fields(Visitor& v, RunConfig& c) {
   v.field("stop_after", c.stop_after, 0, kMaxCount);
   v.field("val_every", c.val_every, 1, kMaxCount);
   v.field("untimed_steps", c.untimed_steps, 0, kMaxCount);
+  v.field("warmup_iterations", c.warmup_iterations, 0, kMaxCount);
+  v.field("val_gradients", c.val_gradients);
   v.field("gradient_reduction", c.gradient_reduction);
   v.field("gradient_steps", c.gradient_steps, 0, kMaxCount);
 }
@@ -165,9 +199,52 @@ void visit_fields(Visitor& v, RunConfig& c) {
 template <class Visitor>
 void visit_fields(Visitor& v, InitConfig& c) {
   v.field("file", c.file);
+  v.field("scheme", c.scheme);
+  v.active(c.scheme == InitScheme::kRecords);
+  v.field("embeddings", c.embeddings);
+  v.field("output_projections", c.output_projections);
+  v.field("lm_head", c.lm_head);
+  v.active(true);
   v.field("zero_init_std", c.zero_init_std, 0.0, 1e3);
   v.field("scalar_std", c.scalar_std, 0.0, 1e3);
   v.field("note", c.note);
+}
+
+template <class Visitor>
+void visit_fields(Visitor& v, Fp8Config& c) {
+  v.field("x_scale", c.x_scale, 1e-12, 1e12);
+  v.field("weight_scale", c.weight_scale, 1e-12, 1e12);
+  v.field("grad_scale", c.grad_scale, 1e-12, 1e12);
+}
+
+template <class Visitor>
+void visit_fields(Visitor& v, PrecisionConfig& c) {
+  v.field("activations", c.activations);
+  v.field("validation", c.validation);
+  v.field("parameters", c.parameters);
+  v.field("embeddings", c.embeddings);
+  v.field("scalars", c.scalars);
+  v.field("linear_init", c.linear_init);
+  v.field("rotary_tables", c.rotary_tables);
+  v.field("rotation", c.rotation);
+  v.field("logits", c.logits);
+  v.field("head", c.head);
+  v.active(c.head == HeadPrecision::kFp8);
+  v.group("fp8", c.fp8);
+  v.active(true);
+}
+
+template <class Visitor>
+void visit_fields(Visitor& v, DistributedConfig& c) {
+  v.field("processes", c.processes, 1, 1 << 16);
+  v.field("gradient_sync", c.gradient_sync);
+  v.field("reduction", c.reduction);
+  v.field("buckets", c.buckets);
+  v.field("bucket_bytes", c.bucket_bytes, 1, std::int64_t{1} << 40);
+  v.field("muon", c.muon);
+  v.field("all_gather", c.all_gather);
+  v.field("gather_buffer", c.gather_buffer);
+  v.field("ragged_groups", c.ragged_groups);
 }
 
 template <class Visitor>
@@ -180,6 +257,8 @@ void visit_fields(Visitor& v, TrainConfig& c) {
   v.group("data", c.data);
   v.group("run", c.run);
   v.group("init", c.init);
+  v.group("precision", c.precision);
+  v.group("distributed", c.distributed);
 }
 
 }  // namespace nanobench::core
