@@ -169,7 +169,6 @@ at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
 
 at::Tensor dense_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const BlockMask& mask,
                            double scale) {
-  const std::int64_t length = mask.length();
   const std::int64_t group = q.size(1) / k.size(1);
   const AttentionPlan plan(mask, q.scalar_type(), {.implementation = AttentionImplementation::kDense});
   const at::Tensor bias = plan.tiles().front().bias;

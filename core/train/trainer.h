@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/nn/gpt.h"
@@ -31,6 +32,7 @@ class Trainer {
 
  private:
   void report_hello();
+  std::string attention_path() const;
   void load_parameters();
   void warm_up();
   double validate(std::int64_t step);
