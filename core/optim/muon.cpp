@@ -53,26 +53,44 @@ at::Tensor Muon::orthogonalize(const at::Tensor& updates) const {
   return newton_schulz(updates, config_.ns_steps, config_.ns_eps, config_.ns_dtype);
 }
 
+at::Tensor Muon::update_of(Batch& batch, double momentum) const {
+  at::Tensor update = gradients_of(batch);
+  if (config_.momentum_form == MomentumForm::kLerp) {
+    batch.buffer.lerp_(update, 1.0 - momentum);
+    update = config_.nesterov ? update.lerp_(batch.buffer, momentum) : batch.buffer;
+  } else {
+    batch.buffer.mul_(momentum).add_(update);
+    update = config_.nesterov ? update.add_(batch.buffer, momentum) : batch.buffer;
+  }
+  return orthogonalize(update);
+}
+
 void Muon::step(double lr_factor, double momentum) {
   const at::NoGradGuard no_grad;
   for (Batch& batch : batches_) {
-    at::Tensor update = gradients_of(batch);
-    if (config_.momentum_form == MomentumForm::kLerp) {
-      batch.buffer.lerp_(update, 1.0 - momentum);
-      update = config_.nesterov ? update.lerp_(batch.buffer, momentum) : batch.buffer;
-    } else {
-      batch.buffer.mul_(momentum).add_(update);
-      update = config_.nesterov ? update.add_(batch.buffer, momentum) : batch.buffer;
-    }
-    const at::Tensor orthogonal = orthogonalize(update);
-    const double rate = config_.lr * lr_factor * muon_update_scale(config_.update_scale, batch.rows, batch.columns);
+    const at::Tensor update = update_of(batch, momentum);
     std::int64_t begin = 0;
     for (const std::size_t i : batch.parameters) {
-      MuonParameter& parameter = parameters_[i];
-      parameter.tensor.add_(orthogonal.narrow(0, begin, parameter.matrices).reshape(parameter.tensor.sizes()), -rate);
-      begin += parameter.matrices;
+      apply_muon_update(parameters_[i], update.narrow(0, begin, parameters_[i].matrices), config_, lr_factor);
+      begin += parameters_[i].matrices;
     }
   }
+}
+
+at::Tensor Muon::single_update(double momentum) {
+  const at::NoGradGuard no_grad;
+  TORCH_CHECK(parameters_.size() == 1, "single_update: this Muon has ", parameters_.size(), " parameters");
+  return update_of(batches_.front(), momentum);
+}
+
+void apply_muon_update(const MuonParameter& parameter, const at::Tensor& update, const OptimizerGroupConfig& config,
+                       double lr_factor) {
+  const at::NoGradGuard no_grad;
+  const std::int64_t columns = parameter.tensor.size(-1);
+  const std::int64_t rows = parameter.tensor.numel() / columns / parameter.matrices;
+  const double rate = config.lr * lr_factor * muon_update_scale(config.update_scale, rows, columns);
+  at::Tensor tensor = parameter.tensor;
+  tensor.add_(update.reshape(tensor.sizes()), -rate);
 }
 
 at::Tensor Muon::momentum_buffer(std::size_t parameter) const {
