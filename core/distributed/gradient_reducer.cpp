@@ -27,9 +27,10 @@ class GradientReducer::ReadyHook final : public torch::autograd::PostAccumulateG
   std::size_t parameter_;
 };
 
-GradientReducer::GradientReducer(std::vector<at::Tensor> parameters, const DistributedConfig& config,
+GradientReducer::GradientReducer(const Parameters& parameters, const DistributedConfig& config,
                                  Communicator& communicator)
-    : parameters_(std::move(parameters)), config_(config), communicator_(communicator), places_(parameters_.size()) {
+    : config_(config), communicator_(communicator), places_(parameters.all().size()) {
+  for (const Parameter& parameter : parameters.all()) parameters_.push_back(parameter.tensor);
   if (config_.reduction == ReductionSchedule::kPerParameter) return;
   build_buckets(config_.bucket_bytes);
   if (config_.reduction == ReductionSchedule::kOverlappedBuckets) add_hooks();

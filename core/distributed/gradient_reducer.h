@@ -7,6 +7,7 @@
 #include "core/config/train_config.h"
 #include "core/distributed/communicator.h"
 #include "core/distributed/rank_share.h"
+#include "core/nn/parameters.h"
 #include "core/ops/torch.h"
 
 namespace nanobench::core {
@@ -20,8 +21,8 @@ namespace nanobench::core {
 /// order in which gradients become ready.
 class GradientReducer {
  public:
-  /// `parameters` are leaves of float32 or float64; a bucket holds one dtype. Keeps a reference to `communicator`.
-  GradientReducer(std::vector<at::Tensor> parameters, const DistributedConfig& config, Communicator& communicator);
+  /// Of all parameters; a bucket holds one dtype. Keeps a reference to `communicator`.
+  GradientReducer(const Parameters& parameters, const DistributedConfig& config, Communicator& communicator);
   /// Gives the parameters' hooks back.
   ~GradientReducer();
   GradientReducer(const GradientReducer&) = delete;

@@ -61,9 +61,17 @@ void store_tile(at::Tensor& heads, const AttentionPlan::Tile& tile, const at::Te
 /// Attention weights of a tile: [Hkv, group * queries, keys].
 at::Tensor tile_weights(const at::Tensor& queries, const at::Tensor& keys, const AttentionPlan::Tile& tile,
                         double scale) {
-  const std::int64_t group = queries.size(1) / tile.query_count;
-  const at::Tensor bias = group == 1 ? tile.bias : tile.bias.repeat({group, 1});
-  return at::_softmax(at::baddbmm(bias, queries, keys.transpose(1, 2), /*beta=*/1, scale), -1, /*half_to_float=*/false);
+  const std::int64_t rows = queries.size(1);
+  at::Tensor logits = at::empty({queries.size(0), rows, tile.key_count}, queries.options());
+  at::baddbmm_out(logits, logits, queries, keys.transpose(1, 2), /*beta=*/0, scale);
+  // Heads of a group and their queries: [Hkv, group, queries, keys].
+  const at::Tensor grouped = logits.view({queries.size(0), rows / tile.query_count, tile.query_count, tile.key_count});
+  const auto add_bias = [&](std::int64_t begin, std::int64_t end) {
+    if (begin < end) grouped.narrow(3, begin, end - begin).add_(tile.bias.narrow(1, begin, end - begin));
+  };
+  add_bias(0, tile.unmasked_begin);
+  add_bias(tile.unmasked_end, tile.key_count);
+  return at::_softmax(logits, -1, /*half_to_float=*/false);
 }
 
 struct TiledAttention : torch::autograd::Function<TiledAttention> {
@@ -117,21 +125,56 @@ struct TiledAttention : torch::autograd::Function<TiledAttention> {
   };
 };
 
+/// The tile of queries [begin, begin + count) with the keys they see, in ascending order.
+AttentionPlan::Tile make_tile(const BlockMask& mask, std::int64_t begin, std::int64_t count, at::ScalarType dtype,
+                              const AttentionPlanOptions& options) {
+  AttentionPlan::Tile tile;
+  tile.query_begin = begin;
+  tile.query_count = count;
+  const auto from = mask.first_key().begin() + begin;
+  const auto [first, last] = std::minmax_element(from, from + count);
+  const bool by_blocks = options.block_order == KeyBlockOrder::kNearestFirst;
+  const std::int64_t unit = by_blocks ? mask.block_size() : 1;
+  const bool is_dense = options.implementation == AttentionImplementation::kDense;
+  tile.key_begin = is_dense ? 0 : *first / unit * unit;
+  tile.key_count = is_dense ? mask.length() : (begin + count + unit - 1) / unit * unit - tile.key_begin;
+  tile.bias = make_bias(mask, begin, count, tile.key_begin, tile.key_count, dtype);
+  if (options.split_full_blocks && !is_dense && begin >= *last) {
+    tile.unmasked_begin = *last - tile.key_begin;
+    tile.unmasked_end = begin + 1 - tile.key_begin;  // the first query sees itself
+  }
+  return tile;
+}
+
+/// The same tile over keys whose blocks are in reversed order.
+void reverse_blocks(AttentionPlan::Tile& tile, std::int64_t length, std::int64_t block) {
+  const std::int64_t blocks = tile.key_count / block;
+  tile.bias = tile.bias.view({tile.query_count, blocks, block}).flip(1).reshape({tile.query_count, tile.key_count});
+  tile.key_begin = length - tile.key_begin - tile.key_count;
+  // Whole blocks only: the others keep their bias.
+  const std::int64_t first = (tile.unmasked_begin + block - 1) / block;
+  const std::int64_t last = tile.unmasked_end / block;
+  const bool any = first < last;
+  tile.unmasked_begin = any ? (blocks - last) * block : 0;
+  tile.unmasked_end = any ? (blocks - first) * block : 0;
+}
+
+at::Tensor with_reversed_blocks(const at::Tensor& x, std::int64_t block) {
+  return x.reshape({x.size(0) / block, block, x.size(1), x.size(2)}).flip(0).reshape(x.sizes());
+}
+
 }  // namespace
 
-AttentionPlan make_attention_plan(const BlockMask& mask, at::ScalarType dtype) {
+AttentionPlan make_attention_plan(const BlockMask& mask, at::ScalarType dtype, const AttentionPlanOptions& options) {
   AttentionPlan plan;
   plan.length = mask.length();
-  const std::vector<std::int64_t>& first_key = mask.first_key();
-  for (std::int64_t begin = 0; begin < mask.length(); begin += kTileQueries) {
-    AttentionPlan::Tile tile;
-    tile.query_begin = begin;
-    tile.query_count = std::min(kTileQueries, mask.length() - begin);
-    const auto from = first_key.begin() + begin;
-    tile.key_begin = *std::min_element(from, from + tile.query_count);
-    tile.key_count = begin + tile.query_count - tile.key_begin;
-    tile.bias = make_bias(mask, begin, tile.query_count, tile.key_begin, tile.key_count, dtype);
-    plan.tiles.push_back(std::move(tile));
+  const bool is_dense = options.implementation == AttentionImplementation::kDense;
+  const std::int64_t step = is_dense ? mask.length() : kTileQueries;
+  const bool reverses = !is_dense && options.block_order == KeyBlockOrder::kNearestFirst;
+  if (reverses) plan.reversed_blocks_of = mask.block_size();
+  for (std::int64_t begin = 0; begin < mask.length(); begin += step) {
+    plan.tiles.push_back(make_tile(mask, begin, std::min(step, mask.length() - begin), dtype, options));
+    if (reverses) reverse_blocks(plan.tiles.back(), mask.length(), mask.block_size());
   }
   return plan;
 }
@@ -143,7 +186,9 @@ at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
   TORCH_CHECK(k.sizes() == v.sizes() && q.size(1) % k.size(1) == 0,
               "attention: k and v must be [T, Hkv, E] with Hkv dividing H; got ", k.sizes(), " and ", v.sizes(),
               " for q ", q.sizes());
-  return TiledAttention::apply(q, k, v, plan, scale);
+  if (plan->reversed_blocks_of == 0) return TiledAttention::apply(q, k, v, plan, scale);
+  return TiledAttention::apply(q, with_reversed_blocks(k, plan->reversed_blocks_of),
+                               with_reversed_blocks(v, plan->reversed_blocks_of), plan, scale);
 }
 
 at::Tensor dense_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const BlockMask& mask,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/ops/bfloat16.h"
 #include "core/ops/orthogonalize.h"
 
 namespace nanobench::core {
@@ -50,7 +51,11 @@ at::Tensor Muon::gradients_of(const Batch& batch) const {
 
 at::Tensor Muon::orthogonalize(const at::Tensor& updates) const {
   if (config_.orthogonalizer == Orthogonalizer::kSvd) return svd_orthogonalize(updates);
-  return newton_schulz(updates, config_.ns_steps, config_.ns_eps, config_.ns_dtype);
+  return newton_schulz(updates, {.steps = config_.ns_steps,
+                                 .eps = config_.ns_eps,
+                                 .dtype = config_.ns_dtype,
+                                 .form = config_.ns_form,
+                                 .norm = config_.ns_norm});
 }
 
 at::Tensor Muon::update_of(Batch& batch, double momentum) const {
@@ -62,7 +67,12 @@ at::Tensor Muon::update_of(Batch& batch, double momentum) const {
     batch.buffer.mul_(momentum).add_(update);
     update = config_.nesterov ? update.add_(batch.buffer, momentum) : batch.buffer;
   }
-  return orthogonalize(update);
+  at::Tensor orthogonal = orthogonalize(update);
+  if (config_.scale_application == ScaleApplication::kUpdate) {
+    orthogonal.mul_(muon_update_scale(config_.update_scale, batch.rows, batch.columns));
+    if (config_.ns_dtype == NewtonSchulzDtype::kBfloat16) round_to_bfloat16_(orthogonal);
+  }
+  return orthogonal;
 }
 
 void Muon::step(double lr_factor, double momentum) {
@@ -86,9 +96,11 @@ at::Tensor Muon::single_update(double momentum) {
 void apply_muon_update(const MuonParameter& parameter, const at::Tensor& update, const OptimizerGroupConfig& config,
                        double lr_factor) {
   const at::NoGradGuard no_grad;
-  const std::int64_t columns = parameter.tensor.size(-1);
-  const std::int64_t rows = parameter.tensor.numel() / columns / parameter.matrices;
-  const double rate = config.lr * lr_factor * muon_update_scale(config.update_scale, rows, columns);
+  double rate = config.lr * lr_factor;
+  if (config.scale_application == ScaleApplication::kRate) {
+    const std::int64_t columns = parameter.tensor.size(-1);
+    rate *= muon_update_scale(config.update_scale, parameter.tensor.numel() / columns / parameter.matrices, columns);
+  }
   at::Tensor tensor = parameter.tensor;
   tensor.add_(update.reshape(tensor.sizes()), -rate);
 }

@@ -3,19 +3,17 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
+#include <map>
 #include <optional>
 #include <vector>
 
-#include "core/data/data_loader.h"
 #include "core/distributed/communicator.h"
 #include "core/distributed/gradient_reducer.h"
 #include "core/distributed/rank_share.h"
 #include "core/nn/gpt.h"
-#include "core/optim/adam.h"
-#include "core/optim/muon.h"
-#include "core/optim/sharded_muon.h"
+#include "core/optim/optimizer_set.h"
 #include "core/protocol/run_spec.h"
+#include "core/train/batch_source.h"
 #include "core/train/metric_sink.h"
 #include "core/train/trace.h"
 #include "core/train/training_clock.h"
@@ -47,17 +45,17 @@ class Trainer {
   void set_threads() const;
   void report_hello();
   void load_parameters();
-  void build_optimizers();
-  SequenceInput make_input(const DataLoader& loader, const SequenceRef& sequence,
-                           std::optional<std::int64_t> window) const;
-  std::shared_ptr<const AttentionPlan> make_plan(std::span<const std::uint16_t> tokens,
-                                                 std::optional<std::int64_t> window) const;
+  void warm_up();
   double validate(std::int64_t step);
   double train_step(std::int64_t step);
+  std::vector<double> accumulate(std::int64_t step, std::map<std::string, double>& phases_ms);
+  ActivationSink activation_sink(std::int64_t step, std::size_t sequence);
   void zero_gradients();
+  void backward(const at::Tensor& loss, const at::Tensor& weight, SyncPoint sync,
+                std::map<std::string, double>& phases_ms);
   std::int64_t peak_bytes() const;
   void trace_gradients(std::int64_t step);
-  void update(std::int64_t step);
+  std::optional<std::int64_t> window_of(std::int64_t step) const;
   double gradient_weight() const;
   RunOutcome finish(std::int64_t steps, double val_loss);
   RunOutcome fail(RunOutcome outcome, const std::string& message);
@@ -70,11 +68,8 @@ class Trainer {
   RankShare share_;
   GPT model_;
   std::optional<GradientReducer> reducer_;  ///< of several processes
-  std::vector<Adam> adams_;
-  std::optional<Muon> muon_;
-  std::optional<ShardedMuon> sharded_muon_;  ///< in its place with several processes
-  DataLoader train_loader_;
-  DataLoader val_loader_;
+  BatchSource batches_;
+  std::optional<OptimizerSet> optimizers_;
   TrainingClock clock_;
   std::optional<Trace> trace_;
 };
