@@ -123,14 +123,25 @@ TEST(BlockMask, ListsAndMaskAreGolden) {
   EXPECT_EQ(checked, 176);
 }
 
-TEST(Attention, TiledAndDenseAreGolden) {
+/// Every way to compute attention that a configuration can ask for.
+const std::map<std::string, AttentionPlanOptions> kPlanOptions = {
+    {"tiled", {}},
+    {"tiled, all blocks masked", {.split_full_blocks = false}},
+    {"tiled, nearest blocks first", {.block_order = KeyBlockOrder::kNearestFirst}},
+    {"dense", {.implementation = AttentionImplementation::kDense}}};
+
+TEST(Attention, EveryImplementationAndTheReferenceAreGolden) {
   NB_NEEDS_GOLDEN();
   for (const OpCase& one : op_cases("attention")) {
     const BlockMask mask = mask_of(one);
     const double scale = one.attributes.at("scale").get<double>();
     for (const at::ScalarType dtype : kBothDtypes) {
-      const auto plan = std::make_shared<const AttentionPlan>(make_attention_plan(mask, dtype));
-      for (const bool is_dense : {false, true}) {
+      for (const std::string path :
+           {"reference", "tiled", "tiled, all blocks masked", "tiled, nearest blocks first", "dense"}) {
+        SCOPED_TRACE(path);
+        const bool is_dense = path == "reference";
+        const auto plan = std::make_shared<const AttentionPlan>(
+            make_attention_plan(mask, dtype, is_dense ? AttentionPlanOptions() : kPlanOptions.at(path)));
         at::Tensor q = one.input("q", dtype).requires_grad_(true);
         at::Tensor k = one.input("k", dtype).requires_grad_(true);
         at::Tensor v = one.input("v", dtype).requires_grad_(true);
@@ -155,20 +166,25 @@ TEST(Attention, TilesOfLongSequencesAgreeWithDense) {
                                   .document_separator = 256,
                                   .granularity = WindowGranularity::kBlock,
                                   .window_tokens = window});
-    const auto plan = std::make_shared<const AttentionPlan>(make_attention_plan(mask, at::kDouble));
-    std::vector<at::Tensor> dense_gradients;
-    for (const bool is_dense : {true, false}) {
+    std::map<std::string, std::vector<at::Tensor>> by_path;
+    for (const std::string path :
+         {"reference", "tiled", "tiled, all blocks masked", "tiled, nearest blocks first", "dense"}) {
+      const bool is_dense = path == "reference";
+      const auto plan = std::make_shared<const AttentionPlan>(
+          make_attention_plan(mask, at::kDouble, is_dense ? AttentionPlanOptions() : kPlanOptions.at(path)));
       at::manual_seed(11);
       at::Tensor q = at::randn({640, 4, 16}, at::kDouble).requires_grad_(true);
       at::Tensor k = at::randn({640, 2, 16}, at::kDouble).requires_grad_(true);
       at::Tensor v = at::randn({640, 2, 16}, at::kDouble).requires_grad_(true);
       const at::Tensor y = is_dense ? dense_attention(q, k, v, mask, 0.25) : attention(q, k, v, plan, 0.25);
       y.backward(at::randn({640, 4, 16}, at::kDouble));
-      const std::vector<at::Tensor> results = {y.detach(), q.grad(), k.grad(), v.grad()};
-      if (is_dense) dense_gradients = results;
-      for (std::size_t i = 0; i < results.size(); ++i)
-        EXPECT_LE(relative_error(results[i], dense_gradients[i]), 1e-12) << window << " " << i;
+      by_path[path] = {y.detach(), q.grad(), k.grad(), v.grad()};
+      for (std::size_t i = 0; i < 4; ++i)
+        EXPECT_LE(relative_error(by_path[path][i], by_path["reference"][i]), 1e-12) << path << window << " " << i;
     }
+    // Whether full blocks skip the mask changes no bit.
+    for (std::size_t i = 0; i < 4; ++i)
+      EXPECT_TRUE(at::equal(by_path["tiled"][i], by_path["tiled, all blocks masked"][i])) << window << " " << i;
   }
 }
 
