@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/base/error.h"
+#include "core/config/hidden_matrices.h"
 #include "core/config/train_config.h"
 
 namespace nanobench::core {
@@ -167,6 +168,15 @@ void check_distributed(const Checker& check, const TrainConfig& config) {
   const std::int64_t processes = config.distributed.processes;
   check.require(config.data.ranks % processes == 0, "/distributed/processes",
                 text(config.data.ranks) + " ranks do not divide among " + text(processes) + " processes");
+  const bool shares_groups = processes > 1 && config.distributed.muon == MuonSharding::kAllGather &&
+                             config.optimizer.hidden_matrices.type == OptimizerType::kMuon;
+  if (!shares_groups || config.distributed.ragged_groups) return;
+  for (const auto& [elements, count] : hidden_matrix_counts(config.model)) {
+    check.exclude(count % processes != 0, "/distributed/ragged_groups",
+                  "false, but the " + text(count) + " hidden matrices of " + text(elements) +
+                      " elements do not divide among " + text(processes) +
+                      " processes; set it to true or change /distributed/processes");
+  }
 }
 
 void check_run(const Checker& check, const TrainConfig& config) {

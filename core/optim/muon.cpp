@@ -58,33 +58,51 @@ at::Tensor Muon::orthogonalize(const at::Tensor& updates) const {
                                  .norm = config_.ns_norm});
 }
 
+at::Tensor Muon::update_of(Batch& batch, double momentum) const {
+  at::Tensor update = gradients_of(batch);
+  if (config_.momentum_form == MomentumForm::kLerp) {
+    batch.buffer.lerp_(update, 1.0 - momentum);
+    update = config_.nesterov ? update.lerp_(batch.buffer, momentum) : batch.buffer;
+  } else {
+    batch.buffer.mul_(momentum).add_(update);
+    update = config_.nesterov ? update.add_(batch.buffer, momentum) : batch.buffer;
+  }
+  at::Tensor orthogonal = orthogonalize(update);
+  if (config_.scale_application == ScaleApplication::kUpdate) {
+    orthogonal.mul_(muon_update_scale(config_.update_scale, batch.rows, batch.columns));
+    if (config_.ns_dtype == NewtonSchulzDtype::kBfloat16) round_to_bfloat16_(orthogonal);
+  }
+  return orthogonal;
+}
+
 void Muon::step(double lr_factor, double momentum) {
   const at::NoGradGuard no_grad;
   for (Batch& batch : batches_) {
-    at::Tensor update = gradients_of(batch);
-    if (config_.momentum_form == MomentumForm::kLerp) {
-      batch.buffer.lerp_(update, 1.0 - momentum);
-      update = config_.nesterov ? update.lerp_(batch.buffer, momentum) : batch.buffer;
-    } else {
-      batch.buffer.mul_(momentum).add_(update);
-      update = config_.nesterov ? update.add_(batch.buffer, momentum) : batch.buffer;
-    }
-    at::Tensor orthogonal = orthogonalize(update);
-    const double scale = muon_update_scale(config_.update_scale, batch.rows, batch.columns);
-    double rate = config_.lr * lr_factor;
-    if (config_.scale_application == ScaleApplication::kRate) {
-      rate *= scale;
-    } else {
-      orthogonal.mul_(scale);
-      if (config_.ns_dtype == NewtonSchulzDtype::kBfloat16) round_to_bfloat16_(orthogonal);
-    }
+    const at::Tensor update = update_of(batch, momentum);
     std::int64_t begin = 0;
     for (const std::size_t i : batch.parameters) {
-      MuonParameter& parameter = parameters_[i];
-      parameter.tensor.add_(orthogonal.narrow(0, begin, parameter.matrices).reshape(parameter.tensor.sizes()), -rate);
-      begin += parameter.matrices;
+      apply_muon_update(parameters_[i], update.narrow(0, begin, parameters_[i].matrices), config_, lr_factor);
+      begin += parameters_[i].matrices;
     }
   }
+}
+
+at::Tensor Muon::single_update(double momentum) {
+  const at::NoGradGuard no_grad;
+  TORCH_CHECK(parameters_.size() == 1, "single_update: this Muon has ", parameters_.size(), " parameters");
+  return update_of(batches_.front(), momentum);
+}
+
+void apply_muon_update(const MuonParameter& parameter, const at::Tensor& update, const OptimizerGroupConfig& config,
+                       double lr_factor) {
+  const at::NoGradGuard no_grad;
+  double rate = config.lr * lr_factor;
+  if (config.scale_application == ScaleApplication::kRate) {
+    const std::int64_t columns = parameter.tensor.size(-1);
+    rate *= muon_update_scale(config.update_scale, parameter.tensor.numel() / columns / parameter.matrices, columns);
+  }
+  at::Tensor tensor = parameter.tensor;
+  tensor.add_(update.reshape(tensor.sizes()), -rate);
 }
 
 at::Tensor Muon::momentum_buffer(std::size_t parameter) const {

@@ -21,8 +21,11 @@ class Muon {
  public:
   Muon(const std::vector<MuonParameter>& parameters, const OptimizerGroupConfig& config);
 
-  /// One update with base rate config.lr * lr_factor.
+  /// One update with base rate config.lr * lr_factor: update_of, then apply_muon_update, for every shape.
   void step(double lr_factor, double momentum);
+
+  /// For a Muon of one parameter: what step() would apply to it, [n, rows, columns]; moves the momentum on.
+  at::Tensor single_update(double momentum);
 
   /// Momentum buffer of parameter i, in the shape of the parameter.
   at::Tensor momentum_buffer(std::size_t parameter) const;
@@ -38,11 +41,16 @@ class Muon {
 
   at::Tensor gradients_of(const Batch& batch) const;
   at::Tensor orthogonalize(const at::Tensor& updates) const;
+  at::Tensor update_of(Batch& batch, double momentum) const;
 
   std::vector<MuonParameter> parameters_;
   OptimizerGroupConfig config_;
   std::vector<Batch> batches_;
 };
+
+/// parameter -= rate * update, with the rate of its shape; `update` holds the parameter's matrices in any shape.
+void apply_muon_update(const MuonParameter& parameter, const at::Tensor& update, const OptimizerGroupConfig& config,
+                       double lr_factor);
 
 /// The factor on the orthogonalised update of a [rows, columns] matrix.
 double muon_update_scale(UpdateScale scale, std::int64_t rows, std::int64_t columns);

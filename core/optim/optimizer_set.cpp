@@ -5,7 +5,8 @@
 
 namespace nanobench::core {
 
-OptimizerSet::OptimizerSet(Parameters& parameters, const TrainConfig& config, std::uint64_t seed)
+OptimizerSet::OptimizerSet(Parameters& parameters, const TrainConfig& config, std::uint64_t seed,
+                           Communicator& communicator)
     : parameters_(parameters), config_(config) {
   std::vector<at::Tensor> embeddings, lm_head, scalars, hidden;
   std::vector<MuonParameter> matrices;
@@ -23,10 +24,13 @@ OptimizerSet::OptimizerSet(Parameters& parameters, const TrainConfig& config, st
   adams_.emplace_back(embeddings, config.optimizer.embeddings, config.precision.embeddings);
   adams_.emplace_back(lm_head, config.optimizer.lm_head);
   adams_.emplace_back(scalars, config.optimizer.scalars, config.precision.scalars);
-  if (config.optimizer.hidden_matrices.type == OptimizerType::kMuon) {
-    muon_.emplace(matrices, config.optimizer.hidden_matrices);
+  const OptimizerGroupConfig& hidden_config = config.optimizer.hidden_matrices;
+  if (hidden_config.type != OptimizerType::kMuon) {
+    adams_.emplace_back(hidden, hidden_config);
+  } else if (communicator.size() > 1) {
+    sharded_muon_.emplace(matrices, hidden_config, config.distributed, communicator);
   } else {
-    adams_.emplace_back(hidden, config.optimizer.hidden_matrices);
+    muon_.emplace(matrices, hidden_config);
   }
   if (config.precision.parameters == ParameterStorage::kBfloat16Stochastic) masters_.emplace(parameters, seed);
 }
@@ -36,7 +40,9 @@ void OptimizerSet::step(std::int64_t step) {
   if (masters_) masters_->restore();
   const double factor = learning_rate_factor(config_.schedule, step);
   for (Adam& adam : adams_) adam.step(factor);
-  if (muon_) muon_->step(factor, muon_momentum(config_.schedule.muon_momentum, step));
+  const double momentum = muon_momentum(config_.schedule.muon_momentum, step);
+  if (muon_) muon_->step(factor, momentum);
+  if (sharded_muon_) sharded_muon_->step(factor, momentum);
   if (masters_) masters_->round();
 }
 

@@ -33,9 +33,10 @@ LoaderOptions val_loader_options(const DataConfig& data) {
 
 }  // namespace
 
-BatchSource::BatchSource(const RunSpec& spec, at::ScalarType dtype)
+BatchSource::BatchSource(const RunSpec& spec, at::ScalarType dtype, const RankShare& share)
     : config_(spec.config),
       dtype_(dtype),
+      share_(share),
       train_loader_(open(spec.train_shards), loader_options(config_.data, spec.seed)),
       val_loader_(open(spec.val_shards), val_loader_options(config_.data)),
       validation_places_(val_loader_.validation_sequences(config_.data.val_sequences)) {}
@@ -59,6 +60,7 @@ ShardList BatchSource::open(const std::vector<std::string>& paths) {
 
 FetchedSequence BatchSource::fetch(const DataLoader& loader, const SequenceRef& place) const {
   FetchedSequence sequence{.place = place, .raw = loader.tokens(place), .tokens = {}, .targets = {}};
+  if (!share_.plays(place)) return sequence;
   const auto length = static_cast<std::int64_t>(sequence.raw.size()) - 1;
   at::Tensor ids = at::empty({length + 1}, at::kLong);
   std::copy(sequence.raw.begin(), sequence.raw.end(), ids.data_ptr<std::int64_t>());

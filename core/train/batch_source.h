@@ -10,12 +10,14 @@
 #include <vector>
 
 #include "core/data/data_loader.h"
+#include "core/distributed/rank_share.h"
 #include "core/nn/gpt.h"
 #include "core/protocol/run_spec.h"
 
 namespace nanobench::core {
 
-/// One sequence as it came from its shard; `raw` lives as long as the source.
+/// One sequence as it came from its shard; `raw` lives as long as the source. The tensors of a sequence that another
+/// process trains are undefined.
 struct FetchedSequence {
   SequenceRef place;
   std::span<const std::uint16_t> raw;  ///< T + 1 tokens
@@ -26,8 +28,8 @@ struct FetchedSequence {
 class BatchSource {
  public:
   /// Opens all shards. Throws Error for shards that cannot be read or do not fit the configuration. Keeps a reference
-  /// to `spec`.
-  BatchSource(const RunSpec& spec, at::ScalarType dtype);
+  /// to `spec`. `share`: whose sequences this process trains.
+  BatchSource(const RunSpec& spec, at::ScalarType dtype, const RankShare& share);
 
   /// The sequences of the next step, fetched now or at the last fetch_ahead.
   std::vector<FetchedSequence> next_step();
@@ -55,6 +57,7 @@ class BatchSource {
 
   const TrainConfig& config_;
   at::ScalarType dtype_;
+  RankShare share_;
   std::vector<std::string> warnings_;
   DataLoader train_loader_;
   DataLoader val_loader_;

@@ -22,4 +22,10 @@ class FdMetricSink : public MetricSink {
   int fd_;
 };
 
+/// Drops every event: of the processes of a run, only rank 0 reports.
+class NullMetricSink : public MetricSink {
+ public:
+  void report(const RunEvent&) override {}
+};
+
 }  // namespace nanobench::core

@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <numeric>
 
 #include "core/base/build_info.h"
 #include "core/base/error.h"
+#include "core/distributed/replicas.h"
 #include "core/kernels/cpu_path.h"
 #include "core/optim/schedule.h"
 #include "core/train/safetensors.h"
@@ -33,6 +35,29 @@ class PhaseTimer {
   SteadyClock::time_point start_;
 };
 
+/// Moves what the communicator waits during its scope from one phase to another.
+class CommunicationTimer {
+ public:
+  CommunicationTimer(const Communicator& communicator, double& phase_ms, double& communication_ms)
+      : communicator_(communicator),
+        phase_ms_(phase_ms),
+        communication_ms_(communication_ms),
+        start_ms_(communicator.waited_ms()) {}
+  ~CommunicationTimer() {
+    const double waited_ms = communicator_.waited_ms() - start_ms_;
+    phase_ms_ -= waited_ms;
+    communication_ms_ += waited_ms;
+  }
+  CommunicationTimer(const CommunicationTimer&) = delete;
+  CommunicationTimer& operator=(const CommunicationTimer&) = delete;
+
+ private:
+  const Communicator& communicator_;
+  double& phase_ms_;
+  double& communication_ms_;
+  double start_ms_;
+};
+
 std::int64_t peak_resident_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -43,20 +68,51 @@ at::ScalarType dtype_of(const RunSpec& spec) {
   return spec.dtype == "float64" ? at::kDouble : at::kFloat;
 }
 
+Communicator& checked(Communicator& communicator, const TrainConfig& config) {
+  if (communicator.size() == config.distributed.processes) return communicator;
+  throw Error(ErrorCode::kInvalidArgument, "distributed/processes is " + std::to_string(config.distributed.processes) +
+                                               ", but this is one of " + std::to_string(communicator.size()) +
+                                               " processes; let nanobench-train start them");
+}
+
+Communicator& only_process() {
+  static SingleProcess process;
+  return process;
+}
+
+std::vector<SequenceRef> places_of(const std::vector<FetchedSequence>& sequences) {
+  std::vector<SequenceRef> places;
+  for (const FetchedSequence& sequence : sequences) places.push_back(sequence.place);
+  return places;
+}
+
 }  // namespace
 
 Trainer::Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop)
+    : Trainer(spec, sink, stop, only_process()) {}
+
+Trainer::Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop, Communicator& communicator)
     : spec_(spec),
       config_(spec.config),
       sink_(sink),
       stop_(stop),
+      communicator_(checked(communicator, config_)),
+      share_(config_.data.ranks, communicator.rank(), communicator.size()),
       model_(config_, dtype_of(spec)),
-      batches_(spec, model_.dtype()),
+      batches_(spec, model_.dtype(), share_),
       clock_(config_.run.untimed_steps) {
-  if (spec.threads > 0) at::set_num_threads(spec.threads);
+  set_threads();
   load_parameters();
-  optimizers_.emplace(model_.parameters(), config_, spec.seed);
-  if (spec.trace_file) trace_.emplace();
+  if (communicator_.size() > 1) reducer_.emplace(model_.parameters(), config_.distributed, communicator_);
+  optimizers_.emplace(model_.parameters(), config_, spec.seed, communicator_);
+  if (spec.trace_file && communicator_.rank() == 0) trace_.emplace();
+}
+
+void Trainer::set_threads() const {
+  const int processes = communicator_.size();
+  if (spec_.threads == 0 && processes == 1) return;
+  const int threads = spec_.threads > 0 ? spec_.threads : at::get_num_threads();
+  at::set_num_threads(std::max(1, threads / processes));
 }
 
 void Trainer::load_parameters() {
@@ -75,10 +131,11 @@ void Trainer::report_hello() {
                        {"device", "cpu"},
                        {"cpu_capability", at::get_cpu_capability()},
                        {"dtype", spec_.dtype},
+                       {"processes", std::to_string(communicator_.size())},
                        {"attention_path", attention_path()},
                        {"compiler", build_info().compiler},
                        {"build_type", build_info().build_type}};
-  hello.threads = at::get_num_threads();
+  hello.threads = at::get_num_threads() * communicator_.size();
   hello.parameters = model_.parameters().count();
   sink_.report(hello);
   for (const std::string& warning : batches_.warnings()) sink_.report(WarningEvent{warning});
@@ -99,19 +156,44 @@ std::optional<std::int64_t> Trainer::window_of(std::int64_t step) const {
 double Trainer::validate(std::int64_t step) {
   const at::AutoGradMode gradients(config_.run.val_gradients);
   const std::optional<std::int64_t> window = window_of(step);
-  double sum = 0.0;
-  std::int64_t sequences = 0;
-  for (const SequenceRef& place : batches_.validation_places()) {
-    const SequenceInput input = batches_.make_input(batches_.validation_sequence(place), window);
-    sum += model_.loss(input, Pass::kValidation).item<double>();
-    ++sequences;
+  const std::vector<SequenceRef>& places = batches_.validation_places();
+  std::vector<double> losses(places.size());
+  for (const std::size_t i : share_.own(places)) {
+    const SequenceInput input = batches_.make_input(batches_.validation_sequence(places[i]), window);
+    losses[i] = model_.loss(input, Pass::kValidation).item<double>();
   }
-  const double loss = sum / static_cast<double>(sequences);
+  complete(communicator_, losses);
+  const auto sequences = static_cast<std::int64_t>(losses.size());
+  const double loss = std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(sequences);
   sink_.report(EvalEvent{
       .step = step, .loss = loss, .train_ms = clock_.train_ms(), .tokens = sequences * config_.data.val_length()});
-  sink_.report(MemoryEvent{.step = step, .peak_bytes = peak_resident_bytes()});
+  sink_.report(MemoryEvent{.step = step, .peak_bytes = peak_bytes()});
   if (trace_) trace_->val_losses[step] = loss;
   return loss;
+}
+
+std::int64_t Trainer::peak_bytes() const {
+  return sum_over_processes(communicator_, peak_resident_bytes());
+}
+
+void Trainer::zero_gradients() {
+  if (reducer_) {
+    reducer_->zero_gradients();
+  } else {
+    model_.parameters().zero_gradients();
+  }
+}
+
+void Trainer::backward(const at::Tensor& loss, const at::Tensor& weight, SyncPoint sync,
+                       std::map<std::string, double>& phases_ms) {
+  {
+    const PhaseTimer timer(phases_ms["backward"]);
+    if (reducer_) reducer_->before_backward(sync);
+    loss.backward(weight);
+  }
+  if (!reducer_) return;
+  const PhaseTimer timer(phases_ms["communication"]);
+  reducer_->after_backward(sync);
 }
 
 double Trainer::gradient_weight() const {
@@ -127,11 +209,12 @@ ActivationSink Trainer::activation_sink(std::int64_t step, std::size_t sequence)
   };
 }
 
-/// Forward and backward over the step's sequences: their losses, and the averaged gradients in the parameters.
+/// Forward and backward over the step's sequences, each in its process: the losses of all of them, and the averaged
+/// gradients in the parameters.
 std::vector<double> Trainer::accumulate(std::int64_t step, std::map<std::string, double>& phases_ms) {
   const std::optional<std::int64_t> window = window_of(step);
   const bool has_next_step = step + 1 < config_.run.stop_after;
-  model_.parameters().zero_gradients();
+  zero_gradients();
   std::vector<FetchedSequence> sequences;
   {
     const PhaseTimer timer(phases_ms["data"]);
@@ -142,38 +225,44 @@ std::vector<double> Trainer::accumulate(std::int64_t step, std::map<std::string,
     const PhaseTimer timer(phases_ms["data"]);
     batches_.fetch_ahead(moment, is_last && has_next_step);
   };
-  std::vector<double> losses;
-  for (const FetchedSequence& sequence : sequences) {
-    const bool is_last = losses.size() + 1 == sequences.size();
+  const std::vector<SequenceRef> places = places_of(sequences);
+  const std::vector<std::size_t> own = share_.own(places);
+  const std::vector<SyncPoint> sync = share_.sync_points(places, config_.distributed.gradient_sync);
+  std::vector<double> losses(sequences.size());
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    const bool is_last = i + 1 == own.size();
     SequenceInput input;
     {
       const PhaseTimer timer(phases_ms["data"]);
-      input = batches_.make_input(sequence, window);
+      input = batches_.make_input(sequences[own[i]], window);
     }
     at::Tensor loss;
     {
       const PhaseTimer timer(phases_ms["forward"]);
-      loss = model_.loss(input, Pass::kTraining, activation_sink(step, losses.size()));
+      loss = model_.loss(input, Pass::kTraining, activation_sink(step, own[i]));
     }
     fetch_ahead(FetchTime::kAfterForward, is_last);
-    {
-      const PhaseTimer timer(phases_ms["backward"]);
-      loss.backward(weight);
-    }
-    losses.push_back(loss.item<double>());
+    backward(loss, weight, sync[i], phases_ms);
+    losses[own[i]] = loss.item<double>();
     fetch_ahead(FetchTime::kAfterBackward, is_last);
+  }
+  if (communicator_.size() > 1) {
+    const PhaseTimer timer(phases_ms["communication"]);
+    complete(communicator_, losses);
   }
   return losses;
 }
 
 double Trainer::train_step(std::int64_t step) {
   StepEvent event{.step = step};
-  event.phases_ms = {{"data", 0.0}, {"forward", 0.0}, {"backward", 0.0}, {"optimizer", 0.0}};
+  event.phases_ms = {{"data", 0.0}, {"forward", 0.0}, {"backward", 0.0}, {"optimizer", 0.0}, {"communication", 0.0}};
   clock_.start_step(step);
   std::vector<double> losses = accumulate(step, event.phases_ms);
   if (trace_) trace_gradients(step);
   {
-    const PhaseTimer timer(event.phases_ms["optimizer"]);
+    double& optimizer_ms = event.phases_ms["optimizer"];
+    const CommunicationTimer communication(communicator_, optimizer_ms, event.phases_ms["communication"]);
+    const PhaseTimer timer(optimizer_ms);
     optimizers_->step(step);
   }
   for (const double loss : losses) event.loss += loss / static_cast<double>(losses.size());
@@ -194,12 +283,12 @@ void Trainer::warm_up() {
   if (config_.run.warmup_iterations == 0) return;
   const std::vector<at::Tensor> before = model_.parameters().values();
   std::map<std::string, double> phases_ms;
-  for (std::int64_t i = 0; i < config_.run.warmup_iterations && !stop_; ++i) {
+  for (std::int64_t i = 0; i < config_.run.warmup_iterations && !any_process(communicator_, stop_); ++i) {
     accumulate(0, phases_ms);
     optimizers_->step(0);
   }
   model_.parameters().assign_values(before);
-  optimizers_.emplace(model_.parameters(), config_, spec_.seed);
+  optimizers_.emplace(model_.parameters(), config_, spec_.seed, communicator_);
   batches_.restart();
 }
 
@@ -215,7 +304,8 @@ RunOutcome Trainer::run() {
   const std::int64_t last = config_.run.stop_after;
   double val_loss = 0.0;
   for (std::int64_t step = 0;; ++step) {
-    if (stop_) return fail(RunOutcome::kInterrupted, "stopped before step " + std::to_string(step));
+    if (any_process(communicator_, stop_))
+      return fail(RunOutcome::kInterrupted, "stopped before step " + std::to_string(step));
     if (step % config_.run.val_every == 0 || step == last) {
       val_loss = validate(step);
       if (!std::isfinite(val_loss))
@@ -229,6 +319,7 @@ RunOutcome Trainer::run() {
 }
 
 RunOutcome Trainer::finish(std::int64_t steps, double val_loss) {
+  check_replicas(model_.parameters(), communicator_);
   if (trace_) {
     trace_->final_parameters = summarize(model_.parameters(), /*gradients=*/false);
     trace_->write(*spec_.trace_file);
@@ -237,7 +328,7 @@ RunOutcome Trainer::finish(std::int64_t steps, double val_loss) {
                              .timed_steps = clock_.timed_steps(),
                              .train_ms = clock_.train_ms(),
                              .final_val_loss = val_loss,
-                             .peak_bytes = peak_resident_bytes()});
+                             .peak_bytes = peak_bytes()});
   return RunOutcome::kCompleted;
 }
 

@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "core/distributed/communicator.h"
+#include "core/distributed/gradient_reducer.h"
+#include "core/distributed/rank_share.h"
 #include "core/nn/gpt.h"
 #include "core/optim/optimizer_set.h"
 #include "core/protocol/run_spec.h"
@@ -20,17 +23,27 @@ namespace nanobench::core {
 
 /// Writes only to its MetricSink (and the trace file that the spec names). Deterministic: the same spec on the same
 /// type of machine with the same number of threads reports the same losses, bit for bit.
+///
+/// Of a run of several processes, each has a Trainer with its own Communicator: it trains the sequences of its ranks,
+/// keeps its own copy of model and optimisers, and takes the same steps as all others, bit for bit. All of them know
+/// all losses; only rank 0 writes a trace, and only its sink needs to go anywhere. Every process initialises alike,
+/// from the seed or from the same file, so nothing is broadcast.
 class Trainer {
  public:
   /// Sets the process's number of threads, opens the shards, builds and initialises the model. Keeps references to
-  /// `spec`, `sink` and `stop`. Throws Error for shards, init file or configuration that do not fit together. `stop` is
-  /// looked at before every step.
+  /// `spec`, `sink`, `stop` and `communicator`. Throws Error for shards, init file or configuration that do not fit
+  /// together, and when the communicator has not distributed.processes processes. `stop` is looked at before every
+  /// step.
+  Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop, Communicator& communicator);
+  /// The only process of a run.
   Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop);
 
-  /// Trains to the end, a divergence, or `stop`; reports hello, steps, validations and, last, finished or failed.
+  /// Trains to the end, a divergence, or `stop` (of any process); reports hello, steps, validations and, last, finished
+  /// or failed. The same outcome in all processes. Throws PeerFailed when another process failed.
   RunOutcome run();
 
  private:
+  void set_threads() const;
   void report_hello();
   std::string attention_path() const;
   void load_parameters();
@@ -39,6 +52,10 @@ class Trainer {
   double train_step(std::int64_t step);
   std::vector<double> accumulate(std::int64_t step, std::map<std::string, double>& phases_ms);
   ActivationSink activation_sink(std::int64_t step, std::size_t sequence);
+  void zero_gradients();
+  void backward(const at::Tensor& loss, const at::Tensor& weight, SyncPoint sync,
+                std::map<std::string, double>& phases_ms);
+  std::int64_t peak_bytes() const;
   void trace_gradients(std::int64_t step);
   std::optional<std::int64_t> window_of(std::int64_t step) const;
   double gradient_weight() const;
@@ -49,7 +66,10 @@ class Trainer {
   const TrainConfig& config_;
   MetricSink& sink_;
   const std::atomic<bool>& stop_;
+  Communicator& communicator_;
+  RankShare share_;
   GPT model_;
+  std::optional<GradientReducer> reducer_;  ///< of several processes
   BatchSource batches_;
   std::optional<OptimizerSet> optimizers_;
   TrainingClock clock_;

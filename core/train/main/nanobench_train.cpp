@@ -14,6 +14,7 @@
 
 #include "core/base/build_info.h"
 #include "core/base/error.h"
+#include "core/distributed/process_group.h"
 #include "core/train/trainer.h"
 
 namespace {
@@ -80,34 +81,77 @@ void keep_freed_memory() {
   mallopt(M_TOP_PAD, 64 << 20);
 }
 
-int run(const RunSpec& spec, MetricSink& sink) {
-  keep_freed_memory();
-  Trainer trainer(spec, sink, stop_requested);
-  switch (trainer.run()) {
+struct Failure {
+  RunOutcome outcome;
+  std::string message;
+  int exit_code;
+};
+
+/// Call in a catch block.
+Failure current_failure() {
+  const auto failure = [](RunOutcome outcome, const std::string& message) {
+    return Failure{outcome, message, outcome == RunOutcome::kUnsupported ? kExitUsage : kExitFailed};
+  };
+  try {
+    throw;
+  } catch (const Error& error) {
+    return failure(error.code() == ErrorCode::kInternal ? RunOutcome::kCrashed : RunOutcome::kUnsupported,
+                   error.what());
+  } catch (const PeerFailed& error) {
+    return failure(error.outcome(), error.what());
+  } catch (const std::bad_alloc&) {
+    return failure(RunOutcome::kOutOfMemory, "the engine could not allocate memory");
+  } catch (const c10::Error& error) {
+    const std::string message = error.what_without_backtrace();
+    const bool is_memory = message.find("DefaultCPUAllocator") != std::string::npos;
+    return failure(is_memory ? RunOutcome::kOutOfMemory : RunOutcome::kCrashed, message);
+  } catch (const std::exception& error) {
+    return failure(RunOutcome::kCrashed, std::string("internal error: ") + error.what());
+  }
+}
+
+/// Rank 0 reports and decides how the run ended.
+int run_first(const RunSpec& spec, MetricSink& sink, ProcessGroup& processes) {
+  const RunOutcome outcome = Trainer(spec, sink, stop_requested, processes.communicator()).run();
+  processes.finish();
+  switch (outcome) {
     case RunOutcome::kCompleted: return 0;
     case RunOutcome::kInterrupted: return kExitInterrupted;
     default: return kExitFailed;
   }
 }
 
+/// Another rank says nothing but why it failed, and that to rank 0.
+[[noreturn]] void run_other(const RunSpec& spec, int events_fd, ProcessGroup& processes) {
+  if (events_fd > STDERR_FILENO) close(events_fd);  // the reader must see the end when rank 0 ends
+  int exit_code = 0;
+  try {
+    NullMetricSink sink;
+    Trainer(spec, sink, stop_requested, processes.communicator()).run();
+  } catch (const PeerFailed& error) {
+    processes.report_failure({error.outcome(), error.what()});  // known already, unless this process found it out
+    exit_code = kExitFailed;
+  } catch (...) {
+    const Failure failure = current_failure();
+    const std::string who = "process " + std::to_string(processes.rank()) + " of " +
+                            std::to_string(processes.communicator().size()) + " (the first is 0): ";
+    processes.report_failure({failure.outcome, who + failure.message});
+    exit_code = kExitFailed;
+  }
+  _exit(exit_code);  // what exit would clean up is rank 0's
+}
+
 int run_reporting_failures(const RunSpec& spec, int events_fd) {
   FdMetricSink sink(events_fd);
-  const auto report = [&](RunOutcome outcome, const std::string& message, int code) {
-    sink.report(FailedEvent{outcome, message});
-    return code;
-  };
+  keep_freed_memory();
   try {
-    return run(spec, sink);
-  } catch (const Error& error) {
-    const bool is_usage = error.code() != ErrorCode::kInternal;
-    return report(is_usage ? RunOutcome::kUnsupported : RunOutcome::kCrashed, error.what(),
-                  is_usage ? kExitUsage : kExitFailed);
-  } catch (const std::bad_alloc&) {
-    return report(RunOutcome::kOutOfMemory, "the engine could not allocate memory", kExitFailed);
-  } catch (const c10::Error& error) {
-    const std::string message = error.what_without_backtrace();
-    const bool is_memory = message.find("DefaultCPUAllocator") != std::string::npos;
-    return report(is_memory ? RunOutcome::kOutOfMemory : RunOutcome::kCrashed, message, kExitFailed);
+    ProcessGroup processes(static_cast<int>(spec.config.distributed.processes));
+    if (processes.rank() > 0) run_other(spec, events_fd, processes);
+    return run_first(spec, sink, processes);
+  } catch (...) {
+    const Failure failure = current_failure();
+    sink.report(FailedEvent{failure.outcome, failure.message});
+    return failure.exit_code;
   }
 }
 

@@ -151,5 +151,22 @@ const BadConfig kBadConfigs[] = {
 INSTANTIATE_TEST_SUITE_P(Table, TrainConfigError, testing::ValuesIn(kBadConfigs),
                          [](const auto& case_info) { return std::string(case_info.param.name); });
 
+TEST(TrainConfig, ProcessesDivideRanksAndWithoutRaggedGroupsTheMatrices) {
+  EXPECT_NE(error_of(R"({"distributed": {"processes": 3}})").find("c.json: /distributed/processes: 8 ranks do not"),
+            std::string::npos);
+  // Record 17: 44 square matrices (eleven layers of four) and 24 of the MLP.
+  EXPECT_EQ(error_of(R"({"distributed": {"processes": 8, "ragged_groups": false}})", ErrorCode::kConflict),
+            "c.json: /distributed/ragged_groups: false, but the 44 hidden matrices of 589824 elements do not divide "
+            "among 8 processes; set it to true or change /distributed/processes");
+  for (const char* possible : {R"({"distributed": {"processes": 4, "ragged_groups": false}})",
+                               R"({"distributed": {"processes": 8, "ragged_groups": true}})",
+                               R"({"distributed": {"processes": 1, "ragged_groups": false}})",
+                               R"({"distributed": {"processes": 8, "ragged_groups": false, "muon": "all_reduce"}})",
+                               R"({"distributed": {"processes": 8, "ragged_groups": false},
+                                   "model": {"attention_skip_layers": []}})"}) {
+    EXPECT_EQ(error_of(possible), "(no error)") << possible;
+  }
+}
+
 }  // namespace
 }  // namespace nanobench::core

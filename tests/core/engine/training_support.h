@@ -1,10 +1,13 @@
 // Running the trainer inside a test.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <atomic>
 #include <vector>
 
 #include "core/train/trainer.h"
+#include "tests/core/distributed/process_threads.h"
 
 namespace nanobench::core::testing {
 
@@ -16,10 +19,26 @@ class EventLog : public MetricSink {
 
 inline const std::atomic<bool> kNeverStop{false};
 
+/// Trains in as many processes as `spec` says, played by threads. Returns what process 0 reported.
+inline EventLog train_to_the_end(const RunSpec& spec) {
+  EventLog log;
+  const auto processes = static_cast<int>(spec.config.distributed.processes);
+  if (processes == 1) {
+    Trainer(spec, log, kNeverStop).run();
+    return log;
+  }
+  const std::vector<std::string> failures = play_processes(processes, [&](Communicator& communicator) {
+    NullMetricSink nowhere;
+    MetricSink& sink = communicator.rank() == 0 ? static_cast<MetricSink&>(log) : nowhere;
+    Trainer(spec, sink, kNeverStop, communicator).run();
+  });
+  NB_EXPECT_NO_FAILURE(failures);
+  return log;
+}
+
 /// Losses of all steps.
 inline std::vector<double> step_losses(const RunSpec& spec) {
-  EventLog log;
-  Trainer(spec, log, kNeverStop).run();
+  const EventLog log = train_to_the_end(spec);
   std::vector<double> losses;
   for (const RunEvent& event : log.events) {
     if (const auto* step = std::get_if<StepEvent>(&event)) losses.push_back(step->loss);
