@@ -1,9 +1,11 @@
 #include "core/data/data_loader.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/data/random_stream.h"
 
 namespace nanobench::core {
 namespace {
@@ -28,6 +30,17 @@ void check_options(const LoaderOptions& o) {
           "data loader: sequences_per_step is " + std::to_string(o.sequences_per_step) +
               ", expected a multiple of ranks (" + std::to_string(o.ranks) + ") times sequences_per_read (" +
               std::to_string(o.sequences_per_read) + ")");
+  require(o.order == BatchOrder::kSequential || o.position == LoaderPosition::kPerRank,
+          "data loader: order \"shuffled\" is defined for position \"per_rank\" only");
+}
+
+/// 0 ... count - 1 in an order drawn from (seed, stream), by Fisher and Yates.
+std::vector<std::int64_t> permutation(std::int64_t count, std::uint64_t seed, std::uint64_t stream) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(count));
+  std::iota(order.begin(), order.end(), 0);
+  RandomStream random(seed, stream);
+  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.next() % i]);
+  return order;
 }
 
 }  // namespace
@@ -53,8 +66,8 @@ DataLoader::DataLoader(ShardList shards, const LoaderOptions& options) : shards_
 }
 
 void DataLoader::reset() {
-  const bool global = options_.position == LoaderPosition::kGlobal;
-  const auto cursors = static_cast<std::size_t>(global ? 1 : options_.ranks);
+  const bool is_common = options_.position == LoaderPosition::kGlobal || options_.order == BatchOrder::kShuffled;
+  const auto cursors = static_cast<std::size_t>(is_common ? 1 : options_.ranks);
   state_.cursors.assign(cursors, {});
   state_.reads.assign(cursors, 0);
   for (std::size_t rank = 0; rank < cursors; ++rank) {
@@ -146,6 +159,49 @@ std::vector<SequenceRef> DataLoader::next_global(std::int64_t micro_batches) {
   return sequences;
 }
 
+/// Whole batches of all ranks that a shard holds, each with the one token more that targets need.
+std::int64_t DataLoader::batches_of(std::int64_t shard) const {
+  return (shard_tokens(shard) - 1) / (options_.ranks * read_tokens());
+}
+
+/// Where batch `number` of the endless shuffled sequence begins. Depends on the seed and the number only.
+LoaderState::Cursor DataLoader::shuffled_batch(std::int64_t number) const {
+  const auto shards = static_cast<std::int64_t>(shards_->size());
+  std::int64_t per_epoch = 0;
+  for (std::int64_t shard = 0; shard < shards; ++shard) per_epoch += batches_of(shard);
+  const std::int64_t epoch = number / per_epoch;
+  if (epoch > 0 && !options_.wrap) fail_at_end();
+  const auto stream = static_cast<std::uint64_t>(epoch) * static_cast<std::uint64_t>(shards + 1);
+  std::int64_t left = number % per_epoch;
+  for (const std::int64_t shard : permutation(shards, options_.seed, stream)) {
+    const std::int64_t batches = batches_of(shard);
+    if (left < batches) {
+      const std::vector<std::int64_t> order =
+          permutation(batches, options_.seed, stream + 1 + static_cast<std::uint64_t>(shard));
+      return {shard, order[static_cast<std::size_t>(left)] * options_.ranks * read_tokens()};
+    }
+    left -= batches;
+  }
+  fail_at_end();
+}
+
+std::vector<SequenceRef> DataLoader::next_shuffled(std::int64_t micro_batches) {
+  std::vector<SequenceRef> sequences;
+  for (std::int64_t micro_batch = 0; micro_batch < micro_batches; ++micro_batch) {
+    std::int64_t& reads = state_.reads.front();
+    const LoaderState::Cursor batch =
+        shuffled_batch(options_.first_read_twice ? std::max<std::int64_t>(0, reads - 1) : reads);
+    ++reads;
+    for (std::int64_t rank = 0; rank < options_.ranks; ++rank) {
+      for (std::int64_t i = 0; i < options_.sequences_per_read; ++i) {
+        const std::int64_t offset = rank * read_tokens() + i * options_.sequence_length;
+        sequences.push_back({batch.shard, batch.position + offset, rank, micro_batch});
+      }
+    }
+  }
+  return sequences;
+}
+
 std::vector<SequenceRef> DataLoader::next(std::int64_t sequences) {
   const std::int64_t unit = options_.ranks * options_.sequences_per_read;
   require(sequences > 0 && sequences % unit == 0, "data loader: " + std::to_string(sequences) +
@@ -154,6 +210,7 @@ std::vector<SequenceRef> DataLoader::next(std::int64_t sequences) {
                                                       std::to_string(options_.sequences_per_read) + ")");
   const LoaderState before = state_;
   try {
+    if (options_.order == BatchOrder::kShuffled) return next_shuffled(sequences / unit);
     return options_.position == LoaderPosition::kGlobal ? next_global(sequences / unit)
                                                         : next_per_rank(sequences / unit);
   } catch (...) {

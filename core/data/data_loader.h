@@ -31,6 +31,10 @@ struct LoaderOptions {
   std::int64_t sequences_per_read = 1;
   bool first_read_twice = false;  ///< records #4 to #11; for training only
   bool wrap = true;               ///< after the last shard comes the first; false: an error at the end
+  /// kShuffled (record #1, kPerRank only): an epoch takes the shards in an order drawn from `seed`, and within each
+  /// shard the batches of all ranks in an order drawn from it.
+  BatchOrder order = BatchOrder::kSequential;
+  std::uint64_t seed = 1;
 };
 
 /// One sequence: tokens [start, start + T + 1) of a shard.
@@ -46,7 +50,7 @@ struct SequenceRef {
 struct LoaderState {
   struct Cursor {
     std::int64_t shard = 0;
-    std::int64_t position = 0;  ///< first token of this rank's next read
+    std::int64_t position = 0;  ///< first token of this rank's next read; not used when shuffled
     bool operator==(const Cursor&) const = default;
   };
   std::vector<Cursor> cursors;      ///< one per rank, or one with kGlobal
@@ -96,6 +100,9 @@ class DataLoader {
   LoaderState::Cursor read_of_rank(std::int64_t rank);
   std::vector<SequenceRef> next_per_rank(std::int64_t micro_batches);
   std::vector<SequenceRef> next_global(std::int64_t micro_batches);
+  std::vector<SequenceRef> next_shuffled(std::int64_t micro_batches);
+  LoaderState::Cursor shuffled_batch(std::int64_t number) const;
+  std::int64_t batches_of(std::int64_t shard) const;
   [[noreturn]] void fail_at_end() const;
 
   ShardList shards_;

@@ -64,6 +64,16 @@ Mapping map_file(const fs::path& file) {
           bytes};
 }
 
+/// A copy of a mapped file in memory of this process.
+Mapping copy_of(const fs::path& file, const Mapping& mapping) {
+  void* address = ::mmap(nullptr, mapping.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (address == MAP_FAILED) fail_to_open(file, errno);
+  std::memcpy(address, mapping.data.get(), mapping.bytes);
+  const std::size_t bytes = mapping.bytes;
+  return {std::shared_ptr<const void>(address, [bytes](const void* p) { ::munmap(const_cast<void*>(p), bytes); }),
+          bytes};
+}
+
 /// Checks the header against the file's size and returns the number of tokens.
 std::size_t checked_token_count(const fs::path& file, const Header& header, std::size_t file_bytes) {
   if (header[0] != kShardMagic) {
@@ -134,8 +144,10 @@ bool matches_pattern(const std::string& name, const std::string& pattern) {
   return pattern.find_first_not_of('*', p) == std::string::npos;
 }
 
-TokenShard::TokenShard(const fs::path& file) : path_(file) {
+TokenShard::TokenShard(const fs::path& file, ShardStorage storage) : path_(file) {
   Mapping mapping = map_file(file);
+  if (storage != ShardStorage::kMapped) mapping = copy_of(file, mapping);
+  if (storage == ShardStorage::kPinned) is_locked_ = ::mlock(mapping.data.get(), mapping.bytes) == 0;
   Header header;
   std::memcpy(header.data(), mapping.data.get(), kShardHeaderBytes);
   const std::size_t count = checked_token_count(file, header, mapping.bytes);
@@ -171,12 +183,12 @@ std::vector<fs::path> expand_shards(const fs::path& path) {
                                                     "; name a .bin file, a folder of them, or a pattern with *");
 }
 
-ShardList open_shards(const std::vector<fs::path>& files) {
+ShardList open_shards(const std::vector<fs::path>& files, ShardStorage storage) {
   if (files.empty())
     throw Error(ErrorCode::kInvalidArgument, "no token shards were named, expected at least one .bin file");
   auto shards = std::make_shared<std::vector<TokenShard>>();
   shards->reserve(files.size());
-  for (const fs::path& file : files) shards->emplace_back(file);
+  for (const fs::path& file : files) shards->emplace_back(file, storage);
   return shards;
 }
 

@@ -1,8 +1,9 @@
 /// Token shards of the NanoGPT speedrun: 256 little-endian int32 `[20240520, 1, token count, 0 ...]`, then uint16
 /// tokens.
 ///
-/// A TokenShard is a read-only memory map and immutable, so threads may share it. A file that is cut short while it is
-/// mapped kills the reader (SIGBUS): shards are replaced by renaming (write_token_shard does), never edited in place.
+/// A TokenShard is a read-only memory map (or a copy in memory) and immutable, so threads may share it. A file that is
+/// cut short while it is mapped kills the reader (SIGBUS): shards are replaced by renaming (write_token_shard does),
+/// never edited in place.
 #pragma once
 
 #include <cstddef>
@@ -13,24 +14,29 @@
 #include <string>
 #include <vector>
 
+#include "core/config/train_config.h"
+
 namespace nanobench::core {
 
 inline constexpr std::int32_t kShardMagic = 20240520;
 inline constexpr std::int32_t kShardVersion = 1;
 inline constexpr std::size_t kShardHeaderBytes = 256 * sizeof(std::int32_t);
 
-/// One mapped shard.
+/// One open shard.
 class TokenShard {
  public:
-  /// Maps `file` and checks its header against its size. Throws Error{kNotFound} (no such file), {kInvalidArgument} (a
-  /// folder, wrong magic, wrong version), {kDataLoss} (shorter or longer than its header says, no tokens) or {kIo}.
-  explicit TokenShard(const std::filesystem::path& file);
+  /// Maps `file`, or reads it into memory (kRead), or into memory that is locked against paging (kPinned; where the
+  /// system's limit of locked memory is too low, is_locked() is false), and checks its header against its size. Throws
+  /// Error{kNotFound} (no such file), {kInvalidArgument} (a folder, wrong magic, wrong version), {kDataLoss} (shorter
+  /// or longer than its header says, no tokens) or {kIo}.
+  explicit TokenShard(const std::filesystem::path& file, ShardStorage storage = ShardStorage::kMapped);
 
   /// Valid as long as this shard or a copy of it; so not of a temporary.
   std::span<const std::uint16_t> tokens() const& { return tokens_; }
   std::span<const std::uint16_t> tokens() && = delete;
   std::int64_t size() const { return static_cast<std::int64_t>(tokens_.size()); }
   const std::filesystem::path& path() const { return path_; }
+  bool is_locked() const { return is_locked_; }
 
   /// Throws Error{kInvalidArgument} naming the first token >= vocab_size and its position. Reads the whole shard.
   void check_token_range(std::int64_t vocab_size) const;
@@ -39,6 +45,7 @@ class TokenShard {
   std::filesystem::path path_;
   std::shared_ptr<const void> mapping_;
   std::span<const std::uint16_t> tokens_;
+  bool is_locked_ = false;
 };
 
 /// The shards of one split in reading order; shared by loaders, which never change them.
@@ -50,7 +57,7 @@ using ShardList = std::shared_ptr<const std::vector<TokenShard>>;
 std::vector<std::filesystem::path> expand_shards(const std::filesystem::path& path);
 
 /// Opens all files. Throws as TokenShard does, and Error{kInvalidArgument} for an empty list.
-ShardList open_shards(const std::vector<std::filesystem::path>& files);
+ShardList open_shards(const std::vector<std::filesystem::path>& files, ShardStorage storage = ShardStorage::kMapped);
 
 /// open_shards(expand_shards(path)).
 ShardList open_shards(const std::filesystem::path& path);

@@ -9,42 +9,37 @@ namespace nanobench::core {
 
 CausalSelfAttention::CausalSelfAttention(Parameters& parameters, const TrainConfig& config, std::int64_t layer,
                                          at::ScalarType dtype)
-    : model_(config.model), layer_(layer) {
+    : config_(config), model_(config.model), layer_(layer) {
   const std::vector<std::int64_t>& half_layers = config.attention.window.half_layers;
   uses_half_window_ = std::find(half_layers.begin(), half_layers.end(), layer) != half_layers.end();
   const std::string prefix = "blocks." + std::to_string(layer) + ".attn.";
   const std::int64_t width = model_.model_dim;
-  const auto matrix = [&](const char* name, at::IntArrayRef shape, InitRule rule, std::int64_t matrices) {
-    return parameters.add(
-        {.name = prefix + name, .group = ParameterGroup::kHiddenMatrices, .rule = rule, .matrices = matrices}, shape,
-        dtype);
-  };
   if (model_.merged_qkv) {
-    qkv_ = matrix("qkv_w", {3, width, width}, InitRule::kLinear, 3);
+    qkv_ = add_joined_qkv(parameters, config, prefix, "qkv_w", "qkv_b", {3, width, width}, dtype);
   } else if (model_.qkv_rows == QkvRows::kStacked) {
-    qkv_ = matrix("c_attn.weight", {3 * width, width}, InitRule::kLinear, 3);
+    qkv_ = add_joined_qkv(parameters, config, prefix, "c_attn.weight", "c_attn.bias", {3 * width, width}, dtype);
   } else {
-    c_q_ = matrix("c_q.weight", {width, width}, InitRule::kLinear, 1);
-    c_k_ = matrix("c_k.weight", {model_.kv_dim(), width}, InitRule::kLinear, 1);
-    c_v_ = matrix("c_v.weight", {model_.kv_dim(), width}, InitRule::kLinear, 1);
+    c_q_ = add_linear(parameters, config, prefix + "c_q", {width, width}, LinearRole::kInner, dtype);
+    c_k_ = add_linear(parameters, config, prefix + "c_k", {model_.kv_dim(), width}, LinearRole::kInner, dtype);
+    c_v_ = add_linear(parameters, config, prefix + "c_v", {model_.kv_dim(), width}, LinearRole::kInner, dtype);
   }
   if (model_.value_embeddings.mix == ValueMix::kLerp) {
     lambdas_ = parameters.add({.name = prefix + "lamb", .values = {0.5}}, {}, dtype);
   } else if (model_.value_embeddings.mix == ValueMix::kPair) {
     lambdas_ = parameters.add({.name = prefix + "lambdas", .values = {0.5, 0.5}}, {2}, dtype);
   }
-  c_proj_ = matrix("c_proj.weight", {width, width}, InitRule::kZero, 1);
+  c_proj_ = add_linear(parameters, config, prefix + "c_proj", {width, width}, LinearRole::kOutput, dtype);
 }
 
-CausalSelfAttention::Heads CausalSelfAttention::project(const at::Tensor& x) const {
+CausalSelfAttention::Heads CausalSelfAttention::project(const at::Tensor& x, const Rounding& rounding) const {
   const std::int64_t length = x.size(0);
   const std::int64_t head_dim = model_.head_dim();
   at::Tensor q, k, v;
-  if (qkv_.defined()) {
-    const std::vector<at::Tensor> parts = at::linear(x, qkv_.reshape({-1, x.size(1)})).chunk(3, -1);
+  if (qkv_.weight.defined()) {
+    const std::vector<at::Tensor> parts = qkv_(x, rounding).chunk(3, -1);
     q = parts[0], k = parts[1], v = parts[2];
   } else {
-    q = at::linear(x, c_q_), k = at::linear(x, c_k_), v = at::linear(x, c_v_);
+    q = c_q_(x, rounding), k = c_k_(x, rounding), v = c_v_(x, rounding);
   }
   return {q.reshape({length, model_.num_heads, head_dim}), k.reshape({length, model_.num_kv_heads, head_dim}),
           v.reshape({length, model_.num_kv_heads, head_dim})};
@@ -67,20 +62,34 @@ at::Tensor CausalSelfAttention::mix_values(const at::Tensor& v, const at::Tensor
   return v;
 }
 
+at::Tensor CausalSelfAttention::normalize(const at::Tensor& heads, const Rounding& rounding) const {
+  return rounding.product(rms_norm(heads, model_.qk_norm_eps.value_or(model_.norm_eps)));
+}
+
+/// Norm and rotation of queries or keys, in the configured order.
+at::Tensor CausalSelfAttention::place(const at::Tensor& heads, const RotaryTables& tables,
+                                      const Rounding& rounding) const {
+  const bool is_rotary = model_.position == PositionEncoding::kRotary;
+  const bool rounds_rotation = rounding.products && config_.precision.rotation == StoredPrecision::kBfloat16;
+  const auto rotated = [&](const at::Tensor& x) {
+    return is_rotary ? rounding.product(rotate(x, tables, rounds_rotation)) : x;
+  };
+  if (!model_.qk_norm) return rotated(heads);
+  if (model_.qk_norm_position == QkNormPosition::kAfterRotation) return normalize(rotated(heads), rounding);
+  return rotated(normalize(heads, rounding));
+}
+
 at::Tensor CausalSelfAttention::forward(const at::Tensor& x, const at::Tensor& value_embedding,
                                         at::Tensor& first_values, const RotaryTables& tables,
-                                        const SequenceInput& input) const {
-  Heads heads = project(x);
-  heads.v = mix_values(heads.v, value_embedding, first_values);
-  if (model_.qk_norm) {
-    const double eps = model_.qk_norm_eps.value_or(model_.norm_eps);
-    heads.q = rms_norm(heads.q, eps);
-    heads.k = rms_norm(heads.k, eps);
-  }
+                                        const SequenceInput& input, const Rounding& rounding) const {
+  Heads heads = project(rounding.product_input(x), rounding);
+  if (model_.value_embeddings.mix != ValueMix::kNone)
+    heads.v = rounding.product(mix_values(heads.v, value_embedding, first_values));
   const double scale = model_.attention_scale.value_or(1.0 / std::sqrt(static_cast<double>(model_.head_dim())));
   const std::shared_ptr<const AttentionPlan>& plan = uses_half_window_ ? input.half_plan : input.plan;
-  const at::Tensor y = attention(rotate(heads.q, tables), rotate(heads.k, tables), heads.v, plan, scale);
-  return at::linear(y.reshape(x.sizes()), c_proj_);
+  const at::Tensor y =
+      attention(place(heads.q, tables, rounding), place(heads.k, tables, rounding), heads.v, plan, scale);
+  return c_proj_(rounding.product(y.reshape(x.sizes())), rounding);
 }
 
 }  // namespace nanobench::core

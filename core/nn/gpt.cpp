@@ -1,93 +1,180 @@
 #include "core/nn/gpt.h"
 
 #include "core/ops/blend.h"
+#include "core/ops/float8.h"
 #include "core/ops/rms_norm.h"
 
 namespace nanobench::core {
+namespace {
+
+InitRule table_rule(const TrainConfig& config) {
+  if (config.init.scheme == InitScheme::kGpt2) return InitRule::kGpt2;
+  switch (config.init.embeddings) {
+    case TableInit::kNormal: return InitRule::kNormal;
+    case TableInit::kLinear: return InitRule::kLinear;
+    case TableInit::kByHead: break;
+  }
+  return config.model.tied_head ? InitRule::kLinear : InitRule::kNormal;  // a tied table starts as the head
+}
+
+InitRule head_rule(const TrainConfig& config) {
+  if (config.init.scheme == InitScheme::kGpt2) return InitRule::kGpt2;
+  return config.init.lm_head == MatrixInit::kZero ? InitRule::kZero : InitRule::kLinear;
+}
+
+}  // namespace
 
 GPT::GPT(const TrainConfig& config, at::ScalarType dtype) : config_(config), dtype_(dtype) {
   add_tables();
+  add_head();
   for (std::int64_t layer = 0; layer < config.model.num_layers; ++layer) add_block(layer);
+  final_norm_ = add_norm("ln_f");
   if (config.model.unet_skips) {
     const std::int64_t skips = config.model.num_layers / 2;
-    skip_weights_ = parameters_.add(
-        {.name = "skip_weights", .values = std::vector<double>(static_cast<std::size_t>(skips), 1.0)}, {skips}, dtype);
+    skip_weights_ = parameters_.add({.name = "skip_weights", .values = {1.0}}, {skips}, dtype);
   }
-  if (config.model.rope.precompute) tables_ = tables_for(config.model.rope.max_seq_len);
+  const bool is_rotary = config.model.position == PositionEncoding::kRotary;
+  if (is_rotary && config.model.rope.precompute) tables_ = tables_for(config.model.rope.max_seq_len);
 }
 
 void GPT::add_tables() {
   const ModelConfig& model = config_.model;
-  const InitRule embed_rule =
-      model.tied_head ? InitRule::kLinear : InitRule::kNormal;  // a tied table starts as the head's linear layer
-  embed_ = parameters_.add({.name = "embed.weight", .group = ParameterGroup::kEmbeddings, .rule = embed_rule},
-                           {model.embedding_rows(), model.model_dim}, dtype_);
-  for (std::int64_t table = 0; table < model.value_embeddings.num_tables; ++table) {
-    const std::string name = "value_embeds.embed." + std::to_string(table) + ".weight";
-    value_tables_.push_back(
-        parameters_.add({.name = name, .group = ParameterGroup::kEmbeddings, .rule = InitRule::kNormal},
-                        {model.embedding_rows(), model.kv_dim()}, dtype_));
+  const bool is_gpt2 = config_.init.scheme == InitScheme::kGpt2;
+  const InitRule normal = is_gpt2 ? InitRule::kGpt2 : InitRule::kNormal;
+  Parameter table{.name = "embed.weight", .group = ParameterGroup::kEmbeddings, .rule = table_rule(config_)};
+  if (is_gpt2) table.zero_rows_from = model.vocab_size;
+  embed_ = parameters_.add(std::move(table), {model.embedding_rows(), model.model_dim}, dtype_);
+  if (model.position == PositionEncoding::kLearned) {
+    position_embed_ =
+        parameters_.add({.name = "position_embed.weight", .group = ParameterGroup::kEmbeddings, .rule = normal},
+                        {model.rope.max_seq_len, model.model_dim}, dtype_);
   }
-  if (model.tied_head) {
-    lm_head_ = embed_;
+  std::vector<std::string> names;
+  for (std::int64_t i = 0; i < model.value_embeddings.num_tables; ++i)
+    names.push_back("value_embeds.embed." + std::to_string(i) + ".weight");
+  const auto add_table = [&](Parameter parameter, std::int64_t columns) {
+    parameter.group = ParameterGroup::kEmbeddings;
+    parameter.rule = normal;
+    value_tables_.push_back(parameters_.add(std::move(parameter), {model.embedding_rows(), columns}, dtype_));
+  };
+  if (model.value_embeddings.layout == ValueTableLayout::kJoined) {
+    add_table({.name = "value_embeds.weight", .pieces = names, .pieces_are_columns = true},
+              model.value_embeddings.num_tables * model.kv_dim());
   } else {
-    lm_head_ = parameters_.add({.name = "lm_head.weight", .group = ParameterGroup::kLmHead, .rule = InitRule::kZero},
-                               {model.padded_vocab_size(), model.model_dim}, dtype_);
+    for (const std::string& name : names) add_table({.name = name}, model.kv_dim());
   }
+}
+
+void GPT::add_head() {
+  if (config_.model.tied_head) {
+    lm_head_ = embed_;
+    return;
+  }
+  lm_head_ = parameters_.add({.name = "lm_head.weight", .group = ParameterGroup::kLmHead, .rule = head_rule(config_)},
+                             {config_.model.padded_vocab_size(), config_.model.model_dim}, dtype_);
+}
+
+Norm GPT::add_norm(const std::string& name) {
+  Norm norm{.eps = config_.model.norm_eps, .weight = {}, .bias = {}};
+  if (config_.model.norm == NormType::kRms) return norm;
+  norm.weight = parameters_.add({.name = name + ".weight", .values = {1.0}}, {config_.model.model_dim}, dtype_);
+  norm.bias = parameters_.add({.name = name + ".bias", .values = {0.0}}, {config_.model.model_dim}, dtype_);
+  return norm;
 }
 
 void GPT::add_block(std::int64_t layer) {
   const ModelConfig& model = config_.model;
   const std::string prefix = "blocks." + std::to_string(layer) + ".";
-  const auto matrix = [&](const char* name, std::int64_t rows, std::int64_t columns, InitRule rule) {
-    return parameters_.add({.name = prefix + name, .group = ParameterGroup::kHiddenMatrices, .rule = rule},
-                           {rows, columns}, dtype_);
-  };
+  const std::int64_t hidden = model.mlp_ratio * model.model_dim;
   Block block;
-  if (model.has_attention(layer)) block.attention.emplace(parameters_, config_, layer, dtype_);
-  block.c_fc = matrix("mlp.c_fc.weight", model.mlp_ratio * model.model_dim, model.model_dim, InitRule::kLinear);
-  block.c_proj = matrix("mlp.c_proj.weight", model.model_dim, model.mlp_ratio * model.model_dim, InitRule::kZero);
+  if (model.has_attention(layer)) {
+    block.attention_norm = add_norm(prefix + "ln_1");
+    block.attention.emplace(parameters_, config_, layer, dtype_);
+  }
+  block.mlp_norm = add_norm(prefix + "ln_2");
+  block.c_fc =
+      add_linear(parameters_, config_, prefix + "mlp.c_fc", {hidden, model.model_dim}, LinearRole::kInner, dtype_);
+  block.c_proj =
+      add_linear(parameters_, config_, prefix + "mlp.c_proj", {model.model_dim, hidden}, LinearRole::kOutput, dtype_);
   if (model.x0_lambdas)
     block.lambdas = parameters_.add({.name = prefix + "lambdas", .values = {1.0, 0.0}}, {2}, dtype_);
   blocks_.push_back(std::move(block));
 }
 
 RotaryTables GPT::tables_for(std::int64_t length) const {
-  return rotary_tables(config_.model.rope, config_.model.head_dim(), at::arange(length), dtype_);
+  return rotary_tables(config_.model.rope, config_.model.head_dim(), at::arange(length), dtype_,
+                       config_.precision.rotary_tables);
 }
 
-at::Tensor GPT::embed(const at::Tensor& tokens) const {
-  const at::Tensor x = at::embedding(embed_, tokens);
-  return config_.model.embed_norm ? rms_norm(x, config_.model.norm_eps) : x;
+Rounding GPT::rounding_of(Pass pass) const {
+  const PrecisionConfig& precision = config_.precision;
+  if (pass == Pass::kValidation && precision.validation == ValidationPrecision::kFloat32) return {};
+  return {.products = precision.activations != ActivationPrecision::kFloat32,
+          .stream = precision.activations == ActivationPrecision::kBfloat16};
+}
+
+at::Tensor GPT::embed(const at::Tensor& tokens, const Rounding& rounding) const {
+  at::Tensor x = at::embedding(embed_, tokens);
+  if (position_embed_.defined()) x = x + position_embed_.narrow(0, 0, tokens.size(0));
+  return rounding.in_stream(config_.model.embed_norm ? rms_norm(rounding.in_stream(x), config_.model.norm_eps) : x);
 }
 
 /// One tensor per layer, undefined where the layer has no table.
-std::vector<at::Tensor> GPT::value_embeddings(const at::Tensor& tokens) const {
+std::vector<at::Tensor> GPT::value_embeddings(const at::Tensor& tokens, const Rounding& rounding) const {
+  const ValueEmbeddingConfig& values = config_.model.value_embeddings;
+  const bool is_joined = values.layout == ValueTableLayout::kJoined;
+  const std::int64_t width = config_.model.kv_dim();
+  const at::Tensor joined = is_joined ? rounding.product(at::embedding(value_tables_.front(), tokens)) : at::Tensor();
   std::vector<at::Tensor> by_layer(blocks_.size());
-  std::vector<at::Tensor> by_table(value_tables_.size());
+  std::vector<at::Tensor> by_table(static_cast<std::size_t>(values.num_tables));
   for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
-    const std::optional<std::int64_t>& table = config_.model.value_embeddings.layer_map[layer];
+    const std::optional<std::int64_t>& table = values.layer_map[layer];
     if (!table || !blocks_[layer].attention) continue;
-    at::Tensor& values = by_table[static_cast<std::size_t>(*table)];
-    if (!values.defined()) values = at::embedding(value_tables_[static_cast<std::size_t>(*table)], tokens);
-    by_layer[layer] = values;
+    at::Tensor& looked_up = by_table[static_cast<std::size_t>(*table)];
+    if (!looked_up.defined()) {
+      looked_up = is_joined ? joined.narrow(1, *table * width, width)
+                            : rounding.product(at::embedding(value_tables_[static_cast<std::size_t>(*table)], tokens));
+    }
+    by_layer[layer] = looked_up;
   }
   return by_layer;
 }
 
-at::Tensor GPT::mlp(const Block& block, const at::Tensor& x) const {
-  const at::Tensor hidden = at::linear(x, block.c_fc);
-  const at::Tensor active = config_.model.activation == Activation::kGelu ? at::gelu(hidden) : relu_squared(hidden);
-  return at::linear(active, block.c_proj);
+at::Tensor GPT::mlp(const Block& block, const at::Tensor& x, const Rounding& rounding) const {
+  const at::Tensor hidden = block.c_fc(rounding.product_input(x), rounding);
+  at::Tensor active;
+  switch (config_.model.activation) {
+    case Activation::kReluSquared: active = relu_squared(hidden); break;
+    case Activation::kGelu: active = at::gelu(hidden); break;
+    case Activation::kGeluTanh: active = at::gelu(hidden, "tanh"); break;
+  }
+  return block.c_proj(rounding.product(active), rounding);
 }
 
-at::Tensor GPT::loss(const SequenceInput& input, const ActivationSink& sink) const {
+at::Tensor GPT::head_loss(const at::Tensor& x, const at::Tensor& targets, Pass pass, const Rounding& rounding) const {
+  const PrecisionConfig& precision = config_.precision;
+  HeadOptions options{.softcap = {config_.model.logit_softcap, config_.model.logit_softcap_form},
+                      .rounds_logits = rounding.products,
+                      .rounds_capped = rounding.products && precision.logits == StoredPrecision::kBfloat16,
+                      .fp8_grad_scale = std::nullopt};
+  const at::Tensor input = rounding.product_input(x);
+  if (precision.head == HeadPrecision::kFp8 && pass == Pass::kTraining) {
+    options.fp8_grad_scale = precision.fp8.grad_scale;
+    return softcapped_cross_entropy(quantized_e4m3(input, precision.fp8.x_scale),
+                                    quantized_e4m3(lm_head_, precision.fp8.weight_scale), targets, options);
+  }
+  return softcapped_cross_entropy(input, rounding.product(lm_head_), targets, options);
+}
+
+at::Tensor GPT::loss(const SequenceInput& input, Pass pass, const ActivationSink& sink) const {
   const ModelConfig& model = config_.model;
-  const RotaryTables tables = tables_ ? *tables_ : tables_for(input.tokens.size(0));
+  const Rounding rounding = rounding_of(pass);
+  RotaryTables tables;
+  if (model.position == PositionEncoding::kRotary) tables = tables_ ? *tables_ : tables_for(input.tokens.size(0));
   const std::size_t half = blocks_.size() / 2;
-  at::Tensor x = embed(input.tokens);
+  at::Tensor x = embed(input.tokens, rounding);
   const at::Tensor x0 = x;
-  const std::vector<at::Tensor> values = value_embeddings(input.tokens);
+  const std::vector<at::Tensor> values = value_embeddings(input.tokens, rounding);
   at::Tensor first_values;
   std::vector<at::Tensor> skips;
   if (sink) sink("x0", x0);
@@ -98,18 +185,19 @@ at::Tensor GPT::loss(const SequenceInput& input, const ActivationSink& sink) con
       skips.pop_back();
     }
     if (model.x0_lambdas) x = weighted_sum(x, x0, block.lambdas, BlendForm::kPair);
+    x = rounding.in_stream(x);
     if (block.attention) {
-      const at::Tensor branch =
-          block.attention->forward(rms_norm(x, model.norm_eps), values[layer], first_values, tables, input);
-      x = at::add(x, branch, model.attention_branch_scale);
+      const at::Tensor branch = block.attention->forward(rounding.in_stream(block.attention_norm(x)), values[layer],
+                                                         first_values, tables, input, rounding);
+      x = rounding.in_stream(at::add(x, branch, model.attention_branch_scale));
     }
-    x = x + mlp(block, rms_norm(x, model.norm_eps));
+    x = rounding.in_stream(x + mlp(block, rounding.in_stream(block.mlp_norm(x)), rounding));
     if (model.unet_skips && layer < half) skips.push_back(x);
     if (sink) sink("blocks." + std::to_string(layer), x);
   }
-  x = rms_norm(x, model.norm_eps);
+  x = rounding.in_stream(final_norm_(x));
   if (sink) sink("logits_before_softcap", at::linear(x, lm_head_));
-  return softcapped_cross_entropy(x, lm_head_, input.targets, {model.logit_softcap, model.logit_softcap_form});
+  return head_loss(x, input.targets, pass, rounding);
 }
 
 }  // namespace nanobench::core

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/config/train_config.h"
+#include "core/nn/layers.h"
 #include "core/nn/parameters.h"
 #include "core/ops/attention.h"
 #include "core/ops/rotary.h"
@@ -17,11 +18,14 @@ namespace nanobench::core {
 
 /// One sequence as the model takes it.
 struct SequenceInput {
-  at::Tensor tokens;                               ///< [T] int64
+  at::Tensor tokens;                               ///< [T] int64 or int32
   at::Tensor targets;                              ///< [T] int64: the tokens shifted by one
   std::shared_ptr<const AttentionPlan> plan;       ///< of most layers
   std::shared_ptr<const AttentionPlan> half_plan;  ///< of attention.window.half_layers; may be null when there are none
 };
+
+/// What a forward pass is for: precision may differ (PrecisionConfig::validation, and fp8 heads train only).
+enum class Pass { kTraining, kValidation };
 
 /// Gets named activations on the way: "x0", "blocks.<i>" [T, C], "logits_before_softcap" [T, V].
 using ActivationSink = std::function<void(const std::string& name, const at::Tensor& activation)>;
@@ -34,22 +38,25 @@ class CausalSelfAttention {
   /// x [T, C] (normalised), value_embedding [T, Hkv * E] or undefined. `first_values` holds layer 0's values once it
   /// has run.
   at::Tensor forward(const at::Tensor& x, const at::Tensor& value_embedding, at::Tensor& first_values,
-                     const RotaryTables& tables, const SequenceInput& input) const;
+                     const RotaryTables& tables, const SequenceInput& input, const Rounding& rounding) const;
 
  private:
   struct Heads {
     at::Tensor q, k, v;  ///< [T, H, E], [T, Hkv, E], [T, Hkv, E]
   };
-  Heads project(const at::Tensor& x) const;
+  Heads project(const at::Tensor& x, const Rounding& rounding) const;
   at::Tensor mix_values(const at::Tensor& v, const at::Tensor& value_embedding, at::Tensor& first_values) const;
+  at::Tensor normalize(const at::Tensor& heads, const Rounding& rounding) const;
+  at::Tensor place(const at::Tensor& heads, const RotaryTables& tables, const Rounding& rounding) const;
 
+  const TrainConfig& config_;
   const ModelConfig& model_;
   std::int64_t layer_;
   bool uses_half_window_;
-  at::Tensor c_q_, c_k_, c_v_;  ///< separate projections
-  at::Tensor qkv_;              ///< (3, C, C) merged or (3 C, C) stacked; undefined otherwise
-  at::Tensor lambdas_;          ///< lamb [] or lambdas [2]; undefined without value mixing
-  at::Tensor c_proj_;
+  Linear c_q_, c_k_, c_v_;  ///< separate projections
+  Linear qkv_;              ///< (3, C, C) merged or (3 C, C) stacked; undefined weight otherwise
+  at::Tensor lambdas_;      ///< lamb [] or lambdas [2]; undefined without value mixing
+  Linear c_proj_;
 };
 
 class GPT {
@@ -60,7 +67,7 @@ class GPT {
   GPT& operator=(const GPT&) = delete;
 
   /// Mean cross-entropy of one sequence in nats; scalar of the model's dtype, differentiable.
-  at::Tensor loss(const SequenceInput& input, const ActivationSink& sink = {}) const;
+  at::Tensor loss(const SequenceInput& input, Pass pass = Pass::kTraining, const ActivationSink& sink = {}) const;
 
   Parameters& parameters() { return parameters_; }
   const Parameters& parameters() const { return parameters_; }
@@ -70,21 +77,27 @@ class GPT {
   struct Block {
     std::optional<CausalSelfAttention> attention;
     at::Tensor lambdas;  ///< [2]; undefined without x0_lambdas
-    at::Tensor c_fc, c_proj;
+    Norm attention_norm, mlp_norm;
+    Linear c_fc, c_proj;
   };
 
   void add_tables();
   void add_block(std::int64_t layer);
+  void add_head();
+  Norm add_norm(const std::string& name);
   RotaryTables tables_for(std::int64_t length) const;
-  at::Tensor embed(const at::Tensor& tokens) const;
-  std::vector<at::Tensor> value_embeddings(const at::Tensor& tokens) const;
-  at::Tensor mlp(const Block& block, const at::Tensor& x) const;
+  Rounding rounding_of(Pass pass) const;
+  at::Tensor embed(const at::Tensor& tokens, const Rounding& rounding) const;
+  std::vector<at::Tensor> value_embeddings(const at::Tensor& tokens, const Rounding& rounding) const;
+  at::Tensor mlp(const Block& block, const at::Tensor& x, const Rounding& rounding) const;
+  at::Tensor head_loss(const at::Tensor& x, const at::Tensor& targets, Pass pass, const Rounding& rounding) const;
 
   const TrainConfig& config_;
   at::ScalarType dtype_;
   Parameters parameters_;
-  at::Tensor embed_, lm_head_, skip_weights_;
-  std::vector<at::Tensor> value_tables_;
+  at::Tensor embed_, position_embed_, lm_head_, skip_weights_;
+  Norm final_norm_;
+  std::vector<at::Tensor> value_tables_;  ///< one matrix with ValueTableLayout::kJoined
   std::vector<Block> blocks_;
   std::optional<RotaryTables> tables_;  ///< with rope.precompute
 };

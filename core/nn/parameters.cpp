@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "core/base/error.h"
+#include "core/ops/bfloat16.h"
 
 namespace nanobench::core {
 namespace {
@@ -34,6 +35,8 @@ class RandomStream {
   std::uint64_t key_;
 };
 
+constexpr double kGpt2Std = 0.02;
+
 double initial_value(const Parameter& parameter, const TrainConfig& config, const RandomStream& random,
                      std::uint64_t index) {
   const double fan_in = static_cast<double>(parameter.tensor.dim() > 0 ? parameter.tensor.size(-1) : 1);
@@ -48,10 +51,46 @@ double initial_value(const Parameter& parameter, const TrainConfig& config, cons
                                               : config.init.zero_init_std / std::sqrt(fan_in) * random.normal(index);
     case InitRule::kScalar: {
       const double noise = config.init.scalar_std == 0.0 ? 0.0 : config.init.scalar_std * random.normal(index);
-      return parameter.values[static_cast<std::size_t>(index)] + noise;
+      return parameter.values[parameter.values.size() == 1 ? 0 : static_cast<std::size_t>(index)] + noise;
     }
+    case InitRule::kGpt2: return kGpt2Std * random.normal(index);
+    case InitRule::kGpt2Residual:
+      return kGpt2Std / std::sqrt(2.0 * static_cast<double>(config.model.num_layers)) * random.normal(index);
   }
   return 0.0;
+}
+
+/// Writes values of a block of `rows` x `columns` elements of a matrix that is `stride` wide.
+void fill_block(double* out, std::int64_t rows, std::int64_t columns, std::int64_t stride, const Parameter& parameter,
+                const TrainConfig& config, const RandomStream& random) {
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t column = 0; column < columns; ++column) {
+      out[row * stride + column] =
+          initial_value(parameter, config, random, static_cast<std::uint64_t>(row * columns + column));
+    }
+  }
+}
+
+/// The whole parameter as one matrix, piece by piece.
+at::Tensor initial_values(const Parameter& parameter, const TrainConfig& config, std::uint64_t seed) {
+  at::Tensor values = at::empty({parameter.tensor.numel()}, at::kDouble);
+  double* out = values.data_ptr<double>();
+  if (parameter.pieces.empty()) {
+    fill_block(out, 1, values.numel(), values.numel(), parameter, config,
+               RandomStream(seed, parameter.name, parameter.tensor.sizes()));
+    return values;
+  }
+  const auto count = static_cast<std::int64_t>(parameter.pieces.size());
+  const std::int64_t width = parameter.tensor.size(-1);
+  const std::int64_t height = values.numel() / width;
+  const std::int64_t rows = parameter.pieces_are_columns ? height : height / count;
+  const std::int64_t columns = parameter.pieces_are_columns ? width / count : width;
+  for (std::int64_t piece = 0; piece < count; ++piece) {
+    const RandomStream random(seed, parameter.pieces[static_cast<std::size_t>(piece)], {rows, columns});
+    double* begin = out + piece * (parameter.pieces_are_columns ? columns : rows * width);
+    fill_block(begin, rows, columns, width, parameter, config, random);
+  }
+  return values;
 }
 
 std::string shape_text(at::IntArrayRef shape) {
@@ -79,16 +118,27 @@ void Parameters::zero_gradients() {
   for (Parameter& parameter : parameters_) parameter.tensor.mutable_grad().reset();
 }
 
+std::vector<at::Tensor> Parameters::values() const {
+  std::vector<at::Tensor> copies;
+  for (const Parameter& parameter : parameters_) copies.push_back(parameter.tensor.detach().clone());
+  return copies;
+}
+
+void Parameters::assign_values(const std::vector<at::Tensor>& values) {
+  const at::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) parameters_[i].tensor.copy_(values[i]);
+}
+
 void Parameters::initialize(const TrainConfig& config, std::uint64_t seed) {
   const at::NoGradGuard no_grad;
   for (Parameter& parameter : parameters_) {
-    const RandomStream random(seed, parameter.name, parameter.tensor.sizes());
-    at::Tensor values = at::empty({parameter.tensor.numel()}, at::kDouble);
-    double* out = values.data_ptr<double>();
-    for (std::int64_t i = 0; i < values.numel(); ++i)
-      out[i] = initial_value(parameter, config, random, static_cast<std::uint64_t>(i));
+    const at::Tensor values = initial_values(parameter, config, seed);
     parameter.tensor.copy_(
         values.to(at::kFloat).view(parameter.tensor.sizes()));  // through float32: both dtypes start alike
+    if (parameter.zero_rows_from) parameter.tensor.slice(0, *parameter.zero_rows_from).zero_();
+    const bool is_linear =
+        parameter.group == ParameterGroup::kHiddenMatrices || parameter.group == ParameterGroup::kLmHead;
+    if (is_linear && config.precision.linear_init == StoredPrecision::kBfloat16) round_to_bfloat16_(parameter.tensor);
   }
 }
 

@@ -1,14 +1,12 @@
 #include "core/ops/rotary.h"
 
+#include "core/ops/bfloat16.h"
+
 namespace nanobench::core {
 namespace {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
-
-at::Tensor round_to_bfloat16(const at::Tensor& x) {
-  return x.to(at::kBFloat16).to(x.scalar_type());
-}
 
 /// Rotation by -angle (sign = 1) or by +angle (sign = -1, the backward of the first).
 at::Tensor rotate_halves(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, double sign) {
@@ -23,22 +21,41 @@ at::Tensor rotate_halves(const at::Tensor& x, const at::Tensor& cos, const at::T
   return y;
 }
 
+/// The same with every product and sum rounded, as one tensor operation after the other does it.
+at::Tensor rotate_halves_rounded(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, double sign) {
+  const std::int64_t half = x.size(-1) / 2;
+  const at::Tensor x1 = x.narrow(-1, 0, half);
+  const at::Tensor x2 = x.narrow(-1, half, half);
+  const auto product = [](const at::Tensor& a, const at::Tensor& b) { return round_to_bfloat16(a * b); };
+  const at::Tensor y1 = product(x1, cos).add_(product(x2, sin), sign);
+  const at::Tensor y2 = product(x2, cos).sub_(product(x1, sin), sign);
+  return round_to_bfloat16(at::cat({y1, y2}, -1));
+}
+
 struct Rotate : torch::autograd::Function<Rotate> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& cos,
-                            const at::Tensor& sin) {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
+                            bool rounds) {
     context->save_for_backward({cos, sin});
-    return rotate_halves(x, cos, sin, 1.0);
+    context->saved_data["rounds"] = rounds;
+    return turned(x, cos, sin, 1.0, rounds);
   }
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     const variable_list saved = context->get_saved_variables();
-    return {rotate_halves(gradients[0], saved[0], saved[1], -1.0), at::Tensor(), at::Tensor()};
+    const bool rounds = context->saved_data["rounds"].toBool();
+    return {turned(gradients[0], saved[0], saved[1], -1.0, rounds), at::Tensor(), at::Tensor(), at::Tensor()};
+  }
+
+ private:
+  static at::Tensor turned(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, double sign,
+                           bool rounds) {
+    return rounds ? rotate_halves_rounded(x, cos, sin, sign) : rotate_halves(x, cos, sin, sign);
   }
 };
 
 }  // namespace
 
 RotaryTables rotary_tables(const RopeConfig& config, std::int64_t head_dim, const at::Tensor& positions,
-                           at::ScalarType dtype, RotaryRounding rounding) {
+                           at::ScalarType dtype, RotaryPrecision precision) {
   const auto options = at::TensorOptions().dtype(dtype);
   at::Tensor frequencies;
   if (config.half_truncate) {
@@ -50,18 +67,20 @@ RotaryTables rotary_tables(const RopeConfig& config, std::int64_t head_dim, cons
     const at::Tensor exponents = at::arange(0, head_dim, 2, options).div_(static_cast<double>(head_dim));
     frequencies = at::pow(at::scalar_tensor(config.base, options), exponents).reciprocal_();
   }
-  if (rounding == RotaryRounding::kFrequencies) frequencies = round_to_bfloat16(frequencies);
+  if (precision == RotaryPrecision::kBfloat16Frequencies) frequencies = round_to_bfloat16(frequencies);
   at::Tensor angles = at::outer(positions.to(dtype), frequencies);
-  if (rounding == RotaryRounding::kFrequencies) angles = at::outer(round_to_bfloat16(positions.to(dtype)), frequencies);
-  if (rounding == RotaryRounding::kFrequencies) angles = round_to_bfloat16(angles);
+  if (precision == RotaryPrecision::kBfloat16Frequencies)
+    angles = at::outer(round_to_bfloat16(positions.to(dtype)), frequencies);
+  if (precision == RotaryPrecision::kBfloat16Frequencies) angles = round_to_bfloat16(angles);
   RotaryTables tables{at::cos(angles), at::sin(angles)};
-  if (rounding != RotaryRounding::kNone) tables = {round_to_bfloat16(tables.cos), round_to_bfloat16(tables.sin)};
+  if (precision != RotaryPrecision::kFloat32) tables = {round_to_bfloat16(tables.cos), round_to_bfloat16(tables.sin)};
   return tables;
 }
 
-at::Tensor rotate(const at::Tensor& x, const RotaryTables& tables) {
+at::Tensor rotate(const at::Tensor& x, const RotaryTables& tables, bool rounds_to_bfloat16) {
   const std::int64_t length = x.size(0);
-  return Rotate::apply(x, tables.cos.narrow(0, 0, length).unsqueeze(1), tables.sin.narrow(0, 0, length).unsqueeze(1));
+  return Rotate::apply(x, tables.cos.narrow(0, 0, length).unsqueeze(1), tables.sin.narrow(0, 0, length).unsqueeze(1),
+                       rounds_to_bfloat16);
 }
 
 }  // namespace nanobench::core

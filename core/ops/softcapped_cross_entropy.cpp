@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "core/ops/bfloat16.h"
+#include "core/ops/float8.h"
+
 namespace nanobench::core {
 namespace {
 
@@ -13,7 +16,7 @@ constexpr std::int64_t kChunkElements = std::int64_t{1} << 22;
 
 struct SoftcappedCrossEntropy : torch::autograd::Function<SoftcappedCrossEntropy> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
-                            const at::Tensor& targets, const Softcap& softcap, bool needs_gradient) {
+                            const at::Tensor& targets, const HeadOptions& options, bool needs_gradient) {
     const std::int64_t tokens = x.size(0);
     const std::int64_t chunk = std::max<std::int64_t>(1, kChunkElements / weight.size(0));
     const double factor = 1.0 / static_cast<double>(tokens);
@@ -24,8 +27,9 @@ struct SoftcappedCrossEntropy : torch::autograd::Function<SoftcappedCrossEntropy
       const std::int64_t rows = std::min(chunk, tokens - begin);
       const at::Tensor x_rows = x.narrow(0, begin, rows);
       at::Tensor logits = at::linear(x_rows, weight);
-      loss.add_(cross_entropy_rows_(logits, targets.narrow(0, begin, rows), softcap, factor, needs_gradient));
+      loss.add_(cross_entropy_rows_(logits, targets.narrow(0, begin, rows), options, factor, needs_gradient));
       if (!needs_gradient) continue;
+      if (options.fp8_grad_scale) quantize_e5m2_(logits, *options.fp8_grad_scale);
       at::Tensor dx_rows = dx.narrow(0, begin, rows);
       at::mm_out(dx_rows, logits, weight);
       dweight.addmm_(logits.t(), x_rows);
@@ -50,14 +54,17 @@ at::Tensor softcap_logits(const at::Tensor& logits, const Softcap& softcap) {
   return at::tanh(logits / *softcap.cap).mul_(*softcap.cap).add_(shift);
 }
 
-at::Tensor cross_entropy_rows_(at::Tensor& logits, const at::Tensor& targets, const Softcap& softcap, double factor,
+at::Tensor cross_entropy_rows_(at::Tensor& logits, const at::Tensor& targets, const HeadOptions& options, double factor,
                                bool needs_gradient) {
+  const Softcap& softcap = options.softcap;
+  if (options.rounds_logits) round_to_bfloat16_(logits);
   at::Tensor tanh;  // of logit / cap
   at::Tensor capped = logits;
   if (softcap.cap) {
     tanh = logits.div_(*softcap.cap).tanh_();
     capped = tanh * *softcap.cap;
     if (softcap.form == SoftcapForm::kSigmoid) capped.add_(*softcap.cap);
+    if (options.rounds_capped) round_to_bfloat16_(capped);
   }
   const at::Tensor index = targets.unsqueeze(1);
   const at::Tensor log_probabilities = at::_log_softmax(capped, -1, /*half_to_float=*/false);
@@ -67,19 +74,21 @@ at::Tensor cross_entropy_rows_(at::Tensor& logits, const at::Tensor& targets, co
     gradient.scatter_add_(1, index, at::full_like(index, -1, gradient.options()));
     gradient.mul_(factor);
     if (softcap.cap) {
+      if (options.rounds_capped) round_to_bfloat16_(gradient);
       gradient.mul_(tanh.square_().neg_().add_(1.0));  // d capped / d logit = 1 - tanh^2, in either form
     }
+    if (options.rounds_logits) round_to_bfloat16_(gradient);
     logits = gradient;
   }
   return loss;
 }
 
 at::Tensor softcapped_cross_entropy(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& targets,
-                                    const Softcap& softcap) {
+                                    const HeadOptions& options) {
   TORCH_CHECK(x.dim() == 2 && weight.dim() == 2 && x.size(1) == weight.size(1), "softcapped_cross_entropy: x ",
               x.sizes(), " and weight ", weight.sizes(), " do not match");
   const bool needs_gradient = at::GradMode::is_enabled() && (x.requires_grad() || weight.requires_grad());
-  return SoftcappedCrossEntropy::apply(x, weight, targets, softcap, needs_gradient);
+  return SoftcappedCrossEntropy::apply(x, weight, targets, options, needs_gradient);
 }
 
 }  // namespace nanobench::core

@@ -1,29 +1,66 @@
 #include "core/optim/adam.h"
 
-#include <optional>
+#include <cmath>
+
+#include "core/ops/bfloat16.h"
 
 namespace nanobench::core {
 
-Adam::Adam(std::vector<at::Tensor> parameters, const OptimizerGroupConfig& config)
-    : parameters_(std::move(parameters)), config_(config) {
-  for (const at::Tensor& parameter : parameters_) {
+Adam::Adam(std::vector<at::Tensor> parameters, const OptimizerGroupConfig& config, StoredPrecision storage)
+    : parameters_(std::move(parameters)), config_(config), storage_(storage) {
+  const at::NoGradGuard no_grad;
+  for (at::Tensor& parameter : parameters_) {
+    if (storage_ == StoredPrecision::kBfloat16) round_to_bfloat16_(parameter);
     first_moments_.push_back(at::zeros_like(parameter).detach());
     second_moments_.push_back(at::zeros_like(parameter).detach());
     steps_.push_back(at::zeros({}, at::kFloat));
   }
 }
 
+std::vector<at::Tensor> Adam::gradients() const {
+  std::vector<at::Tensor> gradients;
+  for (const at::Tensor& parameter : parameters_) {
+    const at::Tensor gradient = parameter.grad().defined() ? parameter.grad() : at::zeros_like(parameter);
+    gradients.push_back(storage_ == StoredPrecision::kBfloat16 ? round_to_bfloat16(gradient) : gradient);
+  }
+  return gradients;
+}
+
 void Adam::step(double lr_factor) {
   if (parameters_.empty()) return;
   const at::NoGradGuard no_grad;
-  std::vector<at::Tensor> gradients;
-  for (const at::Tensor& parameter : parameters_) {
-    gradients.push_back(parameter.grad().defined() ? parameter.grad() : at::zeros_like(parameter));
-  }
   for (at::Tensor& count : steps_) count.add_(1);
-  at::_fused_adam_(parameters_, gradients, first_moments_, second_moments_, /*max_exp_avg_sqs=*/{}, steps_,
-                   config_.lr * lr_factor, config_.beta1, config_.beta2, /*weight_decay=*/0.0, config_.eps,
-                   /*amsgrad=*/false, /*maximize=*/false);
+  if (config_.fused) {
+    step_fused(gradients(), config_.lr * lr_factor);
+  } else {
+    step_by_operations(gradients(), config_.lr * lr_factor);
+  }
+  if (storage_ == StoredPrecision::kFloat32) return;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    round_to_bfloat16_(first_moments_[i]);
+    round_to_bfloat16_(second_moments_[i]);
+    round_to_bfloat16_(parameters_[i]);
+  }
+}
+
+void Adam::step_fused(const std::vector<at::Tensor>& gradients, double rate) {
+  // The kernel that decouples weight decay from the moments (AdamW); without decay it is plain Adam.
+  at::_fused_adamw_(parameters_, gradients, first_moments_, second_moments_, /*max_exp_avg_sqs=*/{}, steps_, rate,
+                    config_.beta1, config_.beta2, config_.weight_decay, config_.eps, /*amsgrad=*/false,
+                    /*maximize=*/false);
+}
+
+void Adam::step_by_operations(const std::vector<at::Tensor>& gradients, double rate) {
+  const double count = steps_.front().item<double>();
+  const double correction1 = 1.0 - std::pow(config_.beta1, count);
+  const double correction2 = 1.0 - std::pow(config_.beta2, count);
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (config_.weight_decay != 0.0) parameters_[i].mul_(1.0 - rate * config_.weight_decay);
+    first_moments_[i].lerp_(gradients[i], 1.0 - config_.beta1);
+    second_moments_[i].mul_(config_.beta2).addcmul_(gradients[i], gradients[i], 1.0 - config_.beta2);
+    const at::Tensor denominator = at::sqrt(second_moments_[i]).mul_(1.0 / std::sqrt(correction2)).add_(config_.eps);
+    parameters_[i].addcdiv_(first_moments_[i], denominator, -rate / correction1);
+  }
 }
 
 }  // namespace nanobench::core

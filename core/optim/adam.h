@@ -8,12 +8,15 @@
 
 namespace nanobench::core {
 
-/// Bias-corrected, dense: p -= lr / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + eps). Moments start at 0, in the
-/// parameter's dtype.
+/// Bias-corrected, dense: p -= lr / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + eps), after p -= lr weight_decay p.
+/// Moments start at 0, in the parameter's dtype.
 class Adam {
  public:
-  /// `parameters` are leaves; their .grad() is read by step(). An undefined gradient counts as zero.
-  Adam(std::vector<at::Tensor> parameters, const OptimizerGroupConfig& config);
+  /// `parameters` are leaves; their .grad() is read by step(). An undefined gradient counts as zero. With
+  /// `storage` kBfloat16 gradients, moments and parameters are rounded as bfloat16 tensors would be, the arithmetic of
+  /// a step is not (as the fused kernel computes).
+  Adam(std::vector<at::Tensor> parameters, const OptimizerGroupConfig& config,
+       StoredPrecision storage = StoredPrecision::kFloat32);
 
   /// One update with base rate config.lr * lr_factor.
   void step(double lr_factor);
@@ -22,8 +25,13 @@ class Adam {
   const std::vector<at::Tensor>& second_moments() const { return second_moments_; }
 
  private:
+  std::vector<at::Tensor> gradients() const;
+  void step_fused(const std::vector<at::Tensor>& gradients, double rate);
+  void step_by_operations(const std::vector<at::Tensor>& gradients, double rate);
+
   std::vector<at::Tensor> parameters_;
   OptimizerGroupConfig config_;
+  StoredPrecision storage_;
   std::vector<at::Tensor> first_moments_;
   std::vector<at::Tensor> second_moments_;
   std::vector<at::Tensor> steps_;

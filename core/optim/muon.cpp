@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/ops/bfloat16.h"
 #include "core/ops/orthogonalize.h"
 
 namespace nanobench::core {
@@ -50,7 +51,11 @@ at::Tensor Muon::gradients_of(const Batch& batch) const {
 
 at::Tensor Muon::orthogonalize(const at::Tensor& updates) const {
   if (config_.orthogonalizer == Orthogonalizer::kSvd) return svd_orthogonalize(updates);
-  return newton_schulz(updates, config_.ns_steps, config_.ns_eps, config_.ns_dtype);
+  return newton_schulz(updates, {.steps = config_.ns_steps,
+                                 .eps = config_.ns_eps,
+                                 .dtype = config_.ns_dtype,
+                                 .form = config_.ns_form,
+                                 .norm = config_.ns_norm});
 }
 
 void Muon::step(double lr_factor, double momentum) {
@@ -64,8 +69,15 @@ void Muon::step(double lr_factor, double momentum) {
       batch.buffer.mul_(momentum).add_(update);
       update = config_.nesterov ? update.add_(batch.buffer, momentum) : batch.buffer;
     }
-    const at::Tensor orthogonal = orthogonalize(update);
-    const double rate = config_.lr * lr_factor * muon_update_scale(config_.update_scale, batch.rows, batch.columns);
+    at::Tensor orthogonal = orthogonalize(update);
+    const double scale = muon_update_scale(config_.update_scale, batch.rows, batch.columns);
+    double rate = config_.lr * lr_factor;
+    if (config_.scale_application == ScaleApplication::kRate) {
+      rate *= scale;
+    } else {
+      orthogonal.mul_(scale);
+      if (config_.ns_dtype == NewtonSchulzDtype::kBfloat16) round_to_bfloat16_(orthogonal);
+    }
     std::int64_t begin = 0;
     for (const std::size_t i : batch.parameters) {
       MuonParameter& parameter = parameters_[i];

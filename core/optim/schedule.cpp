@@ -1,6 +1,8 @@
 #include "core/optim/schedule.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numbers>
 
 namespace nanobench::core {
 
@@ -8,6 +10,10 @@ double learning_rate_factor(const ScheduleConfig& schedule, std::int64_t step) {
   const LearningRateConfig& rate = schedule.learning_rate;
   if (step < rate.warmup_steps) return static_cast<double>(step + 1) / static_cast<double>(rate.warmup_steps);
   const auto remaining = static_cast<double>(schedule.num_steps - step);
+  if (rate.shape == LearningRateShape::kCosine) {
+    const double fraction = 1.0 - remaining / static_cast<double>(schedule.num_steps - rate.warmup_steps);
+    return rate.floor + (1.0 - rate.floor) * 0.5 * (1.0 + std::cos(std::numbers::pi * fraction));
+  }
   if (remaining > rate.cooldown_steps || rate.cooldown_steps == 0.0) return 1.0;
   const double w = remaining / rate.cooldown_steps;
   return w + (1.0 - w) * rate.floor;

@@ -8,7 +8,8 @@
 
 namespace nanobench::core {
 
-/// Factor on every group's base rate at step s: (s + 1) / warmup, then 1, then down over the cooldown to `floor`.
+/// Factor on every group's base rate at step s: (s + 1) / warmup, then 1, then down over the cooldown to `floor`; or,
+/// after the warm-up, a half cosine from 1 at its end to `floor` at num_steps.
 double learning_rate_factor(const ScheduleConfig& schedule, std::int64_t step);
 
 /// Muon momentum at step s: start to end, linear over warmup_steps.

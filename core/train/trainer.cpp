@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <filesystem>
 
 #include "core/base/build_info.h"
 #include "core/base/error.h"
+#include "core/kernels/cpu_path.h"
 #include "core/optim/schedule.h"
 #include "core/train/safetensors.h"
 
@@ -39,35 +39,6 @@ std::int64_t peak_resident_bytes() {
   return usage.ru_maxrss * 1024;
 }
 
-ShardList open_all(const std::vector<std::string>& paths, std::int64_t vocab_size) {
-  std::vector<std::filesystem::path> files;
-  for (const std::string& path : paths) {
-    for (const std::filesystem::path& file : expand_shards(path)) files.push_back(file);
-  }
-  ShardList shards = open_shards(files);
-  for (const TokenShard& shard : *shards) shard.check_token_range(vocab_size);
-  return shards;
-}
-
-LoaderOptions loader_options(const DataConfig& data) {
-  return {.sequence_length = data.sequence_length,
-          .sequences_per_step = data.sequences_per_step,
-          .ranks = data.ranks,
-          .position = data.loader.position,
-          .reserve_tokens = data.loader.reserve_tokens,
-          .sequences_per_read = data.loader.sequences_per_read,
-          .first_read_twice = data.loader.first_read_twice,
-          .wrap = data.loader.wrap};
-}
-
-LoaderOptions val_loader_options(const DataConfig& data) {
-  LoaderOptions options = loader_options(data);
-  options.sequence_length = data.val_length();
-  options.first_read_twice = false;
-  options.wrap = true;
-  return options;
-}
-
 at::ScalarType dtype_of(const RunSpec& spec) {
   return spec.dtype == "float64" ? at::kDouble : at::kFloat;
 }
@@ -80,12 +51,11 @@ Trainer::Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>&
       sink_(sink),
       stop_(stop),
       model_(config_, dtype_of(spec)),
-      train_loader_(open_all(spec.train_shards, config_.model.vocab_size), loader_options(config_.data)),
-      val_loader_(open_all(spec.val_shards, config_.model.vocab_size), val_loader_options(config_.data)),
+      batches_(spec, model_.dtype()),
       clock_(config_.run.untimed_steps) {
   if (spec.threads > 0) at::set_num_threads(spec.threads);
   load_parameters();
-  build_optimizers();
+  optimizers_.emplace(model_.parameters(), config_, spec.seed);
   if (spec.trace_file) trace_.emplace();
 }
 
@@ -97,56 +67,6 @@ void Trainer::load_parameters() {
   }
 }
 
-void Trainer::build_optimizers() {
-  std::vector<at::Tensor> embeddings, lm_head, scalars, hidden;
-  std::vector<MuonParameter> matrices;
-  for (const Parameter& parameter : model_.parameters().all()) {
-    switch (parameter.group) {
-      case ParameterGroup::kEmbeddings: embeddings.push_back(parameter.tensor); break;
-      case ParameterGroup::kLmHead: lm_head.push_back(parameter.tensor); break;
-      case ParameterGroup::kScalars: scalars.push_back(parameter.tensor); break;
-      case ParameterGroup::kHiddenMatrices:
-        hidden.push_back(parameter.tensor);
-        matrices.push_back({parameter.tensor, parameter.matrices});
-        break;
-    }
-  }
-  adams_.emplace_back(embeddings, config_.optimizer.embeddings);
-  adams_.emplace_back(lm_head, config_.optimizer.lm_head);
-  adams_.emplace_back(scalars, config_.optimizer.scalars);
-  if (config_.optimizer.hidden_matrices.type == OptimizerType::kMuon) {
-    muon_.emplace(matrices, config_.optimizer.hidden_matrices);
-  } else {
-    adams_.emplace_back(hidden, config_.optimizer.hidden_matrices);
-  }
-}
-
-std::shared_ptr<const AttentionPlan> Trainer::make_plan(std::span<const std::uint16_t> tokens,
-                                                        std::optional<std::int64_t> window) const {
-  const BlockMask mask(tokens, {.block_size = config_.attention.block_size,
-                                .document_mask = config_.attention.document_mask,
-                                .document_separator = config_.attention.document_separator,
-                                .granularity = config_.attention.window.granularity,
-                                .window_tokens = window});
-  return std::make_shared<const AttentionPlan>(make_attention_plan(mask, model_.dtype()));
-}
-
-SequenceInput Trainer::make_input(const DataLoader& loader, const SequenceRef& sequence,
-                                  std::optional<std::int64_t> window) const {
-  const std::span<const std::uint16_t> slice = loader.tokens(sequence);  // T + 1 tokens
-  at::Tensor ids = at::empty({static_cast<std::int64_t>(slice.size())}, at::kLong);
-  std::copy(slice.begin(), slice.end(), ids.data_ptr<std::int64_t>());
-  const std::int64_t length = ids.size(0) - 1;
-  const std::span<const std::uint16_t> tokens = slice.first(static_cast<std::size_t>(length));
-  SequenceInput input{.tokens = ids.narrow(0, 0, length),
-                      .targets = ids.narrow(0, 1, length),
-                      .plan = make_plan(tokens, window),
-                      .half_plan = nullptr};
-  if (!config_.attention.window.half_layers.empty())
-    input.half_plan = make_plan(tokens, half_window_tokens(config_.attention, window));
-  return input;
-}
-
 void Trainer::report_hello() {
   HelloEvent hello;
   hello.engine = "nanobench-train";
@@ -155,22 +75,35 @@ void Trainer::report_hello() {
                        {"device", "cpu"},
                        {"cpu_capability", at::get_cpu_capability()},
                        {"dtype", spec_.dtype},
-                       {"attention_path", "tiled"},
+                       {"attention_path", attention_path()},
                        {"compiler", build_info().compiler},
                        {"build_type", build_info().build_type}};
   hello.threads = at::get_num_threads();
   hello.parameters = model_.parameters().count();
   sink_.report(hello);
+  for (const std::string& warning : batches_.warnings()) sink_.report(WarningEvent{warning});
+}
+
+/// "kernel:avx2", "tiled" or "dense": what attention of this run goes through.
+std::string Trainer::attention_path() const {
+  const bool is_dense = config_.attention.implementation == AttentionImplementation::kDense;
+  if (is_dense) return "dense";
+  const AttentionPlan plan(BlockMask({}, {}), model_.dtype());
+  return plan.uses_kernel(config_.model.head_dim()) ? std::string("kernel:") + to_string(cpu_path()) : "tiled";
+}
+
+std::optional<std::int64_t> Trainer::window_of(std::int64_t step) const {
+  return window_tokens(config_.attention.window.schedule, step, config_.schedule.num_steps);
 }
 
 double Trainer::validate(std::int64_t step) {
-  const at::NoGradGuard no_grad;
-  const std::optional<std::int64_t> window =
-      window_tokens(config_.attention.window.schedule, step, config_.schedule.num_steps);
+  const at::AutoGradMode gradients(config_.run.val_gradients);
+  const std::optional<std::int64_t> window = window_of(step);
   double sum = 0.0;
   std::int64_t sequences = 0;
-  for (const SequenceRef& sequence : val_loader_.validation_sequences(config_.data.val_sequences)) {
-    sum += model_.loss(make_input(val_loader_, sequence, window)).item<double>();
+  for (const SequenceRef& place : batches_.validation_places()) {
+    const SequenceInput input = batches_.make_input(batches_.validation_sequence(place), window);
+    sum += model_.loss(input, Pass::kValidation).item<double>();
     ++sequences;
   }
   const double loss = sum / static_cast<double>(sequences);
@@ -187,53 +120,66 @@ double Trainer::gradient_weight() const {
   return 1.0 / static_cast<double>(parts);
 }
 
-double Trainer::train_step(std::int64_t step) {
-  StepEvent event{.step = step};
-  const std::optional<std::int64_t> window =
-      window_tokens(config_.attention.window.schedule, step, config_.schedule.num_steps);
-  std::map<std::string, double>& phases = event.phases_ms;
-  phases = {{"data", 0.0}, {"forward", 0.0}, {"backward", 0.0}, {"optimizer", 0.0}};
-  clock_.start_step(step);
+ActivationSink Trainer::activation_sink(std::int64_t step, std::size_t sequence) {
+  if (!trace_ || step != 0 || sequence != 0) return {};
+  return [this](const std::string& name, const at::Tensor& x) {
+    trace_->activations_step_0_sequence_0[name] = summarize(x);
+  };
+}
+
+/// Forward and backward over the step's sequences: their losses, and the averaged gradients in the parameters.
+std::vector<double> Trainer::accumulate(std::int64_t step, std::map<std::string, double>& phases_ms) {
+  const std::optional<std::int64_t> window = window_of(step);
+  const bool has_next_step = step + 1 < config_.run.stop_after;
   model_.parameters().zero_gradients();
-  std::vector<double> losses;
-  std::vector<SequenceRef> sequences;
+  std::vector<FetchedSequence> sequences;
   {
-    const PhaseTimer timer(phases["data"]);
-    sequences = train_loader_.next_step();
+    const PhaseTimer timer(phases_ms["data"]);
+    sequences = batches_.next_step();
   }
   const at::Tensor weight = at::scalar_tensor(gradient_weight(), at::TensorOptions().dtype(model_.dtype()));
-  for (const SequenceRef& sequence : sequences) {
+  const auto fetch_ahead = [&](FetchTime moment, bool is_last) {
+    const PhaseTimer timer(phases_ms["data"]);
+    batches_.fetch_ahead(moment, is_last && has_next_step);
+  };
+  std::vector<double> losses;
+  for (const FetchedSequence& sequence : sequences) {
+    const bool is_last = losses.size() + 1 == sequences.size();
     SequenceInput input;
     {
-      const PhaseTimer timer(phases["data"]);
-      input = make_input(train_loader_, sequence, window);
-    }
-    ActivationSink activations;
-    if (trace_ && step == 0 && losses.empty()) {
-      activations = [this](const std::string& name, const at::Tensor& x) {
-        trace_->activations_step_0_sequence_0[name] = summarize(x);
-      };
+      const PhaseTimer timer(phases_ms["data"]);
+      input = batches_.make_input(sequence, window);
     }
     at::Tensor loss;
     {
-      const PhaseTimer timer(phases["forward"]);
-      loss = model_.loss(input, activations);
+      const PhaseTimer timer(phases_ms["forward"]);
+      loss = model_.loss(input, Pass::kTraining, activation_sink(step, losses.size()));
     }
+    fetch_ahead(FetchTime::kAfterForward, is_last);
     {
-      const PhaseTimer timer(phases["backward"]);
+      const PhaseTimer timer(phases_ms["backward"]);
       loss.backward(weight);
     }
     losses.push_back(loss.item<double>());
+    fetch_ahead(FetchTime::kAfterBackward, is_last);
   }
+  return losses;
+}
+
+double Trainer::train_step(std::int64_t step) {
+  StepEvent event{.step = step};
+  event.phases_ms = {{"data", 0.0}, {"forward", 0.0}, {"backward", 0.0}, {"optimizer", 0.0}};
+  clock_.start_step(step);
+  std::vector<double> losses = accumulate(step, event.phases_ms);
   if (trace_) trace_gradients(step);
   {
-    const PhaseTimer timer(phases["optimizer"]);
-    update(step);
+    const PhaseTimer timer(event.phases_ms["optimizer"]);
+    optimizers_->step(step);
   }
   for (const double loss : losses) event.loss += loss / static_cast<double>(losses.size());
   event.step_ms = clock_.end_step();
   event.train_ms = clock_.train_ms();
-  event.window_tokens = window.value_or(0);
+  event.window_tokens = window_of(step).value_or(0);
   event.learning_rate_factor = learning_rate_factor(config_.schedule, step);
   sink_.report(event);
   if (trace_) {
@@ -243,20 +189,29 @@ double Trainer::train_step(std::int64_t step) {
   return event.loss;
 }
 
+/// Whole steps whose effect is undone: caches are warm and memory is allocated when the clock starts.
+void Trainer::warm_up() {
+  if (config_.run.warmup_iterations == 0) return;
+  const std::vector<at::Tensor> before = model_.parameters().values();
+  std::map<std::string, double> phases_ms;
+  for (std::int64_t i = 0; i < config_.run.warmup_iterations && !stop_; ++i) {
+    accumulate(0, phases_ms);
+    optimizers_->step(0);
+  }
+  model_.parameters().assign_values(before);
+  optimizers_.emplace(model_.parameters(), config_, spec_.seed);
+  batches_.restart();
+}
+
 void Trainer::trace_gradients(std::int64_t step) {
   const std::vector<std::int64_t>& steps = config_.run.gradient_steps;
   if (std::find(steps.begin(), steps.end(), step) == steps.end()) return;
   trace_->gradients[step] = summarize(model_.parameters(), /*gradients=*/true);
 }
 
-void Trainer::update(std::int64_t step) {
-  const double factor = learning_rate_factor(config_.schedule, step);
-  for (Adam& adam : adams_) adam.step(factor);
-  if (muon_) muon_->step(factor, muon_momentum(config_.schedule.muon_momentum, step));
-}
-
 RunOutcome Trainer::run() {
   report_hello();
+  warm_up();
   const std::int64_t last = config_.run.stop_after;
   double val_loss = 0.0;
   for (std::int64_t step = 0;; ++step) {

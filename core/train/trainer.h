@@ -3,15 +3,15 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
-#include "core/data/data_loader.h"
 #include "core/nn/gpt.h"
-#include "core/optim/adam.h"
-#include "core/optim/muon.h"
+#include "core/optim/optimizer_set.h"
 #include "core/protocol/run_spec.h"
+#include "core/train/batch_source.h"
 #include "core/train/metric_sink.h"
 #include "core/train/trace.h"
 #include "core/train/training_clock.h"
@@ -32,16 +32,15 @@ class Trainer {
 
  private:
   void report_hello();
+  std::string attention_path() const;
   void load_parameters();
-  void build_optimizers();
-  SequenceInput make_input(const DataLoader& loader, const SequenceRef& sequence,
-                           std::optional<std::int64_t> window) const;
-  std::shared_ptr<const AttentionPlan> make_plan(std::span<const std::uint16_t> tokens,
-                                                 std::optional<std::int64_t> window) const;
+  void warm_up();
   double validate(std::int64_t step);
   double train_step(std::int64_t step);
+  std::vector<double> accumulate(std::int64_t step, std::map<std::string, double>& phases_ms);
+  ActivationSink activation_sink(std::int64_t step, std::size_t sequence);
   void trace_gradients(std::int64_t step);
-  void update(std::int64_t step);
+  std::optional<std::int64_t> window_of(std::int64_t step) const;
   double gradient_weight() const;
   RunOutcome finish(std::int64_t steps, double val_loss);
   RunOutcome fail(RunOutcome outcome, const std::string& message);
@@ -51,10 +50,8 @@ class Trainer {
   MetricSink& sink_;
   const std::atomic<bool>& stop_;
   GPT model_;
-  std::vector<Adam> adams_;
-  std::optional<Muon> muon_;
-  DataLoader train_loader_;
-  DataLoader val_loader_;
+  BatchSource batches_;
+  std::optional<OptimizerSet> optimizers_;
   TrainingClock clock_;
   std::optional<Trace> trace_;
 };

@@ -233,5 +233,61 @@ TEST(DataLoader, NeverLeavesAShard) {
   }
 }
 
+/// All batches of an epoch in the order of a shuffled loader of two ranks over shards of 4 and 3 batches.
+std::vector<std::int64_t> shuffled_epoch(DataLoader& loader) {
+  std::vector<std::int64_t> order;
+  for (int batch = 0; batch < 7; ++batch) {
+    const std::vector<std::int64_t> pair = starts(loader.next_step());
+    EXPECT_EQ(pair.size(), 2u);
+    EXPECT_EQ(pair[1], pair[0] + 10);  // the ranks lie side by side
+    order.push_back(pair[0]);
+  }
+  return order;
+}
+
+TEST(DataLoader, ShuffledOrderTakesEveryBatchOnceAnEpochAndShardByShard) {
+  const TemporaryFolder folder;
+  const ShardList shards = shards_of(folder, {85, 61});
+  LoaderOptions options = small(2, 2);
+  options.order = BatchOrder::kShuffled;
+  options.seed = 3;
+  DataLoader loader(shards, options);
+  const std::vector<std::int64_t> first = shuffled_epoch(loader), second = shuffled_epoch(loader);
+  const std::vector<std::int64_t> all = {0, 20, 40, 60, 1000, 1020, 1040};
+  for (std::vector<std::int64_t> epoch : {first, second}) {
+    int changes = 0;
+    for (std::size_t i = 1; i < epoch.size(); ++i) changes += (epoch[i] >= 1000) != (epoch[i - 1] >= 1000) ? 1 : 0;
+    EXPECT_EQ(changes, 1) << "a shard is read to its end";
+    std::sort(epoch.begin(), epoch.end());
+    EXPECT_EQ(epoch, all);
+  }
+  EXPECT_NE(first, second);
+  EXPECT_NE(first, all);
+  DataLoader again(shards, options);
+  EXPECT_EQ(shuffled_epoch(again), first);
+  options.seed = 4;
+  DataLoader other(shards, options);
+  EXPECT_NE(shuffled_epoch(other), first);
+}
+
+TEST(DataLoader, ShuffledOrderContinuesAndEndsAsTheSequentialOneDoes) {
+  const TemporaryFolder folder;
+  LoaderOptions options = small(2, 2);
+  options.order = BatchOrder::kShuffled;
+  options.wrap = false;
+  options.first_read_twice = true;
+  DataLoader loader(shards_of(folder, {85, 61}), options);
+  EXPECT_EQ(starts(loader.next_step()), starts(loader.next_step()));
+  const LoaderState state = loader.state();
+  const std::vector<std::int64_t> next = starts(loader.next_step());
+  DataLoader resumed(shards_of(folder, {85, 61}), options);
+  resumed.restore(state);
+  EXPECT_EQ(starts(resumed.next_step()), next);
+  for (int i = 0; i < 5; ++i) resumed.next_step();
+  EXPECT_THROW(resumed.next_step(), Error);
+  options.position = LoaderPosition::kGlobal;
+  EXPECT_THROW(DataLoader(shards_of(folder, {85, 61}), options), Error);
+}
+
 }  // namespace
 }  // namespace nanobench::core

@@ -1,8 +1,10 @@
 #include "core/data/token_shard.h"
 
 #include <gtest/gtest.h>
+
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <fstream>
 
 #include <csignal>
 #include <numeric>
@@ -203,6 +205,22 @@ TEST(MatchesPattern, StarStandsForAnyCharacters) {
   EXPECT_FALSE(matches_pattern("abcd", "a*c"));
   EXPECT_FALSE(matches_pattern("abc", "b*"));
   EXPECT_FALSE(matches_pattern("", "a"));
+}
+
+TEST(TokenShard, EveryStorageHoldsTheSameTokens) {
+  const TemporaryFolder folder;
+  std::vector<std::uint16_t> tokens(5000);
+  for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<std::uint16_t>(i * 7);
+  write_token_shard(folder / "a.bin", tokens);
+  for (const ShardStorage storage : {ShardStorage::kMapped, ShardStorage::kRead, ShardStorage::kPinned}) {
+    const TokenShard shard(folder / "a.bin", storage);
+    EXPECT_TRUE(std::equal(tokens.begin(), tokens.end(), shard.tokens().begin(), shard.tokens().end()));
+    EXPECT_TRUE(storage == ShardStorage::kPinned || !shard.is_locked());
+  }
+  // A copy in memory does not see what happens to the file.
+  const TokenShard copied(folder / "a.bin", ShardStorage::kRead);
+  std::ofstream(folder / "a.bin", std::ios::binary | std::ios::in).seekp(kShardHeaderBytes).write("xx", 2);
+  EXPECT_EQ(copied.tokens()[0], 0);
 }
 
 }  // namespace

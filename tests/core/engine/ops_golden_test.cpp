@@ -45,9 +45,10 @@ TEST(Rotary, TablesRotationAndGradientAreGolden) {
 
 TEST(Rotary, TablesOfTheRealRunsAreGolden) {
   NB_NEEDS_GOLDEN();
-  const std::map<std::string, RotaryRounding> roundings = {{"real_run_record12_13", RotaryRounding::kTables},
-                                                           {"real_run_record14_16_eager", RotaryRounding::kFrequencies},
-                                                           {"real_run_record17", RotaryRounding::kTables}};
+  const std::map<std::string, RotaryPrecision> roundings = {
+      {"real_run_record12_13", RotaryPrecision::kBfloat16Tables},
+      {"real_run_record14_16_eager", RotaryPrecision::kBfloat16Frequencies},
+      {"real_run_record17", RotaryPrecision::kBfloat16Tables}};
   int checked = 0;
   for (const OpCase& one : op_cases("rope")) {
     if (!one.name.starts_with("real_run")) continue;
@@ -122,14 +123,25 @@ TEST(BlockMask, ListsAndMaskAreGolden) {
   EXPECT_EQ(checked, 176);
 }
 
-TEST(Attention, TiledAndDenseAreGolden) {
+/// Every way to compute attention that a configuration can ask for.
+const std::map<std::string, AttentionPlanOptions> kPlanOptions = {
+    {"tiled", {}},
+    {"tiled, all blocks masked", {.split_full_blocks = false}},
+    {"tiled, nearest blocks first", {.block_order = KeyBlockOrder::kNearestFirst}},
+    {"dense", {.implementation = AttentionImplementation::kDense}}};
+
+TEST(Attention, EveryImplementationAndTheReferenceAreGolden) {
   NB_NEEDS_GOLDEN();
   for (const OpCase& one : op_cases("attention")) {
     const BlockMask mask = mask_of(one);
     const double scale = one.attributes.at("scale").get<double>();
     for (const at::ScalarType dtype : kBothDtypes) {
-      const auto plan = std::make_shared<const AttentionPlan>(make_attention_plan(mask, dtype));
-      for (const bool is_dense : {false, true}) {
+      for (const std::string path :
+           {"reference", "tiled", "tiled, all blocks masked", "tiled, nearest blocks first", "dense"}) {
+        SCOPED_TRACE(path);
+        const bool is_dense = path == "reference";
+        const auto plan = std::make_shared<const AttentionPlan>(
+            mask, dtype, is_dense ? AttentionPlanOptions() : kPlanOptions.at(path));
         at::Tensor q = one.input("q", dtype).requires_grad_(true);
         at::Tensor k = one.input("k", dtype).requires_grad_(true);
         at::Tensor v = one.input("v", dtype).requires_grad_(true);
@@ -154,20 +166,25 @@ TEST(Attention, TilesOfLongSequencesAgreeWithDense) {
                                   .document_separator = 256,
                                   .granularity = WindowGranularity::kBlock,
                                   .window_tokens = window});
-    const auto plan = std::make_shared<const AttentionPlan>(make_attention_plan(mask, at::kDouble));
-    std::vector<at::Tensor> dense_gradients;
-    for (const bool is_dense : {true, false}) {
+    std::map<std::string, std::vector<at::Tensor>> by_path;
+    for (const std::string path :
+         {"reference", "tiled", "tiled, all blocks masked", "tiled, nearest blocks first", "dense"}) {
+      const bool is_dense = path == "reference";
+      const auto plan = std::make_shared<const AttentionPlan>(
+          mask, at::kDouble, is_dense ? AttentionPlanOptions() : kPlanOptions.at(path));
       at::manual_seed(11);
       at::Tensor q = at::randn({640, 4, 16}, at::kDouble).requires_grad_(true);
       at::Tensor k = at::randn({640, 2, 16}, at::kDouble).requires_grad_(true);
       at::Tensor v = at::randn({640, 2, 16}, at::kDouble).requires_grad_(true);
       const at::Tensor y = is_dense ? dense_attention(q, k, v, mask, 0.25) : attention(q, k, v, plan, 0.25);
       y.backward(at::randn({640, 4, 16}, at::kDouble));
-      const std::vector<at::Tensor> results = {y.detach(), q.grad(), k.grad(), v.grad()};
-      if (is_dense) dense_gradients = results;
-      for (std::size_t i = 0; i < results.size(); ++i)
-        EXPECT_LE(relative_error(results[i], dense_gradients[i]), 1e-12) << window << " " << i;
+      by_path[path] = {y.detach(), q.grad(), k.grad(), v.grad()};
+      for (std::size_t i = 0; i < 4; ++i)
+        EXPECT_LE(relative_error(by_path[path][i], by_path["reference"][i]), 1e-12) << path << window << " " << i;
     }
+    // Whether full blocks skip the mask changes no bit.
+    for (std::size_t i = 0; i < 4; ++i)
+      EXPECT_TRUE(at::equal(by_path["tiled"][i], by_path["tiled, all blocks masked"][i])) << window << " " << i;
   }
 }
 
@@ -177,9 +194,10 @@ TEST(NewtonSchulz, IsGolden) {
     const auto steps = one.attributes.at("steps").get<std::int64_t>();
     const double eps = one.attributes.at("eps").get<double>();
     for (const at::ScalarType dtype : kBothDtypes) {
-      expect_close(one, "y", newton_schulz(one.input("g", dtype), steps, eps, NewtonSchulzDtype::kCompute), dtype);
+      expect_close(one, "y", newton_schulz(one.input("g", dtype), {.steps = steps, .eps = eps}), dtype);
     }
-    const at::Tensor rounded = newton_schulz(one.input("g", at::kFloat), steps, eps, NewtonSchulzDtype::kBfloat16);
+    const at::Tensor rounded =
+        newton_schulz(one.input("g", at::kFloat), {.steps = steps, .eps = eps, .dtype = NewtonSchulzDtype::kBfloat16});
     if (one.tolerance.contains("bfloat16")) {  // of the others the rounded iteration is not determined
       EXPECT_LE(relative_error(rounded, one["y_bfloat16"]), one.tolerance.at("bfloat16").get<double>()) << one.name;
     }
@@ -191,9 +209,9 @@ TEST(NewtonSchulz, IsGolden) {
 TEST(NewtonSchulz, BatchesAreTheirMatricesOneByOne) {
   at::manual_seed(3);
   const at::Tensor g = at::randn({3, 12, 20}, at::kDouble);
-  const at::Tensor batch = newton_schulz(g, 5, 1e-7, NewtonSchulzDtype::kCompute);
+  const at::Tensor batch = newton_schulz(g, {});
   for (std::int64_t i = 0; i < 3; ++i) {
-    EXPECT_LE(relative_error(batch[i], newton_schulz(g[i], 5, 1e-7, NewtonSchulzDtype::kCompute)), 1e-14);
+    EXPECT_LE(relative_error(batch[i], newton_schulz(g[i], {})), 1e-14);
   }
 }
 
@@ -222,13 +240,13 @@ TEST(SoftcappedCrossEntropy, LossAndGradientsAreGolden) {
     for (const at::ScalarType dtype : kBothDtypes) {
       at::Tensor x = one.input("x", dtype).requires_grad_(true);
       at::Tensor weight = one.input("weight", dtype).requires_grad_(true);
-      const at::Tensor loss = softcapped_cross_entropy(x, weight, one["targets"], softcap);
+      const at::Tensor loss = softcapped_cross_entropy(x, weight, one["targets"], {.softcap = softcap});
       loss.backward();
       expect_close(one, "y", loss, dtype);
       expect_close(one, "dx", x.grad(), dtype);
       expect_close(one, "dweight", weight.grad(), dtype);
       at::Tensor logits = at::linear(one.input("x", dtype), one.input("weight", dtype));
-      cross_entropy_rows_(logits, one["targets"], softcap, 1.0 / static_cast<double>(logits.size(0)),
+      cross_entropy_rows_(logits, one["targets"], {.softcap = softcap}, 1.0 / static_cast<double>(logits.size(0)),
                           /*needs_gradient=*/true);
       expect_close(one, "dlogits", logits, dtype);
     }
@@ -243,7 +261,7 @@ TEST(SoftcappedCrossEntropy, SigmoidFormHasTheLossAndGradientOfTanh) {
   std::vector<at::Tensor> losses, gradients;
   for (const SoftcapForm form : {SoftcapForm::kTanh, SoftcapForm::kSigmoid}) {
     at::Tensor x = values.clone().requires_grad_(true);
-    const at::Tensor loss = softcapped_cross_entropy(x, head, targets, {15.0, form});
+    const at::Tensor loss = softcapped_cross_entropy(x, head, targets, {.softcap = {15.0, form}});
     loss.backward();
     losses.push_back(loss.detach());
     gradients.push_back(x.grad());

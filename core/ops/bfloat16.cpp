@@ -1,0 +1,84 @@
+#include "core/ops/bfloat16.h"
+
+#include <ATen/Parallel.h>
+
+#include <bit>
+#include <cmath>
+
+namespace nanobench::core {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+constexpr std::int64_t kGrain = 1 << 15;  // elements a thread takes at least
+
+/// Without branches, so that compilers vectorise the loop: a NaN keeps its payload's upper half and its quiet bit.
+inline float rounded(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t nearest = bits + 0x7fffU + ((bits >> 16) & 1U);
+  const std::uint32_t not_a_number = bits | 0x00400000U;
+  const bool is_nan = (bits & 0x7fffffffU) > 0x7f800000U;
+  return std::bit_cast<float>((is_nan ? not_a_number : nearest) & 0xffff0000U);
+}
+
+void round_floats(const float* from, float* to, std::int64_t count) {
+  at::parallel_for(0, count, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) to[i] = rounded(from[i]);
+  });
+}
+
+std::uint64_t mix(std::uint64_t z) {
+  z += 0x9e3779b97f4a7c15ULL;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+  return z ^ (z >> 31);
+}
+
+/// Adds 16 random bits below the kept ones and cuts: the upper neighbour comes with the probability of the fraction.
+inline float rounded_stochastically(float value, std::uint64_t random) {
+  if (!std::isfinite(value)) return value;
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  return std::bit_cast<float>((bits + static_cast<std::uint32_t>(random & 0xffffU)) & 0xffff0000U);
+}
+
+struct StoredAsBfloat16 : torch::autograd::Function<StoredAsBfloat16> {
+  static at::Tensor forward(AutogradContext*, const at::Tensor& x) { return round_to_bfloat16(x); }
+  static variable_list backward(AutogradContext*, variable_list gradients) { return {round_to_bfloat16(gradients[0])}; }
+};
+
+}  // namespace
+
+at::Tensor round_to_bfloat16(const at::Tensor& x) {
+  if (x.scalar_type() != at::kFloat) return x.to(at::kBFloat16).to(x.scalar_type());
+  const at::Tensor from = x.contiguous();
+  at::Tensor to = at::empty_like(from);
+  round_floats(from.const_data_ptr<float>(), to.data_ptr<float>(), from.numel());
+  return to;
+}
+
+void round_to_bfloat16_(at::Tensor& x) {
+  if (x.scalar_type() != at::kFloat || !x.is_contiguous()) {
+    x.copy_(round_to_bfloat16(x));
+    return;
+  }
+  float* values = x.data_ptr<float>();
+  round_floats(values, values, x.numel());
+}
+
+at::Tensor stored_as_bfloat16(const at::Tensor& x) {
+  return StoredAsBfloat16::apply(x);
+}
+
+void round_stochastically_(at::Tensor& x, std::uint64_t seed, std::uint64_t stream) {
+  at::Tensor values = x.to(at::kFloat).contiguous();
+  float* data = values.data_ptr<float>();
+  const std::uint64_t key = mix(mix(seed) ^ stream);
+  at::parallel_for(0, values.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      data[i] = rounded_stochastically(data[i], mix(key + static_cast<std::uint64_t>(i)));
+  });
+  if (!values.is_same(x)) x.copy_(values);
+}
+
+}  // namespace nanobench::core
