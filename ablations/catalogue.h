@@ -37,8 +37,8 @@ class Catalogue {
   void add_scale(const core::Json& json, const std::string& source);
   void add_claim(const core::Json& json, const std::string& source);
 
-  /// Relations between entries: parents, features and values that are named exist, the record chain ends, conflicts are
-  /// stated on both sides. Throws Error{kNotFound} or Error{kInvalidArgument} with file and JSON pointer.
+  /// Relations between entries: parents, records, features and values that are named exist, the record chain ends,
+  /// conflicts are stated on both sides. Throws Error{kNotFound} or Error{kInvalidArgument} with file and JSON pointer.
   void check() const;
 
   /// Throw Error{kNotFound} with the nearest known name.
