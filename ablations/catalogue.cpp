@@ -4,6 +4,7 @@
 #include <set>
 #include <tuple>
 
+#include "ablations/claim_check.h"
 #include "ablations/embedded_files.h"
 #include "core/base/error.h"
 
@@ -44,9 +45,10 @@ void add_file(Catalogue& catalogue, const std::string& kind, const std::string& 
   if (kind == "features") catalogue.add_feature(json, source);
   if (kind == "records") catalogue.add_record(json, source);
   if (kind == "scales") catalogue.add_scale(json, source);
+  if (kind == "claims") catalogue.add_claim(json, source);
 }
 
-constexpr const char* kKinds[] = {"features", "records", "scales"};
+constexpr const char* kKinds[] = {"features", "records", "scales", "claims"};
 
 /// The other feature's value names that a relation lists must exist.
 void check_relation(const Catalogue& catalogue, const Feature& feature, const FeatureRelation& relation,
@@ -114,12 +116,14 @@ void check_record(const Catalogue& catalogue, const Record& record) {
 
 }  // namespace
 
-Catalogue Catalogue::embedded() {
+Catalogue Catalogue::embedded(CatalogueParts parts) {
   Catalogue catalogue;
   for (const EmbeddedFile& file : embedded_files()) {
     const std::filesystem::path path(file.path);  // "features/rotary.json"
+    const std::string kind = path.parent_path().string();
+    if (kind == "claims" && parts == CatalogueParts::kWithoutClaims) continue;
     const std::string source = "ablations/" + path.string();
-    add_file(catalogue, path.parent_path().string(), path.stem().string(), core::parse_json(file.text, source), source);
+    add_file(catalogue, kind, path.stem().string(), core::parse_json(file.text, source), source);
   }
   catalogue.check();
   return catalogue;
@@ -140,8 +144,9 @@ void Catalogue::overlay(const std::filesystem::path& folder) {
     }
   }
   if (!found) {
-    throw Error(ErrorCode::kNotFound, "the catalogue folder " + folder.string() +
-                                          " has none of the folders features, records and scales; check the path");
+    throw Error(ErrorCode::kNotFound,
+                "the catalogue folder " + folder.string() +
+                    " has none of the folders features, records, scales and claims; check the path");
   }
   extended.check();
   *this = std::move(extended);
@@ -162,10 +167,16 @@ void Catalogue::add_scale(const Json& json, const std::string& source) {
   scales_[scale.id] = std::move(scale);
 }
 
+void Catalogue::add_claim(const Json& json, const std::string& source) {
+  Claim claim = read_claim(json, source);
+  claims_[claim.id] = std::move(claim);
+}
+
 void Catalogue::check() const {
   for (const auto& [unused, feature] : features_) check_feature(*this, feature);
   for (const auto& [unused, record] : records_) check_record(*this, record);
   for (const auto& [unused, scale] : scales_) check_settings(*this, scale.holds, scale.source, "/holds");
+  for (const auto& [unused, claim] : claims_) check_claim(*this, claim);
 }
 
 const Feature& Catalogue::feature(const std::string& id) const {
@@ -178,6 +189,10 @@ const Record& Catalogue::record(const std::string& id) const {
 
 const Scale& Catalogue::scale(const std::string& id) const {
   return find(scales_, id, "scale");
+}
+
+const Claim& Catalogue::claim(const std::string& id) const {
+  return find(claims_, id, "claim");
 }
 
 std::vector<const Feature*> Catalogue::features() const {
@@ -213,6 +228,14 @@ std::vector<const Scale*> Catalogue::scales() const {
   };
   std::stable_sort(list.begin(), list.end(),
                    [&](const Scale* a, const Scale* b) { return shrinkage(a) > shrinkage(b); });
+  return list;
+}
+
+std::vector<const Claim*> Catalogue::claims() const {
+  std::vector<const Claim*> list;
+  for (const auto& [unused, claim] : claims_) list.push_back(&claim);
+  const auto key = [](const Claim* claim) { return std::tie(claim->seed, claim->place); };
+  std::stable_sort(list.begin(), list.end(), [&](const Claim* a, const Claim* b) { return key(a) < key(b); });
   return list;
 }
 

@@ -66,7 +66,7 @@ TEST_F(CatalogueFolder, IsUnchangedByABrokenOverlay) {
 }
 
 TEST_F(CatalogueFolder, RefusesAFolderWithNothingInIt) {
-  expect_parts(overlay_error(ErrorCode::kNotFound), {root_.string(), "features, records and scales"});
+  expect_parts(overlay_error(ErrorCode::kNotFound), {root_.string(), "features, records, scales and claims"});
 }
 
 TEST_F(CatalogueFolder, RequiresTheIdToBeTheFilesName) {

@@ -198,6 +198,35 @@ TEST(ListCommand, MarksWhatIsNotApplicable) {
   EXPECT_NE(set.err.find("guards cannot be set: Nothing here is compiled at run time."), std::string::npos) << set.err;
 }
 
+TEST(ListCommand, ClaimsWithWhatMeasuresThem) {
+  const CommandLine shell("list_claims");
+  const core::Json json = json_of(shell.run({"list", "claims", "--json"}));
+  EXPECT_EQ(json.at("schema_version"), 1);
+  const core::Json& claims = json.at("tables").at("claims");
+  ASSERT_GE(claims.size(), 60U);
+  for (const char* key : {"claim", "seed", "statement", "measured_by", "published"}) {
+    EXPECT_TRUE(claims.at(0).at(key).is_string()) << key;
+  }
+  const ProgramResult text = shell.run({"list", "claims"}, "COLUMNS=160");
+  EXPECT_NE(text.out.find("tokens_per_second"), std::string::npos);
+  EXPECT_NE(text.out.find("contradicted"), std::string::npos);
+}
+
+TEST(ShowCommand, OneClaimWhole) {
+  const CommandLine shell("show_claim");
+  const core::Json facts = json_of(shell.run({"show", "seed000_throughput_2_1_times", "--json"})).at("facts");
+  EXPECT_EQ(facts.at("record"), 16);
+  EXPECT_EQ(facts.at("quantity").at("value"), 2.1);
+  EXPECT_EQ(facts.at("measure").at("after").at("record"), "record16");
+  EXPECT_EQ(facts.at("rule").at("of"), "after/before");
+  EXPECT_EQ(facts.at("published_verdict"), "contradicted");
+  const ProgramResult none = shell.run({"show", "seed000_type_hints_improved"});
+  EXPECT_NE(none.out.find("why not"), std::string::npos) << none.out;
+  const ProgramResult config = shell.run({"show", "seed000_type_hints_improved", "--config"});
+  EXPECT_EQ(config.exit_code, 2);
+  EXPECT_NE(config.err.find("a claim has no configuration"), std::string::npos) << config.err;
+}
+
 TEST(ListCommand, KindsAndJson) {
   const CommandLine shell("list");
   EXPECT_GT(json_of(shell.run({"list", "features", "--json"})).at("tables").at("features").size(), 5U);

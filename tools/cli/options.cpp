@@ -34,7 +34,9 @@ std::uint64_t parse_seed(const std::string& text, const std::string& whole) {
 }  // namespace
 
 void add_catalogue_option(CLI::App& command, std::string& folder) {
-  command.add_option("--catalogue", folder, "Folder with features/, records/ or scales/ of your own, on top of ours")
+  command
+      .add_option("--catalogue", folder,
+                  "Folder with features/, records/, scales/ or claims/ of your own, on top of ours")
       ->type_name("DIR");
 }
 
@@ -59,8 +61,8 @@ void add_json_option(CLI::App& command, bool& is_json) {
   command.add_flag("--json", is_json, "Print JSON (with schema_version) instead of a table");
 }
 
-ablations::Catalogue load_catalogue(const std::string& folder) {
-  ablations::Catalogue catalogue = ablations::Catalogue::embedded();
+ablations::Catalogue load_catalogue(const std::string& folder, ablations::CatalogueParts parts) {
+  ablations::Catalogue catalogue = ablations::Catalogue::embedded(parts);
   if (!folder.empty()) catalogue.overlay(folder);
   return catalogue;
 }

@@ -1,4 +1,4 @@
-// `nanobench show NAME`: one feature, record, scale, suite or run.
+// `nanobench show NAME`: one feature, record, scale, claim, suite or run.
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <iostream>
@@ -7,6 +7,7 @@
 #include "ablations/resolve.h"
 #include "core/base/error.h"
 #include "reports/kinds/catalogue_report.h"
+#include "reports/kinds/claim_report.h"
 #include "reports/kinds/run_report.h"
 #include "suites/plan.h"
 #include "tools/cli/options.h"
@@ -39,6 +40,7 @@ constexpr const char* kFooter =
     "  nanobench show record17 --scale nano --config >c.json the configuration, ready for `nanobench train c.json`\n"
     "  nanobench show record17 --set logit_softcap=off --set document_mask=off --config\n"
     "  nanobench show nano                                   a scale: what it shrinks and what it cannot keep\n"
+    "  nanobench show seed000_throughput_2_1_times           a claim: what would decide it, what the sources say\n"
     "  nanobench show speedrun_history                       a suite: its cells\n"
     "  nanobench show 12                                     run 12: provenance and curve\n"
     "  nanobench show 12 --config                            the configuration that run 12 trained";
@@ -91,8 +93,9 @@ reports::Document suite_report(const suites::Suite& suite, const ablations::Cata
   for (const auto* feature : catalogue.all_features()) known.push_back(feature->id);
   for (const auto* record : catalogue.records()) known.push_back(record->id);
   for (const auto* scale : catalogue.scales()) known.push_back(scale->id);
+  for (const auto* claim : catalogue.claims()) known.push_back(claim->id);
   for (const auto& file : suite_files()) known.push_back(file.stem().string());
-  throw Error(ErrorCode::kNotFound, "there is no feature, record, scale, suite or run named " + name +
+  throw Error(ErrorCode::kNotFound, "there is no feature, record, scale, claim, suite or run named " + name +
                                         core::suggestion(name, known) + "; `nanobench list` shows the names");
 }
 
@@ -141,6 +144,14 @@ void refuse_settings(const ShowOptions& options, const char* kind) {
                                                ": " + options.name + " is a " + kind + "; name a record");
 }
 
+/// The last guess at what a name may be.
+void show_claim(const ShowOptions& options) {
+  const ablations::Catalogue catalogue = load_catalogue(options.catalogue, ablations::CatalogueParts::kAll);
+  if (!catalogue.has_claim(options.name)) fail_unknown(options.name, catalogue);
+  refuse_config(options, "claim");
+  print(reports::claim_report(catalogue, options.name), options.is_json);
+}
+
 void show(const ShowOptions& options) {
   if (const auto id = run_number(options.name)) {
     refuse_settings(options, "run");
@@ -158,7 +169,7 @@ void show(const ShowOptions& options) {
     refuse_settings(options, "scale");
     return print(reports::scale_report(catalogue, options.name), options.is_json);
   }
-  if (!is_suite(options.name)) fail_unknown(options.name, catalogue);
+  if (!is_suite(options.name)) return show_claim(options);
   refuse_config(options, "suite");
   if (!options.settings.empty()) refuse_settings(options, "suite");
   suites::SuiteOverrides overrides;
@@ -172,9 +183,10 @@ void show(const ShowOptions& options) {
 }  // namespace
 
 void add_show_command(CLI::App& app, Session& /*session*/) {
-  CLI::App* command = app.add_subcommand("show", "Show one feature, record, scale, suite or run");
+  CLI::App* command = app.add_subcommand("show", "Show one feature, record, scale, claim, suite or run");
   const auto options = std::make_shared<ShowOptions>();
-  command->add_option("NAME", options->name, "Feature, record, scale, suite, or the number of a run")->required();
+  command->add_option("NAME", options->name, "Feature, record, scale, claim, suite, or the number of a run")
+      ->required();
   command->add_option("--scale", options->scale, "Of a record or suite (default: official, the suite's own)")
       ->type_name("NAME");
   command->add_flag("--config", options->is_config, "Print the whole training configuration of a record or run");
