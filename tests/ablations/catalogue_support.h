@@ -24,8 +24,14 @@ struct FeaturePoint {
   const Feature* feature;
   std::string value;
 
+  /// With as many ranks, processes and threads as the feature needs to act.
   ResolveRequest request(const std::string& scale) const {
-    return {.record = feature->base, .settings = {{feature->id, value}}, .scale = scale};
+    ResolveRequest request{.record = feature->base, .settings = {{feature->id, value}}, .scale = scale};
+    const FeatureNeeds& needs = feature->needs;
+    if (needs.ranks > 1) request.ranks = needs.ranks;
+    if (needs.processes > 1) request.processes = needs.processes;
+    if (needs.threads > 1) request.threads = needs.threads;
+    return request;
   }
   std::string name() const { return feature->id + "=" + value; }
 };
