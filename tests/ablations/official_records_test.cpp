@@ -89,7 +89,7 @@ TEST(RecordLadder, TurningAllFeaturesOfARecordBackGivesItsParent) {
 TEST(RecordLadder, FeaturesDescribeEverythingThatARecordChanges) {
   for (const Record* record : embedded_catalogue().records()) {
     EXPECT_EQ(record->parent.has_value(), record->id != "record1");
-    if (record->parent) EXPECT_TRUE(record->patch.empty()) << record->id;
+    EXPECT_EQ(record->parent.has_value(), record->patch.empty()) << record->id;
   }
 }
 
