@@ -56,6 +56,8 @@ void check_relation(const Catalogue& catalogue, const Feature& feature, const Fe
   };
   try {
     const Feature& other = catalogue.feature(relation.feature);
+    if (!other.is_applicable())
+      throw Error(ErrorCode::kUnavailable, other.id + " cannot be set: " + *other.not_applicable);
     for (const std::string& name : relation.values) other.value(name);
   } catch (const Error& error) {
     fail(error.what());
@@ -93,16 +95,21 @@ void check_feature(const Catalogue& catalogue, const Feature& feature) {
   }
 }
 
-void check_record(const Catalogue& catalogue, const Record& record) {
-  catalogue.lineage(record.id);
-  for (const auto& [id, value] : record.features) {
+/// The features and values that `settings` names exist; they stand at `pointer` of `source`.
+void check_settings(const Catalogue& catalogue, const FeatureSettings& settings, const std::string& source,
+                    const std::string& pointer) {
+  for (const auto& [id, value] : settings) {
     try {
       catalogue.feature(id).value(value);
     } catch (const Error& error) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  core::json_location(record.source, "/features/" + id) + ": " + error.what());
+      throw Error(ErrorCode::kInvalidArgument, core::json_location(source, pointer + "/" + id) + ": " + error.what());
     }
   }
+}
+
+void check_record(const Catalogue& catalogue, const Record& record) {
+  catalogue.lineage(record.id);
+  check_settings(catalogue, record.features, record.source, "/features");
 }
 
 }  // namespace
@@ -158,6 +165,7 @@ void Catalogue::add_scale(const Json& json, const std::string& source) {
 void Catalogue::check() const {
   for (const auto& [unused, feature] : features_) check_feature(*this, feature);
   for (const auto& [unused, record] : records_) check_record(*this, record);
+  for (const auto& [unused, scale] : scales_) check_settings(*this, scale.holds, scale.source, "/holds");
 }
 
 const Feature& Catalogue::feature(const std::string& id) const {
@@ -173,6 +181,12 @@ const Scale& Catalogue::scale(const std::string& id) const {
 }
 
 std::vector<const Feature*> Catalogue::features() const {
+  std::vector<const Feature*> list = all_features();
+  std::erase_if(list, [](const Feature* feature) { return !feature->is_applicable(); });
+  return list;
+}
+
+std::vector<const Feature*> Catalogue::all_features() const {
   std::vector<const Feature*> list;
   for (const auto& [unused, feature] : features_) list.push_back(&feature);
   std::stable_sort(list.begin(), list.end(), [](const Feature* a, const Feature* b) {

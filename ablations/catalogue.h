@@ -32,8 +32,9 @@ class Catalogue {
   void add_record(const core::Json& json, const std::string& source);
   void add_scale(const core::Json& json, const std::string& source);
 
-  /// Relations between entries: parents, features and values that are named exist, the record chain ends, conflicts are
-  /// stated on both sides. Throws Error{kNotFound} or Error{kInvalidArgument} with file and JSON pointer.
+  /// Relations between entries: parents, features and values that are named (also by scales) exist, the record chain
+  /// ends, conflicts are stated on both sides. Throws Error{kNotFound} or Error{kInvalidArgument} with file and JSON
+  /// pointer.
   void check() const;
 
   /// Throw Error{kNotFound} with the nearest known name.
@@ -45,9 +46,12 @@ class Catalogue {
   bool has_record(const std::string& id) const { return records_.contains(id); }
   bool has_scale(const std::string& id) const { return scales_.contains(id); }
 
-  std::vector<const Feature*> features() const;  ///< by introducing record (without one: last), then id
-  std::vector<const Record*> records() const;    ///< by number
-  std::vector<const Scale*> scales() const;      ///< smallest runs first
+  /// Those that can be set, by introducing record (without one: last), then id.
+  std::vector<const Feature*> features() const;
+  /// All, with those that are not applicable.
+  std::vector<const Feature*> all_features() const;
+  std::vector<const Record*> records() const;  ///< by number
+  std::vector<const Scale*> scales() const;    ///< smallest runs first
 
   /// The record and its ancestors, root first. Throws Error{kNotFound} or Error{kInvalidArgument} for a cycle.
   std::vector<const Record*> lineage(const std::string& record) const;

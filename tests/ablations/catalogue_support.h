@@ -24,14 +24,12 @@ struct FeaturePoint {
   const Feature* feature;
   std::string value;
 
-  /// With as many ranks, processes and threads as the feature needs to act.
+  /// With the ranks and processes that the feature needs to act.
   ResolveRequest request(const std::string& scale) const {
-    ResolveRequest request{.record = feature->base, .settings = {{feature->id, value}}, .scale = scale};
-    const FeatureNeeds& needs = feature->needs;
-    if (needs.ranks > 1) request.ranks = needs.ranks;
-    if (needs.processes > 1) request.processes = needs.processes;
-    if (needs.threads > 1) request.threads = needs.threads;
-    return request;
+    ResolveRequest made{.record = feature->base, .settings = {{feature->id, value}}, .scale = scale};
+    if (feature->needs.ranks > 1) made.ranks = feature->needs.ranks;
+    if (feature->needs.processes > 1) made.processes = feature->needs.processes;
+    return made;
   }
   std::string name() const { return feature->id + "=" + value; }
 };

@@ -92,7 +92,9 @@ TEST(DocumentedChanges, AreThoseOfTheDocument) {
   const std::filesystem::path root =
       shared != nullptr ? std::filesystem::path(shared) : std::filesystem::path(NANOBENCH_SOURCE_DIR) / "../shared";
   std::ifstream file(root / "records.md");
-  if (!file) GTEST_SKIP() << "no " << root / "records.md" << "; set NANOBENCH_SHARED";
+  if (!file)
+    GTEST_SKIP() << "no " << root / "records.md"
+                 << "; set NANOBENCH_SHARED";
   std::ostringstream text;
   text << file.rdbuf();
   const std::set<Change> documented = changes_of_document(text.str());

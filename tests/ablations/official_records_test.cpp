@@ -1,18 +1,10 @@
 // The records against their real configurations in the golden data, field by field.
-#include <cstdlib>
-
 #include "core/config/train_config.h"
 #include "tests/ablations/catalogue_support.h"
+#include "tests/ablations/golden_records.h"
 
 namespace nanobench::ablations {
 namespace {
-
-std::filesystem::path golden_records() {
-  const char* shared = std::getenv("NANOBENCH_SHARED");
-  const std::filesystem::path root =
-      shared != nullptr ? std::filesystem::path(shared) : std::filesystem::path(NANOBENCH_SOURCE_DIR) / "../shared";
-  return root / "golden" / "records";
-}
 
 /// Every setting of `expected` that `actual` has otherwise, as "pointer: expected, got". Settings that `expected` does
 /// not have are free.
@@ -31,14 +23,13 @@ std::string differences(const core::Json& expected, const core::Json& actual, co
 class OfficialRecord : public testing::TestWithParam<int> {};
 
 TEST_P(OfficialRecord, EqualsItsRealConfiguration) {
-  const std::string number = std::to_string(GetParam());
-  const std::filesystem::path file =
-      golden_records() / ("record" + std::string(2 - number.size(), '0') + number + ".json");
+  const std::filesystem::path file = golden_record(GetParam());
   if (!std::filesystem::exists(file)) GTEST_SKIP() << "no golden data at " << file << "; set NANOBENCH_SHARED";
   core::Json expected = core::read_json_file(file.string());
   expected.erase("name");
   EXPECT_GT(expected.flatten().size(), 60U);
-  const core::TrainConfig actual = resolve(embedded_catalogue(), {.record = "record" + number}).config;
+  const core::TrainConfig actual =
+      resolve(embedded_catalogue(), {.record = "record" + std::to_string(GetParam())}).config;
   EXPECT_EQ(differences(expected, core::Json(core::to_json(actual))), "");
 }
 
