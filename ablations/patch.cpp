@@ -110,6 +110,7 @@ void check_keys(const Json& patch, const std::string& source, const std::string&
       fail(pointer + "/" + key, "no such setting" + core::suggestion(key, known));
     }
     if (!child->second.empty()) {
+      if (value.is_null()) continue;  // the whole group returns to its defaults, or vanishes with its type
       check_keys(value, source, pointer + "/" + key, child->first);
     } else if (value.is_object()) {
       fail(pointer + "/" + key, "expected a value, got an object");

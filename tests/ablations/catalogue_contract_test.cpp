@@ -15,31 +15,37 @@ bool is_sentence(const std::string& text) {
 }
 
 TEST(CatalogueContract, HoldsTheRecordsAndScalesThatAreNamedInTheDesign) {
-  for (int number = 12; number <= 18; ++number) {
+  for (int number = 1; number <= 21; ++number) {
     EXPECT_TRUE(embedded_catalogue().has_record("record" + std::to_string(number)));
   }
   for (const char* scale : {"smoke", "nano", "mini", "official_short", "official"}) {
     EXPECT_TRUE(embedded_catalogue().has_scale(scale)) << scale;
   }
-  EXPECT_GE(embedded_catalogue().features().size(), 30U);
+  EXPECT_TRUE(embedded_catalogue().has_record("record21b"));
+  EXPECT_GE(embedded_catalogue().features().size(), 90U);
 }
 
 TEST(CatalogueContract, FeaturesSayWhatTheyAre) {
-  for (const Feature* feature : embedded_catalogue().features()) {
+  for (const Feature* feature : embedded_catalogue().all_features()) {
     EXPECT_FALSE(feature->title.empty()) << feature->id;
     EXPECT_TRUE(is_sentence(feature->text)) << feature->id;
     EXPECT_EQ(feature->source, "ablations/features/" + feature->id + ".json");
-    EXPECT_TRUE(feature->introduced_record || !feature->introduced_seeds.empty() || feature->id == "norm_epsilon")
-        << feature->id << " has no origin";
+    EXPECT_TRUE(feature->introduced_record || !feature->introduced_seeds.empty()) << feature->id << " has no origin";
     for (const std::string& seed : feature->introduced_seeds) {
       EXPECT_TRUE((std::set<std::string>{"000", "001", "002", "003", "004"}.contains(seed))) << feature->id << seed;
     }
   }
 }
 
+/// Scales have their own interval, as their runs have too few steps for the records'.
+bool scale_decides(const Feature& feature, const Scale& scale) {
+  return feature.id == "validation_interval" && scale.val_every.has_value();
+}
+
 TEST(CatalogueContract, EveryValueResolvesAtEveryScaleAndTakesEffect) {
   for (const FeaturePoint& point : all_feature_points(embedded_catalogue())) {
     for (const Scale* scale : embedded_catalogue().scales()) {
+      if (scale_decides(*point.feature, *scale)) continue;
       SCOPED_TRACE(point.name() + " at " + scale->id);
       Resolved resolved;
       ASSERT_NO_THROW(resolved = resolve(embedded_catalogue(), point.request(scale->id)));
@@ -52,6 +58,7 @@ TEST(CatalogueContract, EveryValueResolvesAtEveryScaleAndTakesEffect) {
 TEST(CatalogueContract, BeforeAndAfterDifferInDigestAtEveryScale) {
   for (const Feature* feature : embedded_catalogue().features()) {
     for (const Scale* scale : embedded_catalogue().scales()) {
+      if (scale_decides(*feature, *scale)) continue;
       const auto digest = [&](const std::string& value) {
         return resolve(embedded_catalogue(), FeaturePoint{feature, value}.request(scale->id)).config.digest();
       };
@@ -78,7 +85,7 @@ TEST(CatalogueContract, EveryFeatureHasAValueAtItsBase) {
 
 TEST(CatalogueContract, RecordsHaveOneRootAndTheirFeaturesTakeEffect) {
   for (const Record* record : embedded_catalogue().records()) {
-    EXPECT_EQ(embedded_catalogue().lineage(record->id).front()->id, "record12");
+    EXPECT_EQ(embedded_catalogue().lineage(record->id).front()->id, "record1");
     const FeatureSettings values =
         feature_values_at(embedded_catalogue(), resolve_record(embedded_catalogue(), record->id));
     for (const auto& [id, value] : record->features) EXPECT_EQ(values.at(id), value) << record->id << " " << id;
@@ -86,6 +93,7 @@ TEST(CatalogueContract, RecordsHaveOneRootAndTheirFeaturesTakeEffect) {
       const FeatureSettings before =
           feature_values_at(embedded_catalogue(), resolve_record(embedded_catalogue(), *record->parent));
       for (const auto& [id, value] : record->features) {
+        if (!before.contains(id)) continue;  // it came with another optimiser or schedule
         EXPECT_NE(before.at(id), value) << record->id << " sets " << id << " to what its parent has";
       }
     }
@@ -102,8 +110,15 @@ TEST(CatalogueContract, RecordsRideWithTheirPublishedFigures) {
     const core::TrainConfig config = resolve_record(embedded_catalogue(), record->id);
     EXPECT_EQ(*published.steps, config.schedule.num_steps) << record->id;
     EXPECT_EQ(*published.tokens_per_step, config.data.tokens_per_step()) << record->id;
-    EXPECT_NEAR(*published.train_seconds, *published.step_avg_ms * static_cast<double>(*published.steps - 10) / 1000,
-                0.2);
+    const auto timed_seconds = [&](std::int64_t untimed) {
+      return *published.step_avg_ms * static_cast<double>(*published.steps - untimed) / 1000;
+    };
+    if (published.train_seconds) {
+      EXPECT_NEAR(*published.train_seconds, timed_seconds(config.run.untimed_steps), 0.2) << record->id;
+    } else {  // the step time of #2 and #3 was made from the minutes, that of #1 was not
+      EXPECT_LE(record->number, 3);
+      EXPECT_NEAR(*published.minutes, timed_seconds(0) / 60, 0.7) << record->id;
+    }
   }
 }
 

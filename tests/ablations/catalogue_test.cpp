@@ -238,7 +238,10 @@ TEST(ReadRecord, NamesFileAndPointerOfWhatIsWrong) {
 
 TEST(Catalogue, ListsInAUsefulOrder) {
   const auto records = embedded_catalogue().records();
-  for (std::size_t i = 1; i < records.size(); ++i) EXPECT_LT(records[i - 1]->number, records[i]->number);
+  for (std::size_t i = 1; i < records.size(); ++i) {
+    const auto place = [&](std::size_t r) { return std::pair(records[r]->number, records[r]->id); };
+    EXPECT_LT(place(i - 1), place(i)) << "21 before 21b";
+  }
   const auto scales = embedded_catalogue().scales();
   EXPECT_EQ(scales.front()->id, "smoke");
   EXPECT_EQ(scales.back()->id, "official");

@@ -73,11 +73,35 @@ TEST(Resolve, RefusesARequirementThatIsSetOtherwise) {
   expect_parts(message, {"muon_orthogonalizer=svd", "hidden_matrix_optimizer", "muon", "adam", "leave one"});
 }
 
-TEST(Resolve, RefusesConflictingFeatures) {
+TEST(Resolve, AScaleOfTheUpdateComesWithItsRate) {
   const std::string message = refusal(
       ErrorCode::kConflict, {.settings = {{"muon_update_scale", "sqrt_largest_side"}, {"muon_learning_rate", "0.04"}}});
-  expect_parts(message, {"muon_learning_rate=0.04", "muon_update_scale=sqrt_largest_side", "leave one"});
-  EXPECT_NO_THROW(resolved("record17", {{"muon_update_scale", "sqrt_largest_side"}}));
+  expect_parts(message, {"muon_learning_rate=0.04", "muon_update_scale", "sqrt_largest_side", "leave one"});
+  for (const char* record : {"record17", "record2"}) {  // record 2 has no Muon yet
+    const Resolved cell = resolved(record, {{"muon_update_scale", "sqrt_largest_side"}});
+    EXPECT_EQ(cell.config.optimizer.hidden_matrices.type, core::OptimizerType::kMuon);
+    EXPECT_EQ(cell.config.optimizer.hidden_matrices.lr, 0.00036);
+  }
+}
+
+TEST(Resolve, RefusesConflictingFeatures) {
+  const std::string message =
+      refusal(ErrorCode::kConflict, {.record = "record3", .settings = {{"qkv_layout", "separate"}}});
+  expect_parts(message, {"qkv_layout=separate excludes qkv_splitting=one_matrix", "set qkv_splitting"});
+  EXPECT_NO_THROW(resolved("record3", {{"qkv_layout", "separate"}, {"qkv_splitting", "three"}}));
+}
+
+TEST(Resolve, NullTakesAWholeGroupAway) {
+  const Resolved plain = resolved("record21", {{"head_precision", "activations"}});
+  EXPECT_EQ(plain.config.precision.head, core::HeadPrecision::kActivations);
+  EXPECT_FALSE(core::to_json(plain.config)["precision"].contains("fp8"));
+  EXPECT_EQ(resolved("record18", {{"head_precision", "fp8_512"}}).config.precision.fp8.weight_scale, 512);
+}
+
+TEST(Resolve, ASettingMayBeTheDefaultOfWhatItPullsIn) {
+  const Resolved cell = resolved("record4", {{"full_block_split", "split"}});
+  EXPECT_EQ(cell.settings.at("attention_implementation"), "tiled");
+  EXPECT_TRUE(cell.config.attention.split_full_blocks);
 }
 
 TEST(Resolve, RefusesASettingThatTheRecordItselfExcludes) {
