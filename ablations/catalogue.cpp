@@ -4,6 +4,7 @@
 #include <set>
 #include <tuple>
 
+#include "ablations/claim_check.h"
 #include "ablations/embedded_files.h"
 #include "core/base/error.h"
 
@@ -167,6 +168,7 @@ void Catalogue::add_claim(const Json& json, const std::string& source) {
 void Catalogue::check() const {
   for (const auto& [unused, feature] : features_) check_feature(*this, feature);
   for (const auto& [unused, record] : records_) check_record(*this, record);
+  for (const auto& [unused, claim] : claims_) check_claim(*this, claim);
 }
 
 const Feature& Catalogue::feature(const std::string& id) const {

@@ -55,10 +55,12 @@ class Catalogue {
   std::vector<const Feature*> features() const;  ///< by introducing record (without one: last), then id
   std::vector<const Record*> records() const;    ///< by number
   std::vector<const Scale*> scales() const;      ///< smallest runs first
-  std::vector<const Claim*> claims() const;      ///< by seed, then place
 
   /// The record and its ancestors, root first. Throws Error{kNotFound} or Error{kInvalidArgument} for a cycle.
   std::vector<const Record*> lineage(const std::string& record) const;
+
+  /// By seed, then place.
+  std::vector<const Claim*> claims() const;
 
  private:
   std::map<std::string, Feature> features_;

@@ -198,6 +198,43 @@ TEST(EmbeddedClaims, PublishedValuesGiveThePublishedVerdict) {
   }
 }
 
+TEST(EmbeddedClaims, FiguresAndConfigurationsGiveThePublishedVerdict) {
+  int known = 0;
+  for (const Claim* claim : embedded_catalogue().claims()) {
+    if (!claim->rule) continue;
+    const std::optional<double> value = known_value(embedded_catalogue(), *claim);
+    if (!value) continue;
+    EXPECT_STREQ(to_string(evaluate(*claim->rule, *value)), to_string(claim->published.verdict))
+        << claim->id << ": " << *value;
+    ++known;
+  }
+  EXPECT_GE(known, 70);
+}
+
+/// The configuration of an arm; features that act between processes get two.
+core::TrainConfig arm_config(const MeasureArm& arm) {
+  ResolveRequest request{.record = arm.record, .settings = arm.features};
+  request.patch = Json::parse(R"({"distributed": {"processes": 2}})");
+  return resolve(embedded_catalogue(), request).config;
+}
+
+TEST(EmbeddedClaims, ArmsResolveAndDiffer) {
+  int pairs = 0;
+  for (const Claim* claim : embedded_catalogue().claims()) {
+    const ClaimMeasure& measure = claim->measure;
+    if (measure.kind != MeasureKind::kCells && measure.kind != MeasureKind::kCounter) continue;
+    SCOPED_TRACE(claim->id);
+    std::vector<std::string> digests;
+    for (const auto& arm : {measure.before, measure.after}) {
+      if (arm) ASSERT_NO_THROW(digests.push_back(arm_config(*arm).digest()));
+    }
+    if (digests.size() < 2) continue;
+    EXPECT_NE(digests[0], digests[1]);
+    ++pairs;
+  }
+  EXPECT_GT(pairs, 30);
+}
+
 TEST(EmbeddedClaims, ComeInTheOrderOfTheirTexts) {
   const auto claims = embedded_catalogue().claims();
   for (std::size_t i = 1; i < claims.size(); ++i) EXPECT_LE(claims[i - 1]->seed, claims[i]->seed);
@@ -224,6 +261,28 @@ TEST(CatalogueClaims, ComeWithAFolderAndCanBeLeftOut) {
   EXPECT_EQ(catalogue.claim("claim").source, (root / "claims" / "claim.json").string());
   expect_parts(error_of(ErrorCode::kNotFound, [&] { catalogue.claim("claims"); }), {"claim", "\"claim\""});
   std::filesystem::remove_all(root);
+}
+
+TEST(CatalogueClaims, NameRecordsFeaturesAndValuesThatExist) {
+  const auto message = [](const std::function<void(Json&)>& spoil) {
+    Catalogue catalogue = embedded_catalogue();
+    Json json = claim_json();
+    spoil(json);
+    catalogue.add_claim(json, "c.json");
+    return error_of(ErrorCode::kInvalidArgument, [&] { catalogue.check(); });
+  };
+  expect_parts(message([](Json& c) { c["record"] = 160; }), {"c.json: /record", "160", "list records"});
+  expect_parts(message([](Json& c) { c["features"] = {"rotary", "rotarry"}; }), {"c.json: /features/1", "\"rotary\""});
+  expect_parts(message([](Json& c) { c["measure"]["before"]["record"] = "recrod15"; }),
+               {"c.json: /measure/before/record", "\"record15\""});
+  expect_parts(message([](Json& c) {
+                 c["measure"]["after"]["features"] = {{"rotarry", "full_10000"}};
+               }),
+               {"c.json: /measure/after/features/rotarry", "\"rotary\""});
+  expect_parts(message([](Json& c) {
+                 c["measure"]["after"]["features"] = {{"rotary", "full_1000"}};
+               }),
+               {"c.json: /measure/after/features/rotary", "\"full_10000\""});
 }
 
 TEST(ClaimFacts, ComeFromPublishedFiguresAndConfigurations) {
