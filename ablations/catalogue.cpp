@@ -4,6 +4,7 @@
 #include <set>
 #include <tuple>
 
+#include "ablations/claim_check.h"
 #include "ablations/embedded_files.h"
 #include "core/base/error.h"
 
@@ -44,9 +45,10 @@ void add_file(Catalogue& catalogue, const std::string& kind, const std::string& 
   if (kind == "features") catalogue.add_feature(json, source);
   if (kind == "records") catalogue.add_record(json, source);
   if (kind == "scales") catalogue.add_scale(json, source);
+  if (kind == "claims") catalogue.add_claim(json, source);
 }
 
-constexpr const char* kKinds[] = {"features", "records", "scales"};
+constexpr const char* kKinds[] = {"features", "records", "scales", "claims"};
 
 /// The other feature's value names that a relation lists must exist.
 void check_relation(const Catalogue& catalogue, const Feature& feature, const FeatureRelation& relation,
@@ -56,6 +58,8 @@ void check_relation(const Catalogue& catalogue, const Feature& feature, const Fe
   };
   try {
     const Feature& other = catalogue.feature(relation.feature);
+    if (!other.is_applicable())
+      throw Error(ErrorCode::kUnavailable, other.id + " cannot be set: " + *other.not_applicable);
     for (const std::string& name : relation.values) other.value(name);
   } catch (const Error& error) {
     fail(error.what());
@@ -93,26 +97,33 @@ void check_feature(const Catalogue& catalogue, const Feature& feature) {
   }
 }
 
-void check_record(const Catalogue& catalogue, const Record& record) {
-  catalogue.lineage(record.id);
-  for (const auto& [id, value] : record.features) {
+/// The features and values that `settings` names exist; they stand at `pointer` of `source`.
+void check_settings(const Catalogue& catalogue, const FeatureSettings& settings, const std::string& source,
+                    const std::string& pointer) {
+  for (const auto& [id, value] : settings) {
     try {
       catalogue.feature(id).value(value);
     } catch (const Error& error) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  core::json_location(record.source, "/features/" + id) + ": " + error.what());
+      throw Error(ErrorCode::kInvalidArgument, core::json_location(source, pointer + "/" + id) + ": " + error.what());
     }
   }
 }
 
+void check_record(const Catalogue& catalogue, const Record& record) {
+  catalogue.lineage(record.id);
+  check_settings(catalogue, record.features, record.source, "/features");
+}
+
 }  // namespace
 
-Catalogue Catalogue::embedded() {
+Catalogue Catalogue::embedded(CatalogueParts parts) {
   Catalogue catalogue;
   for (const EmbeddedFile& file : embedded_files()) {
     const std::filesystem::path path(file.path);  // "features/rotary.json"
+    const std::string kind = path.parent_path().string();
+    if (kind == "claims" && parts == CatalogueParts::kWithoutClaims) continue;
     const std::string source = "ablations/" + path.string();
-    add_file(catalogue, path.parent_path().string(), path.stem().string(), core::parse_json(file.text, source), source);
+    add_file(catalogue, kind, path.stem().string(), core::parse_json(file.text, source), source);
   }
   catalogue.check();
   return catalogue;
@@ -133,8 +144,9 @@ void Catalogue::overlay(const std::filesystem::path& folder) {
     }
   }
   if (!found) {
-    throw Error(ErrorCode::kNotFound, "the catalogue folder " + folder.string() +
-                                          " has none of the folders features, records and scales; check the path");
+    throw Error(ErrorCode::kNotFound,
+                "the catalogue folder " + folder.string() +
+                    " has none of the folders features, records, scales and claims; check the path");
   }
   extended.check();
   *this = std::move(extended);
@@ -155,9 +167,16 @@ void Catalogue::add_scale(const Json& json, const std::string& source) {
   scales_[scale.id] = std::move(scale);
 }
 
+void Catalogue::add_claim(const Json& json, const std::string& source) {
+  Claim claim = read_claim(json, source);
+  claims_[claim.id] = std::move(claim);
+}
+
 void Catalogue::check() const {
   for (const auto& [unused, feature] : features_) check_feature(*this, feature);
   for (const auto& [unused, record] : records_) check_record(*this, record);
+  for (const auto& [unused, scale] : scales_) check_settings(*this, scale.holds, scale.source, "/holds");
+  for (const auto& [unused, claim] : claims_) check_claim(*this, claim);
 }
 
 const Feature& Catalogue::feature(const std::string& id) const {
@@ -172,7 +191,17 @@ const Scale& Catalogue::scale(const std::string& id) const {
   return find(scales_, id, "scale");
 }
 
+const Claim& Catalogue::claim(const std::string& id) const {
+  return find(claims_, id, "claim");
+}
+
 std::vector<const Feature*> Catalogue::features() const {
+  std::vector<const Feature*> list = all_features();
+  std::erase_if(list, [](const Feature* feature) { return !feature->is_applicable(); });
+  return list;
+}
+
+std::vector<const Feature*> Catalogue::all_features() const {
   std::vector<const Feature*> list;
   for (const auto& [unused, feature] : features_) list.push_back(&feature);
   std::stable_sort(list.begin(), list.end(), [](const Feature* a, const Feature* b) {
@@ -199,6 +228,14 @@ std::vector<const Scale*> Catalogue::scales() const {
   };
   std::stable_sort(list.begin(), list.end(),
                    [&](const Scale* a, const Scale* b) { return shrinkage(a) > shrinkage(b); });
+  return list;
+}
+
+std::vector<const Claim*> Catalogue::claims() const {
+  std::vector<const Claim*> list;
+  for (const auto& [unused, claim] : claims_) list.push_back(&claim);
+  const auto key = [](const Claim* claim) { return std::tie(claim->seed, claim->place); };
+  std::stable_sort(list.begin(), list.end(), [&](const Claim* a, const Claim* b) { return key(a) < key(b); });
   return list;
 }
 

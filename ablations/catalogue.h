@@ -1,4 +1,4 @@
-/// The catalogue: all features, records and scales, loaded and checked.
+/// The catalogue: all features, records, scales and claims, loaded and checked.
 ///
 /// embedded() holds the files compiled into the program. overlay() puts a user's folder on top (same id replaces, new
 /// id adds), and a suite adds features inline. Thread-safe when not modified; references into it live until it is
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "ablations/claim.h"
 #include "ablations/feature.h"
 #include "ablations/record.h"
 #include "ablations/scale.h"
@@ -17,37 +18,48 @@
 
 namespace nanobench::ablations {
 
+/// Claims are many, and only those who print or judge them need them: the others start in half the time without.
+enum class CatalogueParts { kAll, kWithoutClaims };
+
 class Catalogue {
  public:
   /// The files compiled into this program, read and checked.
-  static Catalogue embedded();
+  static Catalogue embedded(CatalogueParts parts = CatalogueParts::kAll);
 
-  /// Adds or replaces the entries of folder/features/*.json, folder/records/*.json and folder/scales/*.json, then
-  /// checks everything. Throws Error{kNotFound} when the folder has none of the three, Error{kInvalidArgument} with
-  /// file and JSON pointer; the catalogue is unchanged then.
+  /// Adds or replaces the entries of folder/features/*.json, folder/records/*.json, folder/scales/*.json and
+  /// folder/claims/*.json, then checks everything. Throws Error{kNotFound} when the folder has none of the four,
+  /// Error{kInvalidArgument} with file and JSON pointer; the catalogue is unchanged then.
   void overlay(const std::filesystem::path& folder);
 
   /// Add or replace one entry; `source` names it in messages. Relations between entries are checked by check().
   void add_feature(const core::Json& json, const std::string& source);
   void add_record(const core::Json& json, const std::string& source);
   void add_scale(const core::Json& json, const std::string& source);
+  void add_claim(const core::Json& json, const std::string& source);
 
-  /// Relations between entries: parents, features and values that are named exist, the record chain ends, conflicts are
-  /// stated on both sides. Throws Error{kNotFound} or Error{kInvalidArgument} with file and JSON pointer.
+  /// Relations between entries: parents, records, features and values that are named (also by scales and claims) exist,
+  /// the record chain ends, conflicts are stated on both sides. Throws Error{kNotFound} or Error{kInvalidArgument} with
+  /// file and JSON pointer.
   void check() const;
 
   /// Throw Error{kNotFound} with the nearest known name.
   const Feature& feature(const std::string& id) const;
   const Record& record(const std::string& id) const;
   const Scale& scale(const std::string& id) const;
+  const Claim& claim(const std::string& id) const;
 
   bool has_feature(const std::string& id) const { return features_.contains(id); }
   bool has_record(const std::string& id) const { return records_.contains(id); }
   bool has_scale(const std::string& id) const { return scales_.contains(id); }
+  bool has_claim(const std::string& id) const { return claims_.contains(id); }
 
-  std::vector<const Feature*> features() const;  ///< by introducing record (without one: last), then id
-  std::vector<const Record*> records() const;    ///< by number
-  std::vector<const Scale*> scales() const;      ///< smallest runs first
+  /// Those that can be set, by introducing record (without one: last), then id.
+  std::vector<const Feature*> features() const;
+  /// All, with those that are not applicable.
+  std::vector<const Feature*> all_features() const;
+  std::vector<const Record*> records() const;  ///< by number
+  std::vector<const Scale*> scales() const;    ///< smallest runs first
+  std::vector<const Claim*> claims() const;    ///< by seed, then place
 
   /// The record and its ancestors, root first. Throws Error{kNotFound} or Error{kInvalidArgument} for a cycle.
   std::vector<const Record*> lineage(const std::string& record) const;
@@ -56,6 +68,7 @@ class Catalogue {
   std::map<std::string, Feature> features_;
   std::map<std::string, Record> records_;
   std::map<std::string, Scale> scales_;
+  std::map<std::string, Claim> claims_;
 };
 
 }  // namespace nanobench::ablations

@@ -83,6 +83,49 @@ void read_introduced(JsonObject& object, Feature& feature) {
   introduced.finish();
 }
 
+std::vector<DocumentedChange> read_changes(JsonObject& object) {
+  std::vector<DocumentedChange> changes;
+  const Json* list = object.find("changes");
+  if (list == nullptr) return changes;
+  if (!list->is_array()) object.fail("changes", "expected a list of {\"record\", \"id\"} objects");
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    JsonObject item((*list)[i], object.source(), object.pointer_to("changes") + "/" + std::to_string(i));
+    changes.push_back({item.integer("record", 1, 10000), item.string("id")});
+    item.finish();
+  }
+  return changes;
+}
+
+/// {"processes": 2} implies as many ranks.
+FeatureNeeds read_needs(JsonObject& object) {
+  FeatureNeeds needs;
+  if (object.find("needs") == nullptr) return needs;
+  constexpr std::int64_t kMost = 1 << 16;
+  JsonObject nested = object.object("needs");
+  needs.processes = nested.integer_or("processes", 1, 1, kMost);
+  needs.ranks = nested.integer_or("ranks", needs.processes, needs.processes, kMost);
+  needs.threads = nested.integer_or("threads", 1, 1, kMost);
+  nested.finish();
+  return needs;
+}
+
+/// Everything that only a feature with values has.
+void read_toggle(JsonObject& object, Feature& feature) {
+  read_values(object, feature);
+  feature.requirements = read_relations(object, "requires", feature);
+  feature.conflicts = read_relations(object, "conflicts", feature);
+  feature.needs = read_needs(object);
+  feature.base = object.string_or("base", feature.base);
+}
+
+void read_not_applicable(JsonObject& object, Feature& feature) {
+  feature.not_applicable = object.string("not_applicable");
+  if (feature.not_applicable->empty()) object.fail("not_applicable", "expected one sentence that says why, got \"\"");
+  for (const char* key : {"values", "before", "after", "requires", "conflicts", "needs", "base"}) {
+    if (object.has(key)) object.fail(key, "an entry that is not applicable cannot be set, so it has none; remove it");
+  }
+}
+
 FeatureKind read_kind(JsonObject& object) {
   const std::string kind = object.string("kind");
   if (kind == "numerics") return FeatureKind::kNumerics;
@@ -105,6 +148,7 @@ bool FeatureRelation::names(const std::string& other_value) const {
 }
 
 const FeatureValue& Feature::value(const std::string& name) const {
+  if (not_applicable) throw core::Error(core::ErrorCode::kUnavailable, id + " cannot be set: " + *not_applicable);
   for (const FeatureValue& candidate : values) {
     if (candidate.name == name) return candidate;
   }
@@ -127,11 +171,13 @@ Feature read_feature(const Json& json, const std::string& source) {
   if (feature.id.empty()) object.fail("id", "is empty; expected a noun phrase such as \"window_warmup\"");
   feature.title = object.string("title");
   read_introduced(object, feature);
-  read_values(object, feature);
+  feature.changes = read_changes(object);
   feature.kind = read_kind(object);
-  feature.requirements = read_relations(object, "requires", feature);
-  feature.conflicts = read_relations(object, "conflicts", feature);
-  feature.base = object.string_or("base", feature.base);
+  if (object.has("not_applicable")) {
+    read_not_applicable(object, feature);
+  } else {
+    read_toggle(object, feature);
+  }
   feature.text = object.string("text");
   object.finish();
   return feature;

@@ -34,28 +34,47 @@ struct FeatureRelation {
   bool names(const std::string& other_value) const;
 };
 
+/// A documented change that a feature is: the newer record of the pair that differs, and the change's name.
+struct DocumentedChange {
+  std::int64_t record = 0;
+  std::string id;  ///< "ve-mirror-6"
+};
+
+/// What a run must have for a feature to act. 1: nothing special.
+struct FeatureNeeds {
+  std::int64_t ranks = 1;
+  std::int64_t processes = 1;
+  std::int64_t threads = 1;
+};
+
 struct Feature {
   std::string id;  ///< noun phrase, the file's stem
   std::string title;
   std::optional<std::int64_t> introduced_record;  ///< number of the record that changed before to after
   std::vector<std::string> introduced_seeds;      ///< "000" ... "004": the change analyses that mention it
-  std::vector<FeatureValue> values;               ///< at least two: before, after, then the others by name
+  std::vector<DocumentedChange> changes;
+  /// Why this change has no meaning in this engine; such an entry has no values and cannot be set.
+  std::optional<std::string> not_applicable;
+  std::vector<FeatureValue> values;  ///< at least two: before, after, then the others by name
   std::string before;
   std::string after;
   FeatureKind kind = FeatureKind::kNumerics;
   std::vector<FeatureRelation> requirements;  ///< setting this value pulls in the first of `values` when none holds
   std::vector<FeatureRelation> conflicts;     ///< cannot be resolved together
-  std::string base = "record17";              ///< record from which contract tests try every value
-  std::string text;                           ///< what it is, why it should help, what to watch
-  std::string source;                         ///< the file it was read from, for messages
+  FeatureNeeds needs;
+  std::string base = "record17";  ///< record from which contract tests try every value
+  std::string text;               ///< what it is, why it should help, what to watch
+  std::string source;             ///< the file it was read from, for messages
 
-  /// Throws Error{kNotFound} with the known values.
+  bool is_applicable() const { return !not_applicable.has_value(); }
+  /// Throws Error{kNotFound} with the known values, or Error{kUnavailable} with the reason when it is not applicable.
   const FeatureValue& value(const std::string& name) const;
   std::vector<std::string> value_names() const;
 };
 
 /// Reads one feature file. Throws Error{kInvalidArgument} with `source` and the JSON pointer: unknown or missing keys,
-/// patches over unknown settings, before/after that are no values, relations to itself.
+/// patches over unknown settings, before/after that are no values, relations to itself, values of an entry that is not
+/// applicable.
 Feature read_feature(const core::Json& json, const std::string& source);
 
 }  // namespace nanobench::ablations

@@ -1,5 +1,6 @@
 #include "ablations/patch.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -76,6 +77,27 @@ void restore_nulls(Json& config, const Json& patch, const std::string& pointer) 
   }
 }
 
+/// merged(config, patch) == config, without making a copy.
+bool holds_already(const Json& config, const Json& patch, const std::string& pointer) {
+  if (!patch.is_object()) return config == patch;
+  if (!config.is_object()) return false;
+  for (const auto& [key, value] : patch.items()) {
+    const std::string place = pointer + "/" + key;
+    const auto member = config.find(key);
+    if (value.is_null() && !optional_pointers().contains(place)) {
+      if (member != config.end()) return false;
+    } else if (member == config.end() || !holds_already(*member, value, place)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void list_leaves(const Json& patch, const std::string& pointer, std::vector<std::string>& leaves) {
+  if (!patch.is_object()) return leaves.push_back(pointer);
+  for (const auto& [key, value] : patch.items()) list_leaves(value, pointer + "/" + key, leaves);
+}
+
 void check_keys(const Json& patch, const std::string& source, const std::string& pointer, const std::string& setting) {
   const auto fail = [&](const std::string& where, const std::string& message) {
     throw core::Error(core::ErrorCode::kInvalidArgument, core::json_location(source, where) + ": " + message);
@@ -104,7 +126,24 @@ Json merged(Json config, const Json& patch) {
 }
 
 bool leaves_unchanged(const Json& config, const Json& patch) {
-  return merged(config, patch) == config;
+  return holds_already(config, patch, "");
+}
+
+bool covers(const std::string& a, const std::string& b) {
+  const std::string& shorter = a.size() < b.size() ? a : b;
+  const std::string& longer = a.size() < b.size() ? b : a;
+  return longer.starts_with(shorter) && (longer.size() == shorter.size() || longer[shorter.size()] == '/');
+}
+
+bool touches(const Json& patch, const std::string& pointer) {
+  const std::vector<std::string> leaves = leaves_of(patch);
+  return std::any_of(leaves.begin(), leaves.end(), [&](const std::string& leaf) { return covers(leaf, pointer); });
+}
+
+std::vector<std::string> leaves_of(const Json& patch) {
+  std::vector<std::string> leaves;
+  list_leaves(patch, "", leaves);
+  return leaves;
 }
 
 bool overlap(const Json& a, const Json& b) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/base/json.h"
 
@@ -16,6 +17,15 @@ bool leaves_unchanged(const core::Json& config, const core::Json& patch);
 
 /// Do two patches set a common field?
 bool overlap(const core::Json& a, const core::Json& b);
+
+/// Is one of two JSON pointers the other, or a group that holds it?
+bool covers(const std::string& a, const std::string& b);
+
+/// JSON pointers of the settings that a patch writes.
+std::vector<std::string> leaves_of(const core::Json& patch);
+
+/// Does the patch write this setting, or one inside it?
+bool touches(const core::Json& patch, const std::string& pointer);
 
 /// Throws Error{kInvalidArgument} at `source`: `pointer`... for a key that is no TrainConfig setting (with the nearest
 /// name) or a value of the wrong shape.

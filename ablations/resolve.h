@@ -2,6 +2,7 @@
 /// result and never sees a feature. Pure; thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,19 +20,25 @@ struct ResolveRequest {
   /// Merge patch over the official configuration, applied after the features and before the scale.
   core::Json patch = core::Json::object();
   std::string patch_source = "the inline patch";  ///< names the patch in messages, e.g. "suite.json: /base/patch"
+  std::optional<std::int64_t> ranks;              ///< in place of the scale's
+  std::optional<std::int64_t> processes;          ///< absent: the record's; given alone: as many ranks
+  std::optional<std::int64_t> threads;            ///< of the run, where they are known: some features need two
 };
 
 struct Resolved {
   core::TrainConfig config;              ///< complete, checked, scaled; its name tells record, scale and settings
+  core::TrainConfig official;            ///< the same before the scale shrank it, with what the scale holds
   FeatureSettings settings;              ///< as requested, and what they pulled in
+  FeatureSettings held;                  ///< what the scale changed of the record, unless a setting speaks of it
   FeatureSettings effective;             ///< value of every feature that has one here
-  std::vector<std::string> scale_notes;  ///< what the scale shrank and could not keep
-  std::vector<std::string> messages;     ///< requirements pulled in, settings that change nothing
+  std::vector<std::string> scale_notes;  ///< what the scale held, shrank and could not keep
+  std::vector<std::string> messages;     ///< requirements pulled in, settings that the record has anyway
 };
 
 /// Throws Error{kNotFound} (unknown record, feature, value or scale, with the nearest name), Error{kConflict} (settings
-/// that exclude each other, naming both and what to do), Error{kInvalidArgument} (the result is no valid
-/// configuration).
+/// that exclude each other, naming both and what to do), Error{kInvalidArgument} (the result is no valid configuration;
+/// names the settings that asked for it), Error{kUnavailable} (a setting that cannot be set, or would change nothing
+/// here).
 Resolved resolve(const Catalogue& catalogue, const ResolveRequest& request);
 
 /// The record at its official size. Throws like resolve.
@@ -48,5 +55,9 @@ FeatureSettings feature_values_at(const Catalogue& catalogue, const core::TrainC
 /// the other optimizer or schedule type vanishes, any other returns to its default. Throws Error{kInvalidArgument} with
 /// `source` when the result is no valid configuration.
 core::TrainConfig apply_patch(const core::TrainConfig& config, const core::Json& patch, const std::string& source);
+
+/// `config` with these values of features, whatever they require; throws Error when that is no valid configuration.
+core::TrainConfig with_features(const Catalogue& catalogue, const core::TrainConfig& config,
+                                const FeatureSettings& settings);
 
 }  // namespace nanobench::ablations

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "ablations/record.h"
 #include "core/base/json.h"
 #include "core/config/train_config.h"
 
@@ -30,23 +31,40 @@ struct Scale {
   std::optional<std::int64_t> vocab_size;
   std::optional<std::int64_t> document_separator;
   std::optional<std::int64_t> ranks;
-  std::optional<std::int64_t> val_tokens;  ///< validation tokens, rounded down to whole sequences
-  std::optional<std::int64_t> val_every;   ///< steps
-  std::optional<std::int64_t> untimed_steps;
-  std::optional<core::NewtonSchulzDtype> ns_dtype;
+  std::optional<std::int64_t> val_tokens;         ///< validation tokens, rounded down to whole sequences
+  std::optional<std::int64_t> val_every;          ///< steps
+  std::optional<std::int64_t> untimed_steps;      ///< where the official run has any
+  std::optional<std::int64_t> warmup_iterations;  ///< where the official run has any; absent: divided like the steps
+  /// Feature settings that resolve() imposes unless something else was asked for; apply_scale knows nothing of them.
+  FeatureSettings holds;
   std::string source;  ///< the file it was read from, for messages
+};
+
+/// How many take part in a run, where that is asked for in place of what the scale says. `processes` alone means as
+/// many ranks; ranks must be a multiple of the processes.
+struct Participants {
+  std::optional<std::int64_t> ranks;
+  std::optional<std::int64_t> processes;
+
+  bool is_asked() const { return ranks || processes; }
+};
+
+/// One plain sentence: what was shrunk, or what could not be kept.
+struct ScaleNote {
+  std::vector<std::string> settings;  ///< JSON pointers of what it is about
+  std::string text;
 };
 
 struct ScaledConfig {
   core::TrainConfig config;
-  std::vector<std::string> notes;  ///< plain sentences: what was shrunk, what could not be kept; empty at `official`
+  std::vector<ScaleNote> notes;  ///< empty at `official`
 };
 
 /// Throws Error{kInvalidArgument} with `source` and the JSON pointer.
 Scale read_scale(const core::Json& json, const std::string& source);
 
-/// Throws Error{kInvalidArgument} naming scale and field when something does not divide or the result is no valid
-/// configuration. The scale whose divisors are all 1 and whose optionals are absent is the identity.
-ScaledConfig apply_scale(const core::TrainConfig& official, const Scale& scale);
+/// Throws LocatedError{kInvalidArgument} naming scale and field when something does not divide or the result is no
+/// valid configuration. The scale whose divisors are all 1 and whose optionals are absent is the identity.
+ScaledConfig apply_scale(const core::TrainConfig& official, const Scale& scale, const Participants& participants = {});
 
 }  // namespace nanobench::ablations

@@ -4,15 +4,13 @@
 #include <numeric>
 
 #include "core/base/digest.h"
-#include "core/base/error.h"
 #include "core/data/synthetic_corpus.h"
 #include "suites/data_source.h"
+#include "suites/fit_data.h"
 
 namespace nanobench::suites {
 namespace {
 
-using core::Error;
-using core::ErrorCode;
 using core::Json;
 
 /// SplitMix64: std::shuffle and std::uniform_int_distribution differ between standard libraries.
@@ -52,37 +50,6 @@ TokenNeed need_of(const Matrix& matrix) {
 
 std::int64_t val_targets(const core::TrainConfig& config) {
   return config.data.val_sequences * config.data.val_length();
-}
-
-/// Fits one configuration to the data; what it changed is appended to `messages`.
-void fit_to_data(core::TrainConfig& config, const core::DataSet& data, std::vector<std::string>& messages) {
-  const auto note = [&messages](const std::string& message) {
-    if (std::find(messages.begin(), messages.end(), message) == messages.end()) messages.push_back(message);
-  };
-  config.attention.document_separator = data.separator;
-  if (config.model.vocab_size < data.vocab_size) {
-    note("data " + data.name + ": the vocabulary is enlarged from " + std::to_string(config.model.vocab_size) + " to " +
-         std::to_string(data.vocab_size) + " tokens");
-    config.model.vocab_size = data.vocab_size;
-  }
-  const std::int64_t per_sequence = config.data.val_length();
-  // The loader reads a step's worth at a time and never the shard's last token (it is only a target).
-  const std::int64_t reads = (data.val_tokens - 1 - config.data.loader.reserve_tokens) / per_sequence;
-  const std::int64_t fitting = reads / config.data.sequences_per_step * config.data.sequences_per_step;
-  if (config.data.val_sequences > fitting && fitting > 0 && data.val.size() == 1) {
-    note("data " + data.name + ": validation reads " + std::to_string(fitting) + " sequences of " +
-         std::to_string(per_sequence) + " tokens instead of " + std::to_string(config.data.val_sequences) +
-         ", all that there are");
-    config.data.val_sequences = fitting;
-  }
-  const std::int64_t least = config.data.tokens_per_step() + config.data.loader.reserve_tokens + 1;
-  if (data.train_tokens < least || reads < 1) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "data " + data.name + " is too short: it has " + std::to_string(data.train_tokens) +
-                    " tokens to train on and " + std::to_string(data.val_tokens) + " to validate, one step takes " +
-                    std::to_string(least) + " and one validation sequence " + std::to_string(per_sequence + 1) +
-                    "; give more data or a smaller scale");
-  }
 }
 
 Json mock_settings(const Suite& suite, const std::string& label) {
@@ -140,9 +107,9 @@ std::string digest_of_stored(const results::NewPlan& plan) {
 core::DataSet prepare_data(const Suite& suite, Matrix& matrix, const std::filesystem::path& cache_dir) {
   const DataRequest request = parse_data_request(suite.data, core::json_location(suite.source, "/data"));
   core::DataSet data = open_data(request, need_of(matrix), cache_dir);
+  fit_to_data(matrix, data, request.kind == DataRequest::Kind::kShards);
   std::map<std::int64_t, std::optional<double>> floors;  // the oracle takes a while
   for (Cell& cell : matrix.cells) {
-    fit_to_data(cell.config, data, matrix.messages);
     const std::int64_t targets = val_targets(cell.config);
     if (!floors.contains(targets)) floors[targets] = core::validation_floor(data, targets);
     cell.floor_nats = floors[targets];

@@ -28,7 +28,8 @@ struct Cell {
   std::map<std::string, std::string> features;  ///< settings on top of the record
   std::string changed;                          ///< against the row before (history) or the base, in words
   core::TrainConfig config;                     ///< fully resolved at the suite's scale
-  std::optional<double> floor_nats;             ///< of the data, over what the validation reads; set by prepare_data
+  std::string vocabulary_asked_by;   ///< setting or patch that names a vocabulary; such a one is not enlarged
+  std::optional<double> floor_nats;  ///< of the data, over what the validation reads; set by prepare_data
 };
 
 struct Matrix {
@@ -73,8 +74,9 @@ struct Plan {
 Matrix make_matrix(const Suite& suite, const ablations::Catalogue& catalogue);
 
 /// Data for all cells of the matrix, made or found in `cache_dir`. Fits the cells to it: the document separator, a
-/// vocabulary that is too small, a validation longer than the data; each change is a message of the matrix. Throws
-/// Error for data that cannot be read or is too short to train on.
+/// vocabulary that is too small, a validation longer than the data, a run longer than data that is to be read once;
+/// each change is a message of the matrix. Throws Error for data that cannot be read or is too short to train on, and
+/// for a token outside a vocabulary that was asked for, with its shard and place.
 core::DataSet prepare_data(const Suite& suite, Matrix& matrix, const std::filesystem::path& cache_dir);
 
 /// For each seed all cells in a shuffled order of their own: a drift of the host must not look like an effect.

@@ -67,9 +67,21 @@ std::vector<FeatureChoice> read_features(JsonObject& object) {
   return choices;
 }
 
+/// "ranks" and "processes", which every design may have in its base.
+void read_participants(JsonObject& base, Suite& suite) {
+  constexpr std::int64_t kMost = 1 << 16;
+  if (base.find("ranks") != nullptr) suite.ranks = base.integer("ranks", 1, kMost);
+  if (base.find("processes") != nullptr) suite.processes = base.integer("processes", 1, kMost);
+  if (suite.ranks && suite.processes && *suite.ranks % *suite.processes != 0) {
+    base.fail("ranks", "expected a multiple of the " + std::to_string(*suite.processes) + " processes, got " +
+                           std::to_string(*suite.ranks));
+  }
+}
+
 void read_base(JsonObject& object, Suite& suite) {
   JsonObject base = object.object("base");
   suite.base_record = base.string("record");
+  read_participants(base, suite);
   if (base.find("features") != nullptr) {
     JsonObject settings = base.object("features");
     for (const auto& [id, value] : base.at("features").items()) suite.base_features[id] = settings.string(id);
@@ -85,6 +97,11 @@ void read_base(JsonObject& object, Suite& suite) {
 void read_cells(JsonObject& object, Suite& suite) {
   if (suite.design == Design::kHistory) {
     object.find("records");
+    if (object.find("base") != nullptr) {
+      JsonObject base = object.object("base");
+      read_participants(base, suite);
+      base.finish();
+    }
     object.finish();  // all else has been read: a misspelt "records" is said as such, not as missing
     suite.records = object.strings_or_empty("records");
     if (suite.records.empty()) object.fail("records", "the design \"history\" needs a list of records");
@@ -175,6 +192,10 @@ Suite with_overrides(Suite suite, const SuiteOverrides& overrides) {
     suite.data = *overrides.data;
   }
   if (overrides.threads) suite.threads = *overrides.threads;
+  if (overrides.ranks || overrides.processes) {  // together: ranks of the file may not fit processes asked for here
+    suite.ranks = overrides.ranks;
+    suite.processes = overrides.processes;
+  }
   if (overrides.order_seed) suite.order_seed = *overrides.order_seed;
   return suite;
 }

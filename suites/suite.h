@@ -41,6 +41,8 @@ struct Suite {
   std::string base_record;                           ///< the other designs
   std::map<std::string, std::string> base_features;  ///< settings on top of the base record
   core::Json base_patch = core::Json::object();      ///< merge patch on the base's official configuration
+  std::optional<std::int64_t> ranks;                 ///< of every cell, in place of the scale's
+  std::optional<std::int64_t> processes;             ///< of every run; without `ranks`: as many ranks
   std::vector<FeatureChoice> features;               ///< empty: every feature that the base has at `after`
   std::vector<core::Json> inline_features;           ///< feature files written into the suite
   std::string scale = "nano";
@@ -60,6 +62,8 @@ struct SuiteOverrides {
   std::optional<std::vector<std::uint64_t>> seeds;
   std::optional<std::string> data;
   std::optional<int> threads;
+  std::optional<std::int64_t> ranks;
+  std::optional<std::int64_t> processes;
   std::optional<std::uint64_t> order_seed;
 };
 

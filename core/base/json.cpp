@@ -6,8 +6,6 @@
 #include <iterator>
 #include <sstream>
 
-#include "core/base/error.h"
-
 namespace nanobench::core {
 namespace {
 
@@ -100,6 +98,10 @@ std::string json_location(const std::string& source, const std::string& pointer)
   return source + ": " + (pointer.empty() ? "/" : pointer);
 }
 
+LocatedError::LocatedError(ErrorCode code, const std::string& source, std::vector<std::string> pointers,
+                           const std::string& detail)
+    : Error(code, json_location(source, pointers.front()) + ": " + detail), pointers_(std::move(pointers)) {}
+
 JsonObject::JsonObject(const Json& value, std::string source, std::string pointer)
     : value_(&value), source_(std::move(source)), pointer_(std::move(pointer)) {
   if (!value.is_object()) invalid(json_location(source_, pointer_) + ": expected an object, got " + preview(value));
@@ -186,7 +188,7 @@ std::vector<std::string> JsonObject::strings_or_empty(const std::string& key) {
 }
 
 void JsonObject::fail(const std::string& key, const std::string& message) const {
-  invalid(json_location(source_, pointer_to(key)) + ": " + message);
+  throw LocatedError(ErrorCode::kInvalidArgument, source_, {pointer_to(key)}, message);
 }
 
 void JsonObject::finish() const {

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/error.h"
+
 namespace nanobench::core {
 
 using Json = nlohmann::json;                 ///< keys sorted: canonical dumps
@@ -31,6 +33,18 @@ std::string suggestion(std::string_view name, const std::vector<std::string>& kn
 
 /// "file.json: /a/b"; the pointer alone when there is no file.
 std::string json_location(const std::string& source, const std::string& pointer);
+
+/// An Error about one place of a JSON value, or about several places that do not fit each other. The message is
+/// "SOURCE: POINTER: DETAIL" with the first pointer.
+class LocatedError : public Error {
+ public:
+  LocatedError(ErrorCode code, const std::string& source, std::vector<std::string> pointers, const std::string& detail);
+  /// At least one: where the error is said to be, then the other places that it depends on.
+  const std::vector<std::string>& pointers() const noexcept { return pointers_; }
+
+ private:
+  std::vector<std::string> pointers_;
+};
 
 /// A cursor over one JSON object. Getters check the type; finish() reports the first key nobody asked for.
 class JsonObject {
@@ -53,7 +67,7 @@ class JsonObject {
   bool boolean_or(const std::string& key, bool fallback);
   std::vector<std::string> strings_or_empty(const std::string& key);
 
-  /// Throws Error{kInvalidArgument} at this key: "FILE: /pointer/key: message".
+  /// Throws LocatedError{kInvalidArgument} at this key: "FILE: /pointer/key: message".
   [[noreturn]] void fail(const std::string& key, const std::string& message) const;
   /// Throws for the first key that no getter or `known` asked for, with the nearest known name.
   void finish() const;

@@ -1,26 +1,33 @@
 // Relations between TrainConfig's fields. Each says where, what was found, and what would be right.
 #include <algorithm>
+#include <initializer_list>
 #include <string>
 
-#include "core/base/error.h"
 #include "core/config/hidden_matrices.h"
 #include "core/config/train_config.h"
 
 namespace nanobench::core {
 namespace {
 
+using Pointers = std::initializer_list<const char*>;
+
 class Checker {
  public:
   explicit Checker(const std::string& source) : source_(source) {}
 
-  void require(bool holds, const char* pointer, const std::string& message) const {
-    if (!holds) throw Error(ErrorCode::kInvalidArgument, json_location(source_, pointer) + ": " + message);
+  /// `pointers`: where the message says it is, then the other fields of the relation.
+  void require(bool holds, Pointers pointers, const std::string& message) const {
+    if (!holds) fail(ErrorCode::kInvalidArgument, pointers, message);
   }
-  void exclude(bool clash, const char* pointer, const std::string& message) const {
-    if (clash) throw Error(ErrorCode::kConflict, json_location(source_, pointer) + ": " + message);
+  void exclude(bool clash, Pointers pointers, const std::string& message) const {
+    if (clash) fail(ErrorCode::kConflict, pointers, message);
   }
 
  private:
+  [[noreturn]] void fail(ErrorCode code, Pointers pointers, const std::string& message) const {
+    throw LocatedError(code, source_, {pointers.begin(), pointers.end()}, message);
+  }
+
   const std::string& source_;
 };
 
@@ -29,50 +36,60 @@ std::string text(std::int64_t value) {
 }
 
 void check_heads(const Checker& check, const ModelConfig& model) {
-  check.require(model.model_dim % model.num_heads == 0, "/model/num_heads",
+  check.require(model.model_dim % model.num_heads == 0, {"/model/num_heads", "/model/model_dim"},
                 "model_dim " + text(model.model_dim) + " is not a multiple of num_heads " + text(model.num_heads));
   check.require(
-      model.num_heads % model.num_kv_heads == 0, "/model/num_kv_heads",
+      model.num_heads % model.num_kv_heads == 0, {"/model/num_kv_heads", "/model/num_heads"},
       "num_heads " + text(model.num_heads) + " is not a multiple of num_kv_heads " + text(model.num_kv_heads));
   if (model.position == PositionEncoding::kRotary) {
     const std::int64_t multiple = model.rope.half_truncate ? 4 : 2;
-    check.require(model.head_dim() % multiple == 0, "/model/model_dim",
+    check.require(model.head_dim() % multiple == 0,
+                  {"/model/model_dim", "/model/num_heads", "/model/rope/half_truncate", "/model/position"},
                   "the head width " + text(model.head_dim()) + " must be a multiple of " + text(multiple) +
                       " for the rotary tables");
-    check.require(!model.rope.half_truncate || model.head_dim() >= 8, "/model/model_dim",
+    check.require(!model.rope.half_truncate || model.head_dim() >= 8,
+                  {"/model/model_dim", "/model/num_heads", "/model/rope/half_truncate", "/model/position"},
                   "half-truncated rotary tables need a head width of at least 8, got " + text(model.head_dim()));
   }
-  check.exclude(model.merged_qkv && model.qkv_rows == QkvRows::kStacked, "/model/qkv_rows",
+  check.exclude(model.merged_qkv && model.qkv_rows == QkvRows::kStacked, {"/model/qkv_rows", "/model/merged_qkv"},
                 "\"stacked\" and merged_qkv both replace c_q, c_k, c_v; choose one");
   check.exclude((model.merged_qkv || model.qkv_rows == QkvRows::kStacked) && model.num_kv_heads != model.num_heads,
-                "/model/num_kv_heads", "a merged or stacked QKV matrix needs num_kv_heads equal to num_heads");
+                {"/model/num_kv_heads", "/model/merged_qkv", "/model/qkv_rows", "/model/num_heads"},
+                "a merged or stacked QKV matrix needs num_kv_heads equal to num_heads");
 }
 
 void check_values(const Checker& check, const ModelConfig& model) {
   const ValueEmbeddingConfig& values = model.value_embeddings;
   check.require(static_cast<std::int64_t>(values.layer_map.size()) == model.num_layers,
-                "/model/value_embeddings/layer_map",
+                {"/model/value_embeddings/layer_map", "/model/num_layers"},
                 "needs one entry per layer: expected " + text(model.num_layers) + ", got " +
                     text(static_cast<std::int64_t>(values.layer_map.size())));
   for (const auto& table : values.layer_map) {
-    check.exclude(table && values.source != ValueSource::kTokens, "/model/value_embeddings/layer_map",
+    check.exclude(table && values.source != ValueSource::kTokens,
+                  {"/model/value_embeddings/layer_map", "/model/value_embeddings/source"},
                   "names tables, but the source is not \"tokens\"; use null entries or set the source");
-    check.require(!table || *table < values.num_tables, "/model/value_embeddings/layer_map",
+    check.require(!table || *table < values.num_tables,
+                  {"/model/value_embeddings/layer_map", "/model/value_embeddings/num_tables"},
                   "names table " + text(table.value_or(0)) + ", but num_tables is " + text(values.num_tables));
   }
-  check.require(values.source == ValueSource::kTokens || values.num_tables == 0, "/model/value_embeddings/num_tables",
+  check.require(values.source == ValueSource::kTokens || values.num_tables == 0,
+                {"/model/value_embeddings/num_tables", "/model/value_embeddings/source"},
                 "must be 0 unless the source is \"tokens\"");
-  check.require(values.source != ValueSource::kTokens || values.num_tables > 0, "/model/value_embeddings/num_tables",
+  check.require(values.source != ValueSource::kTokens || values.num_tables > 0,
+                {"/model/value_embeddings/num_tables", "/model/value_embeddings/source"},
                 "must be at least 1 with the source \"tokens\"");
   check.exclude(
-      values.source == ValueSource::kFirstLayer && values.mix == ValueMix::kNone, "/model/value_embeddings/mix",
+      values.source == ValueSource::kFirstLayer && values.mix == ValueMix::kNone,
+      {"/model/value_embeddings/mix", "/model/value_embeddings/source"},
       "\"none\" would leave the first layer's values unused; use \"lerp\" or \"pair\", or the source \"none\"");
-  check.exclude(values.source == ValueSource::kTokens && values.mix == ValueMix::kNone, "/model/value_embeddings/mix",
+  check.exclude(values.source == ValueSource::kTokens && values.mix == ValueMix::kNone,
+                {"/model/value_embeddings/mix", "/model/value_embeddings/source"},
                 "\"none\" would leave the value tables unused; use \"lerp\" or \"pair\", or the source \"none\"");
   check.exclude(values.layout == ValueTableLayout::kJoined && values.source != ValueSource::kTokens,
-                "/model/value_embeddings/layout",
+                {"/model/value_embeddings/layout", "/model/value_embeddings/source"},
                 "\"joined\" needs value tables, but the source is not \"tokens\"; use \"separate\"");
-  check.exclude(values.source == ValueSource::kFirstLayer && !model.has_attention(0), "/model/attention_skip_layers",
+  check.exclude(values.source == ValueSource::kFirstLayer && !model.has_attention(0),
+                {"/model/attention_skip_layers", "/model/value_embeddings/source"},
                 "layer 0 has no attention, so it has no values to share; use another value source");
 }
 
@@ -81,16 +98,17 @@ void check_model(const Checker& check, const TrainConfig& config) {
   check_heads(check, model);
   check_values(check, model);
   for (const std::int64_t layer : model.attention_skip_layers) {
-    check.require(layer < model.num_layers, "/model/attention_skip_layers",
+    check.require(layer < model.num_layers, {"/model/attention_skip_layers", "/model/num_layers"},
                   "layer " + text(layer) + " does not exist; there are " + text(model.num_layers));
   }
-  check.require(!model.unet_skips || model.num_layers % 2 == 0, "/model/num_layers",
+  check.require(!model.unet_skips || model.num_layers % 2 == 0, {"/model/num_layers", "/model/unet_skips"},
                 "U-net skips need an even number of layers, got " + text(model.num_layers));
   check.exclude(
-      model.tied_head && model.embedding_rows() != model.padded_vocab_size(), "/model/tied_head",
+      model.tied_head && model.embedding_rows() != model.padded_vocab_size(),
+      {"/model/tied_head", "/model/vocab_pad_embeddings", "/model/vocab_pad_multiple"},
       "a tied head has the rows of the embedding: set vocab_pad_embeddings to true or vocab_pad_multiple to 1");
   check.require(
-      config.attention.document_separator < model.vocab_size, "/attention/document_separator",
+      config.attention.document_separator < model.vocab_size, {"/attention/document_separator", "/model/vocab_size"},
       "token " + text(config.attention.document_separator) + " is outside the vocabulary of " + text(model.vocab_size));
 }
 
@@ -100,41 +118,45 @@ void check_attention(const Checker& check, const TrainConfig& config) {
   const std::int64_t block = attention.block_size;
   const std::int64_t longest = std::max(config.data.sequence_length, config.data.val_length());
   for (const std::int64_t length : {config.data.sequence_length, config.data.val_length()}) {
-    check.require(length % block == 0, "/data/sequence_length",
+    check.require(length % block == 0, {"/data/sequence_length", "/data/val_sequence_length", "/attention/block_size"},
                   "sequences of " + text(length) + " tokens are not a multiple of attention/block_size " + text(block));
   }
   const bool has_table = config.model.position == PositionEncoding::kLearned ||
                          (config.model.position == PositionEncoding::kRotary && config.model.rope.precompute);
-  check.require(longest <= config.model.rope.max_seq_len || !has_table, "/model/rope/max_seq_len",
+  check.require(longest <= config.model.rope.max_seq_len || !has_table,
+                {"/model/rope/max_seq_len", "/data/sequence_length", "/data/val_sequence_length",
+                 "/model/rope/precompute", "/model/position"},
                 "sequences of " + text(longest) + " tokens are longer than the table of " +
                     text(config.model.rope.max_seq_len) + " positions");
   if (attention.window.granularity == WindowGranularity::kBlock && schedule.type != WindowScheduleType::kNone) {
     const std::int64_t quantum =
         schedule.type == WindowScheduleType::kConstant ? schedule.tokens : schedule.quantum_tokens;
-    check.require(quantum % block == 0, "/attention/window/schedule",
+    check.require(quantum % block == 0,
+                  {"/attention/window/schedule", "/attention/window/granularity", "/attention/block_size"},
                   "with granularity \"block\" windows must be multiples of block_size " + text(block) +
                       ", got steps of " + text(quantum));
   }
   check.require(schedule.type != WindowScheduleType::kLinear || schedule.end_tokens >= schedule.start_tokens,
-                "/attention/window/schedule/end_tokens",
+                {"/attention/window/schedule/end_tokens", "/attention/window/schedule/start_tokens"},
                 "must not be below start_tokens " + text(schedule.start_tokens));
   check.require(schedule.type != WindowScheduleType::kLinear || schedule.rounding == WindowRounding::kCeil ||
                     schedule.start_tokens + schedule.offset_tokens >= schedule.quantum_tokens,
-                "/attention/window/schedule/start_tokens",
+                {"/attention/window/schedule/start_tokens", "/attention/window/schedule/offset_tokens",
+                 "/attention/window/schedule/quantum_tokens", "/attention/window/schedule/rounding"},
                 "the first window would be 0 tokens; start_tokens + offset_tokens must reach quantum_tokens " +
                     text(schedule.quantum_tokens));
   for (const std::int64_t layer : attention.window.half_layers) {
-    check.require(layer < config.model.num_layers, "/attention/window/half_layers",
+    check.require(layer < config.model.num_layers, {"/attention/window/half_layers", "/model/num_layers"},
                   "layer " + text(layer) + " does not exist");
   }
   check.exclude(!attention.window.half_layers.empty() && attention.window.granularity != WindowGranularity::kBlock,
-                "/attention/window/half_layers",
+                {"/attention/window/half_layers", "/attention/window/granularity"},
                 "half windows are counted in blocks; set the granularity to \"block\"");
 }
 
 void check_optimizer(const Checker& check, const OptimizerConfig& optimizer, const ModelConfig& model) {
   const auto require_adam = [&](const OptimizerGroupConfig& group, const char* pointer) {
-    check.require(group.type == OptimizerType::kAdam, pointer,
+    check.require(group.type == OptimizerType::kAdam, {pointer},
                   "only hidden_matrices can use \"muon\"; its update is defined for the matrices of the blocks");
   };
   require_adam(optimizer.embeddings, "/optimizer/embeddings/type");
@@ -142,7 +164,7 @@ void check_optimizer(const Checker& check, const OptimizerConfig& optimizer, con
   require_adam(optimizer.scalars, "/optimizer/scalars/type");
   check.exclude(!optimizer.hidden_matrices.split_qkv && optimizer.hidden_matrices.type == OptimizerType::kMuon &&
                     !model.merged_qkv && model.qkv_rows != QkvRows::kStacked,
-                "/optimizer/hidden_matrices/split_qkv",
+                {"/optimizer/hidden_matrices/split_qkv", "/model/merged_qkv", "/model/qkv_rows"},
                 "false takes q, k and v as one matrix, but the model keeps them apart; set model/qkv_rows to "
                 "\"stacked\" or model/merged_qkv to true");
 }
@@ -150,29 +172,32 @@ void check_optimizer(const Checker& check, const OptimizerConfig& optimizer, con
 void check_precision(const Checker& check, const TrainConfig& config) {
   const PrecisionConfig& precision = config.precision;
   const bool rounds = precision.activations != ActivationPrecision::kFloat32;
-  check.exclude(!rounds && precision.validation == ValidationPrecision::kFloat32, "/precision/validation",
+  check.exclude(!rounds && precision.validation == ValidationPrecision::kFloat32,
+                {"/precision/validation", "/precision/activations"},
                 "\"float32\" is what activations in float32 have anyway; use \"training\"");
-  check.exclude(!rounds && precision.logits == StoredPrecision::kBfloat16, "/precision/logits",
+  check.exclude(!rounds && precision.logits == StoredPrecision::kBfloat16,
+                {"/precision/logits", "/precision/activations"},
                 "bfloat16 logits need activations in \"autocast\" or \"bfloat16\"");
-  check.exclude(!rounds && precision.rotation == StoredPrecision::kBfloat16, "/precision/rotation",
+  check.exclude(!rounds && precision.rotation == StoredPrecision::kBfloat16,
+                {"/precision/rotation", "/precision/activations"},
                 "a bfloat16 rotation needs activations in \"autocast\" or \"bfloat16\"");
   check.exclude(
       precision.parameters == ParameterStorage::kBfloat16Stochastic &&
           (precision.embeddings == StoredPrecision::kBfloat16 || precision.scalars == StoredPrecision::kBfloat16),
-      "/precision/parameters",
+      {"/precision/parameters", "/precision/embeddings", "/precision/scalars"},
       "stochastic rounding keeps float32 masters of every parameter; set embeddings and scalars to "
       "\"float32\"");
 }
 
 void check_distributed(const Checker& check, const TrainConfig& config) {
   const std::int64_t processes = config.distributed.processes;
-  check.require(config.data.ranks % processes == 0, "/distributed/processes",
+  check.require(config.data.ranks % processes == 0, {"/distributed/processes", "/data/ranks"},
                 text(config.data.ranks) + " ranks do not divide among " + text(processes) + " processes");
   const bool shares_groups = processes > 1 && config.distributed.muon == MuonSharding::kAllGather &&
                              config.optimizer.hidden_matrices.type == OptimizerType::kMuon;
   if (!shares_groups || config.distributed.ragged_groups) return;
   for (const auto& [elements, count] : hidden_matrix_counts(config.model)) {
-    check.exclude(count % processes != 0, "/distributed/ragged_groups",
+    check.exclude(count % processes != 0, {"/distributed/ragged_groups", "/distributed/processes"},
                   "false, but the " + text(count) + " hidden matrices of " + text(elements) +
                       " elements do not divide among " + text(processes) +
                       " processes; set it to true or change /distributed/processes");
@@ -181,28 +206,30 @@ void check_distributed(const Checker& check, const TrainConfig& config) {
 
 void check_run(const Checker& check, const TrainConfig& config) {
   const DataConfig& data = config.data;
-  check.require(data.sequences_per_step % data.ranks == 0, "/data/sequences_per_step",
+  check.require(data.sequences_per_step % data.ranks == 0, {"/data/sequences_per_step", "/data/ranks"},
                 text(data.sequences_per_step) + " sequences do not divide among " + text(data.ranks) + " ranks");
   check.require(
-      (data.sequences_per_step / data.ranks) % data.loader.sequences_per_read == 0, "/data/loader/sequences_per_read",
+      (data.sequences_per_step / data.ranks) % data.loader.sequences_per_read == 0,
+      {"/data/loader/sequences_per_read", "/data/sequences_per_step", "/data/ranks"},
       "a rank's " + text(data.sequences_per_step / data.ranks) + " sequences a step are not a multiple of it");
   const std::int64_t val_read = data.ranks * data.loader.sequences_per_read;
   check.require(
-      data.val_sequences % val_read == 0, "/data/val_sequences",
+      data.val_sequences % val_read == 0, {"/data/val_sequences", "/data/ranks", "/data/loader/sequences_per_read"},
       text(data.val_sequences) + " sequences are not a multiple of ranks times sequences_per_read, " + text(val_read));
-  check.require(config.run.stop_after <= config.schedule.num_steps, "/run/stop_after",
+  check.require(config.run.stop_after <= config.schedule.num_steps, {"/run/stop_after", "/schedule/num_steps"},
                 text(config.run.stop_after) + " is beyond schedule/num_steps " + text(config.schedule.num_steps));
   const LearningRateConfig& rate = config.schedule.learning_rate;
   check.require(
       rate.shape == LearningRateShape::kCosine || rate.cooldown_steps <= static_cast<double>(config.schedule.num_steps),
-      "/schedule/learning_rate/cooldown_steps", "is longer than schedule/num_steps " + text(config.schedule.num_steps));
+      {"/schedule/learning_rate/cooldown_steps", "/schedule/num_steps"},
+      "is longer than schedule/num_steps " + text(config.schedule.num_steps));
   check.require(
       rate.shape == LearningRateShape::kTrapezoid || rate.warmup_steps < config.schedule.num_steps,
-      "/schedule/learning_rate/warmup_steps",
+      {"/schedule/learning_rate/warmup_steps", "/schedule/num_steps", "/schedule/learning_rate/shape"},
       "leaves no step for the cosine; it must be below schedule/num_steps " + text(config.schedule.num_steps));
   check.exclude(
       config.data.loader.order == BatchOrder::kShuffled && config.data.loader.position == LoaderPosition::kGlobal,
-      "/data/loader/order", "\"shuffled\" is defined for the position \"per_rank\"");
+      {"/data/loader/order", "/data/loader/position"}, "\"shuffled\" is defined for the position \"per_rank\"");
 }
 
 }  // namespace

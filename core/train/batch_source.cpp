@@ -103,7 +103,7 @@ std::shared_ptr<const AttentionPlan> BatchSource::make_plan(std::span<const std:
   const AttentionPlanOptions options{.implementation = attention.implementation,
                                      .split_full_blocks = attention.split_full_blocks,
                                      .block_order = attention.block_order};
-  return std::make_shared<const AttentionPlan>(make_attention_plan(mask, dtype_, options));
+  return std::make_shared<const AttentionPlan>(mask, dtype_, options);
 }
 
 SequenceInput BatchSource::make_input(const FetchedSequence& sequence, std::optional<std::int64_t> window) const {

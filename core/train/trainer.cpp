@@ -12,8 +12,8 @@
 
 #include "core/base/build_info.h"
 #include "core/base/error.h"
-#include "core/config/enum_names.h"
 #include "core/distributed/replicas.h"
+#include "core/kernels/cpu_path.h"
 #include "core/optim/schedule.h"
 #include "core/train/safetensors.h"
 
@@ -132,13 +132,21 @@ void Trainer::report_hello() {
                        {"cpu_capability", at::get_cpu_capability()},
                        {"dtype", spec_.dtype},
                        {"processes", std::to_string(communicator_.size())},
-                       {"attention_path", enum_name(config_.attention.implementation)},
+                       {"attention_path", attention_path()},
                        {"compiler", build_info().compiler},
                        {"build_type", build_info().build_type}};
   hello.threads = at::get_num_threads() * communicator_.size();
   hello.parameters = model_.parameters().count();
   sink_.report(hello);
   for (const std::string& warning : batches_.warnings()) sink_.report(WarningEvent{warning});
+}
+
+/// "kernel:avx2", "tiled" or "dense": what attention of this run goes through.
+std::string Trainer::attention_path() const {
+  const bool is_dense = config_.attention.implementation == AttentionImplementation::kDense;
+  if (is_dense) return "dense";
+  const AttentionPlan plan(BlockMask({}, {}), model_.dtype());
+  return plan.uses_kernel(config_.model.head_dim()) ? std::string("kernel:") + to_string(cpu_path()) : "tiled";
 }
 
 std::optional<std::int64_t> Trainer::window_of(std::int64_t step) const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/distributed/communicator.h"
@@ -44,6 +45,7 @@ class Trainer {
  private:
   void set_threads() const;
   void report_hello();
+  std::string attention_path() const;
   void load_parameters();
   void warm_up();
   double validate(std::int64_t step);

@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "ablations/resolve.h"
 #include "reports/text.h"
 
 namespace nanobench::reports {
@@ -61,6 +60,33 @@ TableCell json_cell(const core::Json& value) {
   return {.text = text, .detail = "", .value = OrderedJson::parse(text)};
 }
 
+TableCell changes_cell(const std::vector<ablations::DocumentedChange>& changes) {
+  TableCell cell{.text = "", .detail = "", .value = OrderedJson::array()};
+  for (const ablations::DocumentedChange& change : changes) {
+    cell.text += (cell.text.empty() ? "#" : ", #") + std::to_string(change.record) + " " + change.id;
+    cell.value.push_back({{"record", change.record}, {"id", change.id}});
+  }
+  return cell;
+}
+
+std::string needs_text(const ablations::FeatureNeeds& needs) {
+  std::vector<std::string> parts;
+  if (needs.processes > 1) parts.push_back(std::to_string(needs.processes) + " processes or more");
+  if (needs.ranks > needs.processes) parts.push_back(std::to_string(needs.ranks) + " ranks or more");
+  if (needs.threads > 1) parts.push_back(std::to_string(needs.threads) + " threads or more");
+  return joined(parts, ", ");
+}
+
+/// "yes", or the mark of an entry that cannot be set, with the reason for machines.
+TableCell toggle_cell(const Feature& feature) {
+  if (feature.is_applicable()) return {.text = "yes", .detail = "", .value = nullptr};
+  return {.text = "not applicable", .detail = "", .value = *feature.not_applicable};
+}
+
+TableCell name_or_missing(const std::string& name) {
+  return name.empty() ? missing_cell() : text_cell(name);
+}
+
 Table values_table(const Feature& feature) {
   Table table{.id = "values",
               .title = "Values",
@@ -87,7 +113,8 @@ Table use_table(const Catalogue& catalogue, const Feature& feature) {
   return table;
 }
 
-Table settings_table(const Catalogue& catalogue, const ablations::FeatureSettings& effective,
+/// `own`: what is set here, as against inherited.
+Table settings_table(const Catalogue& catalogue, const ablations::Resolved& resolved,
                      const ablations::FeatureSettings& own) {
   Table table{.id = "features",
               .title = "Features",
@@ -95,9 +122,10 @@ Table settings_table(const Catalogue& catalogue, const ablations::FeatureSetting
                           {.key = "value", .title = "value"},
                           {.key = "title", .title = "what it is", .wraps = true}}};
   for (const Feature* feature : catalogue.features()) {
-    const auto value = effective.find(feature->id);
-    TableCell cell = value == effective.end() ? missing_cell() : text_cell(value->second);
+    const auto value = resolved.effective.find(feature->id);
+    TableCell cell = value == resolved.effective.end() ? missing_cell() : text_cell(value->second);
     if (own.contains(feature->id)) cell.detail = "(set here)";
+    if (resolved.held.contains(feature->id)) cell.detail = "(held by the scale)";
     table.rows.push_back({text_cell(feature->id), std::move(cell), text_cell(feature->title)});
   }
   return table;
@@ -133,6 +161,15 @@ Section size_section(const core::TrainConfig& config, const std::string& scale) 
   return section;
 }
 
+TableCell settings_cell(const ablations::FeatureSettings& settings) {
+  TableCell cell{.text = "", .detail = "", .value = OrderedJson::object()};
+  for (const auto& [id, value] : settings) {
+    cell.text += (cell.text.empty() ? "" : ", ") + id + "=" + value;
+    cell.value[id] = value;
+  }
+  return cell;
+}
+
 TableCell divisor_cell(std::int64_t divisor) {
   return {.text = divisor == 1 ? "as it is" : "1/" + std::to_string(divisor), .detail = "", .value = divisor};
 }
@@ -147,11 +184,13 @@ Document features_report(const Catalogue& catalogue) {
                           {.key = "before", .title = "before", .priority = 1},
                           {.key = "after", .title = "after", .priority = 1},
                           {.key = "kind", .title = "kind", .priority = 2},
+                          {.key = "not_applicable", .title = "can be set"},
                           {.key = "title", .title = "what it is", .wraps = true}}};
-  for (const Feature* feature : catalogue.features()) {
+  for (const Feature* feature : catalogue.all_features()) {
     table.rows.push_back({text_cell(feature->id), count_or_missing(feature->introduced_record),
-                          text_cell(feature->before), text_cell(feature->after),
-                          text_cell(ablations::to_string(feature->kind)), text_cell(feature->title)});
+                          name_or_missing(feature->before), name_or_missing(feature->after),
+                          text_cell(ablations::to_string(feature->kind)), toggle_cell(*feature),
+                          text_cell(feature->title)});
   }
   document.sections.emplace_back().tables.push_back(std::move(table));
   document.notes.push_back("`nanobench show FEATURE` prints one of them.");
@@ -213,8 +252,16 @@ Document feature_report(const Catalogue& catalogue, const std::string& id) {
             .value = ablations::to_string(feature.kind)});
   list.add("introduced_record", "introduced in record", count_or_missing(feature.introduced_record));
   list.add("introduced_seeds", "change analyses", joined(feature.introduced_seeds, ", "));
+  if (!feature.changes.empty()) list.add("changes", "documented changes", changes_cell(feature.changes));
+  if (!feature.is_applicable()) {
+    list.add("not_applicable", "cannot be set", *feature.not_applicable);
+    list.add("source", "file", feature.source);
+    head.facts = std::move(list.facts);
+    return document;
+  }
   list.add("before", "before", feature.before);
   list.add("after", "after", feature.after);
+  if (const std::string needs = needs_text(feature.needs); !needs.empty()) list.add("needs", "acts only with", needs);
   for (std::size_t i = 0; i < feature.requirements.size(); ++i) {
     list.add("requires_" + std::to_string(i), "requires", relation_text(feature.requirements[i], "requires"));
   }
@@ -228,9 +275,9 @@ Document feature_report(const Catalogue& catalogue, const std::string& id) {
   return document;
 }
 
-Document record_report(const Catalogue& catalogue, const std::string& id, const std::string& scale) {
-  const Record& record = catalogue.record(id);
-  const ablations::Resolved resolved = ablations::resolve(catalogue, {.record = id, .scale = scale});
+Document record_report(const Catalogue& catalogue, const ablations::ResolveRequest& request) {
+  const Record& record = catalogue.record(request.record);
+  const ablations::Resolved resolved = ablations::resolve(catalogue, request);
   Document document{.kind = "record", .title = record.id + ": " + record.title};
   Section& head = document.sections.emplace_back();
   FactList list;
@@ -241,9 +288,11 @@ Document record_report(const Catalogue& catalogue, const std::string& id, const 
   add_published(list, record.published);
   list.add("source", "file", record.source);
   head.facts = std::move(list.facts);
-  document.sections.push_back(size_section(resolved.config, scale));
-  document.sections.emplace_back().tables.push_back(settings_table(catalogue, resolved.effective, record.features));
-  document.notes = resolved.scale_notes;
+  document.sections.push_back(size_section(resolved.config, request.scale));
+  document.sections.emplace_back().tables.push_back(
+      settings_table(catalogue, resolved, request.settings.empty() ? record.features : resolved.settings));
+  document.notes = resolved.messages;
+  document.notes.insert(document.notes.end(), resolved.scale_notes.begin(), resolved.scale_notes.end());
   document.notes.push_back("`nanobench show " + record.id + " --scale NAME --config` prints the whole configuration.");
   return document;
 }
@@ -265,6 +314,7 @@ Document scale_report(const Catalogue& catalogue, const std::string& id) {
   list.add("val_tokens", "validation tokens", count_or_missing(scale.val_tokens));
   list.add("val_every", "validation every", count_or_missing(scale.val_every));
   list.add("untimed_steps", "untimed steps", count_or_missing(scale.untimed_steps));
+  list.add("holds", "holds", settings_cell(scale.holds));
   list.add("source", "file", scale.source);
   head.facts = std::move(list.facts);
   const ablations::Resolved example = ablations::resolve(catalogue, {.record = "record17", .scale = id});

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "ablations/catalogue.h"
+#include "ablations/resolve.h"
 #include "reports/document.h"
 
 namespace nanobench::reports {
@@ -16,8 +17,9 @@ Document scales_report(const ablations::Catalogue& catalogue);
 /// One feature: its values as patches, relations, and each record's value.
 Document feature_report(const ablations::Catalogue& catalogue, const std::string& id);
 
-/// One record: changes, published figures, the values of all features, and its size at a scale.
-Document record_report(const ablations::Catalogue& catalogue, const std::string& id, const std::string& scale);
+/// One record: changes, published figures, the values of all features with the request's settings, and its size at the
+/// request's scale. Throws as resolve() does.
+Document record_report(const ablations::Catalogue& catalogue, const ablations::ResolveRequest& request);
 
 Document scale_report(const ablations::Catalogue& catalogue, const std::string& id);
 

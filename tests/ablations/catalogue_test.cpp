@@ -66,7 +66,7 @@ TEST_F(CatalogueFolder, IsUnchangedByABrokenOverlay) {
 }
 
 TEST_F(CatalogueFolder, RefusesAFolderWithNothingInIt) {
-  expect_parts(overlay_error(ErrorCode::kNotFound), {root_.string(), "features, records and scales"});
+  expect_parts(overlay_error(ErrorCode::kNotFound), {root_.string(), "features, records, scales and claims"});
 }
 
 TEST_F(CatalogueFolder, RequiresTheIdToBeTheFilesName) {
@@ -128,6 +128,100 @@ TEST(ReadFeature, NamesFileAndPointerOfWhatIsWrong) {
                }),
                {"f.json: /requires/0/feature", "itself"});
   expect_parts(message([](Json& f) { f["introduced"]["records"] = 3; }), {"f.json: /introduced/records", "\"record\""});
+}
+
+Json not_applicable_json() {
+  return Json::parse(
+      R"({"id": "guard_skipping", "title": "Compiler guards", "introduced": {"record": 16, "seeds": ["000"]},
+      "changes": [{"record": 16, "id": "skip-guard-eval"}], "kind": "systems",
+      "not_applicable": "Nothing here is compiled at run time.", "text": "Guards of compiled code are skipped."})");
+}
+
+TEST(ReadFeature, KeepsChangesAndNeeds) {
+  Json json = feature_json();
+  json["changes"] = {{{"record", 15}, {"id", "ve-mirror-6"}}, {{"record", 16}, {"id", "x"}}};
+  json["needs"] = {{"processes", 2}};
+  const Feature feature = read_feature(json, "f.json");
+  ASSERT_EQ(feature.changes.size(), 2U);
+  EXPECT_EQ(feature.changes[0].record, 15);
+  EXPECT_EQ(feature.changes[0].id, "ve-mirror-6");
+  EXPECT_EQ(feature.needs.processes, 2);
+  EXPECT_EQ(feature.needs.ranks, 2) << "processes imply ranks";
+  EXPECT_EQ(feature.needs.threads, 1);
+  json["needs"] = {{"threads", 3}};
+  EXPECT_EQ(read_feature(json, "f.json").needs.threads, 3);
+}
+
+TEST(ReadFeature, RefusesBadChangesAndNeeds) {
+  const auto message = [](const std::string& key, const Json& value) {
+    Json json = feature_json();
+    json[key] = value;
+    return error_of(ErrorCode::kInvalidArgument, [&] { read_feature(json, "f.json"); });
+  };
+  expect_parts(message("changes", "ve"), {"f.json: /changes", "list"});
+  expect_parts(message("changes", Json::array({{{"record", 15}}})), {"f.json: /changes/0", "\"id\"", "missing"});
+  expect_parts(message("changes", Json::array({{{"record", 15}, {"id", "x"}, {"from", 3}}})),
+               {"f.json: /changes/0/from"});
+  expect_parts(message("needs", {{"rank", 2}}), {"f.json: /needs/rank", "\"ranks\""});
+  expect_parts(message("needs", {{"processes", 0}}), {"f.json: /needs/processes"});
+  expect_parts(message("needs", {{"processes", 4}, {"ranks", 2}}), {"f.json: /needs/ranks"});
+}
+
+TEST(ReadFeature, ANotApplicableEntryHasAReasonAndNoValues) {
+  const Feature feature = read_feature(not_applicable_json(), "f.json");
+  EXPECT_FALSE(feature.is_applicable());
+  EXPECT_TRUE(feature.values.empty());
+  expect_parts(error_of(ErrorCode::kUnavailable, [&] { feature.value("on"); }),
+               {"guard_skipping cannot be set", "Nothing here is compiled at run time."});
+  Json json = not_applicable_json();
+  json["before"] = "on";
+  expect_parts(error_of(ErrorCode::kInvalidArgument, [&] { read_feature(json, "f.json"); }),
+               {"f.json: /before", "remove"});
+  json = not_applicable_json();
+  json["not_applicable"] = "";
+  expect_parts(error_of(ErrorCode::kInvalidArgument, [&] { read_feature(json, "f.json"); }),
+               {"f.json: /not_applicable", "sentence"});
+}
+
+TEST(Catalogue, NotApplicableEntriesAreListedButNotAmongThoseThatCanBeSet) {
+  Catalogue catalogue = embedded_catalogue();
+  const std::size_t all = catalogue.all_features().size();
+  const std::size_t settable = catalogue.features().size();
+  catalogue.add_feature(not_applicable_json(), "f.json");
+  catalogue.check();
+  EXPECT_EQ(catalogue.all_features().size(), all + 1);
+  EXPECT_EQ(catalogue.features().size(), settable);
+  EXPECT_TRUE(catalogue.has_feature("guard_skipping"));
+}
+
+TEST(Catalogue, RefusesRelationsAndRecordsThatNameAnEntryThatIsNotApplicable) {
+  Catalogue catalogue = embedded_catalogue();
+  catalogue.add_feature(not_applicable_json(), "f.json");
+  Json json = feature_json();
+  json["requires"] = {{{"feature", "guard_skipping"}, {"values", {"on"}}}};
+  catalogue.add_feature(json, "mlp_width.json");
+  expect_parts(error_of(ErrorCode::kInvalidArgument, [&] { catalogue.check(); }),
+               {"mlp_width.json: /requires/0", "guard_skipping cannot be set"});
+  catalogue.add_feature(feature_json(), "mlp_width.json");
+  catalogue.add_record(core::parse_json(R"({"id": "r", "number": 60, "title": "t", "parent": "record17",
+      "features": {"guard_skipping": "on"}})",
+                                        "r.json"),
+                       "r.json");
+  expect_parts(error_of(ErrorCode::kInvalidArgument, [&] { catalogue.check(); }),
+               {"r.json: /features/guard_skipping", "cannot be set"});
+}
+
+TEST(Catalogue, RefusesAScaleThatHoldsSomethingUnknown) {
+  const auto message = [](const std::string& holds) {
+    Catalogue catalogue = embedded_catalogue();
+    catalogue.add_scale(
+        core::parse_json(R"({"id": "t", "title": "t", "text": "t.", "holds": )" + holds + "}", "t.json"), "t.json");
+    return error_of(ErrorCode::kInvalidArgument, [&] { catalogue.check(); });
+  };
+  expect_parts(message(R"({"newton_shulz_precision": "compute"})"),
+               {"t.json: /holds/newton_shulz_precision", "\"newton_schulz_precision\""});
+  expect_parts(message(R"({"newton_schulz_precision": "comput"})"),
+               {"t.json: /holds/newton_schulz_precision", "\"compute\""});
 }
 
 TEST(ReadRecord, NamesFileAndPointerOfWhatIsWrong) {

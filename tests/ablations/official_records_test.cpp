@@ -1,24 +1,16 @@
 // The records against their real configurations in the golden data, field by field.
-#include <cstdlib>
-
 #include "core/config/train_config.h"
 #include "tests/ablations/catalogue_support.h"
+#include "tests/ablations/golden_records.h"
 
 namespace nanobench::ablations {
 namespace {
-
-std::filesystem::path golden_records() {
-  const char* shared = std::getenv("NANOBENCH_SHARED");
-  const std::filesystem::path root =
-      shared != nullptr ? std::filesystem::path(shared) : std::filesystem::path(NANOBENCH_SOURCE_DIR) / "../shared";
-  return root / "golden" / "records";
-}
 
 class OfficialRecord : public testing::TestWithParam<int> {};
 
 TEST_P(OfficialRecord, EqualsItsRealConfiguration) {
   const std::string id = "record" + std::to_string(GetParam());
-  const std::filesystem::path file = golden_records() / (id + ".json");
+  const std::filesystem::path file = golden_record(GetParam());
   if (!std::filesystem::exists(file)) GTEST_SKIP() << "no golden data at " << file << "; set NANOBENCH_SHARED";
   core::TrainConfig expected = core::read_train_config_file(file.string());
   core::TrainConfig actual = resolve(embedded_catalogue(), {.record = id}).config;

@@ -95,12 +95,12 @@ TEST(Scale, KeepsTheRatioOfKeyValueHeadsOrSaysSo) {
   official.model.num_kv_heads = 3;
   const ScaledConfig half = apply_scale(official, embedded_catalogue().scale("nano"));
   EXPECT_EQ(half.config.model.num_kv_heads, 1);
-  for (const std::string& note : half.notes) EXPECT_EQ(note.find("key/value"), std::string::npos) << note;
+  for (const ScaleNote& note : half.notes) EXPECT_EQ(note.text.find("key/value"), std::string::npos) << note.text;
   official.model.num_kv_heads = 1;
   const ScaledConfig one = apply_scale(official, embedded_catalogue().scale("nano"));
   EXPECT_EQ(one.config.model.num_kv_heads, 1);
   bool is_said = false;
-  for (const std::string& note : one.notes) is_said |= note.find("another ratio") != std::string::npos;
+  for (const ScaleNote& note : one.notes) is_said |= note.text.find("another ratio") != std::string::npos;
   EXPECT_TRUE(is_said);
 }
 
@@ -140,6 +140,111 @@ TEST(Scale, KeepsTheSizeOfAnUpdateWhenItDependsOnTheWidth) {
   EXPECT_NEAR(nano.optimizer.hidden_matrices.lr * std::sqrt(64.0), 0.00036 * std::sqrt(768.0), 1e-12);
 }
 
+std::string texts_of(const std::vector<ScaleNote>& notes) {
+  std::string text;
+  for (const ScaleNote& note : notes) text += note.text + "\n";
+  return text;
+}
+
+TEST(Scale, RanksThatAreAskedForStandInPlaceOfTheScales) {
+  const TrainConfig official;  // 8 sequences of 65536 tokens on 8 ranks
+  const Scale& nano = embedded_catalogue().scale("nano");
+  const ScaledConfig two = apply_scale(official, nano, {.ranks = 2});
+  EXPECT_EQ(two.config.data.ranks, 2);
+  EXPECT_EQ(two.config.data.sequences_per_step, 2) << "one sequence a step does not divide among two ranks";
+  EXPECT_EQ(two.config.data.sequence_length, 1024);
+  EXPECT_EQ(two.config.data.val_sequences % 2, 0);
+  EXPECT_EQ(two.config.distributed.processes, 1);
+  expect_parts(texts_of(two.notes), {"2 sequences a step instead of 1", "2048 tokens instead of 1024"});
+  const ScaledConfig same = apply_scale(official, embedded_catalogue().scale("mini"), {.ranks = 1});
+  EXPECT_EQ(same.config.digest(), apply_scale(official, embedded_catalogue().scale("mini")).config.digest());
+}
+
+TEST(Scale, KeepsTheTokensOfAStepWhereTheSequencesDivide) {
+  TrainConfig official;
+  official.data.sequence_length = 1024;
+  official.data.sequences_per_step = 512;
+  official.data.loader.sequences_per_read = 64;
+  official.data.val_sequences = 10240;
+  const ScaledConfig scaled = apply_scale(official, embedded_catalogue().scale("nano"), {.processes = 2});
+  EXPECT_EQ(scaled.config.data.sequences_per_step, 4);
+  EXPECT_EQ(scaled.config.data.loader.sequences_per_read, 2);
+  EXPECT_EQ(scaled.config.data.tokens_per_step() * 512, official.data.tokens_per_step());
+  EXPECT_EQ(texts_of(scaled.notes).find("sequences a step instead"), std::string::npos);
+}
+
+TEST(Scale, ProcessesMeanAsManyRanksUnlessRanksAreGiven) {
+  const TrainConfig official;
+  const Scale& whole = embedded_catalogue().scale("official");
+  EXPECT_EQ(apply_scale(official, whole, {.processes = 2}).config.data.ranks, 2);
+  const TrainConfig shared = apply_scale(official, whole, {.ranks = 8, .processes = 2}).config;
+  EXPECT_EQ(shared.data.ranks, 8);
+  EXPECT_EQ(shared.distributed.processes, 2);
+}
+
+TEST(Scale, RefusesImpossibleNumbersOfRanks) {
+  const TrainConfig official;
+  const auto message = [&](const Participants& participants) {
+    return error_of(core::ErrorCode::kInvalidArgument,
+                    [&] { apply_scale(official, embedded_catalogue().scale("nano"), participants); });
+  };
+  expect_parts(message({.ranks = 3, .processes = 2}), {"3 ranks", "2 processes", "multiple"});
+  expect_parts(message({.ranks = 0}), {"ranks is 0", "expected 1 to"});
+  expect_parts(message({.processes = 1 << 17}), {"processes is 131072"});
+}
+
+TEST(Scale, WhatAnOfficialRunDoesNotHaveStaysAway) {
+  TrainConfig official;
+  official.run.untimed_steps = 0;
+  EXPECT_EQ(apply_scale(official, embedded_catalogue().scale("nano")).config.run.untimed_steps, 0);
+  EXPECT_EQ(apply_scale(official, embedded_catalogue().scale("nano")).config.run.warmup_iterations, 0);
+  official.run.warmup_iterations = 10;
+  EXPECT_EQ(apply_scale(official, embedded_catalogue().scale("nano")).config.run.warmup_iterations, 1);
+  EXPECT_EQ(
+      apply_scale(official, divisors(R"(, "steps_divisor": 5, "warmup_iterations": 7)")).config.run.warmup_iterations,
+      7);
+}
+
+TEST(Scale, TheFp8GradientScaleFollowsTheSequenceInPowersOfTwo) {
+  TrainConfig official;  // gradients of a mean over 65536 tokens; over 1024 they are 64 times as large
+  official.precision.activations = core::ActivationPrecision::kBfloat16;
+  official.precision.head = core::HeadPrecision::kFp8;
+  const ScaledConfig nano = apply_scale(official, embedded_catalogue().scale("nano"));
+  EXPECT_EQ(nano.config.precision.fp8.grad_scale, std::exp2(29 - 6));
+  EXPECT_EQ(nano.config.precision.fp8.weight_scale, 32);
+  expect_parts(texts_of(nano.notes), {"fp8 head", "divided by 64"});
+  official.data.sequence_length = 49152;  // mini: 49152 / 12288
+  EXPECT_EQ(apply_scale(official, embedded_catalogue().scale("mini")).config.precision.fp8.grad_scale,
+            std::exp2(29 - 2));
+  official.precision.head = core::HeadPrecision::kActivations;
+  EXPECT_EQ(texts_of(apply_scale(official, embedded_catalogue().scale("nano")).notes).find("fp8"), std::string::npos);
+}
+
+TEST(Scale, GradientBucketsStayInProportionToTheMatrices) {
+  const TrainConfig official;
+  const TrainConfig nano = apply_scale(official, embedded_catalogue().scale("nano")).config;
+  EXPECT_EQ(nano.distributed.bucket_bytes, 25 * 1024 * 1024 / 144);
+}
+
+TEST(Scale, ACosineScheduleKeepsItsWarmup) {
+  TrainConfig official;  // record 1
+  official.schedule.num_steps = official.run.stop_after = 19560;
+  official.schedule.learning_rate = {.shape = core::LearningRateShape::kCosine, .warmup_steps = 700};
+  const TrainConfig smoke = apply_scale(official, embedded_catalogue().scale("smoke")).config;
+  EXPECT_EQ(smoke.schedule.num_steps, 391);
+  EXPECT_EQ(smoke.schedule.learning_rate.warmup_steps, 14);
+  EXPECT_EQ(smoke.schedule.learning_rate.shape, core::LearningRateShape::kCosine);
+}
+
+TEST(Scale, LearnedPositionsHaveARowForEveryPlace) {
+  TrainConfig official;
+  official.model.position = core::PositionEncoding::kLearned;
+  official.model.rope.max_seq_len = official.data.sequence_length = 1024;
+  official.data.sequences_per_step = 512;
+  official.data.val_sequences = 160;
+  EXPECT_EQ(apply_scale(official, embedded_catalogue().scale("nano")).config.model.rope.max_seq_len, 256);
+}
+
 TEST(Scale, RefusesWhatDoesNotDivide) {
   const auto scaled = [](const std::string& members) {
     return [members] {
@@ -162,7 +267,8 @@ TEST(Scale, RefusesBadFiles) {
   expect_parts(message(R"(, "model_dim_divisior": 2)"), {"t.json: /model_dim_divisior", "model_dim_divisor"});
   expect_parts(message(R"(, "steps_divisor": 0)"), {"t.json: /steps_divisor"});
   expect_parts(message(R"(, "vocab_size": 257)"), {"t.json: /document_separator", "missing"});
-  expect_parts(message(R"(, "ns_dtype": "half")"), {"t.json: /ns_dtype", "bfloat16", "half"});
+  expect_parts(message(R"(, "holds": {"newton_schulz_precision": 3})"), {"t.json: /holds/newton_schulz_precision"});
+  expect_parts(message(R"(, "warmup_iterations": -1)"), {"t.json: /warmup_iterations"});
 }
 
 }  // namespace

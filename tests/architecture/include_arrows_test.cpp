@@ -22,6 +22,7 @@ const std::vector<std::vector<std::string>> kRanks = {
     {"core/config"},
     {"core/protocol"},
     {"core/data"},
+    {"core/kernels"},
     {"core/ops", "core/nn", "core/optim", "core/distributed", "core/train", "core/cuda"},
     {"ablations"},
     {"results"},

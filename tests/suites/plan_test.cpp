@@ -10,6 +10,7 @@
 
 #include "ablations/catalogue.h"
 #include "core/base/error.h"
+#include "core/data/token_shard.h"
 #include "suites/data_source.h"
 
 namespace nanobench::suites {
@@ -123,6 +124,122 @@ TEST(Matrix, WithoutFeaturesTakesAllThatTheBaseHas) {
   EXPECT_EQ(labels.size(), matrix.cells.size());
   EXPECT_TRUE(labels.contains("without rotary"));
   EXPECT_GE(matrix.cells.size(), 10u);
+}
+
+bool says(const Matrix& matrix, const std::vector<std::string>& parts) {
+  return std::any_of(matrix.messages.begin(), matrix.messages.end(), [&](const std::string& message) {
+    return std::all_of(parts.begin(), parts.end(),
+                       [&](const std::string& part) { return message.find(part) != std::string::npos; });
+  });
+}
+
+std::string refusal(const Suite& suite, core::ErrorCode code) {
+  try {
+    make_matrix(suite, catalogue());
+  } catch (const core::Error& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "accepted";
+  return "";
+}
+
+TEST(Matrix, TurnsBackOnlyWhatTheBaseHasAtItsLaterValue) {
+  // Record 17 has 1490 steps, the later value; record 12 has 1875, which is neither.
+  Suite suite = ablation("leave_one_out", {"training_steps", "rotary"});
+  EXPECT_EQ(make_matrix(suite, catalogue()).cells.size(), 3u);
+  suite.base_record = "record12";
+  const Matrix matrix = make_matrix(suite, catalogue());
+  EXPECT_EQ(matrix.cells.size(), 1u);
+  EXPECT_TRUE(says(matrix, {"without training_steps: left out", "\"1875\"", "not \"1490\"", "name the value"}));
+  EXPECT_TRUE(says(matrix, {"without rotary: left out", "in the base already"}));
+  suite.features = {{"training_steps", "1480"}};
+  EXPECT_EQ(make_matrix(suite, catalogue()).cells.size(), 2u) << "a value that is named is set";
+}
+
+TEST(Matrix, WhatTheScaleHoldsIsNotTurnedBack) {
+  const Suite suite = ablation("leave_one_out", {"newton_schulz_precision"});
+  const Matrix matrix = make_matrix(suite, catalogue());
+  EXPECT_EQ(matrix.cells.size(), 1u);
+  EXPECT_TRUE(says(matrix, {"without newton_schulz_precision: left out", "scale smoke holds it"}));
+  Suite official = suite;
+  official.scale = "official";
+  EXPECT_EQ(make_matrix(official, catalogue()).cells.size(), 2u);
+}
+
+TEST(Matrix, WithoutFeaturesSaysOnceWhatItLeftOut) {
+  const Matrix matrix = make_matrix(ablation("leave_one_out", Json::array()), catalogue());
+  EXPECT_TRUE(says(matrix, {"do not have their later value", "newton_schulz_precision", "logit_softcap"}) ||
+              says(matrix, {"does not have their later value", "newton_schulz_precision", "logit_softcap"}));
+  for (const Cell& cell : matrix.cells) EXPECT_NE(cell.label, "without newton_schulz_precision");
+}
+
+/// Needs two processes, and one that changes nothing at this scale.
+std::vector<Json> idle_features() {
+  return {Json::parse(R"({"id": "buckets", "title": "t", "introduced": {}, "kind": "systems", "text": "t.",
+            "before": "copies", "after": "views", "needs": {"processes": 2},
+            "values": {"copies": {"distributed": {"buckets": "copies"}}, "views": {"distributed": {"buckets": "views"}}}})"),
+          Json::parse(R"({"id": "free_steps", "title": "t", "introduced": {}, "kind": "systems", "text": "t.",
+            "before": "twenty", "after": "ten",
+            "values": {"twenty": {"run": {"untimed_steps": 20}}, "ten": {"run": {"untimed_steps": 10}}}})")};
+}
+
+TEST(Matrix, AFeatureThatTheSuiteNamesAndThatCannotActIsAnError) {
+  Suite suite = ablation("leave_one_out", {"rotary", "buckets"});
+  suite.inline_features = idle_features();
+  std::string message = refusal(suite, core::ErrorCode::kUnavailable);
+  EXPECT_EQ(message.rfind("ablation.json: /features/1: ", 0), 0U) << message;
+  EXPECT_NE(message.find("buckets=copies acts only with 2 processes"), std::string::npos) << message;
+  suite.processes = 2;
+  EXPECT_EQ(make_matrix(suite, catalogue()).cells.size(), 3u);
+  suite.features = {{"free_steps", std::nullopt}};
+  message = refusal(suite, core::ErrorCode::kUnavailable);
+  EXPECT_NE(message.find("free_steps=twenty changes nothing at scale smoke"), std::string::npos) << message;
+}
+
+TEST(Matrix, AFeatureThatNobodyNamedAndThatCannotActIsLeftOut) {
+  Suite suite = ablation("leave_one_out", Json::array());
+  suite.inline_features = idle_features();
+  const Matrix matrix = make_matrix(suite, catalogue());
+  EXPECT_TRUE(says(matrix, {"without buckets: left out", "2 processes"}));
+  EXPECT_TRUE(says(matrix, {"without free_steps: left out", "changes nothing"}));
+  EXPECT_GE(matrix.cells.size(), 10u);
+}
+
+TEST(Matrix, AddOneInWithoutFeaturesLeavesOutWhatExcludesEachOther) {
+  const Matrix matrix = make_matrix(ablation("add_one_in", Json::array()), catalogue());
+  EXPECT_GE(matrix.cells.size(), 10u);
+  EXPECT_EQ(matrix.cells[0].label, "none");
+  for (std::size_t i = 1; i < matrix.cells.size(); ++i)
+    EXPECT_NE(matrix.cells[i].config.digest(), matrix.cells[0].config.digest()) << matrix.cells[i].label;
+}
+
+TEST(Matrix, RanksAndProcessesReachTheCells) {
+  Suite suite = history();
+  suite.processes = 2;
+  for (const Cell& cell : make_matrix(suite, catalogue()).cells) {
+    EXPECT_EQ(cell.config.distributed.processes, 2) << cell.label;
+    EXPECT_EQ(cell.config.data.ranks, 2) << cell.label;
+  }
+}
+
+TEST(Matrix, SaysWhenTwoRecordsAreTheSame) {
+  ablations::Catalogue extended = catalogue();
+  extended.add_record({{"id", "record12b"}, {"number", 12}, {"title", "again"}, {"parent", "record12"}}, "record12b");
+  Suite suite = history();
+  suite.records = {"record12", "record12b"};
+  const Matrix matrix = make_matrix(suite, extended);
+  EXPECT_TRUE(says(matrix, {"record12b: the same configuration as record12"}));
+}
+
+TEST(Matrix, AnImpossibleBaseNamesWhoAskedForIt) {
+  Suite suite = ablation("leave_one_out", {"rotary"});
+  suite.base_features = {{"value_embeddings", "tables_12"}};
+  suite.base_patch = {{"model", {{"num_layers", 6}}}};
+  const std::string message = refusal(suite, core::ErrorCode::kInvalidArgument);
+  EXPECT_EQ(message.rfind("ablation.json: /base: ", 0), 0U) << message;
+  EXPECT_NE(message.find("asked for by value_embeddings=tables_12 and ablation.json: /base/patch"), std::string::npos)
+      << message;
 }
 
 TEST(Matrix, TheSuitesOfThisFolderResolve) {
@@ -327,6 +444,82 @@ TEST_F(DataTest, SaysThatATextIsTooShort) {
   } catch (const core::Error& error) {
     EXPECT_NE(std::string(error.what()).find("too short"), std::string::npos) << error.what();
   }
+}
+
+/// A folder with one shard a split, of bytes and `largest`.
+core::DataSet write_shards(const std::filesystem::path& folder, std::uint16_t largest, std::size_t tokens = 20000) {
+  std::filesystem::create_directories(folder);
+  std::vector<std::uint16_t> train(tokens);
+  for (std::size_t i = 0; i < tokens; ++i) train[i] = static_cast<std::uint16_t>(i % 90);
+  std::vector<std::uint16_t> val = train;
+  train[123] = largest;
+  core::write_token_shard(folder / "x_train_000000.bin", train);
+  core::write_token_shard(folder / "x_val_000000.bin", val);
+  return core::load_data_set(folder);
+}
+
+std::string data_refusal(const Suite& suite, Matrix& matrix, const std::filesystem::path& cache) {
+  try {
+    prepare_data(suite, matrix, cache);
+  } catch (const core::Error& error) {
+    EXPECT_EQ(error.code(), core::ErrorCode::kInvalidArgument) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "accepted";
+  return "";
+}
+
+TEST_F(DataTest, AVocabularyThatWasAskedForMustHoldEveryToken) {
+  write_shards(folder_ / "shards", 200);
+  Suite suite = ablation("leave_one_out", {"rotary"});
+  suite.data = "shards:" + (folder_ / "shards").string();
+  suite.scale = "official";
+  suite.base_patch = Json::parse(R"({"model": {"vocab_size": 150}, "attention": {"document_separator": 89},
+      "data": {"sequence_length": 1024, "val_sequences": 8}})");
+  Matrix matrix = make_matrix(suite, catalogue());
+  const std::string message = data_refusal(suite, matrix, folder_ / "cache");
+  for (const char* part : {"vocabulary of 150", "asked for by ablation.json: /base/patch", "x_train_000000.bin",
+                           "token 200 at position 123"})
+    EXPECT_NE(message.find(part), std::string::npos) << part << " is not in: " << message;
+}
+
+TEST_F(DataTest, AVocabularyOfTheScaleIsEnlarged) {
+  write_shards(folder_ / "shards", 40000);
+  Suite suite = history();
+  suite.data = "shards:" + (folder_ / "shards").string();
+  Matrix matrix = make_matrix(suite, catalogue());
+  prepare_data(suite, matrix, folder_ / "cache");
+  for (const Cell& cell : matrix.cells) EXPECT_EQ(cell.config.model.vocab_size, 50257);
+  EXPECT_TRUE(says(matrix, {"vocabulary is enlarged from 257 to 50257"}));
+}
+
+TEST_F(DataTest, ATokenBeyondEveryKnownVocabularyIsFoundBeforeARun) {
+  // 64 MiB of a larger shard are looked at when a folder is opened; the rest when it is to be trained on.
+  write_shards(folder_ / "shards", 200);
+  Suite suite = history();
+  suite.data = "shards:" + (folder_ / "shards").string();
+  Matrix matrix = make_matrix(suite, catalogue());
+  for (Cell& cell : matrix.cells) {
+    cell.config.model.vocab_size = 180;
+    cell.vocabulary_asked_by = "small_vocabulary=180";
+  }
+  const std::string message = data_refusal(suite, matrix, folder_ / "cache");
+  EXPECT_NE(message.find("small_vocabulary=180"), std::string::npos) << message;
+}
+
+TEST_F(DataTest, TooLittleDataForARunThatMayNotWrapIsReadAgain) {
+  write_shards(folder_ / "shards", 200);
+  Suite suite = history();
+  suite.data = "shards:" + (folder_ / "shards").string();
+  Matrix matrix = make_matrix(suite, catalogue());
+  for (Cell& cell : matrix.cells) {
+    cell.config.data.loader.wrap = false;
+    cell.config.run.stop_after = cell.config.schedule.num_steps = 100;  // of 256 tokens
+    cell.config.schedule.learning_rate.cooldown_steps = 10;
+  }
+  prepare_data(suite, matrix, folder_ / "cache");
+  for (const Cell& cell : matrix.cells) EXPECT_TRUE(cell.config.data.loader.wrap);
+  EXPECT_TRUE(says(matrix, {"it holds 78 of the 100 steps", "read again"}));
 }
 
 TEST_F(DataTest, SaysWhichFileIsMissing) {

@@ -58,6 +58,8 @@ TEST(Suite, ReadsEveryKey) {
   json["text"] = "why";
   json["base"]["features"] = {{"qk_norm", "off"}};
   json["base"]["patch"] = {{"run", {{"val_every", 10}}}};
+  json["base"]["ranks"] = 4;
+  json["base"]["processes"] = 2;
   json["features"] = {"rotary", {{"id", "logit_softcap"}, {"value", "off"}}};
   json["inline_features"] = Json::array({Json::object({{"id", "x"}})});
   json["scale"] = "smoke";
@@ -73,6 +75,8 @@ TEST(Suite, ReadsEveryKey) {
   EXPECT_EQ(suite.base_record, "record17");
   EXPECT_EQ(suite.base_features.at("qk_norm"), "off");
   EXPECT_EQ(suite.base_patch.at("run").at("val_every"), 10);
+  EXPECT_EQ(suite.ranks, 4);
+  EXPECT_EQ(suite.processes, 2);
   ASSERT_EQ(suite.features.size(), 2u);
   EXPECT_EQ(suite.features[0].id, "rotary");
   EXPECT_EQ(suite.features[1].value, "off");
@@ -82,6 +86,26 @@ TEST(Suite, ReadsEveryKey) {
   EXPECT_EQ(suite.target, 3.28);
   EXPECT_EQ(suite.limits.silence_seconds, 2.5);
   EXPECT_EQ(suite.mock.at("steps"), 3);
+}
+
+TEST(Suite, AHistoryHasRanksAndProcessesInItsBaseAndNothingElse) {
+  EXPECT_EQ(read_suite(with(history(), "base", {{"processes", 2}}), "s.json").processes, 2);
+  const std::string message = refusal(with(history(), "base", {{"record", "record17"}}));
+  EXPECT_NE(message.find("s.json: /base/record"), std::string::npos) << message;
+}
+
+TEST(Suite, RefusesRanksThatDoNotDivideAmongTheProcesses) {
+  const std::string message = refusal(with(history(), "base", {{"processes", 2}, {"ranks", 3}}));
+  EXPECT_NE(message.find("s.json: /base/ranks"), std::string::npos) << message;
+  EXPECT_NE(refusal(with(history(), "base", {{"processes", 0}})).find("/base/processes"), std::string::npos);
+}
+
+TEST(Suite, RanksOfTheCommandLineReplaceThoseOfTheFileTogether) {
+  const Suite file = read_suite(with(history(), "base", {{"processes", 2}, {"ranks", 4}}), "s.json");
+  EXPECT_EQ(with_overrides(file, {}).ranks, 4);
+  const Suite three = with_overrides(file, {.processes = 3});
+  EXPECT_EQ(three.processes, 3);
+  EXPECT_FALSE(three.ranks.has_value()) << "4 ranks would not divide among 3 processes";
 }
 
 TEST(Suite, NamesTheNearestKey) {

@@ -1,6 +1,8 @@
 // The commands from the outside, with the mock engine: what they print, their exit codes, what they leave behind.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/base/json.h"
 #include "tests/tools/run_command_line.h"
 
@@ -103,6 +105,126 @@ TEST(ShowCommand, ConfigIsWhatTrainReads) {
   ASSERT_EQ(train.exit_code, 0) << train.err;
   EXPECT_EQ(json_of(train).at("facts").at("outcome"), "completed");
   EXPECT_NE(train.err.find("val loss"), std::string::npos);
+}
+
+TEST(ShowCommand, SettingsOfARecord) {
+  const CommandLine shell("show_set");
+  const ProgramResult config = shell.run({"show", "record17", "--scale", "nano", "--set", "logit_softcap=off", "--set",
+                                          "rotary=full_10000", "--processes", "2", "--config"});
+  ASSERT_EQ(config.exit_code, 0) << config.err;
+  const core::Json json = json_of(config);
+  EXPECT_TRUE(json.at("model").at("logit_softcap").is_null());
+  EXPECT_EQ(json.at("model").at("rope").at("base"), 10000);
+  EXPECT_EQ(json.at("distributed").at("processes"), 2);
+  EXPECT_EQ(json.at("data").at("ranks"), 2);
+  const ProgramResult pulled = shell.run({"show", "record13", "--set", "window_granularity=block", "--config"});
+  EXPECT_NE(pulled.err.find("window_warmup is set too"), std::string::npos) << pulled.err;
+  const core::Json report = json_of(shell.run({"show", "record17", "--set", "logit_softcap=off", "--json"}));
+  bool is_shown = false;
+  for (const core::Json& row : report.at("tables").at("features")) {
+    if (row.at("feature") == "logit_softcap") is_shown = row.at("value") == "off";
+  }
+  EXPECT_TRUE(is_shown);
+}
+
+TEST(DiffCommand, OfRecords) {
+  const CommandLine shell("diff");
+  const core::Json json = json_of(shell.run({"diff", "record16", "record17", "--json"}));
+  EXPECT_EQ(json.at("schema_version"), 1);
+  EXPECT_EQ(json.at("kind"), "difference");
+  const core::Json& features = json.at("tables").at("features");
+  const auto item = std::find_if(features.begin(), features.end(),
+                                 [](const core::Json& row) { return row.at("feature") == "value_embeddings"; });
+  ASSERT_NE(item, features.end());
+  EXPECT_EQ(item->at("a"), "mirrored_6");
+  EXPECT_EQ(item->at("b"), "sparse_3");
+  EXPECT_TRUE(json.at("tables").at("settings").empty()) << "the features explain everything";
+  EXPECT_NE(shell.run({"diff", "record16", "record17"}).out.find("mirrored_6"), std::string::npos);
+  EXPECT_NE(shell.run({"diff", "record17", "record17"}).out.find("same arithmetic"), std::string::npos);
+}
+
+TEST(DiffCommand, OfStoredRuns) {
+  const CommandLine shell("diff_runs");
+  shell.write("loo.json", R"({"name": "loo", "design": "leave_one_out", "base": {"record": "record17"},
+      "features": ["attention_skip"], "scale": "smoke", "seeds": [1, 2], "engine": {"mock": {}}})");
+  ASSERT_EQ(shell.run({"run", "loo.json", "--quiet"}).exit_code, 0);
+  std::string base;
+  std::string variant;
+  std::string other_seed;
+  const core::Json runs = json_of(shell.run({"list", "runs", "--json"}));
+  for (const core::Json& run : runs.at("tables").at("runs")) {
+    const std::string id = std::to_string(run.at("run").get<int>());
+    if (run.at("cell") == "record17") (run.at("seed") == 1 ? base : other_seed) = id;
+    if (run.at("cell") == "without attention_skip" && run.at("seed") == 1) variant = id;
+  }
+  const core::Json json = json_of(shell.run({"diff", base, variant, "--json"}));
+  ASSERT_EQ(json.at("tables").at("features").size(), 1U) << json.dump(2);
+  EXPECT_EQ(json.at("tables").at("features").at(0).at("feature"), "attention_skip");
+  EXPECT_TRUE(json.at("tables").at("settings").empty()) << json.at("tables").at("settings").dump(2);
+  EXPECT_TRUE(json.at("warnings").empty());
+  const core::Json seeds = json_of(shell.run({"diff", base, other_seed, "--json"}));
+  EXPECT_TRUE(seeds.at("tables").at("features").empty());
+  ASSERT_EQ(seeds.at("tables").at("circumstances").size(), 1U);
+  EXPECT_EQ(seeds.at("tables").at("circumstances").at(0).at("what"), "seed");
+  const core::Json mixed = json_of(shell.run({"diff", "record16", variant, "--json"}));
+  EXPECT_EQ(mixed.at("tables").at("circumstances").at(0).at("what"), "record")
+      << "the record stands at the run's scale";
+  EXPECT_TRUE(mixed.at("tables").at("settings").empty()) << mixed.at("tables").at("settings").dump(2);
+}
+
+constexpr const char* kNotApplicable = R"({"id": "guards", "title": "Compiler guards", "introduced": {"record": 16},
+    "changes": [{"record": 16, "id": "skip-guard-eval"}], "kind": "systems",
+    "not_applicable": "Nothing here is compiled at run time.", "text": "Guards are not evaluated."})";
+
+TEST(ListCommand, MarksWhatIsNotApplicable) {
+  const CommandLine shell("not_applicable");
+  std::filesystem::create_directories(shell.work() / "mine" / "features");
+  shell.write("mine/features/guards.json", kNotApplicable);
+  const core::Json json = json_of(shell.run({"list", "features", "--json", "--catalogue", "mine"}));
+  bool is_marked = false;
+  for (const core::Json& row : json.at("tables").at("features")) {
+    if (row.at("feature") == "guards") is_marked = row.at("not_applicable") == "Nothing here is compiled at run time.";
+    if (row.at("feature") == "rotary") {
+      EXPECT_TRUE(row.at("not_applicable").is_null());
+    }
+  }
+  EXPECT_TRUE(is_marked);
+  EXPECT_NE(shell.run({"list", "features", "--catalogue", "mine"}).out.find("not applicable"), std::string::npos);
+  const ProgramResult shown = shell.run({"show", "guards", "--catalogue", "mine"});
+  EXPECT_NE(shown.out.find("Nothing here is compiled at run time."), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find("#16 skip-guard-eval"), std::string::npos) << shown.out;
+  const ProgramResult set = shell.run({"show", "record17", "--set", "guards=on", "--config", "--catalogue", "mine"});
+  EXPECT_EQ(set.exit_code, 2);
+  EXPECT_NE(set.err.find("guards cannot be set: Nothing here is compiled at run time."), std::string::npos) << set.err;
+}
+
+TEST(ListCommand, ClaimsWithWhatMeasuresThem) {
+  const CommandLine shell("list_claims");
+  const core::Json json = json_of(shell.run({"list", "claims", "--json"}));
+  EXPECT_EQ(json.at("schema_version"), 1);
+  const core::Json& claims = json.at("tables").at("claims");
+  ASSERT_GE(claims.size(), 60U);
+  for (const char* key : {"claim", "seed", "statement", "measured_by", "published"}) {
+    EXPECT_TRUE(claims.at(0).at(key).is_string()) << key;
+  }
+  const ProgramResult text = shell.run({"list", "claims"}, "COLUMNS=160");
+  EXPECT_NE(text.out.find("tokens_per_second"), std::string::npos);
+  EXPECT_NE(text.out.find("contradicted"), std::string::npos);
+}
+
+TEST(ShowCommand, OneClaimWhole) {
+  const CommandLine shell("show_claim");
+  const core::Json facts = json_of(shell.run({"show", "seed000_throughput_2_1_times", "--json"})).at("facts");
+  EXPECT_EQ(facts.at("record"), 16);
+  EXPECT_EQ(facts.at("quantity").at("value"), 2.1);
+  EXPECT_EQ(facts.at("measure").at("after").at("record"), "record16");
+  EXPECT_EQ(facts.at("rule").at("of"), "after/before");
+  EXPECT_EQ(facts.at("published_verdict"), "contradicted");
+  const ProgramResult none = shell.run({"show", "seed000_type_hints_improved"});
+  EXPECT_NE(none.out.find("why not"), std::string::npos) << none.out;
+  const ProgramResult config = shell.run({"show", "seed000_type_hints_improved", "--config"});
+  EXPECT_EQ(config.exit_code, 2);
+  EXPECT_NE(config.err.find("a claim has no configuration"), std::string::npos) << config.err;
 }
 
 TEST(ListCommand, KindsAndJson) {

@@ -31,8 +31,8 @@ INSTANTIATE_TEST_SUITE_P(Commands, Help,
                                          HelpCase{"train", {"train"}}, HelpCase{"data", {"data"}},
                                          HelpCase{"data_prepare", {"data", "prepare"}},
                                          HelpCase{"data_info", {"data", "info"}}, HelpCase{"list", {"list"}},
-                                         HelpCase{"show", {"show"}}, HelpCase{"report", {"report"}},
-                                         HelpCase{"doctor", {"doctor"}}),
+                                         HelpCase{"show", {"show"}}, HelpCase{"diff", {"diff"}},
+                                         HelpCase{"report", {"report"}}, HelpCase{"doctor", {"doctor"}}),
                          [](const auto& case_info) { return std::string(case_info.param.name); });
 
 TEST(Version, NamesVersionAndCompiler) {

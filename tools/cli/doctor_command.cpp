@@ -191,7 +191,8 @@ Check check_catalogue() {
   const ablations::Catalogue catalogue = ablations::Catalogue::embedded();
   return {"catalogue", "catalogue", "ok",
           std::to_string(catalogue.features().size()) + " features, " + std::to_string(catalogue.records().size()) +
-              " records, " + std::to_string(catalogue.scales().size()) + " scales",
+              " records, " + std::to_string(catalogue.scales().size()) + " scales, " +
+              std::to_string(catalogue.claims().size()) + " claims",
           "suites; --catalogue DIR adds your own"};
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "reports/kinds/catalogue_report.h"
+#include "reports/kinds/claim_report.h"
 #include "reports/kinds/run_report.h"
 #include "suites/suite.h"
 #include "tools/cli/options.h"
@@ -27,6 +28,7 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  nanobench list                      features, records, scales and suites\n"
     "  nanobench list features\n"
+    "  nanobench list claims               what analyses say of the records, and what would decide it\n"
     "  nanobench list runs --limit 20\n"
     "  nanobench list runs --json | jq '.tables.runs[].final_val_loss'";
 
@@ -65,7 +67,9 @@ reports::Document joined(const std::vector<reports::Document>& parts) {
     }
     whole.warnings.insert(whole.warnings.end(), part.warnings.begin(), part.warnings.end());
   }
-  whole.notes.push_back("`nanobench show NAME` prints one of them; `nanobench list runs` the stored runs.");
+  whole.notes.push_back(
+      "`nanobench show NAME` prints one of them; `nanobench list claims` the claims, `nanobench list runs` the stored "
+      "runs.");
   return whole;
 }
 
@@ -78,6 +82,9 @@ reports::Document document_of(const ListOptions& options) {
     return reports::runs_report(store, filter);
   }
   if (options.kind == "suites") return suites_report();
+  if (options.kind == "claims") {
+    return reports::claims_report(load_catalogue(options.catalogue, ablations::CatalogueParts::kAll));
+  }
   const ablations::Catalogue catalogue = load_catalogue(options.catalogue);
   if (options.kind == "features") return reports::features_report(catalogue);
   if (options.kind == "records") return reports::records_report(catalogue);
@@ -87,19 +94,20 @@ reports::Document document_of(const ListOptions& options) {
 }
 
 void check_kind(const std::string& kind) {
-  const std::vector<std::string> kinds = {"all", "features", "records", "scales", "suites", "runs"};
+  const std::vector<std::string> kinds = {"all", "features", "records", "scales", "claims", "suites", "runs"};
   if (std::find(kinds.begin(), kinds.end(), kind) != kinds.end()) return;
   throw core::Error(
       core::ErrorCode::kInvalidArgument,
-      "list " + kind + ": expected features, records, scales, suites or runs" + core::suggestion(kind, kinds));
+      "list " + kind + ": expected features, records, scales, claims, suites or runs" + core::suggestion(kind, kinds));
 }
 
 }  // namespace
 
 void add_list_command(CLI::App& app, Session& /*session*/) {
-  CLI::App* command = app.add_subcommand("list", "List features, records, scales, suites or stored runs");
+  CLI::App* command = app.add_subcommand("list", "List features, records, scales, claims, suites or stored runs");
   const auto options = std::make_shared<ListOptions>();
-  command->add_option("KIND", options->kind, "features, records, scales, suites, runs; without: all but the runs");
+  command->add_option("KIND", options->kind,
+                      "features, records, scales, claims, suites, runs; without: all but claims and runs");
   command->add_option("--suite", options->suite, "Only this suite's runs")->type_name("NAME");
   command->add_option("--limit", options->limit, "Only the newest so many runs")
       ->type_name("N")

@@ -34,7 +34,9 @@ std::uint64_t parse_seed(const std::string& text, const std::string& whole) {
 }  // namespace
 
 void add_catalogue_option(CLI::App& command, std::string& folder) {
-  command.add_option("--catalogue", folder, "Folder with features/, records/ or scales/ of your own, on top of ours")
+  command
+      .add_option("--catalogue", folder,
+                  "Folder with features/, records/, scales/ or claims/ of your own, on top of ours")
       ->type_name("DIR");
 }
 
@@ -46,12 +48,21 @@ void add_database_option(CLI::App& command, std::string& file) {
       ->type_name("FILE");
 }
 
+void add_participant_options(CLI::App& command, std::optional<std::int64_t>& ranks,
+                             std::optional<std::int64_t>& processes) {
+  const auto in_range = [] { return CLI::Range(std::int64_t{1}, std::int64_t{65536}).description(""); };
+  command.add_option("--ranks", ranks, "Parts of a step's batch (default: the scale's; with --processes: as many)")
+      ->type_name("N")
+      ->check(in_range());
+  command.add_option("--processes", processes, "Processes of a run (default: 1)")->type_name("N")->check(in_range());
+}
+
 void add_json_option(CLI::App& command, bool& is_json) {
   command.add_flag("--json", is_json, "Print JSON (with schema_version) instead of a table");
 }
 
-ablations::Catalogue load_catalogue(const std::string& folder) {
-  ablations::Catalogue catalogue = ablations::Catalogue::embedded();
+ablations::Catalogue load_catalogue(const std::string& folder, ablations::CatalogueParts parts) {
+  ablations::Catalogue catalogue = ablations::Catalogue::embedded(parts);
   if (!folder.empty()) catalogue.overlay(folder);
   return catalogue;
 }
@@ -79,6 +90,21 @@ std::vector<std::uint64_t> parse_seeds(const std::string& text) {
   }
   if (seeds.empty()) throw Error(ErrorCode::kInvalidArgument, "--seeds " + text + ": expected at least one seed");
   return seeds;
+}
+
+ablations::FeatureSettings parse_settings(const std::vector<std::string>& texts) {
+  ablations::FeatureSettings settings;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+      throw Error(ErrorCode::kInvalidArgument, "--set " + text + ": expected FEATURE=VALUE, such as logit_softcap=30");
+    }
+    const std::string id = text.substr(0, equals);
+    if (!settings.emplace(id, text.substr(equals + 1)).second) {
+      throw Error(ErrorCode::kInvalidArgument, "--set " + text + ": " + id + " is set twice; keep one of them");
+    }
+  }
+  return settings;
 }
 
 Format parse_format(const std::string& name) {

@@ -17,14 +17,21 @@ namespace nanobench::tools {
 void add_catalogue_option(CLI::App& command, std::string& folder);
 /// --db FILE
 void add_database_option(CLI::App& command, std::string& file);
+/// --ranks N and --processes N
+void add_participant_options(CLI::App& command, std::optional<std::int64_t>& ranks,
+                             std::optional<std::int64_t>& processes);
 /// --json
 void add_json_option(CLI::App& command, bool& is_json);
 
-/// The embedded catalogue with the folder on top, when one is named.
-ablations::Catalogue load_catalogue(const std::string& folder);
+/// The embedded catalogue, without its claims unless asked for, and the folder on top when one is named.
+ablations::Catalogue load_catalogue(const std::string& folder,
+                                    ablations::CatalogueParts parts = ablations::CatalogueParts::kWithoutClaims);
 
 /// "3" is the seeds 1, 2, 3; "4,7" are those two; "5," is the one seed 5. Throws Error{kInvalidArgument}.
 std::vector<std::uint64_t> parse_seeds(const std::string& text);
+
+/// "feature=value" each. Throws Error{kInvalidArgument} for other forms and for a feature that is there twice.
+ablations::FeatureSettings parse_settings(const std::vector<std::string>& texts);
 
 /// How a document is printed.
 enum class Format { kTable, kMarkdown, kHtml, kJson, kCsv };

@@ -26,6 +26,8 @@ struct RunOptions {
   std::string database;
   std::string catalogue;
   std::optional<int> threads;
+  std::optional<std::int64_t> ranks;
+  std::optional<std::int64_t> processes;
   bool is_fresh = false;
   bool is_json = false;
   bool is_quiet = false;
@@ -37,6 +39,7 @@ constexpr const char* kFooter =
     "  nanobench run speedrun_history --scale smoke               seconds, to see that everything works\n"
     "  nanobench run speedrun_history --seeds 3                   three seeds: a spread for every number\n"
     "  nanobench run speedrun_history --data text:book.txt        train on your own text\n"
+    "  nanobench run speedrun_history --processes 2               data-parallel over two processes\n"
     "  nanobench run speedrun_history --json >history.json\n"
     "\n"
     "Finished identical runs are reused; the same command continues after an interruption. Ctrl-C once finishes the\n"
@@ -48,6 +51,8 @@ suites::Suite load_suite(const RunOptions& options) {
   if (!options.seeds.empty()) overrides.seeds = parse_seeds(options.seeds);
   if (!options.data.empty()) overrides.data = options.data;
   overrides.threads = options.threads;
+  overrides.ranks = options.ranks;
+  overrides.processes = options.processes;
   return suites::with_overrides(suites::read_suite_file(find_suite(options.suite)), overrides);
 }
 
@@ -112,6 +117,7 @@ void add_run_command(CLI::App& app, Session& session) {
   command->add_option("--threads", options->threads, "Threads of a run (default: the suite's, else all cores)")
       ->type_name("N")
       ->check(CLI::Range(0, 4096).description(""));
+  add_participant_options(*command, options->ranks, options->processes);
   command->add_flag("--fresh", options->is_fresh, "Run again what is finished already");
   add_database_option(*command, options->database);
   add_catalogue_option(*command, options->catalogue);

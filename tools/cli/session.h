@@ -23,6 +23,7 @@ void add_train_command(CLI::App& app, Session& session);
 void add_data_command(CLI::App& app, Session& session);
 void add_list_command(CLI::App& app, Session& session);
 void add_show_command(CLI::App& app, Session& session);
+void add_diff_command(CLI::App& app, Session& session);
 void add_report_command(CLI::App& app, Session& session);
 void add_doctor_command(CLI::App& app, Session& session);
 

@@ -1,4 +1,4 @@
-// `nanobench show NAME`: one feature, record, scale, suite or run.
+// `nanobench show NAME`: one feature, record, scale, claim, suite or run.
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <iostream>
@@ -7,11 +7,13 @@
 #include "ablations/resolve.h"
 #include "core/base/error.h"
 #include "reports/kinds/catalogue_report.h"
+#include "reports/kinds/claim_report.h"
 #include "reports/kinds/run_report.h"
 #include "suites/plan.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
 #include "tools/cli/session.h"
+#include "tools/terminal/status_lines.h"
 
 namespace nanobench::tools {
 namespace {
@@ -24,6 +26,9 @@ struct ShowOptions {
   std::string scale;
   std::string database;
   std::string catalogue;
+  std::vector<std::string> settings;
+  std::optional<std::int64_t> ranks;
+  std::optional<std::int64_t> processes;
   bool is_config = false;
   bool is_json = false;
 };
@@ -33,7 +38,9 @@ constexpr const char* kFooter =
     "  nanobench show muon_orthogonalizer                    a feature: its values, why, which records use it\n"
     "  nanobench show record17                               a record: changes, published figures, feature values\n"
     "  nanobench show record17 --scale nano --config >c.json the configuration, ready for `nanobench train c.json`\n"
+    "  nanobench show record17 --set logit_softcap=off --set document_mask=off --config\n"
     "  nanobench show nano                                   a scale: what it shrinks and what it cannot keep\n"
+    "  nanobench show seed000_throughput_2_1_times           a claim: what would decide it, what the sources say\n"
     "  nanobench show speedrun_history                       a suite: its cells\n"
     "  nanobench show 12                                     run 12: provenance and curve\n"
     "  nanobench show 12 --config                            the configuration that run 12 trained";
@@ -83,11 +90,12 @@ reports::Document suite_report(const suites::Suite& suite, const ablations::Cata
 
 [[noreturn]] void fail_unknown(const std::string& name, const ablations::Catalogue& catalogue) {
   std::vector<std::string> known;
-  for (const auto* feature : catalogue.features()) known.push_back(feature->id);
+  for (const auto* feature : catalogue.all_features()) known.push_back(feature->id);
   for (const auto* record : catalogue.records()) known.push_back(record->id);
   for (const auto* scale : catalogue.scales()) known.push_back(scale->id);
+  for (const auto* claim : catalogue.claims()) known.push_back(claim->id);
   for (const auto& file : suite_files()) known.push_back(file.stem().string());
-  throw Error(ErrorCode::kNotFound, "there is no feature, record, scale, suite or run named " + name +
+  throw Error(ErrorCode::kNotFound, "there is no feature, record, scale, claim, suite or run named " + name +
                                         core::suggestion(name, known) + "; `nanobench list` shows the names");
 }
 
@@ -117,30 +125,57 @@ void show_run(const ShowOptions& options, std::int64_t id) {
 }
 
 void show_record(const ShowOptions& options, const ablations::Catalogue& catalogue) {
-  const std::string scale = options.scale.empty() ? "official" : options.scale;
-  if (options.is_config) {
-    print_config(core::to_json(ablations::resolve(catalogue, {.record = options.name, .scale = scale}).config));
-    return;
-  }
-  print(reports::record_report(catalogue, options.name, scale), options.is_json);
+  ablations::ResolveRequest request;
+  request.record = options.name;
+  request.settings = parse_settings(options.settings);
+  request.scale = options.scale.empty() ? "official" : options.scale;
+  request.ranks = options.ranks;
+  request.processes = options.processes;
+  if (!options.is_config) return print(reports::record_report(catalogue, request), options.is_json);
+  const ablations::Resolved resolved = ablations::resolve(catalogue, request);
+  for (const std::string& message : resolved.messages) write_to_stderr(message + "\n");
+  print_config(core::to_json(resolved.config));
+}
+
+/// Settings belong to a record; for anything else they would do nothing.
+void refuse_settings(const ShowOptions& options, const char* kind) {
+  if (options.settings.empty() && !options.ranks && !options.processes) return;
+  throw Error(ErrorCode::kInvalidArgument, std::string(options.settings.empty() ? "--ranks and --processes" : "--set") +
+                                               ": " + options.name + " is a " + kind + "; name a record");
+}
+
+/// The last guess at what a name may be.
+void show_claim(const ShowOptions& options) {
+  const ablations::Catalogue catalogue = load_catalogue(options.catalogue, ablations::CatalogueParts::kAll);
+  if (!catalogue.has_claim(options.name)) fail_unknown(options.name, catalogue);
+  refuse_config(options, "claim");
+  print(reports::claim_report(catalogue, options.name), options.is_json);
 }
 
 void show(const ShowOptions& options) {
-  if (const auto id = run_number(options.name)) return show_run(options, *id);
+  if (const auto id = run_number(options.name)) {
+    refuse_settings(options, "run");
+    return show_run(options, *id);
+  }
   const ablations::Catalogue catalogue = load_catalogue(options.catalogue);
   if (catalogue.has_record(options.name)) return show_record(options, catalogue);
   if (catalogue.has_feature(options.name)) {
     refuse_config(options, "feature");
+    refuse_settings(options, "feature");
     return print(reports::feature_report(catalogue, options.name), options.is_json);
   }
   if (catalogue.has_scale(options.name)) {
     refuse_config(options, "scale");
+    refuse_settings(options, "scale");
     return print(reports::scale_report(catalogue, options.name), options.is_json);
   }
-  if (!is_suite(options.name)) fail_unknown(options.name, catalogue);
+  if (!is_suite(options.name)) return show_claim(options);
   refuse_config(options, "suite");
+  if (!options.settings.empty()) refuse_settings(options, "suite");
   suites::SuiteOverrides overrides;
   if (!options.scale.empty()) overrides.scale = options.scale;
+  overrides.ranks = options.ranks;
+  overrides.processes = options.processes;
   const suites::Suite suite = suites::with_overrides(suites::read_suite_file(find_suite(options.name)), overrides);
   print(suite_report(suite, catalogue), options.is_json);
 }
@@ -148,12 +183,17 @@ void show(const ShowOptions& options) {
 }  // namespace
 
 void add_show_command(CLI::App& app, Session& /*session*/) {
-  CLI::App* command = app.add_subcommand("show", "Show one feature, record, scale, suite or run");
+  CLI::App* command = app.add_subcommand("show", "Show one feature, record, scale, claim, suite or run");
   const auto options = std::make_shared<ShowOptions>();
-  command->add_option("NAME", options->name, "Feature, record, scale, suite, or the number of a run")->required();
+  command->add_option("NAME", options->name, "Feature, record, scale, claim, suite, or the number of a run")
+      ->required();
   command->add_option("--scale", options->scale, "Of a record or suite (default: official, the suite's own)")
       ->type_name("NAME");
   command->add_flag("--config", options->is_config, "Print the whole training configuration of a record or run");
+  command->add_option("--set", options->settings, "A record with this feature at that value; may stand several times")
+      ->type_name("FEATURE=VALUE")
+      ->allow_extra_args(false);
+  add_participant_options(*command, options->ranks, options->processes);
   add_database_option(*command, options->database);
   add_catalogue_option(*command, options->catalogue);
   add_json_option(*command, options->is_json);

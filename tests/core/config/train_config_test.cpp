@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
@@ -165,6 +166,36 @@ TEST(TrainConfig, ProcessesDivideRanksAndWithoutRaggedGroupsTheMatrices) {
                                R"({"distributed": {"processes": 8, "ragged_groups": false},
                                    "model": {"attention_skip_layers": []}})"}) {
     EXPECT_EQ(error_of(possible), "(no error)") << possible;
+  }
+}
+
+std::vector<std::string> pointers_of(const char* patch) {
+  try {
+    read_train_config(parse_json(patch, "c.json"), "c.json");
+  } catch (const LocatedError& error) {
+    return error.pointers();
+  } catch (const Error&) {  // not about a field
+  }
+  return {};
+}
+
+TEST(TrainConfigPointers, AreTheFieldsThatTheErrorDependsOn) {
+  EXPECT_EQ(pointers_of(R"({"model": {"num_kv_heads": 4}})"),
+            (std::vector<std::string>{"/model/num_kv_heads", "/model/num_heads"}));
+  EXPECT_EQ(pointers_of(R"({"model": {"num_layers": 0}})"), std::vector<std::string>{"/model/num_layers"});
+  EXPECT_EQ(pointers_of(R"({"model": {"tied_head": true}})"),
+            (std::vector<std::string>{"/model/tied_head", "/model/vocab_pad_embeddings", "/model/vocab_pad_multiple"}));
+}
+
+TEST(TrainConfigPointers, AreAllFieldsOfTheConfiguration) {
+  const std::vector<std::string> fields = train_config_pointers();
+  for (const BadConfig& bad : kBadConfigs) {
+    for (const std::string& pointer : pointers_of(bad.patch)) {
+      const bool is_known = std::any_of(fields.begin(), fields.end(), [&](const std::string& field) {
+        return field == pointer || field.starts_with(pointer + "/");
+      });
+      EXPECT_TRUE(is_known || std::string(bad.name).starts_with("unknown")) << bad.name << ": " << pointer;
+    }
   }
 }
 

@@ -48,10 +48,9 @@ const std::set<std::string> kLoaderFeatures = {"loader_position", "loader_reserv
 
 RunSpec spec_of(const Feature& feature, const std::string& value) {
   static const Catalogue catalogue = Catalogue::embedded();
-  RunSpec spec{.run_id = feature.id + "=" + value,
-               .config = ablations::resolve(
-                             catalogue, {.record = feature.base, .settings = {{feature.id, value}}, .scale = "smoke"})
-                             .config};
+  RunSpec spec{
+      .run_id = feature.id + "=" + value,
+      .config = ablations::resolve(catalogue, ablations::FeaturePoint{&feature, value}.request("smoke")).config};
   static const ShardFile shard(spec.config.data.sequence_length);
   spec.threads = 1;
   spec.train_shards = {shard.path()};

@@ -141,7 +141,7 @@ TEST(Attention, EveryImplementationAndTheReferenceAreGolden) {
         SCOPED_TRACE(path);
         const bool is_dense = path == "reference";
         const auto plan = std::make_shared<const AttentionPlan>(
-            make_attention_plan(mask, dtype, is_dense ? AttentionPlanOptions() : kPlanOptions.at(path)));
+            mask, dtype, is_dense ? AttentionPlanOptions() : kPlanOptions.at(path));
         at::Tensor q = one.input("q", dtype).requires_grad_(true);
         at::Tensor k = one.input("k", dtype).requires_grad_(true);
         at::Tensor v = one.input("v", dtype).requires_grad_(true);
@@ -171,7 +171,7 @@ TEST(Attention, TilesOfLongSequencesAgreeWithDense) {
          {"reference", "tiled", "tiled, all blocks masked", "tiled, nearest blocks first", "dense"}) {
       const bool is_dense = path == "reference";
       const auto plan = std::make_shared<const AttentionPlan>(
-          make_attention_plan(mask, at::kDouble, is_dense ? AttentionPlanOptions() : kPlanOptions.at(path)));
+          mask, at::kDouble, is_dense ? AttentionPlanOptions() : kPlanOptions.at(path));
       at::manual_seed(11);
       at::Tensor q = at::randn({640, 4, 16}, at::kDouble).requires_grad_(true);
       at::Tensor k = at::randn({640, 2, 16}, at::kDouble).requires_grad_(true);

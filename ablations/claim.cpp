@@ -1,0 +1,270 @@
+#include "ablations/claim.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "ablations/patch.h"
+#include "core/base/error.h"
+#include "core/config/train_config.h"
+
+namespace nanobench::ablations {
+namespace {
+
+using core::Json;
+using core::JsonObject;
+using Verdict = PublishedEvidence::Verdict;
+using Change = ClaimQuantity::Change;
+
+constexpr double kLargest = 1e18;
+
+template <class Enum, std::size_t N>
+using Names = std::array<std::pair<Enum, const char*>, N>;
+
+constexpr Names<MeasureKind, 6> kKinds = {{{MeasureKind::kCells, "cells"},
+                                           {MeasureKind::kBenchmark, "benchmark"},
+                                           {MeasureKind::kCounter, "counter"},
+                                           {MeasureKind::kConfig, "config"},
+                                           {MeasureKind::kPublishedLog, "published_log"},
+                                           {MeasureKind::kNone, "none"}}};
+constexpr Names<Verdict, 3> kVerdicts = {
+    {{Verdict::kSupported, "supported"}, {Verdict::kContradicted, "contradicted"}, {Verdict::kSilent, "silent"}}};
+constexpr Names<Change, 4> kChanges = {{{Change::kDecrease, "decrease"},
+                                        {Change::kIncrease, "increase"},
+                                        {Change::kLevel, "level"},
+                                        {Change::kFromTo, "from_to"}}};
+/// Operations of core/ops and core/optim that a benchmark may name.
+constexpr const char* kOps[] = {"adam_step", "attention", "block_mask",    "blend",  "linear",
+                                "muon_step", "rms_norm",  "orthogonalize", "rotary", "softcapped_cross_entropy"};
+/// Sizes that a benchmark may name: tokens, heads, head width, model width, vocabulary, matrix, window, documents.
+constexpr const char* kSizes[] = {"T", "H", "D", "C", "V", "rows", "columns", "window_tokens", "document_tokens"};
+
+template <class Enum, std::size_t N>
+const char* name_in(const Names<Enum, N>& names, Enum value) {
+  for (const auto& [candidate, name] : names) {
+    if (candidate == value) return name;
+  }
+  return "?";
+}
+
+template <class List>
+std::string joined_names(const List& list) {
+  std::string text;
+  for (const char* name : list) text += std::string(text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+template <class Enum, std::size_t N>
+Enum read_name(JsonObject& object, const std::string& key, const Names<Enum, N>& names) {
+  const std::string text = object.string(key);
+  std::vector<const char*> known;
+  for (const auto& [value, name] : names) {
+    if (text == name) return value;
+    known.push_back(name);
+  }
+  object.fail(key, "expected one of " + joined_names(known) + "; got \"" + text + "\"");
+}
+
+std::string sentence(JsonObject& object, const std::string& key) {
+  std::string text = object.string(key);
+  if (text.size() < 10 || text.back() != '.') object.fail(key, "expected a sentence that ends with a full stop");
+  return text;
+}
+
+ClaimQuantity read_quantity(JsonObject object) {
+  ClaimQuantity quantity;
+  quantity.unit = object.string("unit");
+  if (quantity.unit.empty()) object.fail("unit", "is empty; a number needs a unit, such as \"percent\" or \"times\"");
+  quantity.change = read_name(object, "change", kChanges);
+  const Json& value = object.at("value");
+  const bool is_pair = value.is_array() && value.size() == 2 && value[0].is_number() && value[1].is_number();
+  if (quantity.change == Change::kFromTo ? !is_pair : !value.is_number()) {
+    object.fail("value", quantity.change == Change::kFromTo ? "expected [before, after]" : "expected a number");
+  }
+  quantity.first = is_pair ? value[0].get<double>() : value.get<double>();
+  quantity.second = is_pair ? value[1].get<double>() : value.get<double>();
+  object.finish();
+  return quantity;
+}
+
+std::string required_name(JsonObject& object, const std::string& key) {
+  std::string name = object.string(key);
+  if (name.empty()) object.fail(key, "is empty");
+  return name;
+}
+
+MeasureArm read_cell_arm(JsonObject object, bool has_features) {
+  MeasureArm arm;
+  arm.record = required_name(object, "record");
+  if (has_features && object.find("features") != nullptr) {
+    JsonObject members = object.object("features");
+    for (const auto& [id, unused] : object.at("features").items()) arm.features[id] = members.string(id);
+  }
+  object.finish();
+  return arm;
+}
+
+MeasureArm read_benchmark_arm(JsonObject object) {
+  MeasureArm arm;
+  JsonObject shapes = object.object("shapes");
+  for (const auto& [name, unused] : object.at("shapes").items()) {
+    if (std::none_of(std::begin(kSizes), std::end(kSizes), [&](const char* size) { return name == size; })) {
+      shapes.fail(name, "expected one of " + joined_names(kSizes));
+    }
+    arm.shapes[name] = shapes.integer(name, 1, std::int64_t{1} << 40);
+  }
+  if (arm.shapes.empty()) object.fail("shapes", "is empty; name the sizes of the operation");
+  if (const Json* patch = object.find("patch")) {
+    check_patch(*patch, object.source(), object.pointer_to("patch"));
+    arm.patch = *patch;
+  }
+  object.finish();
+  return arm;
+}
+
+std::optional<MeasureArm> read_arm(JsonObject& object, const std::string& key, MeasureKind kind) {
+  if (object.find(key) == nullptr) return std::nullopt;
+  JsonObject arm = object.object(key);
+  if (kind == MeasureKind::kBenchmark) return read_benchmark_arm(std::move(arm));
+  return read_cell_arm(std::move(arm), kind != MeasureKind::kPublishedLog);
+}
+
+/// A setting of TrainConfig, or a group of them.
+void check_pointer(const JsonObject& object, const std::string& pointer) {
+  static const std::vector<std::string> known = core::train_config_pointers();
+  const auto is_here = [&](const std::string& setting) {
+    return setting == pointer || setting.rfind(pointer + "/", 0) == 0;
+  };
+  if (std::none_of(known.begin(), known.end(), is_here)) {
+    object.fail("pointer", "there is no setting \"" + pointer + "\"" + core::suggestion(pointer, known));
+  }
+}
+
+ClaimMeasure read_measure(JsonObject object) {
+  ClaimMeasure measure;
+  measure.kind = read_name(object, "kind", kKinds);
+  if (measure.kind == MeasureKind::kNone) {
+    measure.why = sentence(object, "why");
+    object.finish();
+    return measure;
+  }
+  if (measure.kind == MeasureKind::kBenchmark) {
+    measure.op = object.string("op");
+    if (std::none_of(std::begin(kOps), std::end(kOps), [&](const char* op) { return measure.op == op; })) {
+      object.fail("op", "expected one of " + joined_names(kOps) + "; got \"" + measure.op + "\"");
+    }
+  }
+  if (measure.kind == MeasureKind::kConfig) {
+    measure.pointer = object.string("pointer");
+    check_pointer(object, measure.pointer);
+    if (const Json* equals = object.find("equals")) measure.equals = *equals;
+  }
+  measure.before = read_arm(object, "before", measure.kind);
+  measure.after = read_arm(object, "after", measure.kind);
+  object.finish();
+  return measure;
+}
+
+/// The arms that the rule combines are there, and no others; its metric is one of the kind and compares as it should.
+void check_rule(JsonObject& claim, const ClaimMeasure& measure, const ClaimRule& rule) {
+  const auto fail = [&](const std::string& pointer, const std::string& message) {
+    throw core::Error(core::ErrorCode::kInvalidArgument, core::json_location(claim.source(), pointer) + ": " + message);
+  };
+  const ClaimMetric* metric = find_claim_metric(measure.kind, rule.metric);
+  if (metric == nullptr) {
+    std::vector<std::string> known;
+    for (const ClaimMetric& candidate : claim_metrics()) {
+      if (candidate.kind == measure.kind) known.emplace_back(candidate.name);
+    }
+    fail("/rule/metric", std::string(to_string(measure.kind)) + " has no metric \"" + rule.metric + "\"" +
+                             core::suggestion(rule.metric, known));
+  }
+  if (metric->is_of_pair != (rule.form == RuleForm::kPair)) {
+    fail("/rule/of", metric->is_of_pair ? rule.metric + " compares the two arms itself; expected \"pair\""
+                                        : "\"pair\" is for metrics that compare the two arms themselves");
+  }
+  const auto check_arm = [&](const char* key, bool is_there, bool is_used) {
+    if (is_there == is_used) return;
+    fail(is_used ? "/measure" : std::string("/measure/") + key,
+         std::string("the rule's form \"") + to_string(rule.form) +
+             (is_used ? "\" needs the arm \"" + std::string(key) + "\"" : "\" does not use this arm; remove it"));
+  };
+  check_arm("before", measure.before.has_value(), rule.needs_before());
+  check_arm("after", measure.after.has_value(), rule.needs_after());
+  if ((rule.metric == "equals") != measure.equals.has_value()) {
+    fail("/measure", "\"equals\" belongs to the metric \"equals\", and only to it");
+  }
+  for (const ClaimVerdict verdict : {ClaimVerdict::kSupported, ClaimVerdict::kContradicted}) {
+    if (!example_value(rule, metric->range, verdict)) {
+      fail("/rule/within", std::string("no possible measurement is ") + to_string(verdict) +
+                               " by this; a rule must be able to hold and to fail");
+    }
+  }
+}
+
+PublishedEvidence read_published(JsonObject object) {
+  PublishedEvidence published;
+  published.verdict = read_name(object, "verdict", kVerdicts);
+  const bool is_silent = published.verdict == Verdict::kSilent;
+  if (!is_silent || object.find("text") != nullptr) published.text = sentence(object, "text");
+  if (!is_silent || object.find("source") != nullptr) published.source = required_name(object, "source");
+  if (object.find("value") != nullptr) published.value = object.number("value", -kLargest, kLargest);
+  object.finish();
+  return published;
+}
+
+std::string read_seed(JsonObject& object) {
+  const std::string seed = object.string("seed");
+  constexpr const char* kSeeds[] = {"000", "001", "002", "003", "004"};
+  if (std::none_of(std::begin(kSeeds), std::end(kSeeds), [&](const char* known) { return seed == known; })) {
+    object.fail("seed", "expected one of " + joined_names(kSeeds) + "; got \"" + seed + "\"");
+  }
+  return seed;
+}
+
+}  // namespace
+
+const char* to_string(ClaimQuantity::Change change) {
+  return name_in(kChanges, change);
+}
+
+const char* to_string(MeasureKind kind) {
+  return name_in(kKinds, kind);
+}
+
+const char* to_string(PublishedEvidence::Verdict verdict) {
+  return name_in(kVerdicts, verdict);
+}
+
+Claim read_claim(const Json& json, const std::string& source) {
+  JsonObject object(json, source);
+  Claim claim;
+  claim.json = json;
+  claim.source = source;
+  claim.id = required_name(object, "id");
+  claim.seed = read_seed(object);
+  claim.place = required_name(object, "place");
+  claim.record = object.integer("record", 1, 10000);
+  claim.statement = sentence(object, "statement");
+  if (object.find("quantity") != nullptr) claim.quantity = read_quantity(object.object("quantity"));
+  claim.features = object.strings_or_empty("features");
+  claim.measure = read_measure(object.object("measure"));
+  const bool is_measurable = claim.measure.kind != MeasureKind::kNone;
+  if (is_measurable) {
+    claim.rule = read_claim_rule(object.object("rule"));
+    check_rule(object, claim.measure, *claim.rule);
+  } else if (object.find("rule") != nullptr) {
+    object.fail("rule",
+                "there is nothing to judge where nothing is measured; remove it or the measure's kind \"none\"");
+  }
+  claim.published = read_published(object.object("published"));
+  object.finish();
+  if (claim.published.value &&
+      !(is_measurable && evaluate(*claim.rule, *claim.published.value) != ClaimVerdict::kInconclusive)) {
+    throw core::Error(core::ErrorCode::kInvalidArgument,
+                      core::json_location(source, "/published/value") + ": the rule gives no verdict on this number");
+  }
+  return claim;
+}
+
+}  // namespace nanobench::ablations

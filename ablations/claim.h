@@ -1,0 +1,103 @@
+/// A claim: one quantitative or testable statement of the five written analyses of the records' changes, as data: where
+/// it stands, what it says, what would measure it here, and the rule that turns the measurement into a verdict. What
+/// the published scripts and logs say stands beside it and is kept apart.
+///
+/// Plain values; thread-safe when not modified. The file format is described in README.md of this folder.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ablations/claim_rule.h"
+#include "ablations/record.h"
+#include "core/base/json.h"
+
+namespace nanobench::ablations {
+
+/// The claim's own number.
+struct ClaimQuantity {
+  /// The same twice for one number; for kFromTo the value before and the value after.
+  double first = 0;
+  double second = 0;
+  std::string unit;  ///< "percent", "ms", "times", ...
+  enum class Change { kDecrease, kIncrease, kLevel, kFromTo } change = Change::kLevel;
+};
+
+const char* to_string(ClaimQuantity::Change change);
+
+enum class MeasureKind {
+  kCells,         ///< training runs of the arms
+  kBenchmark,     ///< one operation at stated shapes
+  kCounter,       ///< what engine or block mask count, without timing
+  kConfig,        ///< a setting of the arms' resolved configuration
+  kPublishedLog,  ///< the arms' published figures
+  kNone,          ///< not measurable here; `why` says it
+};
+
+const char* to_string(MeasureKind kind);
+
+/// One side of a measurement. Which members count depends on the kind.
+struct MeasureArm {
+  std::string record;                          ///< all kinds but benchmark
+  FeatureSettings features;                    ///< cells, counter, config: settings on the record
+  std::map<std::string, std::int64_t> shapes;  ///< benchmark
+  core::Json patch = core::Json::object();     ///< benchmark: over TrainConfig, the settings that the operation takes
+};
+
+struct ClaimMeasure {
+  MeasureKind kind = MeasureKind::kNone;
+  std::optional<MeasureArm> before;  ///< present when the rule's form asks for it; so is `after`
+  std::optional<MeasureArm> after;
+  std::string op;                    ///< benchmark
+  std::string pointer;               ///< config: of the setting
+  std::optional<core::Json> equals;  ///< config, metric "equals": the value that counts as 1
+  std::string why;                   ///< none
+};
+
+struct PublishedEvidence {
+  enum class Verdict { kSupported, kContradicted, kSilent } verdict = Verdict::kSilent;
+  std::string text;             ///< one or two sentences; never empty unless silent
+  std::optional<double> value;  ///< on the rule's scale, where the sources give it and no record's figures do
+  std::string source;           ///< where to look it up
+};
+
+const char* to_string(PublishedEvidence::Verdict verdict);
+
+struct Claim {
+  std::string id;    ///< the file's stem
+  std::string seed;  ///< "000" ... "004"
+  std::string place;
+  std::int64_t record = 0;  ///< number of the record whose change the analysis describes
+  std::string statement;    ///< what the analysis says, in our words; not what is true
+  std::optional<ClaimQuantity> quantity;
+  std::vector<std::string> features;  ///< that the statement speaks of
+  ClaimMeasure measure;
+  std::optional<ClaimRule> rule;  ///< absent only for kNone
+  PublishedEvidence published;
+  core::Json json;     ///< the file as it was read
+  std::string source;  ///< the file it was read from, for messages
+};
+
+/// Reads one claim file. Throws Error{kInvalidArgument} with `source` and the JSON pointer: unknown or missing keys,
+/// metrics that the measure's kind does not have, arms that the rule does not use, rules that cannot fail or hold.
+Claim read_claim(const core::Json& json, const std::string& source);
+
+/// One metric that rules may name: what it is, for the kinds that have it.
+struct ClaimMetric {
+  MeasureKind kind;
+  const char* name;
+  const char* unit;
+  MetricRange range;
+  const char* text;
+  bool is_of_pair = false;  ///< compares the two arms itself; goes with RuleForm::kPair and no other
+};
+
+const std::vector<ClaimMetric>& claim_metrics();
+
+/// nullptr when this kind of measure has no such metric.
+const ClaimMetric* find_claim_metric(MeasureKind kind, const std::string& name);
+
+}  // namespace nanobench::ablations

@@ -1,0 +1,67 @@
+/// From a measured number to a verdict: the rule of a claim. Pure; thread-safe.
+///
+/// The number is one metric of one or two arms, combined as `form` says. It supports the claim inside one of the
+/// intervals and contradicts it beyond `tolerance` outside all of them; between the two it does neither.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+
+namespace nanobench::ablations {
+
+enum class RuleForm { kBefore, kAfter, kAfterOverBefore, kBeforeOverAfter, kAfterMinusBefore, kPair };
+
+/// "after/before", ...; kPair ("pair"): the metric itself compares the two arms.
+const char* to_string(RuleForm form);
+
+/// kInconclusive also stands for a number that is NaN.
+enum class ClaimVerdict { kSupported, kContradicted, kInconclusive };
+
+const char* to_string(ClaimVerdict verdict);
+
+/// Closed; an absent end is open to infinity. Never absent both.
+struct RuleInterval {
+  std::optional<double> low;
+  std::optional<double> high;
+};
+
+/// What a metric can be, for rules that must be able to hold and to fail.
+enum class MetricRange {
+  kPositive,   ///< times, losses, bytes, counts: 0 to infinity
+  kFraction,   ///< 0 to 1
+  kIndicator,  ///< 0 or 1
+};
+
+struct ClaimRule {
+  std::string metric;
+  RuleForm form = RuleForm::kAfter;
+  std::vector<RuleInterval> within;  ///< at least one
+  double tolerance = 0.0;
+  std::optional<double> claimed;  ///< what the claim's own number makes of `form`, to print beside the measurement
+  std::string text;               ///< how the intervals follow from the claim; may be empty
+
+  bool needs_before() const { return form != RuleForm::kAfter; }
+  bool needs_after() const { return form != RuleForm::kBefore; }
+};
+
+/// The number that `form` makes of the two arms' metric; NaN where it divides by zero. Not for kPair.
+double combined(RuleForm form, double before, double after);
+
+ClaimVerdict evaluate(const ClaimRule& rule, double value);
+
+/// The same for a measurement with a confidence interval: a verdict needs the whole of [low, high] on its side.
+ClaimVerdict evaluate(const ClaimRule& rule, double low, double high);
+
+/// A number that gets this verdict and that a metric of `range` can have; nullopt when there is none.
+std::optional<double> example_value(const ClaimRule& rule, MetricRange range, ClaimVerdict verdict);
+
+/// Reads {"metric", "of", "within", "tolerance", "claimed", "text"}. Throws Error{kInvalidArgument} at the pointer.
+ClaimRule read_claim_rule(core::JsonObject object);
+
+/// "step_ms after/before within [0.62, 0.69], contradicted beyond 0.03 outside", for people.
+std::string describe(const ClaimRule& rule);
+
+}  // namespace nanobench::ablations

@@ -1,0 +1,232 @@
+#include "ablations/settle.h"
+
+#include <algorithm>
+#include <set>
+
+#include "ablations/patch.h"
+#include "core/base/error.h"
+#include "core/config/train_config.h"
+
+namespace nanobench::ablations {
+namespace {
+
+using core::Error;
+using core::ErrorCode;
+using core::Json;
+
+std::string alternatives(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : " or ") + name;
+  return list;
+}
+
+/// Visits what a feature requires before the feature.
+class PatchOrder {
+ public:
+  PatchOrder(const Catalogue& catalogue, const FeatureSettings& settings)
+      : catalogue_(catalogue), settings_(settings) {}
+
+  void visit(const std::string& id) {
+    if (!seen_.insert(id).second) return;
+    for (const FeatureRelation& requirement : catalogue_.feature(id).requirements) {
+      if (settings_.contains(requirement.feature)) visit(requirement.feature);
+    }
+    order.push_back(id);
+  }
+
+  std::vector<std::string> order;
+
+ private:
+  const Catalogue& catalogue_;
+  const FeatureSettings& settings_;
+  std::set<std::string> seen_;
+};
+
+/// Settings that come with another optimiser or schedule have defaults only once the whole is read; what is not valid
+/// yet stays as it is.
+Json with_defaults(const Json& config) {
+  try {
+    return Json(core::to_json(core::read_train_config(config, "")));
+  } catch (const Error&) {
+    return config;
+  }
+}
+
+class Settler {
+ public:
+  Settler(const Catalogue& catalogue, std::string record, const FeatureSettings& requested,
+          const FeatureSettings& holds)
+      : catalogue_(catalogue), record_(std::move(record)), requested_(requested), holds_(holds) {
+    for (const auto& [id, value] : requested) catalogue.feature(id).value(value);  // kNotFound before anything else
+    settled_.record = record_json(catalogue, record_);
+    settled_.settings = requested;
+  }
+
+  Settled settle() {
+    note_idle_settings();
+    do hold();
+    while (pull_in_one());
+    settled_.config = current_;
+    check_conflicts();
+    check_all_hold();
+    return std::move(settled_);
+  }
+
+ private:
+  /// Something the scale would change is not idle: the setting keeps it.
+  void note_idle_settings() {
+    for (const auto& [id, value] : requested_) {
+      const auto hold = holds_.find(id);
+      if (hold != holds_.end() && hold->second != value) continue;
+      if (value_at(settled_.record, catalogue_.feature(id)) == value) {
+        settled_.messages.push_back(assignment(id, value) + " is what " + record_ + " already has");
+      }
+    }
+  }
+
+  std::optional<std::string> current_value(const std::string& id) const {
+    const auto set = settled_.settings.find(id);
+    return set != settled_.settings.end() ? set->second : value_at(complete_, catalogue_.feature(id));
+  }
+
+  /// What the scale holds and no setting speaks of or speaks against, as far as it has a meaning here: its own
+  /// requirements pull nothing in. What falls away may take the ground from others, so until nothing does.
+  void hold() {
+    FeatureSettings& held = settled_.held;
+    held = holds_;
+    std::erase_if(held, [&](const auto& entry) { return settled_.settings.contains(entry.first); });
+    do {
+      current_ = with_settings(catalogue_, settled_.record, settled_.settings, held);
+      complete_ = with_defaults(current_);
+    } while (std::erase_if(held, [&](const auto& entry) { return !can_hold(entry.first, entry.second); }) > 0);
+  }
+
+  bool can_hold(const std::string& id, const std::string& value) const {
+    const Feature& feature = catalogue_.feature(id);
+    for (const FeatureRelation& requirement : feature.requirements) {
+      if (!requirement.concerns(value)) continue;
+      const std::optional<std::string> other = current_value(requirement.feature);
+      if (!other || !requirement.names(*other)) return false;
+    }
+    return std::none_of(feature.conflicts.begin(), feature.conflicts.end(), [&](const FeatureRelation& conflict) {
+      const auto set = settled_.settings.find(conflict.feature);
+      return conflict.concerns(value) && set != settled_.settings.end() && conflict.names(set->second);
+    });
+  }
+
+  /// Adds the first requirement that does not hold; false when all hold. Each call adds one feature, so it ends.
+  bool pull_in_one() {
+    for (const auto& [id, value] : settled_.settings) {
+      for (const FeatureRelation& requirement : catalogue_.feature(id).requirements) {
+        if (!requirement.concerns(value)) continue;
+        const std::optional<std::string> other = current_value(requirement.feature);
+        if (other && requirement.names(*other)) continue;
+        if (settled_.settings.contains(requirement.feature)) refuse_requirement(id, value, requirement, *other);
+        pull_in(assignment(id, value), requirement, other);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// The record's own value, where the scale took it away and it would do; else the first that the requirement names.
+  void pull_in(const std::string& wanted_by, const FeatureRelation& requirement,
+               const std::optional<std::string>& now) {
+    const std::optional<std::string> own = value_at(settled_.record, catalogue_.feature(requirement.feature));
+    const std::string& wanted = own && requirement.names(*own) ? *own : requirement.values.front();
+    settled_.messages.push_back(wanted_by + " needs " + assignment(requirement.feature, wanted) + ", so " +
+                                requirement.feature + " is set too" + (now ? " (it was " + *now + ")" : ""));
+    settled_.settings[requirement.feature] = wanted;
+    settled_.pulled_by[requirement.feature] = wanted_by;
+  }
+
+  [[noreturn]] void refuse_requirement(const std::string& id, const std::string& value,
+                                       const FeatureRelation& requirement, const std::string& other) const {
+    const auto pulled = settled_.pulled_by.find(requirement.feature);
+    throw Error(ErrorCode::kConflict, assignment(id, value) + " needs " + requirement.feature + " to be " +
+                                          alternatives(requirement.values) + ", but it is set to " + other +
+                                          (pulled == settled_.pulled_by.end()
+                                               ? "; leave one of the two settings out"
+                                               : ", which " + pulled->second + " needs; leave one of the two out"));
+  }
+
+  void check_conflicts() const {
+    for (const auto& [id, value] : settled_.settings) {
+      for (const FeatureRelation& conflict : catalogue_.feature(id).conflicts) {
+        if (!conflict.concerns(value)) continue;
+        const std::optional<std::string> other = current_value(conflict.feature);
+        if (!other || !conflict.names(*other)) continue;
+        throw Error(ErrorCode::kConflict, assignment(id, value) + " excludes " + assignment(conflict.feature, *other) +
+                                              "; " +
+                                              (settled_.settings.contains(conflict.feature)
+                                                   ? "leave one of the two settings out"
+                                                   : "set " + conflict.feature + " to another value as well"));
+      }
+    }
+  }
+
+  /// Two settings that write the same field with different values cannot both hold.
+  void check_all_hold() const {
+    for (const auto& [id, value] : settled_.settings) {
+      const Json& patch = catalogue_.feature(id).value(value).patch;
+      if (leaves_unchanged(current_, patch)) continue;
+      for (const auto& [other, other_value] : settled_.settings) {
+        if (other == id || !overlap(patch, catalogue_.feature(other).value(other_value).patch)) continue;
+        throw Error(ErrorCode::kConflict, assignment(id, value) + " and " + assignment(other, other_value) +
+                                              " change the same setting; leave one of them out");
+      }
+      throw Error(ErrorCode::kInternal, assignment(id, value) + " did not take effect");
+    }
+  }
+
+  const Catalogue& catalogue_;
+  std::string record_;
+  const FeatureSettings& requested_;
+  const FeatureSettings& holds_;
+  Json current_;
+  Json complete_;  ///< the same with defaults where a setting left gaps
+  Settled settled_;
+};
+
+}  // namespace
+
+Settled settle(const Catalogue& catalogue, const std::string& record, const FeatureSettings& requested,
+               const FeatureSettings& holds) {
+  return Settler(catalogue, record, requested, holds).settle();
+}
+
+/// A root begins from nothing, so that absent settings take their defaults when it is read.
+Json record_json(const Catalogue& catalogue, const std::string& id) {
+  Json config = Json::object();
+  for (const Record* record : catalogue.lineage(id)) {
+    config = merged(with_settings(catalogue, std::move(config), record->features), record->patch);
+    config = Json(core::to_json(core::read_train_config(config, record->source)));
+  }
+  return config;
+}
+
+Json with_settings(const Catalogue& catalogue, Json config, const FeatureSettings& settings,
+                   const FeatureSettings& held) {
+  FeatureSettings all = settings;
+  all.insert(held.begin(), held.end());
+  PatchOrder patches(catalogue, all);
+  for (const auto& [id, unused] : held) patches.visit(id);
+  for (const auto& [id, unused] : settings) patches.visit(id);
+  for (const std::string& id : patches.order) {
+    config = merged(std::move(config), catalogue.feature(id).value(all.at(id)).patch);
+  }
+  return config;
+}
+
+std::optional<std::string> value_at(const Json& config, const Feature& feature) {
+  for (const FeatureValue& value : feature.values) {
+    if (leaves_unchanged(config, value.patch)) return value.name;
+  }
+  return std::nullopt;
+}
+
+std::string assignment(const std::string& feature, const std::string& value) {
+  return feature + "=" + value;
+}
+
+}  // namespace nanobench::ablations

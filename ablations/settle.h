@@ -1,0 +1,43 @@
+/// Settings applied to one record: what they require is pulled in, what excludes each other is refused, and what the
+/// scale holds is put under them (internal to ablations). Pure; thread-safe.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ablations/catalogue.h"
+#include "core/base/json.h"
+
+namespace nanobench::ablations {
+
+struct Settled {
+  core::Json record;         ///< the official configuration without any setting
+  core::Json config;         ///< with the settings and what is held
+  FeatureSettings settings;  ///< as requested, and what they pulled in
+  FeatureSettings held;      ///< imposed by the scale; what the record has anyway is among them
+  /// Setting that was pulled in -> the setting that needs it, as "feature=value".
+  std::map<std::string, std::string> pulled_by;
+  std::vector<std::string> messages;
+};
+
+/// Throws as resolve() does for what concerns settings alone; the configuration is not read yet.
+Settled settle(const Catalogue& catalogue, const std::string& record, const FeatureSettings& requested,
+               const FeatureSettings& holds);
+
+/// The record's official configuration as JSON.
+core::Json record_json(const Catalogue& catalogue, const std::string& record);
+
+/// `config` with the patches of what is held and, above them, of `settings`; what others require comes first: "muon"
+/// before a setting of Muon.
+core::Json with_settings(const Catalogue& catalogue, core::Json config, const FeatureSettings& settings,
+                         const FeatureSettings& held = {});
+
+/// The value whose patch leaves this official configuration as it is.
+std::optional<std::string> value_at(const core::Json& config, const Feature& feature);
+
+/// "feature=value"
+std::string assignment(const std::string& feature, const std::string& value);
+
+}  // namespace nanobench::ablations

@@ -1,0 +1,107 @@
+// Vectors and a small matrix product for one instruction set. Included once per instruction set, inside its own
+// namespace, by a file that is compiled for it: nothing here may be used by other files.
+// NB_LANES is the number of floats of a vector.
+
+using Vec = float __attribute__((vector_size(NB_LANES * 4), aligned(4), may_alias));
+using IntVec = std::int32_t __attribute__((vector_size(NB_LANES * 4), aligned(4), may_alias));
+
+// Own versions of the smallest templates of <algorithm>: an out-of-line copy of one of those would carry this file's
+// instructions, and the linker may hand it to the whole program.
+inline std::int64_t smaller(std::int64_t a, std::int64_t b) {
+  return a < b ? a : b;
+}
+inline std::int64_t larger(std::int64_t a, std::int64_t b) {
+  return a > b ? a : b;
+}
+inline void set_all(float* p, std::int64_t count, float value) {
+  for (std::int64_t i = 0; i < count; ++i) p[i] = value;
+}
+
+inline Vec load(const float* p) {
+  return *reinterpret_cast<const Vec*>(p);
+}
+inline void store(float* p, Vec v) {
+  *reinterpret_cast<Vec*>(p) = v;
+}
+inline Vec broadcast(float x) {
+  return Vec{} + x;
+}
+inline Vec maximum(Vec a, Vec b) {
+  return a > b ? a : b;
+}
+
+inline float horizontal_sum(Vec v) {
+  float sum = 0.0f;
+  for (int i = 0; i < NB_LANES; ++i) sum += v[i];
+  return sum;
+}
+inline float horizontal_max(Vec v) {
+  float largest = v[0];
+  for (int i = 1; i < NB_LANES; ++i) largest = largest > v[i] ? largest : v[i];
+  return largest;
+}
+
+/// e^x for x <= 0 within 2 units of the last place; 0 below -87.
+inline Vec exponential(Vec x) {
+  const Vec too_small = broadcast(-87.0f);
+  const IntVec is_small = x < too_small;
+  const Vec clamped = is_small ? too_small : x;
+  // n = round(x / ln 2) by the magic number that pushes the fraction out.
+  const Vec magic = broadcast(12582912.0f);
+  const Vec n = (clamped * 1.44269504088896341f + magic) - magic;
+  const Vec r = (clamped - n * 0.693359375f) + n * 2.12194440e-4f;
+  Vec p = broadcast(1.9875691500e-4f);
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  p = p * r * r + r + 1.0f;
+  const IntVec power = (__builtin_convertvector(n, IntVec) + 127) << 23;
+  const Vec result = p * reinterpret_cast<const Vec&>(power);
+  return is_small ? Vec{} : result;
+}
+
+/// C[Rows x (Columns vectors)] (+)= A B. A is read as scalars with any strides, rows of B and C are contiguous.
+template <int Rows, int Columns, bool Accumulate>
+inline void product_block(std::int64_t inner, const float* a, std::int64_t a_row, std::int64_t a_inner, const float* b,
+                          std::int64_t b_row, float* c, std::int64_t c_row) {
+  Vec sums[Rows][Columns];
+  for (int i = 0; i < Rows; ++i)
+    for (int j = 0; j < Columns; ++j) sums[i][j] = Accumulate ? load(c + i * c_row + j * NB_LANES) : Vec{};
+  for (std::int64_t k = 0; k < inner; ++k) {
+    Vec row[Columns];
+    for (int j = 0; j < Columns; ++j) row[j] = load(b + k * b_row + j * NB_LANES);
+    for (int i = 0; i < Rows; ++i) {
+      const Vec factor = broadcast(a[i * a_row + k * a_inner]);
+      for (int j = 0; j < Columns; ++j) sums[i][j] += factor * row[j];
+    }
+  }
+  for (int i = 0; i < Rows; ++i)
+    for (int j = 0; j < Columns; ++j) store(c + i * c_row + j * NB_LANES, sums[i][j]);
+}
+
+template <int Columns, bool Accumulate>
+inline void product_columns(std::int64_t rows, std::int64_t inner, const float* a, std::int64_t a_row,
+                            std::int64_t a_inner, const float* b, std::int64_t b_row, float* c, std::int64_t c_row) {
+  constexpr int kRows = NB_TILE_ROWS;
+  std::int64_t i = 0;
+  for (; i + kRows <= rows; i += kRows)
+    product_block<kRows, Columns, Accumulate>(inner, a + i * a_row, a_row, a_inner, b, b_row, c + i * c_row, c_row);
+  for (; i + 4 <= rows; i += 4)
+    product_block<4, Columns, Accumulate>(inner, a + i * a_row, a_row, a_inner, b, b_row, c + i * c_row, c_row);
+  for (; i < rows; ++i)
+    product_block<1, Columns, Accumulate>(inner, a + i * a_row, a_row, a_inner, b, b_row, c + i * c_row, c_row);
+}
+
+/// C [rows, columns] (+)= A [rows, inner] B [inner, columns]; columns is a multiple of NB_LANES. A is read as scalars
+/// a[i * a_row + k * a_inner], so it may be a transpose.
+template <bool Accumulate>
+inline void product(std::int64_t rows, std::int64_t columns, std::int64_t inner, const float* a, std::int64_t a_row,
+                    std::int64_t a_inner, const float* b, std::int64_t b_row, float* c, std::int64_t c_row) {
+  std::int64_t j = 0;
+  for (; j + 2 * NB_LANES <= columns; j += 2 * NB_LANES)
+    product_columns<2, Accumulate>(rows, inner, a, a_row, a_inner, b + j, b_row, c + j, c_row);
+  for (; j < columns; j += NB_LANES)
+    product_columns<1, Accumulate>(rows, inner, a, a_row, a_inner, b + j, b_row, c + j, c_row);
+}

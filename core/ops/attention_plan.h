@@ -1,0 +1,64 @@
+/// A BlockMask made ready for attention. Immutable after construction; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "core/config/train_config.h"
+#include "core/ops/block_mask.h"
+#include "core/ops/torch.h"
+
+namespace nanobench::core {
+
+struct AttentionPlanOptions {
+  AttentionImplementation implementation = AttentionImplementation::kTiled;  ///< kDense: T x T products
+  bool split_full_blocks = true;  ///< what every query of a tile sees is left alone; false: the mask goes everywhere
+  KeyBlockOrder block_order = KeyBlockOrder::kAscending;
+};
+
+/// Which keys each query sees, ready for attention. Made once per sequence and window, shared by all layers.
+///
+/// float32 heads of a multiple of 16 numbers take the vector kernel (core/kernels/attention_kernel.h), which needs
+/// first_key only. Everything else takes tiles of tensors: consecutive queries, each tile with the one range of keys
+/// that any of them sees; memory O(T * (window + tile)), a dense plan O(T * T). They are laid out when first asked for.
+class AttentionPlan {
+ public:
+  struct Tile {
+    std::int64_t query_begin = 0;
+    std::int64_t query_count = 0;
+    std::int64_t key_begin = 0;
+    std::int64_t key_count = 0;
+    /// Columns [unmasked_begin, unmasked_end) are seen by every query of the tile: they need no bias.
+    std::int64_t unmasked_begin = 0;
+    std::int64_t unmasked_end = 0;
+    at::Tensor bias;  ///< [query_count, key_count], 0 where allowed and -inf elsewhere
+  };
+
+  AttentionPlan(const BlockMask& mask, at::ScalarType dtype, const AttentionPlanOptions& options = {});
+
+  std::int64_t length() const { return static_cast<std::int64_t>(first_key_.size()); }
+  const std::vector<std::int64_t>& first_key() const { return first_key_; }
+  const AttentionPlanOptions& options() const { return options_; }
+  /// Whether heads of this width take the vector kernel.
+  bool uses_kernel(std::int64_t head_dim) const;
+  const std::vector<Tile>& tiles() const;
+  /// Tiles count keys from the end, block by block (KeyBlockOrder::kNearestFirst); 0: in order.
+  std::int64_t reversed_blocks_of() const { return reversed_blocks_of_; }
+
+ private:
+  std::vector<Tile> make_tiles() const;
+
+  std::vector<std::int64_t> first_key_;
+  std::int64_t block_size_;
+  at::ScalarType dtype_;
+  AttentionPlanOptions options_;
+  std::int64_t reversed_blocks_of_ = 0;
+  mutable std::once_flag is_laid_out_;
+  mutable std::vector<Tile> tiles_;
+};
+
+/// Queries per tile of a tiled plan.
+inline constexpr std::int64_t kTileQueries = 128;
+
+}  // namespace nanobench::core

@@ -1,0 +1,115 @@
+// Impossible combinations are refused with the reason and with what asked for them.
+#include "core/config/train_config.h"
+#include "tests/ablations/catalogue_support.h"
+
+namespace nanobench::ablations {
+namespace {
+
+using core::ErrorCode;
+using core::Json;
+
+/// A feature with two values, each a patch.
+void add(Catalogue& catalogue, const std::string& id, const Json& before, const Json& after) {
+  catalogue.add_feature({{"id", id},
+                         {"title", "t"},
+                         {"introduced", Json::object()},
+                         {"kind", "numerics"},
+                         {"text", "t."},
+                         {"before", "old"},
+                         {"after", "new"},
+                         {"values", {{"old", before}, {"new", after}}}},
+                        id);
+}
+
+TEST(Blame, ValueTablesOnLayersThatDoNotExist) {
+  const std::string message = error_of(ErrorCode::kInvalidArgument, [] {
+    resolve(embedded_catalogue(), {.settings = {{"value_embeddings", "tables_12"}},
+                                   .patch = {{"model", {{"num_layers", 6}}}},
+                                   .patch_source = "s.json: /base/patch"});
+  });
+  expect_parts(message, {"/model/value_embeddings/layer_map", "expected 6, got 12",
+                         "asked for by value_embeddings=tables_12 and s.json: /base/patch"});
+}
+
+TEST(Blame, AWindowBelowABlockWithBlockWindows) {
+  Catalogue catalogue = embedded_catalogue();
+  add(catalogue, "narrow_window", {{"attention", {{"window", {{"schedule", {{"quantum_tokens", 128}}}}}}}},
+      {{"attention", {{"window", {{"schedule", {{"quantum_tokens", 64}}}}}}}});
+  for (const char* scale : {"official", "nano"}) {
+    const std::string message = error_of(ErrorCode::kInvalidArgument, [&] {
+      resolve(catalogue, {.settings = {{"narrow_window", "new"}}, .scale = scale});
+    });
+    expect_parts(message, {"/attention/window/schedule", "block_size 128", "64", "asked for by narrow_window=new"});
+  }
+}
+
+TEST(Blame, HeadsThatDoNotDivideAmongKeyValueHeads) {
+  Catalogue catalogue = embedded_catalogue();
+  add(catalogue, "four_pairs", {{"model", {{"num_kv_heads", 6}}}}, {{"model", {{"num_kv_heads", 4}}}});
+  const std::string message = error_of(ErrorCode::kInvalidArgument, [&] {
+    resolve(catalogue, {.settings = {{"four_pairs", "new"}}});
+  });
+  expect_parts(message, {"/model/num_kv_heads", "6", "4", "asked for by four_pairs=new"});
+}
+
+TEST(Blame, ATiedHeadWithUnpaddedTables) {
+  Catalogue catalogue = embedded_catalogue();
+  add(catalogue, "tied", {{"model", {{"tied_head", false}}}}, {{"model", {{"tied_head", true}}}});
+  const std::string alone = error_of(ErrorCode::kConflict, [&] {
+    resolve(catalogue, {.settings = {{"tied", "new"}}});
+  });
+  expect_parts(alone, {"/model/tied_head", "vocab_pad_embeddings", "asked for by tied=new"});
+  const std::string both = error_of(ErrorCode::kConflict, [&] {
+    resolve(catalogue, {.record = "record18", .settings = {{"tied", "new"}, {"embedding_padding", "unpadded"}}});
+  });
+  expect_parts(both, {"asked for by embedding_padding=unpadded and tied=new"});
+}
+
+TEST(Blame, NamesTheRecordWhenNobodyElseTouchedThePlace) {
+  const std::string message = error_of(ErrorCode::kInvalidArgument, [] {
+    const Json layers = {{"model", {{"value_embeddings", {{"layer_map", Json::array({0, 1})}}}}}};
+    resolve(embedded_catalogue(), {.patch = layers, .patch_source = "the patch"});
+  });
+  expect_parts(message, {"expected 12, got 2", "asked for by the patch"});
+  Catalogue catalogue = embedded_catalogue();  // a scale of one's own that does not divide
+  catalogue.add_scale(core::parse_json(R"({"id": "odd", "title": "t", "text": "t.", "context_divisor": 3})", "odd"),
+                      "odd");
+  const std::string scale = error_of(ErrorCode::kInvalidArgument, [&] { resolve(catalogue, {.scale = "odd"}); });
+  expect_parts(scale, {"scale odd", "attention/block_size", "128"});
+}
+
+TEST(Blame, NamesTheSettingThatAScaleCannotDivide) {
+  Catalogue catalogue = embedded_catalogue();
+  add(catalogue, "five_heads", {{"model", {{"num_heads", 6}}}}, {{"model", {{"num_heads", 8}, {"num_kv_heads", 8}}}});
+  const std::string message = error_of(ErrorCode::kInvalidArgument, [&] {
+    resolve(catalogue, {.settings = {{"five_heads", "new"}}, .scale = "nano"});
+  });
+  expect_parts(message,
+               {"/model/num_heads", "scale nano divides num_heads by 3, but 8", "asked for by five_heads=new"});
+}
+
+TEST(Blame, SaysForWhomASettingWasPulledIn) {
+  Catalogue catalogue = embedded_catalogue();
+  add(catalogue, "pulled", {{"model", {{"num_kv_heads", 6}}}}, {{"model", {{"num_kv_heads", 4}}}});
+  catalogue.add_feature(
+      core::parse_json(R"({"id": "puller", "title": "t", "introduced": {}, "kind": "numerics", "text": "t.",
+      "before": "a", "after": "b", "values": {"a": {"model": {"mlp_ratio": 4}}, "b": {"model": {"mlp_ratio": 2}}},
+      "requires": [{"when": ["b"], "feature": "pulled", "values": ["new"]}]})",
+                       "puller"),
+      "puller");
+  const std::string message = error_of(ErrorCode::kInvalidArgument, [&] {
+    resolve(catalogue, {.settings = {{"puller", "b"}}});
+  });
+  expect_parts(message, {"asked for by pulled=new (which puller=b needs)"});
+}
+
+TEST(Blame, NamesProcessesThatDoNotFit) {
+  const std::string message = error_of(ErrorCode::kInvalidArgument, [] {
+    resolve(embedded_catalogue(),
+            {.patch = {{"distributed", {{"processes", 8}}}}, .patch_source = "the patch", .ranks = 6});
+  });
+  expect_parts(message, {"6 ranks do not divide among 8 processes", "asked for by the patch and 6 ranks"});
+}
+
+}  // namespace
+}  // namespace nanobench::ablations

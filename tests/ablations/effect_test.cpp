@@ -1,0 +1,107 @@
+// A setting that cannot act is refused with the reason; one that the record has anyway is only said.
+#include "core/config/train_config.h"
+#include "tests/ablations/catalogue_support.h"
+
+namespace nanobench::ablations {
+namespace {
+
+using core::ErrorCode;
+
+constexpr const char* kCommon = R"("title": "t", "introduced": {}, "text": "t.", )";
+
+/// Gradient buckets need two processes, the place of the loader two ranks, the prefetch two threads; the number of
+/// untimed steps is the scale's at nano; a rank count too.
+Catalogue catalogue_with_idle_features() {
+  Catalogue catalogue = embedded_catalogue();
+  const auto add = [&](const std::string& id, const std::string& members) {
+    catalogue.add_feature(core::parse_json("{\"id\": \"" + id + "\", " + kCommon + members + "}", id), id);
+  };
+  add("buckets", R"("kind": "systems", "before": "copies", "after": "views", "needs": {"processes": 2},
+      "values": {"copies": {"distributed": {"buckets": "copies"}}, "views": {"distributed": {"buckets": "views"}}})");
+  add("places", R"("kind": "numerics", "before": "each", "after": "one", "needs": {"ranks": 2},
+      "values": {"each": {"data": {"loader": {"position": "per_rank"}}}, "one": {"data": {"loader": {"position": "global"}}}})");
+  add("fetching", R"("kind": "systems", "before": "now", "after": "ahead", "needs": {"threads": 2},
+      "values": {"now": {"data": {"loader": {"fetch": "step_start"}}}, "ahead": {"data": {"loader": {"fetch": "after_forward"}}}})");
+  add("free_steps", R"("kind": "systems", "before": "none", "after": "ten",
+      "values": {"none": {"run": {"untimed_steps": 0}}, "ten": {"run": {"untimed_steps": 10}},
+                 "twenty": {"run": {"untimed_steps": 20}}})");
+  return catalogue;
+}
+
+std::string refusal(ResolveRequest request) {
+  return error_of(ErrorCode::kUnavailable, [&] { resolve(catalogue_with_idle_features(), request); });
+}
+
+TEST(Needs, ProcessesRanksAndThreads) {
+  expect_parts(refusal({.settings = {{"buckets", "copies"}}, .scale = "nano"}),
+               {"buckets=copies acts only with 2 processes or more, and this run has 1", "--processes 2"});
+  expect_parts(refusal({.settings = {{"buckets", "copies"}}, .scale = "nano", .ranks = 2}), {"2 processes"});
+  expect_parts(refusal({.settings = {{"places", "one"}}, .scale = "nano"}), {"places=one", "2 ranks", "--ranks 2"});
+  expect_parts(refusal({.settings = {{"fetching", "ahead"}}, .scale = "nano", .threads = 1}),
+               {"fetching=ahead", "2 threads", "this run has 1"});
+}
+
+TEST(Needs, AreMetByWhatIsAskedFor) {
+  const Catalogue catalogue = catalogue_with_idle_features();
+  const Resolved copies = resolve(catalogue, {.settings = {{"buckets", "copies"}}, .scale = "nano", .processes = 2});
+  EXPECT_EQ(copies.config.distributed.buckets, core::BucketStorage::kCopies);
+  EXPECT_EQ(copies.config.distributed.processes, 2);
+  EXPECT_NO_THROW(resolve(catalogue, {.settings = {{"places", "one"}}, .scale = "nano", .ranks = 2}));
+  EXPECT_NO_THROW(resolve(catalogue, {.settings = {{"places", "one"}}})) << "the official run has eight ranks";
+  EXPECT_NO_THROW(resolve(catalogue, {.settings = {{"fetching", "ahead"}}, .scale = "nano"}))
+      << "how many threads is not known here";
+  EXPECT_NO_THROW(resolve(catalogue, {.settings = {{"fetching", "ahead"}}, .scale = "nano", .threads = 2}));
+}
+
+TEST(Needs, WhatTheRecordHasIsOnlySaid) {
+  const Resolved resolved =
+      resolve(catalogue_with_idle_features(), {.settings = {{"buckets", "views"}}, .scale = "nano"});
+  ASSERT_EQ(resolved.messages.size(), 1U);
+  expect_parts(resolved.messages[0], {"buckets=views is what record17 already has"});
+}
+
+TEST(Effect, ASettingThatTheScaleOverrulesIsRefusedWithTheReason) {
+  expect_parts(refusal({.settings = {{"free_steps", "twenty"}}, .scale = "nano"}),
+               {"free_steps=twenty changes nothing at scale nano: untimed steps: 20 -> 5"});
+  const Catalogue catalogue = catalogue_with_idle_features();
+  EXPECT_EQ(resolve(catalogue, {.settings = {{"free_steps", "twenty"}}}).config.run.untimed_steps, 20);
+  EXPECT_EQ(resolve(catalogue, {.settings = {{"free_steps", "none"}}, .scale = "nano"}).config.run.untimed_steps, 0);
+}
+
+TEST(Effect, ASettingThatThePatchOverrulesIsRefused) {
+  expect_parts(refusal({.settings = {{"logit_softcap", "15"}},
+                        .patch = {{"model", {{"logit_softcap", 20}}}},
+                        .patch_source = "s.json: /base/patch"}),
+               {"logit_softcap=15 changes nothing", "s.json: /base/patch sets the same"});
+}
+
+TEST(Effect, APatchThatTheScaleOverrulesIsRefused) {
+  expect_parts(
+      refusal({.scale = "nano", .patch = {{"run", {{"val_every", 10}}}}, .patch_source = "s.json: /base/patch"}),
+      {"s.json: /base/patch changes nothing at scale nano", "steps between validations: 10 -> 25"});
+}
+
+TEST(Effect, APartOfAPatchThatTheScaleOverrulesIsSaid) {
+  const Resolved resolved =
+      resolve(embedded_catalogue(),
+              {.scale = "nano", .patch = {{"run", {{"val_every", 10}}}, {"schedule", {{"num_steps", 2000}}}}});
+  ASSERT_EQ(resolved.messages.size(), 1U);
+  expect_parts(resolved.messages[0], {"/run/val_every changes nothing at scale nano"});
+}
+
+TEST(Effect, ANotApplicableFeatureCannotBeSet) {
+  Catalogue catalogue = embedded_catalogue();
+  catalogue.add_feature(core::parse_json(R"({"id": "guards", "title": "t", "introduced": {}, "kind": "systems",
+      "text": "t.", "not_applicable": "Nothing is compiled at run time."})",
+                                         "guards"),
+                        "guards");
+  expect_parts(error_of(ErrorCode::kUnavailable,
+                        [&] {
+                          resolve(catalogue, {.settings = {{"guards", "on"}}});
+                        }),
+               {"guards cannot be set: Nothing is compiled at run time."});
+  EXPECT_FALSE(resolve(catalogue, {}).effective.contains("guards"));
+}
+
+}  // namespace
+}  // namespace nanobench::ablations
