@@ -26,7 +26,7 @@ inline constexpr const char* kLearningRate = "train/learning_rate_factor";
 inline constexpr const char* kValLoss = "val/loss";         ///< before the update of that step
 inline constexpr const char* kValClockMs = "val/clock_ms";  ///< training clock at the validation; absent while untimed
 inline constexpr const char* kPeakBytes = "memory/peak_bytes";
-inline constexpr const char* kPhasePrefix = "phase/";      ///< "phase/forward_ms": data, forward, backward, optimizer
+inline constexpr const char* kPhasePrefix = "phase/";      ///< "phase/forward_ms": see StepEvent
 inline constexpr const char* kCounterPrefix = "counter/";  ///< "counter/parameters": what the engine counted
 
 /// All metrics with a fixed tag.

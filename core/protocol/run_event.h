@@ -23,7 +23,7 @@ struct HelloEvent {
   std::int64_t parameters = 0;  ///< number of trained numbers
 };
 
-/// One optimiser step. `phases_ms`: data, forward, backward, optimizer.
+/// One optimiser step. `phases_ms`: data, forward, backward, optimizer, communication.
 struct StepEvent {
   std::int64_t step = 0;
   double loss = 0.0;               ///< mean over the sequences of the step, before its update
@@ -44,7 +44,7 @@ struct EvalEvent {
 
 struct MemoryEvent {
   std::int64_t step = 0;
-  std::int64_t peak_bytes = 0;  ///< peak resident set of the process
+  std::int64_t peak_bytes = 0;  ///< peak resident set, summed over the run's processes
 };
 
 /// A named number about the run as a whole: "parameters", "attention/path/dense", ...

@@ -19,7 +19,7 @@ struct RunSpec {
   TrainConfig config;             ///< what to train; no feature is left in it
   std::uint64_t seed = 1;         ///< of the initial parameters
   std::string dtype = "float32";  ///< "float32" or "float64"
-  int threads = 0;                ///< 0: as many as the machine has cores
+  int threads = 0;                ///< of all processes together; 0: as many as the machine has cores
   std::vector<std::string> train_shards;
   std::vector<std::string> val_shards;
   std::optional<std::string> init_file;   ///< safetensors with every parameter; absent: initialised from the seed

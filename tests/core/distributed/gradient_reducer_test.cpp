@@ -1,6 +1,7 @@
 // Gradients of several processes: the same sums whatever the schedule, reduced when the settings say.
 #include <gtest/gtest.h>
 
+#include "core/config/enum_names.h"
 #include "core/distributed/gradient_reducer.h"
 #include "tests/core/distributed/process_threads.h"
 
@@ -123,6 +124,9 @@ struct Setting {
   BucketStorage buckets;
   std::int64_t bucket_bytes;
 
+  std::string name() const {
+    return enum_name(reduction) + "_" + enum_name(buckets) + "_" + std::to_string(bucket_bytes);
+  }
   DistributedConfig config() const {
     DistributedConfig config;
     config.reduction = reduction;
@@ -164,7 +168,8 @@ TEST_P(AllSettings, SummingAfterEachMicroStepDiffersByRoundingOnly) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(GradientReducer, AllSettings, ::testing::ValuesIn(all_settings()));
+INSTANTIATE_TEST_SUITE_P(GradientReducer, AllSettings, ::testing::ValuesIn(all_settings()),
+                         [](const auto& test) { return test.param.name(); });
 
 TEST(GradientReducer, BucketsFillFromTheLastParameterUpToTheirSize) {
   SingleProcess alone;

@@ -71,6 +71,12 @@ class LongRun : public ::testing::Test {
     EXPECT_EQ(children_.size(), 3U);
   }
 
+  ~LongRun() override {
+    for (const pid_t child : children_) {
+      if (is_running(child)) kill(child, SIGKILL);  // only after a failed test
+    }
+  }
+
   void expect_no_process_is_left() const {
     for (const pid_t child : children_) EXPECT_TRUE(eventually([&] { return !is_running(child); })) << child;
   }
