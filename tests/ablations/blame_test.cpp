@@ -59,10 +59,12 @@ TEST(Blame, ATiedHeadWithUnpaddedTables) {
     resolve(catalogue, {.settings = {{"tied", "new"}}});
   });
   expect_parts(alone, {"/model/tied_head", "vocab_pad_embeddings", "asked for by tied=new"});
+  add(catalogue, "bare_tables", {{"model", {{"vocab_pad_embeddings", true}}}},
+      {{"model", {{"vocab_pad_embeddings", false}}}});
   const std::string both = error_of(ErrorCode::kConflict, [&] {
-    resolve(catalogue, {.record = "record18", .settings = {{"tied", "new"}, {"embedding_padding", "unpadded"}}});
+    resolve(catalogue, {.record = "record18", .settings = {{"tied", "new"}, {"bare_tables", "new"}}});
   });
-  expect_parts(both, {"asked for by embedding_padding=unpadded and tied=new"});
+  expect_parts(both, {"asked for by bare_tables=new and tied=new"});
 }
 
 TEST(Blame, NamesTheRecordWhenNobodyElseTouchedThePlace) {
