@@ -22,7 +22,7 @@ std::vector<std::string> guilty_settings(const Catalogue& catalogue, const Resol
     if (!touches_any(catalogue.feature(id).value(value).patch, pointers)) continue;
     const auto pulled = settled.pulled_by.find(id);
     guilty.push_back(assignment(id, value) +
-                     (pulled == settled.pulled_by.end() ? "" : " (which " + pulled->second + " needs)"));
+                     (pulled == settled.pulled_by.end() ? "" : " (for " + pulled->second + ")"));
   }
   for (const auto& [id, value] : settled.held) {
     const Json& patch = catalogue.feature(id).value(value).patch;

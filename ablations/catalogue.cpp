@@ -155,16 +155,19 @@ void Catalogue::overlay(const std::filesystem::path& folder) {
 void Catalogue::add_feature(const Json& json, const std::string& source) {
   Feature feature = read_feature(json, source);
   features_[feature.id] = std::move(feature);
+  forget_made();
 }
 
 void Catalogue::add_record(const Json& json, const std::string& source) {
   Record record = read_record(json, source);
   records_[record.id] = std::move(record);
+  forget_made();
 }
 
 void Catalogue::add_scale(const Json& json, const std::string& source) {
   Scale scale = read_scale(json, source);
   scales_[scale.id] = std::move(scale);
+  forget_made();
 }
 
 void Catalogue::add_claim(const Json& json, const std::string& source) {
@@ -257,6 +260,17 @@ std::vector<const Record*> Catalogue::lineage(const std::string& id) const {
   }
   std::reverse(chain.begin(), chain.end());
   return chain;
+}
+
+Json Catalogue::once(const std::string& record, const std::function<Json()>& make) const {
+  {
+    const std::lock_guard lock(made_->mutex);
+    if (const auto found = made_->by_record.find(record); found != made_->by_record.end()) return found->second;
+  }
+  Json value = make();
+  const std::lock_guard lock(made_->mutex);
+  made_->by_record[record] = value;
+  return value;
 }
 
 }  // namespace nanobench::ablations

@@ -6,7 +6,10 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -64,11 +67,23 @@ class Catalogue {
   /// The record and its ancestors, root first. Throws Error{kNotFound} or Error{kInvalidArgument} for a cycle.
   std::vector<const Record*> lineage(const std::string& record) const;
 
+  /// What `make` gives for a record, made once until the catalogue is modified: for what depends on the catalogue alone
+  /// and takes a while. `make` may ask for other records. Thread-safe.
+  core::Json once(const std::string& record, const std::function<core::Json()>& make) const;
+
  private:
+  struct Made {
+    std::mutex mutex;
+    std::map<std::string, core::Json> by_record;
+  };
+  /// After a change nothing that was made counts; copies made before it keep theirs.
+  void forget_made() { made_ = std::make_shared<Made>(); }
+
   std::map<std::string, Feature> features_;
   std::map<std::string, Record> records_;
   std::map<std::string, Scale> scales_;
   std::map<std::string, Claim> claims_;
+  std::shared_ptr<Made> made_ = std::make_shared<Made>();
 };
 
 }  // namespace nanobench::ablations

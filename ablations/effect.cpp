@@ -133,6 +133,18 @@ void check_need(const std::string& setting, const Need& need) {
                                            what + "\" in the suite) or leave the setting out");
 }
 
+/// Micro-steps follow from the batch, which no option changes.
+void check_micro_steps(const std::string& setting, std::int64_t least, const TrainConfig& scaled) {
+  const core::DataConfig& data = scaled.data;
+  const std::int64_t got = data.sequences_per_step / (data.ranks * data.loader.sequences_per_read);
+  if (got >= least) return;
+  throw Error(ErrorCode::kUnavailable, setting + " acts only with " + std::to_string(least) +
+                                           " micro-steps or more for each rank, and this run has " +
+                                           std::to_string(got) +
+                                           "; choose a scale or sequence length with more sequences a step, or leave "
+                                           "the setting out");
+}
+
 }  // namespace
 
 void check_needs(const Catalogue& catalogue, const ResolveRequest& request, const Settled& settled,
@@ -143,6 +155,7 @@ void check_needs(const Catalogue& catalogue, const ResolveRequest& request, cons
     check_need(assignment(id, value), {"processes", feature.needs.processes, scaled.distributed.processes});
     check_need(assignment(id, value), {"ranks", feature.needs.ranks, scaled.data.ranks});
     check_need(assignment(id, value), {"threads", feature.needs.threads, request.threads});
+    check_micro_steps(assignment(id, value), feature.needs.micro_steps, scaled);
   }
 }
 

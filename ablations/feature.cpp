@@ -105,6 +105,7 @@ FeatureNeeds read_needs(JsonObject& object) {
   needs.processes = nested.integer_or("processes", 1, 1, kMost);
   needs.ranks = nested.integer_or("ranks", needs.processes, needs.processes, kMost);
   needs.threads = nested.integer_or("threads", 1, 1, kMost);
+  needs.micro_steps = nested.integer_or("micro_steps", 1, 1, kMost);
   nested.finish();
   return needs;
 }

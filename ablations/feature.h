@@ -45,6 +45,7 @@ struct FeatureNeeds {
   std::int64_t ranks = 1;
   std::int64_t processes = 1;
   std::int64_t threads = 1;
+  std::int64_t micro_steps = 1;  ///< reads of a rank in one step
 };
 
 struct Feature {

@@ -122,7 +122,7 @@ class Settler {
         const std::optional<std::string> other = current_value(requirement.feature);
         if (other && requirement.names(*other)) continue;
         if (settled_.settings.contains(requirement.feature)) refuse_requirement(id, value, requirement, *other);
-        pull_in(assignment(id, value), requirement, other);
+        pull_in(id, requirement, other);
         return true;
       }
     }
@@ -132,22 +132,28 @@ class Settler {
   /// The record's own value, where the scale took it away and it would do; else the first that the requirement names.
   void pull_in(const std::string& wanted_by, const FeatureRelation& requirement,
                const std::optional<std::string>& now) {
+    const std::string asker = assignment(wanted_by, settled_.settings.at(wanted_by));
+    const auto root = settled_.pulled_by.find(wanted_by);
+    settled_.pulled_by[requirement.feature] = root == settled_.pulled_by.end() ? asker : root->second;
     const std::optional<std::string> own = value_at(settled_.record, catalogue_.feature(requirement.feature));
     const std::string& wanted = own && requirement.names(*own) ? *own : requirement.values.front();
-    settled_.messages.push_back(wanted_by + " needs " + assignment(requirement.feature, wanted) + ", so " +
+    settled_.messages.push_back(asker + " needs " + assignment(requirement.feature, wanted) + ", so " +
                                 requirement.feature + " is set too" + (now ? " (it was " + *now + ")" : ""));
     settled_.settings[requirement.feature] = wanted;
-    settled_.pulled_by[requirement.feature] = wanted_by;
+  }
+
+  /// A setting, and for whom it was pulled in.
+  std::string described(const std::string& id, const std::string& value) const {
+    const auto pulled = settled_.pulled_by.find(id);
+    return assignment(id, value) + (pulled == settled_.pulled_by.end() ? "" : " (for " + pulled->second + ")");
   }
 
   [[noreturn]] void refuse_requirement(const std::string& id, const std::string& value,
                                        const FeatureRelation& requirement, const std::string& other) const {
-    const auto pulled = settled_.pulled_by.find(requirement.feature);
-    throw Error(ErrorCode::kConflict, assignment(id, value) + " needs " + requirement.feature + " to be " +
-                                          alternatives(requirement.values) + ", but it is set to " + other +
-                                          (pulled == settled_.pulled_by.end()
-                                               ? "; leave one of the two settings out"
-                                               : ", which " + pulled->second + " needs; leave one of the two out"));
+    throw Error(ErrorCode::kConflict, described(id, value) + " needs " + requirement.feature + " to be " +
+                                          alternatives(requirement.values) + ", but it is set to " +
+                                          described(requirement.feature, other).substr(requirement.feature.size() + 1) +
+                                          "; leave one of the two settings out");
   }
 
   void check_conflicts() const {
@@ -156,7 +162,7 @@ class Settler {
         if (!conflict.concerns(value)) continue;
         const std::optional<std::string> other = current_value(conflict.feature);
         if (!other || !conflict.names(*other)) continue;
-        throw Error(ErrorCode::kConflict, assignment(id, value) + " excludes " + assignment(conflict.feature, *other) +
+        throw Error(ErrorCode::kConflict, described(id, value) + " excludes " + described(conflict.feature, *other) +
                                               "; " +
                                               (settled_.settings.contains(conflict.feature)
                                                    ? "leave one of the two settings out"
@@ -172,7 +178,7 @@ class Settler {
       if (leaves_unchanged(current_, patch)) continue;
       for (const auto& [other, other_value] : settled_.settings) {
         if (other == id || !overlap(patch, catalogue_.feature(other).value(other_value).patch)) continue;
-        throw Error(ErrorCode::kConflict, assignment(id, value) + " and " + assignment(other, other_value) +
+        throw Error(ErrorCode::kConflict, described(id, value) + " and " + described(other, other_value) +
                                               " change the same setting; leave one of them out");
       }
       throw Error(ErrorCode::kInternal, assignment(id, value) + " did not take effect");
@@ -197,12 +203,13 @@ Settled settle(const Catalogue& catalogue, const std::string& record, const Feat
 
 /// A root begins from nothing, so that absent settings take their defaults when it is read.
 Json record_json(const Catalogue& catalogue, const std::string& id) {
-  Json config = Json::object();
-  for (const Record* record : catalogue.lineage(id)) {
-    config = merged(with_settings(catalogue, std::move(config), record->features), record->patch);
-    config = Json(core::to_json(core::read_train_config(config, record->source)));
-  }
-  return config;
+  catalogue.lineage(id);  // throws for one that has no end
+  return catalogue.once(id, [&] {
+    const Record& record = catalogue.record(id);
+    Json config = record.parent ? record_json(catalogue, *record.parent) : Json::object();
+    config = merged(with_settings(catalogue, std::move(config), record.features), record.patch);
+    return Json(core::to_json(core::read_train_config(config, record.source)));
+  });
 }
 
 Json with_settings(const Catalogue& catalogue, Json config, const FeatureSettings& settings,

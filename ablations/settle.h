@@ -17,7 +17,7 @@ struct Settled {
   core::Json config;         ///< with the settings and what is held
   FeatureSettings settings;  ///< as requested, and what they pulled in
   FeatureSettings held;      ///< imposed by the scale; what the record has anyway is among them
-  /// Setting that was pulled in -> the setting that needs it, as "feature=value".
+  /// Feature that was pulled in -> the requested setting that needs it (by way of others, perhaps), as "feature=value".
   std::map<std::string, std::string> pulled_by;
   std::vector<std::string> messages;
 };

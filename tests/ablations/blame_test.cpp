@@ -102,7 +102,7 @@ TEST(Blame, SaysForWhomASettingWasPulledIn) {
   const std::string message = error_of(ErrorCode::kInvalidArgument, [&] {
     resolve(catalogue, {.settings = {{"puller", "b"}}});
   });
-  expect_parts(message, {"asked for by pulled=new (which puller=b needs)"});
+  expect_parts(message, {"asked for by pulled=new (for puller=b)"});
 }
 
 TEST(Blame, NamesProcessesThatDoNotFit) {

@@ -137,6 +137,12 @@ Json not_applicable_json() {
       "not_applicable": "Nothing here is compiled at run time.", "text": "Guards of compiled code are skipped."})");
 }
 
+TEST(ReadFeature, APatchMayTakeAGroupOfSettingsAway) {
+  Json json = feature_json();
+  json["values"]["two"] = {{"precision", {{"head", "activations"}, {"fp8", nullptr}}}};
+  EXPECT_NO_THROW(read_feature(json, "f.json"));
+}
+
 TEST(ReadFeature, KeepsChangesAndNeeds) {
   Json json = feature_json();
   json["changes"] = {{{"record", 15}, {"id", "ve-mirror-6"}}, {{"record", 16}, {"id", "x"}}};

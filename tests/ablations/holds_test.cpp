@@ -24,12 +24,13 @@ Catalogue catalogue_with_holds() {
       "before": "float32", "after": "bfloat16",
       "values": {"float32": {"precision": {"rotation": "float32"}}, "bfloat16": {"precision": {"rotation": "bfloat16"}}},
       "requires": [{"when": ["bfloat16"], "feature": "test_activations", "values": ["autocast", "bfloat16"]}]})");
-  catalogue.add_record(core::parse_json(R"({"id": "unrounded", "number": 89, "title": "t", "parent": "record17",
-      "features": {"activation_precision": "float32", "table_precision": "float32", "scalar_precision": "float32",
-                   "linear_init_rounding": "float32", "rotary_table_precision": "float32", "logits_precision": "float32"}})",
+  // Nothing is rounded in it, whatever record 17 rounds.
+  catalogue.add_record(core::parse_json(R"({"id": "bare", "number": 89, "title": "t", "parent": "record17", "patch": {
+      "precision": {"activations": "float32", "validation": "training", "embeddings": "float32", "scalars": "float32",
+                    "linear_init": "float32", "rotary_tables": "float32", "rotation": "float32", "logits": "float32"}}})",
                                         "test"),
                        "test");
-  catalogue.add_record(core::parse_json(R"({"id": "rounded", "number": 90, "title": "t", "parent": "unrounded",
+  catalogue.add_record(core::parse_json(R"({"id": "rounded", "number": 90, "title": "t", "parent": "bare",
       "features": {"test_activations": "bfloat16", "test_rotation": "bfloat16"}})",
                                         "test"),
                        "test");
@@ -67,7 +68,7 @@ TEST(Holds, AreImposedAndSaid) {
 }
 
 TEST(Holds, WhatTheRecordHasAnywayIsNotSaid) {
-  const Resolved held = at_plain(catalogue_with_holds(), {}, "unrounded");
+  const Resolved held = at_plain(catalogue_with_holds(), {}, "bare");
   EXPECT_EQ(held.held, (FeatureSettings{{"newton_schulz_precision", "compute"}}));
   EXPECT_EQ(notes_of(held).find("test_activations"), std::string::npos);
 }
@@ -86,7 +87,7 @@ TEST(Holds, ASettingPullsInWhatItNeedsOfWhatIsHeld) {
       << "the record's own value, not autocast";
   ASSERT_EQ(pulled.messages.size(), 1U);
   expect_parts(pulled.messages[0], {"test_rotation=bfloat16 needs test_activations=bfloat16", "it was float32"});
-  const Resolved other = at_plain(catalogue_with_holds(), {{"test_rotation", "bfloat16"}}, "unrounded");
+  const Resolved other = at_plain(catalogue_with_holds(), {{"test_rotation", "bfloat16"}}, "bare");
   EXPECT_EQ(other.config.precision.activations, ActivationPrecision::kAutocast) << "the first that is named";
 }
 
@@ -106,7 +107,7 @@ TEST(Holds, PullNothingIn) {
 
 TEST(Holds, ActOnWhatASettingBringsAlong) {
   Catalogue catalogue = catalogue_with_holds();
-  catalogue.add_record(core::parse_json(R"({"id": "under_adam", "number": 91, "title": "t", "parent": "unrounded",
+  catalogue.add_record(core::parse_json(R"({"id": "under_adam", "number": 91, "title": "t", "parent": "bare",
       "features": {"hidden_matrix_optimizer": "adam"}})",
                                         "test"),
                        "test");

@@ -167,6 +167,24 @@ TEST(Resolve, RefusesABadInlinePatch) {
       {"record17 and s.json", "/model/num_heads", "768", "5"});
 }
 
+TEST(Resolve, AModifiedCatalogueIsResolvedAnew) {
+  Catalogue catalogue = embedded_catalogue();
+  const auto steps = [&] { return resolve_record(catalogue, "mine").schedule.num_steps; };
+  const auto set = [&](const std::string& value) {
+    catalogue.add_record(core::parse_json(R"({"id": "mine", "number": 99, "title": "t", "parent": "record17",
+        "patch": {"schedule": {"num_steps": )" +
+                                              value + R"(}, "run": {"stop_after": 1500}}})",
+                                          "mine.json"),
+                         "mine.json");
+  };
+  set("1600");
+  EXPECT_EQ(steps(), 1600);
+  const Catalogue before = catalogue;
+  set("1700");
+  EXPECT_EQ(steps(), 1700);
+  EXPECT_EQ(resolve_record(before, "mine").schedule.num_steps, 1600);
+}
+
 TEST(FeatureValueAt, TellsEachRecordsValue) {
   const auto value = [](const std::string& record, const std::string& feature) {
     return feature_value_at(resolve_record(embedded_catalogue(), record), embedded_catalogue().feature(feature));

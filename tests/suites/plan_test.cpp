@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 
 #include "ablations/catalogue.h"
@@ -250,9 +251,13 @@ TEST(Matrix, TheSuitesOfThisFolderResolve) {
       Suite suite = read_suite_file(entry.path());
       suite.scale = scale;
       const Matrix matrix = make_matrix(suite, catalogue());
-      std::set<std::string> digests;
-      for (const Cell& cell : matrix.cells) digests.insert(cell.config.digest());
-      EXPECT_EQ(digests.size(), matrix.cells.size()) << name << " at " << scale << ": two cells are the same";
+      std::map<std::string, std::string>
+          labels;  // by digest; two records may be one configuration, and then it is said
+      for (const Cell& cell : matrix.cells) {
+        const auto [twin, is_new] = labels.emplace(cell.config.digest(), cell.label);
+        EXPECT_TRUE(is_new || says(matrix, {cell.label + ": the same configuration as " + twin->second}))
+            << name << " at " << scale << ": " << cell.label << " and " << twin->second << " are the same";
+      }
       EXPECT_EQ(matrix.cells.size(), suite.records.size() + (suite.features.empty() ? 0 : suite.features.size() + 1));
     }
   }

@@ -240,6 +240,17 @@ TEST(BadTrain, MissingInitFileOfTheConfiguration) {
   EXPECT_NE(result.err.find("gone.safetensors"), std::string::npos) << result.err;
 }
 
+TEST(BadTrain, ATokenOutsideTheVocabularyIsSaidWithItsShardAndPlace) {
+  const CommandLine shell("bad_vocabulary");
+  shell.write("c.json", R"({"model": {"vocab_size": 100}, "attention": {"document_separator": 0}})");
+  shell.write("x.bin", shard(20240520, 5000, 5000));
+  const ProgramResult result =
+      shell.run({"train", "c.json", "--train", "x.bin", "--val", "x.bin"}, "NANOBENCH_ENGINE=/bin/true");
+  EXPECT_EQ(result.exit_code, 2);
+  for (const char* part : {"x.bin", "token 257 at position 0", "below the vocabulary size 100"})
+    EXPECT_NE(result.err.find(part), std::string::npos) << part << " is not in: " << result.err;
+}
+
 TEST(BadTrain, TrainAndValBelongTogether) {
   const CommandLine shell("bad_pair");
   shell.write("c.json", "{}");

@@ -59,7 +59,9 @@ std::int64_t long_shard(const TrainConfig& config) {
 }
 
 TrainConfig config_of(const Feature& feature, const std::string& value) {
-  ablations::ResolveRequest request = ablations::FeaturePoint{&feature, value}.request("smoke");
+  const bool needs_micro_steps = feature.needs.micro_steps > 1;  // nano has two for each of two ranks
+  ablations::ResolveRequest request =
+      ablations::FeaturePoint{&feature, value}.request(needs_micro_steps ? "nano" : "smoke");
   if (kLoaderFeatures.contains(feature.id)) request.ranks = 2;
   if (feature.id == "validation_interval") {  // scales have an interval of their own: a value in proportion
     request.settings.clear();
