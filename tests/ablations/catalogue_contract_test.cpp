@@ -37,9 +37,18 @@ TEST(CatalogueContract, FeaturesSayWhatTheyAre) {
   }
 }
 
-/// Scales have their own interval, as their runs have too few steps for the records'.
+/// Scales have their own interval, as their runs have too few steps for the records'; and smoke has one micro-step
+/// only.
 bool scale_decides(const Feature& feature, const Scale& scale) {
+  if (feature.needs.micro_steps > 1 && scale.id == "smoke") return true;
   return feature.id == "validation_interval" && scale.val_every.has_value();
+}
+
+TEST(CatalogueContract, WhatNeedsMoreMicroStepsThanThereAreIsRefused) {
+  const FeaturePoint point{&embedded_catalogue().feature("gradient_sync"), "every_micro_step"};
+  const ResolveRequest request = point.request("smoke");
+  const std::string message = error_of(core::ErrorCode::kUnavailable, [&] { resolve(embedded_catalogue(), request); });
+  expect_parts(message, {"gradient_sync=every_micro_step acts only with 2 micro-steps", "this run has 1"});
 }
 
 TEST(CatalogueContract, EveryValueResolvesAtEveryScaleAndTakesEffect) {
