@@ -154,7 +154,12 @@ class Shrink {
     to.sequences_per_step = divided(step_tokens, to.sequence_length, "/data/sequence_length", "the tokens of a step");
     share_among_ranks(step_tokens);
     const std::int64_t per_rank = to.sequences_per_step / to.ranks;
-    to.loader.sequences_per_read = std::gcd(from.loader.sequences_per_read, per_rank);
+    // Who asks for fewer ranks gets more micro-steps, as the records' scripts accumulate on fewer GPUs; the scale's own
+    // ranks keep one read a step where the record has one.
+    const std::int64_t in_proportion =
+        std::max<std::int64_t>(1, from.loader.sequences_per_read * to.sequences_per_step / from.sequences_per_step);
+    to.loader.sequences_per_read =
+        std::gcd(participants_.is_asked() ? in_proportion : from.loader.sequences_per_read, per_rank);
     if (to.sequence_length != from.sequence_length || to.sequences_per_step != from.sequences_per_step) {
       note({"/data/sequences_per_step", "/data/sequence_length"},
            "batch: " + text(from.sequences_per_step) + " x " + text(from.sequence_length) + " -> " +

@@ -168,7 +168,7 @@ TEST(Scale, KeepsTheTokensOfAStepWhereTheSequencesDivide) {
   official.data.val_sequences = 10240;
   const ScaledConfig scaled = apply_scale(official, embedded_catalogue().scale("nano"), {.processes = 2});
   EXPECT_EQ(scaled.config.data.sequences_per_step, 4);
-  EXPECT_EQ(scaled.config.data.loader.sequences_per_read, 2);
+  EXPECT_EQ(scaled.config.data.loader.sequences_per_read, 1) << "an eighth of a step or less is one micro-step";
   EXPECT_EQ(scaled.config.data.tokens_per_step() * 512, official.data.tokens_per_step());
   EXPECT_EQ(texts_of(scaled.notes).find("sequences a step instead"), std::string::npos);
 }
