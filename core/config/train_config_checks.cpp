@@ -220,10 +220,6 @@ void check_run(const Checker& check, const TrainConfig& config) {
                 text(config.run.stop_after) + " is beyond schedule/num_steps " + text(config.schedule.num_steps));
   const LearningRateConfig& rate = config.schedule.learning_rate;
   check.require(
-      rate.shape == LearningRateShape::kCosine || rate.cooldown_steps <= static_cast<double>(config.schedule.num_steps),
-      {"/schedule/learning_rate/cooldown_steps", "/schedule/num_steps"},
-      "is longer than schedule/num_steps " + text(config.schedule.num_steps));
-  check.require(
       rate.shape == LearningRateShape::kTrapezoid || rate.warmup_steps < config.schedule.num_steps,
       {"/schedule/learning_rate/warmup_steps", "/schedule/num_steps", "/schedule/learning_rate/shape"},
       "leaves no step for the cosine; it must be below schedule/num_steps " + text(config.schedule.num_steps));

@@ -25,6 +25,7 @@ LoaderOptions loader_options(const DataConfig& data, std::uint64_t seed) {
 LoaderOptions val_loader_options(const DataConfig& data) {
   LoaderOptions options = loader_options(data, 0);
   options.sequence_length = data.val_length();
+  options.sequences_per_step = std::min(data.sequences_per_step, data.val_sequences);  // what one read needs at most
   options.first_read_twice = false;
   options.wrap = true;
   options.order = BatchOrder::kSequential;

@@ -137,7 +137,6 @@ const BadConfig kBadConfigs[] = {
     {"skip_layer", R"({"model": {"attention_skip_layers": [12]}})", "/model/attention_skip_layers", "does not exist"},
     {"block", R"({"attention": {"block_size": 100}})", "/data/sequence_length", "multiple"},
     {"stop_after", R"({"run": {"stop_after": 2000}})", "/run/stop_after", "1490"},
-    {"cooldown", R"({"schedule": {"learning_rate": {"cooldown_steps": 5000}}})", "cooldown_steps", "1490"},
     {"ranks", R"({"data": {"ranks": 3}})", "/data/sequences_per_step", "3 ranks"},
     {"muon_head", R"({"optimizer": {"lm_head": {"type": "muon"}}})", "/optimizer/lm_head/type", "hidden_matrices"},
     {"separator", R"({"attention": {"document_separator": 60000}})", "/attention/document_separator", "vocabulary"},

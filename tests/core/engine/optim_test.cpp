@@ -94,6 +94,12 @@ TEST(Schedule, CosineGoesFromWarmUpToTheFloor) {
               1e-15);
 }
 
+TEST(Schedule, ACooldownLongerThanTheRunBeginsBelowOne) {
+  const ScheduleConfig schedule{.num_steps = 10, .learning_rate = {.cooldown_steps = 20}};
+  EXPECT_DOUBLE_EQ(learning_rate_factor(schedule, 0), 0.5);
+  EXPECT_DOUBLE_EQ(learning_rate_factor(schedule, 9), 0.05);
+}
+
 TEST(NewtonSchulz, BothFormsAreTheSamePolynomial) {
   at::manual_seed(2);
   const at::Tensor g = at::randn({3, 12, 20}, at::kDouble);
