@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/distributed/process_watch.h"

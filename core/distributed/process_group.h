@@ -6,9 +6,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
-#include <thread>
-#include <vector>
 
 #include "core/distributed/communicator.h"
 #include "core/distributed/shared_segment.h"

@@ -6,7 +6,6 @@
 #include <torch/version.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <numeric>
 
@@ -15,48 +14,11 @@
 #include "core/distributed/replicas.h"
 #include "core/kernels/cpu_path.h"
 #include "core/optim/schedule.h"
+#include "core/train/phase_timer.h"
 #include "core/train/safetensors.h"
 
 namespace nanobench::core {
 namespace {
-
-using SteadyClock = std::chrono::steady_clock;
-
-/// Adds the milliseconds of its scope to a phase.
-class PhaseTimer {
- public:
-  explicit PhaseTimer(double& total_ms) : total_ms_(total_ms), start_(SteadyClock::now()) {}
-  ~PhaseTimer() { total_ms_ += std::chrono::duration<double, std::milli>(SteadyClock::now() - start_).count(); }
-  PhaseTimer(const PhaseTimer&) = delete;
-  PhaseTimer& operator=(const PhaseTimer&) = delete;
-
- private:
-  double& total_ms_;
-  SteadyClock::time_point start_;
-};
-
-/// Moves what the communicator waits during its scope from one phase to another.
-class CommunicationTimer {
- public:
-  CommunicationTimer(const Communicator& communicator, double& phase_ms, double& communication_ms)
-      : communicator_(communicator),
-        phase_ms_(phase_ms),
-        communication_ms_(communication_ms),
-        start_ms_(communicator.waited_ms()) {}
-  ~CommunicationTimer() {
-    const double waited_ms = communicator_.waited_ms() - start_ms_;
-    phase_ms_ -= waited_ms;
-    communication_ms_ += waited_ms;
-  }
-  CommunicationTimer(const CommunicationTimer&) = delete;
-  CommunicationTimer& operator=(const CommunicationTimer&) = delete;
-
- private:
-  const Communicator& communicator_;
-  double& phase_ms_;
-  double& communication_ms_;
-  double start_ms_;
-};
 
 std::int64_t peak_resident_bytes() {
   rusage usage{};
