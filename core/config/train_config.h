@@ -1,5 +1,4 @@
-/// Every setting of one training run. Defaults are record #17 at its official size; golden/README gives the same schema
-/// in words.
+/// Every setting of one training run. Defaults are record #17 at its official size, in float32 throughout.
 ///
 /// A TrainConfig is a plain value. It is read from JSON by read_train_config (which checks types, ranges and the
 /// relations between fields), written by to_json, and named by digest(): two runs with equal digests do the same
