@@ -5,18 +5,16 @@
 /// mask of the records comes to (core/ops/block_mask.h). Keys are visited block by block with an online softmax, so
 /// memory is O(T * E) and work O(T * window). Blocks that every query of a tile sees need no mask.
 ///
-/// Thread-safe; parallel through the caller's `parallel`. Deterministic: the order of every sum is fixed by the shape,
+/// Thread-safe. Deterministic: the order of every sum is fixed by the shape,
 /// not by the number of threads.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 
-namespace nanobench::core {
+#include "core/kernels/thread_pool.h"
 
-/// Calls body(i) for every i in [0, count), in any order and on any threads, and returns when all are done.
-using ParallelFor = std::function<void(std::int64_t count, const std::function<void(std::int64_t)>& body)>;
+namespace nanobench::core {
 
 struct AttentionShape {
   std::int64_t length = 0;    ///< T
@@ -38,11 +36,11 @@ struct AttentionInputs {
 
 /// Writes y [T, H, E] = softmax(scale q k^T) v and log_sums [H, T], the logarithm of each row's sum of exponentials.
 void attention_forward(const AttentionShape& shape, const AttentionInputs& in, float* y, float* log_sums,
-                       const ParallelFor& parallel);
+                       ThreadPool& threads);
 
 /// Writes dq [T, H, E], dk and dv [T, Hkv, E] from dy [T, H, E], with y and log_sums of the forward pass.
 void attention_backward(const AttentionShape& shape, const AttentionInputs& in, const float* y, const float* log_sums,
-                        const float* dy, float* dq, float* dk, float* dv, const ParallelFor& parallel);
+                        const float* dy, float* dq, float* dk, float* dv, ThreadPool& threads);
 
 /// Multiply-adds of the visited blocks in the forward pass, times two; the backward pass does 2.5 times as many.
 double attention_forward_flops(const AttentionShape& shape, std::span<const std::int64_t> first_key);

@@ -1,8 +1,5 @@
 #include "core/ops/attention.h"
 
-#include <ATen/Parallel.h>
-
-#include <functional>
 #include <memory>
 
 #include "core/kernels/attention_kernel.h"
@@ -102,13 +99,6 @@ at::Tensor with_reversed_blocks(const at::Tensor& x, std::int64_t block) {
   return x.reshape({x.size(0) / block, block, x.size(1), x.size(2)}).flip(0).reshape(x.sizes());
 }
 
-/// Work items onto LibTorch's threads.
-void on_threads(std::int64_t count, const std::function<void(std::int64_t)>& body) {
-  at::parallel_for(0, count, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) body(i);
-  });
-}
-
 AttentionShape shape_of(const at::Tensor& q, const at::Tensor& k) {
   return {.length = q.size(0), .heads = q.size(1), .kv_heads = k.size(1), .head_dim = q.size(2)};
 }
@@ -132,7 +122,7 @@ struct KernelAttention : torch::autograd::Function<KernelAttention> {
     at::Tensor y = at::empty_like(queries);
     at::Tensor log_sums = at::empty({q.size(1), q.size(0)}, q.options());
     attention_forward(shape_of(q, k), inputs_of(queries, keys, values, *plan, scale), y.data_ptr<float>(),
-                      log_sums.data_ptr<float>(), on_threads);
+                      log_sums.data_ptr<float>(), kernel_threads());
     context->save_for_backward({queries, keys, values, y, log_sums});
     context->saved_data["scale"] = scale;
     context->saved_data["plan"] = c10::IValue::make_capsule(c10::make_intrusive<PlanHolder>(plan));
@@ -147,7 +137,7 @@ struct KernelAttention : torch::autograd::Function<KernelAttention> {
     at::Tensor dq = at::empty_like(q), dk = at::empty_like(k), dv = at::empty_like(v);
     attention_backward(shape_of(q, k), inputs_of(q, k, v, *holder->plan, context->saved_data["scale"].toDouble()),
                        saved[3].const_data_ptr<float>(), saved[4].const_data_ptr<float>(), dy.const_data_ptr<float>(),
-                       dq.data_ptr<float>(), dk.data_ptr<float>(), dv.data_ptr<float>(), on_threads);
+                       dq.data_ptr<float>(), dk.data_ptr<float>(), dv.data_ptr<float>(), kernel_threads());
     return {dq, dk, dv, at::Tensor(), at::Tensor()};
   }
 };

@@ -13,6 +13,7 @@
 #include "core/base/error.h"
 #include "core/distributed/replicas.h"
 #include "core/kernels/cpu_path.h"
+#include "core/kernels/thread_pool.h"
 #include "core/optim/schedule.h"
 #include "core/train/phase_timer.h"
 #include "core/train/safetensors.h"
@@ -71,10 +72,10 @@ Trainer::Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>&
 }
 
 void Trainer::set_threads() const {
-  const int processes = communicator_.size();
-  if (spec_.threads == 0 && processes == 1) return;
-  const int threads = spec_.threads > 0 ? spec_.threads : at::get_num_threads();
-  at::set_num_threads(std::max(1, threads / processes));
+  const int total = spec_.threads > 0 ? spec_.threads : available_processors();
+  const int threads = std::max(1, total / communicator_.size());
+  set_kernel_threads(threads);
+  at::set_num_threads(threads);
 }
 
 void Trainer::load_parameters() {

@@ -1,10 +1,10 @@
 // The vector kernel of every instruction set that this processor has, against dense attention in float64.
-#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
 #include "core/kernels/attention_kernel.h"
 #include "core/kernels/cpu_path.h"
+#include "core/kernels/thread_pool.h"
 #include "core/ops/attention.h"
 #include "tests/core/engine/golden_support.h"
 
@@ -75,12 +75,12 @@ TEST_P(EveryPath, MaskingFullBlocksChangesNoBitAndOtherOrdersOnlyRounding) {
 
 TEST_P(EveryPath, ResultsDoNotDependOnTheNumberOfThreads) {
   const Case c = kCases[5];
-  const int before = at::get_num_threads();
-  at::set_num_threads(1);
+  const int before = kernel_threads().size();
+  set_kernel_threads(1);
   const std::vector<at::Tensor> one = run(c, false);
-  at::set_num_threads(2);
+  set_kernel_threads(3);
   const std::vector<at::Tensor> two = run(c, false);
-  at::set_num_threads(before);
+  set_kernel_threads(before);
   for (std::size_t i = 0; i < 4; ++i) EXPECT_TRUE(at::equal(one[i], two[i])) << i;
 }
 

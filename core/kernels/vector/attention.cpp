@@ -1,5 +1,16 @@
-// Attention forward and backward for one instruction set; see attention_kernel.h. Included inside a namespace of its
-// own, after simd.inl.
+// Attention forward and backward for one instruction set; see attention_kernel.h.
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/kernels/attention_kernel.h"
+#include "core/kernels/scratch.h"
+
+namespace nanobench::core::NB_PATH {
+
+#include "core/kernels/vector/simd.inl"
+
+namespace {
 
 constexpr std::int64_t kTile = 64;   // queries of a tile
 constexpr std::int64_t kBlock = 64;  // keys of a block
@@ -130,22 +141,26 @@ inline void forward_tile(const AttentionShape& shape, const AttentionInputs& in,
   }
 }
 
-void forward(const AttentionShape& shape, const AttentionInputs& in, float* y, float* log_sums,
-             const ParallelFor& parallel) {
+}  // namespace
+
+void attention_forward(const AttentionShape& shape, const AttentionInputs& in, float* y, float* log_sums,
+                       ThreadPool& threads) {
   const std::int64_t blocks = (shape.length + kBlock - 1) / kBlock;
   const std::int64_t tiles = (shape.length + kTile - 1) / kTile;
   const std::int64_t per_head = blocks * kBlock * shape.head_dim;
-  std::vector<float>& packed = scratch(0, shape.kv_heads * per_head);
-  parallel(shape.kv_heads, [&](std::int64_t g) { transpose_blocks(shape, in.k, g, packed.data() + g * per_head); });
+  float* const packed = scratch(ScratchUse::kKeyBlocks, shape.kv_heads * per_head);
+  threads.parallel_for(shape.kv_heads,
+                       [&](std::int64_t g) { transpose_blocks(shape, in.k, g, packed + g * per_head); });
   const std::int64_t group = shape.heads / shape.kv_heads;
-  parallel(shape.heads * tiles, [&](std::int64_t item) {
+  threads.parallel_for(shape.heads * tiles, [&](std::int64_t item) {
     const std::int64_t head = item / tiles;
     Online state;
-    std::vector<float>& output = scratch(1, kTile * shape.head_dim);
-    forward_tile(shape, in, packed.data() + head / group * per_head, head, item % tiles * kTile, state, output.data(),
-                 y, log_sums);
+    float* const output = scratch(ScratchUse::kTile, kTile * shape.head_dim);
+    forward_tile(shape, in, packed + head / group * per_head, head, item % tiles * kTile, state, output, y, log_sums);
   });
 }
+
+namespace {
 
 /// One part of the backward pass: the queries of a chunk and the keys that they see.
 struct Chunk {
@@ -240,43 +255,47 @@ inline void gather_chunks(const AttentionShape& shape, const std::vector<Chunk>&
   }
 }
 
-void backward(const AttentionShape& shape, const AttentionInputs& in, const float* y, const float* log_sums,
-              const float* dy, float* dq, float* dk, float* dv, const ParallelFor& parallel) {
+}  // namespace
+
+void attention_backward(const AttentionShape& shape, const AttentionInputs& in, const float* y, const float* log_sums,
+                        const float* dy, float* dq, float* dk, float* dv, ThreadPool& threads) {
   const std::int64_t dim = shape.head_dim, group = shape.heads / shape.kv_heads;
   const std::int64_t per_head = (shape.length + kBlock - 1) / kBlock * kBlock * dim;
   const std::vector<Chunk> chunks = make_chunks(shape, in.first_key);
   const std::int64_t rows = chunks.back().offset + chunks.back().key_end - chunks.back().key_begin;
-  std::vector<float>& packed = scratch(0, 2 * shape.kv_heads * per_head);
-  std::vector<float>& parts = scratch(1, 2 * shape.kv_heads * rows * dim);
-  float* values = packed.data() + shape.kv_heads * per_head;
-  parallel(2 * shape.kv_heads, [&](std::int64_t item) {
+  float* const packed = scratch(ScratchUse::kKeyBlocks, 2 * shape.kv_heads * per_head);
+  float* const parts = scratch(ScratchUse::kParts, 2 * shape.kv_heads * rows * dim);
+  float* values = packed + shape.kv_heads * per_head;
+  threads.parallel_for(2 * shape.kv_heads, [&](std::int64_t item) {
     const std::int64_t g = item / 2;
     if (item % 2 == 0) {
-      transpose_blocks(shape, in.k, g, packed.data() + g * per_head);
+      transpose_blocks(shape, in.k, g, packed + g * per_head);
     } else {
       transpose_blocks(shape, in.v, g, values + g * per_head);
     }
   });
   const auto count = static_cast<std::int64_t>(chunks.size());
-  parallel(shape.kv_heads * count, [&](std::int64_t item) {
+  threads.parallel_for(shape.kv_heads * count, [&](std::int64_t item) {
     const std::int64_t g = item / count;
     const Chunk& chunk = chunks[static_cast<std::size_t>(item % count)];
-    float* dk_part = parts.data() + 2 * g * rows * dim;
+    float* dk_part = parts + 2 * g * rows * dim;
     float* dv_part = dk_part + rows * dim;
     set_all(dk_part + chunk.offset * dim, (chunk.key_end - chunk.key_begin) * dim, 0.0f);
     set_all(dv_part + chunk.offset * dim, (chunk.key_end - chunk.key_begin) * dim, 0.0f);
     BackwardBuffers buffers;
-    std::vector<float>& dq_tile = scratch(2, kTile * dim);
+    float* const dq_tile = scratch(ScratchUse::kTile, kTile * dim);
     for (std::int64_t head = g * group; head < (g + 1) * group; ++head) {
       for (std::int64_t query = chunk.query_begin; query < chunk.query_end; query += kTile) {
-        backward_tile(shape, in, packed.data() + g * per_head, values + g * per_head, head, query, y, log_sums, dy,
-                      buffers, dq_tile.data(), dq, chunk, dk_part, dv_part);
+        backward_tile(shape, in, packed + g * per_head, values + g * per_head, head, query, y, log_sums, dy, buffers,
+                      dq_tile, dq, chunk, dk_part, dv_part);
       }
     }
   });
-  parallel(2 * shape.kv_heads, [&](std::int64_t item) {
+  threads.parallel_for(2 * shape.kv_heads, [&](std::int64_t item) {
     const std::int64_t g = item / 2;
-    const float* part = parts.data() + 2 * g * rows * dim;
+    const float* part = parts + 2 * g * rows * dim;
     gather_chunks(shape, chunks, item % 2 == 0 ? part : part + rows * dim, g, item % 2 == 0 ? dk : dv);
   });
 }
+
+}  // namespace nanobench::core::NB_PATH

@@ -1,6 +1,5 @@
-// Vectors and a small matrix product for one instruction set. Included once per instruction set, inside its own
-// namespace, by a file that is compiled for it: nothing here may be used by other files.
-// NB_LANES is the number of floats of a vector.
+// Vectors and the inner block of matrix products for one instruction set. Files of this folder include it inside the
+// namespace of their path. NB_LANES is the number of floats of a vector, NB_TILE_ROWS the rows of the inner block.
 
 using Vec = float __attribute__((vector_size(NB_LANES * 4), aligned(4), may_alias));
 using IntVec = std::int32_t __attribute__((vector_size(NB_LANES * 4), aligned(4), may_alias));
@@ -24,7 +23,7 @@ inline void store(float* p, Vec v) {
   *reinterpret_cast<Vec*>(p) = v;
 }
 inline Vec broadcast(float x) {
-  return Vec{} + x;
+  return x - Vec{};  // x + 0 is not x for x = -0, so GCC would really add
 }
 inline Vec maximum(Vec a, Vec b) {
   return a > b ? a : b;
@@ -69,13 +68,18 @@ inline void product_block(std::int64_t inner, const float* a, std::int64_t a_row
   Vec sums[Rows][Columns];
   for (int i = 0; i < Rows; ++i)
     for (int j = 0; j < Columns; ++j) sums[i][j] = Accumulate ? load(c + i * c_row + j * NB_LANES) : Vec{};
+  constexpr int kGroups = (Rows + 2) / 3;  // rows by threes: x86 addresses reach two rows beyond a pointer
+  const float* group[kGroups];
+  for (int g = 0; g < kGroups; ++g) group[g] = a + 3 * g * a_row;
   for (std::int64_t k = 0; k < inner; ++k) {
     Vec row[Columns];
-    for (int j = 0; j < Columns; ++j) row[j] = load(b + k * b_row + j * NB_LANES);
+    for (int j = 0; j < Columns; ++j) row[j] = load(b + j * NB_LANES);
+    b += b_row;
     for (int i = 0; i < Rows; ++i) {
-      const Vec factor = broadcast(a[i * a_row + k * a_inner]);
+      const Vec factor = broadcast(group[i / 3][i % 3 * a_row]);
       for (int j = 0; j < Columns; ++j) sums[i][j] += factor * row[j];
     }
+    for (int g = 0; g < kGroups; ++g) group[g] += a_inner;
   }
   for (int i = 0; i < Rows; ++i)
     for (int j = 0; j < Columns; ++j) store(c + i * c_row + j * NB_LANES, sums[i][j]);

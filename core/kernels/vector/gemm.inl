@@ -1,0 +1,141 @@
+// Matrix products over packed operands for one instruction set; after simd.inl.
+//
+// B is packed in panels of kPanel columns, [inner, kPanel] each, zero behind the last column: the inner block reads it in
+// order, whatever its strides were (rows a power of two apart fall into few cache sets otherwise). A is read as it lies
+// when its rows are contiguous, and packed block by block when it is a transpose.
+// Every element of C is one sum over `inner` in ascending order, in parts of kInner: its bits depend neither on the block of
+// rows it is computed in nor on who computes it.
+
+constexpr std::int64_t kPanel = 2 * NB_LANES;
+constexpr std::int64_t kInner = NB_LANES >= 16 ? 128 : 256;  // a panel's part of 16 KiB stays in the first-level cache
+constexpr std::int64_t kTransposedRows = 6 * NB_TILE_ROWS;   // of A, packed at a time
+
+inline std::int64_t panel_count(std::int64_t columns) {
+  return (columns + kPanel - 1) / kPanel;
+}
+
+/// Floats of packed B.
+inline std::int64_t packed_size(std::int64_t inner, std::int64_t columns) {
+  return panel_count(columns) * kPanel * inner;
+}
+
+/// Rows [begin, end) of panel `p` of B, whose element (k, n) is transform(b[k * b_row + n], k).
+template <class Transform>
+inline void pack_rows(const float* b, std::int64_t b_row, std::int64_t inner, std::int64_t columns, std::int64_t p,
+                      std::int64_t begin, std::int64_t end, float* packed, Transform&& transform) {
+  const std::int64_t first = p * kPanel, width = smaller(kPanel, columns - first);
+  float* out = packed + first * inner + begin * kPanel;
+  for (std::int64_t k = begin; k < end; ++k, out += kPanel) {
+    const float* row = b + k * b_row + first;
+    if (width == kPanel) {
+      store(out, transform(load(row), k));
+      store(out + NB_LANES, transform(load(row + NB_LANES), k));
+      continue;
+    }
+    float padded[kPanel] = {};
+    for (std::int64_t n = 0; n < width; ++n) padded[n] = row[n];
+    store(out, transform(load(padded), k));
+    store(out + NB_LANES, transform(load(padded + NB_LANES), k));
+  }
+}
+
+inline Vec unchanged(Vec v, std::int64_t) {
+  return v;
+}
+
+/// Panel `p` of B = W^T for W [columns, inner] with rows w_row apart.
+inline void pack_transposed(const float* w, std::int64_t w_row, std::int64_t inner, std::int64_t columns, std::int64_t p,
+                            float* packed) {
+  const std::int64_t first = p * kPanel, width = smaller(kPanel, columns - first);
+  float* out = packed + first * inner;
+  constexpr std::int64_t kRun = 16;  // a cache line of each row of W at a time
+  for (std::int64_t k0 = 0; k0 < inner; k0 += kRun) {
+    const std::int64_t run = smaller(kRun, inner - k0);
+    for (std::int64_t n = 0; n < kPanel; ++n) {
+      const float* row = w + (first + n) * w_row + k0;
+      for (std::int64_t k = 0; k < run; ++k) out[(k0 + k) * kPanel + n] = n < width ? row[k] : 0.0f;
+    }
+  }
+}
+
+/// One panel's columns where they are fewer than kPanel.
+template <bool Accumulate>
+inline void product_tail(std::int64_t rows, std::int64_t width, std::int64_t inner, const float* a, std::int64_t a_row,
+                         std::int64_t a_inner, const float* b, float* c, std::int64_t c_row) {
+  constexpr std::int64_t kRows = NB_TILE_ROWS;
+  float tile[kRows * kPanel];
+  for (std::int64_t i = 0; i < rows; i += kRows) {
+    const std::int64_t count = smaller(kRows, rows - i);
+    product_columns<2, false>(count, inner, a + i * a_row, a_row, a_inner, b, kPanel, tile, kPanel);
+    for (std::int64_t r = 0; r < count; ++r) {
+      float* out = c + (i + r) * c_row;
+      for (std::int64_t n = 0; n < width; ++n) out[n] = (Accumulate ? out[n] : 0.0f) + tile[r * kPanel + n];
+    }
+  }
+}
+
+/// c (+)= A times columns [p * kPanel, ...) of packed B over inner [0, part).
+template <bool Accumulate>
+inline void product_panel(std::int64_t rows, std::int64_t width, std::int64_t part, const float* a, std::int64_t a_row,
+                          std::int64_t a_inner, const float* b, float* c, std::int64_t c_row) {
+  if (width == kPanel) {
+    product_columns<2, Accumulate>(rows, part, a, a_row, a_inner, b, kPanel, c, c_row);
+  } else if (width == NB_LANES) {
+    product_columns<1, Accumulate>(rows, part, a, a_row, a_inner, b, kPanel, c, c_row);
+  } else {
+    product_tail<Accumulate>(rows, width, part, a, a_row, a_inner, b, c, c_row);
+  }
+}
+
+/// A range of panels: [begin, end).
+struct Panels {
+  std::int64_t begin, end;
+};
+
+/// c [rows, columns] = (c +) A B over the panels: A [rows, inner] with contiguous rows a_row apart, B packed. c is the
+/// whole matrix's first column.
+template <bool Accumulate>
+inline void multiply(std::int64_t rows, std::int64_t columns, std::int64_t inner, const float* a, std::int64_t a_row,
+                     const float* packed, float* c, std::int64_t c_row, Panels panels) {
+  for (std::int64_t k = 0; k < inner; k += kInner) {
+    const std::int64_t part = smaller(kInner, inner - k);
+    for (std::int64_t p = panels.begin; p < panels.end; ++p) {
+      const float* b = packed + p * kPanel * inner + k * kPanel;
+      const std::int64_t width = smaller(kPanel, columns - p * kPanel);
+      if (Accumulate || k > 0) {
+        product_panel<true>(rows, width, part, a + k, a_row, 1, b, c + p * kPanel, c_row);
+      } else {
+        product_panel<false>(rows, width, part, a + k, a_row, 1, b, c + p * kPanel, c_row);
+      }
+    }
+  }
+}
+
+template <bool Accumulate>
+inline void multiply(std::int64_t rows, std::int64_t columns, std::int64_t inner, const float* a, std::int64_t a_row,
+                     const float* packed, float* c, std::int64_t c_row) {
+  multiply<Accumulate>(rows, columns, inner, a, a_row, packed, c, c_row, {0, panel_count(columns)});
+}
+
+/// The same with A^T for A [inner, rows], rows a_row apart; rows of the product are at most kTransposedRows.
+template <bool Accumulate>
+inline void multiply_transposed(std::int64_t rows, std::int64_t columns, std::int64_t inner, const float* a,
+                                std::int64_t a_row, const float* packed, float* c, std::int64_t c_row, Panels panels) {
+  alignas(64) float block[kTransposedRows * kInner];
+  for (std::int64_t k = 0; k < inner; k += kInner) {
+    const std::int64_t part = smaller(kInner, inner - k);
+    for (std::int64_t j = 0; j < part; ++j) {
+      const float* row = a + (k + j) * a_row;
+      for (std::int64_t i = 0; i < rows; ++i) block[j * kTransposedRows + i] = row[i];
+    }
+    for (std::int64_t p = panels.begin; p < panels.end; ++p) {
+      const float* b = packed + p * kPanel * inner + k * kPanel;
+      const std::int64_t width = smaller(kPanel, columns - p * kPanel);
+      if (Accumulate || k > 0) {
+        product_panel<true>(rows, width, part, block, 1, kTransposedRows, b, c + p * kPanel, c_row);
+      } else {
+        product_panel<false>(rows, width, part, block, 1, kTransposedRows, b, c + p * kPanel, c_row);
+      }
+    }
+  }
+}

@@ -1,0 +1,84 @@
+#include "core/kernels/thread_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+namespace nanobench::core {
+namespace {
+
+TEST(ThreadPool, EveryItemRunsOnceInEveryRound) {
+  for (const int threads : {1, 2, 3, 8}) {
+    ThreadPool pool(threads);
+    EXPECT_EQ(pool.size(), threads);
+    for (int round = 0; round < 2000; ++round) {
+      std::vector<int> runs(static_cast<std::size_t>(round % 17), 0);
+      pool.parallel_for(static_cast<std::int64_t>(runs.size()),
+                        [&](std::int64_t i) { ++runs[static_cast<std::size_t>(i)]; });
+      for (const int count : runs) ASSERT_EQ(count, 1) << threads << " threads, round " << round;
+    }
+  }
+}
+
+TEST(ThreadPool, ItemsRunBesideOneAnother) {
+  ThreadPool pool(2);
+  std::atomic<int> inside{0};
+  pool.parallel_for(2, [&](std::int64_t) {  // each waits for the other
+    ++inside;
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (inside < 2 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  });
+  EXPECT_EQ(inside, 2);
+}
+
+TEST(ThreadPool, SleepingThreadsWakeUp) {
+  ThreadPool pool(3);
+  for (int round = 0; round < 5; ++round) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // long after they stopped looking
+    std::atomic<int> sum{0};
+    pool.parallel_for(100, [&](std::int64_t i) { sum += static_cast<int>(i); });
+    EXPECT_EQ(sum, 4950);
+  }
+}
+
+TEST(ThreadPool, CallsInsideItemsAndFromOtherThreadsRunToo) {
+  ThreadPool pool(2);
+  std::atomic<int> items{0};
+  const auto outer = [&] {
+    for (int round = 0; round < 200; ++round)
+      pool.parallel_for(4, [&](std::int64_t) { pool.parallel_for(3, [&](std::int64_t) { ++items; }); });
+  };
+  std::thread other(outer);
+  outer();
+  other.join();
+  EXPECT_EQ(items, 2 * 200 * 4 * 3);
+}
+
+TEST(ThreadPool, PinnedThreadsStayAndTheCallerIsFreedAgain) {
+  const int before = available_processors();
+  {
+    ThreadPool pool(before, /*pins=*/true);
+    std::atomic<int> alone{0};
+    pool.parallel_for(4 * before, [&](std::int64_t) { alone += available_processors() == 1; });
+    EXPECT_EQ(alone, before > 1 ? 4 * before : 4);
+  }
+  EXPECT_EQ(available_processors(), before);
+}
+
+TEST(KernelThreads, AreReplacedOnlyWhenTheyDiffer) {
+  set_kernel_threads(2);
+  const ThreadPool* const two = &kernel_threads();
+  set_kernel_threads(2);
+  EXPECT_EQ(&kernel_threads(), two);
+  set_kernel_threads(3);
+  EXPECT_EQ(kernel_threads().size(), 3);
+  set_kernel_threads(0);
+  EXPECT_EQ(kernel_threads().size(), 1);
+}
+
+}  // namespace
+}  // namespace nanobench::core
