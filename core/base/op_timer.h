@@ -1,0 +1,115 @@
+/// Where a step's time goes: nested scopes that say what runs, and the Profiler that keeps them.
+///
+/// Code that does work opens a scope and forgets it:
+///
+///     const OpTimer timer("attention", flops, bytes);
+///
+/// Without a profiler in the process a scope costs one load. With one it costs two readings of the clock and one
+/// uncontended lock. Scopes of one thread nest like calls; a scope's self time is its own less that of the scopes
+/// inside it. Ops may run on any thread; steps and phases belong to the thread that trains.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace nanobench::core {
+
+/// What a scope stands for: a whole training step, one of its phases ("data", "forward", ...), or work inside them.
+enum class SpanKind { kStep, kPhase, kOp };
+
+/// One scope that has ended.
+struct Span {
+  const char* name = "";
+  const char* phase = "";  ///< the phase that it began in, or is; "" outside of all
+  SpanKind kind = SpanKind::kOp;
+  int thread = 0;             ///< index into Profiler::threads()
+  std::int64_t start_ns = 0;  ///< of the steady clock
+  std::int64_t end_ns = 0;
+  std::int64_t self_ns = 0;  ///< without the scopes that it held on its thread
+  double flops = 0;          ///< of itself, not of the scopes that it held
+  double bytes = 0;
+};
+
+/// Keeps the spans of a process. Thread-safe.
+class Profiler {
+ public:
+  void add(Span span);
+
+  std::vector<Span> spans() const;  ///< in the order in which they ended
+  /// Names of the threads that ended a span: "main" is the one that the process began with.
+  std::vector<std::string> threads() const;
+
+  const char* phase() const { return phase_.load(std::memory_order_relaxed); }
+  void set_phase(const char* name) { phase_.store(name, std::memory_order_relaxed); }
+
+ private:
+  int thread_index();
+
+  mutable std::mutex mutex_;
+  std::vector<Span> spans_;
+  std::vector<std::int64_t> thread_ids_;  ///< of the system
+  std::atomic<const char*> phase_{""};
+};
+
+namespace detail {
+inline std::atomic<Profiler*> installed_profiler{nullptr};
+}
+
+/// The profiler of this process, or nullptr.
+inline Profiler* profiler() {
+  return detail::installed_profiler.load(std::memory_order_acquire);
+}
+
+/// From now on scopes report to `profiler`; nullptr: to nobody. It must outlive every scope that began under it.
+inline void set_profiler(Profiler* profiler) {
+  detail::installed_profiler.store(profiler, std::memory_order_release);
+}
+
+/// Times its scope. Names must live as long as the profiler: string literals.
+class OpTimer {
+ public:
+  /// An op that does `flops` floating-point operations and moves `bytes` of memory, as far as it can say.
+  explicit OpTimer(const char* op, double flops = 0, double bytes = 0) : OpTimer(SpanKind::kOp, op) {
+    if (profiler_ == nullptr) return;
+    flops_ = flops;
+    bytes_ = bytes;
+  }
+  OpTimer(SpanKind kind, const char* name) {
+    if (Profiler* const present = profiler()) begin(*present, kind, name);
+  }
+  ~OpTimer() {
+    if (profiler_ != nullptr) end();
+  }
+  OpTimer(const OpTimer&) = delete;
+  OpTimer& operator=(const OpTimer&) = delete;
+
+  /// For work that is known only inside the scope.
+  void add_work(double flops, double bytes) {
+    flops_ += flops;
+    bytes_ += bytes;
+  }
+  double flops() const { return flops_; }
+  SpanKind kind() const { return kind_; }
+
+  /// The scope of this thread that began last, or nullptr.
+  static OpTimer* innermost();
+
+ private:
+  void begin(Profiler& profiler, SpanKind kind, const char* name);
+  void end();
+
+  Profiler* profiler_ = nullptr;
+  OpTimer* outer_ = nullptr;
+  const char* name_ = "";
+  const char* phase_ = "";  ///< the phase outside of this scope
+  SpanKind kind_ = SpanKind::kOp;
+  std::int64_t start_ns_ = 0;
+  std::int64_t inner_ns_ = 0;
+  double flops_ = 0;
+  double bytes_ = 0;
+};
+
+}  // namespace nanobench::core
