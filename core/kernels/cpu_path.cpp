@@ -1,6 +1,7 @@
 #include "core/kernels/cpu_path.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "core/base/error.h"
 
@@ -11,6 +12,8 @@ CpuPath& chosen() {
   static CpuPath path = available_cpu_paths().back();
   return path;
 }
+
+std::atomic<bool> fused_ops{true};
 
 }  // namespace
 
@@ -41,6 +44,14 @@ void set_cpu_path(std::optional<CpuPath> path) {
   if (path && std::find(paths.begin(), paths.end(), *path) == paths.end())
     throw Error(ErrorCode::kUnavailable, std::string("this processor has no ") + to_string(*path));
   chosen() = path.value_or(paths.back());
+}
+
+bool uses_fused_ops() {
+  return fused_ops;
+}
+
+void set_fused_ops(bool uses) {
+  fused_ops = uses;
 }
 
 }  // namespace nanobench::core

@@ -21,4 +21,9 @@ CpuPath cpu_path();
 /// to be called while kernels run.
 void set_cpu_path(std::optional<CpuPath> path);
 
+/// Whether models take the fused ops where those fit (core/ops/fused_block.h); otherwise, for comparison, one op after
+/// the other. True unless set.
+bool uses_fused_ops();
+void set_fused_ops(bool uses);
+
 }  // namespace nanobench::core

@@ -85,11 +85,36 @@ at::Tensor CausalSelfAttention::forward(const at::Tensor& x, const at::Tensor& v
   Heads heads = project(rounding.product_input(x), rounding);
   if (model_.value_embeddings.mix != ValueMix::kNone)
     heads.v = rounding.product(mix_values(heads.v, value_embedding, first_values));
-  const double scale = model_.attention_scale.value_or(1.0 / std::sqrt(static_cast<double>(model_.head_dim())));
-  const std::shared_ptr<const AttentionPlan>& plan = uses_half_window_ ? input.half_plan : input.plan;
-  const at::Tensor y =
-      attention(place(heads.q, tables, rounding), place(heads.k, tables, rounding), heads.v, plan, scale);
+  const at::Tensor y = attend(place(heads.q, tables, rounding), place(heads.k, tables, rounding), heads.v, input);
   return c_proj_(rounding.product(y.reshape(x.sizes())), rounding);
+}
+
+at::Tensor CausalSelfAttention::attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                       const SequenceInput& input) const {
+  const double scale = model_.attention_scale.value_or(1.0 / std::sqrt(static_cast<double>(model_.head_dim())));
+  return attention(q, k, v, uses_half_window_ ? input.half_plan : input.plan, scale);
+}
+
+CausalSelfAttention::Fused CausalSelfAttention::fused_forward(const BlendInputs& blend,
+                                                              const at::Tensor& value_embedding,
+                                                              at::Tensor& first_values, const RotaryTables& tables,
+                                                              const SequenceInput& input) const {
+  const ValueEmbeddingConfig& values = model_.value_embeddings;
+  const bool takes_first = values.source == ValueSource::kFirstLayer;
+  const bool gives_first = takes_first && layer_ == 0;
+  const at::Tensor other = gives_first ? at::Tensor() : takes_first ? first_values : value_embedding;
+  QkvOptions options{.heads = model_.num_heads,
+                     .kv_heads = model_.num_kv_heads,
+                     .head_dim = model_.head_dim(),
+                     .norm_eps = model_.norm_eps};
+  if (model_.qk_norm) options.head_norm_eps = model_.qk_norm_eps.value_or(model_.norm_eps);
+  if (values.mix == ValueMix::kPair && !gives_first) options.value_blend = ValueBlend::kPair;
+  if (values.mix == ValueMix::kLerp && other.defined()) options.value_blend = ValueBlend::kLerp;
+  const bool is_joined = qkv_.weight.defined();
+  const QkvOutput out = fused_qkv(blend, is_joined ? qkv_.weight : c_q_.weight, is_joined ? at::Tensor() : c_k_.weight,
+                                  is_joined ? at::Tensor() : c_v_.weight, tables, other, lambdas_, options);
+  // Layer 0 mixes its values with themselves.
+  return {out.x, attend(out.q, out.k, gives_first ? mix_values(out.v, other, first_values) : out.v, input)};
 }
 
 }  // namespace nanobench::core

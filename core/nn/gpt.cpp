@@ -1,5 +1,6 @@
 #include "core/nn/gpt.h"
 
+#include "core/kernels/cpu_path.h"
 #include "core/ops/blend.h"
 #include "core/ops/float8.h"
 #include "core/ops/rms_norm.h"
@@ -166,33 +167,80 @@ at::Tensor GPT::head_loss(const at::Tensor& x, const at::Tensor& targets, Pass p
   return softcapped_cross_entropy(input, rounding.product(lm_head_), targets, options);
 }
 
+/// Whether the fused ops of a block compute what this configuration asks for.
+bool GPT::fuses_blocks(const Rounding& rounding) const {
+  const ModelConfig& model = config_.model;
+  const bool is_plain = dtype_ == at::kFloat && !rounding.products && !rounding.stream &&
+                        model.norm == NormType::kRms && !model.bias && model.activation == Activation::kReluSquared;
+  const bool rounds_tables = config_.precision.rotary_tables != RotaryPrecision::kFloat32;
+  const bool has_usual_order = !model.qk_norm || model.qk_norm_position == QkNormPosition::kBeforeRotation;
+  const bool has_whole_vectors = model.model_dim % 16 == 0 && model.head_dim() % 16 == 0;
+  return is_plain && !rounds_tables && has_usual_order && has_whole_vectors && uses_fused_ops();
+}
+
+/// What a block begins with; takes its U-net skip from the stack.
+BlendInputs GPT::blend_inputs(std::size_t layer, const at::Tensor& x, Stream& stream) const {
+  BlendInputs blend{.x = x};
+  const std::size_t half = blocks_.size() / 2;
+  if (config_.model.unet_skips && layer >= half) {
+    blend.skip = stream.skips.back();
+    blend.skip_weights = skip_weights_;
+    blend.skip_index = static_cast<std::int64_t>(layer - half);
+    stream.skips.pop_back();
+  }
+  if (config_.model.x0_lambdas) {
+    blend.x0 = stream.x0;
+    blend.lambdas = blocks_[layer].lambdas;
+  }
+  return blend;
+}
+
+at::Tensor GPT::fused_block(std::size_t layer, const at::Tensor& x, Stream& stream, const SequenceInput& input) const {
+  const ModelConfig& model = config_.model;
+  const Block& block = blocks_[layer];
+  const BlendInputs blend = blend_inputs(layer, x, stream);
+  if (block.attention) {
+    const CausalSelfAttention::Fused attended =
+        block.attention->fused_forward(blend, stream.values[layer], stream.first_values, stream.tables, input);
+    return fused_mlp(attended.x, attended.y, block.attention->output_weight(), block.c_fc.weight, block.c_proj.weight,
+                     model.attention_branch_scale, model.norm_eps);
+  }
+  const bool blends = blend.skip.defined() || blend.x0.defined();
+  return fused_mlp(blends ? fused_blend(blend) : x, {}, {}, block.c_fc.weight, block.c_proj.weight, 1.0,
+                   model.norm_eps);
+}
+
+at::Tensor GPT::block_by_ops(std::size_t layer, at::Tensor x, Stream& stream, const SequenceInput& input,
+                             const Rounding& rounding) const {
+  const Block& block = blocks_[layer];
+  const BlendInputs blend = blend_inputs(layer, x, stream);
+  if (blend.skip.defined())
+    x = weighted_sum(x, blend.skip, blend.skip_weights, BlendForm::kAddIndexed, blend.skip_index);
+  if (blend.x0.defined()) x = weighted_sum(x, blend.x0, blend.lambdas, BlendForm::kPair);
+  x = rounding.in_stream(x);
+  if (block.attention) {
+    const at::Tensor branch =
+        block.attention->forward(rounding.in_stream(block.attention_norm(x)), stream.values[layer], stream.first_values,
+                                 stream.tables, input, rounding);
+    x = rounding.in_stream(at::add(x, branch, config_.model.attention_branch_scale));
+  }
+  return rounding.in_stream(x + mlp(block, rounding.in_stream(block.mlp_norm(x)), rounding));
+}
+
 at::Tensor GPT::loss(const SequenceInput& input, Pass pass, const ActivationSink& sink) const {
   const ModelConfig& model = config_.model;
   const Rounding rounding = rounding_of(pass);
-  RotaryTables tables;
-  if (model.position == PositionEncoding::kRotary) tables = tables_ ? *tables_ : tables_for(input.tokens.size(0));
-  const std::size_t half = blocks_.size() / 2;
+  Stream stream;
+  if (model.position == PositionEncoding::kRotary)
+    stream.tables = tables_ ? *tables_ : tables_for(input.tokens.size(0));
   at::Tensor x = embed(input.tokens, rounding);
-  const at::Tensor x0 = x;
-  const std::vector<at::Tensor> values = value_embeddings(input.tokens, rounding);
-  at::Tensor first_values;
-  std::vector<at::Tensor> skips;
-  if (sink) sink("x0", x0);
+  stream.x0 = x;
+  stream.values = value_embeddings(input.tokens, rounding);
+  if (sink) sink("x0", x);
+  const bool fuses = fuses_blocks(rounding);
   for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
-    const Block& block = blocks_[layer];
-    if (model.unet_skips && layer >= half) {
-      x = weighted_sum(x, skips.back(), skip_weights_, BlendForm::kAddIndexed, static_cast<std::int64_t>(layer - half));
-      skips.pop_back();
-    }
-    if (model.x0_lambdas) x = weighted_sum(x, x0, block.lambdas, BlendForm::kPair);
-    x = rounding.in_stream(x);
-    if (block.attention) {
-      const at::Tensor branch = block.attention->forward(rounding.in_stream(block.attention_norm(x)), values[layer],
-                                                         first_values, tables, input, rounding);
-      x = rounding.in_stream(at::add(x, branch, model.attention_branch_scale));
-    }
-    x = rounding.in_stream(x + mlp(block, rounding.in_stream(block.mlp_norm(x)), rounding));
-    if (model.unet_skips && layer < half) skips.push_back(x);
+    x = fuses ? fused_block(layer, x, stream, input) : block_by_ops(layer, x, stream, input, rounding);
+    if (model.unet_skips && layer < blocks_.size() / 2) stream.skips.push_back(x);
     if (sink) sink("blocks." + std::to_string(layer), x);
   }
   x = rounding.in_stream(final_norm_(x));

@@ -11,6 +11,7 @@
 #include "core/nn/layers.h"
 #include "core/nn/parameters.h"
 #include "core/ops/attention.h"
+#include "core/ops/fused_block.h"
 #include "core/ops/rotary.h"
 #include "core/ops/softcapped_cross_entropy.h"
 
@@ -40,6 +41,15 @@ class CausalSelfAttention {
   at::Tensor forward(const at::Tensor& x, const at::Tensor& value_embedding, at::Tensor& first_values,
                      const RotaryTables& tables, const SequenceInput& input, const Rounding& rounding) const;
 
+  struct Fused {
+    at::Tensor x;  ///< [T, C] blended residual stream
+    at::Tensor y;  ///< [T, H, E] before the output projection
+  };
+  /// The same from the residual stream itself, without the output projection: norm and blend are part of it.
+  Fused fused_forward(const BlendInputs& blend, const at::Tensor& value_embedding, at::Tensor& first_values,
+                      const RotaryTables& tables, const SequenceInput& input) const;
+  const at::Tensor& output_weight() const { return c_proj_.weight; }
+
  private:
   struct Heads {
     at::Tensor q, k, v;  ///< [T, H, E], [T, Hkv, E], [T, Hkv, E]
@@ -48,6 +58,7 @@ class CausalSelfAttention {
   at::Tensor mix_values(const at::Tensor& v, const at::Tensor& value_embedding, at::Tensor& first_values) const;
   at::Tensor normalize(const at::Tensor& heads, const Rounding& rounding) const;
   at::Tensor place(const at::Tensor& heads, const RotaryTables& tables, const Rounding& rounding) const;
+  at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const SequenceInput& input) const;
 
   const TrainConfig& config_;
   const ModelConfig& model_;
@@ -89,6 +100,19 @@ class GPT {
   Rounding rounding_of(Pass pass) const;
   at::Tensor embed(const at::Tensor& tokens, const Rounding& rounding) const;
   std::vector<at::Tensor> value_embeddings(const at::Tensor& tokens, const Rounding& rounding) const;
+  /// What flows from block to block.
+  struct Stream {
+    at::Tensor x0;
+    at::Tensor first_values;
+    std::vector<at::Tensor> values;  ///< value embeddings, by layer
+    std::vector<at::Tensor> skips;
+    RotaryTables tables;
+  };
+  bool fuses_blocks(const Rounding& rounding) const;
+  BlendInputs blend_inputs(std::size_t layer, const at::Tensor& x, Stream& stream) const;
+  at::Tensor fused_block(std::size_t layer, const at::Tensor& x, Stream& stream, const SequenceInput& input) const;
+  at::Tensor block_by_ops(std::size_t layer, at::Tensor x, Stream& stream, const SequenceInput& input,
+                          const Rounding& rounding) const;
   at::Tensor mlp(const Block& block, const at::Tensor& x, const Rounding& rounding) const;
   at::Tensor head_loss(const at::Tensor& x, const at::Tensor& targets, Pass pass, const Rounding& rounding) const;
 

@@ -1,5 +1,8 @@
 #include "core/ops/rms_norm.h"
 
+#include "core/kernels/block_kernel.h"
+#include "core/kernels/cpu_path.h"
+
 namespace nanobench::core {
 namespace {
 
@@ -28,9 +31,33 @@ struct RmsNorm : torch::autograd::Function<RmsNorm> {
   }
 };
 
+/// Through the vector kernel.
+struct KernelRmsNorm : torch::autograd::Function<KernelRmsNorm> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, double eps) {
+    const std::int64_t width = x.size(-1), rows = x.numel() / width;
+    at::Tensor y = at::empty_like(x), inverse = at::empty({rows}, x.options());
+    rms_norm_forward(rows, width, x.const_data_ptr<float>(), static_cast<float>(eps), y.data_ptr<float>(),
+                     inverse.data_ptr<float>(), kernel_threads());
+    context->save_for_backward({x, inverse});
+    return y;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const variable_list saved = context->get_saved_variables();
+    const at::Tensor& x = saved[0];
+    const at::Tensor dy = gradients[0].contiguous();
+    at::Tensor dx = at::empty_like(x);
+    rms_norm_backward(saved[1].numel(), x.size(-1), x.const_data_ptr<float>(), saved[1].const_data_ptr<float>(),
+                      dy.const_data_ptr<float>(), dx.data_ptr<float>(), kernel_threads());
+    return {dx, at::Tensor()};
+  }
+};
+
 }  // namespace
 
 at::Tensor rms_norm(const at::Tensor& x, double eps) {
+  if (uses_fused_ops() && x.scalar_type() == at::kFloat && x.size(-1) % 16 == 0 && x.numel() > 0)
+    return KernelRmsNorm::apply(x.contiguous(), eps);
   return RmsNorm::apply(x, eps);
 }
 

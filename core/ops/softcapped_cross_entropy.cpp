@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "core/base/op_timer.h"
+#include "core/kernels/cpu_path.h"
+#include "core/kernels/head_kernel.h"
 #include "core/ops/bfloat16.h"
 #include "core/ops/float8.h"
 
@@ -44,6 +47,39 @@ struct SoftcappedCrossEntropy : torch::autograd::Function<SoftcappedCrossEntropy
     return {saved[0] * dloss, saved[1] * dloss, at::Tensor(), at::Tensor(), at::Tensor()};
   }
 };
+
+/// Through the fused kernel.
+struct KernelHead : torch::autograd::Function<KernelHead> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
+                            const at::Tensor& targets, double cap, bool needs_gradient) {
+    const HeadShape shape{.length = x.size(0), .model_dim = x.size(1), .vocabulary = weight.size(0)};
+    const double products = needs_gradient ? 6.0 : 2.0;
+    const OpTimer timer("head", products * static_cast<double>(shape.length * shape.model_dim * shape.vocabulary));
+    at::Tensor dx = needs_gradient ? at::empty_like(x) : at::Tensor();
+    at::Tensor dweight = needs_gradient ? at::empty_like(weight) : at::Tensor();
+    const double loss = head_loss(shape,
+                                  {.x = x.const_data_ptr<float>(),
+                                   .weight = weight.const_data_ptr<float>(),
+                                   .targets = targets.const_data_ptr<std::int64_t>(),
+                                   .cap = static_cast<float>(cap)},
+                                  needs_gradient ? dx.data_ptr<float>() : nullptr,
+                                  needs_gradient ? dweight.data_ptr<float>() : nullptr, kernel_threads());
+    context->save_for_backward({dx, dweight});
+    return at::scalar_tensor(loss, x.options());
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const variable_list saved = context->get_saved_variables();
+    const double factor = gradients[0].item<double>();
+    const auto scaled = [factor](const at::Tensor& gradient) { return factor == 1.0 ? gradient : gradient * factor; };
+    return {scaled(saved[0]), scaled(saved[1]), at::Tensor(), at::Tensor(), at::Tensor()};
+  }
+};
+
+bool fits_kernel(const at::Tensor& x, const HeadOptions& options) {
+  return uses_fused_ops() && x.scalar_type() == at::kFloat && !options.rounds_logits && !options.rounds_capped &&
+         !options.fp8_grad_scale;
+}
 
 }  // namespace
 
@@ -88,6 +124,10 @@ at::Tensor softcapped_cross_entropy(const at::Tensor& x, const at::Tensor& weigh
   TORCH_CHECK(x.dim() == 2 && weight.dim() == 2 && x.size(1) == weight.size(1), "softcapped_cross_entropy: x ",
               x.sizes(), " and weight ", weight.sizes(), " do not match");
   const bool needs_gradient = at::GradMode::is_enabled() && (x.requires_grad() || weight.requires_grad());
+  if (fits_kernel(x, options)) {
+    return KernelHead::apply(x.contiguous(), weight.contiguous(), targets.contiguous(),
+                             options.softcap.cap.value_or(0.0), needs_gradient);
+  }
   return SoftcappedCrossEntropy::apply(x, weight, targets, options, needs_gradient);
 }
 

@@ -4,3 +4,18 @@ void attention_forward(const AttentionShape& shape, const AttentionInputs& in, f
                        ThreadPool& threads);
 void attention_backward(const AttentionShape& shape, const AttentionInputs& in, const float* y, const float* log_sums,
                         const float* dy, float* dq, float* dk, float* dv, ThreadPool& threads);
+void qkv_forward(const QkvShape& shape, const QkvInputs& in, const QkvActivations& out, ThreadPool& threads);
+void qkv_backward(const QkvShape& shape, const QkvInputs& in, const QkvActivations& saved,
+                  const QkvGradients& gradients, ThreadPool& threads);
+void mlp_forward(const MlpShape& shape, const MlpInputs& in, const MlpActivations& out, ThreadPool& threads);
+void mlp_backward(const MlpShape& shape, const MlpInputs& in, const MlpActivations& saved,
+                  const MlpGradients& gradients, ThreadPool& threads);
+void blend_forward(std::int64_t length, std::int64_t model_dim, const ResidualBlend& blend, float* x,
+                   ThreadPool& threads);
+void blend_backward(std::int64_t length, std::int64_t model_dim, const ResidualBlend& blend, const float* dx,
+                    const ResidualBlendGradients& gradients, ThreadPool& threads);
+void rms_norm_forward(std::int64_t rows, std::int64_t width, const float* x, float eps, float* y, float* inverse,
+                      ThreadPool& threads);
+void rms_norm_backward(std::int64_t rows, std::int64_t width, const float* x, const float* inverse, const float* dy,
+                       float* dx, ThreadPool& threads);
+double head_loss(const HeadShape& shape, const HeadInputs& in, float* dx, float* dweight, ThreadPool& threads);

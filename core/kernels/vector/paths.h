@@ -3,8 +3,10 @@
 #pragma once
 
 #include "core/kernels/attention_kernel.h"
+#include "core/kernels/block_kernel.h"
 #include "core/kernels/cpu_path.h"
 #include "core/kernels/gemm.h"
+#include "core/kernels/head_kernel.h"
 
 namespace nanobench::core {
 

@@ -40,25 +40,42 @@ inline float horizontal_max(Vec v) {
   return largest;
 }
 
-/// e^x for x <= 0 within 2 units of the last place; 0 below -87.
-inline Vec exponential(Vec x) {
-  const Vec too_small = broadcast(-87.0f);
-  const IntVec is_small = x < too_small;
-  const Vec clamped = is_small ? too_small : x;
+/// e^x - 1 = power * rest + (power - 1), with power a power of two: neither term loses digits near x = 0.
+struct ExponentialParts {
+  Vec power, rest;
+};
+
+/// For x in [-87, 87].
+inline ExponentialParts exponential_parts(Vec x) {
   // n = round(x / ln 2) by the magic number that pushes the fraction out.
   const Vec magic = broadcast(12582912.0f);
-  const Vec n = (clamped * 1.44269504088896341f + magic) - magic;
-  const Vec r = (clamped - n * 0.693359375f) + n * 2.12194440e-4f;
+  const Vec n = (x * 1.44269504088896341f + magic) - magic;
+  const Vec r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
   Vec p = broadcast(1.9875691500e-4f);
   p = p * r + 1.3981999507e-3f;
   p = p * r + 8.3334519073e-3f;
   p = p * r + 4.1665795894e-2f;
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
-  p = p * r * r + r + 1.0f;
   const IntVec power = (__builtin_convertvector(n, IntVec) + 127) << 23;
-  const Vec result = p * reinterpret_cast<const Vec&>(power);
-  return is_small ? Vec{} : result;
+  return {reinterpret_cast<const Vec&>(power), p * r * r + r};
+}
+
+/// e^x for x <= 0 within 2 units of the last place; 0 below -87.
+inline Vec exponential(Vec x) {
+  const Vec too_small = broadcast(-87.0f);
+  const IntVec is_small = x < too_small;
+  const ExponentialParts parts = exponential_parts(is_small ? too_small : x);
+  return is_small ? Vec{} : parts.power * (parts.rest + 1.0f);
+}
+
+/// Within 3 units of the last place; +-1 beyond +-20. NaN stays.
+inline Vec hyperbolic_tangent(Vec x) {
+  const Vec bound = broadcast(20.0f);
+  const Vec kept = x > bound ? bound : x < -bound ? -bound : x;
+  const ExponentialParts parts = exponential_parts(kept * 2.0f);
+  const Vec grown = parts.power * parts.rest + (parts.power - 1.0f);  // e^2x - 1
+  return grown / (grown + 2.0f);
 }
 
 /// C[Rows x (Columns vectors)] (+)= A B. A is read as scalars with any strides, rows of B and C are contiguous.
