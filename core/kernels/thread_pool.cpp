@@ -96,11 +96,12 @@ void ThreadPool::run(std::int64_t count, Item item, void* context) {
 
 void ThreadPool::share(std::int64_t count, Item item, void* context) {
   const std::uint32_t round = round_.load(std::memory_order_relaxed) + 1;
-  // No thread takes an item while these change: all of the last round's are taken, and its ticket cannot come back.
+  // First no thread can take an item: one that still holds the last round's ticket would take it for one of these.
+  ticket_.store(std::uint64_t{round} << kItemBits | kItemMask, std::memory_order_relaxed);
   item_.store(item, std::memory_order_relaxed);
   context_.store(context, std::memory_order_relaxed);
-  count_.store(count, std::memory_order_relaxed);
   done_.store(0, std::memory_order_relaxed);
+  count_.store(count, std::memory_order_release);  // who sees it sees that the last round is closed
   ticket_.store(std::uint64_t{round} << kItemBits, std::memory_order_release);
   round_.store(round, std::memory_order_seq_cst);
   round_.notify_all();
@@ -114,7 +115,7 @@ void ThreadPool::share(std::int64_t count, Item item, void* context) {
 void ThreadPool::take_items(std::uint32_t round) {
   std::uint64_t ticket = ticket_.load(std::memory_order_acquire);
   while (ticket >> kItemBits == round) {
-    const std::int64_t count = count_.load(std::memory_order_relaxed);
+    const std::int64_t count = count_.load(std::memory_order_acquire);
     const auto i = static_cast<std::int64_t>(ticket & kItemMask);
     if (i >= count) break;
     const Item item = item_.load(std::memory_order_relaxed);

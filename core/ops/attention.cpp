@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "core/base/op_timer.h"
 #include "core/kernels/attention_kernel.h"
 
 namespace nanobench::core {
@@ -119,6 +120,7 @@ struct KernelAttention : torch::autograd::Function<KernelAttention> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                             const std::shared_ptr<const AttentionPlan>& plan, double scale) {
     const at::Tensor queries = q.contiguous(), keys = k.contiguous(), values = v.contiguous();
+    const OpTimer timer("attention", attention_forward_flops(shape_of(q, k), plan->first_key()));
     at::Tensor y = at::empty_like(queries);
     at::Tensor log_sums = at::empty({q.size(1), q.size(0)}, q.options());
     attention_forward(shape_of(q, k), inputs_of(queries, keys, values, *plan, scale), y.data_ptr<float>(),
@@ -133,6 +135,7 @@ struct KernelAttention : torch::autograd::Function<KernelAttention> {
     const variable_list saved = context->get_saved_variables();
     const at::Tensor &q = saved[0], &k = saved[1], &v = saved[2];
     const auto holder = c10::static_intrusive_pointer_cast<PlanHolder>(context->saved_data["plan"].toCapsule());
+    const OpTimer timer("attention", 2.5 * attention_forward_flops(shape_of(q, k), holder->plan->first_key()));
     const at::Tensor dy = gradients[0].contiguous();
     at::Tensor dq = at::empty_like(q), dk = at::empty_like(k), dv = at::empty_like(v);
     attention_backward(shape_of(q, k), inputs_of(q, k, v, *holder->plan, context->saved_data["scale"].toDouble()),
