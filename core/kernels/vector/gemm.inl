@@ -43,18 +43,33 @@ inline Vec unchanged(Vec v, std::int64_t) {
   return v;
 }
 
+using Quad = float __attribute__((vector_size(16), aligned(4), may_alias));
+
+/// out[k * kPanel + n] = row_n[k] for 4 x 4 numbers.
+inline void transpose_quad(const float* rows, std::int64_t row, float* out) {
+  const auto line = [&](std::int64_t n) { return *reinterpret_cast<const Quad*>(rows + n * row); };
+  const auto put = [&](std::int64_t k, Quad v) { *reinterpret_cast<Quad*>(out + k * kPanel) = v; };
+  const Quad r0 = line(0), r1 = line(1), r2 = line(2), r3 = line(3);
+  const Quad low01 = __builtin_shufflevector(r0, r1, 0, 4, 1, 5), low23 = __builtin_shufflevector(r2, r3, 0, 4, 1, 5);
+  const Quad high01 = __builtin_shufflevector(r0, r1, 2, 6, 3, 7), high23 = __builtin_shufflevector(r2, r3, 2, 6, 3, 7);
+  put(0, __builtin_shufflevector(low01, low23, 0, 1, 4, 5));
+  put(1, __builtin_shufflevector(low01, low23, 2, 3, 6, 7));
+  put(2, __builtin_shufflevector(high01, high23, 0, 1, 4, 5));
+  put(3, __builtin_shufflevector(high01, high23, 2, 3, 6, 7));
+}
+
 /// Panel `p` of B = W^T for W [columns, inner] with rows w_row apart.
 inline void pack_transposed(const float* w, std::int64_t w_row, std::int64_t inner, std::int64_t columns, std::int64_t p,
                             float* packed) {
   const std::int64_t first = p * kPanel, width = smaller(kPanel, columns - first);
-  float* out = packed + first * inner;
-  constexpr std::int64_t kRun = 16;  // a cache line of each row of W at a time
-  for (std::int64_t k0 = 0; k0 < inner; k0 += kRun) {
-    const std::int64_t run = smaller(kRun, inner - k0);
-    for (std::int64_t n = 0; n < kPanel; ++n) {
-      const float* row = w + (first + n) * w_row + k0;
-      for (std::int64_t k = 0; k < run; ++k) out[(k0 + k) * kPanel + n] = n < width ? row[k] : 0.0f;
-    }
+  const std::int64_t whole_inner = inner / 4 * 4, whole_width = width / 4 * 4;
+  const float* const rows = w + first * w_row;
+  float* const out = packed + first * inner;
+  for (std::int64_t k = 0; k < whole_inner; k += 4)
+    for (std::int64_t n = 0; n < whole_width; n += 4) transpose_quad(rows + n * w_row + k, w_row, out + k * kPanel + n);
+  for (std::int64_t k = 0; k < inner; ++k) {
+    const std::int64_t done = k < whole_inner ? whole_width : 0;
+    for (std::int64_t n = done; n < kPanel; ++n) out[k * kPanel + n] = n < width ? rows[n * w_row + k] : 0.0f;
   }
 }
 

@@ -83,8 +83,12 @@ template <int Rows, int Columns, bool Accumulate>
 inline void product_block(std::int64_t inner, const float* a, std::int64_t a_row, std::int64_t a_inner, const float* b,
                           std::int64_t b_row, float* c, std::int64_t c_row) {
   Vec sums[Rows][Columns];
-  for (int i = 0; i < Rows; ++i)
-    for (int j = 0; j < Columns; ++j) sums[i][j] = Accumulate ? load(c + i * c_row + j * NB_LANES) : Vec{};
+  for (int i = 0; i < Rows; ++i) {
+    for (int j = 0; j < Columns; ++j) {
+      sums[i][j] = Vec{};
+      __builtin_prefetch(c + i * c_row + j * NB_LANES, 1);  // there when the sums are
+    }
+  }
   constexpr int kGroups = (Rows + 2) / 3;  // rows by threes: x86 addresses reach two rows beyond a pointer
   const float* group[kGroups];
   for (int g = 0; g < kGroups; ++g) group[g] = a + 3 * g * a_row;
@@ -98,8 +102,12 @@ inline void product_block(std::int64_t inner, const float* a, std::int64_t a_row
     }
     for (int g = 0; g < kGroups; ++g) group[g] += a_inner;
   }
-  for (int i = 0; i < Rows; ++i)
-    for (int j = 0; j < Columns; ++j) store(c + i * c_row + j * NB_LANES, sums[i][j]);
+  for (int i = 0; i < Rows; ++i) {
+    for (int j = 0; j < Columns; ++j) {
+      float* const out = c + i * c_row + j * NB_LANES;
+      store(out, Accumulate ? load(out) + sums[i][j] : sums[i][j]);
+    }
+  }
 }
 
 template <int Columns, bool Accumulate>
