@@ -35,9 +35,10 @@ struct MlpWeights {
   }
 };
 
-/// out [rows, outer] = a W.
-void apply(const Weight& w, const float* packed, std::int64_t rows, const float* a, float* out) {
-  multiply<false>(rows, w.outer(), w.inner(), a, w.inner(), packed, out, w.outer());
+/// out [rows, outer] = a W, rows of a `a_row` and of out `out_row` floats apart.
+void apply(const Weight& w, const float* packed, std::int64_t rows, const float* a, std::int64_t a_row, float* out,
+           std::int64_t out_row) {
+  multiply<false>(rows, w.outer(), w.inner(), a, a_row, packed, out, out_row);
 }
 
 /// The residual stream after attention, as the forward pass left it.
@@ -48,7 +49,7 @@ const float* middle(const MlpInputs& in, const MlpActivations& saved) {
 void add_attention(const MlpShape& shape, const MlpInputs& in, const MlpWeights& weights, std::int64_t begin,
                    std::int64_t count, float* x) {
   const std::int64_t width = shape.model_dim;
-  apply(weights.wo, weights.packed_wo, count, in.y + begin * shape.attention_width, x);
+  apply(weights.wo, weights.packed_wo, count, in.y + begin * shape.attention_width, shape.attention_width, x, width);
   const float* residual = in.x + begin * width;
   for (std::int64_t j = 0; j < count * width; j += NB_LANES)
     store(x + j, load(residual + j) + load(x + j) * in.branch_scale);
@@ -57,8 +58,9 @@ void add_attention(const MlpShape& shape, const MlpInputs& in, const MlpWeights&
 void mlp_rows_forward(const MlpShape& shape, const MlpInputs& in, const MlpActivations& out, const MlpWeights& weights,
                       std::int64_t begin, std::int64_t count) {
   const std::int64_t width = shape.model_dim, hidden = shape.hidden;
-  float* const normed = scratch(ScratchUse::kRows, kRowsOfPart * width);
-  float* const squared = scratch(ScratchUse::kHidden, kRowsOfPart * hidden);
+  const std::int64_t stride = padded_stride(hidden);
+  float* const normed = scratch(ScratchUse::kRows, rows_of_part(width) * width);
+  float* const squared = scratch(ScratchUse::kHidden, rows_of_part(width) * stride);
   if (in.y != nullptr) add_attention(shape, in, weights, begin, count, out.middle + begin * width);
   const float* x = middle(in, out) + begin * width;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -66,60 +68,68 @@ void mlp_rows_forward(const MlpShape& shape, const MlpInputs& in, const MlpActiv
     scale_row(x + i * width, out.inverse[begin + i], width, normed + i * width);
   }
   float* const relu = out.relu + begin * hidden;
-  apply(weights.w1, weights.packed_w1, count, normed, relu);
-  for (std::int64_t j = 0; j < count * hidden; j += NB_LANES) {
-    const Vec h = load(relu + j);
-    const Vec kept = h < Vec{} ? Vec{} : h;  // NaN stays
-    store(relu + j, kept);
-    store(squared + j, kept * kept);
+  apply(weights.w1, weights.packed_w1, count, normed, width, relu, hidden);
+  for (std::int64_t i = 0; i < count; ++i) {
+    for (std::int64_t j = 0; j < hidden; j += NB_LANES) {
+      const Vec h = load(relu + i * hidden + j);
+      const Vec kept = h < Vec{} ? Vec{} : h;  // NaN stays
+      store(relu + i * hidden + j, kept);
+      store(squared + i * stride + j, kept * kept);
+    }
   }
   float* const y = out.out + begin * width;
-  apply(weights.w2, weights.packed_w2, count, squared, y);
+  apply(weights.w2, weights.packed_w2, count, squared, stride, y, width);
   for (std::int64_t j = 0; j < count * width; j += NB_LANES) store(y + j, load(x + j) + load(y + j));
 }
 
 void mlp_rows_backward(const MlpShape& shape, const MlpInputs& in, const MlpActivations& saved, const MlpGradients& g,
                        const MlpWeights& weights, float* dhidden, std::int64_t begin, std::int64_t count) {
-  const std::int64_t width = shape.model_dim, hidden = shape.hidden;
+  const std::int64_t width = shape.model_dim, hidden = shape.hidden, stride = padded_stride(hidden);
   const float* const dout = g.dout + begin * width;
-  float* const dh = dhidden + begin * hidden;
+  float* const dh = dhidden + begin * stride;
   const float* const relu = saved.relu + begin * hidden;
-  apply(weights.w2, weights.packed_w2, count, dout, dh);
-  for (std::int64_t j = 0; j < count * hidden; j += NB_LANES) store(dh + j, load(dh + j) * load(relu + j) * 2.0f);
+  apply(weights.w2, weights.packed_w2, count, dout, width, dh, stride);
+  for (std::int64_t i = 0; i < count; ++i) {
+    for (std::int64_t j = 0; j < hidden; j += NB_LANES)
+      store(dh + i * stride + j, load(dh + i * stride + j) * load(relu + i * hidden + j) * 2.0f);
+  }
   float* const dx = g.x + begin * width;
-  apply(weights.w1, weights.packed_w1, count, dh, dx);
+  apply(weights.w1, weights.packed_w1, count, dh, stride, dx, width);
   const float* const x = middle(in, saved) + begin * width;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t at = i * width;
     rms_norm_row_backward(x + at, saved.inverse[begin + i], dx + at, dout + at, width, dx + at);
   }
-  if (in.y != nullptr) apply(weights.wo, weights.packed_wo, count, dx, g.y + begin * shape.attention_width);
+  if (in.y != nullptr) {
+    float* const dy = g.y + begin * shape.attention_width;
+    apply(weights.wo, weights.packed_wo, count, dx, width, dy, shape.attention_width);
+  }
 }
 
 }  // namespace
 
 void mlp_forward(const MlpShape& shape, const MlpInputs& in, const MlpActivations& out, ThreadPool& threads) {
   const MlpWeights weights(shape, in, /*transposes=*/true, threads);
-  for_row_parts(shape.length, threads, [&](std::int64_t begin, std::int64_t count, std::int64_t) {
+  for_row_parts(shape.length, shape.model_dim, threads, [&](std::int64_t begin, std::int64_t count, std::int64_t) {
     mlp_rows_forward(shape, in, out, weights, begin, count);
   });
 }
 
 void mlp_backward(const MlpShape& shape, const MlpInputs& in, const MlpActivations& saved, const MlpGradients& g,
                   ThreadPool& threads) {
-  float* const dhidden = scratch(ScratchUse::kParts, shape.length * shape.hidden);
+  float* const dhidden = scratch(ScratchUse::kParts, shape.length * padded_stride(shape.hidden));
   {
     const MlpWeights weights(shape, in, /*transposes=*/false, threads);
-    for_row_parts(shape.length, threads, [&](std::int64_t begin, std::int64_t count, std::int64_t) {
+    for_row_parts(shape.length, shape.model_dim, threads, [&](std::int64_t begin, std::int64_t count, std::int64_t) {
       mlp_rows_backward(shape, in, saved, g, weights, dhidden, begin, count);
     });
   }
   const PackedRows operands[] = {{middle(in, saved), shape.model_dim, saved.inverse},
                                  {g.dout, shape.model_dim, nullptr},
                                  {in.y, shape.attention_width, nullptr}};
-  const WeightGradient gradients[] = {{dhidden, shape.hidden, 0, g.w1, 1.0f, false, false},
-                                      {saved.relu, shape.hidden, 1, g.w2, 1.0f, true, true},
-                                      {g.x, shape.model_dim, 2, g.wo, in.branch_scale, false, false}};
+  const WeightGradient gradients[] = {{dhidden, padded_stride(shape.hidden), shape.hidden, 0, g.w1, 1.0f, false, false},
+                                      {saved.relu, shape.hidden, shape.hidden, 1, g.w2, 1.0f, true, true},
+                                      {g.x, shape.model_dim, shape.model_dim, 2, g.wo, in.branch_scale, false, false}};
   const std::int64_t count = in.y == nullptr ? 2 : 3;
   weight_gradients(gradients, count, operands, count, shape.length, threads);
 }

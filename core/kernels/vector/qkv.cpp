@@ -126,7 +126,7 @@ void qkv_rows_backward(const QkvShape& shape, const QkvInputs& in, const QkvActi
     if (g.value_embedding != nullptr)
       scale_row(g.dv + t * k_width, in.embedding_weight, k_width, g.value_embedding + t * k_width);
   }
-  float* const dn = scratch(ScratchUse::kRows, kRowsOfPart * width);
+  float* const dn = scratch(ScratchUse::kRows, rows_of_part(width) * width);
   projections.apply<false>(0, count, heads.q + begin * q_width, dn);
   projections.apply<true>(1, count, heads.k + begin * k_width, dn);
   projections.apply<true>(2, count, g.dv + begin * k_width, dn);
@@ -155,8 +155,8 @@ void finish_value_weight(const QkvShape& shape, const QkvInputs& in, const QkvGr
 void qkv_forward(const QkvShape& shape, const QkvInputs& in, const QkvActivations& out, ThreadPool& threads) {
   const std::int64_t width = shape.model_dim, q_width = query_width(shape), k_width = key_width(shape);
   const Projections projections(shape, in, /*transposes=*/true, threads);
-  for_row_parts(shape.length, threads, [&](std::int64_t begin, std::int64_t count, std::int64_t) {
-    float* const normed = scratch(ScratchUse::kRows, kRowsOfPart * width);
+  for_row_parts(shape.length, width, threads, [&](std::int64_t begin, std::int64_t count, std::int64_t) {
+    float* const normed = scratch(ScratchUse::kRows, rows_of_part(width) * width);
     for (std::int64_t t = begin; t < begin + count; ++t) {
       if (!in.blend.is_identity()) blend_row(in.blend, t * width, width, out.x + t * width);
       const float* x = blended(in, out) + t * width;
@@ -177,14 +177,14 @@ void qkv_forward(const QkvShape& shape, const QkvInputs& in, const QkvActivation
 void qkv_backward(const QkvShape& shape, const QkvInputs& in, const QkvActivations& saved, const QkvGradients& g,
                   ThreadPool& threads) {
   const std::int64_t width = shape.model_dim, q_width = query_width(shape), k_width = key_width(shape);
-  const std::int64_t parts = part_count(shape.length);
+  const std::int64_t parts = part_count(shape.length, width);
   constexpr std::int64_t kSumFloats = sizeof(RowSums) / sizeof(float);
   float* const memory = scratch(ScratchUse::kParts, shape.length * (q_width + k_width) + parts * kSumFloats);
   const HeadGradients heads{memory, memory + shape.length * q_width};
   auto* const sums = reinterpret_cast<RowSums*>(memory + shape.length * (q_width + k_width));
   {
     const Projections projections(shape, in, /*transposes=*/false, threads);
-    for_row_parts(shape.length, threads, [&](std::int64_t begin, std::int64_t count, std::int64_t part) {
+    for_row_parts(shape.length, width, threads, [&](std::int64_t begin, std::int64_t count, std::int64_t part) {
       sums[part] = RowSums{};
       qkv_rows_backward(shape, in, saved, g, projections, heads, begin, count, sums[part]);
     });
@@ -196,25 +196,25 @@ void qkv_backward(const QkvShape& shape, const QkvInputs& in, const QkvActivatio
     for (std::int64_t i = 0; i < parts; ++i) *g.embedding_weight += sums[i].value_embedding;
   }
   const PackedRows normed{blended(in, saved), width, saved.inverse};
-  const WeightGradient gradients[] = {{heads.q, q_width, 0, g.wq, 1.0f, false, false},
-                                      {heads.k, k_width, 0, g.wk, 1.0f, false, false},
-                                      {g.dv, k_width, 0, g.wv, 1.0f, false, false}};
+  const WeightGradient gradients[] = {{heads.q, q_width, q_width, 0, g.wq, 1.0f, false, false},
+                                      {heads.k, k_width, k_width, 0, g.wk, 1.0f, false, false},
+                                      {g.dv, k_width, k_width, 0, g.wv, 1.0f, false, false}};
   weight_gradients(gradients, 3, &normed, 1, shape.length, threads);
   if (in.value_weight != 1.0f || g.value_weight != nullptr) finish_value_weight(shape, in, g);
 }
 
 void blend_forward(std::int64_t length, std::int64_t width, const ResidualBlend& blend, float* x, ThreadPool& threads) {
-  for_row_parts(length, threads, [&](std::int64_t begin, std::int64_t count, std::int64_t) {
+  for_row_parts(length, width, threads, [&](std::int64_t begin, std::int64_t count, std::int64_t) {
     for (std::int64_t t = begin; t < begin + count; ++t) blend_row(blend, t * width, width, x + t * width);
   });
 }
 
 void blend_backward(std::int64_t length, std::int64_t width, const ResidualBlend& blend, const float* dx,
                     const ResidualBlendGradients& gradients, ThreadPool& threads) {
-  const std::int64_t parts = part_count(length);
+  const std::int64_t parts = part_count(length, width);
   auto* const sums = reinterpret_cast<BlendSums*>(
       scratch(ScratchUse::kParts, parts * static_cast<std::int64_t>(sizeof(BlendSums) / sizeof(float))));
-  for_row_parts(length, threads, [&](std::int64_t begin, std::int64_t count, std::int64_t part) {
+  for_row_parts(length, width, threads, [&](std::int64_t begin, std::int64_t count, std::int64_t part) {
     sums[part] = BlendSums{};
     for (std::int64_t t = begin; t < begin + count; ++t)
       blend_row_backward(blend, t * width, width, dx + t * width, gradients, sums[part]);
@@ -225,7 +225,7 @@ void blend_backward(std::int64_t length, std::int64_t width, const ResidualBlend
 
 void rms_norm_forward(std::int64_t rows, std::int64_t width, const float* x, float eps, float* y, float* inverse,
                       ThreadPool& threads) {
-  for_row_parts(rows, threads, [&](std::int64_t begin, std::int64_t count, std::int64_t) {
+  for_row_parts(rows, width, threads, [&](std::int64_t begin, std::int64_t count, std::int64_t) {
     for (std::int64_t t = begin; t < begin + count; ++t) {
       inverse[t] = inverse_rms(x + t * width, width, eps);
       scale_row(x + t * width, inverse[t], width, y + t * width);
@@ -235,7 +235,7 @@ void rms_norm_forward(std::int64_t rows, std::int64_t width, const float* x, flo
 
 void rms_norm_backward(std::int64_t rows, std::int64_t width, const float* x, const float* inverse, const float* dy,
                        float* dx, ThreadPool& threads) {
-  for_row_parts(rows, threads, [&](std::int64_t begin, std::int64_t count, std::int64_t) {
+  for_row_parts(rows, width, threads, [&](std::int64_t begin, std::int64_t count, std::int64_t) {
     for (std::int64_t t = begin; t < begin + count; ++t)
       rms_norm_row_backward(x + t * width, inverse[t], dy + t * width, nullptr, width, dx + t * width);
   });

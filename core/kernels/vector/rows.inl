@@ -1,21 +1,31 @@
 // Rows of activations: norms, blends, and how a matrix of T rows is shared out; after gemm.inl.
 
-/// Rows that a thread takes through a kernel at a time. Sums over rows are taken part by part, so it is part of what the
-/// results are.
-constexpr std::int64_t kRowsOfPart = 48;
-static_assert(kRowsOfPart % NB_TILE_ROWS == 0);
+/// Rows that a thread takes through a kernel at a time: few, so that they and one panel of weights share the first-level
+/// cache; more where the weights are large and must come from further away. Sums over rows are taken part by part, so
+/// this is part of what the results are: it depends on the shape alone.
+inline std::int64_t rows_of_part(std::int64_t width) {
+  constexpr std::int64_t kFew = 24, kMany = 96, kLargeWidth = 512;
+  static_assert(kFew % NB_TILE_ROWS == 0 && kMany % NB_TILE_ROWS == 0);
+  return width < kLargeWidth ? kFew : kMany;
+}
 
-inline std::int64_t part_count(std::int64_t rows) {
-  return (rows + kRowsOfPart - 1) / kRowsOfPart;
+inline std::int64_t part_count(std::int64_t rows, std::int64_t width) {
+  return (rows + rows_of_part(width) - 1) / rows_of_part(width);
 }
 
 /// Calls body(begin, count, part) for parts of the rows.
 template <class Body>
-inline void for_row_parts(std::int64_t rows, ThreadPool& threads, Body&& body) {
-  threads.parallel_for(part_count(rows), [&](std::int64_t part) {
-    const std::int64_t begin = part * kRowsOfPart;
-    body(begin, smaller(kRowsOfPart, rows - begin), part);
+inline void for_row_parts(std::int64_t rows, std::int64_t width, ThreadPool& threads, Body&& body) {
+  const std::int64_t at_once = rows_of_part(width);
+  threads.parallel_for(part_count(rows, width), [&](std::int64_t part) {
+    const std::int64_t begin = part * at_once;
+    body(begin, smaller(at_once, rows - begin), part);
   });
+}
+
+/// Floats from row to row of working memory: rows a large power of two apart would fall into the same cache sets.
+inline std::int64_t padded_stride(std::int64_t width) {
+  return width % 256 == 0 ? width + 16 : width;
 }
 
 inline float inner_product(const float* a, const float* b, std::int64_t width) {

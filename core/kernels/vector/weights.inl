@@ -43,9 +43,10 @@ struct PackedRows {
   std::int64_t size(std::int64_t rows) const { return packed_size(rows, columns); }
 };
 
-/// The gradient dW = scale A^T B of one weight: A [length, rows], B packed.
+/// The gradient dW = scale A^T B of one weight: A [length, rows], its rows a_row floats apart; B packed.
 struct WeightGradient {
   const float* a;
+  std::int64_t a_row;
   std::int64_t rows;
   std::int64_t b;  // which of the packed operands
   float* out;
@@ -64,7 +65,7 @@ inline void weight_gradient_tile(const WeightGradient& g, const PackedRows& b, c
   for (std::int64_t k = 0; k < count; k += kInner) {
     const std::int64_t part = smaller(kInner, count - k);
     for (std::int64_t j = 0; j < part; ++j) {
-      const float* from = g.a + (begin + k + j) * g.rows + row;
+      const float* from = g.a + (begin + k + j) * g.a_row + row;
       float* to = block + j * kTransposedRows;
       if (g.squares_a) {
         for (std::int64_t i = 0; i < rows; ++i) to[i] = from[i] * from[i];
