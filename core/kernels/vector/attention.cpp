@@ -129,34 +129,34 @@ inline IntVec lane_numbers() {
   return lanes;
 }
 
-/// scores *= scale, and kMasked where the query does not see the key.
-inline void scale_and_mask(const Visit& visit, std::span<const std::int64_t> first_key, float scale, float* scores) {
+/// kMasked where the query does not see the key.
+inline void mask_scores(const Visit& visit, std::span<const std::int64_t> first_key, float* scores) {
+  if (!visit.is_masked) return;
   const IntVec lanes = lane_numbers();
   for (std::int64_t i = 0; i < visit.queries; ++i) {
     float* row = scores + i * kBlock;
-    if (!visit.is_masked) {
-      for (std::int64_t j = 0; j < kBlock; j += NB_LANES) store(row + j, load(row + j) * scale);
-      continue;
-    }
     const auto first = static_cast<std::int32_t>(larger(visit.first(first_key, i), 0));
     const auto last = static_cast<std::int32_t>(smaller(larger(visit.last(i), 0), kBlock));
     for (std::int64_t j = 0; j < kBlock; j += NB_LANES) {
       const IntVec column = lanes + static_cast<std::int32_t>(j);
       const IntVec is_seen = (column >= first) & (column < last);
-      store(row + j, is_seen ? load(row + j) * scale : broadcast(kMasked));
+      store(row + j, is_seen ? load(row + j) : broadcast(kMasked));
     }
   }
 }
 
-/// The running softmax of one tile.
+constexpr float kLog2E = 1.44269504088896341f;
+
+/// The running softmax of one tile, over scores before they are scaled.
 struct Online {
   alignas(64) float scores[kTile * kBlock];
   float largest[kTile];
   float sums[kTile];
 };
 
-/// scores become exp(scores - largest); output rows shrink where the largest score grew.
-inline void absorb_block(const Visit& visit, std::int64_t head_dim, Online& state, float* output) {
+/// scores become exp(scale (scores - largest)); output rows shrink where the largest score grew.
+inline void absorb_block(const Visit& visit, std::int64_t head_dim, float scale, Online& state, float* output) {
+  const float factor = scale * kLog2E;
   for (std::int64_t i = 0; i < visit.queries; ++i) {
     float* row = state.scores + i * kBlock;
     Vec most = load(row);
@@ -166,11 +166,11 @@ inline void absorb_block(const Visit& visit, std::int64_t head_dim, Online& stat
     const float now = before > block_most ? before : block_most;
     Vec total{};
     for (std::int64_t j = 0; j < kBlock; j += NB_LANES) {
-      const Vec weight = exponential(load(row + j) - now);
+      const Vec weight = exponential2((load(row + j) - now) * factor);
       store(row + j, weight);
       total += weight;
     }
-    const float shrink = now == before ? 1.0f : exponential(broadcast(before - now))[0];
+    const float shrink = now == before ? 1.0f : exponential2(broadcast((before - now) * factor))[0];
     state.sums[i] = state.sums[i] * shrink + horizontal_sum(total);
     state.largest[i] = now;
     if (shrink == 1.0f) continue;
@@ -192,15 +192,15 @@ inline void forward_tile(const AttentionShape& shape, const AttentionInputs& in,
   visit_blocks(in, query, queries, [&](std::int64_t key) {
     const Visit visit(shape, in, query, key);
     score_products(visit, in.first_key, dim, q, q_row, key_blocks + key * dim, state.scores);
-    scale_and_mask(visit, in.first_key, in.scale, state.scores);
-    absorb_block(visit, dim, state, output);
+    mask_scores(visit, in.first_key, state.scores);
+    absorb_block(visit, dim, in.scale, state, output);
     query_sums(visit, in.first_key, dim, state.scores, in.v + key * kv_row + kv_head * dim, kv_row, output);
   });
   for (std::int64_t i = 0; i < queries; ++i) {
     const float factor = 1.0f / state.sums[i];
     float* out = y + (query + i) * q_row + head * dim;
     for (std::int64_t e = 0; e < dim; e += NB_LANES) store(out + e, load(output + i * dim + e) * factor);
-    log_sums[head * shape.length + query + i] = state.largest[i] + __builtin_logf(state.sums[i]);
+    log_sums[head * shape.length + query + i] = state.largest[i] * in.scale + __builtin_logf(state.sums[i]);
   }
 }
 
@@ -254,10 +254,12 @@ struct BackwardBuffers {
 
 /// weights = exp(scale q k^T - log sum), 0 where masked.
 inline void recompute_weights(const Visit& visit, const AttentionInputs& in, const float* log_sums, float* weights) {
-  scale_and_mask(visit, in.first_key, in.scale, weights);
+  mask_scores(visit, in.first_key, weights);
+  const float factor = in.scale * kLog2E;
   for (std::int64_t i = 0; i < visit.queries; ++i) {
     float* row = weights + i * kBlock;
-    for (std::int64_t j = 0; j < kBlock; j += NB_LANES) store(row + j, exponential(load(row + j) - log_sums[i]));
+    const float shift = log_sums[i] * kLog2E;
+    for (std::int64_t j = 0; j < kBlock; j += NB_LANES) store(row + j, exponential2(load(row + j) * factor - shift));
   }
 }
 

@@ -29,15 +29,66 @@ inline Vec maximum(Vec a, Vec b) {
   return a > b ? a : b;
 }
 
+/// v with its lanes exchanged at the given distance: sums and maxima over lanes are taken by halves.
+template <int Distance>
+inline Vec exchanged(Vec v) {
+#if NB_LANES == 16
+  if constexpr (Distance == 8) return __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
+  if constexpr (Distance == 4) return __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);
+  if constexpr (Distance == 2) return __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
+  if constexpr (Distance == 1) return __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
+#elif NB_LANES == 8
+  if constexpr (Distance == 4) return __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3);
+  if constexpr (Distance == 2) return __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5);
+  if constexpr (Distance == 1) return __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6);
+#else
+  static_assert(NB_LANES == 4);
+  if constexpr (Distance == 2) return __builtin_shufflevector(v, v, 2, 3, 0, 1);
+  if constexpr (Distance == 1) return __builtin_shufflevector(v, v, 1, 0, 3, 2);
+#endif
+}
+
 inline float horizontal_sum(Vec v) {
-  float sum = 0.0f;
-  for (int i = 0; i < NB_LANES; ++i) sum += v[i];
-  return sum;
+#if NB_LANES >= 16
+  v += exchanged<8>(v);
+#endif
+#if NB_LANES >= 8
+  v += exchanged<4>(v);
+#endif
+  v += exchanged<2>(v);
+  v += exchanged<1>(v);
+  return v[0];
 }
 inline float horizontal_max(Vec v) {
-  float largest = v[0];
-  for (int i = 1; i < NB_LANES; ++i) largest = largest > v[i] ? largest : v[i];
-  return largest;
+#if NB_LANES >= 16
+  v = maximum(v, exchanged<8>(v));
+#endif
+#if NB_LANES >= 8
+  v = maximum(v, exchanged<4>(v));
+#endif
+  v = maximum(v, exchanged<2>(v));
+  v = maximum(v, exchanged<1>(v));
+  return v[0];
+}
+
+/// 2^x for x <= 0 within 2 units of the last place; 0 below -126. The polynomial is the best of its degree on
+/// [-1/2, 1/2].
+inline Vec exponential2(Vec x) {
+  const Vec too_small = broadcast(-126.0f);
+  const IntVec is_small = x < too_small;
+  const Vec kept = is_small ? too_small : x;
+  const Vec magic = broadcast(12582912.0f);  // pushes the fraction out: n is the nearest whole number
+  const Vec n = (kept + magic) - magic;
+  const Vec f = kept - n;
+  Vec p = broadcast(0.00015353361959569156f);
+  p = p * f + 0.0013398873852565885f;
+  p = p * f + 0.00961843691766262f;
+  p = p * f + 0.055503323674201965f;
+  p = p * f + 0.24022647738456726f;
+  p = p * f + 0.6931471824645996f;
+  p = p * f + 1.0f;
+  const IntVec power = (__builtin_convertvector(n, IntVec) + 127) << 23;
+  return is_small ? Vec{} : p * reinterpret_cast<const Vec&>(power);
 }
 
 /// e^x - 1 = power * rest + (power - 1), with power a power of two: neither term loses digits near x = 0.
