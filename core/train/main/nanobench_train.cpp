@@ -1,6 +1,5 @@
 // nanobench-train: runs one RunSpec and reports events. See core/protocol/FORMAT.md.
 #include <ATen/Version.h>
-#include <malloc.h>
 #include <torch/version.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include "core/base/build_info.h"
 #include "core/base/error.h"
 #include "core/distributed/process_group.h"
+#include "core/train/process_settings.h"
 #include "core/train/trainer.h"
 
 namespace {
@@ -61,24 +61,6 @@ Arguments parse_arguments(int argc, char** argv) {
   if (arguments.spec_file.empty() || argc % 2 == 0)
     throw Error(ErrorCode::kInvalidArgument, "expected --spec RUN.json");
   return arguments;
-}
-
-/// OpenMP threads that wait by spinning take the cores from the ones they wait for as soon as anything else runs;
-/// threads that sleep at once wake late. Measured on two cores, D = 64, T = 1024, ms a step for the default 300,000
-/// spins / 10,000 / none: idle machine 119 / 138 / 367, busy machine 1,086 to 2,709 / 1,000 to 1,373 / 491 to 756 (D =
-/// 128). libgomp reads the count when it is loaded, before main, so the program starts itself once more when nobody has
-/// set one.
-void limit_spinning(char** argv) {
-  if (std::getenv("OMP_WAIT_POLICY") != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr) return;
-  setenv("GOMP_SPINCOUNT", "10000", 1);
-  execv("/proc/self/exe", argv);  // comes back only when it fails: then slower on a busy machine, not wrong
-}
-
-/// Activations are freed and allocated again every step: keep their pages instead of giving them back to the system.
-void keep_freed_memory() {
-  mallopt(M_MMAP_THRESHOLD, 1 << 30);
-  mallopt(M_TRIM_THRESHOLD, -1);
-  mallopt(M_TOP_PAD, 64 << 20);
 }
 
 struct Failure {
