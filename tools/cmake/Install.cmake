@@ -5,12 +5,16 @@
 include(GNUInstallDirs)
 
 add_custom_target(programs)
-foreach(program IN ITEMS nanobench nanobench-train nanobench-micro)
+foreach(program IN ITEMS nanobench nanobench-train)
   if(TARGET ${program})
     add_dependencies(programs ${program})
     install(TARGETS ${program} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
   endif()
 endforeach()
+# Not among the programs: the first use would wait for it. Installed where it has been built.
+if(TARGET nanobench-micro)
+  install(TARGETS nanobench-micro RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" OPTIONAL)
+endif()
 
 file(GLOB suite_files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/suites/*.json")
 install(FILES ${suite_files} DESTINATION "${CMAKE_INSTALL_DATADIR}/nanobench/suites")
