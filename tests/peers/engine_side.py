@@ -25,7 +25,8 @@ class Programs:
     def find(self, name):
         program = self.folder / name
         if not program.is_file():
-            how = "./nanobench setup" if name != "nanobench-micro" else "cmake --build --preset release --target " + name
+            is_micro = name == "nanobench-micro"
+            how = f"cmake --build --preset release --target {name}" if is_micro else "./nanobench setup"
             raise processes.UsageError(f"{program} does not exist; build it ({how}) or name its folder with --bin")
         return program
 

@@ -7,7 +7,7 @@ import subprocess
 
 # What decides which kernels a library takes.
 INTERESTING_FLAGS = ("avx2", "fma", "avx512f", "avx512_bf16", "avx512_vnni", "amx_bf16", "amx_tile")
-INTERESTING_VARIABLES = ("OMP_", "GOMP_", "MKL_", "KMP_", "TORCH", "ATEN_", "NANOBENCH_", "LD_LIBRARY_PATH", "LD_PRELOAD")
+INTERESTING_VARIABLES = ("OMP_", "GOMP_", "MKL_", "KMP_", "TORCH", "ATEN_", "NANOBENCH_", "LD_")
 
 
 def _cpu_info():

@@ -10,7 +10,8 @@ import processes
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 DEFAULT_PYTHON = ROOT / ".deps" / "peer" / "bin" / "python"
-DEFAULT_PEERS = (HERE / "torch_peer.py", ROOT.parent / "shared" / "peers" / "torch_peer.py")
+SHARED = pathlib.Path(os.environ.get("NANOBENCH_SHARED") or ROOT.parent / "shared")
+DEFAULT_PEER = SHARED / "peers" / "torch_peer.py"
 
 
 class Torch:
@@ -51,13 +52,11 @@ class Torch:
 
 
 def find_peer(file):
-    """The script that --peer names, or the one that is found."""
-    candidates = [pathlib.Path(file)] if file else DEFAULT_PEERS
-    for candidate in candidates:
-        if candidate.is_file():
-            return candidate.resolve()
-    places = " or ".join(str(candidate) for candidate in candidates)
-    raise processes.UsageError(f"no peer at {places}; name a script with --peer")
+    """The script that --peer names, or the default one."""
+    peer = pathlib.Path(file) if file else DEFAULT_PEER
+    if not peer.is_file():
+        raise processes.UsageError(f"no peer at {peer}; name a script with --peer")
+    return peer.resolve()
 
 
 def peer_arguments(shape, mode):
