@@ -234,9 +234,10 @@ class Program(unittest.TestCase):
         self.refused("--json: the folder", "--json", self.base / "no" / "out.json")
 
     def test_what_is_missing_is_named(self):
+        here = ["--bin", self.base]
         self.refused("nanobench-train does not exist", "--bin", "/no", with_sides=False)
-        self.refused("no peer at", "--peer", "/no.py", "--python", sys.executable, with_sides=False)
-        self.refused("tests/peers/setup", "--python", "/no/python", with_sides=False)
+        self.refused("tests/peers/setup", "--python", "/no/python", *here, with_sides=False)
+        self.refused("no peer at", "--peer", "/no.py", "--python", sys.executable, *here, with_sides=False)
 
     def failed(self, sentence, fail):
         done = self.compare("--pairs", "1", fail=fail)
