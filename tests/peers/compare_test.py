@@ -64,9 +64,10 @@ if os.environ.get("FAIL") == "peer":
     sys.exit("Traceback\\nModuleNotFoundError: no torch")
 if os.environ.get("FAIL") == "silent":
     sys.exit()
+losses = [5.0 - i / 10 + (0.01 if os.environ.get("FAIL") == "loss" else 0) for i in range(6)]
 print("warming up")
 print(json.dumps({"tokens_per_s": 1280.0, "step_ms": 200.0, "loss": 3.0, "ms": 30.0, "sgemm_gflops": 100.0,
-                  "given": sys.argv[2:]}))
+                  "losses": losses, "given": sys.argv[2:]}))
 """
 FAKE_MICRO = """#!/usr/bin/env python3
 import json
@@ -198,6 +199,21 @@ class Program(unittest.TestCase):
         for key in ("machine", "versions", "git", "commands", "argv", "shape", "started_at"):
             self.assertIn(key, result)
 
+    def test_losses_from_the_same_weights_must_agree(self):
+        text, result = self.document("--pairs", "1", "--steps", "6", "--check-loss")
+        self.assertIn("6 steps: largest difference 0", text)
+        self.assertEqual(result["extras"]["loss_check"]["ours"], result["extras"]["loss_check"]["peer"])
+        self.failed("the losses differ by up to 0.01", "loss", "--steps", "6", "--check-loss")
+
+    def test_the_peer_can_be_the_same_training(self):
+        sides = ["--bin", self.base, "--python", self.base / "python", "--json", self.json_file]
+        done = self.compare("--same-weights", "--pairs", "1", "--mode", "eager", *sides, with_sides=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        result = json.loads(self.json_file.read_text())
+        given = result["pairs"][0]["peer"]["given"]
+        self.assertEqual((given[1], given[3:]), ("train", ["--mode", "eager"]))
+        self.assertEqual(given[2], result["commands"]["ours"][2])
+
     def test_a_preset_gives_way_to_what_is_named(self):
         _, result = self.document("--preset", "8192", "--pairs", "1", "--seq", "1024")
         self.assertEqual((result["shape"]["seq"], result["shape"]["window"]), (1024, 512))
@@ -214,7 +230,10 @@ class Program(unittest.TestCase):
 
     def test_operations_are_held_against_sgemm(self):
         for kind in ("attention", "muon"):
-            _, result = self.document(kind, "--pairs", "1")
+            sides = ["--bin", self.base, "--python", self.base / "python", "--json", self.json_file]
+            done = self.compare(kind, "--pairs", "1", *sides, with_sides=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            result = json.loads(self.json_file.read_text())
             self.assertEqual(result["ratio"]["median"], 3.0)
             self.assertEqual(result["pairs"][0]["ours"]["of_sgemm"], 0.5)
             self.assertAlmostEqual(result["pairs"][0]["peer"]["of_sgemm"], 0.5 / 3)
@@ -229,8 +248,10 @@ class Program(unittest.TestCase):
         self.refused("invalid choice: '5'", "--preset", "5")
         self.refused("invalid choice: 'flex'", "flex")
         self.refused("unrecognized arguments: --fast", "--fast")
-        self.refused("--threads of at least 2", "scaling", "--threads", "1")
-        self.refused("--doc-length", "attention", "--doc-length", "64")
+        self.refused("--threads of at least 2", "scaling", "--threads", "1", with_sides=False)
+        self.refused("--doc-length", "attention", "--doc-length", "64", with_sides=False)
+        self.refused("--check-loss counts for train only", "muon", "--check-loss", with_sides=False)
+        self.refused("leave --peer out", "--same-weights")
         self.refused("--json: the folder", "--json", self.base / "no" / "out.json")
 
     def test_what_is_missing_is_named(self):
@@ -239,8 +260,8 @@ class Program(unittest.TestCase):
         self.refused("tests/peers/setup", "--python", "/no/python", *here, with_sides=False)
         self.refused("no peer at", "--peer", "/no.py", "--python", sys.executable, *here, with_sides=False)
 
-    def failed(self, sentence, fail):
-        done = self.compare("--pairs", "1", fail=fail)
+    def failed(self, sentence, fail, *arguments):
+        done = self.compare("--pairs", "1", *arguments, fail=fail)
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn(sentence, done.stderr)
         self.assertEqual(done.stdout, "")

@@ -7,32 +7,60 @@ import processes
 import torch_side
 
 
+LOSS_TOLERANCE = 1e-4  # nats per token, float32
+
+
 class TrainComparison:
-    """Whole training steps against the peer."""
+    """Whole training steps against the peer, or (--same-weights) against our own script on the very same training."""
 
     ratio_meaning = "our tokens/s over the peer's"
-    columns = (("tokens/s", "tokens_per_s", ".0f"), ("step ms", "step_ms", ".2f"), ("loss", "loss", ".4f"))
+    columns = (("tokens/s", "tokens_per_s", ".0f"), ("step ms", "step_ms", ".2f"), ("loss", "loss", ".5f"))
 
     def __init__(self, arguments, shape, folder):
         self.shape = shape
-        self.names = {"ours": "nanobench-train", "peer": f"PyTorch, {arguments.mode or 'compile'}"}
-        self._mode = arguments.mode or "compile"
+        mode = arguments.mode or "compile"
         self._programs = engine_side.Programs(arguments.bin)
-        self._programs.find("nanobench-train")
+        program = self._programs.find("nanobench-train")
         self._torch = torch_side.Torch(arguments.python)
-        self._peer = torch_side.find_peer(arguments.peer)
-        self._spec = engine_side.make_spec(self._programs, shape, folder, arguments.seed)
+        if arguments.same_weights and arguments.peer:
+            raise processes.UsageError("--same-weights has a peer of its own; leave --peer out")
+        peer = torch_side.SAME_WEIGHTS if arguments.same_weights else torch_side.find_peer(arguments.peer)
+        spec = engine_side.make_spec(self._programs, shape, folder, arguments.seed)
         self.versions = {"engine": engine_side.version(self._programs), **self._torch.versions()}
+        self.extras = {"run_spec": json.loads(spec.read_text(encoding="utf-8"))}
+        if arguments.same_weights or arguments.check_loss:
+            same_spec = engine_side.with_init_file(spec)
+            self._torch.run("same_weights.py", torch_side.SAME_WEIGHTS, ["init", same_spec])
+            spec = same_spec if arguments.same_weights else spec
+        if arguments.check_loss:
+            self.extras["loss_check"] = self._check_loss(same_spec)
+        self._spec, self._peer = spec, peer
+        self._peer_arguments = (
+            ["train", str(spec), "--mode", mode] if arguments.same_weights else torch_side.peer_arguments(shape, mode)
+        )
+        self.names = {"ours": "nanobench-train", "peer": f"PyTorch, {peer.name}, {mode}"}
         self.commands = {
-            "ours": [str(self._programs.find("nanobench-train")), "--spec", "run.json"],
-            "peer": [str(self._torch.python), str(self._peer), *torch_side.peer_arguments(shape, self._mode)],
+            "ours": [str(program), "--spec", str(spec)],
+            "peer": [str(self._torch.python), str(peer), *self._peer_arguments],
         }
-        self.extras = {"run_spec": json.loads(self._spec.read_text(encoding="utf-8"))}
+
+    def _check_loss(self, spec):
+        """Both train from the same weights on the same tokens; their losses must agree at every step."""
+        ours = engine_side.run_engine(self._programs, spec, self.shape)["losses"]
+        peer = self._torch.run("same_weights.py", torch_side.SAME_WEIGHTS, ["train", spec])["losses"]
+        largest = max(abs(a - b) for a, b in zip(ours, peer, strict=True))
+        result = {"tolerance": LOSS_TOLERANCE, "largest_difference": largest, "ours": ours, "peer": peer}
+        if not largest <= LOSS_TOLERANCE:
+            shown = "; ".join(f"{a:.6f} and {b:.6f}" for a, b in zip(ours, peer))
+            raise processes.SideFailed(
+                f"from the same weights the losses differ by up to {largest:.2g}, more than {LOSS_TOLERANCE}: {shown}"
+            )
+        return result
 
     def run(self, side):
         if side == "ours":
             return engine_side.run_engine(self._programs, self._spec, self.shape)
-        return torch_side.run_peer(self._torch, self._peer, self.shape, self._mode)
+        return torch_side.run_peer(self._torch, self._peer, self._peer_arguments)
 
     def ratio(self, ours, peer):
         return ours["tokens_per_s"] / peer["tokens_per_s"]
@@ -59,7 +87,7 @@ class ScalingComparison:
         self._specs = {"ours": spec, "peer": engine_side.with_threads(spec, 1)}
         self.versions = {"engine": engine_side.version(self._programs)}
         program = str(self._programs.find("nanobench-train"))
-        self.commands = {side: [program, "--spec", file.name] for side, file in self._specs.items()}
+        self.commands = {side: [program, "--spec", str(file)] for side, file in self._specs.items()}
         self.extras = {"run_spec": json.loads(spec.read_text(encoding="utf-8"))}
 
     def run(self, side):

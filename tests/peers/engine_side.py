@@ -88,7 +88,7 @@ def write_shard(path, shape, seed):
     path.write_bytes(struct.pack(f"<{SHARD_HEADER_INTS}i", *header) + tokens.tobytes())
 
 
-def make_spec(programs, shape, folder, seed, init_file=None):
+def make_spec(programs, shape, folder, seed):
     """Writes the tokens and the RunSpec into `folder`; returns the RunSpec's path."""
     shown = processes.run(
         "nanobench show", [programs.find("nanobench"), "show", "record17", "--scale", "nano", "--config"]
@@ -105,19 +105,25 @@ def make_spec(programs, shape, folder, seed, init_file=None):
         "train_shards": [str(shard)],
         "val_shards": [str(shard)],
     }
-    if init_file:
-        spec["init_file"] = str(init_file)
     spec_file.write_text(json.dumps(spec, indent=1), encoding="utf-8")
     return spec_file
 
 
-def with_threads(spec_file, threads):
-    """A copy of the RunSpec for another number of threads, beside it."""
-    spec = json.loads(spec_file.read_text(encoding="utf-8"))
-    spec["threads"] = threads
-    copy = spec_file.with_name(f"run_{threads}_threads.json")
+def _copy_with(spec_file, name, **changes):
+    spec = {**json.loads(spec_file.read_text(encoding="utf-8")), **changes}
+    copy = spec_file.with_name(name)
     copy.write_text(json.dumps(spec, indent=1), encoding="utf-8")
     return copy
+
+
+def with_threads(spec_file, threads):
+    """A copy of the RunSpec for another number of threads, beside it."""
+    return _copy_with(spec_file, f"run_{threads}_threads.json", threads=threads)
+
+
+def with_init_file(spec_file):
+    """A copy of the RunSpec that begins from a file, which is yet to be written, beside it."""
+    return _copy_with(spec_file, "run_from_file.json", init_file=str(spec_file.with_name("initial.safetensors")))
 
 
 def parse_events(text, tokens_per_step):

@@ -42,6 +42,13 @@ def ratio_line(ratio):
     return f"{head}, min {ratio['min']:.3f}, max {ratio['max']:.3f}, {spread}, {ratio['n']} pairs"
 
 
+def _loss_check_lines(check):
+    if check is None:
+        return []
+    steps, largest, tolerance = len(check["ours"]), check["largest_difference"], check["tolerance"]
+    return [f"losses from the same weights, {steps} steps: largest difference {largest:.2g} (allowed: {tolerance:.0e})"]
+
+
 def text(result, comparison):
     facts, git = result["machine"], result["git"]
     flags = ", ".join(flag for flag, is_present in facts["flags"].items() if is_present) or "no vector flags"
@@ -56,6 +63,7 @@ def text(result, comparison):
         *_table(_rows(result, comparison.columns)),
         "",
         ratio_line(result["ratio"]),
+        *_loss_check_lines(result["extras"].get("loss_check")),
         "load: the machine's before the pair; others: share of its cores that ran something else meanwhile",
     ]
     return "\n".join(lines)

@@ -10,6 +10,7 @@ import processes
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 DEFAULT_PYTHON = ROOT / ".deps" / "peer" / "bin" / "python"
+SAME_WEIGHTS = HERE / "same_weights.py"
 SHARED = pathlib.Path(os.environ.get("NANOBENCH_SHARED") or ROOT.parent / "shared")
 DEFAULT_PEER = SHARED / "peers" / "torch_peer.py"
 
@@ -55,7 +56,7 @@ def find_peer(file):
     """The script that --peer names, or the default one."""
     peer = pathlib.Path(file) if file else DEFAULT_PEER
     if not peer.is_file():
-        raise processes.UsageError(f"no peer at {peer}; name a script with --peer")
+        raise processes.UsageError(f"no peer at {peer}; name a script with --peer, or take --same-weights")
     return peer.resolve()
 
 
@@ -66,8 +67,8 @@ def peer_arguments(shape, mode):
     return arguments + ["--doc-length", str(shape["doc_length"])]
 
 
-def run_peer(torch, script, shape, mode):
-    result = torch.run("the peer", script, peer_arguments(shape, mode))
+def run_peer(torch, script, arguments):
+    result = torch.run("the peer", script, arguments)
     if not isinstance(result.get("tokens_per_s"), (int, float)) or result["tokens_per_s"] <= 0:
         raise processes.SideFailed(f"the peer's answer has no tokens_per_s: {json.dumps(result)[:200]}")
     return result
