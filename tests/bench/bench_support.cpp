@@ -7,6 +7,8 @@
 #include <array>
 #include <chrono>
 
+#include "core/kernels/thread_pool.h"
+
 namespace nanobench::bench {
 namespace {
 
@@ -20,17 +22,22 @@ double seconds_since(Clock::time_point begin) {
 class Setting {
  public:
   Setting(int threads, std::optional<core::CpuPath> path) : threads_before_(at::get_num_threads()) {
-    at::set_num_threads(threads);
+    use_threads(threads);
     core::set_cpu_path(path);
   }
   Setting(const Setting&) = delete;
   Setting& operator=(const Setting&) = delete;
   ~Setting() {
-    at::set_num_threads(threads_before_);
+    use_threads(threads_before_);
     core::set_cpu_path(std::nullopt);
   }
 
  private:
+  static void use_threads(int threads) {
+    core::set_kernel_threads(threads);
+    at::set_num_threads(threads);
+  }
+
   int threads_before_;
 };
 

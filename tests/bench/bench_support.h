@@ -41,7 +41,9 @@ struct BenchOptions {
 std::string shape_name(std::initializer_list<std::pair<const char*, std::int64_t>> fields);
 
 struct Case {
-  std::string name;                           ///< operation/path/shape; path `engine` is what a run takes
+  /// operation/path/shape. Path `engine` is what a run takes; `single_operations` are the engine's own that a fused one
+  /// replaces; `autograd` is tensor operations alone.
+  std::string name;
   double flop = 0.0;                          ///< floating-point operations of one call; 0: not reported
   double bytes = 0.0;                         ///< bytes that one call must read and write at least; 0: not reported
   std::optional<int> threads = std::nullopt;  ///< default: those of the options

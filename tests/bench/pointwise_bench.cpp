@@ -1,6 +1,8 @@
 // Operations that memory limits: norm, rotation, weighted sum, ReLU^2. Each beside the same through plain autograd.
-// Bytes are those of reading and writing each tensor of the forward and the backward pass once.
+// Where a run takes a fused kernel instead, the single operation is the path `single_operations`. Bytes are those of
+// reading and writing each tensor of the forward and the backward pass once.
 #include "core/ops/blend.h"
+#include "core/ops/fused_block.h"
 #include "core/ops/rms_norm.h"
 #include "core/ops/rotary.h"
 #include "tests/bench/bench_support.h"
@@ -40,7 +42,7 @@ void add_norm(const BenchOptions& options, const ModelShape& s) {
   add_path(options, op, "engine", shape, [s](std::vector<at::Tensor>& leaves) -> Operation {
     return [x = added_leaf(leaves, {s.length, s.dim})] { return core::rms_norm(x, kEps); };
   });
-  add_path(options, op, "by_operations", shape, [s](std::vector<at::Tensor>& leaves) -> Operation {
+  add_path(options, op, "autograd", shape, [s](std::vector<at::Tensor>& leaves) -> Operation {
     return [x = added_leaf(leaves, {s.length, s.dim})] {
       return x * at::rsqrt(x.square().mean({-1}, /*keepdim=*/true) + kEps);
     };
@@ -58,10 +60,10 @@ void add_rotary(const BenchOptions& options, const ModelShape& s) {
   const auto heads = [s](std::vector<at::Tensor>& leaves) {
     return added_leaf(leaves, {s.length, s.heads, s.head_dim()});
   };
-  add_path(options, op, "engine", shape, [=](std::vector<at::Tensor>& leaves) -> Operation {
+  add_path(options, op, "single_operations", shape, [=](std::vector<at::Tensor>& leaves) -> Operation {
     return [x = heads(leaves), tables = tables_of(s)] { return core::rotate(x, tables); };
   });
-  add_path(options, op, "by_operations", shape, [=](std::vector<at::Tensor>& leaves) -> Operation {
+  add_path(options, op, "autograd", shape, [=](std::vector<at::Tensor>& leaves) -> Operation {
     const core::RotaryTables tables = tables_of(s);
     return [x = heads(leaves), cos = tables.cos.unsqueeze(1), sin = tables.sin.unsqueeze(1)] {
       const std::vector<at::Tensor> halves = x.chunk(2, -1);
@@ -73,25 +75,31 @@ void add_rotary(const BenchOptions& options, const ModelShape& s) {
 void add_blend(const BenchOptions& options, const ModelShape& s) {
   const std::string shape = shape_name({{"T", s.length}, {"C", s.dim}});
   const Pointwise op{"blend", s.length * s.dim, 8};
-  const auto make = [s](bool is_engine) {
-    return [=](std::vector<at::Tensor>& leaves) -> Operation {
+  using Blend = at::Tensor (*)(const at::Tensor& x, const at::Tensor& y, const at::Tensor& weights);
+  const auto add = [&](const char* path, Blend blend) {
+    add_path(options, op, path, shape, [s, blend](std::vector<at::Tensor>& leaves) -> Operation {
       const at::Tensor x = added_leaf(leaves, {s.length, s.dim}), y = added_leaf(leaves, {s.length, s.dim});
-      const at::Tensor weights = added_leaf(leaves, {2});
-      if (is_engine) return [=] { return core::weighted_sum(x, y, weights, core::BlendForm::kPair); };
-      return [=] { return weights[0] * x + weights[1] * y; };
-    };
+      return [=, weights = added_leaf(leaves, {2})] { return blend(x, y, weights); };
+    });
   };
-  add_path(options, op, "engine", shape, make(true));
-  add_path(options, op, "by_operations", shape, make(false));
+  add("engine", [](const at::Tensor& x, const at::Tensor& y, const at::Tensor& weights) {
+    return core::fused_blend({.x = x, .skip = {}, .skip_weights = {}, .x0 = y, .lambdas = weights});
+  });
+  add("single_operations", [](const at::Tensor& x, const at::Tensor& y, const at::Tensor& weights) {
+    return core::weighted_sum(x, y, weights, core::BlendForm::kPair);
+  });
+  add("autograd", [](const at::Tensor& x, const at::Tensor& y, const at::Tensor& weights) {
+    return weights[0] * x + weights[1] * y;
+  });
 }
 
 void add_relu_squared(const BenchOptions& options, const ModelShape& s) {
   const std::string shape = shape_name({{"T", s.length}, {"C", 4 * s.dim}});
   const Pointwise op{"relu_squared", s.length * 4 * s.dim, 6};
-  add_path(options, op, "engine", shape, [s](std::vector<at::Tensor>& leaves) -> Operation {
+  add_path(options, op, "single_operations", shape, [s](std::vector<at::Tensor>& leaves) -> Operation {
     return [x = added_leaf(leaves, {s.length, 4 * s.dim})] { return core::relu_squared(x); };
   });
-  add_path(options, op, "by_operations", shape, [s](std::vector<at::Tensor>& leaves) -> Operation {
+  add_path(options, op, "autograd", shape, [s](std::vector<at::Tensor>& leaves) -> Operation {
     return [x = added_leaf(leaves, {s.length, 4 * s.dim})] { return at::relu(x).square(); };
   });
 }
