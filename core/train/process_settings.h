@@ -3,9 +3,10 @@
 
 namespace nanobench::core {
 
-/// Starts the program once more with fewer spins for OpenMP's waiting threads, unless the environment says how they
-/// wait; returns in the second process. `argv` is main's.
-void limit_spinning(char** argv);
+/// Starts the program once more with settings that libraries read before main: fewer spins for OpenMP's waiting threads
+/// and large pages for what malloc gives, each unless the environment has its own. Returns in the second process.
+/// `argv` is main's.
+void restart_with_settings(char** argv);
 
 /// Activations are freed and allocated again every step: keep their pages instead of giving them back to the system.
 void keep_freed_memory();

@@ -61,7 +61,7 @@ void add_context(int threads) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  nanobench::core::limit_spinning(argv);
+  nanobench::core::restart_with_settings(argv);
   nanobench::core::keep_freed_memory();
   CLI::App app("Times single operations of the engine: one call each, forward and backward.", "nanobench-micro");
   ModelShape shape;

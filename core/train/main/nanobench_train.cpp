@@ -149,7 +149,7 @@ int main(int argc, char** argv) {
                 at::get_cpu_capability().c_str());
     return 0;
   }
-  limit_spinning(argv);
+  restart_with_settings(argv);
   std::signal(SIGINT, request_stop);
   std::signal(SIGTERM, request_stop);
   std::signal(SIGPIPE, SIG_IGN);
