@@ -1,0 +1,481 @@
+#include "core/config/cost_model.h"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+namespace nanobench::core {
+namespace {
+
+// FLOPs per element, forward and backward.
+struct PerElement {
+  double forward;
+  double backward;
+};
+constexpr PerElement kRmsNorm{4, 8};     // square, sum, scale; two products, a sum and two scalings back
+constexpr PerElement kLayerNorm{8, 14};  // mean and deviation too; gradients of weight and bias
+constexpr PerElement kRotation{3, 3};    // two products and a sum
+constexpr PerElement kBlendTwo{3, 6};    // a x + b y; both gradients and both dot products
+constexpr PerElement kBlendOne{1, 3};    // a x
+constexpr PerElement kLerp{3, 5};        // one dot product of d and y - x
+constexpr PerElement kSkip{2, 3};        // x + w y: gradient of y, dot product
+constexpr PerElement kResidual{1, 1};    // sum; the branch's gradient is added to the stream's
+constexpr PerElement kReluSquared{2, 2};
+constexpr PerElement kGelu{5, 10};  // erf counts as one, as the tanh of the other form
+constexpr PerElement kGeluTanh{9, 16};
+constexpr PerElement kSoftmaxLoss{4, 2};  // of a logit: maximum, difference, exponential, sum
+constexpr PerElement kSoftcap{3, 3};
+constexpr PerElement kSoftmax{5, 4};  // of a pair: scale, maximum, difference, exponential, sum
+constexpr double kMaskedPair = 1;     // each way
+constexpr double kAdamElement = 13;
+constexpr double kWeightDecay = 2;
+constexpr double kQuantize = 2;
+
+double as_double(std::int64_t value) {
+  return static_cast<double>(value);
+}
+
+/// Bytes of a number by what it is.
+struct Sizes {
+  double number;    ///< parameters, gradients, optimiser state
+  double product;   ///< what matrix products and attention take and give
+  double stream;    ///< the residual stream
+  double table;     ///< embedding tables and their optimiser
+  double head;      ///< what the head's product takes
+  double iterated;  ///< matrices in Newton-Schulz
+
+  Sizes(const TrainConfig& config, double number_bytes) : number(number_bytes) {
+    constexpr double kBfloat16Bytes = 2, kFp8Bytes = 1;
+    const PrecisionConfig& precision = config.precision;
+    product = precision.activations == ActivationPrecision::kFloat32 ? number : kBfloat16Bytes;
+    stream = precision.activations == ActivationPrecision::kBfloat16 ? kBfloat16Bytes : number;
+    table = precision.embeddings == StoredPrecision::kBfloat16 ? kBfloat16Bytes : number;
+    head = precision.head == HeadPrecision::kFp8 ? kFp8Bytes : product;
+    const bool rounds = config.optimizer.hidden_matrices.ns_dtype == NewtonSchulzDtype::kBfloat16;
+    iterated = rounds ? kBfloat16Bytes : number;
+  }
+};
+
+/// Matrices of one shape that Muon orthogonalises one by one.
+struct MatrixShape {
+  std::int64_t rows;
+  std::int64_t columns;
+  std::int64_t count;
+  double elements() const { return as_double(rows * columns * count); }
+};
+
+/// Counts one step, attention apart.
+class Counter {
+ public:
+  Counter(const TrainConfig& config, double number_bytes)
+      : config_(config),
+        model_(config.model),
+        size_(config, number_bytes),
+        tokens_(as_double(config.data.tokens_per_step())),
+        width_(as_double(model_.model_dim)),
+        kv_width_(as_double(model_.kv_dim())) {
+    for (std::int64_t layer = 0; layer < model_.num_layers; ++layer) {
+      if (model_.has_attention(layer)) attention_layers_.push_back(layer);
+    }
+  }
+
+  StepCost count() {
+    linear_layers();
+    head();
+    embeddings();
+    norms();
+    blends();
+    activation();
+    gradients();
+    adam();
+    if (config_.optimizer.hidden_matrices.type == OptimizerType::kMuon) muon();
+    return cost_;
+  }
+
+  /// Adds what the masks cost, of all sequences and layers.
+  static void add_attention(StepCost& cost, const TrainConfig& config, const AttentionCounts& counts,
+                            std::int64_t steps, double number_bytes) {
+    Counter counter(config, number_bytes);
+    for (const std::int64_t layer : counter.attention_layers_) {
+      const std::vector<std::int64_t>& half = config.attention.window.half_layers;
+      const bool is_half = std::find(half.begin(), half.end(), layer) != half.end();
+      counter.attention(is_half ? counts.half : counts.whole, steps);
+    }
+    for (const CostPhase phase : {CostPhase::kForward, CostPhase::kBackward})
+      cost.at(OpFamily::kAttention, phase) += counter.cost_.at(OpFamily::kAttention, phase);
+    cost.visited_blocks += counter.cost_.visited_blocks;
+    cost.visible_pairs += counter.cost_.visible_pairs;
+  }
+
+ private:
+  void add(OpFamily family, CostPhase phase, double flops, double bytes) { cost_.at(family, phase) += {flops, bytes}; }
+
+  /// An element-wise op over `elements` that reads `inputs` and writes `outputs` tensors of that size; backward it
+  /// reads its inputs and one gradient, and writes one gradient for each input.
+  void element_wise(const PerElement& flops, double elements, double inputs, double bytes_each, double outputs = 1) {
+    add(OpFamily::kElementWise, CostPhase::kForward, flops.forward * elements,
+        (inputs + outputs) * elements * bytes_each);
+    add(OpFamily::kElementWise, CostPhase::kBackward, flops.backward * elements,
+        (2 * inputs + outputs) * elements * bytes_each);
+  }
+
+  /// y = x W^T (+ b); `out` numbers in all outputs, of one matrix that reads x once.
+  void linear(double in, double out) {
+    const double bias = model_.bias ? out : 0;
+    const double weight = in * out;
+    const double x = tokens_ * in, y = tokens_ * out;
+    add(OpFamily::kLinear, CostPhase::kForward, 2 * tokens_ * weight + tokens_ * bias,
+        (x + weight + bias + y) * size_.product);
+    add(OpFamily::kLinear, CostPhase::kBackward, 4 * tokens_ * weight + tokens_ * bias,
+        (2 * y + 2 * x + weight) * size_.product + (weight + bias) * size_.number);
+  }
+
+  void linear_layers() {
+    const double hidden = as_double(model_.mlp_ratio) * width_;
+    const bool is_joined = model_.merged_qkv || model_.qkv_rows == QkvRows::kStacked;
+    for (std::int64_t layer = 0; layer < model_.num_layers; ++layer) {
+      linear(width_, hidden);
+      linear(hidden, width_);
+    }
+    for (std::size_t i = 0; i < attention_layers_.size(); ++i) {
+      if (is_joined) {
+        linear(width_, 3 * width_);
+      } else {
+        linear(width_, width_);
+        linear(width_, kv_width_);
+        linear(width_, kv_width_);
+      }
+      linear(width_, width_);
+    }
+  }
+
+  void attention(const MaskCounts& counts, std::int64_t steps) {
+    const DataConfig& data = config_.data;
+    const double sequences = as_double(data.sequences_per_step * steps);
+    const double block = as_double(config_.attention.block_size);
+    const double length = as_double(data.sequence_length);
+    const bool is_dense = config_.attention.implementation == AttentionImplementation::kDense;
+    const bool splits = !is_dense && config_.attention.split_full_blocks;
+    const double visited =
+        is_dense ? sequences * (length / block) * (length / block) : as_double(counts.visited_blocks);
+    const double pairs = visited * block * block;
+    const double masked = pairs - (splits ? as_double(counts.full_blocks) * block * block : 0);
+    const double heads = as_double(model_.num_heads);
+    const double per_product = 2 * width_;  // 2 E H
+    const double queries = tokens_ * as_double(steps) * width_, keys = tokens_ * as_double(steps) * kv_width_;
+    const double sums = tokens_ * as_double(steps) * heads * size_.number;
+    add(OpFamily::kAttention, CostPhase::kForward,
+        2 * per_product * pairs + heads * (kSoftmax.forward * pairs + kMaskedPair * masked),
+        (2 * queries + 2 * keys) * size_.product + sums);
+    add(OpFamily::kAttention, CostPhase::kBackward,
+        5 * per_product * pairs + heads * (kSoftmax.backward * pairs + kMaskedPair * masked),
+        (4 * queries + 4 * keys) * size_.product + sums);
+    cost_.visited_blocks += static_cast<std::int64_t>(visited);
+    cost_.visible_pairs += counts.visible_pairs;
+  }
+
+  void head() {
+    const double rows = as_double(model_.padded_vocab_size());
+    const double weight = rows * width_, x = tokens_ * width_, logits = tokens_ * rows;
+    const double cap = model_.logit_softcap ? 1 : 0;
+    const double quantized = config_.precision.head == HeadPrecision::kFp8 ? kQuantize : 0;
+    constexpr double kTargetBytes = 8;
+    add(OpFamily::kHead, CostPhase::kForward,
+        2 * tokens_ * weight + logits * (kSoftmaxLoss.forward + cap * kSoftcap.forward) + quantized * (weight + x),
+        (x + weight) * size_.head + tokens_ * kTargetBytes);
+    add(OpFamily::kHead, CostPhase::kBackward,
+        4 * tokens_ * weight + logits * (kSoftmaxLoss.backward + cap * kSoftcap.backward + quantized),
+        (x + weight) * size_.head + x * size_.product + weight * size_.number);
+  }
+
+  /// One look-up of `columns` numbers for each token in a table of `rows`; backward the whole gradient is written.
+  void look_up(double rows, double columns) {
+    add(OpFamily::kEmbeddings, CostPhase::kForward, 0, 2 * tokens_ * columns * size_.table);
+    add(OpFamily::kEmbeddings, CostPhase::kBackward, tokens_ * columns, (2 * tokens_ + rows) * columns * size_.table);
+  }
+
+  void embeddings() {
+    const double rows = as_double(model_.embedding_rows());
+    look_up(rows, width_);
+    if (model_.position == PositionEncoding::kLearned) {
+      look_up(as_double(model_.rope.max_seq_len), width_);
+      add(OpFamily::kEmbeddings, CostPhase::kForward, tokens_ * width_, 3 * tokens_ * width_ * size_.stream);
+    }
+    const ValueEmbeddingConfig& values = model_.value_embeddings;
+    std::set<std::int64_t> used;
+    double uses = 0;
+    for (const std::int64_t layer : attention_layers_) {
+      const std::optional<std::int64_t>& table = values.layer_map[static_cast<std::size_t>(layer)];
+      if (!table) continue;
+      used.insert(*table);
+      ++uses;
+    }
+    const bool is_joined = values.layout == ValueTableLayout::kJoined;
+    const double tables = is_joined ? as_double(values.num_tables) : as_double(static_cast<std::int64_t>(used.size()));
+    if (is_joined) {
+      look_up(rows, tables * kv_width_);
+    } else {
+      for (std::size_t i = 0; i < used.size(); ++i) look_up(rows, kv_width_);
+    }
+    // A table that several layers read sums their gradients.
+    const double sums = std::max(0.0, uses - as_double(static_cast<std::int64_t>(used.size()))) * tokens_ * kv_width_;
+    add(OpFamily::kEmbeddings, CostPhase::kBackward, sums, 3 * sums * size_.table);
+  }
+
+  void norms() {
+    const double layers = as_double(model_.num_layers);
+    const double attention_layers = as_double(static_cast<std::int64_t>(attention_layers_.size()));
+    const PerElement& norm = model_.norm == NormType::kRms ? kRmsNorm : kLayerNorm;
+    element_wise(norm, (layers + attention_layers + 1) * tokens_ * width_, 1, size_.stream);
+    if (model_.embed_norm) element_wise(kRmsNorm, tokens_ * width_, 1, size_.stream);
+    const double heads = attention_layers * tokens_ * (width_ + kv_width_);
+    if (model_.qk_norm) element_wise(kRmsNorm, heads, 1, size_.product);
+    if (model_.position != PositionEncoding::kRotary) return;
+    element_wise(kRotation, heads, 1, size_.product);
+    if (model_.rope.precompute) return;
+    const double table =
+        tokens_ * as_double(model_.head_dim()) / 2;  // angle, cosine and sine of each position and pair
+    add(OpFamily::kElementWise, CostPhase::kForward, 3 * table, 2 * table * size_.number);
+  }
+
+  void blends() {
+    const double stream = tokens_ * width_;
+    const double layers = as_double(model_.num_layers);
+    if (model_.x0_lambdas) element_wise(kBlendTwo, layers * stream, 2, size_.stream);
+    if (model_.unet_skips) element_wise(kSkip, as_double(model_.num_layers / 2) * stream, 2, size_.stream);
+    const double branches = layers + as_double(static_cast<std::int64_t>(attention_layers_.size()));
+    element_wise(kResidual, branches * stream, 2, size_.stream);
+    for (const std::int64_t layer : attention_layers_) mix_values(layer);
+  }
+
+  void mix_values(std::int64_t layer) {
+    const ValueEmbeddingConfig& values = model_.value_embeddings;
+    const bool has_other =
+        values.source == ValueSource::kFirstLayer || values.layer_map[static_cast<std::size_t>(layer)].has_value();
+    const double elements = tokens_ * kv_width_;
+    if (values.mix == ValueMix::kPair) {
+      element_wise(has_other ? kBlendTwo : kBlendOne, elements, has_other ? 2 : 1, size_.product);
+    } else if (values.mix == ValueMix::kLerp && has_other) {
+      element_wise(kLerp, elements, 2, size_.product);
+    }
+  }
+
+  void activation() {
+    const double elements = as_double(model_.num_layers * model_.mlp_ratio) * tokens_ * width_;
+    switch (model_.activation) {
+      case Activation::kReluSquared: element_wise(kReluSquared, elements, 1, size_.product); break;
+      case Activation::kGelu: element_wise(kGelu, elements, 1, size_.product); break;
+      case Activation::kGeluTanh: element_wise(kGeluTanh, elements, 1, size_.product); break;
+    }
+  }
+
+  /// Sums over sequences, clipping, masters: what happens to every parameter's gradient or value.
+  void gradients() {
+    const double parameters = table_parameters() + head_parameters() + scalar_parameters() + hidden_parameters();
+    const double sums = as_double(config_.data.sequences_per_step - 1) * parameters;
+    add(OpFamily::kElementWise, CostPhase::kBackward, sums, 3 * sums * size_.number);
+    if (config_.optimizer.gradient_clip.type != GradientClipType::kNone)
+      add(OpFamily::kElementWise, CostPhase::kOptimizer, 3 * parameters, 3 * parameters * size_.number);
+    if (config_.precision.parameters == ParameterStorage::kBfloat16Stochastic)
+      add(OpFamily::kElementWise, CostPhase::kOptimizer, 2 * parameters, 6 * parameters * size_.number);
+  }
+
+  double table_parameters() const {
+    double columns = width_ + as_double(model_.value_embeddings.num_tables) * kv_width_;
+    columns *= as_double(model_.embedding_rows());
+    if (model_.position == PositionEncoding::kLearned) columns += as_double(model_.rope.max_seq_len) * width_;
+    return columns;
+  }
+  double head_parameters() const { return model_.tied_head ? 0 : as_double(model_.padded_vocab_size()) * width_; }
+  double hidden_parameters() const {
+    double elements = 0;
+    for (const MatrixShape& shape : hidden_matrices()) elements += shape.elements();
+    return elements;
+  }
+  double scalar_parameters() const {
+    const double layers = as_double(model_.num_layers);
+    const double attention_layers = as_double(static_cast<std::int64_t>(attention_layers_.size()));
+    double numbers = model_.x0_lambdas ? 2 * layers : 0;
+    if (model_.unet_skips) numbers += as_double(model_.num_layers / 2);
+    if (model_.norm == NormType::kLayer) numbers += 2 * width_ * (layers + attention_layers + 1);
+    const ValueMix mix = model_.value_embeddings.mix;
+    if (mix != ValueMix::kNone) numbers += attention_layers * (mix == ValueMix::kPair ? 2 : 1);
+    if (model_.bias) {
+      numbers += layers * as_double(model_.mlp_ratio + 1) * width_;
+      numbers += attention_layers * (2 * width_ + 2 * kv_width_);
+    }
+    return numbers;
+  }
+
+  void adam_group(const OptimizerGroupConfig& group, double parameters, double bytes_each) {
+    const double decay = group.weight_decay != 0.0 ? 1 : 0;
+    // Fused: reads p, g, m, v, writes p, m, v. Else seven operations after each other, and one more for the decay.
+    const double accesses = group.fused ? 7 : 18 + 2 * decay;
+    const double processes = as_double(config_.distributed.processes);
+    add(OpFamily::kAdam, CostPhase::kOptimizer, processes * parameters * (kAdamElement + kWeightDecay * decay),
+        processes * parameters * accesses * bytes_each);
+  }
+
+  void adam() {
+    const OptimizerConfig& optimizer = config_.optimizer;
+    adam_group(optimizer.embeddings, table_parameters(), size_.table);
+    adam_group(optimizer.lm_head, head_parameters(), size_.number);
+    adam_group(optimizer.scalars, scalar_parameters(), size_.number);
+    if (optimizer.hidden_matrices.type == OptimizerType::kAdam)
+      adam_group(optimizer.hidden_matrices, hidden_parameters(), size_.number);
+  }
+
+  std::vector<MatrixShape> hidden_matrices() const {
+    const std::int64_t width = model_.model_dim, hidden = model_.mlp_ratio * width;
+    const auto layers = static_cast<std::int64_t>(attention_layers_.size());
+    std::vector<MatrixShape> shapes = {{hidden, width, model_.num_layers}, {width, hidden, model_.num_layers}};
+    const bool is_joined = model_.merged_qkv || model_.qkv_rows == QkvRows::kStacked;
+    if (is_joined && !config_.optimizer.hidden_matrices.split_qkv) {
+      shapes.push_back({3 * width, width, layers});
+      shapes.push_back({width, width, layers});
+    } else {
+      shapes.push_back({width, width, 2 * layers});
+      shapes.push_back({model_.kv_dim(), width, 2 * layers});
+    }
+    return shapes;
+  }
+
+  void muon() {
+    const OptimizerGroupConfig& group = config_.optimizer.hidden_matrices;
+    const double processes = as_double(config_.distributed.processes);
+    const double replicas = config_.distributed.muon == MuonSharding::kReplicated ? processes : 1;
+    for (const MatrixShape& shape : hidden_matrices()) {
+      const double momentum = group.momentum_form == MomentumForm::kLerp ? 3 : 2;
+      const double flops =
+          momentum * (group.nesterov ? 2 : 1) + (group.scale_application == ScaleApplication::kUpdate ? 1 : 0);
+      // Momentum reads gradient and buffer and writes both; every process applies every update.
+      add(OpFamily::kMuon, CostPhase::kOptimizer, (replicas * flops + processes * 2) * shape.elements(),
+          (replicas * 4 + processes * 3) * shape.elements() * size_.number);
+      orthogonalize(shape, replicas);
+    }
+  }
+
+  void orthogonalize(const MatrixShape& shape, double replicas) {
+    const OptimizerGroupConfig& group = config_.optimizer.hidden_matrices;
+    const double s = as_double(std::min(shape.rows, shape.columns));
+    const double l = as_double(std::max(shape.rows, shape.columns));
+    const double count = replicas * as_double(shape.count);
+    if (group.orthogonalizer == Orthogonalizer::kSvd) {
+      const double factors = 6 * l * s * s + 20 * s * s * s;
+      const double product = 2 * l * s * s;
+      add(OpFamily::kOrthogonalization, CostPhase::kOptimizer, count * (factors + product),
+          count * (4 * l * s + 2 * s * s + s) * size_.number);
+      return;
+    }
+    const double x = s * l, gram = s * s;
+    const bool is_grouped = group.ns_form == NewtonSchulzForm::kGrouped;
+    // Grouped: A = X X^T, b A + c A A, a X + (...) X. Terms: A, A X, A (A X), and their sum.
+    const double products = is_grouped ? 4 * s * x + 2 * s * gram : 6 * s * x;
+    const double sums = is_grouped ? 3 * gram + 2 * x : 5 * x;
+    const double moved =
+        is_grouped ? (x + gram) + 2 * gram + (gram + 2 * x) : (x + gram) + (gram + 2 * x) + (gram + 4 * x);
+    const double steps = as_double(group.ns_steps);
+    add(OpFamily::kOrthogonalization, CostPhase::kOptimizer, count * (3 * x + steps * (products + sums)),
+        count * (2 * x * size_.number + steps * moved * size_.iterated));
+  }
+
+  const TrainConfig& config_;
+  const ModelConfig& model_;
+  Sizes size_;
+  double tokens_, width_, kv_width_;
+  std::vector<std::int64_t> attention_layers_;
+  StepCost cost_;
+};
+
+/// Of one sequence that is one document.
+MaskCounts counts_of_one_document(const TrainConfig& config, std::optional<std::int64_t> window) {
+  const std::int64_t block = config.attention.block_size;
+  const WindowGranularity granularity = config.attention.window.granularity;
+  std::vector<std::int64_t> first_key(static_cast<std::size_t>(config.data.sequence_length), 0);
+  for (std::int64_t query = 0; window && query < config.data.sequence_length; ++query) {
+    std::int64_t& first = first_key[static_cast<std::size_t>(query)];
+    const std::int64_t blocks = (*window + block - 1) / block;
+    if (granularity != WindowGranularity::kBlock) first = std::max(first, query - *window + 1);
+    if (granularity != WindowGranularity::kToken) first = std::max(first, (query / block - blocks + 1) * block);
+  }
+  return count_mask(first_key, block, granularity);
+}
+
+MaskCounts times(const MaskCounts& counts, std::int64_t factor) {
+  return {counts.visited_blocks * factor, counts.full_blocks * factor, counts.visible_pairs * factor};
+}
+
+}  // namespace
+
+const char* to_string(OpFamily family) {
+  static constexpr const char* kNames[kOpFamilies] = {"linear",       "attention",         "head", "embeddings",
+                                                      "element_wise", "orthogonalization", "muon", "adam"};
+  return kNames[static_cast<std::size_t>(family)];
+}
+
+const char* to_string(CostPhase phase) {
+  static constexpr const char* kNames[kCostPhases] = {"forward", "backward", "optimizer"};
+  return kNames[static_cast<std::size_t>(phase)];
+}
+
+Cost StepCost::of(OpFamily family) const {
+  Cost sum;
+  for (const Cost& cost : costs_[index(family)]) sum += cost;
+  return sum;
+}
+
+Cost StepCost::of(CostPhase phase) const {
+  Cost sum;
+  for (const auto& phases : costs_) sum += phases[static_cast<std::size_t>(phase)];
+  return sum;
+}
+
+Cost StepCost::total() const {
+  Cost sum;
+  for (std::size_t phase = 0; phase < kCostPhases; ++phase) sum += of(static_cast<CostPhase>(phase));
+  return sum;
+}
+
+StepCost training_cost(const TrainConfig& config, const AttentionCounts& attention, std::int64_t steps,
+                       std::int64_t number_bytes) {
+  const double bytes = as_double(number_bytes);
+  StepCost cost = Counter(config, bytes).count();
+  for (std::size_t family = 0; family < kOpFamilies; ++family) {
+    for (std::size_t phase = 0; phase < kCostPhases; ++phase) {
+      Cost& part = cost.at(static_cast<OpFamily>(family), static_cast<CostPhase>(phase));
+      part = {part.flops * as_double(steps), part.bytes * as_double(steps)};
+    }
+  }
+  Counter::add_attention(cost, config, attention, steps, bytes);
+  return cost;
+}
+
+MaskCounts count_mask(std::span<const std::int64_t> first_key, std::int64_t block_size, WindowGranularity granularity) {
+  const auto length = static_cast<std::int64_t>(first_key.size());
+  MaskCounts counts;
+  for (std::int64_t query_block = 0; query_block < length / block_size; ++query_block) {
+    const std::int64_t begin = query_block * block_size;
+    const std::int64_t first_of_first = first_key[static_cast<std::size_t>(begin)];
+    const std::int64_t first_of_last = first_key[static_cast<std::size_t>(begin + block_size - 1)];
+    counts.visited_blocks += query_block - first_of_first / block_size + 1;
+    if (granularity == WindowGranularity::kTokenBlockClipped) continue;
+    // A diagonal block is full only if it is one token, and only where pairs are counted.
+    const std::int64_t end = granularity == WindowGranularity::kToken ? (begin + 1) / block_size : query_block;
+    counts.full_blocks += std::max<std::int64_t>(0, end - (first_of_last + block_size - 1) / block_size);
+  }
+  for (std::int64_t query = 0; query < length; ++query)
+    counts.visible_pairs += query + 1 - first_key[static_cast<std::size_t>(query)];
+  return counts;
+}
+
+AttentionCounts counts_without_documents(const TrainConfig& config, std::optional<std::int64_t> window_tokens,
+                                         std::optional<std::int64_t> half_window_tokens) {
+  const std::int64_t sequences = config.data.sequences_per_step;
+  AttentionCounts counts;
+  counts.whole = times(counts_of_one_document(config, window_tokens), sequences);
+  if (!config.attention.window.half_layers.empty())
+    counts.half = times(counts_of_one_document(config, half_window_tokens), sequences);
+  return counts;
+}
+
+}  // namespace nanobench::core
