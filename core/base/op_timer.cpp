@@ -31,6 +31,11 @@ int Profiler::thread_index() {
   return static_cast<int>(thread_ids_.size()) - 1;
 }
 
+int Profiler::this_thread() {
+  const std::lock_guard lock(mutex_);
+  return thread_index();
+}
+
 void Profiler::add(Span span) {
   const std::lock_guard lock(mutex_);
   span.thread = thread_index();

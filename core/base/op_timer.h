@@ -39,6 +39,8 @@ class Profiler {
   void add(Span span);
 
   std::vector<Span> spans() const;  ///< in the order in which they ended
+  /// The number of the calling thread, as in Span::thread.
+  int this_thread();
   /// Names of the threads that ended a span: "main" is the one that the process began with.
   std::vector<std::string> threads() const;
 
@@ -71,11 +73,13 @@ inline void set_profiler(Profiler* profiler) {
 /// Times its scope. Names must live as long as the profiler: string literals.
 class OpTimer {
  public:
-  /// An op that does `flops` floating-point operations and moves `bytes` of memory, as far as it can say.
+  /// An op that does `flops` floating-point operations and moves `bytes` of memory. When both are 0, the work is that
+  /// of the LibTorch calls inside it, as far as somebody watches them (core/train/op_observer.h).
   explicit OpTimer(const char* op, double flops = 0, double bytes = 0) : OpTimer(SpanKind::kOp, op) {
     if (profiler_ == nullptr) return;
     flops_ = flops;
     bytes_ = bytes;
+    declares_work_ = flops != 0 || bytes != 0;
   }
   OpTimer(SpanKind kind, const char* name) {
     if (Profiler* const present = profiler()) begin(*present, kind, name);
@@ -92,6 +96,7 @@ class OpTimer {
     bytes_ += bytes;
   }
   double flops() const { return flops_; }
+  bool declares_work() const { return declares_work_; }
   SpanKind kind() const { return kind_; }
 
   /// The scope of this thread that began last, or nullptr.
@@ -110,6 +115,7 @@ class OpTimer {
   std::int64_t inner_ns_ = 0;
   double flops_ = 0;
   double bytes_ = 0;
+  bool declares_work_ = false;
 };
 
 }  // namespace nanobench::core
