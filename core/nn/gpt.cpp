@@ -1,5 +1,6 @@
 #include "core/nn/gpt.h"
 
+#include "core/base/op_timer.h"
 #include "core/kernels/cpu_path.h"
 #include "core/ops/blend.h"
 #include "core/ops/float8.h"
@@ -115,6 +116,7 @@ Rounding GPT::rounding_of(Pass pass) const {
 }
 
 at::Tensor GPT::embed(const at::Tensor& tokens, const Rounding& rounding) const {
+  const OpTimer timer("embedding");
   at::Tensor x = at::embedding(embed_, tokens);
   if (position_embed_.defined()) x = x + position_embed_.narrow(0, 0, tokens.size(0));
   return rounding.in_stream(config_.model.embed_norm ? rms_norm(rounding.in_stream(x), config_.model.norm_eps) : x);
@@ -122,6 +124,7 @@ at::Tensor GPT::embed(const at::Tensor& tokens, const Rounding& rounding) const 
 
 /// One tensor per layer, undefined where the layer has no table.
 std::vector<at::Tensor> GPT::value_embeddings(const at::Tensor& tokens, const Rounding& rounding) const {
+  const OpTimer timer("value_embeddings");
   const ValueEmbeddingConfig& values = config_.model.value_embeddings;
   const bool is_joined = values.layout == ValueTableLayout::kJoined;
   const std::int64_t width = config_.model.kv_dim();

@@ -55,6 +55,7 @@ struct PlanHolder : torch::CustomClassHolder {
 struct TiledAttention : torch::autograd::Function<TiledAttention> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                             const std::shared_ptr<const AttentionPlan>& plan, double scale) {
+    const OpTimer timer("attention");
     const at::Tensor query_heads = heads_first(q);
     const at::Tensor key_heads = heads_first(k);
     const at::Tensor value_heads = heads_first(v);
@@ -71,6 +72,7 @@ struct TiledAttention : torch::autograd::Function<TiledAttention> {
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const OpTimer timer("attention");
     const variable_list saved = context->get_saved_variables();
     const at::Tensor &query_heads = saved[0], &key_heads = saved[1], &value_heads = saved[2];
     const double scale = context->saved_data["scale"].toDouble();
@@ -115,12 +117,18 @@ AttentionInputs inputs_of(const at::Tensor& q, const at::Tensor& k, const at::Te
           .nearest_first = plan.options().block_order == KeyBlockOrder::kNearestFirst};
 }
 
+/// What the kernel does in one forward pass, for a profile.
+double profiled_flops(const AttentionShape& shape, const AttentionPlan& plan) {
+  return profiler() == nullptr ? 0.0 : attention_forward_flops(shape, plan.first_key());
+}
+
 /// Through the vector kernel.
 struct KernelAttention : torch::autograd::Function<KernelAttention> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                             const std::shared_ptr<const AttentionPlan>& plan, double scale) {
+    const OpTimer timer("attention", profiled_flops(shape_of(q, k), *plan),
+                        static_cast<double>(2 * q.nbytes() + 2 * k.nbytes()));
     const at::Tensor queries = q.contiguous(), keys = k.contiguous(), values = v.contiguous();
-    const OpTimer timer("attention", attention_forward_flops(shape_of(q, k), plan->first_key()));
     at::Tensor y = at::empty_like(queries);
     at::Tensor log_sums = at::empty({q.size(1), q.size(0)}, q.options());
     attention_forward(shape_of(q, k), inputs_of(queries, keys, values, *plan, scale), y.data_ptr<float>(),
@@ -135,7 +143,8 @@ struct KernelAttention : torch::autograd::Function<KernelAttention> {
     const variable_list saved = context->get_saved_variables();
     const at::Tensor &q = saved[0], &k = saved[1], &v = saved[2];
     const auto holder = c10::static_intrusive_pointer_cast<PlanHolder>(context->saved_data["plan"].toCapsule());
-    const OpTimer timer("attention", 2.5 * attention_forward_flops(shape_of(q, k), holder->plan->first_key()));
+    const OpTimer timer("attention", 2.5 * profiled_flops(shape_of(q, k), *holder->plan),
+                        static_cast<double>(4 * q.nbytes() + 4 * k.nbytes()));
     const at::Tensor dy = gradients[0].contiguous();
     at::Tensor dq = at::empty_like(q), dk = at::empty_like(k), dv = at::empty_like(v);
     attention_backward(shape_of(q, k), inputs_of(q, k, v, *holder->plan, context->saved_data["scale"].toDouble()),

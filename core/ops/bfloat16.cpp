@@ -5,6 +5,8 @@
 #include <bit>
 #include <cmath>
 
+#include "core/base/op_timer.h"
+
 namespace nanobench::core {
 namespace {
 
@@ -50,6 +52,7 @@ struct StoredAsBfloat16 : torch::autograd::Function<StoredAsBfloat16> {
 }  // namespace
 
 at::Tensor round_to_bfloat16(const at::Tensor& x) {
+  const OpTimer timer("round_to_bfloat16");
   if (x.scalar_type() != at::kFloat) return x.to(at::kBFloat16).to(x.scalar_type());
   const at::Tensor from = x.contiguous();
   at::Tensor to = at::empty_like(from);
@@ -58,6 +61,7 @@ at::Tensor round_to_bfloat16(const at::Tensor& x) {
 }
 
 void round_to_bfloat16_(at::Tensor& x) {
+  const OpTimer timer("round_to_bfloat16");
   if (x.scalar_type() != at::kFloat || !x.is_contiguous()) {
     x.copy_(round_to_bfloat16(x));
     return;

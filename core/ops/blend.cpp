@@ -1,5 +1,7 @@
 #include "core/ops/blend.h"
 
+#include "core/base/op_timer.h"
+
 namespace nanobench::core {
 namespace {
 
@@ -33,6 +35,7 @@ at::Tensor inner_product(const at::Tensor& a, const at::Tensor& b) {
 struct WeightedSum : torch::autograd::Function<WeightedSum> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& y,
                             const at::Tensor& weights, BlendForm form, std::int64_t index) {
+    const OpTimer timer("blend");
     const Coefficients c = coefficients(weights, form, index);
     context->save_for_backward({x, y, weights});
     context->saved_data["form"] = static_cast<std::int64_t>(form);
@@ -44,6 +47,7 @@ struct WeightedSum : torch::autograd::Function<WeightedSum> {
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const OpTimer timer("blend");
     const variable_list saved = context->get_saved_variables();
     const at::Tensor &x = saved[0], &y = saved[1], &weights = saved[2], &dy_out = gradients[0];
     const auto form = static_cast<BlendForm>(context->saved_data["form"].toInt());
@@ -70,11 +74,13 @@ struct WeightedSum : torch::autograd::Function<WeightedSum> {
 
 struct ReluSquared : torch::autograd::Function<ReluSquared> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x) {
+    const OpTimer timer("relu_squared");
     const at::Tensor relu = at::relu(x);
     context->save_for_backward({relu});
     return at::mul(relu, relu);
   }
   static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const OpTimer timer("relu_squared");
     return {at::mul(context->get_saved_variables()[0], gradients[0]).mul_(2.0)};
   }
 };

@@ -1,5 +1,7 @@
 #include "core/ops/float8.h"
 
+#include "core/base/op_timer.h"
+
 namespace nanobench::core {
 namespace {
 
@@ -8,6 +10,7 @@ using torch::autograd::variable_list;
 
 /// LibTorch's conversion rounds to nearest even but turns what is too large into NaN or infinity: hence the clamp.
 at::Tensor quantized(const at::Tensor& x, double scale, at::ScalarType type, double largest) {
+  const OpTimer timer("quantize_float8");
   return (x * scale).clamp_(-largest, largest).to(type).to(x.scalar_type()).mul_(1.0 / scale);
 }
 

@@ -2,6 +2,7 @@
 
 #include <tuple>
 
+#include "core/base/op_timer.h"
 #include "core/ops/bfloat16.h"
 
 namespace nanobench::core {
@@ -57,6 +58,7 @@ at::Tensor norms(const at::Tensor& x, const NewtonSchulzOptions& options) {
 }  // namespace
 
 at::Tensor newton_schulz(const at::Tensor& g, const NewtonSchulzOptions& options) {
+  const OpTimer timer("newton_schulz");
   TORCH_CHECK(g.dim() >= 2, "newton_schulz: expected matrices, got ", g.sizes());
   const bool is_tall = g.size(-2) > g.size(-1);
   const bool rounds = options.dtype == NewtonSchulzDtype::kBfloat16;
@@ -71,6 +73,7 @@ at::Tensor newton_schulz(const at::Tensor& g, const NewtonSchulzOptions& options
 }
 
 at::Tensor svd_orthogonalize(const at::Tensor& g) {
+  const OpTimer timer("svd");
   const auto [u, singular_values, v_transposed] = at::linalg_svd(g, /*full_matrices=*/false);
   return at::matmul(u, v_transposed);
 }

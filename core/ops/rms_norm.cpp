@@ -1,5 +1,6 @@
 #include "core/ops/rms_norm.h"
 
+#include "core/base/op_timer.h"
 #include "core/kernels/block_kernel.h"
 #include "core/kernels/cpu_path.h"
 
@@ -11,6 +12,7 @@ using torch::autograd::variable_list;
 
 struct RmsNorm : torch::autograd::Function<RmsNorm> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, double eps) {
+    const OpTimer timer("rms_norm");
     const double width = static_cast<double>(x.size(-1));
     at::Tensor inverse = at::linalg_vector_norm(x, 2, at::IntArrayRef{-1}, /*keepdim=*/true);
     inverse.square_().mul_(1.0 / width).add_(eps).rsqrt_();
@@ -19,6 +21,7 @@ struct RmsNorm : torch::autograd::Function<RmsNorm> {
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const OpTimer timer("rms_norm");
     const variable_list saved = context->get_saved_variables();
     const at::Tensor& x = saved[0];
     const at::Tensor& inverse = saved[1];
@@ -34,6 +37,7 @@ struct RmsNorm : torch::autograd::Function<RmsNorm> {
 /// Through the vector kernel.
 struct KernelRmsNorm : torch::autograd::Function<KernelRmsNorm> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, double eps) {
+    const OpTimer timer("rms_norm", 0, static_cast<double>(2 * x.nbytes()));
     const std::int64_t width = x.size(-1), rows = x.numel() / width;
     at::Tensor y = at::empty_like(x), inverse = at::empty({rows}, x.options());
     rms_norm_forward(rows, width, x.const_data_ptr<float>(), static_cast<float>(eps), y.data_ptr<float>(),
@@ -45,6 +49,7 @@ struct KernelRmsNorm : torch::autograd::Function<KernelRmsNorm> {
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     const variable_list saved = context->get_saved_variables();
     const at::Tensor& x = saved[0];
+    const OpTimer timer("rms_norm", 0, static_cast<double>(3 * x.nbytes()));
     const at::Tensor dy = gradients[0].contiguous();
     at::Tensor dx = at::empty_like(x);
     rms_norm_backward(saved[1].numel(), x.size(-1), x.const_data_ptr<float>(), saved[1].const_data_ptr<float>(),

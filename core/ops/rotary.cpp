@@ -1,5 +1,6 @@
 #include "core/ops/rotary.h"
 
+#include "core/base/op_timer.h"
 #include "core/ops/bfloat16.h"
 
 namespace nanobench::core {
@@ -48,6 +49,7 @@ struct Rotate : torch::autograd::Function<Rotate> {
  private:
   static at::Tensor turned(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, double sign,
                            bool rounds) {
+    const OpTimer timer("rotary");
     return rounds ? rotate_halves_rounded(x, cos, sin, sign) : rotate_halves(x, cos, sin, sign);
   }
 };

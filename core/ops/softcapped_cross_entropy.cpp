@@ -20,6 +20,7 @@ constexpr std::int64_t kChunkElements = std::int64_t{1} << 22;
 struct SoftcappedCrossEntropy : torch::autograd::Function<SoftcappedCrossEntropy> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
                             const at::Tensor& targets, const HeadOptions& options, bool needs_gradient) {
+    const OpTimer timer("head");
     const std::int64_t tokens = x.size(0);
     const std::int64_t chunk = std::max<std::int64_t>(1, kChunkElements / weight.size(0));
     const double factor = 1.0 / static_cast<double>(tokens);
@@ -42,6 +43,7 @@ struct SoftcappedCrossEntropy : torch::autograd::Function<SoftcappedCrossEntropy
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const OpTimer timer("head");
     const variable_list saved = context->get_saved_variables();
     const at::Tensor& dloss = gradients[0];
     return {saved[0] * dloss, saved[1] * dloss, at::Tensor(), at::Tensor(), at::Tensor()};
@@ -69,6 +71,7 @@ struct KernelHead : torch::autograd::Function<KernelHead> {
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const OpTimer timer("head");
     const variable_list saved = context->get_saved_variables();
     const double factor = gradients[0].item<double>();
     const auto scaled = [factor](const at::Tensor& gradient) { return factor == 1.0 ? gradient : gradient * factor; };

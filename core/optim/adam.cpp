@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/base/op_timer.h"
 #include "core/ops/bfloat16.h"
 
 namespace nanobench::core {
@@ -28,6 +29,7 @@ std::vector<at::Tensor> Adam::gradients() const {
 
 void Adam::step(double lr_factor) {
   if (parameters_.empty()) return;
+  const OpTimer timer("adam");
   const at::NoGradGuard no_grad;
   for (at::Tensor& count : steps_) count.add_(1);
   if (config_.fused) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/op_timer.h"
+
 namespace nanobench::core {
 namespace {
 
@@ -16,6 +18,7 @@ double norm_of(const at::Tensor& gradient) {
 
 void clip_gradients(const Parameters& parameters, const GradientClipConfig& config) {
   if (config.type == GradientClipType::kNone) return;
+  const OpTimer timer("gradient_clip");
   const at::NoGradGuard no_grad;
   double squares = 0.0;
   for (const Parameter& parameter : parameters.all()) {

@@ -1,5 +1,6 @@
 #include "core/optim/master_weights.h"
 
+#include "core/base/op_timer.h"
 #include "core/ops/bfloat16.h"
 
 namespace nanobench::core {
@@ -11,11 +12,13 @@ MasterWeights::MasterWeights(Parameters& parameters, std::uint64_t seed) : param
 }
 
 void MasterWeights::restore() {
+  const OpTimer timer("master_weights");
   const at::NoGradGuard no_grad;
   for (std::size_t i = 0; i < masters_.size(); ++i) parameters_.all()[i].tensor.copy_(masters_[i]);
 }
 
 void MasterWeights::round() {
+  const OpTimer timer("master_weights");
   const at::NoGradGuard no_grad;
   for (std::size_t i = 0; i < masters_.size(); ++i) {
     masters_[i].copy_(parameters_.all()[i].tensor);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/op_timer.h"
 #include "core/ops/bfloat16.h"
 #include "core/ops/orthogonalize.h"
 
@@ -59,6 +60,7 @@ at::Tensor Muon::orthogonalize(const at::Tensor& updates) const {
 }
 
 at::Tensor Muon::update_of(Batch& batch, double momentum) const {
+  const OpTimer timer("muon");
   at::Tensor update = gradients_of(batch);
   if (config_.momentum_form == MomentumForm::kLerp) {
     batch.buffer.lerp_(update, 1.0 - momentum);
@@ -95,6 +97,7 @@ at::Tensor Muon::single_update(double momentum) {
 
 void apply_muon_update(const MuonParameter& parameter, const at::Tensor& update, const OptimizerGroupConfig& config,
                        double lr_factor) {
+  const OpTimer timer("muon");
   const at::NoGradGuard no_grad;
   double rate = config.lr * lr_factor;
   if (config.scale_application == ScaleApplication::kRate) {

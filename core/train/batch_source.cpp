@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/base/op_timer.h"
 #include "core/optim/schedule.h"
 
 namespace nanobench::core {
@@ -72,6 +73,7 @@ FetchedSequence BatchSource::fetch(const DataLoader& loader, const SequenceRef& 
 }
 
 std::vector<FetchedSequence> BatchSource::fetch_step() {
+  const OpTimer timer("fetch");
   std::vector<FetchedSequence> sequences;
   for (const SequenceRef& place : train_loader_.next_step()) sequences.push_back(fetch(train_loader_, place));
   return sequences;
@@ -95,6 +97,7 @@ void BatchSource::restart() {
 
 std::shared_ptr<const AttentionPlan> BatchSource::make_plan(std::span<const std::uint16_t> tokens,
                                                             std::optional<std::int64_t> window) const {
+  const OpTimer timer("block_mask");
   const AttentionConfig& attention = config_.attention;
   const BlockMask mask(tokens, {.block_size = attention.block_size,
                                 .document_mask = attention.document_mask,
