@@ -13,6 +13,7 @@ Json to_json(const RunSpec& spec) {
   json["config"] = to_json(spec.config);
   if (spec.init_file) json["init_file"] = *spec.init_file;
   if (spec.trace_file) json["trace_file"] = *spec.trace_file;
+  if (spec.profile_file) json["profile_file"] = *spec.profile_file;
   if (!spec.mock.is_null()) json["mock"] = spec.mock;
   return json;
 }
@@ -36,10 +37,12 @@ RunSpec read_run_spec(const Json& value, const std::string& source) {
   spec.val_shards = object.strings_or_empty("val_shards");
   if (object.has("init_file")) spec.init_file = object.string("init_file");
   if (object.has("trace_file")) spec.trace_file = object.string("trace_file");
+  if (object.has("profile_file")) spec.profile_file = object.string("profile_file");
   if (const Json* mock = object.find("mock")) spec.mock = *mock;
   spec.config = read_train_config(object.at("config"), source + "#/config");
   object.find("init_file");
   object.find("trace_file");
+  object.find("profile_file");
   object.finish();
   return spec;
 }

@@ -12,6 +12,7 @@
 namespace nanobench::core {
 
 inline constexpr int kProtocolVersion = 1;
+inline constexpr std::int64_t kMostProfiledSteps = 64;  ///< each has thousands of spans
 
 /// Complete in itself: an engine reads this file and nothing else but the shards and files it names.
 struct RunSpec {
@@ -22,9 +23,10 @@ struct RunSpec {
   int threads = 0;                ///< of all processes together; 0: as many as the machine has cores
   std::vector<std::string> train_shards;
   std::vector<std::string> val_shards;
-  std::optional<std::string> init_file;   ///< safetensors with every parameter; absent: initialised from the seed
-  std::optional<std::string> trace_file;  ///< where to write the trace (JSON); absent: none
-  Json mock;                              ///< settings of the mock engine; null for real engines
+  std::optional<std::string> init_file;     ///< safetensors with every parameter; absent: initialised from the seed
+  std::optional<std::string> trace_file;    ///< where to write the trace (JSON); absent: none
+  std::optional<std::string> profile_file;  ///< where to write the profile (JSON); absent: none, and nothing is timed
+  Json mock;                                ///< settings of the mock engine; null for real engines
 };
 
 Json to_json(const RunSpec& spec);

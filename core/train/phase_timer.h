@@ -2,15 +2,19 @@
 #pragma once
 
 #include <chrono>
+#include <map>
+#include <string>
 
+#include "core/base/op_timer.h"
 #include "core/distributed/communicator.h"
 
 namespace nanobench::core {
 
-/// Adds the milliseconds of its scope to a phase.
+/// Adds the milliseconds of its scope to a phase; a phase of the profile too, when there is one.
 class PhaseTimer {
  public:
-  explicit PhaseTimer(double& total_ms) : total_ms_(total_ms), start_(std::chrono::steady_clock::now()) {}
+  PhaseTimer(std::map<std::string, double>& phases_ms, const char* phase)
+      : scope_(SpanKind::kPhase, phase), total_ms_(phases_ms[phase]), start_(std::chrono::steady_clock::now()) {}
   ~PhaseTimer() {
     total_ms_ += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
   }
@@ -18,6 +22,7 @@ class PhaseTimer {
   PhaseTimer& operator=(const PhaseTimer&) = delete;
 
  private:
+  OpTimer scope_;
   double& total_ms_;
   std::chrono::steady_clock::time_point start_;
 };

@@ -63,12 +63,14 @@ Trainer::Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>&
       share_(config_.data.ranks, communicator.rank(), communicator.size()),
       model_(config_, dtype_of(spec)),
       batches_(spec, model_.dtype(), share_),
-      clock_(config_.run.untimed_steps) {
+      clock_(config_.run.untimed_steps),
+      cost_(config_) {
   set_threads();
   load_parameters();
   if (communicator_.size() > 1) reducer_.emplace(model_.parameters(), config_.distributed, communicator_);
   optimizers_.emplace(model_.parameters(), config_, spec.seed, communicator_);
   if (spec.trace_file && communicator_.rank() == 0) trace_.emplace();
+  if (spec.profile_file && communicator_.rank() == 0) profile_.emplace(config_.run.untimed_steps);
 }
 
 void Trainer::set_threads() const {
@@ -150,12 +152,12 @@ void Trainer::zero_gradients() {
 void Trainer::backward(const at::Tensor& loss, const at::Tensor& weight, SyncPoint sync,
                        std::map<std::string, double>& phases_ms) {
   {
-    const PhaseTimer timer(phases_ms["backward"]);
+    const PhaseTimer timer(phases_ms, "backward");
     if (reducer_) reducer_->before_backward(sync);
     loss.backward(weight);
   }
   if (!reducer_) return;
-  const PhaseTimer timer(phases_ms["communication"]);
+  const PhaseTimer timer(phases_ms, "communication");
   reducer_->after_backward(sync);
 }
 
@@ -177,15 +179,16 @@ ActivationSink Trainer::activation_sink(std::int64_t step, std::size_t sequence)
 std::vector<double> Trainer::accumulate(std::int64_t step, std::map<std::string, double>& phases_ms) {
   const std::optional<std::int64_t> window = window_of(step);
   const bool has_next_step = step + 1 < config_.run.stop_after;
+  cost_.drop();
   zero_gradients();
   std::vector<FetchedSequence> sequences;
   {
-    const PhaseTimer timer(phases_ms["data"]);
+    const PhaseTimer timer(phases_ms, "data");
     sequences = batches_.next_step();
   }
   const at::Tensor weight = at::scalar_tensor(gradient_weight(), at::TensorOptions().dtype(model_.dtype()));
   const auto fetch_ahead = [&](FetchTime moment, bool is_last) {
-    const PhaseTimer timer(phases_ms["data"]);
+    const PhaseTimer timer(phases_ms, "data");
     batches_.fetch_ahead(moment, is_last && has_next_step);
   };
   const std::vector<SequenceRef> places = places_of(sequences);
@@ -196,12 +199,13 @@ std::vector<double> Trainer::accumulate(std::int64_t step, std::map<std::string,
     const bool is_last = i + 1 == own.size();
     SequenceInput input;
     {
-      const PhaseTimer timer(phases_ms["data"]);
+      const PhaseTimer timer(phases_ms, "data");
       input = batches_.make_input(sequences[own[i]], window);
     }
+    cost_.add(input);
     at::Tensor loss;
     {
-      const PhaseTimer timer(phases_ms["forward"]);
+      const PhaseTimer timer(phases_ms, "forward");
       loss = model_.loss(input, Pass::kTraining, activation_sink(step, own[i]));
     }
     fetch_ahead(FetchTime::kAfterForward, is_last);
@@ -210,7 +214,7 @@ std::vector<double> Trainer::accumulate(std::int64_t step, std::map<std::string,
     fetch_ahead(FetchTime::kAfterBackward, is_last);
   }
   if (communicator_.size() > 1) {
-    const PhaseTimer timer(phases_ms["communication"]);
+    const PhaseTimer timer(phases_ms, "communication");
     complete(communicator_, losses);
   }
   return losses;
@@ -220,16 +224,20 @@ double Trainer::train_step(std::int64_t step) {
   StepEvent event{.step = step};
   event.phases_ms = {{"data", 0.0}, {"forward", 0.0}, {"backward", 0.0}, {"optimizer", 0.0}, {"communication", 0.0}};
   clock_.start_step(step);
+  std::optional<RunProfile::Step> profiled;
+  if (profile_) profiled.emplace(*profile_, step);
   std::vector<double> losses = accumulate(step, event.phases_ms);
   if (trace_) trace_gradients(step);
   {
-    double& optimizer_ms = event.phases_ms["optimizer"];
-    const CommunicationTimer communication(communicator_, optimizer_ms, event.phases_ms["communication"]);
-    const PhaseTimer timer(optimizer_ms);
+    const CommunicationTimer communication(communicator_, event.phases_ms["optimizer"],
+                                           event.phases_ms["communication"]);
+    const PhaseTimer timer(event.phases_ms, "optimizer");
     optimizers_->step(step);
   }
+  profiled.reset();
   for (const double loss : losses) event.loss += loss / static_cast<double>(losses.size());
   event.step_ms = clock_.end_step();
+  cost_.count_step();
   event.train_ms = clock_.train_ms();
   event.window_tokens = window_of(step).value_or(0);
   event.learning_rate_factor = learning_rate_factor(config_.schedule, step);
@@ -281,12 +289,21 @@ RunOutcome Trainer::run() {
   }
 }
 
+void Trainer::report_profile() {
+  const StepProfile summary = profile_->summary();
+  profile_->write(*spec_.profile_file, summary);
+  sink_.report(CounterEvent{"profile/sgemm_gflops", summary.sgemm_gflops.value_or(0.0)});
+  sink_.report(CounterEvent{"profile/unaccounted_ms", summary.unaccounted_ms()});
+}
+
 RunOutcome Trainer::finish(std::int64_t steps, double val_loss) {
   check_replicas(model_.parameters(), communicator_);
   if (trace_) {
     trace_->final_parameters = summarize(model_.parameters(), /*gradients=*/false);
     trace_->write(*spec_.trace_file);
   }
+  if (profile_) report_profile();
+  cost_.report(sink_, communicator_, spec_.dtype == "float64" ? 8 : 4);
   sink_.report(FinishedEvent{.steps = steps,
                              .timed_steps = clock_.timed_steps(),
                              .train_ms = clock_.train_ms(),

@@ -15,19 +15,21 @@
 #include "core/optim/optimizer_set.h"
 #include "core/protocol/run_spec.h"
 #include "core/train/batch_source.h"
+#include "core/train/cost_meter.h"
 #include "core/train/metric_sink.h"
+#include "core/train/run_profile.h"
 #include "core/train/trace.h"
 #include "core/train/training_clock.h"
 
 namespace nanobench::core {
 
-/// Writes only to its MetricSink (and the trace file that the spec names). Deterministic: the same spec on the same
-/// type of machine with the same number of threads reports the same losses, bit for bit.
+/// Writes only to its MetricSink (and the trace and profile files that the spec names). Deterministic: the same spec on
+/// the same type of machine with the same number of threads reports the same losses, bit for bit.
 ///
 /// Of a run of several processes, each has a Trainer with its own Communicator: it trains the sequences of its ranks,
 /// keeps its own copy of model and optimisers, and takes the same steps as all others, bit for bit. All of them know
-/// all losses; only rank 0 writes a trace, and only its sink needs to go anywhere. Every process initialises alike,
-/// from the seed or from the same file, so nothing is broadcast.
+/// all losses; only rank 0 writes a trace or profile, and only its sink needs to go anywhere. Every process initialises
+/// alike, from the seed or from the same file, so nothing is broadcast.
 class Trainer {
  public:
   /// Sets the process's number of threads, opens the shards, builds and initialises the model. Keeps references to
@@ -55,6 +57,7 @@ class Trainer {
   void zero_gradients();
   void backward(const at::Tensor& loss, const at::Tensor& weight, SyncPoint sync,
                 std::map<std::string, double>& phases_ms);
+  void report_profile();
   std::int64_t peak_bytes() const;
   void trace_gradients(std::int64_t step);
   std::optional<std::int64_t> window_of(std::int64_t step) const;
@@ -74,6 +77,8 @@ class Trainer {
   std::optional<OptimizerSet> optimizers_;
   TrainingClock clock_;
   std::optional<Trace> trace_;
+  std::optional<RunProfile> profile_;
+  CostMeter cost_;
 };
 
 }  // namespace nanobench::core

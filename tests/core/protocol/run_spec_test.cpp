@@ -32,9 +32,11 @@ TEST(RunSpec, RoundTrips) {
   RunSpec spec = sample_spec();
   spec.init_file = "/init.safetensors";
   spec.trace_file = "trace.json";
+  spec.profile_file = "profile.json";
   spec.mock = {{"crash_rate", 0.5}};
   const RunSpec read = read_run_spec(to_json(spec), "run.json");
   EXPECT_EQ(to_json(read), to_json(spec));
+  EXPECT_EQ(read.profile_file, "profile.json");
   EXPECT_EQ(read.config.digest(), spec.config.digest());
 }
 
@@ -42,6 +44,7 @@ TEST(RunSpec, OptionalFieldsMayBeAbsent) {
   const RunSpec read = read_run_spec(to_json(sample_spec()), "run.json");
   EXPECT_FALSE(read.init_file);
   EXPECT_FALSE(read.trace_file);
+  EXPECT_FALSE(read.profile_file);
   EXPECT_TRUE(read.mock.is_null());
 }
 
