@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "reports/comparison.h"
+#include "reports/kinds/profile_report.h"
 #include "reports/text.h"
 #include "results/metric.h"
 
@@ -101,6 +102,34 @@ Table curve_table(const results::Store& store, std::int64_t run_id) {
   return table;
 }
 
+/// The last value of each counter, by its name.
+std::map<std::string, double> counters_of(const results::Store& store, std::int64_t run_id) {
+  const std::string prefix = results::kCounterPrefix;
+  std::map<std::string, double> counters;
+  for (const std::string& metric : store.metrics(run_id)) {
+    if (!metric.starts_with(prefix)) continue;
+    const std::vector<results::Sample> samples = store.samples(run_id, metric);
+    if (!samples.empty()) counters[metric.substr(prefix.size())] = samples.back().value;
+  }
+  return counters;
+}
+
+/// What the cost model counts of the run: equal configurations on equal data have equal numbers.
+void add_cost(Section& section, const std::map<std::string, double>& counters) {
+  FactList list;
+  const auto add = [&](const char* counter, const char* key, const char* title) {
+    const auto found = counters.find(counter);
+    if (found != counters.end()) list.add(key, title, number_cell(found->second, format_amount(found->second)));
+  };
+  add("cost/flops", "flops", "FLOPs");
+  add("cost/flops_per_step", "flops_per_step", "FLOPs a step");
+  add("cost/bytes_per_step", "bytes_per_step", "bytes a step");
+  add("cost/visited_blocks_per_step", "visited_blocks_per_step", "attention blocks a step");
+  add("cost/visible_pairs_per_step", "visible_pairs_per_step", "visible pairs a step");
+  section.facts.insert(section.facts.end(), list.facts.begin(), list.facts.end());
+  if (Table table = cost_table(counters); !table.rows.empty()) section.tables.push_back(std::move(table));
+}
+
 Section facts_section(const std::string& title, const std::map<std::string, std::string>& facts) {
   Section section{.title = title};
   for (const auto& [key, value] : facts) section.facts.push_back({.key = key, .title = key, .cell = text_cell(value)});
@@ -151,7 +180,8 @@ Document run_report(const results::Store& store, std::int64_t run_id) {
   add_identity(list, run);
   add_outcome(list, measure);
   head.facts = std::move(list.facts);
-  head.tables.push_back(curve_table(store, run_id));
+  add_cost(head, counters_of(store, run_id));
+  head.tables.insert(head.tables.begin(), curve_table(store, run_id));
   if (run.environment_id) {
     if (const auto environment = store.environment(*run.environment_id)) {
       document.sections.push_back(facts_section("Measured by", environment->facts));

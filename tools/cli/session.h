@@ -20,6 +20,7 @@ struct Session {
 
 void add_run_command(CLI::App& app, Session& session);
 void add_train_command(CLI::App& app, Session& session);
+void add_profile_command(CLI::App& app, Session& session);
 void add_data_command(CLI::App& app, Session& session);
 void add_list_command(CLI::App& app, Session& session);
 void add_show_command(CLI::App& app, Session& session);

@@ -2,24 +2,18 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cmath>
 #include <memory>
 
 #include "core/base/error.h"
 #include "core/data/token_shard.h"
 #include "reports/render/render.h"
-#include "reports/stats/summary.h"
 #include "reports/text.h"
-#include "suites/data_source.h"
 #include "suites/plan.h"
-#include "tools/cli/exit_codes.h"
-#include "tools/cli/foreground_run.h"
+#include "tools/cli/engine_run.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
 #include "tools/cli/session.h"
-#include "tools/terminal/run_progress.h"
-#include "tools/terminal/suite_progress.h"
 
 namespace nanobench::tools {
 namespace {
@@ -27,8 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 using core::Error;
 using core::ErrorCode;
-
-constexpr double kPlainLineSeconds = 10.0;
 
 struct TrainOptions {
   std::string config;
@@ -53,10 +45,6 @@ constexpr const char* kFooter =
     "corpus, if the vocabulary holds its 257 tokens. init.file is taken from the configuration's folder. A trace "
     "holds\n"
     "every loss, activation and gradient that the comparison with a reference needs, with 17 digits.";
-
-std::string full_path(const fs::path& file) {
-  return fs::absolute(file).lexically_normal().string();
-}
 
 /// --init, else the configuration's own file; throws when the named one is missing.
 std::optional<std::string> init_file(const TrainOptions& options, const core::TrainConfig& config) {
@@ -86,18 +74,6 @@ std::vector<std::string> shard_paths(const std::vector<std::string>& names, std:
   return files;
 }
 
-core::DataSet generated_data(const core::TrainConfig& config) {
-  if (config.model.vocab_size < 257) {
-    throw Error(ErrorCode::kInvalidArgument, "the generated corpus has 257 tokens, but /model/vocab_size is " +
-                                                 std::to_string(config.model.vocab_size) +
-                                                 "; name token shards by --train and --val");
-  }
-  const core::DataConfig& data = config.data;
-  const suites::TokenNeed need{.train_tokens = data.tokens_per_step() * (config.run.stop_after + 1) + 1,
-                               .val_tokens = data.val_length() * (data.val_sequences + 1) + 1};
-  return suites::open_data({}, need, cache_folder());
-}
-
 void set_data(core::RunSpec& spec, const TrainOptions& options) {
   std::vector<std::string> train = options.train;
   std::vector<std::string> val = options.val;
@@ -114,25 +90,11 @@ void set_data(core::RunSpec& spec, const TrainOptions& options) {
     val = {(folder / "val.bin").string()};
   }
   if (train.empty()) {
-    const core::DataSet data = generated_data(spec.config);
-    for (const fs::path& file : data.train) spec.train_shards.push_back(file.string());
-    for (const fs::path& file : data.val) spec.val_shards.push_back(file.string());
+    use_generated_data(spec, "name token shards by --train and --val");
     return;
   }
   spec.train_shards = shard_paths(train, spec.config.model.vocab_size);
   spec.val_shards = shard_paths(val, spec.config.model.vocab_size);
-}
-
-/// Before an hour of training, not after it.
-std::string writable_trace(const std::string& name) {
-  const std::string file = full_path(name);
-  const fs::path folder = fs::path(file).parent_path();
-  std::error_code ignored;
-  if (!fs::is_directory(folder, ignored) || access(folder.c_str(), W_OK) != 0 || fs::is_directory(file, ignored)) {
-    throw Error(ErrorCode::kIo, "--trace " + name + ": cannot write into " + folder.string() +
-                                    "; name a file in an existing folder that is yours");
-  }
-  return file;
 }
 
 core::RunSpec make_spec(const TrainOptions& options) {
@@ -143,72 +105,10 @@ core::RunSpec make_spec(const TrainOptions& options) {
   spec.dtype = options.dtype;
   spec.threads = options.threads;
   spec.init_file = init_file(options, spec.config);
-  if (!options.trace.empty()) spec.trace_file = writable_trace(options.trace);
+  if (!options.trace.empty()) spec.trace_file = writable_file("--trace", options.trace);
   set_data(spec, options);
   return spec;
 }
-
-/// Shows progress and keeps what the closing report needs.
-class TrainView {
- public:
-  TrainView(const core::TrainConfig& config, DisplayHost host, bool is_quiet)
-      : host_(std::move(host)),
-        is_quiet_(is_quiet),
-        lines_(host_.write, host_.is_live && !is_quiet),
-        progress_(config, host_.now_s()),
-        name_(reports::printable(config.name)),
-        last_plain_s_(host_.now_s()) {}
-
-  void on_event(const core::RunEvent& event) {
-    progress_.on_event(event, host_.now_s());
-    if (const auto* step = std::get_if<core::StepEvent>(&event)) {
-      if (step->train_ms) timed_step_ms_.push_back(step->step_ms);
-    } else if (const auto* eval = std::get_if<core::EvalEvent>(&event)) {
-      evals_.push_back(*eval);
-      say("step " + std::to_string(eval->step) + "  val loss " + reports::format_fixed(eval->loss, 4));
-    } else if (const auto* warning = std::get_if<core::WarningEvent>(&event)) {
-      say("warning: " + reports::printable(warning->message));
-    } else if (const auto* hello = std::get_if<core::HelloEvent>(&event)) {
-      say(name_ + ": " + reports::format_count(hello->parameters) + " parameters, " + std::to_string(hello->threads) +
-          (hello->threads == 1 ? " thread" : " threads"));
-    }
-  }
-
-  void on_tick() {
-    if (is_quiet_) return;
-    const double now = host_.now_s();
-    const bool is_plain_due = !lines_.is_live() && now - last_plain_s_ >= kPlainLineSeconds;
-    if (!lines_.is_live() && !is_plain_due) return;
-    const double done = static_cast<double>(progress_.step());
-    const double all = static_cast<double>(std::max<std::int64_t>(progress_.total_steps(), 1));
-    std::string rest = progress_.text();
-    if (const auto left = progress_.remaining_s(now)) rest += "  " + reports::format_duration(*left) + " left";
-    if (lines_.is_live()) {
-      lines_.show({with_bar(name_, done / all, rest, host_.width())}, host_.width());
-    } else {
-      last_plain_s_ = now;
-      lines_.print(rest);
-    }
-  }
-
-  void say(const std::string& line) {
-    if (!is_quiet_) lines_.print(line);
-  }
-  void finish() { lines_.clear(); }
-
-  const std::vector<core::EvalEvent>& evals() const { return evals_; }
-  std::optional<double> median_step_ms() const { return reports::median(timed_step_ms_); }
-
- private:
-  DisplayHost host_;
-  bool is_quiet_;
-  StatusLines lines_;
-  RunProgress progress_;
-  std::string name_;
-  std::vector<core::EvalEvent> evals_;
-  std::vector<double> timed_step_ms_;
-  double last_plain_s_;
-};
 
 reports::TableCell number(double value, const std::string& text) {
   return {.text = text, .detail = "", .value = std::isfinite(value) ? core::OrderedJson(value) : nullptr};
@@ -267,31 +167,13 @@ reports::Document report_of(const core::RunSpec& spec, const TrainView& view, co
   return document;
 }
 
-int exit_code_of(const ForegroundResult& result) {
-  switch (result.classification.outcome) {
-    case core::RunOutcome::kCompleted: return kExitSuccess;
-    case core::RunOutcome::kInterrupted: return kExitInterrupted;
-    case core::RunOutcome::kUnsupported: return kExitUsage;
-    default: return kExitIncomplete;
-  }
-}
-
 int train(const TrainOptions& options) {
   const suites::Engine engine = suites::native_engine(engine_program());
   const core::RunSpec spec = make_spec(options);
   TrainView view(spec.config, stderr_display(), options.is_quiet);
-  const ForegroundCallbacks callbacks{
-      .on_event = [&](const core::RunEvent& event) { view.on_event(event); },
-      .on_tick = [&] { view.on_tick(); },
-      .on_output = [&](const std::string& line) { view.say(reports::printable(line)); }};
-  const ForegroundResult result = run_in_foreground(engine.command, spec, callbacks);
-  view.finish();
+  const ForegroundResult result = run_with_view(engine, spec, view);
   print(report_of(spec, view, result, options.is_json), options.is_json);
-  const int code = exit_code_of(result);
-  if (code != kExitSuccess) {
-    write_to_stderr("nanobench: the run ended as " + core::to_string(result.classification.outcome) + ": " +
-                    reports::printable(result.classification.message) + "\n");
-  }
+  const int code = report_end(result);
   return code;
 }
 

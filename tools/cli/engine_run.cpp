@@ -1,0 +1,132 @@
+#include "tools/cli/engine_run.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "reports/stats/summary.h"
+#include "reports/text.h"
+#include "suites/data_source.h"
+#include "tools/cli/exit_codes.h"
+#include "tools/cli/places.h"
+#include "tools/terminal/terminal.h"
+
+namespace nanobench::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using core::Error;
+using core::ErrorCode;
+
+constexpr double kPlainLineSeconds = 10.0;
+
+int exit_code_of(const ForegroundResult& result) {
+  switch (result.classification.outcome) {
+    case core::RunOutcome::kCompleted: return kExitSuccess;
+    case core::RunOutcome::kInterrupted: return kExitInterrupted;
+    case core::RunOutcome::kUnsupported: return kExitUsage;
+    default: return kExitIncomplete;
+  }
+}
+
+}  // namespace
+
+std::string full_path(const fs::path& file) {
+  return fs::absolute(file).lexically_normal().string();
+}
+
+std::string writable_file(const std::string& option, const std::string& name) {
+  const std::string file = full_path(name);
+  const fs::path folder = fs::path(file).parent_path();
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored) || access(folder.c_str(), W_OK) != 0 || fs::is_directory(file, ignored)) {
+    throw Error(ErrorCode::kIo, option + " " + name + ": cannot write into " + folder.string() +
+                                    "; name a file in an existing folder that is yours");
+  }
+  return file;
+}
+
+void use_generated_data(core::RunSpec& spec, const std::string& remedy) {
+  const core::TrainConfig& config = spec.config;
+  if (config.model.vocab_size < 257) {
+    throw Error(ErrorCode::kInvalidArgument, "the generated corpus has 257 tokens, but /model/vocab_size is " +
+                                                 std::to_string(config.model.vocab_size) + "; " + remedy);
+  }
+  const core::DataConfig& data = config.data;
+  const suites::TokenNeed need{.train_tokens = data.tokens_per_step() * (config.run.stop_after + 1) + 1,
+                               .val_tokens = data.val_length() * (data.val_sequences + 1) + 1};
+  const core::DataSet made = suites::open_data({}, need, cache_folder());
+  for (const fs::path& file : made.train) spec.train_shards.push_back(file.string());
+  for (const fs::path& file : made.val) spec.val_shards.push_back(file.string());
+}
+
+TrainView::TrainView(const core::TrainConfig& config, DisplayHost host, bool is_quiet)
+    : host_(std::move(host)),
+      is_quiet_(is_quiet),
+      lines_(host_.write, host_.is_live && !is_quiet),
+      progress_(config, host_.now_s()),
+      name_(reports::printable(config.name)),
+      last_plain_s_(host_.now_s()) {}
+
+void TrainView::on_event(const core::RunEvent& event) {
+  progress_.on_event(event, host_.now_s());
+  if (const auto* step = std::get_if<core::StepEvent>(&event)) {
+    if (step->train_ms) timed_step_ms_.push_back(step->step_ms);
+  } else if (const auto* eval = std::get_if<core::EvalEvent>(&event)) {
+    evals_.push_back(*eval);
+    say("step " + std::to_string(eval->step) + "  val loss " + reports::format_fixed(eval->loss, 4));
+  } else if (const auto* warning = std::get_if<core::WarningEvent>(&event)) {
+    say("warning: " + reports::printable(warning->message));
+  } else if (const auto* hello = std::get_if<core::HelloEvent>(&event)) {
+    say(name_ + ": " + reports::format_count(hello->parameters) + " parameters, " + std::to_string(hello->threads) +
+        (hello->threads == 1 ? " thread" : " threads"));
+  }
+}
+
+void TrainView::on_tick() {
+  if (is_quiet_) return;
+  const double now = host_.now_s();
+  const bool is_plain_due = !lines_.is_live() && now - last_plain_s_ >= kPlainLineSeconds;
+  if (!lines_.is_live() && !is_plain_due) return;
+  const double done = static_cast<double>(progress_.step());
+  const double all = static_cast<double>(std::max<std::int64_t>(progress_.total_steps(), 1));
+  std::string rest = progress_.text();
+  if (const auto left = progress_.remaining_s(now)) rest += "  " + reports::format_duration(*left) + " left";
+  if (lines_.is_live()) {
+    lines_.show({with_bar(name_, done / all, rest, host_.width())}, host_.width());
+  } else {
+    last_plain_s_ = now;
+    lines_.print(rest);
+  }
+}
+
+std::optional<double> TrainView::median_step_ms() const {
+  return reports::median(timed_step_ms_);
+}
+
+ForegroundResult run_with_view(const suites::Engine& engine, const core::RunSpec& spec, TrainView& view,
+                               const std::function<void(const core::RunEvent&)>& on_event) {
+  const ForegroundCallbacks callbacks{
+      .on_event =
+          [&](const core::RunEvent& event) {
+            view.on_event(event);
+            if (on_event) on_event(event);
+          },
+      .on_tick = [&] { view.on_tick(); },
+      .on_output = [&](const std::string& line) { view.say(reports::printable(line)); }};
+  const ForegroundResult result = run_in_foreground(engine.command, spec, callbacks);
+  view.finish();
+  return result;
+}
+
+int report_end(const ForegroundResult& result) {
+  const int code = exit_code_of(result);
+  if (code != kExitSuccess) {
+    write_to_stderr("nanobench: the run ended as " + core::to_string(result.classification.outcome) + ": " +
+                    reports::printable(result.classification.message) + "\n");
+  }
+  return code;
+}
+
+}  // namespace nanobench::tools

@@ -1,0 +1,63 @@
+/// What commands that run the engine in the foreground share: data, files, the person's view, the end.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/protocol/run_event.h"
+#include "core/protocol/run_spec.h"
+#include "suites/plan.h"
+#include "tools/cli/foreground_run.h"
+#include "tools/terminal/run_progress.h"
+#include "tools/terminal/status_lines.h"
+#include "tools/terminal/suite_progress.h"
+
+namespace nanobench::tools {
+
+std::string full_path(const std::filesystem::path& file);
+
+/// The full path of `name`, which `option` gave. Throws Error{kIo} when nothing can be written there: before an hour of
+/// training, not after it.
+std::string writable_file(const std::string& option, const std::string& name);
+
+/// Shards of the generated corpus, as many tokens as the run reads. Throws Error{kInvalidArgument} for a vocabulary
+/// that is too small for it, with what to do then.
+void use_generated_data(core::RunSpec& spec, const std::string& remedy);
+
+/// Shows progress and keeps what the closing report needs.
+class TrainView {
+ public:
+  TrainView(const core::TrainConfig& config, DisplayHost host, bool is_quiet);
+
+  void on_event(const core::RunEvent& event);
+  void on_tick();
+  void say(const std::string& line) {
+    if (!is_quiet_) lines_.print(line);
+  }
+  void finish() { lines_.clear(); }
+
+  const std::vector<core::EvalEvent>& evals() const { return evals_; }
+  std::optional<double> median_step_ms() const;
+
+ private:
+  DisplayHost host_;
+  bool is_quiet_;
+  StatusLines lines_;
+  RunProgress progress_;
+  std::string name_;
+  std::vector<core::EvalEvent> evals_;
+  std::vector<double> timed_step_ms_;
+  double last_plain_s_;
+};
+
+/// Runs the engine to its end, with the view on what it says; `on_event` hears it too.
+ForegroundResult run_with_view(const suites::Engine& engine, const core::RunSpec& spec, TrainView& view,
+                               const std::function<void(const core::RunEvent&)>& on_event = {});
+
+/// The exit code for the run's end; says on standard error why it is not 0.
+int report_end(const ForegroundResult& result);
+
+}  // namespace nanobench::tools

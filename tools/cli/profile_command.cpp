@@ -1,0 +1,209 @@
+// `nanobench profile`: a few steps in the foreground, and where their time went.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+
+#include "ablations/resolve.h"
+#include "core/base/error.h"
+#include "core/base/step_profile.h"
+#include "core/data/atomic_write.h"
+#include "reports/kinds/profile_report.h"
+#include "reports/text.h"
+#include "tools/cli/engine_run.h"
+#include "tools/cli/exit_codes.h"
+#include "tools/cli/options.h"
+#include "tools/cli/places.h"
+#include "tools/cli/session.h"
+
+namespace nanobench::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using core::Error;
+using core::ErrorCode;
+
+constexpr std::int64_t kUntimedSteps = 2;  // caches are cold and memory is new
+
+struct ProfileOptions {
+  std::string name;
+  std::string scale;
+  std::string trace;
+  std::string catalogue;
+  std::vector<std::string> settings;
+  std::optional<std::int64_t> ranks;
+  std::optional<std::int64_t> processes;
+  std::int64_t steps = 10;
+  int threads = 0;
+  bool is_json = false;
+  bool is_quiet = false;
+};
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  nanobench profile record17                                   at scale nano\n"
+    "  nanobench profile record17 --set value_embeddings=off --scale mini\n"
+    "  nanobench profile c.json --steps 20 --threads 1 --json\n"
+    "  nanobench profile record17 --trace trace.json                open it in ui.perfetto.dev or chrome://tracing\n"
+    "\n"
+    "Trains two steps unwatched and then N steps on generated data, and stores nothing. The schedule is compressed "
+    "into\n"
+    "these steps, so that the attention window grows over them as it does over a whole run.";
+
+/// A folder that goes away with its files.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (fs::temp_directory_path() / "nanobench-profile-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) {
+      throw Error(ErrorCode::kIo, "cannot make a folder in " + fs::temp_directory_path().string() + ": " +
+                                      std::strerror(errno) + "; set TMPDIR to a folder that is yours");
+    }
+    path_ = name;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+/// What belongs to a record says nothing of a file.
+void refuse_record_options(const ProfileOptions& options) {
+  if (options.scale.empty() && options.settings.empty() && !options.ranks && !options.processes) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              options.name + " is a configuration file; --scale, --set, --ranks and --processes need a record's name");
+}
+
+core::TrainConfig named_config(const ProfileOptions& options) {
+  const ablations::Catalogue catalogue = load_catalogue(options.catalogue);
+  if (catalogue.has_record(options.name)) {
+    ablations::ResolveRequest request;
+    request.record = options.name;
+    request.settings = parse_settings(options.settings);
+    request.scale = options.scale.empty() ? "nano" : options.scale;
+    request.ranks = options.ranks;
+    request.processes = options.processes;
+    if (options.threads > 0) request.threads = options.threads;
+    const ablations::Resolved resolved = ablations::resolve(catalogue, request);
+    if (!options.is_quiet) {
+      for (const std::string& message : resolved.messages) write_to_stderr(message + "\n");
+    }
+    return resolved.config;
+  }
+  std::error_code ignored;
+  if (!fs::exists(options.name, ignored)) {
+    std::vector<std::string> known;
+    for (const ablations::Record* record : catalogue.records()) known.push_back(record->id);
+    throw Error(ErrorCode::kNotFound, "there is no record or file named " + options.name +
+                                          core::suggestion(options.name, known) +
+                                          "; `nanobench list records` shows the records");
+  }
+  refuse_record_options(options);
+  return core::read_train_config_file(options.name);
+}
+
+/// The whole schedule in a few steps, with as little validation as there can be.
+void compress(core::TrainConfig& config, std::int64_t steps, const std::string& source) {
+  const std::int64_t all = kUntimedSteps + steps;
+  config.schedule.num_steps = config.run.stop_after = config.run.val_every = all;
+  config.schedule.learning_rate.warmup_steps = std::min(config.schedule.learning_rate.warmup_steps, all - 1);
+  config.run.untimed_steps = kUntimedSteps;
+  config.run.warmup_iterations = 0;
+  config.run.gradient_steps.clear();
+  config.data.val_sequences = config.data.ranks * config.data.loader.sequences_per_read;
+  config.init.file.reset();
+  core::check_train_config(config, source);
+}
+
+core::RunSpec make_spec(const ProfileOptions& options, const fs::path& file) {
+  core::RunSpec spec;
+  spec.run_id = "profile";
+  spec.config = named_config(options);
+  compress(spec.config, options.steps, options.name);
+  spec.threads = options.threads;
+  spec.profile_file = file.string();
+  use_generated_data(spec, "profile a configuration with a larger vocabulary");
+  return spec;
+}
+
+/// What the engine wrote, as text.
+std::string read_trace(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw Error(ErrorCode::kDataLoss, "the engine wrote no profile; use programs of one build");
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+core::StepProfile profile_in(const std::string& trace) {
+  const core::Json json = core::parse_json(trace, "the profile");
+  const auto found = json.find("nanobench");
+  if (found == json.end())
+    throw Error(ErrorCode::kDataLoss, "the engine's profile has no summary; use programs of one build");
+  return core::read_step_profile(*found, "the profile");
+}
+
+int profile(const ProfileOptions& options) {
+  const suites::Engine engine = suites::native_engine(engine_program());
+  reports::ProfiledRun run;
+  if (!options.trace.empty()) run.trace_file = writable_file("--trace", options.trace);
+  const TemporaryFolder folder;
+  const fs::path file = folder.path() / "profile.json";
+  const core::RunSpec spec = make_spec(options, file);
+  run.name = reports::printable(spec.config.name);
+  TrainView view(spec.config, stderr_display(), options.is_quiet);
+  const ForegroundResult result = run_with_view(engine, spec, view, [&](const core::RunEvent& event) {
+    if (const auto* hello = std::get_if<core::HelloEvent>(&event)) run.hello = *hello;
+    if (const auto* counter = std::get_if<core::CounterEvent>(&event)) run.counters[counter->name] = counter->value;
+  });
+  if (const int code = report_end(result); code != kExitSuccess) return code;
+  const std::string trace = read_trace(file);
+  const core::StepProfile profile = profile_in(trace);
+  if (run.trace_file) {
+    const std::string_view pieces[] = {trace};
+    core::write_file_atomically(*run.trace_file, pieces);
+  }
+  print(reports::profile_report(profile, run), options.is_json);
+  return kExitSuccess;
+}
+
+}  // namespace
+
+void add_profile_command(CLI::App& app, Session& session) {
+  CLI::App* command =
+      app.add_subcommand("profile", "Train a few steps and print where their time goes, by phase and op");
+  const auto options = std::make_shared<ProfileOptions>();
+  command->add_option("RECORD|CONFIG", options->name, "Record, or training configuration (JSON)")->required();
+  command->add_option("--scale", options->scale, "Of a record (default: nano)")->type_name("NAME");
+  command->add_option("--set", options->settings, "A record with this feature at that value; may stand several times")
+      ->type_name("FEATURE=VALUE")
+      ->allow_extra_args(false);
+  add_participant_options(*command, options->ranks, options->processes);
+  command->add_option("--steps", options->steps, "Steps to profile")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, core::kMostProfiledSteps).description(""))
+      ->capture_default_str();
+  command->add_option("--threads", options->threads, "0: all cores")
+      ->type_name("N")
+      ->check(CLI::Range(0, 4096).description(""))
+      ->capture_default_str();
+  command->add_option("--trace", options->trace, "Keep every span as a Chrome trace (JSON), for Perfetto")
+      ->type_name("FILE");
+  add_catalogue_option(*command, options->catalogue);
+  add_json_option(*command, options->is_json);
+  command->add_flag("--quiet", options->is_quiet, "No progress on standard error");
+  command->footer(kFooter);
+  command->callback([options, &session] { session.exit_code = profile(*options); });
+}
+
+}  // namespace nanobench::tools
