@@ -83,7 +83,9 @@ double bytes_of(const c10::IValue& value) {
 
 /// Whether a call only gives a view or unwritten memory: nothing moves.
 bool moves_nothing(const at::RecordFunction& call, std::string_view name) {
-  if (name.starts_with("aten::empty") || name.starts_with("aten::detach") || name == "aten::resize_") return true;
+  if (name.starts_with("aten::empty") || name.starts_with("aten::new_empty") || name.starts_with("aten::detach") ||
+      name == "aten::resize_")
+    return true;
   const auto schema = call.operator_schema();
   if (!schema) return true;
   const auto& returns = schema->returns();
