@@ -30,7 +30,8 @@ std::vector<CpuPath> available_cpu_paths() {
   std::vector<CpuPath> paths = {CpuPath::kGeneric};
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) paths.push_back(CpuPath::kAvx2);
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")) paths.push_back(CpuPath::kAvx512);
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
+    paths.push_back(CpuPath::kAvx512);
 #endif
   return paths;
 }

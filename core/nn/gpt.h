@@ -80,6 +80,9 @@ class GPT {
   /// Mean cross-entropy of one sequence in nats; scalar of the model's dtype, differentiable.
   at::Tensor loss(const SequenceInput& input, Pass pass = Pass::kTraining, const ActivationSink& sink = {}) const;
 
+  /// Whether the blocks of a pass run through the fused ops (core/ops/fused_block.h), on the kernels' threads.
+  bool fuses_blocks(Pass pass) const { return fuses_blocks(rounding_of(pass)); }
+
   Parameters& parameters() { return parameters_; }
   const Parameters& parameters() const { return parameters_; }
   at::ScalarType dtype() const { return dtype_; }

@@ -11,6 +11,8 @@ Json to_json(const RunSpec& spec) {
                {"dtype", spec.dtype},          {"threads", spec.threads}, {"train_shards", spec.train_shards},
                {"val_shards", spec.val_shards}};
   json["config"] = to_json(spec.config);
+  if (spec.pin_threads) json["pin_threads"] = true;
+  if (spec.kernels != "fused") json["kernels"] = spec.kernels;
   if (spec.init_file) json["init_file"] = *spec.init_file;
   if (spec.trace_file) json["trace_file"] = *spec.trace_file;
   if (spec.profile_file) json["profile_file"] = *spec.profile_file;
@@ -33,6 +35,10 @@ RunSpec read_run_spec(const Json& value, const std::string& source) {
   if (spec.dtype != "float32" && spec.dtype != "float64")
     object.fail("dtype", "expected \"float32\" or \"float64\", got \"" + spec.dtype + "\"");
   spec.threads = static_cast<int>(object.integer("threads", 0, 4096));
+  spec.pin_threads = object.boolean_or("pin_threads", false);
+  if (object.has("kernels")) spec.kernels = object.string("kernels");
+  if (spec.kernels != "fused" && spec.kernels != "reference")
+    object.fail("kernels", "expected \"fused\" or \"reference\", got \"" + spec.kernels + "\"");
   spec.train_shards = object.strings_or_empty("train_shards");
   spec.val_shards = object.strings_or_empty("val_shards");
   if (object.has("init_file")) spec.init_file = object.string("init_file");
@@ -40,6 +46,7 @@ RunSpec read_run_spec(const Json& value, const std::string& source) {
   if (object.has("profile_file")) spec.profile_file = object.string("profile_file");
   if (const Json* mock = object.find("mock")) spec.mock = *mock;
   spec.config = read_train_config(object.at("config"), source + "#/config");
+  object.find("kernels");
   object.find("init_file");
   object.find("trace_file");
   object.find("profile_file");

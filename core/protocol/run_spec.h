@@ -21,6 +21,9 @@ struct RunSpec {
   std::uint64_t seed = 1;         ///< of the initial parameters
   std::string dtype = "float32";  ///< "float32" or "float64"
   int threads = 0;                ///< of all processes together; 0: as many as the machine has cores
+  bool pin_threads = false;       ///< each thread stays on one processor
+  std::string kernels =
+      "fused";  ///< "fused" ops where they fit, or "reference": one op after the other, to compare with
   std::vector<std::string> train_shards;
   std::vector<std::string> val_shards;
   std::optional<std::string> init_file;     ///< safetensors with every parameter; absent: initialised from the seed

@@ -76,8 +76,14 @@ Trainer::Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>&
 void Trainer::set_threads() const {
   const int total = spec_.threads > 0 ? spec_.threads : available_processors();
   const int threads = std::max(1, total / communicator_.size());
-  set_kernel_threads(threads);
-  at::set_num_threads(threads);
+  set_kernel_threads(threads, spec_.pin_threads);
+  // Where the kernels do the work, what is left to LibTorch is too short to be shared: two sets of threads would only
+  // wait for each other.
+  const OptimizerGroupConfig& hidden = config_.optimizer.hidden_matrices;
+  const bool has_kernels =
+      hidden.type != OptimizerType::kMuon ||
+      (hidden.orthogonalizer == Orthogonalizer::kNewtonSchulz && hidden.ns_dtype == NewtonSchulzDtype::kCompute);
+  at::set_num_threads(model_.fuses_blocks(Pass::kTraining) && has_kernels ? 1 : threads);
 }
 
 void Trainer::load_parameters() {
@@ -97,21 +103,23 @@ void Trainer::report_hello() {
                        {"cpu_capability", at::get_cpu_capability()},
                        {"dtype", spec_.dtype},
                        {"processes", std::to_string(communicator_.size())},
-                       {"attention_path", attention_path()},
+                       {"vector_path", to_string(cpu_path())},
+                       {"blocks", model_.fuses_blocks(Pass::kTraining) ? "fused" : "op by op"},
+                       {"attention", attention_path()},
                        {"compiler", build_info().compiler},
                        {"build_type", build_info().build_type}};
-  hello.threads = at::get_num_threads() * communicator_.size();
+  hello.threads = kernel_threads().size() * communicator_.size();
   hello.parameters = model_.parameters().count();
   sink_.report(hello);
   for (const std::string& warning : batches_.warnings()) sink_.report(WarningEvent{warning});
 }
 
-/// "kernel:avx2", "tiled" or "dense": what attention of this run goes through.
+/// "kernel", "tiled" or "dense": what attention of this run goes through.
 std::string Trainer::attention_path() const {
   const bool is_dense = config_.attention.implementation == AttentionImplementation::kDense;
   if (is_dense) return "dense";
   const AttentionPlan plan(BlockMask({}, {}), model_.dtype());
-  return plan.uses_kernel(config_.model.head_dim()) ? std::string("kernel:") + to_string(cpu_path()) : "tiled";
+  return plan.uses_kernel(config_.model.head_dim()) ? "kernel" : "tiled";
 }
 
 std::optional<std::int64_t> Trainer::window_of(std::int64_t step) const {

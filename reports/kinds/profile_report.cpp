@@ -72,8 +72,13 @@ std::vector<Fact> facts_of(const StepProfile& profile, const ProfiledRun& run) {
   list.add("threads", "threads", count_cell(run.hello.threads));
   list.add("parameters", "parameters",
            {.text = format_count(run.hello.parameters), .detail = "", .value = run.hello.parameters});
-  if (const auto path = run.hello.environment.find("attention_path"); path != run.hello.environment.end())
-    list.add("attention_path", "attention", text_cell(path->second));
+  const auto add_environment = [&](const char* key, const char* title) {
+    const auto found = run.hello.environment.find(key);
+    if (found != run.hello.environment.end()) list.add(key, title, text_cell(found->second));
+  };
+  add_environment("vector_path", "vector path");
+  add_environment("blocks", "blocks");
+  add_environment("attention", "attention");
   list.add("steps", "profiled steps", count_cell(profile.steps));
   if (profile.steps == 0) return list.facts;
   list.add("step_ms", "step ms (mean)",

@@ -10,6 +10,7 @@
 
 #include "core/base/build_info.h"
 #include "core/base/error.h"
+#include "core/kernels/cpu_path.h"
 #include "reports/text.h"
 #include "results/provenance.h"
 #include "results/store.h"
@@ -110,7 +111,20 @@ std::vector<std::string> cpu_flags() {
   return {};
 }
 
+/// The path that the engine's kernels take here (it is in every run's record too).
+Check check_vector_path() {
+  std::string others;
+  for (const core::CpuPath path : core::available_cpu_paths()) {
+    if (path != core::cpu_path()) others += (others.empty() ? "" : ", ") + std::string(core::to_string(path));
+  }
+  return {"vector_path", "vector path", "ok",
+          std::string(core::to_string(core::cpu_path())) + (others.empty() ? "" : "; also there: " + others),
+          "the kernels of attention, blocks, head and optimisers"};
+}
+
 std::vector<Check> check_cpu_features() {
+  constexpr const char* kEmulated =
+      "nothing here: bfloat16 is emulated by rounding, so that every processor computes the same numbers";
   struct Wanted {
     const char* id;
     const char* title;
@@ -120,8 +134,8 @@ std::vector<Check> check_cpu_features() {
   const std::vector<Wanted> wanted = {
       {"avx2", "AVX2", {"avx2", "fma"}, "the fast float32 kernels"},
       {"avx512", "AVX-512", {"avx512f", "avx512bw", "avx512vl", "avx512dq"}, "wider float32 kernels"},
-      {"avx512_bf16", "AVX-512 BF16", {"avx512_bf16"}, "bfloat16 dot products in hardware"},
-      {"amx", "AMX", {"amx_tile", "amx_bf16"}, "bfloat16 matrix products in hardware"},
+      {"avx512_bf16", "AVX-512 BF16", {"avx512_bf16"}, kEmulated},
+      {"amx", "AMX", {"amx_tile", "amx_bf16"}, kEmulated},
   };
   const std::vector<std::string> flags = cpu_flags();
   std::vector<Check> checks;
@@ -201,6 +215,7 @@ std::vector<Check> all_checks() {
   for (Check& check : check_engine()) checks.push_back(std::move(check));
   checks.push_back(check_gpu_plugin());
   checks.push_back(check_cpu());
+  checks.push_back(check_vector_path());
   for (Check& check : check_cpu_features()) checks.push_back(std::move(check));
   checks.push_back(check_folder("cache", "cache folder", cache_folder(), "generated data and prepared texts"));
   checks.push_back(check_database());

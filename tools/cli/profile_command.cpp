@@ -41,6 +41,8 @@ struct ProfileOptions {
   std::optional<std::int64_t> processes;
   std::int64_t steps = 10;
   int threads = 0;
+  bool pins_threads = false;
+  std::string kernels = "fused";
   bool is_json = false;
   bool is_quiet = false;
 };
@@ -133,6 +135,8 @@ core::RunSpec make_spec(const ProfileOptions& options, const fs::path& file) {
   spec.config = named_config(options);
   compress(spec.config, options.steps, options.name);
   spec.threads = options.threads;
+  spec.pin_threads = options.pins_threads;
+  spec.kernels = options.kernels;
   spec.profile_file = file.string();
   use_generated_data(spec, "profile a configuration with a larger vocabulary");
   return spec;
@@ -196,6 +200,12 @@ void add_profile_command(CLI::App& app, Session& session) {
   command->add_option("--threads", options->threads, "0: all cores")
       ->type_name("N")
       ->check(CLI::Range(0, 4096).description(""))
+      ->capture_default_str();
+  command->add_flag("--pin", options->pins_threads, "Keep each thread on one processor");
+  command
+      ->add_option("--kernels", options->kernels, "fused, or reference: one operation after the other, to compare with")
+      ->check(CLI::IsMember({"fused", "reference"}))
+      ->type_name("KIND")
       ->capture_default_str();
   command->add_option("--trace", options->trace, "Keep every span as a Chrome trace (JSON), for Perfetto")
       ->type_name("FILE");

@@ -33,10 +33,14 @@ TEST(RunSpec, RoundTrips) {
   spec.init_file = "/init.safetensors";
   spec.trace_file = "trace.json";
   spec.profile_file = "profile.json";
+  spec.pin_threads = true;
+  spec.kernels = "reference";
   spec.mock = {{"crash_rate", 0.5}};
   const RunSpec read = read_run_spec(to_json(spec), "run.json");
   EXPECT_EQ(to_json(read), to_json(spec));
   EXPECT_EQ(read.profile_file, "profile.json");
+  EXPECT_TRUE(read.pin_threads);
+  EXPECT_EQ(read.kernels, "reference");
   EXPECT_EQ(read.config.digest(), spec.config.digest());
 }
 
@@ -45,6 +49,8 @@ TEST(RunSpec, OptionalFieldsMayBeAbsent) {
   EXPECT_FALSE(read.init_file);
   EXPECT_FALSE(read.trace_file);
   EXPECT_FALSE(read.profile_file);
+  EXPECT_FALSE(read.pin_threads);
+  EXPECT_EQ(read.kernels, "fused");
   EXPECT_TRUE(read.mock.is_null());
 }
 
@@ -58,6 +64,9 @@ TEST(RunSpec, ErrorsNameThePlace) {
   Json json = to_json(sample_spec());
   json["dtype"] = "float16";
   EXPECT_NE(error_of(json, ErrorCode::kInvalidArgument).find("run.json: /dtype"), std::string::npos);
+  json = to_json(sample_spec());
+  json["kernels"] = "quick";
+  EXPECT_NE(error_of(json, ErrorCode::kInvalidArgument).find("run.json: /kernels"), std::string::npos);
   json = to_json(sample_spec());
   json["trainshards"] = Json::array();
   EXPECT_NE(error_of(json, ErrorCode::kInvalidArgument).find("train_shards"), std::string::npos);
