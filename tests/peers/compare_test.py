@@ -46,6 +46,8 @@ if os.environ.get("FAIL") == "ours":
 spec = json.load(open(sys.argv[sys.argv.index("--spec") + 1]))
 assert os.path.getsize(spec["train_shards"][0]) > 1024
 say = lambda **event: print(json.dumps(event))
+if os.environ.get("FAIL") == "hang":
+    import time; time.sleep(60)
 if os.environ.get("FAIL") == "event":
     say(event="failed", outcome="diverged", message="not a number"); sys.exit()
 say(event="hello", engine_version="9.9")
@@ -270,6 +272,7 @@ class Program(unittest.TestCase):
         self.failed("the reason", "ours")
         self.failed("no torch", "peer")
         self.failed("diverged: not a number", "event")
+        self.failed("did not end within 1 s", "hang", "--timeout", "1")
         self.failed("without saying that it finished", "cut")
         self.failed("did not end its output with a line of JSON", "silent")
 

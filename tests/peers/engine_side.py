@@ -127,7 +127,7 @@ def with_init_file(spec_file):
 
 
 def parse_events(text, tokens_per_step):
-    """The steady state of a run from its events. Throws SideFailed when it did not finish."""
+    """The steady state of a run from its events. Raises SideFailed when it did not finish."""
     try:
         events = [json.loads(line) for line in text.splitlines() if line]
     except json.JSONDecodeError as error:

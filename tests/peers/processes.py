@@ -9,6 +9,14 @@ import time
 STDERR_LINES = 12  # shown of a side that failed
 
 
+@dataclasses.dataclass
+class Limits:
+    run_s: int = 1800  # of one process; the first torch.compile of a large shape takes minutes
+
+
+limits = Limits()
+
+
 class UsageError(Exception):
     """One sentence: what was asked wrongly or is missing, and what to do. Exit code 2."""
 
@@ -47,7 +55,7 @@ def children_cpu_seconds():
 
 
 def run(name, command, environment=None):
-    """Runs `command` to its end. Throws SideFailed when it cannot start or does not return 0."""
+    """Runs `command` to its end. Raises SideFailed when it cannot start, takes too long, or does not return 0."""
     busy, cpu, begin = busy_seconds(), children_cpu_seconds(), time.monotonic()
     try:
         done = subprocess.run(
@@ -56,11 +64,14 @@ def run(name, command, environment=None):
             text=True,
             errors="replace",
             stdin=subprocess.DEVNULL,
+            timeout=limits.run_s,
             env={**os.environ, **(environment or {})},
             check=False,
         )
     except OSError as error:
         raise SideFailed(f"{name} could not be started: {error}") from error
+    except subprocess.TimeoutExpired as error:
+        raise SideFailed(f"{name} did not end within {limits.run_s} s (--timeout) and was killed") from error
     wall_s, cpu_s, busy_after = time.monotonic() - begin, children_cpu_seconds() - cpu, busy_seconds()
     if done.returncode != 0:
         last_lines = "\n".join((done.stderr.strip() or done.stdout.strip()).splitlines()[-STDERR_LINES:])
