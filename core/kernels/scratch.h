@@ -6,7 +6,7 @@
 namespace nanobench::core {
 
 /// What it is for: each use has its own memory in each thread.
-enum class ScratchUse { kPackedMatrix, kKeyBlocks, kParts, kTile, kRows, kHidden, kCount };
+enum class ScratchUse { kPackedMatrix, kKeyBlocks, kParts, kTile, kRows, kHidden, kNewtonSchulz, kCount };
 
 /// At least `size` floats of this thread's memory for `use`, 64-byte aligned, with any values; valid until the next
 /// call with that use.

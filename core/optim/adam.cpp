@@ -1,27 +1,39 @@
 #include "core/optim/adam.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/base/op_timer.h"
+#include "core/kernels/thread_pool.h"
 #include "core/ops/bfloat16.h"
 
 namespace nanobench::core {
 
-Adam::Adam(std::vector<at::Tensor> parameters, const OptimizerGroupConfig& config, StoredPrecision storage)
+Adam::Adam(std::vector<at::Tensor> parameters, const OptimizerGroupConfig& config, StoredPrecision storage,
+           OptimizerPath path)
     : parameters_(std::move(parameters)), config_(config), storage_(storage) {
   const at::NoGradGuard no_grad;
   for (at::Tensor& parameter : parameters_) {
     if (storage_ == StoredPrecision::kBfloat16) round_to_bfloat16_(parameter);
     first_moments_.push_back(at::zeros_like(parameter).detach());
     second_moments_.push_back(at::zeros_like(parameter).detach());
-    steps_.push_back(at::zeros({}, at::kFloat));
   }
+  uses_kernel_ = config_.fused && path == OptimizerPath::kKernel &&
+                 std::all_of(parameters_.begin(), parameters_.end(), [](const at::Tensor& parameter) {
+                   return parameter.scalar_type() == at::kFloat && parameter.is_contiguous();
+                 });
+  if (!uses_kernel_) return;
+  for (std::size_t i = 0; i < parameters_.size(); ++i)
+    kernel_parameters_.push_back({.first_moment = first_moments_[i].data_ptr<float>(),
+                                  .second_moment = second_moments_[i].data_ptr<float>(),
+                                  .count = parameters_[i].numel()});
 }
 
 std::vector<at::Tensor> Adam::gradients() const {
   std::vector<at::Tensor> gradients;
   for (const at::Tensor& parameter : parameters_) {
-    const at::Tensor gradient = parameter.grad().defined() ? parameter.grad() : at::zeros_like(parameter);
+    // Contiguous: LibTorch's fused kernel does not look at strides.
+    const at::Tensor gradient = parameter.grad().defined() ? parameter.grad().contiguous() : at::zeros_like(parameter);
     gradients.push_back(storage_ == StoredPrecision::kBfloat16 ? round_to_bfloat16(gradient) : gradient);
   }
   return gradients;
@@ -31,7 +43,11 @@ void Adam::step(double lr_factor) {
   if (parameters_.empty()) return;
   const OpTimer timer("adam");
   const at::NoGradGuard no_grad;
-  for (at::Tensor& count : steps_) count.add_(1);
+  ++steps_;
+  if (uses_kernel_) {
+    step_by_kernel(config_.lr * lr_factor);
+    return;
+  }
   if (config_.fused) {
     step_fused(gradients(), config_.lr * lr_factor);
   } else {
@@ -45,15 +61,35 @@ void Adam::step(double lr_factor) {
   }
 }
 
+void Adam::step_by_kernel(double rate) {
+  std::vector<at::Tensor> gradients;  // copies of those that are not contiguous
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const at::Tensor& gradient = parameters_[i].grad();
+    gradients.push_back(gradient.defined() ? gradient.contiguous() : gradient);
+    kernel_parameters_[i].parameter = parameters_[i].data_ptr<float>();
+    kernel_parameters_[i].gradient = gradient.defined() ? gradients.back().const_data_ptr<float>() : nullptr;
+  }
+  adam_update(kernel_parameters_,
+              {.rate = rate,
+               .beta1 = config_.beta1,
+               .beta2 = config_.beta2,
+               .eps = config_.eps,
+               .weight_decay = config_.weight_decay,
+               .step = steps_,
+               .rounds_to_bfloat16 = storage_ == StoredPrecision::kBfloat16},
+              kernel_threads());
+}
+
 void Adam::step_fused(const std::vector<at::Tensor>& gradients, double rate) {
   // The kernel that decouples weight decay from the moments (AdamW); without decay it is plain Adam.
-  at::_fused_adamw_(parameters_, gradients, first_moments_, second_moments_, /*max_exp_avg_sqs=*/{}, steps_, rate,
+  const std::vector<at::Tensor> steps(parameters_.size(), at::full({}, static_cast<double>(steps_), at::kFloat));
+  at::_fused_adamw_(parameters_, gradients, first_moments_, second_moments_, /*max_exp_avg_sqs=*/{}, steps, rate,
                     config_.beta1, config_.beta2, config_.weight_decay, config_.eps, /*amsgrad=*/false,
                     /*maximize=*/false);
 }
 
 void Adam::step_by_operations(const std::vector<at::Tensor>& gradients, double rate) {
-  const double count = steps_.front().item<double>();
+  const auto count = static_cast<double>(steps_);
   const double correction1 = 1.0 - std::pow(config_.beta1, count);
   const double correction2 = 1.0 - std::pow(config_.beta2, count);
   for (std::size_t i = 0; i < parameters_.size(); ++i) {

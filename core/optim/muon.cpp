@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/op_timer.h"
+#include "core/kernels/thread_pool.h"
 #include "core/ops/bfloat16.h"
 #include "core/ops/orthogonalize.h"
 
@@ -20,8 +21,14 @@ double muon_update_scale(UpdateScale scale, std::int64_t rows, std::int64_t colu
   return 1.0;
 }
 
-Muon::Muon(const std::vector<MuonParameter>& parameters, const OptimizerGroupConfig& config)
+Muon::Muon(const std::vector<MuonParameter>& parameters, const OptimizerGroupConfig& config, OptimizerPath path)
     : parameters_(parameters), config_(config) {
+  build_batches();
+  uses_kernel_ = kernel_applies(path);
+  if (uses_kernel_) build_kernel_matrices();
+}
+
+void Muon::build_batches() {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const at::Tensor& tensor = parameters_[i].tensor;
     const std::int64_t columns = tensor.size(-1);
@@ -36,6 +43,37 @@ Muon::Muon(const std::vector<MuonParameter>& parameters, const OptimizerGroupCon
     for (const std::size_t i : batch.parameters) count += parameters_[i].matrices;
     batch.buffer = at::zeros({count, batch.rows, batch.columns},
                              parameters_[batch.parameters.front()].tensor.options().requires_grad(false));
+  }
+}
+
+bool Muon::kernel_applies(OptimizerPath path) const {
+  return path == OptimizerPath::kKernel && config_.orthogonalizer == Orthogonalizer::kNewtonSchulz &&
+         config_.ns_dtype == NewtonSchulzDtype::kCompute &&
+         std::all_of(parameters_.begin(), parameters_.end(), [](const MuonParameter& p) {
+           return p.tensor.scalar_type() == at::kFloat && p.tensor.is_contiguous();
+         });
+}
+
+void Muon::build_kernel_matrices() {
+  // By the floats of their iterations: short side, then long side.
+  std::vector<const Batch*> by_size;
+  for (const Batch& batch : batches_) by_size.push_back(&batch);
+  std::stable_sort(by_size.begin(), by_size.end(), [](const Batch* a, const Batch* b) {
+    return a->rows * a->columns * std::min(a->rows, a->columns) > b->rows * b->columns * std::min(b->rows, b->columns);
+  });
+  for (const Batch* const batch : by_size) {
+    const std::int64_t numbers = batch->rows * batch->columns;
+    const double scale = config_.scale_application == ScaleApplication::kUpdate
+                             ? muon_update_scale(config_.update_scale, batch->rows, batch->columns)
+                             : 1.0;
+    float* momentum = batch->buffer.data_ptr<float>();
+    for (const std::size_t i : batch->parameters) {
+      for (std::int64_t index = 0; index < parameters_[i].matrices; ++index, momentum += numbers) {
+        matrices_.push_back(
+            {.rows = batch->rows, .columns = batch->columns, .momentum = momentum, .scale = static_cast<float>(scale)});
+        places_.push_back({.parameter = i, .index = index, .numbers = numbers});
+      }
+    }
   }
 }
 
@@ -77,8 +115,47 @@ at::Tensor Muon::update_of(Batch& batch, double momentum) const {
   return orthogonal;
 }
 
+NewtonSchulzSettings Muon::kernel_settings(double momentum) const {
+  return {.steps = config_.ns_steps,
+          .eps = config_.ns_eps,
+          .momentum = momentum,
+          .accumulates = config_.momentum_form == MomentumForm::kAccumulate,
+          .is_nesterov = config_.nesterov,
+          .by_terms = config_.ns_form == NewtonSchulzForm::kTerms};
+}
+
+/// With the gradients of now; where the results go is in matrices_.
+void Muon::run_kernel(double momentum) {
+  std::vector<at::Tensor> gradients(parameters_.size());  // copies of those that are not contiguous
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const at::Tensor& gradient = parameters_[i].tensor.grad();
+    if (gradient.defined()) gradients[i] = gradient.contiguous();
+  }
+  for (std::size_t i = 0; i < matrices_.size(); ++i) {
+    const Place& place = places_[i];
+    const at::Tensor& gradient = gradients[place.parameter];
+    matrices_[i].gradient =
+        gradient.defined() ? gradient.const_data_ptr<float>() + place.index * place.numbers : nullptr;
+  }
+  newton_schulz_update(matrices_, kernel_settings(momentum), kernel_threads());
+}
+
+void Muon::step_by_kernel(double lr_factor, double momentum) {
+  for (std::size_t i = 0; i < matrices_.size(); ++i) {
+    const Place& place = places_[i];
+    const MuonParameter& parameter = parameters_[place.parameter];
+    matrices_[i].parameter = parameter.tensor.data_ptr<float>() + place.index * place.numbers;
+    matrices_[i].rate = static_cast<float>(muon_rate(parameter, config_, lr_factor));
+  }
+  run_kernel(momentum);
+}
+
 void Muon::step(double lr_factor, double momentum) {
   const at::NoGradGuard no_grad;
+  if (uses_kernel_) {
+    step_by_kernel(lr_factor, momentum);
+    return;
+  }
   for (Batch& batch : batches_) {
     const at::Tensor update = update_of(batch, momentum);
     std::int64_t begin = 0;
@@ -92,18 +169,29 @@ void Muon::step(double lr_factor, double momentum) {
 at::Tensor Muon::single_update(double momentum) {
   const at::NoGradGuard no_grad;
   TORCH_CHECK(parameters_.size() == 1, "single_update: this Muon has ", parameters_.size(), " parameters");
-  return update_of(batches_.front(), momentum);
+  if (!uses_kernel_) return update_of(batches_.front(), momentum);
+  at::Tensor update = at::empty_like(batches_.front().buffer);
+  for (std::size_t i = 0; i < matrices_.size(); ++i) {
+    matrices_[i].parameter = nullptr;
+    matrices_[i].update = update.data_ptr<float>() + places_[i].index * places_[i].numbers;
+  }
+  run_kernel(momentum);
+  return update;
+}
+
+double muon_rate(const MuonParameter& parameter, const OptimizerGroupConfig& config, double lr_factor) {
+  const double rate = config.lr * lr_factor;
+  if (config.scale_application != ScaleApplication::kRate) return rate;
+  const std::int64_t columns = parameter.tensor.size(-1);
+  const std::int64_t rows = parameter.tensor.numel() / columns / parameter.matrices;
+  return rate * muon_update_scale(config.update_scale, rows, columns);
 }
 
 void apply_muon_update(const MuonParameter& parameter, const at::Tensor& update, const OptimizerGroupConfig& config,
                        double lr_factor) {
   const OpTimer timer("muon");
   const at::NoGradGuard no_grad;
-  double rate = config.lr * lr_factor;
-  if (config.scale_application == ScaleApplication::kRate) {
-    const std::int64_t columns = parameter.tensor.size(-1);
-    rate *= muon_update_scale(config.update_scale, parameter.tensor.numel() / columns / parameter.matrices, columns);
-  }
+  const double rate = muon_rate(parameter, config, lr_factor);
   at::Tensor tensor = parameter.tensor;
   tensor.add_(update.reshape(tensor.sizes()), -rate);
 }

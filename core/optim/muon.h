@@ -4,7 +4,9 @@
 #include <vector>
 
 #include "core/config/train_config.h"
+#include "core/kernels/newton_schulz.h"
 #include "core/ops/torch.h"
+#include "core/optim/optimizer_path.h"
 
 namespace nanobench::core {
 
@@ -16,10 +18,14 @@ struct MuonParameter {
 };
 
 /// p -= lr * scale * O(u): u from the momentum buffer (form and Nesterov as configured), O by Newton-Schulz or SVD,
-/// scale from the shape of one matrix. Matrices of one shape are updated as one batch.
+/// scale from the shape of one matrix.
+///
+/// Newton-Schulz without rounding, on contiguous float32 parameters, is one call of core/kernels/newton_schulz.h for
+/// all matrices. Everything else goes through LibTorch, the matrices of one shape as one batch.
 class Muon {
  public:
-  Muon(const std::vector<MuonParameter>& parameters, const OptimizerGroupConfig& config);
+  Muon(const std::vector<MuonParameter>& parameters, const OptimizerGroupConfig& config,
+       OptimizerPath path = OptimizerPath::kKernel);
 
   /// One update with base rate config.lr * lr_factor: update_of, then apply_muon_update, for every shape.
   void step(double lr_factor, double momentum);
@@ -30,6 +36,8 @@ class Muon {
   /// Momentum buffer of parameter i, in the shape of the parameter.
   at::Tensor momentum_buffer(std::size_t parameter) const;
 
+  bool uses_kernel() const { return uses_kernel_; }
+
  private:
   /// All matrices of one shape: slices [begin, begin + matrices) of `buffer` belong to one parameter.
   struct Batch {
@@ -38,7 +46,19 @@ class Muon {
     std::vector<std::size_t> parameters;
     at::Tensor buffer;  ///< [n, rows, columns]
   };
+  /// A matrix of the kernel: matrix `index` of a parameter.
+  struct Place {
+    std::size_t parameter = 0;
+    std::int64_t index = 0;
+    std::int64_t numbers = 0;  ///< rows * columns
+  };
 
+  void build_batches();
+  void build_kernel_matrices();
+  bool kernel_applies(OptimizerPath path) const;
+  NewtonSchulzSettings kernel_settings(double momentum) const;
+  void run_kernel(double momentum);
+  void step_by_kernel(double lr_factor, double momentum);
   at::Tensor gradients_of(const Batch& batch) const;
   at::Tensor orthogonalize(const at::Tensor& updates) const;
   at::Tensor update_of(Batch& batch, double momentum) const;
@@ -46,11 +66,17 @@ class Muon {
   std::vector<MuonParameter> parameters_;
   OptimizerGroupConfig config_;
   std::vector<Batch> batches_;
+  bool uses_kernel_ = false;
+  std::vector<NewtonSchulzMatrix> matrices_;  ///< the largest first
+  std::vector<Place> places_;                 ///< of matrices_
 };
 
 /// parameter -= rate * update, with the rate of its shape; `update` holds the parameter's matrices in any shape.
 void apply_muon_update(const MuonParameter& parameter, const at::Tensor& update, const OptimizerGroupConfig& config,
                        double lr_factor);
+
+/// The factor on a parameter's update: config.lr * lr_factor, times the shape's scale where it is in the rate.
+double muon_rate(const MuonParameter& parameter, const OptimizerGroupConfig& config, double lr_factor);
 
 /// The factor on the orthogonalised update of a [rows, columns] matrix.
 double muon_update_scale(UpdateScale scale, std::int64_t rows, std::int64_t columns);

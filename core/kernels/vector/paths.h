@@ -2,11 +2,13 @@
 /// NB_PATH); the functions of core/kernels/*.h go to the one that cpu_path() says.
 #pragma once
 
+#include "core/kernels/adam.h"
 #include "core/kernels/attention_kernel.h"
 #include "core/kernels/block_kernel.h"
 #include "core/kernels/cpu_path.h"
 #include "core/kernels/gemm.h"
 #include "core/kernels/head_kernel.h"
+#include "core/kernels/newton_schulz.h"
 
 namespace nanobench::core {
 

@@ -1,0 +1,30 @@
+// Transposes in vector registers for one instruction set; after simd.inl.
+
+/// One round of a perfect shuffle: row 2 i and 2 i + 1 of the result hold rows i and i + NB_LANES / 2 by turns. After
+/// log2(NB_LANES) rounds the rows are columns.
+inline void shuffle_round(const Vec* from, Vec* to) {
+  IntVec low, high;
+  for (int i = 0; i < NB_LANES; ++i) {
+    low[i] = i / 2 + i % 2 * NB_LANES;
+    high[i] = low[i] + NB_LANES / 2;
+  }
+  for (int i = 0; i < NB_LANES / 2; ++i) {
+    to[2 * i] = __builtin_shuffle(from[i], from[i + NB_LANES / 2], low);
+    to[2 * i + 1] = __builtin_shuffle(from[i], from[i + NB_LANES / 2], high);
+  }
+}
+
+/// to [NB_LANES, NB_LANES] = from^T, rows `*_row` floats apart; they do not overlap.
+inline void transpose_block(const float* from, std::int64_t from_row, float* to, std::int64_t to_row) {
+  Vec a[NB_LANES], b[NB_LANES];
+  for (int i = 0; i < NB_LANES; ++i) a[i] = load(from + i * from_row);
+  for (int n = NB_LANES; n > 1; n /= 4) {
+    shuffle_round(a, b);
+    if (n == 2) {
+      for (int i = 0; i < NB_LANES; ++i) a[i] = b[i];
+    } else {
+      shuffle_round(b, a);
+    }
+  }
+  for (int i = 0; i < NB_LANES; ++i) store(to + i * to_row, a[i]);
+}
