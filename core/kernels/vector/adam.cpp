@@ -16,7 +16,7 @@ struct Factors {
   float keep;           ///< of p after weight decay
   float first, second;  ///< weights of the new g and g^2
   float keep_first, keep_second;
-  float rate, inverse_root;  ///< with the corrections of the bias
+  float rate, root;  ///< with the corrections of the bias
   float eps;
   bool lerps_from_gradient;  ///< the nearer end, as LibTorch does
 };
@@ -30,7 +30,7 @@ Factors factors_of(const AdamSettings& s) {
           .keep_first = static_cast<float>(s.beta1),
           .keep_second = static_cast<float>(s.beta2),
           .rate = static_cast<float>(s.rate / correction1),
-          .inverse_root = static_cast<float>(1.0 / __builtin_sqrt(correction2)),
+          .root = static_cast<float>(__builtin_sqrt(correction2)),
           .eps = static_cast<float>(s.eps),
           .lerps_from_gradient = 1.0 - s.beta1 >= 0.5};
 }
@@ -63,7 +63,7 @@ inline Numbers step_numbers(const Factors& f, Numbers x, Vec g) {
   if (Rounds) g = rounded(g);
   x.m = f.lerps_from_gradient ? g - (g - x.m) * f.keep_first : x.m + f.first * (g - x.m);
   x.v = x.v * f.keep_second + f.second * g * g;
-  x.p = x.p * f.keep - f.rate * x.m / (square_root(x.v) * f.inverse_root + f.eps);
+  x.p = x.p * f.keep - f.rate * x.m / (square_root(x.v) / f.root + f.eps);
   if (Rounds) x = {.p = rounded(x.p), .m = rounded(x.m), .v = rounded(x.v)};
   return x;
 }
