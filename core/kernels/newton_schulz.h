@@ -37,15 +37,19 @@ struct NewtonSchulzSettings {
 /// u from the gradient and the momentum buffer; X = u / (|u|_F + eps) with its short side first; `steps` times
 /// A = X X^T, X <- a X + (b A + c A A) X; then the parameter or the update, in the matrix's own orientation.
 ///
-/// A and A A are symmetric: tiles of their lower triangles are computed and mirrored. The momentum is read together
-/// with the norm, and X is kept transposed in panels that serve all three products, so nothing is packed.
 /// Matrices should come in order of size, the largest first: while there are enough for every thread, each is one
 /// thread's, in its cache; otherwise the tiles of one after the other are shared out.
-/// Floating-point operations: about 2 steps (2 short^2 long + short^3) less the halves of the symmetric products.
-///
-/// Source: quintic coefficients (3.4445, -4.7750, 2.0315) of records #3 to #21. Agrees with newton_schulz
-/// (core/ops/orthogonalize.h) but for rounding.
+/// Products that are symmetric are computed as the tiles of their lower triangles. Of matrices of at least 2:1, steps
+/// are taken three by three on the short side (vector/newton_schulz.cpp says how, and what was tried and lost): the
+/// same polynomial, with errors of the same size. Source: quintic coefficients (3.4445, -4.7750, 2.0315) of records #3
+/// to #21. Agrees with newton_schulz (core/ops/orthogonalize.h) but for rounding.
 void newton_schulz_update(std::span<const NewtonSchulzMatrix> matrices, const NewtonSchulzSettings& settings,
                           ThreadPool& threads);
+
+/// Steps that are taken at once for a matrix of these sides when `left` are to do.
+std::int64_t joined_newton_schulz_steps(std::int64_t short_side, std::int64_t long_side, std::int64_t left);
+
+/// Multiply-adds that this takes, times two, without the unused halves of symmetric products.
+double newton_schulz_flops(std::span<const NewtonSchulzMatrix> matrices, const NewtonSchulzSettings& settings);
 
 }  // namespace nanobench::core

@@ -62,13 +62,16 @@ void Adam::step(double lr_factor) {
 }
 
 void Adam::step_by_kernel(double rate) {
+  std::int64_t numbers = 0;
   std::vector<at::Tensor> gradients;  // copies of those that are not contiguous
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const at::Tensor& gradient = parameters_[i].grad();
     gradients.push_back(gradient.defined() ? gradient.contiguous() : gradient);
     kernel_parameters_[i].parameter = parameters_[i].data_ptr<float>();
     kernel_parameters_[i].gradient = gradient.defined() ? gradients.back().const_data_ptr<float>() : nullptr;
+    numbers += kernel_parameters_[i].count;
   }
+  const OpTimer timer("adam", 0.0, 28.0 * static_cast<double>(numbers));
   adam_update(kernel_parameters_,
               {.rate = rate,
                .beta1 = config_.beta1,

@@ -55,7 +55,7 @@ bool Muon::kernel_applies(OptimizerPath path) const {
 }
 
 void Muon::build_kernel_matrices() {
-  // By the floats of their iterations: short side, then long side.
+  // By their work, about.
   std::vector<const Batch*> by_size;
   for (const Batch& batch : batches_) by_size.push_back(&batch);
   std::stable_sort(by_size.begin(), by_size.end(), [](const Batch* a, const Batch* b) {
@@ -137,7 +137,9 @@ void Muon::run_kernel(double momentum) {
     matrices_[i].gradient =
         gradient.defined() ? gradient.const_data_ptr<float>() + place.index * place.numbers : nullptr;
   }
-  newton_schulz_update(matrices_, kernel_settings(momentum), kernel_threads());
+  const NewtonSchulzSettings settings = kernel_settings(momentum);
+  const OpTimer timer("muon", newton_schulz_flops(matrices_, settings));
+  newton_schulz_update(matrices_, settings, kernel_threads());
 }
 
 void Muon::step_by_kernel(double lr_factor, double momentum) {

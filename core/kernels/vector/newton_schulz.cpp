@@ -1,13 +1,18 @@
 // newton_schulz_update for one instruction set.
 //
 // With the short side first a matrix X is [m, n]. What is kept is Q = X^T in panels of kPanel columns, [n, kPanel]
-// each, one panel behind the other, zero behind column m. Then all three products read and write panels:
+// each, one panel behind the other, zero behind column m. Then all products read and write panels, and nothing is
+// packed:
 //   A = X X^T = Q^T Q        tile (i, j): column panels i and j of Q
 //   P = a I + b A + c A A    the same of A, which is its own transpose
 //   X <- P X, or Q <- Q P    rows of Q times panels of P
 // A is [m, m] in panels too. Zeroes behind column m stay zero through all of it (P's diagonal has a there, Q has not).
-// Lost: X packed anew for each product (a tenth slower); the scaling by the norm folded into the first P (no faster,
-// and squares of small gradients underflow).
+//
+// Matrices of at least 2:1 take up to three steps at once. A, P and P of the next step are polynomials of the first A,
+// so they commute: the next A is P A P, M collects the product of the P, and X, the long one, is multiplied once, by M.
+// Tried and lost: all five steps at once (4:1 a fifth faster): rounding in A's smallest eigenvalues grows by 11.9 a
+// step, and the short directions of a gradient with a dominant one come out 50 times less exact. After three steps A is
+// made anew from X, and the error is that of single steps.
 #include "core/kernels/newton_schulz.h"
 
 #include <cstdint>
@@ -49,9 +54,9 @@ struct Sizes {
   std::int64_t gram_size() const { return panels * panels * kTile; }
   std::int64_t tiles() const { return panels * (panels + 1) / 2; }  ///< of a lower triangle
   std::int64_t pieces() const { return panels * chunks; }           ///< of Q
-  /// In floats: two Q, A, P or a third Q, and the squares of the pieces.
+  /// In floats: two Q, A, then P, M and a product, or by terms a third Q, and the squares of the pieces.
   std::int64_t workspace(bool by_terms) const {
-    return 2 * x_size() + gram_size() + (by_terms ? x_size() : gram_size()) + divide_up(2 * pieces(), 16) * 16;
+    return 2 * x_size() + gram_size() + (by_terms ? x_size() : 3 * gram_size()) + divide_up(2 * pieces(), 16) * 16;
   }
 };
 
@@ -71,6 +76,8 @@ struct Work {
   float* next = nullptr;      ///< Q of the next iteration
   float* gram = nullptr;      ///< A
   float* other = nullptr;     ///< P, or by terms Q A
+  float* joined = nullptr;    ///< M
+  float* spare = nullptr;     ///< a product on its way
   double* squares = nullptr;  ///< of each piece
 
   /// X is the matrix's transpose, so Q is read as the matrix lies; otherwise Q is read transposed. A square matrix may
@@ -83,7 +90,9 @@ Work work_of(const NewtonSchulzMatrix& matrix, float* workspace, bool by_terms) 
   work.next = work.x + work.sizes.x_size();
   work.gram = work.next + work.sizes.x_size();
   work.other = work.gram + work.sizes.gram_size();
-  work.squares = reinterpret_cast<double*>(work.other + (by_terms ? work.sizes.x_size() : work.sizes.gram_size()));
+  work.joined = work.other + work.sizes.gram_size();
+  work.spare = work.joined + work.sizes.gram_size();
+  work.squares = reinterpret_cast<double*>(work.other + (by_terms ? work.sizes.x_size() : 3 * work.sizes.gram_size()));
   return work;
 }
 
@@ -250,13 +259,13 @@ inline void panel_rows(std::int64_t rows, std::int64_t outer, std::int64_t inner
     panel_block<4, 2, RowStep, InnerStep, Accumulate>(outer, inner, a + i * RowStep, a_outer, b, c + i * kPanel);
 }
 
-/// tile [kPanel, kPanel] (+)= left^T right for two panels of `inner` rows; of a panel with itself without the upper
-/// right quarter.
+/// tile [kPanel, kPanel] (+)= left^T right for two panels of `inner` rows; of a tile that is symmetric without the
+/// upper right quarter.
 template <bool Accumulate>
-inline void multiply_part(const float* left, const float* right, std::int64_t inner, float* tile) {
+inline void multiply_part(const float* left, const float* right, std::int64_t inner, bool is_symmetric, float* tile) {
   constexpr std::int64_t kHalf = NB_LANES;
   std::int64_t row = 0;
-  if (left == right) {
+  if (is_symmetric) {
     panel_block<kHalf, 1, 1, kPanel, Accumulate>(1, inner, left, 0, right, tile);
     row = kHalf;
   }
@@ -264,16 +273,16 @@ inline void multiply_part(const float* left, const float* right, std::int64_t in
 }
 
 /// tile [kPanel, kPanel] = left^T right for two panels of `inner` rows.
-void multiply_panels(const float* left, const float* right, std::int64_t inner, float* tile) {
+void multiply_panels(const float* left, const float* right, std::int64_t inner, bool is_symmetric, float* tile) {
   for (std::int64_t k = 0; k < inner; k += kInner) {
     const std::int64_t part = smaller(kInner, inner - k);
     if (k == 0) {
-      multiply_part<false>(left, right, part, tile);
+      multiply_part<false>(left, right, part, is_symmetric, tile);
     } else {
-      multiply_part<true>(left + k * kPanel, right + k * kPanel, part, tile);
+      multiply_part<true>(left + k * kPanel, right + k * kPanel, part, is_symmetric, tile);
     }
   }
-  if (left == right) transpose_block(tile + NB_LANES * kPanel, kPanel, tile + NB_LANES, kPanel);
+  if (is_symmetric) transpose_block(tile + NB_LANES * kPanel, kPanel, tile + NB_LANES, kPanel);
 }
 
 /// Tile i of a lower triangle, column after column.
@@ -287,10 +296,12 @@ struct LowerTile {
     offset = (column * sizes.panels + row) * kTile;
     mirrored = (row * sizes.panels + column) * kTile;
   }
+
+  bool is_diagonal() const { return row == column; }
 };
 
 void mirror(const LowerTile& tile, float* matrix) {
-  if (tile.row == tile.column) return;
+  if (tile.is_diagonal()) return;
   const float* const from = matrix + tile.offset;
   float* const to = matrix + tile.mirrored;
   for (std::int64_t r = 0; r < kPanel; r += NB_LANES)
@@ -301,19 +312,25 @@ void mirror(const LowerTile& tile, float* matrix) {
 void gram_tile(const Work& work, std::int64_t i) {
   const LowerTile tile(work.sizes, i);
   const std::int64_t size = work.sizes.panel_size();
-  multiply_panels(work.x + tile.row * size, work.x + tile.column * size, work.sizes.rows, work.gram + tile.offset);
+  multiply_panels(work.x + tile.row * size, work.x + tile.column * size, work.sizes.rows, tile.is_diagonal(),
+                  work.gram + tile.offset);
   mirror(tile, work.gram);
+}
+
+/// A tile of the product of two symmetric [m, m] that commute, so that it is symmetric; not mirrored.
+void symmetric_tile(const Sizes& sizes, const LowerTile& tile, const float* left, const float* right, float* product) {
+  const std::int64_t side = sizes.panels * kPanel, size = side * kPanel;
+  multiply_panels(left + tile.row * size, right + tile.column * size, side, tile.is_diagonal(), product + tile.offset);
 }
 
 /// P = a I + b A + c A A.
 void polynomial_tile(const Work& work, std::int64_t i) {
   const LowerTile tile(work.sizes, i);
-  const std::int64_t size = work.sizes.panels * kTile;
+  symmetric_tile(work.sizes, tile, work.gram, work.gram, work.other);
   const float* const gram = work.gram + tile.offset;
   float* const p = work.other + tile.offset;
-  multiply_panels(work.gram + tile.row * size, work.gram + tile.column * size, work.sizes.panels * kPanel, p);
   for (std::int64_t j = 0; j < kTile; j += NB_LANES) store(p + j, kB * load(gram + j) + kC * load(p + j));
-  if (tile.row == tile.column)
+  if (tile.is_diagonal())
     for (std::int64_t j = 0; j < kPanel; ++j) p[j * kPanel + j] += kA;
   mirror(tile, work.other);
 }
@@ -336,6 +353,10 @@ void multiply_piece(const Sizes& sizes, const Piece& piece, const float* x, cons
 
 void advance_piece(const Work& work, std::int64_t i) {
   multiply_piece(work.sizes, Piece(work.sizes, i), work.x, work.other, work.next);
+}
+
+void advance_joined_piece(const Work& work, std::int64_t i) {
+  multiply_piece(work.sizes, Piece(work.sizes, i), work.x, work.joined, work.next);
 }
 
 void first_term_piece(const Work& work, std::int64_t i) {
@@ -392,38 +413,95 @@ void write_piece(const Work& work, std::int64_t i) {
   }
 }
 
-/// All phases of `count` matrices of one size; for_each(items, body) runs body(work, i) for every item i of each of
-/// them.
-template <class ForEach>
-void run_phases(Work* works, std::int64_t count, const NewtonSchulzSettings& settings, ForEach&& for_each) {
-  const Sizes& sizes = works->sizes;
-  for_each(sizes.pieces(), [&](const Work& work, std::int64_t i) { read_piece(work, settings, i); });
-  for_each(sizes.pieces(), [&](const Work& work, std::int64_t i) { normalize_piece(work, settings, i); });
-  for (std::int64_t step = 0; step < settings.steps; ++step) {
-    for_each(sizes.tiles(), gram_tile);
-    if (settings.by_terms) {
-      for_each(sizes.pieces(), first_term_piece);
-      for_each(sizes.pieces(), terms_piece);
-    } else {
-      for_each(sizes.tiles(), polynomial_tile);
-      for_each(sizes.pieces(), advance_piece);
-    }
-    for (std::int64_t i = 0; i < count; ++i) {
-      float* const before = works[i].x;
-      works[i].x = works[i].next;
-      works[i].next = before;
-    }
-  }
-  for_each(sizes.pieces(), write_piece);
+void swap(float*& a, float*& b) {
+  float* const before = a;
+  a = b;
+  b = before;
 }
+
+/// Matrices of one size that go through the same phases. ForEach: for_each(items, body) calls body(work, i) for every
+/// item i of each matrix.
+template <class ForEach>
+struct Iterations {
+  Work* works;
+  std::int64_t count;
+  ForEach& for_each;
+
+  const Sizes& sizes() const { return works->sizes; }
+
+  void swap_in_all(float* Work::*a, float* Work::*b) const {
+    for (std::int64_t i = 0; i < count; ++i) swap(works[i].*a, works[i].*b);
+  }
+
+  /// product = left right for symmetric matrices that commute.
+  void multiply(float* Work::*left, float* Work::*right, float* Work::*product) const {
+    for_each(sizes().tiles(), [&](const Work& work, std::int64_t i) {
+      const LowerTile tile(work.sizes, i);
+      symmetric_tile(work.sizes, tile, work.*left, work.*right, work.*product);
+      mirror(tile, work.*product);
+    });
+  }
+
+  void step() const {
+    for_each(sizes().tiles(), gram_tile);
+    for_each(sizes().tiles(), polynomial_tile);
+    for_each(sizes().pieces(), advance_piece);
+    swap_in_all(&Work::x, &Work::next);
+  }
+
+  void step_by_terms() const {
+    for_each(sizes().tiles(), gram_tile);
+    for_each(sizes().pieces(), first_term_piece);
+    for_each(sizes().pieces(), terms_piece);
+    swap_in_all(&Work::x, &Work::next);
+  }
+
+  /// `steps` of at least 2 at once: M = P_steps ... P_2 P_1, each from the A that the last one left, X <- M X.
+  void joined_steps(std::int64_t steps) const {
+    for_each(sizes().tiles(), gram_tile);
+    for (std::int64_t step = 1; step <= steps; ++step) {
+      for_each(sizes().tiles(), polynomial_tile);
+      if (step < steps) {
+        multiply(&Work::other, &Work::gram, &Work::spare);
+        multiply(&Work::spare, &Work::other, &Work::gram);
+      }
+      if (step == 1) {
+        swap_in_all(&Work::joined, &Work::other);
+      } else {
+        multiply(&Work::other, &Work::joined, &Work::spare);
+        swap_in_all(&Work::joined, &Work::spare);
+      }
+    }
+    for_each(sizes().pieces(), advance_joined_piece);
+    swap_in_all(&Work::x, &Work::next);
+  }
+
+  void run(const NewtonSchulzSettings& settings) const {
+    for_each(sizes().pieces(), [&](const Work& work, std::int64_t i) { read_piece(work, settings, i); });
+    for_each(sizes().pieces(), [&](const Work& work, std::int64_t i) { normalize_piece(work, settings, i); });
+    for (std::int64_t left = settings.steps; left > 0;) {
+      const std::int64_t joined = settings.by_terms ? 1 : joined_newton_schulz_steps(sizes().m, sizes().n, left);
+      if (settings.by_terms) {
+        step_by_terms();
+      } else if (joined == 1) {
+        step();
+      } else {
+        joined_steps(joined);
+      }
+      left -= joined;
+    }
+    for_each(sizes().pieces(), write_piece);
+  }
+};
 
 /// One matrix in the calling thread.
 void update_alone(const NewtonSchulzMatrix& matrix, const NewtonSchulzSettings& settings) {
   const std::int64_t size = sizes_of(matrix).workspace(settings.by_terms);
   Work work = work_of(matrix, scratch(ScratchUse::kNewtonSchulz, size), settings.by_terms);
-  run_phases(&work, 1, settings, [&](std::int64_t items, auto&& body) {
+  auto for_each = [&](std::int64_t items, auto&& body) {
     for (std::int64_t i = 0; i < items; ++i) body(work, i);
-  });
+  };
+  Iterations<decltype(for_each)>{&work, 1, for_each}.run(settings);
 }
 
 constexpr std::int64_t kMostTogether = 64;
@@ -435,9 +513,10 @@ void update_together(const NewtonSchulzMatrix* matrices, std::int64_t count, con
   float* const workspace = scratch(ScratchUse::kNewtonSchulz, count * size);
   Work works[kMostTogether];
   for (std::int64_t i = 0; i < count; ++i) works[i] = work_of(matrices[i], workspace + i * size, settings.by_terms);
-  run_phases(works, count, settings, [&](std::int64_t items, auto&& body) {
+  auto for_each = [&](std::int64_t items, auto&& body) {
     threads.parallel_for(count * items, [&](std::int64_t i) { body(works[i / items], i % items); });
-  });
+  };
+  Iterations<decltype(for_each)>{works, count, for_each}.run(settings);
 }
 
 bool have_same_size(const NewtonSchulzMatrix& a, const NewtonSchulzMatrix& b) {

@@ -138,7 +138,7 @@ TEST_P(AdamKernelTest, RoundsToNearestWithTiesToEven) {
                            -0.0f,
                            0.0f,
                            number(0x00020000)};
-  g.push_back(number(0x7f800001));  // a NaN that cutting would make infinite
+  g.push_back(number(0x7fffffff));  // a NaN that adding to its bits would make zero
   Floats p(g.size()), m(g.size()), v(g.size());
   const AdamParameter parameter{.parameter = p.data(),
                                 .gradient = g.data(),
