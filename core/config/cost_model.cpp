@@ -72,6 +72,7 @@ class Counter {
         model_(config.model),
         size_(config, number_bytes),
         tokens_(as_double(config.data.tokens_per_step())),
+        sequences_(as_double(config.data.sequences_per_step)),
         width_(as_double(model_.model_dim)),
         kv_width_(as_double(model_.kv_dim())) {
     for (std::int64_t layer = 0; layer < model_.num_layers; ++layer) {
@@ -123,11 +124,11 @@ class Counter {
   void linear(double in, double out) {
     const double bias = model_.bias ? out : 0;
     const double weight = in * out;
-    const double x = tokens_ * in, y = tokens_ * out;
+    const double x = tokens_ * in, y = tokens_ * out, parameters = sequences_ * (weight + bias);
     add(OpFamily::kLinear, CostPhase::kForward, 2 * tokens_ * weight + tokens_ * bias,
-        (x + weight + bias + y) * size_.product);
+        (x + parameters + y) * size_.product);
     add(OpFamily::kLinear, CostPhase::kBackward, 4 * tokens_ * weight + tokens_ * bias,
-        (2 * y + 2 * x + weight) * size_.product + (weight + bias) * size_.number);
+        (2 * y + 2 * x + sequences_ * weight) * size_.product + parameters * size_.number);
   }
 
   void linear_layers() {
@@ -177,21 +178,23 @@ class Counter {
   void head() {
     const double rows = as_double(model_.padded_vocab_size());
     const double weight = rows * width_, x = tokens_ * width_, logits = tokens_ * rows;
+    const double weights = sequences_ * weight;  // each sequence takes them anew
     const double cap = model_.logit_softcap ? 1 : 0;
     const double quantized = config_.precision.head == HeadPrecision::kFp8 ? kQuantize : 0;
     constexpr double kTargetBytes = 8;
     add(OpFamily::kHead, CostPhase::kForward,
-        2 * tokens_ * weight + logits * (kSoftmaxLoss.forward + cap * kSoftcap.forward) + quantized * (weight + x),
-        (x + weight) * size_.head + tokens_ * kTargetBytes);
+        2 * tokens_ * weight + logits * (kSoftmaxLoss.forward + cap * kSoftcap.forward) + quantized * (weights + x),
+        (x + weights) * size_.head + tokens_ * kTargetBytes);
     add(OpFamily::kHead, CostPhase::kBackward,
         4 * tokens_ * weight + logits * (kSoftmaxLoss.backward + cap * kSoftcap.backward + quantized),
-        (x + weight) * size_.head + x * size_.product + weight * size_.number);
+        (x + weights) * size_.head + x * size_.product + weights * size_.number);
   }
 
   /// One look-up of `columns` numbers for each token in a table of `rows`; backward the whole gradient is written.
   void look_up(double rows, double columns) {
     add(OpFamily::kEmbeddings, CostPhase::kForward, 0, 2 * tokens_ * columns * size_.table);
-    add(OpFamily::kEmbeddings, CostPhase::kBackward, tokens_ * columns, (2 * tokens_ + rows) * columns * size_.table);
+    add(OpFamily::kEmbeddings, CostPhase::kBackward, tokens_ * columns,
+        (2 * tokens_ + sequences_ * rows) * columns * size_.table);
   }
 
   void embeddings() {
@@ -382,7 +385,7 @@ class Counter {
   const TrainConfig& config_;
   const ModelConfig& model_;
   Sizes size_;
-  double tokens_, width_, kv_width_;
+  double tokens_, sequences_, width_, kv_width_;
   std::vector<std::int64_t> attention_layers_;
   StepCost cost_;
 };

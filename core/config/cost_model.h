@@ -8,9 +8,9 @@
 /// Newton-Schulz are counted in full, although they are symmetric. The SVD is 6 l s^2 + 20 s^3 for a long side l and a
 /// short side s (Golub and Van Loan, R-SVD with thin U). Element-wise work has a fixed number per element and op.
 ///
-/// Bytes. Each op reads each of its inputs once and writes each of its outputs once; what an op holds inside (logits,
-/// attention weights) does not count, nor does what caches save. A value has the size that the configured precision
-/// stores it in: two bytes in bfloat16, whether or not a machine emulates it.
+/// Bytes. For each sequence, each op reads each of its inputs once and writes each of its outputs once; what an op
+/// holds inside (logits, attention weights) does not count, nor does what caches save. A value has the size that the
+/// configured precision stores it in: two bytes in bfloat16, whether or not a machine emulates it.
 ///
 /// Phases are those of the algorithm: the head's gradient is backward work, wherever an engine does it. Of a run of
 /// several processes it is the work of all together, without communication.

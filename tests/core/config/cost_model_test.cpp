@@ -70,8 +70,8 @@ TEST(CostModel, LinearLayersByHand) {
   EXPECT_EQ(flops(config, OpFamily::kLinear, CostPhase::kForward), 2 * 16 * weights);
   EXPECT_EQ(flops(config, OpFamily::kLinear, CostPhase::kBackward), 4 * 16 * weights);
   EXPECT_EQ(flops(config, OpFamily::kLinear, CostPhase::kOptimizer), 0);
-  // In and out of q, k, v, projection, and of the MLP's two matrices, and the matrices.
-  const double numbers = 2 * (4 * 2 * 16 * 8 + 2 * 16 * (8 + 32)) + weights;
+  // In and out of q, k, v, projection, and of the MLP's two matrices, and the matrices for each of two sequences.
+  const double numbers = 2 * (4 * 2 * 16 * 8 + 2 * 16 * (8 + 32)) + 2 * weights;
   EXPECT_EQ(cost_of(config).at(OpFamily::kLinear, CostPhase::kForward).bytes, 4 * numbers);
 }
 
