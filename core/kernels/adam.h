@@ -1,5 +1,5 @@
 /// Adam's update in single precision, over all parameters of a group in one call. Plain C++ with vector units chosen at
-/// run time; no LibTorch. Thread-safe. Deterministic: no number depends on another one.
+/// run time; no LibTorch. Thread-safe. Deterministic: no number depends on another one. Nothing is checked or thrown.
 ///
 /// One pass reads g, m, v, p and writes m, v, p: 28 bytes a number, which is what it costs beyond the caches. Numbers
 /// are shared out over the parameters' boundaries, so a group of scalars is one item.

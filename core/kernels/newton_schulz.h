@@ -1,5 +1,6 @@
 /// Muon's update in single precision: momentum, orthogonalisation by Newton-Schulz iterations, and the step of the
 /// parameter, for many matrices in one call. Plain C++ with vector units chosen at run time; no LibTorch. Thread-safe.
+/// Sizes and pointers are the caller's promise: nothing is checked, nothing is thrown.
 ///
 /// Deterministic: the bits of a matrix depend neither on the number of threads nor on the other matrices of the call.
 /// Memory: each thread keeps what its largest matrix needs (core/kernels/scratch.h), and nothing is allocated after
@@ -39,10 +40,10 @@ struct NewtonSchulzSettings {
 ///
 /// Matrices should come in order of size, the largest first: while there are enough for every thread, each is one
 /// thread's, in its cache; otherwise the tiles of one after the other are shared out.
-/// Products that are symmetric are computed as the tiles of their lower triangles. Of matrices of at least 2:1, steps
-/// are taken three by three on the short side (vector/newton_schulz.cpp says how, and what was tried and lost): the
-/// same polynomial, with errors of the same size. Source: quintic coefficients (3.4445, -4.7750, 2.0315) of records #3
-/// to #21. Agrees with newton_schulz (core/ops/orthogonalize.h) but for rounding.
+/// Of symmetric products the tiles of the lower triangle are computed. Of matrices of at least 2:1, steps are taken
+/// three by three on the short side (vector/newton_schulz.cpp says how, and what was tried and lost): the same
+/// polynomial, with errors of the same size. Source: quintic coefficients (3.4445, -4.7750, 2.0315) of records #3 to
+/// #21. Agrees with newton_schulz (core/ops/orthogonalize.h) but for rounding.
 void newton_schulz_update(std::span<const NewtonSchulzMatrix> matrices, const NewtonSchulzSettings& settings,
                           ThreadPool& threads);
 

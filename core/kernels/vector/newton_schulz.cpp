@@ -36,8 +36,8 @@ constexpr std::int64_t kTile = kPanel * kPanel;
 constexpr std::int64_t kInner = NB_LANES >= 16 ? 128 : 256;  // a panel's part of 16 KiB stays in the first-level cache
 constexpr std::int64_t kChunk = 8 * NB_TILE_ROWS * (NB_LANES >= 16 ? 1 : 2);  // rows of Q in an item: 96
 static_assert(kChunk % NB_LANES == 0 && kChunk % 4 == 0);
-constexpr std::int64_t kOwnSize =
-    1 << 20;  // floats of a matrix that one thread takes for itself: they fit in its cache
+/// Floats of the workspace of a matrix that one thread takes for itself, at most: in its cache or near it.
+constexpr std::int64_t kOwnSize = 1 << 20;
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
@@ -524,7 +524,7 @@ bool have_same_size(const NewtonSchulzMatrix& a, const NewtonSchulzMatrix& b) {
   return left.m == right.m && left.n == right.n;
 }
 
-/// Every matrix fits into a thread's cache, and the largest is a small part of what a thread has to do.
+/// No matrix is too large for one thread, and the largest is a small part of what a thread has to do.
 bool are_enough(const NewtonSchulzMatrix* matrices, std::int64_t count, bool by_terms, int threads) {
   double total = 0.0, largest = 0.0;
   for (std::int64_t i = 0; i < count; ++i) {
