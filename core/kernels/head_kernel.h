@@ -20,6 +20,7 @@ struct HeadInputs {
   const float* weight = nullptr;          ///< [V, D]
   const std::int64_t* targets = nullptr;  ///< [T], each in [0, V)
   float cap = 0.0f;                       ///< logits become cap tanh(logit / cap); 0: they stay
+  bool is_sigmoid = false;                ///< or 2 cap sigmoid(2 logit / cap): the same loss but for rounding
 };
 
 /// Returns the mean cross-entropy in nats. With dx [T, D] and dweight [V, D] (both or neither; overwritten) also its

@@ -53,7 +53,7 @@ struct SoftcappedCrossEntropy : torch::autograd::Function<SoftcappedCrossEntropy
 /// Through the fused kernel.
 struct KernelHead : torch::autograd::Function<KernelHead> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
-                            const at::Tensor& targets, double cap, bool needs_gradient) {
+                            const at::Tensor& targets, const Softcap& softcap, bool needs_gradient) {
     const HeadShape shape{.length = x.size(0), .model_dim = x.size(1), .vocabulary = weight.size(0)};
     const double products = needs_gradient ? 6.0 : 2.0;
     const OpTimer timer("head", products * static_cast<double>(shape.length * shape.model_dim * shape.vocabulary));
@@ -63,7 +63,8 @@ struct KernelHead : torch::autograd::Function<KernelHead> {
                                   {.x = x.const_data_ptr<float>(),
                                    .weight = weight.const_data_ptr<float>(),
                                    .targets = targets.const_data_ptr<std::int64_t>(),
-                                   .cap = static_cast<float>(cap)},
+                                   .cap = static_cast<float>(softcap.cap.value_or(0.0)),
+                                   .is_sigmoid = softcap.form == SoftcapForm::kSigmoid},
                                   needs_gradient ? dx.data_ptr<float>() : nullptr,
                                   needs_gradient ? dweight.data_ptr<float>() : nullptr, kernel_threads());
     context->save_for_backward({dx, dweight});
@@ -128,8 +129,8 @@ at::Tensor softcapped_cross_entropy(const at::Tensor& x, const at::Tensor& weigh
               x.sizes(), " and weight ", weight.sizes(), " do not match");
   const bool needs_gradient = at::GradMode::is_enabled() && (x.requires_grad() || weight.requires_grad());
   if (fits_kernel(x, options)) {
-    return KernelHead::apply(x.contiguous(), weight.contiguous(), targets.contiguous(),
-                             options.softcap.cap.value_or(0.0), needs_gradient);
+    return KernelHead::apply(x.contiguous(), weight.contiguous(), targets.contiguous(), options.softcap,
+                             needs_gradient);
   }
   return SoftcappedCrossEntropy::apply(x, weight, targets, options, needs_gradient);
 }

@@ -23,7 +23,7 @@ std::map<std::string, double> sample_counters() {
 }
 
 TEST(FormatAmount, HasUnitsOfAThousand) {
-  EXPECT_EQ(format_amount(0), "0.000");
+  EXPECT_EQ(format_amount(0), "0");
   EXPECT_EQ(format_amount(999), "999.0");
   EXPECT_EQ(format_amount(1000), "1.000 k");
   EXPECT_EQ(format_amount(6.3154e9), "6.315 G");

@@ -29,15 +29,32 @@ void for_vectors(std::int64_t count, Body&& body) {
   }
 }
 
+/// The softcap: capped logits are scale() * value(logit), and slope(value) is their derivative by the logit.
+struct Cap {
+  float cap;
+  bool is_sigmoid;
+
+  float scale() const { return cap > 0.0f ? (is_sigmoid ? 2.0f * cap : cap) : 1.0f; }
+  Vec value(Vec logit) const {
+    if (cap <= 0.0f) return logit;
+    return is_sigmoid ? sigmoid(logit * (2.0f / cap)) : hyperbolic_tangent(logit / cap);
+  }
+  Vec slope(Vec value) const {
+    if (cap <= 0.0f) return broadcast(1.0f);
+    return is_sigmoid ? 4.0f * value * (1.0f - value) : 1.0f - value * value;
+  }
+};
+
 /// Cross-entropy of one row; the row becomes its gradient times `factor`. `weights` is working memory of the row's
 /// size.
-float row_loss(float* row, float* weights, std::int64_t count, std::int64_t target, float cap, float factor) {
+float row_loss(float* row, float* weights, std::int64_t count, std::int64_t target, const Cap& cap, float factor) {
   Vec most = broadcast(-3e38f);
   for_vectors(count, [&](std::int64_t j, IntVec is_there) {
-    if (cap > 0.0f) store(row + j, hyperbolic_tangent(load(row + j) / cap));
-    most = maximum(most, is_there ? load(row + j) : broadcast(-3e38f));
+    const Vec value = cap.value(load(row + j));
+    store(row + j, value);
+    most = maximum(most, is_there ? value : broadcast(-3e38f));
   });
-  const float largest = horizontal_max(most), scale = cap > 0.0f ? cap : 1.0f;
+  const float largest = horizontal_max(most), scale = cap.scale();
   Vec total{};
   for_vectors(count, [&](std::int64_t j, IntVec is_there) {
     const Vec weight = exponential((load(row + j) - largest) * scale);
@@ -48,10 +65,8 @@ float row_loss(float* row, float* weights, std::int64_t count, std::int64_t targ
   const float loss = (largest - row[target]) * scale + __builtin_logf(sum);
   weights[target] -= sum;
   const float share = factor / sum;
-  for_vectors(count, [&](std::int64_t j, IntVec) {
-    const Vec slope = cap > 0.0f ? 1.0f - load(row + j) * load(row + j) : broadcast(1.0f);
-    store(row + j, load(weights + j) * share * slope);
-  });
+  for_vectors(count,
+              [&](std::int64_t j, IntVec) { store(row + j, load(weights + j) * share * cap.slope(load(row + j))); });
   return loss;
 }
 
@@ -62,6 +77,7 @@ double head_loss(const HeadShape& shape, const HeadInputs& in, float* dx, float*
   float* const logits = scratch(ScratchUse::kHidden, kChunk * (stride + 1));
   float* const losses = logits + kChunk * stride;
   const float factor = 1.0f / static_cast<float>(shape.length);
+  const Cap cap{in.cap, in.is_sigmoid};
   double loss = 0.0;
   for (std::int64_t begin = 0; begin < shape.length; begin += kChunk) {
     const std::int64_t rows = smaller(kChunk, shape.length - begin);
@@ -81,7 +97,7 @@ double head_loss(const HeadShape& shape, const HeadInputs& in, float* dx, float*
     threads.parallel_for((rows + kRows - 1) / kRows, [&](std::int64_t item) {
       float* const weights = scratch(ScratchUse::kRows, stride);
       for (std::int64_t i = item * kRows; i < smaller((item + 1) * kRows, rows); ++i)
-        losses[i] = row_loss(logits + i * stride, weights, shape.vocabulary, in.targets[begin + i], in.cap, factor);
+        losses[i] = row_loss(logits + i * stride, weights, shape.vocabulary, in.targets[begin + i], cap, factor);
     });
     for (std::int64_t i = 0; i < rows; ++i) loss += losses[i];
     if (dx == nullptr) continue;

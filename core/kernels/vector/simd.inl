@@ -129,6 +129,14 @@ inline Vec hyperbolic_tangent(Vec x) {
   return grown / (grown + 2.0f);
 }
 
+/// 1 / (1 + e^-x) within 3 units of the last place; NaN stays.
+inline Vec sigmoid(Vec x) {
+  const IntVec is_negative = x < Vec{};
+  const Vec small = is_negative ? x : -x;  // e of it cannot overflow
+  const Vec e = x == x ? exponential(small) : x;
+  return (is_negative ? e : broadcast(1.0f)) / (1.0f + e);
+}
+
 /// C[Rows x (Columns vectors)] (+)= A B. A is read as scalars with any strides, rows of B and C are contiguous.
 template <int Rows, int Columns, bool Accumulate>
 inline void product_block(std::int64_t inner, const float* a, std::int64_t a_row, std::int64_t a_inner, const float* b,

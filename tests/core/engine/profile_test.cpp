@@ -81,7 +81,6 @@ TEST(Profile, HasTheTimedStepsByPhaseAndOp) {
                                                                                   {"forward", "head"},
                                                                                   {"backward", "attention"},
                                                                                   {"backward", "gradient_accumulation"},
-                                                                                  {"optimizer", "newton_schulz"},
                                                                                   {"optimizer", "muon"},
                                                                                   {"optimizer", "adam"}}) {
     const OpProfile* row = find_op(profile, phase, op);
