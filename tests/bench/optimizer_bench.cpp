@@ -34,7 +34,7 @@ std::vector<std::vector<std::int64_t>> matrix_shapes(const ModelShape& s) {
 }
 
 /// Of the Newton-Schulz iterations with full products: 2 s^2 l for X X^T, 2 s^3 for A A, 2 s^2 l for the last. A path
-/// that computes half of the symmetric ones is credited with the whole.
+/// that computes half of the symmetric ones, or joins steps, is credited with the whole.
 double muon_flop(const ModelShape& s) {
   const auto steps = static_cast<double>(muon_config().ns_steps);
   double flop = 0;
@@ -83,6 +83,10 @@ void add_muon(const BenchOptions& options, const ModelShape& s) {
     const auto muon = std::make_shared<core::Muon>(matrices(s), muon_config());
     return [muon] { muon->step(1.0, kMomentum); };
   });
+  add_case(options, {.name = "muon/batched_operations/" + shape, .flop = flop}, [=]() -> Body {
+    const auto muon = std::make_shared<core::Muon>(matrices(s), muon_config(), core::OptimizerPath::kReference);
+    return [muon] { muon->step(1.0, kMomentum); };
+  });
   add_case(options, {.name = "muon/one_by_one/" + shape, .flop = flop}, [=]() -> Body {
     const auto muon = std::make_shared<PlainMuon>(matrices(s));
     return [muon] { muon->step(); };
@@ -96,14 +100,14 @@ std::vector<at::Tensor> other_parameters(const ModelShape& s) {
   return parameters;
 }
 
-void add_adam(const BenchOptions& options, const ModelShape& s, bool is_fused) {
+void add_adam(const BenchOptions& options, const ModelShape& s, const std::string& implementation, bool is_fused,
+              core::OptimizerPath path = core::OptimizerPath::kKernel) {
   const auto tables = static_cast<double>(((1 + kValueTables) * s.vocab + s.padded_vocab()) * s.dim);
-  const std::string name =
-      std::string("adam/") + (is_fused ? "engine" : "by_operations") + "/" + shape_name({{"C", s.dim}, {"V", s.vocab}});
+  const std::string name = "adam/" + implementation + "/" + shape_name({{"C", s.dim}, {"V", s.vocab}});
   constexpr double kBytesAParameter = 7 * sizeof(float);  // reads four arrays, writes three
   add_case(options, {.name = name, .bytes = kBytesAParameter * tables}, [=]() -> Body {
     const core::OptimizerGroupConfig config{.lr = kRate, .fused = is_fused};
-    const auto adam = std::make_shared<core::Adam>(other_parameters(s), config);
+    const auto adam = std::make_shared<core::Adam>(other_parameters(s), config, core::StoredPrecision::kFloat32, path);
     return [adam] { adam->step(1.0); };
   });
 }
@@ -115,8 +119,9 @@ void optimizer_bench(const BenchOptions& options) {
   for (const ModelShape& s : options.shapes) {  // the length of a sequence does not matter here
     if (before && before->dim == s.dim && before->layers == s.layers && before->vocab == s.vocab) continue;
     add_muon(options, s);
-    add_adam(options, s, true);
-    add_adam(options, s, false);
+    add_adam(options, s, "engine", true);
+    add_adam(options, s, "fused_operation", true, core::OptimizerPath::kReference);
+    add_adam(options, s, "by_operations", false);
     before = s;
   }
 }
