@@ -3,7 +3,11 @@
 ///
 /// Each query q sees one contiguous range of keys, [first_key[q], q], and first_key never decreases: that is what every
 /// mask of the records comes to (core/ops/block_mask.h). Keys are visited block by block with an online softmax, so
-/// memory is O(T * E) and work O(T * window). Blocks that every query of a tile sees need no mask.
+/// memory is O(T * E) and work O(T * window). Blocks that every query of a tile sees need no mask; blocks at the mask's
+/// edges are taken a few rows at a time, and what those rows do not see is left out.
+///
+/// Tried and lost: masking whole edge blocks (10 % slower forward and 16 % backward at T = 1,024 with a window of 256);
+/// a pass of its own that scales the scores, and lanes summed one by one (together 9 % of the forward pass).
 ///
 /// Thread-safe. Deterministic: the order of every sum is fixed by the shape,
 /// not by the number of threads.

@@ -115,6 +115,9 @@ Rounding GPT::rounding_of(Pass pass) const {
           .stream = precision.activations == ActivationPrecision::kBfloat16};
 }
 
+/// The tables' gradients are dense, as Adam needs them. Adding only to the rows of this step's tokens was not worth
+/// gradients outside of autograd: measured, LibTorch's scatter takes 20 of 577 ms a step at 50,257 rows of 128, and 0.3
+/// of 150 ms at 257.
 at::Tensor GPT::embed(const at::Tensor& tokens, const Rounding& rounding) const {
   const OpTimer timer("embedding");
   at::Tensor x = at::embedding(embed_, tokens);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/op_timer.h"
+#include "core/kernels/cpu_path.h"
 #include "core/kernels/thread_pool.h"
 #include "core/ops/bfloat16.h"
 
@@ -18,7 +19,7 @@ Adam::Adam(std::vector<at::Tensor> parameters, const OptimizerGroupConfig& confi
     first_moments_.push_back(at::zeros_like(parameter).detach());
     second_moments_.push_back(at::zeros_like(parameter).detach());
   }
-  uses_kernel_ = config_.fused && path == OptimizerPath::kKernel &&
+  uses_kernel_ = config_.fused && path == OptimizerPath::kKernel && uses_fused_ops() &&
                  std::all_of(parameters_.begin(), parameters_.end(), [](const at::Tensor& parameter) {
                    return parameter.scalar_type() == at::kFloat && parameter.is_contiguous();
                  });

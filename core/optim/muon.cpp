@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/op_timer.h"
+#include "core/kernels/cpu_path.h"
 #include "core/kernels/thread_pool.h"
 #include "core/ops/bfloat16.h"
 #include "core/ops/orthogonalize.h"
@@ -47,8 +48,8 @@ void Muon::build_batches() {
 }
 
 bool Muon::kernel_applies(OptimizerPath path) const {
-  return path == OptimizerPath::kKernel && config_.orthogonalizer == Orthogonalizer::kNewtonSchulz &&
-         config_.ns_dtype == NewtonSchulzDtype::kCompute &&
+  return path == OptimizerPath::kKernel && uses_fused_ops() &&
+         config_.orthogonalizer == Orthogonalizer::kNewtonSchulz && config_.ns_dtype == NewtonSchulzDtype::kCompute &&
          std::all_of(parameters_.begin(), parameters_.end(), [](const MuonParameter& p) {
            return p.tensor.scalar_type() == at::kFloat && p.tensor.is_contiguous();
          });
