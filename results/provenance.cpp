@@ -1,13 +1,9 @@
 #include "results/provenance.h"
 
-#include <sched.h>
-#include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <csignal>
 #include <ctime>
 #include <filesystem>
@@ -15,6 +11,7 @@
 #include <sstream>
 
 #include "core/base/build_info.h"
+#include "core/kernels/thread_pool.h"
 
 namespace nanobench::results {
 namespace {
@@ -35,23 +32,6 @@ std::string cpu_model() {
     if (start != std::string::npos) return line.substr(start);
   }
   return "unknown CPU";
-}
-
-/// cgroup v2 "cpu.max": "QUOTA PERIOD" or "max PERIOD". 0: no quota.
-double cgroup_cores() {
-  std::istringstream text(first_line("/sys/fs/cgroup/cpu.max"));
-  double quota = 0;
-  double period = 0;
-  if (!(text >> quota >> period) || period <= 0) return 0;
-  return quota / period;
-}
-
-int usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  int cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : get_nprocs();
-  if (const double quota = cgroup_cores(); quota > 0) cores = std::min(cores, static_cast<int>(std::ceil(quota)));
-  return std::max(cores, 1);
 }
 
 std::string namespace_of_pids() {
@@ -87,7 +67,7 @@ MachineInfo machine_info() {
   machine.architecture = names.machine;
   machine.kernel = std::string(names.sysname) + " " + names.release;
   machine.cpu_model = cpu_model();
-  machine.cores = usable_cores();
+  machine.cores = core::available_processors();
   machine.memory_bytes = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
   return machine;
 }

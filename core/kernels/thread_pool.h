@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -66,7 +67,12 @@ ThreadPool& kernel_threads();
 /// Replaces it by one of `threads`, unless it is like that already. Not to be called while kernels run.
 void set_kernel_threads(int threads, bool pins = false);
 
-/// Processors that this process may use (its affinity mask).
+/// Processors that this process may use: those of its affinity mask, and no more than its control group's quota pays
+/// for.
 int available_processors();
+
+/// Whole processors that a control group's cpu.max ("QUOTA PERIOD" in microseconds) pays for, rounded up; nullopt: no
+/// quota.
+std::optional<int> processors_of_quota(const std::string& cpu_max);
 
 }  // namespace nanobench::core

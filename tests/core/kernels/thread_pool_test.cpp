@@ -33,8 +33,9 @@ TEST(ThreadPool, ShortAndLongRoundsInQuickSuccession) {
       const std::int64_t count = round % 2 == 0 ? 2 : 9;
       std::atomic<std::int64_t> runs{0};
       pool.parallel_for(count, [&](std::int64_t i) {
-        volatile std::int64_t sink = 0;  // some work
-        for (std::int64_t k = 0; k < (i * 37 + round * 13) % 200; ++k) sink = k;
+        std::atomic<std::int64_t> work{0};  // some, of another length for every item
+        while (work.load(std::memory_order_relaxed) < (i * 37 + round * 13) % 200)
+          work.fetch_add(1, std::memory_order_relaxed);
         runs.fetch_add(1, std::memory_order_relaxed);
       });
       ASSERT_EQ(runs, count) << threads << " threads, round " << round;
@@ -85,6 +86,16 @@ TEST(ThreadPool, PinnedThreadsStayAndTheCallerIsFreedAgain) {
     EXPECT_EQ(alone, before > 1 ? 4 * before : 4);
   }
   EXPECT_EQ(available_processors(), before);
+}
+
+TEST(AvailableProcessors, AreNoMoreThanTheQuotaPaysFor) {
+  EXPECT_EQ(processors_of_quota("max 100000"), std::nullopt);
+  EXPECT_EQ(processors_of_quota("200000 100000"), 2);
+  EXPECT_EQ(processors_of_quota("150000 100000"), 2);
+  EXPECT_EQ(processors_of_quota("50000 100000"), 1);
+  EXPECT_EQ(processors_of_quota(""), std::nullopt);
+  EXPECT_EQ(processors_of_quota("100000 0"), std::nullopt);
+  EXPECT_GE(available_processors(), 1);
 }
 
 TEST(KernelThreads, AreReplacedOnlyWhenTheyDiffer) {
