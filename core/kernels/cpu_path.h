@@ -21,9 +21,21 @@ CpuPath cpu_path();
 /// to be called while kernels run.
 void set_cpu_path(std::optional<CpuPath> path);
 
-/// Whether models take the fused ops where those fit (core/ops/fused_block.h); otherwise, for comparison, one op after
-/// the other. True unless set.
+/// Whether models and optimisers take the fused kernels where those fit (core/ops/fused_block.h); otherwise, for
+/// comparison, one op after the other. True unless set.
 bool uses_fused_ops();
 void set_fused_ops(bool uses);
+
+/// Single ops as long as it lives, for tests and benchmarks. Optimisers look when they are made.
+class ReferenceOps {
+ public:
+  ReferenceOps() : before_(uses_fused_ops()) { set_fused_ops(false); }
+  ~ReferenceOps() { set_fused_ops(before_); }
+  ReferenceOps(const ReferenceOps&) = delete;
+  ReferenceOps& operator=(const ReferenceOps&) = delete;
+
+ private:
+  bool before_;
+};
 
 }  // namespace nanobench::core

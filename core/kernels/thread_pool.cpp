@@ -53,7 +53,7 @@ void pin(pthread_t thread, const cpu_set_t& allowed, int place) {
 
 struct ProcessPool {
   std::mutex mutex;
-  bool pins = false;
+  std::optional<int> first_processor;
   std::unique_ptr<ThreadPool> pool;
 };
 
@@ -81,13 +81,16 @@ int available_processors() {
   return std::max(1, std::min(count, processors_of_quota(cpu_max).value_or(count)));
 }
 
-ThreadPool::ThreadPool(int threads, bool pins) {
+ThreadPool::ThreadPool(int threads, std::optional<int> first_processor) {
   for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
   cpu_set_t allowed;
-  if (!pins || threads > available_processors() || sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return;
+  if (!first_processor || sched_getaffinity(0, sizeof(allowed), &allowed) != 0 ||
+      *first_processor + threads > CPU_COUNT(&allowed))
+    return;
   mask_before_ = allowed;
-  pin(pthread_self(), allowed, 0);
-  for (std::size_t i = 0; i < workers_.size(); ++i) pin(workers_[i].native_handle(), allowed, static_cast<int>(i) + 1);
+  pin(pthread_self(), allowed, *first_processor);
+  for (std::size_t i = 0; i < workers_.size(); ++i)
+    pin(workers_[i].native_handle(), allowed, *first_processor + static_cast<int>(i) + 1);
 }
 
 ThreadPool::~ThreadPool() {
@@ -161,14 +164,14 @@ ThreadPool& kernel_threads() {
   return *process.pool;
 }
 
-void set_kernel_threads(int threads, bool pins) {
+void set_kernel_threads(int threads, std::optional<int> first_processor) {
   ProcessPool& process = process_pool();
   const std::lock_guard lock(process.mutex);
   const int size = std::max(1, threads);
-  if (process.pool && process.pool->size() == size && process.pins == pins) return;
+  if (process.pool && process.pool->size() == size && process.first_processor == first_processor) return;
   process.pool.reset();
-  process.pool = std::make_unique<ThreadPool>(size, pins);
-  process.pins = pins;
+  process.pool = std::make_unique<ThreadPool>(size, first_processor);
+  process.first_processor = first_processor;
 }
 
 }  // namespace nanobench::core

@@ -20,10 +20,10 @@ namespace nanobench::core {
 /// (from an item, or from another thread) runs its items in the calling thread.
 class ThreadPool {
  public:
-  /// `threads` of at least 1, the calling thread included. With `pins` thread i stays on the i-th processor that this
-  /// process may use (the calling thread, which must destroy the pool, on the first); ignored where there are fewer
-  /// processors than threads.
-  explicit ThreadPool(int threads, bool pins = false);
+  /// `threads` of at least 1, the calling thread included. With `first_processor` thread i stays on processor
+  /// first_processor + i of those that this process may use (the calling thread, which must destroy the pool, on the
+  /// first); ignored where there are not that many.
+  explicit ThreadPool(int threads, std::optional<int> first_processor = std::nullopt);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -65,7 +65,7 @@ class ThreadPool {
 ThreadPool& kernel_threads();
 
 /// Replaces it by one of `threads`, unless it is like that already. Not to be called while kernels run.
-void set_kernel_threads(int threads, bool pins = false);
+void set_kernel_threads(int threads, std::optional<int> first_processor = std::nullopt);
 
 /// Processors that this process may use: those of its affinity mask, and no more than its control group's quota pays
 /// for.

@@ -10,8 +10,7 @@
 
 namespace nanobench::core {
 
-Adam::Adam(std::vector<at::Tensor> parameters, const OptimizerGroupConfig& config, StoredPrecision storage,
-           OptimizerPath path)
+Adam::Adam(std::vector<at::Tensor> parameters, const OptimizerGroupConfig& config, StoredPrecision storage)
     : parameters_(std::move(parameters)), config_(config), storage_(storage) {
   const at::NoGradGuard no_grad;
   for (at::Tensor& parameter : parameters_) {
@@ -19,7 +18,7 @@ Adam::Adam(std::vector<at::Tensor> parameters, const OptimizerGroupConfig& confi
     first_moments_.push_back(at::zeros_like(parameter).detach());
     second_moments_.push_back(at::zeros_like(parameter).detach());
   }
-  uses_kernel_ = config_.fused && path == OptimizerPath::kKernel && uses_fused_ops() &&
+  uses_kernel_ = config_.fused && uses_fused_ops() &&
                  std::all_of(parameters_.begin(), parameters_.end(), [](const at::Tensor& parameter) {
                    return parameter.scalar_type() == at::kFloat && parameter.is_contiguous();
                  });

@@ -7,7 +7,6 @@
 #include "core/config/train_config.h"
 #include "core/kernels/adam.h"
 #include "core/ops/torch.h"
-#include "core/optim/optimizer_path.h"
 
 namespace nanobench::core {
 
@@ -22,7 +21,7 @@ class Adam {
   /// `storage` kBfloat16 gradients, moments and parameters are rounded as bfloat16 tensors would be, the arithmetic of
   /// a step is not (as the fused kernels compute).
   Adam(std::vector<at::Tensor> parameters, const OptimizerGroupConfig& config,
-       StoredPrecision storage = StoredPrecision::kFloat32, OptimizerPath path = OptimizerPath::kKernel);
+       StoredPrecision storage = StoredPrecision::kFloat32);
 
   /// One update with base rate config.lr * lr_factor.
   void step(double lr_factor);

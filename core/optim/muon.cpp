@@ -22,10 +22,15 @@ double muon_update_scale(UpdateScale scale, std::int64_t rows, std::int64_t colu
   return 1.0;
 }
 
-Muon::Muon(const std::vector<MuonParameter>& parameters, const OptimizerGroupConfig& config, OptimizerPath path)
+bool muon_fits_kernel(const OptimizerGroupConfig& config) {
+  return uses_fused_ops() && config.orthogonalizer == Orthogonalizer::kNewtonSchulz &&
+         config.ns_dtype == NewtonSchulzDtype::kCompute;
+}
+
+Muon::Muon(const std::vector<MuonParameter>& parameters, const OptimizerGroupConfig& config)
     : parameters_(parameters), config_(config) {
   build_batches();
-  uses_kernel_ = kernel_applies(path);
+  uses_kernel_ = kernel_applies();
   if (uses_kernel_) build_kernel_matrices();
 }
 
@@ -47,10 +52,8 @@ void Muon::build_batches() {
   }
 }
 
-bool Muon::kernel_applies(OptimizerPath path) const {
-  return path == OptimizerPath::kKernel && uses_fused_ops() &&
-         config_.orthogonalizer == Orthogonalizer::kNewtonSchulz && config_.ns_dtype == NewtonSchulzDtype::kCompute &&
-         std::all_of(parameters_.begin(), parameters_.end(), [](const MuonParameter& p) {
+bool Muon::kernel_applies() const {
+  return muon_fits_kernel(config_) && std::all_of(parameters_.begin(), parameters_.end(), [](const MuonParameter& p) {
            return p.tensor.scalar_type() == at::kFloat && p.tensor.is_contiguous();
          });
 }

@@ -6,7 +6,6 @@
 #include "core/config/train_config.h"
 #include "core/kernels/newton_schulz.h"
 #include "core/ops/torch.h"
-#include "core/optim/optimizer_path.h"
 
 namespace nanobench::core {
 
@@ -17,6 +16,9 @@ struct MuonParameter {
   std::int64_t matrices = 1;  ///< n; each is orthogonalised and scaled by itself
 };
 
+/// Whether the kernel computes what `config` asks for, on contiguous float32 parameters.
+bool muon_fits_kernel(const OptimizerGroupConfig& config);
+
 /// p -= lr * scale * O(u): u from the momentum buffer (form and Nesterov as configured), O by Newton-Schulz or SVD,
 /// scale from the shape of one matrix.
 ///
@@ -24,8 +26,7 @@ struct MuonParameter {
 /// all matrices. Everything else goes through LibTorch, the matrices of one shape as one batch.
 class Muon {
  public:
-  Muon(const std::vector<MuonParameter>& parameters, const OptimizerGroupConfig& config,
-       OptimizerPath path = OptimizerPath::kKernel);
+  Muon(const std::vector<MuonParameter>& parameters, const OptimizerGroupConfig& config);
 
   /// One update with base rate config.lr * lr_factor: update_of, then apply_muon_update, for every shape.
   void step(double lr_factor, double momentum);
@@ -55,7 +56,7 @@ class Muon {
 
   void build_batches();
   void build_kernel_matrices();
-  bool kernel_applies(OptimizerPath path) const;
+  bool kernel_applies() const;
   NewtonSchulzSettings kernel_settings(double momentum) const;
   void run_kernel(double momentum);
   void step_by_kernel(double lr_factor, double momentum);

@@ -76,13 +76,13 @@ Trainer::Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>&
 void Trainer::set_threads() const {
   const int total = spec_.threads > 0 ? spec_.threads : available_processors();
   const int threads = std::max(1, total / communicator_.size());
-  set_kernel_threads(threads, spec_.pin_threads);
+  std::optional<int> first_processor;  // the processes of a run side by side
+  if (spec_.pin_threads) first_processor = communicator_.rank() * threads;
+  set_kernel_threads(threads, first_processor);
   // Where the kernels do the work, what is left to LibTorch is too short to be shared: two sets of threads would only
   // wait for each other.
   const OptimizerGroupConfig& hidden = config_.optimizer.hidden_matrices;
-  const bool has_kernels =
-      hidden.type != OptimizerType::kMuon ||
-      (hidden.orthogonalizer == Orthogonalizer::kNewtonSchulz && hidden.ns_dtype == NewtonSchulzDtype::kCompute);
+  const bool has_kernels = hidden.type != OptimizerType::kMuon || muon_fits_kernel(hidden);
   at::set_num_threads(model_.fuses_blocks(Pass::kTraining) && has_kernels ? 1 : threads);
 }
 

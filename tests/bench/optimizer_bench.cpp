@@ -1,4 +1,5 @@
 // Optimiser steps over record #17's parameters: Muon on the matrices of the blocks, Adam on all others.
+#include "core/kernels/cpu_path.h"
 #include "core/ops/orthogonalize.h"
 #include "core/optim/adam.h"
 #include "core/optim/muon.h"
@@ -84,7 +85,8 @@ void add_muon(const BenchOptions& options, const ModelShape& s) {
     return [muon] { muon->step(1.0, kMomentum); };
   });
   add_case(options, {.name = "muon/batched_operations/" + shape, .flop = flop}, [=]() -> Body {
-    const auto muon = std::make_shared<core::Muon>(matrices(s), muon_config(), core::OptimizerPath::kReference);
+    const core::ReferenceOps reference_ops;
+    const auto muon = std::make_shared<core::Muon>(matrices(s), muon_config());
     return [muon] { muon->step(1.0, kMomentum); };
   });
   add_case(options, {.name = "muon/one_by_one/" + shape, .flop = flop}, [=]() -> Body {
@@ -101,13 +103,15 @@ std::vector<at::Tensor> other_parameters(const ModelShape& s) {
 }
 
 void add_adam(const BenchOptions& options, const ModelShape& s, const std::string& implementation, bool is_fused,
-              core::OptimizerPath path = core::OptimizerPath::kKernel) {
+              bool uses_kernel) {
   const auto tables = static_cast<double>(((1 + kValueTables) * s.vocab + s.padded_vocab()) * s.dim);
   const std::string name = "adam/" + implementation + "/" + shape_name({{"C", s.dim}, {"V", s.vocab}});
   constexpr double kBytesAParameter = 7 * sizeof(float);  // reads four arrays, writes three
   add_case(options, {.name = name, .bytes = kBytesAParameter * tables}, [=]() -> Body {
     const core::OptimizerGroupConfig config{.lr = kRate, .fused = is_fused};
-    const auto adam = std::make_shared<core::Adam>(other_parameters(s), config, core::StoredPrecision::kFloat32, path);
+    std::optional<core::ReferenceOps> reference_ops;
+    if (!uses_kernel) reference_ops.emplace();
+    const auto adam = std::make_shared<core::Adam>(other_parameters(s), config);
     return [adam] { adam->step(1.0); };
   });
 }
@@ -119,9 +123,9 @@ void optimizer_bench(const BenchOptions& options) {
   for (const ModelShape& s : options.shapes) {  // the length of a sequence does not matter here
     if (before && before->dim == s.dim && before->layers == s.layers && before->vocab == s.vocab) continue;
     add_muon(options, s);
-    add_adam(options, s, "engine", true);
-    add_adam(options, s, "fused_operation", true, core::OptimizerPath::kReference);
-    add_adam(options, s, "by_operations", false);
+    add_adam(options, s, "engine", true, true);
+    add_adam(options, s, "fused_operation", true, false);
+    add_adam(options, s, "by_operations", false, false);
     before = s;
   }
 }

@@ -32,6 +32,25 @@ int exit_code_of(const ForegroundResult& result) {
 
 }  // namespace
 
+void EngineOptions::apply(core::RunSpec& spec) const {
+  spec.threads = threads;
+  spec.pin_threads = pins_threads;
+  spec.kernels = kernels;
+}
+
+void add_engine_options(CLI::App& command, EngineOptions& options) {
+  command.add_option("--threads", options.threads, "0: all cores")
+      ->type_name("N")
+      ->check(CLI::Range(0, 4096).description(""))
+      ->capture_default_str();
+  command.add_flag("--pin", options.pins_threads, "Keep each thread on one processor");
+  command
+      .add_option("--kernels", options.kernels, "fused, or reference: one operation after the other, to compare with")
+      ->check(CLI::IsMember({"fused", "reference"}))
+      ->type_name("KIND")
+      ->capture_default_str();
+}
+
 std::string full_path(const fs::path& file) {
   return fs::absolute(file).lexically_normal().string();
 }

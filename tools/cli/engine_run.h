@@ -1,6 +1,7 @@
 /// What commands that run the engine in the foreground share: data, files, the person's view, the end.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -16,6 +17,18 @@
 #include "tools/terminal/suite_progress.h"
 
 namespace nanobench::tools {
+
+/// How the engine computes, as far as a person may say.
+struct EngineOptions {
+  int threads = 0;
+  bool pins_threads = false;
+  std::string kernels = "fused";
+
+  void apply(core::RunSpec& spec) const;
+};
+
+/// --threads, --pin and --kernels. `options` must outlive the parsing.
+void add_engine_options(CLI::App& command, EngineOptions& options);
 
 std::string full_path(const std::filesystem::path& file);
 

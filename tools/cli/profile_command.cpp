@@ -40,9 +40,7 @@ struct ProfileOptions {
   std::optional<std::int64_t> ranks;
   std::optional<std::int64_t> processes;
   std::int64_t steps = 10;
-  int threads = 0;
-  bool pins_threads = false;
-  std::string kernels = "fused";
+  EngineOptions engine;
   bool is_json = false;
   bool is_quiet = false;
 };
@@ -97,7 +95,7 @@ core::TrainConfig named_config(const ProfileOptions& options) {
     request.scale = options.scale.empty() ? "nano" : options.scale;
     request.ranks = options.ranks;
     request.processes = options.processes;
-    if (options.threads > 0) request.threads = options.threads;
+    if (options.engine.threads > 0) request.threads = options.engine.threads;
     const ablations::Resolved resolved = ablations::resolve(catalogue, request);
     if (!options.is_quiet) {
       for (const std::string& message : resolved.messages) write_to_stderr(message + "\n");
@@ -134,9 +132,7 @@ core::RunSpec make_spec(const ProfileOptions& options, const fs::path& file) {
   spec.run_id = "profile";
   spec.config = named_config(options);
   compress(spec.config, options.steps, options.name);
-  spec.threads = options.threads;
-  spec.pin_threads = options.pins_threads;
-  spec.kernels = options.kernels;
+  options.engine.apply(spec);
   spec.profile_file = file.string();
   use_generated_data(spec, "profile a configuration with a larger vocabulary");
   return spec;
@@ -197,16 +193,7 @@ void add_profile_command(CLI::App& app, Session& session) {
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, core::kMostProfiledSteps).description(""))
       ->capture_default_str();
-  command->add_option("--threads", options->threads, "0: all cores")
-      ->type_name("N")
-      ->check(CLI::Range(0, 4096).description(""))
-      ->capture_default_str();
-  command->add_flag("--pin", options->pins_threads, "Keep each thread on one processor");
-  command
-      ->add_option("--kernels", options->kernels, "fused, or reference: one operation after the other, to compare with")
-      ->check(CLI::IsMember({"fused", "reference"}))
-      ->type_name("KIND")
-      ->capture_default_str();
+  add_engine_options(*command, options->engine);
   command->add_option("--trace", options->trace, "Keep every span as a Chrome trace (JSON), for Perfetto")
       ->type_name("FILE");
   add_catalogue_option(*command, options->catalogue);

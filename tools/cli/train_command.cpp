@@ -30,9 +30,7 @@ struct TrainOptions {
   std::string dtype = "float32";
   std::string trace;
   std::uint64_t seed = 1;
-  int threads = 0;
-  bool pins_threads = false;
-  std::string kernels = "fused";
+  EngineOptions engine;
   bool is_json = false;
   bool is_quiet = false;
 };
@@ -105,9 +103,7 @@ core::RunSpec make_spec(const TrainOptions& options) {
   spec.config = core::read_train_config_file(options.config);
   spec.seed = options.seed;
   spec.dtype = options.dtype;
-  spec.threads = options.threads;
-  spec.pin_threads = options.pins_threads;
-  spec.kernels = options.kernels;
+  options.engine.apply(spec);
   spec.init_file = init_file(options, spec.config);
   if (!options.trace.empty()) spec.trace_file = writable_file("--trace", options.trace);
   set_data(spec, options);
@@ -200,16 +196,7 @@ void add_train_command(CLI::App& app, Session& session) {
       ->type_name("N")
       ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{INT64_MAX}).description(""))
       ->capture_default_str();
-  command->add_option("--threads", options->threads, "0: all cores")
-      ->type_name("N")
-      ->check(CLI::Range(0, 4096).description(""))
-      ->capture_default_str();
-  command->add_flag("--pin", options->pins_threads, "Keep each thread on one processor");
-  command
-      ->add_option("--kernels", options->kernels, "fused, or reference: one operation after the other, to compare with")
-      ->check(CLI::IsMember({"fused", "reference"}))
-      ->type_name("KIND")
-      ->capture_default_str();
+  add_engine_options(*command, options->engine);
   add_json_option(*command, options->is_json);
   command->add_flag("--quiet", options->is_quiet, "No progress on standard error");
   command->footer(kFooter);

@@ -82,12 +82,12 @@ inline void weight_gradient_tile(const WeightGradient& g, const PackedRows& b, c
       }
     }
   }
-  const float kept = begin > 0 ? 1.0f : 0.0f;
+  const bool accumulates = begin > 0;
   for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t j = 0; j < columns; ++j) {
       float& out = g.transposes_out ? g.out[(column + j) * g.rows + row + i] : g.out[(row + i) * b.columns + column + j];
       const float value = tile[i * kGradientColumns + j] * g.scale;
-      out = kept != 0.0f ? out + value : value;
+      out = accumulates ? out + value : value;
     }
   }
 }

@@ -1,6 +1,7 @@
 #include "core/kernels/thread_pool.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <atomic>
 #include <chrono>
@@ -80,11 +81,28 @@ TEST(ThreadPool, CallsInsideItemsAndFromOtherThreadsRunToo) {
 TEST(ThreadPool, PinnedThreadsStayAndTheCallerIsFreedAgain) {
   const int before = available_processors();
   {
-    ThreadPool pool(before, /*pins=*/true);
+    ThreadPool pool(before, /*first_processor=*/0);
     std::atomic<int> alone{0};
     pool.parallel_for(4 * before, [&](std::int64_t) { alone += available_processors() == 1; });
     EXPECT_EQ(alone, before > 1 ? 4 * before : 4);
   }
+  EXPECT_EQ(available_processors(), before);
+}
+
+TEST(ThreadPool, TheFirstProcessorIsTheCallersChoice) {
+  if (available_processors() < 2) GTEST_SKIP() << "one processor";
+  int first = -1, second = -1;
+  {
+    ThreadPool pool(1, 0);
+    first = sched_getcpu();
+  }
+  {
+    ThreadPool pool(1, 1);
+    second = sched_getcpu();
+  }
+  EXPECT_NE(first, second);
+  const int before = available_processors();
+  ThreadPool too_many(before + 1, 0);  // ignored
   EXPECT_EQ(available_processors(), before);
 }
 
