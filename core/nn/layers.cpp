@@ -1,6 +1,7 @@
 #include "core/nn/layers.h"
 
 #include "core/base/op_timer.h"
+#include "core/ops/bfloat16_product.h"
 #include "core/ops/rms_norm.h"
 
 namespace nanobench::core {
@@ -46,6 +47,8 @@ Linear add_joined_qkv(Parameters& parameters, const TrainConfig& config, const s
 at::Tensor Linear::operator()(const at::Tensor& x, const Rounding& rounding) const {
   const OpTimer timer("linear");
   const at::Tensor matrix = weight.dim() == 2 ? weight : weight.reshape({-1, weight.size(-1)});
+  if (rounding.products && !bias.defined() && x.dim() == 2 && fits_bfloat16_kernel(x, matrix))
+    return bfloat16_linear(x, matrix);
   const at::Tensor added = bias.defined() ? rounding.product(bias.reshape({-1})) : at::Tensor();
   return rounding.product(at::linear(x, rounding.product(matrix), added));
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/base/op_timer.h"
+#include "core/kernels/bfloat16_rounding.h"
 
 namespace nanobench::core {
 namespace {
@@ -15,18 +16,9 @@ using torch::autograd::variable_list;
 
 constexpr std::int64_t kGrain = 1 << 15;  // elements a thread takes at least
 
-/// Without branches, so that compilers vectorise the loop: a NaN keeps its payload's upper half and its quiet bit.
-inline float rounded(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  const std::uint32_t nearest = bits + 0x7fffU + ((bits >> 16) & 1U);
-  const std::uint32_t not_a_number = bits | 0x00400000U;
-  const bool is_nan = (bits & 0x7fffffffU) > 0x7f800000U;
-  return std::bit_cast<float>((is_nan ? not_a_number : nearest) & 0xffff0000U);
-}
-
 void round_floats(const float* from, float* to, std::int64_t count) {
   at::parallel_for(0, count, kGrain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) to[i] = rounded(from[i]);
+    for (std::int64_t i = begin; i < end; ++i) to[i] = rounded_to_bfloat16(from[i]);
   });
 }
 

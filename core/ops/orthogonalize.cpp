@@ -4,6 +4,7 @@
 
 #include "core/base/op_timer.h"
 #include "core/ops/bfloat16.h"
+#include "core/ops/bfloat16_product.h"
 
 namespace nanobench::core {
 namespace {
@@ -31,16 +32,21 @@ at::Tensor rounded(const at::Tensor& x) {
   return round_to_bfloat16(x);
 }
 
+/// Of matrices of rounded values.
+at::Tensor rounded_product(const at::Tensor& a, const at::Tensor& b) {
+  return fits_bfloat16_kernel(a, b) ? bfloat16_bmm(a, b) : rounded(at::bmm(a, b));
+}
+
 at::Tensor iterate_rounded(at::Tensor x, const NewtonSchulzOptions& options) {
   for (std::int64_t i = 0; i < options.steps; ++i) {
-    const at::Tensor gram = rounded(at::bmm(x, x.transpose(1, 2)));
+    const at::Tensor gram = rounded_product(x, x.transpose(1, 2));
     if (options.form == NewtonSchulzForm::kGrouped) {
-      const at::Tensor polynomial = rounded(rounded(gram * kB) + rounded(at::bmm(rounded(gram * kC), gram)));
-      x = rounded(rounded(x * kA) + rounded(at::bmm(polynomial, x)));
+      const at::Tensor polynomial = rounded(rounded(gram * kB) + rounded_product(rounded(gram * kC), gram));
+      x = rounded(rounded(x * kA) + rounded_product(polynomial, x));
     } else {
-      const at::Tensor first = rounded(at::bmm(gram, x));
+      const at::Tensor first = rounded_product(gram, x);
       const at::Tensor sum = rounded(rounded(x * kA) + rounded(first * kB));
-      x = rounded(sum + rounded(at::bmm(rounded(gram * kC), first)));
+      x = rounded(sum + rounded_product(rounded(gram * kC), first));
     }
   }
   return x;

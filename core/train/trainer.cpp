@@ -104,6 +104,7 @@ void Trainer::report_hello() {
                        {"dtype", spec_.dtype},
                        {"processes", std::to_string(communicator_.size())},
                        {"vector_path", to_string(cpu_path())},
+                       {"bfloat16", to_string(bfloat16_path())},
                        {"blocks", model_.fuses_blocks(Pass::kTraining) ? "fused" : "op by op"},
                        {"attention", attention_path()},
                        {"compiler", build_info().compiler},

@@ -122,9 +122,18 @@ Check check_vector_path() {
           "the kernels of attention, blocks, head and optimisers"};
 }
 
+/// How settings in bfloat16 are computed (it is in every run's record too).
+Check check_bfloat16_path() {
+  const core::Bfloat16Path path = core::bfloat16_path();
+  return {"bfloat16", "bfloat16 path", "ok",
+          path == core::Bfloat16Path::kEmulated ? "emulated: float32 arithmetic, rounded where it is stored"
+                                                : core::to_string(path),
+          "matrix products and Newton-Schulz iterations of settings in bfloat16"};
+}
+
 std::vector<Check> check_cpu_features() {
-  constexpr const char* kEmulated =
-      "nothing here: bfloat16 is emulated by rounding, so that every processor computes the same numbers";
+  constexpr const char* kBfloat16 = "products of bfloat16 matrices, where it is faster than float32 (see bfloat16)";
+  constexpr const char* kNotUsed = "nothing: every processor with AMX has AVX-512 BF16 as well";
   struct Wanted {
     const char* id;
     const char* title;
@@ -134,8 +143,8 @@ std::vector<Check> check_cpu_features() {
   const std::vector<Wanted> wanted = {
       {"avx2", "AVX2", {"avx2", "fma"}, "the fast float32 kernels"},
       {"avx512", "AVX-512", {"avx512f", "avx512bw", "avx512vl", "avx512dq"}, "wider float32 kernels"},
-      {"avx512_bf16", "AVX-512 BF16", {"avx512_bf16"}, kEmulated},
-      {"amx", "AMX", {"amx_tile", "amx_bf16"}, kEmulated},
+      {"avx512_bf16", "AVX-512 BF16", {"avx512_bf16"}, kBfloat16},
+      {"amx", "AMX", {"amx_tile", "amx_bf16"}, kNotUsed},
   };
   const std::vector<std::string> flags = cpu_flags();
   std::vector<Check> checks;
@@ -216,6 +225,7 @@ std::vector<Check> all_checks() {
   checks.push_back(check_gpu_plugin());
   checks.push_back(check_cpu());
   checks.push_back(check_vector_path());
+  checks.push_back(check_bfloat16_path());
   for (Check& check : check_cpu_features()) checks.push_back(std::move(check));
   checks.push_back(check_folder("cache", "cache folder", cache_folder(), "generated data and prepared texts"));
   checks.push_back(check_database());

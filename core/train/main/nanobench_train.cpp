@@ -14,6 +14,7 @@
 #include "core/base/build_info.h"
 #include "core/base/error.h"
 #include "core/distributed/process_group.h"
+#include "core/kernels/cpu_path.h"
 #include "core/train/process_settings.h"
 #include "core/train/trainer.h"
 
@@ -126,6 +127,7 @@ int run_first(const RunSpec& spec, MetricSink& sink, ProcessGroup& processes) {
 int run_reporting_failures(const RunSpec& spec, int events_fd) {
   FdMetricSink sink(events_fd);
   keep_freed_memory();
+  set_fused_ops(spec.kernels != "reference");
   try {
     ProcessGroup processes(static_cast<int>(spec.config.distributed.processes));
     if (processes.rank() > 0) run_other(spec, events_fd, processes);

@@ -49,6 +49,17 @@ std::vector<double> losses_of(const std::vector<RunEvent>& events) {
   return losses;
 }
 
+TEST(ProcessRun, TakesTheKernelsThatTheSpecAsksFor) {
+  const TinyRun run;
+  for (const auto& [kernels, blocks] : {std::pair("fused", "fused"), std::pair("reference", "op by op")}) {
+    RunSpec spec = run.spec(1);
+    spec.kernels = kernels;
+    EngineProcess engine(spec);
+    ASSERT_EQ(engine.wait(), 0);
+    EXPECT_EQ(std::get<HelloEvent>(engine.events().front()).environment.at("blocks"), blocks);
+  }
+}
+
 TEST(ProcessRun, IsWhatThreadsThatPlayProcessesCompute) {
   const TinyRun run;
   for (const int processes : {2, 4}) {

@@ -4,11 +4,16 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <string>
+#include <vector>
 
+#include "core/kernels/cpu_path.h"
 #include "core/nn/layers.h"
 #include "core/ops/bfloat16.h"
 #include "core/ops/blend.h"
 #include "core/ops/float8.h"
+#include "core/ops/orthogonalize.h"
 #include "core/ops/rms_norm.h"
 #include "core/ops/softcapped_cross_entropy.h"
 #include "core/optim/adam.h"
@@ -63,7 +68,49 @@ TEST(Bfloat16, StoringRoundsTheGradientToo) {
   EXPECT_FALSE(at::equal(x.grad(), gradient));
 }
 
-TEST(Bfloat16, LinearLayersGiveWhatRealBfloat16Gives) {
+/// How the products are computed; nullopt: by LibTorch's float32 ones.
+using ProductPath = std::optional<Bfloat16Path>;
+
+class Bfloat16Products : public ::testing::TestWithParam<ProductPath> {
+ protected:
+  Bfloat16Products() {
+    if (GetParam()) {
+      set_bfloat16_path(*GetParam());
+    } else {
+      single_ops_.emplace();
+    }
+  }
+  ~Bfloat16Products() override { set_bfloat16_path(std::nullopt); }
+
+ private:
+  std::optional<ReferenceOps> single_ops_;
+};
+
+std::vector<ProductPath> product_paths() {
+  std::vector<ProductPath> paths = {std::nullopt};
+  for (const Bfloat16Path path : available_bfloat16_paths()) paths.emplace_back(path);
+  return paths;
+}
+
+INSTANTIATE_TEST_SUITE_P(Path, Bfloat16Products, ::testing::ValuesIn(product_paths()), [](const auto& test) {
+  return std::string(test.param ? to_string(*test.param) : "reference");
+});
+
+TEST_P(Bfloat16Products, NewtonSchulzIsTheSameButForOrdersOfSums) {
+  at::manual_seed(7);
+  const at::Tensor g = at::randn({3, 48, 80});
+  for (const NewtonSchulzForm form : {NewtonSchulzForm::kGrouped, NewtonSchulzForm::kTerms}) {
+    // Two steps: after more, roundings that fell elsewhere have grown.
+    const NewtonSchulzOptions options{.steps = 2, .dtype = NewtonSchulzDtype::kBfloat16, .form = form};
+    const at::Tensor got = newton_schulz(g, options);
+    const at::Tensor want = newton_schulz(g.to(at::kDouble), options);
+    EXPECT_TRUE(at::equal(got, round_to_bfloat16(got)));
+    EXPECT_LE(ulps(got, want, 0.05), 4.0);
+    EXPECT_GE(equal_share(got, want), 0.9);
+  }
+}
+
+TEST_P(Bfloat16Products, LinearLayersGiveWhatRealBfloat16Gives) {
   at::manual_seed(2);
   const Rounding rounding{.products = true, .stream = true};
   const at::Tensor values = round_to_bfloat16(at::randn({64, 96}));
