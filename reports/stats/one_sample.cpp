@@ -1,0 +1,95 @@
+#include "reports/stats/one_sample.h"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "reports/stats/checks.h"
+#include "reports/stats/distributions.h"
+#include "reports/stats/moments.h"
+
+namespace nanobench::reports {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// The bound or interval that belongs to a test: what it would not refuse.
+ConfidenceInterval interval_of(const Moments& moments, double df, Tail tail, double level) {
+  if (tail == Tail::kTwoSided) {
+    const double half = t_critical(level, df) * moments.se();
+    return {.low = moments.mean - half, .high = moments.mean + half, .level = level};
+  }
+  const double reach = -t_quantile(1.0 - level, df) * moments.se();
+  if (tail == Tail::kLess) return {.low = -kInfinity, .high = moments.mean + reach, .level = level};
+  return {.low = moments.mean - reach, .high = kInfinity, .level = level};
+}
+
+/// Decimal losses are rounded to binary before they are subtracted: 3.28 - 3.276 is not 0.004 to the last bit.
+RuleResult judge(double statistic, double rounding, const ThresholdRule& rule) {
+  RuleResult result{.statistic = statistic, .threshold = rule.threshold};
+  result.passes = statistic >= rule.threshold - rounding;
+  if (rule.sigma) {
+    result.z = statistic / *rule.sigma;
+    result.p = normal_upper(*result.z);
+  }
+  return result;
+}
+
+double rounding_of(double magnitude, double factor) {
+  return 8.0 * std::numeric_limits<double>::epsilon() * magnitude * factor;
+}
+
+void check(const ThresholdRule& rule) {
+  require_finite(rule.threshold, "the threshold");
+  if (rule.sigma) require_positive(*rule.sigma, "sigma");
+}
+
+/// mean - target; the differences are exact near the target, which the mean alone is not.
+double distance(std::span<const double> values, double target) {
+  std::vector<double> differences;
+  for (const double value : values) differences.push_back(value - target);
+  return compensated_sum(differences) / static_cast<double>(values.size());
+}
+
+}  // namespace
+
+std::optional<OneSampleT> one_sample_t(std::span<const double> values, double target, Tail tail, double level) {
+  require_finite(target, "the target");
+  require_fraction(level, "the confidence level");
+  const std::optional<Moments> moments = moments_of(values);
+  if (!moments) return std::nullopt;
+  OneSampleT result{.n = moments->n, .mean = moments->mean, .sd = moments->sd, .df = moments->n - 1.0};
+  result.t = distance(values, target) / moments->se();
+  if (!std::isfinite(result.t)) return std::nullopt;
+  result.p = t_p_value(result.t, result.df, tail);
+  result.interval = interval_of(*moments, result.df, tail, level);
+  return result;
+}
+
+std::optional<RuleResult> known_sigma_rule(std::span<const double> losses, double target, const ThresholdRule& rule) {
+  const std::optional<double> mean = mean_of(losses);
+  if (!mean) return std::nullopt;
+  return known_sigma_rule(*mean, static_cast<int>(losses.size()), target, rule);
+}
+
+std::optional<RuleResult> known_sigma_rule(double mean, int n, double target, const ThresholdRule& rule) {
+  require_finite(target, "the target");
+  check(rule);
+  if (n < 1 || !std::isfinite(mean)) return std::nullopt;
+  const double root = std::sqrt(static_cast<double>(n));
+  return judge((target - mean) * root, rounding_of(std::abs(target) + std::abs(mean), root), rule);
+}
+
+std::optional<RuleResult> pairwise_rule(const PairwiseClaim& claim, const ThresholdRule& rule) {
+  check(rule);
+  if (claim.baseline_n < 1 || claim.candidate_n < 1) return std::nullopt;
+  const double loss = claim.baseline_loss - claim.candidate_loss;
+  const double steps = claim.loss_per_step * (claim.baseline_steps - claim.candidate_steps);
+  const double root = std::sqrt(1.0 / claim.baseline_n + 1.0 / claim.candidate_n);
+  const double statistic = (loss + steps) / root;
+  if (!std::isfinite(statistic)) return std::nullopt;
+  const double magnitude = std::abs(claim.baseline_loss) + std::abs(claim.candidate_loss) + std::abs(steps);
+  return judge(statistic, rounding_of(magnitude, 1.0 / root), rule);
+}
+
+}  // namespace nanobench::reports

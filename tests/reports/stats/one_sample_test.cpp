@@ -1,0 +1,166 @@
+#include "reports/stats/one_sample.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "core/base/error.h"
+
+namespace nanobench::reports {
+namespace {
+
+using Values = std::vector<double>;
+
+/// Published lists of losses with mean, spread, t and p; null when the file is not there.
+nlohmann::json published_losses() {
+  const char* shared = std::getenv("NANOBENCH_SHARED");
+  const std::filesystem::path root =
+      shared != nullptr ? std::filesystem::path(shared) : std::filesystem::path(NANOBENCH_SOURCE_DIR) / "../shared";
+  std::ifstream file(root / "val_losses.json");
+  return file ? nlohmann::json::parse(file) : nlohmann::json();
+}
+
+/// What the file rounds to `digits` decimals.
+void expect_rounded(double value, const nlohmann::json& rounded, double digits, const std::string& where) {
+  EXPECT_NEAR(value, rounded.get<double>(), 0.5001 * std::pow(10.0, -digits)) << where;
+}
+
+void expect_published(const nlohmann::json& entry, const std::string& where) {
+  const nlohmann::json& computed = entry.at("computed");
+  const auto losses = entry.at("losses").get<Values>();
+  const std::optional<OneSampleT> result = one_sample_t(losses, 3.28);
+  if (computed.at("t").is_null()) {
+    EXPECT_FALSE(result) << where;
+    return;
+  }
+  ASSERT_TRUE(result) << where;
+  EXPECT_EQ(result->n, computed.at("n").get<int>()) << where;
+  expect_rounded(result->mean, computed.at("mean"), 7, where);
+  expect_rounded(result->sd, computed.at("sd"), 7, where);
+  expect_rounded(result->t, computed.at("t"), 4, where);
+  const double p = computed.at("p_less_3p28").get<double>();
+  EXPECT_NEAR(result->p, p, 1e-9 * p) << where;
+}
+
+TEST(OneSampleT, ReproducesThePublishedLists) {
+  const nlohmann::json published = published_losses();
+  if (published.is_null()) GTEST_SKIP() << "no val_losses.json; set NANOBENCH_SHARED";
+  int from_readmes = 0;
+  for (const auto& [folder, lists] : published.at("folders").items()) {
+    for (const nlohmann::json& entry : lists) {
+      if (!entry.contains("losses") || !entry.at("losses").is_array()) continue;
+      from_readmes += entry.at("source") == "README" ? 1 : 0;
+      expect_published(entry, folder + " " + entry.at("source").get<std::string>());
+    }
+  }
+  EXPECT_EQ(from_readmes, 74);
+}
+
+TEST(OneSampleT, TheEightyLossesOfRecord18) {
+  const nlohmann::json published = published_losses();
+  if (published.is_null()) GTEST_SKIP() << "no val_losses.json; set NANOBENCH_SHARED";
+  for (const nlohmann::json& entry : published.at("folders").at("2025-01-04_SoftCap")) {
+    if (entry.at("source") != "README") continue;
+    const std::optional<OneSampleT> result = one_sample_t(entry.at("losses").get<Values>(), 3.28);
+    ASSERT_TRUE(result);
+    EXPECT_EQ(result->n, 80);
+    EXPECT_NEAR(result->mean, 3.2791425, 1e-10);
+    EXPECT_NEAR(result->sd, 0.00191025, 5e-9);
+    EXPECT_NEAR(result->t, -4.01503006, 5e-9);
+    EXPECT_NEAR(result->p, 6.7205893e-05, 5e-13);
+    return;
+  }
+  FAIL() << "record 18 has no list";
+}
+
+TEST(OneSampleT, TwoValuesHaveACauchyTail) {
+  // df = 1: P(T < t) = 1/2 + atan(t) / pi; here t = -3.
+  const std::optional<OneSampleT> result = one_sample_t(Values{1.0, 2.0}, 3.0);
+  ASSERT_TRUE(result);
+  EXPECT_NEAR(result->t, -3.0, 1e-14);
+  EXPECT_NEAR(result->p, 0.5 - std::atan(3.0) / std::acos(-1.0), 1e-14);
+}
+
+TEST(OneSampleT, BoundAndTestAgree) {
+  const Values losses = {3.2791, 3.2785, 3.2799, 3.2788, 3.2801};
+  const std::optional<OneSampleT> first = one_sample_t(losses, 3.28);
+  ASSERT_TRUE(first);
+  EXPECT_TRUE(std::isinf(first->interval.low));
+  // A target at the bound of level 1 - p is refused at exactly p.
+  const std::optional<OneSampleT> second = one_sample_t(losses, first->interval.high);
+  EXPECT_NEAR(second->p, 0.05, 1e-12);
+  const std::optional<OneSampleT> both = one_sample_t(losses, 3.28, Tail::kTwoSided);
+  EXPECT_NEAR(both->p, 2.0 * first->p, 1e-15);
+  EXPECT_NEAR(both->mean - both->interval.low, both->interval.high - both->mean, 1e-15);
+  EXPECT_NEAR(one_sample_t(losses, 3.28, Tail::kGreater)->p, 1.0 - first->p, 1e-14);
+}
+
+TEST(OneSampleT, WhatCannotAnswerIsNothing) {
+  EXPECT_FALSE(one_sample_t(Values{}, 3.28));
+  EXPECT_FALSE(one_sample_t(Values{3.27}, 3.28)) << "one run has no spread";
+  EXPECT_FALSE(one_sample_t(Values{3.27, 3.27, 3.27}, 3.28)) << "equal values have no spread";
+  EXPECT_FALSE(one_sample_t(Values{0.1 + 0.2, 0.3, 0.3}, 0.25)) << "rounding is no spread";
+  EXPECT_FALSE(one_sample_t(Values{3.27, std::nan(""), 3.26}, 3.28));
+  EXPECT_FALSE(one_sample_t(Values{3.27, INFINITY}, 3.28));
+  EXPECT_THROW(one_sample_t(Values{3.27, 3.26}, std::nan("")), core::Error);
+  EXPECT_THROW(one_sample_t(Values{3.27, 3.26}, 3.28, Tail::kLess, 1.0), core::Error);
+}
+
+TEST(KnownSigmaRule, IsTheTracks) {
+  EXPECT_TRUE(known_sigma_rule(3.2775, 3, 3.28)->passes);   // 0.0025 * sqrt(3) = 0.00433
+  EXPECT_FALSE(known_sigma_rule(3.2778, 3, 3.28)->passes);  // 0.0022 * sqrt(3) = 0.00381
+  EXPECT_FALSE(known_sigma_rule(3.281, 100, 3.28)->passes);
+  EXPECT_NEAR(known_sigma_rule(Values{3.277, 3.279}, 3.28)->statistic, 0.002 * std::sqrt(2.0), 1e-15);
+}
+
+TEST(KnownSigmaRule, EqualityInDecimalsPasses) {
+  EXPECT_TRUE(known_sigma_rule(3.276, 1, 3.28)->passes);
+  EXPECT_TRUE(known_sigma_rule(3.278, 4, 3.28)->passes);
+  EXPECT_TRUE(known_sigma_rule(3.2795, 64, 3.28)->passes);
+  EXPECT_FALSE(known_sigma_rule(3.276000001, 1, 3.28)->passes);
+  EXPECT_TRUE(known_sigma_rule(0.3, 1, 0.4, {.threshold = 0.1})->passes) << "0.4 - 0.3 is below 0.1 in binary";
+}
+
+TEST(KnownSigmaRule, SigmaGivesAProbability) {
+  const std::optional<RuleResult> result = known_sigma_rule(3.278, 4, 3.28, {.sigma = 0.002});
+  EXPECT_NEAR(*result->z, 2.0, 1e-12);
+  EXPECT_NEAR(*result->p, 0.022750131948179195, 1e-13);
+  EXPECT_FALSE(known_sigma_rule(3.278, 4, 3.28)->p);
+}
+
+TEST(KnownSigmaRule, WhatCannotAnswerIsNothing) {
+  EXPECT_FALSE(known_sigma_rule(Values{}, 3.28));
+  EXPECT_FALSE(known_sigma_rule(Values{std::nan("")}, 3.28));
+  EXPECT_FALSE(known_sigma_rule(3.27, 0, 3.28));
+  EXPECT_THROW(known_sigma_rule(3.27, 1, 3.28, {.sigma = 0.0}), core::Error);
+  EXPECT_THROW(known_sigma_rule(3.27, 1, 3.28, {.threshold = std::nan("")}), core::Error);
+}
+
+TEST(PairwiseRule, StepsAreWorthLoss) {
+  PairwiseClaim claim{.baseline_loss = 3.279,
+                      .candidate_loss = 3.280,
+                      .baseline_steps = 1490,
+                      .candidate_steps = 1450,
+                      .baseline_n = 4,
+                      .candidate_n = 4,
+                      .loss_per_step = 1e-4};
+  const std::optional<RuleResult> result = pairwise_rule(claim);
+  ASSERT_TRUE(result);
+  EXPECT_NEAR(result->statistic, (-0.001 + 0.004) / std::sqrt(0.5), 1e-14);
+  EXPECT_TRUE(result->passes);
+  claim.loss_per_step = 0.0;
+  EXPECT_FALSE(pairwise_rule(claim)->passes) << "the loss alone is worse";
+  claim.candidate_n = 0;
+  EXPECT_FALSE(pairwise_rule(claim));
+  claim.candidate_n = 1;
+  claim.candidate_loss = std::nan("");
+  EXPECT_FALSE(pairwise_rule(claim));
+}
+
+}  // namespace
+}  // namespace nanobench::reports
