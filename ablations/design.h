@@ -1,0 +1,96 @@
+/// Designs: which combinations of levels to measure, and which combination of their results estimates which effect.
+/// Pure combinatorics over names; thread-safe.
+///
+/// One scale throughout. A main effect is the mean at a level less the mean at the first level, over the levels of the
+/// other factors. An interaction of m factors is the product of their contrasts over 2^(m-1), as in textbooks: of two
+/// factors, half of what switching the one changes in the effect of the other. With this scale aliases add up with
+/// coefficient 1. A simple effect compares single cells instead, in one company of the other factors.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ablations/fraction.h"
+
+namespace nanobench::ablations {
+
+struct Factor {
+  std::string name;
+  std::vector<std::string> levels;  ///< at least two, or one in a design that never leaves it
+  bool is_reversed = false;         ///< the first level is the later one: simple effects are first less other
+};
+
+/// Of each factor the index of its level.
+using DesignCell = std::vector<std::size_t>;
+
+enum class EffectKind { kMain, kInteraction, kSimple, kNoise };
+const char* to_string(EffectKind kind);
+
+/// Some factors at levels other than their first: what a main effect or interaction is about.
+struct EffectTerm {
+  struct Part {
+    std::size_t factor = 0;
+    std::size_t level = 1;
+  };
+  std::vector<Part> parts;  ///< ascending factors
+};
+
+/// An effect that a contrast estimates beside the one it is named after.
+struct Alias {
+  EffectTerm term;
+  std::string effect;
+  double coefficient = 1.0;
+};
+
+/// The sum of coefficient * result over the cells estimates the effect.
+struct Contrast {
+  EffectTerm term;
+  std::string effect;  ///< "a", "a x b", "width=64"
+  EffectKind kind = EffectKind::kMain;
+  std::string meaning;               ///< what the number is, in words
+  std::vector<double> coefficients;  ///< one for each cell
+  std::vector<Alias> aliases;        ///< by order; those of the orders that `DesignTable::alias_order` covers
+};
+
+struct DesignTable {
+  std::vector<Factor> factors;
+  std::vector<DesignCell> cells;
+  std::vector<Contrast> contrasts;
+  std::optional<Fraction> fraction;  ///< of a two-level factorial
+  std::size_t alias_order = 0;       ///< aliases of at most so many factors are listed
+  bool is_orthogonal = true;         ///< of two-level factorials: no estimate depends on another
+  /// Effects of one or two factors that these cells cannot tell from those before them; in a fraction they are the
+  /// aliases. The contrasts hold when these are zero.
+  std::vector<std::string> not_estimable;
+};
+
+/// "a" for a factor of two levels, else "a=level".
+std::string effect_name(const std::vector<Factor>& factors, const EffectTerm& term);
+
+/// Each cell against the one before it; one factor whose levels are the steps.
+DesignTable ladder(const Factor& steps);
+/// The first levels, then each other level of each factor alone: simple effects.
+DesignTable one_at_a_time(const std::vector<Factor>& factors);
+/// The first levels, each factor's second level alone, each two of them together: simple effects, and of each pair what
+/// the two change together beyond the sum of each alone. Throws Error{kInvalidArgument} for other than two levels.
+DesignTable all_pairs(const std::vector<Factor>& factors);
+/// All combinations, the last factor changing fastest.
+DesignTable full_factorial(const std::vector<Factor>& factors);
+/// Factors of two levels. The cell with every factor at its second level is always in it.
+DesignTable fractional_factorial(const std::vector<Factor>& factors, const Fraction& fraction);
+/// One configuration under several names: what is seen between them is noise.
+DesignTable replicas(const Factor& arms);
+
+/// The design without the cells that cannot be measured. Factorial effects are estimated anew by least squares, lower
+/// orders first, as far as the cells left tell them apart; a simple effect that needs a lost cell is gone, and stands
+/// in not_estimable.
+DesignTable without_cells(const DesignTable& table, const std::vector<bool>& is_lost);
+
+/// "a = b x c" for each factor that the fraction sets.
+std::vector<std::string> generators_in_words(const DesignTable& table);
+/// "I = a x b x c" and so on, each word; empty without a fraction, or when there are too many to list.
+std::vector<std::string> defining_relation_in_words(const DesignTable& table);
+
+}  // namespace nanobench::ablations
