@@ -115,6 +115,15 @@ struct PlanLine {
   std::optional<std::int64_t> run_id;
 };
 
+/// Which combination of a plan's cells estimates which effect: the sum of coefficient * result.
+struct PlanContrast {
+  std::string effect;                          ///< "rotary", "rotary x qk_norm", "record13"; unique within the plan
+  std::string kind;                            ///< "main", "interaction", "simple" or "noise"
+  std::string meaning;                         ///< what the number says, in words
+  std::map<std::string, double> coefficients;  ///< by cell label; cells with 0 are left out
+  std::vector<std::string> aliases;            ///< effects that it estimates too: "b x c", "-0.5 b x c"
+};
+
 struct NewPlan {
   std::string digest;  ///< of suite, order seed and run digests: the same command finds the same plan
   std::string suite;
@@ -126,6 +135,7 @@ struct NewPlan {
   std::uint64_t order_seed = 0;
   std::vector<PlanCell> cells;  ///< in the suite's order
   std::vector<PlanLine> lines;  ///< in the order of execution
+  std::vector<PlanContrast> contrasts;
   std::vector<std::string> messages;
   std::vector<std::string> argv;  ///< the command line that made it
 };

@@ -127,7 +127,12 @@ CREATE TABLE baselines (
 ) STRICT, WITHOUT ROWID;
 )sql";
 
-constexpr std::array<Migration, 1> kMigrations = {kVersion1};
+// Which contrast of a plan's cells estimates which effect; plans of version 1 have none.
+constexpr Migration kContrasts = "ALTER TABLE plans ADD COLUMN contrasts TEXT NOT NULL DEFAULT '[]'";
+
+constexpr Migration kVersion2 = kContrasts;
+
+constexpr std::array<Migration, 2> kMigrations = {kVersion1, kVersion2};
 static_assert(kMigrations.size() == kSchemaVersion);
 
 }  // namespace

@@ -135,6 +135,30 @@ std::vector<PlanCell> read_cells(const std::string& text) {
   return cells;
 }
 
+Json to_json(const std::vector<PlanContrast>& contrasts) {
+  Json list = Json::array();
+  for (const PlanContrast& contrast : contrasts) {
+    list.push_back({{"effect", contrast.effect},
+                    {"kind", contrast.kind},
+                    {"meaning", contrast.meaning},
+                    {"coefficients", contrast.coefficients},
+                    {"aliases", contrast.aliases}});
+  }
+  return list;
+}
+
+std::vector<PlanContrast> read_contrasts(const std::string& text) {
+  std::vector<PlanContrast> contrasts;
+  for (const Json& item : Json::parse(text)) {
+    contrasts.push_back({.effect = item.at("effect").get<std::string>(),
+                         .kind = item.at("kind").get<std::string>(),
+                         .meaning = item.at("meaning").get<std::string>(),
+                         .coefficients = item.at("coefficients").get<std::map<std::string, double>>(),
+                         .aliases = item.at("aliases").get<std::vector<std::string>>()});
+  }
+  return contrasts;
+}
+
 std::vector<PlanLine> read_lines(Database& database, std::int64_t plan_id) {
   Statement statement(
       database, "SELECT position, cell, seed, digest, run_id FROM plan_lines WHERE plan_id = ? ORDER BY position");
@@ -148,8 +172,8 @@ std::vector<PlanLine> read_lines(Database& database, std::int64_t plan_id) {
 }
 
 constexpr const char* kPlanColumns =
-    "SELECT id, digest, suite, title, design, scale, data_name, target, order_seed, cells, messages, argv, created_at "
-    "FROM plans ";
+    "SELECT id, digest, suite, title, design, scale, data_name, target, order_seed, cells, messages, argv, created_at, "
+    "contrasts FROM plans ";
 
 PlanRecord read_plan(Database& database, const Statement& row) {
   PlanRecord plan;
@@ -166,6 +190,7 @@ PlanRecord read_plan(Database& database, const Statement& row) {
   plan.messages = Json::parse(row.text(10)).get<std::vector<std::string>>();
   plan.argv = Json::parse(row.text(11)).get<std::vector<std::string>>();
   plan.created_at = row.text(12);
+  plan.contrasts = read_contrasts(row.text(13));
   plan.lines = read_lines(database, plan.id);
   return plan;
 }
@@ -173,9 +198,10 @@ PlanRecord read_plan(Database& database, const Statement& row) {
 std::int64_t insert_plan(Database& database, const NewPlan& plan) {
   Statement row(database,
                 "INSERT INTO plans (digest, suite, title, design, scale, data_name, target, order_seed, cells, "
-                "messages, argv, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+                "messages, argv, created_at, contrasts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   row.bind(plan.digest, plan.suite, plan.title, plan.design, plan.scale, plan.data_name, plan.target, plan.order_seed,
-           to_json(plan.cells).dump(), Json(plan.messages).dump(), Json(plan.argv).dump(), utc_now());
+           to_json(plan.cells).dump(), Json(plan.messages).dump(), Json(plan.argv).dump(), utc_now(),
+           to_json(plan.contrasts).dump());
   row.execute();
   const std::int64_t id = database.last_insert_id();
   Statement line(database,

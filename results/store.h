@@ -21,7 +21,7 @@ namespace nanobench::results {
 class Database;
 
 /// The schema this build writes (`PRAGMA user_version`) and the mark of our files (`PRAGMA application_id`).
-inline constexpr int kSchemaVersion = 1;
+inline constexpr int kSchemaVersion = 2;
 inline constexpr int kApplicationId = 0x6e616e6f;  // "nano"
 
 enum class OpenMode {

@@ -173,6 +173,19 @@ TEST_F(StoreTest, MigratesStepByStepInOneTransaction) {
   EXPECT_EQ(database.integer_of("SELECT x FROM a WHERE y IS NULL"), 5);
 }
 
+TEST_F(StoreTest, APlanOfVersionOneHasNoContrasts) {
+  {
+    Database database(file(), file().string(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    migrate(database, migrations().first(1));
+    database.execute(
+        "INSERT INTO plans VALUES (1, 'p', 'old', 'Old', 'history', 'nano', 'synthetic', NULL, 1, '[]', '[]', '[]', "
+        "'2026-01-01')");
+  }
+  message_of(ErrorCode::kUnavailable, [&] { Store store(file(), OpenMode::kReadOnly); });
+  EXPECT_TRUE(Store(file()).plan(1).contrasts.empty());
+  EXPECT_EQ(Store(file(), OpenMode::kReadOnly).plan(1).suite, "old");
+}
+
 TEST_F(StoreTest, AFailingMigrationChangesNothing) {
   const std::array<Migration, 3> steps = {"CREATE TABLE a (x INTEGER)", "CREATE TABLE b (x INTEGER)",
                                           "CREATE TABLE a (x INTEGER)"};

@@ -170,6 +170,7 @@ TEST_F(StoreTest, APlanIsFoundAgainAndItsLinesAreAnswered) {
   plan.order_seed = 7;
   plan.cells = {{"a", "record12", "the start", {}, "ca"}, {"b", std::nullopt, "more", {{"x", "on"}}, "cb"}};
   plan.lines = {{0, "b", 1, "db", std::nullopt}, {1, "a", 1, "da", std::nullopt}};
+  plan.contrasts = {{"b", "simple", "b against a", {{"a", -1}, {"b", 1.0 / 3}}, {"-0.5 c x d"}}};
   plan.messages = {"a note"};
   plan.argv = {"nanobench", "run"};
   const std::int64_t id = store.ensure_plan(plan);
@@ -192,6 +193,12 @@ TEST_F(StoreTest, APlanIsFoundAgainAndItsLinesAreAnswered) {
   ASSERT_EQ(stored.lines.size(), 2u);
   EXPECT_EQ(stored.lines[0].run_id, run_id);
   EXPECT_EQ(stored.lines[1].run_id, std::nullopt);
+  ASSERT_EQ(stored.contrasts.size(), 1u);
+  EXPECT_EQ(stored.contrasts[0].effect, "b");
+  EXPECT_EQ(stored.contrasts[0].kind, "simple");
+  EXPECT_EQ(stored.contrasts[0].meaning, "b against a");
+  EXPECT_EQ(stored.contrasts[0].coefficients, plan.contrasts[0].coefficients) << "bit for bit";
+  EXPECT_EQ(stored.contrasts[0].aliases, plan.contrasts[0].aliases);
   EXPECT_EQ(stored.messages, plan.messages);
   EXPECT_EQ(stored.argv, plan.argv);
 
