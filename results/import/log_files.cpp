@@ -1,0 +1,155 @@
+#include "results/import/log_files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <tuple>
+
+#include "core/base/error.h"
+
+namespace nanobench::results {
+namespace fs = std::filesystem;
+namespace {
+
+using core::Error;
+using core::ErrorCode;
+
+constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // the largest public log has 2 MB
+
+bool is_log_name(const fs::path& file) {
+  std::string extension = file.extension().string();
+  for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  constexpr std::array<std::string_view, 4> kKnown = {".txt", ".log", ".out", ".stdout"};
+  return std::find(kKnown.begin(), kKnown.end(), extension) != kKnown.end();
+}
+
+/// "2025-01-04_SoftCap", "20250104_soft_cap"
+bool begins_with_date(const std::string& name) {
+  const auto fits = [&](std::string_view form) {
+    if (name.size() < form.size()) return false;
+    for (std::size_t i = 0; i < form.size(); ++i) {
+      const bool is_digit = std::isdigit(static_cast<unsigned char>(name[i])) != 0;
+      if (form[i] == '0' ? !is_digit : name[i] != form[i]) return false;
+    }
+    return true;
+  };
+  return fits("0000-00-00") || fits("00000000_");
+}
+
+/// Names the folder of a file. `root`: what the user named, or the folder of a named file.
+LogFile log_file(const fs::path& path, const fs::path& root) {
+  LogFile file{.path = path, .name = path.filename().string()};
+  fs::path whole = fs::absolute(root).lexically_normal();
+  if (!whole.has_filename()) whole = whole.parent_path();
+  fs::path relative = path.parent_path().lexically_relative(root);
+  std::vector<std::string> parts = {whole.filename().string()};
+  if (relative != ".") {
+    for (const fs::path& part : relative) parts.push_back(part.string());
+  }
+  // A folder inside a record's folder may be named itself: its sub-directory is still one of that record.
+  std::vector<std::string> above;
+  for (const fs::path& part : whole.parent_path()) above.push_back(part.string());
+  const auto dated_above = std::find_if(above.begin(), above.end(), begins_with_date);
+  parts.insert(parts.begin(), dated_above, above.end());
+  auto dated = std::find_if(parts.begin(), parts.end(), begins_with_date);
+  if (dated == parts.end()) dated = parts.end() - 1;
+  file.folder = *dated;
+  for (auto part = dated + 1; part != parts.end(); ++part) file.subdir += (file.subdir.empty() ? "" : "/") + *part;
+  return file;
+}
+
+/// One folder's logs into `found`, its folders into `pending`. Links to folders are left alone: no loops.
+void look_into(const fs::path& folder, const fs::path& root, LogFiles& found, std::vector<fs::path>& pending) {
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    std::error_code ignored;
+    if (entry->is_symlink(ignored) && entry->is_directory(ignored)) continue;
+    if (entry->is_directory(ignored)) {
+      pending.push_back(entry->path());
+    } else if (is_log_name(entry->path()) && entry->is_regular_file(ignored)) {
+      found.files.push_back(log_file(entry->path(), root));
+    }
+  }
+  if (error) found.problems.push_back(folder.string() + " cannot be looked into: " + error.message());
+}
+
+void walk(const fs::path& named, LogFiles& found) {
+  const fs::path root = named.has_filename() ? named : named.parent_path();
+  std::vector<fs::path> pending = {root};
+  while (!pending.empty()) {
+    const fs::path folder = std::move(pending.back());
+    pending.pop_back();
+    look_into(folder, root, found, pending);
+  }
+}
+
+struct Descriptor {
+  int fd = -1;
+  ~Descriptor() {
+    if (fd >= 0) ::close(fd);
+  }
+};
+
+}  // namespace
+
+LogFiles find_log_files(const std::vector<fs::path>& paths) {
+  LogFiles found;
+  for (const fs::path& path : paths) {
+    std::error_code error;
+    const fs::file_status status = fs::status(path, error);
+    if (!fs::exists(status)) {
+      throw Error(ErrorCode::kNotFound, path.string() + (error && error != std::errc::no_such_file_or_directory
+                                                             ? " cannot be looked at: " + error.message()
+                                                             : " does not exist; name a log file or a folder of logs"));
+    }
+    if (fs::is_directory(status)) {
+      walk(path, found);
+    } else {
+      const fs::path parent = path.has_parent_path() ? path.parent_path() : fs::path(".");
+      found.files.push_back(log_file(parent / path.filename(), parent));
+      found.files.back().is_named = true;
+    }
+  }
+  const auto key = [](const LogFile& file) { return std::tie(file.folder, file.subdir, file.name, file.path); };
+  std::sort(found.files.begin(), found.files.end(),
+            [&](const LogFile& a, const LogFile& b) { return key(a) < key(b); });
+  const auto same = [](const LogFile& a, const LogFile& b) { return a.path == b.path; };
+  found.files.erase(std::unique(found.files.begin(), found.files.end(), same), found.files.end());
+  return found;
+}
+
+std::optional<std::string> read_log_file(const fs::path& file, std::string& buffer) {
+  const auto reason = [](int code) { return std::string("cannot be read: ") + std::strerror(code); };
+  buffer.clear();
+  // Without waiting: a named pipe must not hold us.
+  const Descriptor descriptor{::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  if (descriptor.fd < 0) return reason(errno);
+  struct stat status {};
+  if (::fstat(descriptor.fd, &status) != 0) return reason(errno);
+  if (!S_ISREG(status.st_mode)) return "is no ordinary file";
+  if (static_cast<std::size_t>(status.st_size) > kMostBytes) return "is larger than 1 GiB, which no log of a run is";
+  buffer.resize(static_cast<std::size_t>(status.st_size) + 1);  // one more: sees the end without growing
+  std::size_t size = 0;
+  while (true) {
+    if (size == buffer.size()) {
+      if (size > kMostBytes) return "is larger than 1 GiB, which no log of a run is";
+      buffer.resize(size * 2);
+    }
+    const ssize_t got = ::read(descriptor.fd, buffer.data() + size, buffer.size() - size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return reason(errno);
+    if (got == 0) break;
+    size += static_cast<std::size_t>(got);
+  }
+  buffer.resize(size);
+  return std::nullopt;
+}
+
+}  // namespace nanobench::results

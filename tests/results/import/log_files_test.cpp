@@ -1,0 +1,118 @@
+#include "results/import/log_files.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <tuple>
+
+#include "core/base/error.h"
+
+namespace nanobench::results {
+namespace {
+
+namespace fs = std::filesystem;
+
+class LogFilesTest : public testing::Test {
+ protected:
+  LogFilesTest() {
+    std::string pattern = (fs::temp_directory_path() / "nanobench-test-XXXXXX").string();
+    folder_ = mkdtemp(pattern.data());
+  }
+  ~LogFilesTest() override {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+  fs::path write(const std::string& name, const std::string& text = "x") const {
+    fs::create_directories((folder_ / name).parent_path());
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+    return folder_ / name;
+  }
+  static std::vector<std::string> labels(const LogFiles& found) {
+    std::vector<std::string> texts;
+    for (const LogFile& file : found.files) texts.push_back(file.folder + "|" + file.subdir + "|" + file.name);
+    return texts;
+  }
+  fs::path folder_;
+};
+
+TEST_F(LogFilesTest, NamesTheRecordFolderAndItsSubDirectory) {
+  write("track/2026-04-22_Mudd/this_pr/logs/b.txt");
+  write("track/2026-04-22_Mudd/a.log");
+  write("track/20260430_adamh/c.stdout");
+  write("track/plain/d.OUT");
+  write("track/plain/e.py");
+  const std::vector<std::string> all = {"20260430_adamh||c.stdout", "2026-04-22_Mudd||a.log",
+                                        "2026-04-22_Mudd|this_pr/logs|b.txt", "plain||d.OUT"};
+  std::vector<std::string> found = labels(find_log_files({folder_ / "track"}));
+  std::sort(found.begin(), found.end());
+  std::vector<std::string> wanted = all;
+  std::sort(wanted.begin(), wanted.end());
+  EXPECT_EQ(found, wanted);
+  const std::vector<std::string> inside = {"2026-04-22_Mudd|this_pr/logs|b.txt"};
+  EXPECT_EQ(labels(find_log_files({folder_ / "track/2026-04-22_Mudd/this_pr/"})), inside);
+  EXPECT_EQ(labels(find_log_files({folder_ / "track/2026-04-22_Mudd/this_pr/logs/b.txt"})), inside);
+}
+
+TEST_F(LogFilesTest, OrderDoesNotDependOnTheDiskAndNothingComesTwice) {
+  for (const char* name : {"z.txt", "a.txt", "m/x.txt", "b.txt"}) write(name);
+  const LogFiles found = find_log_files({folder_, folder_ / "a.txt", folder_});
+  EXPECT_EQ(found.files.size(), 4U);
+  EXPECT_TRUE(std::is_sorted(found.files.begin(), found.files.end(), [](const LogFile& a, const LogFile& b) {
+    return std::tie(a.folder, a.subdir, a.name) < std::tie(b.folder, b.subdir, b.name);
+  }));
+}
+
+TEST_F(LogFilesTest, LinksThatLoopAndSpecialFilesDoNoHarm) {
+  write("logs/a.txt", "hello");
+  fs::create_directory_symlink(folder_, folder_ / "logs" / "loop");
+  fs::create_symlink(folder_ / "logs/self.txt", folder_ / "logs/self.txt");
+  fs::create_symlink("a.txt", folder_ / "logs/link.txt");
+  ASSERT_EQ(mkfifo((folder_ / "logs/pipe.txt").c_str(), 0600), 0);
+  fs::create_directory(folder_ / "logs/folder.txt");
+  const LogFiles found = find_log_files({folder_});
+  EXPECT_EQ(found.files.size(), 2U) << "the file and the link to it";
+  std::string text;
+  EXPECT_EQ(read_log_file(folder_ / "logs/pipe.txt", text), "is no ordinary file");
+  EXPECT_EQ(read_log_file(folder_ / "logs/folder.txt", text), "is no ordinary file");
+  EXPECT_NE(read_log_file(folder_ / "logs/self.txt", text), std::nullopt);
+  EXPECT_EQ(read_log_file(folder_ / "logs/link.txt", text), std::nullopt);
+  EXPECT_EQ(text, "hello");
+}
+
+TEST_F(LogFilesTest, ReadsEveryByte) {
+  std::string bytes(100'000, '\0');
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 31);
+  std::string text = "longer than nothing";
+  EXPECT_EQ(read_log_file(write("a.txt", bytes), text), std::nullopt);
+  EXPECT_EQ(text, bytes);
+  EXPECT_EQ(read_log_file(write("empty.txt", ""), text), std::nullopt);
+  EXPECT_EQ(text, "");
+}
+
+TEST_F(LogFilesTest, APathThatIsNotThereIsAnError) {
+  try {
+    find_log_files({folder_ / "none"});
+    FAIL();
+  } catch (const core::Error& error) {
+    EXPECT_EQ(error.code(), core::ErrorCode::kNotFound);
+    EXPECT_NE(std::string(error.what()).find("does not exist"), std::string::npos);
+  }
+}
+
+TEST_F(LogFilesTest, AFolderThatCannotBeReadIsAProblemAndTheOthersCount) {
+  if (geteuid() == 0) GTEST_SKIP() << "root reads everything";
+  write("open/a.txt");
+  write("closed/b.txt");
+  fs::permissions(folder_ / "closed", fs::perms::none);
+  const LogFiles found = find_log_files({folder_});
+  EXPECT_EQ(found.files.size(), 1U);
+  EXPECT_EQ(found.problems.size(), 1U);
+  fs::permissions(folder_ / "closed", fs::perms::owner_all);
+}
+
+}  // namespace
+}  // namespace nanobench::results
