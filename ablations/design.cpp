@@ -226,7 +226,7 @@ std::vector<std::string> defining_relation_in_words(const DesignTable& table) {
   std::vector<std::string> texts;
   if (!table.fraction) return texts;
   for (const FactorSet word : defining_words(*table.fraction).value_or(std::vector<FactorSet>{}))
-    texts.push_back("I = " + joined(table.factors, word));
+    texts.push_back(joined(table.factors, word));
   return texts;
 }
 

@@ -90,7 +90,8 @@ DesignTable without_cells(const DesignTable& table, const std::vector<bool>& is_
 
 /// "a = b x c" for each factor that the fraction sets.
 std::vector<std::string> generators_in_words(const DesignTable& table);
-/// "I = a x b x c" and so on, each word; empty without a fraction, or when there are too many to list.
+/// "a x b x c" and so on: the products that are +1 in every run; empty without a fraction, or when there are too many
+/// to list.
 std::vector<std::string> defining_relation_in_words(const DesignTable& table);
 
 }  // namespace nanobench::ablations

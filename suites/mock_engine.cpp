@@ -60,7 +60,8 @@ class MockEngine {
       : settings_(read_mock_settings(spec.mock, spec.config, "run spec")),
         spec_(spec),
         fd_(events_fd),
-        random_(spec.config.digest() + "/" + std::to_string(spec.seed)) {
+        random_(spec.config.digest() + "/" + std::to_string(spec.seed) +
+                (settings_.arm == 0 ? "" : "/" + std::to_string(settings_.arm))) {
     run_offset_ = settings_.loss_sigma * random_.normal();
     crashes_ = random_.uniform() < settings_.crash_rate;
   }

@@ -81,6 +81,7 @@ MockSettings read_mock_settings(const Json& json, const core::TrainConfig& confi
   read_number(object, "step_drift", settings.step_drift, -1, 100);
   read_number(object, "sleep_ms", settings.sleep_ms, 0, 1e9);
   read_number(object, "crash_rate", settings.crash_rate, 0, 1);
+  read_integer(object, "arm", settings.arm, 0);
   read_integer(object, "parameters", settings.parameters, 0);
   read_integer(object, "peak_bytes", settings.peak_bytes, 0);
   read_fault(object, settings);

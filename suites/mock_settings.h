@@ -48,6 +48,7 @@ struct MockSettings {
   double step_drift = 0;  ///< relative growth of the step time over the run: a host that slows down
   double sleep_ms = 0;    ///< really slept in each step
   double crash_rate = 0;  ///< chance that the run dies of SIGSEGV half-way
+  std::int64_t arm = 0;   ///< of an A/A comparison: another arm draws other noise
   std::int64_t parameters = 1000;
   std::int64_t peak_bytes = 100'000'000;
   MockFault fault = MockFault::kNone;

@@ -52,28 +52,29 @@ std::int64_t val_targets(const core::TrainConfig& config) {
   return config.data.val_sequences * config.data.val_length();
 }
 
-Json mock_settings(const Suite& suite, const std::string& label) {
+Json mock_settings(const Suite& suite, const Cell& cell) {
   if (suite.mock.is_null()) return nullptr;
   Json settings = suite.mock;
   settings.erase("cells");
-  if (suite.mock.contains("cells") && suite.mock.at("cells").contains(label))
-    settings.merge_patch(suite.mock.at("cells").at(label));
+  if (suite.mock.contains("cells") && suite.mock.at("cells").contains(cell.label))
+    settings.merge_patch(suite.mock.at("cells").at(cell.label));
+  if (cell.arm > 0) settings["arm"] = cell.arm;  // draws its own noise
   return settings;
 }
 
 /// Everything that decides what a run measures. Labels, suites and the order do not.
 std::string identity(const Plan& plan, const PlannedRun& run) {
-  return core::digest_of(Json{
-      {"config", run.spec.config.digest()},
-      {"seed", run.seed},
-      {"data", plan.data.digest},
-      {"dtype", run.spec.dtype},
-      {"threads", run.spec.threads},
-      {"engine", plan.engine.name},
-      {"engine_version", plan.engine.version},
-      {"hardware", plan.hardware},
-      {"mock",
-       run.spec.mock}}.dump());
+  Json parts = {{"config", run.spec.config.digest()},
+                {"seed", run.seed},
+                {"data", plan.data.digest},
+                {"dtype", run.spec.dtype},
+                {"threads", run.spec.threads},
+                {"engine", plan.engine.name},
+                {"engine_version", plan.engine.version},
+                {"hardware", plan.hardware},
+                {"mock", run.spec.mock}};
+  if (const std::int64_t arm = plan.cell_of(run).arm; arm > 0) parts["arm"] = arm;
+  return core::digest_of(parts.dump());
 }
 
 core::RunSpec spec_of(const Plan& plan, const Cell& cell, std::uint64_t seed) {
@@ -84,7 +85,7 @@ core::RunSpec spec_of(const Plan& plan, const Cell& cell, std::uint64_t seed) {
   spec.threads = plan.threads;
   for (const auto& file : plan.data.train) spec.train_shards.push_back(file.string());
   for (const auto& file : plan.data.val) spec.val_shards.push_back(file.string());
-  spec.mock = mock_settings(plan.suite, cell.label);
+  spec.mock = mock_settings(plan.suite, cell);
   return spec;
 }
 
@@ -98,6 +99,8 @@ std::string digest_of_stored(const results::NewPlan& plan) {
                {"target", plan.target ? Json(*plan.target) : Json()}};
   for (const results::PlanCell& cell : plan.cells)
     json["cells"].push_back({cell.label, cell.changed, cell.features, cell.config_digest});
+  for (const results::PlanContrast& contrast : plan.contrasts)
+    json["contrasts"].push_back({contrast.effect, contrast.coefficients});
   for (const results::PlanLine& line : plan.lines) json["lines"].push_back({line.cell, line.seed, line.digest});
   return core::digest_of(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
@@ -154,6 +157,7 @@ results::NewPlan stored_plan(const Plan& plan, const std::vector<std::string>& a
     stored.lines.push_back(
         {static_cast<std::int64_t>(run.position), plan.cell_of(run).label, run.seed, run.digest, std::nullopt});
   }
+  stored.contrasts = plan.matrix.contrasts;
   stored.messages = plan.matrix.messages;
   stored.argv = argv;
   return stored;

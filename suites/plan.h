@@ -30,10 +30,12 @@ struct Cell {
   core::TrainConfig config;                     ///< fully resolved at the suite's scale
   std::string vocabulary_asked_by;   ///< setting or patch that names a vocabulary; such a one is not enlarged
   std::optional<double> floor_nats;  ///< of the data, over what the validation reads; set by prepare_data
+  std::int64_t arm = 0;  ///< of an a_a, from 1: runs of another arm are other runs; 0: what any suite may reuse
 };
 
 struct Matrix {
   std::vector<Cell> cells;
+  std::vector<results::PlanContrast> contrasts;  ///< which combination of the cells estimates which effect
   std::vector<std::string> messages;  ///< cells left out or completed because of requires/conflicts, notes of the scale
 };
 

@@ -2,41 +2,16 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
 
 #include "core/base/error.h"
 #include "suites/data_source.h"
+#include "suites/suite_cells.h"
 
 namespace nanobench::suites {
 namespace {
 
 using core::Json;
 using core::JsonObject;
-
-const std::vector<std::pair<Design, std::string>>& design_names() {
-  static const std::vector<std::pair<Design, std::string>> names = {
-      {Design::kHistory, "history"}, {Design::kLeaveOneOut, "leave_one_out"}, {Design::kAddOneIn, "add_one_in"}};
-  return names;
-}
-
-Design read_design(JsonObject& object) {
-  const std::string text = object.string("design");
-  std::vector<std::string> known;
-  for (const auto& [design, name] : design_names()) {
-    if (name == text) return design;
-    known.push_back(name);
-  }
-  object.fail("design", "expected \"history\", \"leave_one_out\" or \"add_one_in\", got \"" + text + "\"" +
-                            core::suggestion(text, known));
-}
-
-const Json& list_at(JsonObject& object, const std::string& key) {
-  static const Json empty = Json::array();
-  const Json* value = object.find(key);
-  if (value == nullptr) return empty;
-  if (!value->is_array()) object.fail(key, "expected a list, got " + std::string(value->type_name()));
-  return *value;
-}
 
 std::vector<std::uint64_t> read_seeds(JsonObject& object) {
   std::vector<std::uint64_t> seeds;
@@ -50,67 +25,6 @@ std::vector<std::uint64_t> read_seeds(JsonObject& object) {
   }
   if (object.has("seeds") && seeds.empty()) object.fail("seeds", "expected at least one seed");
   return seeds.empty() ? Suite{}.seeds : seeds;
-}
-
-std::vector<FeatureChoice> read_features(JsonObject& object) {
-  std::vector<FeatureChoice> choices;
-  const Json& list = list_at(object, "features");
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    if (list[i].is_string()) {
-      choices.push_back({list[i].get<std::string>(), std::nullopt});
-      continue;
-    }
-    JsonObject choice(list[i], object.source(), object.pointer_to("features") + "/" + std::to_string(i));
-    choices.push_back({choice.string("id"), choice.string("value")});
-    choice.finish();
-  }
-  return choices;
-}
-
-/// "ranks" and "processes", which every design may have in its base.
-void read_participants(JsonObject& base, Suite& suite) {
-  constexpr std::int64_t kMost = 1 << 16;
-  if (base.find("ranks") != nullptr) suite.ranks = base.integer("ranks", 1, kMost);
-  if (base.find("processes") != nullptr) suite.processes = base.integer("processes", 1, kMost);
-  if (suite.ranks && suite.processes && *suite.ranks % *suite.processes != 0) {
-    base.fail("ranks", "expected a multiple of the " + std::to_string(*suite.processes) + " processes, got " +
-                           std::to_string(*suite.ranks));
-  }
-}
-
-void read_base(JsonObject& object, Suite& suite) {
-  JsonObject base = object.object("base");
-  suite.base_record = base.string("record");
-  read_participants(base, suite);
-  if (base.find("features") != nullptr) {
-    JsonObject settings = base.object("features");
-    for (const auto& [id, value] : base.at("features").items()) suite.base_features[id] = settings.string(id);
-  }
-  if (const Json* patch = base.find("patch")) {
-    if (!patch->is_object()) base.fail("patch", "expected an object, got " + std::string(patch->type_name()));
-    suite.base_patch = *patch;
-  }
-  base.finish();
-}
-
-/// The keys that belong to the design; those of another design are unknown keys.
-void read_cells(JsonObject& object, Suite& suite) {
-  if (suite.design == Design::kHistory) {
-    object.find("records");
-    if (object.find("base") != nullptr) {
-      JsonObject base = object.object("base");
-      read_participants(base, suite);
-      base.finish();
-    }
-    object.finish();  // all else has been read: a misspelt "records" is said as such, not as missing
-    suite.records = object.strings_or_empty("records");
-    if (suite.records.empty()) object.fail("records", "the design \"history\" needs a list of records");
-    if (std::set<std::string>(suite.records.begin(), suite.records.end()).size() != suite.records.size())
-      object.fail("records", "a record is there twice; keep one of them");
-    return;
-  }
-  read_base(object, suite);
-  suite.features = read_features(object);
 }
 
 Limits read_limits(JsonObject& object) {
@@ -141,13 +55,6 @@ Json read_mock(JsonObject& object) {
 }
 
 }  // namespace
-
-std::string to_string(Design design) {
-  for (const auto& [value, name] : design_names()) {
-    if (value == design) return name;
-  }
-  return "";
-}
 
 Suite read_suite(const Json& value, const std::string& source) {
   JsonObject object(value, source);

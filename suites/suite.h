@@ -14,16 +14,32 @@
 namespace nanobench::suites {
 
 enum class Design {
-  kHistory,      ///< one cell per record, in order: the cumulative ladder
-  kLeaveOneOut,  ///< the base, then the base with each feature turned to its `before` value
-  kAddOneIn,     ///< the base with all features at `before`, then with each one alone at `after`
+  kHistory,              ///< one cell per record, in order: the cumulative ladder
+  kLeaveOneOut,          ///< the base, then the base with each feature turned to its `before` value
+  kAddOneIn,             ///< the base with all features at `before`, then with each one alone at `after`
+  kFactorial,            ///< all combinations of the features' values
+  kFractionalFactorial,  ///< 2^m of the combinations of two values each, as many effects apart as they can be
+  kSweep,                ///< the values of one feature or setting, or a grid of several
+  kPairs,                ///< the base, each feature changed alone, each two of them changed together
+  kAA,                   ///< the base several times, as if it were several cells
 };
 std::string to_string(Design design);
+/// Their names, in this order.
+std::vector<std::string> design_list();
 
-/// One entry of "features": an id, or {"id", "value"} to choose another value than the design's.
+/// One entry of "features": an id, {"id", "value"} to choose another value than the design's, or in factorials
+/// {"id", "values"}.
 struct FeatureChoice {
   std::string id;
   std::optional<std::string> value;
+  std::vector<std::string> values;
+};
+
+/// One direction of a sweep.
+struct Axis {
+  std::string feature;             ///< or empty:
+  std::string path;                ///< JSON pointer of one setting of the official configuration
+  std::vector<core::Json> values;  ///< the first is what the others are compared with
 };
 
 struct Limits {
@@ -44,6 +60,10 @@ struct Suite {
   std::optional<std::int64_t> ranks;                 ///< of every cell, in place of the scale's
   std::optional<std::int64_t> processes;             ///< of every run; without `ranks`: as many ranks
   std::vector<FeatureChoice> features;               ///< empty: every feature that the base has at `after`
+  std::vector<Axis> axes;                            ///< sweep
+  std::optional<std::int64_t> runs;                  ///< fractional_factorial: a power of two
+  std::optional<std::int64_t> resolution;            ///< fractional_factorial: in place of `runs`; default 4
+  std::int64_t arms = 2;                             ///< a_a
   std::vector<core::Json> inline_features;           ///< feature files written into the suite
   std::string scale = "nano";
   std::vector<std::uint64_t> seeds = {1};

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "core/base/error.h"
 
@@ -36,6 +37,10 @@ std::string refusal(const Json& json) {
 Json with(Json json, const std::string& key, const Json& value) {
   json[key] = value;
   return json;
+}
+
+Json of_design(const std::string& design) {
+  return with(leave_one_out(), "design", design);
 }
 
 TEST(Suite, HasDefaults) {
@@ -130,6 +135,25 @@ TEST(Suite, SaysWhereSomethingIsWrong) {
       {with(leave_one_out(), "base", "record17"), "/base: expected an object"},
       {with(leave_one_out(), "features", {{{"id", "rotary"}}}), "/features/0: the key \"value\" is missing"},
       {with(leave_one_out(), "features", "rotary"), "/features: expected a list"},
+      {with(leave_one_out(), "features", {"rotary", "rotary"}), "/features: rotary is there twice"},
+      {with(leave_one_out(), "features", {{{"id", "a"}, {"values", {"x", "y"}}}}), "/features/0: the key \"value\""},
+      {with(of_design("factorial"), "features", {{{"id", "a"}, {"values", {"x"}}}}), "at least two values"},
+      {with(of_design("factorial"), "features", {{{"id", "a"}, {"values", {"x", "x"}}}}), "there twice"},
+      {with(of_design("fractional_factorial"), "features", {{{"id", "a"}, {"values", {"x", "y", "z"}}}}), "two values"},
+      {with(of_design("factorial"), "runs", 8), "/runs: unknown key"},
+      {with(with(of_design("fractional_factorial"), "runs", 8), "resolution", 4), "/resolution: \"runs\" is given too"},
+      {with(of_design("fractional_factorial"), "resolution", 2), "/resolution: expected 3 to"},
+      {of_design("sweep"), "/axes: the design \"sweep\" needs"},
+      {with(of_design("sweep"), "axis", Json::array()), "/axis: unknown key (did you mean \"axes\"?)"},
+      {with(of_design("sweep"), "axes", {{{"values", {1}}}}), "/axes/0"},
+      {with(of_design("sweep"), "axes", {{{"path", "a"}, {"values", {1}}}}), "/axes/0/path: expected a JSON pointer"},
+      {with(of_design("sweep"), "axes", {{{"path", "/a"}, {"values", {1, 1}}}}),
+       "/axes/0/values: the value 1 is there"},
+      {with(of_design("sweep"), "axes", {{{"path", "/a"}, {"values", Json::array()}}}), "/axes/0/values: expected at"},
+      {with(of_design("sweep"), "axes", {{{"feature", "a"}, {"values", {1}}}}), "/axes/0/values: expected names"},
+      {with(of_design("sweep"), "features", {"rotary"}), "/features: unknown key"},
+      {with(of_design("a_a"), "arms", 1), "/arms: expected 2 to 26"},
+      {with(of_design("a_a"), "features", {"rotary"}), "/features: unknown key"},
       {with(history(), "seeds", {1, 1}), "/seeds: the seed 1 is there twice"},
       {with(history(), "seeds", Json::array()), "/seeds: expected at least one seed"},
       {with(history(), "seeds", {-1}), "/seeds: expected whole numbers"},
@@ -188,9 +212,18 @@ TEST(Suite, TheSchemaKnowsTheSameKeys) {
   const Json schema = core::read_json_file(NANOBENCH_SOURCE_DIR "/suites/suite.schema.json");
   for (const auto& [key, unused] : schema.at("properties").items()) {
     if (key == "$schema") continue;
-    const bool is_of_other_design = key == "base" || key == "features";
+    const std::map<std::string, Json> of_other_design = {
+        {"base", leave_one_out()},
+        {"features", leave_one_out()},
+        {"axes", of_design("sweep")},
+        {"arms", of_design("a_a")},
+        {"runs", of_design("fractional_factorial")},
+        {"resolution", of_design("fractional_factorial")},
+    };
+    const auto other = of_other_design.find(key);
     const Json nonsense = {{"nonsense", 1}};
-    const std::string message = refusal(with(is_of_other_design ? leave_one_out() : history(), key, nonsense));
+    const std::string message =
+        refusal(with(other == of_other_design.end() ? history() : other->second, key, nonsense));
     EXPECT_EQ(message.find(": /" + key + ": unknown key"), std::string::npos) << message;
   }
 }
