@@ -20,7 +20,12 @@ constexpr std::int64_t kMostMessages = 1000;  // a run; an engine that warns at 
 
 }  // namespace
 
-RunRecorder::RunRecorder(results::Store& store, std::int64_t run_id) : store_(store), run_id_(run_id) {}
+RunRecorder::RunRecorder(results::Store& store, std::int64_t run_id)
+    : store_(store),
+      run_id_(run_id),
+      loss_(track(results::kTrainLoss)),
+      step_ms_(track(results::kStepMs)),
+      clock_ms_(track(results::kClockMs)) {}
 
 void RunRecorder::add(const core::RunEvent& event) {
   if (finished_ || failed_) throw Error(ErrorCode::kDataLoss, "an event came after the last one");
@@ -41,7 +46,7 @@ void RunRecorder::on(const core::HelloEvent& event) {
   facts["engine_version"] = event.engine_version;
   facts["engine/threads"] = std::to_string(event.threads);
   store_.set_environment(run_id_, facts);
-  sample(std::string(results::kCounterPrefix) + "parameters", 0, static_cast<double>(event.parameters));
+  sample(track(std::string(results::kCounterPrefix) + "parameters"), 0, static_cast<double>(event.parameters));
   counters_["parameters"] = 1;
 }
 
@@ -49,25 +54,25 @@ void RunRecorder::on(const core::StepEvent& event) {
   check_order("step", event.step, last_step_);
   last_step_ = event.step;
   ++steps_;
-  sample(results::kTrainLoss, event.step, event.loss);
-  sample(results::kStepMs, event.step, event.step_ms);
+  sample(loss_, event.step, event.loss);
+  sample(step_ms_, event.step, event.step_ms);
   if (event.train_ms) {
     ++timed_steps_;
     last_clock_ms_ = event.train_ms;
-    sample(results::kClockMs, event.step, *event.train_ms);
+    sample(clock_ms_, event.step, *event.train_ms);
   }
   for (const auto& [phase, ms] : event.phases_ms) {
-    std::string& tag = phase_tags_[phase];
-    if (tag.empty()) tag = results::kPhasePrefix + phase + "_ms";
-    sample(tag, event.step, ms);
+    Track*& values = phases_[phase];
+    if (values == nullptr) values = &track(results::kPhasePrefix + phase + "_ms");
+    sample(*values, event.step, ms);
   }
   if (event.window_tokens != window_tokens_) {
     window_tokens_ = event.window_tokens;
-    sample(results::kWindow, event.step, static_cast<double>(window_tokens_));
+    sample(track(results::kWindow), event.step, static_cast<double>(window_tokens_));
   }
   if (event.learning_rate_factor != learning_rate_factor_) {
     learning_rate_factor_ = event.learning_rate_factor;
-    sample(results::kLearningRate, event.step, learning_rate_factor_);
+    sample(track(results::kLearningRate), event.step, learning_rate_factor_);
   }
   if (!std::isfinite(event.loss) && !not_finite_)
     not_finite_ = "step " + std::to_string(event.step) + ": the training loss is not a finite number";
@@ -76,8 +81,8 @@ void RunRecorder::on(const core::StepEvent& event) {
 void RunRecorder::on(const core::EvalEvent& event) {
   check_order("validation", event.step, last_eval_);
   last_eval_ = event.step;
-  sample(results::kValLoss, event.step, event.loss);
-  if (event.train_ms) sample(results::kValClockMs, event.step, *event.train_ms);
+  sample(track(results::kValLoss), event.step, event.loss);
+  if (event.train_ms) sample(track(results::kValClockMs), event.step, *event.train_ms);
   if (std::isfinite(event.loss))
     last_val_loss_ = event.loss;
   else if (!not_finite_)
@@ -88,12 +93,12 @@ void RunRecorder::on(const core::MemoryEvent& event) {
   peak_bytes_ = std::max(peak_bytes_, event.peak_bytes);
   if (event.step <= last_memory_) return;  // a peak may be told twice
   last_memory_ = event.step;
-  sample(results::kPeakBytes, event.step, static_cast<double>(event.peak_bytes));
+  sample(track(results::kPeakBytes), event.step, static_cast<double>(event.peak_bytes));
 }
 
 void RunRecorder::on(const core::CounterEvent& event) {
   if (event.name == "parameters") return;  // hello said so
-  sample(results::kCounterPrefix + event.name, counters_[event.name]++, event.value);
+  sample(track(results::kCounterPrefix + event.name), counters_[event.name]++, event.value);
 }
 
 void RunRecorder::on(const core::WarningEvent& event) {
@@ -113,10 +118,14 @@ void RunRecorder::on(const core::FailedEvent& event) {
   failed_ = event;
 }
 
-void RunRecorder::sample(std::string_view metric, std::int64_t step, double value) {
+RunRecorder::Track& RunRecorder::track(std::string_view metric) {
   auto values = batch_.samples.find(metric);
-  if (values == batch_.samples.end()) values = batch_.samples.emplace(metric, std::vector<results::Sample>()).first;
-  values->second.push_back({step, value});
+  if (values == batch_.samples.end()) values = batch_.samples.emplace(metric, Track()).first;
+  return values->second;
+}
+
+void RunRecorder::sample(Track& values, std::int64_t step, double value) {
+  values.push_back({step, value});
   ++batch_size_;
 }
 
@@ -136,19 +145,21 @@ void RunRecorder::add_facts(const std::map<std::string, std::string>& facts) {
 
 void RunRecorder::flush_if_due() {
   const auto age = Clock::now() - last_write_;
-  if ((!batch_.empty() && age >= kBatchAge) || age >= kHeartbeatAge) flush();
+  const bool has_news = batch_size_ > 0 || !batch_.messages.empty() || !batch_.facts.empty();
+  if ((has_news && age >= kBatchAge) || age >= kHeartbeatAge) flush();
 }
 
 void RunRecorder::flush() {
   store_.add_batch(run_id_, batch_);
-  batch_ = {};
+  for (auto& [metric, values] : batch_.samples) values.clear();  // keeps its memory for the next batch
+  batch_.messages.clear();
+  batch_.facts.clear();
   batch_size_ = 0;
   last_write_ = Clock::now();
 }
 
 void RunRecorder::finish(const results::RunResult& result) {
   store_.finish_run(run_id_, result, batch_);
-  batch_ = {};
 }
 
 }  // namespace nanobench::suites

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/protocol/run_event.h"
 #include "results/store.h"
@@ -49,7 +50,10 @@ class RunRecorder {
   void on(const core::FinishedEvent& event);
   void on(const core::FailedEvent& event);
 
-  void sample(std::string_view metric, std::int64_t step, double value);
+  /// The batch's list of a metric, at its place as long as the recorder lives.
+  using Track = std::vector<results::Sample>;
+  Track& track(std::string_view metric);
+  void sample(Track& values, std::int64_t step, double value);
   void check_order(const char* what, std::int64_t step, std::int64_t& last) const;
   void flush();
 
@@ -58,7 +62,10 @@ class RunRecorder {
   std::int64_t run_id_;
   results::RunBatch batch_;
   std::size_t batch_size_ = 0;  ///< samples in it
-  std::map<std::string, std::string> phase_tags_;
+  Track& loss_;
+  Track& step_ms_;
+  Track& clock_ms_;
+  std::map<std::string, Track*> phases_;
   Clock::time_point last_write_ = Clock::now();
   bool has_hello_ = false;
   std::optional<core::FinishedEvent> finished_;

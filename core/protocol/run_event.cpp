@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/protocol/run_spec.h"
+#include "core/protocol/step_line.h"
 
 namespace nanobench::core {
 namespace {
@@ -138,6 +139,7 @@ std::string to_line(const RunEvent& event) {
 }
 
 RunEvent parse_event_line(std::string_view line) {
+  if (std::optional<StepEvent> step = read_step_line(line)) return *std::move(step);
   try {
     return read_event(Json::parse(line));
   } catch (const Json::exception& error) {
