@@ -83,6 +83,12 @@ struct RunRecord : NewRun {
   bool is_evidence() const { return is_completed() || (result && result->outcome == core::RunOutcome::kDiverged); }
 };
 
+/// What reports need of a run's thousands of steps.
+struct RunSummary {
+  std::optional<double> median_step_ms;  ///< over the timed steps; absent when none was timed
+  std::int64_t timed_samples = 0;        ///< steps that it is the median of
+};
+
 /// One metric of one run.
 struct RunSamples {
   std::int64_t run_id = 0;

@@ -127,18 +127,40 @@ CREATE TABLE baselines (
 ) STRICT, WITHOUT ROWID;
 )sql";
 
+// Version 2, one piece a subject.
+
 // Which contrast of a plan's cells estimates which effect; plans of version 1 have none.
-constexpr Migration kContrasts = "ALTER TABLE plans ADD COLUMN contrasts TEXT NOT NULL DEFAULT '[]'";
+constexpr const char* kVersion2Contrasts = "ALTER TABLE plans ADD COLUMN contrasts TEXT NOT NULL DEFAULT '[]';";
 
-constexpr Migration kVersion2 = kContrasts;
+constexpr const char* kVersion2Baselines = R"sql(
+ALTER TABLE baselines ADD COLUMN reason TEXT NOT NULL DEFAULT '';
+ALTER TABLE baselines ADD COLUMN revision TEXT NOT NULL DEFAULT '';
+ALTER TABLE baselines ADD COLUMN is_accepted INTEGER NOT NULL DEFAULT 0;
+)sql";
 
-constexpr std::array<Migration, 2> kMigrations = {kVersion1, kVersion2};
-static_assert(kMigrations.size() == kSchemaVersion);
+// A report over thousands of runs cannot read all their steps. Of older runs the row is made when it is first asked
+// for. The order in time decides which run or plan is the newest: numbers of merged ones say nothing.
+constexpr const char* kVersion2Summaries = R"sql(
+CREATE TABLE run_summaries (
+  run_id          INTEGER PRIMARY KEY REFERENCES runs (id),
+  median_step_ms  REAL,
+  timed_samples   INTEGER NOT NULL
+) STRICT;
+DROP INDEX runs_by_digest;
+CREATE INDEX runs_by_digest ON runs (digest, started_at);
+DROP INDEX plans_by_digest;
+CREATE INDEX plans_by_digest ON plans (digest, created_at);
+DROP INDEX plans_by_suite;
+CREATE INDEX plans_by_suite ON plans (suite, created_at);
+CREATE INDEX plans_by_time ON plans (created_at);
+)sql";
 
 }  // namespace
 
 std::span<const Migration> migrations() {
-  return kMigrations;
+  static const std::string version2 = std::string(kVersion2Contrasts) + kVersion2Baselines + kVersion2Summaries;
+  static const std::array<Migration, kSchemaVersion> steps = {kVersion1, version2.c_str()};
+  return steps;
 }
 
 int check_identity(Database& database, int known_version) {

@@ -1,6 +1,9 @@
 #include "results/sqlite.h"
 
+#include <chrono>
 #include <limits>
+#include <random>
+#include <thread>
 
 #include "core/base/error.h"
 
@@ -11,6 +14,24 @@ using core::Error;
 using core::ErrorCode;
 
 constexpr int kBusyTimeoutMs = 60'000;
+constexpr int kMostTurns = 10;  // of kBusyTimeoutMs each, while other processes write
+constexpr std::size_t kMostKeptStatements = 64;
+
+void sleep_for_random_ms(int least, int most) {
+  static thread_local std::minstd_rand random(std::random_device{}());
+  std::this_thread::sleep_for(std::chrono::milliseconds(std::uniform_int_distribution<int>(least, most)(random)));
+}
+
+/// Called by SQLite while the lock is taken. Equal chances for old and new waiters: SQLite's own handler sleeps longer
+/// and longer, so that who has waited most is passed over most. 0 gives up.
+int wait_a_moment(void* since, int attempt) {
+  using Clock = std::chrono::steady_clock;
+  auto& start = *static_cast<Clock::time_point*>(since);
+  if (attempt == 0) start = Clock::now();
+  if (Clock::now() - start >= std::chrono::milliseconds(kBusyTimeoutMs)) return 0;
+  sleep_for_random_ms(1, attempt < 10 ? 4 : 16);
+  return 1;
+}
 
 struct Explanation {
   ErrorCode code;
@@ -41,13 +62,14 @@ Explanation explain(int code) {
 
 }  // namespace
 
-Database::Database(const std::filesystem::path& file, const std::string& uri, int flags) : file_(file) {
+Database::Database(const std::filesystem::path& file, const std::string& uri, int flags)
+    : file_(file), waiting_since_(std::make_unique<std::chrono::steady_clock::time_point>()) {
   sqlite3* handle = nullptr;
   const int code = sqlite3_open_v2(uri.c_str(), &handle, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
   handle_.reset(handle);
   if (code != SQLITE_OK) fail(code, "open");
   sqlite3_extended_result_codes(handle, 1);
-  sqlite3_busy_timeout(handle, kBusyTimeoutMs);
+  sqlite3_busy_handler(handle, wait_a_moment, waiting_since_.get());
 }
 
 void Database::execute(const char* sql) {
@@ -72,11 +94,33 @@ void Database::fail(int code, const std::string& doing) const {
   throw Error(explanation.code, "database " + file_.string() + ": " + reason + at + ": " + explanation.text);
 }
 
-Statement::Statement(Database& database, std::string_view sql) : database_(&database) {
-  sqlite3_stmt* handle = nullptr;
-  const int code = sqlite3_prepare_v2(database.handle(), sql.data(), static_cast<int>(sql.size()), &handle, nullptr);
-  handle_.reset(handle);
-  if (code != SQLITE_OK) database.fail(code, std::string(sql));
+StatementHandle Database::take(std::string_view sql) {
+  if (const auto found = kept_.find(sql); found != kept_.end()) {
+    StatementHandle statement = std::move(found->second);
+    kept_.erase(found);
+    return statement;
+  }
+  sqlite3_stmt* prepared = nullptr;
+  const int code = sqlite3_prepare_v2(handle_.get(), sql.data(), static_cast<int>(sql.size()), &prepared, nullptr);
+  StatementHandle statement(prepared);
+  if (code != SQLITE_OK) fail(code, std::string(sql));
+  return statement;
+}
+
+void Database::keep(StatementHandle statement) noexcept {
+  if (!statement) return;
+  sqlite3_reset(statement.get());
+  sqlite3_clear_bindings(statement.get());
+  try {
+    if (kept_.size() < kMostKeptStatements) kept_.emplace(sqlite3_sql(statement.get()), std::move(statement));
+  } catch (const std::bad_alloc&) {  // then it is prepared anew the next time
+  }
+}
+
+Statement::Statement(Database& database, std::string_view sql) : database_(&database), handle_(database.take(sql)) {}
+
+Statement::~Statement() {
+  database_->keep(std::move(handle_));
 }
 
 bool Statement::step() {
@@ -147,7 +191,15 @@ std::optional<std::string> Statement::optional_text(int column) const {
 }
 
 Transaction::Transaction(Database& database) : database_(database) {
-  database_.execute("BEGIN IMMEDIATE");
+  for (int turn = 1;; ++turn) {
+    const std::int64_t version = database_.integer_of("PRAGMA data_version");
+    const int code = sqlite3_exec(database_.handle(), "BEGIN IMMEDIATE", nullptr, nullptr, nullptr);
+    if (code == SQLITE_OK) return;
+    // The version changes when another connection commits: then the lock is not stuck, we only had no luck.
+    const bool is_passed_over = (code & 0xff) == SQLITE_BUSY && database_.integer_of("PRAGMA data_version") != version;
+    if (!is_passed_over || turn == kMostTurns) database_.fail(code, "BEGIN IMMEDIATE");
+    sleep_for_random_ms(1, 100);
+  }
 }
 
 Transaction::~Transaction() {

@@ -4,8 +4,10 @@
 
 #include <sqlite3.h>
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,10 +17,19 @@ namespace nanobench::results {
 
 class Database;
 
-/// A prepared statement. Bind with bind(), read with the column getters after step() returned true.
+struct Finalizer {
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+using StatementHandle = std::unique_ptr<sqlite3_stmt, Finalizer>;
+
+/// A prepared statement. Bind with bind(), read with the column getters after step() returned true. The database keeps
+/// it prepared for the next one of the same text: preparing costs more than looking up a row.
 class Statement {
  public:
   Statement(Database& database, std::string_view sql);
+  ~Statement();
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
 
   /// Binds the next parameters, left to right.
   template <class... Values>
@@ -63,11 +74,8 @@ class Statement {
   bool is_null(int column) const;
   void check(int code) const;
 
-  struct Finalizer {
-    void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
-  };
   Database* database_;
-  std::unique_ptr<sqlite3_stmt, Finalizer> handle_;
+  StatementHandle handle_;
   int bound_ = 0;
 };
 
@@ -90,14 +98,21 @@ class Database {
   [[noreturn]] void fail(int code, const std::string& doing) const;
 
  private:
+  friend class Statement;
+  StatementHandle take(std::string_view sql);
+  void keep(StatementHandle statement) noexcept;
+
   struct Closer {
     void operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
   };
   std::filesystem::path file_;
+  std::unique_ptr<std::chrono::steady_clock::time_point> waiting_since_;  ///< of the busy handler
   std::unique_ptr<sqlite3, Closer> handle_;
+  std::multimap<std::string, StatementHandle, std::less<>> kept_;  ///< statements that nobody uses now, by text
 };
 
-/// BEGIN IMMEDIATE now; ROLLBACK unless committed.
+/// BEGIN IMMEDIATE now; ROLLBACK unless committed. Waits for its turn: SQLite's lock is not a queue, so one of many
+/// writers may be passed over for long; while others make progress it goes on trying.
 class Transaction {
  public:
   explicit Transaction(Database& database);

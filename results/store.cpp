@@ -1,17 +1,11 @@
 #include "results/store.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <chrono>
 #include <cstdlib>
-#include <fstream>
-#include <thread>
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "results/open_file.h"
 #include "results/provenance.h"
-#include "results/schema.h"
 #include "results/sqlite.h"
 
 namespace nanobench::results {
@@ -20,94 +14,6 @@ namespace {
 using core::Error;
 using core::ErrorCode;
 using core::Json;
-
-/// What SQLite would say badly or too late: a folder, an absent file, a text file.
-void check_file(const std::filesystem::path& file, OpenMode mode) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(file, ignored))
-    throw Error(ErrorCode::kIo, "database " + file.string() + " is a folder; name a file with --db");
-  if (!std::filesystem::exists(file, ignored)) {
-    if (mode == OpenMode::kReadOnly) {
-      throw Error(ErrorCode::kNotFound,
-                  "database " + file.string() + " does not exist; run a suite first, or name another file with --db");
-    }
-    return;
-  }
-  std::ifstream in(file, std::ios::binary);
-  char mark[16] = {};
-  in.read(mark, sizeof mark);
-  if (in.gcount() > 0 && std::string(mark, sizeof mark) != std::string("SQLite format 3\0", sizeof mark)) {
-    throw Error(ErrorCode::kDataLoss, "database " + file.string() +
-                                          " is not an SQLite file, or its beginning is damaged; move it away, or name "
-                                          "another file with --db");
-  }
-}
-
-void make_folder(const std::filesystem::path& file) {
-  const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    throw Error(ErrorCode::kIo, "cannot make the folder " + folder.string() + " for the database: " + error.message() +
-                                    "; name another file with --db");
-  }
-  if (eaccess(folder.c_str(), W_OK) != 0) {
-    throw Error(ErrorCode::kIo, "the folder " + folder.string() +
-                                    " cannot be written, so the database cannot be kept there; name another file with "
-                                    "--db");
-  }
-}
-
-/// A file in a folder that cannot be written has no place for WAL's side files: it is read as it lies.
-std::string read_only_uri(const std::filesystem::path& file) {
-  std::string escaped;
-  for (const char c : std::filesystem::absolute(file).string()) {
-    escaped += c == '%' ? "%25" : c == '?' ? "%3f" : c == '#' ? "%23" : std::string(1, c);
-  }
-  std::error_code ignored;
-  const bool has_side_files = std::filesystem::exists(file.string() + "-wal", ignored);
-  const bool is_writable = eaccess(std::filesystem::absolute(file).parent_path().c_str(), W_OK) == 0;
-  return "file:" + escaped + (is_writable || has_side_files ? "" : "?immutable=1");
-}
-
-/// Becoming WAL needs the file alone for a moment, and SQLite's busy timeout does not cover that.
-void use_wal(Database& database) {
-  for (int attempt = 0;; ++attempt) {
-    try {
-      database.execute("PRAGMA journal_mode = WAL");
-      return;
-    } catch (const Error&) {
-      if (sqlite3_errcode(database.handle()) != SQLITE_BUSY || attempt == 600) throw;
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    }
-  }
-}
-
-std::unique_ptr<Database> open_for_reading(const std::filesystem::path& file) {
-  auto database = std::make_unique<Database>(file, read_only_uri(file), SQLITE_OPEN_READONLY);
-  const int version = check_identity(*database, kSchemaVersion);
-  if (version < kSchemaVersion) {
-    throw Error(ErrorCode::kUnavailable,
-                "database " + file.string() + " is empty or of an older version (schema " + std::to_string(version) +
-                    ", this build reads " + std::to_string(kSchemaVersion) + "); `nanobench run` brings it up to date");
-  }
-  return database;
-}
-
-std::unique_ptr<Database> open_for_writing(const std::filesystem::path& file) {
-  make_folder(file);
-  const std::string path = std::filesystem::absolute(file).string();
-  auto database = std::make_unique<Database>(file, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
-  check_identity(*database, kSchemaVersion);
-  use_wal(*database);
-  // FULL: a commit survives a power cut. Batches are large, so this costs one flush a second at most.
-  database->execute(
-      "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -32768; "
-      "PRAGMA wal_autocheckpoint = 4000");
-  migrate(*database, migrations());
-  if (sqlite3_db_readonly(database->handle(), "main") == 1) database->fail(SQLITE_READONLY, "open");
-  return database;
-}
 
 Json to_json(const std::vector<PlanCell>& cells) {
   Json list = Json::array();
@@ -215,24 +121,24 @@ std::int64_t insert_plan(Database& database, const NewPlan& plan) {
 
 }  // namespace
 
-Store::Store(const std::filesystem::path& file, OpenMode mode) : file_(file) {
-  check_file(file, mode);
+Store::Store(const std::filesystem::path& file, OpenMode mode) : file_(file), mode_(mode) {
   database_ = mode == OpenMode::kReadOnly ? open_for_reading(file) : open_for_writing(file);
 }
 
 Store::~Store() = default;
 
 std::optional<PlanRecord> Store::find_plan(const std::string& digest) const {
-  Statement statement(*database_, std::string(kPlanColumns) + "WHERE digest = ? ORDER BY id DESC LIMIT 1");
+  Statement statement(*database_,
+                      std::string(kPlanColumns) + "WHERE digest = ? ORDER BY created_at DESC, id DESC LIMIT 1");
   statement.bind(digest);
   if (!statement.step()) return std::nullopt;
   return read_plan(*database_, statement);
 }
 
 std::optional<PlanRecord> Store::newest_plan(const std::optional<std::string>& suite) const {
-  Statement statement(*database_,
-                      std::string(kPlanColumns) + "WHERE ?1 IS NULL OR suite = ?1 ORDER BY id DESC LIMIT 1");
-  statement.bind(suite);
+  Statement statement(*database_, std::string(kPlanColumns) + (suite ? "WHERE suite = ? " : "") +
+                                      "ORDER BY created_at DESC, id DESC LIMIT 1");
+  if (suite) statement.bind(*suite);
   if (!statement.step()) return std::nullopt;
   return read_plan(*database_, statement);
 }

@@ -54,6 +54,13 @@ struct AlreadyRunning {
 };
 using Claim = std::variant<Claimed, AlreadyDone, AlreadyRunning>;
 
+/// What vacuum() did. Bytes are those of the file and its side files.
+struct VacuumResult {
+  std::int64_t bytes_before = 0;
+  std::int64_t bytes_after = 0;
+  std::int64_t summaries_made = 0;
+};
+
 class Store {
  public:
   /// Throws Error: kIo (folder, no permission, read-only, full disk), kDataLoss (corrupt), kConflict (a database of
@@ -66,7 +73,7 @@ class Store {
   const std::filesystem::path& file() const { return file_; }
 
   // --- plans ---
-  /// The newest plan of this digest, or nullopt.
+  /// The newest plan of this digest, or nullopt. Newest by the time of day: merged plans have numbers of their own.
   std::optional<PlanRecord> find_plan(const std::string& digest) const;
   /// The newest plan (of this suite).
   std::optional<PlanRecord> newest_plan(const std::optional<std::string>& suite = std::nullopt) const;
@@ -83,6 +90,8 @@ class Store {
   /// `interrupted` first. `is_fresh` ignores finished evidence. The line of the plan (plan_id, position), when given,
   /// is answered by whichever run it is.
   Claim claim_run(const NewRun& run, const Owner& owner, bool is_fresh = false, bool is_machine_ours = false);
+  /// A run that somebody works on now, as far as can be told.
+  std::optional<RunRecord> living_run() const;
   /// Marks every running row whose owner is gone as interrupted; returns how many.
   std::int64_t release_dead_runs();
   /// Adds a batch and notes that the owner lives. Throws Error{kConflict} when a (metric, step) of the run is there
@@ -91,8 +100,16 @@ class Store {
   void add_samples(std::int64_t run_id, const std::vector<NewSample>& samples);
   /// Stores the facts once per distinct set and names the set in the run.
   std::int64_t set_environment(std::int64_t run_id, const std::map<std::string, std::string>& facts);
-  /// Last batch and the result in one transaction. Throws Error{kConflict} when the run has a result already.
+  /// Last batch, the result and the summary in one transaction. Throws Error{kConflict} when the run has a result
+  /// already.
   void finish_run(std::int64_t run_id, const RunResult& result, const RunBatch& last = {});
+  /// Makes the summaries that completed runs of older versions lack; returns how many.
+  std::int64_t complete_summaries();
+
+  // --- upkeep ---
+  /// Makes what older versions lack, and gives unused space back to the disk. Throws Error{kConflict} while a living
+  /// runner works on this database.
+  VacuumResult vacuum();
 
   // --- reading ---
   /// The newest completed or diverged run of this digest.
@@ -106,6 +123,9 @@ class Store {
   std::vector<std::string> metrics(std::int64_t run_id) const;
   /// One metric over the runs that answer a plan: one set a cell, in the plan's cell order; completed runs only.
   std::vector<SampleSet> sample_sets(std::int64_t plan_id, const std::string& metric) const;
+  /// Of a completed run: stored when it finished. Where an older version did not, it is computed from the samples, and
+  /// kept if the store is open for writing.
+  RunSummary summary(std::int64_t run_id) const;
   std::vector<RunMessage> messages(std::int64_t run_id) const;
   std::optional<EnvironmentRecord> environment(std::int64_t environment_id) const;
   std::map<std::string, std::string> run_facts(std::int64_t run_id) const;
@@ -116,6 +136,7 @@ class Store {
 
  private:
   std::filesystem::path file_;
+  OpenMode mode_;
   std::unique_ptr<Database> database_;
 };
 

@@ -7,6 +7,7 @@
 #include "core/base/json.h"
 #include "results/provenance.h"
 #include "results/run_row.h"
+#include "results/run_summary.h"
 #include "results/sqlite.h"
 #include "results/store.h"
 
@@ -69,7 +70,7 @@ std::int64_t release_dead(Database& database, const std::optional<std::string>& 
 std::optional<std::int64_t> newest_evidence(Database& database, const std::string& digest) {
   Statement statement(database,
                       "SELECT id FROM runs WHERE digest = ? AND outcome IN ('completed', 'diverged') "
-                      "ORDER BY id DESC LIMIT 1");
+                      "ORDER BY started_at DESC, id DESC LIMIT 1");
   statement.bind(digest);
   return statement.step() ? std::optional(statement.integer(0)) : std::nullopt;
 }
@@ -182,6 +183,13 @@ Claim Store::claim_run(const NewRun& run, const Owner& owner, bool is_fresh, boo
   return claim;
 }
 
+std::optional<RunRecord> Store::living_run() const {
+  for (const RunningRow& row : running_rows(*database_, std::nullopt)) {
+    if (!is_gone(row)) return run(row.id);
+  }
+  return std::nullopt;
+}
+
 std::int64_t Store::release_dead_runs() {
   Transaction transaction(*database_);
   const std::int64_t count = release_dead(*database_, std::nullopt);
@@ -238,6 +246,7 @@ void Store::finish_run(std::int64_t run_id, const RunResult& result, const RunBa
     throw Error(ErrorCode::kConflict, "database " + file_.string() + ": run " + std::to_string(run_id) +
                                           " is unknown or has ended already; a finished run is never overwritten");
   }
+  if (result.outcome == core::RunOutcome::kCompleted) store_summary(*database_, run_id);
   transaction.commit();
 }
 

@@ -1,7 +1,8 @@
 // A runner as a process of its own, for tests that interrupt or kill it:
 //   nanobench_mock_runner DATABASE ENGINE SUITE_EXTRA_JSON MOCK_JSON
-// Prints one line a message and a run; exit codes as DESIGN section 10.
+// Prints one line a message and a run; exit codes as DESIGN section 10. $NANOBENCH_TEST_SHARED_MACHINE: beside others.
 #include <cstdio>
+#include <cstdlib>
 
 #include "core/base/error.h"
 #include "mock_plan.h"
@@ -32,6 +33,7 @@ int main(int argc, char** argv) {
     suites::RunnerOptions options;
     options.wait_poll_seconds = 0.02;
     options.grace_seconds = 0.5;
+    options.is_machine_shared = std::getenv("NANOBENCH_TEST_SHARED_MACHINE") != nullptr;
     const suites::SuiteRunResult result = suites::run_plan(plan, store, options, printer);
     std::printf("completed %d reused %d failed %d\n", result.completed, result.reused, result.failed);
     return result.is_interrupted ? 130 : result.failed > 0 ? 4 : 0;

@@ -1,0 +1,109 @@
+#include "results/open_file.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <thread>
+
+#include "core/base/error.h"
+#include "results/schema.h"
+
+namespace nanobench::results {
+namespace {
+
+using core::Error;
+using core::ErrorCode;
+
+void make_folder(const std::filesystem::path& file) {
+  const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    throw Error(ErrorCode::kIo, "cannot make the folder " + folder.string() + " for the database: " + error.message() +
+                                    "; name another file with --db");
+  }
+  if (eaccess(folder.c_str(), W_OK) != 0) {
+    throw Error(ErrorCode::kIo, "the folder " + folder.string() +
+                                    " cannot be written, so the database cannot be kept there; name another file with "
+                                    "--db");
+  }
+}
+
+/// Becoming WAL needs the file alone for a moment, and SQLite's busy timeout does not cover that.
+void use_wal(Database& database) {
+  for (int attempt = 0;; ++attempt) {
+    try {
+      database.execute("PRAGMA journal_mode = WAL");
+      return;
+    } catch (const Error&) {
+      if (sqlite3_errcode(database.handle()) != SQLITE_BUSY || attempt == 600) throw;
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+  }
+}
+
+}  // namespace
+
+void check_file(const std::filesystem::path& file, OpenMode mode) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored))
+    throw Error(ErrorCode::kIo, "database " + file.string() + " is a folder; name a file with --db");
+  if (!std::filesystem::exists(file, ignored)) {
+    if (mode == OpenMode::kReadOnly) {
+      throw Error(ErrorCode::kNotFound,
+                  "database " + file.string() + " does not exist; run a suite first, or name another file with --db");
+    }
+    return;
+  }
+  std::ifstream in(file, std::ios::binary);
+  char mark[16] = {};
+  in.read(mark, sizeof mark);
+  if (in.gcount() > 0 && std::string(mark, sizeof mark) != std::string("SQLite format 3\0", sizeof mark)) {
+    throw Error(ErrorCode::kDataLoss, "database " + file.string() +
+                                          " is not an SQLite file, or its beginning is damaged; move it away, or name "
+                                          "another file with --db");
+  }
+}
+
+std::string read_only_uri(const std::filesystem::path& file) {
+  std::string escaped;
+  for (const char c : std::filesystem::absolute(file).string()) {
+    escaped += c == '%' ? "%25" : c == '?' ? "%3f" : c == '#' ? "%23" : std::string(1, c);
+  }
+  std::error_code ignored;
+  const bool has_side_files = std::filesystem::exists(file.string() + "-wal", ignored);
+  const bool is_writable = eaccess(std::filesystem::absolute(file).parent_path().c_str(), W_OK) == 0;
+  return "file:" + escaped + (is_writable || has_side_files ? "" : "?immutable=1");
+}
+
+std::unique_ptr<Database> open_for_reading(const std::filesystem::path& file) {
+  check_file(file, OpenMode::kReadOnly);
+  auto database = std::make_unique<Database>(file, read_only_uri(file), SQLITE_OPEN_READONLY);
+  const int version = check_identity(*database, kSchemaVersion);
+  if (version < kSchemaVersion) {
+    throw Error(ErrorCode::kUnavailable, "database " + file.string() + " is empty or of an older version (schema " +
+                                             std::to_string(version) + ", this build reads " +
+                                             std::to_string(kSchemaVersion) +
+                                             "); `nanobench run` or `nanobench db vacuum` brings it up to date");
+  }
+  return database;
+}
+
+std::unique_ptr<Database> open_for_writing(const std::filesystem::path& file) {
+  check_file(file, OpenMode::kCreate);
+  make_folder(file);
+  const std::string path = std::filesystem::absolute(file).string();
+  auto database = std::make_unique<Database>(file, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+  check_identity(*database, kSchemaVersion);
+  use_wal(*database);
+  // FULL: a commit survives a power cut. Batches are large, so this costs one flush a second at most.
+  database->execute(
+      "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -32768; "
+      "PRAGMA wal_autocheckpoint = 4000");
+  migrate(*database, migrations());
+  if (sqlite3_db_readonly(database->handle(), "main") == 1) database->fail(SQLITE_READONLY, "open");
+  return database;
+}
+
+}  // namespace nanobench::results
