@@ -8,6 +8,7 @@
 
 #include "core/base/json.h"
 #include "reports/text.h"
+#include "results/host_load.h"
 #include "results/metric.h"
 
 namespace nanobench::reports {
@@ -18,8 +19,7 @@ using results::RunRecord;
 
 /// What a run's measure is made of; ascending steps.
 struct MeasuredSamples {
-  std::vector<results::Sample> step_ms;
-  std::vector<results::Sample> clock_ms;
+  std::optional<double> median_step_ms;
   std::vector<results::Sample> val_loss;
   std::vector<results::Sample> val_clock_ms;
 };
@@ -29,15 +29,6 @@ std::optional<double> value_at(const std::vector<results::Sample>& samples, std:
   while (at < samples.size() && samples[at].step < step) ++at;
   if (at == samples.size() || samples[at].step != step) return std::nullopt;
   return samples[at].value;
-}
-
-std::optional<double> median_timed_step_ms(const MeasuredSamples& samples) {
-  std::vector<double> timed;
-  std::size_t at = 0;
-  for (const results::Sample& sample : samples.step_ms) {
-    if (value_at(samples.clock_ms, sample.step, at)) timed.push_back(sample.value);
-  }
-  return median(std::move(timed));
 }
 
 std::vector<CurvePoint> curve_of(const MeasuredSamples& samples) {
@@ -224,34 +215,23 @@ void add_floor_warnings(ComparisonTable& table, const std::vector<CellMeasures>&
   }
 }
 
-/// The suite's own runs before this one load the machine with about as many processes as they have threads.
-bool was_machine_busy(const RunMeasure& run) {
-  return run.run.is_completed() && run.start_load && *run.start_load > 1.5 * run.run.threads + 1.0;
-}
-
-void add_load_warning(ComparisonTable& table, const std::vector<CellMeasures>& cells) {
-  int busy = 0;
-  double highest = 0.0;
+/// Losses do not mind a busy machine, times do.
+void add_disturbance_warning(ComparisonTable& table, const std::vector<CellMeasures>& cells) {
+  constexpr int kMostNamed = 3;
+  int disturbed = 0;
+  std::string named;
   for (const CellMeasures& cell : cells) {
     for (const RunMeasure& run : cell.runs) {
-      if (!was_machine_busy(run)) continue;
-      ++busy;
-      highest = std::max(highest, *run.start_load);
+      if (!run.run.is_completed() || !run.disturbance) continue;
+      if (++disturbed > kMostNamed) continue;
+      named += (named.empty() ? "" : "; ") + cell.cell.label + ", seed " + std::to_string(run.run.seed) + ": " +
+               *run.disturbance;
     }
   }
-  if (busy == 0) return;
-  table.warnings.push_back("Other programs kept the machine busy during " + std::to_string(busy) +
-                           (busy == 1 ? " run" : " runs") + " (load up to " + format_fixed(highest, 1) +
-                           "): losses count, times are doubtful; run again with --fresh on an idle machine.");
-}
-
-std::optional<double> start_load_of(const results::Store& store, std::int64_t run_id) {
-  const std::map<std::string, std::string> facts = store.run_facts(run_id);
-  const auto found = facts.find("start/load_1m");
-  if (found == facts.end()) return std::nullopt;
-  char* end = nullptr;
-  const double load = std::strtod(found->second.c_str(), &end);
-  return end != found->second.c_str() && std::isfinite(load) ? std::optional<double>(load) : std::nullopt;
+  if (disturbed == 0) return;
+  if (disturbed > kMostNamed) named += "; ...";
+  table.warnings.push_back(std::to_string(disturbed) + (disturbed == 1 ? " run was" : " runs were") + " disturbed (" +
+                           named + "): losses count, times are doubtful; run again with --fresh on an idle machine.");
 }
 
 /// Times of one table must come from one kind of machine and one number of threads.
@@ -278,7 +258,7 @@ RunMeasure measure(const RunRecord& run, const MeasuredSamples& samples, const s
   if (!run.is_completed()) return measure;
   const results::RunResult& result = *run.result;
   measure.val_loss = result.final_val_loss;
-  measure.step_ms = median_timed_step_ms(samples);
+  measure.step_ms = samples.median_step_ms;
   if (result.peak_bytes && *result.peak_bytes > 0) measure.peak_bytes = static_cast<double>(*result.peak_bytes);
   if (result.train_ms && result.timed_steps && *result.timed_steps > 0 && *result.train_ms > 0) {
     measure.mean_step_ms = *result.train_ms / static_cast<double>(*result.timed_steps);
@@ -287,31 +267,23 @@ RunMeasure measure(const RunRecord& run, const MeasuredSamples& samples, const s
   return measure;
 }
 
-/// Samples of all completed runs of a plan by run: one query a metric instead of one a run.
-std::map<std::int64_t, MeasuredSamples> read_samples(const results::Store& store, std::int64_t plan_id) {
-  std::map<std::int64_t, MeasuredSamples> by_run;
-  const auto read = [&](const char* metric, std::vector<results::Sample> MeasuredSamples::*member) {
-    for (results::SampleSet& set : store.sample_sets(plan_id, metric)) {
-      for (results::RunSamples& run : set.replicates) by_run[run.run_id].*member = std::move(run.samples);
-    }
-  };
-  read(results::kStepMs, &MeasuredSamples::step_ms);
-  read(results::kClockMs, &MeasuredSamples::clock_ms);
-  read(results::kValLoss, &MeasuredSamples::val_loss);
-  read(results::kValClockMs, &MeasuredSamples::val_clock_ms);
-  return by_run;
+MeasuredSamples read_samples(const results::Store& store, const RunRecord& run) {
+  if (!run.is_completed()) return {};
+  return {.median_step_ms = store.summary(run.id).median_step_ms,
+          .val_loss = store.samples(run.id, results::kValLoss),
+          .val_clock_ms = store.samples(run.id, results::kValClockMs)};
 }
 
 }  // namespace
 
 RunMeasure measure_run(const results::Store& store, const RunRecord& run) {
-  RunMeasure result = measure(run,
-                              {.step_ms = store.samples(run.id, results::kStepMs),
-                               .clock_ms = store.samples(run.id, results::kClockMs),
-                               .val_loss = store.samples(run.id, results::kValLoss),
-                               .val_clock_ms = store.samples(run.id, results::kValClockMs)},
-                              tokens_per_step(run.config));
-  result.start_load = start_load_of(store, run.id);
+  MeasuredSamples samples = read_samples(store, run);
+  if (!run.is_completed()) {  // its page shows the curve as far as it got
+    samples.val_loss = store.samples(run.id, results::kValLoss);
+    samples.val_clock_ms = store.samples(run.id, results::kValClockMs);
+  }
+  RunMeasure result = measure(run, samples, tokens_per_step(run.config));
+  result.disturbance = results::disturbance(store.run_facts(run.id), run.threads);
   return result;
 }
 
@@ -335,7 +307,6 @@ std::vector<CellMeasures> read_cells(const results::Store& store, const results:
       cells.back().step_ms = published->second;
     }
   }
-  const std::map<std::int64_t, MeasuredSamples> samples = read_samples(store, plan.id);
   std::map<std::string, std::optional<double>> step_tokens;  // by configuration: the replicates of a cell share theirs
   for (const results::PlanLine& line : plan.lines) {
     const auto found = index.find(line.cell);
@@ -346,10 +317,8 @@ std::vector<CellMeasures> read_cells(const results::Store& store, const results:
     const RunRecord run = store.run(*line.run_id);
     const auto [tokens, is_new] = step_tokens.try_emplace(run.config_digest);
     if (is_new) tokens->second = tokens_per_step(run.config);
-    const auto run_samples = samples.find(run.id);
-    cell.runs.push_back(
-        measure(run, run_samples == samples.end() ? MeasuredSamples{} : run_samples->second, tokens->second));
-    cell.runs.back().start_load = start_load_of(store, run.id);
+    cell.runs.push_back(measure(run, read_samples(store, run), tokens->second));
+    cell.runs.back().disturbance = results::disturbance(store.run_facts(run.id), run.threads);
   }
   for (CellMeasures& cell : cells) {
     std::sort(cell.runs.begin(), cell.runs.end(),
@@ -367,7 +336,7 @@ ComparisonTable compare(const results::PlanRecord& plan, const std::vector<CellM
   add_spread_notes(table);
   add_floor_warnings(table, cells);
   add_mixture_warnings(table, cells);
-  add_load_warning(table, cells);
+  add_disturbance_warning(table, cells);
   return table;
 }
 

@@ -18,14 +18,14 @@ namespace nanobench::reports {
 /// What one run came to. The metrics' definitions are DESIGN's: step time is the median over timed steps.
 struct RunMeasure {
   results::RunRecord run;
-  std::optional<double> val_loss;      ///< final; nats per token; completed runs only, like all below
-  std::optional<double> step_ms;       ///< median over timed steps
-  std::optional<double> mean_step_ms;  ///< training clock over timed steps: the records' figure
-  std::optional<double> tokens_per_s;  ///< trained tokens over training-clock time
-  std::optional<double> peak_bytes;    ///< of the process
-  std::vector<CurvePoint> curve;       ///< validations, in the order of steps
-  double lowest_val_loss = 0.0;        ///< of the curve; infinity when empty
-  std::optional<double> start_load;    ///< processes that wanted to run (1 minute mean) when the run began
+  std::optional<double> val_loss;          ///< final; nats per token; completed runs only, like all below
+  std::optional<double> step_ms;           ///< median over timed steps
+  std::optional<double> mean_step_ms;      ///< training clock over timed steps: the records' figure
+  std::optional<double> tokens_per_s;      ///< trained tokens over training-clock time
+  std::optional<double> peak_bytes;        ///< of the process
+  std::vector<CurvePoint> curve;           ///< validations, in the order of steps
+  double lowest_val_loss = 0.0;            ///< of the curve; infinity when empty
+  std::optional<std::string> disturbance;  ///< why its times are doubtful (results/host_load.h)
 };
 
 RunMeasure measure_run(const results::Store& store, const results::RunRecord& run);

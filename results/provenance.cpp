@@ -94,21 +94,6 @@ std::optional<bool> is_alive(const Owner& owner) {
   return start_ticks(owner.pid) == owner.pid_started && !is_zombie(owner.pid);
 }
 
-std::map<std::string, std::string> load_facts(const std::string& prefix) {
-  std::map<std::string, std::string> facts;
-  std::istringstream load(first_line("/proc/loadavg"));
-  std::string one_minute;
-  if (load >> one_minute) facts[prefix + "load_1m"] = one_minute;
-  // "cpu user nice system idle iowait irq softirq steal ...", in ticks since boot
-  std::istringstream stat(first_line("/proc/stat"));
-  std::string field;
-  for (int i = 0; i <= 8 && stat >> field; ++i) {
-    if (i == 8) facts[prefix + "steal_ticks"] = field;
-  }
-  facts[prefix + "time"] = utc_now();
-  return facts;
-}
-
 std::map<std::string, std::string> provenance_facts() {
   const core::BuildInfo& build = core::build_info();
   const MachineInfo machine = machine_info();

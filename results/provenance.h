@@ -30,9 +30,6 @@ Owner this_process();
 /// host, boot or container; its heartbeat decides).
 std::optional<bool> is_alive(const Owner& owner);
 
-/// What differs from moment to moment: "load_1m", "steal_ticks", ...; keys get `prefix`.
-std::map<std::string, std::string> load_facts(const std::string& prefix);
-
 /// Build and machine as facts for `environments`.
 std::map<std::string, std::string> provenance_facts();
 

@@ -49,6 +49,10 @@ Fd make_spec_file(const std::string& text) {
   return file;
 }
 
+std::int64_t milliseconds(const timeval& time) {
+  return static_cast<std::int64_t>(time.tv_sec) * 1000 + time.tv_usec / 1000;
+}
+
 struct ChildFds {
   int events = -1;
   int output = -1;
@@ -161,6 +165,10 @@ std::optional<ChildExit> ChildProcess::poll_exit() {
   if (WIFSIGNALED(status)) result.signal = WTERMSIG(status);
   if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
   result.max_rss_bytes = static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
+  result.user_ms = milliseconds(usage.ru_utime);
+  result.system_ms = milliseconds(usage.ru_stime);
+  result.voluntary_switches = usage.ru_nvcsw;
+  result.involuntary_switches = usage.ru_nivcsw;
   return result;
 }
 

@@ -17,6 +17,11 @@ struct ChildExit {
   int exit_code = 0;               ///< meaningful when signal is 0
   int signal = 0;                  ///< that ended it, or 0
   std::int64_t max_rss_bytes = 0;  ///< peak resident set
+  // Of the process and of those it waited for:
+  std::int64_t user_ms = 0;               ///< CPU time
+  std::int64_t system_ms = 0;             ///< CPU time in the kernel
+  std::int64_t voluntary_switches = 0;    ///< it waited for something
+  std::int64_t involuntary_switches = 0;  ///< its processor was given to another
 };
 
 /// A file descriptor that closes itself.

@@ -9,7 +9,7 @@
 #include <cstdio>
 
 #include "core/base/error.h"
-#include "results/provenance.h"
+#include "results/host_load.h"
 
 namespace nanobench::suites {
 namespace {
@@ -52,6 +52,14 @@ std::string plain_text(const std::string& text) {
   return plain;
 }
 
+/// What the engine took of the machine, in the words of results/host_load.h.
+results::Facts used_facts(const ChildExit& exit) {
+  return {{"used/user_ms", std::to_string(exit.user_ms)},
+          {"used/system_ms", std::to_string(exit.system_ms)},
+          {"used/voluntary_switches", std::to_string(exit.voluntary_switches)},
+          {"used/involuntary_switches", std::to_string(exit.involuntary_switches)}};
+}
+
 std::string spec_text(const PlannedRun& run, std::int64_t run_id) {
   core::RunSpec spec = run.spec;
   spec.run_id = "run-" + std::to_string(run_id);
@@ -88,6 +96,7 @@ results::RunResult RunSession::execute() {
   while (read_events() || read_output()) {
   }
   recorder_.add_facts(results::load_facts("end/"));
+  recorder_.add_facts(used_facts(*exit));
   const results::RunResult result = result_of(*exit);
   if (!output_.empty() && result.outcome != core::RunOutcome::kCompleted)
     recorder_.add_message("output", plain_text(output_));

@@ -195,6 +195,8 @@ Document run_report(const results::Store& store, std::int64_t run_id) {
   if (run.data_floor_nats && measure.lowest_val_loss < *run.data_floor_nats) {
     document.warnings.push_back("A validation loss is below the data's entropy floor.");
   }
+  if (measure.disturbance)
+    document.warnings.push_back("The run was disturbed: " + *measure.disturbance + "; its times are doubtful.");
   return document;
 }
 

@@ -47,7 +47,10 @@ TEST_F(RunnerTest, StoresAWholePlan) {
   EXPECT_EQ(record.result->timed_steps, 8);
   EXPECT_EQ(record.result->peak_bytes, 100'000'000);
   EXPECT_EQ(store.environment(*record.environment_id)->facts.at("engine"), "mock");
-  EXPECT_TRUE(store.run_facts(record.id).contains("end/load_1m"));
+  const auto facts = store.run_facts(record.id);
+  for (const char* name :
+       {"start/load_1m", "end/load_1m", "start/cpu_ticks", "end/uptime_s", "used/user_ms", "used/involuntary_switches"})
+    EXPECT_TRUE(facts.contains(name)) << name;
 
   const results::PlanRecord stored = store.plan(result.plan_id);
   ASSERT_EQ(stored.lines.size(), 6u);

@@ -158,10 +158,13 @@ TEST(Comparison, MixedMachinesAreAWarning) {
 
 TEST(Comparison, ABusyMachineIsAWarningAboutTimes) {
   RunMeasure run = completed(1, 3.2, 20);
-  run.start_load = 2.5;  // about the suite's own two threads
   EXPECT_TRUE(compare(plan_of(), {cell("a", {run})}, {}).warnings.empty());
-  run.start_load = 9.4;
-  EXPECT_TRUE(mentions(compare(plan_of(), {cell("a", {run})}, {}).warnings, "load up to 9.4"));
+  run.disturbance = "the load was 9.4 when it began";
+  const std::vector<std::string> warnings = compare(plan_of(), {cell("a", {run})}, {}).warnings;
+  EXPECT_TRUE(mentions(warnings, "a, seed 1: the load was 9.4 when it began"));
+  EXPECT_TRUE(mentions(warnings, "times are doubtful"));
+  run.run.result->outcome = core::RunOutcome::kCrashed;
+  EXPECT_FALSE(mentions(compare(plan_of(), {cell("a", {run})}, {}).warnings, "disturbed")) << "it has no times";
 }
 
 TEST(Comparison, CellsWithoutRunsAreRows) {

@@ -1,0 +1,211 @@
+#include "results/host_load.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "results/provenance.h"
+
+namespace nanobench::results {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The first whitespace-separated word after `key` in a file; the key may be empty.
+std::optional<std::string> word_after(const fs::path& file, const std::string& key) {
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with(key)) continue;
+    std::istringstream rest(line.substr(key.size()));
+    std::string word;
+    if (rest >> word) return word;
+  }
+  return std::nullopt;
+}
+
+void add_ticks(Facts& facts, const std::string& prefix) {
+  // "cpu user nice system idle iowait irq softirq steal guest ...", in ticks since boot; guest is part of user
+  std::ifstream in("/proc/stat");
+  std::string name;
+  std::array<long long, 8> ticks = {};
+  in >> name;
+  for (long long& value : ticks) in >> value;
+  if (!in || name != "cpu") return;
+  long long whole = 0;
+  for (const long long value : ticks) whole += value;
+  facts[prefix + "cpu_ticks"] = std::to_string(whole);
+  facts[prefix + "idle_ticks"] = std::to_string(ticks[3] + ticks[4]);
+  facts[prefix + "steal_ticks"] = std::to_string(ticks[7]);
+}
+
+/// "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234"
+void add_pressure(Facts& facts, const std::string& prefix) {
+  std::ifstream in("/proc/pressure/cpu");
+  std::string line;
+  std::getline(in, line);
+  const std::size_t at = line.find("total=");
+  if (line.starts_with("some") && at != std::string::npos) facts[prefix + "pressure_cpu_us"] = line.substr(at + 6);
+}
+
+/// cpu.stat of our control group, of either version.
+void add_throttling(Facts& facts, const std::string& prefix) {
+  std::ifstream in("/proc/self/cgroup");
+  for (std::string line; std::getline(in, line);) {  // "4:cpu,cpuacct:/path" or "0::/path"
+    const std::size_t first = line.find(':');
+    const std::size_t second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const fs::path path = fs::path(line.substr(second + 1)).relative_path();
+    const bool is_second = controllers.empty();
+    if (!is_second && controllers != "cpu" && !controllers.starts_with("cpu,")) continue;
+    const fs::path root = is_second ? fs::path("/sys/fs/cgroup") : fs::path("/sys/fs/cgroup") / controllers;
+    for (const fs::path& folder : {root / path, root}) {  // inside a container the path may be the host's
+      const auto time = word_after(folder / "cpu.stat", is_second ? "throttled_usec " : "throttled_time ");
+      if (!time) continue;
+      const long long value = std::strtoll(time->c_str(), nullptr, 10);
+      facts[prefix + "throttled_us"] = std::to_string(is_second ? value : value / 1000);
+      return;
+    }
+  }
+}
+
+/// Sums up what each processor says in a file of its own; nullopt when none does.
+std::optional<double> sum_over_processors(const std::string& file, int& count) {
+  double sum = 0;
+  count = 0;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/sys/devices/system/cpu", ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with("cpu") || name.size() < 4 || std::isdigit(static_cast<unsigned char>(name[3])) == 0) continue;
+    if (const auto word = word_after(entry.path() / file, "")) {
+      sum += std::strtod(word->c_str(), nullptr);
+      ++count;
+    }
+  }
+  return count > 0 ? std::optional(sum) : std::nullopt;
+}
+
+void add_frequency(Facts& facts, const std::string& prefix) {
+  int count = 0;
+  double mhz = 0;
+  if (const auto khz = sum_over_processors("cpufreq/scaling_cur_freq", count)) {
+    mhz = *khz / 1000;
+  } else {
+    std::ifstream in("/proc/cpuinfo");
+    for (std::string line; std::getline(in, line);) {
+      if (!line.starts_with("cpu MHz")) continue;
+      mhz += std::strtod(line.c_str() + line.find(':') + 1, nullptr);
+      ++count;
+    }
+  }
+  if (count == 0 || mhz <= 0) return;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.0f", mhz / count);
+  facts[prefix + "cpu_mhz"] = text;
+}
+
+std::optional<double> number(const Facts& facts, const std::string& name) {
+  const auto found = facts.find(name);
+  if (found == facts.end()) return std::nullopt;
+  char* end = nullptr;
+  const double value = std::strtod(found->second.c_str(), &end);
+  return end != found->second.c_str() && std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+/// What a counter grew by during the run; nullopt unless it was read at both ends and did not fall.
+std::optional<double> growth(const Facts& facts, const std::string& name) {
+  const std::optional<double> start = number(facts, "start/" + name);
+  const std::optional<double> end = number(facts, "end/" + name);
+  return start && end && *end >= *start ? std::optional(*end - *start) : std::nullopt;
+}
+
+std::string text_of(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+std::string percent(double share) {
+  return text_of(100 * share, 1) + " %";
+}
+
+std::optional<std::string> judge_steal(const Facts& facts) {
+  const std::optional<double> steal = growth(facts, "steal_ticks");
+  const std::optional<double> whole = growth(facts, "cpu_ticks");
+  if (!steal || !whole || *whole <= 0 || *steal / *whole <= kMostSteal) return std::nullopt;
+  return "the hypervisor took " + percent(*steal / *whole) + " of the CPU time";
+}
+
+/// What other programs used is what was used less what the run itself did. Where that leaves fewer processors than the
+/// run has threads, it had to wait.
+std::optional<std::string> judge_others(const Facts& facts, int threads, double seconds) {
+  const std::optional<double> whole = growth(facts, "cpu_ticks");
+  const std::optional<double> idle = growth(facts, "idle_ticks");
+  const std::optional<double> user_ms = number(facts, "used/user_ms");
+  const std::optional<double> system_ms = number(facts, "used/system_ms");
+  if (!whole || !idle || !user_ms || !system_ms) return std::nullopt;
+  const double tick_seconds = 1.0 / static_cast<double>(sysconf(_SC_CLK_TCK));
+  const double processors = *whole * tick_seconds / seconds;
+  const double used = (*whole - *idle - growth(facts, "steal_ticks").value_or(0)) * tick_seconds / seconds;
+  const double others = used - (*user_ms + *system_ms) / 1000 / seconds;
+  const double missing = others + threads - processors;
+  if (others <= 0 || missing <= kMostMissingProcessors * threads) return std::nullopt;
+  return "other programs kept " + text_of(others, 1) + " of " + text_of(processors, 0) + " processors busy";
+}
+
+std::optional<std::string> judge_throttling(const Facts& facts, double seconds) {
+  if (const auto us = growth(facts, "throttled_us"); us && *us * 1e-6 / seconds > kMostThrottled)
+    return "the control group's quota stopped it for " + percent(*us * 1e-6 / seconds) + " of the time";
+  if (const auto count = growth(facts, "thermal_throttles"); count && *count > 0)
+    return "the processor slowed down for heat";
+  return std::nullopt;
+}
+
+std::optional<std::string> judge_switches(const Facts& facts, int threads, double seconds) {
+  const std::optional<double> switches = number(facts, "used/involuntary_switches");
+  if (!switches || threads <= 0) return std::nullopt;
+  const double rate = *switches / seconds / threads;
+  if (rate <= kMostInvoluntarySwitches) return std::nullopt;
+  return "its threads lost their processors " + text_of(rate, 0) + " times a second each";
+}
+
+std::optional<std::string> judge_load(const Facts& facts, int threads) {
+  const std::optional<double> load = number(facts, "start/load_1m");
+  if (!load || *load <= 1.5 * threads + 1.0) return std::nullopt;
+  return "the load was " + text_of(*load, 1) + " when it began";
+}
+
+}  // namespace
+
+Facts load_facts(const std::string& prefix) {
+  Facts facts;
+  facts[prefix + "time"] = utc_now();
+  if (const auto uptime = word_after("/proc/uptime", "")) facts[prefix + "uptime_s"] = *uptime;
+  if (const auto load = word_after("/proc/loadavg", "")) facts[prefix + "load_1m"] = *load;
+  add_ticks(facts, prefix);
+  add_pressure(facts, prefix);
+  add_throttling(facts, prefix);
+  add_frequency(facts, prefix);
+  int count = 0;
+  if (const auto throttles = sum_over_processors("thermal_throttle/core_throttle_count", count))
+    facts[prefix + "thermal_throttles"] = text_of(*throttles, 0);
+  return facts;
+}
+
+std::optional<std::string> disturbance(const Facts& facts, int threads) {
+  const std::optional<double> seconds = growth(facts, "uptime_s");
+  if (!seconds || *seconds < kShortestJudged) return judge_load(facts, threads);
+  if (auto reason = judge_steal(facts)) return reason;
+  if (auto reason = judge_others(facts, threads, *seconds)) return reason;
+  if (auto reason = judge_throttling(facts, *seconds)) return reason;
+  return judge_switches(facts, threads, *seconds);
+}
+
+}  // namespace nanobench::results

@@ -1,0 +1,91 @@
+#include "results/host_load.h"
+
+#include <gtest/gtest.h>
+
+namespace nanobench::results {
+namespace {
+
+/// Ten quiet seconds on two processors, both of which the run used nine tenths of the time.
+Facts quiet() {
+  return {{"start/uptime_s", "1000.00"},
+          {"end/uptime_s", "1010.00"},
+          {"start/load_1m", "9.0"},
+          {"end/load_1m", "2.0"},
+          {"start/cpu_ticks", "50000"},
+          {"end/cpu_ticks", "52000"},
+          {"start/idle_ticks", "20000"},
+          {"end/idle_ticks", "20180"},
+          {"start/steal_ticks", "100"},
+          {"end/steal_ticks", "110"},
+          {"start/throttled_us", "5"},
+          {"end/throttled_us", "5"},
+          {"used/user_ms", "17000"},
+          {"used/system_ms", "1000"},
+          {"used/voluntary_switches", "9000"},
+          {"used/involuntary_switches", "300"}};
+}
+
+std::string reason_with(const std::string& name, const std::string& value, int threads = 2) {
+  Facts facts = quiet();
+  facts[name] = value;
+  return disturbance(facts, threads).value_or("");
+}
+
+bool says(const std::string& reason, const std::string& words) {
+  return reason.find(words) != std::string::npos;
+}
+
+TEST(Disturbance, AQuietMachineDisturbsNothing) {
+  EXPECT_EQ(disturbance(quiet(), 2), std::nullopt) << "the load before the run is not held against it";
+  EXPECT_EQ(disturbance({}, 2), std::nullopt) << "nothing is known";
+}
+
+TEST(Disturbance, StealTime) {
+  EXPECT_EQ(reason_with("end/steal_ticks", "140"), "") << "2.0 % is the limit";
+  EXPECT_EQ(reason_with("end/steal_ticks", "150"), "the hypervisor took 2.5 % of the CPU time");
+}
+
+TEST(Disturbance, OtherProgramsOnTheRunsProcessors) {
+  // 18.1 s were used: by the run only 13.
+  EXPECT_EQ(reason_with("used/user_ms", "12000"), "other programs kept 0.5 of 2 processors busy");
+  EXPECT_EQ(reason_with("used/user_ms", "12000", 1), "") << "a run of one thread had a processor left";
+}
+
+TEST(Disturbance, Throttling) {
+  EXPECT_EQ(reason_with("end/throttled_us", "90000"), "");
+  EXPECT_TRUE(says(reason_with("end/throttled_us", "200005"), "quota stopped it for 2.0 %"));
+  Facts hot = quiet();
+  hot["start/thermal_throttles"] = "4";
+  hot["end/thermal_throttles"] = "4";
+  EXPECT_EQ(disturbance(hot, 2), std::nullopt);
+  hot["end/thermal_throttles"] = "5";
+  EXPECT_EQ(disturbance(hot, 2), "the processor slowed down for heat");
+}
+
+TEST(Disturbance, InvoluntarySwitches) {
+  EXPECT_EQ(reason_with("used/involuntary_switches", "1900"), "");
+  EXPECT_EQ(reason_with("used/involuntary_switches", "4000"),
+            "its threads lost their processors 200 times a second each");
+}
+
+TEST(Disturbance, OlderAndShortRunsAreJudgedByTheLoad) {
+  EXPECT_EQ(disturbance({{"start/load_1m", "2.5"}}, 2), std::nullopt) << "about the suite's own two threads";
+  EXPECT_EQ(disturbance({{"start/load_1m", "9.4"}}, 2), "the load was 9.4 when it began");
+  EXPECT_EQ(reason_with("end/uptime_s", "1000.50"), "the load was 9.0 when it began");
+}
+
+TEST(Disturbance, NonsenseIsNoReason) {
+  EXPECT_EQ(reason_with("end/steal_ticks", "50"), "") << "a counter that fell";
+  EXPECT_EQ(reason_with("end/cpu_ticks", "many"), "");
+  EXPECT_EQ(reason_with("end/uptime_s", "nan"), "the load was 9.0 when it began");
+}
+
+TEST(LoadFacts, TellOfThisMachine) {
+  const Facts facts = load_facts("start/");
+  for (const char* name : {"time", "uptime_s", "load_1m", "cpu_ticks", "idle_ticks", "steal_ticks"})
+    EXPECT_TRUE(facts.contains(std::string("start/") + name)) << name;
+  EXPECT_GT(std::stod(facts.at("start/cpu_ticks")), std::stod(facts.at("start/idle_ticks")));
+}
+
+}  // namespace
+}  // namespace nanobench::results
