@@ -1,0 +1,282 @@
+#include "results/merge.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "core/base/error.h"
+#include "results/open_file.h"
+#include "results/schema.h"
+
+namespace nanobench::results {
+namespace {
+
+using core::Error;
+using core::ErrorCode;
+
+constexpr std::size_t kRunsAtOnce = 32;  // a transaction: other writers get their turns in between
+
+/// Numbers there -> numbers here.
+using IdMap = std::map<std::int64_t, std::int64_t>;
+
+/// Refuses what could not be copied whole, before anything is written.
+void check_source(const std::filesystem::path& from) {
+  check_file(from, OpenMode::kReadOnly);
+  Database database(from, read_only_uri(from), SQLITE_OPEN_READONLY);
+  const std::string file = "database " + from.string();
+  if (check_identity(database, kSchemaVersion) == 0)
+    throw Error(ErrorCode::kInvalidArgument, file + " is empty; there is nothing to merge");
+  if (const std::string answer = database.text_of("PRAGMA quick_check(1)"); answer != "ok") {
+    throw Error(ErrorCode::kDataLoss, file + " is damaged (" + answer +
+                                          "), so nothing of it was merged; `nanobench db check` lists what is wrong");
+  }
+  if (!database.text_of("PRAGMA foreign_key_check").empty()) {
+    throw Error(ErrorCode::kDataLoss, file +
+                                          " has rows that point to nothing, so nothing of it was merged; `nanobench "
+                                          "db check` lists them");
+  }
+}
+
+class Merge {
+ public:
+  Merge(const std::filesystem::path& into, const std::filesystem::path& from)
+      : from_(from), database_(open_for_writing(into)) {
+    const std::string uri = read_only_uri(from);
+    Statement attach(*database_, "ATTACH ? AS other");
+    attach.bind(uri + (uri.find('?') == std::string::npos ? "?" : "&") + "mode=ro");
+    attach.execute();
+  }
+
+  MergeResult run() {
+    copy_environments();
+    copy_plans();
+    copy_runs();
+    answer_lines();
+    copy_baselines();
+    if (result_.runs_running > 0) {
+      result_.messages.push_back(std::to_string(result_.runs_running) +
+                                 (result_.runs_running == 1 ? " run of " : " runs of ") + from_.string() +
+                                 " without an outcome stayed behind; merge again when its runner has ended");
+    }
+    return result_;
+  }
+
+ private:
+  std::string names_of(const std::string& table, const std::vector<std::string>& without) {
+    Statement statement(*database_,
+                        "SELECT name FROM pragma_table_info(?1, 'main') INTERSECT "
+                        "SELECT name FROM pragma_table_info(?1, 'other')");
+    statement.bind(table);
+    std::string names;
+    while (statement.step()) {
+      const std::string name = statement.text(0);
+      if (std::find(without.begin(), without.end(), name) == without.end()) names += ", " + name;
+    }
+    return names;
+  }
+
+  /// Copies one row by its number there, with other values for some columns; returns its number here. All columns that
+  /// both files have are copied: they may be of different versions.
+  std::int64_t copy_row(const std::string& table, std::int64_t id,
+                        const std::map<std::string, std::optional<std::int64_t>>& changed) {
+    std::vector<std::string> without = {"id"};
+    std::string names;
+    std::string values;
+    int number = 1;
+    for (const auto& [name, value] : changed) {
+      without.push_back(name);
+      names += (names.empty() ? "" : ", ") + name;
+      values += (values.empty() ? "?" : ", ?") + std::to_string(++number);
+    }
+    std::string rest = names_of(table, without);
+    if (names.empty()) rest.erase(0, 2);
+    Statement insert(*database_, "INSERT INTO main." + table + " (" + names + rest + ") SELECT " + values + rest +
+                                     " FROM other." + table + " WHERE id = ?1");
+    insert.bind(id);
+    for (const auto& [name, value] : changed) insert.bind(value);
+    insert.execute();
+    return database_->last_insert_id();
+  }
+
+  std::optional<std::int64_t> mapped(const IdMap& map, const std::optional<std::int64_t>& id) const {
+    if (!id) return std::nullopt;
+    const auto found = map.find(*id);
+    return found == map.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  void copy_environments() {
+    Transaction transaction(*database_);
+    Statement there(*database_,
+                    "SELECT theirs.id, ours.id FROM other.environments AS theirs LEFT JOIN main.environments AS ours "
+                    "ON ours.digest = theirs.digest ORDER BY theirs.id");
+    while (there.step()) {
+      const std::optional<std::int64_t> known = there.optional_integer(1);
+      environments_[there.integer(0)] = known ? *known : copy_row("environments", there.integer(0), {});
+    }
+    transaction.commit();
+  }
+
+  void copy_plans() {
+    Transaction transaction(*database_);
+    Statement there(*database_,
+                    "SELECT theirs.id, (SELECT min(ours.id) FROM main.plans AS ours WHERE ours.digest = theirs.digest "
+                    "AND ours.created_at = theirs.created_at) FROM other.plans AS theirs ORDER BY theirs.id");
+    while (there.step()) {
+      const std::int64_t id = there.integer(0);
+      const std::optional<std::int64_t> known = there.optional_integer(1);
+      plans_[id] = known ? *known : copy_plan(id);
+      ++(known ? result_.plans_known : result_.plans_added);
+    }
+    transaction.commit();
+  }
+
+  /// Its lines point to no run yet.
+  std::int64_t copy_plan(std::int64_t id) {
+    const std::int64_t here = copy_row("plans", id, {});
+    const std::string names = names_of("plan_lines", {"plan_id", "run_id"});
+    Statement lines(*database_, "INSERT INTO main.plan_lines (plan_id" + names + ") SELECT ?1" + names +
+                                    " FROM other.plan_lines WHERE plan_id = ?2");
+    lines.bind(here, id);
+    lines.execute();
+    return here;
+  }
+
+  void copy_runs() {
+    tables_of_runs_ = tables_of_runs();
+    result_.runs_running = database_->integer_of("SELECT count(*) FROM other.runs WHERE outcome IS NULL");
+    for (std::int64_t last = 0;;) {
+      Transaction transaction(*database_);
+      const std::size_t count = copy_some_runs(last);
+      transaction.commit();
+      if (count < kRunsAtOnce) return;
+    }
+  }
+
+  /// The next runs after the number `last`, which moves on.
+  std::size_t copy_some_runs(std::int64_t& last) {
+    Statement there(*database_,
+                    "SELECT theirs.id, theirs.environment_id, theirs.plan_id, (SELECT min(ours.id) FROM main.runs AS "
+                    "ours WHERE ours.digest = theirs.digest AND ours.started_at = theirs.started_at AND "
+                    "ours.owner_host = theirs.owner_host AND ours.owner_boot = theirs.owner_boot AND "
+                    "ours.owner_namespace = theirs.owner_namespace AND ours.owner_pid = theirs.owner_pid AND "
+                    "ours.owner_started = theirs.owner_started) FROM other.runs AS theirs "
+                    "WHERE theirs.id > ? AND theirs.outcome IS NOT NULL ORDER BY theirs.id LIMIT ?");
+    there.bind(last, static_cast<std::int64_t>(kRunsAtOnce));
+    std::size_t count = 0;
+    for (; there.step(); ++count) {
+      last = there.integer(0);
+      const std::optional<std::int64_t> known = there.optional_integer(3);
+      runs_[last] = known ? *known
+                          : copy_run(last, {{"environment_id", mapped(environments_, there.optional_integer(1))},
+                                            {"plan_id", mapped(plans_, there.optional_integer(2))}});
+      ++(known ? result_.runs_known : result_.runs_added);
+    }
+    return count;
+  }
+
+  std::int64_t copy_run(std::int64_t id, const std::map<std::string, std::optional<std::int64_t>>& changed) {
+    const std::int64_t here = copy_row("runs", id, changed);
+    for (const auto& [table, names] : tables_of_runs_) {
+      Statement rows(*database_, "INSERT INTO main." + table + " (run_id" + names + ") SELECT ?1" + names +
+                                     " FROM other." + table + " WHERE run_id = ?2");
+      rows.bind(here, id);
+      rows.execute();
+      if (table == "samples") result_.samples_added += sqlite3_changes(database_->handle());
+    }
+    return here;
+  }
+
+  /// Every table with rows of a run, and the columns to copy: samples, messages, facts, summaries.
+  std::map<std::string, std::string> tables_of_runs() {
+    Statement statement(*database_,
+                        "SELECT ours.name FROM main.sqlite_master AS ours JOIN other.sqlite_master AS theirs ON "
+                        "theirs.type = 'table' AND theirs.name = ours.name WHERE ours.type = 'table' AND EXISTS "
+                        "(SELECT 1 FROM pragma_table_info(ours.name, 'main') WHERE name = 'run_id')");
+    std::map<std::string, std::string> tables;
+    while (statement.step()) {
+      if (statement.text(0) != "plan_lines") tables[statement.text(0)] = names_of(statement.text(0), {"id", "run_id"});
+    }
+    return tables;
+  }
+
+  void answer_lines() {
+    Transaction transaction(*database_);
+    Statement there(*database_,
+                    "SELECT plan_id, position, digest, run_id FROM other.plan_lines WHERE run_id IS NOT NULL");
+    Statement line(*database_,
+                   "UPDATE main.plan_lines SET run_id = ? WHERE plan_id = ? AND position = ? AND digest = ? AND "
+                   "run_id IS NULL");
+    while (there.step()) {
+      const std::optional<std::int64_t> run_id = mapped(runs_, there.integer(3));
+      if (!run_id) continue;
+      line.rebind(1, *run_id, plans_.at(there.integer(0)), there.integer(1), there.text(2));
+      line.execute();
+    }
+    transaction.commit();
+  }
+
+  void copy_baselines() {
+    Transaction transaction(*database_);
+    Statement there(*database_, "SELECT name, plan_id FROM other.baselines ORDER BY name");
+    while (there.step()) {
+      const std::string name = there.text(0);
+      const std::int64_t plan_id = plans_.at(there.integer(1));
+      const std::optional<std::string> free = free_name(name, there.integer(1), plan_id);
+      if (!free) continue;
+      const std::string names = names_of("baselines", {"name", "plan_id"});
+      Statement insert(*database_, "INSERT INTO main.baselines (name, plan_id" + names + ") SELECT ?1, ?2" + names +
+                                       " FROM other.baselines WHERE name = ?3");
+      insert.bind(*free, plan_id, name);
+      insert.execute();
+      ++result_.baselines_added;
+      if (*free == name) continue;
+      result_.messages.push_back("the baseline " + name + " of " + from_.string() +
+                                 " is another plan than ours; it is kept as " + *free);
+    }
+    transaction.commit();
+  }
+
+  /// The name for a baseline here; nullopt when this plan has it already. A taken name gets the other machine's.
+  std::optional<std::string> free_name(const std::string& name, std::int64_t plan_there, std::int64_t plan_here) {
+    Statement known(*database_, "SELECT plan_id FROM main.baselines WHERE name = ?");
+    std::string candidate = name;
+    for (int i = 1;; ++i) {
+      known.rebind(1, candidate);
+      const std::optional<std::int64_t> plan = known.step() ? std::optional(known.integer(0)) : std::nullopt;
+      known.reset();
+      if (!plan) return candidate;
+      if (*plan == plan_here) return std::nullopt;
+      candidate = name + "@" + host_of(plan_there) + (i > 1 ? "-" + std::to_string(i) : "");
+    }
+  }
+
+  /// Where a plan was run; the file's name when nothing of it was.
+  std::string host_of(std::int64_t plan_there) {
+    Statement statement(*database_,
+                        "SELECT owner_host FROM other.runs WHERE plan_id = ? AND owner_host <> '' ORDER BY id LIMIT 1");
+    statement.bind(plan_there);
+    return statement.step() ? statement.text(0) : from_.stem().string();
+  }
+
+  std::filesystem::path from_;
+  std::unique_ptr<Database> database_;
+  IdMap environments_;
+  IdMap plans_;
+  IdMap runs_;
+  std::map<std::string, std::string> tables_of_runs_;  ///< ", column, ..." by table
+  MergeResult result_;
+};
+
+}  // namespace
+
+MergeResult merge_store(const std::filesystem::path& into, const std::filesystem::path& from) {
+  std::error_code ignored;
+  if (std::filesystem::equivalent(into, from, ignored)) {
+    throw Error(ErrorCode::kInvalidArgument,
+                from.string() + " is the database to merge into; name the others after it");
+  }
+  check_source(from);
+  return Merge(into, from).run();
+}
+
+}  // namespace nanobench::results

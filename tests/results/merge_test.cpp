@@ -1,0 +1,225 @@
+#include "results/merge.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "big_store.h"
+#include "results/check.h"
+#include "results/sqlite.h"
+#include "store_fixture.h"
+
+namespace nanobench::results {
+namespace {
+
+using core::ErrorCode;
+
+constexpr BigStore kSmall = {.cells = 3, .seeds = 2, .steps = 20, .val_every = 5, .untimed_steps = 2};
+
+class MergeTest : public StoreTest {
+ protected:
+  std::filesystem::path into() const { return folder_ / "into.db"; }
+  std::filesystem::path from() const { return folder_ / "from.db"; }
+
+  static void execute(const std::filesystem::path& file, const std::string& sql) {
+    Database(file, file.string(), SQLITE_OPEN_READWRITE).execute(sql.c_str());
+  }
+  static std::int64_t count(const std::filesystem::path& file, const std::string& sql) {
+    return Database(file, file.string(), SQLITE_OPEN_READONLY).integer_of(sql.c_str());
+  }
+
+  /// Everything of a run but its numbers.
+  static void expect_same_run(const Store& a, std::int64_t in_a, const Store& b, std::int64_t in_b) {
+    const RunRecord one = a.run(in_a);
+    const RunRecord two = b.run(in_b);
+    EXPECT_EQ(one.digest, two.digest);
+    EXPECT_EQ(one.config, two.config);
+    EXPECT_EQ(one.started_at, two.started_at);
+    EXPECT_EQ(one.finished_at, two.finished_at);
+    EXPECT_EQ(one.owner.pid, two.owner.pid);
+    ASSERT_EQ(a.metrics(in_a), b.metrics(in_b));
+    for (const std::string& metric : a.metrics(in_a)) {
+      const std::vector<Sample> there = a.samples(in_a, metric);
+      const std::vector<Sample> here = b.samples(in_b, metric);
+      ASSERT_EQ(there.size(), here.size());
+      for (std::size_t i = 0; i < there.size(); ++i) EXPECT_EQ(there[i].value, here[i].value);
+    }
+    EXPECT_EQ(a.run_facts(in_a), b.run_facts(in_b));
+    EXPECT_EQ(a.messages(in_a).size(), b.messages(in_b).size());
+    EXPECT_EQ(a.summary(in_a).median_step_ms, b.summary(in_b).median_step_ms);
+  }
+};
+
+/// A run of another suite first, so that numbers differ; then the small store with messages and an environment.
+void fill(const std::filesystem::path& file, bool has_own_run) {
+  Store store(file);
+  if (has_own_run) {
+    NewPlan plan;
+    plan.digest = "own";
+    plan.suite = "own";
+    store.set_baseline("main", store.ensure_plan(plan));
+    const std::int64_t id = std::get<Claimed>(store.claim_run(big_store_run(8, 8), this_process())).run_id;
+    store.set_environment(id, {{"cpu", "ours"}});
+    store.finish_run(id, {.outcome = core::RunOutcome::kCrashed, .message = "x"});
+    return;
+  }
+  const std::int64_t plan_id = fill_big_store(store, kSmall);
+  store.set_baseline("main", plan_id);
+  store.set_environment(2, {{"cpu", "theirs"}});
+}
+
+TEST_F(MergeTest, TakesEverythingUnderNewNumbers) {
+  fill(into(), true);
+  fill(from(), false);
+  const MergeResult result = merge_store(into(), from());
+  EXPECT_EQ(result.runs_added, kSmall.runs());
+  EXPECT_EQ(result.runs_known, 0);
+  EXPECT_EQ(result.plans_added, 1);
+  EXPECT_EQ(result.samples_added, count(from(), "SELECT count(*) FROM samples"));
+  const Store ours(into(), OpenMode::kReadOnly);
+  const Store theirs(from(), OpenMode::kReadOnly);
+  ASSERT_EQ(ours.runs().size(), static_cast<std::size_t>(kSmall.runs()) + 1);
+  for (const RunRecord& run : theirs.runs()) {
+    const std::vector<RunRecord> found = ours.runs({.digest = run.digest});
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_NE(found[0].id, run.id);
+    expect_same_run(theirs, run.id, ours, found[0].id);
+  }
+  const PlanRecord plan = *ours.find_plan("big");
+  ASSERT_EQ(plan.lines.size(), static_cast<std::size_t>(kSmall.runs()));
+  for (const PlanLine& line : plan.lines) {
+    ASSERT_TRUE(line.run_id.has_value());
+    EXPECT_EQ(ours.run(*line.run_id).digest, line.digest);
+    EXPECT_EQ(ours.run(*line.run_id).plan_id, plan.id);
+  }
+  const auto environment = ours.run(ours.runs({.digest = theirs.run(2).digest})[0].id).environment_id;
+  ASSERT_TRUE(environment.has_value());
+  EXPECT_EQ(ours.environment(*environment)->facts.at("cpu"), "theirs");
+  EXPECT_TRUE(check_store(into()).is_fine());
+}
+
+TEST_F(MergeTest, TwiceAddsNothing) {
+  fill(into(), true);
+  fill(from(), false);
+  merge_store(into(), from());
+  const std::vector<std::string> tables = {"runs",     "samples",   "plans",     "plan_lines",
+                                           "messages", "run_facts", "baselines", "environments"};
+  std::vector<std::int64_t> before;
+  for (const std::string& table : tables) before.push_back(count(into(), "SELECT count(*) FROM " + table));
+  const MergeResult again = merge_store(into(), from());
+  EXPECT_EQ(again.runs_added + again.plans_added + again.samples_added + again.baselines_added, 0);
+  EXPECT_EQ(again.runs_known, kSmall.runs());
+  for (std::size_t i = 0; i < tables.size(); ++i)
+    EXPECT_EQ(count(into(), "SELECT count(*) FROM " + tables[i]), before[i]) << tables[i];
+}
+
+TEST_F(MergeTest, ABaselineOfATakenNameIsKeptUnderTheOtherMachines) {
+  fill(into(), true);
+  fill(from(), false);
+  execute(from(), "UPDATE runs SET owner_host = 'box'");
+  const MergeResult result = merge_store(into(), from());
+  ASSERT_EQ(result.messages.size(), 1u);
+  EXPECT_NE(result.messages[0].find("main@box"), std::string::npos) << result.messages[0];
+  const Store ours(into(), OpenMode::kReadOnly);
+  EXPECT_EQ(ours.find_baseline("main")->suite, "own");
+  ASSERT_TRUE(ours.find_baseline("main@box").has_value());
+  EXPECT_EQ(ours.plan(ours.find_baseline("main@box")->plan_id).digest, "big");
+}
+
+TEST_F(MergeTest, RunningRowsStayBehindAndAreSaid) {
+  fill(from(), false);
+  {
+    Store store(from());
+    store.claim_run(big_store_run(9, 9), this_process());
+  }
+  const MergeResult result = merge_store(into(), from());
+  EXPECT_EQ(result.runs_running, 1);
+  ASSERT_EQ(result.messages.size(), 1u);
+  EXPECT_NE(result.messages[0].find("1 run of"), std::string::npos) << result.messages[0];
+  EXPECT_EQ(count(into(), "SELECT count(*) FROM runs WHERE outcome IS NULL"), 0);
+}
+
+TEST_F(MergeTest, APlanThatIsAnsweredLaterIsCompletedByTheNextMerge) {
+  {
+    Store store(from());
+    store.ensure_plan(big_store_plan(kSmall));
+  }
+  EXPECT_EQ(merge_store(into(), from()).plans_added, 1);
+  fill(from(), false);
+  const MergeResult result = merge_store(into(), from());
+  EXPECT_EQ(result.plans_known, 1);
+  EXPECT_EQ(count(into(), "SELECT count(*) FROM plans"), 1);
+  EXPECT_EQ(count(into(), "SELECT count(*) FROM plan_lines WHERE run_id IS NULL"), 0);
+}
+
+TEST_F(MergeTest, TakesAFileOfTheFirstSchema) {
+  fill(from(), false);
+  execute(from(), "DROP TABLE run_summaries; PRAGMA user_version = 1");
+  const MergeResult result = merge_store(into(), from());
+  EXPECT_EQ(result.runs_added, kSmall.runs());
+  Store ours(into());
+  EXPECT_TRUE(ours.summary(1).median_step_ms.has_value());
+  EXPECT_EQ(count(from(), "PRAGMA user_version"), 1) << "the other file is only read";
+}
+
+TEST_F(MergeTest, RefusesWhatItCannotTakeWhole) {
+  fill(into(), true);
+  message_of(ErrorCode::kNotFound, [&] { merge_store(into(), from()); });
+  message_of(ErrorCode::kInvalidArgument, [&] { merge_store(into(), into()); });
+  std::ofstream(folder_ / "text.db") << "This is a letter, and not a database at all.\n";
+  message_of(ErrorCode::kDataLoss, [&] { merge_store(into(), folder_ / "text.db"); });
+  Database(folder_ / "foreign.db", (folder_ / "foreign.db").string(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
+      .execute("CREATE TABLE recipes (name TEXT)");
+  message_of(ErrorCode::kConflict, [&] { merge_store(into(), folder_ / "foreign.db"); });
+  fill(from(), false);
+  execute(from(), "PRAGMA user_version = 99");
+  message_of(ErrorCode::kUnavailable, [&] { merge_store(into(), from()); });
+  execute(from(), "PRAGMA user_version = " + std::to_string(kSchemaVersion));
+  execute(from(), "PRAGMA foreign_keys = OFF; INSERT INTO messages (run_id, kind, text) VALUES (999, 'note', 'x')");
+  message_of(ErrorCode::kDataLoss, [&] { merge_store(into(), from()); });
+  EXPECT_EQ(count(into(), "SELECT count(*) FROM runs"), 1);
+  EXPECT_EQ(count(into(), "SELECT count(*) FROM plans"), 1);
+}
+
+TEST_F(MergeTest, RefusesADamagedFileAndNamesIt) {
+  fill(into(), true);
+  fill(from(), false);
+  execute(from(), "PRAGMA wal_checkpoint(TRUNCATE)");
+  {
+    std::fstream out(from(), std::ios::binary | std::ios::in | std::ios::out);
+    out.seekp(static_cast<std::streamoff>(std::filesystem::file_size(from()) / 2));
+    out << std::string(9000, '\x5a');
+  }
+  const std::string message = message_of(ErrorCode::kDataLoss, [&] { merge_store(into(), from()); });
+  EXPECT_NE(message.find(from().string()), std::string::npos) << message;
+  EXPECT_EQ(count(into(), "SELECT count(*) FROM runs"), 1);
+}
+
+TEST_F(MergeTest, KilledAtAnyMomentItLeavesAWholeFileAndContinues) {
+  {
+    Store store(from());
+    fill_big_store(store, {.cells = 10, .seeds = 10, .steps = 60, .val_every = 20});
+  }
+  for (int round = 0; round < 5; ++round) {
+    const pid_t pid = fork();
+    if (pid == 0) {
+      merge_store(into(), from());
+      _exit(0);
+    }
+    usleep(static_cast<useconds_t>(4000 + 9000 * round));
+    kill(pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+    if (!std::filesystem::exists(into())) continue;
+    Store(into()).runs();
+    const StoreCheck check = check_store(into());
+    EXPECT_TRUE(check.is_fine()) << (check.problems.empty() ? "" : check.problems[0].rule);
+  }
+  merge_store(into(), from());
+  EXPECT_EQ(count(into(), "SELECT count(*) FROM runs"), 100);
+  EXPECT_EQ(count(into(), "SELECT count(*) FROM samples"), count(from(), "SELECT count(*) FROM samples"));
+  EXPECT_EQ(count(into(), "SELECT count(*) FROM plan_lines WHERE run_id IS NULL"), 0);
+}
+
+}  // namespace
+}  // namespace nanobench::results
