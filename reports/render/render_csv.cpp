@@ -1,21 +1,13 @@
 #include <algorithm>
-#include <cstring>
 
 #include "reports/render/render.h"
+#include "results/csv_field.h"
 
 namespace nanobench::reports {
 namespace {
 
 using core::OrderedJson;
-
-/// A field as RFC 4180 wants it. Text that a spreadsheet would run as a formula gets a leading apostrophe.
-std::string csv_field(std::string text) {
-  if (!text.empty() && std::strchr("=+-@\t\r", text.front()) != nullptr) text.insert(0, "'");
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
+using results::csv_field;
 
 std::string csv_value(const OrderedJson& value) {
   if (value.is_null()) return "";

@@ -32,7 +32,10 @@ INSTANTIATE_TEST_SUITE_P(Commands, Help,
                                          HelpCase{"data", {"data"}}, HelpCase{"data_prepare", {"data", "prepare"}},
                                          HelpCase{"data_info", {"data", "info"}}, HelpCase{"list", {"list"}},
                                          HelpCase{"show", {"show"}}, HelpCase{"diff", {"diff"}},
-                                         HelpCase{"report", {"report"}}, HelpCase{"doctor", {"doctor"}}),
+                                         HelpCase{"report", {"report"}}, HelpCase{"export", {"export"}},
+                                         HelpCase{"db", {"db"}}, HelpCase{"db_merge", {"db", "merge"}},
+                                         HelpCase{"db_check", {"db", "check"}}, HelpCase{"db_vacuum", {"db", "vacuum"}},
+                                         HelpCase{"doctor", {"doctor"}}),
                          [](const auto& case_info) { return std::string(case_info.param.name); });
 
 TEST(Version, NamesVersionAndCompiler) {

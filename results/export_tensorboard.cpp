@@ -1,0 +1,97 @@
+// Runs as event files for TensorBoard.
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <map>
+
+#include "core/base/error.h"
+#include "core/base/json.h"
+#include "results/event_file.h"
+#include "results/export.h"
+#include "results/metric.h"
+
+namespace nanobench::results {
+namespace {
+
+constexpr std::size_t kMostNameBytes = 100;
+
+/// Fit for a folder's name anywhere.
+std::string plain_name(const std::string& text) {
+  std::string name;
+  for (const char c : text) {
+    const bool is_plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_';
+    name += is_plain ? c : '_';
+  }
+  if (name.size() > kMostNameBytes) name.resize(kMostNameBytes);
+  return name.empty() || name.front() == '.' ? "_" + name : name;
+}
+
+std::string folder_name(const RunRecord& run) {
+  return plain_name(run.cell) + "-seed" + std::to_string(run.seed) + "-run" + std::to_string(run.id);
+}
+
+/// Seconds since 1970 of "2026-01-31T23:59:59.123Z"; 0 for other text.
+double seconds_of(const std::string& time) {
+  std::tm parts = {};
+  double seconds = 0;
+  if (std::sscanf(time.c_str(), "%d-%d-%dT%d:%d:%lfZ", &parts.tm_year, &parts.tm_mon, &parts.tm_mday, &parts.tm_hour,
+                  &parts.tm_min, &seconds) != 6)
+    return 0;
+  parts.tm_year -= 1900;
+  parts.tm_mon -= 1;
+  return static_cast<double>(timegm(&parts)) + seconds;
+}
+
+/// Protocol buffers take valid UTF-8 only.
+std::string valid_utf8(const std::string& text) {
+  using core::Json;
+  return Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
+}
+
+std::map<std::int64_t, std::vector<Scalar>> scalars_by_step(const Store& store, std::int64_t run_id) {
+  std::map<std::int64_t, std::vector<Scalar>> steps;
+  for (const std::string& metric : store.metrics(run_id)) {
+    const std::string tag = valid_utf8(metric);
+    for (const Sample& sample : store.samples(run_id, metric))
+      steps[sample.step].emplace_back(tag, static_cast<float>(sample.value));
+  }
+  return steps;
+}
+
+void write_run(const Store& store, const RunRecord& run, std::ostream& out) {
+  const double start = seconds_of(run.started_at);
+  out << event_record(version_event(start));
+  std::map<std::int64_t, double> clock_ms;
+  for (const char* metric : {kValClockMs, kClockMs}) {
+    for (const Sample& sample : store.samples(run.id, metric)) clock_ms[sample.step] = sample.value;
+  }
+  double seconds = 0;
+  for (const auto& [step, scalars] : scalars_by_step(store, run.id)) {
+    if (const auto known = clock_ms.find(step); known != clock_ms.end()) seconds = known->second / 1000;
+    out << event_record(scalar_event(start + seconds, step, scalars));
+  }
+}
+
+}  // namespace
+
+void export_tensorboard(const Store& store, const std::vector<std::int64_t>& runs,
+                        const std::filesystem::path& folder) {
+  for (const std::int64_t id : runs) {
+    const RunRecord run = store.run(id);
+    const std::filesystem::path place = folder / folder_name(run);
+    std::error_code error;
+    std::filesystem::create_directory(place, error);
+    char name[64];
+    std::snprintf(name, sizeof name, "events.out.tfevents.%010.0f.nanobench", seconds_of(run.started_at));
+    std::ofstream out(place / name, std::ios::binary);
+    write_run(store, run, out);
+    out.close();
+    if (error || !out) {
+      throw core::Error(core::ErrorCode::kIo, "cannot write " + (place / name).string() +
+                                                  "; choose a folder that can be written and has space");
+    }
+  }
+}
+
+}  // namespace nanobench::results

@@ -1,0 +1,138 @@
+// `nanobench export`: stored runs for other programs.
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+
+#include "core/base/error.h"
+#include "core/data/atomic_write.h"
+#include "results/export.h"
+#include "results/output_file.h"
+#include "tools/cli/options.h"
+#include "tools/cli/places.h"
+#include "tools/cli/session.h"
+
+namespace nanobench::tools {
+namespace {
+
+using core::Error;
+using core::ErrorCode;
+
+struct ExportOptions {
+  std::string format = "csv";
+  bool is_samples = false;
+  std::string suite;
+  std::optional<std::int64_t> plan;
+  std::vector<std::int64_t> runs;
+  std::string out;
+  std::string database;
+};
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  nanobench export >runs.csv                                     every stored run, one row each\n"
+    "  nanobench export --samples --run 12 13 --out steps.csv         every step of two runs\n"
+    "  nanobench export --format json --suite speedrun_history | jq '.runs[0].samples[\"val/loss\"]'\n"
+    "  nanobench export --format google-benchmark --plan 3 --out new.json   for benchmark's compare.py\n"
+    "  nanobench export --format tensorboard --out events && tensorboard --logdir events\n"
+    "\n"
+    "csv: RFC 4180; text that a spreadsheet would run as a formula gets a leading apostrophe, control characters "
+    "become\n"
+    "spaces, NaN is an empty field. json: everything that is stored, with schema_version; NaN is null. "
+    "google-benchmark:\n"
+    "a benchmark a cell, a repetition a run; real_time is the median timed step, cpu_time the CPU time of the process "
+    "a\n"
+    "step (real_time where it was not recorded), completed runs only. tensorboard: a folder a run with all its "
+    "samples,\n"
+    "rounded to 32 bits. Files and folders appear complete or not at all.";
+
+std::vector<std::int64_t> ids_of(const std::vector<results::RunRecord>& runs) {
+  std::vector<std::int64_t> ids;
+  for (const results::RunRecord& run : runs) ids.push_back(run.id);
+  return ids;
+}
+
+std::vector<std::int64_t> selected(const results::Store& store, const ExportOptions& options) {
+  if (!options.runs.empty()) {
+    for (const std::int64_t id : options.runs) store.run(id);  // throws for one that is not there
+    return options.runs;
+  }
+  if (options.plan) {
+    std::vector<std::int64_t> ids;
+    for (const results::PlanLine& line : store.plan(*options.plan).lines) {
+      if (line.run_id) ids.push_back(*line.run_id);
+    }
+    return ids;
+  }
+  results::RunFilter filter;
+  if (!options.suite.empty()) filter.suite = options.suite;
+  std::vector<std::int64_t> ids = ids_of(store.runs(filter));
+  if (ids.empty() && filter.suite) {
+    throw Error(ErrorCode::kNotFound, store.file().string() + " holds no runs of the suite " + options.suite +
+                                          "; `nanobench list runs` shows what it holds");
+  }
+  return ids;
+}
+
+void check(const ExportOptions& options) {
+  const std::vector<std::string> formats = {"csv", "json", "google-benchmark", "tensorboard"};
+  if (std::find(formats.begin(), formats.end(), options.format) == formats.end()) {
+    throw Error(ErrorCode::kInvalidArgument, "--format " + options.format +
+                                                 ": expected csv, json, google-benchmark or tensorboard" +
+                                                 core::suggestion(options.format, formats));
+  }
+  if (options.is_samples && options.format != "csv")
+    throw Error(ErrorCode::kInvalidArgument, "--samples is for --format csv; the other formats have their own shape");
+  if (options.format == "tensorboard" && options.out.empty())
+    throw Error(ErrorCode::kInvalidArgument, "--format tensorboard writes a folder; name it with --out DIR");
+}
+
+void write(const results::Store& store, const std::vector<std::int64_t>& runs, const ExportOptions& options,
+           std::ostream& out) {
+  if (options.format == "json") return results::export_json(store, runs, out);
+  if (options.is_samples) return results::export_samples_csv(store, runs, out);
+  if (options.format == "csv") return results::export_csv(store, runs, out);
+  const std::int64_t left_out = results::export_google_benchmark(store, runs, out);
+  if (left_out > 0) std::cerr << left_out << " of " << runs.size() << " runs have no timed steps and were left out\n";
+}
+
+void write_folder(const results::Store& store, const std::vector<std::int64_t>& runs, const std::string& out) {
+  core::StagedFolder folder(out);
+  results::export_tensorboard(store, runs, folder.path());
+  if (!folder.commit())
+    throw Error(ErrorCode::kConflict, "the folder " + out + " exists and is not empty; name another one with --out");
+}
+
+void export_runs(const ExportOptions& options) {
+  check(options);
+  const results::Store store(database_file(options.database), results::OpenMode::kReadOnly);
+  const std::vector<std::int64_t> runs = selected(store, options);
+  if (options.format == "tensorboard") return write_folder(store, runs, options.out);
+  if (options.out.empty()) return write(store, runs, options, std::cout);
+  results::OutputFile file(options.out);
+  write(store, runs, options, file.stream());
+  file.commit();
+}
+
+}  // namespace
+
+void add_export_command(CLI::App& app, Session& /*session*/) {
+  CLI::App* command = app.add_subcommand("export", "Write stored runs for other programs: CSV, JSON, TensorBoard, ...");
+  const auto options = std::make_shared<ExportOptions>();
+  command->add_option("--format", options->format, "csv, json, google-benchmark, tensorboard")
+      ->type_name("FORMAT")
+      ->capture_default_str();
+  command->add_flag("--samples", options->is_samples, "csv: one row a sample instead of one a run");
+  CLI::Option* suite = command->add_option("--suite", options->suite, "Only this suite's runs")->type_name("NAME");
+  CLI::Option* plan =
+      command->add_option("--plan", options->plan, "Only the runs that answer this stored plan")->type_name("N");
+  CLI::Option* run = command->add_option("--run", options->runs, "Only these runs")->type_name("N");
+  suite->excludes(plan)->excludes(run);
+  plan->excludes(run);
+  command->add_option("--out", options->out, "File, or folder for tensorboard (default: standard output)")
+      ->type_name("PATH");
+  add_database_option(*command, options->database);
+  command->footer(kFooter);
+  command->callback([options] { export_runs(*options); });
+}
+
+}  // namespace nanobench::tools
