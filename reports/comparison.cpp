@@ -68,13 +68,6 @@ BySeed by_seed(const CellMeasures& cell, Get get) {
   return values;
 }
 
-BySeed val_losses(const CellMeasures& cell) {
-  return by_seed(cell, [](const RunMeasure& run) { return run.val_loss; });
-}
-BySeed step_times(const CellMeasures& cell) {
-  return by_seed(cell, [](const RunMeasure& run) { return run.step_ms; });
-}
-
 TargetTimes target_times(const CellMeasures& cell, const std::optional<double>& target) {
   TargetTimes times;
   if (!target) return times;
@@ -285,6 +278,13 @@ RunMeasure measure_run(const results::Store& store, const RunRecord& run) {
   RunMeasure result = measure(run, samples, tokens_per_step(run.config));
   result.disturbance = results::disturbance(store.run_facts(run.id), run.threads);
   return result;
+}
+
+BySeed val_losses(const CellMeasures& cell) {
+  return by_seed(cell, [](const RunMeasure& run) { return run.val_loss; });
+}
+BySeed step_times(const CellMeasures& cell) {
+  return by_seed(cell, [](const RunMeasure& run) { return run.step_ms; });
 }
 
 std::map<std::string, double> published_step_ms(const ablations::Catalogue& catalogue) {

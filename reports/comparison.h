@@ -38,6 +38,10 @@ struct CellMeasures {
   std::optional<double> step_ms;  ///< published for the cell's record
 };
 
+/// Of the completed runs.
+BySeed val_losses(const CellMeasures& cell);
+BySeed step_times(const CellMeasures& cell);
+
 /// Time to the target over the completed runs of a cell.
 struct TargetTimes {
   Summary seconds;         ///< over the runs that reached it

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "reports/kinds/contrast_section.h"
 #include "reports/text.h"
 
 namespace nanobench::reports {
@@ -217,6 +218,8 @@ Document comparison_report(const results::PlanRecord& plan, const std::vector<Ce
   Section body;
   body.tables.push_back(std::move(rows));
   document.sections.push_back(std::move(body));
+  if (!plan.contrasts.empty())
+    document.sections.push_back(contrast_section(plan.contrasts, contrast_effects(plan, cells)));
   document.warnings = table.warnings;
   add_reading_notes(document, plan, table);
   return document;

@@ -1,0 +1,18 @@
+/// "What estimates what": the contrasts of a plan, and what they come to where something was measured. Pure.
+#pragma once
+
+#include <vector>
+
+#include "reports/contrast_effect.h"
+#include "reports/document.h"
+
+namespace nanobench::reports {
+
+/// Before anything is measured: which combination of the cells estimates which effect.
+Section contrast_section(const std::vector<results::PlanContrast>& contrasts);
+
+/// With the estimates, which stand in the same order.
+Section contrast_section(const std::vector<results::PlanContrast>& contrasts,
+                         const std::vector<ContrastEffect>& effects);
+
+}  // namespace nanobench::reports
