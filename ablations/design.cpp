@@ -29,17 +29,18 @@ void require_two_levels(const std::vector<Factor>& factors, const char* design) 
 }
 
 /// Later less earlier, whichever of the two is the first level.
-std::string simple_meaning(const Factor& factor, std::size_t level) {
+std::string simple_meaning(const DesignTable& table, const EffectTerm::Part& part) {
+  const Factor& factor = table.factors[part.factor];
   const std::string& first = factor.levels[0];
-  const std::string& other = factor.levels[level];
+  const std::string& other = factor.levels[part.level];
   return factor.name + ": " + (factor.is_reversed ? first + " against " + other : other + " against " + first) +
-         ", the others as in the first cell";
+         (table.factors.size() > 1 ? ", the others as in the first cell" : "");
 }
 
 Contrast simple_effect(const DesignTable& table, const EffectTerm::Part& part, std::size_t cell) {
   const Factor& factor = table.factors[part.factor];
   Contrast contrast{.term = {{part}}, .effect = effect_name(table.factors, {{part}}), .kind = EffectKind::kSimple};
-  contrast.meaning = simple_meaning(factor, part.level);
+  contrast.meaning = simple_meaning(table, part);
   contrast.coefficients.assign(table.cells.size(), 0.0);
   contrast.coefficients[0] = factor.is_reversed ? 1.0 : -1.0;
   contrast.coefficients[cell] = -contrast.coefficients[0];

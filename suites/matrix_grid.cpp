@@ -63,6 +63,7 @@ class Grid {
     std::size_t cells = 1;
     for (const ablations::Factor& factor : factors) cells = std::min(cells * factor.levels.size(), kMostCells * 1000);
     require_at_most(cells);
+    if (factors.size() == 1) return ablations::one_at_a_time(factors);
     return ablations::full_factorial(factors);
   }
 

@@ -28,8 +28,9 @@ TEST_P(Help, IsTheGoldenText) {
 
 INSTANTIATE_TEST_SUITE_P(Commands, Help,
                          testing::Values(HelpCase{"nanobench", {}}, HelpCase{"run", {"run"}},
-                                         HelpCase{"train", {"train"}}, HelpCase{"profile", {"profile"}},
-                                         HelpCase{"data", {"data"}}, HelpCase{"data_prepare", {"data", "prepare"}},
+                                         HelpCase{"ablate", {"ablate"}}, HelpCase{"train", {"train"}},
+                                         HelpCase{"profile", {"profile"}}, HelpCase{"data", {"data"}},
+                                         HelpCase{"data_prepare", {"data", "prepare"}},
                                          HelpCase{"data_info", {"data", "info"}}, HelpCase{"list", {"list"}},
                                          HelpCase{"show", {"show"}}, HelpCase{"diff", {"diff"}},
                                          HelpCase{"report", {"report"}}, HelpCase{"export", {"export"}},

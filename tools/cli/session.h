@@ -19,6 +19,7 @@ struct Session {
 };
 
 void add_run_command(CLI::App& app, Session& session);
+void add_ablate_command(CLI::App& app, Session& session);
 void add_train_command(CLI::App& app, Session& session);
 void add_profile_command(CLI::App& app, Session& session);
 void add_data_command(CLI::App& app, Session& session);

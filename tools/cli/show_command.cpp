@@ -9,6 +9,7 @@
 #include "reports/kinds/catalogue_report.h"
 #include "reports/kinds/claim_report.h"
 #include "reports/kinds/run_report.h"
+#include "reports/kinds/suite_report.h"
 #include "suites/plan.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
@@ -54,38 +55,6 @@ std::optional<std::int64_t> run_number(const std::string& name) {
 
 void print_config(const core::OrderedJson& config) {
   std::cout << config.dump(2) << "\n";
-}
-
-reports::Document suite_report(const suites::Suite& suite, const ablations::Catalogue& catalogue) {
-  const suites::Matrix matrix = suites::make_matrix(suite, catalogue);
-  reports::Document document{.kind = "suite", .title = suite.name + ": " + suite.title};
-  reports::Section& head = document.sections.emplace_back();
-  if (!suite.text.empty()) head.paragraphs.push_back(suite.text);
-  const auto add = [&](const char* key, const char* title, reports::TableCell cell) {
-    head.facts.push_back({.key = key, .title = title, .cell = std::move(cell)});
-  };
-  std::string seeds;
-  for (const std::uint64_t seed : suite.seeds) seeds += (seeds.empty() ? "" : ", ") + std::to_string(seed);
-  add("design", "design", reports::text_cell(to_string(suite.design)));
-  add("scale", "scale", reports::text_cell(suite.scale));
-  add("data", "data", reports::text_cell(suite.data));
-  add("seeds", "seeds", reports::text_cell(seeds));
-  add("file", "file", reports::text_cell(suite.source));
-  reports::Table table{.id = "cells",
-                       .title = "Cells",
-                       .columns = {{.key = "cell", .title = "cell"},
-                                   {.key = "record", .title = "record"},
-                                   {.key = "changed", .title = "what changed", .wraps = true},
-                                   {.key = "steps", .title = "steps", .is_number = true},
-                                   {.key = "config_digest", .title = "configuration", .priority = 1}}};
-  for (const suites::Cell& cell : matrix.cells) {
-    table.rows.push_back({reports::text_cell(cell.label), reports::text_cell(cell.record),
-                          reports::text_cell(cell.changed), reports::count_cell(cell.config.run.stop_after),
-                          reports::text_cell(cell.config.digest())});
-  }
-  head.tables.push_back(std::move(table));
-  document.notes = matrix.messages;
-  return document;
 }
 
 [[noreturn]] void fail_unknown(const std::string& name, const ablations::Catalogue& catalogue) {
@@ -177,7 +146,7 @@ void show(const ShowOptions& options) {
   overrides.ranks = options.ranks;
   overrides.processes = options.processes;
   const suites::Suite suite = suites::with_overrides(suites::read_suite_file(find_suite(options.name)), overrides);
-  print(suite_report(suite, catalogue), options.is_json);
+  print(reports::suite_report(suite, catalogue), options.is_json);
 }
 
 }  // namespace

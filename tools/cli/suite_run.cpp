@@ -1,0 +1,96 @@
+#include "tools/cli/suite_run.h"
+
+#include "reports/comparison.h"
+#include "reports/kinds/comparison_report.h"
+#include "reports/text.h"
+#include "results/provenance.h"
+#include "suites/plan.h"
+#include "suites/runner.h"
+#include "tools/cli/exit_codes.h"
+#include "tools/cli/options.h"
+#include "tools/cli/places.h"
+#include "tools/terminal/suite_progress.h"
+
+namespace nanobench::tools {
+namespace {
+
+suites::Engine engine_for(const suites::Suite& suite) {
+  if (!suite.mock.is_null()) return suites::mock_engine({own_program().string(), "mock-engine"});
+  return suites::native_engine(engine_program());
+}
+
+suites::Plan make_plan(const suites::Suite& suite, const SuiteRunOptions& options) {
+  suites::Matrix matrix = suites::make_matrix(suite, load_catalogue(options.catalogue));
+  const suites::Engine engine = engine_for(suite);  // before the data, which may take a while to make
+  if (!options.is_quiet && suite.data == "synthetic") {
+    write_to_stderr("preparing the generated data in " + cache_folder().string() + "\n");
+  }
+  const core::DataSet data = suites::prepare_data(suite, matrix, cache_folder());
+  return suites::make_plan(suite, matrix, data, engine, results::machine_info());
+}
+
+std::string figures_of(const results::Store& store, const results::RunRecord& run) {
+  const reports::RunMeasure measure = reports::measure_run(store, run);
+  std::string text;
+  if (measure.val_loss) text += "val loss " + reports::format_fixed(*measure.val_loss, 4);
+  if (measure.step_ms) text += "  " + reports::format_significant(*measure.step_ms, 4) + " ms/step";
+  if (measure.tokens_per_s) {
+    text += "  " + reports::format_count(static_cast<std::int64_t>(*measure.tokens_per_s)) + " tok/s";
+  }
+  if (measure.peak_bytes) text += "  " + reports::format_bytes(*measure.peak_bytes);
+  return text;
+}
+
+}  // namespace
+
+void add_suite_settings(CLI::App& command, SuiteSettings& settings) {
+  command.add_option("--scale", settings.scale, "Instead of the suite's: smoke, nano, mini, official_short, official")
+      ->type_name("NAME");
+  command.add_option("--seeds", settings.seeds, "How many seeds (3: 1, 2, 3), or which (4,7; one: 5,)")
+      ->type_name("N|A,B");
+  command.add_option("--data", settings.data, "synthetic, text:FILE[,FILE...] or shards:DIR")->type_name("SPEC");
+  command.add_option("--threads", settings.threads, "Threads of a run (default: the suite's, else all cores)")
+      ->type_name("N")
+      ->check(CLI::Range(0, 4096).description(""));
+  add_participant_options(command, settings.ranks, settings.processes);
+}
+
+suites::SuiteOverrides overrides_of(const SuiteSettings& settings) {
+  suites::SuiteOverrides overrides;
+  if (!settings.scale.empty()) overrides.scale = settings.scale;
+  if (!settings.seeds.empty()) overrides.seeds = parse_seeds(settings.seeds);
+  if (!settings.data.empty()) overrides.data = settings.data;
+  overrides.threads = settings.threads;
+  overrides.ranks = settings.ranks;
+  overrides.processes = settings.processes;
+  return overrides;
+}
+
+void add_suite_run_options(CLI::App& command, SuiteRunOptions& options) {
+  command.add_flag("--fresh", options.is_fresh, "Run again what is finished already");
+  add_database_option(command, options.database);
+  add_catalogue_option(command, options.catalogue);
+  add_json_option(command, options.is_json);
+  command.add_flag("--quiet", options.is_quiet, "No progress on standard error");
+}
+
+int run_suite(const suites::Suite& suite, const SuiteRunOptions& options, const Session& session) {
+  const suites::Plan plan = make_plan(suite, options);
+  results::Store store(database_file(options.database));
+  SuiteProgress progress(stderr_display(), [&](const results::RunRecord& run) { return figures_of(store, run); });
+  suites::RunnerObserver silent;
+  suites::RunnerObserver& observer = options.is_quiet ? silent : progress;
+  const suites::SuiteRunResult result =
+      suites::run_plan(plan, store, {.is_fresh = options.is_fresh, .argv = session.argv}, observer);
+  progress.finish();
+  const reports::ComparisonOptions comparison{.published_step_ms =
+                                                  reports::published_step_ms(load_catalogue(options.catalogue))};
+  if (!options.is_quiet) write_to_stderr("\n");
+  print(reports::comparison_report(store, store.plan(result.plan_id), comparison), options.is_json);
+  if (!options.is_quiet)
+    write_to_stderr("\nstored in " + store.file().string() + " as plan " + std::to_string(result.plan_id) + "\n");
+  if (result.is_interrupted) return kExitInterrupted;
+  return result.is_whole() ? kExitSuccess : kExitIncomplete;
+}
+
+}  // namespace nanobench::tools

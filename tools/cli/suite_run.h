@@ -1,0 +1,44 @@
+/// What the commands that run a suite share: their options, the plan, progress, the report and the exit code.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "suites/suite.h"
+#include "tools/cli/session.h"
+
+namespace nanobench::tools {
+
+/// --scale, --seeds, --data, --threads, --ranks, --processes: what a suite says, said on the command line.
+struct SuiteSettings {
+  std::string scale;
+  std::string seeds;
+  std::string data;
+  std::optional<int> threads;
+  std::optional<std::int64_t> ranks;
+  std::optional<std::int64_t> processes;
+};
+
+void add_suite_settings(CLI::App& command, SuiteSettings& settings);
+
+/// Those that are given. Throws Error{kInvalidArgument} for bad seeds.
+suites::SuiteOverrides overrides_of(const SuiteSettings& settings);
+
+/// How a suite is run, whatever it says.
+struct SuiteRunOptions {
+  std::string database;
+  std::string catalogue;
+  bool is_fresh = false;
+  bool is_json = false;
+  bool is_quiet = false;
+};
+
+void add_suite_run_options(CLI::App& command, SuiteRunOptions& options);
+
+/// Runs what is missing of the suite, shows it on standard error, prints the report. Returns the exit code. Throws
+/// Error.
+int run_suite(const suites::Suite& suite, const SuiteRunOptions& options, const Session& session);
+
+}  // namespace nanobench::tools
