@@ -59,8 +59,7 @@ TableCell alias_cell(const results::PlanContrast& contrast) {
 TableCell n_cell(const ContrastEffect& effect) {
   TableCell cell = count_cell(effect.n);
   if (effect.missing.empty()) return cell;
-  for (const std::string& label : effect.missing) cell.detail += (cell.detail.empty() ? "" : ", ") + label;
-  cell.detail = "(no result of " + cell.detail + ")";
+  cell.detail = "(" + std::to_string(effect.missing.size()) + " of its cells without a result)";
   return cell;
 }
 

@@ -88,6 +88,10 @@ TEST(ContrastEffects, NeedEveryCellAndNameTheMissing) {
   EXPECT_FALSE(effects[0].time_ratio);
   EXPECT_EQ(effects[0].n, 0);
   EXPECT_EQ(effects[0].missing, (std::vector<std::string>{"a"}));
+  const results::PlanRecord plan = plan_of(kInteraction);
+  const std::string text =
+      render_terminal(comparison_report(plan, cells, compare(plan, cells, {})), {.width = 200, .has_color = false});
+  EXPECT_NE(text.find("0 (1 of its cells without a result)"), std::string::npos) << text;
 }
 
 TEST(ContrastEffects, AreASectionOfTheReport) {
