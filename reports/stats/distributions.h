@@ -12,7 +12,7 @@ double normal_cdf(double x);    ///< P(Z <= x)
 double normal_upper(double x);  ///< P(Z > x), without the cancellation of 1 - cdf
 double normal_quantile(double p);
 
-/// Student's t; `df` above 0, not necessarily whole.
+/// Student's t; `df` above 0, not necessarily whole; infinity is the normal distribution.
 double t_cdf(double t, double df);
 double t_upper(double t, double df);
 double t_quantile(double p, double df);
@@ -23,14 +23,9 @@ double t_p_value(double t, double df, Tail tail);
 /// Half-width in standard errors of a two-sided interval: t_quantile((1 + level) / 2, df) without the cancellation.
 double t_critical(double level, double df);
 
-/// Non-central t: the distribution of (Z + shift) / sqrt(X / df), X chi-squared with df degrees of freedom.
-/// Boost 1.74 fails in its tails, so both integrate the normal tail over the distribution of sqrt(X / df) by the
-/// trapezoidal rule in its logarithm: all terms are positive, so far tails keep their digits too. 10 to 500 us.
+/// Non-central t: the distribution of (Z + shift) / sqrt(X / df), X chi-squared with df degrees of freedom. By
+/// integration (spread_integral.h), because Boost 1.74 loses its digits in the tails. 10 us to 1 ms.
 double noncentral_t_cdf(double t, double df, double shift);
 double noncentral_t_upper(double t, double df, double shift);
-
-/// Logarithm of the density of U = log sqrt(X / df) at `u`; X is chi-squared with df degrees of freedom. What power
-/// calculations integrate over: the estimated spread is e^U times the true one.
-double log_spread_density(double u, double df);
 
 }  // namespace nanobench::reports

@@ -63,9 +63,10 @@ std::optional<Moments> moments_of(std::span<const double> values, double magnitu
   std::vector<double> centred;
   centred.reserve(values.size());
   for (const double value : values) centred.push_back(value - *mean);
-  const double sd = deviation(centred);
+  double sd = deviation(centred);
   const double rounding = 4.0 * std::numeric_limits<double>::epsilon() * std::max(magnitude, largest_magnitude(values));
-  if (!std::isfinite(sd) || sd <= rounding) return std::nullopt;
+  if (!std::isfinite(sd)) return std::nullopt;
+  if (sd <= rounding) sd = 0.0;
   return Moments{.n = static_cast<int>(values.size()), .mean = *mean, .sd = sd};
 }
 

@@ -6,23 +6,11 @@
 
 #include "reports/stats/checks.h"
 #include "reports/stats/distributions.h"
+#include "reports/stats/estimate.h"
 #include "reports/stats/moments.h"
 
 namespace nanobench::reports {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-/// The bound or interval that belongs to a test: what it would not refuse.
-ConfidenceInterval interval_of(const Moments& moments, double df, Tail tail, double level) {
-  if (tail == Tail::kTwoSided) {
-    const double half = t_critical(level, df) * moments.se();
-    return {.low = moments.mean - half, .high = moments.mean + half, .level = level};
-  }
-  const double reach = -t_quantile(1.0 - level, df) * moments.se();
-  if (tail == Tail::kLess) return {.low = -kInfinity, .high = moments.mean + reach, .level = level};
-  return {.low = moments.mean - reach, .high = kInfinity, .level = level};
-}
 
 /// Decimal losses are rounded to binary before they are subtracted: 3.28 - 3.276 is not 0.004 to the last bit.
 RuleResult judge(double statistic, double rounding, const ThresholdRule& rule) {
@@ -57,12 +45,12 @@ std::optional<OneSampleT> one_sample_t(std::span<const double> values, double ta
   require_finite(target, "the target");
   require_fraction(level, "the confidence level");
   const std::optional<Moments> moments = moments_of(values);
-  if (!moments) return std::nullopt;
+  if (!moments || !moments->has_spread()) return std::nullopt;
   OneSampleT result{.n = moments->n, .mean = moments->mean, .sd = moments->sd, .df = moments->n - 1.0};
   result.t = distance(values, target) / moments->se();
   if (!std::isfinite(result.t)) return std::nullopt;
   result.p = t_p_value(result.t, result.df, tail);
-  result.interval = interval_of(*moments, result.df, tail, level);
+  result.interval = interval_of({.value = moments->mean, .se = moments->se(), .df = result.df}, level, tail);
   return result;
 }
 

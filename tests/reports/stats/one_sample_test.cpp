@@ -1,15 +1,12 @@
 #include "reports/stats/one_sample.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
-#include <vector>
 
 #include "core/base/error.h"
+#include "tests/reports/stats/vectors.h"
 
 namespace nanobench::reports {
 namespace {
@@ -76,6 +73,28 @@ TEST(OneSampleT, TheEightyLossesOfRecord18) {
     return;
   }
   FAIL() << "record 18 has no list";
+}
+
+TEST(OneSampleT, AgreesWithReference) {
+  for (const nlohmann::json& entry : vectors("one_sample")) {
+    const std::string name = entry.at("name");
+    const Values values = list_of(entry, "values");
+    const double target = entry.at("target");
+    const double level = entry.at("level");
+    const std::optional<OneSampleT> less = one_sample_t(values, target, Tail::kLess, level);
+    const std::optional<OneSampleT> both = one_sample_t(values, target, Tail::kTwoSided, level);
+    ASSERT_TRUE(less && both) << name;
+    expect_close(less->mean, entry.at("mean"), name);
+    expect_close(less->sd, entry.at("sd"), name);
+    expect_close(less->t, entry.at("t"), name);
+    expect_close(less->df, entry.at("df"), name);
+    expect_close(less->p, entry.at("p_less"), name);
+    expect_close(both->p, entry.at("p"), name);
+    expect_close(one_sample_t(values, target, Tail::kGreater, level)->p, entry.at("p_greater"), name);
+    expect_interval(both->interval, entry.at("low"), entry.at("high"), name);
+    const double mean = less->mean;
+    expect_interval({.low = mean, .high = less->interval.high}, mean, entry.at("bound"), name);
+  }
 }
 
 TEST(OneSampleT, TwoValuesHaveACauchyTail) {
