@@ -1,0 +1,146 @@
+#include "reports/stats/change_points.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "reports/stats/checks.h"
+#include "reports/stats/moments.h"
+#include "reports/stats/random_draws.h"
+
+namespace nanobench::reports {
+namespace {
+
+struct Segment {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+struct Split {
+  std::size_t index = 0;
+  double statistic = 0.0;
+};
+
+/// The energy distance of two samples, times n m / (n + m), from sums of |x - y| over pairs.
+double energy(double n, double m, double within_first, double within_second, double between) {
+  const double distance =
+      2.0 * between / (n * m) - 2.0 * within_first / (n * (n - 1.0)) - 2.0 * within_second / (m * (m - 1.0));
+  return n * m / (n + m) * distance;
+}
+
+/// before[i]: sum of |x_i - x_j| over the segment's earlier j; after[i]: over the later ones.
+struct Distances {
+  std::vector<double> before;
+  std::vector<double> after;
+};
+
+Distances distances_of(const double* values, std::size_t count) {
+  Distances result{.before = std::vector<double>(count), .after = std::vector<double>(count)};
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t j = i + 1; j < count; ++j) {
+      const double distance = std::abs(values[i] - values[j]);
+      result.after[i] += distance;
+      result.before[j] += distance;
+    }
+  }
+  return result;
+}
+
+/// The best split of one segment; statistic 0 where it is too short, or nothing differs.
+Split best_split(const std::vector<double>& values, const Segment& segment, std::size_t least) {
+  const std::size_t count = segment.end - segment.begin;
+  Split best;
+  if (count < 2 * least) return best;
+  const Distances distances = distances_of(values.data() + segment.begin, count);
+  std::vector<double> within_second(count + 1, 0.0);
+  for (std::size_t i = count; i > 0; --i) within_second[i - 1] = within_second[i] + distances.after[i - 1];
+  double within_first = 0.0;
+  for (std::size_t first = 1; first + least <= count; ++first) {
+    within_first += distances.before[first - 1];
+    if (first < least) continue;
+    const double between = within_second[0] - within_first - within_second[first];
+    const double statistic = energy(static_cast<double>(first), static_cast<double>(count - first), within_first,
+                                    within_second[first], between);
+    if (statistic > best.statistic) best = {.index = segment.begin + first, .statistic = statistic};
+  }
+  return best;
+}
+
+Split best_of(const std::vector<double>& values, const std::vector<Segment>& segments, std::size_t least) {
+  Split best;
+  for (const Segment& segment : segments) {
+    const Split split = best_split(values, segment, least);
+    if (split.statistic > best.statistic) best = split;
+  }
+  return best;
+}
+
+/// Share of permutations within the segments that split as well as the data; the data count as one of them.
+double permutation_p(std::vector<double> values, const std::vector<Segment>& segments, double statistic,
+                     const ChangePointSettings& settings, core::RandomStream& random) {
+  // The same arrangement gives the same statistic up to rounding.
+  const double reached = statistic * (1.0 - 1e-12);
+  int as_good = 1;
+  for (int i = 0; i < settings.permutations; ++i) {
+    for (const Segment& segment : segments) shuffle(values, segment.begin, segment.end, random);
+    const Split split = best_of(values, segments, static_cast<std::size_t>(settings.least_segment));
+    if (split.statistic >= reached) ++as_good;
+  }
+  return static_cast<double>(as_good) / (settings.permutations + 1.0);
+}
+
+void divide(std::vector<Segment>& segments, std::size_t index) {
+  const auto segment = std::find_if(segments.begin(), segments.end(), [index](const Segment& candidate) {
+    return candidate.begin < index && index < candidate.end;
+  });
+  const Segment right{.begin = index, .end = segment->end};
+  segment->end = index;
+  segments.insert(segment + 1, right);
+}
+
+/// The means beside every change, once all are known.
+void add_means(std::vector<ChangePoint>& changes, std::span<const double> values,
+               const std::vector<Segment>& segments) {
+  const auto mean = [values](const Segment& segment) {
+    return *mean_of(values.subspan(segment.begin, segment.end - segment.begin));
+  };
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    changes[i].mean_before = mean(segments[i]);
+    changes[i].mean_after = mean(segments[i + 1]);
+  }
+}
+
+/// Distances do not need the offset, and lose fewer digits without it.
+std::vector<double> centred(std::span<const double> values, double centre) {
+  std::vector<double> result;
+  for (const double value : values) result.push_back(value - centre);
+  return result;
+}
+
+}  // namespace
+
+std::optional<std::vector<ChangePoint>> change_points(std::span<const double> values,
+                                                      const ChangePointSettings& settings) {
+  require_fraction(settings.alpha, "alpha");
+  require_count(settings.permutations, 19, "the number of permutations");
+  require_count(settings.least_segment, 2, "the smallest segment");
+  const std::size_t least = static_cast<std::size_t>(settings.least_segment);
+  const std::optional<double> mean = mean_of(values);
+  if (values.size() < 2 * least || !mean) return std::nullopt;
+  const std::vector<double> series = centred(values, *mean);
+  std::vector<Segment> segments = {{.begin = 0, .end = values.size()}};
+  std::vector<ChangePoint> changes;
+  core::RandomStream random(settings.seed, 0);
+  while (true) {
+    const Split split = best_of(series, segments, least);
+    if (!(split.statistic > 0.0)) break;
+    const double p = permutation_p(series, segments, split.statistic, settings, random);
+    if (p > settings.alpha) break;
+    divide(segments, split.index);
+    changes.push_back({.index = split.index, .statistic = split.statistic, .p = p});
+  }
+  std::sort(changes.begin(), changes.end(), [](const auto& a, const auto& b) { return a.index < b.index; });
+  add_means(changes, values, segments);
+  return changes;
+}
+
+}  // namespace nanobench::reports

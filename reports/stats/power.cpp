@@ -1,0 +1,132 @@
+#include "reports/stats/power.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/error.h"
+#include "reports/stats/checks.h"
+#include "reports/stats/distributions.h"
+#include "reports/stats/spread_integral.h"
+
+namespace nanobench::reports {
+namespace {
+
+void check(const PlannedError& error) {
+  require_positive(error.se, "the planned standard error");
+  require_positive(error.df, "the planned degrees of freedom");
+}
+
+/// Power as a function of effect / se.
+double power_at(double shift, double df, const PowerSettings& settings) {
+  const double critical = -t_quantile(settings.is_two_sided ? settings.alpha / 2.0 : settings.alpha, df);
+  const double above = noncentral_t_upper(critical, df, shift);
+  return settings.is_two_sided ? std::min(1.0, above + noncentral_t_cdf(-critical, df, shift)) : above;
+}
+
+/// The smallest n in [2, most] for which `holds`, which stays true once it is; nullopt when there is none.
+std::optional<int> smallest_runs(int most, const std::function<bool(int)>& holds) {
+  int high = 2;
+  int low = 1;  // does not hold
+  while (!holds(high)) {
+    if (high == most) return std::nullopt;
+    low = high;
+    high = high > most / 2 ? most : 2 * high;
+  }
+  while (high - low > 1) {
+    const int middle = low + (high - low) / 2;
+    (holds(middle) ? high : low) = middle;
+  }
+  return high;
+}
+
+/// P(-low + t e^u < Z' < high - t e^u): both tests reject, given that the spread is estimated e^u times too large.
+struct EquivalenceTail {
+  double to_low;   ///< (effect + low margin) / se
+  double to_high;  ///< (high margin - effect) / se
+  double critical;
+
+  double at(double u) const {
+    const double reach = critical * std::exp(u);
+    // P(reach - to_low < Z < to_high - reach)
+    return std::max(0.0, normal_upper(reach - to_low) - normal_upper(to_high - reach));
+  }
+};
+
+}  // namespace
+
+PlannedError planned_error(double sd, int n) {
+  require_positive(sd, "the standard deviation");
+  require_count(n, 2, "the number of runs");
+  return {.se = sd / std::sqrt(n), .df = n - 1.0};
+}
+
+PlannedError planned_error(double first_sd, int first_n, double second_sd, int second_n) {
+  const PlannedError first = planned_error(first_sd, first_n);
+  const PlannedError second = planned_error(second_sd, second_n);
+  const double se = std::hypot(first.se, second.se);
+  const double one = std::pow(first.se / se, 4.0) / first.df;
+  const double two = std::pow(second.se / se, 4.0) / second.df;
+  return {.se = se, .df = 1.0 / (one + two)};
+}
+
+double power_of(double effect, const PlannedError& error, const PowerSettings& settings) {
+  require_finite(effect, "the effect");
+  require_fraction(settings.alpha, "alpha");
+  check(error);
+  return power_at(effect / error.se, error.df, settings);
+}
+
+double minimum_detectable_effect(const PlannedError& error, double power, const PowerSettings& settings) {
+  require_fraction(settings.alpha, "alpha");
+  require_fraction(power, "the power");
+  check(error);
+  if (power <= settings.alpha) {
+    throw core::Error(core::ErrorCode::kInvalidArgument, "the power must be above alpha, which no effect at all has");
+  }
+  double low = 0.0;
+  double high = 1.0;
+  while (power_at(high, error.df, settings) < power) {
+    low = high;
+    high *= 2.0;
+  }
+  while (high - low > 1e-12 * high) {
+    const double middle = low + (high - low) / 2.0;
+    (power_at(middle, error.df, settings) < power ? low : high) = middle;
+  }
+  return high * error.se;
+}
+
+std::optional<int> required_runs(double effect, const ErrorOfRuns& error, double power, const PowerSettings& settings,
+                                 int most) {
+  require_fraction(power, "the power");
+  require_count(most, 2, "the most runs");
+  if (effect == 0.0) {
+    throw core::Error(core::ErrorCode::kInvalidArgument, "no number of runs detects an effect of 0; name one");
+  }
+  const double size = settings.is_two_sided ? effect : std::abs(effect);
+  return smallest_runs(most, [&](int n) { return power_of(size, error(n), settings) >= power; });
+}
+
+double equivalence_power(double effect, const PlannedError& error, const Margins& margins, double alpha) {
+  require_finite(effect, "the effect");
+  require_positive(margins.low, "the lower margin");
+  require_positive(margins.high, "the upper margin");
+  require_fraction(alpha, "alpha");
+  check(error);
+  const EquivalenceTail tail{.to_low = (effect + margins.low) / error.se,
+                             .to_high = (margins.high - effect) / error.se,
+                             .critical = -t_quantile(alpha, error.df)};
+  // Beyond this spread the tests cannot both reject; there the integrand has a kink, so the range ends at it.
+  const double end = std::log((margins.low + margins.high) / (2.0 * error.se * tail.critical));
+  return integrate_over_spread([&](double u) { return tail.at(u); }, error.df, tail.critical, end);
+}
+
+std::optional<int> required_runs_for_equivalence(double effect, const ErrorOfRuns& error, const Margins& margins,
+                                                 double power, double alpha, int most) {
+  require_fraction(power, "the power");
+  require_count(most, 2, "the most runs");
+  if (effect <= -margins.low || effect >= margins.high) return std::nullopt;
+  return smallest_runs(most, [&](int n) { return equivalence_power(effect, error(n), margins, alpha) >= power; });
+}
+
+}  // namespace nanobench::reports

@@ -1,0 +1,52 @@
+/// How many runs, and what they can show: power of t tests by the non-central t distribution. Pure, thread-safe; all
+/// arguments are settings, so what makes no sense throws Error{kInvalidArgument}. A power costs some 0.1 ms.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "reports/stats/equivalence.h"
+
+namespace nanobench::reports {
+
+/// The error that a planned experiment will have, were the spreads known.
+struct PlannedError {
+  double se = 0.0;  ///< of the effect
+  double df = 0.0;
+};
+
+/// One sample against a target, or n pairs (sd of one run, or of one difference). n >= 2.
+PlannedError planned_error(double sd, int n);
+
+/// Two independent arms, with Satterthwaite's df at the true spreads; exact for equal spreads and counts up to what
+/// Welch loses by estimating df (below 1 % of power from n = 4 on). Both n >= 2.
+PlannedError planned_error(double first_sd, int first_n, double second_sd, int second_n);
+
+struct PowerSettings {
+  double alpha = 0.05;
+  bool is_two_sided = true;  ///< else one-sided in the effect's direction
+};
+
+/// Probability that the test finds an effect (any sign; one-sided: above 0 is the direction asked for).
+double power_of(double effect, const PlannedError& error, const PowerSettings& settings = {});
+
+/// The effect, above 0, that is found with this power. `power` above alpha.
+double minimum_detectable_effect(const PlannedError& error, double power = 0.8, const PowerSettings& settings = {});
+
+/// Error of the design for a number of runs, which is the smallest n that is free.
+using ErrorOfRuns = std::function<PlannedError(int)>;
+
+/// The fewest runs, from 2 on, that find `effect` (not 0) with this power; nullopt when `most` are not enough.
+std::optional<int> required_runs(double effect, const ErrorOfRuns& error, double power = 0.8,
+                                 const PowerSettings& settings = {}, int most = 1000000);
+
+/// Probability that two one-sided tests prove equivalence when the truth is `effect`; exact, by integration over the
+/// estimated spread (Phillips 1990). 0 or nearly so where the margins are below what n can resolve.
+double equivalence_power(double effect, const PlannedError& error, const Margins& margins, double alpha = 0.05);
+
+/// The fewest runs, from 2 on, that prove equivalence with this power; nullopt when `most` are not enough, and when
+/// the effect is not inside the margins.
+std::optional<int> required_runs_for_equivalence(double effect, const ErrorOfRuns& error, const Margins& margins,
+                                                 double power = 0.8, double alpha = 0.05, int most = 1000000);
+
+}  // namespace nanobench::reports

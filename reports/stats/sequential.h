@@ -1,0 +1,76 @@
+/// Looking at the data while runs are still added, without crying wolf more often: group-sequential tests with alpha
+/// spending (Lan and DeMets 1983). Pure, thread-safe.
+///
+/// The alpha of the whole is spent over the looks as O'Brien and Fleming's rule would: next to nothing early, nearly
+/// all at the end. Looks may stand at any fractions of the planned runs. Boundaries hold exactly for normal statistics
+/// with independent increments. For t statistics (Welch, paired) a look's p-value is held against the p-value of its
+/// boundary: `p < nominal_p`. With few runs that alone alarms too often (5.8 % for 5 %, pairs at every n from 2 to 5),
+/// so plans by runs spend only kSmallSampleGuard of alpha; simulations in tests/reports/stats/sequential_test.cpp hold
+/// them to their alpha.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace nanobench::reports {
+
+/// Share of alpha that plans by runs with more than one look spend, to make up for p-values of t with few runs.
+inline constexpr double kSmallSampleGuard = 0.85;
+
+struct SequentialSettings {
+  double alpha = 0.05;  ///< of all looks together
+  bool is_two_sided = true;
+};
+
+/// One look of a plan.
+struct Look {
+  double information = 0.0;  ///< fraction of the planned runs, 1 at the last
+  double spent = 0.0;        ///< alpha used up to and with this look
+  double z = 0.0;            ///< boundary of the normal statistic
+  /// Its p-value, one- or two-sided as the plan; 1 - nominal_p is the level of intervals that hold at all looks
+  /// together (repeated confidence intervals).
+  double nominal_p = 0.0;
+  double equivalence_p = 0.0;  ///< that of the one-sided plan with the same alpha: for two one-sided tests
+};
+
+/// 2 - 2 Phi(z(1 - alpha/2) / sqrt(t)) one-sided; two-sided, each side spends so from alpha / 2.
+double obrien_fleming_spending(double information, const SequentialSettings& settings = {});
+
+/// The looks of a plan, at ascending fractions that end with 1, at most 50, at least 0.002 apart. Boundaries above 8
+/// are 8 (p 1e-15). By recursive integration (Armitage, McPherson and Rowe 1969): 1e-8 in z; some ms. Throws
+/// Error{kInvalidArgument} for other fractions or an alpha outside (0, 0.5).
+std::vector<Look> sequential_looks(std::span<const double> information, const SequentialSettings& settings = {});
+
+/// Looks at first, first + step, ... and `most` runs per arm or pairs, for t statistics: spends kSmallSampleGuard of
+/// alpha unless there is only one look. 2 <= first <= most, step >= 1, at most 50 looks.
+std::vector<Look> sequential_looks(int first, int most, int step, const SequentialSettings& settings = {});
+
+/// Probability to have crossed by each look. `drift`: mean of the normal statistic at full information; 0 gives false
+/// alarms, others power. Two-sided counts both boundaries. Throws as sequential_looks, also for other lengths.
+std::vector<double> crossing_probabilities(std::span<const double> z, std::span<const double> information,
+                                           double drift = 0.0, bool is_two_sided = true);
+
+/// What a look found; absent where the test is undefined (no spread yet), which never stops.
+struct LookEvidence {
+  std::optional<double> p;              ///< of the effect
+  std::optional<double> p_equivalence;  ///< of two one-sided tests (equivalence.h)
+};
+
+enum class SequentialDecision {
+  kStopForEffect,
+  kStopForEquivalence,  ///< proved inside the margins
+  kContinue,
+  kStopAtEnd,  ///< the plan is used up and nothing is proved
+};
+
+struct SequentialResult {
+  SequentialDecision decision = SequentialDecision::kContinue;
+  int look = 0;  ///< the deciding or latest one, from 1; 0 before the first
+};
+
+/// After the looks so far. The first crossing decides, whatever came later. An effect goes before equivalence at one
+/// look. Throws Error{kInvalidArgument} for more evidence than looks, or a p outside [0, 1].
+SequentialResult decide(std::span<const Look> plan, std::span<const LookEvidence> so_far);
+
+}  // namespace nanobench::reports

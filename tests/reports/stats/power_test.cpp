@@ -1,0 +1,118 @@
+#include "reports/stats/power.h"
+
+#include "core/base/error.h"
+#include "reports/stats/two_sample.h"
+#include "tests/reports/stats/simulation.h"
+#include "tests/reports/stats/vectors.h"
+
+namespace nanobench::reports {
+namespace {
+
+PlannedError one_arm(int n) {
+  return planned_error(1.0, n);
+}
+PlannedError two_arms(int n) {
+  return planned_error(1.0, n, 1.0, n);
+}
+
+TEST(Power, AgreesWithReference) {
+  for (const nlohmann::json& entry : vectors("power")) {
+    const PowerSettings settings{.alpha = entry.at("alpha"), .is_two_sided = entry.at("is_two_sided")};
+    const int n = entry.at("n");
+    expect_close(power_of(entry.at("effect"), one_arm(n), settings), entry.at("one"), entry.dump());
+    expect_close(power_of(entry.at("effect"), two_arms(n), settings), entry.at("two"), entry.dump());
+  }
+}
+
+TEST(Power, OfNoEffectIsAlpha) {
+  EXPECT_NEAR(power_of(0.0, two_arms(4), {.alpha = 0.01}), 0.01, 1e-12);
+  EXPECT_NEAR(power_of(0.0, two_arms(4), {.alpha = 0.01, .is_two_sided = false}), 0.01, 1e-12);
+  EXPECT_NEAR(power_of(1e9, two_arms(2)), 1.0, 1e-12);
+  EXPECT_DOUBLE_EQ(power_of(-0.7, two_arms(6)), power_of(0.7, two_arms(6)));
+}
+
+TEST(MinimumDetectableEffect, AgreesWithReference) {
+  for (const nlohmann::json& entry : vectors("detectable")) {
+    const double effect =
+        minimum_detectable_effect(two_arms(entry.at("n")), entry.at("power"), {.alpha = entry.at("alpha")});
+    expect_close(effect, entry.at("effect"), entry.dump());
+  }
+}
+
+TEST(MinimumDetectableEffect, ScalesWithTheSpread) {
+  const double unit = minimum_detectable_effect(planned_error(1.0, 5, 1.0, 5));
+  expect_close(minimum_detectable_effect(planned_error(0.0019, 5, 0.0019, 5)), 0.0019 * unit, "a loss's spread");
+  EXPECT_GT(minimum_detectable_effect(planned_error(1.0, 2)), 5.0) << "two pairs find only what is plain";
+}
+
+TEST(RequiredRuns, AgreesWithStatsmodels) {
+  for (const nlohmann::json& entry : vectors("required")) {
+    const PowerSettings settings{.alpha = entry.at("alpha")};
+    EXPECT_EQ(required_runs(entry.at("effect"), two_arms, entry.at("power"), settings), entry.at("two").get<int>());
+    EXPECT_EQ(required_runs(entry.at("effect"), one_arm, entry.at("power"), settings), entry.at("one").get<int>());
+  }
+  EXPECT_FALSE(required_runs(1e-4, two_arms, 0.8, {}, 1000)) << "1000 are not enough";
+  EXPECT_EQ(required_runs(100.0, two_arms), 2);
+}
+
+TEST(EquivalencePower, AgreesWithReference) {
+  for (const nlohmann::json& entry : vectors("equivalence_power")) {
+    const double power = equivalence_power(entry.at("effect"), two_arms(entry.at("n")),
+                                           Margins::symmetric(entry.at("margin")), entry.at("alpha"));
+    expect_close(power, entry.at("power"), entry.dump(), 1e-8);
+  }
+}
+
+TEST(EquivalencePower, RunsForIt) {
+  const Margins margins = Margins::symmetric(1.0);
+  const std::optional<int> runs = required_runs_for_equivalence(0.0, two_arms, margins);
+  ASSERT_TRUE(runs);
+  EXPECT_GE(equivalence_power(0.0, two_arms(*runs), margins), 0.8);
+  EXPECT_LT(equivalence_power(0.0, two_arms(*runs - 1), margins), 0.8);
+  EXPECT_FALSE(required_runs_for_equivalence(1.0, two_arms, margins)) << "not inside the margins";
+}
+
+TEST(Power, MisuseIsRefused) {
+  EXPECT_THROW(planned_error(0.0, 5), core::Error);
+  EXPECT_THROW(planned_error(1.0, 1), core::Error);
+  EXPECT_THROW(power_of(std::nan(""), one_arm(5)), core::Error);
+  EXPECT_THROW(power_of(1.0, PlannedError{}), core::Error);
+  EXPECT_THROW(power_of(1.0, one_arm(5), {.alpha = 0.0}), core::Error);
+  EXPECT_THROW(minimum_detectable_effect(one_arm(5), 0.04), core::Error);
+  EXPECT_THROW(required_runs(0.0, one_arm), core::Error);
+  EXPECT_THROW(equivalence_power(0.0, one_arm(5), Margins{}), core::Error);
+}
+
+TEST(Power, WelchFindsWhatWasPromised) {
+  NormalDraws draws(91);
+  constexpr int kRepetitions = 10000;
+  const double effect = minimum_detectable_effect(two_arms(5));
+  const double found =
+      share_of(kRepetitions, [&] { return p_of(*welch(draws.sample(5, effect), draws.sample(5))) < 0.05; });
+  // Welch estimates the degrees of freedom, which costs a little.
+  EXPECT_NEAR(found, 0.8 - 0.005, 0.005 + slack(0.8, kRepetitions));
+}
+
+TEST(Power, PairsAndUnequalArmsToo) {
+  NormalDraws draws(92);
+  constexpr int kRepetitions = 10000;
+  const double pairs =
+      share_of(kRepetitions, [&] { return p_of(*paired_t(draws.sample(6, 1.5), std::vector<double>(6, 0.0))) < 0.05; });
+  expect_share(pairs, power_of(1.5, one_arm(6)), kRepetitions, "pairs");
+  const double unequal = share_of(
+      kRepetitions, [&] { return p_of(*welch(draws.sample(12, 1.2, 0.5), draws.sample(6, 0.0, 1.0))) < 0.05; });
+  EXPECT_NEAR(unequal, power_of(1.2, planned_error(0.5, 12, 1.0, 6)), 0.01 + slack(0.7, kRepetitions));
+}
+
+TEST(EquivalencePower, IsWhatHappens) {
+  NormalDraws draws(93);
+  constexpr int kRepetitions = 10000;
+  const Margins margins = Margins::symmetric(1.2);
+  const double proved = share_of(kRepetitions, [&] {
+    return equivalence(*paired_t(draws.sample(8, 0.2), std::vector<double>(8, 0.0)), margins).is_equivalent;
+  });
+  expect_share(proved, equivalence_power(0.2, one_arm(8), margins), kRepetitions, "proofs");
+}
+
+}  // namespace
+}  // namespace nanobench::reports
