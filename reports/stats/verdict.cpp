@@ -1,0 +1,78 @@
+#include "reports/stats/verdict.h"
+
+#include <cmath>
+
+#include "core/base/error.h"
+#include "reports/stats/checks.h"
+
+namespace nanobench::reports {
+namespace {
+
+void check(const VerdictRule& rule) {
+  require_positive(rule.margins.low, "the lower margin");
+  require_positive(rule.margins.high, "the upper margin");
+  require_count(rule.least_n, 2, "the fewest runs for a verdict");
+  if (!(rule.alpha > 0.0 && rule.alpha < 0.5)) {
+    throw core::Error(core::ErrorCode::kInvalidArgument, "alpha must be between 0 and 0.5, without the ends");
+  }
+}
+
+/// Absent is no fault; present and no probability is.
+bool is_broken(const std::optional<double>& p) {
+  return p && !(*p >= 0.0 && *p <= 1.0);
+}
+
+bool is_missing(const Evidence& evidence) {
+  if (evidence.n < 1 || is_broken(evidence.p) || is_broken(evidence.p_equivalence)) return true;
+  return evidence.effect && !evidence.effect->is_usable();
+}
+
+}  // namespace
+
+const char* to_string(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kImproved: return "improved";
+    case Verdict::kRegressed: return "regressed";
+    case Verdict::kUnchanged: return "unchanged";
+    case Verdict::kInconclusive: return "inconclusive";
+    case Verdict::kMissing: break;
+  }
+  return "missing";
+}
+
+Verdict verdict_of(const Evidence& evidence, const VerdictRule& rule) {
+  check(rule);
+  if (is_missing(evidence)) return Verdict::kMissing;
+  if (evidence.n < rule.least_n || !evidence.effect) return Verdict::kInconclusive;
+  const Estimate& effect = *evidence.effect;
+  const double p_inside = evidence.p_equivalence.value_or(equivalence(effect, rule.margins, rule.alpha).p);
+  if (p_inside < rule.alpha) return Verdict::kUnchanged;
+  if (!(evidence.p.value_or(p_of(effect)) < rule.alpha)) return Verdict::kInconclusive;
+  const bool is_lower = effect.value < 0.0;
+  return is_lower == (rule.better == Better::kLower) ? Verdict::kImproved : Verdict::kRegressed;
+}
+
+const char* to_string(FeatureVerdict verdict) {
+  switch (verdict) {
+    case FeatureVerdict::kKeep: return "keep";
+    case FeatureVerdict::kDrop: return "drop";
+    case FeatureVerdict::kBarnacle: return "barnacle";
+    case FeatureVerdict::kInconclusive: break;
+  }
+  return "inconclusive";
+}
+
+FeatureVerdict feature_verdict_of(const Evidence& removal, double margin_s, double alpha, int least_n) {
+  const VerdictRule rule{
+      .better = Better::kLower, .margins = Margins::symmetric(margin_s), .alpha = alpha, .least_n = least_n};
+  switch (verdict_of(removal, rule)) {
+    case Verdict::kRegressed: return FeatureVerdict::kKeep;
+    case Verdict::kImproved: return FeatureVerdict::kDrop;
+    case Verdict::kUnchanged: return FeatureVerdict::kBarnacle;
+    case Verdict::kInconclusive:
+    case Verdict::kMissing: break;
+  }
+  return FeatureVerdict::kInconclusive;
+}
+
+}  // namespace nanobench::reports
