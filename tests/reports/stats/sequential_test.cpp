@@ -146,7 +146,7 @@ Alarms false_alarms(int most, double alpha, std::uint64_t seed, int repetitions)
 }
 
 TEST(Sequential, FalseAlarmsOfTStatisticsHoldFromTwoRunsOn) {
-  constexpr int kRepetitions = 10000;
+  constexpr int kRepetitions = 20000;
   for (const int most : {5, 10}) {
     const Alarms alarms = false_alarms(most, 0.05, 101, kRepetitions);
     EXPECT_LE(alarms.pairs, 0.05 + slack(0.05, kRepetitions)) << "pairs, up to " << most;
