@@ -2,7 +2,7 @@
 """Writes vectors.json: inputs of reports/stats and what SciPy, statsmodels and mpmath make of them.
 
     python3 -m venv venv && venv/bin/pip install numpy scipy statsmodels mpmath
-    venv/bin/python tests/reports/stats/make_vectors.py        # about a minute; overwrites vectors.json beside it
+    venv/bin/python tests/reports/stats/make_vectors.py        # some minutes; overwrites vectors.json beside it
 
 Probabilities of t and non-central t come from mpmath at 40 digits, from the exact values of the doubles, and are held
 against SciPy's here wherever SciPy has the digits; the rest is SciPy's and statsmodels' own. Everything is seeded.
@@ -22,7 +22,8 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestIndPower, TTestPower
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
-mp.mp.dps = 40
+from exact_distributions import noncentral_upper, spread_expectation, t_critical, t_p, t_upper
+
 random = np.random.default_rng(20241214)
 
 
@@ -33,47 +34,6 @@ def exact(values):
 def agrees(ours, theirs, tolerance=1e-8):
     assert math.isclose(float(ours), float(theirs), rel_tol=tolerance), (float(ours), float(theirs))
     return float(ours)
-
-
-# Distributions, from mpmath.
-
-
-def t_upper(t, df):
-    t, df = mp.mpf(t), mp.mpf(df)
-    tail = mp.betainc(df / 2, mp.mpf(1) / 2, 0, df / (df + t * t), regularized=True) / 2
-    return tail if t >= 0 else 1 - tail
-
-
-def t_p(t, df, tail):
-    if tail == "less":
-        return t_upper(-t, df)
-    return t_upper(t, df) if tail == "greater" else 2 * t_upper(abs(t), df)
-
-
-def t_critical(alpha, df):
-    """t with upper tail alpha."""
-    start = -stats.t.ppf(float(alpha), float(df))
-    return mp.findroot(lambda x: mp.log(t_upper(x, df)) - mp.log(alpha), mp.mpf(start))
-
-
-def spread_expectation(f, df, end=None):
-    """Expectation of f(s), s = sqrt(chi2 / df)."""
-    df = mp.mpf(df)
-    constant = mp.log(2) + df / 2 * mp.log(df / 2) - mp.loggamma(df / 2)
-
-    def integrand(s):
-        return f(s) * mp.exp(constant + (df - 1) * mp.log(s) - df * s * s / 2) if s > 0 else mp.mpf(0)
-
-    width = 1 / mp.sqrt(2 * df)
-    top = end if end is not None else 1 + 12 * width
-    points = [p for p in [mp.mpf(0)] + [mp.mpf(10) ** k for k in range(-5, 0)] if p < top]
-    points += [p for p in [1 + k * width / 3 for k in range(-36, 37)] if points[-1] < p < top]
-    return mp.quad(integrand, points + [top])
-
-
-def noncentral_upper(t, df, shift):
-    t, shift = mp.mpf(t), mp.mpf(shift)
-    return spread_expectation(lambda s: mp.erfc((t * s - shift) / mp.sqrt(2)) / 2, df)
 
 
 def distribution_cases():
