@@ -13,24 +13,12 @@ namespace {
 using core::Error;
 using core::ErrorCode;
 
-constexpr int kBusyTimeoutMs = 60'000;
-constexpr int kMostTurns = 10;  // of kBusyTimeoutMs each, while other processes write
+constexpr int kMostTurns = 10;  // each as long as the patience, while other processes write
 constexpr std::size_t kMostKeptStatements = 64;
 
 void sleep_for_random_ms(int least, int most) {
   static thread_local std::minstd_rand random(std::random_device{}());
   std::this_thread::sleep_for(std::chrono::milliseconds(std::uniform_int_distribution<int>(least, most)(random)));
-}
-
-/// Called by SQLite while the lock is taken. Equal chances for old and new waiters: SQLite's own handler sleeps longer
-/// and longer, so that who has waited most is passed over most. 0 gives up.
-int wait_a_moment(void* since, int attempt) {
-  using Clock = std::chrono::steady_clock;
-  auto& start = *static_cast<Clock::time_point*>(since);
-  if (attempt == 0) start = Clock::now();
-  if (Clock::now() - start >= std::chrono::milliseconds(kBusyTimeoutMs)) return 0;
-  sleep_for_random_ms(1, attempt < 10 ? 4 : 16);
-  return 1;
 }
 
 struct Explanation {
@@ -62,14 +50,25 @@ Explanation explain(int code) {
 
 }  // namespace
 
+/// Called by SQLite while the lock is taken. Equal chances for old and new waiters: SQLite's own handler sleeps longer
+/// and longer, so that who has waited most is passed over most. 0 gives up.
+int Database::wait_a_moment(void* waiting, int attempt) {
+  using Clock = std::chrono::steady_clock;
+  auto& wait = *static_cast<Waiting*>(waiting);
+  if (attempt == 0) wait.since = Clock::now();
+  if (Clock::now() - wait.since >= wait.patience) return 0;
+  sleep_for_random_ms(1, attempt < 10 ? 4 : 16);
+  return 1;
+}
+
 Database::Database(const std::filesystem::path& file, const std::string& uri, int flags)
-    : file_(file), waiting_since_(std::make_unique<std::chrono::steady_clock::time_point>()) {
+    : file_(file), waiting_(std::make_unique<Waiting>()) {
   sqlite3* handle = nullptr;
   const int code = sqlite3_open_v2(uri.c_str(), &handle, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
   handle_.reset(handle);
   if (code != SQLITE_OK) fail(code, "open");
   sqlite3_extended_result_codes(handle, 1);
-  sqlite3_busy_handler(handle, wait_a_moment, waiting_since_.get());
+  sqlite3_busy_handler(handle, wait_a_moment, waiting_.get());
 }
 
 void Database::execute(const char* sql) {

@@ -94,6 +94,9 @@ class Database {
   sqlite3* handle() const { return handle_.get(); }
   const std::filesystem::path& file() const { return file_; }
 
+  /// How long a lock that another process holds is waited for: a minute, unless a test is in a hurry.
+  void set_patience(std::chrono::milliseconds patience) { waiting_->patience = patience; }
+
   /// Throws the Error for a result code of this database.
   [[noreturn]] void fail(int code, const std::string& doing) const;
 
@@ -102,11 +105,16 @@ class Database {
   StatementHandle take(std::string_view sql);
   void keep(StatementHandle statement) noexcept;
 
+  struct Waiting {
+    std::chrono::steady_clock::time_point since;
+    std::chrono::milliseconds patience{60'000};
+  };
+  static int wait_a_moment(void* waiting, int attempt);
   struct Closer {
     void operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
   };
   std::filesystem::path file_;
-  std::unique_ptr<std::chrono::steady_clock::time_point> waiting_since_;  ///< of the busy handler
+  std::unique_ptr<Waiting> waiting_;  ///< the busy handler's
   std::unique_ptr<sqlite3, Closer> handle_;
   std::multimap<std::string, StatementHandle, std::less<>> kept_;  ///< statements that nobody uses now, by text
 };

@@ -6,12 +6,12 @@ namespace nanobench::suites {
 namespace {
 
 constexpr int kRunners = 32;
-constexpr std::size_t kSteps = 200;
+constexpr std::size_t kSteps = 100;
 
-/// A suite of its own for each runner: two runs that nobody else has. They share the machine: losses count, times do
+/// A suite of its own for each runner: a run that nobody else has. They share the machine: losses count, times do
 /// not.
 core::Json suite_of(int runner) {
-  return {{"name", "suite" + std::to_string(runner)}, {"records", {"record12", "record13"}}, {"seeds", {runner + 1}}};
+  return {{"name", "suite" + std::to_string(runner)}, {"records", {"record12"}}, {"seeds", {runner + 1}}};
 }
 
 class ManyRunnersTest : public ProcessTest {
@@ -40,7 +40,7 @@ TEST_F(ManyRunnersTest, ThirtyTwoOfThemLoseNothingThoughTenAreKilled) {
 
   const results::Store store(file());
   const auto completed = store.runs({.outcome = core::RunOutcome::kCompleted});
-  ASSERT_EQ(completed.size(), 2u * kRunners) << log();
+  ASSERT_EQ(completed.size(), std::size_t{kRunners}) << log();
   std::set<std::string> digests;
   for (const results::RunRecord& run : completed) {
     EXPECT_TRUE(digests.insert(run.digest).second) << "twice: " << run.suite << " " << run.cell;

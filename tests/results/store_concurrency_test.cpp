@@ -2,10 +2,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "results/metric.h"
+#include "results/sqlite.h"
 #include "store_fixture.h"
 
 namespace nanobench::results {
@@ -58,6 +61,43 @@ TEST_F(StoreTest, ThirtyTwoWritersLoseNothing) {
     ASSERT_EQ(samples.size(), 2u * kBatches);
     for (const Sample& sample : samples) EXPECT_EQ(sample.value, *run.result->final_val_loss);
   }
+}
+
+/// Holds the write lock of a file for whole stretches of time, with commits in between or without.
+class LockHolder {
+ public:
+  LockHolder(const std::filesystem::path& file, int stretches, bool commits)
+      : database_(file, file.string(), SQLITE_OPEN_READWRITE), thread_([=, this] {
+          for (int i = 0; i < stretches; ++i) {
+            if (i == 0 || commits) database_.execute("BEGIN IMMEDIATE; INSERT INTO ballast VALUES (1)");
+            is_held_ = true;
+            std::this_thread::sleep_for(std::chrono::milliseconds(60));
+            if (commits) database_.execute("COMMIT");
+          }
+          if (!commits) database_.execute("COMMIT");
+        }) {
+    while (!is_held_) std::this_thread::yield();
+  }
+  ~LockHolder() { thread_.join(); }
+
+ private:
+  Database database_;
+  std::atomic<bool> is_held_ = false;
+  std::thread thread_;
+};
+
+TEST_F(StoreTest, AWriterThatIsPassedOverGoesOnTrying) {
+  Database database(file(), file().string(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+  database.execute("PRAGMA journal_mode = WAL; CREATE TABLE ballast (x INTEGER)");
+  database.set_patience(std::chrono::milliseconds(100));
+  {
+    const LockHolder others(file(), 6, true);  // together longer than our patience
+    Transaction transaction(database);
+    transaction.commit();
+  }
+  const LockHolder stuck(file(), 6, false);
+  const std::string message = message_of(core::ErrorCode::kIo, [&] { Transaction transaction(database); });
+  EXPECT_NE(message.find("held it locked"), std::string::npos) << message;
 }
 
 TEST_F(StoreTest, OneOfTwelveClaimsARun) {
