@@ -49,6 +49,7 @@ class Cursor {
   /// A JSON number within the range of doubles.
   std::optional<double> number() {
     const std::string_view token = number_token();
+    if (token == "-0") return std::nullopt;  // a whole number to the general reader, and so without a sign
     double value = 0;
     const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), value);
     if (token.empty() || error != std::errc() || end != token.data() + token.size()) return std::nullopt;

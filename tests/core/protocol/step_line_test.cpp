@@ -107,6 +107,7 @@ TEST(StepLine, LeavesEverythingElseToTheGeneralReader) {
                                           changed("10.25", ".25"),
                                           changed("10.25", "1e999"),
                                           changed("10.25", "inf"),
+                                          changed("10.25", "-0"),
                                           changed("10.25", "-nan"),
                                           changed("10.25", "0x10"),
                                           changed("10.25", "\"10.25\""),
