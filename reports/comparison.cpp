@@ -35,7 +35,7 @@ std::vector<CurvePoint> curve_of(const MeasuredSamples& samples) {
   std::vector<CurvePoint> curve;
   std::size_t at = 0;
   for (const results::Sample& sample : samples.val_loss) {
-    CurvePoint point{.clock_s = std::nullopt, .loss = sample.value};
+    CurvePoint point{.clock_s = std::nullopt, .loss = sample.value, .step = sample.step};
     const std::optional<double> clock_ms = value_at(samples.val_clock_ms, sample.step, at);
     if (clock_ms && std::isfinite(*clock_ms)) point.clock_s = *clock_ms / 1000.0;
     curve.push_back(point);

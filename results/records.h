@@ -179,6 +179,9 @@ struct BaselineRecord {
   std::string suite;
   std::int64_t plan_id = 0;
   std::string created_at;
+  std::string reason;        ///< why it was saved or accepted; may be empty
+  std::string revision;      ///< of the sources that were measured; may be empty
+  bool is_accepted = false;  ///< the new normal, which a gate takes when nothing is named
 };
 
 }  // namespace nanobench::results

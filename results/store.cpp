@@ -170,25 +170,6 @@ std::int64_t Store::ensure_plan(const NewPlan& plan, bool is_fresh) {
   return id;
 }
 
-void Store::set_baseline(const std::string& name, std::int64_t plan_id) {
-  Transaction transaction(*database_);
-  const PlanRecord known = plan(plan_id);
-  Statement statement(*database_,
-                      "INSERT INTO baselines (name, suite, plan_id, created_at) VALUES (?, ?, ?, ?) ON CONFLICT (name) "
-                      "DO UPDATE SET suite = excluded.suite, plan_id = excluded.plan_id, created_at = "
-                      "excluded.created_at");
-  statement.bind(name, known.suite, plan_id, utc_now());
-  statement.execute();
-  transaction.commit();
-}
-
-std::optional<BaselineRecord> Store::find_baseline(const std::string& name) const {
-  Statement statement(*database_, "SELECT name, suite, plan_id, created_at FROM baselines WHERE name = ?");
-  statement.bind(name);
-  if (!statement.step()) return std::nullopt;
-  return BaselineRecord{statement.text(0), statement.text(1), statement.integer(2), statement.text(3)};
-}
-
 std::filesystem::path default_store_file(const std::optional<std::string>& option,
                                          const std::filesystem::path& source_root) {
   if (option && !option->empty()) return *option;

@@ -54,6 +54,13 @@ struct AlreadyRunning {
 };
 using Claim = std::variant<Claimed, AlreadyDone, AlreadyRunning>;
 
+/// What is kept with a baseline's name.
+struct BaselineNotes {
+  std::string reason;
+  std::string revision;
+  bool is_accepted = false;
+};
+
 /// What vacuum() did. Bytes are those of the file and its side files.
 struct VacuumResult {
   std::int64_t bytes_before = 0;
@@ -131,8 +138,11 @@ class Store {
   std::map<std::string, std::string> run_facts(std::int64_t run_id) const;
 
   // --- baselines ---
-  void set_baseline(const std::string& name, std::int64_t plan_id);
+  /// Names the plan; a name that stands for another plan moves. Throws Error{kNotFound} for an unknown plan.
+  void set_baseline(const std::string& name, std::int64_t plan_id, const BaselineNotes& notes = {});
   std::optional<BaselineRecord> find_baseline(const std::string& name) const;
+  /// The oldest first.
+  std::vector<BaselineRecord> baselines(const std::optional<std::string>& suite = std::nullopt) const;
 
  private:
   std::filesystem::path file_;

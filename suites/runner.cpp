@@ -2,6 +2,10 @@
 
 #include <poll.h>
 
+#include <algorithm>
+#include <map>
+#include <memory>
+
 #include "core/base/error.h"
 #include "results/provenance.h"
 #include "suites/interrupt.h"
@@ -14,44 +18,44 @@ using core::Error;
 using core::RunOutcome;
 using results::RunRecord;
 
-/// The state of one run_plan call.
+/// One plan on its way.
 class PlanRunner {
  public:
-  PlanRunner(const Plan& plan, results::Store& store, const RunnerOptions& options, RunnerObserver& observer)
-      : plan_(plan), store_(store), options_(options), observer_(observer) {}
+  PlanRunner(const Plan& plan, results::Store& store, const RunnerOptions& options, RunnerObserver& observer,
+             InterruptGuard& interrupts)
+      : plan_(plan), store_(store), options_(options), observer_(observer), interrupts_(interrupts) {}
 
-  SuiteRunResult run() {
-    begin();
-    for (const PlannedRun& run : plan_.runs) {
-      if (!process(run)) break;
-    }
-    if (interrupts_.count() > 0) {
-      result_.is_interrupted = true;
-      observer_.on_message("interrupted; the same command continues where this one stopped");
-    }
-    return result_;
-  }
-
- private:
   void begin() {
     if (const std::int64_t count = store_.release_dead_runs(); count > 0) {
       observer_.on_message(std::to_string(count) + (count == 1 ? " run was" : " runs were") +
                            " left behind by a process that is gone; what this suite needs of it is run again");
     }
-    result_.plan_id = store_.ensure_plan(stored_plan(plan_, options_.argv), options_.is_fresh);
+    result_.plan_id = store_.ensure_plan(stored_plan(plan_, options_.argv), needs_new_plan());
+    find_answers();
     std::vector<bool> reusable;
-    for (const PlannedRun& run : plan_.runs)
-      reusable.push_back(!options_.is_fresh && store_.find_evidence(run.digest).has_value());
+    for (const PlannedRun& run : plan_.runs) {
+      const bool is_stored = !options_.is_own_evidence && !options_.is_fresh && store_.find_evidence(run.digest);
+      reusable.push_back(is_stored || answers_.contains(run.position));
+    }
     observer_.on_plan(plan_, result_.plan_id, reusable);
   }
 
-  /// Until the run is answered. False: stop here.
-  bool process(const PlannedRun& run) {
+  std::size_t size() const { return plan_.runs.size(); }
+
+  /// Until run `index` is answered. False: stop here.
+  bool process(std::size_t index) {
+    const PlannedRun& run = plan_.runs[index];
+    if (const auto answer = answers_.find(run.position); answer != answers_.end()) {
+      ++result_.reused;
+      observer_.on_run_finished(plan_, run, answer->second, true);
+      return interrupts_.count() == 0;
+    }
     results::NewRun row = stored_run(plan_, run);
     row.plan_id = result_.plan_id;
     bool is_first_look = true;
     while (interrupts_.count() == 0) {
-      const results::Claim claim = store_.claim_run(row, owner_, options_.is_fresh, !options_.is_machine_shared);
+      const results::Claim claim =
+          store_.claim_run(row, owner_, options_.is_fresh || options_.is_own_evidence, !options_.is_machine_shared);
       if (const auto* claimed = std::get_if<results::Claimed>(&claim)) {
         execute(run, claimed->run_id);
         return true;
@@ -67,6 +71,35 @@ class PlanRunner {
       pause();
     }
     return false;
+  }
+
+  SuiteRunResult finish() {
+    result_.is_interrupted = interrupts_.count() > 0;
+    return result_;
+  }
+
+ private:
+  /// A plan that is to be its own evidence begins anew when the last one is finished.
+  bool needs_new_plan() const {
+    if (!options_.is_own_evidence) return options_.is_fresh;
+    const std::optional<results::PlanRecord> last = store_.find_plan(plan_.digest);
+    return last && std::all_of(last->lines.begin(), last->lines.end(),
+                               [&](const results::PlanLine& line) { return evidence_of(line).has_value(); });
+  }
+
+  std::optional<RunRecord> evidence_of(const results::PlanLine& line) const {
+    if (!line.run_id) return std::nullopt;
+    RunRecord run = store_.run(*line.run_id);
+    return run.is_evidence() ? std::optional<RunRecord>(std::move(run)) : std::nullopt;
+  }
+
+  /// What the plan that is continued has already.
+  void find_answers() {
+    if (!options_.is_own_evidence) return;
+    for (const results::PlanLine& line : store_.plan(result_.plan_id).lines) {
+      if (std::optional<RunRecord> run = evidence_of(line))
+        answers_.emplace(static_cast<std::size_t>(line.position), std::move(*run));
+    }
   }
 
   void say_waiting(const RunRecord& other) {
@@ -123,7 +156,8 @@ class PlanRunner {
   results::Store& store_;
   const RunnerOptions& options_;
   RunnerObserver& observer_;
-  InterruptGuard interrupts_;
+  InterruptGuard& interrupts_;
+  std::map<std::size_t, RunRecord> answers_;  ///< by position
   const results::Owner owner_ = results::this_process();
   SuiteRunResult result_;
 };
@@ -132,7 +166,27 @@ class PlanRunner {
 
 SuiteRunResult run_plan(const Plan& plan, results::Store& store, const RunnerOptions& options,
                         RunnerObserver& observer) {
-  return PlanRunner(plan, store, options, observer).run();
+  return run_in_turn({&plan}, store, options, observer).front();
+}
+
+std::vector<SuiteRunResult> run_in_turn(const std::vector<const Plan*>& plans, results::Store& store,
+                                        const RunnerOptions& options, RunnerObserver& observer) {
+  InterruptGuard interrupts;
+  std::vector<std::unique_ptr<PlanRunner>> runners;
+  for (const Plan* plan : plans) {
+    NB_CHECK(plan->runs.size() == plans.front()->runs.size(), "plans of different lengths cannot run in turn");
+    runners.push_back(std::make_unique<PlanRunner>(*plan, store, options, observer, interrupts));
+    runners.back()->begin();
+  }
+  bool goes_on = true;
+  for (std::size_t i = 0; goes_on && i < runners.front()->size(); ++i) {
+    for (std::size_t turn = 0; goes_on && turn < runners.size(); ++turn)
+      goes_on = runners[i % 2 == 0 ? turn : runners.size() - 1 - turn]->process(i);
+  }
+  if (interrupts.count() > 0) observer.on_message("interrupted; the same command continues where this one stopped");
+  std::vector<SuiteRunResult> results;
+  for (const auto& runner : runners) results.push_back(runner->finish());
+  return results;
 }
 
 }  // namespace nanobench::suites

@@ -36,6 +36,8 @@ class RunnerObserver {
 
 struct RunnerOptions {
   bool is_fresh = false;           ///< run again what is finished already
+  bool is_own_evidence = false;    ///< only runs made for the plan count: an unfinished plan is continued, after a
+                                   ///< finished one a new one begins
   bool is_machine_shared = false;  ///< run beside other runners of this machine: losses count, times do not
   std::vector<std::string> argv;   ///< stored with the plan
   double grace_seconds = 10;       ///< between asking a process to stop and killing it (after a second SIGINT: none)
@@ -56,5 +58,11 @@ struct SuiteRunResult {
 /// written, the engine is stopped.
 SuiteRunResult run_plan(const Plan& plan, results::Store& store, const RunnerOptions& options,
                         RunnerObserver& observer);
+
+/// Several plans of equally many runs in turn: the first run of each, then the second of each in the opposite order,
+/// and so on, so that a drift of the machine looks like none of them. One result for each plan. Throws as run_plan, and
+/// Error{kInternal} for plans of different lengths.
+std::vector<SuiteRunResult> run_in_turn(const std::vector<const Plan*>& plans, results::Store& store,
+                                        const RunnerOptions& options, RunnerObserver& observer);
 
 }  // namespace nanobench::suites

@@ -1,6 +1,7 @@
 /// When a run's validation loss first reached a target, on the training clock. Pure, thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -10,6 +11,7 @@ namespace nanobench::reports {
 struct CurvePoint {
   std::optional<double> clock_s;  ///< seconds of the training clock; absent before it starts
   double loss = 0.0;
+  std::int64_t step = 0;
 };
 
 struct TimeToTarget {

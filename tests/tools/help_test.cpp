@@ -26,18 +26,19 @@ TEST_P(Help, IsTheGoldenText) {
   EXPECT_EQ(result.out, read_text(golden)) << "compare with " << golden << "; NB_UPDATE_GOLDEN=1 rewrites it";
 }
 
-INSTANTIATE_TEST_SUITE_P(Commands, Help,
-                         testing::Values(HelpCase{"nanobench", {}}, HelpCase{"run", {"run"}},
-                                         HelpCase{"ablate", {"ablate"}}, HelpCase{"train", {"train"}},
-                                         HelpCase{"profile", {"profile"}}, HelpCase{"data", {"data"}},
-                                         HelpCase{"data_prepare", {"data", "prepare"}},
-                                         HelpCase{"data_info", {"data", "info"}}, HelpCase{"list", {"list"}},
-                                         HelpCase{"show", {"show"}}, HelpCase{"diff", {"diff"}},
-                                         HelpCase{"report", {"report"}}, HelpCase{"export", {"export"}},
-                                         HelpCase{"db", {"db"}}, HelpCase{"db_merge", {"db", "merge"}},
-                                         HelpCase{"db_check", {"db", "check"}}, HelpCase{"db_vacuum", {"db", "vacuum"}},
-                                         HelpCase{"doctor", {"doctor"}}),
-                         [](const auto& case_info) { return std::string(case_info.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Commands, Help,
+    testing::Values(HelpCase{"nanobench", {}}, HelpCase{"run", {"run"}}, HelpCase{"ablate", {"ablate"}},
+                    HelpCase{"train", {"train"}}, HelpCase{"profile", {"profile"}}, HelpCase{"data", {"data"}},
+                    HelpCase{"data_prepare", {"data", "prepare"}}, HelpCase{"data_info", {"data", "info"}},
+                    HelpCase{"list", {"list"}}, HelpCase{"show", {"show"}}, HelpCase{"diff", {"diff"}},
+                    HelpCase{"report", {"report"}}, HelpCase{"gate", {"gate"}}, HelpCase{"baseline", {"baseline"}},
+                    HelpCase{"baseline_save", {"baseline", "save"}},
+                    HelpCase{"baseline_accept", {"baseline", "accept"}}, HelpCase{"export", {"export"}},
+                    HelpCase{"db", {"db"}}, HelpCase{"db_merge", {"db", "merge"}},
+                    HelpCase{"db_check", {"db", "check"}}, HelpCase{"db_vacuum", {"db", "vacuum"}},
+                    HelpCase{"doctor", {"doctor"}}),
+    [](const auto& case_info) { return std::string(case_info.param.name); });
 
 TEST(Version, NamesVersionAndCompiler) {
   const CommandLine shell("version");

@@ -19,16 +19,6 @@ suites::Engine engine_for(const suites::Suite& suite) {
   return suites::native_engine(engine_program());
 }
 
-suites::Plan make_plan(const suites::Suite& suite, const SuiteRunOptions& options) {
-  suites::Matrix matrix = suites::make_matrix(suite, load_catalogue(options.catalogue));
-  const suites::Engine engine = engine_for(suite);  // before the data, which may take a while to make
-  if (!options.is_quiet && suite.data == "synthetic") {
-    write_to_stderr("preparing the generated data in " + cache_folder().string() + "\n");
-  }
-  const core::DataSet data = suites::prepare_data(suite, matrix, cache_folder());
-  return suites::make_plan(suite, matrix, data, engine, results::machine_info());
-}
-
 std::string figures_of(const results::Store& store, const results::RunRecord& run) {
   const reports::RunMeasure measure = reports::measure_run(store, run);
   std::string text;
@@ -74,18 +64,37 @@ void add_suite_run_options(CLI::App& command, SuiteRunOptions& options) {
   command.add_flag("--quiet", options.is_quiet, "No progress on standard error");
 }
 
-int run_suite(const suites::Suite& suite, const SuiteRunOptions& options, const Session& session) {
-  const suites::Plan plan = make_plan(suite, options);
-  results::Store store(database_file(options.database));
+suites::Plan plan_suite(const suites::Suite& suite, const SuiteRunOptions& options, const PlanRequest& request) {
+  suites::Matrix matrix = suites::make_matrix(suite, load_catalogue(options.catalogue));
+  for (suites::Cell& cell : matrix.cells) {
+    if (request.arm > 0) cell.arm = request.arm;
+  }
+  // Before the data, which may take a while to make.
+  const suites::Engine engine = request.engine ? *request.engine : engine_for(suite);
+  if (!options.is_quiet && suite.data == "synthetic")
+    write_to_stderr("preparing the generated data in " + cache_folder().string() + "\n");
+  const core::DataSet data = suites::prepare_data(suite, matrix, cache_folder());
+  return suites::make_plan(suite, matrix, data, engine, results::machine_info());
+}
+
+std::vector<suites::SuiteRunResult> run_plans(const std::vector<const suites::Plan*>& plans, results::Store& store,
+                                              const suites::RunnerOptions& runner, const SuiteRunOptions& options) {
   SuiteProgress progress(stderr_display(), [&](const results::RunRecord& run) { return figures_of(store, run); });
   suites::RunnerObserver silent;
   suites::RunnerObserver& observer = options.is_quiet ? silent : progress;
-  const suites::SuiteRunResult result =
-      suites::run_plan(plan, store, {.is_fresh = options.is_fresh, .argv = session.argv}, observer);
+  std::vector<suites::SuiteRunResult> results = suites::run_in_turn(plans, store, runner, observer);
   progress.finish();
+  if (!options.is_quiet) write_to_stderr("\n");
+  return results;
+}
+
+int run_suite(const suites::Suite& suite, const SuiteRunOptions& options, const Session& session) {
+  const suites::Plan plan = plan_suite(suite, options);
+  results::Store store(database_file(options.database));
+  const suites::SuiteRunResult result =
+      run_plans({&plan}, store, {.is_fresh = options.is_fresh, .argv = session.argv}, options).front();
   const reports::ComparisonOptions comparison{.published_step_ms =
                                                   reports::published_step_ms(load_catalogue(options.catalogue))};
-  if (!options.is_quiet) write_to_stderr("\n");
   print(reports::comparison_report(store, store.plan(result.plan_id), comparison), options.is_json);
   if (!options.is_quiet)
     write_to_stderr("\nstored in " + store.file().string() + " as plan " + std::to_string(result.plan_id) + "\n");

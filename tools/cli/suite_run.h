@@ -5,7 +5,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "suites/plan.h"
+#include "suites/runner.h"
 #include "suites/suite.h"
 #include "tools/cli/session.h"
 
@@ -36,6 +39,19 @@ struct SuiteRunOptions {
 };
 
 void add_suite_run_options(CLI::App& command, SuiteRunOptions& options);
+
+/// What a plan is made with beside the suite.
+struct PlanRequest {
+  std::optional<suites::Engine> engine;  ///< in place of the suite's own
+  std::int64_t arm = 0;                  ///< of every cell (suites::Cell::arm)
+};
+
+/// The plan of a suite on this machine; may make data, and say so. Throws Error.
+suites::Plan plan_suite(const suites::Suite& suite, const SuiteRunOptions& options, const PlanRequest& request = {});
+
+/// Runs plans in turn (suites/runner.h) and shows them on standard error.
+std::vector<suites::SuiteRunResult> run_plans(const std::vector<const suites::Plan*>& plans, results::Store& store,
+                                              const suites::RunnerOptions& runner, const SuiteRunOptions& options);
 
 /// Runs what is missing of the suite, shows it on standard error, prints the report. Returns the exit code. Throws
 /// Error.

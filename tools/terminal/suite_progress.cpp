@@ -39,15 +39,16 @@ SuiteProgress::SuiteProgress(DisplayHost host, Describe describe)
     : host_(std::move(host)), describe_(std::move(describe)), lines_(host_.write, host_.is_live) {}
 
 void SuiteProgress::on_plan(const suites::Plan& plan, std::int64_t /*plan_id*/, const std::vector<bool>& reusable) {
-  total_runs_ = plan.runs.size();
+  const std::size_t runs = plan.runs.size();  // plans may run in turn
   const auto reused = static_cast<std::size_t>(std::count(reusable.begin(), reusable.end(), true));
-  runs_to_do_ = total_runs_ - std::min(reused, total_runs_);
+  total_runs_ += runs;
+  runs_to_do_ += runs - std::min(reused, runs);
   for (const suites::PlannedRun& run : plan.runs) {
     widest_label_ = std::max(widest_label_, reports::display_width(label_of(plan, run)));
   }
   started_s_ = host_.now_s();
   std::string text = plan.suite.name + " at scale " + plan.suite.scale + " on " + plan.data.name + ": " +
-                     std::to_string(plan.matrix.cells.size()) + " cells, " + std::to_string(total_runs_) + " runs, " +
+                     std::to_string(plan.matrix.cells.size()) + " cells, " + std::to_string(runs) + " runs, " +
                      std::to_string(plan.threads) + (plan.threads == 1 ? " thread" : " threads");
   if (reused > 0) text += "; " + std::to_string(reused) + " are stored already and reused";
   lines_.print(reports::printable(text));

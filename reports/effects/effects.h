@@ -1,0 +1,39 @@
+/// What each contrast of a plan found, with its error, its p-value among all that were asked, and a verdict. Pure.
+///
+/// An effect is of having the change: after - before, of the final loss in nats per token and of the logarithm of the
+/// step time. It is computed seed by seed, because cells share their random numbers with the seed; where no two seeds
+/// are complete, from the cells' own spreads. Of a factorial that ran once, the error is Lenth's.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reports/effects/effect_seconds.h"
+#include "reports/effects/measured_effect.h"
+#include "reports/stats/verdict.h"
+
+namespace nanobench::reports {
+
+struct EffectResult {
+  results::PlanContrast contrast;
+  MeasuredEffect loss;
+  MeasuredEffect log_time;
+  EffectSeconds seconds;
+  std::optional<double> adjusted_p;  ///< of no seconds, by Holm over the plan's effects
+  FeatureVerdict verdict = FeatureVerdict::kInconclusive;
+  std::string reason;  ///< of the verdict, one sentence
+};
+
+struct EffectRules {
+  double alpha = 0.05;
+  double loss_margin = 0.001;  ///< nats per token
+  double time_margin = 0.002;  ///< of the step time, and of the training clock for the verdict
+  int least_n = 3;             ///< seeds, for a verdict
+};
+
+/// In the order of the plan's contrasts. Contrasts of kind "noise" have no feature verdict.
+std::vector<EffectResult> analyse_effects(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
+                                          const EffectRules& rules = {});
+
+}  // namespace nanobench::reports

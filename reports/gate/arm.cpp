@@ -1,0 +1,225 @@
+#include "reports/gate/arm.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "core/base/digest.h"
+#include "core/base/error.h"
+#include "reports/comparison.h"
+#include "results/metric.h"
+
+namespace nanobench::reports {
+namespace {
+
+using core::Error;
+using core::ErrorCode;
+using core::Json;
+using core::JsonObject;
+using core::OrderedJson;
+
+constexpr double kLargest = std::numeric_limits<double>::max();
+constexpr std::int64_t kLargestInteger = std::numeric_limits<std::int64_t>::max();
+/// Counted once for each step's mean; the shares of the parts say where a change comes from.
+constexpr const char* kCosts[] = {"flops_per_step", "bytes_per_step", "visited_blocks_per_step",
+                                  "visible_pairs_per_step"};
+
+/// Of every loss of training and validation, with its step.
+std::string loss_digest(const results::Store& store, std::int64_t run_id) {
+  core::Digest digest;
+  bool is_empty = true;
+  for (const char* metric : {results::kTrainLoss, results::kValLoss}) {
+    for (const results::Sample& sample : store.samples(run_id, metric)) {
+      const auto bits = std::bit_cast<std::uint64_t>(sample.value);
+      digest.update(&sample.step, sizeof sample.step);
+      digest.update(&bits, sizeof bits);
+      is_empty = false;
+    }
+  }
+  return is_empty ? "" : digest.hex();
+}
+
+std::map<std::string, double> costs_of(const results::Store& store, std::int64_t run_id) {
+  std::map<std::string, double> costs;
+  for (const char* name : kCosts) {
+    const auto samples = store.samples(run_id, std::string(results::kCounterPrefix) + "cost/" + name);
+    if (!samples.empty() && std::isfinite(samples.front().value)) costs[name] = samples.front().value;
+  }
+  return costs;
+}
+
+ArmRun arm_run(const results::Store& store, const RunMeasure& measure) {
+  ArmRun run{.seed = measure.run.seed};
+  if (!measure.run.result) {
+    run.outcome = "missing";
+    run.message = "it is still running";
+    return run;
+  }
+  run.outcome = core::to_string(measure.run.result->outcome);
+  run.message = measure.run.result->message;
+  if (!run.is_completed()) return run;
+  run.val_loss = measure.val_loss;
+  run.step_ms = measure.step_ms;
+  run.peak_bytes = measure.peak_bytes;
+  run.costs = costs_of(store, measure.run.id);
+  run.loss_digest = loss_digest(store, measure.run.id);
+  run.disturbance = measure.disturbance;
+  return run;
+}
+
+/// A replicate that no run answers is missing evidence, not less evidence.
+void add_missing(ArmCell& cell, const results::PlanRecord& plan, const std::string& label) {
+  for (const results::PlanLine& line : plan.lines) {
+    if (line.cell != label) continue;
+    const auto has_seed = [&](const ArmRun& run) { return run.seed == line.seed; };
+    if (std::any_of(cell.runs.begin(), cell.runs.end(), has_seed)) continue;
+    cell.runs.push_back({.seed = line.seed, .outcome = "missing", .message = "it was not run"});
+  }
+  std::sort(cell.runs.begin(), cell.runs.end(), [](const ArmRun& a, const ArmRun& b) { return a.seed < b.seed; });
+}
+
+/// What all runs share is taken from the first.
+void describe(Arm& arm, const results::Store& store, const results::RunRecord& run) {
+  arm.data_digest = run.data_digest;
+  arm.engine = run.engine + " " + run.engine_version;
+  arm.hardware = run.hardware;
+  arm.host = run.owner.host;
+  arm.threads = run.threads;
+  arm.measured_at = run.started_at;
+  if (run.environment_id) {
+    if (const auto environment = store.environment(*run.environment_id)) {
+      const auto fact = [&](const char* name) {
+        const auto found = environment->facts.find(name);
+        return found == environment->facts.end() ? std::string() : found->second;
+      };
+      arm.revision = fact("git_revision");
+      if (!arm.revision.empty() && fact("git_dirty") == "true") arm.revision += " (changed)";
+    }
+  }
+  const Json config = Json::parse(run.config, nullptr, false);
+  static const Json::json_pointer kProcesses("/distributed/processes");
+  if (config.is_object() && config.contains(kProcesses)) arm.processes = config.at(kProcesses).get<std::int64_t>();
+}
+
+bool ends_with(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+std::optional<double> number_of(JsonObject& object, const char* key) {
+  if (!object.has(key)) return std::nullopt;
+  return object.number(key, -kLargest, kLargest);
+}
+
+ArmRun read_run(const Json& value, const std::string& source, const std::string& pointer) {
+  JsonObject object(value, source, pointer);
+  ArmRun run;
+  run.seed = static_cast<std::uint64_t>(object.integer("seed", 0, kLargestInteger));
+  run.outcome = object.string("outcome");
+  run.message = object.string_or("message", "");
+  run.val_loss = number_of(object, "val_loss");
+  run.step_ms = number_of(object, "step_ms");
+  run.peak_bytes = number_of(object, "peak_bytes");
+  if (object.has("costs")) {
+    JsonObject costs = object.object("costs");
+    for (const auto& [name, cost] : object.at("costs").items()) run.costs[name] = costs.number(name, 0, kLargest);
+  }
+  run.loss_digest = object.string_or("loss_digest", "");
+  if (object.has("disturbance")) run.disturbance = object.string("disturbance");
+  object.finish();
+  return run;
+}
+
+ArmCell read_cell(const Json& value, const std::string& source, const std::string& pointer) {
+  JsonObject object(value, source, pointer);
+  ArmCell cell{.label = object.string("label"), .config_digest = object.string("config_digest"), .runs = {}};
+  const Json& runs = object.at("runs");
+  if (!runs.is_array()) object.fail("runs", "expected a list of runs");
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    cell.runs.push_back(read_run(runs[i], source, pointer + "/runs/" + std::to_string(i)));
+  object.finish();
+  return cell;
+}
+
+OrderedJson to_json(const ArmRun& run) {
+  OrderedJson json = {{"seed", run.seed}, {"outcome", run.outcome}};
+  if (!run.message.empty()) json["message"] = run.message;
+  if (run.val_loss) json["val_loss"] = *run.val_loss;
+  if (run.step_ms) json["step_ms"] = *run.step_ms;
+  if (run.peak_bytes) json["peak_bytes"] = *run.peak_bytes;
+  if (!run.costs.empty()) json["costs"] = run.costs;
+  if (!run.loss_digest.empty()) json["loss_digest"] = run.loss_digest;
+  if (run.disturbance) json["disturbance"] = *run.disturbance;
+  return json;
+}
+
+}  // namespace
+
+Arm read_arm(const results::Store& store, const results::PlanRecord& plan, const std::string& name,
+             const std::string& cell_suffix) {
+  Arm arm{.name = name, .suite = plan.suite, .scale = plan.scale};
+  bool is_described = false;
+  for (const CellMeasures& measures : read_cells(store, plan, {})) {
+    const std::string& label = measures.cell.label;
+    if (!ends_with(label, cell_suffix)) continue;
+    ArmCell& cell = arm.cells.emplace_back();
+    cell.label = label.substr(0, label.size() - cell_suffix.size());
+    cell.config_digest = measures.cell.config_digest;
+    for (const RunMeasure& measure : measures.runs) {
+      if (!is_described) describe(arm, store, measure.run);
+      is_described = true;
+      cell.runs.push_back(arm_run(store, measure));
+    }
+    add_missing(cell, plan, label);
+  }
+  return arm;
+}
+
+OrderedJson to_json(const Arm& arm) {
+  OrderedJson json = {{"schema_version", kArmSchemaVersion},
+                      {"name", arm.name},
+                      {"suite", arm.suite},
+                      {"scale", arm.scale},
+                      {"data_digest", arm.data_digest},
+                      {"engine", arm.engine},
+                      {"revision", arm.revision},
+                      {"hardware", arm.hardware},
+                      {"host", arm.host},
+                      {"threads", arm.threads},
+                      {"processes", arm.processes},
+                      {"measured_at", arm.measured_at},
+                      {"cells", OrderedJson::array()}};
+  for (const ArmCell& cell : arm.cells) {
+    OrderedJson runs = OrderedJson::array();
+    for (const ArmRun& run : cell.runs) runs.push_back(to_json(run));
+    json["cells"].push_back({{"label", cell.label}, {"config_digest", cell.config_digest}, {"runs", runs}});
+  }
+  return json;
+}
+
+Arm read_arm(const Json& value, const std::string& source) {
+  JsonObject object(value, source);
+  const std::int64_t version = object.integer("schema_version", 1, kLargestInteger);
+  if (version > kArmSchemaVersion) {
+    throw Error(ErrorCode::kUnavailable, source + " is a baseline of form " + std::to_string(version) +
+                                             ", and this nanobench knows " + std::to_string(kArmSchemaVersion) +
+                                             "; update nanobench, or save the baseline again");
+  }
+  Arm arm{.name = object.string("name"), .suite = object.string("suite"), .scale = object.string("scale")};
+  arm.data_digest = object.string("data_digest");
+  arm.engine = object.string("engine");
+  arm.revision = object.string_or("revision", "");
+  arm.hardware = object.string("hardware");
+  arm.host = object.string("host");
+  arm.threads = static_cast<int>(object.integer("threads", 0, 1 << 20));
+  arm.processes = object.integer_or("processes", 1, 1, 1 << 20);
+  arm.measured_at = object.string_or("measured_at", "");
+  const Json& cells = object.at("cells");
+  if (!cells.is_array()) object.fail("cells", "expected a list of cells");
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    arm.cells.push_back(read_cell(cells[i], source, "/cells/" + std::to_string(i)));
+  object.finish();
+  return arm;
+}
+
+}  // namespace nanobench::reports

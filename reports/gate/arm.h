@@ -1,0 +1,64 @@
+/// One side of a comparison: what each run of some cells came to, without the store that it was read from, so that it
+/// can be kept in a file beside the code. Plain values; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+#include "results/store.h"
+
+namespace nanobench::reports {
+
+/// One run.
+struct ArmRun {
+  std::uint64_t seed = 0;
+  std::string outcome;             ///< "completed", ...; "missing" when it was planned and is not there
+  std::string message;             ///< why it is not completed
+  std::optional<double> val_loss;  ///< final, nats per token; completed runs only, like all below
+  std::optional<double> step_ms;   ///< median over timed steps
+  std::optional<double> peak_bytes;
+  std::map<std::string, double> costs;     ///< of the cost model: "flops_per_step", ...
+  std::string loss_digest;                 ///< of every step's loss, bit for bit; empty: unknown
+  std::optional<std::string> disturbance;  ///< why its times are doubtful
+
+  bool is_completed() const { return outcome == "completed"; }
+};
+
+struct ArmCell {
+  std::string label;
+  std::string config_digest;
+  std::vector<ArmRun> runs;  ///< ascending seeds
+};
+
+/// Runs that share engine, machine and data.
+struct Arm {
+  std::string name;  ///< "baseline v3", "candidate"
+  std::string suite;
+  std::string scale;
+  std::string data_digest;
+  std::string engine;    ///< with its version
+  std::string revision;  ///< of the sources that were measured, or empty
+  std::string hardware;  ///< class
+  std::string host;      ///< times of other hosts are other times
+  int threads = 0;
+  std::int64_t processes = 1;  ///< of a run: the world size
+  std::string measured_at;     ///< the first run's start
+  std::vector<ArmCell> cells;  ///< in the suite's order
+};
+
+/// What the store holds of a plan. `cell_suffix`: only cells whose label ends with it, which is taken off.
+Arm read_arm(const results::Store& store, const results::PlanRecord& plan, const std::string& name,
+             const std::string& cell_suffix = "");
+
+/// Version of the file's form.
+inline constexpr int kArmSchemaVersion = 1;
+
+core::OrderedJson to_json(const Arm& arm);
+/// Throws Error{kInvalidArgument} with file and JSON pointer; Error{kUnavailable} for a newer version of the form.
+Arm read_arm(const core::Json& value, const std::string& source);
+
+}  // namespace nanobench::reports

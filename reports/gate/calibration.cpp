@@ -1,0 +1,163 @@
+#include "reports/gate/calibration.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "reports/stats/equal_loss.h"
+#include "reports/stats/moments.h"
+#include "reports/stats/power.h"
+
+namespace nanobench::reports {
+namespace {
+
+using core::Json;
+using core::JsonObject;
+using core::OrderedJson;
+
+constexpr int kLeastPairs = 3;
+
+struct Pair {
+  const NoiseRun *first, *second;
+};
+
+/// Each later arm's run beside the first arm's of the same seed.
+std::vector<Pair> pairs_of(const std::vector<NoiseRun>& runs) {
+  std::map<std::uint64_t, const NoiseRun*> first;
+  for (const NoiseRun& run : runs) {
+    if (run.arm == 0) first[run.seed] = &run;
+  }
+  std::vector<Pair> pairs;
+  for (const NoiseRun& run : runs) {
+    const auto found = first.find(run.seed);
+    if (run.arm != 0 && found != first.end()) pairs.push_back({found->second, &run});
+  }
+  return pairs;
+}
+
+std::optional<Moments> moments_of_pairs(const std::vector<Pair>& pairs, double NoiseRun::*value, bool takes_log) {
+  std::vector<double> first, second;
+  for (const Pair& pair : pairs) {
+    first.push_back(takes_log ? std::log(pair.first->*value) : pair.first->*value);
+    second.push_back(takes_log ? std::log(pair.second->*value) : pair.second->*value);
+  }
+  if (first.size() < 2) return std::nullopt;
+  const std::optional<PairedMoments> moments = paired_moments(second, first);
+  return moments ? std::optional<Moments>(moments->moments) : std::nullopt;
+}
+
+std::optional<double> sd_of(const std::optional<Moments>& moments) {
+  return moments ? std::optional<double>(moments->sd) : std::nullopt;
+}
+
+/// Of the first arm, as another arm's runs of the same seeds may be the same numbers.
+std::optional<double> loss_sd_of(const std::vector<NoiseRun>& runs) {
+  std::vector<double> losses;
+  for (const NoiseRun& run : runs) {
+    if (run.arm == 0) losses.push_back(run.val_loss);
+  }
+  return sd_of(moments_of(losses));
+}
+
+std::optional<Estimate> drift_of(const std::vector<NoiseRun>& runs) {
+  std::vector<SlopePoint> points;
+  for (const NoiseRun& run : runs) points.push_back({.x = run.hours, .loss = std::log(run.step_ms)});
+  const std::optional<LineFit> line = fit_line(points);
+  return line ? std::optional<Estimate>(line->slope) : std::nullopt;
+}
+
+OrderedJson json_of(const std::optional<double>& value) {
+  return value ? OrderedJson(*value) : OrderedJson();
+}
+OrderedJson json_of(const std::optional<Estimate>& estimate) {
+  if (!estimate) return {};
+  return {{"value", estimate->value}, {"se", estimate->se}, {"df", estimate->df}};
+}
+
+constexpr double kLargest = std::numeric_limits<double>::max();
+
+std::optional<double> number_of(JsonObject& object, const char* key) {
+  if (!object.has(key) || object.at(key).is_null()) return std::nullopt;
+  return object.number(key, 0.0, kLargest);
+}
+
+std::optional<Estimate> estimate_of(JsonObject& object, const char* key) {
+  if (!object.has(key) || object.at(key).is_null()) return std::nullopt;
+  JsonObject parts = object.object(key);
+  const Estimate estimate{.value = parts.number("value", -kLargest, kLargest),
+                          .se = parts.number("se", 0.0, kLargest),
+                          .df = parts.number("df", 0.0, kLargest)};
+  parts.finish();
+  return estimate;
+}
+
+double margin_for(double sd_of_pair, int n, double alpha, double power) {
+  return minimum_detectable_effect(planned_error(sd_of_pair, n), power, {.alpha = alpha, .is_two_sided = false});
+}
+
+}  // namespace
+
+Calibration calibrate(const std::vector<NoiseRun>& runs) {
+  const std::vector<Pair> pairs = pairs_of(runs);
+  Calibration calibration{.runs = static_cast<int>(runs.size()), .pairs = static_cast<int>(pairs.size())};
+  calibration.loss_sd = loss_sd_of(runs);
+  calibration.loss_pair_sd = sd_of(moments_of_pairs(pairs, &NoiseRun::val_loss, false));
+  calibration.is_reproducible = !pairs.empty() && std::all_of(pairs.begin(), pairs.end(), [](const Pair& pair) {
+    return !pair.first->loss_digest.empty() && pair.first->loss_digest == pair.second->loss_digest;
+  });
+  const std::optional<Moments> times = moments_of_pairs(pairs, &NoiseRun::step_ms, true);
+  calibration.time_pair_sd = sd_of(times);
+  if (times) calibration.time_cv = times->sd / std::sqrt(2.0);
+  if (times && times->has_spread()) calibration.time_difference = estimate_of(*times);
+  calibration.memory_pair_sd = sd_of(moments_of_pairs(pairs, &NoiseRun::peak_bytes, true));
+  calibration.drift_per_hour = drift_of(runs);
+  return calibration;
+}
+
+OrderedJson to_json(const Calibration& calibration) {
+  return {{"runs", calibration.runs},
+          {"pairs", calibration.pairs},
+          {"loss_sd", json_of(calibration.loss_sd)},
+          {"loss_pair_sd", json_of(calibration.loss_pair_sd)},
+          {"is_reproducible", calibration.is_reproducible},
+          {"time_pair_sd", json_of(calibration.time_pair_sd)},
+          {"time_cv", json_of(calibration.time_cv)},
+          {"memory_pair_sd", json_of(calibration.memory_pair_sd)},
+          {"drift_per_hour", json_of(calibration.drift_per_hour)},
+          {"time_difference", json_of(calibration.time_difference)}};
+}
+
+Calibration read_calibration(const Json& value, const std::string& source) {
+  JsonObject object(value, source);
+  Calibration calibration{.runs = static_cast<int>(object.integer("runs", 0, 1 << 30)),
+                          .pairs = static_cast<int>(object.integer("pairs", 0, 1 << 30))};
+  calibration.loss_sd = number_of(object, "loss_sd");
+  calibration.loss_pair_sd = number_of(object, "loss_pair_sd");
+  calibration.is_reproducible = object.boolean_or("is_reproducible", false);
+  calibration.time_pair_sd = number_of(object, "time_pair_sd");
+  calibration.time_cv = number_of(object, "time_cv");
+  calibration.memory_pair_sd = number_of(object, "memory_pair_sd");
+  calibration.drift_per_hour = estimate_of(object, "drift_per_hour");
+  calibration.time_difference = estimate_of(object, "time_difference");
+  object.finish();
+  return calibration;
+}
+
+std::optional<GatePolicy> derived_policy(const Calibration& calibration, int n, double power, const GatePolicy& usual) {
+  if (calibration.pairs < kLeastPairs || n < 2) return std::nullopt;
+  GatePolicy policy = usual;
+  const auto widen = [&](MetricPolicy& metric, const std::optional<double>& pair_sd, bool is_log) {
+    if (!pair_sd || *pair_sd <= 0.0) return;
+    const double margin = margin_for(*pair_sd, n, policy.alpha, power);
+    metric.margin = std::max(metric.margin, is_log ? std::expm1(margin) : margin);
+  };
+  const std::optional<double> loss =
+      calibration.loss_sd ? std::optional<double>(*calibration.loss_sd * std::sqrt(2.0)) : std::nullopt;
+  widen(policy.loss, loss, false);
+  widen(policy.time, calibration.time_pair_sd, true);
+  widen(policy.memory, calibration.memory_pair_sd, true);
+  return policy;
+}
+
+}  // namespace nanobench::reports

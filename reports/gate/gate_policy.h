@@ -1,0 +1,47 @@
+/// What a gate asks of a candidate. Plain values; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+
+namespace nanobench::reports {
+
+/// What a gate looks at.
+enum class GateMetric { kLoss, kTime, kMemory, kCost };
+
+/// "loss", "time", "memory", "cost"
+const char* to_string(GateMetric metric);
+std::vector<GateMetric> all_gate_metrics();
+/// Throws Error{kInvalidArgument} with the nearest known name; `source` is where the name stands.
+GateMetric parse_gate_metric(const std::string& name, const std::string& source);
+
+/// What one metric may do.
+struct MetricPolicy {
+  double margin = 0.0;  ///< how much worse counts as no harm: nats per token for the loss, else a fraction
+  bool gates = true;    ///< false: measured and told, without a say
+};
+
+struct GatePolicy {
+  MetricPolicy loss{.margin = 0.001};
+  MetricPolicy time{.margin = 0.002};
+  MetricPolicy memory{.margin = 0.02};
+  MetricPolicy cost{.margin = 0.0};
+  double alpha = 0.05;  ///< chance of at least one false "regressed" over all that is tested, and of each false "pass"
+  int least_runs = 2;   ///< replicates of a cell on both sides; fewer prove nothing
+
+  const MetricPolicy& of(GateMetric metric) const;
+  MetricPolicy& of(GateMetric metric);
+};
+
+/// {"alpha", "least_runs", "loss": {"margin", "gates"}, ...}; what is absent keeps the default. Throws
+/// Error{kInvalidArgument} with file and JSON pointer.
+GatePolicy read_gate_policy(const core::Json& value, const std::string& source);
+GatePolicy read_gate_policy_file(const std::filesystem::path& file);
+
+}  // namespace nanobench::reports

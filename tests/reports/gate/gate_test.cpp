@@ -1,0 +1,293 @@
+#include "reports/gate/gate.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <random>
+
+#include "core/base/error.h"
+
+namespace nanobench::reports {
+namespace {
+
+/// Runs of one cell; `value(seed)` changes what every run came to.
+Arm arm_of(const std::string& name, int runs, const std::function<void(ArmRun&)>& change = {}) {
+  Arm arm{.name = name,
+          .suite = "s",
+          .scale = "smoke",
+          .data_digest = "d",
+          .engine = "engine " + name,
+          .revision = "",
+          .hardware = "machine",
+          .host = "host",
+          .threads = 2,
+          .processes = 1,
+          .measured_at = "2026-01-01T00:00:00.000Z",
+          .cells = {{.label = "cell", .config_digest = "c", .runs = {}}}};
+  for (int i = 0; i < runs; ++i) {
+    ArmRun run{.seed = static_cast<std::uint64_t>(i + 1),
+               .outcome = "completed",
+               .message = "",
+               .val_loss = 3.0 + 0.01 * i,
+               .step_ms = 100.0 + i,
+               .peak_bytes = 1e8,
+               .costs = {{"flops_per_step", 1e9}},
+               .loss_digest = "bits" + std::to_string(i),
+               .disturbance = std::nullopt};
+    if (change) change(run);
+    arm.cells.front().runs.push_back(run);
+  }
+  return arm;
+}
+
+const GateCheck& check_of(const GateResult& result, const std::string& name) {
+  for (const GateCheck& check : result.checks) {
+    if (check.name == name) return check;
+  }
+  throw std::runtime_error("no check " + name);
+}
+
+/// A deterministic number in [-1, 1] for each seed.
+double noise(const ArmRun& run, std::uint64_t salt = 0) {
+  std::mt19937_64 engine(run.seed * 7919 + salt);
+  return 2.0 * std::generate_canonical<double, 53>(engine) - 1.0;
+}
+
+TEST(Gate, TheSameBitsPassWithOneRunButTimesNeedMore) {
+  const GateResult result = evaluate_gate(arm_of("a", 1), arm_of("b", 1), {}, {.is_interleaved = true});
+  EXPECT_EQ(check_of(result, "loss").verdict, Verdict::kUnchanged);
+  EXPECT_EQ(check_of(result, "flops_per_step").verdict, Verdict::kUnchanged);
+  EXPECT_EQ(check_of(result, "step time").verdict, Verdict::kInconclusive);
+  EXPECT_EQ(result.answer, GateAnswer::kInconclusive);
+  EXPECT_EQ(exit_code(result.answer), 3);
+}
+
+TEST(Gate, PassesWhatIsProvedWithinTheMargins) {
+  const auto slightly = [](ArmRun& run) {
+    *run.val_loss += 0.0001 * noise(run);
+    *run.step_ms *= 1.0 + 0.0001 * noise(run, 1);
+    *run.peak_bytes *= 1.0 + 0.001 * noise(run, 5);
+    run.loss_digest += "x";
+  };
+  const GateResult result = evaluate_gate(arm_of("a", 8), arm_of("b", 8, slightly), {}, {.is_interleaved = true});
+  for (const GateCheck& check : result.checks) EXPECT_EQ(check.verdict, Verdict::kUnchanged) << check.name;
+  EXPECT_EQ(result.answer, GateAnswer::kPass);
+  EXPECT_EQ(exit_code(result.answer), 0);
+  EXPECT_EQ(result.tests, 3);
+  EXPECT_GT(*result.pass_chance, 0.9);
+  EXPECT_LE(*result.pass_chance, 1.0);
+}
+
+TEST(Gate, EachMetricCanRegressAlone) {
+  const auto worse_loss = [](ArmRun& run) {
+    *run.val_loss += 0.01 + 0.0005 * noise(run);
+    run.loss_digest += "x";
+  };
+  const auto slower = [](ArmRun& run) { *run.step_ms *= 1.05 + 0.001 * noise(run); };
+  const auto larger = [](ArmRun& run) { *run.peak_bytes *= 1.1; };
+  const auto more_work = [](ArmRun& run) { run.costs["flops_per_step"] *= 1.0000001; };
+  const std::pair<const char*, std::function<void(ArmRun&)>> cases[] = {
+      {"loss", worse_loss}, {"step time", slower}, {"peak memory", larger}, {"flops_per_step", more_work}};
+  for (const auto& [name, change] : cases) {
+    const GateResult result = evaluate_gate(arm_of("a", 5), arm_of("b", 5, change), {}, {.is_interleaved = true});
+    for (const GateCheck& check : result.checks) {
+      EXPECT_EQ(check.verdict, check.name == name ? Verdict::kRegressed : Verdict::kUnchanged)
+          << name << ": " << check.name << ": " << check.reason;
+    }
+    EXPECT_EQ(exit_code(result.answer), 1);
+    // The other way round it is an improvement, and passes.
+    const GateResult back = evaluate_gate(arm_of("b", 5, change), arm_of("a", 5), {}, {.is_interleaved = true});
+    EXPECT_EQ(check_of(back, name).verdict, Verdict::kImproved) << name;
+    EXPECT_EQ(exit_code(back.answer), 0);
+  }
+}
+
+TEST(Gate, AMetricThatDoesNotGateHasNoSay) {
+  GatePolicy policy;
+  policy.time.gates = false;
+  const auto slower = [](ArmRun& run) { *run.step_ms *= 1.5 + 0.001 * noise(run); };
+  const GateResult result = evaluate_gate(arm_of("a", 5), arm_of("b", 5, slower), policy, {.is_interleaved = true});
+  EXPECT_EQ(check_of(result, "step time").verdict, Verdict::kRegressed);
+  EXPECT_EQ(result.answer, GateAnswer::kPass);
+}
+
+TEST(Gate, NoiseBeyondTheMarginIsInconclusive) {
+  const auto noisy = [](ArmRun& run) {
+    *run.val_loss += 0.01 * noise(run);
+    run.loss_digest += "x";
+  };
+  const GateResult result = evaluate_gate(arm_of("a", 5), arm_of("b", 5, noisy), {}, {.is_interleaved = true});
+  EXPECT_EQ(check_of(result, "loss").verdict, Verdict::kInconclusive);
+  EXPECT_EQ(exit_code(result.answer), 3);
+  EXPECT_LT(*check_of(result, "loss").pass_power, 0.3);
+}
+
+TEST(Gate, FailedRunsAreIncompleteAndDivergedOnesARegression) {
+  const auto crashed = [](ArmRun& run) {
+    if (run.seed == 2) run = {.seed = 2, .outcome = "crashed", .message = "SIGSEGV"};
+  };
+  const GateResult incomplete = evaluate_gate(arm_of("a", 5), arm_of("b", 5, crashed), {}, {.is_interleaved = true});
+  EXPECT_EQ(incomplete.answer, GateAnswer::kIncomplete);
+  EXPECT_EQ(exit_code(incomplete.answer), 4);
+  ASSERT_EQ(incomplete.problems.size(), 1U);
+  EXPECT_EQ(incomplete.problems.front(), "candidate, cell, seed 2: crashed: SIGSEGV");
+
+  const auto diverged = [](ArmRun& run) {
+    if (run.seed == 2) run = {.seed = 2, .outcome = "diverged", .message = "NaN"};
+  };
+  const GateResult regressed = evaluate_gate(arm_of("a", 5), arm_of("b", 5, diverged), {}, {.is_interleaved = true});
+  EXPECT_EQ(check_of(regressed, "loss").verdict, Verdict::kRegressed);
+  EXPECT_EQ(exit_code(regressed.answer), 1);
+  // A baseline that fails proves nothing either.
+  EXPECT_EQ(exit_code(evaluate_gate(arm_of("b", 5, diverged), arm_of("a", 5), {}, {.is_interleaved = true}).answer), 4);
+}
+
+TEST(Gate, WhatCannotBeComparedIsSaid) {
+  GatePolicy without_time;
+  without_time.time.gates = false;
+  without_time.memory.gates = false;
+  struct Case {
+    const char* word;
+    std::function<void(Arm&)> change;
+    bool needs_machine;
+  };
+  const Case cases[] = {
+      {"machine", [](Arm& arm) { arm.hardware = "another"; }, true},
+      {"threads", [](Arm& arm) { arm.threads = 8; }, true},
+      {"processes", [](Arm& arm) { arm.processes = 2; }, true},
+      {"data", [](Arm& arm) { arm.data_digest = "another"; }, false},
+      {"scale", [](Arm& arm) { arm.scale = "nano"; }, false},
+      {"configuration", [](Arm& arm) { arm.cells.front().config_digest = "another"; }, false},
+      {"no such cell", [](Arm& arm) { arm.cells.front().label = "another"; }, false},
+  };
+  for (const Case& one : cases) {
+    Arm baseline = arm_of("a", 5);
+    one.change(baseline);
+    const GateResult result = evaluate_gate(baseline, arm_of("b", 5), {}, {.is_interleaved = false});
+    EXPECT_EQ(exit_code(result.answer), 5) << one.word;
+    const std::string& reason = check_of(result, one.needs_machine ? "step time" : "loss").reason;
+    EXPECT_NE(reason.find(one.word), std::string::npos) << reason;
+    if (one.needs_machine) {
+      EXPECT_EQ(exit_code(evaluate_gate(baseline, arm_of("b", 5), without_time, {.is_interleaved = false}).answer), 0)
+          << one.word;
+    }
+  }
+}
+
+TEST(Gate, TimesOfAnotherHostCountOnlyWhereBothRanInTurn) {
+  Arm baseline = arm_of("a", 5);
+  baseline.host = "another";
+  EXPECT_EQ(exit_code(evaluate_gate(baseline, arm_of("b", 5), {}, {.is_interleaved = false}).answer), 5);
+}
+
+TEST(Gate, ALostCellIsMissingEvidence) {
+  Arm baseline = arm_of("a", 5);
+  baseline.cells.push_back({.label = "lost", .config_digest = "c", .runs = baseline.cells.front().runs});
+  const GateResult result = evaluate_gate(baseline, arm_of("b", 5), {}, {.is_interleaved = true});
+  EXPECT_EQ(exit_code(result.answer), 4);
+  EXPECT_NE(result.problems.front().find("lost"), std::string::npos);
+}
+
+TEST(Gate, NothingToCompareNeverPasses) {
+  Arm none = arm_of("a", 0);
+  EXPECT_EQ(exit_code(evaluate_gate(none, none, {}, {.is_interleaved = true}).answer), 4);
+  none.cells.clear();
+  EXPECT_EQ(exit_code(evaluate_gate(none, none, {}, {.is_interleaved = true}).answer), 5);
+}
+
+/// Losses and times of two cells with independent normal noise and no change.
+Arm random_arm(const std::string& name, std::mt19937_64& random, double loss_change, double time_change) {
+  std::normal_distribution<double> normal;
+  const auto draw = [&](ArmRun& run) {
+    *run.val_loss = 3.0 + loss_change + 0.002 * normal(random);
+    *run.step_ms = 100.0 * std::exp(time_change + 0.01 * normal(random));
+    run.loss_digest += name;
+  };
+  Arm arm = arm_of(name, 6, draw);
+  arm.cells.push_back(arm_of(name, 6, draw).cells.front());
+  arm.cells.back().label = "second";
+  return arm;
+}
+
+/// How often a gate over 2 cells x (loss, time) says what.
+double share_of(GateAnswer answer, double loss_change, double time_change, const GatePolicy& policy, int repetitions) {
+  std::mt19937_64 random(17);
+  int count = 0;
+  for (int i = 0; i < repetitions; ++i) {
+    const Arm baseline = random_arm("a", random, 0, 0);
+    const Arm candidate = random_arm("b", random, loss_change, time_change);
+    if (evaluate_gate(baseline, candidate, policy, {.is_interleaved = true}).answer == answer) ++count;
+  }
+  return static_cast<double>(count) / repetitions;
+}
+
+constexpr int kRepetitions = 1000;
+double four_errors(double share) {
+  return 4.0 * std::sqrt(share * (1.0 - share) / kRepetitions);
+}
+
+TEST(GateSimulation, CriesWolfNoMoreOftenThanItSays) {
+  const GatePolicy policy;
+  EXPECT_LE(share_of(GateAnswer::kRegression, 0, 0, policy, kRepetitions), policy.alpha + four_errors(policy.alpha));
+}
+
+TEST(GateSimulation, PassesAnUnchangedCandidateAsOftenAsItSays) {
+  GatePolicy policy;
+  policy.loss.margin = 0.004;
+  policy.time.margin = 0.02;
+  std::mt19937_64 random(18);
+  double told = 0.0;
+  for (int i = 0; i < 200; ++i) {
+    const Arm baseline = random_arm("a", random, 0, 0);
+    const Arm candidate = random_arm("b", random, 0, 0);
+    told += *evaluate_gate(baseline, candidate, policy, {.is_interleaved = true}).pass_chance / 200;
+  }
+  // The chance is told from estimated spreads, so it is right on average only roughly.
+  EXPECT_NEAR(share_of(GateAnswer::kPass, 0, 0, policy, kRepetitions), told, 0.1);
+}
+
+TEST(GateSimulation, LetsThroughWhatIsWorseByTheMarginNoMoreOftenThanItSays) {
+  GatePolicy policy;
+  policy.time.gates = false;
+  const double passed = share_of(GateAnswer::kPass, policy.loss.margin, 0, policy, kRepetitions);
+  EXPECT_LE(passed, policy.alpha + four_errors(policy.alpha));
+}
+
+TEST(GateSimulation, FindsWhatIsLarge) {
+  EXPECT_GE(share_of(GateAnswer::kRegression, 0.02, 0, {}, 400), 0.99);
+  EXPECT_GE(share_of(GateAnswer::kRegression, 0, 0.1, {}, 400), 0.99);
+}
+
+TEST(ArmFile, KeepsEverythingAndRefusesWhatItDoesNotKnow) {
+  Arm arm = arm_of("a", 2);
+  arm.cells.front().runs.back() = {.seed = 2, .outcome = "crashed", .message = "\"SIGSEGV\"\n"};
+  arm.cells.front().runs.front().disturbance = "others used the machine";
+  const core::Json json = core::Json::parse(to_json(arm).dump());
+  EXPECT_EQ(to_json(read_arm(json, "f")).dump(), to_json(arm).dump());
+
+  core::Json newer = json;
+  newer["schema_version"] = 99;
+  EXPECT_THROW(read_arm(newer, "f"), core::Error);
+  core::Json odd = json;
+  odd["cells"][0]["runs"][0]["los"] = 1;
+  try {
+    read_arm(odd, "f");
+    FAIL();
+  } catch (const core::Error& error) {
+    EXPECT_NE(std::string(error.what()).find("f: /cells/0/runs/0"), std::string::npos) << error.what();
+  }
+}
+
+TEST(GatePolicyFile, DefaultsAndBadInput) {
+  const GatePolicy policy =
+      read_gate_policy(core::Json::parse(R"({"loss": {"margin": 0.01}, "time": {"gates": false}})"), "p");
+  EXPECT_EQ(policy.loss.margin, 0.01);
+  EXPECT_TRUE(policy.loss.gates);
+  EXPECT_FALSE(policy.time.gates);
+  for (const char* bad : {R"({"los": {}})", R"({"loss": {"margin": -1}})", R"({"alpha": 0.9})", R"({"least_runs": 1})"})
+    EXPECT_THROW(read_gate_policy(core::Json::parse(bad), "p"), core::Error) << bad;
+}
+
+}  // namespace
+}  // namespace nanobench::reports

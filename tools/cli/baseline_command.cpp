@@ -1,0 +1,141 @@
+// `nanobench baseline save|accept|list`: stored results that a gate compares with.
+#include <CLI/CLI.hpp>
+#include <array>
+#include <iostream>
+#include <memory>
+
+#include "core/base/error.h"
+#include "core/data/atomic_write.h"
+#include "reports/gate/arm.h"
+#include "reports/kinds/baseline_report.h"
+#include "tools/cli/git.h"
+#include "tools/cli/options.h"
+#include "tools/cli/places.h"
+#include "tools/cli/session.h"
+
+namespace nanobench::tools {
+namespace {
+
+using core::Error;
+using core::ErrorCode;
+
+struct BaselineOptions {
+  std::string name;
+  std::string suite;
+  std::optional<std::int64_t> plan;
+  std::string reason;
+  std::string revision;
+  std::string out;
+  std::string database;
+  bool is_json = false;
+};
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  nanobench baseline save main                                      the newest results, under a name\n"
+    "  nanobench baseline save main --suite smoke_gate --out baseline.json   also as a file, to keep beside the code\n"
+    "  nanobench baseline accept --reason \"wider head, slower as expected\"\n"
+    "  nanobench baseline list";
+
+results::PlanRecord plan_of(const results::Store& store, const BaselineOptions& options) {
+  if (options.plan) return store.plan(*options.plan);
+  const std::optional<std::string> suite =
+      options.suite.empty() ? std::nullopt : std::optional<std::string>(options.suite);
+  if (const auto plan = store.newest_plan(suite)) return *plan;
+  throw Error(ErrorCode::kNotFound, store.file().string() + " holds no results" +
+                                        (suite ? " of the suite " + *suite : std::string()) +
+                                        "; `nanobench run SUITE` makes some");
+}
+
+/// A baseline with holes could never be compared with.
+void require_whole(const results::Store& store, const results::PlanRecord& plan) {
+  for (const results::PlanLine& line : plan.lines) {
+    if (line.run_id && store.run(*line.run_id).is_completed()) continue;
+    throw Error(ErrorCode::kConflict, "plan " + std::to_string(plan.id) + " of the suite " + plan.suite +
+                                          " is not whole: " + line.cell + ", seed " + std::to_string(line.seed) +
+                                          " has no completed run; run the suite again, or choose another --plan");
+  }
+}
+
+void save(const BaselineOptions& options, const std::string& name, bool is_accepted) {
+  results::Store store(database_file(options.database));
+  const results::PlanRecord plan = plan_of(store, options);
+  require_whole(store, plan);
+  const std::optional<results::BaselineRecord> before = store.find_baseline(name);
+  const std::string revision = options.revision.empty() ? source_revision().value_or("") : options.revision;
+  store.set_baseline(name, plan.id, {.reason = options.reason, .revision = revision, .is_accepted = is_accepted});
+  std::cerr << (is_accepted ? "accepted plan " : "saved plan ") << plan.id << " of the suite " << plan.suite
+            << " as baseline " << name;
+  if (before && before->plan_id != plan.id) std::cerr << " (it was plan " << before->plan_id << ")";
+  std::cerr << "\n";
+  if (options.out.empty()) return;
+  reports::Arm arm = reports::read_arm(store, plan, "baseline " + name);
+  if (!revision.empty()) arm.revision = revision;
+  const std::string text = to_json(arm).dump(1) + "\n";
+  const std::array<std::string_view, 1> pieces = {text};
+  core::write_file_atomically(options.out, pieces);
+}
+
+/// "accepted-12": a name of its own for each, so that the former ones stay.
+std::string accepted_name(const BaselineOptions& options) {
+  if (!options.name.empty()) return options.name;
+  const results::Store store(database_file(options.database), results::OpenMode::kReadOnly);
+  return "accepted-" + std::to_string(plan_of(store, options).id);
+}
+
+void add_selection(CLI::App& command, BaselineOptions& options) {
+  command.add_option("--suite", options.suite, "The newest results of this suite (default: of any)")->type_name("NAME");
+  command.add_option("--plan", options.plan, "This stored plan")->type_name("N");
+  command.add_option("--revision", options.revision, "Of the measured sources (default: git's, in this folder)")
+      ->type_name("REV");
+  command.add_option("--out", options.out, "Also write it to a file, for `nanobench gate --baseline FILE`")
+      ->type_name("FILE");
+  add_database_option(command, options.database);
+}
+
+void add_save(CLI::App& parent) {
+  CLI::App* command = parent.add_subcommand("save", "Name stored results");
+  const auto options = std::make_shared<BaselineOptions>();
+  command->add_option("NAME", options->name, "A name that stands for other results moves")->required();
+  command->add_option("--reason", options->reason, "Kept with it")->type_name("TEXT");
+  add_selection(*command, *options);
+  command->footer("Example:\n  nanobench baseline save main --suite smoke_gate --out baseline.json");
+  command->callback([options] { save(*options, options->name, /*is_accepted=*/false); });
+}
+
+void add_accept(CLI::App& parent) {
+  CLI::App* command = parent.add_subcommand("accept", "Make stored results the new normal of their suite");
+  const auto options = std::make_shared<BaselineOptions>();
+  command->add_option("NAME", options->name, "Default: accepted-PLAN");
+  command->add_option("--reason", options->reason, "Why the change is wanted; kept with it")
+      ->type_name("TEXT")
+      ->required();
+  add_selection(*command, *options);
+  command->footer(
+      "Example:\n  nanobench baseline accept --suite smoke_gate --reason \"wider head, slower as expected\"");
+  command->callback([options] { save(*options, accepted_name(*options), /*is_accepted=*/true); });
+}
+
+void add_list(CLI::App& parent) {
+  CLI::App* command = parent.add_subcommand("list", "Stored baselines, the oldest first");
+  const auto options = std::make_shared<BaselineOptions>();
+  add_database_option(*command, options->database);
+  add_json_option(*command, options->is_json);
+  command->callback([options] {
+    const results::Store store(database_file(options->database), results::OpenMode::kReadOnly);
+    print(reports::baseline_list_report(store.baselines()), options->is_json);
+  });
+}
+
+}  // namespace
+
+void add_baseline_command(CLI::App& app, Session& /*session*/) {
+  CLI::App* command = app.add_subcommand("baseline", "Results that a gate compares with: save, accept, list");
+  command->require_subcommand(1);
+  command->footer(kFooter);
+  add_save(*command);
+  add_accept(*command);
+  add_list(*command);
+}
+
+}  // namespace nanobench::tools

@@ -1,0 +1,195 @@
+// `nanobench gate SUITE`: a candidate against a baseline; the exit code is the answer.
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cstdlib>
+#include <iostream>
+#include <limits>
+#include <memory>
+
+#include "core/base/error.h"
+#include "core/data/atomic_write.h"
+#include "reports/gate/ci_output.h"
+#include "reports/gate/gate.h"
+#include "reports/kinds/gate_report.h"
+#include "suites/runner.h"
+#include "tools/cli/exit_codes.h"
+#include "tools/cli/gate_baseline.h"
+#include "tools/cli/gate_policy_options.h"
+#include "tools/cli/options.h"
+#include "tools/cli/places.h"
+#include "tools/cli/session.h"
+#include "tools/cli/suite_run.h"
+
+namespace nanobench::tools {
+namespace {
+
+using core::Error;
+using core::ErrorCode;
+using reports::Arm;
+
+struct GateOptions {
+  std::string suite;
+  SuiteSettings settings;
+  SuiteRunOptions run;
+  std::string baseline, branch;
+  std::string baseline_engine, baseline_suite;
+  bool is_stored = false;
+  GatePolicyOptions policy;
+  std::string markdown_file, junit_file;
+  bool has_annotations = false;
+};
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  nanobench gate smoke_gate --baseline-engine old/nanobench-train   both run in turn on this machine: the best "
+    "way\n"
+    "  nanobench gate smoke_gate --baseline main                         against a stored baseline (nanobench "
+    "baseline)\n"
+    "  nanobench gate smoke_gate --baseline baseline.json --only loss,cost\n"
+    "  nanobench gate speedrun_history --seeds 5 --margin time=0.03 --markdown gate.md --junit gate.xml\n"
+    "\n"
+    "Without --baseline: the stored baseline of the merge base or its nearest ancestor, else the newest accepted one.\n"
+    "Exit codes: 0 no harm is proved, 1 regression, 2 usage, 3 inconclusive, 4 a cell failed or evidence is missing,\n"
+    "5 no baseline, or not comparable with it, 130 interrupted (the same command continues).";
+
+/// What was compared, or how it ended before.
+struct Arms {
+  std::optional<Arm> baseline, candidate;
+  bool is_interleaved = false;
+  bool is_interrupted = false;
+  std::string missing;  ///< why there is no baseline
+};
+
+/// The baseline's cells are runs of their own, also where both sides are the same program.
+suites::Plan baseline_plan(const GateOptions& options, const suites::Suite& suite) {
+  suites::Suite other = suite;
+  if (!options.baseline_suite.empty()) {
+    other = suites::with_overrides(suites::read_suite_file(find_suite(options.baseline_suite)),
+                                   overrides_of(options.settings));
+    other.seeds = suite.seeds;
+    other.order_seed = suite.order_seed;
+  }
+  std::optional<suites::Engine> engine;
+  if (!options.baseline_engine.empty()) engine = suites::native_engine(options.baseline_engine);
+  return plan_suite(other, options.run, {.engine = engine, .arm = 1});
+}
+
+Arms run_in_turn(const GateOptions& options, const suites::Suite& suite, results::Store& store,
+                 const Session& session) {
+  const suites::Plan baseline = baseline_plan(options, suite);
+  const suites::Plan candidate = plan_suite(suite, options.run, {.engine = std::nullopt, .arm = 2});
+  if (baseline.runs.size() != candidate.runs.size()) {
+    throw Error(ErrorCode::kInvalidArgument, "the suites have " + std::to_string(baseline.runs.size()) + " and " +
+                                                 std::to_string(candidate.runs.size()) +
+                                                 " runs; to run in turn they need the same cells");
+  }
+  const std::vector<suites::SuiteRunResult> results =
+      run_plans({&baseline, &candidate}, store, {.is_own_evidence = true, .argv = session.argv}, options.run);
+  Arms arms{.is_interleaved = true, .is_interrupted = results.front().is_interrupted};
+  arms.baseline = reports::read_arm(store, store.plan(results[0].plan_id), "baseline");
+  arms.candidate = reports::read_arm(store, store.plan(results[1].plan_id), "candidate");
+  return arms;
+}
+
+Arms with_stored_baseline(const GateOptions& options, const suites::Suite& suite, results::Store& store,
+                          const Session& session) {
+  Arms arms;
+  const FoundBaseline found =
+      find_baseline(store, {.name = options.baseline, .branch = options.branch, .suite = suite.name});
+  arms.baseline = found.arm;
+  arms.missing = found.how;
+  if (!found.arm) return arms;
+  std::int64_t plan_id = 0;
+  if (options.is_stored) {
+    const auto newest = store.newest_plan(suite.name);
+    if (!newest) {
+      throw Error(ErrorCode::kNotFound, store.file().string() + " holds no results of the suite " + suite.name +
+                                            "; leave --stored out to run it");
+    }
+    plan_id = newest->id;
+  } else {
+    const suites::Plan candidate = plan_suite(suite, options.run, {});
+    const std::vector<suites::SuiteRunResult> results =
+        run_plans({&candidate}, store, {.is_fresh = options.run.is_fresh, .argv = session.argv}, options.run);
+    arms.is_interrupted = results.front().is_interrupted;
+    plan_id = results.front().plan_id;
+  }
+  arms.candidate = reports::read_arm(store, store.plan(plan_id), "candidate");
+  return arms;
+}
+
+void write_file(const std::string& file, const std::string& text) {
+  const std::array<std::string_view, 1> pieces = {text};
+  core::write_file_atomically(file, pieces);
+}
+
+void write_outputs(const GateOptions& options, const reports::GateResult& result) {
+  if (!options.markdown_file.empty()) write_file(options.markdown_file, reports::gate_markdown(result));
+  if (!options.junit_file.empty()) write_file(options.junit_file, reports::gate_junit(result));
+  const char* const actions = std::getenv("GITHUB_ACTIONS");
+  // GitHub reads workflow commands from both streams; stdout is data.
+  if (options.has_annotations || (actions != nullptr && std::string(actions) == "true"))
+    std::cerr << reports::gate_annotations(result) << std::flush;
+}
+
+int run_gate(const GateOptions& options, const Session& session) {
+  const reports::GatePolicy policy = policy_of(options.policy);
+  const suites::Suite suite =
+      suites::with_overrides(suites::read_suite_file(find_suite(options.suite)), overrides_of(options.settings));
+  results::Store store(database_file(options.run.database));
+  const bool runs_both = !options.baseline_engine.empty() || !options.baseline_suite.empty();
+  const Arms arms =
+      runs_both ? run_in_turn(options, suite, store, session) : with_stored_baseline(options, suite, store, session);
+  if (arms.is_interrupted) return kExitInterrupted;
+  if (!arms.baseline) {
+    std::cerr << "nanobench: " << arms.missing << "\n";
+    return reports::exit_code(reports::GateAnswer::kNotComparable);
+  }
+  const reports::GateResult result = reports::evaluate_gate(
+      *arms.baseline, *arms.candidate, policy,
+      {.is_interleaved = arms.is_interleaved, .allows_other_configs = !options.baseline_suite.empty()});
+  print(reports::gate_report(result), options.run.is_json);
+  write_outputs(options, result);
+  return reports::exit_code(result.answer);
+}
+
+void add_baseline_options(CLI::App& command, GateOptions& options) {
+  CLI::Option* const name =
+      command.add_option("--baseline", options.baseline, "Stored baseline, baseline file (JSON) or database")
+          ->type_name("NAME|FILE");
+  command.add_option("--branch", options.branch, "For the merge base (default: origin's main branch, else main)")
+      ->type_name("REF");
+  CLI::Option* const engine = command
+                                  .add_option("--baseline-engine", options.baseline_engine,
+                                              "nanobench-train of the baseline: both are run in turn on this machine")
+                                  ->type_name("PROGRAM");
+  CLI::Option* const suite = command
+                                 .add_option("--baseline-suite", options.baseline_suite,
+                                             "Another suite's cells of the same names as the baseline, run in turn")
+                                 ->type_name("SUITE");
+  name->excludes(engine)->excludes(suite);
+  command.add_flag("--stored", options.is_stored, "Run nothing: the newest stored results are the candidate")
+      ->excludes(engine)
+      ->excludes(suite);
+}
+
+}  // namespace
+
+void add_gate_command(CLI::App& app, Session& session) {
+  CLI::App* command = app.add_subcommand("gate", "Compare with a baseline; the exit code is the answer, for CI");
+  const auto options = std::make_shared<GateOptions>();
+  command->add_option("SUITE", options->suite, "Suite file, or the name of one that comes along")->required();
+  add_baseline_options(*command, *options);
+  add_gate_policy_options(*command, options->policy);
+  add_suite_settings(*command, options->settings);
+  command->add_option("--markdown", options->markdown_file, "Write the report for a job summary or a comment")
+      ->type_name("FILE");
+  command->add_option("--junit", options->junit_file, "Write the checks as JUnit XML")->type_name("FILE");
+  command->add_flag("--annotations", options->has_annotations,
+                    "GitHub annotations on standard error (by itself under GitHub Actions)");
+  add_suite_run_options(*command, options->run);
+  command->footer(kFooter);
+  command->callback([options, &session] { session.exit_code = run_gate(*options, session); });
+}
+
+}  // namespace nanobench::tools
