@@ -166,6 +166,19 @@ struct RunBatch {
   bool empty() const { return samples.empty() && messages.empty() && facts.empty(); }
 };
 
+/// A run that ended elsewhere, on its way into the store.
+struct FinishedRun {
+  NewRun run;
+  RunResult result;
+  RunBatch batch;
+};
+
+/// The row that holds it: its own, or one of the same digest that was there already.
+struct AddedRun {
+  std::int64_t run_id = 0;
+  bool is_new = false;
+};
+
 /// Where a run was measured: facts by name (provenance.h) plus what the engine's hello event says.
 struct EnvironmentRecord {
   std::int64_t id = 0;

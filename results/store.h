@@ -117,6 +117,9 @@ class Store {
   /// Makes what older versions lack, and gives unused space back to the disk. Throws Error{kConflict} while a living
   /// runner works on this database.
   VacuumResult vacuum();
+  /// Runs that ended elsewhere, in one transaction. A digest that has a finished row, however it ended, is not added
+  /// again. One answer for each run.
+  std::vector<AddedRun> add_finished_runs(const std::vector<FinishedRun>& runs, const Owner& owner);
 
   // --- reading ---
   /// The newest completed or diverged run of this digest.

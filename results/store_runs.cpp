@@ -152,6 +152,17 @@ void insert_batch(Database& database, std::int64_t run_id, const RunBatch& batch
   }
 }
 
+/// False when the run is unknown or has a result already.
+bool write_result(Database& database, std::int64_t run_id, const RunResult& result) {
+  Statement statement(database,
+                      "UPDATE runs SET outcome = ?, message = ?, finished_at = ?, final_val_loss = ?, train_ms = ?, "
+                      "steps = ?, timed_steps = ?, peak_bytes = ?, exit_code = ? WHERE id = ? AND outcome IS NULL");
+  statement.bind(core::to_string(result.outcome), result.message, utc_now(), result.final_val_loss, result.train_ms,
+                 result.steps, result.timed_steps, result.peak_bytes, result.exit_code, run_id);
+  statement.execute();
+  return sqlite3_changes(database.handle()) == 1;
+}
+
 /// A running row that keeps us from starting: of the same run, or (`is_machine_ours`) of a process beside us.
 std::optional<std::int64_t> find_rival(Database& database, const std::string& digest, bool is_machine_ours) {
   if (const auto same = running_rows(database, digest); !same.empty()) return same.front().id;
@@ -236,18 +247,30 @@ std::int64_t Store::set_environment(std::int64_t run_id, const std::map<std::str
 void Store::finish_run(std::int64_t run_id, const RunResult& result, const RunBatch& last) {
   Transaction transaction(*database_);
   insert_batch(*database_, run_id, last);
-  Statement statement(*database_,
-                      "UPDATE runs SET outcome = ?, message = ?, finished_at = ?, final_val_loss = ?, train_ms = ?, "
-                      "steps = ?, timed_steps = ?, peak_bytes = ?, exit_code = ? WHERE id = ? AND outcome IS NULL");
-  statement.bind(core::to_string(result.outcome), result.message, utc_now(), result.final_val_loss, result.train_ms,
-                 result.steps, result.timed_steps, result.peak_bytes, result.exit_code, run_id);
-  statement.execute();
-  if (sqlite3_changes(database_->handle()) != 1) {
+  if (!write_result(*database_, run_id, result)) {
     throw Error(ErrorCode::kConflict, "database " + file_.string() + ": run " + std::to_string(run_id) +
                                           " is unknown or has ended already; a finished run is never overwritten");
   }
   if (result.outcome == core::RunOutcome::kCompleted) store_summary(*database_, run_id);
   transaction.commit();
+}
+
+std::vector<AddedRun> Store::add_finished_runs(const std::vector<FinishedRun>& runs, const Owner& owner) {
+  Transaction transaction(*database_);
+  Statement known(*database_, "SELECT max(id) FROM runs WHERE digest = ? AND outcome IS NOT NULL");
+  std::vector<AddedRun> added;
+  for (const FinishedRun& item : runs) {
+    known.bind(item.run.digest);
+    known.step();
+    const std::optional<std::int64_t> id = known.optional_integer(0);
+    known.reset();
+    added.push_back({.run_id = id ? *id : insert_run(*database_, item.run, owner), .is_new = !id});
+    if (id) continue;
+    insert_batch(*database_, added.back().run_id, item.batch);
+    write_result(*database_, added.back().run_id, item.result);
+  }
+  transaction.commit();
+  return added;
 }
 
 std::optional<std::int64_t> Store::find_evidence(const std::string& digest) const {

@@ -10,6 +10,8 @@ namespace {
 
 using core::OrderedJson;
 
+constexpr std::size_t kMostSeedsShown = 20;
+
 OrderedJson json_of(const std::optional<double>& value) {
   return value ? OrderedJson(*value) : OrderedJson(nullptr);
 }
@@ -155,6 +157,7 @@ std::string seeds_of(const std::vector<CellMeasures>& cells) {
   for (const CellMeasures& cell : cells) {
     for (const RunMeasure& run : cell.runs) seeds.insert(run.run.seed);
   }
+  if (seeds.size() > kMostSeedsShown) return std::to_string(seeds.size()) + " seeds";
   std::string text;
   for (const std::uint64_t seed : seeds) text += (text.empty() ? "" : ", ") + std::to_string(seed);
   return text;

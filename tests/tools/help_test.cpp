@@ -34,10 +34,10 @@ INSTANTIATE_TEST_SUITE_P(
                     HelpCase{"list", {"list"}}, HelpCase{"show", {"show"}}, HelpCase{"diff", {"diff"}},
                     HelpCase{"report", {"report"}}, HelpCase{"gate", {"gate"}}, HelpCase{"baseline", {"baseline"}},
                     HelpCase{"baseline_save", {"baseline", "save"}},
-                    HelpCase{"baseline_accept", {"baseline", "accept"}}, HelpCase{"export", {"export"}},
-                    HelpCase{"db", {"db"}}, HelpCase{"db_merge", {"db", "merge"}},
-                    HelpCase{"db_check", {"db", "check"}}, HelpCase{"db_vacuum", {"db", "vacuum"}},
-                    HelpCase{"doctor", {"doctor"}}),
+                    HelpCase{"baseline_accept", {"baseline", "accept"}}, HelpCase{"audit", {"audit"}},
+                    HelpCase{"import", {"import"}}, HelpCase{"export", {"export"}}, HelpCase{"db", {"db"}},
+                    HelpCase{"db_merge", {"db", "merge"}}, HelpCase{"db_check", {"db", "check"}},
+                    HelpCase{"db_vacuum", {"db", "vacuum"}}, HelpCase{"doctor", {"doctor"}}),
     [](const auto& case_info) { return std::string(case_info.param.name); });
 
 TEST(Version, NamesVersionAndCompiler) {

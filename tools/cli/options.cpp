@@ -126,6 +126,17 @@ std::optional<Format> format_of_file(const std::filesystem::path& file) {
   return std::nullopt;
 }
 
+Format chosen_format(bool is_json, const std::string& format, const std::string& out) {
+  if (is_json) return Format::kJson;
+  if (!format.empty()) return parse_format(format);
+  if (out.empty()) return Format::kTable;
+  if (const std::optional<Format> known = format_of_file(out)) return *known;
+  throw Error(ErrorCode::kInvalidArgument,
+              "--out " + out +
+                  ": the name's end tells no format; end it in .md, .html, .json or .csv, or add "
+                  "--format");
+}
+
 std::string render(const reports::Document& document, Format format) {
   switch (format) {
     case Format::kMarkdown: return reports::render_markdown(document);

@@ -40,6 +40,9 @@ Format parse_format(const std::string& name);
 /// From the name's end: .md, .html, .json, .csv; nullopt for others.
 std::optional<Format> format_of_file(const std::filesystem::path& file);
 
+/// --json before --format, before the end of --out's name; a table without any. Throws Error{kInvalidArgument}.
+Format chosen_format(bool is_json, const std::string& format, const std::string& out);
+
 /// `width` counts for kTable only.
 std::string render(const reports::Document& document, Format format);
 /// To stdout: the table, fitted to the terminal, or JSON.

@@ -52,19 +52,8 @@ results::PlanRecord find_plan(const results::Store& store, const ReportOptions& 
                                         "; `nanobench list runs` shows what it holds");
 }
 
-Format format_of(const ReportOptions& options) {
-  if (options.is_json) return Format::kJson;
-  if (!options.format.empty()) return parse_format(options.format);
-  if (options.out.empty()) return Format::kTable;
-  if (const std::optional<Format> format = format_of_file(options.out)) return *format;
-  throw Error(ErrorCode::kInvalidArgument,
-              "--out " + options.out +
-                  ": the name's end tells no format; end it in .md, .html, .json or .csv, or add "
-                  "--format");
-}
-
 void report(const ReportOptions& options) {
-  const Format format = format_of(options);
+  const Format format = chosen_format(options.is_json, options.format, options.out);
   const results::Store store(database_file(options.database), results::OpenMode::kReadOnly);
   const results::PlanRecord plan = find_plan(store, options);
   const reports::ComparisonOptions comparison{

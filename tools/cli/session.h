@@ -31,6 +31,8 @@ void add_gate_command(CLI::App& app, Session& session);
 void add_baseline_command(CLI::App& app, Session& session);
 void add_export_command(CLI::App& app, Session& session);
 void add_db_command(CLI::App& app, Session& session);
+void add_audit_command(CLI::App& app, Session& session);
+void add_import_command(CLI::App& app, Session& session);
 void add_doctor_command(CLI::App& app, Session& session);
 
 /// All of them, in the order of --help.

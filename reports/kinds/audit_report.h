@@ -1,0 +1,12 @@
+/// What an audit found, as a Document: one row a group, with its flags. Pure, thread-safe.
+#pragma once
+
+#include "reports/audit.h"
+#include "reports/document.h"
+
+namespace nanobench::reports {
+
+/// `has_runs` adds a table with one row a run.
+Document audit_report(const Audit& audit, bool has_runs = false);
+
+}  // namespace nanobench::reports

@@ -1,0 +1,62 @@
+/// Speedrun logs as finished runs of the store, under the engine "speedrun-log". Importing the same file again adds
+/// nothing: a run is named by the digest of its file's bytes. SCHEMA.md says what goes where.
+/// Not thread-safe: one LogImport per thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "results/import/log_files.h"
+#include "results/import/speedrun_log.h"
+#include "results/store.h"
+
+namespace nanobench::results {
+
+inline constexpr const char* kSpeedrunLogEngine = "speedrun-log";
+
+struct LogImportResult {
+  std::int64_t plan_id = 0;     ///< 0 when there was no run at all
+  std::size_t added = 0;        ///< new rows
+  std::size_t known = 0;        ///< there already
+  std::size_t files = 0;        ///< read
+  std::size_t other_files = 0;  ///< that hold nothing of a trainer
+  std::uint64_t bytes = 0;      ///< read
+  std::size_t cells = 0;        ///< rows of the plan
+  std::vector<std::string> problems;
+};
+
+class LogImport {
+ public:
+  LogImport(Store& store, std::string suite) : store_(store), suite_(std::move(suite)) {}
+
+  /// Keeps the runs of the log for finish().
+  void add(const LogFile& file, const SpeedrunLog& log);
+  void add_problem(const std::string& sentence) { result_.problems.push_back(sentence); }
+  /// Writes the runs, many in each transaction, so that a kill leaves whole runs only; then a plan over them, with one
+  /// cell for each folder, sub-directory, number of steps, GPU and script.
+  LogImportResult finish(const std::vector<std::string>& argv);
+
+ private:
+  /// What the runs of one cell have in common.
+  struct CellKey {
+    std::string place;  ///< "2025-01-04_SoftCap/this_pr"
+    std::int64_t steps = 0;
+    std::string hardware;
+    std::string script;
+    auto operator<=>(const CellKey&) const = default;
+  };
+
+  void name_cells();
+  std::vector<std::int64_t> write();
+  NewPlan plan_of(const std::vector<std::int64_t>& run_ids, const std::vector<std::string>& argv) const;
+
+  Store& store_;
+  std::string suite_;
+  LogImportResult result_;
+  std::map<CellKey, std::vector<std::size_t>> cells_;  ///< indices into runs_
+  std::vector<FinishedRun> runs_;
+};
+
+}  // namespace nanobench::results

@@ -1,0 +1,122 @@
+// `audit` and `import` from the outside: exit codes, formats, what is left behind.
+#include <gtest/gtest.h>
+
+#include "core/base/json.h"
+#include "results/store.h"
+#include "tests/results/import/log_texts.h"
+#include "tests/tools/run_command_line.h"
+
+namespace nanobench::tools {
+namespace {
+
+/// A log of its own curve.
+std::string log_of(const std::string& loss, int curve) {
+  return results::log_text("step:0/3 val_loss:10." + std::to_string(1000 + curve) +
+                           " train_time:0ms step_avg:nanms\n"
+                           "step:1/3 val_loss:5.5 train_time:100ms step_avg:100.00ms\n"
+                           "step:3/3 val_loss:" +
+                           loss + " train_time:300ms step_avg:100.00ms\n");
+}
+
+void write_logs(const CommandLine& shell, const std::string& folder, const std::vector<std::string>& losses) {
+  std::filesystem::create_directories(shell.work() / folder);
+  for (std::size_t i = 0; i < losses.size(); ++i)
+    shell.write(folder + "/run" + std::to_string(i) + ".txt", log_of(losses[i], static_cast<int>(i)));
+}
+
+core::Json json_of(const ProgramResult& result) {
+  return core::parse_json(result.out, "stdout");
+}
+
+TEST(AuditCommand, ExitCodesSayWhatTheEvidenceIs) {
+  const CommandLine shell("audit");
+  write_logs(shell, "good", {"3.2771", "3.2780", "3.2776", "3.2779"});
+  write_logs(shell, "weak", {"3.2700", "3.2890", "3.2790"});
+  write_logs(shell, "one", {"3.2700"});
+  EXPECT_EQ(shell.run({"audit", "good"}).exit_code, 0);
+  EXPECT_EQ(shell.run({"audit", "good", "weak"}).exit_code, 1);
+  EXPECT_EQ(shell.run({"audit", "good", "one"}).exit_code, 3);
+  EXPECT_EQ(shell.run({"audit", "one", "--rule", "z"}).exit_code, 0);
+  EXPECT_EQ(shell.run({"audit", "good", "--target", "3.27"}).exit_code, 1);
+  std::filesystem::create_directories(shell.work() / "empty");
+  EXPECT_EQ(shell.run({"audit", "empty"}).exit_code, 3);
+  for (const auto& arguments : std::vector<std::vector<std::string>>{{"audit"},
+                                                                     {"audit", "none"},
+                                                                     {"audit", "good", "--rule", "x"},
+                                                                     {"audit", "good", "--target", "nan"},
+                                                                     {"audit", "good", "--format", "x"}}) {
+    const ProgramResult result = shell.run(arguments);
+    EXPECT_EQ(result.exit_code, 2) << arguments.back();
+    EXPECT_EQ(result.err.rfind("nanobench: ", 0), 0U) << result.err;
+    EXPECT_EQ(result.out, "");
+  }
+}
+
+TEST(AuditCommand, JsonHoldsTheNumbersAndNothingIsWritten) {
+  const CommandLine shell("audit_json");
+  write_logs(shell, "good", {"3.2771", "3.2780"});
+  const core::Json json = json_of(shell.run({"audit", "good", "--json", "--runs"}));
+  EXPECT_EQ(json.at("schema_version"), 1);
+  EXPECT_EQ(json.at("tables").at("groups").at(0).at("val_loss").at("n"), 2);
+  EXPECT_EQ(json.at("tables").at("runs").size(), 2U);
+  EXPECT_FALSE(std::filesystem::exists(shell.database()));
+  const ProgramResult page = shell.run({"audit", "good", "--out", "a.html"});
+  EXPECT_EQ(page.out, "");
+  EXPECT_NE(read_text(shell.work() / "a.html").find("</html>"), std::string::npos);
+}
+
+TEST(AuditCommand, GarbageIsNamedAndDoesNoHarm) {
+  const CommandLine shell("audit_garbage");
+  shell.write("bytes.txt", std::string("\x00\xff\xfe step:1/2 \n\n=====", 21) + std::string(3'000'000, '='));
+  shell.write("empty.txt", "");
+  const ProgramResult result = shell.run({"audit", "bytes.txt", "empty.txt", "/dev/null"});
+  EXPECT_EQ(result.exit_code, 3) << result.err;
+  EXPECT_NE(result.out.find("bytes.txt holds no line of a speedrun trainer"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("/dev/null is no ordinary file"), std::string::npos) << result.out;
+}
+
+TEST(ImportCommand, StoresWhatReportAndShowRead) {
+  const CommandLine shell("import");
+  write_logs(shell, "2025-01-04_SoftCap", {"3.2771", "3.2780"});
+  write_logs(shell, "mine", {"3.2600"});
+  const core::Json first = json_of(shell.run({"import", "2025-01-04_SoftCap", "mine", "--json"}));
+  EXPECT_EQ(first.at("facts").at("added"), 3);
+  EXPECT_EQ(first.at("facts").at("cells"), 2);
+  const core::Json again = json_of(shell.run({"import", "2025-01-04_SoftCap", "mine", "--json"}));
+  EXPECT_EQ(again.at("facts").at("added"), 0);
+  EXPECT_EQ(again.at("facts").at("known"), 3);
+  const core::Json report = json_of(shell.run({"report", "--suite", "speedrun_logs", "--json"}));
+  const core::Json& rows = report.at("tables").at("rows");
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_NEAR(rows.at(0).at("val_loss").at("mean").get<double>(), 3.27755, 1e-9);
+  EXPECT_EQ(rows.at(0).at("n").at("completed"), 2);
+  EXPECT_NEAR(rows.at(0).at("step_ms").at("mean").get<double>(), 100, 1e-9);
+  EXPECT_EQ(shell.run({"show", "1"}).exit_code, 0);
+  EXPECT_EQ(shell.run({"import", "none"}).exit_code, 2);
+}
+
+TEST(ImportCommand, KilledAgainAndAgainItHoldsWholeRunsAndThenAll) {
+  const CommandLine shell("import_kill");
+  std::vector<std::string> losses;
+  for (int i = 0; i < 900; ++i) losses.push_back(std::to_string(3.27 + 1e-4 * (i % 100)));
+  write_logs(shell, "logs", losses);
+  const auto expect_whole_runs = [&] {
+    if (!std::filesystem::exists(shell.database())) return std::size_t{0};
+    const results::Store store(shell.database());
+    const std::vector<results::RunRecord> runs = store.runs();
+    for (const results::RunRecord& run : runs) {
+      EXPECT_TRUE(run.is_completed()) << run.id;
+      EXPECT_EQ(store.samples(run.id, "val/loss").size(), 3U) << run.id;
+    }
+    return runs.size();
+  };
+  for (const char* seconds : {"0.01", "0.02", "0.04", "0.06", "0.08", "0.12", "0.16", "0.2"}) {
+    shell.run({"import", "logs"}, std::string("timeout -s KILL ") + seconds);
+    expect_whole_runs();
+  }
+  ASSERT_EQ(shell.run({"import", "logs"}).exit_code, 0);
+  EXPECT_EQ(expect_whole_runs(), 900U);
+}
+
+}  // namespace
+}  // namespace nanobench::tools
