@@ -1,4 +1,5 @@
 // Suite -> Matrix: which cells, what each of them is, and what estimates what. One file for each kind of design.
+#include "suites/external_suite.h"
 #include "suites/matrix_builder.h"
 
 namespace nanobench::suites {
@@ -35,6 +36,7 @@ Matrix build(const Suite& suite, const Catalogue& catalogue) {
 }  // namespace
 
 Matrix make_matrix(const Suite& suite, const Catalogue& catalogue) {
+  if (suite.external) return make_external_matrix(suite);
   if (suite.inline_features.empty()) return build(suite, catalogue);
   Catalogue extended = catalogue;
   for (std::size_t i = 0; i < suite.inline_features.size(); ++i)

@@ -6,6 +6,7 @@
 #include "core/base/digest.h"
 #include "core/data/synthetic_corpus.h"
 #include "suites/data_source.h"
+#include "suites/external_suite.h"
 #include "suites/fit_data.h"
 
 namespace nanobench::suites {
@@ -64,6 +65,14 @@ Json mock_settings(const Suite& suite, const Cell& cell) {
 
 /// Everything that decides what a run measures. Labels, suites and the order do not.
 std::string identity(const Plan& plan, const PlannedRun& run) {
+  const std::int64_t arm = plan.cell_of(run).arm;
+  if (!run.spec.external.is_null()) {
+    Json external = run.spec.external;
+    external.erase("folder");  // the same trainer lies elsewhere on another machine
+    Json parts = {{"external", std::move(external)}, {"seed", run.seed}, {"hardware", plan.hardware}};
+    if (arm > 0) parts["arm"] = arm;
+    return core::digest_of(parts.dump(-1, ' ', false, Json::error_handler_t::replace));
+  }
   Json parts = {{"config", run.spec.config.digest()},
                 {"seed", run.seed},
                 {"data", plan.data.digest},
@@ -73,8 +82,18 @@ std::string identity(const Plan& plan, const PlannedRun& run) {
                 {"engine_version", plan.engine.version},
                 {"hardware", plan.hardware},
                 {"mock", run.spec.mock}};
-  if (const std::int64_t arm = plan.cell_of(run).arm; arm > 0) parts["arm"] = arm;
+  if (arm > 0) parts["arm"] = arm;
   return core::digest_of(parts.dump());
+}
+
+/// Of what the cell trains with.
+std::string config_text(const Cell& cell) {
+  return cell.external.is_null() ? core::to_json(cell.config).dump()
+                                 : cell.external.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::optional<std::string> record_of(const Cell& cell) {
+  return cell.record.empty() ? std::nullopt : std::optional(cell.record);
 }
 
 core::RunSpec spec_of(const Plan& plan, const Cell& cell, std::uint64_t seed) {
@@ -86,6 +105,7 @@ core::RunSpec spec_of(const Plan& plan, const Cell& cell, std::uint64_t seed) {
   for (const auto& file : plan.data.train) spec.train_shards.push_back(file.string());
   for (const auto& file : plan.data.val) spec.val_shards.push_back(file.string());
   spec.mock = mock_settings(plan.suite, cell);
+  if (!cell.external.is_null()) spec.external = external_settings(cell.external, seed);
   return spec;
 }
 
@@ -107,7 +127,12 @@ std::string digest_of_stored(const results::NewPlan& plan) {
 
 }  // namespace
 
+std::string config_digest(const Cell& cell) {
+  return cell.external.is_null() ? cell.config.digest() : core::digest_of(config_text(cell));
+}
+
 core::DataSet prepare_data(const Suite& suite, Matrix& matrix, const std::filesystem::path& cache_dir) {
+  if (suite.external) return {.name = "external", .digest = "external"};
   const DataRequest request = parse_data_request(suite.data, core::json_location(suite.source, "/data"));
   core::DataSet data = open_data(request, need_of(matrix), cache_dir);
   fit_to_data(matrix, data, request.kind == DataRequest::Kind::kShards);
@@ -152,7 +177,7 @@ results::NewPlan stored_plan(const Plan& plan, const std::vector<std::string>& a
   stored.target = plan.suite.target;
   stored.order_seed = plan.suite.order_seed;
   for (const Cell& cell : plan.matrix.cells)
-    stored.cells.push_back({cell.label, cell.record, cell.changed, cell.features, cell.config.digest()});
+    stored.cells.push_back({cell.label, record_of(cell), cell.changed, cell.features, config_digest(cell)});
   for (const PlannedRun& run : plan.runs) {
     stored.lines.push_back(
         {static_cast<std::int64_t>(run.position), plan.cell_of(run).label, run.seed, run.digest, std::nullopt});
@@ -169,15 +194,15 @@ results::NewRun stored_run(const Plan& plan, const PlannedRun& run) {
   stored.digest = run.digest;
   stored.suite = plan.suite.name;
   stored.cell = cell.label;
-  stored.record = cell.record;
+  stored.record = record_of(cell);
   stored.scale = plan.suite.scale;
   stored.seed = run.seed;
-  stored.config = core::to_json(cell.config).dump();
-  stored.config_digest = cell.config.digest();
+  stored.config = config_text(cell);
+  stored.config_digest = config_digest(cell);
   stored.data_name = plan.data.name;
   stored.data_digest = plan.data.digest;
   stored.data_floor_nats = cell.floor_nats;
-  stored.dtype = run.spec.dtype;
+  stored.dtype = cell.external.is_null() ? run.spec.dtype : "external";
   stored.threads = run.spec.threads;
   stored.engine = plan.engine.name;
   stored.engine_version = plan.engine.version;

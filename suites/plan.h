@@ -31,6 +31,7 @@ struct Cell {
   std::string vocabulary_asked_by;   ///< setting or patch that names a vocabulary; such a one is not enlarged
   std::optional<double> floor_nats;  ///< of the data, over what the validation reads; set by prepare_data
   std::int64_t arm = 0;  ///< of an a_a, from 1: runs of another arm are other runs; 0: what any suite may reuse
+  core::Json external;               ///< an external trainer's command (external_suite.h); null for our engines
 };
 
 struct Matrix {
@@ -71,6 +72,9 @@ struct Plan {
 
   const Cell& cell_of(const PlannedRun& run) const { return matrix.cells[run.cell]; }
 };
+
+/// Identity of what the cell trains with.
+std::string config_digest(const Cell& cell);
 
 /// The suite's cells. Throws Error with the suite's file and pointer for unknown records, features, values, scales.
 Matrix make_matrix(const Suite& suite, const ablations::Catalogue& catalogue);

@@ -46,7 +46,8 @@ void RunRecorder::on(const core::HelloEvent& event) {
   facts["engine_version"] = event.engine_version;
   facts["engine/threads"] = std::to_string(event.threads);
   store_.set_environment(run_id_, facts);
-  sample(track(std::string(results::kCounterPrefix) + "parameters"), 0, static_cast<double>(event.parameters));
+  if (event.parameters > 0)  // an external trainer's are not known
+    sample(track(std::string(results::kCounterPrefix) + "parameters"), 0, static_cast<double>(event.parameters));
   counters_["parameters"] = 1;
 }
 
@@ -54,7 +55,7 @@ void RunRecorder::on(const core::StepEvent& event) {
   check_order("step", event.step, last_step_);
   last_step_ = event.step;
   ++steps_;
-  sample(loss_, event.step, event.loss);
+  if (event.has_loss) sample(loss_, event.step, event.loss);
   sample(step_ms_, event.step, event.step_ms);
   if (event.train_ms) {
     ++timed_steps_;
@@ -74,7 +75,7 @@ void RunRecorder::on(const core::StepEvent& event) {
     learning_rate_factor_ = event.learning_rate_factor;
     sample(track(results::kLearningRate), event.step, learning_rate_factor_);
   }
-  if (!std::isfinite(event.loss) && !not_finite_)
+  if (event.has_loss && !std::isfinite(event.loss) && !not_finite_)
     not_finite_ = "step " + std::to_string(event.step) + ": the training loss is not a finite number";
 }
 

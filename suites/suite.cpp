@@ -38,6 +38,17 @@ Limits read_limits(JsonObject& object) {
   return limits;
 }
 
+/// An external trainer has no record, scale or data of ours; their keys are unknown keys.
+void read_external(JsonObject& object, Suite& suite) {
+  const bool is_possible =
+      suite.design == Design::kCells || suite.design == Design::kLeaveOneOut || suite.design == Design::kAddOneIn;
+  if (!is_possible)
+    object.fail("design",
+                "an external trainer has no such design; expected \"cells\", \"leave_one_out\" or \"add_one_in\"");
+  suite.external = read_external_trainer(object, suite.design == Design::kCells);
+  suite.scale = suite.data = "external";
+}
+
 /// "native" or {"mock": {...}}.
 Json read_mock(JsonObject& object) {
   const Json* engine = object.find("engine");
@@ -54,6 +65,22 @@ Json read_mock(JsonObject& object) {
   return mock;
 }
 
+/// What belongs to our own engines alone.
+void read_native(JsonObject& object, Suite& suite) {
+  if (object.find("cells") != nullptr)
+    object.fail("cells", "only an external trainer has listed cells: {\"engine\": {\"command\": [...]}}");
+  for (const Json& feature : list_at(object, "inline_features")) suite.inline_features.push_back(feature);
+  suite.scale = object.string_or("scale", suite.scale);
+  suite.data = object.string_or("data", suite.data);
+  parse_data_request(suite.data, core::json_location(suite.source, "/data"));
+  suite.dtype = object.string_or("dtype", suite.dtype);
+  if (suite.dtype != "float32" && suite.dtype != "float64")
+    object.fail("dtype", "expected \"float32\" or \"float64\", got \"" + suite.dtype + "\"");
+  suite.threads = static_cast<int>(object.integer_or("threads", 0, 0, 4096));
+  suite.mock = read_mock(object);
+  read_cells(object, suite);
+}
+
 }  // namespace
 
 Suite read_suite(const Json& value, const std::string& source) {
@@ -66,32 +93,34 @@ Suite read_suite(const Json& value, const std::string& source) {
   suite.title = object.string_or("title", suite.name);
   suite.text = object.string_or("text", "");
   suite.design = read_design(object);
-  for (const Json& feature : list_at(object, "inline_features")) suite.inline_features.push_back(feature);
-  suite.scale = object.string_or("scale", suite.scale);
   suite.seeds = read_seeds(object);
-  suite.data = object.string_or("data", suite.data);
-  parse_data_request(suite.data, core::json_location(source, "/data"));
-  suite.dtype = object.string_or("dtype", suite.dtype);
-  if (suite.dtype != "float32" && suite.dtype != "float64")
-    object.fail("dtype", "expected \"float32\" or \"float64\", got \"" + suite.dtype + "\"");
-  suite.threads = static_cast<int>(object.integer_or("threads", 0, 0, 4096));
   suite.order_seed =
       static_cast<std::uint64_t>(object.integer_or("order_seed", 1, 0, std::numeric_limits<std::int64_t>::max()));
   if (object.find("target") != nullptr) suite.target = object.number("target", 0, 100);
   suite.limits = read_limits(object);
-  suite.mock = read_mock(object);
-  read_cells(object, suite);
+  if (is_external_engine(object.find("engine"))) {
+    read_external(object, suite);
+  } else {
+    read_native(object, suite);
+  }
   object.finish();
   return suite;
 }
 
 Suite read_suite_file(const std::filesystem::path& file) {
   Suite suite = read_suite(core::read_json_file(file), file.string());
-  suite.data = relative_to(suite.data, file.parent_path());
+  if (!suite.external) suite.data = relative_to(suite.data, file.parent_path());
   return suite;
 }
 
 Suite with_overrides(Suite suite, const SuiteOverrides& overrides) {
+  if (suite.external &&
+      (overrides.scale || overrides.data || overrides.threads || overrides.ranks || overrides.processes)) {
+    throw core::Error(core::ErrorCode::kInvalidArgument,
+                      suite.source +
+                          ": an external trainer takes no --scale, --data, --threads, --ranks or "
+                          "--processes; put what it needs into its command");
+  }
   if (overrides.scale) suite.scale = *overrides.scale;
   if (overrides.seeds) suite.seeds = *overrides.seeds;
   if (overrides.data) {

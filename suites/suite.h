@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/json.h"
+#include "suites/external_suite.h"
 
 namespace nanobench::suites {
 
@@ -22,6 +23,7 @@ enum class Design {
   kSweep,                ///< the values of one feature or setting, or a grid of several
   kPairs,                ///< the base, each feature changed alone, each two of them changed together
   kAA,                   ///< the base several times, as if it were several cells
+  kCells,                ///< an external trainer's cells, one by one
 };
 std::string to_string(Design design);
 /// Their names, in this order.
@@ -73,7 +75,8 @@ struct Suite {
   std::uint64_t order_seed = 1;  ///< of the shuffled order of execution
   std::optional<double> target;  ///< validation loss of "time to target"; absent: the first cell's final loss
   Limits limits;
-  core::Json mock;  ///< settings of the mock engine, null for the native one
+  core::Json mock;                          ///< settings of the mock engine, null for the native one
+  std::optional<ExternalTrainer> external;  ///< somebody else's trainer in place of our engine
 };
 
 /// Command-line overrides; what is absent stays as the file says.

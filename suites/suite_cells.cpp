@@ -19,6 +19,7 @@ const std::vector<std::pair<Design, std::string>>& design_names() {
       {Design::kSweep, "sweep"},
       {Design::kPairs, "pairs"},
       {Design::kAA, "a_a"},
+      {Design::kCells, "cells"},
   };
   return names;
 }
@@ -186,6 +187,8 @@ Design read_design(JsonObject& object) {
 
 void read_cells(JsonObject& object, Suite& suite) {
   constexpr std::int64_t kMost = 1 << 20;
+  if (suite.design == Design::kCells)
+    object.fail("design", "\"cells\" is for an external trainer: {\"engine\": {\"command\": [...]}}");
   if (suite.design == Design::kHistory) return read_records(object, suite);
   read_base(object, suite);
   if (suite.design == Design::kSweep) {

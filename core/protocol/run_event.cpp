@@ -38,14 +38,16 @@ struct ToJson {
             {"parameters", e.parameters}};
   }
   Json operator()(const StepEvent& e) const {
-    return {{"event", "step"},
-            {"step", e.step},
-            {"loss", number(e.loss)},
-            {"step_ms", number(e.step_ms)},
-            {"train_ms", number(e.train_ms)},
-            {"window_tokens", e.window_tokens},
-            {"learning_rate_factor", e.learning_rate_factor},
-            {"phases_ms", e.phases_ms}};
+    Json json = {{"event", "step"},
+                 {"step", e.step},
+                 {"loss", number(e.loss)},
+                 {"step_ms", number(e.step_ms)},
+                 {"train_ms", number(e.train_ms)},
+                 {"window_tokens", e.window_tokens},
+                 {"learning_rate_factor", e.learning_rate_factor},
+                 {"phases_ms", e.phases_ms}};
+    if (!e.has_loss) json.erase("loss");
+    return json;
   }
   Json operator()(const EvalEvent& e) const {
     return {{"event", "eval"},
@@ -94,7 +96,8 @@ RunEvent read_hello(const Json& json) {
 RunEvent read_step(const Json& json) {
   StepEvent e;
   e.step = json.at("step").get<std::int64_t>();
-  e.loss = read_number(json, "loss");
+  e.has_loss = json.contains("loss");
+  e.loss = e.has_loss ? read_number(json, "loss") : std::numeric_limits<double>::quiet_NaN();
   e.step_ms = read_number(json, "step_ms");
   e.train_ms = read_optional(json, "train_ms");
   e.window_tokens = json.at("window_tokens").get<std::int64_t>();

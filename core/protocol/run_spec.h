@@ -30,6 +30,7 @@ struct RunSpec {
   std::optional<std::string> trace_file;    ///< where to write the trace (JSON); absent: none
   std::optional<std::string> profile_file;  ///< where to write the profile (JSON); absent: none, and nothing is timed
   Json mock;                                ///< settings of the mock engine; null for real engines
+  Json external;                            ///< another trainer's command, for the adapter around it; null for ours
 };
 
 Json to_json(const RunSpec& spec);

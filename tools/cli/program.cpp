@@ -8,6 +8,7 @@
 #include "core/base/build_info.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "suites/external_engine.h"
 #include "suites/mock_engine.h"
 #include "tools/cli/exit_codes.h"
 #include "tools/cli/session.h"
@@ -112,6 +113,7 @@ int check_output(int code) {
 int run_program(const std::vector<std::string>& arguments) {
   const std::string first = arguments.size() > 1 ? arguments[1] : "";
   if (first == "mock-engine") return suites::mock_engine_main({arguments.begin() + 2, arguments.end()});
+  if (first == "external-engine") return suites::external_engine_main({arguments.begin() + 2, arguments.end()});
   if (is_launcher_command(first)) {
     return fail(kExitUsage,
                 "`" + first + "` belongs to the launcher: run `./nanobench " + first + "` in the source folder");

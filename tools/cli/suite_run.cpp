@@ -4,6 +4,7 @@
 #include "reports/kinds/comparison_report.h"
 #include "reports/text.h"
 #include "results/provenance.h"
+#include "suites/external_suite.h"
 #include "suites/plan.h"
 #include "suites/runner.h"
 #include "tools/cli/exit_codes.h"
@@ -15,6 +16,7 @@ namespace nanobench::tools {
 namespace {
 
 suites::Engine engine_for(const suites::Suite& suite) {
+  if (suite.external) return suites::external_engine(suite, {own_program().string(), "external-engine"});
   if (!suite.mock.is_null()) return suites::mock_engine({own_program().string(), "mock-engine"});
   return suites::native_engine(engine_program());
 }
