@@ -27,12 +27,12 @@ struct HelloEvent {
 struct StepEvent {
   std::int64_t step = 0;
   double loss = 0.0;               ///< mean over the sequences of the step, before its update
-  bool has_loss = true;            ///< false: the engine tells none for this step, and `loss` means nothing
   double step_ms = 0.0;            ///< wall time of the step
   std::optional<double> train_ms;  ///< training clock after the step; absent while untimed
   std::int64_t window_tokens = 0;  ///< 0: no window
   double learning_rate_factor = 1.0;
   std::map<std::string, double> phases_ms;
+  bool has_loss = true;  ///< false: the engine tells none for this step, and `loss` means nothing
 };
 
 /// One validation, before the update of `step`.

@@ -9,9 +9,11 @@
 #include <cctype>
 #include <cerrno>
 #include <cstring>
+#include <set>
 #include <tuple>
 
 #include "core/base/error.h"
+#include "core/base/json.h"
 
 namespace nanobench::results {
 namespace fs = std::filesystem;
@@ -42,9 +44,15 @@ bool begins_with_date(const std::string& name) {
   return fits("0000-00-00") || fits("00000000_");
 }
 
+/// The same text with U+FFFD in place of what is not UTF-8: names of files may hold any bytes.
+std::string as_utf8(const std::string& text) {
+  const auto replace = core::Json::error_handler_t::replace;
+  return core::Json::parse(core::Json(text).dump(-1, ' ', false, replace)).get<std::string>();
+}
+
 /// Names the folder of a file. `root`: what the user named, or the folder of a named file.
 LogFile log_file(const fs::path& path, const fs::path& root) {
-  LogFile file{.path = path, .name = path.filename().string()};
+  LogFile file{.path = path, .name = as_utf8(path.filename().string())};
   fs::path whole = fs::absolute(root).lexically_normal();
   if (!whole.has_filename()) whole = whole.parent_path();
   fs::path relative = path.parent_path().lexically_relative(root);
@@ -59,8 +67,9 @@ LogFile log_file(const fs::path& path, const fs::path& root) {
   parts.insert(parts.begin(), dated_above, above.end());
   auto dated = std::find_if(parts.begin(), parts.end(), begins_with_date);
   if (dated == parts.end()) dated = parts.end() - 1;
-  file.folder = *dated;
-  for (auto part = dated + 1; part != parts.end(); ++part) file.subdir += (file.subdir.empty() ? "" : "/") + *part;
+  file.folder = as_utf8(*dated);
+  for (auto part = dated + 1; part != parts.end(); ++part)
+    file.subdir += (file.subdir.empty() ? "" : "/") + as_utf8(*part);
   return file;
 }
 
@@ -117,11 +126,12 @@ LogFiles find_log_files(const std::vector<fs::path>& paths) {
       found.files.back().is_named = true;
     }
   }
+  std::set<fs::path> seen;  // paths may overlap
+  std::erase_if(found.files,
+                [&](const LogFile& file) { return !seen.insert(fs::absolute(file.path).lexically_normal()).second; });
   const auto key = [](const LogFile& file) { return std::tie(file.folder, file.subdir, file.name, file.path); };
   std::sort(found.files.begin(), found.files.end(),
             [&](const LogFile& a, const LogFile& b) { return key(a) < key(b); });
-  const auto same = [](const LogFile& a, const LogFile& b) { return a.path == b.path; };
-  found.files.erase(std::unique(found.files.begin(), found.files.end(), same), found.files.end());
   return found;
 }
 

@@ -8,6 +8,7 @@ namespace nanobench::results {
 namespace {
 
 constexpr std::size_t kLeastSeparator = 20;  // the trainers print 100
+constexpr std::size_t kLongestName = 100;
 
 bool starts_with(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
@@ -28,8 +29,17 @@ bool is_step_line(std::string_view line) {
   return false;
 }
 
+/// Names and versions are plain ASCII; anything else is damage, and would not be JSON.
+std::string plain(std::string_view text) {
+  std::string out(text.substr(0, kLongestName));
+  for (char& c : out) {
+    if (c < ' ' || c > '~') c = '?';
+  }
+  return out;
+}
+
 std::string first_word(std::string_view text) {
-  return std::string(text.substr(0, text.find_first_of(" \r")));
+  return plain(text.substr(0, text.find_first_of(" \r")));
 }
 
 /// What follows `key` up to a blank; nullopt without the key.
@@ -39,13 +49,13 @@ std::optional<std::string> word_after(std::string_view line, std::string_view ke
   return first_word(line.substr(at + key.size()));
 }
 
-void count_gpu(SpeedrunLog& log, std::string_view name) {
-  if (!log.gpu.empty() && log.gpu != name) {
-    const std::string problem = "the log names different GPUs";
-    if (log.problems.empty() || log.problems.back() != problem) log.problems.push_back(problem);
-    log.gpu += " and " + std::string(name);
-  } else {
+void count_gpu(SpeedrunLog& log, const std::string& name) {
+  const std::string several = "different GPUs";
+  if (log.gpu.empty()) {
     log.gpu = name;
+  } else if (log.gpu != name && log.gpu != several) {
+    log.gpu = several;
+    log.problems.emplace_back("the log names different GPUs");
   }
   log.gpu_count = log.gpu_count.value_or(0) + 1;
 }
@@ -67,7 +77,7 @@ void read_gpu_row(SpeedrunLog& log, std::string_view line) {
   const std::size_t mode = rest.find_first_not_of(' ', gap);
   if (mode == std::string_view::npos) return;
   const std::string persistence = first_word(rest.substr(mode));
-  if (persistence == "On" || persistence == "Off") count_gpu(log, rest.substr(0, gap));
+  if (persistence == "On" || persistence == "Off") count_gpu(log, plain(rest.substr(0, gap)));
 }
 
 /// "Running on device_name=NVIDIA L40S with world_size=4", which later scripts print in place of nvidia-smi.
@@ -77,7 +87,7 @@ void read_device_line(SpeedrunLog& log, std::string_view line) {
   const std::string_view size = line.substr(end + 17);
   int count = 0;
   if (std::from_chars(size.data(), size.data() + size.size(), count).ec != std::errc() || count < 1) return;
-  log.gpu = line.substr(0, end);
+  log.gpu = plain(line.substr(0, end));
   log.gpu_count = count;
 }
 

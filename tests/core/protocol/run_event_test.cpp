@@ -119,5 +119,16 @@ TEST(RunOutcome, NamesRoundTrip) {
   EXPECT_EQ(run_outcome_from("Completed"), std::nullopt);
 }
 
+TEST(RunEvent, AStepMayTellNoLoss) {
+  StepEvent event;
+  event.step = 3;
+  event.has_loss = false;
+  const std::string line = to_line(event);
+  EXPECT_EQ(line.find("\"loss\""), std::string::npos) << line;
+  EXPECT_FALSE(std::get<StepEvent>(parse_event_line(line)).has_loss);
+  event.has_loss = true;
+  EXPECT_TRUE(std::get<StepEvent>(parse_event_line(to_line(event))).has_loss);
+}
+
 }  // namespace
 }  // namespace nanobench::core

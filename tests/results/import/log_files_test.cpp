@@ -66,6 +66,16 @@ TEST_F(LogFilesTest, OrderDoesNotDependOnTheDiskAndNothingComesTwice) {
   }));
 }
 
+TEST_F(LogFilesTest, NamesOfAnyBytesBecomeText) {
+  write("2025-01-01_\xff\xc3/a\xfe.txt");
+  const LogFiles found = find_log_files({folder_, folder_ / "2025-01-01_\xff\xc3"});
+  ASSERT_EQ(found.files.size(), 1U) << "one file, by two paths";
+  EXPECT_EQ(found.files[0].folder, "2025-01-01_\uFFFD\uFFFD");
+  EXPECT_EQ(found.files[0].name, "a\uFFFD.txt");
+  std::string text;
+  EXPECT_EQ(read_log_file(found.files[0].path, text), std::nullopt);
+}
+
 TEST_F(LogFilesTest, LinksThatLoopAndSpecialFilesDoNoHarm) {
   write("logs/a.txt", "hello");
   fs::create_directory_symlink(folder_, folder_ / "logs" / "loop");

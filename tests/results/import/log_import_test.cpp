@@ -106,6 +106,17 @@ TEST_F(LogImportTest, CutAndDivergedLogsAreRowsWithAReason) {
   EXPECT_EQ(runs[1].result->outcome, core::RunOutcome::kDiverged);
 }
 
+TEST_F(LogImportTest, AnyBytesAreStoredAndReadAgain) {
+  std::string text = run_text("3.27");
+  text.replace(text.find("NVIDIA H100"), 6, "\xff\xc3 \x01\x80\xfe");
+  LogImport import(store_, "logs");
+  import.add(file_in("a", "b.txt"), read_speedrun_log(text));
+  import.add(file_in("a", "c.txt"), read_speedrun_log(run_text("3.28")));
+  const LogImportResult result = import.finish({});
+  EXPECT_EQ(result.added, 2U);
+  EXPECT_EQ(store_.plan(result.plan_id).cells.size(), 2U);
+}
+
 TEST_F(LogImportTest, SeedsDifferSoThatNothingIsPaired) {
   import({{"a", run_text("3.27")}, {"a", run_text("3.28")}, { "b", run_text("3.29") }});
   const std::vector<RunRecord> runs = store_.runs();

@@ -112,6 +112,7 @@ TEST(SpeedrunLog, ALossThatIsNotFiniteIsAProblem) {
 TEST(SpeedrunLog, DifferentGpusAreAProblem) {
   std::string text = log_text();
   text.replace(text.find("NVIDIA H100 80GB HBM3"), 21, "NVIDIA A100-SXM4-80GB");
+  EXPECT_EQ(read_speedrun_log(text).hardware(), "8x different GPUs");
   EXPECT_EQ(read_speedrun_log(text).problems, std::vector<std::string>{"the log names different GPUs"});
 }
 
