@@ -15,19 +15,19 @@ std::vector<SlopePoint> end_of_curve(const RunMeasure& run) {
   if (points.empty()) return points;
   const double last = points.back().x;
   std::vector<SlopePoint> end = in_window(points, last * (1.0 - kSlopeShare), last);
-  if (end.size() < 2 && points.size() >= 2) end.assign(points.end() - 2, points.end());
+  if (end.size() < 3 && points.size() >= 3) end.assign(points.end() - 3, points.end());
   return end;
 }
 
-/// Loss per step at the end of the runs: over runs where there are several, else along the one curve.
+/// Loss per step at the end of the runs: over runs where there are several that differ, else along the first curve.
 std::optional<Estimate> slope_of(const std::vector<const RunMeasure*>& runs) {
   std::vector<std::vector<SlopePoint>> curves;
   for (const RunMeasure* run : runs) {
     std::vector<SlopePoint> curve = end_of_curve(*run);
     if (curve.size() >= 2) curves.push_back(std::move(curve));
   }
-  if (curves.size() >= 2) return slope_over_runs(curves);
   if (curves.empty()) return std::nullopt;
+  if (const std::optional<Estimate> slope = slope_over_runs(curves)) return slope;
   const std::optional<LineFit> line = fit_line(curves.front());
   return line ? std::optional<Estimate>(line->slope) : std::nullopt;
 }

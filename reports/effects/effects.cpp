@@ -5,7 +5,6 @@
 
 #include "reports/stats/factorial_effects.h"
 #include "reports/stats/multiple.h"
-#include "reports/text.h"
 
 namespace nanobench::reports {
 namespace {
@@ -74,11 +73,22 @@ Estimate negated(Estimate estimate) {
   return estimate;
 }
 
-std::string seconds_text(double seconds) {
-  return (seconds < 0 ? "" : "+") + format_significant(seconds, 3) + " s";
+std::vector<std::string> cells_without_result(const std::vector<ContrastPart>& parts) {
+  std::vector<std::string> labels;
+  for (const ContrastPart& part : parts) {
+    const auto& runs = part.cell->runs;
+    if (std::none_of(runs.begin(), runs.end(), [](const RunMeasure& run) { return run.run.is_completed(); }))
+      labels.push_back(part.cell->cell.label);
+  }
+  return labels;
+}
+
+bool is_single_change(const EffectResult& result) {
+  return result.contrast.kind == "simple" || result.contrast.kind == "main";
 }
 
 void judge_feature(EffectResult& result, const EffectRules& rules) {
+  result.verdict = FeatureVerdict::kInconclusive;
   const int n = std::min(result.loss.n, result.log_time.n);
   if (n == 0) {
     result.reason = "not every cell has a completed run";
@@ -101,9 +111,6 @@ void judge_feature(EffectResult& result, const EffectRules& rules) {
                                        .p = result.adjusted_p,
                                        .p_equivalence = std::nullopt},
                                       margin, rules.alpha, rules.least_n);
-  result.reason = seconds_text(result.seconds.equal_loss.seconds.value) + " at equal loss, from " +
-                  seconds_text(result.seconds.equal_loss.seconds_interval.low) + " to " +
-                  seconds_text(result.seconds.equal_loss.seconds_interval.high);
 }
 
 void judge_features(std::vector<EffectResult>& results, const EffectRules& rules) {
@@ -117,7 +124,7 @@ void judge_features(std::vector<EffectResult>& results, const EffectRules& rules
   const auto adjusted = holm(p);
   for (std::size_t i = 0; i < results.size(); ++i) {
     results[i].adjusted_p = adjusted[i];
-    if (results[i].contrast.kind != "noise") judge_feature(results[i], rules);
+    if (is_single_change(results[i])) judge_feature(results[i], rules);
   }
 }
 
@@ -130,6 +137,7 @@ std::vector<EffectResult> analyse_effects(const results::PlanRecord& plan, const
     EffectResult& result = results.emplace_back();
     result.contrast = contrast;
     const std::vector<ContrastPart> parts = parts_of(contrast, cells);
+    result.missing = cells_without_result(parts);
     result.loss = loss_effect(parts);
     result.log_time = log_time_effect(parts);
   }

@@ -20,9 +20,10 @@ struct EffectResult {
   MeasuredEffect loss;
   MeasuredEffect log_time;
   EffectSeconds seconds;
-  std::optional<double> adjusted_p;  ///< of no seconds, by Holm over the plan's effects
-  FeatureVerdict verdict = FeatureVerdict::kInconclusive;
-  std::string reason;  ///< of the verdict, one sentence
+  std::optional<double> adjusted_p;       ///< of no seconds, by Holm over the plan's effects
+  std::optional<FeatureVerdict> verdict;  ///< of single changes: main and simple effects
+  std::string reason;                     ///< why no verdict could be tried; empty when one was
+  std::vector<std::string> missing;       ///< cells without a completed run
 };
 
 struct EffectRules {
@@ -32,7 +33,7 @@ struct EffectRules {
   int least_n = 3;             ///< seeds, for a verdict
 };
 
-/// In the order of the plan's contrasts. Contrasts of kind "noise" have no feature verdict.
+/// In the order of the plan's contrasts.
 std::vector<EffectResult> analyse_effects(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
                                           const EffectRules& rules = {});
 

@@ -60,11 +60,20 @@ std::optional<double> loss_sd_of(const std::vector<NoiseRun>& runs) {
   return sd_of(moments_of(losses));
 }
 
+double session_hours_of(const std::vector<NoiseRun>& runs) {
+  double hours = 0.0;
+  for (const NoiseRun& run : runs) hours = std::max(hours, run.hours);
+  return hours;
+}
+
+/// Along a line over all runs.
 std::optional<Estimate> drift_of(const std::vector<NoiseRun>& runs) {
   std::vector<SlopePoint> points;
   for (const NoiseRun& run : runs) points.push_back({.x = run.hours, .loss = std::log(run.step_ms)});
   const std::optional<LineFit> line = fit_line(points);
-  return line ? std::optional<Estimate>(line->slope) : std::nullopt;
+  if (!line) return std::nullopt;
+  const double hours = session_hours_of(runs);
+  return Estimate{.value = line->slope.value * hours, .se = line->slope.se * hours, .df = line->slope.df};
 }
 
 OrderedJson json_of(const std::optional<double>& value) {
@@ -111,7 +120,8 @@ Calibration calibrate(const std::vector<NoiseRun>& runs) {
   if (times) calibration.time_cv = times->sd / std::sqrt(2.0);
   if (times && times->has_spread()) calibration.time_difference = estimate_of(*times);
   calibration.memory_pair_sd = sd_of(moments_of_pairs(pairs, &NoiseRun::peak_bytes, true));
-  calibration.drift_per_hour = drift_of(runs);
+  calibration.session_hours = session_hours_of(runs);
+  calibration.drift = drift_of(runs);
   return calibration;
 }
 
@@ -124,7 +134,8 @@ OrderedJson to_json(const Calibration& calibration) {
           {"time_pair_sd", json_of(calibration.time_pair_sd)},
           {"time_cv", json_of(calibration.time_cv)},
           {"memory_pair_sd", json_of(calibration.memory_pair_sd)},
-          {"drift_per_hour", json_of(calibration.drift_per_hour)},
+          {"session_hours", calibration.session_hours},
+          {"drift", json_of(calibration.drift)},
           {"time_difference", json_of(calibration.time_difference)}};
 }
 
@@ -138,7 +149,8 @@ Calibration read_calibration(const Json& value, const std::string& source) {
   calibration.time_pair_sd = number_of(object, "time_pair_sd");
   calibration.time_cv = number_of(object, "time_cv");
   calibration.memory_pair_sd = number_of(object, "memory_pair_sd");
-  calibration.drift_per_hour = estimate_of(object, "drift_per_hour");
+  calibration.session_hours = object.number("session_hours", 0.0, kLargest);
+  calibration.drift = estimate_of(object, "drift");
   calibration.time_difference = estimate_of(object, "time_difference");
   object.finish();
   return calibration;

@@ -9,6 +9,7 @@
 #include "core/base/json.h"
 #include "reports/gate/gate_policy.h"
 #include "reports/stats/estimate.h"
+#include "results/store.h"
 
 namespace nanobench::reports {
 
@@ -32,9 +33,13 @@ struct Calibration {
   std::optional<double> time_pair_sd;       ///< of the pairs' log ratios of step times
   std::optional<double> time_cv;            ///< of one run's step time: time_pair_sd / sqrt(2)
   std::optional<double> memory_pair_sd;     ///< of the pairs' log ratios of peak memory
-  std::optional<Estimate> drift_per_hour;   ///< of log step time
+  double session_hours = 0.0;               ///< from the first run's begin to the last one's
+  std::optional<Estimate> drift;            ///< of log step time, over the session
   std::optional<Estimate> time_difference;  ///< of the pairs' log ratios: nothing, when all is well
 };
+
+/// The completed runs of a stored plan of the design a_a; each cell is an arm.
+std::vector<NoiseRun> noise_runs(const results::Store& store, const results::PlanRecord& plan);
 
 /// Arms beyond the second are compared with the first too. Quantities that need more runs than there are stay absent.
 Calibration calibrate(const std::vector<NoiseRun>& runs);

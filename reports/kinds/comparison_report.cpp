@@ -222,7 +222,7 @@ Document comparison_report(const results::PlanRecord& plan, const std::vector<Ce
   body.tables.push_back(std::move(rows));
   document.sections.push_back(std::move(body));
   if (!plan.contrasts.empty())
-    document.sections.push_back(contrast_section(plan.contrasts, contrast_effects(plan, cells)));
+    document.sections.push_back(contrast_section(plan.contrasts, analyse_effects(plan, cells)));
   document.warnings = table.warnings;
   add_reading_notes(document, plan, table);
   return document;

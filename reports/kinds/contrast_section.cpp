@@ -1,6 +1,8 @@
 #include "reports/kinds/contrast_section.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 
 #include "reports/text.h"
 
@@ -11,19 +13,80 @@ using core::OrderedJson;
 
 constexpr std::size_t kMostNamedCells = 4;  ///< of more, the JSON has them
 
-TableCell effect_cell(const std::optional<Effect>& effect, const std::string& text, int decimals) {
-  if (!effect) return missing_cell();
-  TableCell cell{.text = text};
-  cell.detail = effect->sd ? "±" + format_fixed(*effect->sd, decimals) : "";
-  cell.value = {{"value", effect->value},
-                {"sd", effect->sd ? OrderedJson(*effect->sd) : OrderedJson(nullptr)},
-                {"n", effect->n},
-                {"is_paired", effect->is_paired}};
+std::string signed_fixed(double value, int decimals) {
+  return (value >= 0 ? "+" : "") + format_fixed(value, decimals);
+}
+
+OrderedJson json_of(const std::optional<double>& value) {
+  return value && std::isfinite(*value) ? OrderedJson(*value) : OrderedJson(nullptr);
+}
+
+const char* to_string(ErrorSource source) {
+  switch (source) {
+    case ErrorSource::kNone: return "none";
+    case ErrorSource::kSeeds: return "seeds";
+    case ErrorSource::kCells: return "cells";
+    case ErrorSource::kLenth: return "lenth";
+  }
+  return "?";
+}
+
+/// The numbers of an effect for machines; `show` brings them to the unit that people read.
+template <class Show>
+OrderedJson effect_json(const MeasuredEffect& effect, Show show) {
+  OrderedJson json = {{"value", show(*effect.value)}, {"n", effect.n}, {"error_from", to_string(effect.source)}};
+  json["low"] = effect.interval ? OrderedJson(show(effect.interval->low)) : OrderedJson(nullptr);
+  json["high"] = effect.interval ? OrderedJson(show(effect.interval->high)) : OrderedJson(nullptr);
+  json["p"] = json_of(effect.p);
+  json["adjusted_p"] = json_of(effect.adjusted_p);
+  json["verdict"] = reports::to_string(effect.verdict);
+  return json;
+}
+
+TableCell loss_cell(const MeasuredEffect& effect) {
+  if (!effect.value) return missing_cell();
+  TableCell cell{.text = signed_fixed(*effect.value, 4)};
+  if (effect.interval)
+    cell.detail = "[" + signed_fixed(effect.interval->low, 4) + ", " + signed_fixed(effect.interval->high, 4) + "]";
+  cell.value = effect_json(effect, [](double value) { return value; });
   return cell;
 }
 
-std::string signed_fixed(double value, int decimals) {
-  return (value >= 0 ? "+" : "") + format_fixed(value, decimals);
+TableCell time_cell(const MeasuredEffect& effect) {
+  if (!effect.value) return missing_cell();
+  const auto ratio = [](double value) { return std::exp(value); };
+  TableCell cell{.text = format_fixed(ratio(*effect.value), 3) + "x"};
+  if (effect.interval) {
+    cell.detail =
+        "[" + format_fixed(ratio(effect.interval->low), 3) + ", " + format_fixed(ratio(effect.interval->high), 3) + "]";
+  }
+  cell.value = effect_json(effect, ratio);
+  return cell;
+}
+
+std::string seconds_text(double seconds) {
+  return (seconds < 0 ? "" : "+") + format_significant(seconds, 3);
+}
+
+TableCell seconds_cell(const EffectResult& effect) {
+  const EqualLoss& equal_loss = effect.seconds.equal_loss;
+  if (!equal_loss.is_converted()) return missing_cell();
+  const ConfidenceInterval& interval = equal_loss.seconds_interval;
+  return {.text = seconds_text(equal_loss.seconds.value),
+          .detail = "[" + seconds_text(interval.low) + ", " + seconds_text(interval.high) + "]",
+          .value = {{"value", equal_loss.seconds.value},
+                    {"low", interval.low},
+                    {"high", interval.high},
+                    {"steps", equal_loss.steps.value},
+                    {"reference_s", json_of(effect.seconds.reference_s)},
+                    {"adjusted_p", json_of(effect.adjusted_p)}}};
+}
+
+TableCell verdict_cell(const EffectResult& effect) {
+  if (!effect.verdict) return missing_cell();
+  return {.text = reports::to_string(*effect.verdict),
+          .detail = effect.reason.empty() ? "" : "(" + effect.reason + ")",
+          .value = reports::to_string(*effect.verdict)};
 }
 
 /// "record17 - without rotary", or how many cells with which weights.
@@ -56,8 +119,8 @@ TableCell alias_cell(const results::PlanContrast& contrast) {
   return {.text = text, .detail = "", .value = contrast.aliases};
 }
 
-TableCell n_cell(const ContrastEffect& effect) {
-  TableCell cell = count_cell(effect.n);
+TableCell n_cell(const EffectResult& effect) {
+  TableCell cell = count_cell(effect.loss.n);
   if (effect.missing.empty()) return cell;
   cell.detail = "(" + std::to_string(effect.missing.size()) + " of its cells without a result)";
   return cell;
@@ -68,7 +131,9 @@ std::vector<Column> columns(bool has_estimates) {
   if (has_estimates) {
     list.push_back({.key = "loss", .title = "on val loss", .is_number = true});
     list.push_back({.key = "time_ratio", .title = "on step time", .is_number = true});
+    list.push_back({.key = "seconds", .title = "s at equal loss", .is_number = true});
     list.push_back({.key = "n", .title = "n", .is_number = true});
+    list.push_back({.key = "verdict", .title = "verdict", .wraps = true});
   }
   list.push_back({.key = "meaning", .title = "which is", .wraps = true, .priority = has_estimates ? 2 : 0});
   list.push_back({.key = "aliases", .title = "aliased with", .wraps = true, .priority = 1});
@@ -76,13 +141,33 @@ std::vector<Column> columns(bool has_estimates) {
   return list;
 }
 
+/// "Of 9 changes: 3 keep, 1 drop, 2 barnacle, 3 inconclusive."
+std::string verdicts_in_words(const std::vector<EffectResult>& effects) {
+  std::map<FeatureVerdict, int> counts;
+  int total = 0;
+  for (const EffectResult& effect : effects) {
+    if (!effect.verdict) continue;
+    ++counts[*effect.verdict];
+    ++total;
+  }
+  if (total == 0) return "";
+  std::string text;
+  for (const auto& [verdict, count] : counts)
+    text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + reports::to_string(verdict);
+  return "Of " + std::to_string(total) + (total == 1 ? " change: " : " changes: ") + text + ".";
+}
+
 std::vector<std::string> reading_of(bool has_estimates, const std::vector<results::PlanContrast>& contrasts) {
   std::vector<std::string> lines;
   const auto any = [&](const auto& test) { return std::any_of(contrasts.begin(), contrasts.end(), test); };
   if (has_estimates) {
-    lines.push_back(
-        "Effects: the later value against the earlier one. On val loss below 0 is better, on step time below "
-        "1x is faster; ± is the standard deviation over the seeds, each seed's own estimate being one.");
+    lines.emplace_back(
+        "Effects are of having the change: the later value against the earlier one. On val loss below 0 is better, on "
+        "step time below 1x is faster, and seconds at equal loss below 0 are saved: the loss is turned into steps by "
+        "the slope of the loss curve at its end. Intervals hold together at 95 %.");
+    lines.emplace_back(
+        "Verdicts are of each change: keep, it is proved to save time; drop, it is proved to cost time; barnacle, it "
+        "is proved to do neither; inconclusive, more runs are needed. p-values are adjusted by Holm over all of them.");
   }
   if (any([](const auto& contrast) { return !contrast.aliases.empty(); })) {
     lines.push_back(
@@ -98,19 +183,23 @@ Section contrast_section(const std::vector<results::PlanContrast>& contrasts) {
 }
 
 Section contrast_section(const std::vector<results::PlanContrast>& contrasts,
-                         const std::vector<ContrastEffect>& effects) {
+                         const std::vector<EffectResult>& effects) {
   const bool has_estimates = !effects.empty();
-  Section section{.title = "What estimates what", .paragraphs = reading_of(has_estimates, contrasts)};
+  Section section{.title = has_estimates ? "What each change is worth" : "What estimates what",
+                  .paragraphs = reading_of(has_estimates, contrasts)};
+  if (const std::string answer = verdicts_in_words(effects); !answer.empty())
+    section.paragraphs.insert(section.paragraphs.begin(), answer);
   Table table{.id = "effects", .columns = columns(has_estimates)};
   for (std::size_t i = 0; i < contrasts.size(); ++i) {
     const results::PlanContrast& contrast = contrasts[i];
     std::vector<TableCell> row = {text_cell(contrast.effect), text_cell(contrast.kind)};
     if (has_estimates) {
-      const ContrastEffect& effect = effects.at(i);
-      row.push_back(effect_cell(effect.loss, effect.loss ? signed_fixed(effect.loss->value, 4) : "", 4));
-      row.push_back(
-          effect_cell(effect.time_ratio, effect.time_ratio ? format_fixed(effect.time_ratio->value, 3) + "x" : "", 3));
+      const EffectResult& effect = effects.at(i);
+      row.push_back(loss_cell(effect.loss));
+      row.push_back(time_cell(effect.log_time));
+      row.push_back(seconds_cell(effect));
       row.push_back(n_cell(effect));
+      row.push_back(verdict_cell(effect));
     }
     row.push_back(text_cell(contrast.meaning));
     row.push_back(alias_cell(contrast));

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "reports/contrast_effect.h"
 #include "reports/document.h"
+#include "reports/effects/effects.h"
 
 namespace nanobench::reports {
 
@@ -12,7 +12,6 @@ namespace nanobench::reports {
 Section contrast_section(const std::vector<results::PlanContrast>& contrasts);
 
 /// With the estimates, which stand in the same order.
-Section contrast_section(const std::vector<results::PlanContrast>& contrasts,
-                         const std::vector<ContrastEffect>& effects);
+Section contrast_section(const std::vector<results::PlanContrast>& contrasts, const std::vector<EffectResult>& effects);
 
 }  // namespace nanobench::reports

@@ -44,14 +44,16 @@ TEST(Calibration, FindsThePlantedNoise) {
   EXPECT_NEAR(*calibration.time_cv, kTimeCv, 0.1 * kTimeCv);
   EXPECT_NEAR(*calibration.time_pair_sd, kTimeCv * std::sqrt(2.0), 0.1 * kTimeCv);
   EXPECT_EQ(*calibration.memory_pair_sd, 0.0);
-  ASSERT_TRUE(calibration.drift_per_hour);
-  EXPECT_NEAR(calibration.drift_per_hour->value, 0.02, 4 * calibration.drift_per_hour->se);
-  EXPECT_GT(calibration.drift_per_hour->value, 10 * calibration.drift_per_hour->se);
+  ASSERT_TRUE(calibration.drift);
+  EXPECT_NEAR(calibration.session_hours, 39.99, 1e-9);
+  const double planted = 0.02 * calibration.session_hours;
+  EXPECT_NEAR(calibration.drift->value, planted, 4 * calibration.drift->se);
+  EXPECT_GT(calibration.drift->value, 10 * calibration.drift->se);
 }
 
 TEST(Calibration, OneRunTellsNothing) {
   const Calibration calibration = calibrate({noisy_runs(1, 1).front()});
-  EXPECT_FALSE(calibration.loss_sd || calibration.time_cv || calibration.drift_per_hour);
+  EXPECT_FALSE(calibration.loss_sd || calibration.time_cv || calibration.drift);
   EXPECT_FALSE(calibration.is_reproducible);
   EXPECT_FALSE(derived_policy(calibration, 5));
 }

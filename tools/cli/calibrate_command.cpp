@@ -1,0 +1,114 @@
+// `nanobench calibrate`: one configuration against itself, for the noise of this machine.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "core/base/error.h"
+#include "reports/kinds/calibration_report.h"
+#include "results/provenance.h"
+#include "tools/cli/exit_codes.h"
+#include "tools/cli/options.h"
+#include "tools/cli/places.h"
+#include "tools/cli/session.h"
+#include "tools/cli/suite_run.h"
+
+namespace nanobench::tools {
+namespace {
+
+using core::Error;
+using core::ErrorCode;
+
+struct CalibrateOptions {
+  std::string suite;
+  SuiteSettings settings;
+  SuiteRunOptions run;
+  int pairs = 6;
+  double power = 0.8;
+  bool is_stored = false;
+};
+
+constexpr const char* kDefaultRecord = "record17";
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  nanobench calibrate --scale smoke --pairs 6          record 17 against itself\n"
+    "  nanobench calibrate suites/leave_one_out.json        its base, at its scale\n"
+    "  nanobench calibrate --stored                         what the last calibration showed\n"
+    "\n"
+    "Runs the configuration twice with each seed, the order shuffled, and prints the spread of the loss over seeds, "
+    "the\n"
+    "noise of the step time, the drift over the session, and the margins that a gate needs for a given number of runs\n"
+    "(`nanobench gate --calibrated` takes them). Exit codes: 0, 2 usage, 4 a run failed, 130 interrupted.";
+
+/// The base of a suite (or its first record) as an a_a.
+suites::Suite calibration_suite(const CalibrateOptions& options) {
+  suites::Suite suite;
+  if (options.suite.empty()) {
+    suite.base_record = kDefaultRecord;
+    suite.source = "calibration";
+  } else {
+    suite = suites::read_suite_file(find_suite(options.suite));
+    if (suite.external) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  suite.source + ": an external trainer's noise cannot be calibrated yet; name a suite of our engines");
+    }
+    if (suite.base_record.empty()) suite.base_record = suite.records.front();
+    suite.records.clear();
+    suite.features.clear();
+    suite.axes.clear();
+  }
+  suite.name = "calibration";
+  suite.title = "One configuration against itself";
+  suite.design = suites::Design::kAA;
+  suite.arms = 2;
+  suite.seeds.clear();
+  for (int seed = 1; seed <= options.pairs; ++seed) suite.seeds.push_back(static_cast<std::uint64_t>(seed));
+  return suites::with_overrides(suite, overrides_of(options.settings));
+}
+
+int print_calibration(const results::Store& store, const results::PlanRecord& plan, const CalibrateOptions& options) {
+  const reports::Calibration calibration = reports::calibrate(reports::noise_runs(store, plan));
+  std::string machine = "unknown";
+  for (const results::PlanLine& line : plan.lines) {
+    if (!line.run_id) continue;
+    const results::RunRecord run = store.run(*line.run_id);
+    machine = run.hardware + ", " + std::to_string(run.threads) + (run.threads == 1 ? " thread" : " threads");
+    break;
+  }
+  print(reports::calibration_report(plan, machine, calibration, options.power), options.run.is_json);
+  return kExitSuccess;
+}
+
+int calibrate(const CalibrateOptions& options, const Session& session) {
+  if (options.pairs < 2) throw Error(ErrorCode::kInvalidArgument, "--pairs: expected 2 or more");
+  if (!(options.power > 0.05 && options.power < 1.0))
+    throw Error(ErrorCode::kInvalidArgument, "--power: expected a number between 0.05 and 1");
+  if (options.is_stored) {
+    const results::Store store(database_file(options.run.database), results::OpenMode::kReadOnly);
+    const auto plan = store.newest_plan("calibration");
+    if (!plan) throw Error(ErrorCode::kNotFound, store.file().string() + " holds no calibration; leave --stored out");
+    return print_calibration(store, *plan, options);
+  }
+  const suites::Plan plan = plan_suite(calibration_suite(options), options.run);
+  results::Store store(database_file(options.run.database));
+  const suites::SuiteRunResult result =
+      run_plans({&plan}, store, {.is_own_evidence = true, .argv = session.argv}, options.run).front();
+  if (result.is_interrupted) return kExitInterrupted;
+  print_calibration(store, store.plan(result.plan_id), options);
+  return result.is_whole() ? kExitSuccess : kExitIncomplete;
+}
+
+}  // namespace
+
+void add_calibrate_command(CLI::App& app, Session& session) {
+  CLI::App* command = app.add_subcommand("calibrate", "Measure this machine's noise: one configuration against itself");
+  const auto options = std::make_shared<CalibrateOptions>();
+  command->add_option("SUITE", options->suite, "Suite whose base is measured (default: record 17 at scale nano)");
+  command->add_option("--pairs", options->pairs, "Seeds, each run twice (default: 6)")->type_name("N");
+  command->add_option("--power", options->power, "Of the margins that are derived (default: 0.8)")->type_name("P");
+  command->add_flag("--stored", options->is_stored, "Run nothing: print the last calibration");
+  add_suite_settings(*command, options->settings);
+  add_suite_run_options(*command, options->run);
+  command->footer(kFooter);
+  command->callback([options, &session] { session.exit_code = calibrate(*options, session); });
+}
+
+}  // namespace nanobench::tools
