@@ -130,6 +130,17 @@ struct PlanContrast {
   std::vector<std::string> aliases;            ///< effects that it estimates too: "b x c", "-0.5 b x c"
 };
 
+/// A plan whose number of seeds was not fixed beforehand: the looks at its results, of which it is one. Effects are
+/// then judged by the boundary of the look (reports/stats/sequential.h), never by a plain p-value.
+struct SequentialLook {
+  double alpha = 0.05;  ///< of all effects and looks together
+  int family = 1;       ///< effects that share alpha (Bonferroni)
+  int first = 2;        ///< seeds at the first look
+  int most = 2;         ///< at the last one
+  int step = 1;         ///< seeds from look to look
+  int look = 1;         ///< from 1: first + (look - 1) * step seeds, at most `most`
+};
+
 struct NewPlan {
   std::string digest;  ///< of suite, order seed and run digests: the same command finds the same plan
   std::string suite;
@@ -142,6 +153,7 @@ struct NewPlan {
   std::vector<PlanCell> cells;  ///< in the suite's order
   std::vector<PlanLine> lines;  ///< in the order of execution
   std::vector<PlanContrast> contrasts;
+  std::optional<SequentialLook> sequential;  ///< absent: the seeds were fixed beforehand
   std::vector<std::string> messages;
   std::vector<std::string> argv;  ///< the command line that made it
 };

@@ -130,7 +130,9 @@ CREATE TABLE baselines (
 // Version 2, one piece a subject.
 
 // Which contrast of a plan's cells estimates which effect; plans of version 1 have none.
-constexpr const char* kVersion2Contrasts = "ALTER TABLE plans ADD COLUMN contrasts TEXT NOT NULL DEFAULT '[]';";
+constexpr const char* kVersion2Contrasts =
+    "ALTER TABLE plans ADD COLUMN contrasts TEXT NOT NULL DEFAULT '[]';"
+    "ALTER TABLE plans ADD COLUMN sequential TEXT;";
 
 constexpr const char* kVersion2Baselines = R"sql(
 ALTER TABLE baselines ADD COLUMN reason TEXT NOT NULL DEFAULT '';

@@ -65,6 +65,24 @@ std::vector<PlanContrast> read_contrasts(const std::string& text) {
   return contrasts;
 }
 
+std::optional<std::string> to_text(const std::optional<SequentialLook>& look) {
+  if (!look) return std::nullopt;
+  return Json{{"alpha", look->alpha}, {"family", look->family}, {"first", look->first},
+              {"most", look->most},   {"step", look->step},     {"look", look->look}}
+      .dump();
+}
+
+std::optional<SequentialLook> read_sequential(const std::optional<std::string>& text) {
+  if (!text) return std::nullopt;
+  const Json json = Json::parse(*text);
+  return SequentialLook{.alpha = json.at("alpha").get<double>(),
+                        .family = json.at("family").get<int>(),
+                        .first = json.at("first").get<int>(),
+                        .most = json.at("most").get<int>(),
+                        .step = json.at("step").get<int>(),
+                        .look = json.at("look").get<int>()};
+}
+
 std::vector<PlanLine> read_lines(Database& database, std::int64_t plan_id) {
   Statement statement(
       database, "SELECT position, cell, seed, digest, run_id FROM plan_lines WHERE plan_id = ? ORDER BY position");
@@ -79,7 +97,7 @@ std::vector<PlanLine> read_lines(Database& database, std::int64_t plan_id) {
 
 constexpr const char* kPlanColumns =
     "SELECT id, digest, suite, title, design, scale, data_name, target, order_seed, cells, messages, argv, created_at, "
-    "contrasts FROM plans ";
+    "contrasts, sequential FROM plans ";
 
 PlanRecord read_plan(Database& database, const Statement& row) {
   PlanRecord plan;
@@ -97,6 +115,7 @@ PlanRecord read_plan(Database& database, const Statement& row) {
   plan.argv = Json::parse(row.text(11)).get<std::vector<std::string>>();
   plan.created_at = row.text(12);
   plan.contrasts = read_contrasts(row.text(13));
+  plan.sequential = read_sequential(row.optional_text(14));
   plan.lines = read_lines(database, plan.id);
   return plan;
 }
@@ -104,10 +123,10 @@ PlanRecord read_plan(Database& database, const Statement& row) {
 std::int64_t insert_plan(Database& database, const NewPlan& plan) {
   Statement row(database,
                 "INSERT INTO plans (digest, suite, title, design, scale, data_name, target, order_seed, cells, "
-                "messages, argv, created_at, contrasts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+                "messages, argv, created_at, contrasts, sequential) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   row.bind(plan.digest, plan.suite, plan.title, plan.design, plan.scale, plan.data_name, plan.target, plan.order_seed,
            to_json(plan.cells).dump(), Json(plan.messages).dump(), Json(plan.argv).dump(), utc_now(),
-           to_json(plan.contrasts).dump());
+           to_json(plan.contrasts).dump(), to_text(plan.sequential));
   row.execute();
   const std::int64_t id = database.last_insert_id();
   Statement line(database,

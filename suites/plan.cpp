@@ -117,6 +117,10 @@ std::string digest_of_stored(const results::NewPlan& plan) {
                {"order_seed", plan.order_seed},
                {"messages", plan.messages},
                {"target", plan.target ? Json(*plan.target) : Json()}};
+  if (plan.sequential) {
+    const results::SequentialLook& look = *plan.sequential;
+    json["sequential"] = {look.alpha, look.family, look.first, look.most, look.step, look.look};
+  }
   for (const results::PlanCell& cell : plan.cells)
     json["cells"].push_back({cell.label, cell.changed, cell.features, cell.config_digest});
   for (const results::PlanContrast& contrast : plan.contrasts)
@@ -183,6 +187,7 @@ results::NewPlan stored_plan(const Plan& plan, const std::vector<std::string>& a
         {static_cast<std::int64_t>(run.position), plan.cell_of(run).label, run.seed, run.digest, std::nullopt});
   }
   stored.contrasts = plan.matrix.contrasts;
+  stored.sequential = plan.suite.sequential;
   stored.messages = plan.matrix.messages;
   stored.argv = argv;
   return stored;

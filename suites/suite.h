@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/json.h"
+#include "results/records.h"
 #include "suites/external_suite.h"
 
 namespace nanobench::suites {
@@ -71,8 +72,9 @@ struct Suite {
   std::vector<std::uint64_t> seeds = {1};
   std::string data = "synthetic";  ///< "synthetic", "text:FILE" or "shards:FILE|DIR"
   std::string dtype = "float32";
-  int threads = 0;               ///< 0: all cores
-  std::uint64_t order_seed = 1;  ///< of the shuffled order of execution
+  int threads = 0;                                    ///< 0: all cores
+  std::uint64_t order_seed = 1;                       ///< of the shuffled order of execution
+  std::optional<results::SequentialLook> sequential;  ///< set by a runner that adds seeds; not from the file
   std::optional<double> target;  ///< validation loss of "time to target"; absent: the first cell's final loss
   Limits limits;
   core::Json mock;                          ///< settings of the mock engine, null for the native one

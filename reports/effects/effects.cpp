@@ -10,6 +10,7 @@ namespace nanobench::reports {
 namespace {
 
 constexpr std::size_t kLeastForLenth = 7;
+constexpr double kLeastNominal = 1e-12;  // below it 1 - p loses its digits
 
 /// Factorial effects that have no error of their own get that of the small ones among them.
 void add_lenth(std::vector<EffectResult>& results, MeasuredEffect EffectResult::*metric) {
@@ -48,23 +49,27 @@ void test_all(std::vector<EffectResult>& results, MeasuredEffect EffectResult::*
     p.push_back(effect.p);
     estimates.push_back(effect.estimate);
   }
-  const auto adjusted = holm(p);
+  const auto adjusted = rules.nominal_p ? p : holm(p);
   const auto intervals = simultaneous_intervals(estimates, 1.0 - rules.alpha);
   for (std::size_t i = 0; i < results.size(); ++i) {
     MeasuredEffect& effect = results[i].*metric;
     effect.adjusted_p = adjusted[i];
     effect.interval = intervals[i];
+    // Of a look: an interval that holds at all looks together.
+    if (rules.nominal_p && effect.estimate)
+      effect.interval = interval_of(*effect.estimate, 1.0 - std::max(*rules.nominal_p, kLeastNominal));
     if (effect.is_exact() && effect.n >= rules.least_n) {
       effect.verdict = exact_verdict(*effect.value, margin);
       continue;
     }
     const bool has_lenth = effect.source == ErrorSource::kLenth;
-    effect.verdict =
-        verdict_of({.effect = effect.estimate,
-                    .n = has_lenth ? rules.least_n : effect.n,
-                    .p = effect.adjusted_p,
-                    .p_equivalence = std::nullopt},
-                   {.margins = Margins::symmetric(margin), .alpha = rules.alpha, .least_n = rules.least_n});
+    effect.verdict = verdict_of({.effect = effect.estimate,
+                                 .n = has_lenth ? rules.least_n : effect.n,
+                                 .p = effect.adjusted_p,
+                                 .p_equivalence = std::nullopt},
+                                {.margins = Margins::symmetric(margin),
+                                 .alpha = rules.nominal_p.value_or(rules.alpha),
+                                 .least_n = rules.least_n});
   }
 }
 
@@ -83,8 +88,8 @@ std::vector<std::string> cells_without_result(const std::vector<ContrastPart>& p
   return labels;
 }
 
-bool is_single_change(const EffectResult& result) {
-  return result.contrast.kind == "simple" || result.contrast.kind == "main";
+bool is_single_change(const results::PlanContrast& contrast) {
+  return contrast.kind == "simple" || contrast.kind == "main";
 }
 
 void judge_feature(EffectResult& result, const EffectRules& rules) {
@@ -110,7 +115,7 @@ void judge_feature(EffectResult& result, const EffectRules& rules) {
                                        .n = n,
                                        .p = result.adjusted_p,
                                        .p_equivalence = std::nullopt},
-                                      margin, rules.alpha, rules.least_n);
+                                      margin, rules.nominal_p.value_or(rules.alpha), rules.least_n);
 }
 
 void judge_features(std::vector<EffectResult>& results, const EffectRules& rules) {
@@ -121,17 +126,36 @@ void judge_features(std::vector<EffectResult>& results, const EffectRules& rules
         result.contrast.kind != "noise" && result.seconds.equal_loss.is_converted() && seconds.is_usable();
     p.push_back(is_asked ? std::optional<double>(p_of(seconds)) : std::nullopt);
   }
-  const auto adjusted = holm(p);
+  const auto adjusted = rules.nominal_p ? p : holm(p);
   for (std::size_t i = 0; i < results.size(); ++i) {
+    results[i].p = p[i];
     results[i].adjusted_p = adjusted[i];
-    if (is_single_change(results[i])) judge_feature(results[i], rules);
+    if (is_single_change(results[i].contrast)) judge_feature(results[i], rules);
   }
 }
 
 }  // namespace
 
+std::vector<Look> looks_of(const results::SequentialLook& look) {
+  return sequential_looks(look.first, look.most, look.step, {.alpha = look.alpha / look.family});
+}
+
+EffectRules rules_of(const results::PlanRecord& plan, EffectRules rules) {
+  if (!plan.sequential) return rules;
+  const std::vector<Look> looks = looks_of(*plan.sequential);
+  const auto index = static_cast<std::size_t>(std::max(1, plan.sequential->look) - 1);
+  rules.nominal_p = looks.at(std::min(index, looks.size() - 1)).nominal_p;
+  rules.least_n = std::min(rules.least_n, plan.sequential->first);
+  return rules;
+}
+
+int single_changes(const std::vector<results::PlanContrast>& contrasts) {
+  return static_cast<int>(std::count_if(contrasts.begin(), contrasts.end(), is_single_change));
+}
+
 std::vector<EffectResult> analyse_effects(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
-                                          const EffectRules& rules) {
+                                          const EffectRules& given) {
+  const EffectRules rules = rules_of(plan, given);
   std::vector<EffectResult> results;
   for (const results::PlanContrast& contrast : plan.contrasts) {
     EffectResult& result = results.emplace_back();

@@ -11,6 +11,7 @@
 
 #include "reports/effects/effect_seconds.h"
 #include "reports/effects/measured_effect.h"
+#include "reports/stats/sequential.h"
 #include "reports/stats/verdict.h"
 
 namespace nanobench::reports {
@@ -20,7 +21,8 @@ struct EffectResult {
   MeasuredEffect loss;
   MeasuredEffect log_time;
   EffectSeconds seconds;
-  std::optional<double> adjusted_p;       ///< of no seconds, by Holm over the plan's effects
+  std::optional<double> p;                ///< of no seconds
+  std::optional<double> adjusted_p;       ///< by Holm over the plan's effects; with looks: its own
   std::optional<FeatureVerdict> verdict;  ///< of single changes: main and simple effects
   std::string reason;                     ///< why no verdict could be tried; empty when one was
   std::vector<std::string> missing;       ///< cells without a completed run
@@ -31,10 +33,21 @@ struct EffectRules {
   double loss_margin = 0.001;  ///< nats per token
   double time_margin = 0.002;  ///< of the step time, and of the training clock for the verdict
   int least_n = 3;             ///< seeds, for a verdict
+  /// What a p-value must be below, in place of Holm's adjustment at alpha; of a plan that is one of several looks.
+  std::optional<double> nominal_p;
 };
 
-/// In the order of the plan's contrasts.
+/// The rules for a plan: those given, and the boundary of its look where it has one.
+EffectRules rules_of(const results::PlanRecord& plan, EffectRules rules = {});
+
+/// The looks that a plan's number stands for.
+std::vector<Look> looks_of(const results::SequentialLook& look);
+
+/// Changes that get a verdict: main and simple effects.
+int single_changes(const std::vector<results::PlanContrast>& contrasts);
+
+/// In the order of the plan's contrasts, by rules_of(plan, given).
 std::vector<EffectResult> analyse_effects(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
-                                          const EffectRules& rules = {});
+                                          const EffectRules& given = {});
 
 }  // namespace nanobench::reports

@@ -27,6 +27,7 @@ struct AblateOptions {
   SuiteRequest request;
   SuiteSettings settings;
   SuiteRunOptions run;
+  UntilDecided until;
   std::string save;
   bool is_overwriting = false;
   bool is_dry = false;
@@ -82,7 +83,10 @@ int ablate(const AblateOptions& options, const Session& session) {
     save_suite(json, file);
     if (!options.run.is_quiet) write_to_stderr("saved as " + file + "\n");
   }
-  if (!options.is_dry) return run_suite(suite, options.run, session);
+  if (!options.is_dry) {
+    return options.until.is_asked ? run_until_decided(suite, options.until, options.run, session)
+                                  : run_suite(suite, options.run, session);
+  }
   print(reports::suite_report(suite, matrix), options.run.is_json);
   return 0;
 }
@@ -133,6 +137,7 @@ void add_ablate_command(CLI::App& app, Session& session) {
   command->add_flag("--dry-run", options->is_dry, "Print the cells and what estimates what; train nothing");
   command->add_option("--save", options->save, "Write the suite to a file (complete or not at all)")->type_name("FILE");
   command->add_flag("--overwrite", options->is_overwriting, "Let --save replace a file");
+  add_until_decided_options(*command, options->until);
   add_suite_run_options(*command, options->run);
   command->footer(kFooter);
   command->callback([options, &session] { session.exit_code = ablate(*options, session); });

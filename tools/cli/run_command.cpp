@@ -13,6 +13,7 @@ struct RunCommandOptions {
   std::string suite;
   SuiteSettings settings;
   SuiteRunOptions run;
+  UntilDecided until;
 };
 
 constexpr const char* kFooter =
@@ -22,6 +23,7 @@ constexpr const char* kFooter =
     "  nanobench run speedrun_history --seeds 3                   three seeds: a spread for every number\n"
     "  nanobench run speedrun_history --data text:book.txt        train on your own text\n"
     "  nanobench run speedrun_history --processes 2               data-parallel over two processes\n"
+    "  nanobench run leave_one_out --until-decided --max-seeds 12   as many seeds as the verdicts need\n"
     "  nanobench run speedrun_history --json >history.json\n"
     "\n"
     "Finished identical runs are reused; the same command continues after an interruption. Ctrl-C once finishes the\n"
@@ -38,10 +40,14 @@ void add_run_command(CLI::App& app, Session& session) {
   const auto options = std::make_shared<RunCommandOptions>();
   command->add_option("SUITE", options->suite, "Suite file, or the name of one that comes along")->required();
   add_suite_settings(*command, options->settings);
+  add_until_decided_options(*command, options->until);
   add_suite_run_options(*command, options->run);
   command->footer(kFooter);
-  command->callback(
-      [options, &session] { session.exit_code = run_suite(load_suite(*options), options->run, session); });
+  command->callback([options, &session] {
+    const suites::Suite suite = load_suite(*options);
+    session.exit_code = options->until.is_asked ? run_until_decided(suite, options->until, options->run, session)
+                                                : run_suite(suite, options->run, session);
+  });
 }
 
 }  // namespace nanobench::tools

@@ -1,6 +1,10 @@
 #include "tools/cli/suite_run.h"
 
+#include <algorithm>
+
+#include "core/base/error.h"
 #include "reports/comparison.h"
+#include "reports/effects/effects.h"
 #include "reports/kinds/comparison_report.h"
 #include "reports/text.h"
 #include "results/provenance.h"
@@ -66,6 +70,14 @@ void add_suite_run_options(CLI::App& command, SuiteRunOptions& options) {
   command.add_flag("--quiet", options.is_quiet, "No progress on standard error");
 }
 
+void add_until_decided_options(CLI::App& command, UntilDecided& rule) {
+  CLI::Option* const flag = command.add_flag("--until-decided", rule.is_asked,
+                                             "Add seeds until every change has a verdict, by a sequential rule");
+  command.add_option("--max-seeds", rule.most, "With --until-decided: at most (default: 10)")
+      ->type_name("N")
+      ->needs(flag);
+}
+
 suites::Plan plan_suite(const suites::Suite& suite, const SuiteRunOptions& options, const PlanRequest& request) {
   suites::Matrix matrix = suites::make_matrix(suite, load_catalogue(options.catalogue));
   for (suites::Cell& cell : matrix.cells) {
@@ -90,11 +102,9 @@ std::vector<suites::SuiteRunResult> run_plans(const std::vector<const suites::Pl
   return results;
 }
 
-int run_suite(const suites::Suite& suite, const SuiteRunOptions& options, const Session& session) {
-  const suites::Plan plan = plan_suite(suite, options);
-  results::Store store(database_file(options.database));
-  const suites::SuiteRunResult result =
-      run_plans({&plan}, store, {.is_fresh = options.is_fresh, .argv = session.argv}, options).front();
+namespace {
+
+int finish_run(const results::Store& store, const suites::SuiteRunResult& result, const SuiteRunOptions& options) {
   const reports::ComparisonOptions comparison{.published_step_ms =
                                                   reports::published_step_ms(load_catalogue(options.catalogue))};
   print(reports::comparison_report(store, store.plan(result.plan_id), comparison), options.is_json);
@@ -102,6 +112,74 @@ int run_suite(const suites::Suite& suite, const SuiteRunOptions& options, const 
     write_to_stderr("\nstored in " + store.file().string() + " as plan " + std::to_string(result.plan_id) + "\n");
   if (result.is_interrupted) return kExitInterrupted;
   return result.is_whole() ? kExitSuccess : kExitIncomplete;
+}
+
+/// The suite's own seeds first, then the smallest others.
+std::vector<std::uint64_t> seeds_up_to(const std::vector<std::uint64_t>& own, int count) {
+  std::vector<std::uint64_t> seeds = own;
+  for (std::uint64_t next = 1; seeds.size() < static_cast<std::size_t>(count); ++next) {
+    if (std::find(seeds.begin(), seeds.end(), next) == seeds.end()) seeds.push_back(next);
+  }
+  seeds.resize(static_cast<std::size_t>(count));
+  return seeds;
+}
+
+/// Looks at `first`, `first` + step, ...: at most 50 of them.
+results::SequentialLook looks_for(const suites::Suite& suite, const UntilDecided& rule, int changes) {
+  constexpr int kMostLooks = 50;
+  const int first = std::clamp(static_cast<int>(suite.seeds.size()), 2, rule.most);
+  return {.alpha = rule.alpha,
+          .family = std::max(1, changes),
+          .first = first,
+          .most = rule.most,
+          .step = std::max(1, (rule.most - first + kMostLooks - 2) / (kMostLooks - 1)),
+          .look = 1};
+}
+
+int undecided_changes(const results::Store& store, std::int64_t plan_id) {
+  const results::PlanRecord plan = store.plan(plan_id);
+  int count = 0;
+  for (const reports::EffectResult& effect : reports::analyse_effects(plan, reports::read_cells(store, plan, {})))
+    count += effect.verdict == reports::FeatureVerdict::kInconclusive ? 1 : 0;
+  return count;
+}
+
+}  // namespace
+
+int run_until_decided(const suites::Suite& suite, const UntilDecided& rule, const SuiteRunOptions& options,
+                      const Session& session) {
+  if (rule.most < 2) throw core::Error(core::ErrorCode::kInvalidArgument, "--max-seeds: expected 2 or more");
+  const suites::Matrix matrix = suites::make_matrix(suite, load_catalogue(options.catalogue));
+  const int changes = reports::single_changes(matrix.contrasts);
+  if (changes == 0) {
+    throw core::Error(core::ErrorCode::kInvalidArgument,
+                      suite.source + ": the design " + to_string(suite.design) + " asks about no change to decide on");
+  }
+  results::SequentialLook look = looks_for(suite, rule, changes);
+  results::Store store(database_file(options.database));
+  for (;; ++look.look) {
+    const int seeds = std::min(look.most, look.first + (look.look - 1) * look.step);
+    suites::Suite part = suite;
+    part.seeds = seeds_up_to(suite.seeds, seeds);
+    part.sequential = look;
+    const suites::Plan plan = plan_suite(part, options);
+    const suites::SuiteRunResult result =
+        run_plans({&plan}, store, {.is_fresh = false, .argv = session.argv}, options).front();
+    const int undecided = result.is_interrupted ? changes : undecided_changes(store, result.plan_id);
+    if (!options.is_quiet) {
+      write_to_stderr("look " + std::to_string(look.look) + ", " + std::to_string(seeds) + " seeds: " +
+                      std::to_string(changes - undecided) + " of " + std::to_string(changes) + " decided\n\n");
+    }
+    if (undecided == 0 || seeds == look.most || !result.is_whole()) return finish_run(store, result, options);
+  }
+}
+
+int run_suite(const suites::Suite& suite, const SuiteRunOptions& options, const Session& session) {
+  const suites::Plan plan = plan_suite(suite, options);
+  results::Store store(database_file(options.database));
+  const suites::SuiteRunResult result =
+      run_plans({&plan}, store, {.is_fresh = options.is_fresh, .argv = session.argv}, options).front();
+  return finish_run(store, result, options);
 }
 
 }  // namespace nanobench::tools

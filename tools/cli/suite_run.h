@@ -53,6 +53,20 @@ suites::Plan plan_suite(const suites::Suite& suite, const SuiteRunOptions& optio
 std::vector<suites::SuiteRunResult> run_plans(const std::vector<const suites::Plan*>& plans, results::Store& store,
                                               const suites::RunnerOptions& runner, const SuiteRunOptions& options);
 
+/// Adds seeds to a suite until every change has a verdict.
+struct UntilDecided {
+  bool is_asked = false;  ///< false: the seeds are fixed
+  int most = 10;          ///< seeds at the last look
+  double alpha = 0.05;    ///< of all changes and looks together
+};
+
+void add_until_decided_options(CLI::App& command, UntilDecided& rule);
+
+/// The suite with more and more seeds, a look at the results after each, until every single change is decided by the
+/// boundary of its look (reports/stats/sequential.h) or `most` seeds are used up. Otherwise as run_suite.
+int run_until_decided(const suites::Suite& suite, const UntilDecided& rule, const SuiteRunOptions& options,
+                      const Session& session);
+
 /// Runs what is missing of the suite, shows it on standard error, prints the report. Returns the exit code. Throws
 /// Error.
 int run_suite(const suites::Suite& suite, const SuiteRunOptions& options, const Session& session);
