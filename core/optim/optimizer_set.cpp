@@ -1,7 +1,7 @@
 #include "core/optim/optimizer_set.h"
 
+#include "core/config/schedule.h"
 #include "core/optim/gradient_clip.h"
-#include "core/optim/schedule.h"
 
 namespace nanobench::core {
 

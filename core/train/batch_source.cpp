@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "core/base/op_timer.h"
-#include "core/optim/schedule.h"
+#include "core/config/schedule.h"
 
 namespace nanobench::core {
 namespace {

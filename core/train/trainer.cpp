@@ -11,10 +11,10 @@
 
 #include "core/base/build_info.h"
 #include "core/base/error.h"
+#include "core/config/schedule.h"
 #include "core/distributed/replicas.h"
 #include "core/kernels/cpu_path.h"
 #include "core/kernels/thread_pool.h"
-#include "core/optim/schedule.h"
 #include "core/train/phase_timer.h"
 #include "core/train/safetensors.h"
 

@@ -6,13 +6,13 @@
 #include <set>
 
 #include "ablations/resolve.h"
+#include "core/config/schedule.h"
 #include "core/nn/gpt.h"
 #include "core/ops/attention.h"
 #include "core/ops/bfloat16.h"
 #include "core/ops/orthogonalize.h"
 #include "core/ops/softcapped_cross_entropy.h"
 #include "core/optim/muon.h"
-#include "core/optim/schedule.h"
 #include "tests/ablations/catalogue_support.h"
 #include "tests/core/engine/golden_support.h"
 

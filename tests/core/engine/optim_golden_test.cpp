@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "core/config/enum_names.h"
+#include "core/config/schedule.h"
 #include "core/optim/adam.h"
 #include "core/optim/muon.h"
-#include "core/optim/schedule.h"
 #include "tests/core/engine/golden_support.h"
 
 namespace nanobench::core::testing {

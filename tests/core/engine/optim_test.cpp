@@ -3,13 +3,13 @@
 
 #include <cmath>
 
+#include "core/config/schedule.h"
 #include "core/ops/bfloat16.h"
 #include "core/ops/orthogonalize.h"
 #include "core/optim/adam.h"
 #include "core/optim/gradient_clip.h"
 #include "core/optim/master_weights.h"
 #include "core/optim/muon.h"
-#include "core/optim/schedule.h"
 #include "tests/core/engine/golden_support.h"
 
 namespace nanobench::core::testing {

@@ -1,4 +1,4 @@
-#include "core/optim/schedule.h"
+#include "core/config/schedule.h"
 
 #include <algorithm>
 #include <cmath>

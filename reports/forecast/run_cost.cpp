@@ -1,0 +1,202 @@
+#include "reports/forecast/run_cost.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+#include <map>
+
+#include "core/base/error.h"
+#include "core/config/cost_model.h"
+#include "core/config/schedule.h"
+#include "reports/stats/summary.h"
+#include "suites/mock_settings.h"
+
+namespace nanobench::reports {
+namespace {
+
+using core::TrainConfig;
+
+/// nullopt for other text than the store's times, "2026-01-31T23:59:59.123Z".
+std::optional<double> seconds_of(const std::string& time) {
+  std::tm parts = {};
+  double seconds = 0;
+  if (std::sscanf(time.c_str(), "%d-%d-%dT%d:%d:%lfZ", &parts.tm_year, &parts.tm_mon, &parts.tm_mday, &parts.tm_hour,
+                  &parts.tm_min, &seconds) != 6)
+    return std::nullopt;
+  parts.tm_year -= 1900;
+  parts.tm_mon -= 1;
+  return static_cast<double>(timegm(&parts)) + seconds;
+}
+
+void add_times(core::MaskCounts& sum, const core::MaskCounts& counts, std::int64_t times) {
+  sum.visited_blocks += counts.visited_blocks * times;
+  sum.full_blocks += counts.full_blocks * times;
+  sum.visible_pairs += counts.visible_pairs * times;
+}
+
+/// Summed over the steps.
+core::AttentionCounts attention_of(const TrainConfig& config) {
+  std::map<std::optional<std::int64_t>, std::int64_t> steps_by_window;
+  for (std::int64_t step = 0; step < config.run.stop_after; ++step)
+    ++steps_by_window[core::window_tokens(config.attention.window.schedule, step, config.schedule.num_steps)];
+  core::AttentionCounts sum;
+  for (const auto& [window, steps] : steps_by_window) {
+    const core::AttentionCounts counts =
+        core::counts_without_documents(config, window, core::half_window_tokens(config.attention, window));
+    add_times(sum.whole, counts.whole, steps);
+    add_times(sum.half, counts.half, steps);
+  }
+  return sum;
+}
+
+/// nullopt for a configuration of another program or another version.
+std::optional<RunWork> work_in(const std::string& config) {
+  try {
+    return work_of(core::read_train_config(core::parse_json(config, "stored run"), "stored run"));
+  } catch (const core::Error&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<PastRun> past_run(const results::RunRecord& run) {
+  const results::RunResult& result = *run.result;
+  const std::optional<double> started = seconds_of(run.started_at);
+  const std::optional<double> finished = seconds_of(run.finished_at.value_or(""));
+  if (!result.train_ms || !result.timed_steps || *result.timed_steps <= 0 || !(*result.train_ms > 0.0) || !started ||
+      !finished)
+    return std::nullopt;
+  return PastRun{.config_digest = run.config_digest,
+                 .step_ms = *result.train_ms / static_cast<double>(*result.timed_steps),
+                 .wall_s = std::max(0.0, *finished - *started),
+                 .peak_bytes = static_cast<double>(result.peak_bytes.value_or(0)),
+                 .timed_steps = *result.timed_steps,
+                 .work = std::nullopt};
+}
+
+double clock_of(double step_ms, std::int64_t timed_steps) {
+  return step_ms * static_cast<double>(timed_steps) / 1000.0;
+}
+
+std::optional<double> above_zero(const std::optional<double>& value) {
+  return value && *value > 0.0 ? value : std::nullopt;
+}
+
+RunCost from_same(std::span<const PastRun> runs, const std::string& config_digest) {
+  std::vector<double> step_ms, clock_s, wall_s, peak_bytes;
+  for (const PastRun& run : runs) {
+    if (run.config_digest != config_digest) continue;
+    step_ms.push_back(run.step_ms);
+    clock_s.push_back(clock_of(run.step_ms, run.timed_steps));
+    wall_s.push_back(run.wall_s);
+    peak_bytes.push_back(run.peak_bytes);
+  }
+  if (step_ms.empty()) return {};
+  return {.source = CostSource::kStored,
+          .n = static_cast<int>(step_ms.size()),
+          .step_ms = median(step_ms),
+          .clock_s = median(clock_s),
+          .wall_s = median(wall_s),
+          .peak_bytes = above_zero(median(peak_bytes))};
+}
+
+/// Steps and validations take their FLOPs at the rate of each past run; the rest of its time stays as it is. Memory is
+/// the largest seen: the cost model does not count it.
+RunCost from_rates(std::span<const PastRun> runs, const RunWork& work, CostSource source) {
+  std::vector<double> step_ms, wall_s;
+  double peak_bytes = 0.0;
+  for (const PastRun& run : runs) {
+    if (!run.work || !(run.work->step_flops > 0.0)) continue;
+    const double ms_per_flop = run.step_ms / run.work->step_flops;
+    const double rest_s = std::max(0.0, run.wall_s - run.work->run_flops * ms_per_flop / 1000.0);
+    step_ms.push_back(work.step_flops * ms_per_flop);
+    wall_s.push_back(work.run_flops * ms_per_flop / 1000.0 + rest_s);
+    peak_bytes = std::max(peak_bytes, run.peak_bytes);
+  }
+  if (step_ms.empty()) return {};
+  const std::optional<double> step = median(step_ms);
+  return {.source = source,
+          .n = static_cast<int>(step_ms.size()),
+          .step_ms = step,
+          .clock_s = clock_of(*step, work.timed_steps),
+          .wall_s = median(wall_s),
+          .peak_bytes = above_zero(peak_bytes)};
+}
+
+RunCost from_mock(const core::RunSpec& spec) {
+  const suites::MockSettings settings = suites::read_mock_settings(spec.mock, spec.config, "run spec");
+  double clock_ms = 0.0;
+  for (std::int64_t step = settings.untimed_steps; step < settings.steps; ++step) {
+    const double progress = static_cast<double>(step) / static_cast<double>(settings.steps);
+    clock_ms += settings.step_ms * (1 + settings.step_drift * progress);
+  }
+  const std::int64_t timed = std::max<std::int64_t>(0, settings.steps - settings.untimed_steps);
+  return {.source = CostSource::kMock,
+          .n = 0,
+          .step_ms = timed > 0 ? std::optional(clock_ms / static_cast<double>(timed)) : std::nullopt,
+          .clock_s = clock_ms / 1000.0,
+          .wall_s = settings.sleep_ms * static_cast<double>(settings.steps) / 1000.0,
+          .peak_bytes = static_cast<double>(settings.peak_bytes)};
+}
+
+bool is_alike(const results::RunRecord& run, const suites::Plan& plan) {
+  return run.engine == plan.engine.name && run.hardware == plan.hardware && run.threads == plan.threads &&
+         (run.dtype == plan.suite.dtype || run.dtype == "external");
+}
+
+}  // namespace
+
+RunWork work_of(const TrainConfig& config) {
+  const std::int64_t steps = config.run.stop_after;
+  const core::StepCost cost = core::training_cost(config, attention_of(config), steps);
+  const auto step_tokens = static_cast<double>(config.data.tokens_per_step());
+  const auto val_tokens = static_cast<double>(config.data.val_sequences * config.data.val_length());
+  const auto validations = static_cast<double>((steps - 1) / config.run.val_every + 2);  // step 0, each val_every, end
+  const double forward_flops = cost.of(core::CostPhase::kForward).flops / static_cast<double>(steps);
+  return {.steps = steps,
+          .timed_steps = std::max<std::int64_t>(0, steps - config.run.untimed_steps),
+          .step_flops = cost.total().flops / static_cast<double>(steps),
+          .run_flops = cost.total().flops + validations * forward_flops * val_tokens / step_tokens};
+}
+
+std::string source_text(const RunCost& cost) {
+  const std::string runs = std::to_string(cost.n) + (cost.n == 1 ? " stored run" : " stored runs");
+  switch (cost.source) {
+    case CostSource::kStored: return runs + " of this configuration";
+    case CostSource::kFlops: return runs + " of this scale, by FLOPs";
+    case CostSource::kCalibration: return "a calibration run of a few steps, by FLOPs";
+    case CostSource::kMock: return "the mock engine's settings";
+    case CostSource::kUnknown: break;
+  }
+  return "unknown";
+}
+
+std::vector<PastRun> read_history(const results::Store& store, const suites::Plan& plan) {
+  std::vector<PastRun> history;
+  std::map<std::string, std::optional<RunWork>> works;  // by configuration
+  const results::RunFilter filter{.scale = plan.suite.scale, .outcome = core::RunOutcome::kCompleted};
+  for (const results::RunRecord& run : store.runs(filter)) {
+    if (!is_alike(run, plan)) continue;
+    std::optional<PastRun> past = past_run(run);
+    if (!past) continue;
+    const auto [work, is_new] = works.try_emplace(run.config_digest);
+    if (is_new) work->second = work_in(run.config);
+    past->work = work->second;
+    history.push_back(std::move(*past));
+  }
+  return history;
+}
+
+RunCost estimate_cost(const suites::Plan& plan, const suites::PlannedRun& run, std::span<const PastRun> history,
+                      const std::optional<PastRun>& calibration) {
+  if (!run.spec.mock.is_null()) return from_mock(run.spec);
+  const suites::Cell& cell = plan.cell_of(run);
+  const RunCost same = from_same(history, suites::config_digest(cell));
+  if (same.source != CostSource::kUnknown || !cell.external.is_null()) return same;
+  const RunWork work = work_of(cell.config);
+  const RunCost by_rate = from_rates(history, work, CostSource::kFlops);
+  if (by_rate.source != CostSource::kUnknown || !calibration) return by_rate;
+  return from_rates(std::span(&*calibration, 1), work, CostSource::kCalibration);
+}
+
+}  // namespace nanobench::reports

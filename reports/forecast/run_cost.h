@@ -1,0 +1,64 @@
+/// What a run will take: from stored runs, from one short run, or from the mock engine's settings. Pure but for
+/// reading the store; thread-safe as the Store is.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "results/store.h"
+#include "suites/plan.h"
+
+namespace nanobench::reports {
+
+/// The work of one run, by the cost model (core/config/cost_model.h) as if each sequence were one document: an upper
+/// bound, but only ratios of it count here.
+struct RunWork {
+  std::int64_t steps = 0;
+  std::int64_t timed_steps = 0;
+  double step_flops = 0.0;  ///< mean over the steps, as the attention window grows
+  double run_flops = 0.0;   ///< all steps and validations
+};
+RunWork work_of(const core::TrainConfig& config);
+
+/// A run that is over, as a measure of others. All numbers are above 0 but `work`, which may be absent.
+struct PastRun {
+  std::string config_digest;
+  double step_ms = 0.0;  ///< mean over the timed steps
+  double wall_s = 0.0;   ///< from start to end, with set-up, untimed steps and validation
+  double peak_bytes = 0.0;
+  std::int64_t timed_steps = 0;
+  std::optional<RunWork> work;
+};
+
+enum class CostSource {
+  kUnknown,
+  kStored,       ///< runs of the same configuration
+  kFlops,        ///< runs of other configurations of this scale, by their FLOP/s
+  kCalibration,  ///< a short run of one cell, by its FLOP/s
+  kMock,         ///< the mock engine's settings
+};
+
+/// Of one run.
+struct RunCost {
+  CostSource source = CostSource::kUnknown;
+  int n = 0;                      ///< runs that it is from
+  std::optional<double> step_ms;  ///< mean over the timed steps
+  std::optional<double> clock_s;  ///< the training clock at the end
+  std::optional<double> wall_s;
+  std::optional<double> peak_bytes;
+};
+/// "3 stored runs of this configuration", ...
+std::string source_text(const RunCost& cost);
+
+/// Completed runs of the plan's scale, engine (of any version), number type, hardware class and threads.
+std::vector<PastRun> read_history(const results::Store& store, const suites::Plan& plan);
+
+/// From `history` where it has the cell's configuration, else by FLOP/s from all of it, else from `calibration`. Of
+/// the mock engine: from its settings.
+RunCost estimate_cost(const suites::Plan& plan, const suites::PlannedRun& run, std::span<const PastRun> history,
+                      const std::optional<PastRun>& calibration);
+
+}  // namespace nanobench::reports
