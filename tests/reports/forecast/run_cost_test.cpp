@@ -1,0 +1,153 @@
+#include "reports/forecast/run_cost.h"
+
+#include <gtest/gtest.h>
+
+#include "reports/forecast/forecast.h"
+#include "tests/results/store_fixture.h"
+
+namespace nanobench::reports {
+namespace {
+
+/// Small enough to count by hand, in ratios.
+core::TrainConfig config(std::int64_t steps) {
+  core::TrainConfig config;
+  config.data.sequence_length = 1024;
+  config.data.sequences_per_step = config.data.ranks = 2;
+  config.data.val_sequences = 4;
+  config.schedule.num_steps = config.run.stop_after = steps;
+  config.run.val_every = steps;
+  config.run.untimed_steps = 10;
+  return config;
+}
+
+/// One cell that runs once on the native engine.
+suites::Plan plan_of(const core::TrainConfig& config) {
+  suites::Plan plan;
+  plan.suite.scale = "nano";
+  plan.suite.dtype = "float32";
+  plan.suite.seeds = {1};
+  plan.engine.name = "mock";
+  plan.hardware = "x86_64 | test | 2 cores";
+  plan.threads = 2;
+  plan.matrix.cells = {{.label = "cell", .config = config}};
+  plan.runs = {{.position = 0, .cell = 0, .seed = 1, .digest = "asked"}};
+  plan.runs.front().spec.config = config;
+  return plan;
+}
+
+RunCost estimate(const core::TrainConfig& config, const std::vector<PastRun>& history,
+                 const std::optional<PastRun>& calibration = std::nullopt) {
+  const suites::Plan plan = plan_of(config);
+  return estimate_cost(plan, plan.runs.front(), history, calibration);
+}
+
+PastRun past(const core::TrainConfig& config, double step_ms, double wall_s) {
+  return {.config_digest = config.digest(),
+          .step_ms = step_ms,
+          .wall_s = wall_s,
+          .peak_bytes = 5e8,
+          .timed_steps = config.run.stop_after - config.run.untimed_steps,
+          .work = work_of(config)};
+}
+
+TEST(RunWork, CountsStepsValidationsAndTheGrowingWindow) {
+  const RunWork work = work_of(config(100));
+  EXPECT_EQ(work.steps, 100);
+  EXPECT_EQ(work.timed_steps, 90);
+  const double validations = work.run_flops - 100 * work.step_flops;
+  EXPECT_GT(validations, 0.0);
+  core::TrainConfig more = config(100);
+  more.run.val_every = 25;  // steps 0, 25, 50, 75 and the end in place of 0 and the end
+  EXPECT_NEAR((work_of(more).run_flops - 100 * work.step_flops) / validations, 2.5, 1e-9);
+  core::TrainConfig narrow = config(100);
+  narrow.attention.window.schedule.end_tokens = narrow.attention.window.schedule.start_tokens;
+  EXPECT_LT(work_of(narrow).step_flops, work.step_flops);
+}
+
+TEST(EstimateCost, TakesTheMediansOfTheSameConfiguration) {
+  const core::TrainConfig asked = config(110);
+  const RunCost cost =
+      estimate(asked, {past(asked, 20, 4), past(asked, 30, 5), past(asked, 90, 9), past(config(50), 1, 1)});
+  EXPECT_EQ(cost.source, CostSource::kStored);
+  EXPECT_EQ(cost.n, 3);
+  EXPECT_DOUBLE_EQ(*cost.step_ms, 30.0);
+  EXPECT_DOUBLE_EQ(*cost.clock_s, 3.0);
+  EXPECT_DOUBLE_EQ(*cost.wall_s, 5.0);
+  EXPECT_DOUBLE_EQ(*cost.peak_bytes, 5e8);
+}
+
+TEST(EstimateCost, ElseByFlopsWithTheRestOfTheTimeAsItIs) {
+  core::TrainConfig half = config(110);
+  half.data.sequences_per_step = half.data.ranks = 1;
+  half.data.val_sequences = 2;
+  const core::TrainConfig asked = config(110);
+  const RunWork small = work_of(half), large = work_of(asked);
+  const double busy_s = small.run_flops / small.step_flops * 0.02;
+  const RunCost cost = estimate(asked, {past(half, 20, busy_s + 1.5)});
+  EXPECT_EQ(cost.source, CostSource::kFlops);
+  EXPECT_NEAR(*cost.step_ms, 20.0 * large.step_flops / small.step_flops, 1e-9);
+  EXPECT_GT(*cost.step_ms, 25.0) << "two sequences for one, but the optimizer works as before";
+  EXPECT_NEAR(*cost.wall_s, busy_s * large.run_flops / small.run_flops + 1.5, 1e-9);
+}
+
+TEST(EstimateCost, ElseByTheCalibrationElseNotAtAll) {
+  const core::TrainConfig asked = config(110);
+  EXPECT_EQ(estimate(asked, {}).source, CostSource::kUnknown);
+  EXPECT_FALSE(estimate(asked, {}).wall_s);
+  const RunCost cost = estimate(asked, {}, past(config(60), 20, 3));
+  EXPECT_EQ(cost.source, CostSource::kCalibration);
+  EXPECT_EQ(estimate(asked, {past(asked, 10, 2)}, past(config(60), 20, 3)).source, CostSource::kStored);
+}
+
+class ReadHistory : public results::StoreTest {};
+
+TEST_F(ReadHistory, ReadsCompletedRunsOfThisMachineAndEngine) {
+  results::Store store(file());
+  const core::TrainConfig asked = config(110);
+  results::NewRun run = new_run("one");
+  run.config = core::to_json(asked).dump();
+  run.config_digest = asked.digest();
+  store.finish_run(claim(store, run), completed());
+  run.digest = "two";
+  run.hardware = "another";
+  store.finish_run(claim(store, run), completed());
+  run = new_run("three");
+  run.config = "[]";  // none of ours
+  store.finish_run(claim(store, run), completed());
+  run = new_run("four");
+  store.finish_run(claim(store, run), {.outcome = core::RunOutcome::kCrashed});
+  const std::vector<PastRun> history = read_history(store, plan_of(asked));
+  ASSERT_EQ(history.size(), 2u);
+  EXPECT_DOUBLE_EQ(history[0].step_ms, 1000.5 / 90);
+  ASSERT_TRUE(history[0].work);
+  EXPECT_DOUBLE_EQ(history[0].work->run_flops, work_of(asked).run_flops);
+  EXPECT_FALSE(history[1].work);
+  EXPECT_GE(history[0].wall_s, 0.0);
+}
+
+class ForecastOf : public results::StoreTest {};
+
+TEST_F(ForecastOf, CountsWhatIsReusedAndAsksForACalibration) {
+  suites::Plan plan = plan_of(config(110));
+  plan.matrix.cells.push_back({.label = "cheaper", .config = config(110)});
+  plan.matrix.cells.back().config.data.sequences_per_step = plan.matrix.cells.back().config.data.ranks = 1;
+  plan.runs.push_back({.position = 1, .cell = 1, .seed = 1, .digest = "cheaper"});
+  plan.runs.back().spec.config = plan.matrix.cells.back().config;
+  Forecast result = forecast(plan, nullptr, {});
+  EXPECT_EQ(result.totals.to_run(), 2);
+  EXPECT_FALSE(result.totals.is_whole);
+  EXPECT_EQ(run_to_calibrate(plan, result), 1u);
+  result = forecast(plan, nullptr, {.calibration = past(config(60), 20, 3)});
+  EXPECT_TRUE(result.totals.is_whole);
+  EXPECT_FALSE(run_to_calibrate(plan, result));
+  EXPECT_NEAR(result.totals.wall_s, *result.cells[0].cost.wall_s + *result.cells[1].cost.wall_s, 1e-9);
+  results::Store store(file());
+  store.finish_run(claim(store, new_run("asked")), completed());
+  result = forecast(plan, &store, {});
+  EXPECT_EQ(result.totals.reused, 1);
+  EXPECT_EQ(result.cells[0].to_run(), 0);
+  EXPECT_EQ(forecast(plan, &store, {.is_fresh = true}).totals.reused, 0);
+}
+
+}  // namespace
+}  // namespace nanobench::reports
