@@ -40,6 +40,11 @@ std::string writable_file(const std::string& option, const std::string& name);
 /// that is too small for it, with what to do then.
 void use_generated_data(core::RunSpec& spec, const std::string& remedy);
 
+/// The whole schedule in so many steps, with as little validation as there can be: what a short look at a run trains.
+/// Throws Error with `source` where these steps are too few for a setting.
+void compress_schedule(core::TrainConfig& config, std::int64_t untimed_steps, std::int64_t timed_steps,
+                       const std::string& source);
+
 /// Shows progress and keeps what the closing report needs.
 class TrainView {
  public:

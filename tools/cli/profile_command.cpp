@@ -114,24 +114,11 @@ core::TrainConfig named_config(const ProfileOptions& options) {
   return core::read_train_config_file(options.name);
 }
 
-/// The whole schedule in a few steps, with as little validation as there can be.
-void compress(core::TrainConfig& config, std::int64_t steps, const std::string& source) {
-  const std::int64_t all = kUntimedSteps + steps;
-  config.schedule.num_steps = config.run.stop_after = config.run.val_every = all;
-  config.schedule.learning_rate.warmup_steps = std::min(config.schedule.learning_rate.warmup_steps, all - 1);
-  config.run.untimed_steps = kUntimedSteps;
-  config.run.warmup_iterations = 0;
-  config.run.gradient_steps.clear();
-  config.data.val_sequences = config.data.ranks * config.data.loader.sequences_per_read;
-  config.init.file.reset();
-  core::check_train_config(config, source);
-}
-
 core::RunSpec make_spec(const ProfileOptions& options, const fs::path& file) {
   core::RunSpec spec;
   spec.run_id = "profile";
   spec.config = named_config(options);
-  compress(spec.config, options.steps, options.name);
+  compress_schedule(spec.config, kUntimedSteps, options.steps, options.name);
   options.engine.apply(spec);
   spec.profile_file = file.string();
   use_generated_data(spec, "profile a configuration with a larger vocabulary");
