@@ -1,6 +1,7 @@
 #include "reports/kinds/plan_report.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "reports/text.h"
 
@@ -19,6 +20,11 @@ std::string percent(double fraction) {
 
 OrderedJson json_of(const std::optional<double>& value) {
   return value ? OrderedJson(*value) : OrderedJson();
+}
+
+/// As it was typed: 0.05, 0.8.
+std::string plain(double value) {
+  return OrderedJson(value).dump();
 }
 
 TableCell number_cell(const std::optional<double>& value, std::string (*text)(double)) {
@@ -114,7 +120,7 @@ TableCell noise_cell(const NoiseFigure& noise, const std::string& text) {
   if (!noise.spread) return {.text = noise.source, .detail = "", .value = nullptr};
   TableCell cell{
       .text = text,
-      .detail = "(" + noise.source + "; " + format_significant(noise.spread->df, 2) + " degrees of freedom)"};
+      .detail = "(" + noise.source + "; " + format_count(std::llround(noise.spread->df)) + " degrees of freedom)"};
   cell.value = {
       {"sd", noise.spread->sd}, {"df", noise.spread->df}, {"is_bound", noise.is_bound}, {"source", noise.source}};
   return cell;
@@ -161,17 +167,17 @@ Table effects_of(const Forecast& forecast) {
   return table;
 }
 
-/// Why numbers are missing; each reason once.
+/// Why numbers are missing, beyond unknown noise; each reason once.
 std::vector<std::string> reasons_of(const Forecast& forecast) {
   std::vector<std::string> reasons;
-  const auto add = [&](const char* metric, const std::string& reason) {
-    if (reason.empty()) return;
+  const auto add = [&](const char* metric, const std::string& reason, const NoiseFigure& noise) {
+    if (reason.empty() || !noise.spread) return;
     const std::string text = std::string(metric) + ": " + reason + ".";
     if (std::find(reasons.begin(), reasons.end(), text) == reasons.end()) reasons.push_back(text);
   };
   for (const EffectForecast& effect : forecast.effects) {
-    add("Val loss", effect.loss.reason);
-    add("Step time", effect.time.reason);
+    add("Val loss", effect.loss.reason, forecast.noise.loss);
+    add("Step time", effect.time.reason, forecast.noise.log_time);
   }
   return reasons;
 }
@@ -186,12 +192,12 @@ TableCell needed_cell(const std::optional<SeedsNeeded>& needed) {
 }
 
 std::string detection_text(const Forecast& forecast) {
-  const std::string test = "a two-sided test at " + format_significant(forecast.rules.alpha, 2) + " finds with power " +
-                           format_significant(forecast.rules.power, 2);
+  const std::string test =
+      "a two-sided test at " + plain(forecast.rules.alpha) + " finds with power " + plain(forecast.rules.power);
   if (!forecast.rules.loss && !forecast.rules.time)
     return "The smallest effect that " + test + " at " + counted(forecast.seeds, "seed") + ".";
   std::string asked;
-  if (forecast.rules.loss) asked = format_significant(*forecast.rules.loss, 2) + " of the loss";
+  if (forecast.rules.loss) asked = plain(*forecast.rules.loss) + " of the loss";
   if (forecast.rules.time)
     asked += (asked.empty() ? "" : " and ") + percent(*forecast.rules.time) + " of the step time";
   return "The seeds with which " + test + ": " + asked + ".";
@@ -242,8 +248,9 @@ void add_notes(Document& document, const Forecast& forecast) {
         "does, and of another trainer its first run.");
   }
   if (forecast.effects.empty()) return;
-  document.notes.emplace_back(
-      "In brackets: all effects of the plan tested together (Holm), when only one of them is there.");
+  if (forecast.noise.loss.spread || forecast.noise.log_time.spread)
+    document.notes.emplace_back(
+        "In brackets: all effects of the plan tested together (Holm), when only one of them is there.");
   if (forecast.noise.loss.is_bound) {
     document.notes.emplace_back(
         "The noise of the loss is that over seeds: an effect, seed by seed, has at most sqrt(sum of squares of its "
@@ -258,7 +265,7 @@ void add_warnings(Document& document, const Forecast& forecast) {
   const auto warn = [&](const char* metric, const NoiseFigure& noise) {
     if (!noise.spread || noise.spread->df >= kLeastDf || forecast.effects.empty()) return;
     document.warnings.push_back("The noise of " + std::string(metric) + " is from few runs (" +
-                                format_significant(noise.spread->df, 2) +
+                                format_count(std::llround(noise.spread->df)) +
                                 " degrees of freedom): what follows from it is rough.");
   };
   warn("val loss", forecast.noise.loss);
