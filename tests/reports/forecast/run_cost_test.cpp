@@ -20,7 +20,20 @@ core::TrainConfig config(std::int64_t steps) {
   return config;
 }
 
-/// One cell that runs once on the native engine.
+/// A cell that runs once; its label is the run's digest.
+void add_cell(suites::Plan& plan, const std::string& label, const core::TrainConfig& config) {
+  suites::PlannedRun& run = plan.runs.emplace_back();
+  run.position = plan.runs.size() - 1;
+  run.cell = plan.matrix.cells.size();
+  run.seed = 1;
+  run.digest = label;
+  run.spec.config = config;
+  suites::Cell& cell = plan.matrix.cells.emplace_back();
+  cell.label = label;
+  cell.config = config;
+}
+
+/// One cell on an engine that is no mock but in name.
 suites::Plan plan_of(const core::TrainConfig& config) {
   suites::Plan plan;
   plan.suite.scale = "nano";
@@ -29,9 +42,7 @@ suites::Plan plan_of(const core::TrainConfig& config) {
   plan.engine.name = "mock";
   plan.hardware = "x86_64 | test | 2 cores";
   plan.threads = 2;
-  plan.matrix.cells = {{.label = "cell", .config = config}};
-  plan.runs = {{.position = 0, .cell = 0, .seed = 1, .digest = "asked"}};
-  plan.runs.front().spec.config = config;
+  add_cell(plan, "asked", config);
   return plan;
 }
 
@@ -129,10 +140,9 @@ class ForecastOf : public results::StoreTest {};
 
 TEST_F(ForecastOf, CountsWhatIsReusedAndAsksForACalibration) {
   suites::Plan plan = plan_of(config(110));
-  plan.matrix.cells.push_back({.label = "cheaper", .config = config(110)});
-  plan.matrix.cells.back().config.data.sequences_per_step = plan.matrix.cells.back().config.data.ranks = 1;
-  plan.runs.push_back({.position = 1, .cell = 1, .seed = 1, .digest = "cheaper"});
-  plan.runs.back().spec.config = plan.matrix.cells.back().config;
+  core::TrainConfig cheaper = config(110);
+  cheaper.data.sequences_per_step = cheaper.data.ranks = 1;
+  add_cell(plan, "cheaper", cheaper);
   Forecast result = forecast(plan, nullptr, {});
   EXPECT_EQ(result.totals.to_run(), 2);
   EXPECT_FALSE(result.totals.is_whole);
