@@ -31,7 +31,8 @@ struct ArmRun {
 struct ArmCell {
   std::string label;
   std::string config_digest;
-  std::vector<ArmRun> runs;  ///< ascending seeds
+  std::vector<ArmRun> runs;            ///< ascending seeds
+  std::optional<double> instructions;  ///< of a short run of its own, counted on request; kept in no file
 };
 
 /// Runs that share engine, machine and data.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <set>
 
 #include "reports/gate/difference.h"
 #include "reports/stats/multiple.h"
@@ -137,7 +138,9 @@ class Evaluation {
     note_failures(before, "baseline");
     for (const MetricForm& form : measured_metrics())
       add_measured(form, before, candidate, mismatch_of(form.metric, baseline, candidate));
-    add_costs(before, candidate, mismatch_of(GateMetric::kCost, baseline, candidate));
+    const std::string mismatch = mismatch_of(GateMetric::kCost, baseline, candidate);
+    add_costs(before, candidate, mismatch);
+    add_instructions(before, candidate, mismatch);
   }
 
   void note_failures(const ArmCell& cell, const std::string& side) {
@@ -217,7 +220,7 @@ class Evaluation {
   /// Exact differences are judged at once, others when Holm's adjustment knows them all.
   void weigh(GateCheck& check, const Difference& difference, bool is_bit_identical) {
     if (is_bit_identical) {
-      check.change = 0.0;
+      check.change = check.bound = 0.0;
       check.pass_power = 1.0;
       check.verdict = Verdict::kUnchanged;
       check.reason = "every loss of every step is the same, bit for bit";
@@ -253,13 +256,30 @@ class Evaluation {
   /// Counts have no noise; the largest of the seeds' differences counts.
   void add_costs(const ArmCell& baseline, const ArmCell& candidate, const std::string& mismatch) {
     const MetricForm form{GateMetric::kCost, "", "1", true, nullptr};
-    std::vector<std::string> names;
-    for (const ArmRun& run : candidate.runs) {
-      for (const auto& [name, cost] : run.costs) {
-        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    std::set<std::string> names;  // of both sides: a count that one side lost is missing evidence
+    for (const ArmCell* cell : {&baseline, &candidate}) {
+      for (const ArmRun& run : cell->runs) {
+        for (const auto& [name, cost] : run.costs) names.insert(name);
       }
     }
     for (const std::string& name : names) add_cost(form, name, baseline, candidate, mismatch);
+  }
+
+  /// Where any side was counted.
+  void add_instructions(const ArmCell& baseline, const ArmCell& candidate, const std::string& mismatch) {
+    if (!baseline.instructions && !candidate.instructions) return;
+    GateCheck& check = new_check(candidate, {GateMetric::kCost, "instructions", "1", true, nullptr});
+    check.margin = result_.policy.instructions_margin;
+    if (baseline.instructions) check.baseline = summarise(BySeed{{0, *baseline.instructions}});
+    if (candidate.instructions) check.candidate = summarise(BySeed{{0, *candidate.instructions}});
+    if (!mismatch.empty()) return cannot_compare(check, mismatch);
+    if (!baseline.instructions || !candidate.instructions || !(*baseline.instructions > 0.0)) {
+      check.reason = "only one side could be counted";
+      return;
+    }
+    check.pairs = 1;
+    check.change = *candidate.instructions / *baseline.instructions - 1.0;
+    judge_exact(check, "counted in one short run of each side");
   }
 
   void add_cost(MetricForm form, const std::string& name, const ArmCell& baseline, const ArmCell& candidate,
@@ -352,21 +372,28 @@ class Evaluation {
   }
 
   void answer() {
-    double chance = 1.0;
-    bool has_regressed = false, is_undecided = result_.checks.empty(), is_missing = false;
+    std::optional<double> chance;
+    bool has_regressed = false, is_undecided = false, is_missing = false, has_checks = false;
     for (const GateCheck& check : result_.checks) {
       if (!check.gates) continue;
+      if (!check.pass_power) {
+        chance.reset();
+      } else if (!has_checks || chance) {
+        chance = chance.value_or(1.0) * *check.pass_power;
+      }
+      has_checks = true;
       has_regressed = has_regressed || check.verdict == Verdict::kRegressed;
       is_undecided = is_undecided || check.verdict == Verdict::kInconclusive;
       is_missing = is_missing || check.verdict == Verdict::kMissing;
-      chance *= check.pass_power.value_or(0.0);
     }
     result_.pass_chance = chance;
+    if (!has_checks && !result_.checks.empty())
+      result_.problems.emplace_back("nothing that gates was measured, so nothing is proved");
     if (has_regressed) {
       result_.answer = GateAnswer::kRegression;
     } else if (!is_comparable_ || result_.baseline.cells.empty()) {
       result_.answer = GateAnswer::kNotComparable;
-    } else if (has_failures_ || is_missing || result_.checks.empty()) {
+    } else if (has_failures_ || is_missing || !has_checks) {
       result_.answer = GateAnswer::kIncomplete;
     } else {
       result_.answer = is_undecided ? GateAnswer::kInconclusive : GateAnswer::kPass;

@@ -60,7 +60,8 @@ struct GateResult {
   std::vector<std::string> notes;
   GateAnswer answer = GateAnswer::kInconclusive;
   int tests = 0;                      ///< that Holm's adjustment is over
-  std::optional<double> pass_chance;  ///< of a candidate without any change, if the metrics were independent
+  std::optional<double> pass_chance;  ///< of a candidate without any change, if the metrics were independent; none
+                                      ///< where a check has no spread to tell it from
 };
 
 /// How the arms came about.

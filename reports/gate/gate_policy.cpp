@@ -1,6 +1,7 @@
 #include "reports/gate/gate_policy.h"
 
 #include <limits>
+#include <utility>
 
 #include "core/base/error.h"
 
@@ -68,7 +69,11 @@ GatePolicy read_gate_policy(const core::Json& value, const std::string& source) 
   policy.least_runs = static_cast<int>(object.integer_or("least_runs", policy.least_runs, 2, 1 << 20));
   for (const GateMetric metric : all_gate_metrics()) {
     const char* name = to_string(metric);
-    if (object.has(name)) policy.of(metric) = read_metric(object.object(name), policy.of(metric));
+    if (!object.has(name)) continue;
+    JsonObject member = object.object(name);
+    if (metric == GateMetric::kCost && member.has("instructions_margin"))
+      policy.instructions_margin = member.number("instructions_margin", 0.0, kLargestMargin);
+    policy.of(metric) = read_metric(std::move(member), policy.of(metric));
   }
   object.finish();
   return policy;

@@ -32,6 +32,7 @@ struct GatePolicy {
   MetricPolicy time{.margin = 0.002};
   MetricPolicy memory{.margin = 0.02};
   MetricPolicy cost{.margin = 0.0};
+  double instructions_margin = 0.005;  ///< of instruction counts, which vary a little; they gate where cost does
   double alpha = 0.05;  ///< chance of at least one false "regressed" over all that is tested, and of each false "pass"
   int least_runs = 2;   ///< replicates of a cell on both sides; fewer prove nothing
 
@@ -39,8 +40,8 @@ struct GatePolicy {
   MetricPolicy& of(GateMetric metric);
 };
 
-/// {"alpha", "least_runs", "loss": {"margin", "gates"}, ...}; what is absent keeps the default. Throws
-/// Error{kInvalidArgument} with file and JSON pointer.
+/// {"alpha", "least_runs", "loss": {"margin", "gates"}, ...}, and "instructions_margin" in "cost"; what is absent keeps
+/// the default. Throws Error{kInvalidArgument} with file and JSON pointer.
 GatePolicy read_gate_policy(const core::Json& value, const std::string& source);
 GatePolicy read_gate_policy_file(const std::filesystem::path& file);
 

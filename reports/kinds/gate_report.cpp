@@ -111,11 +111,11 @@ std::vector<Fact> facts_of(const GateResult& result) {
                     .detail = "of gates over an unchanged candidate say regression (Holm over " +
                               std::to_string(result.tests) + (result.tests == 1 ? " test)" : " tests)"),
                     .value = result.policy.alpha}});
-  facts.push_back({"pass_chance",
-                   "chance to pass",
-                   {.text = percent(result.pass_chance.value_or(0.0), 0),
-                    .detail = "of gates over an unchanged candidate, with this spread and n, if checks are independent",
-                    .value = result.pass_chance.value_or(0.0)}});
+  TableCell chance = fraction_cell(result.pass_chance);
+  chance.detail = result.pass_chance
+                      ? "of gates over an unchanged candidate, with this spread and n, if checks are independent"
+                      : "(not known: a check has no spread to tell it from)";
+  facts.push_back({"pass_chance", "chance to pass", std::move(chance)});
   return facts;
 }
 

@@ -20,6 +20,7 @@ FoundBaseline from_record(const results::Store& store, const BaselineRecord& rec
   FoundBaseline found;
   found.arm = reports::read_arm(store, store.plan(record.plan_id), "baseline " + record.name);
   if (!record.revision.empty()) found.arm->revision = record.revision;
+  found.plan_id = record.plan_id;
   found.how = "baseline " + record.name + " (" + why + ")";
   return found;
 }
@@ -76,6 +77,7 @@ FoundBaseline find_baseline(const results::Store& store, const BaselineRequest& 
     std::vector<std::string> names;
     for (const BaselineRecord& record : store.baselines()) names.push_back(record.name);
     return {.arm = std::nullopt,
+            .plan_id = std::nullopt,
             .how = "there is no baseline and no file named " + request.name + core::suggestion(request.name, names) +
                    "; `nanobench baseline list` shows what there is"};
   }
@@ -85,6 +87,7 @@ FoundBaseline find_baseline(const results::Store& store, const BaselineRequest& 
       std::find_if(known.rbegin(), known.rend(), [](const BaselineRecord& record) { return record.is_accepted; });
   if (accepted != known.rend()) return from_record(store, *accepted, "accepted " + accepted->created_at);
   return {.arm = std::nullopt,
+          .plan_id = std::nullopt,
           .how = "no baseline of the suite " + request.suite +
                  ": none is of the merge base or its ancestors, and none was accepted; name one with --baseline, run "
                  "one in turn with --baseline-engine, or make one: nanobench run " +

@@ -18,7 +18,8 @@ struct BaselineRequest {
 /// A baseline, or one sentence that says why there is none.
 struct FoundBaseline {
   std::optional<reports::Arm> arm;
-  std::string how;  ///< "baseline main (saved 2026-...)", or why there is none and what to do
+  std::optional<std::int64_t> plan_id;  ///< of the same store
+  std::string how;                      ///< "baseline main (saved 2026-...)", or why there is none and what to do
 };
 
 /// By name or file; without one, the stored baseline whose revision is nearest to the merge base among its ancestors,

@@ -1,5 +1,6 @@
 // `nanobench gate SUITE`: a candidate against a baseline; the exit code is the answer.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <iostream>
@@ -15,10 +16,12 @@
 #include "tools/cli/exit_codes.h"
 #include "tools/cli/gate_baseline.h"
 #include "tools/cli/gate_policy_options.h"
+#include "tools/cli/instructions.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
 #include "tools/cli/session.h"
 #include "tools/cli/suite_run.h"
+#include "tools/terminal/status_lines.h"
 
 namespace nanobench::tools {
 namespace {
@@ -34,6 +37,7 @@ struct GateOptions {
   std::string baseline, branch;
   std::string baseline_engine, baseline_suite;
   bool is_stored = false;
+  bool counts_instructions = false;
   GatePolicyOptions policy;
   std::string markdown_file, junit_file;
   bool has_annotations = false;
@@ -46,6 +50,7 @@ constexpr const char* kFooter =
     "  nanobench gate smoke_gate --baseline main                         against a stored baseline (nanobench "
     "baseline)\n"
     "  nanobench gate smoke_gate --baseline baseline.json --only loss,cost\n"
+    "  nanobench gate smoke_gate --baseline-engine old/nanobench-train --only cost --instructions\n"
     "  nanobench gate speedrun_history --seeds 5 --margin time=0.03 --markdown gate.md --junit gate.xml\n"
     "\n"
     "Without --baseline: the stored baseline of the merge base or its nearest ancestor, else the newest accepted one.\n"
@@ -57,7 +62,14 @@ struct Arms {
   std::optional<Arm> baseline, candidate;
   bool is_interleaved = false;
   bool is_interrupted = false;
-  std::string missing;  ///< why there is no baseline
+  std::string missing;             ///< why there is no baseline
+  std::vector<std::string> notes;  ///< for people
+};
+
+/// What the runs before say of the engine, beside the runs.
+struct Counts {
+  InstructionCount baseline, candidate;
+  std::vector<std::string> notes;
 };
 
 /// The baseline's cells are runs of their own, also where both sides are the same program.
@@ -74,6 +86,31 @@ suites::Plan baseline_plan(const GateOptions& options, const suites::Suite& suit
   return plan_suite(other, options.run, {.engine = engine, .arm = 1});
 }
 
+/// Before the runs: what is interrupted here has cost no run.
+Counts count_both(const GateOptions& options, const suites::Plan& baseline, const suites::Plan& candidate) {
+  Counts counts;
+  if (!options.counts_instructions) return counts;
+  if (!has_valgrind()) {
+    counts.notes.emplace_back("Instructions were not counted: there is no valgrind here.");
+    return counts;
+  }
+  if (!options.run.is_quiet)
+    write_to_stderr("counting instructions under valgrind, about half a minute a side: first the baseline\n");
+  counts.baseline = count_instructions(baseline, "baseline");
+  if (!options.run.is_quiet) write_to_stderr("counting instructions: the candidate\n");
+  counts.candidate = count_instructions(candidate, "candidate");
+  for (const std::string& problem : {counts.baseline.problem, counts.candidate.problem}) {
+    if (!problem.empty()) counts.notes.push_back("Instructions were not counted: " + problem + ".");
+  }
+  return counts;
+}
+
+void set_instructions(Arm& arm, const std::string& label, const InstructionCount& count) {
+  for (reports::ArmCell& cell : arm.cells) {
+    if (cell.label == label) cell.instructions = count.count;
+  }
+}
+
 Arms run_in_turn(const GateOptions& options, const suites::Suite& suite, results::Store& store,
                  const Session& session) {
   const suites::Plan baseline = baseline_plan(options, suite);
@@ -83,12 +120,23 @@ Arms run_in_turn(const GateOptions& options, const suites::Suite& suite, results
                                                  std::to_string(candidate.runs.size()) +
                                                  " runs; to run in turn they need the same cells");
   }
+  const Counts counts = count_both(options, baseline, candidate);
   const std::vector<suites::SuiteRunResult> results =
       run_plans({&baseline, &candidate}, store, {.is_own_evidence = true, .argv = session.argv}, options.run);
   Arms arms{.is_interleaved = true, .is_interrupted = results.front().is_interrupted};
   arms.baseline = reports::read_arm(store, store.plan(results[0].plan_id), "baseline");
   arms.candidate = reports::read_arm(store, store.plan(results[1].plan_id), "candidate");
+  set_instructions(*arms.baseline, baseline.matrix.cells.front().label, counts.baseline);
+  set_instructions(*arms.candidate, candidate.matrix.cells.front().label, counts.candidate);
+  arms.notes = counts.notes;
   return arms;
+}
+
+bool share_runs(const results::PlanRecord& candidate, const results::PlanRecord& baseline) {
+  return std::any_of(candidate.lines.begin(), candidate.lines.end(), [&](const results::PlanLine& line) {
+    return line.run_id && std::any_of(baseline.lines.begin(), baseline.lines.end(),
+                                      [&](const results::PlanLine& other) { return other.run_id == line.run_id; });
+  });
 }
 
 Arms with_stored_baseline(const GateOptions& options, const suites::Suite& suite, results::Store& store,
@@ -114,7 +162,14 @@ Arms with_stored_baseline(const GateOptions& options, const suites::Suite& suite
     arms.is_interrupted = results.front().is_interrupted;
     plan_id = results.front().plan_id;
   }
-  arms.candidate = reports::read_arm(store, store.plan(plan_id), "candidate");
+  const results::PlanRecord plan = store.plan(plan_id);
+  arms.candidate = reports::read_arm(store, plan, "candidate");
+  arms.notes.push_back("Compared with " + found.how + ".");
+  if (found.plan_id && share_runs(plan, store.plan(*found.plan_id))) {
+    arms.notes.emplace_back(
+        "The candidate's runs are the baseline's: program, configuration and data are the same, so nothing was "
+        "measured anew; --fresh measures again.");
+  }
   return arms;
 }
 
@@ -132,12 +187,28 @@ void write_outputs(const GateOptions& options, const reports::GateResult& result
     std::cerr << reports::gate_annotations(result) << std::flush;
 }
 
+/// Before anything is run.
+void check_choices(const GateOptions& options, const suites::Suite& suite, bool runs_both) {
+  const bool is_native = !suite.external && suite.mock.is_null();
+  if (!options.baseline_engine.empty() && !is_native) {
+    throw Error(ErrorCode::kInvalidArgument, "--baseline-engine names a nanobench-train, and the suite " + suite.name +
+                                                 " has another engine; give the baseline by --baseline-suite");
+  }
+  if (options.counts_instructions && !runs_both) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "--instructions counts both sides anew: it needs --baseline-engine or --baseline-suite");
+  }
+  if (options.counts_instructions && !is_native)
+    throw Error(ErrorCode::kInvalidArgument, "--instructions is for suites whose engine is nanobench-train");
+}
+
 int run_gate(const GateOptions& options, const Session& session) {
   const reports::GatePolicy policy = policy_of(options.policy);
   const suites::Suite suite =
       suites::with_overrides(suites::read_suite_file(find_suite(options.suite)), overrides_of(options.settings));
-  results::Store store(database_file(options.run.database));
   const bool runs_both = !options.baseline_engine.empty() || !options.baseline_suite.empty();
+  check_choices(options, suite, runs_both);
+  results::Store store(database_file(options.run.database));
   const Arms arms =
       runs_both ? run_in_turn(options, suite, store, session) : with_stored_baseline(options, suite, store, session);
   if (arms.is_interrupted) return kExitInterrupted;
@@ -145,9 +216,10 @@ int run_gate(const GateOptions& options, const Session& session) {
     std::cerr << "nanobench: " << arms.missing << "\n";
     return reports::exit_code(reports::GateAnswer::kNotComparable);
   }
-  const reports::GateResult result = reports::evaluate_gate(
+  reports::GateResult result = reports::evaluate_gate(
       *arms.baseline, *arms.candidate, policy,
       {.is_interleaved = arms.is_interleaved, .allows_other_configs = !options.baseline_suite.empty()});
+  result.notes.insert(result.notes.end(), arms.notes.begin(), arms.notes.end());
   print(reports::gate_report(result), options.run.is_json);
   write_outputs(options, result);
   return reports::exit_code(result.answer);
@@ -171,6 +243,8 @@ void add_baseline_options(CLI::App& command, GateOptions& options) {
   command.add_flag("--stored", options.is_stored, "Run nothing: the newest stored results are the candidate")
       ->excludes(engine)
       ->excludes(suite);
+  command.add_flag("--instructions", options.counts_instructions,
+                   "Also count instructions of two steps, where valgrind is: half a minute a side");
 }
 
 }  // namespace

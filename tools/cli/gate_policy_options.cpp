@@ -1,6 +1,7 @@
 #include "tools/cli/gate_policy_options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <sstream>
 
@@ -26,7 +27,12 @@ void set_margin(GatePolicy& policy, const std::string& text) {
     throw Error(ErrorCode::kInvalidArgument,
                 "--margin " + text + ": expected METRIC=NUMBER, such as loss=0.002 (nats) or time=0.03 (3 %)");
   }
-  policy.of(reports::parse_gate_metric(text.substr(0, equals), "--margin " + text)).margin = margin;
+  const std::string name = text.substr(0, equals);
+  if (name == "instructions") {
+    policy.instructions_margin = margin;
+  } else {
+    policy.of(reports::parse_gate_metric(name, "--margin " + text)).margin = margin;
+  }
 }
 
 void set_only(GatePolicy& policy, const std::string& list) {
@@ -40,7 +46,9 @@ void set_only(GatePolicy& policy, const std::string& list) {
 
 void add_gate_policy_options(CLI::App& command, GatePolicyOptions& options) {
   command.add_option("--policy", options.file, "Margins and what gates, as JSON (docs/ci.md)")->type_name("FILE");
-  command.add_option("--margin", options.margins, "How much worse is no harm: loss in nats, others as a fraction")
+  command
+      .add_option("--margin", options.margins,
+                  "How much worse is no harm: loss in nats; time, memory, cost, instructions: a fraction")
       ->type_name("METRIC=NUMBER");
   command.add_option("--only", options.only, "What gates, of loss,time,memory,cost; the rest is only told")
       ->type_name("LIST");
@@ -54,6 +62,9 @@ reports::GatePolicy policy_of(const GatePolicyOptions& options) {
   GatePolicy policy = options.file.empty() ? GatePolicy{} : reports::read_gate_policy_file(options.file);
   for (const std::string& margin : options.margins) set_margin(policy, margin);
   if (!options.only.empty()) set_only(policy, options.only);
+  const std::vector<GateMetric> metrics = reports::all_gate_metrics();
+  if (std::none_of(metrics.begin(), metrics.end(), [&](GateMetric metric) { return policy.of(metric).gates; }))
+    throw Error(ErrorCode::kInvalidArgument, "the policy lets nothing gate; choose of loss, time, memory, cost");
   if (options.alpha) {
     if (!(*options.alpha >= 1e-6 && *options.alpha <= 0.49))
       throw Error(ErrorCode::kInvalidArgument, "--alpha: expected a number from 0.000001 to 0.49");

@@ -196,6 +196,40 @@ TEST(Gate, NothingToCompareNeverPasses) {
   EXPECT_EQ(exit_code(evaluate_gate(none, none, {}, {.is_interleaved = true}).answer), 5);
 }
 
+TEST(Gate, WithoutAnyCheckThatGatesNothingIsProved) {
+  GatePolicy policy;
+  for (const GateMetric metric : all_gate_metrics()) policy.of(metric).gates = metric == GateMetric::kCost;
+  const auto without_costs = [](ArmRun& run) { run.costs.clear(); };
+  const GateResult result =
+      evaluate_gate(arm_of("a", 3, without_costs), arm_of("b", 3, without_costs), policy, {.is_interleaved = true});
+  EXPECT_EQ(result.answer, GateAnswer::kIncomplete);
+  EXPECT_FALSE(result.pass_chance) << "there is nothing to pass";
+}
+
+TEST(Gate, ACountThatOneSideLostIsMissingEvidence) {
+  const auto without_costs = [](ArmRun& run) { run.costs.clear(); };
+  for (const bool is_candidate : {true, false}) {
+    const Arm whole = arm_of("a", 3), poor = arm_of("b", 3, without_costs);
+    const GateResult result =
+        evaluate_gate(is_candidate ? whole : poor, is_candidate ? poor : whole, {}, {.is_interleaved = true});
+    EXPECT_EQ(check_of(result, "flops_per_step").verdict, Verdict::kMissing);
+    EXPECT_EQ(result.answer, GateAnswer::kIncomplete);
+  }
+}
+
+TEST(Gate, InstructionsAreACostWithAMarginOfTheirOwn) {
+  Arm before = arm_of("a", 3), now = arm_of("b", 3);
+  before.cells.front().instructions = 1e9;
+  const auto verdict_of = [&](std::optional<double> count) {
+    now.cells.front().instructions = count;
+    return check_of(evaluate_gate(before, now, {}, {.is_interleaved = true}), "instructions").verdict;
+  };
+  EXPECT_EQ(verdict_of(1.004e9), Verdict::kUnchanged);
+  EXPECT_EQ(verdict_of(1.006e9), Verdict::kRegressed);
+  EXPECT_EQ(verdict_of(0.9e9), Verdict::kImproved);
+  EXPECT_EQ(verdict_of(std::nullopt), Verdict::kMissing);
+}
+
 /// Losses and times of two cells with independent normal noise and no change.
 Arm random_arm(const std::string& name, std::mt19937_64& random, double loss_change, double time_change) {
   std::normal_distribution<double> normal;
@@ -285,7 +319,11 @@ TEST(GatePolicyFile, DefaultsAndBadInput) {
   EXPECT_EQ(policy.loss.margin, 0.01);
   EXPECT_TRUE(policy.loss.gates);
   EXPECT_FALSE(policy.time.gates);
-  for (const char* bad : {R"({"los": {}})", R"({"loss": {"margin": -1}})", R"({"alpha": 0.9})", R"({"least_runs": 1})"})
+  EXPECT_EQ(policy.instructions_margin, 0.005);
+  EXPECT_EQ(read_gate_policy(core::Json::parse(R"({"cost": {"instructions_margin": 0.1}})"), "p").instructions_margin,
+            0.1);
+  for (const char* bad : {R"({"los": {}})", R"({"loss": {"margin": -1}})", R"({"alpha": 0.9})", R"({"least_runs": 1})",
+                          R"({"loss": {"instructions_margin": 1}})"})
     EXPECT_THROW(read_gate_policy(core::Json::parse(bad), "p"), core::Error) << bad;
 }
 
