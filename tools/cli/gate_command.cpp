@@ -95,7 +95,7 @@ Counts count_both(const GateOptions& options, const suites::Plan& baseline, cons
     return counts;
   }
   if (!options.run.is_quiet)
-    write_to_stderr("counting instructions under valgrind, about half a minute a side: first the baseline\n");
+    write_to_stderr("counting instructions under valgrind, about a minute a side: first the baseline\n");
   counts.baseline = count_instructions(baseline, "baseline");
   if (!options.run.is_quiet) write_to_stderr("counting instructions: the candidate\n");
   counts.candidate = count_instructions(candidate, "candidate");
@@ -244,7 +244,7 @@ void add_baseline_options(CLI::App& command, GateOptions& options) {
       ->excludes(engine)
       ->excludes(suite);
   command.add_flag("--instructions", options.counts_instructions,
-                   "Also count instructions of two steps, where valgrind is: half a minute a side");
+                   "Also count instructions of two steps, where valgrind is: about a minute a side");
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ struct InstructionCount {
   std::string problem;
 };
 
-/// Runs it; half a minute and more. `side` is for messages. Throws Error when no process can be started.
+/// Runs it; about a minute. `side` is for messages. Throws Error when no process can be started.
 InstructionCount count_instructions(const suites::Plan& plan, const std::string& side);
 
 }  // namespace nanobench::tools

@@ -226,6 +226,7 @@ TEST(Gate, InstructionsAreACostWithAMarginOfTheirOwn) {
   };
   EXPECT_EQ(verdict_of(1.004e9), Verdict::kUnchanged);
   EXPECT_EQ(verdict_of(1.006e9), Verdict::kRegressed);
+  EXPECT_EQ(verdict_of(0.9999e9), Verdict::kUnchanged) << "as two counts of the same program";
   EXPECT_EQ(verdict_of(0.9e9), Verdict::kImproved);
   EXPECT_EQ(verdict_of(std::nullopt), Verdict::kMissing);
 }
