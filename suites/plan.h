@@ -31,7 +31,7 @@ struct Cell {
   std::string vocabulary_asked_by;   ///< setting or patch that names a vocabulary; such a one is not enlarged
   std::optional<double> floor_nats;  ///< of the data, over what the validation reads; set by prepare_data
   std::int64_t arm = 0;  ///< of an a_a, from 1: runs of another arm are other runs; 0: what any suite may reuse
-  core::Json external;               ///< an external trainer's command (external_suite.h); null for our engines
+  core::Json external;   ///< an external trainer's command (external_suite.h); null for our engines
 };
 
 struct Matrix {
