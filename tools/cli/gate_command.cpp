@@ -9,9 +9,11 @@
 
 #include "core/base/error.h"
 #include "core/data/atomic_write.h"
+#include "reports/gate/calibration.h"
 #include "reports/gate/ci_output.h"
 #include "reports/gate/gate.h"
 #include "reports/kinds/gate_report.h"
+#include "results/provenance.h"
 #include "suites/runner.h"
 #include "tools/cli/exit_codes.h"
 #include "tools/cli/gate_baseline.h"
@@ -30,6 +32,9 @@ using core::Error;
 using core::ErrorCode;
 using reports::Arm;
 
+constexpr const char* kCalibrationSuite = "calibration";
+constexpr double kCalibratedPower = 0.8;  // of each check, for an unchanged candidate
+
 struct GateOptions {
   std::string suite;
   SuiteSettings settings;
@@ -38,6 +43,7 @@ struct GateOptions {
   std::string baseline_engine, baseline_suite;
   bool is_stored = false;
   bool counts_instructions = false;
+  bool is_calibrated = false;
   GatePolicyOptions policy;
   std::string markdown_file, junit_file;
   bool has_annotations = false;
@@ -202,13 +208,35 @@ void check_choices(const GateOptions& options, const suites::Suite& suite, bool 
     throw Error(ErrorCode::kInvalidArgument, "--instructions is for suites whose engine is nanobench-train");
 }
 
+/// The policy with margins that this machine's noise allows, at the suite's number of seeds. Throws Error when no
+/// calibration of this scale and machine is stored, or it has too few pairs.
+reports::GatePolicy calibrated(const reports::GatePolicy& policy, const results::Store& store,
+                               const suites::Suite& suite) {
+  const std::string hardware = results::hardware_class(results::machine_info());
+  const std::string advice = "; run `nanobench calibrate --scale " + suite.scale + " --pairs 6` first";
+  const std::vector<results::PlanRecord> plans = store.plans();
+  for (auto plan = plans.rbegin(); plan != plans.rend(); ++plan) {
+    if (plan->suite != kCalibrationSuite || plan->scale != suite.scale || plan->lines.empty()) continue;
+    const std::optional<std::int64_t> run = plan->lines.front().run_id;
+    if (!run || store.run(*run).hardware != hardware) continue;
+    const auto derived = reports::derived_policy(reports::calibrate(reports::noise_runs(store, *plan)),
+                                                 static_cast<int>(suite.seeds.size()), kCalibratedPower, policy);
+    if (derived) return *derived;
+    throw Error(ErrorCode::kInvalidArgument, "--calibrated: plan " + std::to_string(plan->id) +
+                                                 " has too few pairs, or the suite has one seed" + advice);
+  }
+  throw Error(ErrorCode::kNotFound,
+              "--calibrated: no calibration at scale " + suite.scale + " of this machine is stored" + advice);
+}
+
 int run_gate(const GateOptions& options, const Session& session) {
-  const reports::GatePolicy policy = policy_of(options.policy);
   const suites::Suite suite =
       suites::with_overrides(suites::read_suite_file(find_suite(options.suite)), overrides_of(options.settings));
   const bool runs_both = !options.baseline_engine.empty() || !options.baseline_suite.empty();
   check_choices(options, suite, runs_both);
   results::Store store(database_file(options.run.database));
+  reports::GatePolicy policy = policy_of(options.policy);
+  if (options.is_calibrated) policy = calibrated(policy, store, suite);
   const Arms arms =
       runs_both ? run_in_turn(options, suite, store, session) : with_stored_baseline(options, suite, store, session);
   if (arms.is_interrupted) return kExitInterrupted;
@@ -255,6 +283,8 @@ void add_gate_command(CLI::App& app, Session& session) {
   command->add_option("SUITE", options->suite, "Suite file, or the name of one that comes along")->required();
   add_baseline_options(*command, *options);
   add_gate_policy_options(*command, options->policy);
+  command->add_flag("--calibrated", options->is_calibrated,
+                    "Margins at least as wide as this machine's noise asks for (nanobench calibrate)");
   add_suite_settings(*command, options->settings);
   command->add_option("--markdown", options->markdown_file, "Write the report for a job summary or a comment")
       ->type_name("FILE");

@@ -1,0 +1,102 @@
+// `nanobench calibrate`, `gate --calibrated` and `run --until-decided` from the outside.
+#include <map>
+#include <string>
+
+#include "tests/tools/gate_command_line.h"
+
+namespace nanobench::tools {
+namespace {
+
+TEST(CalibrateCommand, ShowsTheNoiseThatWasPlantedAndGivesTheGateItsMargins) {
+  const CommandLine shell("calibrate");
+  shell.write("g.json", gate_suite(R"({"step_cv": 0.05})"));
+  shell.write("base.json", gate_suite(R"({"step_cv": 0.05})"));
+  const std::vector<std::string> gate = {"gate",         "g.json", "--baseline-suite", "base.json",
+                                         "--calibrated", "--json", "--quiet"};
+  const ProgramResult too_early = shell.run(gate);
+  EXPECT_EQ(too_early.exit_code, 2);
+  EXPECT_NE(too_early.err.find("nanobench calibrate --scale smoke"), std::string::npos) << too_early.err;
+
+  const ProgramResult result = shell.run({"calibrate", "g.json", "--pairs", "12", "--json", "--quiet"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const core::Json report = json_of(result);
+  EXPECT_EQ(report.at("kind"), "calibration");
+  EXPECT_EQ(report.at("facts").at("pairs"), 12);
+  // The median of four timed steps with 5 % each.
+  EXPECT_GT(report.at("facts").at("time_cv").get<double>(), 0.01);
+  EXPECT_LT(report.at("facts").at("time_cv").get<double>(), 0.06);
+  EXPECT_EQ(shell.run({"calibrate", "--stored", "--json"}).out, result.out);
+
+  const core::Json gated = json_of(shell.run(gate));
+  for (const core::Json& row : gated.at("tables").at("checks")) {
+    if (row.at("metric") == "step time") {
+      EXPECT_GT(row.at("margin").get<double>(), 0.02) << "wider than the usual 0.2 %";
+    }
+  }
+}
+
+TEST(CalibrateCommand, BadInputIsOneSentence) {
+  const CommandLine shell("calibrate_bad");
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"calibrate", "--pairs", "1"}, {"calibrate", "--power", "2"}, {"calibrate", "no_such_suite"}}) {
+    const ProgramResult result = shell.run(words);
+    EXPECT_EQ(result.exit_code, 2) << result.out;
+    EXPECT_EQ(count_of(result.err, "\n"), 1) << result.err;
+  }
+}
+
+std::string leave_one_out(const std::string& cells) {
+  return R"({"name": "loo", "design": "leave_one_out", "base": {"record": "record17"},
+             "features": ["attention_skip", "rotary"], "scale": "smoke", "seeds": [1, 2], "threads": 1,
+             "engine": {"mock": {"steps": 60, "val_every": 5, "loss_sigma": 0.0, "step_cv": 0.002, "cells": )" +
+         cells + "}}}";
+}
+
+TEST(UntilDecided, StopsWhenEveryChangeHasItsVerdict) {
+  const CommandLine shell("until");
+  shell.write("s.json",
+              leave_one_out(R"({"without attention_skip": {"step_ms": 15}, "without rotary": {"step_ms": 5}})"));
+  const ProgramResult result =
+      shell.run({"run", "s.json", "--until-decided", "--max-seeds", "30", "--quiet", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const core::Json report = json_of(result);
+  std::map<std::string, std::string> verdicts;
+  for (const core::Json& row : report.at("tables").at("effects"))
+    verdicts[row.at("effect").get<std::string>()] = row.at("verdict").get<std::string>();
+  EXPECT_EQ(verdicts, (std::map<std::string, std::string>{{"attention_skip", "keep"}, {"rotary", "drop"}}));
+  const auto n = report.at("tables").at("effects").at(0).at("loss").at("n").get<int>();
+  EXPECT_LT(n, 30) << "large effects need few seeds";
+  EXPECT_GE(n, 2);
+  EXPECT_EQ(json_of(shell.run({"list", "runs", "--json"})).at("tables").at("runs").size(),
+            static_cast<std::size_t>(3 * n))
+      << "each look reuses the runs before";
+  EXPECT_EQ(json_of(shell.run({"report", "--json"})).at("tables").at("effects"), report.at("tables").at("effects"))
+      << "the stored plan knows which look it is";
+}
+
+TEST(UntilDecided, StopsAtTheMostSeedsWithoutAVerdict) {
+  const CommandLine shell("until_most");
+  shell.write("s.json", leave_one_out("{}"));
+  const ProgramResult result = shell.run({"run", "s.json", "--until-decided", "--max-seeds", "4", "--quiet", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  for (const core::Json& row : json_of(result).at("tables").at("effects")) {
+    EXPECT_EQ(row.at("verdict"), "inconclusive");
+    EXPECT_EQ(row.at("loss").at("n"), 4);
+  }
+}
+
+TEST(UntilDecided, NeedsAChangeToDecideOn) {
+  const CommandLine shell("until_bad");
+  shell.write("a.json", R"({"name": "a", "design": "a_a", "base": {"record": "record17"}, "scale": "smoke",
+                            "engine": "mock"})");
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"run", "a.json", "--until-decided"},
+                                             {"run", "a.json", "--max-seeds", "5"},
+                                             {"run", "a.json", "--until-decided", "--max-seeds", "1"}}) {
+    const ProgramResult result = shell.run(words);
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+  }
+}
+
+}  // namespace
+}  // namespace nanobench::tools
