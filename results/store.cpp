@@ -180,13 +180,18 @@ PlanRecord Store::plan(std::int64_t id) const {
 }
 
 std::int64_t Store::ensure_plan(const NewPlan& plan, bool is_fresh) {
+  return ensure_plans({plan}, is_fresh).front();
+}
+
+std::vector<std::int64_t> Store::ensure_plans(const std::vector<NewPlan>& plans, bool is_fresh) {
   Transaction transaction(*database_);
-  if (!is_fresh) {
-    if (const std::optional<PlanRecord> known = find_plan(plan.digest)) return known->id;
+  std::vector<std::int64_t> ids;
+  for (const NewPlan& plan : plans) {
+    const std::optional<PlanRecord> known = is_fresh ? std::nullopt : find_plan(plan.digest);
+    ids.push_back(known ? known->id : insert_plan(*database_, plan));
   }
-  const std::int64_t id = insert_plan(*database_, plan);
   transaction.commit();
-  return id;
+  return ids;
 }
 
 std::filesystem::path default_store_file(const std::optional<std::string>& option,

@@ -89,6 +89,8 @@ class Store {
   PlanRecord plan(std::int64_t id) const;
   /// The id of the newest plan of this digest; made when there is none, or when `is_fresh`.
   std::int64_t ensure_plan(const NewPlan& plan, bool is_fresh = false);
+  /// The same for several that belong together: they are made at once or not at all.
+  std::vector<std::int64_t> ensure_plans(const std::vector<NewPlan>& plans, bool is_fresh = false);
 
   // --- runs, writing ---
   /// Atomically: finds finished evidence or a living process with the same digest, else makes a running row that

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 
+#include "core/base/digest.h"
 #include "core/base/error.h"
 #include "results/provenance.h"
 #include "suites/interrupt.h"
@@ -18,19 +19,50 @@ using core::Error;
 using core::RunOutcome;
 using results::RunRecord;
 
+std::optional<RunRecord> evidence_of(const results::Store& store, const results::PlanLine& line) {
+  if (!line.run_id) return std::nullopt;
+  RunRecord run = store.run(*line.run_id);
+  return run.is_evidence() ? std::optional<RunRecord>(std::move(run)) : std::nullopt;
+}
+
+bool is_finished(const results::Store& store, const results::PlanRecord& plan) {
+  return std::all_of(plan.lines.begin(), plan.lines.end(),
+                     [&](const results::PlanLine& line) { return evidence_of(store, line).has_value(); });
+}
+
+/// What is its own evidence is stored under the digest of its place among all that run in turn: beside another
+/// counterpart, or in a plain run, it is another plan.
+std::string digest_in_turn(const std::vector<const Plan*>& plans, std::size_t place) {
+  std::string text = "turn " + std::to_string(place);
+  for (const Plan* plan : plans) text += " " + plan->digest;
+  return core::digest_of(text);
+}
+
+/// The plans' numbers in the store, all of one making: either all go on or all begin anew.
+std::vector<std::int64_t> enter_plans(const std::vector<const Plan*>& plans, results::Store& store,
+                                      const RunnerOptions& options) {
+  std::vector<results::NewPlan> rows;
+  bool is_new = true;
+  for (std::size_t place = 0; place < plans.size(); ++place) {
+    results::NewPlan& row = rows.emplace_back(stored_plan(*plans[place], options.argv));
+    if (!options.is_own_evidence) continue;
+    row.digest = digest_in_turn(plans, place);
+    const std::optional<results::PlanRecord> last = store.find_plan(row.digest);
+    is_new = is_new && last && is_finished(store, *last);
+  }
+  return store.ensure_plans(rows, options.is_own_evidence ? is_new : options.is_fresh);
+}
+
 /// One plan on its way.
 class PlanRunner {
  public:
-  PlanRunner(const Plan& plan, results::Store& store, const RunnerOptions& options, RunnerObserver& observer,
-             InterruptGuard& interrupts)
-      : plan_(plan), store_(store), options_(options), observer_(observer), interrupts_(interrupts) {}
+  PlanRunner(const Plan& plan, std::int64_t plan_id, results::Store& store, const RunnerOptions& options,
+             RunnerObserver& observer, InterruptGuard& interrupts)
+      : plan_(plan), store_(store), options_(options), observer_(observer), interrupts_(interrupts) {
+    result_.plan_id = plan_id;
+  }
 
   void begin() {
-    if (const std::int64_t count = store_.release_dead_runs(); count > 0) {
-      observer_.on_message(std::to_string(count) + (count == 1 ? " run was" : " runs were") +
-                           " left behind by a process that is gone; what this suite needs of it is run again");
-    }
-    result_.plan_id = store_.ensure_plan(stored_plan(plan_, options_.argv), needs_new_plan());
     find_answers();
     std::vector<bool> reusable;
     for (const PlannedRun& run : plan_.runs) {
@@ -79,25 +111,11 @@ class PlanRunner {
   }
 
  private:
-  /// A plan that is to be its own evidence begins anew when the last one is finished.
-  bool needs_new_plan() const {
-    if (!options_.is_own_evidence) return options_.is_fresh;
-    const std::optional<results::PlanRecord> last = store_.find_plan(plan_.digest);
-    return last && std::all_of(last->lines.begin(), last->lines.end(),
-                               [&](const results::PlanLine& line) { return evidence_of(line).has_value(); });
-  }
-
-  std::optional<RunRecord> evidence_of(const results::PlanLine& line) const {
-    if (!line.run_id) return std::nullopt;
-    RunRecord run = store_.run(*line.run_id);
-    return run.is_evidence() ? std::optional<RunRecord>(std::move(run)) : std::nullopt;
-  }
-
   /// What the plan that is continued has already.
   void find_answers() {
     if (!options_.is_own_evidence) return;
     for (const results::PlanLine& line : store_.plan(result_.plan_id).lines) {
-      if (std::optional<RunRecord> run = evidence_of(line))
+      if (std::optional<RunRecord> run = evidence_of(store_, line))
         answers_.emplace(static_cast<std::size_t>(line.position), std::move(*run));
     }
   }
@@ -172,10 +190,16 @@ SuiteRunResult run_plan(const Plan& plan, results::Store& store, const RunnerOpt
 std::vector<SuiteRunResult> run_in_turn(const std::vector<const Plan*>& plans, results::Store& store,
                                         const RunnerOptions& options, RunnerObserver& observer) {
   InterruptGuard interrupts;
-  std::vector<std::unique_ptr<PlanRunner>> runners;
-  for (const Plan* plan : plans) {
+  for (const Plan* plan : plans)
     NB_CHECK(plan->runs.size() == plans.front()->runs.size(), "plans of different lengths cannot run in turn");
-    runners.push_back(std::make_unique<PlanRunner>(*plan, store, options, observer, interrupts));
+  if (const std::int64_t count = store.release_dead_runs(); count > 0) {
+    observer.on_message(std::to_string(count) + (count == 1 ? " run was" : " runs were") +
+                        " left behind by a process that is gone; what this suite needs of it is run again");
+  }
+  const std::vector<std::int64_t> ids = enter_plans(plans, store, options);
+  std::vector<std::unique_ptr<PlanRunner>> runners;
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    runners.push_back(std::make_unique<PlanRunner>(*plans[i], ids[i], store, options, observer, interrupts));
     runners.back()->begin();
   }
   bool goes_on = true;

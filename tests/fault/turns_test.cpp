@@ -51,7 +51,9 @@ TEST_F(TurnsTest, AFinishedPlanBeginsAnewAndAnUnfinishedOneGoesOn) {
   std::int64_t cut = 0;
   {
     Store store(file());
-    cut = store.ensure_plan(stored_plan(plan, {}), /*is_fresh=*/true);
+    results::NewPlan begun = stored_plan(plan, {});
+    begun.digest = store.plan(second[0].plan_id).digest;
+    cut = store.ensure_plan(begun, /*is_fresh=*/true);
     for (std::size_t i = 0; i < 2; ++i) {
       results::NewRun row = stored_run(plan, plan.runs[i]);
       row.plan_id = cut;
@@ -64,6 +66,40 @@ TEST_F(TurnsTest, AFinishedPlanBeginsAnewAndAnUnfinishedOneGoesOn) {
   EXPECT_EQ(third[0].completed, 2);
   EXPECT_EQ(third[0].reused, 2);
   EXPECT_EQ(observer_.reusable, (std::vector<bool>{true, true, false, false}));
+}
+
+/// As a kill leaves it that comes when one side has all its runs and the other has one to go.
+TEST_F(TurnsTest, AFinishedSideWaitsForTheOther) {
+  const Plan a = plan_of(0.0), b = plan_of(0.1);
+  const std::vector<SuiteRunResult> first = run_all({&a, &b});
+  std::vector<std::int64_t> cut;
+  {
+    Store store(file());
+    std::vector<results::NewPlan> begun = {stored_plan(a, {}), stored_plan(b, {})};
+    for (std::size_t side = 0; side < 2; ++side) begun[side].digest = store.plan(first[side].plan_id).digest;
+    cut = store.ensure_plans(begun, /*is_fresh=*/true);
+    for (std::size_t side = 0; side < 2; ++side) {
+      const Plan& plan = side == 0 ? a : b;
+      for (std::size_t i = 0; i < (side == 0 ? 4U : 3U); ++i) {
+        results::NewRun row = stored_run(plan, plan.runs[i]);
+        row.plan_id = cut[side];
+        const auto claim = std::get<results::Claimed>(store.claim_run(row, results::this_process(), true));
+        store.finish_run(claim.run_id, {.outcome = core::RunOutcome::kCompleted, .final_val_loss = 1.0});
+      }
+    }
+  }
+  const std::vector<SuiteRunResult> second = run_all({&a, &b});
+  for (std::size_t side = 0; side < 2; ++side) EXPECT_EQ(second[side].plan_id, cut[side]);
+  EXPECT_EQ(second[0].completed, 0);
+  EXPECT_EQ(second[1].completed, 1);
+}
+
+TEST_F(TurnsTest, AnotherCounterpartIsAnotherPlan) {
+  const Plan a = plan_of(0.0), b = plan_of(0.1), c = plan_of(0.2);
+  const std::int64_t beside_b = run_all({&a, &b})[0].plan_id;
+  const std::vector<SuiteRunResult> beside_c = run_all({&a, &c});
+  EXPECT_NE(beside_c[0].plan_id, beside_b);
+  EXPECT_EQ(beside_c[0].completed, 4) << "runs in turn with b say nothing beside c";
 }
 
 TEST_F(TurnsTest, PlansOfDifferentLengthsAreRefused) {
