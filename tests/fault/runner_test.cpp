@@ -104,6 +104,8 @@ struct FaultCase {
   RunOutcome outcome;
   const char* message;
   std::optional<std::int64_t> exit_code;  // absent where it depends on who is faster, engine or runner
+
+  friend void PrintTo(const FaultCase& item, std::ostream* out) { *out << item.name; }
 };
 
 class RunnerFaultTest : public RunnerTest, public testing::WithParamInterface<FaultCase> {};

@@ -18,6 +18,8 @@ struct BadInput {
   std::string text;
   std::vector<std::string> arguments;
   std::vector<const char*> says;
+
+  friend void PrintTo(const BadInput& input, std::ostream* out) { *out << input.name; }
 };
 
 std::string suite_with(const std::string& more) {

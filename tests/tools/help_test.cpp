@@ -9,6 +9,8 @@ namespace {
 struct HelpCase {
   const char* name;
   std::vector<std::string> arguments;
+
+  friend void PrintTo(const HelpCase& item, std::ostream* out) { *out << item.name; }
 };
 
 class Help : public testing::TestWithParam<HelpCase> {};

@@ -96,6 +96,8 @@ struct BadProfile {
   const char* name;
   std::vector<std::string> arguments;
   std::vector<std::string> says;
+
+  friend void PrintTo(const BadProfile& item, std::ostream* out) { *out << item.name; }
 };
 
 class BadProfileTest : public testing::TestWithParam<BadProfile> {};

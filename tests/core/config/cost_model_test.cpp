@@ -190,6 +190,8 @@ struct Change {
   std::function<void(TrainConfig&)> apply;
   int flops;  ///< sign of the change
   int bytes;
+
+  friend void PrintTo(const Change& item, std::ostream* out) { *out << item.name; }
 };
 
 class CostOfChange : public testing::TestWithParam<Change> {};

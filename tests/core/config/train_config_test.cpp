@@ -107,6 +107,8 @@ struct BadConfig {
   const char* pointer;
   const char* says;
   ErrorCode code = ErrorCode::kInvalidArgument;
+
+  friend void PrintTo(const BadConfig& item, std::ostream* out) { *out << item.name; }
 };
 
 class TrainConfigError : public testing::TestWithParam<BadConfig> {};
