@@ -88,6 +88,21 @@ std::string printable(std::string_view text) {
   return out;
 }
 
+std::string escape_markup(std::string_view text) {
+  std::string out;
+  for (const char c : printable(text)) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      case '\'': out += "&#39;"; break;
+      default: out += c;
+    }
+  }
+  return out;
+}
+
 std::vector<std::string> wrap(std::string_view text, std::size_t width) {
   width = std::max<std::size_t>(width, 1);
   std::vector<std::string> lines;
@@ -137,6 +152,14 @@ std::string pad_left(std::string_view text, std::size_t width) {
 
 std::string format_fixed(double value, int digits) {
   return std::isfinite(value) ? print("%.*f", digits, value) : "not a number";
+}
+
+std::string format_percent(double fraction, int digits) {
+  return format_fixed(100.0 * fraction, digits) + " %";
+}
+
+std::string format_signed(double value, int digits) {
+  return (value < 0 ? "" : "+") + format_fixed(value, digits);
 }
 
 std::string format_significant(double value, int digits) {

@@ -15,6 +15,9 @@ std::size_t display_width(std::string_view text);
 /// tabs become spaces.
 std::string printable(std::string_view text);
 
+/// Printable text that HTML and XML take literally, also inside attributes.
+std::string escape_markup(std::string_view text);
+
 /// Words in lines of at most `width` columns; longer words are cut. At least one line.
 std::vector<std::string> wrap(std::string_view text, std::size_t width);
 
@@ -29,6 +32,10 @@ std::string pad_left(std::string_view text, std::size_t width);
 std::string format_fixed(double value, int digits);
 /// At least `digits` significant digits, never an exponent for ordinary sizes: 0.1234, 12.34, 1234.
 std::string format_significant(double value, int digits);
+/// Of a fraction: "12.5 %"
+std::string format_percent(double fraction, int digits);
+/// With its sign also above 0: "+0.0012"
+std::string format_signed(double value, int digits);
 /// "1.9 s", "2 min 05 s", "3 h 12 min"
 std::string format_duration(double seconds);
 /// "312 MiB", "1.4 GiB"

@@ -1,6 +1,5 @@
 // Runs as event files for TensorBoard.
 #include <cstdio>
-#include <ctime>
 #include <fstream>
 #include <map>
 
@@ -9,6 +8,7 @@
 #include "results/event_file.h"
 #include "results/export.h"
 #include "results/metric.h"
+#include "results/provenance.h"
 
 namespace nanobench::results {
 namespace {
@@ -31,18 +31,6 @@ std::string folder_name(const RunRecord& run) {
   return plain_name(run.cell) + "-seed" + std::to_string(run.seed) + "-run" + std::to_string(run.id);
 }
 
-/// Seconds since 1970 of "2026-01-31T23:59:59.123Z"; 0 for other text.
-double seconds_of(const std::string& time) {
-  std::tm parts = {};
-  double seconds = 0;
-  if (std::sscanf(time.c_str(), "%d-%d-%dT%d:%d:%lfZ", &parts.tm_year, &parts.tm_mon, &parts.tm_mday, &parts.tm_hour,
-                  &parts.tm_min, &seconds) != 6)
-    return 0;
-  parts.tm_year -= 1900;
-  parts.tm_mon -= 1;
-  return static_cast<double>(timegm(&parts)) + seconds;
-}
-
 /// Protocol buffers take valid UTF-8 only.
 std::string valid_utf8(const std::string& text) {
   using core::Json;
@@ -60,7 +48,7 @@ std::map<std::int64_t, std::vector<Scalar>> scalars_by_step(const Store& store, 
 }
 
 void write_run(const Store& store, const RunRecord& run, std::ostream& out) {
-  const double start = seconds_of(run.started_at);
+  const double start = seconds_since_epoch(run.started_at).value_or(0.0);
   out << event_record(version_event(start));
   std::map<std::int64_t, double> clock_ms;
   for (const char* metric : {kValClockMs, kClockMs}) {
@@ -83,7 +71,8 @@ void export_tensorboard(const Store& store, const std::vector<std::int64_t>& run
     std::error_code error;
     std::filesystem::create_directory(place, error);
     char name[64];
-    std::snprintf(name, sizeof name, "events.out.tfevents.%010.0f.nanobench", seconds_of(run.started_at));
+    std::snprintf(name, sizeof name, "events.out.tfevents.%010.0f.nanobench",
+                  seconds_since_epoch(run.started_at).value_or(0.0));
     std::ofstream out(place / name, std::ios::binary);
     write_run(store, run, out);
     out.close();

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -122,6 +123,17 @@ std::string utc_now() {
   char fraction[16];
   std::snprintf(fraction, sizeof fraction, ".%03dZ", static_cast<int>(milliseconds));
   return std::string(text, length) + fraction;
+}
+
+std::optional<double> seconds_since_epoch(const std::string& utc) {
+  std::tm parts = {};
+  double seconds = 0;
+  if (std::sscanf(utc.c_str(), "%d-%d-%dT%d:%d:%lfZ", &parts.tm_year, &parts.tm_mon, &parts.tm_mday, &parts.tm_hour,
+                  &parts.tm_min, &seconds) != 6)
+    return std::nullopt;
+  parts.tm_year -= 1900;
+  parts.tm_mon -= 1;
+  return static_cast<double>(timegm(&parts)) + seconds;
 }
 
 }  // namespace nanobench::results

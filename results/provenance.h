@@ -36,4 +36,7 @@ std::map<std::string, std::string> provenance_facts();
 /// "2026-01-31T23:59:59.123Z"
 std::string utc_now();
 
+/// Seconds since 1970 of such a time; nullopt for other text.
+std::optional<double> seconds_since_epoch(const std::string& utc);
+
 }  // namespace nanobench::results

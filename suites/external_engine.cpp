@@ -17,6 +17,7 @@
 #include "core/base/build_info.h"
 #include "core/base/error.h"
 #include "suites/child_process.h"
+#include "suites/engine_main.h"
 #include "suites/speedrun_events.h"
 
 namespace nanobench::suites {
@@ -245,20 +246,7 @@ int run_external_engine(const core::RunSpec& spec, int events_fd) {
 }
 
 int external_engine_main(const std::vector<std::string>& arguments) {
-  std::string spec_file;
-  int events_fd = -1;
-  for (std::size_t i = 0; i + 1 < arguments.size(); i += 2) {
-    if (arguments[i] == "--spec") spec_file = arguments[i + 1];
-    if (arguments[i] == "--events-fd") events_fd = std::atoi(arguments[i + 1].c_str());
-  }
-  try {
-    if (spec_file.empty() || events_fd < 0)
-      throw Error(ErrorCode::kInvalidArgument, "expected --spec FILE --events-fd N");
-    return run_external_engine(core::read_run_spec(core::read_json_file(spec_file), spec_file), events_fd);
-  } catch (const std::exception& error) {
-    write_all(STDERR_FILENO, std::string("external engine: ") + error.what() + "\n");
-    return 2;
-  }
+  return engine_main("external engine", arguments, run_external_engine);
 }
 
 }  // namespace nanobench::suites

@@ -17,6 +17,7 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/protocol/run_event.h"
+#include "suites/engine_main.h"
 #include "suites/mock_settings.h"
 
 namespace nanobench::suites {
@@ -244,20 +245,7 @@ int run_mock_engine(const core::RunSpec& spec, int events_fd) {
 }
 
 int mock_engine_main(const std::vector<std::string>& arguments) {
-  std::string spec_file;
-  int events_fd = -1;
-  for (std::size_t i = 0; i + 1 < arguments.size(); i += 2) {
-    if (arguments[i] == "--spec") spec_file = arguments[i + 1];
-    if (arguments[i] == "--events-fd") events_fd = std::atoi(arguments[i + 1].c_str());
-  }
-  try {
-    if (spec_file.empty() || events_fd < 0)
-      throw core::Error(core::ErrorCode::kInvalidArgument, "expected --spec FILE --events-fd N");
-    return run_mock_engine(core::read_run_spec(core::read_json_file(spec_file), spec_file), events_fd);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "mock engine: %s\n", error.what());
-    return 2;
-  }
+  return engine_main("mock engine", arguments, run_mock_engine);
 }
 
 }  // namespace nanobench::suites

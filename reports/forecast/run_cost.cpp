@@ -3,31 +3,19 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <ctime>
 #include <map>
 
 #include "core/base/error.h"
 #include "core/config/cost_model.h"
 #include "core/config/schedule.h"
 #include "reports/stats/summary.h"
+#include "results/provenance.h"
 #include "suites/mock_settings.h"
 
 namespace nanobench::reports {
 namespace {
 
 using core::TrainConfig;
-
-/// nullopt for other text than the store's times, "2026-01-31T23:59:59.123Z".
-std::optional<double> seconds_of(const std::string& time) {
-  std::tm parts = {};
-  double seconds = 0;
-  if (std::sscanf(time.c_str(), "%d-%d-%dT%d:%d:%lfZ", &parts.tm_year, &parts.tm_mon, &parts.tm_mday, &parts.tm_hour,
-                  &parts.tm_min, &seconds) != 6)
-    return std::nullopt;
-  parts.tm_year -= 1900;
-  parts.tm_mon -= 1;
-  return static_cast<double>(timegm(&parts)) + seconds;
-}
 
 void add_times(core::MaskCounts& sum, const core::MaskCounts& counts, std::int64_t times) {
   sum.visited_blocks += counts.visited_blocks * times;
@@ -61,8 +49,8 @@ std::optional<RunWork> work_in(const std::string& config) {
 
 std::optional<PastRun> past_run(const results::RunRecord& run) {
   const results::RunResult& result = *run.result;
-  const std::optional<double> started = seconds_of(run.started_at);
-  const std::optional<double> finished = seconds_of(run.finished_at.value_or(""));
+  const std::optional<double> started = results::seconds_since_epoch(run.started_at);
+  const std::optional<double> finished = results::seconds_since_epoch(run.finished_at.value_or(""));
   if (!result.train_ms || !result.timed_steps || *result.timed_steps <= 0 || !(*result.train_ms > 0.0) || !started ||
       !finished)
     return std::nullopt;

@@ -10,21 +10,6 @@
 namespace nanobench::reports {
 namespace {
 
-std::string xml(const std::string& text) {
-  std::string out;
-  for (const char c : printable(text)) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&apos;"; break;
-      default: out += c;
-    }
-  }
-  return out;
-}
-
 /// Workflow commands end at a newline, and properties at a comma or colon.
 std::string command_text(const std::string& text, bool is_property) {
   std::string out;
@@ -43,16 +28,17 @@ std::string command_text(const std::string& text, bool is_property) {
 }
 
 std::string junit_case(const GateResult& result, const GateCheck& check) {
-  std::string out = "    <testcase classname=\"" + xml(result.candidate.suite + "." + check.cell) + "\" name=\"" +
-                    xml(check.name) + "\"";
-  const std::string word = to_string(check.verdict), message = " message=\"" + xml(check.reason) + "\"";
+  std::string out = "    <testcase classname=\"" + escape_markup(result.candidate.suite + "." + check.cell) +
+                    "\" name=\"" + escape_markup(check.name) + "\"";
+  const std::string word = to_string(check.verdict), message = " message=\"" + escape_markup(check.reason) + "\"";
   if (!check.gates)
-    return out + "><system-out>" + xml(word + ": " + check.reason + " (does not gate)") + "</system-out></testcase>\n";
+    return out + "><system-out>" + escape_markup(word + ": " + check.reason + " (does not gate)") +
+           "</system-out></testcase>\n";
   switch (check.verdict) {
     case Verdict::kRegressed: return out + "><failure type=\"regressed\"" + message + "/></testcase>\n";
     case Verdict::kMissing: return out + "><error type=\"missing\"" + message + "/></testcase>\n";
     case Verdict::kInconclusive: return out + "><skipped" + message + "/></testcase>\n";
-    default: return out + "><system-out>" + xml(word + ": " + check.reason) + "</system-out></testcase>\n";
+    default: return out + "><system-out>" + escape_markup(word + ": " + check.reason) + "</system-out></testcase>\n";
   }
 }
 
@@ -78,7 +64,7 @@ std::string gate_junit(const GateResult& result) {
   std::string cases;
   for (const GateCheck& check : result.checks) cases += junit_case(result, check);
   std::string problems;
-  for (const std::string& problem : result.problems) problems += xml(problem) + "\n";
+  for (const std::string& problem : result.problems) problems += escape_markup(problem) + "\n";
   const std::string errors = std::to_string(std::stoi(count(Verdict::kMissing)) + (result.checks.empty() ? 1 : 0));
   if (result.checks.empty())
     cases =
@@ -88,7 +74,7 @@ std::string gate_junit(const GateResult& result) {
                              "\" failures=\"" + count(Verdict::kRegressed) + "\" errors=\"" + errors + "\" skipped=\"" +
                              count(Verdict::kInconclusive) + "\"";
   return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" + counts + ">\n  <testsuite name=\"" +
-         xml("nanobench gate " + result.candidate.suite) + "\"" + counts + ">\n" + cases +
+         escape_markup("nanobench gate " + result.candidate.suite) + "\"" + counts + ">\n" + cases +
          (problems.empty() ? "" : "    <system-err>" + problems + "</system-err>\n") +
          "  </testsuite>\n</testsuites>\n";
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <set>
 
+#include "core/base/exit_codes.h"
 #include "reports/gate/difference.h"
 #include "reports/stats/multiple.h"
 #include "reports/stats/power.h"
@@ -58,13 +59,8 @@ double from_scale(double value, bool is_ratio) {
   return is_ratio ? std::expm1(value) : value;
 }
 
-std::string change_text(double change, bool is_ratio) {
-  const std::string sign = change < 0 ? "" : "+";
-  return is_ratio ? sign + format_fixed(100.0 * change, 2) + " %" : sign + format_fixed(change, 5);
-}
-
 std::string percent(double fraction) {
-  return format_fixed(100.0 * fraction, fraction < 0.01 ? 1 : 0) + " %";
+  return format_percent(fraction, fraction < 0.01 ? 1 : 0);
 }
 
 class Evaluation {
@@ -361,15 +357,14 @@ class Evaluation {
     if (bound < margin) {
       const bool is_better = p_of(estimate, Tail::kLess) < alpha;
       check.verdict = is_better ? Verdict::kImproved : Verdict::kUnchanged;
-      check.reason = "at worst " + change_text(*check.bound, check.is_ratio) + confidence;
+      check.reason = "at worst " + change_text(check, *check.bound) + confidence;
     } else if (*check.adjusted_p < alpha) {
       check.verdict = Verdict::kRegressed;
-      check.reason = "worse by " + change_text(*check.change, check.is_ratio) + " (p " +
-                     format_significant(*check.adjusted_p, 2) + ")";
+      check.reason =
+          "worse by " + change_text(check, *check.change) + " (p " + format_significant(*check.adjusted_p, 2) + ")";
     } else {
       check.verdict = Verdict::kInconclusive;
-      check.reason =
-          "at worst " + change_text(*check.bound, check.is_ratio) + confidence + ", which is beyond the margin";
+      check.reason = "at worst " + change_text(check, *check.bound) + confidence + ", which is beyond the margin";
     }
   }
 
@@ -415,6 +410,10 @@ class Evaluation {
 
 }  // namespace
 
+std::string change_text(const GateCheck& check, double change) {
+  return check.is_ratio ? (change < 0 ? "" : "+") + format_percent(change, 2) : format_signed(change, 5);
+}
+
 const char* to_string(GateAnswer answer) {
   switch (answer) {
     case GateAnswer::kPass: return "pass";
@@ -428,13 +427,13 @@ const char* to_string(GateAnswer answer) {
 
 int exit_code(GateAnswer answer) {
   switch (answer) {
-    case GateAnswer::kPass: return 0;
-    case GateAnswer::kRegression: return 1;
-    case GateAnswer::kInconclusive: return 3;
-    case GateAnswer::kIncomplete: return 4;
+    case GateAnswer::kPass: return core::kExitSuccess;
+    case GateAnswer::kRegression: return core::kExitRegression;
+    case GateAnswer::kInconclusive: return core::kExitInconclusive;
+    case GateAnswer::kIncomplete: return core::kExitIncomplete;
     case GateAnswer::kNotComparable: break;
   }
-  return 5;
+  return core::kExitNotComparable;
 }
 
 GateResult evaluate_gate(const Arm& baseline, const Arm& candidate, const GatePolicy& policy,

@@ -46,6 +46,9 @@ struct GateCheck {
   std::string reason;  ///< one sentence
 };
 
+/// A change of this check for people: "+0.00120" nats, "+1.20 %".
+std::string change_text(const GateCheck& check, double change);
+
 /// The gate's answer; its exit code (DESIGN: 0, 1, 3, 4, 5).
 enum class GateAnswer { kPass, kRegression, kInconclusive, kIncomplete, kNotComparable };
 const char* to_string(GateAnswer answer);

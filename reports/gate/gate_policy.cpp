@@ -48,18 +48,14 @@ GateMetric parse_gate_metric(const std::string& name, const std::string& source)
                                                core::suggestion(name, known) + "; expected loss, time, memory or cost");
 }
 
-const MetricPolicy& GatePolicy::of(GateMetric metric) const {
+MetricPolicy GatePolicy::*GatePolicy::member(GateMetric metric) {
   switch (metric) {
-    case GateMetric::kLoss: return loss;
-    case GateMetric::kTime: return time;
-    case GateMetric::kMemory: return memory;
+    case GateMetric::kLoss: return &GatePolicy::loss;
+    case GateMetric::kTime: return &GatePolicy::time;
+    case GateMetric::kMemory: return &GatePolicy::memory;
     case GateMetric::kCost: break;
   }
-  return cost;
-}
-
-MetricPolicy& GatePolicy::of(GateMetric metric) {
-  return const_cast<MetricPolicy&>(static_cast<const GatePolicy&>(*this).of(metric));
+  return &GatePolicy::cost;
 }
 
 GatePolicy read_gate_policy(const core::Json& value, const std::string& source) {

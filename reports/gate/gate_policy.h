@@ -36,8 +36,11 @@ struct GatePolicy {
   double alpha = 0.05;  ///< chance of at least one false "regressed" over all that is tested, and of each false "pass"
   int least_runs = 2;   ///< replicates of a cell on both sides; fewer prove nothing
 
-  const MetricPolicy& of(GateMetric metric) const;
-  MetricPolicy& of(GateMetric metric);
+  const MetricPolicy& of(GateMetric metric) const { return this->*member(metric); }
+  MetricPolicy& of(GateMetric metric) { return this->*member(metric); }
+
+ private:
+  static MetricPolicy GatePolicy::*member(GateMetric metric);
 };
 
 /// {"alpha", "least_runs", "loss": {"margin", "gates"}, ...}, and "instructions_margin" in "cost"; what is absent keeps

@@ -12,13 +12,9 @@ using core::OrderedJson;
 
 constexpr std::array<int, 5> kRuns = {3, 5, 8, 12, 20};
 
-std::string percent(double fraction, int digits) {
-  return format_fixed(100.0 * fraction, digits) + " %";
-}
-
 TableCell fraction_cell(const std::optional<double>& value) {
   if (!value) return missing_cell();
-  return {.text = percent(*value, 3), .detail = "", .value = *value};
+  return {.text = format_percent(*value, 3), .detail = "", .value = *value};
 }
 
 TableCell loss_cell(const std::optional<double>& value) {
@@ -29,8 +25,9 @@ TableCell loss_cell(const std::optional<double>& value) {
 TableCell estimate_cell(const std::optional<Estimate>& estimate) {
   if (!estimate) return missing_cell();
   const ConfidenceInterval interval = interval_of(*estimate);
-  return {.text = percent(std::expm1(estimate->value), 2),
-          .detail = "[" + percent(std::expm1(interval.low), 2) + ", " + percent(std::expm1(interval.high), 2) + "]",
+  return {.text = format_percent(std::expm1(estimate->value), 2),
+          .detail = "[" + format_percent(std::expm1(interval.low), 2) + ", " +
+                    format_percent(std::expm1(interval.high), 2) + "]",
           .value = {{"value", std::expm1(estimate->value)},
                     {"low", std::expm1(interval.low)},
                     {"high", std::expm1(interval.high)}}};
@@ -39,7 +36,7 @@ TableCell estimate_cell(const std::optional<Estimate>& estimate) {
 Table margins_table(const Calibration& calibration, double power) {
   Table table{.id = "margins",
               .title = "Margins that an unchanged candidate stays within, for n runs of each side, with a chance of " +
-                       percent(power, 0) + " for each check",
+                       format_percent(power, 0) + " for each check",
               .columns = {{.key = "runs", .title = "n", .is_number = true},
                           {.key = "loss", .title = "loss, nats", .is_number = true},
                           {.key = "time", .title = "time", .is_number = true},
@@ -47,10 +44,11 @@ Table margins_table(const Calibration& calibration, double power) {
   for (const int n : kRuns) {
     const std::optional<GatePolicy> policy = derived_policy(calibration, n, power);
     if (!policy) continue;
-    table.rows.push_back({count_cell(n),
-                          {.text = format_fixed(policy->loss.margin, 5), .detail = "", .value = policy->loss.margin},
-                          {.text = percent(policy->time.margin, 2), .detail = "", .value = policy->time.margin},
-                          {.text = percent(policy->memory.margin, 2), .detail = "", .value = policy->memory.margin}});
+    table.rows.push_back(
+        {count_cell(n),
+         {.text = format_fixed(policy->loss.margin, 5), .detail = "", .value = policy->loss.margin},
+         {.text = format_percent(policy->time.margin, 2), .detail = "", .value = policy->time.margin},
+         {.text = format_percent(policy->memory.margin, 2), .detail = "", .value = policy->memory.margin}});
   }
   return table;
 }

@@ -40,13 +40,9 @@ TableCell summary_cell(const Summary& summary, Format format) {
   return cell;
 }
 
-std::string signed_loss(double value) {
-  return (value >= 0 ? "+" : "") + format_fixed(value, 4);
-}
-
 TableCell change_cell(const std::optional<Effect>& effect) {
   if (!effect) return missing_cell();
-  return {.text = signed_loss(effect->value),
+  return {.text = format_signed(effect->value, 4),
           .detail = effect->sd ? "±" + format_fixed(*effect->sd, 4) : "",
           .value = json_of(effect)};
 }

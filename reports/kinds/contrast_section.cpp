@@ -13,10 +13,6 @@ using core::OrderedJson;
 
 constexpr std::size_t kMostNamedCells = 4;  ///< of more, the JSON has them
 
-std::string signed_fixed(double value, int decimals) {
-  return (value >= 0 ? "+" : "") + format_fixed(value, decimals);
-}
-
 OrderedJson json_of(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? OrderedJson(*value) : OrderedJson(nullptr);
 }
@@ -45,9 +41,9 @@ OrderedJson effect_json(const MeasuredEffect& effect, Show show) {
 
 TableCell loss_cell(const MeasuredEffect& effect) {
   if (!effect.value) return missing_cell();
-  TableCell cell{.text = signed_fixed(*effect.value, 4)};
+  TableCell cell{.text = format_signed(*effect.value, 4)};
   if (effect.interval)
-    cell.detail = "[" + signed_fixed(effect.interval->low, 4) + ", " + signed_fixed(effect.interval->high, 4) + "]";
+    cell.detail = "[" + format_signed(effect.interval->low, 4) + ", " + format_signed(effect.interval->high, 4) + "]";
   cell.value = effect_json(effect, [](double value) { return value; });
   return cell;
 }

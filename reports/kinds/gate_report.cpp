@@ -10,15 +10,6 @@ namespace {
 
 using core::OrderedJson;
 
-std::string percent(double fraction, int digits) {
-  return format_fixed(100.0 * fraction, digits) + " %";
-}
-
-std::string change_text(const GateCheck& check, double change) {
-  const std::string sign = change < 0 ? "" : "+";
-  return check.is_ratio ? sign + percent(change, 2) : sign + format_fixed(change, 5);
-}
-
 std::string value_text(const GateCheck& check, double value) {
   switch (check.metric) {
     case GateMetric::kLoss: return format_fixed(value, 4);
@@ -45,7 +36,7 @@ TableCell change_cell(const GateCheck& check, const std::optional<double>& chang
 
 TableCell fraction_cell(const std::optional<double>& fraction) {
   if (!fraction) return missing_cell();
-  return {.text = percent(*fraction, 0), .detail = "", .value = *fraction};
+  return {.text = format_percent(*fraction, 0), .detail = "", .value = *fraction};
 }
 
 TableCell p_cell(const std::optional<double>& p) {
@@ -107,7 +98,7 @@ std::vector<Fact> facts_of(const GateResult& result) {
        text_cell(result.is_interleaved ? "both in turn on this machine" : "the baseline was measured before")}};
   facts.push_back({"false_alarms",
                    "false alarms",
-                   {.text = "at most " + percent(result.policy.alpha, 1),
+                   {.text = "at most " + format_percent(result.policy.alpha, 1),
                     .detail = "of gates over an unchanged candidate say regression (Holm over " +
                               std::to_string(result.tests) + (result.tests == 1 ? " test)" : " tests)"),
                     .value = result.policy.alpha}});
@@ -153,7 +144,7 @@ Document gate_report(const GateResult& result) {
   document.notes = result.notes;
   document.notes.emplace_back(
       "change: candidate against baseline, above 0 is worse. At worst: the one-sided bound at " +
-      percent(1.0 - result.policy.alpha, 0) +
+      format_percent(1.0 - result.policy.alpha, 0) +
       "; a check passes when it is below the margin. p: of \"not worse\", adjusted by Holm. Power: chance that an "
       "unchanged candidate passes this check with these runs.");
   if (!result.is_interleaved) {

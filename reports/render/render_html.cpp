@@ -32,23 +32,8 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 @media print { body { max-width: none; padding: 0; } .scroll { overflow: visible; } table { font-size: .7rem; } }
 )";
 
-std::string escape(const std::string& text) {
-  std::string out;
-  for (const char c : printable(text)) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&#39;"; break;
-      default: out += c;
-    }
-  }
-  return out;
-}
-
 std::string cell_html(const TableCell& cell) {
-  return escape(cell.text) + (cell.detail.empty() ? "" : "<small>" + escape(cell.detail) + "</small>");
+  return escape_markup(cell.text) + (cell.detail.empty() ? "" : "<small>" + escape_markup(cell.detail) + "</small>");
 }
 
 std::string class_of(const Column& column) {
@@ -57,10 +42,10 @@ std::string class_of(const Column& column) {
 }
 
 void add_table(std::string& out, const Table& table) {
-  if (!table.title.empty()) out += "<h2>" + escape(table.title) + "</h2>\n";
+  if (!table.title.empty()) out += "<h2>" + escape_markup(table.title) + "</h2>\n";
   out += "<div class=\"scroll\"><table>\n<thead><tr>";
   for (const Column& column : table.columns) {
-    out += "<th scope=\"col\"" + class_of(column) + ">" + escape(column.title) + "</th>";
+    out += "<th scope=\"col\"" + class_of(column) + ">" + escape_markup(column.title) + "</th>";
   }
   out += "</tr></thead>\n<tbody>\n";
   for (const std::vector<TableCell>& row : table.rows) {
@@ -76,17 +61,17 @@ void add_table(std::string& out, const Table& table) {
 void add_list(std::string& out, const std::vector<std::string>& items) {
   if (items.empty()) return;
   out += "<ul class=\"notes\">\n";
-  for (const std::string& item : items) out += "<li>" + escape(item) + "</li>\n";
+  for (const std::string& item : items) out += "<li>" + escape_markup(item) + "</li>\n";
   out += "</ul>\n";
 }
 
 void add_section(std::string& out, const Section& section) {
-  if (!section.title.empty()) out += "<h2>" + escape(section.title) + "</h2>\n";
-  for (const std::string& paragraph : section.paragraphs) out += "<p>" + escape(paragraph) + "</p>\n";
+  if (!section.title.empty()) out += "<h2>" + escape_markup(section.title) + "</h2>\n";
+  for (const std::string& paragraph : section.paragraphs) out += "<p>" + escape_markup(paragraph) + "</p>\n";
   if (!section.facts.empty()) {
     out += "<dl>\n";
     for (const Fact& fact : section.facts) {
-      out += "<dt>" + escape(fact.title) + "</dt><dd>" + cell_html(fact.cell) + "</dd>\n";
+      out += "<dt>" + escape_markup(fact.title) + "</dt><dd>" + cell_html(fact.cell) + "</dd>\n";
     }
     out += "</dl>\n";
   }
@@ -101,10 +86,10 @@ std::string render_html(const Document& document) {
   out += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
   // Nothing may be loaded or run, whatever an imported text holds.
   out += "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n";
-  out += "<title>" + escape(document.title) + "</title>\n<style>" + kStyle + "</style>\n</head>\n<body>\n";
-  out += "<h1>" + escape(document.title) + "</h1>\n";
+  out += "<title>" + escape_markup(document.title) + "</title>\n<style>" + kStyle + "</style>\n</head>\n<body>\n";
+  out += "<h1>" + escape_markup(document.title) + "</h1>\n";
   for (const std::string& warning : document.warnings) {
-    out += "<p class=\"warning\">Warning: " + escape(warning) + "</p>\n";
+    out += "<p class=\"warning\">Warning: " + escape_markup(warning) + "</p>\n";
   }
   for (const Section& section : document.sections) add_section(out, section);
   add_list(out, document.notes);

@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "core/base/error.h"
+#include "core/base/exit_codes.h"
 #include "core/data/atomic_write.h"
 #include "reports/kinds/audit_report.h"
-#include "tools/cli/exit_codes.h"
 #include "tools/cli/options.h"
 #include "tools/cli/session.h"
 
@@ -76,11 +76,11 @@ reports::Audit audit_of(const AuditCommandOptions& options) {
 
 int exit_code_of(reports::AuditVerdict verdict) {
   switch (verdict) {
-    case reports::AuditVerdict::kMeets: return kExitSuccess;
-    case reports::AuditVerdict::kDoesNotMeet: return kExitRegression;
+    case reports::AuditVerdict::kMeets: return core::kExitSuccess;
+    case reports::AuditVerdict::kDoesNotMeet: return core::kExitRegression;
     case reports::AuditVerdict::kInconclusive: break;
   }
-  return kExitInconclusive;
+  return core::kExitInconclusive;
 }
 
 int audit(const AuditCommandOptions& options) {

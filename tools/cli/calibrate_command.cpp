@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "core/base/error.h"
+#include "core/base/exit_codes.h"
 #include "reports/kinds/calibration_report.h"
 #include "results/provenance.h"
-#include "tools/cli/exit_codes.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
 #include "tools/cli/session.h"
@@ -74,7 +74,7 @@ int print_calibration(const results::Store& store, const results::PlanRecord& pl
     break;
   }
   print(reports::calibration_report(plan, machine, calibration, options.power), options.run.is_json);
-  return kExitSuccess;
+  return core::kExitSuccess;
 }
 
 int calibrate(const CalibrateOptions& options, const Session& session) {
@@ -91,9 +91,9 @@ int calibrate(const CalibrateOptions& options, const Session& session) {
   results::Store store(database_file(options.run.database));
   const suites::SuiteRunResult result =
       run_plans({&plan}, store, {.is_own_evidence = true, .argv = session.argv}, options.run).front();
-  if (result.is_interrupted) return kExitInterrupted;
+  if (result.is_interrupted) return core::kExitInterrupted;
   print_calibration(store, store.plan(result.plan_id), options);
-  return result.is_whole() ? kExitSuccess : kExitIncomplete;
+  return result.is_whole() ? core::kExitSuccess : core::kExitIncomplete;
 }
 
 }  // namespace

@@ -10,12 +10,12 @@
 
 #include "core/base/build_info.h"
 #include "core/base/error.h"
+#include "core/base/exit_codes.h"
 #include "core/kernels/cpu_path.h"
 #include "reports/text.h"
 #include "results/provenance.h"
 #include "results/store.h"
 #include "tools/cli/capture.h"
-#include "tools/cli/exit_codes.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
 #include "tools/cli/session.h"
@@ -251,7 +251,7 @@ int doctor(bool is_json) {
   document.notes.push_back(missing == 0 ? "Everything that `nanobench run` needs is here."
                                         : "`nanobench run` needs what is marked missing.");
   print(document, is_json);
-  return missing == 0 ? kExitSuccess : kExitUsage;
+  return missing == 0 ? core::kExitSuccess : core::kExitUsage;
 }
 
 }  // namespace

@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/exit_codes.h"
 #include "reports/stats/summary.h"
 #include "reports/text.h"
 #include "suites/data_source.h"
-#include "tools/cli/exit_codes.h"
 #include "tools/cli/places.h"
 #include "tools/terminal/terminal.h"
 
@@ -23,10 +23,10 @@ constexpr double kPlainLineSeconds = 10.0;
 
 int exit_code_of(const ForegroundResult& result) {
   switch (result.classification.outcome) {
-    case core::RunOutcome::kCompleted: return kExitSuccess;
-    case core::RunOutcome::kInterrupted: return kExitInterrupted;
-    case core::RunOutcome::kUnsupported: return kExitUsage;
-    default: return kExitIncomplete;
+    case core::RunOutcome::kCompleted: return core::kExitSuccess;
+    case core::RunOutcome::kInterrupted: return core::kExitInterrupted;
+    case core::RunOutcome::kUnsupported: return core::kExitUsage;
+    default: return core::kExitIncomplete;
   }
 }
 
@@ -154,7 +154,7 @@ ForegroundResult run_with_view(const suites::Engine& engine, const core::RunSpec
 
 int report_end(const ForegroundResult& result) {
   const int code = exit_code_of(result);
-  if (code != kExitSuccess) {
+  if (code != core::kExitSuccess) {
     write_to_stderr("nanobench: the run ended as " + core::to_string(result.classification.outcome) + ": " +
                     reports::printable(result.classification.message) + "\n");
   }

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "core/base/error.h"
+#include "core/base/exit_codes.h"
 #include "core/data/atomic_write.h"
 #include "reports/gate/calibration.h"
 #include "reports/gate/ci_output.h"
@@ -15,7 +16,6 @@
 #include "reports/kinds/gate_report.h"
 #include "results/provenance.h"
 #include "suites/runner.h"
-#include "tools/cli/exit_codes.h"
 #include "tools/cli/gate_baseline.h"
 #include "tools/cli/gate_policy_options.h"
 #include "tools/cli/instructions.h"
@@ -239,7 +239,7 @@ int run_gate(const GateOptions& options, const Session& session) {
   if (options.is_calibrated) policy = calibrated(policy, store, suite);
   const Arms arms =
       runs_both ? run_in_turn(options, suite, store, session) : with_stored_baseline(options, suite, store, session);
-  if (arms.is_interrupted) return kExitInterrupted;
+  if (arms.is_interrupted) return core::kExitInterrupted;
   if (!arms.baseline) {
     std::cerr << "nanobench: " << arms.missing << "\n";
     return reports::exit_code(reports::GateAnswer::kNotComparable);

@@ -3,10 +3,10 @@
 #include <filesystem>
 #include <memory>
 
+#include "core/base/exit_codes.h"
 #include "reports/forecast/forecast.h"
 #include "reports/kinds/plan_report.h"
 #include "tools/cli/calibration_step.h"
-#include "tools/cli/exit_codes.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
 #include "tools/cli/session.h"
@@ -60,7 +60,7 @@ int plan(const PlanOptions& options) {
                       planned.cell_of(planned.runs[*position]).label + " to see\n");
     }
     const CalibrationStep step = run_calibration_step(planned, *position);
-    if (step.is_interrupted) return kExitInterrupted;
+    if (step.is_interrupted) return core::kExitInterrupted;
     failure = step.failure;
     settings.calibration = step.run;
     forecast = reports::forecast(planned, store.get(), settings);
@@ -68,7 +68,7 @@ int plan(const PlanOptions& options) {
   reports::Document document = reports::plan_report(planned, forecast);
   if (!failure.empty()) document.warnings.push_back("No estimate of time and memory: " + failure + ".");
   print(document, options.run.is_json);
-  return kExitSuccess;
+  return core::kExitSuccess;
 }
 
 void add_rules(CLI::App& command, reports::DetectionRules& rules) {

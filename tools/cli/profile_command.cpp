@@ -12,12 +12,12 @@
 
 #include "ablations/resolve.h"
 #include "core/base/error.h"
+#include "core/base/exit_codes.h"
 #include "core/base/step_profile.h"
 #include "core/data/atomic_write.h"
 #include "reports/kinds/profile_report.h"
 #include "reports/text.h"
 #include "tools/cli/engine_run.h"
-#include "tools/cli/exit_codes.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
 #include "tools/cli/session.h"
@@ -153,7 +153,7 @@ int profile(const ProfileOptions& options) {
     if (const auto* hello = std::get_if<core::HelloEvent>(&event)) run.hello = *hello;
     if (const auto* counter = std::get_if<core::CounterEvent>(&event)) run.counters[counter->name] = counter->value;
   });
-  if (const int code = report_end(result); code != kExitSuccess) return code;
+  if (const int code = report_end(result); code != core::kExitSuccess) return code;
   const std::string trace = read_trace(file);
   const core::StepProfile profile = profile_in(trace);
   if (run.trace_file) {
@@ -161,7 +161,7 @@ int profile(const ProfileOptions& options) {
     core::write_file_atomically(*run.trace_file, pieces);
   }
   print(reports::profile_report(profile, run), options.is_json);
-  return kExitSuccess;
+  return core::kExitSuccess;
 }
 
 }  // namespace

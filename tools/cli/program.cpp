@@ -7,10 +7,10 @@
 
 #include "core/base/build_info.h"
 #include "core/base/error.h"
+#include "core/base/exit_codes.h"
 #include "core/base/json.h"
 #include "suites/external_engine.h"
 #include "suites/mock_engine.h"
-#include "tools/cli/exit_codes.h"
 #include "tools/cli/session.h"
 
 namespace nanobench::tools {
@@ -82,7 +82,7 @@ int report_parse_error(CLI::App& app, const CLI::ParseError& error) {
   }
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   const std::string command = chosen.empty() ? "nanobench" : "nanobench " + chosen.front()->get_name();
-  return fail(kExitUsage, message + "; see `" + command + " --help`");
+  return fail(core::kExitUsage, message + "; see `" + command + " --help`");
 }
 
 int parse_and_run(CLI::App& app, Session& session) {
@@ -92,7 +92,7 @@ int parse_and_run(CLI::App& app, Session& session) {
     app.parse(arguments);
   } catch (const CLI::CallForHelp&) {
     std::cout << app.help();
-    return kExitSuccess;
+    return core::kExitSuccess;
   } catch (const CLI::Success& success) {
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
@@ -105,7 +105,9 @@ int parse_and_run(CLI::App& app, Session& session) {
 int check_output(int code) {
   std::cout.flush();
   if (std::cout.good() && std::fflush(stdout) == 0) return code;
-  return code == kExitSuccess ? fail(kExitUsage, "could not write to the standard output; is the disk full?") : code;
+  return code == core::kExitSuccess
+             ? fail(core::kExitUsage, "could not write to the standard output; is the disk full?")
+             : code;
 }
 
 }  // namespace
@@ -115,7 +117,7 @@ int run_program(const std::vector<std::string>& arguments) {
   if (first == "mock-engine") return suites::mock_engine_main({arguments.begin() + 2, arguments.end()});
   if (first == "external-engine") return suites::external_engine_main({arguments.begin() + 2, arguments.end()});
   if (is_launcher_command(first)) {
-    return fail(kExitUsage,
+    return fail(core::kExitUsage,
                 "`" + first + "` belongs to the launcher: run `./nanobench " + first + "` in the source folder");
   }
   std::ios::sync_with_stdio(false);
@@ -129,17 +131,18 @@ int run_program(const std::vector<std::string>& arguments) {
   try {
     if (arguments.size() <= 1) {
       std::cerr << app.help();
-      return kExitUsage;
+      return core::kExitUsage;
     }
     return check_output(parse_and_run(app, session));
   } catch (const core::Error& error) {
     std::cout.flush();
     const bool is_bug = error.code() == core::ErrorCode::kInternal;
-    return fail(is_bug ? kExitBug : kExitUsage, is_bug ? std::string("bug: ") + error.what() : error.what());
+    return fail(is_bug ? core::kExitBug : core::kExitUsage,
+                is_bug ? std::string("bug: ") + error.what() : error.what());
   } catch (const std::bad_alloc&) {
-    return fail(kExitUsage, "out of memory");
+    return fail(core::kExitUsage, "out of memory");
   } catch (const std::exception& error) {
-    return fail(kExitBug, std::string("bug: ") + error.what());
+    return fail(core::kExitBug, std::string("bug: ") + error.what());
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/exit_codes.h"
 #include "reports/comparison.h"
 #include "reports/effects/effects.h"
 #include "reports/kinds/comparison_report.h"
@@ -11,7 +12,6 @@
 #include "suites/external_suite.h"
 #include "suites/plan.h"
 #include "suites/runner.h"
-#include "tools/cli/exit_codes.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
 #include "tools/terminal/suite_progress.h"
@@ -110,8 +110,8 @@ int finish_run(const results::Store& store, const suites::SuiteRunResult& result
   print(reports::comparison_report(store, store.plan(result.plan_id), comparison), options.is_json);
   if (!options.is_quiet)
     write_to_stderr("\nstored in " + store.file().string() + " as plan " + std::to_string(result.plan_id) + "\n");
-  if (result.is_interrupted) return kExitInterrupted;
-  return result.is_whole() ? kExitSuccess : kExitIncomplete;
+  if (result.is_interrupted) return core::kExitInterrupted;
+  return result.is_whole() ? core::kExitSuccess : core::kExitIncomplete;
 }
 
 /// The suite's own seeds first, then the smallest others.
