@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "core/base/error.h"
+#include "reports/conditions.h"
 
 namespace nanobench::reports {
 namespace {
@@ -47,9 +47,10 @@ struct PlanValues {
 
 class NoiseReader {
  public:
-  NoiseReader(const results::Store& store, const suites::Plan& plan) : store_(store), plan_(plan) {
+  NoiseReader(const results::Store& store, const suites::Plan& plan)
+      : store_(store), suite_(plan.suite.name), conditions_(conditions_of(plan)) {
     for (results::PlanRecord& stored : store.plans()) {
-      if (stored.scale == plan.suite.scale) plans_.push_back(std::move(stored));
+      if (stored.scale == conditions_.scale) plans_.push_back(std::move(stored));
     }
     std::stable_sort(plans_.begin(), plans_.end(),
                      [](const auto& a, const auto& b) { return a.created_at > b.created_at; });
@@ -60,7 +61,7 @@ class NoiseReader {
     noise.loss = loss_within_suite();
     for (const results::PlanRecord& stored : plans_) {
       if (noise.loss.spread && noise.log_time.spread) return noise;
-      if (stored.design == "a_a") read_a_a(stored, noise);
+      if (stored.design == suites::to_string(suites::Design::kAA)) read_a_a(stored, noise);
     }
     if (!noise.loss.spread) noise.loss = pooled_loss();
     if (!noise.log_time.spread) noise.log_time = pooled_log_time();
@@ -68,11 +69,6 @@ class NoiseReader {
   }
 
  private:
-  bool is_alike(const results::RunRecord& run) const {
-    return run.is_completed() && run.engine == plan_.engine.name && run.hardware == plan_.hardware &&
-           run.threads == plan_.threads && (run.dtype == plan_.suite.dtype || run.dtype == "external");
-  }
-
   /// Of runs that are not in `seen` yet; they are then.
   PlanValues values_of(const results::PlanRecord& stored, std::set<std::int64_t>& seen) const {
     PlanValues values;
@@ -83,7 +79,7 @@ class NoiseReader {
       const auto cell = index.find(line.cell);
       if (!line.run_id || cell == index.end() || !seen.insert(*line.run_id).second) continue;
       const results::RunRecord run = store_.run(*line.run_id);
-      if (is_alike(run)) add(values, cell->second, run);
+      if (conditions_.hold_for(run)) add(values, cell->second, run);
     }
     return values;
   }
@@ -108,7 +104,7 @@ class NoiseReader {
     std::vector<Spread> spreads;
     std::set<std::int64_t> seen;
     for (const results::PlanRecord& stored : plans_) {
-      if (stored.suite != plan_.suite.name) continue;
+      if (stored.suite != suite_) continue;
       if (const auto spread = spread_within_seeds(values_of(stored, seen).losses)) spreads.push_back(*spread);
     }
     return {.spread = pooled(spreads), .is_bound = false, .source = "stored runs of this suite, seed by seed"};
@@ -152,7 +148,8 @@ class NoiseReader {
   }
 
   const results::Store& store_;
-  const suites::Plan& plan_;
+  std::string suite_;
+  Conditions conditions_;
   std::vector<results::PlanRecord> plans_;  ///< of the scale, the newest first
 };
 

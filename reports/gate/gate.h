@@ -4,8 +4,7 @@
 /// Time and memory: logarithm of the ratio of the runs' medians and peaks, likewise; a margin m is log(1 + m). Cost:
 /// the cost model's counts, which have no noise, so one run of each side is proof.
 ///   regressed     worse, by a one-sided test whose p-value Holm has adjusted over all tests of the gate, and not
-///   proved
-///                 to be within the margin
+///                 proved to be within the margin
 ///   unchanged     proved not to be worse by the margin (one-sided, alpha)
 ///   improved      the same, and better by a one-sided test at alpha
 ///   inconclusive  neither; too few runs
@@ -18,36 +17,11 @@
 #include <vector>
 
 #include "reports/gate/arm.h"
+#include "reports/gate/comparability.h"
+#include "reports/gate/gate_check.h"
 #include "reports/gate/gate_policy.h"
-#include "reports/stats/estimate.h"
-#include "reports/stats/summary.h"
-#include "reports/stats/verdict.h"
 
 namespace nanobench::reports {
-
-/// One metric of one cell.
-struct GateCheck {
-  std::string cell;
-  GateMetric metric = GateMetric::kLoss;
-  std::string name;  ///< "loss", "step time", "peak memory", "flops_per_step"
-  std::string unit;  ///< of the means
-  bool gates = true;
-  Summary baseline;  ///< means and spreads, in the metric's unit
-  Summary candidate;
-  int pairs = 0;                     ///< 0: not paired
-  bool is_ratio = true;              ///< change is a ratio - 1; else a difference
-  std::optional<double> change;      ///< candidate against baseline; above 0 is worse
-  std::optional<double> bound;       ///< the worst that the data bear at level 1 - alpha
-  double margin = 0.0;               ///< in the form of `change`
-  std::optional<double> p;           ///< of "not worse"; one-sided
-  std::optional<double> adjusted_p;  ///< by Holm over the gate's tests
-  std::optional<double> pass_power;  ///< chance that an unchanged candidate is proved unchanged with these runs
-  Verdict verdict = Verdict::kMissing;
-  std::string reason;  ///< one sentence
-};
-
-/// A change of this check for people: "+0.00120" nats, "+1.20 %".
-std::string change_text(const GateCheck& check, double change);
 
 /// The gate's answer; its exit code (DESIGN: 0, 1, 3, 4, 5).
 enum class GateAnswer { kPass, kRegression, kInconclusive, kIncomplete, kNotComparable };
@@ -65,12 +39,6 @@ struct GateResult {
   int tests = 0;                      ///< that Holm's adjustment is over
   std::optional<double> pass_chance;  ///< of a candidate without any change, if the metrics were independent; none
                                       ///< where a check has no spread to tell it from
-};
-
-/// How the arms came about.
-struct GateSetting {
-  bool is_interleaved = false;  ///< in turn on one machine, seed by seed; otherwise times count only from one host
-  bool allows_other_configs = false;  ///< the configurations are what is compared
 };
 
 GateResult evaluate_gate(const Arm& baseline, const Arm& candidate, const GatePolicy& policy,

@@ -55,6 +55,7 @@ Table checks_table(const GateResult& result) {
               .columns = {{.key = "cell", .title = "cell"},
                           {.key = "metric", .title = "metric"},
                           {.key = "verdict", .title = "verdict"},
+                          {.key = "gates", .title = "gates", .priority = 5},
                           {.key = "baseline", .title = "baseline", .is_number = true, .priority = 2},
                           {.key = "candidate", .title = "candidate", .is_number = true, .priority = 2},
                           {.key = "change", .title = "change", .is_number = true},
@@ -68,11 +69,19 @@ Table checks_table(const GateResult& result) {
     TableCell verdict{.text = to_string(check.verdict),
                       .detail = check.gates ? "" : "(does not gate)",
                       .value = to_string(check.verdict)};
-    table.rows.push_back({text_cell(check.cell), text_cell(check.name), std::move(verdict),
-                          summary_cell(check, check.baseline), summary_cell(check, check.candidate),
-                          change_cell(check, check.change), change_cell(check, check.bound),
-                          change_cell(check, check.margin), n_cell(check), p_cell(check.adjusted_p),
-                          fraction_cell(check.pass_power), text_cell(check.reason)});
+    table.rows.push_back({text_cell(check.cell),
+                          text_cell(check.name),
+                          std::move(verdict),
+                          {.text = check.gates ? "yes" : "no", .detail = "", .value = check.gates},
+                          summary_cell(check, check.baseline),
+                          summary_cell(check, check.candidate),
+                          change_cell(check, check.change),
+                          change_cell(check, check.bound),
+                          change_cell(check, check.margin),
+                          n_cell(check),
+                          p_cell(check.adjusted_p),
+                          fraction_cell(check.pass_power),
+                          text_cell(check.reason)});
   }
   return table;
 }

@@ -15,7 +15,8 @@ TEST(CalibrateCommand, ShowsTheNoiseThatWasPlantedAndGivesTheGateItsMargins) {
                                          "--calibrated", "--json", "--quiet"};
   const ProgramResult too_early = shell.run(gate);
   EXPECT_EQ(too_early.exit_code, 2);
-  EXPECT_NE(too_early.err.find("nanobench calibrate --scale smoke"), std::string::npos) << too_early.err;
+  EXPECT_NE(too_early.err.find("nanobench calibrate g.json --scale smoke --threads 1"), std::string::npos)
+      << too_early.err;
 
   const ProgramResult result = shell.run({"calibrate", "g.json", "--pairs", "12", "--json", "--quiet"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
@@ -33,6 +34,19 @@ TEST(CalibrateCommand, ShowsTheNoiseThatWasPlantedAndGivesTheGateItsMargins) {
       EXPECT_GT(row.at("margin").get<double>(), 0.02) << "wider than the usual 0.2 %";
     }
   }
+}
+
+TEST(CalibrateCommand, AnotherNumberOfThreadsIsAnotherNoise) {
+  const CommandLine shell("calibrate_threads");
+  shell.write("g.json", gate_suite());
+  ASSERT_EQ(shell.run({"calibrate", "g.json", "--pairs", "3", "--threads", "2", "--quiet"}).exit_code, 0);
+  const std::vector<std::string> gate = {"gate",         "g.json",   "--baseline-suite", "g.json",
+                                         "--calibrated", "--margin", "time=0.01",        "--quiet"};
+  expect_usage_error(shell.run(gate), "no calibration of the engine mock at scale smoke with 1 thread");
+  ASSERT_EQ(shell.run({"calibrate", "g.json", "--pairs", "3", "--quiet"}).exit_code, 0);
+  const ProgramResult result = shell.run(gate);
+  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+  EXPECT_NE(result.out.find("Margins: from the calibration in plan "), std::string::npos) << result.out;
 }
 
 TEST(CalibrateCommand, BadInputIsOneSentence) {

@@ -10,11 +10,11 @@
 #include "core/base/error.h"
 #include "core/base/exit_codes.h"
 #include "core/data/atomic_write.h"
+#include "reports/conditions.h"
 #include "reports/gate/calibration.h"
 #include "reports/gate/ci_output.h"
 #include "reports/gate/gate.h"
 #include "reports/kinds/gate_report.h"
-#include "results/provenance.h"
 #include "suites/runner.h"
 #include "tools/cli/gate_baseline.h"
 #include "tools/cli/gate_policy_options.h"
@@ -32,7 +32,6 @@ using core::Error;
 using core::ErrorCode;
 using reports::Arm;
 
-constexpr const char* kCalibrationSuite = "calibration";
 constexpr double kCalibratedPower = 0.8;  // of each check, for an unchanged candidate
 
 struct GateOptions {
@@ -145,6 +144,10 @@ bool share_runs(const results::PlanRecord& candidate, const results::PlanRecord&
   });
 }
 
+std::string no_stored_results(const results::Store& store, const suites::Suite& suite) {
+  return store.file().string() + " holds no results of the suite " + suite.name + "; leave --stored out to run it";
+}
+
 Arms with_stored_baseline(const GateOptions& options, const suites::Suite& suite, results::Store& store,
                           const Session& session) {
   Arms arms;
@@ -156,10 +159,7 @@ Arms with_stored_baseline(const GateOptions& options, const suites::Suite& suite
   std::int64_t plan_id = 0;
   if (options.is_stored) {
     const auto newest = store.newest_plan(suite.name);
-    if (!newest) {
-      throw Error(ErrorCode::kNotFound, store.file().string() + " holds no results of the suite " + suite.name +
-                                            "; leave --stored out to run it");
-    }
+    if (!newest) throw Error(ErrorCode::kNotFound, no_stored_results(store, suite));
     plan_id = newest->id;
   } else {
     const suites::Plan candidate = plan_suite(suite, options.run, {});
@@ -208,25 +208,44 @@ void check_choices(const GateOptions& options, const suites::Suite& suite, bool 
     throw Error(ErrorCode::kInvalidArgument, "--instructions is for suites whose engine is nanobench-train");
 }
 
-/// The policy with margins that this machine's noise allows, at the suite's number of seeds. Throws Error when no
-/// calibration of this scale and machine is stored, or it has too few pairs.
-reports::GatePolicy calibrated(const reports::GatePolicy& policy, const results::Store& store,
-                               const suites::Suite& suite) {
-  const std::string hardware = results::hardware_class(results::machine_info());
-  const std::string advice = "; run `nanobench calibrate --scale " + suite.scale + " --pairs 6` first";
-  const std::vector<results::PlanRecord> plans = store.plans();
-  for (auto plan = plans.rbegin(); plan != plans.rend(); ++plan) {
-    if (plan->suite != kCalibrationSuite || plan->scale != suite.scale || plan->lines.empty()) continue;
-    const std::optional<std::int64_t> run = plan->lines.front().run_id;
-    if (!run || store.run(*run).hardware != hardware) continue;
-    const auto derived = reports::derived_policy(reports::calibrate(reports::noise_runs(store, *plan)),
-                                                 static_cast<int>(suite.seeds.size()), kCalibratedPower, policy);
-    if (derived) return *derived;
-    throw Error(ErrorCode::kInvalidArgument, "--calibrated: plan " + std::to_string(plan->id) +
-                                                 " has too few pairs, or the suite has one seed" + advice);
+/// Of the runs that are to be judged.
+reports::Conditions conditions_of(const GateOptions& options, const suites::Suite& suite, const results::Store& store) {
+  if (!options.is_stored) return reports::conditions_of(plan_suite(suite, options.run, {}));
+  const auto newest = store.newest_plan(suite.name);
+  const auto conditions = newest ? reports::conditions_of(store, *newest) : std::nullopt;
+  if (conditions) return *conditions;
+  throw Error(ErrorCode::kNotFound, no_stored_results(store, suite));
+}
+
+struct CalibratedPolicy {
+  reports::GatePolicy policy;
+  std::string note;
+};
+
+/// The policy with margins that the noise under the candidate's conditions allows, at the suite's number of seeds.
+/// Throws Error when no calibration under these conditions is stored, or it has too few pairs.
+CalibratedPolicy calibrated(const GateOptions& options, const reports::GatePolicy& policy, const results::Store& store,
+                            const suites::Suite& suite) {
+  const reports::Conditions conditions = conditions_of(options, suite, store);
+  const std::string threads = std::to_string(conditions.threads);
+  const std::string advice = "; run `nanobench calibrate " + options.suite + " --scale " + suite.scale + " --threads " +
+                             threads + " --pairs 6` first";
+  const auto plan = reports::newest_calibration(store, conditions);
+  if (!plan) {
+    throw Error(ErrorCode::kNotFound, "--calibrated: no calibration of the engine " + conditions.engine + " at scale " +
+                                          suite.scale + " with " + threads +
+                                          (conditions.threads == 1 ? " thread" : " threads") +
+                                          " on this machine is stored" + advice);
   }
-  throw Error(ErrorCode::kNotFound,
-              "--calibrated: no calibration at scale " + suite.scale + " of this machine is stored" + advice);
+  const reports::Calibration calibration = reports::calibrate(reports::noise_runs(store, *plan));
+  const auto derived =
+      reports::derived_policy(calibration, static_cast<int>(suite.seeds.size()), kCalibratedPower, policy);
+  if (derived) {
+    return {*derived, "Margins: from the calibration in plan " + std::to_string(plan->id) + " (" +
+                          std::to_string(calibration.pairs) + " pairs, " + plan->created_at + ")."};
+  }
+  throw Error(ErrorCode::kInvalidArgument, "--calibrated: plan " + std::to_string(plan->id) +
+                                               " has too few pairs, or the suite has one seed" + advice);
 }
 
 int run_gate(const GateOptions& options, const Session& session) {
@@ -236,7 +255,12 @@ int run_gate(const GateOptions& options, const Session& session) {
   check_choices(options, suite, runs_both);
   results::Store store(database_file(options.run.database));
   reports::GatePolicy policy = policy_of(options.policy);
-  if (options.is_calibrated) policy = calibrated(policy, store, suite);
+  std::vector<std::string> notes;
+  if (options.is_calibrated) {
+    CalibratedPolicy with_margins = calibrated(options, policy, store, suite);
+    policy = with_margins.policy;
+    notes.push_back(std::move(with_margins.note));
+  }
   const Arms arms =
       runs_both ? run_in_turn(options, suite, store, session) : with_stored_baseline(options, suite, store, session);
   if (arms.is_interrupted) return core::kExitInterrupted;
@@ -247,7 +271,8 @@ int run_gate(const GateOptions& options, const Session& session) {
   reports::GateResult result = reports::evaluate_gate(
       *arms.baseline, *arms.candidate, policy,
       {.is_interleaved = arms.is_interleaved, .allows_other_configs = !options.baseline_suite.empty()});
-  result.notes.insert(result.notes.end(), arms.notes.begin(), arms.notes.end());
+  notes.insert(notes.end(), arms.notes.begin(), arms.notes.end());
+  result.notes.insert(result.notes.end(), notes.begin(), notes.end());
   print(reports::gate_report(result), options.run.is_json);
   write_outputs(options, result);
   return reports::exit_code(result.answer);

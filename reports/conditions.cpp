@@ -1,0 +1,49 @@
+#include "reports/conditions.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace nanobench::reports {
+
+bool Conditions::hold_for(const results::RunRecord& run) const {
+  return run.is_completed() && run.engine == engine && run.hardware == hardware && run.threads == threads &&
+         run.dtype == dtype;
+}
+
+Conditions conditions_of(const suites::Plan& plan) {
+  return {.scale = plan.suite.scale,
+          .engine = plan.engine.name,
+          .hardware = plan.hardware,
+          .dtype = plan.suite.external ? "external" : plan.suite.dtype,
+          .threads = plan.threads};
+}
+
+std::optional<Conditions> conditions_of(const results::Store& store, const results::PlanRecord& plan) {
+  for (const results::PlanLine& line : plan.lines) {
+    if (!line.run_id) continue;
+    const results::RunRecord run = store.run(*line.run_id);
+    return Conditions{.scale = plan.scale,
+                      .engine = run.engine,
+                      .hardware = run.hardware,
+                      .dtype = run.dtype,
+                      .threads = run.threads};
+  }
+  return std::nullopt;
+}
+
+std::optional<results::PlanRecord> newest_calibration(const results::Store& store, const Conditions& conditions) {
+  std::vector<results::PlanRecord> plans = store.plans();
+  std::stable_sort(plans.begin(), plans.end(),
+                   [](const auto& a, const auto& b) { return a.created_at > b.created_at; });
+  for (results::PlanRecord& plan : plans) {
+    if (plan.design != suites::to_string(suites::Design::kAA) || plan.scale != conditions.scale || plan.lines.empty())
+      continue;
+    const bool is_complete = std::all_of(plan.lines.begin(), plan.lines.end(), [&](const results::PlanLine& line) {
+      return line.run_id && conditions.hold_for(store.run(*line.run_id));
+    });
+    if (is_complete) return std::move(plan);
+  }
+  return std::nullopt;
+}
+
+}  // namespace nanobench::reports

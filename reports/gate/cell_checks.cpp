@@ -1,0 +1,226 @@
+#include "reports/gate/cell_checks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <set>
+
+#include "reports/gate/difference.h"
+
+namespace nanobench::reports {
+namespace {
+
+/// How a metric is read from a run and shown.
+struct MetricForm {
+  GateMetric metric;
+  std::string name, unit;
+  bool is_ratio = true;
+  std::optional<double> ArmRun::*value = nullptr;
+};
+
+const std::vector<MetricForm>& measured_metrics() {
+  static const std::vector<MetricForm> forms = {
+      {GateMetric::kLoss, "loss", "nats/token", false, &ArmRun::val_loss},
+      {GateMetric::kTime, "step time", "ms", true, &ArmRun::step_ms},
+      {GateMetric::kMemory, "peak memory", "bytes", true, &ArmRun::peak_bytes},
+  };
+  return forms;
+}
+
+/// Of completed runs; a ratio needs values above 0.
+BySeed values_of(const ArmCell& cell, const MetricForm& form) {
+  BySeed values;
+  for (const ArmRun& run : cell.runs) {
+    const std::optional<double>& value = run.*form.value;
+    if (run.is_completed() && value && std::isfinite(*value) && (!form.is_ratio || *value > 0.0))
+      values[run.seed] = *value;
+  }
+  return values;
+}
+
+const ArmRun* run_of(const ArmCell& cell, std::uint64_t seed) {
+  for (const ArmRun& run : cell.runs) {
+    if (run.seed == seed) return &run;
+  }
+  return nullptr;
+}
+
+bool has_diverged(const ArmCell& baseline, const ArmCell& candidate) {
+  return std::any_of(candidate.runs.begin(), candidate.runs.end(), [&](const ArmRun& run) {
+    const ArmRun* before = run_of(baseline, run.seed);
+    return run.outcome == "diverged" && before != nullptr && before->is_completed();
+  });
+}
+
+bool are_bit_identical(const ArmCell& baseline, const ArmCell& candidate) {
+  int same = 0;
+  for (const ArmRun& run : candidate.runs) {
+    const ArmRun* before = run_of(baseline, run.seed);
+    if (before == nullptr || !run.is_completed() || !before->is_completed()) continue;
+    if (run.loss_digest.empty() || run.loss_digest != before->loss_digest) return false;
+    ++same;
+  }
+  return same > 0;
+}
+
+void judge_exact(GateCheck& check, const std::string& how) {
+  const double change = *check.change;
+  check.pass_power = 1.0;
+  check.bound = change;
+  check.verdict = change > check.margin ? Verdict::kRegressed : change < 0.0 ? Verdict::kImproved : Verdict::kUnchanged;
+  check.reason = how;
+}
+
+class CellReader {
+ public:
+  explicit CellReader(const CellComparison& comparison)
+      : comparison_(comparison), baseline_(comparison.baseline == nullptr ? ArmCell{} : *comparison.baseline) {}
+
+  std::vector<CellCheck> read() {
+    for (const MetricForm& form : measured_metrics()) add_measured(form);
+    add_costs();
+    add_instructions();
+    return std::move(checks_);
+  }
+
+ private:
+  GateCheck& new_check(const MetricForm& form) {
+    GateCheck& check = checks_.emplace_back().check;
+    check.cell = comparison_.candidate.label;
+    check.metric = form.metric;
+    check.name = form.name;
+    check.unit = form.unit;
+    check.is_ratio = form.is_ratio;
+    const MetricPolicy& policy = comparison_.policy.of(form.metric);
+    check.gates = policy.gates;
+    check.margin = policy.margin;
+    return check;
+  }
+
+  /// Then the newest check says why.
+  bool cannot_be_compared(GateMetric metric) {
+    const std::string why = comparison_.comparability.mismatch_of(metric, comparison_.baseline, comparison_.candidate);
+    if (why.empty()) return false;
+    checks_.back().check.reason = why;
+    checks_.back().is_mismatch = true;
+    return true;
+  }
+
+  void add_measured(const MetricForm& form) {
+    GateCheck& check = new_check(form);
+    const BySeed before = values_of(baseline_, form), now = values_of(comparison_.candidate, form);
+    check.baseline = summarise(before);
+    check.candidate = summarise(now);
+    if (cannot_be_compared(form.metric)) return;
+    if (form.metric == GateMetric::kLoss && has_diverged(baseline_, comparison_.candidate)) {
+      check.verdict = Verdict::kRegressed;
+      check.reason = "the candidate's loss was not finite where the baseline's was";
+      return;
+    }
+    if (before.empty() || now.empty()) {
+      check.reason = std::string("no completed run of the ") + (now.empty() ? "candidate" : "baseline");
+      return;
+    }
+    Difference difference = paired_difference(now, before, form.is_ratio);
+    const bool needs_order = form.metric == GateMetric::kTime && !comparison_.is_interleaved;
+    if (difference.pairs == 0 || needs_order) difference = unpaired_difference(now, before, form.is_ratio);
+    check.pairs = difference.pairs;
+    weigh(check, difference, form.metric == GateMetric::kLoss && are_bit_identical(baseline_, comparison_.candidate));
+  }
+
+  /// Exact differences are judged at once, others wait for Holm's adjustment.
+  void weigh(GateCheck& check, const Difference& difference, bool is_bit_identical) {
+    if (is_bit_identical) {
+      check.change = check.bound = 0.0;
+      check.pass_power = 1.0;
+      check.verdict = Verdict::kUnchanged;
+      check.reason = "every loss of every step is the same, bit for bit";
+      return;
+    }
+    if (difference.estimate) check.change = from_scale(difference.estimate->value, check.is_ratio);
+    if (difference.exact) check.change = from_scale(*difference.exact, check.is_ratio);
+    if (difference.least_n < comparison_.policy.least_runs) {
+      check.verdict = Verdict::kInconclusive;
+      check.reason = "n = " + std::to_string(difference.least_n) + " proves nothing; at least " +
+                     std::to_string(comparison_.policy.least_runs) + " runs of each side are needed";
+      return;
+    }
+    if (difference.exact) return judge_exact(check, "all pairs differ by the same amount");
+    if (!difference.estimate) {
+      check.verdict = Verdict::kInconclusive;
+      check.reason = "the runs have no spread to compare with";
+      return;
+    }
+    checks_.back().open = difference.estimate;
+  }
+
+  /// Counts have no noise; the largest of the seeds' differences counts.
+  void add_costs() {
+    std::set<std::string> names;  // of both sides: a count that one side lost is missing evidence
+    for (const ArmCell* cell : {&baseline_, &comparison_.candidate}) {
+      for (const ArmRun& run : cell->runs) {
+        for (const auto& [name, cost] : run.costs) names.insert(name);
+      }
+    }
+    for (const std::string& name : names) add_cost(name);
+  }
+
+  /// Where any side was counted.
+  void add_instructions() {
+    const ArmCell &baseline = baseline_, &candidate = comparison_.candidate;
+    if (!baseline.instructions && !candidate.instructions) return;
+    GateCheck& check = new_check({GateMetric::kCost, "instructions", "1", true, nullptr});
+    check.margin = comparison_.policy.instructions_margin;
+    if (baseline.instructions) check.baseline = summarise(BySeed{{0, *baseline.instructions}});
+    if (candidate.instructions) check.candidate = summarise(BySeed{{0, *candidate.instructions}});
+    if (cannot_be_compared(GateMetric::kCost)) return;
+    if (!baseline.instructions || !candidate.instructions || !(*baseline.instructions > 0.0)) {
+      check.reason = "only one side could be counted";
+      return;
+    }
+    check.pairs = 1;
+    check.change = *candidate.instructions / *baseline.instructions - 1.0;
+    judge_exact(check, "counted in one short run of each side");
+    // Two counts of the same program differ a little too.
+    if (-*check.change <= check.margin && check.verdict == Verdict::kImproved) check.verdict = Verdict::kUnchanged;
+  }
+
+  void add_cost(const std::string& name) {
+    GateCheck& check = new_check({GateMetric::kCost, name, "1", true, nullptr});
+    const auto costs_of = [&](const ArmCell& cell) {
+      BySeed values;
+      for (const ArmRun& run : cell.runs) {
+        if (const auto cost = run.costs.find(name); cost != run.costs.end()) values[run.seed] = cost->second;
+      }
+      return values;
+    };
+    const BySeed before = costs_of(baseline_), now = costs_of(comparison_.candidate);
+    check.baseline = summarise(before);
+    check.candidate = summarise(now);
+    if (cannot_be_compared(GateMetric::kCost)) return;
+    for (const auto& [seed, value] : now) {
+      const auto other = before.find(seed);
+      if (other == before.end()) continue;
+      const double change = other->second > 0.0 ? value / other->second - 1.0 : value > 0.0 ? 1.0 : 0.0;
+      check.change = std::max(check.change.value_or(change), change);
+      ++check.pairs;
+    }
+    if (!check.change) {
+      check.reason = "no seed has this count on both sides";
+      return;
+    }
+    judge_exact(check, "counted, without noise");
+  }
+
+  const CellComparison& comparison_;
+  const ArmCell baseline_;  ///< empty where there is none
+  std::vector<CellCheck> checks_;
+};
+
+}  // namespace
+
+std::vector<CellCheck> cell_checks(const CellComparison& comparison) {
+  return CellReader(comparison).read();
+}
+
+}  // namespace nanobench::reports
