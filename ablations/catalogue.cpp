@@ -118,7 +118,7 @@ void check_record(const Catalogue& catalogue, const Record& record) {
 
 Catalogue Catalogue::embedded(CatalogueParts parts) {
   Catalogue catalogue;
-  for (const EmbeddedFile& file : embedded_files()) {
+  for (const core::EmbeddedFile& file : embedded_files()) {
     const std::filesystem::path path(file.path);  // "features/rotary.json"
     const std::string kind = path.parent_path().string();
     if (kind == "claims" && parts == CatalogueParts::kWithoutClaims) continue;

@@ -1,18 +1,13 @@
-/// The published figures as compiled into the program; the source file is generated at build time
-/// (tools/cmake/EmbedFiles.cmake). Thread-safe: constant data.
+/// The published figures as compiled into the program; thread-safe: constant data.
 #pragma once
 
 #include <span>
-#include <string_view>
+
+#include "core/base/embedded_file.h"
 
 namespace nanobench::results {
 
-struct EmbeddedFile {
-  std::string_view path;  ///< relative to results/, e.g. "published/speedrun_records.json"
-  std::string_view text;
-};
-
-/// In order of path.
-std::span<const EmbeddedFile> embedded_files();
+/// In order of path, relative to results/.
+std::span<const core::EmbeddedFile> embedded_files();
 
 }  // namespace nanobench::results

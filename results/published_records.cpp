@@ -26,7 +26,7 @@ PublishedRecord read_record(const core::Json& value, const std::string& pointer)
 }
 
 std::vector<PublishedRecord> read_records() {
-  for (const EmbeddedFile& file : embedded_files()) {
+  for (const core::EmbeddedFile& file : embedded_files()) {
     if (file.path != kFile) continue;
     const core::Json json = core::parse_json(file.text, std::string(kFile));
     std::vector<PublishedRecord> records;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "reports/kinds/fact_list.h"
 #include "reports/text.h"
 
 namespace nanobench::reports {
@@ -36,17 +37,6 @@ TableCell loss_cell(const ablations::PublishedFigures& published) {
   if (loss.n > 1) detail += " (n=" + std::to_string(loss.n) + ")";
   return {.text = format_fixed(loss.mean, 4), .detail = detail, .value = std::move(value)};
 }
-
-class FactList {
- public:
-  void add(const std::string& key, const std::string& title, TableCell cell) {
-    facts.push_back({.key = key, .title = title, .cell = std::move(cell)});
-  }
-  void add(const std::string& key, const std::string& title, const std::string& text) {
-    add(key, title, text_cell(text));
-  }
-  std::vector<Fact> facts;
-};
 
 std::string relation_text(const ablations::FeatureRelation& relation, const char* verb) {
   std::string text = relation.when.empty() ? "any value " : "\"" + joined(relation.when, "\", \"") + "\" ";

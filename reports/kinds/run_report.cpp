@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "reports/comparison.h"
+#include "reports/kinds/fact_list.h"
 #include "reports/kinds/profile_report.h"
 #include "reports/text.h"
 #include "results/metric.h"
@@ -25,17 +26,6 @@ TableCell loss_cell(const std::optional<double>& loss) {
 std::string outcome_of(const RunRecord& run) {
   return run.result ? core::to_string(run.result->outcome) : "running";
 }
-
-class FactList {
- public:
-  void add(const std::string& key, const std::string& title, TableCell cell) {
-    facts.push_back({.key = key, .title = title, .cell = std::move(cell)});
-  }
-  void add(const std::string& key, const std::string& title, const std::string& text) {
-    add(key, title, text_cell(text));
-  }
-  std::vector<Fact> facts;
-};
 
 void add_identity(FactList& list, const RunRecord& run) {
   list.add("run", "run", count_cell(run.id));

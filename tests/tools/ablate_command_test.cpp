@@ -1,11 +1,10 @@
 // `nanobench ablate` from the outside, with the mock engine.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "core/base/json.h"
-#include "tests/tools/run_command_line.h"
+#include "tests/tools/refusals.h"
 
 namespace nanobench::tools {
 namespace {
@@ -130,13 +129,7 @@ TEST(AblateCommand, RefusesInOneSentence) {
       {ablate("a_a", {"--save", "nowhere/x.json"}), "nowhere"},
       {{"ablate", "--base", "record:71", "--design", "a_a"}, "record71"},
   };
-  for (const auto& [arguments, expected] : cases) {
-    const ProgramResult result = shell.run(arguments);
-    EXPECT_EQ(result.exit_code, 2) << expected << ": " << result.err;
-    EXPECT_NE(result.err.find(expected), std::string::npos) << expected << " is not in: " << result.err;
-    EXPECT_LE(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
-    EXPECT_EQ(result.out, "");
-  }
+  expect_refusals(shell, cases);
 }
 
 }  // namespace

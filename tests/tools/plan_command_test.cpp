@@ -1,10 +1,8 @@
 // `nanobench plan` from the outside: with the mock engine, and with the mock engine in the place of our own.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "core/base/json.h"
-#include "tests/tools/run_command_line.h"
+#include "tests/tools/refusals.h"
 
 namespace nanobench::tools {
 namespace {
@@ -146,13 +144,7 @@ TEST(PlanCommand, RefusesInOneSentence) {
       {{"plan", "tiny.json", "--seeds", "x"}, "--seeds"},
       {{"plan", "tiny.json", "--db", "tiny.json"}, "tiny.json"},
   };
-  for (const auto& [arguments, expected] : cases) {
-    const ProgramResult result = shell.run(arguments);
-    EXPECT_EQ(result.exit_code, 2) << expected << ": " << result.err;
-    EXPECT_NE(result.err.find(expected), std::string::npos) << expected << " is not in: " << result.err;
-    EXPECT_LE(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
-    EXPECT_EQ(result.out, "");
-  }
+  expect_refusals(shell, cases);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 # nanobench_embed_files(TARGET HEADER "path.h" NAMESPACE ns FOLDERS folder...): the *.json of the folders (of this source
-# folder) as constant data in TARGET. HEADER declares EmbeddedFile{path, text} and embedded_files() in the namespace.
+# folder) as constant data in TARGET. HEADER declares embedded_files() in the namespace.
 # A file that is added, changed or removed is noticed by the next build.
 #
 # This file is also the script that writes the source: cmake -DOUTPUT= -DROOT= -DHEADER= -DNAMESPACE= -DFILES= -P it.
@@ -21,8 +21,8 @@ if(CMAKE_SCRIPT_MODE_FILE)
   endforeach()
   string(CONCAT source "// Generated from the JSON files of ${ROOT_NAME}/; do not edit.\n"
     "#include \"${HEADER}\"\n\nnamespace ${NAMESPACE} {\nnamespace {\n\n"
-    "constexpr EmbeddedFile kFiles[] = {\n${entries}};\n\n}  // namespace\n\n"
-    "std::span<const EmbeddedFile> embedded_files() {\n  return kFiles;\n}\n\n}  // namespace ${NAMESPACE}\n")
+    "constexpr core::EmbeddedFile kFiles[] = {\n${entries}};\n\n}  // namespace\n\n"
+    "std::span<const core::EmbeddedFile> embedded_files() {\n  return kFiles;\n}\n\n}  // namespace ${NAMESPACE}\n")
   file(WRITE "${OUTPUT}" "${source}")
   return()
 endif()
