@@ -245,6 +245,7 @@ void add_mixture_warnings(ComparisonTable& table, const std::vector<CellMeasures
 RunMeasure measure(const RunRecord& run, const MeasuredSamples& samples, const std::optional<double>& step_tokens) {
   RunMeasure measure;
   measure.run = run;
+  measure.step_tokens = step_tokens;
   measure.lowest_val_loss = std::numeric_limits<double>::infinity();
   measure.curve = curve_of(samples);
   for (const CurvePoint& point : measure.curve) measure.lowest_val_loss = std::min(measure.lowest_val_loss, point.loss);

@@ -22,6 +22,7 @@ struct RunMeasure {
   std::optional<double> step_ms;           ///< median over timed steps
   std::optional<double> mean_step_ms;      ///< training clock over timed steps: the records' figure
   std::optional<double> tokens_per_s;      ///< trained tokens over training-clock time
+  std::optional<double> step_tokens;       ///< tokens that one step trains on
   std::optional<double> peak_bytes;        ///< of the process
   std::vector<CurvePoint> curve;           ///< validations, in the order of steps
   double lowest_val_loss = 0.0;            ///< of the curve; infinity when empty
@@ -88,6 +89,7 @@ struct ComparisonTable {
 struct ComparisonOptions {
   std::map<std::string, double> published_step_ms;  ///< by record id
   std::optional<double> target;                     ///< overrides the plan's
+  bool has_charts = false;                          ///< with pictures, for forms that show them
 };
 
 /// Mean step times that were published for the catalogue's records.

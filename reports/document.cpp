@@ -14,4 +14,18 @@ TableCell missing_cell() {
   return {.text = "-", .detail = "", .value = nullptr};
 }
 
+core::OrderedJson complete_spec(const Chart& chart) {
+  core::OrderedJson rows = core::OrderedJson::array();
+  for (const std::vector<TableCell>& row : chart.data.rows) {
+    core::OrderedJson item = core::OrderedJson::object();
+    for (std::size_t i = 0; i < chart.data.columns.size(); ++i) item[chart.data.columns[i].key] = row.at(i).value;
+    rows.push_back(std::move(item));
+  }
+  core::OrderedJson spec = {{"$schema", "https://vega.github.io/schema/vega-lite/v5.json"}};
+  spec.update(chart.spec);
+  spec["data"] = {{"name", "data"}};
+  spec["datasets"] = {{"data", std::move(rows)}};
+  return spec;
+}
+
 }  // namespace nanobench::reports

@@ -42,13 +42,26 @@ struct Fact {
   TableCell cell;
 };
 
+/// A picture of a table.
+struct Chart {
+  std::string id;          ///< stable name: letters, digits, '_'
+  std::string title;       ///< for people
+  std::string text;        ///< in words what it shows, for those who do not see it
+  core::OrderedJson spec;  ///< Vega-Lite v5 without data; its fields are keys of `data`
+  Table data;              ///< each value a number, a string, a boolean or null
+};
+
 struct Section {
   std::string title;  ///< may be empty
   std::vector<std::string> paragraphs;
   std::vector<Fact> facts;
   std::vector<std::string> bullets;  ///< remarks that belong to the facts; with the notes in JSON
   std::vector<Table> tables;
+  std::vector<Chart> charts;
 };
+
+/// The chart's specification with its data: what Vega-Lite draws.
+core::OrderedJson complete_spec(const Chart& chart);
 
 struct Document {
   std::string kind;  ///< "comparison", "run", "list_runs", ...: stable

@@ -131,6 +131,9 @@ class Store {
   RunRecord run(std::int64_t id) const;
   /// Ascending steps; empty when there is none.
   std::vector<Sample> samples(std::int64_t run_id, const std::string& metric) const;
+  /// Mean over the timed steps of each of the run's phases, milliseconds, by the phase's name ("forward"). A step is
+  /// timed when it has a training clock.
+  std::map<std::string, double> phase_means(std::int64_t run_id) const;
   /// Tags of the metrics that the run has, sorted.
   std::vector<std::string> metrics(std::int64_t run_id) const;
   /// One metric over the runs that answer a plan: one set a cell, in the plan's cell order; completed runs only.

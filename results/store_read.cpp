@@ -3,6 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "results/metric.h"
 #include "results/run_row.h"
 #include "results/sqlite.h"
 #include "results/store.h"
@@ -116,6 +117,23 @@ std::vector<Sample> Store::samples(std::int64_t run_id, const std::string& metri
   std::vector<Sample> samples;
   while (statement.step()) samples.push_back({statement.integer(0), statement.real(1)});
   return samples;
+}
+
+std::map<std::string, double> Store::phase_means(std::int64_t run_id) const {
+  // By the tags of the run, so that each metric is read by its key.
+  Statement statement(*database_,
+                      "SELECT avg(value) FROM samples WHERE run_id = ?1 AND metric = ?2 AND step IN (SELECT step FROM "
+                      "samples WHERE run_id = ?1 AND metric = ?3)");
+  const std::string prefix = kPhasePrefix, suffix = "_ms";
+  std::map<std::string, double> means;
+  for (const std::string& tag : metrics(run_id)) {
+    if (!tag.starts_with(prefix) || !tag.ends_with(suffix) || tag.size() <= prefix.size() + suffix.size()) continue;
+    statement.rebind(1, run_id, tag, std::string(kClockMs));
+    const std::optional<double> mean = statement.step() ? statement.optional_real(0) : std::nullopt;
+    if (mean) means[tag.substr(prefix.size(), tag.size() - prefix.size() - suffix.size())] = *mean;
+    statement.reset();
+  }
+  return means;
 }
 
 std::vector<std::string> Store::metrics(std::int64_t run_id) const {

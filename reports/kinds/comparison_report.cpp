@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "reports/kinds/chart_section.h"
 #include "reports/kinds/contrast_section.h"
 #include "reports/text.h"
 
@@ -227,7 +228,10 @@ Document comparison_report(const results::PlanRecord& plan, const std::vector<Ce
 Document comparison_report(const results::Store& store, const results::PlanRecord& plan,
                            const ComparisonOptions& options) {
   const std::vector<CellMeasures> cells = read_cells(store, plan, options);
-  return comparison_report(plan, cells, compare(plan, cells, options));
+  const ComparisonTable table = compare(plan, cells, options);
+  Document document = comparison_report(plan, cells, table);
+  if (options.has_charts) document.sections.push_back(chart_section(store, plan, cells, table));
+  return document;
 }
 
 }  // namespace nanobench::reports

@@ -1,36 +1,15 @@
+#include <algorithm>
+#include <string_view>
+
+#include "reports/render/page_files.h"
 #include "reports/render/render.h"
 #include "reports/text.h"
 
 namespace nanobench::reports {
 namespace {
 
-constexpr const char* kStyle = R"(
-:root { color-scheme: light dark; --ink: #1b1f24; --paper: #ffffff; --soft: #59636e; --line: #d1d9e0; --stripe: #f6f8fa;
-        --warn: #9a3c00; --warn-paper: #fff4e5; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e6edf3; --paper: #0d1117; --soft: #9aa4af; --line: #30363d; --stripe: #161b22;
-          --warn: #ffb77c; --warn-paper: #2d1f10; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 90rem; background: var(--paper); color: var(--ink);
-       font: 16px/1.5 system-ui, sans-serif; }
-h1 { font-size: 1.6rem; line-height: 1.25; } h2 { font-size: 1.25rem; margin-top: 2rem; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; }
-dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
-.scroll { overflow-x: auto; margin: 1rem 0; }
-table { border-collapse: collapse; font-size: .92rem; }
-th, td { padding: .35rem .6rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
-th { border-bottom: 2px solid var(--line); vertical-align: bottom; }
-td.wide { min-width: 14rem; }
-.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-tbody tr:nth-child(even) { background: var(--stripe); }
-small { color: var(--soft); display: block; }
-.warning { background: var(--warn-paper); color: var(--warn); border-left: 4px solid currentColor;
-           padding: .5rem .8rem; margin: .5rem 0; }
-.notes { color: var(--soft); font-size: .9rem; }
-pre { white-space: pre-wrap; overflow-wrap: anywhere; }
-@media (max-width: 40rem) { dl { grid-template-columns: 1fr; } dt { margin-top: .4rem; } }
-@media print { body { max-width: none; padding: 0; } .scroll { overflow: visible; } table { font-size: .7rem; } }
-)";
+constexpr std::size_t kMostShownRemarks = 3;
+constexpr std::size_t kMostStaticRows = 200;  ///< a longer table under a chart is made when it is opened
 
 std::string cell_html(const TableCell& cell) {
   return escape_markup(cell.text) + (cell.detail.empty() ? "" : "<small>" + escape_markup(cell.detail) + "</small>");
@@ -42,8 +21,7 @@ std::string class_of(const Column& column) {
 }
 
 void add_table(std::string& out, const Table& table) {
-  if (!table.title.empty()) out += "<h2>" + escape_markup(table.title) + "</h2>\n";
-  out += "<div class=\"scroll\"><table>\n<thead><tr>";
+  out += "<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr>";
   for (const Column& column : table.columns) {
     out += "<th scope=\"col\"" + class_of(column) + ">" + escape_markup(column.title) + "</th>";
   }
@@ -65,7 +43,47 @@ void add_list(std::string& out, const std::vector<std::string>& items) {
   out += "</ul>\n";
 }
 
+/// Many of them wait until somebody asks.
+void add_remarks(std::string& out, const std::vector<std::string>& items) {
+  if (items.size() <= kMostShownRemarks) return add_list(out, items);
+  out += "<details><summary>" + std::to_string(items.size()) + " remarks</summary>\n";
+  add_list(out, items);
+  out += "</details>\n";
+}
+
+/// JSON that a script element takes literally.
+std::string json_in_script(const core::OrderedJson& json) {
+  std::string out;
+  for (const char c : json.dump(-1, ' ', false, core::OrderedJson::error_handler_t::replace))
+    out += c == '<' ? "\\u003c" : std::string(1, c);
+  return out;
+}
+
+std::string columns_json(const Table& table) {
+  core::OrderedJson columns = core::OrderedJson::array();
+  for (const Column& column : table.columns) columns.push_back({{"key", column.key}, {"title", column.title}});
+  return columns.dump(-1, ' ', false, core::OrderedJson::error_handler_t::replace);
+}
+
+void add_chart(std::string& out, const Chart& chart) {
+  const bool is_long = chart.data.rows.size() > kMostStaticRows;
+  out += "<figure id=\"chart_" + escape_markup(chart.id) + "\" data-chart=\"" + escape_markup(chart.id) +
+         "\" data-columns=\"" + escape_markup(columns_json(chart.data)) + "\">\n<h3>" + escape_markup(chart.title) +
+         "</h3>\n<div class=\"plot\"></div>\n<figcaption>" + escape_markup(chart.text) + "</figcaption>\n";
+  out += "<div class=\"actions\"></div>\n";
+  out += std::string("<details") + (is_long ? " data-fill" : "") + "><summary>The data as a table (" +
+         std::to_string(chart.data.rows.size()) + " rows)</summary>";
+  if (is_long) {
+    out += "<div class=\"scroll\" tabindex=\"0\"></div>";
+  } else {
+    add_table(out, chart.data);
+  }
+  out += "</details>\n<script type=\"application/json\">" + json_in_script(complete_spec(chart)) +
+         "</script>\n</figure>\n";
+}
+
 void add_section(std::string& out, const Section& section) {
+  out += "<section>\n";
   if (!section.title.empty()) out += "<h2>" + escape_markup(section.title) + "</h2>\n";
   for (const std::string& paragraph : section.paragraphs) out += "<p>" + escape_markup(paragraph) + "</p>\n";
   if (!section.facts.empty()) {
@@ -75,24 +93,67 @@ void add_section(std::string& out, const Section& section) {
     }
     out += "</dl>\n";
   }
-  add_list(out, section.bullets);
-  for (const Table& table : section.tables) add_table(out, table);
+  add_remarks(out, section.bullets);
+  for (const Table& table : section.tables) {
+    if (!table.title.empty()) out += "<h2>" + escape_markup(table.title) + "</h2>\n";
+    add_table(out, table);
+  }
+  for (const Chart& chart : section.charts) add_chart(out, chart);
+  out += "</section>\n";
+}
+
+bool has_charts(const Document& document) {
+  return std::any_of(document.sections.begin(), document.sections.end(),
+                     [](const Section& section) { return !section.charts.empty(); });
+}
+
+/// "'sha256-...'" as a policy names a script; from hexadecimal to base64.
+std::string policy_source(std::string_view hex) {
+  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out = "'sha256-";
+  unsigned bits = 0, count = 0;
+  for (const char c : hex) {
+    bits = bits << 4U | static_cast<unsigned>(c <= '9' ? c - '0' : c - 'a' + 10);
+    for (count += 4; count >= 6; count -= 6) out += kDigits[bits >> (count - 6) & 63U];
+  }
+  if (count > 0) out += kDigits[bits << (6 - count) & 63U];
+  return out.append((3 - hex.size() / 2 % 3) % 3, '=') + "'";
+}
+
+/// Nothing may be loaded, and nothing run but our two scripts, whatever an imported text holds. Vega compiles the
+/// specifications' expressions, which are ours too.
+std::string policy(bool has_scripts) {
+  std::string text =
+      "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
+  if (has_scripts) {
+    text +=
+        "; script-src 'unsafe-eval' " + policy_source(vega_bundle().sha256) + " " + policy_source(page_script().sha256);
+  }
+  return text;
+}
+
+void add_scripts(std::string& out) {
+  for (const EmbeddedBytes& script : {vega_bundle(), page_script()})
+    out.append("<script>").append(script.text).append("</script>\n");
 }
 
 }  // namespace
 
 std::string render_html(const Document& document) {
+  const bool has_scripts = has_charts(document) && !vega_bundle().text.empty();
   std::string out = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
   out += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
-  // Nothing may be loaded or run, whatever an imported text holds.
-  out += "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n";
-  out += "<title>" + escape_markup(document.title) + "</title>\n<style>" + kStyle + "</style>\n</head>\n<body>\n";
+  out += "<meta http-equiv=\"Content-Security-Policy\" content=\"" + policy(has_scripts) + "\">\n";
+  out += "<title>" + escape_markup(document.title) + "</title>\n<style>\n";
+  out.append(page_style().text).append("</style>\n</head>\n<body>\n<main>\n");
   out += "<h1>" + escape_markup(document.title) + "</h1>\n";
   for (const std::string& warning : document.warnings) {
     out += "<p class=\"warning\">Warning: " + escape_markup(warning) + "</p>\n";
   }
   for (const Section& section : document.sections) add_section(out, section);
   add_list(out, document.notes);
+  out += "</main>\n";
+  if (has_scripts) add_scripts(out);
   return out + "</body>\n</html>\n";
 }
 

@@ -8,6 +8,7 @@ OrderedJson to_json(const Document& document) {
   OrderedJson json = {{"schema_version", kDocumentSchemaVersion}, {"kind", document.kind}, {"title", document.title}};
   OrderedJson facts = OrderedJson::object();
   OrderedJson tables = OrderedJson::object();
+  OrderedJson charts = OrderedJson::object();
   OrderedJson text = OrderedJson::array();
   OrderedJson notes = OrderedJson::array();
   for (const Section& section : document.sections) {
@@ -28,9 +29,11 @@ OrderedJson to_json(const Document& document) {
       }
       tables[table.id] = std::move(rows);
     }
+    for (const Chart& chart : section.charts) charts[chart.id] = complete_spec(chart);
   }
   json["facts"] = std::move(facts);
   json["tables"] = std::move(tables);
+  if (!charts.empty()) json["charts"] = std::move(charts);
   if (!text.empty()) json["text"] = std::move(text);
   json["warnings"] = document.warnings;
   for (const std::string& note : document.notes) notes.push_back(note);

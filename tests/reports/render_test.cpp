@@ -128,5 +128,54 @@ TEST(Csv, TextIsNoFormula) {
   EXPECT_NE(render_csv(sample("=HYPERLINK(1)")).find("'=HYPERLINK(1)"), std::string::npos);
 }
 
+Document with_chart(const std::string& text, std::size_t rows) {
+  Document document{.kind = "sample", .title = "t"};
+  Chart chart{.id = "speed", .title = text, .text = text, .spec = {{"mark", "bar"}}};
+  chart.data = {.id = "speed", .title = "", .columns = {{.key = "name", .title = text}}, .rows = {}};
+  for (std::size_t i = 0; i < rows; ++i) chart.data.rows.push_back({text_cell(text)});
+  document.sections.emplace_back().charts.push_back(std::move(chart));
+  return document;
+}
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST(HtmlCharts, TextStaysText) {
+  const std::string page = render_html(with_chart(kHostile, 3));
+  const std::string ours = page.substr(0, page.find("</main>"));
+  EXPECT_EQ(ours.find("<script>"), std::string::npos);
+  EXPECT_EQ(count_of(ours, "<script type=\"application/json\">"), 1U);
+  EXPECT_EQ(count_of(ours, "</script>"), 1U) << "the data ends the element itself";
+  EXPECT_NE(ours.find("\\u003cscript>alert(1)"), std::string::npos);
+}
+
+TEST(HtmlCharts, OnlyPagesWithChartsCarryScripts) {
+  EXPECT_EQ(render_html(sample("t")).find("<script"), std::string::npos);
+  EXPECT_EQ(render_html(sample("t")).find("script-src"), std::string::npos);
+  const std::string page = render_html(with_chart("t", 1));
+  if (page.find("script-src") == std::string::npos) GTEST_SKIP() << "built without charts";
+  EXPECT_EQ(count_of(page, "'sha256-"), 2U);
+  EXPECT_GT(page.size(), 500'000U);
+  EXPECT_LT(page.size(), 2'000'000U);
+}
+
+TEST(HtmlCharts, LongTablesWaitForTheReader) {
+  const auto own_part = [](const std::string& page) { return page.substr(0, page.find("</main>")); };
+  EXPECT_EQ(count_of(own_part(render_html(with_chart("t", 200))), "<td"), 200U);
+  const std::string page = own_part(render_html(with_chart("t", 201)));
+  EXPECT_EQ(count_of(page, "<td"), 0U);
+  EXPECT_NE(page.find("<details data-fill>"), std::string::npos);
+}
+
+TEST(JsonCharts, AreCompleteSpecifications) {
+  const core::OrderedJson chart = to_json(with_chart("a", 2)).at("charts").at("speed");
+  EXPECT_EQ(chart.at("$schema"), "https://vega.github.io/schema/vega-lite/v5.json");
+  EXPECT_EQ(chart.at("mark"), "bar");
+  EXPECT_EQ(chart.at("datasets").at("data"), core::OrderedJson::parse(R"([{"name": "a"}, {"name": "a"}])"));
+}
+
 }  // namespace
 }  // namespace nanobench::reports

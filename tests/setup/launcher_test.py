@@ -177,6 +177,12 @@ class Launcher(unittest.TestCase):
             self.launch("list")
             self.assertEqual(self.calls(), ["ninja"], name)
 
+    def test_building_without_charts_is_another_configuration(self):
+        self.launch("list")
+        self.calls()
+        self.launch("list", NANOBENCH_CHARTS="OFF")
+        self.assertIn("-DNANOBENCH_CHARTS=OFF", self.calls_file.read_text())
+
     def test_a_database_is_not_a_source(self):
         self.launch("list")
         self.calls()

@@ -57,7 +57,9 @@ void report(const ReportOptions& options) {
   const results::Store store(database_file(options.database), results::OpenMode::kReadOnly);
   const results::PlanRecord plan = find_plan(store, options);
   const reports::ComparisonOptions comparison{
-      .published_step_ms = reports::published_step_ms(load_catalogue(options.catalogue)), .target = options.target};
+      .published_step_ms = reports::published_step_ms(load_catalogue(options.catalogue)),
+      .target = options.target,
+      .has_charts = format == Format::kHtml};
   const std::string text = render(reports::comparison_report(store, plan, comparison), format);
   if (options.out.empty()) {
     std::cout << text;

@@ -107,6 +107,17 @@ install_libtorch() {
   run_tool python3 -B "$root/tools/setup/install_libtorch.py" "$root/.deps" "$cache" || exit $?
 }
 
+# --- stage: chart library -------------------------------------------------------------------------------------------
+
+has_charts() { [[ ${NANOBENCH_CHARTS:-ON} != OFF ]]; }
+
+install_vl_convert() {
+  if ! has_charts; then return 0; fi
+  local cache
+  cache=$(cache_folder)
+  run_tool python3 -B "$root/tools/setup/install_vl_convert.py" "$root/.deps" "$cache" || exit $?
+}
+
 # --- stage: configure and build ------------------------------------------------------------------------------------
 
 # LibTorch's headers take a compiler to 2 GB, so memory limits the number of compilers as well as cores do.
@@ -121,14 +132,15 @@ compile_jobs() {
 
 configure() {
   local choices log=$build/configure.log begin=$SECONDS
-  choices=$(printf '%s\n' "$root" "${NANOBENCH_TORCH-}" "${CMAKE_PREFIX_PATH-}" "${CXX-}")
+  choices=$(printf '%s\n' "$root" "${NANOBENCH_TORCH-}" "${CMAKE_PREFIX_PATH-}" "${CXX-}" "${NANOBENCH_CHARTS:-ON}")
   if [[ -e $build/build.ninja && -e $build/configured.stamp && $(<"$build/configured.stamp") == "$choices" ]]; then
     return 0
   fi
   # A half-finished configuration can have stored wrong answers, and a moved checkout has the wrong paths.
   rm -rf "$build/CMakeCache.txt" "$build/CMakeFiles/pkgRedirects" "$build/configured.stamp" "$build"/CMakeFiles/[0-9]*
   mkdir -p "$build"
-  if ! run_tool cmake -S "$root" --preset "$preset" "-DNANOBENCH_TORCH=${NANOBENCH_TORCH-}" >"$log" 2>&1; then
+  if ! run_tool cmake -S "$root" --preset "$preset" "-DNANOBENCH_TORCH=${NANOBENCH_TORCH-}" \
+    "-DNANOBENCH_CHARTS=${NANOBENCH_CHARTS:-ON}" >"$log" 2>&1; then
     tail -n 30 "$log" >&2
     fail 2 "cmake could not configure $build; the lines above say why, all of it is in $log"
   fi
@@ -174,6 +186,7 @@ prepare() {
   take_lock
   install_packages
   install_libtorch
+  install_vl_convert
   configure
 }
 

@@ -41,7 +41,7 @@ def sha256_of(path):
 def fetch(pin, cache, settings):
     """Returns the path of the verified wheel: in a find-links folder, or in the folder `cache`, downloaded if necessary.
 
-    pin: an entry of libtorch.json. Raises SetupError when no source delivers the pinned bytes.
+    pin: an entry of libtorch.json or vl_convert.json. Raises SetupError when no source delivers the pinned bytes.
     """
     cached = cache / pin["file"]
     for path in [cached, *_local_copies(pin, settings)]:
@@ -125,7 +125,7 @@ def _download_from_index(pin, target, settings):
                 os.replace(part, target)
                 return
             part.unlink()
-            problem = f"{pin['file']} arrived with another sha256 than the one pinned in tools/setup/libtorch.json"
+            problem = f"{pin['file']} arrived with another sha256 than the pinned one (tools/setup)"
             say(f"{problem}; starting it over")
     raise SetupError(problem)
 
@@ -269,6 +269,6 @@ def _download_by_pip(pin, target, first_problem):
     if sha256_of(target) != pin["sha256"]:
         target.unlink()
         raise SetupError(
-            f"{pin['file']} from pip has another sha256 than tools/setup/libtorch.json pins: the index or a proxy "
+            f"{pin['file']} from pip has another sha256 than the one pinned in tools/setup: the index or a proxy "
             "changes the file; name another index in PIP_INDEX_URL"
         )

@@ -50,11 +50,13 @@ missing_packages() {
     if [[ $name == c++ && -n ${CXX-} ]]; then present=yes; fi
     if [[ $present == no ]] || is_unfinished "$package"; then printf '%s ' "$package"; fi
   done <<<"$required_packages"
-  # pip is asked for the package index, unless LibTorch is there already or comes from the user.
-  if needs_libtorch && ! user_has_libtorch && [[ ! -e $root/.deps/libtorch.stamp ]] &&
-    ! python3 -c 'import pip' 2>/dev/null; then
-    printf 'python3-pip'
-  fi
+  # pip is asked for the package index, unless what comes from there is here already or comes from the user.
+  if needs_wheels && ! python3 -c 'import pip' 2>/dev/null; then printf 'python3-pip'; fi
+}
+
+needs_wheels() {
+  if needs_libtorch && ! user_has_libtorch && [[ ! -e $root/.deps/libtorch.stamp ]]; then return 0; fi
+  has_charts && [[ ! -e $root/.deps/vl_convert/stamp ]]
 }
 
 install_packages() {

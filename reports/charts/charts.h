@@ -1,0 +1,44 @@
+/// The pictures of a suite's report. Each function makes the rows and the Vega-Lite specification of one chart, or
+/// nothing where there is nothing to draw. Names of cells and effects are data, never part of a specification's
+/// expressions. Pure, thread-safe.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reports/comparison.h"
+#include "reports/document.h"
+#include "reports/effects/effects.h"
+
+namespace nanobench::reports {
+
+/// Each row's step time against the first row's, and beside it the published one: in a history as a waterfall, where a
+/// bar begins where the row before ended.
+std::optional<Chart> speed_chart(const results::PlanRecord& plan, const ComparisonTable& table);
+
+/// Every effect with its interval: on the loss, on the step time, in seconds at equal loss.
+std::optional<Chart> effects_chart(const std::vector<EffectResult>& effects);
+
+/// The validation loss of each cell, mean and range over seeds, against steps, tokens or seconds of the training clock.
+/// Long curves are thinned: the chosen points are measured ones.
+std::optional<Chart> loss_chart(const std::vector<CellMeasures>& cells);
+
+/// Peak memory of each cell.
+std::optional<Chart> memory_chart(const ComparisonTable& table);
+
+/// The step time of each run against its cell's median, in the order in which they began.
+std::optional<Chart> order_chart(const std::vector<CellMeasures>& cells);
+
+/// Mean time of a step by phase, in milliseconds, for each cell.
+struct PhaseTimes {
+  std::string cell;
+  std::map<std::string, double> phases;
+};
+std::optional<Chart> phase_chart(const std::vector<PhaseTimes>& cells);
+
+/// Interactions of two factors on the loss, as a square of all pairs.
+std::optional<Chart> interaction_chart(const std::vector<EffectResult>& effects);
+
+}  // namespace nanobench::reports

@@ -1,0 +1,99 @@
+#include <cmath>
+
+#include "reports/charts/charts.h"
+#include "reports/charts/rows.h"
+
+namespace nanobench::reports {
+namespace {
+
+using core::OrderedJson;
+
+constexpr const char* kLoss = "loss, nats/token";
+constexpr const char* kTime = "step time, %";
+constexpr const char* kSeconds = "seconds at equal loss";
+
+double percent_of(double log_ratio) {
+  return 100.0 * std::expm1(log_ratio);
+}
+
+void add_row(Table& table, const std::string& effect, const char* metric, std::optional<double> value,
+             std::optional<double> low, std::optional<double> high, int n, const std::string& verdict) {
+  if (!value) return;
+  table.rows.push_back({text_cell(effect), text_cell(metric), number_cell(value), number_cell(low), number_cell(high),
+                        count_cell(n), text_cell(verdict)});
+}
+
+void add_effect(Table& table, const EffectResult& effect) {
+  const std::string verdict = effect.verdict ? to_string(*effect.verdict) : "no verdict";
+  const std::string& name = effect.contrast.effect;
+  const auto add = [&](const char* metric, const MeasuredEffect& measured, auto scale) {
+    const auto scaled = [&](std::optional<double> value) { return value ? std::optional(scale(*value)) : value; };
+    const auto& interval = measured.interval;
+    add_row(table, name, metric, scaled(measured.value), interval ? scaled(interval->low) : std::nullopt,
+            interval ? scaled(interval->high) : std::nullopt, measured.n, verdict);
+  };
+  add(kLoss, effect.loss, [](double value) { return value; });
+  add(kTime, effect.log_time, percent_of);
+  const EqualLoss& equal = effect.seconds.equal_loss;
+  if (equal.is_converted()) {
+    add_row(table, name, kSeconds, equal.seconds.value, equal.seconds_interval.low, equal.seconds_interval.high,
+            effect.loss.n, verdict);
+  }
+}
+
+/// One metric beside the others, each with its own axis.
+OrderedJson panel(const char* metric, const std::vector<std::string>& names) {
+  OrderedJson y = name_axis("effect");
+  y["scale"] = {{"domain", names}};  // all panels have all rows
+  const OrderedJson low = {{"field", "low"}, {"type", "quantitative"}};
+  OrderedJson value = number_axis("value", metric);
+  value["scale"] = {{"zero", true}};
+  const OrderedJson range = {{"mark", {{"type", "rule"}, {"strokeWidth", 2}}},
+                             {"encoding", {{"x", low}, {"x2", {{"field", "high"}}}}}};
+  const OrderedJson point = {{"mark", {{"type", "point"}, {"filled", true}, {"size", 60}}},
+                             {"encoding", {{"x", value}}}};
+  const OrderedJson zero = {{"mark", {{"type", "rule"}, {"strokeDash", {4, 4}}}},
+                            {"encoding", {{"x", {{"datum", 0}}}, {"y", nullptr}, {"color", nullptr}}}};
+  return {{"transform", {{{"filter", {{"field", "metric"}, {"equal", metric}}}}}},
+          {"width", 260},
+          {"height", {{"step", 20}}},
+          {"encoding",
+           {{"y", y},
+            {"color", {{"field", "verdict"}, {"type", "nominal"}, {"title", "verdict"}}},
+            {"tooltip",
+             {tooltip("effect", "change"), tooltip("metric", "on"), tooltip("value", "effect", ".4~g"),
+              tooltip("low", "from", ".4~g"), tooltip("high", "to", ".4~g"), tooltip("n", "n", "d"),
+              tooltip("verdict", "verdict")}}}},
+          {"layer", {zero, range, point}}};
+}
+
+}  // namespace
+
+std::optional<Chart> effects_chart(const std::vector<EffectResult>& effects) {
+  Chart chart{.id = "effects",
+              .title = "Effects with their intervals",
+              .text =
+                  "What each change does: left of the dashed line is better. Bars are intervals that hold together "
+                  "for all effects; an effect without a bar has no error that could be told from its runs."};
+  chart.data = {.id = "effects",
+                .title = "",
+                .columns = {text_column("effect", "change"), text_column("metric", "on"),
+                            number_column("value", "effect"), number_column("low", "from"), number_column("high", "to"),
+                            number_column("n", "n"), text_column("verdict", "verdict")}};
+  for (const EffectResult& effect : effects) add_effect(chart.data, effect);
+  if (chart.data.rows.empty()) return std::nullopt;
+  std::vector<std::string> names;
+  for (const EffectResult& effect : effects) names.push_back(effect.contrast.effect);
+  OrderedJson panels = OrderedJson::array();
+  for (const char* metric : {kLoss, kTime, kSeconds}) {
+    for (const auto& row : chart.data.rows) {
+      if (row[1].text != metric) continue;
+      panels.push_back(panel(metric, names));
+      break;
+    }
+  }
+  chart.spec = {{"concat", std::move(panels)}, {"columns", 3}, {"resolve", {{"scale", {{"color", "shared"}}}}}};
+  return chart;
+}
+
+}  // namespace nanobench::reports

@@ -1,0 +1,156 @@
+// What a step takes: memory, phases, and how steady its time is.
+#include <algorithm>
+#include <array>
+
+#include "reports/charts/charts.h"
+#include "reports/charts/rows.h"
+#include "results/provenance.h"
+
+namespace nanobench::reports {
+namespace {
+
+using core::OrderedJson;
+
+constexpr double kBytesPerMebibyte = 1024.0 * 1024.0;
+
+constexpr std::array<const char*, 4> kPhaseOrder = {"data", "forward", "backward", "optimizer"};
+
+/// As a step goes through them; phases of other names follow.
+std::size_t place_of(const std::string& phase) {
+  return static_cast<std::size_t>(std::find(kPhaseOrder.begin(), kPhaseOrder.end(), phase) - kPhaseOrder.begin());
+}
+
+double median_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : 0.5 * (values[half - 1] + values[half]);
+}
+
+/// One run, as the order chart has it.
+struct Began {
+  double minutes = 0.0;
+  const CellMeasures* cell = nullptr;
+  const RunMeasure* run = nullptr;
+  double change = 0.0;  ///< against the cell's median
+};
+
+std::vector<Began> in_order(const std::vector<CellMeasures>& cells) {
+  std::vector<Began> runs;
+  for (const CellMeasures& cell : cells) {
+    std::vector<double> times;
+    for (const RunMeasure& run : cell.runs) {
+      if (run.step_ms && *run.step_ms > 0.0) times.push_back(*run.step_ms);
+    }
+    if (times.size() < 2) continue;
+    const double middle = median_of(times);
+    for (const RunMeasure& run : cell.runs) {
+      const auto began = results::seconds_since_epoch(run.run.started_at);
+      if (run.step_ms && *run.step_ms > 0.0 && began)
+        runs.push_back({*began / 60.0, &cell, &run, *run.step_ms / middle - 1.0});
+    }
+  }
+  std::sort(runs.begin(), runs.end(), [](const Began& a, const Began& b) { return a.minutes < b.minutes; });
+  for (std::size_t i = runs.size(); i-- > 0;) runs[i].minutes -= runs.front().minutes;
+  return runs;
+}
+
+}  // namespace
+
+std::optional<Chart> memory_chart(const ComparisonTable& table) {
+  Chart chart{
+      .id = "memory", .title = "Peak memory", .text = "Peak memory of the process, mean over the runs of each row."};
+  chart.data = {.id = "memory",
+                .title = "",
+                .columns = {text_column("row", "row"), number_column("mebibytes", "MiB"), number_column("n", "runs")}};
+  for (const Comparison& row : table.rows) {
+    if (!row.peak_bytes.mean) continue;
+    chart.data.rows.push_back(
+        {text_cell(row.label), number_cell(*row.peak_bytes.mean / kBytesPerMebibyte), count_cell(row.peak_bytes.n)});
+  }
+  if (chart.data.rows.empty()) return std::nullopt;
+  OrderedJson x = number_axis("mebibytes", "MiB");
+  x["scale"] = {{"zero", true}};
+  chart.spec = {
+      {"width", "container"},
+      {"autosize", {{"type", "fit-x"}, {"contains", "padding"}}},
+      {"height", {{"step", 20}}},
+      {"mark", {{"type", "bar"}}},
+      {"encoding",
+       {{"y", name_axis("row")},
+        {"x", x},
+        {"tooltip", {tooltip("row", "row"), tooltip("mebibytes", "MiB", ".1f"), tooltip("n", "runs", "d")}}}}};
+  return chart;
+}
+
+std::optional<Chart> order_chart(const std::vector<CellMeasures>& cells) {
+  Chart chart{.id = "order",
+              .title = "Step time in the order of the runs",
+              .text =
+                  "Each run's step time against the median of its cell, in the order in which the runs began: a "
+                  "slope or a jump is the machine's doing. Disturbed runs have another shape."};
+  chart.data = {.id = "order",
+                .title = "",
+                .columns = {number_column("minutes", "began, min"), text_column("cell", "cell"),
+                            number_column("seed", "seed"), number_column("change", "against the median"),
+                            number_column("step_ms", "step, ms"), text_column("state", "machine")}};
+  for (const Began& run : in_order(cells)) {
+    chart.data.rows.push_back({number_cell(run.minutes), text_cell(run.cell->cell.label),
+                               count_cell(static_cast<std::int64_t>(run.run->run.seed)), number_cell(run.change),
+                               number_cell(run.run->step_ms), text_cell(run.run->disturbance ? "disturbed" : "quiet")});
+  }
+  if (chart.data.rows.empty()) return std::nullopt;
+  OrderedJson y = number_axis("change", "step time against the cell's median");
+  y["axis"] = {{"format", "+.1%"}};
+  chart.spec = {{"width", "container"},
+                {"height", 260},
+                {"layer",
+                 {{{"mark", {{"type", "rule"}, {"strokeDash", {4, 4}}}}, {"encoding", {{"y", {{"datum", 0}}}}}},
+                  {{"mark", {{"type", "point"}, {"filled", true}, {"size", 45}}},
+                   {"encoding",
+                    {{"x", number_axis("minutes", "minutes after the first run's begin")},
+                     {"y", y},
+                     {"color", {{"field", "cell"}, {"type", "nominal"}, {"sort", nullptr}, {"title", nullptr}}},
+                     {"shape", {{"field", "state"}, {"type", "nominal"}, {"title", "machine"}}},
+                     {"tooltip",
+                      {tooltip("cell", "cell"), tooltip("seed", "seed", "d"), tooltip("step_ms", "step, ms", ".4~g"),
+                       tooltip("change", "against the median", "+.2%"), tooltip("state", "machine")}}}}}}}};
+  return chart;
+}
+
+std::optional<Chart> phase_chart(const std::vector<PhaseTimes>& cells) {
+  Chart chart{.id = "phases",
+              .title = "Where a step's time goes",
+              .text = "Mean milliseconds of a timed step by phase, over the runs of each cell."};
+  chart.data = {.id = "phases",
+                .title = "",
+                .columns = {text_column("cell", "cell"), text_column("phase", "phase"), number_column("ms", "ms"),
+                            number_column("share", "share of the step"), number_column("place", "place")}};
+  for (const PhaseTimes& cell : cells) {
+    double sum = 0.0;
+    for (const auto& [phase, ms] : cell.phases) sum += ms;
+    for (const auto& [phase, ms] : cell.phases) {
+      chart.data.rows.push_back({text_cell(cell.cell), text_cell(phase), number_cell(ms),
+                                 number_cell(sum > 0.0 ? std::optional(ms / sum) : std::nullopt),
+                                 count_cell(static_cast<std::int64_t>(place_of(phase)))});
+    }
+  }
+  if (chart.data.rows.empty()) return std::nullopt;
+  OrderedJson x = number_axis("ms", "ms per step");
+  x["stack"] = "zero";
+  chart.spec = {
+      {"width", "container"},
+      {"autosize", {{"type", "fit-x"}, {"contains", "padding"}}},
+      {"height", {{"step", 20}}},
+      {"mark", {{"type", "bar"}}},
+      {"encoding",
+       {{"y", name_axis("cell")},
+        {"x", x},
+        {"color", {{"field", "phase"}, {"type", "nominal"}, {"title", nullptr}, {"sort", {{"field", "place"}}}}},
+        {"order", {{"field", "place"}, {"type", "quantitative"}}},
+        {"tooltip",
+         {tooltip("cell", "cell"), tooltip("phase", "phase"), tooltip("ms", "ms", ".4~g"),
+          tooltip("share", "share of the step", ".1%")}}}}};
+  return chart;
+}
+
+}  // namespace nanobench::reports

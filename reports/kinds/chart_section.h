@@ -1,0 +1,15 @@
+/// The pictures of a comparison report. Pure but for reading the store.
+#pragma once
+
+#include <vector>
+
+#include "reports/comparison.h"
+#include "reports/document.h"
+
+namespace nanobench::reports {
+
+/// `cells` and `table` are the plan's. Charts that have nothing to show are left out.
+Section chart_section(const results::Store& store, const results::PlanRecord& plan,
+                      const std::vector<CellMeasures>& cells, const ComparisonTable& table);
+
+}  // namespace nanobench::reports

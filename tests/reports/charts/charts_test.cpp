@@ -1,0 +1,148 @@
+#include "reports/charts/charts.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace nanobench::reports {
+namespace {
+
+using core::OrderedJson;
+
+OrderedJson rows_of(const std::optional<Chart>& chart) {
+  return complete_spec(chart.value()).at("datasets").at("data");
+}
+
+ComparisonTable table_of(const std::vector<double>& step_ms, const std::vector<double>& published = {}) {
+  ComparisonTable table;
+  for (std::size_t i = 0; i < step_ms.size(); ++i) {
+    Comparison& row = table.rows.emplace_back();
+    row.label = "row" + std::to_string(i);
+    row.step_ms = summarise(BySeed{{1, step_ms[i]}});
+    if (i < published.size()) row.published_step_ms = published[i];
+  }
+  return table;
+}
+
+results::PlanRecord plan_of(const std::string& design) {
+  results::PlanRecord plan;
+  plan.design = design;
+  return plan;
+}
+
+RunMeasure run_of(std::uint64_t seed, std::vector<CurvePoint> curve) {
+  RunMeasure run;
+  run.run.seed = seed;
+  run.curve = std::move(curve);
+  return run;
+}
+
+TEST(SpeedChart, AHistoryIsAWaterfall) {
+  const OrderedJson rows = rows_of(speed_chart(plan_of("history"), table_of({10, 8, 5}, {100, 80})));
+  ASSERT_EQ(rows.size(), 5U) << "published figures end with the second row";
+  std::map<std::string, std::pair<double, double>> bars;
+  for (const OrderedJson& row : rows) {
+    bars[row.at("row").get<std::string>() + "/" + row.at("kind").get<std::string>()] = {
+        row.at("from").get<double>(), row.at("speed_up").get<double>()};
+  }
+  EXPECT_EQ(bars.at("row1/measured here"), std::pair(1.0, 1.25));
+  EXPECT_EQ(bars.at("row2/measured here"), std::pair(1.25, 2.0));
+  EXPECT_EQ(bars.at("row1/published"), std::pair(1.0, 1.25));
+}
+
+TEST(SpeedChart, OtherDesignsStartFromTheFirstRow) {
+  const OrderedJson rows = rows_of(speed_chart(plan_of("leave_one_out"), table_of({10, 8, 5})));
+  for (const OrderedJson& row : rows) EXPECT_EQ(row.at("from"), 1.0);
+  EXPECT_FALSE(speed_chart(plan_of("history"), table_of({10})).has_value());
+}
+
+TEST(LossChart, HasMeanAndRangeOfTheRunsAtEachStep) {
+  CellMeasures cell;
+  cell.cell.label = "a";
+  cell.runs = {run_of(1, {{std::nullopt, 5.0, 0}, {2.0, 4.0, 10}}),
+               run_of(2, {{std::nullopt, 6.0, 0}, {4.0, 3.0, 10}})};
+  cell.runs[0].step_tokens = 256;
+  const OrderedJson rows = rows_of(loss_chart({cell}));
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].at("loss"), 5.5);
+  EXPECT_EQ(rows[0].at("seconds"), nullptr) << "the clock had not begun";
+  EXPECT_EQ(rows[1].at("low"), 3.0);
+  EXPECT_EQ(rows[1].at("high"), 4.0);
+  EXPECT_EQ(rows[1].at("seconds"), 3.0);
+  EXPECT_EQ(rows[1].at("tokens"), 2560.0);
+  EXPECT_EQ(rows[1].at("n"), 2);
+  EXPECT_FALSE(loss_chart({CellMeasures{}}).has_value());
+}
+
+TEST(LossChart, LongCurvesKeepTheirEnds) {
+  std::vector<CurvePoint> curve;
+  for (int step = 0; step < 100000; ++step) curve.push_back({1.0 * step, 5.0 - step * 1e-5, step});
+  curve[50].loss = std::numeric_limits<double>::quiet_NaN();
+  CellMeasures cell;
+  cell.cell.label = "a";
+  cell.runs = {run_of(1, curve)};
+  const OrderedJson rows = rows_of(loss_chart({cell}));
+  EXPECT_LE(rows.size(), 6000U);
+  EXPECT_GT(rows.size(), 5000U);
+  EXPECT_EQ(rows.front().at("step"), 0);
+  EXPECT_EQ(rows.back().at("step"), 99999);
+}
+
+TEST(OrderChart, IsInTheOrderOfBeginsAgainstTheCellsMedian) {
+  CellMeasures cell;
+  cell.cell.label = "a";
+  for (const auto& [seed, began, ms] :
+       {std::tuple(1U, "2026-01-01T00:02:00.000Z", 11.0), std::tuple(2U, "2026-01-01T00:00:00.000Z", 10.0),
+        std::tuple(3U, "2026-01-01T00:01:00.000Z", 9.0)}) {
+    RunMeasure& run = cell.runs.emplace_back();
+    run.run.seed = seed;
+    run.run.started_at = began;
+    run.step_ms = ms;
+  }
+  cell.runs[2].disturbance = "the load was 9";
+  const OrderedJson rows = rows_of(order_chart({cell}));
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0].at("seed"), 2);
+  EXPECT_EQ(rows[1].at("state"), "disturbed");
+  EXPECT_NEAR(rows[2].at("change").get<double>(), 0.1, 1e-12);
+  EXPECT_NEAR(rows[2].at("minutes").get<double>(), 2.0, 1e-9);
+}
+
+TEST(PhaseChart, FollowsTheStep) {
+  const OrderedJson rows = rows_of(
+      phase_chart({{.cell = "a", .phases = {{"backward", 6.0}, {"data", 1.0}, {"forward", 3.0}, {"other", 2.0}}}}));
+  std::map<std::string, int> places;
+  for (const OrderedJson& row : rows) places[row.at("phase").get<std::string>()] = row.at("place").get<int>();
+  EXPECT_LT(places.at("data"), places.at("forward"));
+  EXPECT_LT(places.at("forward"), places.at("backward"));
+  EXPECT_LT(places.at("backward"), places.at("other"));
+  EXPECT_FALSE(phase_chart({{.cell = "a", .phases = {}}}).has_value());
+}
+
+TEST(InteractionChart, IsASquareOfPairsAndHasNoTriples) {
+  std::vector<EffectResult> effects(3);
+  const char* const names[] = {"a", "a x b", "a x b x c"};
+  for (std::size_t i = 0; i < 3; ++i) {
+    effects[i].contrast.effect = names[i];
+    effects[i].contrast.kind = i == 0 ? "main" : "interaction";
+    effects[i].loss.value = 0.5;
+  }
+  const OrderedJson rows = rows_of(interaction_chart(effects));
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].at("first"), "a");
+  EXPECT_EQ(rows[1].at("first"), "b");
+  EXPECT_FALSE(interaction_chart({effects[0]}).has_value());
+}
+
+TEST(EffectsChart, ShowsTimesAsPercent) {
+  EffectResult effect;
+  effect.contrast.effect = "a";
+  effect.log_time.value = std::log(0.9);
+  const OrderedJson rows = rows_of(effects_chart({effect}));
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_NEAR(rows[0].at("value").get<double>(), -10.0, 1e-9);
+  EXPECT_EQ(rows[0].at("low"), nullptr) << "no error was told";
+}
+
+}  // namespace
+}  // namespace nanobench::reports
