@@ -49,6 +49,7 @@ struct Chart {
   std::string text;        ///< in words what it shows, for those who do not see it
   core::OrderedJson spec;  ///< Vega-Lite v5 without data; its fields are keys of `data`
   Table data;              ///< each value a number, a string, a boolean or null
+  std::string file;        ///< a drawing of it, as the document names it; empty: none
 };
 
 struct Section {

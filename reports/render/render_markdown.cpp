@@ -1,3 +1,7 @@
+#include <cctype>
+#include <cstdio>
+#include <string_view>
+
 #include "reports/render/render.h"
 #include "reports/text.h"
 
@@ -28,6 +32,23 @@ std::string escape(const std::string& text) {
   return out;
 }
 
+/// A path as the target of a link: what could end it is written in hexadecimal.
+std::string link_target(const std::string& path) {
+  std::string out;
+  for (const char c : path) {
+    const bool is_plain =
+        std::isalnum(static_cast<unsigned char>(c)) || std::string_view("/._-~").find(c) != std::string_view::npos;
+    if (is_plain) {
+      out += c;
+      continue;
+    }
+    char code[4];
+    std::snprintf(code, sizeof code, "%%%02X", static_cast<unsigned char>(c));
+    out += code;
+  }
+  return out;
+}
+
 /// A spread stands beside its number, a remark on a line of its own.
 std::string cell_text(const TableCell& cell) {
   if (cell.text.empty() || cell.detail.empty()) return escape(cell.text + cell.detail);
@@ -49,6 +70,13 @@ void add_table(std::string& out, const Table& table) {
   out += "\n";
 }
 
+/// Where somebody has drawn it.
+void add_chart(std::string& out, const Chart& chart) {
+  if (chart.file.empty()) return;
+  out += "### " + escape(chart.title) + "\n\n![" + escape(chart.title) + "](" + link_target(chart.file) + ")\n\n" +
+         escape(chart.text) + "\n\n";
+}
+
 }  // namespace
 
 std::string render_markdown(const Document& document) {
@@ -60,6 +88,7 @@ std::string render_markdown(const Document& document) {
     for (const std::string& bullet : section.bullets) out += "- " + escape(bullet) + "\n";
     if (!section.facts.empty() || !section.bullets.empty()) out += "\n";
     for (const Table& table : section.tables) add_table(out, table);
+    for (const Chart& chart : section.charts) add_chart(out, chart);
   }
   for (const std::string& warning : document.warnings) out += "> **Warning:** " + escape(warning) + "\n\n";
   for (const std::string& note : document.notes) out += "- " + escape(note) + "\n";

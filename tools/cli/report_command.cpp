@@ -8,6 +8,8 @@
 #include "core/base/error.h"
 #include "core/data/atomic_write.h"
 #include "reports/kinds/comparison_report.h"
+#include "tools/cli/capture.h"
+#include "tools/cli/chart_files.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
 #include "tools/cli/session.h"
@@ -24,16 +26,21 @@ struct ReportOptions {
   std::optional<double> target;
   std::string format;
   std::string out;
+  std::string charts;
+  bool opens = false;
   std::string database;
   std::string catalogue;
   bool is_json = false;
 };
 
+constexpr double kOpenSeconds = 20.0;
 constexpr const char* kFooter =
     "Examples:\n"
     "  nanobench report                                   the newest suite, as a table\n"
     "  nanobench report --suite speedrun_history --format md >>\"$GITHUB_STEP_SUMMARY\"\n"
     "  nanobench report --out report.html                 the name's end chooses the format\n"
+    "  nanobench report --out report.md --charts charts   Markdown that links to pictures in charts/\n"
+    "  nanobench report --open                            the page in a browser\n"
     "  nanobench report --target 3.28 --json";
 
 results::PlanRecord find_plan(const results::Store& store, const ReportOptions& options) {
@@ -52,21 +59,44 @@ results::PlanRecord find_plan(const results::Store& store, const ReportOptions& 
                                         "; `nanobench list runs` shows what it holds");
 }
 
+void open_in_browser(const std::filesystem::path& file) {
+  const Captured captured = capture({"/usr/bin/env", "xdg-open", file.string()}, kOpenSeconds);
+  if (captured.has_started && captured.exit_code == 0) return;
+  throw Error(ErrorCode::kNotFound, "xdg-open could not open a browser; the page is " + file.string());
+}
+
+/// Where the page is written that a browser opens.
+std::filesystem::path page_file(const ReportOptions& options) {
+  if (!options.out.empty()) return std::filesystem::absolute(options.out);
+  std::filesystem::create_directories(cache_folder());
+  return cache_folder() / "report.html";
+}
+
 void report(const ReportOptions& options) {
-  const Format format = chosen_format(options.is_json, options.format, options.out);
+  Format format = chosen_format(options.is_json, options.format, options.out);
+  if (options.opens && format == Format::kTable) format = Format::kHtml;
+  if (options.opens && format != Format::kHtml)
+    throw Error(ErrorCode::kInvalidArgument, "--open shows HTML; leave --json, --format and other names of --out out");
   const results::Store store(database_file(options.database), results::OpenMode::kReadOnly);
   const results::PlanRecord plan = find_plan(store, options);
   const reports::ComparisonOptions comparison{
       .published_step_ms = reports::published_step_ms(load_catalogue(options.catalogue)),
       .target = options.target,
-      .has_charts = format == Format::kHtml};
-  const std::string text = render(reports::comparison_report(store, plan, comparison), format);
-  if (options.out.empty()) {
+      .has_charts = format == Format::kHtml || !options.charts.empty()};
+  reports::Document document = reports::comparison_report(store, plan, comparison);
+  if (!options.charts.empty()) {
+    const std::string problem = write_chart_files(document, options.charts, options.charts);
+    if (!problem.empty()) std::cerr << "nanobench: " << problem << "\n";
+  }
+  const std::string text = render(document, format);
+  if (options.out.empty() && !options.opens) {
     std::cout << text;
     return;
   }
+  const std::filesystem::path file = options.opens ? page_file(options) : std::filesystem::path(options.out);
   const std::array<std::string_view, 1> pieces = {text};
-  core::write_file_atomically(options.out, pieces);
+  core::write_file_atomically(file, pieces);
+  if (options.opens) open_in_browser(file);
 }
 
 }  // namespace
@@ -80,6 +110,11 @@ void add_report_command(CLI::App& app, Session& /*session*/) {
   command->add_option("--target", options->target, "Validation loss of \"time to target\"")->type_name("LOSS");
   command->add_option("--format", options->format, "table, md, html, json, csv")->type_name("FORMAT");
   command->add_option("--out", options->out, "Write to a file (complete or not at all)")->type_name("FILE");
+  command
+      ->add_option("--charts", options->charts,
+                   "Also write the charts there, as Vega-Lite and SVG; Markdown links to them")
+      ->type_name("DIR");
+  command->add_flag("--open", options->opens, "Show the page in a browser");
   add_database_option(*command, options->database);
   add_catalogue_option(*command, options->catalogue);
   add_json_option(*command, options->is_json);
