@@ -4,6 +4,7 @@
 
 #include "reports/kinds/chart_section.h"
 #include "reports/kinds/contrast_section.h"
+#include "reports/kinds/provenance_section.h"
 #include "reports/text.h"
 
 namespace nanobench::reports {
@@ -231,6 +232,7 @@ Document comparison_report(const results::Store& store, const results::PlanRecor
   const ComparisonTable table = compare(plan, cells, options);
   Document document = comparison_report(plan, cells, table);
   if (options.has_charts) document.sections.push_back(chart_section(store, plan, cells, table));
+  if (options.has_provenance) document.sections.push_back(provenance_section(store, plan, cells));
   return document;
 }
 

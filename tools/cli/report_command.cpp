@@ -82,7 +82,8 @@ void report(const ReportOptions& options) {
   const reports::ComparisonOptions comparison{
       .published_step_ms = reports::published_step_ms(load_catalogue(options.catalogue)),
       .target = options.target,
-      .has_charts = format == Format::kHtml || !options.charts.empty()};
+      .has_charts = format == Format::kHtml || !options.charts.empty(),
+      .has_provenance = format != Format::kTable && format != Format::kCsv};
   reports::Document document = reports::comparison_report(store, plan, comparison);
   if (!options.charts.empty()) {
     const std::string problem = write_chart_files(document, options.charts, options.charts);

@@ -1,0 +1,85 @@
+#include "reports/kinds/provenance_section.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <string_view>
+
+namespace nanobench::reports {
+namespace {
+
+constexpr std::size_t kMostValues = 4;  // of one fact
+
+/// How many runs say what, by fact.
+using Counts = std::map<std::string, std::map<std::string, int>>;
+
+Counts count_facts(const results::Store& store, const std::vector<CellMeasures>& cells) {
+  Counts counts;
+  std::map<std::int64_t, std::map<std::string, std::string>> known;  // runs share environments
+  for (const CellMeasures& cell : cells) {
+    for (const RunMeasure& run : cell.runs) {
+      if (!run.run.environment_id) continue;
+      const auto [facts, is_new] = known.try_emplace(*run.run.environment_id);
+      if (is_new) {
+        if (const auto environment = store.environment(*run.run.environment_id)) facts->second = environment->facts;
+      }
+      for (const auto& [name, value] : facts->second) ++counts[name][value];
+    }
+  }
+  return counts;
+}
+
+TableCell values_cell(const std::map<std::string, int>& values) {
+  if (values.size() == 1) return text_cell(values.begin()->first);
+  std::string text;
+  std::size_t shown = 0;
+  for (const auto& [value, runs] : values) {
+    if (shown++ == kMostValues) break;
+    text += (text.empty() ? "" : "; ") + value + " (" + std::to_string(runs) + (runs == 1 ? " run)" : " runs)");
+  }
+  if (values.size() > kMostValues) text += "; and " + std::to_string(values.size() - kMostValues) + " more";
+  return text_cell(text);
+}
+
+}  // namespace
+
+std::string shell_words(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) {
+    const bool is_plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
+      return std::isalnum(c) || std::string_view("/._-=:,+@%").find(static_cast<char>(c)) != std::string_view::npos;
+    });
+    if (!text.empty()) text += ' ';
+    if (is_plain) {
+      text += word;
+      continue;
+    }
+    text += '\'';
+    for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    text += '\'';
+  }
+  return text;
+}
+
+Section provenance_section(const results::Store& store, const results::PlanRecord& plan,
+                           const std::vector<CellMeasures>& cells) {
+  Section section{.title = "Where these numbers come from"};
+  const std::string id = std::to_string(plan.id);
+  section.facts = {{"plan_id", "plan", count_cell(plan.id)},
+                   {"plan_digest", "digest", text_cell(plan.digest)},
+                   {"planned_at", "planned", text_cell(plan.created_at)},
+                   {"command", "made by", text_cell(shell_words(plan.argv))},
+                   {"report_command", "printed by", text_cell("nanobench report --plan " + id)},
+                   {"runs_command", "every run", text_cell("nanobench list runs --suite " + shell_words({plan.suite}))},
+                   {"samples_command", "every sample", text_cell("nanobench export --samples --plan " + id)}};
+  Table table{.id = "environment",
+              .title = "Programs and machines",
+              .columns = {{.key = "fact", .title = "fact"}, {.key = "value", .title = "value", .wraps = true}}};
+  for (const auto& [name, values] : count_facts(store, cells)) {
+    table.rows.push_back({text_cell(name), values_cell(values)});
+  }
+  if (!table.rows.empty()) section.tables.push_back(std::move(table));
+  return section;
+}
+
+}  // namespace nanobench::reports

@@ -1,0 +1,19 @@
+/// Where the numbers of a report come from: the commands, the programs, the machines. Pure but for reading the store.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reports/comparison.h"
+#include "reports/document.h"
+
+namespace nanobench::reports {
+
+/// One row for each fact of the runs' environments; where runs differ, every value with the number of its runs.
+Section provenance_section(const results::Store& store, const results::PlanRecord& plan,
+                           const std::vector<CellMeasures>& cells);
+
+/// Words as a POSIX shell takes them.
+std::string shell_words(const std::vector<std::string>& words);
+
+}  // namespace nanobench::reports
