@@ -175,6 +175,28 @@ Arm read_arm(const results::Store& store, const results::PlanRecord& plan, const
   return arm;
 }
 
+Arm read_arm(const results::Store& store, const std::vector<results::RunRecord>& runs, const std::string& name) {
+  std::map<std::pair<std::string, std::uint64_t>, results::RunRecord> chosen;
+  for (const results::RunRecord& run : runs) {
+    const auto [place, is_new] = chosen.try_emplace({run.cell, run.seed}, run);
+    results::RunRecord& kept = place->second;
+    const auto rank = [](const results::RunRecord& r) { return std::pair(r.is_completed(), r.started_at); };
+    if (!is_new && rank(kept) < rank(run)) kept = run;
+  }
+  Arm arm{.name = name};
+  for (const auto& [key, run] : chosen) {
+    if (arm.cells.empty()) {
+      describe(arm, store, run);
+      arm.suite = run.suite;
+      arm.scale = run.scale;
+    }
+    if (arm.cells.empty() || arm.cells.back().label != run.cell)
+      arm.cells.push_back({.label = run.cell, .config_digest = run.config_digest, .runs = {}});
+    arm.cells.back().runs.push_back(arm_run(store, measure_run(store, run)));
+  }
+  return arm;
+}
+
 OrderedJson to_json(const Arm& arm) {
   OrderedJson json = {{"schema_version", kArmSchemaVersion},
                       {"name", arm.name},

@@ -55,6 +55,9 @@ struct Arm {
 Arm read_arm(const results::Store& store, const results::PlanRecord& plan, const std::string& name,
              const std::string& cell_suffix = "");
 
+/// These runs, cell by cell; of several runs of a cell with one seed, the newest completed one.
+Arm read_arm(const results::Store& store, const std::vector<results::RunRecord>& runs, const std::string& name);
+
 /// Version of the file's form.
 inline constexpr int kArmSchemaVersion = 1;
 

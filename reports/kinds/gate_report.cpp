@@ -49,6 +49,41 @@ TableCell n_cell(const GateCheck& check) {
   return count_cell(check.pairs > 0 ? check.pairs : least);
 }
 
+std::string arm_text(const Arm& arm) {
+  std::string text = arm.name + ": " + arm.engine;
+  if (!arm.revision.empty()) text += ", revision " + arm.revision;
+  if (!arm.measured_at.empty()) text += ", from " + arm.measured_at;
+  return text;
+}
+
+std::vector<Fact> facts_of(const GateResult& result) {
+  std::vector<Fact> facts = {
+      {"answer", "answer", text_cell(to_string(result.answer))},
+      {"exit_code", "exit code", count_cell(exit_code(result.answer))},
+      {"suite", "suite", text_cell(result.candidate.suite + " (" + result.candidate.scale + ")")},
+      {"baseline", "baseline", text_cell(arm_text(result.baseline))},
+      {"candidate", "candidate", text_cell(arm_text(result.candidate))},
+      {"machine", "machine",
+       text_cell(result.candidate.hardware + ", " + std::to_string(result.candidate.threads) +
+                 (result.candidate.threads == 1 ? " thread" : " threads"))},
+      {"order", "order",
+       text_cell(result.is_interleaved ? "both in turn on this machine" : "the baseline was measured before")}};
+  facts.push_back({"false_alarms",
+                   "false alarms",
+                   {.text = "at most " + format_percent(result.policy.alpha, 1),
+                    .detail = "of gates over an unchanged candidate say regression (Holm over " +
+                              std::to_string(result.tests) + (result.tests == 1 ? " test)" : " tests)"),
+                    .value = result.policy.alpha}});
+  TableCell chance = fraction_cell(result.pass_chance);
+  chance.detail = result.pass_chance
+                      ? "of gates over an unchanged candidate, with this spread and n, if checks are independent"
+                      : "(not known: a check has no spread to tell it from)";
+  facts.push_back({"pass_chance", "chance to pass", std::move(chance)});
+  return facts;
+}
+
+}  // namespace
+
 Table checks_table(const GateResult& result) {
   Table table{.id = "checks",
               .title = "",
@@ -85,41 +120,6 @@ Table checks_table(const GateResult& result) {
   }
   return table;
 }
-
-std::string arm_text(const Arm& arm) {
-  std::string text = arm.name + ": " + arm.engine;
-  if (!arm.revision.empty()) text += ", revision " + arm.revision;
-  if (!arm.measured_at.empty()) text += ", from " + arm.measured_at;
-  return text;
-}
-
-std::vector<Fact> facts_of(const GateResult& result) {
-  std::vector<Fact> facts = {
-      {"answer", "answer", text_cell(to_string(result.answer))},
-      {"exit_code", "exit code", count_cell(exit_code(result.answer))},
-      {"suite", "suite", text_cell(result.candidate.suite + " (" + result.candidate.scale + ")")},
-      {"baseline", "baseline", text_cell(arm_text(result.baseline))},
-      {"candidate", "candidate", text_cell(arm_text(result.candidate))},
-      {"machine", "machine",
-       text_cell(result.candidate.hardware + ", " + std::to_string(result.candidate.threads) +
-                 (result.candidate.threads == 1 ? " thread" : " threads"))},
-      {"order", "order",
-       text_cell(result.is_interleaved ? "both in turn on this machine" : "the baseline was measured before")}};
-  facts.push_back({"false_alarms",
-                   "false alarms",
-                   {.text = "at most " + format_percent(result.policy.alpha, 1),
-                    .detail = "of gates over an unchanged candidate say regression (Holm over " +
-                              std::to_string(result.tests) + (result.tests == 1 ? " test)" : " tests)"),
-                    .value = result.policy.alpha}});
-  TableCell chance = fraction_cell(result.pass_chance);
-  chance.detail = result.pass_chance
-                      ? "of gates over an unchanged candidate, with this spread and n, if checks are independent"
-                      : "(not known: a check has no spread to tell it from)";
-  facts.push_back({"pass_chance", "chance to pass", std::move(chance)});
-  return facts;
-}
-
-}  // namespace
 
 std::string gate_headline(const GateResult& result) {
   int checks = 0, regressed = 0, undecided = 0, missing = 0;

@@ -8,6 +8,9 @@ namespace nanobench::reports {
 
 Document gate_report(const GateResult& result);
 
+/// One row a check.
+Table checks_table(const GateResult& result);
+
 /// "pass: 12 checks of 3 cells" and so on: one line for people.
 std::string gate_headline(const GateResult& result);
 

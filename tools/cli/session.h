@@ -27,6 +27,7 @@ void add_data_command(CLI::App& app, Session& session);
 void add_list_command(CLI::App& app, Session& session);
 void add_show_command(CLI::App& app, Session& session);
 void add_diff_command(CLI::App& app, Session& session);
+void add_compare_command(CLI::App& app, Session& session);
 void add_report_command(CLI::App& app, Session& session);
 void add_calibrate_command(CLI::App& app, Session& session);
 void add_gate_command(CLI::App& app, Session& session);

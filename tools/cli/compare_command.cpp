@@ -1,0 +1,166 @@
+// `nanobench compare A B`: what was measured, two sets of runs beside each other.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+
+#include "core/base/error.h"
+#include "reports/kinds/compare_report.h"
+#include "tools/cli/gate_policy_options.h"
+#include "tools/cli/options.h"
+#include "tools/cli/places.h"
+#include "tools/cli/session.h"
+
+namespace nanobench::tools {
+namespace {
+
+using core::Error;
+using core::ErrorCode;
+using reports::Arm;
+using results::PlanRecord;
+using results::RunRecord;
+using results::Store;
+
+struct CompareOptions {
+  std::string a, b;
+  std::string suite;
+  std::string database;
+  GatePolicyOptions policy;
+  bool is_json = false;
+};
+
+constexpr const char* kPlanPrefix = "plan:";
+constexpr std::size_t kLeastRevision = 7;  // digits
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  nanobench compare record16 record17            two cells of the newest suite\n"
+    "  nanobench compare 12 15                        two runs: how they differ, not why\n"
+    "  nanobench compare plan:3 plan:7                two times the same suite\n"
+    "  nanobench compare 3f2a91c 88d0e1b              two revisions of the sources that were measured\n"
+    "  nanobench compare laptop.db server.db --suite speedrun_history\n"
+    "\n"
+    "The same cells are compared, and a cell with another if each side has only one. Losses are compared seed by "
+    "seed;\n"
+    "times only from one host. `diff` shows the settings, `gate` decides. Exit codes: 0, 2 usage.";
+
+/// One side; a plan's runs were made in turn.
+struct Side {
+  Arm arm;
+  std::optional<std::int64_t> plan_id;  ///< of this database, that the runs are of
+};
+
+bool is_number(const std::string& text) {
+  return !text.empty() && text.size() < 19 &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) { return c >= '0' && c <= '9'; });
+}
+
+bool is_revision(const std::string& text) {
+  return text.size() >= kLeastRevision && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
+}
+
+std::optional<PlanRecord> newest_plan(const Store& store, const std::string& suite) {
+  return store.newest_plan(suite.empty() ? std::nullopt : std::optional<std::string>(suite));
+}
+
+std::vector<RunRecord> runs_of_revision(const Store& store, const std::string& revision, const std::string& suite) {
+  std::vector<RunRecord> found;
+  std::map<std::int64_t, bool> is_wanted;  // by environment
+  for (RunRecord& run : store.runs({.suite = suite})) {
+    if (!run.environment_id) continue;
+    const auto [wanted, is_new] = is_wanted.try_emplace(*run.environment_id, false);
+    if (is_new) {
+      const auto environment = store.environment(*run.environment_id);
+      const auto fact = environment ? environment->facts.find("git_revision") : decltype(environment->facts.end()){};
+      wanted->second = environment && fact != environment->facts.end() && fact->second.starts_with(revision);
+    }
+    if (wanted->second) found.push_back(std::move(run));
+  }
+  return found;
+}
+
+Side side_of_database(const std::string& file, const std::string& suite) {
+  const Store other(file, results::OpenMode::kReadOnly);
+  const auto plan = newest_plan(other, suite);
+  if (!plan) {
+    throw Error(ErrorCode::kNotFound, file + " holds no results" + (suite.empty() ? "" : " of the suite " + suite));
+  }
+  return {.arm = reports::read_arm(other, *plan, file), .plan_id = std::nullopt};
+}
+
+Side side_of_plan(const Store& store, const std::string& text) {
+  const std::string number = text.substr(std::string(kPlanPrefix).size());
+  if (!is_number(number)) throw Error(ErrorCode::kInvalidArgument, text + ": expected plan:N with a plan's number");
+  const PlanRecord plan = store.plan(std::stoll(number));
+  return {.arm = reports::read_arm(store, plan, text), .plan_id = plan.id};
+}
+
+Side side_of_cell(const Store& store, const PlanRecord& plan, const std::string& label) {
+  Side side{.arm = reports::read_arm(store, plan, label), .plan_id = plan.id};
+  std::erase_if(side.arm.cells, [&](const reports::ArmCell& cell) { return cell.label != label; });
+  return side;
+}
+
+Side read_side(const Store& store, const std::string& text, const std::string& suite) {
+  if (text.starts_with(kPlanPrefix)) return side_of_plan(store, text);
+  const auto plan = newest_plan(store, suite);
+  std::vector<std::string> labels;
+  if (plan) {
+    for (const results::PlanCell& cell : plan->cells) labels.push_back(cell.label);
+    if (std::find(labels.begin(), labels.end(), text) != labels.end()) return side_of_cell(store, *plan, text);
+  }
+  if (is_number(text) && text.size() < kLeastRevision)
+    return {.arm = reports::read_arm(store, {store.run(std::stoll(text))}, "run " + text), .plan_id = std::nullopt};
+  if (std::filesystem::is_regular_file(text)) return side_of_database(text, suite);
+  if (is_revision(text) && plan) {
+    const std::vector<RunRecord> runs = runs_of_revision(store, text, plan->suite);
+    if (!runs.empty()) return {.arm = reports::read_arm(store, runs, text), .plan_id = std::nullopt};
+  }
+  throw Error(ErrorCode::kNotFound, "\"" + text + "\" is no run, plan:N, database, measured revision, or cell of " +
+                                        (plan ? "the suite " + plan->suite : "a stored suite") +
+                                        core::suggestion(text, labels));
+}
+
+void compare(const CompareOptions& options) {
+  const Store store(database_file(options.database), results::OpenMode::kReadOnly);
+  Side a = read_side(store, options.a, options.suite), b = read_side(store, options.b, options.suite);
+  bool has_other_configs = false;
+  if (a.arm.cells.size() == 1 && b.arm.cells.size() == 1 && a.arm.cells[0].label != b.arm.cells[0].label) {
+    a.arm.cells[0].label = b.arm.cells[0].label = a.arm.cells[0].label + " against " + b.arm.cells[0].label;
+    has_other_configs = true;
+  }
+  const auto is_in_a = [&](const reports::ArmCell& cell) {
+    return std::any_of(a.arm.cells.begin(), a.arm.cells.end(),
+                       [&](const auto& other) { return other.label == cell.label; });
+  };
+  if (std::none_of(b.arm.cells.begin(), b.arm.cells.end(), is_in_a)) {
+    throw Error(ErrorCode::kInvalidArgument,
+                options.a + " and " + options.b + " have no cell in common; name one cell of each to compare two");
+  }
+  const bool is_one_plan = a.plan_id && a.plan_id == b.plan_id;
+  reports::GateResult result =
+      reports::evaluate_gate(a.arm, b.arm, policy_of(options.policy),
+                             {.is_interleaved = is_one_plan, .allows_other_configs = has_other_configs});
+  print(reports::compare_report(result), options.is_json);
+}
+
+}  // namespace
+
+void add_compare_command(CLI::App& app, Session& /*session*/) {
+  CLI::App* command =
+      app.add_subcommand("compare", "What was measured: two cells, runs, plans, revisions or databases");
+  const auto options = std::make_shared<CompareOptions>();
+  command->add_option("A", options->a, "Cell, run's number, plan:N, revision or database")->required();
+  command->add_option("B", options->b, "What is compared with it: above 0 is worse than A")->required();
+  command->add_option("--suite", options->suite, "Cells and revisions of this suite (default: the newest)")
+      ->type_name("NAME");
+  add_gate_policy_options(*command, options->policy);
+  add_database_option(*command, options->database);
+  add_json_option(*command, options->is_json);
+  command->footer(kFooter);
+  command->callback([options] { compare(*options); });
+}
+
+}  // namespace nanobench::tools
