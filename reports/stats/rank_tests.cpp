@@ -152,6 +152,14 @@ std::optional<MannWhitney> mann_whitney(std::span<const double> first, std::span
   return result;
 }
 
+double least_mann_whitney_p(int n, int m) {
+  require_count(n, 1, "the runs of the first arm");
+  require_count(m, 1, "the runs of the second arm");
+  double p = 2.0;  // two of all ways to choose the arm's ranks
+  for (int i = 1; i <= n; ++i) p *= static_cast<double>(i) / (static_cast<double>(m) + i);
+  return std::min(1.0, p);
+}
+
 std::optional<HodgesLehmann> hodges_lehmann(std::span<const double> first, std::span<const double> second,
                                             double level) {
   require_fraction(level, "the confidence level");

@@ -22,6 +22,9 @@ struct MannWhitney {
 std::optional<MannWhitney> mann_whitney(std::span<const double> first, std::span<const double> second,
                                         Tail tail = Tail::kTwoSided);
 
+/// The smallest two-sided p that arms of n and m runs can give, without ties. n, m >= 1.
+double least_mann_whitney_p(int n, int m);
+
 struct HodgesLehmann {
   double shift = 0.0;                          ///< median of all first - second
   std::optional<ConfidenceInterval> interval;  ///< absent where so few runs cannot give the level

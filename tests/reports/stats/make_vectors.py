@@ -268,6 +268,58 @@ def bca(value, resampled, jackknives, level):
     return {"value": value, "low": ends[0], "high": ends[1], "se": float(np.std(resampled, ddof=1))}
 
 
+def signed_rank_cases():
+    cases = []
+    own = np.random.default_rng(20241215)  # the other cases keep their draws
+    for n, decimals, shift in [(1, 9, 0), (3, 9, 1), (5, 9, 3), (6, 9, 3), (8, 9, 0.5), (12, 9, 0.7), (10, 0, 0.6), (11, 1, 0.2),
+                               (25, 9, 0.3), (50, 9, 0.2), (51, 9, 0.3), (80, 1, 0.1)]:  # fmt: skip
+        values = np.round(own.normal(shift, 1, n), decimals).tolist()
+        sizes = [abs(v) for v in values if v != 0]
+        is_tied = len(set(sizes)) < n
+        case = {"values": values, "n": len(sizes), "is_exact": len(sizes) <= 50}
+        for tail in ["less", "greater", "two-sided"]:
+            name = "p_" + tail.replace("-", "_")
+            if not case["is_exact"]:
+                case[name] = stats.wilcoxon(values, alternative=tail, method="asymptotic", correction=True).pvalue
+            elif is_tied:
+                case[name] = p_by_all_signs(sizes, values, tail)
+            else:
+                case[name] = stats.wilcoxon(values, alternative=tail, method="exact").pvalue
+        case["w"] = float(sum(rank for rank, v in zip(stats.rankdata(sizes), [v for v in values if v != 0]) if v > 0))
+        cases.append(case | paired_shift_of(values))
+    return cases
+
+
+def p_by_all_signs(sizes, values, tail):
+    """SciPy has no exact p under ties: every sign in turn."""
+    ranks = (2 * stats.rankdata(sizes)).astype(int).tolist()
+    w = sum(rank for rank, v in zip(ranks, [v for v in values if v != 0]) if v > 0)
+    sums = [sum(rank for rank, sign in zip(ranks, signs) if sign) for signs in itertools.product([0, 1], repeat=len(ranks))]
+    less, greater = (sum(map(test, sums)) / len(sums) for test in (lambda s: s <= w, lambda s: s >= w))
+    return {"less": less, "greater": greater, "two-sided": min(1, 2 * min(less, greater))}[tail]
+
+
+def paired_shift_of(values, level=0.95):
+    n = len(values)
+    means = sorted((values[i] + values[j]) / 2 for i in range(n) for j in range(i, n))
+    result = {"shift": float(np.median(means)), "level": level}
+    if n <= 50:
+        counts = [1] + [0] * (n * (n + 1) // 2)
+        for rank in range(1, n + 1):
+            for s in range(len(counts) - 1, rank - 1, -1):
+                counts[s] += counts[s - rank]
+        cdf = [total / 2**n for total in itertools.accumulate(counts)]
+        k = sum(1 for value in cdf if value <= (1 - level) / 2)
+        held = 1 - 2 * cdf[k - 1] if k > 0 else 0
+    else:
+        sd = math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
+        k = math.floor(n * (n + 1) / 4 + 0.5 + stats.norm.ppf((1 - level) / 2) * sd)
+        held = 1 - 2 * stats.norm.cdf((k - 0.5 - n * (n + 1) / 4) / sd)
+    if k > 0:
+        result |= {"low": means[k - 1], "high": means[len(means) - k], "held": held}
+    return result
+
+
 def bootstrap_cases():
     first = (random.lognormal(0.0, 0.4, 12) * 60).tolist()
     second = (random.lognormal(0.1, 0.3, 12) * 70).tolist()
@@ -547,6 +599,7 @@ def main():
         "welch": two_sample_cases(named),
         "paired": paired_cases(),
         "ranks": rank_cases(),
+        "signed_ranks": signed_rank_cases(),
         "bootstrap": bootstrap_cases(),
         "equivalence": equivalence_cases(),
         "holm": holm_cases(),
