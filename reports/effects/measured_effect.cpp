@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reports/stats/moments.h"
+#include "reports/stats/factorial_effects.h"
 
 namespace nanobench::reports {
 namespace {
@@ -33,66 +33,94 @@ bool share_machine(const std::vector<const RunMeasure*>& runs) {
   });
 }
 
-/// Seeds in which every cell of the contrast has the value.
-std::vector<double> values_by_seed(const std::vector<ContrastPart>& parts, Value value, bool needs_one_machine,
-                                   double& magnitude) {
-  std::vector<double> values;
-  for (const RunMeasure& first : parts.front().cell->runs) {
+/// A row for each seed in which every cell has the value.
+std::vector<std::vector<double>> rows_by_seed(const std::vector<const CellMeasures*>& cells, Value value,
+                                              bool needs_one_machine) {
+  std::vector<std::vector<double>> rows;
+  if (cells.empty()) return rows;
+  for (const RunMeasure& first : cells.front()->runs) {
     std::vector<const RunMeasure*> runs;
-    double sum = 0.0;
-    for (const ContrastPart& part : parts) {
-      const RunMeasure* const run = completed_run(*part.cell, first.run.seed);
+    std::vector<double> row;
+    for (const CellMeasures* cell : cells) {
+      const RunMeasure* const run = completed_run(*cell, first.run.seed);
       const std::optional<double> number = run == nullptr ? std::nullopt : value(*run);
       if (!number || !std::isfinite(*number)) break;
       runs.push_back(run);
-      sum += part.coefficient * *number;
-      magnitude = std::max(magnitude, std::abs(*number));
+      row.push_back(*number);
     }
-    if (runs.size() == parts.size() && (!needs_one_machine || share_machine(runs))) values.push_back(sum);
+    if (row.size() == cells.size() && (!needs_one_machine || share_machine(runs))) rows.push_back(std::move(row));
   }
+  return rows;
+}
+
+/// The values of each cell; empty where they are times of several machines.
+std::vector<std::vector<double>> values_of_cells(const std::vector<const CellMeasures*>& cells, Value value,
+                                                 bool needs_one_machine) {
+  std::vector<std::vector<double>> values;
+  std::vector<const RunMeasure*> all;
+  for (const CellMeasures* cell : cells) {
+    values.emplace_back();
+    for (const RunMeasure& run : cell->runs) {
+      const std::optional<double> number = run.run.is_completed() ? value(run) : std::nullopt;
+      if (!number || !std::isfinite(*number)) continue;
+      values.back().push_back(*number);
+      all.push_back(&run);
+    }
+  }
+  if (needs_one_machine && !share_machine(all)) return {};
   return values;
 }
 
-/// From each cell's own mean and spread; all of one machine where times are compared.
-MeasuredEffect effect_by_cells(const std::vector<ContrastPart>& parts, Value value, bool needs_one_machine) {
-  MeasuredEffect effect;
-  std::vector<Term> terms;
-  std::vector<const RunMeasure*> all;
+/// Sum of the coefficients above 0: contrast functions give the effect divided by it.
+double weight_of(const Contrast& contrast) {
   double sum = 0.0;
-  int least = 0;
-  for (const ContrastPart& part : parts) {
-    std::vector<double> values;
-    for (const RunMeasure& run : part.cell->runs) {
-      const std::optional<double> number = run.run.is_completed() ? value(run) : std::nullopt;
-      if (!number || !std::isfinite(*number)) continue;
-      values.push_back(*number);
-      all.push_back(&run);
-    }
-    const std::optional<double> mean = mean_of(values);
-    if (!mean) return {};
-    sum += part.coefficient * *mean;
-    least = least == 0 ? static_cast<int>(values.size()) : std::min(least, static_cast<int>(values.size()));
-    if (const std::optional<Moments> moments = moments_of(values))
-      terms.push_back({.factor = part.coefficient, .estimate = estimate_of(*moments)});
-  }
-  if (needs_one_machine && !share_machine(all)) return {};
-  effect.value = sum;
-  effect.n = least;
-  if (terms.size() == parts.size()) effect.estimate = combine(terms);
+  for (const double coefficient : contrast) sum += std::max(0.0, coefficient);
+  return sum;
+}
+
+/// The effect on the plan's own scale, at which the coefficients are taken as they are.
+void set_effect(MeasuredEffect& effect, const ContrastEffect& found, double weight) {
+  effect.value = weight * found.value;
+  effect.estimate = found.estimate;
+  if (!effect.estimate) return;
+  effect.estimate->value *= weight;
+  effect.estimate->se *= weight;
+}
+
+MeasuredEffect effect_by_seeds(const std::vector<std::vector<double>>& rows, const Contrast& contrast) {
+  MeasuredEffect effect;
+  const std::optional<ContrastEffect> found = contrast_by_seed(rows, contrast);
+  if (!found) return effect;
+  set_effect(effect, *found, weight_of(contrast));
+  effect.n = static_cast<int>(rows.size());
+  if (effect.n >= 2) effect.source = ErrorSource::kSeeds;
+  return effect;
+}
+
+MeasuredEffect effect_by_cells(const std::vector<std::vector<double>>& values, const Contrast& contrast) {
+  MeasuredEffect effect;
+  if (values.empty()) return effect;
+  const std::optional<ContrastEffect> found = contrast_effect(values, contrast, CellError::kWithinCells);
+  if (!found) return effect;
+  set_effect(effect, *found, weight_of(contrast));
+  const auto fewest =
+      std::min_element(values.begin(), values.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  effect.n = static_cast<int>(fewest->size());
   if (effect.estimate) effect.source = ErrorSource::kCells;
   return effect;
 }
 
 MeasuredEffect measure(const std::vector<ContrastPart>& parts, Value value, bool needs_one_machine) {
   if (parts.empty()) return {};
-  double magnitude = 0.0;
-  const std::vector<double> values = values_by_seed(parts, value, needs_one_machine, magnitude);
-  if (values.empty()) return effect_by_cells(parts, value, needs_one_machine);
-  MeasuredEffect effect{.value = mean_of(values), .n = static_cast<int>(values.size())};
-  const std::optional<Moments> moments = moments_of(values, magnitude);
-  if (moments) effect.source = ErrorSource::kSeeds;
-  if (moments && moments->has_spread()) effect.estimate = estimate_of(*moments);
-  return effect;
+  std::vector<const CellMeasures*> cells;
+  Contrast contrast;
+  for (const ContrastPart& part : parts) {
+    cells.push_back(part.cell);
+    contrast.push_back(part.coefficient);
+  }
+  const std::vector<std::vector<double>> rows = rows_by_seed(cells, value, needs_one_machine);
+  if (!rows.empty()) return effect_by_seeds(rows, contrast);
+  return effect_by_cells(values_of_cells(cells, value, needs_one_machine), contrast);
 }
 
 }  // namespace
@@ -105,6 +133,10 @@ std::vector<ContrastPart> parts_of(const results::PlanContrast& contrast, const 
     if (found != cells.end() && coefficient != 0.0) parts.push_back({&*found, coefficient});
   }
   return parts.size() == contrast.coefficients.size() ? parts : std::vector<ContrastPart>();
+}
+
+std::vector<std::vector<double>> loss_rows(const std::vector<const CellMeasures*>& cells) {
+  return rows_by_seed(cells, loss_of, /*needs_one_machine=*/false);
 }
 
 MeasuredEffect loss_effect(const std::vector<ContrastPart>& parts) {

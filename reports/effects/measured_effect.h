@@ -28,6 +28,7 @@ struct MeasuredEffect {
   std::optional<double> p;                     ///< of no effect, two-sided
   std::optional<double> adjusted_p;            ///< by Holm over the plan's effects
   Verdict verdict = Verdict::kMissing;
+  std::optional<int> decided_at_look;  ///< of a plan of looks: whose verdict it is; absent while there is none
 
   /// All seeds gave exactly this.
   bool is_exact() const { return value && !estimate && n >= 2 && source == ErrorSource::kSeeds; }
@@ -42,7 +43,11 @@ struct ContrastPart {
 /// Empty when a cell of the contrast is not among `cells`.
 std::vector<ContrastPart> parts_of(const results::PlanContrast& contrast, const std::vector<CellMeasures>& cells);
 
-/// Final loss, nats per token.
+/// The final losses seed by seed: a row for each seed that every cell has completed, in ascending seeds, in the order
+/// of the cells.
+std::vector<std::vector<double>> loss_rows(const std::vector<const CellMeasures*>& cells);
+
+/// Final loss, nats per token. Throws Error{kInvalidArgument} for coefficients that do not sum to 0, as does the next.
 MeasuredEffect loss_effect(const std::vector<ContrastPart>& parts);
 /// Logarithm of the step time. Times of different machines are never subtracted from each other: only seeds count whose
 /// cells all ran on one, so a cell that every machine has measured is the shared control.
