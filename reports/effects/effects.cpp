@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "reports/stats/factorial_effects.h"
 #include "reports/stats/multiple.h"
@@ -12,14 +13,17 @@ namespace {
 constexpr std::size_t kLeastForLenth = 7;
 constexpr double kLeastNominal = 1e-12;  // below it 1 - p loses its digits
 
+bool is_factorial(const results::PlanContrast& contrast) {
+  return contrast.kind == "main" || contrast.kind == "interaction";
+}
+
 /// Factorial effects that have no error of their own get that of the small ones among them.
 void add_lenth(std::vector<EffectResult>& results, MeasuredEffect EffectResult::*metric) {
   std::vector<double> values;
   std::vector<MeasuredEffect*> effects;
   for (EffectResult& result : results) {
-    const bool is_factorial = result.contrast.kind == "main" || result.contrast.kind == "interaction";
     MeasuredEffect& effect = result.*metric;
-    if (!is_factorial || !effect.value || effect.estimate || effect.n != 1) return;
+    if (!is_factorial(result.contrast) || !effect.value || effect.estimate || effect.n != 1) return;
     values.push_back(*effect.value);
     effects.push_back(&effect);
   }
@@ -118,6 +122,16 @@ void judge_feature(EffectResult& result, const EffectRules& rules) {
                                       margin, rules.nominal_p.value_or(rules.alpha), rules.least_n);
 }
 
+void add_second_opinions(std::vector<EffectResult>& results, const std::vector<CellMeasures>& cells,
+                         const EffectRules& rules) {
+  std::vector<TwoOpinions> family;
+  for (EffectResult& result : results) {
+    result.second = second_opinion(parts_of(result.contrast, cells));
+    family.push_back({&result.loss, &result.second});
+  }
+  compare_opinions(family, rules.nominal_p.value_or(rules.alpha), rules.nominal_p.has_value());
+}
+
 void judge_features(std::vector<EffectResult>& results, const EffectRules& rules) {
   std::vector<std::optional<double>> p;
   for (const EffectResult& result : results) {
@@ -134,28 +148,9 @@ void judge_features(std::vector<EffectResult>& results, const EffectRules& rules
   }
 }
 
-}  // namespace
-
-std::vector<Look> looks_of(const results::SequentialLook& look) {
-  return sequential_looks(look.first, look.most, look.step, {.alpha = look.alpha / look.family});
-}
-
-EffectRules rules_of(const results::PlanRecord& plan, EffectRules rules) {
-  if (!plan.sequential) return rules;
-  const std::vector<Look> looks = looks_of(*plan.sequential);
-  const auto index = static_cast<std::size_t>(std::max(1, plan.sequential->look) - 1);
-  rules.nominal_p = looks.at(std::min(index, looks.size() - 1)).nominal_p;
-  rules.least_n = std::min(rules.least_n, plan.sequential->first);
-  return rules;
-}
-
-int single_changes(const std::vector<results::PlanContrast>& contrasts) {
-  return static_cast<int>(std::count_if(contrasts.begin(), contrasts.end(), is_single_change));
-}
-
-std::vector<EffectResult> analyse_effects(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
-                                          const EffectRules& given) {
-  const EffectRules rules = rules_of(plan, given);
+/// By rules that are settled.
+std::vector<EffectResult> judge_all(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
+                                    const EffectRules& rules) {
   std::vector<EffectResult> results;
   for (const results::PlanContrast& contrast : plan.contrasts) {
     EffectResult& result = results.emplace_back();
@@ -169,10 +164,104 @@ std::vector<EffectResult> analyse_effects(const results::PlanRecord& plan, const
   add_lenth(results, &EffectResult::log_time);
   test_all(results, &EffectResult::loss, rules.loss_margin, rules);
   test_all(results, &EffectResult::log_time, std::log1p(rules.time_margin), rules);
+  add_second_opinions(results, cells, rules);
   for (EffectResult& result : results)
     result.seconds =
         seconds_at_equal_loss(parts_of(result.contrast, cells), result.loss, result.log_time, 1.0 - rules.alpha);
   judge_features(results, rules);
+  return results;
+}
+
+EffectRules rules_at(const results::SequentialLook& plan, const std::vector<Look>& looks, std::size_t index,
+                     EffectRules rules) {
+  rules.nominal_p = looks.at(index).nominal_p;
+  rules.least_n = std::min(rules.least_n, plan.first);
+  return rules;
+}
+
+std::size_t index_of(const results::SequentialLook& plan, const std::vector<Look>& looks) {
+  return std::min(static_cast<std::size_t>(std::max(1, plan.look) - 1), looks.size() - 1);
+}
+
+/// The seeds that a look had: the first ones in the order of execution.
+std::set<std::uint64_t> seeds_at(const results::PlanRecord& plan, std::size_t index) {
+  const results::SequentialLook& looks = *plan.sequential;
+  const std::size_t count =
+      std::min(static_cast<std::size_t>(looks.most),
+               static_cast<std::size_t>(looks.first) + index * static_cast<std::size_t>(looks.step));
+  std::set<std::uint64_t> seeds;
+  for (const results::PlanLine& line : plan.lines) {
+    if (seeds.size() == count && !seeds.contains(line.seed)) break;
+    seeds.insert(line.seed);
+  }
+  return seeds;
+}
+
+std::vector<CellMeasures> with_seeds(const std::vector<CellMeasures>& cells, const std::set<std::uint64_t>& seeds) {
+  std::vector<CellMeasures> part;
+  for (const CellMeasures& cell : cells) {
+    part.push_back({.cell = cell.cell, .planned = static_cast<int>(seeds.size()), .runs = {}, .step_ms = cell.step_ms});
+    for (const RunMeasure& run : cell.runs) {
+      if (seeds.contains(run.run.seed)) part.back().runs.push_back(run);
+    }
+  }
+  return part;
+}
+
+bool is_decided(Verdict verdict) {
+  return verdict != Verdict::kInconclusive && verdict != Verdict::kMissing;
+}
+
+/// What a look decided stands where no earlier one has decided.
+void keep_first(MeasuredEffect& effect, Verdict at_look, int look) {
+  if (effect.decided_at_look || !is_decided(at_look)) return;
+  effect.verdict = at_look;
+  effect.decided_at_look = look;
+}
+
+void keep_first(EffectResult& result, const EffectResult& at_look, int look) {
+  keep_first(result.loss, at_look.loss.verdict, look);
+  keep_first(result.log_time, at_look.log_time.verdict, look);
+  const bool is_decided_now = at_look.verdict && *at_look.verdict != FeatureVerdict::kInconclusive;
+  if (result.decided_at_look || !is_decided_now) return;
+  result.verdict = at_look.verdict;
+  result.reason.clear();
+  result.decided_at_look = look;
+}
+
+}  // namespace
+
+std::vector<Look> looks_of(const results::SequentialLook& look) {
+  return sequential_looks(look.first, look.most, look.step, {.alpha = look.alpha / look.family});
+}
+
+EffectRules rules_of(const results::PlanRecord& plan, EffectRules rules) {
+  if (!plan.sequential) return rules;
+  const std::vector<Look> looks = looks_of(*plan.sequential);
+  return rules_at(*plan.sequential, looks, index_of(*plan.sequential, looks), rules);
+}
+
+int single_changes(const std::vector<results::PlanContrast>& contrasts) {
+  return static_cast<int>(std::count_if(contrasts.begin(), contrasts.end(), is_single_change));
+}
+
+bool is_judged_by_lenth(const std::vector<results::PlanContrast>& contrasts) {
+  return contrasts.size() >= kLeastForLenth && std::all_of(contrasts.begin(), contrasts.end(), is_factorial);
+}
+
+std::vector<EffectResult> analyse_effects(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
+                                          const EffectRules& given) {
+  if (!plan.sequential) return judge_all(plan, cells, given);
+  const std::vector<Look> looks = looks_of(*plan.sequential);
+  const std::size_t last = index_of(*plan.sequential, looks);
+  std::vector<EffectResult> results = judge_all(plan, cells, rules_at(*plan.sequential, looks, last, given));
+  for (std::size_t index = 0; index <= last; ++index) {
+    const std::vector<EffectResult> at_look = index == last
+                                                  ? results
+                                                  : judge_all(plan, with_seeds(cells, seeds_at(plan, index)),
+                                                              rules_at(*plan.sequential, looks, index, given));
+    for (std::size_t i = 0; i < results.size(); ++i) keep_first(results[i], at_look[i], static_cast<int>(index) + 1);
+  }
   return results;
 }
 

@@ -11,6 +11,7 @@
 
 #include "reports/effects/effect_seconds.h"
 #include "reports/effects/measured_effect.h"
+#include "reports/effects/second_opinion.h"
 #include "reports/stats/sequential.h"
 #include "reports/stats/verdict.h"
 
@@ -21,11 +22,13 @@ struct EffectResult {
   MeasuredEffect loss;
   MeasuredEffect log_time;
   EffectSeconds seconds;
+  SecondOpinion second;                   ///< on the loss; decides nothing
   std::optional<double> p;                ///< of no seconds
   std::optional<double> adjusted_p;       ///< by Holm over the plan's effects; with looks: its own
   std::optional<FeatureVerdict> verdict;  ///< of single changes: main and simple effects
   std::string reason;                     ///< why no verdict could be tried; empty when one was
   std::vector<std::string> missing;       ///< cells without a completed run
+  std::optional<int> decided_at_look;     ///< of a plan of looks: whose verdict it is; absent while there is none
 };
 
 struct EffectRules {
@@ -46,7 +49,13 @@ std::vector<Look> looks_of(const results::SequentialLook& look);
 /// Changes that get a verdict: main and simple effects.
 int single_changes(const std::vector<results::PlanContrast>& contrasts);
 
-/// In the order of the plan's contrasts, by rules_of(plan, given).
+/// One run of each cell is enough to judge by: main effects and interactions alone, and so many that the small ones
+/// tell the error (factorial_effects.h).
+bool is_judged_by_lenth(const std::vector<results::PlanContrast>& contrasts);
+
+/// In the order of the plan's contrasts, by rules_of(plan, given). In a plan of looks a verdict is the first one that
+/// the looks up to this one gave, each from the seeds that it had by its own boundary: what crossed a boundary stays
+/// decided, as that is what the boundaries' alpha is spent on. Values, intervals and p-values are those of all seeds.
 std::vector<EffectResult> analyse_effects(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
                                           const EffectRules& given = {});
 

@@ -36,15 +36,32 @@ OrderedJson effect_json(const MeasuredEffect& effect, Show show) {
   json["p"] = json_of(effect.p);
   json["adjusted_p"] = json_of(effect.adjusted_p);
   json["verdict"] = reports::to_string(effect.verdict);
+  if (effect.decided_at_look) json["decided_at_look"] = *effect.decided_at_look;
   return json;
 }
 
-TableCell loss_cell(const MeasuredEffect& effect) {
+OrderedJson rank_json(const std::optional<RankShift>& shift, const char* test) {
+  if (!shift) return nullptr;
+  OrderedJson json = {{"test", test}, {"shift", shift->shift}};
+  json["low"] = shift->interval ? OrderedJson(shift->interval->low) : OrderedJson(nullptr);
+  json["high"] = shift->interval ? OrderedJson(shift->interval->high) : OrderedJson(nullptr);
+  json["p"] = json_of(shift->p);
+  json["adjusted_p"] = json_of(shift->adjusted_p);
+  json["least_p"] = shift->least_p;
+  json["n"] = shift->n;
+  json["n_without"] = shift->n_without;
+  return json;
+}
+
+TableCell loss_cell(const MeasuredEffect& effect, const SecondOpinion& second) {
   if (!effect.value) return missing_cell();
   TableCell cell{.text = format_signed(*effect.value, 4)};
   if (effect.interval)
     cell.detail = "[" + format_signed(effect.interval->low, 4) + ", " + format_signed(effect.interval->high, 4) + "]";
   cell.value = effect_json(effect, [](double value) { return value; });
+  cell.value["second_opinion"] = {{"arms", rank_json(second.arms, "mann_whitney")},
+                                  {"pairs", rank_json(second.pairs, "signed_rank")},
+                                  {"disagrees", second.disagrees}};
   return cell;
 }
 
@@ -80,8 +97,10 @@ TableCell seconds_cell(const EffectResult& effect) {
 
 TableCell verdict_cell(const EffectResult& effect) {
   if (!effect.verdict) return missing_cell();
+  std::string remark = effect.reason;
+  if (effect.decided_at_look) remark = "at look " + std::to_string(*effect.decided_at_look);
   return {.text = reports::to_string(*effect.verdict),
-          .detail = effect.reason.empty() ? "" : "(" + effect.reason + ")",
+          .detail = remark.empty() ? "" : "(" + remark + ")",
           .value = reports::to_string(*effect.verdict)};
 }
 
@@ -172,6 +191,26 @@ std::vector<std::string> reading_of(bool has_estimates, const std::vector<result
   return lines;
 }
 
+/// One line for each change on whose loss the two tests differ.
+std::vector<std::string> disagreements(const std::vector<EffectResult>& effects) {
+  std::vector<std::string> lines;
+  for (const EffectResult& effect : effects) {
+    const RankShift* const shift = effect.second.beside(effect.loss);
+    if (!effect.second.disagrees || shift == nullptr) continue;
+    const bool is_paired = shift == &*effect.second.pairs;
+    const std::string test = is_paired ? "Wilcoxon's signed ranks" : "Mann and Whitney's ranks";
+    const std::string runs = is_paired
+                                 ? std::to_string(shift->n) + " seeds"
+                                 : std::to_string(shift->n) + " against " + std::to_string(shift->n_without) + " runs";
+    lines.push_back(effect.contrast.effect +
+                    ": the tests differ on val loss, p = " + format_significant(*effect.loss.adjusted_p, 2) +
+                    " by t and " + format_significant(*shift->adjusted_p, 2) + " by " + test + " over " + runs +
+                    ", where the shift is " + format_signed(shift->shift, 4) +
+                    "; look at its single runs before you rely on either.");
+  }
+  return lines;
+}
+
 }  // namespace
 
 Section contrast_section(const std::vector<results::PlanContrast>& contrasts) {
@@ -185,13 +224,20 @@ Section contrast_section(const std::vector<results::PlanContrast>& contrasts,
                   .paragraphs = reading_of(has_estimates, contrasts)};
   if (const std::string answer = verdicts_in_words(effects); !answer.empty())
     section.paragraphs.insert(section.paragraphs.begin(), answer);
+  const auto is_decided_at_look = [](const EffectResult& effect) { return effect.decided_at_look.has_value(); };
+  if (std::any_of(effects.begin(), effects.end(), is_decided_at_look)) {
+    section.paragraphs.emplace_back(
+        "A verdict at a look was decided there, by the boundary of that look, and stands whatever the seeds after it "
+        "say.");
+  }
+  section.bullets = disagreements(effects);
   Table table{.id = "effects", .columns = columns(has_estimates)};
   for (std::size_t i = 0; i < contrasts.size(); ++i) {
     const results::PlanContrast& contrast = contrasts[i];
     std::vector<TableCell> row = {text_cell(contrast.effect), text_cell(contrast.kind)};
     if (has_estimates) {
       const EffectResult& effect = effects.at(i);
-      row.push_back(loss_cell(effect.loss));
+      row.push_back(loss_cell(effect.loss, effect.second));
       row.push_back(time_cell(effect.log_time));
       row.push_back(seconds_cell(effect));
       row.push_back(n_cell(effect));
