@@ -118,6 +118,7 @@ Comparison row_of(const CellMeasures& cell, const std::optional<double>& target)
   row.tokens_per_s = summarise(by_seed(cell, [](const RunMeasure& run) { return run.tokens_per_s; }));
   row.peak_bytes = summarise(by_seed(cell, [](const RunMeasure& run) { return run.peak_bytes; }));
   row.to_target = target_times(cell, target);
+  row.outliers = outliers_of(cell);
   row.published_step_ms = cell.step_ms;
   row.planned = cell.planned;
   for (const RunMeasure& run : cell.runs) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ablations/catalogue.h"
+#include "reports/outliers.h"
 #include "reports/stats/summary.h"
 #include "reports/stats/time_to_target.h"
 #include "results/store.h"
@@ -67,6 +68,7 @@ struct Comparison {
   Summary tokens_per_s;
   Summary peak_bytes;
   TargetTimes to_target;
+  CellOutliers outliers;  ///< flagged, and left in all of the above
   std::optional<double> published_step_ms;
   std::optional<double> published_speed_up;
 
@@ -81,6 +83,7 @@ struct ComparisonTable {
   std::optional<double> target;  ///< validation loss
   std::string target_source;     ///< "the final loss of record12 (mean of 2)"
   std::vector<Comparison> rows;  ///< in the suite's order
+  std::vector<int> looks;        ///< seeds at each look at these results (looks.h); one or none: no peeking
   std::vector<std::string> warnings;
   std::vector<std::string> notes;
 };

@@ -162,8 +162,9 @@ std::optional<PlanRecord> Store::newest_plan(const std::optional<std::string>& s
   return read_plan(*database_, statement);
 }
 
-std::vector<PlanRecord> Store::plans() const {
-  Statement statement(*database_, std::string(kPlanColumns) + "ORDER BY id");
+std::vector<PlanRecord> Store::plans(const std::optional<std::string>& suite) const {
+  Statement statement(*database_, std::string(kPlanColumns) + (suite ? "WHERE suite = ? " : "") + "ORDER BY id");
+  if (suite) statement.bind(*suite);
   std::vector<PlanRecord> plans;
   while (statement.step()) plans.push_back(read_plan(*database_, statement));
   return plans;

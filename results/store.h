@@ -84,7 +84,7 @@ class Store {
   std::optional<PlanRecord> find_plan(const std::string& digest) const;
   /// The newest plan (of this suite).
   std::optional<PlanRecord> newest_plan(const std::optional<std::string>& suite = std::nullopt) const;
-  std::vector<PlanRecord> plans() const;
+  std::vector<PlanRecord> plans(const std::optional<std::string>& suite = std::nullopt) const;
   /// Throws Error{kNotFound}.
   PlanRecord plan(std::int64_t id) const;
   /// The id of the newest plan of this digest; made when there is none, or when `is_fresh`.

@@ -1,10 +1,13 @@
 #include "reports/kinds/comparison_report.h"
 
+#include <algorithm>
 #include <set>
 
+#include "reports/kinds/attribution_section.h"
 #include "reports/kinds/chart_section.h"
 #include "reports/kinds/contrast_section.h"
 #include "reports/kinds/provenance_section.h"
+#include "reports/looks.h"
 #include "reports/text.h"
 
 namespace nanobench::reports {
@@ -20,6 +23,23 @@ OrderedJson json_of(const std::optional<double>& value) {
 
 OrderedJson json_of(const Summary& summary) {
   return {{"mean", json_of(summary.mean)}, {"sd", json_of(summary.sd)}, {"n", summary.n}};
+}
+
+/// A metric whose runs are looked through for those that stand apart.
+OrderedJson json_of(const Summary& summary, const std::optional<std::vector<OutlyingRun>>& outliers) {
+  OrderedJson json = json_of(summary);
+  json["outliers"] = nullptr;
+  if (!outliers) return json;
+  OrderedJson runs = OrderedJson::array();
+  for (const OutlyingRun& run : *outliers) {
+    runs.push_back({{"seed", run.seed},
+                    {"run", run.run_id},
+                    {"value", run.value},
+                    {"median", run.median},
+                    {"robust_sds", run.score}});
+  }
+  json["outliers"] = {{"count", outliers->size()}, {"runs", std::move(runs)}};
+  return json;
 }
 
 OrderedJson json_of(const std::optional<Effect>& effect) {
@@ -40,6 +60,17 @@ TableCell summary_cell(const Summary& summary, Format format) {
   TableCell cell{.text = format(*summary.mean), .detail = "", .value = json_of(summary)};
   if (summary.sd) cell.detail = "±" + format_fixed(*summary.sd, decimals_of(cell.text));
   return cell;
+}
+
+template <class Format>
+TableCell watched_cell(const Summary& summary, const std::optional<std::vector<OutlyingRun>>& outliers, Format format) {
+  TableCell cell = summary_cell(summary, format);
+  cell.value = json_of(summary, outliers);
+  return cell;
+}
+
+std::string loss_text(double loss) {
+  return format_fixed(loss, 4);
 }
 
 TableCell change_cell(const std::optional<Effect>& effect) {
@@ -129,9 +160,9 @@ std::vector<TableCell> cells_of(const Comparison& row) {
   return {
       text_cell(row.label),
       changed_cell(row),
-      summary_cell(row.val_loss, [](double loss) { return format_fixed(loss, 4); }),
+      watched_cell(row.val_loss, row.outliers.val_loss, loss_text),
       change_cell(row.val_loss_change),
-      summary_cell(row.step_ms, milliseconds),
+      watched_cell(row.step_ms, row.outliers.step_ms, milliseconds),
       speed_up_cell(row.step_speed_up),
       target_cell(row.to_target),
       summary_cell(in_mebibytes(row.peak_bytes), [](double mib) { return format_significant(mib, 3); }),
@@ -182,6 +213,10 @@ Section head_of(const results::PlanRecord& plan, const std::vector<CellMeasures>
     add("engine", "engine", text_cell(run->engine + " (" + run->dtype + ")"));
     add("seeds", "seeds", text_cell(seeds_of(cells)));
   }
+  if (table.looks.size() > 1) {
+    OrderedJson value = {{"count", table.looks.size()}, {"seeds", table.looks}};
+    add("looks", "looks", {.text = std::to_string(table.looks.size()), .detail = "", .value = std::move(value)});
+  }
   if (table.target) {
     TableCell target{.text = format_fixed(*table.target, 4) + ", " + table.target_source,
                      .detail = "",
@@ -190,6 +225,46 @@ Section head_of(const results::PlanRecord& plan, const std::vector<CellMeasures>
   }
   head.bullets = plan.messages;
   return head;
+}
+
+/// "base, seed 3, run 17: val loss 3.4123, median 3.2811"
+template <class Format>
+void name_outliers(const Comparison& row, const std::optional<std::vector<OutlyingRun>>& outliers, const char* metric,
+                   Format format, std::vector<std::string>& names) {
+  if (!outliers) return;
+  for (const OutlyingRun& run : *outliers) {
+    names.push_back(row.label + ", seed " + std::to_string(run.seed) + ", run " + std::to_string(run.run_id) + ": " +
+                    metric + " " + format(run.value) + ", median " + format(run.median));
+  }
+}
+
+void add_outlier_note(Document& document, const ComparisonTable& table) {
+  constexpr std::size_t kMostNamed = 10;
+  std::vector<std::string> names;
+  for (const Comparison& row : table.rows) {
+    name_outliers(row, row.outliers.val_loss, "val loss", loss_text, names);
+    name_outliers(row, row.outliers.step_ms, "step ms", milliseconds, names);
+  }
+  if (names.empty()) return;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kMostNamed); ++i) text += (i == 0 ? "" : "; ") + names[i];
+  if (names.size() > kMostNamed)
+    text += "; and " + std::to_string(names.size() - kMostNamed) + " more, named in --json";
+  document.notes.push_back("flagged, and left in every mean: " + text + ". Each is more than " +
+                           format_significant(kOutlierLimit, 2) +
+                           " robust standard deviations from its cell's median; of 5 ordinary runs one is so in every "
+                           "fifth cell, of 20 in every tenth.");
+}
+
+void add_peeking_warning(Document& document, const std::vector<int>& looks) {
+  if (looks.size() < 2) return;
+  std::string seeds;
+  for (std::size_t i = 0; i < looks.size(); ++i)
+    seeds += (i == 0 ? "" : i + 1 < looks.size() ? ", " : " and ") + std::to_string(looks[i]);
+  document.warnings.push_back("This is look " + std::to_string(looks.size()) +
+                              " at results to which seeds were added (" + seeds +
+                              " seeds), and p-values and verdicts hold for one look only: chance is called an effect "
+                              "more often than they say; `run --until-decided` may look after every seed.");
 }
 
 void add_reading_notes(Document& document, const results::PlanRecord& plan, const ComparisonTable& table) {
@@ -221,15 +296,20 @@ Document comparison_report(const results::PlanRecord& plan, const std::vector<Ce
   document.sections.push_back(std::move(body));
   if (!plan.contrasts.empty())
     document.sections.push_back(contrast_section(plan.contrasts, analyse_effects(plan, cells)));
+  if (const std::optional<LossAttribution> attribution = attribute_loss(plan, cells))
+    document.sections.push_back(attribution_section(*attribution));
   document.warnings = table.warnings;
+  add_peeking_warning(document, table.looks);
   add_reading_notes(document, plan, table);
+  add_outlier_note(document, table);
   return document;
 }
 
 Document comparison_report(const results::Store& store, const results::PlanRecord& plan,
                            const ComparisonOptions& options) {
   const std::vector<CellMeasures> cells = read_cells(store, plan, options);
-  const ComparisonTable table = compare(plan, cells, options);
+  ComparisonTable table = compare(plan, cells, options);
+  table.looks = looks_taken(plan, store.plans(plan.suite));
   Document document = comparison_report(plan, cells, table);
   if (options.has_charts) document.sections.push_back(chart_section(store, plan, cells, table));
   if (options.has_provenance) document.sections.push_back(provenance_section(store, plan, cells));
