@@ -1,0 +1,131 @@
+// What `nanobench report` says of effects that were planted: attribution, wild runs, peeking, looks.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "tests/tools/gate_command_line.h"
+
+namespace nanobench::tools {
+namespace {
+
+bool mentions(const core::Json& texts, const std::string& part) {
+  return std::any_of(texts.begin(), texts.end(),
+                     [&](const core::Json& text) { return text.get<std::string>().find(part) != std::string::npos; });
+}
+
+std::string factorial(const std::string& features) {
+  return R"({"name": "f", "design": "factorial", "base": {"record": "record17"}, "features": )" + features +
+         R"(, "scale": "smoke", "seeds": [1, 2, 3, 4, 5, 6], "threads": 1,
+            "engine": {"mock": {"steps": 6, "loss_sigma": 0.0002, "cells": {
+              "rotary": {"effect": -0.010}, "attention_skip": {"effect": 0.004},
+              "rotary + attention_skip": {"effect": -0.012}}}}})";
+}
+
+TEST(ReportCommand, SharesOfAFactorialAreThosePlanted) {
+  const CommandLine shell("shapley");
+  shell.write("f.json", factorial(R"(["rotary", "attention_skip"])"));
+  const ProgramResult result = shell.run({"run", "f.json", "--quiet", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const core::Json report = json_of(result);
+  std::map<std::string, core::Json> shares;
+  for (const core::Json& row : report.at("tables").at("shapley"))
+    shares[row.at("change").get<std::string>()] = row.at("loss");
+  ASSERT_EQ(shares.size(), 3U) << result.out;
+  // Rotary alone -0.010, after the other -0.016; the other +0.004 and -0.002.
+  for (const auto& [change, planted] :
+       std::map<std::string, double>{{"rotary", -0.013}, {"attention_skip", 0.001}, {"all of them", -0.012}}) {
+    EXPECT_LT(shares.at(change).at("se").get<double>(), 0.0003) << change;
+    EXPECT_NEAR(shares.at(change).at("value").get<double>(), planted, 0.0005) << change;
+  }
+  EXPECT_NEAR(shares.at("rotary").at("value").get<double>() + shares.at("attention_skip").at("value").get<double>(),
+              shares.at("all of them").at("value").get<double>(), 1e-12);
+  EXPECT_NE(shell.run({"report"}).out.find("Who earned the gain (Shapley)"), std::string::npos);
+  shell.write("one.json", factorial(R"(["rotary"])"));
+  EXPECT_EQ(shell.run({"run", "one.json", "--quiet"}).out.find("Shapley"), std::string::npos);
+}
+
+constexpr const char* kLeaveOneOut =
+    R"({"name": "loo", "design": "leave_one_out", "base": {"record": "record17"}, "features": ["rotary"],
+        "scale": "smoke", "seeds": [1, 2], "threads": 1, "engine": {"mock": {"steps": 6, "loss_sigma": 0.001}}})";
+
+TEST(ReportCommand, SeedsAddedAfterALookAreSaid) {
+  const CommandLine shell("peeking");
+  shell.write("s.json", kLeaveOneOut);
+  const auto warnings_of = [&](const std::vector<std::string>& words) {
+    const ProgramResult result = shell.run(words);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return json_of(result).at("warnings");
+  };
+  const auto run = [&](const std::string& seeds) {
+    return warnings_of({"run", "s.json", "--seeds", seeds, "--quiet", "--json"});
+  };
+  EXPECT_FALSE(mentions(run("2"), "look"));
+  EXPECT_FALSE(mentions(run("2"), "look")) << "the same seeds again";
+  EXPECT_TRUE(mentions(run("4"), "This is look 2 at results to which seeds were added (2 and 4 seeds)"));
+  EXPECT_TRUE(mentions(run("7"), "This is look 3 at results to which seeds were added (2, 4 and 7 seeds)"));
+  EXPECT_TRUE(mentions(run("7"), "This is look 3"));
+  EXPECT_FALSE(mentions(run("2"), "look")) << "what was seen first was seen once";
+  EXPECT_FALSE(mentions(run("11,12,13"), "look")) << "other seeds";
+  EXPECT_FALSE(mentions(warnings_of({"run", "s.json", "--until-decided", "--max-seeds", "5", "--quiet", "--json"}),
+                        "This is look"))
+      << "planned looks";
+}
+
+/// A trainer whose loss is the line of its feature and seed in a table.
+constexpr const char* kTrainer =
+    "loss=$(awk -v f=\"$1\" -v s=\"$SEED\" '$1 == f && $2 == s { print $3 }' losses.txt)\n"
+    "echo \"step:0/2 val_loss:9.0 train_time:0ms step_avg:nanms\"\n"
+    "echo \"step:2/2 val_loss:$loss train_time:200ms step_avg:100.00ms\"\n";
+
+std::string external_suite(int seeds) {
+  core::Json suite = core::Json::parse(R"({"name": "mine", "design": "leave_one_out", "engine": {
+      "command": ["sh", "train.sh", "{feature:x}"], "log": "speedrun", "env": {"SEED": "{seed}"},
+      "features": {"x": {"values": ["off", "on"]}}}})");
+  for (int seed = 1; seed <= seeds; ++seed) suite["seeds"].push_back(seed);
+  return suite.dump();
+}
+
+/// Writes trainer, losses and suite.
+void write_trainer(const CommandLine& shell, const std::vector<double>& on, const std::vector<double>& off, int seeds) {
+  std::string losses;
+  for (std::size_t i = 0; i < on.size(); ++i) {
+    const std::string seed = std::to_string(i + 1);
+    losses += "on " + seed + " " + std::to_string(on[i]) + "\noff " + seed + " " + std::to_string(off[i]) + "\n";
+  }
+  shell.write("losses.txt", losses);
+  shell.write("train.sh", kTrainer);
+  shell.write("suite.json", external_suite(seeds));
+}
+
+TEST(ReportCommand, AWildRunIsNamedAndBothTestsSpeak) {
+  const CommandLine shell("wild");
+  write_trainer(shell, {3.281, 3.279, 3.280, 3.282, 3.278, 3.281, 3.280, 2.900},
+                {3.2914, 3.2893, 3.2905, 3.2922, 3.2881, 3.2916, 3.2905, 3.2909}, 8);
+  const ProgramResult result = shell.run({"run", "suite.json", "--quiet", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err << result.out;
+  const core::Json report = json_of(result);
+  const core::Json& second = report.at("tables").at("effects").at(0).at("loss").at("second_opinion");
+  EXPECT_TRUE(second.at("disagrees").get<bool>()) << second;
+  EXPECT_NEAR(second.at("pairs").at("shift").get<double>(), -0.0105, 0.001);
+  EXPECT_TRUE(mentions(report.at("notes"), "the tests differ on val loss"));
+  EXPECT_TRUE(mentions(report.at("notes"), "base, seed 8, run ")) << report.at("notes");
+  EXPECT_TRUE(mentions(report.at("notes"), "val loss 2.9000, median 3.2800")) << report.at("notes");
+  EXPECT_EQ(report.at("tables").at("rows").at(0).at("val_loss").at("outliers").at("count"), 1);
+  EXPECT_EQ(report.at("tables").at("rows").at(0).at("val_loss").at("n"), 8);
+}
+
+TEST(ReportCommand, AVerdictThatCrossedItsBoundaryStands) {
+  const CommandLine shell("sticky");
+  write_trainer(shell, {3.0000, 3.0001, 2.9999, 3.6, 2.7, 3.4}, {3.1000, 3.1002, 3.0998, 3.1, 3.1, 3.1}, 3);
+  const ProgramResult result =
+      shell.run({"run", "suite.json", "--until-decided", "--max-seeds", "6", "--quiet", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err << result.out;
+  const core::Json loss = json_of(result).at("tables").at("effects").at(0).at("loss");
+  EXPECT_EQ(loss.at("n"), 6) << "its time has no spread, so the change itself has no verdict";
+  EXPECT_EQ(loss.at("verdict"), "improved");
+  EXPECT_EQ(loss.at("decided_at_look"), 1);
+}
+
+}  // namespace
+}  // namespace nanobench::tools
