@@ -59,11 +59,11 @@ TEST(CalibrateCommand, BadInputIsOneSentence) {
   }
 }
 
-std::string leave_one_out(const std::string& cells) {
+std::string leave_one_out(const std::string& cells, const std::string& step_cv = "0.002") {
   return R"({"name": "loo", "design": "leave_one_out", "base": {"record": "record17"},
              "features": ["attention_skip", "rotary"], "scale": "smoke", "seeds": [1, 2], "threads": 1,
-             "engine": {"mock": {"steps": 60, "val_every": 5, "loss_sigma": 0.0, "step_cv": 0.002, "cells": )" +
-         cells + "}}}";
+             "engine": {"mock": {"steps": 60, "val_every": 5, "loss_sigma": 0.0, "step_cv": )" +
+         step_cv + R"(, "cells": )" + cells + "}}}";
 }
 
 TEST(UntilDecided, StopsWhenEveryChangeHasItsVerdict) {
@@ -90,10 +90,12 @@ TEST(UntilDecided, StopsWhenEveryChangeHasItsVerdict) {
 
 TEST(UntilDecided, StopsAtTheMostSeedsWithoutAVerdict) {
   const CommandLine shell("until_most");
-  shell.write("s.json", leave_one_out("{}"));
+  shell.write("s.json", leave_one_out("{}", /*step_cv=*/"0.3"));
   const ProgramResult result = shell.run({"run", "s.json", "--until-decided", "--max-seeds", "4", "--quiet", "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  for (const core::Json& row : json_of(result).at("tables").at("effects")) {
+  const core::Json report = json_of(result);
+  ASSERT_EQ(report.at("tables").at("effects").size(), 2U);
+  for (const core::Json& row : report.at("tables").at("effects")) {
     EXPECT_EQ(row.at("verdict"), "inconclusive");
     EXPECT_EQ(row.at("loss").at("n"), 4);
   }
