@@ -1,17 +1,16 @@
 #include "reports/stats/rank_tests.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <iterator>
-#include <limits>
 #include <numeric>
 #include <vector>
 
 #include "reports/stats/checks.h"
 #include "reports/stats/distributions.h"
 #include "reports/stats/moments.h"
+#include "reports/stats/ordered_doubles.h"
 #include "reports/stats/rank_sum.h"
 
 namespace nanobench::reports {
@@ -60,16 +59,6 @@ double deviation_of_u(double n, double m, double ties) {
   return std::sqrt(n * m / 12.0 * ((all + 1.0) - ties / (all * (all - 1.0))));
 }
 
-/// Orders doubles as integers, so that bisection ends at a double.
-std::int64_t ordinal(double value) {
-  const auto bits = std::bit_cast<std::int64_t>(value + 0.0);
-  return bits >= 0 ? bits : std::numeric_limits<std::int64_t>::min() - bits;
-}
-
-double value_at(std::int64_t ordinal) {
-  return std::bit_cast<double>(ordinal >= 0 ? ordinal : std::numeric_limits<std::int64_t>::min() - ordinal);
-}
-
 /// How many first - second are at most `limit`; both sorted.
 std::uint64_t count_up_to(const std::vector<double>& first, const std::vector<double>& second, double limit) {
   std::uint64_t count = 0;
@@ -83,17 +72,8 @@ std::uint64_t count_up_to(const std::vector<double>& first, const std::vector<do
 
 /// The k-th smallest of all first - second, k from 1.
 double difference_of_rank(const std::vector<double>& first, const std::vector<double>& second, std::uint64_t k) {
-  std::int64_t low = ordinal(first.front() - second.back());
-  std::int64_t high = ordinal(first.back() - second.front());
-  while (low < high) {
-    const std::int64_t middle = std::midpoint(low, high);
-    if (count_up_to(first, second, value_at(middle)) >= k) {
-      high = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
-  return value_at(low);
+  return smallest_with(k, first.front() - second.back(), first.back() - second.front(),
+                       [&](double limit) { return count_up_to(first, second, limit); });
 }
 
 double median_difference(const std::vector<double>& first, const std::vector<double>& second) {

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numeric>
 #include <vector>
 
 #include "reports/stats/checks.h"
 #include "reports/stats/distributions.h"
 #include "reports/stats/moments.h"
+#include "reports/stats/ordered_doubles.h"
 
 namespace nanobench::reports {
 namespace {
@@ -86,14 +88,21 @@ Rank normal_rank(double n, double level) {
   return {.k = static_cast<std::size_t>(k), .held_level = 1.0 - 2.0 * normal_cdf((k - 0.5 - middle) / sd)};
 }
 
-std::vector<double> means_of_two(std::span<const double> values) {
-  std::vector<double> means;
-  means.reserve(values.size() * (values.size() + 1) / 2);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    for (std::size_t j = i; j < values.size(); ++j) means.push_back(std::midpoint(values[i], values[j]));
+/// How many means of two of the sorted values, each with itself too, are at most `limit`.
+std::uint64_t count_up_to(const std::vector<double>& sorted, double limit) {
+  std::uint64_t count = 0;
+  std::size_t end = sorted.size();  // values below it keep the mean within the limit
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    while (end > 0 && std::midpoint(sorted[i], sorted[end - 1]) > limit) --end;
+    if (end <= i) break;
+    count += end - i;
   }
-  std::sort(means.begin(), means.end());
-  return means;
+  return count;
+}
+
+/// The k-th smallest mean of two, k from 1.
+double mean_of_rank(const std::vector<double>& sorted, std::uint64_t k) {
+  return smallest_with(k, sorted.front(), sorted.back(), [&](double limit) { return count_up_to(sorted, limit); });
 }
 
 }  // namespace
@@ -122,14 +131,16 @@ double least_signed_rank_p(int n) {
 std::optional<PairedShift> paired_shift(std::span<const double> differences, double level) {
   require_fraction(level, "the confidence level");
   if (!mean_of(differences)) return std::nullopt;
-  const std::vector<double> means = means_of_two(differences);
-  const std::size_t count = means.size();
-  PairedShift result{.shift = std::midpoint(means[(count - 1) / 2], means[count / 2]),
-                     .is_exact = differences.size() <= static_cast<std::size_t>(kExactSignedRankLimit)};
+  std::vector<double> sorted(differences.begin(), differences.end());
+  std::sort(sorted.begin(), sorted.end());
+  const std::uint64_t count = static_cast<std::uint64_t>(sorted.size()) * (sorted.size() + 1) / 2;
+  PairedShift result{.shift = std::midpoint(mean_of_rank(sorted, (count + 1) / 2), mean_of_rank(sorted, count / 2 + 1)),
+                     .is_exact = sorted.size() <= static_cast<std::size_t>(kExactSignedRankLimit)};
   const Rank rank = result.is_exact ? exact_rank(differences.size(), level)
                                     : normal_rank(static_cast<double>(differences.size()), level);
   if (rank.k == 0) return result;
-  result.interval = {.low = means[rank.k - 1], .high = means[count - rank.k], .level = level};
+  result.interval = {
+      .low = mean_of_rank(sorted, rank.k), .high = mean_of_rank(sorted, count + 1 - rank.k), .level = level};
   result.held_level = rank.held_level;
   return result;
 }

@@ -37,7 +37,7 @@ struct PairedShift {
 
 /// The middle of symmetric differences (Hodges and Lehmann 1963) with the interval of the signed ranks (Tukey 1949):
 /// order statistics of the means of two, exact for up to 50 differences (conservative under ties).
-/// nullopt for no difference or a value that is not finite. O(n^2) time and memory.
+/// nullopt for no difference or a value that is not finite. O(n log n) time, no table of means.
 std::optional<PairedShift> paired_shift(std::span<const double> differences, double level = 0.95);
 
 }  // namespace nanobench::reports

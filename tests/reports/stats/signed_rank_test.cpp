@@ -78,6 +78,14 @@ TEST(SignedRank, WhatCannotAnswerIsNothing) {
   EXPECT_THROW(least_mann_whitney_p(0, 3), core::Error);
 }
 
+TEST(PairedShift, ManyDifferencesNeedNoTable) {
+  Values values;
+  for (int i = -20000; i <= 20000; ++i) values.push_back(0.5 + i * 1e-4);
+  const auto result = paired_shift(values);
+  EXPECT_NEAR(result->shift, 0.5, 1e-12);
+  EXPECT_TRUE(result->interval->contains(0.5));
+}
+
 TEST(SignedRankSimulation, HoldsItsLevelAndItsInterval) {
   NormalDraws draws(301);
   constexpr int kRepetitions = 4000;
