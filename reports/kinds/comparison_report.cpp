@@ -28,8 +28,9 @@ OrderedJson json_of(const Summary& summary) {
 /// A metric whose runs are looked through for those that stand apart.
 OrderedJson json_of(const Summary& summary, const std::optional<std::vector<OutlyingRun>>& outliers) {
   OrderedJson json = json_of(summary);
-  json["outliers"] = nullptr;
-  if (!outliers) return json;
+  json["outliers"] = outliers ? OrderedJson(outliers->size()) : OrderedJson(nullptr);
+  json["outlier_runs"] = nullptr;
+  if (!outliers || outliers->empty()) return json;
   OrderedJson runs = OrderedJson::array();
   for (const OutlyingRun& run : *outliers) {
     runs.push_back({{"seed", run.seed},
@@ -38,7 +39,7 @@ OrderedJson json_of(const Summary& summary, const std::optional<std::vector<Outl
                     {"median", run.median},
                     {"robust_sds", run.score}});
   }
-  json["outliers"] = {{"count", outliers->size()}, {"runs", std::move(runs)}};
+  json["outlier_runs"] = std::move(runs);
   return json;
 }
 
@@ -257,10 +258,12 @@ void add_outlier_note(Document& document, const ComparisonTable& table) {
 }
 
 void add_peeking_warning(Document& document, const std::vector<int>& looks) {
+  constexpr std::size_t kMostNamed = 6;
   if (looks.size() < 2) return;
   std::string seeds;
-  for (std::size_t i = 0; i < looks.size(); ++i)
-    seeds += (i == 0 ? "" : i + 1 < looks.size() ? ", " : " and ") + std::to_string(looks[i]);
+  for (std::size_t i = 0; i + 1 < std::min(looks.size(), kMostNamed); ++i)
+    seeds += (i == 0 ? "" : ", ") + std::to_string(looks[i]);
+  seeds += (looks.size() > kMostNamed ? " ... and " : " and ") + std::to_string(looks.back());
   document.warnings.push_back("This is look " + std::to_string(looks.size()) +
                               " at results to which seeds were added (" + seeds +
                               " seeds), and p-values and verdicts hold for one look only: chance is called an effect "

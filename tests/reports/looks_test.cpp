@@ -119,6 +119,9 @@ TEST(Looks, TheReportWarnsInOneSentence) {
       << document.warnings[0];
   EXPECT_NE(document.warnings[0].find("--until-decided"), std::string::npos);
   EXPECT_EQ(core::Json::parse(render_json(document)).at("facts").at("looks").at("count"), 2);
+  table.looks = {2, 3, 4, 5, 6, 7, 8};
+  EXPECT_NE(comparison_report(plan, cells, table).warnings[0].find("(2, 3, 4, 5, 6 ... and 8 seeds)"),
+            std::string::npos);
 }
 
 }  // namespace

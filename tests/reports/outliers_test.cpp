@@ -59,12 +59,12 @@ TEST(Outliers, AreNamedCountedAndLeftInTheMean) {
   const Document document = comparison_report(plan, cells, compare(plan, cells, {}));
   const core::Json json = core::Json::parse(render_json(document));
   const core::Json& loss = json.at("tables").at("rows").at(0).at("val_loss");
-  EXPECT_EQ(loss.at("outliers").at("count"), 1);
-  EXPECT_EQ(loss.at("outliers").at("runs").at(0).at("run"), 1004);
-  EXPECT_EQ(loss.at("outliers").at("runs").at(0).at("seed"), 4);
+  EXPECT_EQ(loss.at("outliers"), 1);
+  EXPECT_EQ(loss.at("outlier_runs").at(0).at("run"), 1004);
+  EXPECT_EQ(loss.at("outlier_runs").at(0).at("seed"), 4);
   EXPECT_EQ(loss.at("n"), 6);
   EXPECT_NEAR(loss.at("mean").get<double>(), 3.30366666666667, 1e-12) << "with the flagged run";
-  EXPECT_EQ(json.at("tables").at("rows").at(0).at("step_ms").at("outliers").at("count"), 0);
+  EXPECT_EQ(json.at("tables").at("rows").at(0).at("step_ms").at("outliers"), 0);
   EXPECT_TRUE(json.at("tables").at("rows").at(1).at("val_loss").at("outliers").is_null()) << "two runs: not judged";
   const std::string text = render_terminal(document, {.width = 300, .has_color = false});
   EXPECT_NE(text.find("left in every mean: base, seed 4, run 1004: val loss 3.4200, median 3.2805"), std::string::npos)
