@@ -27,6 +27,12 @@ std::string text_of(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
+std::string pair_word(const GridAxis& axis, const ablations::Feature& feature) {
+  const std::string& value = axis.factor.levels[1];
+  if (value == feature.before) return "without " + axis.factor.name;
+  return value == feature.after ? "with " + axis.factor.name : assignment(axis, 1);
+}
+
 }  // namespace
 
 GridFactors::GridFactors(MatrixBuilder& builder)
@@ -37,7 +43,10 @@ GridFactors::GridFactors(MatrixBuilder& builder)
 void GridFactors::add_axes() {
   for (std::size_t i = 0; i < suite_.axes.size(); ++i) {
     const Axis& axis = suite_.axes[i];
-    GridFactor factor{.feature = axis.feature, .path = axis.path, .values = axis.values};
+    GridFactor factor;
+    factor.feature = axis.feature;
+    factor.path = axis.path;
+    factor.values = axis.values;
     builder_.at("/axes/" + std::to_string(i));
     factor.factor.name = axis.feature.empty() ? axis.path : axis.feature;
     for (const Json& value : axis.values) factor.factor.levels.push_back(text_of(value));
@@ -60,7 +69,8 @@ void GridFactors::shorten_paths() {
 void GridFactors::add_features() {
   for (const FeatureChoice& choice : builder_.choices(base_.effective)) {
     builder_.at(builder_.place_of(choice));
-    GridFactor factor{.feature = choice.id};
+    GridFactor factor;
+    factor.feature = choice.id;
     const ablations::Feature& feature = builder_.catalogue().feature(choice.id);
     if (!feature.is_applicable()) feature.value("");  // throws with the reason
     factor.factor.name = choice.id;
@@ -68,6 +78,7 @@ void GridFactors::add_features() {
     if (factor.factor.levels.empty()) continue;
     for (const std::string& level : factor.factor.levels) factor.values.emplace_back(level);
     factor.factor.is_reversed = suite_.design == Design::kPairs && factor.factor.levels[1] == feature.before;
+    factor.pair_word = pair_word(factor, feature);
     factor.is_toggle = choice.values.empty();
     keep_if_possible(std::move(factor));
   }

@@ -5,18 +5,17 @@
 #include <string>
 #include <vector>
 
+#include "suites/grid_table.h"
 #include "suites/matrix_builder.h"
 
 namespace nanobench::suites {
 
 /// One factor of the design, and what its levels are here.
-struct GridFactor {
-  ablations::Factor factor;
+struct GridFactor : GridAxis {
   std::string feature;             ///< or empty:
   std::string path;                ///< one setting
   std::vector<core::Json> values;  ///< of each level; of a feature: names
   std::string place;               ///< pointer into the suite, for messages
-  bool is_toggle = false;          ///< its name alone says that it is at its second level
 };
 
 /// A cell's settings on top of the base.

@@ -77,20 +77,6 @@ void MatrixBuilder::add_cell(const std::string& label, const std::string& record
       {label, record, resolved.settings, changed, resolved.config, vocabulary_asked_by(resolved), std::nullopt, arm});
 }
 
-void MatrixBuilder::add_contrasts(const ablations::DesignTable& table) {
-  for (const ablations::Contrast& contrast : table.contrasts) {
-    results::PlanContrast stored;
-    stored.effect = contrast.effect;
-    stored.kind = to_string(contrast.kind);
-    stored.meaning = contrast.meaning;
-    for (std::size_t i = 0; i < contrast.coefficients.size(); ++i) {
-      if (contrast.coefficients[i] != 0.0) stored.coefficients[matrix_.cells[i].label] = contrast.coefficients[i];
-    }
-    for (const ablations::Alias& alias : contrast.aliases) stored.aliases.push_back(in_words(alias));
-    matrix_.contrasts.push_back(std::move(stored));
-  }
-}
-
 void MatrixBuilder::note_twin(const std::string& label, const ablations::Resolved& resolved) {
   for (const Cell& cell : matrix_.cells) {
     if (cell.config.digest() != resolved.config.digest()) continue;
@@ -116,6 +102,20 @@ std::string MatrixBuilder::vocabulary_asked_by(const ablations::Resolved& resolv
     if (catalogue_.feature(id).value(value).patch.contains(kVocabulary)) return id + "=" + value;
   }
   return "";
+}
+
+void add_contrasts(Matrix& matrix, const ablations::DesignTable& table) {
+  for (const ablations::Contrast& contrast : table.contrasts) {
+    results::PlanContrast stored;
+    stored.effect = contrast.effect;
+    stored.kind = to_string(contrast.kind);
+    stored.meaning = contrast.meaning;
+    for (std::size_t i = 0; i < contrast.coefficients.size(); ++i) {
+      if (contrast.coefficients[i] != 0.0) stored.coefficients[matrix.cells[i].label] = contrast.coefficients[i];
+    }
+    for (const ablations::Alias& alias : contrast.aliases) stored.aliases.push_back(in_words(alias));
+    matrix.contrasts.push_back(std::move(stored));
+  }
 }
 
 }  // namespace nanobench::suites

@@ -14,8 +14,8 @@
 
 namespace nanobench::suites {
 
-/// More would be a mistake: each cell is trained once per seed.
-inline constexpr std::size_t kMostCells = 512;
+/// The table's contrasts in the words of the store; the table's cells are the matrix's, in the same order.
+void add_contrasts(Matrix& matrix, const ablations::DesignTable& table);
 
 class MatrixBuilder {
  public:
@@ -44,8 +44,7 @@ class MatrixBuilder {
   /// Throws Error{kInvalidArgument} when the label is there already.
   void add_cell(const std::string& label, const std::string& record, const ablations::Resolved& resolved,
                 const std::string& changed, std::int64_t arm = 0);
-  /// The contrasts of a design whose cells are the matrix's, in the same order.
-  void add_contrasts(const ablations::DesignTable& table);
+  void add_contrasts(const ablations::DesignTable& table) { suites::add_contrasts(matrix_, table); }
   /// Cells that differ in nothing that acts here are one run; their rows must not look like two measurements.
   void note_twin(const std::string& label, const ablations::Resolved& resolved);
   /// Each sentence is kept once.
