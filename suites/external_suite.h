@@ -31,32 +31,54 @@ struct ExternalFeature {
 
 struct ExternalCell {
   std::string label;
-  std::map<std::string, std::string> values;  ///< by feature id; the others are at `after`
+  std::map<std::string, std::string> values;  ///< by feature id
 };
 
 struct ExternalTrainer {
-  std::vector<std::string> command;        ///< may hold {feature:ID}, {seed} and {cell}
-  std::map<std::string, std::string> env;  ///< the same in the values
-  std::filesystem::path folder;            ///< where the command runs: that of the suite file
-  std::vector<ExternalFeature> features;   ///< in the suite's order
-  std::vector<ExternalCell> cells;         ///< of the design "cells"
-  std::optional<std::int64_t> steps;       ///< of a run, for the display of progress
+  std::vector<std::string> command;                 ///< may hold {feature:ID}, {seed} and {cell}
+  std::map<std::string, std::string> env;           ///< the same in the values
+  std::optional<std::vector<std::string>> inherit;  ///< variables of ours that it gets too; absent: all
+  std::string log_file;                   ///< where it writes its lines, as the command; empty: standard output
+  std::filesystem::path folder;           ///< where the command runs
+  std::vector<std::string> sources;       ///< files and folders that are the trainer, beside those of the command
+  std::vector<ExternalFeature> features;  ///< in the suite's order
+  std::vector<ExternalCell> cells;        ///< of the designs "cells" and "history"
+  std::optional<std::int64_t> steps;      ///< of a run, for the display of progress
+  // Of the trainer's own repository; set by who can ask git, not from the file:
+  std::string revision;  ///< the commit, with " (changed)" when tracked files differ from it; provenance only
+  std::string tree;      ///< digest of the tracked files as they are; part of each run's identity
+
+  const ExternalFeature* find(const std::string& id) const;  ///< nullptr for an unknown one
+  std::vector<std::string> ids() const;
 };
 
 /// Whether the suite's "engine" is a command.
 bool is_external_engine(const core::Json* engine);
 
-/// From "engine" and, for the design "cells", "cells". Throws Error{kInvalidArgument} with file and JSON pointer:
-/// unknown keys, features and values, templates that name nothing, labels that are there twice.
-ExternalTrainer read_external_trainer(core::JsonObject& suite, bool has_cells);
+/// From "engine". Throws Error{kInvalidArgument} with file and JSON pointer: unknown keys, features and values,
+/// templates that name nothing, values that a shell would read as code.
+ExternalTrainer read_external_trainer(core::JsonObject& suite);
 
-/// The cells of an external suite, each with its command and the digests of the files that the command names.
+/// "cells", into the trainer. Throws likewise, also for labels that are there twice.
+void read_external_cells(core::JsonObject& suite, ExternalTrainer& trainer);
+
+/// The cells of an external suite, each with its command and the digests of the trainer's files. Throws Error with the
+/// suite's file and pointer for unknown features and values, and for sources that are not there.
 Matrix make_external_matrix(const Suite& suite);
 
-/// The settings of one run: templates filled in. JSON: {"command", "env", "folder", "files"}.
+/// The settings of one run: templates filled in. JSON: {"command", "env", "folder", "files", "suite_file"} and, where
+/// there are such, "inherit", "log_file", "revision", "tree".
 core::Json external_settings(const core::Json& cell_settings, std::uint64_t seed);
+
+/// What of a cell's settings says what is trained, not by which state of the trainer's sources, or where they lie.
+core::Json external_configuration(const core::Json& cell_settings);
 
 /// `command` like {"nanobench", "external-engine"}; the version is the digest of the trainer's command and files.
 Engine external_engine(const Suite& suite, std::vector<std::string> command);
+
+/// Name of the stored plans that measure the noise of an external suite: a trainer's own, as trainers share no scale.
+std::string external_calibration_name(const std::string& suite_name);
+/// Whether what is stored under `stored_name` tells of the suite's trainer: its own runs and its calibration's.
+bool is_of_trainer(const Suite& suite, const std::string& stored_name);
 
 }  // namespace nanobench::suites

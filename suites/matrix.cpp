@@ -19,7 +19,7 @@ void add_cells(MatrixBuilder& builder) {
     case Design::kFractionalFactorial:
     case Design::kSweep:
     case Design::kPairs: return add_grid(builder);
-    case Design::kCells: break;  // an external trainer's: make_external_matrix
+    case Design::kCells: break;  // an external trainer's: external_matrix.cpp
   }
 }
 

@@ -63,15 +63,20 @@ Json mock_settings(const Suite& suite, const Cell& cell) {
   return settings;
 }
 
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 /// Everything that decides what a run measures. Labels, suites and the order do not.
 std::string identity(const Plan& plan, const PlannedRun& run) {
   const std::int64_t arm = plan.cell_of(run).arm;
   if (!run.spec.external.is_null()) {
     Json external = run.spec.external;
-    external.erase("folder");  // the same trainer lies elsewhere on another machine
+    // The bytes count, not where they lie or which commit has them.
+    for (const char* key : {"folder", "revision", "suite_file"}) external.erase(key);
     Json parts = {{"external", std::move(external)}, {"seed", run.seed}, {"hardware", plan.hardware}};
     if (arm > 0) parts["arm"] = arm;
-    return core::digest_of(parts.dump(-1, ' ', false, Json::error_handler_t::replace));
+    return core::digest_of(text_of(parts));
   }
   Json parts = {{"config", run.spec.config.digest()},
                 {"seed", run.seed},
@@ -88,8 +93,7 @@ std::string identity(const Plan& plan, const PlannedRun& run) {
 
 /// Of what the cell trains with.
 std::string config_text(const Cell& cell) {
-  return cell.external.is_null() ? core::to_json(cell.config).dump()
-                                 : cell.external.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return cell.external.is_null() ? core::to_json(cell.config).dump() : text_of(cell.external);
 }
 
 std::optional<std::string> record_of(const Cell& cell) {
@@ -126,13 +130,14 @@ std::string digest_of_stored(const results::NewPlan& plan) {
   for (const results::PlanContrast& contrast : plan.contrasts)
     json["contrasts"].push_back({contrast.effect, contrast.coefficients});
   for (const results::PlanLine& line : plan.lines) json["lines"].push_back({line.cell, line.seed, line.digest});
-  return core::digest_of(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return core::digest_of(text_of(json));
 }
 
 }  // namespace
 
 std::string config_digest(const Cell& cell) {
-  return cell.external.is_null() ? cell.config.digest() : core::digest_of(config_text(cell));
+  return cell.external.is_null() ? cell.config.digest()
+                                 : core::digest_of(text_of(external_configuration(cell.external)));
 }
 
 core::DataSet prepare_data(const Suite& suite, Matrix& matrix, const std::filesystem::path& cache_dir) {

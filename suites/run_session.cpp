@@ -60,9 +60,10 @@ results::Facts used_facts(const ChildExit& exit) {
           {"used/involuntary_switches", std::to_string(exit.involuntary_switches)}};
 }
 
-std::string spec_text(const PlannedRun& run, std::int64_t run_id) {
+std::string spec_text(const PlannedRun& run, std::int64_t run_id, const std::string& mark) {
   core::RunSpec spec = run.spec;
   spec.run_id = "run-" + std::to_string(run_id);
+  if (!mark.empty()) spec.external["mark"] = mark;
   return core::to_json(spec).dump();
 }
 
@@ -77,7 +78,8 @@ RunSession::RunSession(const Plan& plan, const PlannedRun& run, std::int64_t run
       interrupts_(interrupts),
       observer_(observer),
       recorder_(store, run_id),
-      child_(plan.engine.command, spec_text(run, run_id)) {}
+      strays_(run.spec.external.is_null() ? "" : new_trainer_mark()),
+      child_(plan.engine.command, spec_text(run, run_id, strays_.mark())) {}
 
 results::RunResult RunSession::execute() {
   recorder_.add_facts(results::load_facts("start/"));

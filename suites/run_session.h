@@ -9,6 +9,7 @@
 
 #include "suites/child_process.h"
 #include "suites/interrupt.h"
+#include "suites/marked_processes.h"
 #include "suites/outcome.h"
 #include "suites/run_recorder.h"
 #include "suites/runner.h"
@@ -48,6 +49,7 @@ class RunSession {
   const InterruptGuard& interrupts_;
   RunnerObserver& observer_;
   RunRecorder recorder_;
+  MarkedProcesses strays_;  ///< of an external trainer; after the child they end, whatever happens
   ChildProcess child_;
   std::string buffer_;  ///< of an unfinished event line
   std::string output_;  ///< the end of what the engine printed

@@ -12,6 +12,7 @@ using results::SpeedrunLine;
 
 /// Clocks are printed in whole milliseconds: over a stretch of this length that is a thousandth.
 constexpr double kStretchMs = 1000;
+constexpr double kMostMib = 1e12;  ///< a larger figure, or none, is no memory
 
 std::string with_last_words(const std::string& message, const std::string& last_words) {
   return last_words.empty() ? message : message + "; its last words: " + last_words;
@@ -24,7 +25,8 @@ std::vector<RunEvent> SpeedrunEvents::on_line(std::string_view text) {
   std::vector<RunEvent> events;
   if (!line) return events;
   if (line->kind == SpeedrunLine::Kind::kMemory) {
-    peak_bytes_ = static_cast<std::int64_t>(line->allocated_mib.value_or(0) * 1024 * 1024);
+    const double mib = line->allocated_mib.value_or(0);
+    peak_bytes_ = mib < kMostMib ? static_cast<std::int64_t>(mib * 1024 * 1024) : 0;
     if (peak_bytes_ > 0) events.emplace_back(core::MemoryEvent{std::max<std::int64_t>(last_step_, 0), peak_bytes_});
     return events;
   }

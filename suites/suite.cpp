@@ -40,13 +40,9 @@ Limits read_limits(JsonObject& object) {
 
 /// An external trainer has no record, scale or data of ours; their keys are unknown keys.
 void read_external(JsonObject& object, Suite& suite) {
-  const bool is_possible =
-      suite.design == Design::kCells || suite.design == Design::kLeaveOneOut || suite.design == Design::kAddOneIn;
-  if (!is_possible)
-    object.fail("design",
-                "an external trainer has no such design; expected \"cells\", \"leave_one_out\" or \"add_one_in\"");
-  suite.external = read_external_trainer(object, suite.design == Design::kCells);
+  suite.external = read_external_trainer(object);
   suite.scale = suite.data = "external";
+  read_cells(object, suite);
 }
 
 /// "native" or {"mock": {...}}.

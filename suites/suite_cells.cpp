@@ -86,14 +86,26 @@ void read_participants(JsonObject& base, Suite& suite) {
   }
 }
 
+void read_base_features(JsonObject& base, Suite& suite) {
+  if (base.find("features") == nullptr) return;
+  JsonObject settings = base.object("features");
+  for (const auto& [id, value] : base.at("features").items()) suite.base_features[id] = settings.string(id);
+}
+
+/// An external trainer has no record: its base is the command, with features at other values where they are named.
+void read_external_base(JsonObject& object, Suite& suite) {
+  if (object.find("base") == nullptr) return;
+  JsonObject base = object.object("base");
+  read_base_features(base, suite);
+  base.finish();
+}
+
 void read_base(JsonObject& object, Suite& suite) {
+  if (suite.external) return read_external_base(object, suite);
   JsonObject base = object.object("base");
   suite.base_record = base.string("record");
   read_participants(base, suite);
-  if (base.find("features") != nullptr) {
-    JsonObject settings = base.object("features");
-    for (const auto& [id, value] : base.at("features").items()) suite.base_features[id] = settings.string(id);
-  }
+  read_base_features(base, suite);
   if (const Json* patch = base.find("patch")) {
     if (!patch->is_object()) base.fail("patch", "expected an object, got " + std::string(patch->type_name()));
     suite.base_patch = *patch;
@@ -115,8 +127,10 @@ void read_records(JsonObject& object, Suite& suite) {
     object.fail("records", "a record is there twice; keep one of them");
 }
 
-Axis read_axis(JsonObject& object) {
+Axis read_axis(JsonObject& object, bool is_external) {
   Axis axis;
+  if (is_external && object.has("path"))
+    object.fail("path", "an external trainer's settings are not known; name a \"feature\" of the engine");
   if (object.has("feature") == object.has("path"))
     object.fail("", "an axis has either a \"feature\" or a \"path\" to one setting");
   if (object.has("feature")) {
@@ -144,7 +158,7 @@ void read_axes(JsonObject& object, Suite& suite) {
   const Json& list = list_at(object, "axes");
   for (std::size_t i = 0; i < list.size(); ++i) {
     JsonObject axis(list[i], object.source(), object.pointer_to("axes") + "/" + std::to_string(i));
-    suite.axes.push_back(read_axis(axis));
+    suite.axes.push_back(read_axis(axis, suite.external.has_value()));
     const auto is_same = [&](const Axis& other) {
       return other.feature == suite.axes.back().feature && other.path == suite.axes.back().path;
     };
@@ -187,10 +201,12 @@ Design read_design(JsonObject& object) {
 
 void read_cells(JsonObject& object, Suite& suite) {
   constexpr std::int64_t kMost = 1 << 20;
-  if (suite.design == Design::kCells)
+  const bool is_listed = suite.design == Design::kCells || suite.design == Design::kHistory;
+  if (suite.design == Design::kCells && !suite.external)
     object.fail("design", "\"cells\" is for an external trainer: {\"engine\": {\"command\": [...]}}");
-  if (suite.design == Design::kHistory) return read_records(object, suite);
+  if (suite.design == Design::kHistory && !suite.external) return read_records(object, suite);
   read_base(object, suite);
+  if (is_listed) return read_external_cells(object, *suite.external);
   if (suite.design == Design::kSweep) {
     read_axes(object, suite);
     object.finish();  // a misspelt "axes" is said as such

@@ -11,7 +11,8 @@ namespace nanobench::suites {
 /// "design". Throws Error{kInvalidArgument} with the nearest name.
 Design read_design(core::JsonObject& object);
 
-/// The keys that belong to the suite's design; those of another design stay unknown keys.
+/// The keys that belong to the suite's design; those of another design stay unknown keys. An external trainer is read
+/// before.
 void read_cells(core::JsonObject& object, Suite& suite);
 
 /// The list at `key`, empty when absent.

@@ -100,7 +100,8 @@ void judge_feature(EffectResult& result, const EffectRules& rules) {
   result.verdict = FeatureVerdict::kInconclusive;
   const int n = std::min(result.loss.n, result.log_time.n);
   if (n == 0) {
-    result.reason = "not every cell has a completed run";
+    result.reason =
+        result.loss.n == 0 ? "not every cell has a completed run" : "not every cell has runs with a step time";
     return;
   }
   if (!result.seconds.equal_loss.is_converted()) {

@@ -21,7 +21,8 @@ Section head_of(const suites::Suite& suite) {
   return head;
 }
 
-Table cells_of(const suites::Matrix& matrix) {
+Table cells_of(const suites::Suite& suite, const suites::Matrix& matrix) {
+  const bool has_steps = !suite.external || suite.external->steps;
   Table table{.id = "cells",
               .title = "Cells",
               .columns = {{.key = "cell", .title = "cell"},
@@ -31,7 +32,8 @@ Table cells_of(const suites::Matrix& matrix) {
                           {.key = "config_digest", .title = "configuration", .priority = 1}}};
   for (const suites::Cell& cell : matrix.cells) {
     table.rows.push_back({text_cell(cell.label), text_cell(cell.record), text_cell(cell.changed),
-                          count_cell(cell.config.run.stop_after), text_cell(cell.config.digest())});
+                          has_steps ? count_cell(cell.config.run.stop_after) : missing_cell(),
+                          text_cell(suites::config_digest(cell))});
   }
   return table;
 }
@@ -41,7 +43,7 @@ Table cells_of(const suites::Matrix& matrix) {
 Document suite_report(const suites::Suite& suite, const suites::Matrix& matrix) {
   Document document{.kind = "suite", .title = suite.name + ": " + suite.title};
   document.sections.push_back(head_of(suite));
-  document.sections.back().tables.push_back(cells_of(matrix));
+  document.sections.back().tables.push_back(cells_of(suite, matrix));
   if (!matrix.contrasts.empty()) document.sections.push_back(contrast_section(matrix.contrasts));
   document.notes = matrix.messages;
   return document;

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <set>
 
 #include "ablations/catalogue.h"
 #include "suites/plan.h"
@@ -30,12 +31,53 @@ Json suite_json() {
 
 std::string error_of(const Json& json) {
   try {
-    read_suite(json, "s.json");
+    make_matrix(read_suite(json, "s.json"), ablations::Catalogue::embedded());
   } catch (const core::Error& error) {
     return error.what();
   }
   return "";
 }
+
+/// Three features of two values, and a fourth of three.
+Json designed(const std::string& design, const Json& more = Json::object()) {
+  Json json = {{"name", "mine"},
+               {"design", design},
+               {"engine",
+                {{"command", {"train", "{feature:a}", "{feature:b}", "{feature:c}", "{feature:width}"}},
+                 {"features",
+                  {{"a", {{"values", {"0", "1"}}}},
+                   {"b", {{"values", {"0", "1"}}}},
+                   {"c", {{"values", {"0", "1"}}}},
+                   {"width", {{"values", {"32", "64", "128"}}}}}}}}};
+  json.update(more);
+  return json;
+}
+
+Matrix matrix_of(const Json& json) {
+  return make_matrix(read_suite(json, "s.json"), ablations::Catalogue::embedded());
+}
+
+std::vector<std::string> labels_of(const Matrix& matrix) {
+  std::vector<std::string> labels;
+  for (const Cell& cell : matrix.cells) labels.push_back(cell.label);
+  return labels;
+}
+
+/// "effect: +cell -cell" with the coefficients where they are not one.
+std::vector<std::string> contrasts_of(const Matrix& matrix) {
+  std::vector<std::string> all;
+  for (const results::PlanContrast& contrast : matrix.contrasts) {
+    std::string text = contrast.effect + ":";
+    for (const auto& [cell, weight] : contrast.coefficients) {
+      text += weight == 1 ? " +" : weight == -1 ? " -" : weight > 0 ? " +c " : " -c ";
+      text += cell;
+    }
+    all.push_back(text);
+  }
+  return all;
+}
+
+using Texts = std::vector<std::string>;
 
 class ExternalSuiteTest : public testing::Test {
  protected:
@@ -113,6 +155,172 @@ TEST_F(ExternalSuiteTest, AddOneInAndListedCells) {
   EXPECT_NE(stored.config.find("train.sh"), std::string::npos);
 }
 
+TEST(ExternalDesign, LeaveOneOutAndAddOneIn) {
+  const Json chosen =
+      Json::parse(R"({"features": ["a", {"id": "width", "value": "64"}], "base": {"features": {"b": "0"}}})");
+  const Matrix out = matrix_of(designed("leave_one_out", chosen));
+  EXPECT_EQ(labels_of(out), (Texts{"base", "without a", "width = 64"}));
+  EXPECT_EQ(contrasts_of(out), (Texts{"a: +base -without a", "width=64: -base +width = 64"}));
+  EXPECT_EQ(out.cells[0].features.at("b"), "0");
+  EXPECT_EQ(out.cells[2].external.at("command"), Json({"train", "1", "0", "1", "64"}));
+  const Matrix in = matrix_of(designed("add_one_in", chosen));
+  EXPECT_EQ(labels_of(in), (Texts{"base", "with a", "width = 64"}));
+  EXPECT_EQ(contrasts_of(in), (Texts{"a: -base +with a", "width=64: -base +width = 64"}));
+  EXPECT_EQ(in.cells[0].features,
+            (std::map<std::string, std::string>{{"a", "0"}, {"b", "0"}, {"c", "1"}, {"width", "32"}}));
+  const Matrix idle = matrix_of(designed("leave_one_out", {{"base", {{"features", {{"a", "0"}}}}}}));
+  EXPECT_EQ(labels_of(idle), (Texts{"base", "without b", "without c", "without width"}));
+  ASSERT_EQ(idle.messages.size(), 1U);
+  EXPECT_EQ(idle.messages[0], "without a: left out, a is \"0\" in the base already");
+}
+
+TEST(ExternalDesign, HistoryIsALadderAndCellsStandAlone) {
+  const Json cells = Json::parse(R"({"cells": [{"label": "first"}, {"label": "then a", "values": {"a": "1"}},
+                                               {"label": "then b", "values": {"b": "1"}}]})");
+  const Matrix ladder = matrix_of(designed("history", cells));
+  EXPECT_EQ(contrasts_of(ladder), (Texts{"then a: -first +then a", "then b: -then a +then b"}));
+  EXPECT_EQ(ladder.cells[0].external.at("command"), Json({"train", "0", "0", "0", "32"}));
+  EXPECT_EQ(ladder.cells[2].external.at("command"), Json({"train", "1", "1", "0", "32"}));
+  const Matrix alone = matrix_of(designed("cells", cells));
+  EXPECT_EQ(contrasts_of(alone), (Texts{"then a: -first +then a", "then b: -first +then b"}));
+  EXPECT_EQ(alone.cells[0].features.at("a"), "1") << "what is not named is as in the base";
+  EXPECT_EQ(alone.messages.size(), 2U) << "the same command three times is said";
+}
+
+TEST(ExternalDesign, FactorialFractionSweepPairs) {
+  const Matrix full = matrix_of(designed("factorial", {{"features", {"a", "b"}}}));
+  EXPECT_EQ(labels_of(full), (Texts{"none", "b", "a", "a + b"}));
+  ASSERT_EQ(full.contrasts.size(), 3U);
+  EXPECT_EQ(full.contrasts[0].effect, "a");
+  EXPECT_EQ(full.contrasts[0].kind, "main");
+  EXPECT_EQ(full.contrasts[0].coefficients.at("a + b"), 0.5);
+  const Matrix levels = matrix_of(
+      designed("factorial", Json::parse(R"({"features": ["a", {"id": "width", "values": ["32", "64", "128"]}]})")));
+  EXPECT_EQ(levels.cells.size(), 6U);
+  EXPECT_EQ(levels.cells[1].label, "a=0, width=64");
+
+  const Matrix half = matrix_of(designed("fractional_factorial", {{"features", {"a", "b", "c"}}, {"runs", 4}}));
+  EXPECT_EQ(half.cells.size(), 4U);
+  EXPECT_EQ(half.contrasts[0].aliases, Texts{"b x c"});
+  ASSERT_GE(half.messages.size(), 1U);
+  EXPECT_NE(half.messages[0].find("resolution III"), std::string::npos) << half.messages[0];
+
+  const Matrix sweep =
+      matrix_of(designed("sweep", Json::parse(R"({"axes": [{"feature": "width", "values": ["32", "128", "64"]}]})")));
+  EXPECT_EQ(labels_of(sweep), (Texts{"width=32", "width=128", "width=64"}));
+  EXPECT_EQ(contrasts_of(sweep), (Texts{"width=128: +width=128 -width=32", "width=64: -width=32 +width=64"}));
+
+  const Matrix pairs = matrix_of(designed("pairs", {{"features", {"a", "b"}}}));
+  EXPECT_EQ(labels_of(pairs), (Texts{"base", "without a", "without b", "without a, without b"}));
+  EXPECT_EQ(contrasts_of(pairs)[0], "a: +base -without a");
+  EXPECT_EQ(contrasts_of(pairs)[2], "a x b: +base -without a +without a, without b -without b");
+}
+
+TEST(ExternalDesign, ArmsAreRunsOfTheirOwn) {
+  const Suite suite = read_suite(designed("a_a", {{"arms", 3}}), "s.json");
+  const Matrix matrix = make_matrix(suite, ablations::Catalogue::embedded());
+  EXPECT_EQ(labels_of(matrix), (Texts{"base A", "base B", "base C"}));
+  EXPECT_EQ(matrix.contrasts[1].kind, "noise");
+  EXPECT_TRUE(matrix.messages.empty());
+  const Plan plan = make_plan(suite, matrix, {}, external_engine(suite, {"adapter"}), {.cpu_model = "test"});
+  std::set<std::string> digests;
+  for (const PlannedRun& run : plan.runs) digests.insert(run.digest);
+  EXPECT_EQ(digests.size(), 3U);
+}
+
+TEST(ExternalDesign, WhatCannotBeIsSaidWithItsPlace) {
+  struct Case {
+    const char* design;
+    const char* more;
+    const char* words;
+  };
+  for (const Case& item :
+       {Case{"factorial", R"({"features": ["a", "bb"]})", "/features/1: the engine has no feature bb"},
+        {"leave_one_out", R"({"features": [{"id": "a", "value": "7"}]})", "/features/0: \"7\" is none"},
+        {"leave_one_out", R"({"features": ["a", {"id": "a", "value": "0"}]})", "is there twice"},
+        {"leave_one_out", R"({"base": {"features": {"a": "2"}}})", "/base/features/a: \"2\" is none"},
+        {"sweep", R"({"axes": [{"path": "/lr", "values": [1, 2]}]})", "/axes/0/path: an external"},
+        {"sweep", R"({"axes": [{"feature": "a", "values": ["0", "2"]}]})", "/axes/0: \"2\" is none"},
+        {"sweep", R"({})", "/axes: the design"},
+        {"pairs", R"({"features": ["a"]})", "needs at least 2 features"},
+        {"fractional_factorial", R"({"features": ["a", "b"], "runs": 3})", "/runs: "},
+        {"a_a", R"({"features": ["a"]})", "/features"},
+        {"a_a", R"({"scale": "nano"})", "/scale"}}) {
+    const std::string message = error_of(designed(item.design, Json::parse(item.more)));
+    EXPECT_NE(message.find(item.words), std::string::npos) << item.more << ": " << message;
+    EXPECT_TRUE(message.starts_with("s.json: /")) << message;
+  }
+}
+
+TEST(ExternalSuiteErrors, AShellWouldReadValuesAsCode) {
+  const auto command = [](const Json& words) {
+    Json json = designed("a_a");
+    json["engine"]["features"] = {{"x", {{"values", {"1; rm -rf .", "2"}}}}};
+    json["engine"]["command"] = words;
+    return error_of(json);
+  };
+  EXPECT_NE(command({"sh", "-c", "train {feature:x}"}).find("as code"), std::string::npos);
+  EXPECT_NE(command({"/usr/bin/env", "bash", "-ec", "train {feature:x}"}).find("as code"), std::string::npos);
+  EXPECT_EQ(command({"sh", "-c", "train \"$1\" {seed}", "sh", "{feature:x}"}), "");
+  EXPECT_EQ(command({"python3", "-c", "{feature:x}"}), "") << "no shell";
+}
+
+TEST(ExternalSuiteErrors, TextsThatNoProcessCanBeGiven) {
+  Json json = designed("a_a");
+  json["engine"]["env"] = {{"A=B", "x"}};
+  EXPECT_NE(error_of(json).find("/engine/env"), std::string::npos);
+  json["engine"]["env"] = {{"A", std::string("x\0y", 3)}};
+  EXPECT_NE(error_of(json).find("NUL"), std::string::npos);
+  json["engine"]["env"] = {{"A", "x"}};
+  EXPECT_EQ(error_of(json), "");
+}
+
+TEST_F(ExternalSuiteTest, TheSourcesArePartOfTheIdentityAndNotOfTheConfiguration) {
+  std::filesystem::create_directories(folder_ / "lib" / "__pycache__");
+  write("lib/model.py", "one");
+  write("lib/.hidden", "one");
+  Json json = suite_json();
+  json["engine"]["sources"] = {"lib"};
+  const Plan before = plan_of(json);
+  write("lib/.hidden", "two");
+  write("lib/__pycache__/model.pyc", "two");
+  EXPECT_EQ(digests(plan_of(json)), digests(before));
+  write("lib/model.py", "two");
+  const Plan after = plan_of(json);
+  EXPECT_NE(digests(after), digests(before));
+  EXPECT_NE(after.engine.version, before.engine.version);
+  EXPECT_EQ(config_digest(after.matrix.cells[0]), config_digest(before.matrix.cells[0]))
+      << "another state of the trainer is compared with, not another configuration";
+  json["engine"]["sources"] = {"nowhere"};
+  EXPECT_THROW(plan_of(json), core::Error);
+}
+
+TEST_F(ExternalSuiteTest, WhatGitSaysIsKept) {
+  Suite suite = read_suite(suite_json(), (folder_ / "s.json").string());
+  const auto plan = [&] {
+    const Matrix matrix = make_external_matrix(suite);
+    return make_plan(suite, matrix, {}, external_engine(suite, {"adapter"}), {.cpu_model = "test"});
+  };
+  const Plan before = plan();
+  suite.external->revision = "abc";
+  EXPECT_EQ(digests(plan()), digests(before)) << "the bytes count, not the commit";
+  EXPECT_EQ(plan().runs[0].spec.external.at("revision"), "abc");
+  suite.external->tree = "def";
+  EXPECT_NE(digests(plan()), digests(before));
+}
+
+TEST_F(ExternalSuiteTest, TheFolderIsSeenFromTheFile) {
+  Json json = suite_json();
+  json["engine"]["folder"] = "sub/..";
+  EXPECT_EQ(plan_of(json).runs[0].spec.external.at("folder"), folder_.string());
+  json["engine"]["log_file"] = "log {cell} {seed} {{}}";
+  EXPECT_EQ(plan_of(json).runs[0].spec.external.at("log_file").get<std::string>().substr(0, 4), "log ");
+  for (const PlannedRun& run : plan_of(json).runs) {
+    if (run.cell != 0) continue;
+    EXPECT_EQ(run.spec.external.at("log_file"), "log base " + std::to_string(run.seed) + " {}");
+  }
+}
+
 TEST(ExternalSuiteErrors, NameThePlaceAndTheRemedy) {
   const auto with = [](const std::function<void(Json&)>& change) {
     Json json = suite_json();
@@ -129,7 +337,8 @@ TEST(ExternalSuiteErrors, NameThePlaceAndTheRemedy) {
   EXPECT_NE(with([](Json& j) { j["engine"]["features"]["opt"]["after"] = "adam"; }).find("same value"),
             std::string::npos);
   EXPECT_NE(with([](Json& j) { j["scale"] = "nano"; }).find("scale"), std::string::npos) << "no scale of ours";
-  EXPECT_NE(with([](Json& j) { j["design"] = "history"; }).find("/design"), std::string::npos);
+  EXPECT_NE(with([](Json& j) { j["design"] = "history"; }).find("cells"), std::string::npos);
+  EXPECT_NE(with([](Json& j) { j["base"] = {{"record", "record17"}}; }).find("/base/record"), std::string::npos);
   EXPECT_NE(with([](Json& j) { j["design"] = "cells"; }).find("cells"), std::string::npos);
   EXPECT_NE(with([](Json& j) {
               j["design"] = "cells";
