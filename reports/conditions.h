@@ -16,7 +16,10 @@ struct Conditions {
   std::string hardware;  ///< class (results/provenance.h)
   std::string dtype;
   int threads = 0;
+  std::string trainer;  ///< name of the suite of an external trainer, as trainers share no scale; empty: our engines
 
+  /// Whether runs of the stored plan may tell something: its scale, its trainer.
+  bool apply_to(const results::PlanRecord& plan) const;
   /// A completed run under these conditions; the plan, not the run, knows the scale.
   bool hold_for(const results::RunRecord& run) const;
 };

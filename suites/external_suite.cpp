@@ -248,8 +248,8 @@ std::string external_calibration_name(const std::string& suite_name) {
   return "calibration of " + suite_name;
 }
 
-bool is_of_trainer(const Suite& suite, const std::string& stored_name) {
-  return stored_name == suite.name || stored_name == external_calibration_name(suite.name);
+bool is_of_trainer(const std::string& suite_name, const std::string& stored_name) {
+  return stored_name == suite_name || stored_name == external_calibration_name(suite_name);
 }
 
 }  // namespace nanobench::suites

@@ -78,7 +78,7 @@ Engine external_engine(const Suite& suite, std::vector<std::string> command);
 
 /// Name of the stored plans that measure the noise of an external suite: a trainer's own, as trainers share no scale.
 std::string external_calibration_name(const std::string& suite_name);
-/// Whether what is stored under `stored_name` tells of the suite's trainer: its own runs and its calibration's.
-bool is_of_trainer(const Suite& suite, const std::string& stored_name);
+/// Whether what is stored under `stored_name` tells of the trainer of the suite: its own runs and its calibration's.
+bool is_of_trainer(const std::string& suite_name, const std::string& stored_name);
 
 }  // namespace nanobench::suites

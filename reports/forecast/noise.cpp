@@ -50,7 +50,7 @@ class NoiseReader {
   NoiseReader(const results::Store& store, const suites::Plan& plan)
       : store_(store), suite_(plan.suite.name), conditions_(conditions_of(plan)) {
     for (results::PlanRecord& stored : store.plans()) {
-      if (stored.scale == conditions_.scale) plans_.push_back(std::move(stored));
+      if (conditions_.apply_to(stored)) plans_.push_back(std::move(stored));
     }
     std::stable_sort(plans_.begin(), plans_.end(),
                      [](const auto& a, const auto& b) { return a.created_at > b.created_at; });

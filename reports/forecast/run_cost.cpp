@@ -128,6 +128,8 @@ RunCost from_mock(const core::RunSpec& spec) {
 }
 
 bool is_alike(const results::RunRecord& run, const suites::Plan& plan) {
+  // Two trainers may have the same command.
+  if (plan.suite.external && !suites::is_of_trainer(plan.suite.name, run.suite)) return false;
   return run.engine == plan.engine.name && run.hardware == plan.hardware && run.threads == plan.threads &&
          (run.dtype == plan.suite.dtype || run.dtype == "external");
 }

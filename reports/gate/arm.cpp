@@ -93,8 +93,9 @@ void describe(Arm& arm, const results::Store& store, const results::RunRecord& r
         const auto found = environment->facts.find(name);
         return found == environment->facts.end() ? std::string() : found->second;
       };
-      arm.revision = fact("git_revision");
-      if (!arm.revision.empty() && fact("git_dirty") == "true") arm.revision += " (changed)";
+      const bool is_ours = run.engine != "external";  // else the trainer's revision counts
+      arm.revision = fact(is_ours ? "git_revision" : "engine/revision");
+      if (is_ours && !arm.revision.empty() && fact("git_dirty") == "true") arm.revision += " (changed)";
     }
   }
   const Json config = Json::parse(run.config, nullptr, false);

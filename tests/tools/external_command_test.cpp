@@ -85,6 +85,120 @@ TEST(ExternalEngine, EveryFailureIsARowWithAReason) {
   }
 }
 
+/// Of the design "cells", one cell and one seed; `engine` without its braces.
+std::string single(const std::string& engine) {
+  return R"({"name": "one", "design": "cells", "cells": [{"label": "it"}], "limits": {"silence_seconds": 20},
+             "engine": {)" +
+         engine + "}}";
+}
+
+/// The only row of the run table.
+core::Json only_run(const CommandLine& shell) {
+  const core::Json runs = json_of(shell.run({"list", "runs", "--json"})).at("tables").at("runs");
+  EXPECT_EQ(runs.size(), 1U);
+  return runs.empty() ? core::Json::object() : runs.at(0);
+}
+
+TEST(ExternalLogFile, ItsLinesCountAndStandardOutputIsForPeople) {
+  const CommandLine shell("external_log");
+  shell.write("train.sh",
+              "mkdir -p logs; log=$1\n"
+              "echo 'step:4/4 val_loss:9.9 train_time:1ms step_avg:1.00ms'\n"
+              "echo 'step:0/4 val_loss:10.8 train_time:0ms step_avg:nanms' > $log\n"
+              "for i in 1 2 3; do echo \"step:$i/4 train_time:${i}000ms step_avg:1000.00ms\" >> $log; done\n"
+              "printf 'step:4/4 val_loss:3.%s train_time:4000ms step_avg:1000.00ms' $2 >> $log\n");
+  shell.write("suite.json", R"({"name": "logged", "design": "a_a", "seeds": [1, 2], "engine": {
+      "command": ["sh", "train.sh", "logs/{seed}.txt", "{seed}"], "log_file": "logs/{seed}.txt"}})");
+  const ProgramResult result = shell.run({"run", "suite.json", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err << result.out;
+  const core::Json rows = json_of(result).at("tables").at("rows");
+  EXPECT_NEAR(rows.at(0).at("val_loss").at("mean").get<double>(), 3.15, 1e-9) << "3.1 and 3.2";
+  EXPECT_NEAR(rows.at(1).at("val_loss").at("mean").get<double>(), 3.15, 1e-9)
+      << "the log of the run before is no log of this one";
+  EXPECT_EQ(rows.at(0).at("step_ms").at("mean"), 1000.0);
+}
+
+TEST(ExternalLogFile, AMissingOrAnOldOneIsACrashWithAReason) {
+  for (const bool is_there : {false, true}) {
+    const CommandLine shell("external_nolog");
+    shell.write("suite.json", single(R"("command": ["sh", "-c", "echo bye"], "log_file": "log.txt")"));
+    if (is_there) shell.write("log.txt", "step:4/4 val_loss:3.1 train_time:1ms step_avg:1.00ms\n");
+    EXPECT_EQ(shell.run({"run", "suite.json", "--quiet"}).exit_code, 4);
+    const std::string shown = shell.run({"show", "1", "--json"}).out;
+    EXPECT_NE(shown.find("crashed"), std::string::npos) << shown;
+    EXPECT_NE(
+        shown.find(is_there ? "it wrote nothing into its log file log.txt in " : "there is no log file log.txt in "),
+        std::string::npos)
+        << shown;
+    EXPECT_NE(shown.find("its last words: bye"), std::string::npos) << shown;
+  }
+}
+
+TEST(ExternalLogFile, LinesAppearWhileTheTrainerRuns) {
+  const CommandLine shell("external_live");
+  shell.write("train.sh",
+              "echo 'step:0/4 val_loss:10.8 train_time:0ms step_avg:nanms' > log.txt\n"
+              "i=0; while [ ! -e seen ] && [ $i -lt 200 ]; do sleep 0.05; i=$((i + 1)); done\n"
+              "[ -e seen ] || exit 9\n"
+              "echo 'step:4/4 val_loss:3.5 train_time:4000ms step_avg:1000.00ms' >> log.txt\n");
+  shell.write(
+      "look.sh",
+      "i=0; while [ $i -lt 200 ]; do sleep 0.05; i=$((i + 1))\n"
+      "python3 -c \"import sqlite3; print(sqlite3.connect('../results.db').execute('SELECT value FROM samples WHERE "
+      "metric = ?', ('val/loss',)).fetchall())\" 2>/dev/null | grep -q 10.8 && { touch seen; exit; }; done\n");
+  shell.write("suite.json", single(R"("command": ["sh", "train.sh"], "log_file": "log.txt")"));
+  const std::string look = "cd " + quoted(shell.work().string()) + " && sh look.sh &";
+  ASSERT_EQ(std::system(look.c_str()), 0);
+  const ProgramResult result = shell.run({"run", "suite.json", "--json", "--quiet"});
+  EXPECT_EQ(result.exit_code, 0) << result.out;
+  EXPECT_TRUE(std::filesystem::exists(shell.work() / "seen"))
+      << "the first line was in the store before the last one was written";
+}
+
+TEST(ExternalOutput, GarbageLongLinesAndCarriageReturnsDoNoHarm) {
+  const CommandLine shell("external_garbage");
+  shell.write("train.py", R"(import sys
+out = sys.stdout.buffer
+out.write(b'\xff\xfe\x00\x1b[31m step:\n' + b'x' * 3000000 + b'\nstep:99999999999999999999/4 val_loss:1\n')
+sys.stderr.buffer.write(b'\xc3(\x00' * 100000)
+out.write(b'peak memory allocated: 1e300 MiB\nstep:0/4 val_loss:10.8 train_time:0ms step_avg:nanms\r\n')
+out.write(b'step:4/4 val_loss:abc train_time:-1ms step_avg:xms\nstep:4/4 val_loss:3.5 train_time:4000ms step_avg:1000.00ms')
+)");
+  shell.write("suite.json", single(R"("command": ["python3", "train.py"])"));
+  const ProgramResult result = shell.run({"run", "suite.json", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err << result.out;
+  EXPECT_EQ(json_of(result).at("tables").at("rows").at(0).at("val_loss").at("mean"), 3.5);
+  EXPECT_EQ(result.out.find("e300"), std::string::npos);
+}
+
+TEST(ExternalOutput, GarbageAsLastWordsIsStillASentence) {
+  const CommandLine shell("external_last");
+  shell.write("suite.json", single(R"("command": ["printf", "\\377\\033[2J\\n"])"));
+  EXPECT_EQ(shell.run({"run", "suite.json", "--quiet"}).exit_code, 4);
+  EXPECT_EQ(only_run(shell).at("outcome"), "crashed");
+  EXPECT_EQ(shell.run({"show", "1"}).exit_code, 0);
+}
+
+TEST(ExternalEnvironment, IsWhatTheSuiteSays) {
+  const CommandLine shell("external_environment");
+  shell.write("train.sh",
+              "env | cut -d= -f1 | grep -vE '^(_|PWD|OLDPWD|SHLVL)$' | sort | tr '\\n' ' ' > names; ls /proc/self/fd | "
+              "tr '\\n' ' ' > files\n"
+              "printf '%s' \"$VALUE\" > value; printf '%s' \"$1\" > word\n"
+              "echo 'step:4/4 val_loss:3.5 train_time:4000ms step_avg:1000.00ms'\n");
+  shell.write("suite.json",
+              single(R"("command": ["/bin/sh", "train.sh", "{feature:x}"], "inherit": ["PATH", "NOT_SET", "MINE"],
+      "env": {"VALUE": "{feature:x}"}, "features": {"x": {"values": ["no", "$(touch hacked)'\"; touch hacked #{seed}"]}})"));
+  const ProgramResult result = shell.run({"run", "suite.json", "--quiet"}, "MINE=1 OTHER=2");
+  ASSERT_EQ(result.exit_code, 0) << result.err << result.out;
+  EXPECT_EQ(read_text(shell.work() / "names"), "MINE NANOBENCH_TRAINER PATH PYTHONUNBUFFERED VALUE ")
+      << "and what a shell sets itself";
+  EXPECT_EQ(read_text(shell.work() / "files"), "0 1 2 3 ") << "3 is the folder that ls reads";
+  for (const char* name : {"value", "word"})
+    EXPECT_EQ(read_text(shell.work() / name), "$(touch hacked)'\"; touch hacked #{seed}") << name;
+  EXPECT_FALSE(std::filesystem::exists(shell.work() / "hacked"));
+}
+
 std::vector<pid_t> pids_in(const std::filesystem::path& file) {
   std::ifstream in(file);
   std::vector<pid_t> pids;
@@ -117,6 +231,41 @@ TEST(ExternalEngine, AKilledRunnerLeavesNoTrainerAndContinues) {
   const core::Json rows = json_of(result).at("tables").at("rows");
   for (const core::Json& row : rows) completed += row.at("n").at("completed").get<int>();
   EXPECT_EQ(completed, 6);
+}
+
+/// A worker in a session of its own, as launchers make them; `end` is how the trainer goes on.
+std::string launcher(const std::string& end) {
+  return "setsid sh -c 'echo $$ >>pids; sleep 60' & echo $$ >>pids; sleep 0.3\n"
+         "echo 'step:4/4 val_loss:3.5 train_time:4000ms step_avg:1000.00ms'\n" +
+         end;
+}
+
+TEST(ExternalProcesses, NothingThatATrainerStartedOutlivesIt) {
+  struct Case {
+    const char* end;
+    const char* prefix;  ///< of the command
+    int exit_code;
+  };
+  for (const Case& item : {Case{"exit 0", "env", 0},
+                           {"exit 3", "env", 4},
+                           {"kill -KILL $PPID; sleep 60", "env", 4},
+                           {"sleep 60", "env", 4},
+                           {"sleep 60", "timeout -s KILL 1", 137},
+                           {"sleep 60", "timeout --preserve-status -s INT 1", 130}}) {
+    const CommandLine shell("external_strays");
+    shell.write("train.sh", launcher(item.end));
+    std::string suite = single(R"("command": ["sh", "train.sh"])");
+    suite.replace(suite.find("20"), 2, "0.8");
+    shell.write("suite.json", suite);
+    const ProgramResult result = shell.run({"run", "suite.json", "--quiet"}, item.prefix);
+    EXPECT_EQ(result.exit_code, item.exit_code) << item.end << result.err;
+    const std::vector<pid_t> pids = pids_in(shell.work() / "pids");
+    ASSERT_EQ(pids.size(), 2U);
+    for (const pid_t pid : pids) {
+      for (int i = 0; i < 200 && !is_gone(pid); ++i) usleep(20'000);
+      EXPECT_TRUE(is_gone(pid)) << item.end << ": process " << pid << " outlived the run";
+    }
+  }
 }
 
 }  // namespace

@@ -57,19 +57,31 @@ void require_whole(const results::Store& store, const results::PlanRecord& plan)
   }
 }
 
+/// Of the sources that the plan measured. A trainer's folder is asked as long as its sources are those of the runs,
+/// which may have been made at another commit of the same bytes.
+std::string measured_revision(const results::Store& store, const results::PlanRecord& plan, const reports::Arm& arm) {
+  const results::RunRecord run = store.run(*plan.lines.front().run_id);
+  if (run.engine != "external") return source_revision().value_or("");
+  const core::Json config = core::Json::parse(run.config, nullptr, false);
+  if (!config.is_object()) return arm.revision;
+  const std::string folder = config.value("folder", ""), tree = config.value("tree", "");
+  const bool is_same = !tree.empty() && source_tree(folder, config.value("suite_file", "")) == tree;
+  return is_same ? source_revision(folder).value_or("") : arm.revision;
+}
+
 void save(const BaselineOptions& options, const std::string& name, bool is_accepted) {
   results::Store store(database_file(options.database));
   const results::PlanRecord plan = plan_of(store, options);
   require_whole(store, plan);
   const std::optional<results::BaselineRecord> before = store.find_baseline(name);
-  const std::string revision = options.revision.empty() ? source_revision().value_or("") : options.revision;
+  reports::Arm arm = reports::read_arm(store, plan, "baseline " + name);
+  const std::string revision = options.revision.empty() ? measured_revision(store, plan, arm) : options.revision;
   store.set_baseline(name, plan.id, {.reason = options.reason, .revision = revision, .is_accepted = is_accepted});
   std::cerr << (is_accepted ? "accepted plan " : "saved plan ") << plan.id << " of the suite " << plan.suite
             << " as baseline " << name;
   if (before && before->plan_id != plan.id) std::cerr << " (it was plan " << before->plan_id << ")";
   std::cerr << "\n";
   if (options.out.empty()) return;
-  reports::Arm arm = reports::read_arm(store, plan, "baseline " + name);
   if (!revision.empty()) arm.revision = revision;
   const std::string text = to_json(arm).dump(1) + "\n";
   const std::array<std::string_view, 1> pieces = {text};
@@ -86,7 +98,9 @@ std::string accepted_name(const BaselineOptions& options) {
 void add_selection(CLI::App& command, BaselineOptions& options) {
   command.add_option("--suite", options.suite, "The newest results of this suite (default: of any)")->type_name("NAME");
   command.add_option("--plan", options.plan, "This stored plan")->type_name("N");
-  command.add_option("--revision", options.revision, "Of the measured sources (default: git's, in this folder)")
+  command
+      .add_option("--revision", options.revision,
+                  "Of the measured sources (default: git's, in this folder or the trainer's)")
       ->type_name("REV");
   command.add_option("--out", options.out, "Also write it to a file, for `nanobench gate --baseline FILE`")
       ->type_name("FILE");

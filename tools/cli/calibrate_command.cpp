@@ -31,6 +31,7 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  nanobench calibrate --scale smoke --pairs 6          record 17 against itself\n"
     "  nanobench calibrate suites/leave_one_out.json        its base, at its scale\n"
+    "  nanobench calibrate my_trainer.json --pairs 6        a trainer of your own (docs/external.md)\n"
     "  nanobench calibrate --stored                         what the last calibration showed\n"
     "\n"
     "Runs the configuration twice with each seed, the order shuffled, and prints the spread of the loss over seeds, "
@@ -38,30 +39,39 @@ constexpr const char* kFooter =
     "noise of the step time, the drift over the session, and the margins that a gate needs for a given number of runs\n"
     "(`nanobench gate --calibrated` takes them). Exit codes: 0, 2 usage, 4 a run failed, 130 interrupted.";
 
+/// The suite whose base is measured.
+suites::Suite asked_suite(const CalibrateOptions& options) {
+  if (!options.suite.empty()) return suites::read_suite_file(find_suite(options.suite));
+  suites::Suite suite;
+  suite.base_record = kDefaultRecord;
+  suite.source = "calibration";
+  return suite;
+}
+
 /// The base of a suite (or its first record) as an a_a.
 suites::Suite calibration_suite(const CalibrateOptions& options) {
-  suites::Suite suite;
-  if (options.suite.empty()) {
-    suite.base_record = kDefaultRecord;
-    suite.source = "calibration";
-  } else {
-    suite = suites::read_suite_file(find_suite(options.suite));
-    if (suite.external) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  suite.source + ": an external trainer's noise cannot be calibrated yet; name a suite of our engines");
-    }
-    if (suite.base_record.empty()) suite.base_record = suite.records.front();
-    suite.records.clear();
-    suite.features.clear();
-    suite.axes.clear();
-  }
-  suite.name = "calibration";
+  suites::Suite suite = asked_suite(options);
+  suite.name = calibration_name(suite);
+  if (suite.base_record.empty() && !suite.records.empty()) suite.base_record = suite.records.front();
+  suite.records.clear();
+  suite.features.clear();
+  suite.axes.clear();
   suite.title = "One configuration against itself";
   suite.design = suites::Design::kAA;
   suite.arms = 2;
   suite.seeds.clear();
   for (int seed = 1; seed <= options.pairs; ++seed) suite.seeds.push_back(static_cast<std::uint64_t>(seed));
   return suites::with_overrides(suite, overrides_of(options.settings));
+}
+
+/// Of the suite that was named, else the newest of all.
+std::optional<results::PlanRecord> last_calibration(const results::Store& store, const CalibrateOptions& options) {
+  if (!options.suite.empty()) return store.newest_plan(calibration_name(asked_suite(options)));
+  std::optional<results::PlanRecord> newest;
+  for (const results::PlanRecord& plan : store.plans()) {
+    if (is_calibration(plan.suite)) newest = plan;
+  }
+  return newest;
 }
 
 int print_calibration(const results::Store& store, const results::PlanRecord& plan, const CalibrateOptions& options) {
@@ -83,7 +93,7 @@ int calibrate(const CalibrateOptions& options, const Session& session) {
     throw Error(ErrorCode::kInvalidArgument, "--power: expected a number between 0.05 and 1");
   if (options.is_stored) {
     const results::Store store(database_file(options.run.database), results::OpenMode::kReadOnly);
-    const auto plan = store.newest_plan("calibration");
+    const auto plan = last_calibration(store, options);
     if (!plan) throw Error(ErrorCode::kNotFound, store.file().string() + " holds no calibration; leave --stored out");
     return print_calibration(store, *plan, options);
   }

@@ -16,12 +16,10 @@ extern char** environ;
 namespace nanobench::tools {
 namespace {
 
-constexpr std::size_t kMostOutput = 64 * 1024;
-
 using Clock = std::chrono::steady_clock;
 
 /// Reads until the end of the stream or the deadline; false at the deadline.
-bool read_until(int fd, Clock::time_point deadline, std::string& output) {
+bool read_until(int fd, Clock::time_point deadline, std::size_t most_output, std::string& output) {
   while (true) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
     if (left <= 0) return false;
@@ -31,13 +29,13 @@ bool read_until(int fd, Clock::time_point deadline, std::string& output) {
     const ssize_t count = read(fd, bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return true;
-    if (output.size() < kMostOutput) output.append(bytes.data(), static_cast<std::size_t>(count));
+    if (output.size() < most_output) output.append(bytes.data(), static_cast<std::size_t>(count));
   }
 }
 
 }  // namespace
 
-Captured capture(const std::vector<std::string>& command, double seconds) {
+Captured capture(const std::vector<std::string>& command, double seconds, std::size_t most_output) {
   Captured result;
   std::vector<std::string> words = command;
   std::vector<char*> argv;
@@ -57,7 +55,7 @@ Captured capture(const std::vector<std::string>& command, double seconds) {
   if (result.has_started) {
     const auto deadline =
         Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-    result.is_timed_out = !read_until(ends[0], deadline, result.output);
+    result.is_timed_out = !read_until(ends[0], deadline, most_output, result.output);
     if (result.is_timed_out) kill(pid, SIGKILL);
     int status = 0;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {

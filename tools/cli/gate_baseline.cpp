@@ -55,9 +55,9 @@ bool is_revision(const BaselineRecord& record, const std::string& revision) {
 
 std::optional<FoundBaseline> from_merge_base(const results::Store& store, const std::vector<BaselineRecord>& known,
                                              const BaselineRequest& request) {
-  const std::optional<std::string> base = merge_base(request.branch);
+  const std::optional<std::string> base = merge_base(request.branch, request.folder);
   if (!base) return std::nullopt;
-  for (const std::string& revision : first_parents(*base, kAncestors)) {
+  for (const std::string& revision : first_parents(*base, kAncestors, request.folder)) {
     const auto found = std::find_if(known.rbegin(), known.rend(),
                                     [&](const BaselineRecord& record) { return is_revision(record, revision); });
     if (found == known.rend()) continue;
@@ -90,7 +90,8 @@ FoundBaseline find_baseline(const results::Store& store, const BaselineRequest& 
           .plan_id = std::nullopt,
           .how = "no baseline of the suite " + request.suite +
                  ": none is of the merge base or its ancestors, and none was accepted; name one with --baseline, run "
-                 "one in turn with --baseline-engine, or make one: nanobench run " +
+                 "one in turn with --baseline-engine (--baseline-folder for a trainer of your own), or make one: "
+                 "nanobench run " +
                  request.suite + " && nanobench baseline accept --reason \"first\""};
 }
 

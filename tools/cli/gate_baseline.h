@@ -1,6 +1,7 @@
 /// Which stored results a gate compares with.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -13,6 +14,7 @@ struct BaselineRequest {
   std::string name;    ///< of a stored baseline, or a file (baseline or database); empty: see find_baseline
   std::string branch;  ///< for the merge base; empty: the usual names
   std::string suite;
+  std::filesystem::path folder;  ///< in the repository of what is measured; empty: the working folder
 };
 
 /// A baseline, or one sentence that says why there is none.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <limits>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "reports/gate/gate.h"
 #include "reports/kinds/gate_report.h"
 #include "suites/runner.h"
+#include "tools/cli/engine_run.h"
 #include "tools/cli/gate_baseline.h"
 #include "tools/cli/gate_policy_options.h"
 #include "tools/cli/instructions.h"
@@ -39,7 +41,7 @@ struct GateOptions {
   SuiteSettings settings;
   SuiteRunOptions run;
   std::string baseline, branch;
-  std::string baseline_engine, baseline_suite;
+  std::string baseline_engine, baseline_suite, baseline_folder;
   bool is_stored = false;
   bool counts_instructions = false;
   bool is_calibrated = false;
@@ -56,6 +58,8 @@ constexpr const char* kFooter =
     "baseline)\n"
     "  nanobench gate smoke_gate --baseline baseline.json --only loss,cost\n"
     "  nanobench gate smoke_gate --baseline-engine old/nanobench-train --only cost --instructions\n"
+    "  nanobench gate my_trainer.json --baseline-folder ../base          a trainer of your own, both checkouts in "
+    "turn\n"
     "  nanobench gate speedrun_history --seeds 5 --margin time=0.03 --markdown gate.md --junit gate.xml\n"
     "\n"
     "Without --baseline: the stored baseline of the merge base or its nearest ancestor, else the newest accepted one.\n"
@@ -86,6 +90,7 @@ suites::Plan baseline_plan(const GateOptions& options, const suites::Suite& suit
     other.seeds = suite.seeds;
     other.order_seed = suite.order_seed;
   }
+  if (!options.baseline_folder.empty()) other.external->folder = full_path(options.baseline_folder);
   std::optional<suites::Engine> engine;
   if (!options.baseline_engine.empty()) engine = suites::native_engine(options.baseline_engine);
   return plan_suite(other, options.run, {.engine = engine, .arm = 1});
@@ -152,7 +157,10 @@ Arms with_stored_baseline(const GateOptions& options, const suites::Suite& suite
                           const Session& session) {
   Arms arms;
   const FoundBaseline found =
-      find_baseline(store, {.name = options.baseline, .branch = options.branch, .suite = suite.name});
+      find_baseline(store, {.name = options.baseline,
+                            .branch = options.branch,
+                            .suite = suite.name,
+                            .folder = suite.external ? suite.external->folder : std::filesystem::path()});
   arms.baseline = found.arm;
   arms.missing = found.how;
   if (!found.arm) return arms;
@@ -193,13 +201,28 @@ void write_outputs(const GateOptions& options, const reports::GateResult& result
     std::cerr << reports::gate_annotations(result) << std::flush;
 }
 
+void check_folder(const GateOptions& options, const suites::Suite& suite) {
+  if (options.baseline_folder.empty()) return;
+  if (!suite.external) {
+    throw Error(ErrorCode::kInvalidArgument, "--baseline-folder is for suites around a trainer of your own, and " +
+                                                 suite.name + " is none; give the baseline by --baseline-engine");
+  }
+  std::error_code ignored;
+  if (std::filesystem::is_directory(options.baseline_folder, ignored)) return;
+  throw Error(ErrorCode::kNotFound, "--baseline-folder " + options.baseline_folder +
+                                        ": there is no such folder; name the one that takes the place of " +
+                                        suite.external->folder.string());
+}
+
 /// Before anything is run.
 void check_choices(const GateOptions& options, const suites::Suite& suite, bool runs_both) {
   const bool is_native = !suite.external && suite.mock.is_null();
   if (!options.baseline_engine.empty() && !is_native) {
     throw Error(ErrorCode::kInvalidArgument, "--baseline-engine names a nanobench-train, and the suite " + suite.name +
-                                                 " has another engine; give the baseline by --baseline-suite");
+                                                 " has another engine; give the baseline by " +
+                                                 (suite.external ? "--baseline-folder or " : "") + "--baseline-suite");
   }
+  check_folder(options, suite);
   if (options.counts_instructions && !runs_both) {
     throw Error(ErrorCode::kInvalidArgument,
                 "--instructions counts both sides anew: it needs --baseline-engine or --baseline-suite");
@@ -228,14 +251,17 @@ CalibratedPolicy calibrated(const GateOptions& options, const reports::GatePolic
                             const suites::Suite& suite) {
   const reports::Conditions conditions = conditions_of(options, suite, store);
   const std::string threads = std::to_string(conditions.threads);
-  const std::string advice = "; run `nanobench calibrate " + options.suite + " --scale " + suite.scale + " --threads " +
-                             threads + " --pairs 6` first";
+  const std::string which =
+      suite.external ? options.suite : options.suite + " --scale " + suite.scale + " --threads " + threads;
+  const std::string advice = "; run `nanobench calibrate " + which + " --pairs 6` first";
   const auto plan = reports::newest_calibration(store, conditions);
   if (!plan) {
-    throw Error(ErrorCode::kNotFound, "--calibrated: no calibration of the engine " + conditions.engine + " at scale " +
-                                          suite.scale + " with " + threads +
-                                          (conditions.threads == 1 ? " thread" : " threads") +
-                                          " on this machine is stored" + advice);
+    const std::string what = suite.external
+                                 ? suite.name
+                                 : "the engine " + conditions.engine + " at scale " + suite.scale + " with " + threads +
+                                       (conditions.threads == 1 ? " thread" : " threads");
+    throw Error(ErrorCode::kNotFound,
+                "--calibrated: no calibration of " + what + " on this machine is stored" + advice);
   }
   const reports::Calibration calibration = reports::calibrate(reports::noise_runs(store, *plan));
   const auto derived =
@@ -251,7 +277,8 @@ CalibratedPolicy calibrated(const GateOptions& options, const reports::GatePolic
 int run_gate(const GateOptions& options, const Session& session) {
   const suites::Suite suite =
       suites::with_overrides(suites::read_suite_file(find_suite(options.suite)), overrides_of(options.settings));
-  const bool runs_both = !options.baseline_engine.empty() || !options.baseline_suite.empty();
+  const bool runs_both =
+      !options.baseline_engine.empty() || !options.baseline_suite.empty() || !options.baseline_folder.empty();
   check_choices(options, suite, runs_both);
   results::Store store(database_file(options.run.database));
   reports::GatePolicy policy = policy_of(options.policy);
@@ -292,10 +319,17 @@ void add_baseline_options(CLI::App& command, GateOptions& options) {
                                  .add_option("--baseline-suite", options.baseline_suite,
                                              "Another suite's cells of the same names as the baseline, run in turn")
                                  ->type_name("SUITE");
-  name->excludes(engine)->excludes(suite);
+  CLI::Option* const folder =
+      command
+          .add_option("--baseline-folder", options.baseline_folder,
+                      "For a trainer of your own: its other checkout, run in turn with this one")
+          ->type_name("DIR");
+  folder->excludes(engine)->excludes(suite);
+  name->excludes(engine)->excludes(suite)->excludes(folder);
   command.add_flag("--stored", options.is_stored, "Run nothing: the newest stored results are the candidate")
       ->excludes(engine)
-      ->excludes(suite);
+      ->excludes(suite)
+      ->excludes(folder);
   command.add_flag("--instructions", options.counts_instructions,
                    "Also count instructions of two steps, where valgrind is: about a minute a side");
 }

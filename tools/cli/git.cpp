@@ -1,18 +1,25 @@
 #include "tools/cli/git.h"
 
+#include <map>
 #include <sstream>
 
+#include "core/base/digest.h"
 #include "tools/cli/capture.h"
 
 namespace nanobench::tools {
 namespace {
 
-constexpr double kSeconds = 20.0;
+namespace fs = std::filesystem;
 
-/// The output of `git WORDS...` when it succeeds.
-std::optional<std::string> git(std::vector<std::string> words) {
-  words.insert(words.begin(), {"/usr/bin/env", "git"});
-  const Captured captured = capture(words, kSeconds);
+constexpr double kSeconds = 20.0;
+constexpr std::size_t kMostOutput = std::size_t{256} << 20;  ///< the list of a repository of two million files
+
+/// The output of `git WORDS...` in the folder when it succeeds.
+std::optional<std::string> git(const fs::path& folder, const std::vector<std::string>& words) {
+  std::vector<std::string> command = {"/usr/bin/env", "git"};
+  if (!folder.empty()) command.insert(command.end(), {"-C", folder.string()});
+  command.insert(command.end(), words.begin(), words.end());
+  const Captured captured = capture(command, kSeconds, kMostOutput);
   if (!captured.has_started || captured.is_timed_out || captured.exit_code != 0) return std::nullopt;
   return captured.output;
 }
@@ -21,28 +28,93 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
+/// Pieces that end with NUL.
+std::vector<std::string> pieces(const std::string& text) {
+  std::vector<std::string> all;
+  std::istringstream in(text);
+  for (std::string piece; std::getline(in, piece, '\0');) all.push_back(piece);
+  return all;
+}
+
+using FileStates = std::map<std::string, std::string>;  ///< "MODE OBJECT STAGE" by name as seen from the root
+
+/// What the index says.
+std::optional<FileStates> tracked_files(const fs::path& root) {
+  const std::optional<std::string> listed = git(root, {"ls-files", "-z", "--stage"});
+  if (!listed) return std::nullopt;
+  FileStates files;
+  for (const std::string& line : pieces(*listed)) {
+    const std::size_t tab = line.find('\t');
+    if (tab != std::string::npos) files[line.substr(tab + 1)] += line.substr(0, tab);
+  }
+  return files;
+}
+
+/// What lies on the disk in place of that, in the same form: a commit of it changes nothing.
+bool apply_changes(const fs::path& root, FileStates& files) {
+  const std::optional<std::string> changed = git(root, {"diff-files", "-z", "--name-only"});
+  if (!changed) return false;
+  std::vector<std::string> words = {"hash-object", "--"};
+  for (const std::string& name : pieces(*changed)) {
+    std::error_code ignored;
+    const fs::file_status status = fs::symlink_status(root / name, ignored);
+    if (fs::is_regular_file(status)) {
+      words.push_back(name);
+    } else if (fs::is_symlink(status)) {
+      files[name] += " -> " + fs::read_symlink(root / name, ignored).string();
+    } else if (!fs::exists(status)) {
+      files.erase(name);
+    }
+  }
+  if (words.size() == 2) return true;
+  std::istringstream objects(git(root, words).value_or(""));
+  for (std::size_t i = 2; i < words.size(); ++i) {
+    std::string object;
+    if (!std::getline(objects, object)) return false;
+    std::string& state = files[words[i]];
+    state = state.substr(0, state.find(' ')) + " " + object + " 0";
+  }
+  return true;
+}
+
 }  // namespace
 
-std::optional<std::string> source_revision() {
-  const std::optional<std::string> revision = git({"rev-parse", "HEAD"});
+std::optional<std::string> source_revision(const fs::path& folder) {
+  const std::optional<std::string> revision = git(folder, {"rev-parse", "HEAD"});
   if (!revision) return std::nullopt;
-  const std::optional<std::string> changes = git({"status", "--porcelain", "--untracked-files=no"});
+  const std::optional<std::string> changes = git(folder, {"status", "--porcelain", "--untracked-files=no"});
   return first_line(*revision) + (changes && !changes->empty() ? " (changed)" : "");
 }
 
-std::optional<std::string> merge_base(const std::string& branch) {
+std::optional<std::string> source_tree(const fs::path& folder, const fs::path& except) {
+  const std::optional<std::string> top = git(folder, {"rev-parse", "--show-toplevel"});
+  if (!top) return std::nullopt;
+  const fs::path root = first_line(*top);
+  std::optional<FileStates> files = tracked_files(root);
+  if (!files || !apply_changes(root, *files)) return std::nullopt;
+  std::error_code ignored;
+  files->erase(fs::weakly_canonical(except, ignored).lexically_relative(root).generic_string());
+  core::Digest digest;
+  for (const auto& [name, state] : *files) {
+    digest.update(name.c_str(), name.size() + 1);
+    digest.update(state.c_str(), state.size() + 1);
+  }
+  return digest.hex();
+}
+
+std::optional<std::string> merge_base(const std::string& branch, const fs::path& folder) {
   const std::vector<std::string> usual = {"origin/HEAD", "origin/main", "origin/master", "main", "master"};
   for (const std::string& name : branch.empty() ? usual : std::vector<std::string>{branch}) {
-    const std::optional<std::string> base = git({"merge-base", "HEAD", name});
+    const std::optional<std::string> base = git(folder, {"merge-base", "HEAD", name});
     if (base) return first_line(*base);
   }
   return std::nullopt;
 }
 
-std::vector<std::string> first_parents(const std::string& revision, int count) {
+std::vector<std::string> first_parents(const std::string& revision, int count, const fs::path& folder) {
   std::vector<std::string> revisions;
   const std::optional<std::string> lines =
-      git({"rev-list", "--first-parent", "--max-count=" + std::to_string(count), revision});
+      git(folder, {"rev-list", "--first-parent", "--max-count=" + std::to_string(count), revision});
   std::istringstream in(lines.value_or(""));
   for (std::string line; std::getline(in, line);) revisions.push_back(line);
   return revisions;

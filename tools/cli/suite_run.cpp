@@ -12,12 +12,15 @@
 #include "suites/external_suite.h"
 #include "suites/plan.h"
 #include "suites/runner.h"
+#include "tools/cli/git.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
 #include "tools/terminal/suite_progress.h"
 
 namespace nanobench::tools {
 namespace {
+
+constexpr const char* kCalibration = "calibration";
 
 suites::Engine engine_for(const suites::Suite& suite) {
   if (suite.external) return suites::external_engine(suite, {own_program().string(), "external-engine"});
@@ -78,7 +81,24 @@ void add_until_decided_options(CLI::App& command, UntilDecided& rule) {
       ->needs(flag);
 }
 
-suites::Plan plan_suite(const suites::Suite& suite, const SuiteRunOptions& options, const PlanRequest& request) {
+suites::Suite with_trainer_revision(suites::Suite suite) {
+  if (!suite.external) return suite;
+  suites::ExternalTrainer& trainer = *suite.external;
+  trainer.revision = source_revision(trainer.folder).value_or("");
+  if (trainer.sources.empty()) trainer.tree = source_tree(trainer.folder, suite.source).value_or("");
+  return suite;
+}
+
+std::string calibration_name(const suites::Suite& suite) {
+  return suite.external ? suites::external_calibration_name(suite.name) : kCalibration;
+}
+
+bool is_calibration(const std::string& suite_name) {
+  return suite_name == kCalibration || suite_name.starts_with(suites::external_calibration_name(""));
+}
+
+suites::Plan plan_suite(const suites::Suite& asked, const SuiteRunOptions& options, const PlanRequest& request) {
+  const suites::Suite suite = with_trainer_revision(asked);
   suites::Matrix matrix = suites::make_matrix(suite, load_catalogue(options.catalogue));
   for (suites::Cell& cell : matrix.cells) {
     if (request.arm > 0) cell.arm = request.arm;

@@ -46,6 +46,15 @@ struct PlanRequest {
   std::int64_t arm = 0;                  ///< of every cell (suites::Cell::arm)
 };
 
+/// The suite with what git says of an external trainer's sources; any other suite as it is. Where the suite names the
+/// sources itself, only the revision is asked.
+suites::Suite with_trainer_revision(suites::Suite suite);
+
+/// Name of the stored plans that measure the noise that the suite's runs have: of our engines by scale, of an external
+/// trainer its own.
+std::string calibration_name(const suites::Suite& suite);
+bool is_calibration(const std::string& suite_name);
+
 /// The plan of a suite on this machine; may make data, and say so. Throws Error.
 suites::Plan plan_suite(const suites::Suite& suite, const SuiteRunOptions& options, const PlanRequest& request = {});
 
