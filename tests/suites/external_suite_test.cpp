@@ -9,7 +9,6 @@
 #include <functional>
 #include <set>
 
-#include "ablations/catalogue.h"
 #include "suites/plan.h"
 
 namespace nanobench::suites {
@@ -31,7 +30,7 @@ Json suite_json() {
 
 std::string error_of(const Json& json) {
   try {
-    make_matrix(read_suite(json, "s.json"), ablations::Catalogue::embedded());
+    make_external_matrix(read_suite(json, "s.json"));
   } catch (const core::Error& error) {
     return error.what();
   }
@@ -54,7 +53,7 @@ Json designed(const std::string& design, const Json& more = Json::object()) {
 }
 
 Matrix matrix_of(const Json& json) {
-  return make_matrix(read_suite(json, "s.json"), ablations::Catalogue::embedded());
+  return make_external_matrix(read_suite(json, "s.json"));
 }
 
 std::vector<std::string> labels_of(const Matrix& matrix) {
@@ -95,7 +94,7 @@ class ExternalSuiteTest : public testing::Test {
   }
   Plan plan_of(const Json& json) const {
     const Suite suite = read_suite(json, (folder_ / "s.json").string());
-    Matrix matrix = make_matrix(suite, ablations::Catalogue::embedded());
+    Matrix matrix = make_external_matrix(suite);
     const core::DataSet data = prepare_data(suite, matrix, folder_);
     return make_plan(suite, matrix, data, external_engine(suite, {"adapter"}), {.cpu_model = "test"});
   }
@@ -218,7 +217,7 @@ TEST(ExternalDesign, FactorialFractionSweepPairs) {
 
 TEST(ExternalDesign, ArmsAreRunsOfTheirOwn) {
   const Suite suite = read_suite(designed("a_a", {{"arms", 3}}), "s.json");
-  const Matrix matrix = make_matrix(suite, ablations::Catalogue::embedded());
+  const Matrix matrix = make_external_matrix(suite);
   EXPECT_EQ(labels_of(matrix), (Texts{"base A", "base B", "base C"}));
   EXPECT_EQ(matrix.contrasts[1].kind, "noise");
   EXPECT_TRUE(matrix.messages.empty());
