@@ -23,6 +23,7 @@ struct ChangePoint {
   double p = 0.0;            ///< by permutation within the segments found before it
   double mean_before = 0.0;  ///< of the segment that ends here
   double mean_after = 0.0;   ///< of the segment that begins here
+  int order = 0;             ///< of finding, from 1: the p of the first is that of "nothing ever changed"
 };
 
 /// Hierarchical: the best split of any segment is tested against permutations within all segments; it stands, or the

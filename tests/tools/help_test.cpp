@@ -35,7 +35,7 @@ INSTANTIATE_TEST_SUITE_P(
                     HelpCase{"data", {"data"}}, HelpCase{"data_prepare", {"data", "prepare"}},
                     HelpCase{"data_info", {"data", "info"}}, HelpCase{"list", {"list"}}, HelpCase{"show", {"show"}},
                     HelpCase{"diff", {"diff"}}, HelpCase{"compare", {"compare"}}, HelpCase{"report", {"report"}},
-                    HelpCase{"calibrate", {"calibrate"}}, HelpCase{"gate", {"gate"}},
+                    HelpCase{"trend", {"trend"}}, HelpCase{"calibrate", {"calibrate"}}, HelpCase{"gate", {"gate"}},
                     HelpCase{"baseline", {"baseline"}}, HelpCase{"baseline_save", {"baseline", "save"}},
                     HelpCase{"baseline_accept", {"baseline", "accept"}}, HelpCase{"audit", {"audit"}},
                     HelpCase{"import", {"import"}}, HelpCase{"export", {"export"}}, HelpCase{"db", {"db"}},

@@ -1,0 +1,102 @@
+#include "reports/kinds/trend_text.h"
+
+#include <cmath>
+
+#include "reports/text.h"
+
+namespace nanobench::reports {
+
+using core::OrderedJson;
+
+std::string name_of(const TrendSeries& series) {
+  return std::string(title_of(series.metric)) + " of " + series.cell;
+}
+
+std::string trend_value_text(TrendMetric metric, double value) {
+  switch (metric) {
+    case TrendMetric::kLoss: return format_fixed(value, 4);
+    case TrendMetric::kStepTime: return format_significant(value, 4) + " ms";
+    case TrendMetric::kTrainTime: return format_significant(value / 1000.0, 4) + " s";
+    case TrendMetric::kPeakMemory: break;
+  }
+  return format_bytes(value);
+}
+
+std::string shift_text(TrendMetric metric, double shift, bool has_sign) {
+  const double value = has_sign ? shift : std::abs(shift);
+  const std::string sign = has_sign && value >= 0 ? "+" : "";
+  if (metric == TrendMetric::kLoss) return sign + format_fixed(value, 4);
+  return sign + format_percent(value, std::abs(value) < 0.01 ? 2 : 1);
+}
+
+std::string shift_interval_text(TrendMetric metric, const Shift& shift) {
+  if (!shift.interval) return "";
+  return "[" + shift_text(metric, shift.interval->low, true) + ", " + shift_text(metric, shift.interval->high, true) +
+         "]";
+}
+
+const Revision& revision_at(const Trend& trend, const SeriesTrend& item, std::size_t index) {
+  return trend.revisions[item.series.revisions[index].revision];
+}
+
+std::string place_text(const Trend& trend, const SeriesTrend& item, const TrendChange& change) {
+  const std::string before = revision_at(trend, item, change.before).label;
+  if (change.is_within_revision()) return "within " + before;
+  return "between " + before + " and " + revision_at(trend, item, change.after).label;
+}
+
+std::string change_text(const Trend& trend, const SeriesTrend& item, const TrendChange& change) {
+  const std::string place = place_text(trend, item, change);
+  if (!change.shift) return "changed " + place;
+  const TrendMetric metric = item.series.metric;
+  const std::string unit = metric == TrendMetric::kLoss ? " nats" : "";
+  std::string interval = shift_interval_text(metric, *change.shift);
+  if (!interval.empty()) interval = " " + interval;
+  if (!change.shift->is_clear()) {
+    return "changed " + place + ", without a clear direction (" + shift_text(metric, change.shift->value, true) + unit +
+           interval + ")";
+  }
+  return std::string(change.shift->value > 0 ? "rose" : "fell") + " by " +
+         shift_text(metric, change.shift->value, false) + unit + interval + " " + place;
+}
+
+TableCell revision_cell(const Revision& revision) {
+  return {.text = revision.label, .detail = "", .value = revision.name};
+}
+
+TableCell p_cell(const std::optional<double>& p) {
+  if (!p) return missing_cell();
+  return {.text = format_significant(*p, 2), .detail = "", .value = *p};
+}
+
+TableCell shift_cell(TrendMetric metric, const std::optional<Shift>& shift) {
+  if (!shift) return missing_cell();
+  OrderedJson value = {{"value", shift->value}, {"low", nullptr}, {"high", nullptr}, {"is_clear", shift->is_clear()}};
+  if (shift->interval) {
+    value["low"] = shift->interval->low;
+    value["high"] = shift->interval->high;
+  }
+  return {.text = shift_text(metric, shift->value, true),
+          .detail = shift_interval_text(metric, *shift),
+          .value = std::move(value)};
+}
+
+TableCell expectation_cell(TrendMetric metric, const Expectation& expectation) {
+  OrderedJson value = {{"position", to_string(expectation.position)},
+                       {"before", expectation.before},
+                       {"low", nullptr},
+                       {"high", nullptr}};
+  TableCell cell{.text = to_string(expectation.position), .detail = "", .value = nullptr};
+  if (expectation.interval) {
+    cell.detail = "[" + trend_value_text(metric, expectation.interval->low) + ", " +
+                  trend_value_text(metric, expectation.interval->high) + "]";
+    value["low"] = expectation.interval->low;
+    value["high"] = expectation.interval->high;
+  } else if (expectation.position != TrendPosition::kUnknown) {
+    cell.detail = "(all before: " + trend_value_text(metric, *expectation.mean_before) + ")";
+  }
+  cell.value = std::move(value);
+  return cell;
+}
+
+}  // namespace nanobench::reports

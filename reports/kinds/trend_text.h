@@ -1,0 +1,33 @@
+/// Words and cells that the parts of a trend's report share. Pure, thread-safe.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "reports/document.h"
+#include "reports/trend/trend.h"
+
+namespace nanobench::reports {
+
+/// "step time of record12"
+std::string name_of(const TrendSeries& series);
+/// "3.2791", "74.80 ms", "12.3 s", "178 MiB"
+std::string trend_value_text(TrendMetric metric, double value);
+/// "+2.1 %" or "+0.0012"; without its sign: "2.1 %"
+std::string shift_text(TrendMetric metric, double shift, bool has_sign);
+/// "[1.8 %, 2.4 %]"; empty without an interval.
+std::string shift_interval_text(TrendMetric metric, const Shift& shift);
+/// Where it happened: "between 1a2b3c4 and 4d5e6f7", "within 1a2b3c4".
+std::string place_text(const Trend& trend, const SeriesTrend& item, const TrendChange& change);
+/// "rose by 2.1 % [1.8 %, 2.4 %] between 1a2b3c4 and 4d5e6f7"
+std::string change_text(const Trend& trend, const SeriesTrend& item, const TrendChange& change);
+
+const Revision& revision_at(const Trend& trend, const SeriesTrend& item, std::size_t index);
+/// The label for people, the full name for machines; missing for a series without runs.
+TableCell revision_cell(const Revision& revision);
+TableCell p_cell(const std::optional<double>& p);
+TableCell shift_cell(TrendMetric metric, const std::optional<Shift>& shift);
+/// Where the newest or any revision was expected.
+TableCell expectation_cell(TrendMetric metric, const Expectation& expectation);
+
+}  // namespace nanobench::reports

@@ -1,0 +1,51 @@
+/// Which revision of the sources a run measured, and the revisions of many runs in the order of time. Pure,
+/// thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace nanobench::reports {
+
+/// What is known of the program behind a run.
+struct SourceRevision {
+  std::string name;       ///< as the program says it: 40 or 12 hexadecimal digits; empty: it says none
+  bool is_dirty = false;  ///< with uncommitted changes: another program each time
+  std::string program;    ///< identity of the program itself; RunRecord::engine_version
+
+  bool is_known() const { return !name.empty(); }
+};
+
+/// From the facts of the run's environment. The engine's own word ("engine/git_revision", "engine/git_dirty") comes
+/// first, then the revision in the version of our engines, "0.1.0 (abc..., dirty)", then "git_revision" and
+/// "git_dirty" of the program that ran it, which says nothing of an external trainer.
+SourceRevision source_revision(const std::string& engine, const std::string& program,
+                               const std::map<std::string, std::string>& facts);
+
+/// One revision of a trend.
+struct Revision {
+  std::string name;      ///< in full: "abc...", "abc...+dirty", "program 0123..."
+  std::string label;     ///< short; unique among the revisions
+  std::string first_at;  ///< ISO 8601: start of its first run
+  bool is_dirty = false;
+  int programs = 0;  ///< different programs that were built from it
+};
+
+/// A run as far as revisions go.
+struct RevisionRun {
+  SourceRevision source;
+  std::string started_at;
+};
+
+struct Revisions {
+  std::vector<Revision> all;        ///< by their first run
+  std::vector<std::size_t> of_run;  ///< index into `all`, one for each run
+};
+
+/// Clean programs of one revision are one; each dirty program, and each program without a revision, is its own.
+Revisions revisions_of(std::span<const RevisionRun> runs);
+
+}  // namespace nanobench::reports

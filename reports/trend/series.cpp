@@ -1,0 +1,189 @@
+#include "reports/trend/series.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "results/import/log_import.h"
+
+namespace nanobench::reports {
+namespace {
+
+/// A run and its revision.
+struct Member {
+  const TrendRun* run = nullptr;
+  std::size_t revision = 0;
+};
+
+using Key = std::tuple<std::string, std::string, std::string, std::string, std::string, std::string, int, std::string>;
+
+Key key_of(const TrendConditions& c, TrendMetric metric) {
+  return {c.engine, c.scale, c.config, c.data, c.dtype, c.hardware, c.threads, is_time(metric) ? c.host : ""};
+}
+
+struct Group {
+  std::vector<Member> members;  ///< in the order of time
+  int completed = 0;
+  std::string last_at;
+};
+
+std::string difference(const TrendConditions& other, const TrendConditions& ours, TrendMetric metric) {
+  std::string text;
+  const auto add = [&](bool differs, const std::string& what) {
+    if (differs) text += (text.empty() ? "" : ", ") + what;
+  };
+  add(other.engine != ours.engine, "the engine " + other.engine);
+  add(other.scale != ours.scale, "the scale " + other.scale);
+  // Another engine or scale is another configuration anyway.
+  add(other.config != ours.config && other.engine == ours.engine && other.scale == ours.scale, "another configuration");
+  add(other.data != ours.data, "other data");
+  add(other.dtype != ours.dtype, "numbers in " + other.dtype);
+  add(other.hardware != ours.hardware, "the machine " + other.hardware);
+  add(other.threads != ours.threads, std::to_string(other.threads) + (other.threads == 1 ? " thread" : " threads"));
+  add(is_time(metric) && other.host != ours.host, "the host " + other.host);
+  return text;
+}
+
+/// In each revision the runs of one seed count once.
+std::vector<SeriesValue> by_seed(const std::vector<SeriesValue>& values) {
+  std::vector<SeriesValue> means;
+  std::map<std::uint64_t, std::pair<std::size_t, int>> known;  // place in `means`, number of runs
+  for (const SeriesValue& item : values) {
+    const auto [at, is_new] = known.try_emplace(item.seed, means.size(), 0);
+    if (is_new) means.push_back({.seed = item.seed, .value = 0.0});
+    auto& [place, count] = at->second;
+    ++count;
+    means[place].value += (item.value - means[place].value) / count;
+  }
+  return means;
+}
+
+void add_run(SeriesRevision& revision, const TrendRun& run, TrendMetric metric) {
+  revision.failed += run.is_failed() ? 1 : 0;
+  if (run.is_failed()) revision.failure = core::to_string(*run.outcome);
+  if (!run.is_completed()) {
+    revision.unfinished += run.is_failed() ? 0 : 1;
+    return;
+  }
+  ++revision.completed;
+  revision.disturbed += run.disturbance ? 1 : 0;
+  if (const std::optional<double> value = value_of(run, metric))
+    revision.values.push_back({.seed = run.seed, .value = *value});
+}
+
+TrendSeries series_of(const Group& group, TrendMetric metric) {
+  const TrendRun& first = *group.members.front().run;
+  TrendSeries series{.cell = first.cell, .metric = metric, .conditions = first.conditions};
+  if (!is_time(metric)) series.conditions.host.clear();
+  std::map<std::size_t, SeriesRevision> revisions;
+  for (const Member& member : group.members) {
+    const auto [at, is_new] = revisions.try_emplace(member.revision);
+    if (is_new) at->second = {.revision = member.revision, .first_at = member.run->started_at};
+    add_run(at->second, *member.run, metric);
+  }
+  for (auto& [index, revision] : revisions) {
+    if (metric == TrendMetric::kLoss) revision.values = by_seed(revision.values);
+    series.revisions.push_back(std::move(revision));
+  }
+  return series;
+}
+
+class SeriesMaker {
+ public:
+  SeriesMaker(std::span<const TrendRun> runs, const SeriesChoice& choice) : choice_(choice) { choose(runs); }
+
+  SeriesSet make() {
+    for (const std::string& cell : order_) {
+      for (const TrendMetric metric : choice_.metrics) add_series(cell, metric);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  bool is_chosen(const TrendRun& run) const {
+    const std::vector<std::string>& cells = choice_.cells;
+    if (!cells.empty() && std::find(cells.begin(), cells.end(), run.cell) == cells.end()) return false;
+    return !choice_.host || run.conditions.host == *choice_.host;
+  }
+
+  void choose(std::span<const TrendRun> runs) {
+    std::vector<const TrendRun*> chosen;
+    std::map<std::string, int> imported;
+    for (const TrendRun& run : runs) {
+      if (!is_chosen(run)) continue;
+      if (run.conditions.engine == results::kSpeedrunLogEngine) {
+        imported[run.cell] += run.is_completed() ? 1 : 0;
+      } else {
+        chosen.push_back(&run);
+      }
+    }
+    for (const auto& [cell, count] : imported) {
+      result_.left_out.push_back({.cell = cell,
+                                  .metrics = choice_.metrics,
+                                  .reason = "imported logs: when they were run is not known",
+                                  .runs = count});
+    }
+    std::stable_sort(chosen.begin(), chosen.end(),
+                     [](const TrendRun* a, const TrendRun* b) { return a->started_at < b->started_at; });
+    name_revisions(chosen);
+  }
+
+  void name_revisions(const std::vector<const TrendRun*>& chosen) {
+    std::vector<RevisionRun> revision_runs;
+    for (const TrendRun* run : chosen) revision_runs.push_back({.source = run->source, .started_at = run->started_at});
+    Revisions revisions = revisions_of(revision_runs);
+    const std::size_t count = revisions.all.size();
+    const std::size_t skipped = count - std::min(count, choice_.last_revisions.value_or(count));
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      if (revisions.of_run[i] < skipped) continue;
+      std::vector<Member>& members = members_[chosen[i]->cell];
+      if (members.empty()) order_.push_back(chosen[i]->cell);
+      members.push_back({.run = chosen[i], .revision = revisions.of_run[i] - skipped});
+    }
+    result_.revisions.assign(revisions.all.begin() + static_cast<std::ptrdiff_t>(skipped), revisions.all.end());
+  }
+
+  void add_series(const std::string& cell, TrendMetric metric) {
+    std::map<Key, Group> groups;
+    for (const Member& member : members_.at(cell)) {
+      Group& group = groups[key_of(member.run->conditions, metric)];
+      group.members.push_back(member);
+      group.completed += member.run->is_completed() ? 1 : 0;
+      group.last_at = member.run->started_at;
+    }
+    const auto best = std::max_element(groups.begin(), groups.end(), [](const auto& a, const auto& b) {
+      return std::tie(a.second.completed, a.second.last_at) < std::tie(b.second.completed, b.second.last_at);
+    });
+    for (auto group = groups.begin(); group != groups.end(); ++group) {
+      if (group != best) leave_out(cell, metric, group->second, best->second);
+    }
+    result_.series.push_back(series_of(best->second, metric));
+  }
+
+  /// What several metrics leave out for one reason is said once.
+  void leave_out(const std::string& cell, TrendMetric metric, const Group& group, const Group& best) {
+    const std::string reason =
+        difference(group.members.front().run->conditions, best.members.front().run->conditions, metric);
+    const bool is_newer = group.last_at > best.last_at;
+    for (LeftOutRuns& known : result_.left_out) {
+      if (known.cell != cell || known.reason != reason || known.metrics.back() == metric) continue;
+      if (known.runs != group.completed || known.is_newer != is_newer) continue;
+      known.metrics.push_back(metric);
+      return;
+    }
+    result_.left_out.push_back(
+        {.cell = cell, .metrics = {metric}, .reason = reason, .runs = group.completed, .is_newer = is_newer});
+  }
+
+  const SeriesChoice& choice_;
+  std::vector<std::string> order_;  ///< cells by their first run
+  std::map<std::string, std::vector<Member>> members_;
+  SeriesSet result_;
+};
+
+}  // namespace
+
+SeriesSet make_series(std::span<const TrendRun> runs, const SeriesChoice& choice) {
+  return SeriesMaker(runs, choice).make();
+}
+
+}  // namespace nanobench::reports

@@ -1,0 +1,31 @@
+/// How far a series moved from one stretch of values to the next. Pure, thread-safe.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "reports/stats/interval.h"
+#include "reports/trend/series.h"
+
+namespace nanobench::reports {
+
+/// After against before: nats per token for the loss, else a fraction (0.02: 2 % more).
+struct Shift {
+  double value = 0.0;
+  std::optional<ConfidenceInterval> interval;  ///< absent: too few values for one, or none of them differ
+  bool is_exact = false;                       ///< both sides have no spread: the difference is no chance
+
+  /// A rise or a fall that chance does not explain.
+  bool is_clear() const;
+};
+
+/// Of times and bytes: the ratio, by Welch's interval of the logarithms. nullopt without a value on both sides, or
+/// with one that is not above 0.
+std::optional<Shift> ratio_shift(std::span<const double> before, std::span<const double> after);
+
+/// Of losses: each seed counts once on each side, with its mean. The seeds of both sides are paired when there are two
+/// or more, else by Welch. nullopt without a value on both sides.
+std::optional<Shift> loss_shift(std::span<const SeriesValue> before, std::span<const SeriesValue> after);
+
+}  // namespace nanobench::reports

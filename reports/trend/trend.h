@@ -1,0 +1,98 @@
+/// What became of a suite over the revisions of a program: when a series changed, by how much, and whether the newest
+/// revision belongs to those before. Pure and seeded: the same on every machine. Thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "reports/stats/interval.h"
+#include "reports/stats/summary.h"
+#include "reports/trend/series.h"
+#include "reports/trend/shift.h"
+
+namespace nanobench::reports {
+
+inline constexpr int kLeastBeside = 4;  ///< values on each side of a change, and before a revision that is judged
+
+struct TrendSettings {
+  double alpha = 0.05;     ///< chance of one false change or more, over all series that are asked for
+  std::uint64_t seed = 0;  ///< of the permutations
+};
+
+enum class TrendAnswer { kChanged, kSteady, kTooFew };
+/// "changed", "steady", "too few": stable
+const char* to_string(TrendAnswer answer);
+
+/// Where the mean of a revision lies beside what the values before let expect.
+enum class TrendPosition { kInside, kAbove, kBelow, kUnknown };
+/// "inside", "above", "below", "too few": stable
+const char* to_string(TrendPosition position);
+
+struct Expectation {
+  TrendPosition position = TrendPosition::kUnknown;
+  int before = 0;  ///< values since the last change; fewer than kLeastBeside tell nothing
+  std::optional<double> mean_before;
+  std::optional<ConfidenceInterval> interval;  ///< of the mean, at 1 - alpha; absent when those before are all equal
+  std::optional<double> p;                     ///< of "it belongs to those before"; absent with the interval
+};
+
+struct RevisionTrend {
+  Summary summary;  ///< of its values
+  Expectation expectation;
+};
+
+struct TrendChange {
+  std::size_t before = 0;  ///< last revision of the old level: index into TrendSeries::revisions
+  std::size_t after = 0;   ///< first one of the new level; the same: it happened between runs of one revision
+  int n_before = 0;        ///< values of the level, back to the change before
+  int n_after = 0;
+  double mean_before = 0.0;
+  double mean_after = 0.0;
+  std::optional<Shift> shift;
+  double p = 0.0;           ///< by permutation
+  double adjusted_p = 0.0;  ///< over all series
+  double harm = 0.0;        ///< the shift in units of a gate's usual margin; 0 when it is not clear
+
+  bool is_within_revision() const { return before == after; }
+};
+
+struct SeriesTrend {
+  TrendSeries series;
+  TrendAnswer answer = TrendAnswer::kTooFew;
+  bool is_by_revision = false;       ///< the values are means of revisions; else single runs
+  bool has_mixed_seeds = false;      ///< a loss whose revisions have different seeds
+  int values = 0;                    ///< that were looked at
+  int needed = 0;                    ///< fewer could not show any change at this alpha
+  std::vector<TrendChange> changes;  ///< in the order of time
+  std::vector<RevisionTrend> rows;   ///< one for each of series.revisions
+  std::optional<double> newest_p;    ///< of the last row, adjusted over all series
+  bool is_newest_apart = false;      ///< and at most alpha; without a p: apart by more than a gate's usual margin
+
+  double harm() const;  ///< of the worst change
+};
+
+struct Trend {
+  std::vector<Revision> revisions;
+  std::vector<SeriesTrend> series;  ///< the worst first
+  std::vector<LeftOutRuns> left_out;
+  double alpha = 0.05;
+
+  int family() const { return static_cast<int>(series.size()); }
+  /// Some series has an answer, or its newest revision could be judged.
+  bool has_answer() const;
+};
+
+/// Values that a series needs before a permutation test can find anything among `family` series.
+int needed_values(int family, double alpha);
+
+/// Series are searched by E-divisive, and judged by Holm over all of them; so is the newest revision of each. The
+/// values are means of revisions when these are many enough to find a change by; else single runs, which then count as
+/// independent. Throws Error{kInvalidArgument} for an alpha outside (0, 1). Up to kMostValues values a series; more are
+/// averaged in the order of time.
+Trend analyse_trend(SeriesSet set, const TrendSettings& settings = {});
+
+inline constexpr std::size_t kMostValues = 400;  ///< the search takes the square of it
+
+}  // namespace nanobench::reports

@@ -1,0 +1,67 @@
+/// The runs of a suite as a trend sees them, without the store that they were read from. Plain values; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/protocol/run_outcome.h"
+#include "reports/trend/revisions.h"
+#include "results/store.h"
+
+namespace nanobench::reports {
+
+/// What may have a trend. Of all of them less is better.
+enum class TrendMetric { kLoss, kStepTime, kTrainTime, kPeakMemory };
+
+/// "loss", "step_time", "train_time", "peak_memory": stable
+const char* to_string(TrendMetric metric);
+/// "loss", "step time", ...
+const char* title_of(TrendMetric metric);
+std::vector<TrendMetric> all_trend_metrics();
+/// Throws Error{kInvalidArgument} with the nearest known name.
+TrendMetric parse_trend_metric(const std::string& name);
+/// Times of another host are other times.
+bool is_time(TrendMetric metric);
+
+/// Runs are comparable when all of these are equal; times also need one host.
+struct TrendConditions {
+  std::string engine;
+  std::string scale;
+  std::string config;  ///< digest; of an external trainer without its files' digests, which change with each revision
+  std::string data;    ///< digest
+  std::string dtype;
+  std::string hardware;
+  int threads = 0;
+  std::string host;
+};
+
+/// One run that began.
+struct TrendRun {
+  std::int64_t id = 0;
+  std::string cell;
+  std::uint64_t seed = 0;
+  SourceRevision source;
+  TrendConditions conditions;
+  std::string started_at;                   ///< ISO 8601, UTC
+  std::optional<core::RunOutcome> outcome;  ///< absent: it runs
+  std::optional<double> loss;               ///< final, nats per token; completed runs only, like all below
+  std::optional<double> step_ms;            ///< median over timed steps
+  std::optional<double> train_ms;           ///< the training clock
+  std::optional<double> peak_bytes;
+  std::optional<std::string> disturbance;  ///< why its times are doubtful
+
+  bool is_completed() const { return outcome == core::RunOutcome::kCompleted; }
+  /// It ended, and not because somebody stopped it.
+  bool is_failed() const { return outcome && !is_completed() && outcome != core::RunOutcome::kInterrupted; }
+};
+
+/// nullopt where the run has none.
+std::optional<double> value_of(const TrendRun& run, TrendMetric metric);
+
+/// All runs of the suite and those that answer its plans, which another suite may have made; each once in a cell. A
+/// run that ended before it said what it is gets the revision of its program's other runs.
+std::vector<TrendRun> read_trend_runs(const results::Store& store, const std::string& suite);
+
+}  // namespace nanobench::reports

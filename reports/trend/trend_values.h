@@ -1,0 +1,44 @@
+/// The values of a series as the search for changes takes them, and where between revisions a split of them lies.
+/// Pure, thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "reports/trend/series.h"
+
+namespace nanobench::reports {
+
+/// One value of the search: a run, a revision, or some runs of a revision that follow each other.
+struct TrendValue {
+  double value = 0.0;                ///< mean of the members
+  std::size_t revision = 0;          ///< index into TrendSeries::revisions
+  std::vector<SeriesValue> members;  ///< at least one
+};
+
+int revisions_with_values(const TrendSeries& series);
+
+/// Whether two revisions with values have different seeds.
+bool seeds_differ(const TrendSeries& series);
+
+/// In the order of revisions, then of time. `is_by_revision`: one for each revision that has values. Else one for each
+/// of its values; where that makes more than `most`, runs of a revision that follow each other are averaged, as many as
+/// bring it near `most`.
+std::vector<TrendValue> trend_values(const TrendSeries& series, bool is_by_revision, std::size_t most);
+
+std::vector<double> plain(std::span<const TrendValue> values);
+std::vector<SeriesValue> members_of(std::span<const TrendValue> values);
+
+/// Where a new level begins.
+struct Boundary {
+  std::size_t index = 0;   ///< of its first value
+  std::size_t before = 0;  ///< revision of the last value before
+  std::size_t after = 0;   ///< revision of its first value
+};
+
+/// A split beside a boundary of revisions is taken for it: noise moves a split by a few values. One that leaves
+/// `least` values of its revision on both sides, or all of a series' only revision, happened within the revision.
+Boundary boundary_at(std::span<const TrendValue> values, std::size_t split, std::size_t least);
+
+}  // namespace nanobench::reports

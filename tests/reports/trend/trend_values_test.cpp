@@ -1,0 +1,64 @@
+#include "reports/trend/trend_values.h"
+
+#include <gtest/gtest.h>
+
+namespace nanobench::reports {
+namespace {
+
+/// Revision i has counts[i] values: 10 i, 10 i + 1, ...
+TrendSeries series_of(const std::vector<int>& counts) {
+  TrendSeries series;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    SeriesRevision& revision = series.revisions.emplace_back();
+    for (int k = 0; k < counts[i]; ++k)
+      revision.values.push_back({.seed = static_cast<std::uint64_t>(k), .value = 10.0 * static_cast<double>(i) + k});
+  }
+  return series;
+}
+
+TEST(TrendValues, RunsOrMeansOfRevisions) {
+  const TrendSeries series = series_of({3, 0, 2});
+  EXPECT_EQ(revisions_with_values(series), 2);
+  EXPECT_EQ(plain(trend_values(series, false, 400)), (std::vector<double>{0, 1, 2, 20, 21}));
+  const std::vector<TrendValue> means = trend_values(series, true, 400);
+  EXPECT_EQ(plain(means), (std::vector<double>{1, 20.5}));
+  EXPECT_EQ(means[1].revision, 2U);
+  EXPECT_EQ(members_of(means).size(), 5U);
+}
+
+TEST(TrendValues, ManyAreAveragedWithinTheirRevision) {
+  const std::vector<TrendValue> values = trend_values(series_of({9, 7, 1}), false, 6);
+  EXPECT_LE(values.size(), 6U);
+  EXPECT_EQ(members_of(values).size(), 17U) << "none is lost";
+  EXPECT_EQ(plain(values), (std::vector<double>{1, 4, 7, 11, 14.5, 20}));
+}
+
+TEST(TrendValues, ASplitBesideABoundaryIsTakenForIt) {
+  const std::vector<TrendValue> values = trend_values(series_of({6, 6, 10}), false, 400);
+  const auto at = [&](std::size_t split) { return boundary_at(values, split, 4); };
+  EXPECT_EQ(at(6).index, 6U);
+  EXPECT_EQ(at(7).index, 6U);
+  EXPECT_EQ(at(5).index, 6U);
+  EXPECT_EQ(at(1).index, 6U) << "never at the very beginning";
+  EXPECT_EQ(at(20).index, 12U) << "nor at the very end";
+  EXPECT_EQ(at(11).index, 12U);
+  EXPECT_EQ(at(11).before, 1U);
+  EXPECT_EQ(at(11).after, 2U);
+}
+
+TEST(TrendValues, ASplitFarFromItsRevisionsEndsIsWithinIt) {
+  const std::vector<TrendValue> values = trend_values(series_of({6, 6, 10}), false, 400);
+  const Boundary within = boundary_at(values, 17, 4);
+  EXPECT_EQ(within.index, 17U);
+  EXPECT_EQ(within.before, 2U);
+  EXPECT_EQ(within.after, 2U);
+  EXPECT_EQ(boundary_at(trend_values(series_of({9}), false, 400), 2, 4).before, 0U) << "the only revision there is";
+}
+
+TEST(TrendValues, SeedsThatDifferAreSeen) {
+  EXPECT_FALSE(seeds_differ(series_of({3, 0, 3})));
+  EXPECT_TRUE(seeds_differ(series_of({3, 2})));
+}
+
+}  // namespace
+}  // namespace nanobench::reports

@@ -1,0 +1,147 @@
+// `nanobench trend SUITE`: what became of a suite's results over the revisions of a program.
+#include <CLI/CLI.hpp>
+#include <array>
+#include <iostream>
+#include <limits>
+#include <memory>
+#include <set>
+#include <string_view>
+
+#include "core/base/error.h"
+#include "core/base/exit_codes.h"
+#include "core/data/atomic_write.h"
+#include "reports/kinds/trend_report.h"
+#include "suites/suite.h"
+#include "tools/cli/options.h"
+#include "tools/cli/places.h"
+#include "tools/cli/session.h"
+
+namespace nanobench::tools {
+namespace {
+
+using core::Error;
+using core::ErrorCode;
+
+constexpr std::size_t kMostTableRows = 100;  // of a terminal or a log; the other formats have all
+
+struct TrendOptions {
+  std::string suite;
+  std::vector<std::string> cells;
+  std::vector<std::string> metrics;
+  std::optional<std::int64_t> last;
+  std::string host;
+  double alpha = reports::TrendSettings{}.alpha;
+  std::string format;
+  std::string out;
+  std::string database;
+  bool is_json = false;
+};
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  nanobench trend leave_one_out                                loss, step time, memory of every cell\n"
+    "  nanobench trend smoke_gate --cell record17 --metric step_time --last 30\n"
+    "  nanobench trend smoke_gate --out trend.html                  the name's end chooses the format\n"
+    "  nanobench trend speedrun_history --json\n"
+    "\n"
+    "Compares runs of one cell over the revisions of the engine (of an external trainer: its files) that are alike in\n"
+    "configuration, data, machine and threads; times also in the host. Others are named and left out. Says where a\n"
+    "series changed and by how much, and whether the newest revision belongs to those before.\n"
+    "Exit codes: 0 answered, changed or not; 2 usage; 3 too few runs to answer anything.";
+
+/// A suite's name, or that of the suite in a file.
+std::string suite_name(const results::Store& store, const std::string& text) {
+  results::RunFilter filter;
+  filter.suite = text;
+  filter.limit = 1;
+  if (!store.runs(filter).empty() || store.newest_plan(text)) return text;
+  if (text.ends_with(".json")) return suites::read_suite_file(find_suite(text)).name;
+  std::vector<std::string> known;
+  for (const results::PlanRecord& plan : store.plans()) known.push_back(plan.suite);
+  throw Error(ErrorCode::kNotFound, store.file().string() + " holds no results of the suite " + text +
+                                        core::suggestion(text, known) + "; `nanobench list runs` shows what it holds");
+}
+
+void check_cells(const std::vector<reports::TrendRun>& runs, const TrendOptions& options) {
+  std::set<std::string> cells;
+  std::set<std::string> hosts;
+  for (const reports::TrendRun& run : runs) {
+    cells.insert(run.cell);
+    hosts.insert(run.conditions.host);
+  }
+  const auto check = [](const std::set<std::string>& known, const std::string& name, const char* option) {
+    if (known.contains(name)) return;
+    throw Error(ErrorCode::kNotFound, std::string(option) + " " + name + ": the suite has no runs of it" +
+                                          core::suggestion(name, {known.begin(), known.end()}));
+  };
+  for (const std::string& cell : options.cells) check(cells, cell, "--cell");
+  if (!options.host.empty()) check(hosts, options.host, "--host");
+}
+
+reports::SeriesChoice choice_of(const TrendOptions& options) {
+  reports::SeriesChoice choice{.cells = options.cells};
+  if (options.metrics.empty())
+    choice.metrics = {reports::TrendMetric::kLoss, reports::TrendMetric::kStepTime, reports::TrendMetric::kPeakMemory};
+  for (const std::string& name : options.metrics) {
+    const reports::TrendMetric metric = reports::parse_trend_metric(name);
+    if (std::find(choice.metrics.begin(), choice.metrics.end(), metric) == choice.metrics.end())
+      choice.metrics.push_back(metric);
+  }
+  if (!options.host.empty()) choice.host = options.host;
+  if (options.last) {
+    if (*options.last < 1) throw Error(ErrorCode::kInvalidArgument, "--last: expected a number of revisions above 0");
+    choice.last_revisions = static_cast<std::size_t>(*options.last);
+  }
+  return choice;
+}
+
+int trend(const TrendOptions& options) {
+  const Format format = chosen_format(options.is_json, options.format, options.out);
+  const reports::SeriesChoice choice = choice_of(options);
+  if (!(options.alpha >= 0.0001 && options.alpha <= 0.5))
+    throw Error(ErrorCode::kInvalidArgument, "--alpha: expected a number from 0.0001 to 0.5");
+  const results::Store store(database_file(options.database), results::OpenMode::kReadOnly);
+  const std::string suite = suite_name(store, options.suite);
+  const std::vector<reports::TrendRun> runs = reports::read_trend_runs(store, suite);
+  check_cells(runs, options);
+  const reports::Trend result = reports::analyse_trend(reports::make_series(runs, choice), {.alpha = options.alpha});
+  const std::size_t most_rows = format == Format::kTable ? kMostTableRows : std::numeric_limits<std::size_t>::max();
+  const std::string text = render(reports::trend_report(suite, result, most_rows), format);
+  if (options.out.empty()) {
+    std::cout << text;
+  } else {
+    const std::array<std::string_view, 1> pieces = {text};
+    core::write_file_atomically(options.out, pieces);
+  }
+  return result.has_answer() ? core::kExitSuccess : core::kExitInconclusive;
+}
+
+}  // namespace
+
+void add_trend_command(CLI::App& app, Session& session) {
+  CLI::App* command = app.add_subcommand("trend", "Drift over revisions: when did a suite's results change?");
+  const auto options = std::make_shared<TrendOptions>();
+  command->add_option("SUITE", options->suite, "Suite with stored results: its name or file")->required();
+  command->add_option("--cell", options->cells, "Only this cell; may be repeated")
+      ->type_name("LABEL")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command
+      ->add_option("--metric", options->metrics,
+                   "loss, step_time, train_time, peak_memory; may be repeated (default: all but train_time)")
+      ->type_name("NAME")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_option("--last", options->last, "Only the newest N revisions")->type_name("N");
+  command->add_option("--host", options->host, "Only runs of this host")->type_name("NAME");
+  command->add_option("--alpha", options->alpha, "Chance of a false change over all series (default: 0.05)")
+      ->type_name("P");
+  command->add_option("--format", options->format, "table, md, html, json, csv")->type_name("FORMAT");
+  command->add_option("--out", options->out, "Write to a file (complete or not at all)")->type_name("FILE");
+  add_database_option(*command, options->database);
+  add_json_option(*command, options->is_json);
+  command->footer(kFooter);
+  command->callback([options, &session] { session.exit_code = trend(*options); });
+}
+
+}  // namespace nanobench::tools
