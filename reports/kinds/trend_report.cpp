@@ -87,11 +87,12 @@ TableCell runs_cell(int completed, int failed, int unfinished, int disturbed) {
       .detail = "",
       .value = {{"completed", completed}, {"failed", failed}, {"unfinished", unfinished}, {"disturbed", disturbed}}};
   const auto add = [&](int count, const char* what) {
-    if (count > 0) cell.detail += (cell.detail.empty() ? "" : ", ") + std::to_string(count) + " " + what;
+    if (count > 0) cell.detail += (cell.detail.empty() ? "(" : ", ") + std::to_string(count) + " " + what;
   };
   add(failed, "failed");
   add(unfinished, "unfinished");
   add(disturbed, "disturbed");
+  if (!cell.detail.empty()) cell.detail += ")";
   return cell;
 }
 
@@ -378,11 +379,12 @@ void add_method_notes(Document& document, const Trend& trend) {
   document.notes.push_back("Beside the runs before: whether the mean lies where " +
                            format_percent(1.0 - trend.alpha, 0) +
                            " of such means lie, by the values since the last change, " + std::to_string(kLeastBeside) +
-                           " or more. The newest of all series are judged together (Holm).");
+                           " or more; of a loss seed by seed. The newest of all series are judged together (Holm).");
   if (has_mixed_seeds)
     document.notes.emplace_back(
-        "The revisions of a loss have different seeds: what seeds differ by is part of its noise; the same seeds each "
-        "time show smaller changes.");
+        "The revisions of a loss have different seeds: a seed's own level is taken out of means where the seed "
+        "returns, "
+        "and is part of the noise where it does not.");
 }
 
 }  // namespace
@@ -423,8 +425,9 @@ Document trend_report(const std::string& suite, const Trend& trend, std::size_t 
   std::erase_if(body.tables, [](const Table& table) { return table.id != "series" && table.rows.empty(); });
   add_warnings(document, trend);
   if (left_out > 0)
-    document.notes.push_back(counted(left_out, "row", "rows") +
-                             " of steady series left out: --cell shows those of one cell, every other format all of them.");
+    document.notes.push_back(
+        counted(left_out, "row", "rows") +
+        " of steady series left out: --cell shows those of one cell, every other format all of them.");
   add_revision_notes(document, trend);
   add_method_notes(document, trend);
   return document;

@@ -14,9 +14,11 @@ bool has_no_spread(std::span<const double> values) {
   return moments && !moments->has_spread();
 }
 
-Shift shift_of(double value, const std::optional<Estimate>& estimate, bool is_exact) {
+Shift shift_of(double value, const std::optional<Estimate>& estimate, bool is_exact, double level = 0.95) {
   Shift shift{.value = value, .is_exact = is_exact};
-  if (estimate) shift.interval = interval_of(*estimate);
+  if (!estimate) return shift;
+  shift.interval = interval_of(*estimate, level);
+  shift.p = p_of(*estimate);
   return shift;
 }
 
@@ -64,7 +66,7 @@ std::optional<Shift> ratio_shift(std::span<const double> before, std::span<const
   return shift;
 }
 
-std::optional<Shift> loss_shift(std::span<const SeriesValue> before, std::span<const SeriesValue> after) {
+std::optional<Shift> loss_shift(std::span<const SeriesValue> before, std::span<const SeriesValue> after, double level) {
   const BySeed first = means_by_seed(before);
   const BySeed second = means_by_seed(after);
   std::vector<double> paired_first, paired_second;
@@ -77,7 +79,7 @@ std::optional<Shift> loss_shift(std::span<const SeriesValue> before, std::span<c
   if (paired_first.size() >= 2) {
     const std::optional<PairedMoments> pairs = paired_moments(paired_second, paired_first);
     if (!pairs) return std::nullopt;
-    return shift_of(pairs->moments.mean, paired_t(paired_second, paired_first), !pairs->moments.has_spread());
+    return shift_of(pairs->moments.mean, paired_t(paired_second, paired_first), !pairs->moments.has_spread(), level);
   }
   const std::vector<double> old_values = values_of(first);
   const std::vector<double> new_values = values_of(second);
@@ -85,7 +87,7 @@ std::optional<Shift> loss_shift(std::span<const SeriesValue> before, std::span<c
   const std::optional<double> new_mean = mean_of(new_values);
   if (!old_mean || !new_mean) return std::nullopt;
   return shift_of(*new_mean - *old_mean, welch(new_values, old_values),
-                  has_no_spread(old_values) && has_no_spread(new_values));
+                  has_no_spread(old_values) && has_no_spread(new_values), level);
 }
 
 }  // namespace nanobench::reports

@@ -14,7 +14,8 @@ namespace nanobench::reports {
 struct Shift {
   double value = 0.0;
   std::optional<ConfidenceInterval> interval;  ///< absent: too few values for one, or none of them differ
-  bool is_exact = false;                       ///< both sides have no spread: the difference is no chance
+  std::optional<double> p;                     ///< of "no difference"; absent with the interval
+  bool is_exact = false;                       ///< nothing has a spread: the difference is no chance
 
   /// A rise or a fall that chance does not explain.
   bool is_clear() const;
@@ -26,6 +27,7 @@ std::optional<Shift> ratio_shift(std::span<const double> before, std::span<const
 
 /// Of losses: each seed counts once on each side, with its mean. The seeds of both sides are paired when there are two
 /// or more, else by Welch. nullopt without a value on both sides.
-std::optional<Shift> loss_shift(std::span<const SeriesValue> before, std::span<const SeriesValue> after);
+std::optional<Shift> loss_shift(std::span<const SeriesValue> before, std::span<const SeriesValue> after,
+                                double level = 0.95);
 
 }  // namespace nanobench::reports

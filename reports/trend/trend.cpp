@@ -143,8 +143,34 @@ class SeriesAnalysis {
     for (const std::size_t boundary : boundaries_) {
       if (boundary < own_begin) begin = boundary;
     }
-    const std::vector<double> before = plain(std::span(values_).subspan(begin, own_begin - begin));
-    return expect(before, plain({first, last}));
+    const std::span<const TrendValue> before = std::span(values_).subspan(begin, own_begin - begin);
+    const std::span<const TrendValue> own(first, last);
+    if (trend_.series.metric == TrendMetric::kLoss) {
+      if (auto result = expect_loss(members_of(before), members_of(own))) return *result;
+    }
+    return expect(plain(before), plain(own));
+  }
+
+  /// Seed by seed, with the spread of their differences: it also holds for a program that draws all losses anew.
+  /// nullopt where the seeds are too few for it.
+  std::optional<Expectation> expect_loss(const std::vector<SeriesValue>& before,
+                                         const std::vector<SeriesValue>& own) const {
+    Expectation result{.before = static_cast<int>(before.size())};
+    if (own.empty() || result.before < kLeastBeside) return result;
+    const std::optional<Shift> shift = loss_shift(before, own, 1.0 - settings_.alpha);
+    if (!shift || (!shift->interval && !shift->is_exact)) return std::nullopt;
+    double mean = 0.0;
+    for (const SeriesValue& item : own) mean += item.value / static_cast<double>(own.size());
+    result.mean_before = mean - shift->value;
+    if (shift->interval) {
+      result.interval = ConfidenceInterval{
+          .low = mean - shift->interval->high, .high = mean - shift->interval->low, .level = shift->interval->level};
+      result.p = shift->p;
+    }
+    result.position = !shift->is_clear()   ? TrendPosition::kInside
+                      : shift->value > 0.0 ? TrendPosition::kAbove
+                                           : TrendPosition::kBelow;
+    return result;
   }
 
   Expectation expect(const std::vector<double>& before, const std::vector<double>& own) const {

@@ -1,16 +1,43 @@
 #include "reports/trend/trend_values.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 namespace nanobench::reports {
 namespace {
 
-TrendValue value_from(std::span<const SeriesValue> members, std::size_t revision) {
+using SeedLevels = std::map<std::uint64_t, double>;
+
+// Sums in another order are the same loss.
+constexpr double kLossResolution = 1e-8;
+constexpr int kMostRounds = 200;
+
+TrendValue value_from(std::span<const SeriesValue> members, std::size_t revision, const SeedLevels& levels) {
   TrendValue result{.revision = revision, .members = {members.begin(), members.end()}};
-  for (std::size_t i = 0; i < members.size(); ++i)
-    result.value += (members[i].value - result.value) / static_cast<double>(i + 1);
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const auto level = levels.find(members[i].seed);
+    const double own = members[i].value - (level == levels.end() ? 0.0 : level->second);
+    result.value += (own - result.value) / static_cast<double>(i + 1);
+  }
+  if (!levels.empty()) result.value = std::round(result.value / kLossResolution) * kLossResolution;
   return result;
+}
+
+/// One round of fitting: what is left of each seed's values beside their revisions.
+SeedLevels refined(const TrendSeries& series, const SeedLevels& levels) {
+  SeedLevels next;
+  std::map<std::uint64_t, int> counts;
+  for (const SeriesRevision& revision : series.revisions) {
+    double mean = 0.0;
+    for (const SeriesValue& item : revision.values)
+      mean += (item.value - levels.at(item.seed)) / static_cast<double>(revision.values.size());
+    for (const SeriesValue& item : revision.values) {
+      double& level = next[item.seed];
+      level += (item.value - mean - level) / ++counts[item.seed];
+    }
+  }
+  return next;
 }
 
 }  // namespace
@@ -31,7 +58,24 @@ bool seeds_differ(const TrendSeries& series) {
   return seeds.size() > 1;
 }
 
+std::map<std::uint64_t, double> seed_levels(const TrendSeries& series) {
+  SeedLevels levels;
+  if (series.metric != TrendMetric::kLoss) return levels;
+  for (const SeriesRevision& revision : series.revisions) {
+    for (const SeriesValue& item : revision.values) levels[item.seed] = 0.0;
+  }
+  for (int round = 0; round < kMostRounds; ++round) {
+    const SeedLevels next = refined(series, levels);
+    double moved = 0.0;
+    for (const auto& [seed, level] : next) moved = std::max(moved, std::abs(level - levels.at(seed)));
+    levels = next;
+    if (moved < 1e-3 * kLossResolution) break;
+  }
+  return levels;
+}
+
 std::vector<TrendValue> trend_values(const TrendSeries& series, bool is_by_revision, std::size_t most) {
+  const SeedLevels levels = is_by_revision ? seed_levels(series) : SeedLevels{};
   std::size_t count = 0;
   for (const SeriesRevision& revision : series.revisions) count += revision.values.size();
   const std::size_t together = std::max<std::size_t>(1, (count + most - 1) / most);
@@ -43,7 +87,7 @@ std::vector<TrendValue> trend_values(const TrendSeries& series, bool is_by_revis
     for (std::size_t part = 0; part < parts; ++part) {
       const std::size_t begin = own.size() * part / parts;
       const std::size_t end = own.size() * (part + 1) / parts;
-      result.push_back(value_from(own.subspan(begin, end - begin), i));
+      result.push_back(value_from(own.subspan(begin, end - begin), i, levels));
     }
   }
   return result;

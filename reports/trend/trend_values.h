@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -12,7 +14,7 @@ namespace nanobench::reports {
 
 /// One value of the search: a run, a revision, or some runs of a revision that follow each other.
 struct TrendValue {
-  double value = 0.0;                ///< mean of the members
+  double value = 0.0;                ///< mean of the members; of a revision's losses without their seeds' levels
   std::size_t revision = 0;          ///< index into TrendSeries::revisions
   std::vector<SeriesValue> members;  ///< at least one
 };
@@ -22,9 +24,14 @@ int revisions_with_values(const TrendSeries& series);
 /// Whether two revisions with values have different seeds.
 bool seeds_differ(const TrendSeries& series);
 
+/// How far each seed lies from the others, by an additive model of revision and seed; empty unless the series is a
+/// loss. A seed that one revision alone has tells nothing of it. Sums to about 0.
+std::map<std::uint64_t, double> seed_levels(const TrendSeries& series);
+
 /// In the order of revisions, then of time. `is_by_revision`: one for each revision that has values. Else one for each
-/// of its values; where that makes more than `most`, runs of a revision that follow each other are averaged, as many as
-/// bring it near `most`.
+/// of its values, as it is (taking the seeds' levels out would leave too little spread between few revisions); where
+/// that makes more than `most`, runs of a revision that follow each other are averaged, as many as bring it near
+/// `most`.
 std::vector<TrendValue> trend_values(const TrendSeries& series, bool is_by_revision, std::size_t most);
 
 std::vector<double> plain(std::span<const TrendValue> values);

@@ -11,6 +11,7 @@
 namespace nanobench::tools {
 namespace {
 
+using reports::fill_trend_store;
 using reports::NormalDraws;
 using reports::revision_name;
 using reports::StoredRun;

@@ -56,10 +56,11 @@ std::string suite_name(const results::Store& store, const std::string& text) {
   filter.limit = 1;
   if (!store.runs(filter).empty() || store.newest_plan(text)) return text;
   if (text.ends_with(".json")) return suites::read_suite_file(find_suite(text)).name;
-  std::vector<std::string> known;
-  for (const results::PlanRecord& plan : store.plans()) known.push_back(plan.suite);
+  std::set<std::string> known;
+  for (const results::RunRecord& run : store.runs()) known.insert(run.suite);
   throw Error(ErrorCode::kNotFound, store.file().string() + " holds no results of the suite " + text +
-                                        core::suggestion(text, known) + "; `nanobench list runs` shows what it holds");
+                                        core::suggestion(text, {known.begin(), known.end()}) +
+                                        "; `nanobench list runs` shows what it holds");
 }
 
 void check_cells(const std::vector<reports::TrendRun>& runs, const TrendOptions& options) {

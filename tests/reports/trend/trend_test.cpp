@@ -153,6 +153,19 @@ TEST(Trend, AmongEqualValuesOnlyADifferenceThatMattersIsNews) {
   EXPECT_TRUE(one_series(runs, TrendMetric::kPeakMemory).is_newest_apart);
 }
 
+TEST(Trend, ASeedThatIsMissingIsNoChangeOfTheLoss) {
+  NormalDraws draws(23);
+  std::vector<TrendRun> runs = planted_runs({.revisions = 16, .seeds = 4}, draws);
+  for (TrendRun& run : runs) {
+    if (run.seed == 2 && run.started_at >= time_at(7 * 9)) run.outcome = core::RunOutcome::kCrashed, run.loss.reset();
+  }
+  const SeriesTrend item = one_series(runs, TrendMetric::kLoss);
+  EXPECT_EQ(item.answer, TrendAnswer::kSteady);
+  EXPECT_TRUE(item.has_mixed_seeds);
+  EXPECT_EQ(item.rows.back().expectation.position, TrendPosition::kInside);
+  EXPECT_EQ(item.rows.back().summary.n, 3);
+}
+
 TEST(Trend, ARevisionWithoutAValueHasARowAndNoAnswer) {
   NormalDraws draws(21);
   std::vector<TrendRun> runs = planted_runs({}, draws);
@@ -205,6 +218,33 @@ TEST(TrendSimulation, SteadySeriesGiveNoMoreFalseChangesThanPromised) {
   std::cout << "false alarms, one series of runs: " << one << ", six series of means: " << many << "\n";
   expect_share(one, 0.05, kRepetitions, "one series of single runs");
   EXPECT_LE(many, 0.05 + slack(0.05, kRepetitions / 3)) << "six series of means";
+}
+
+/// Losses that chance draws anew for each run (a device that sums in another order each time).
+TEST(TrendSimulation, LossesThatAreDrawnAnewEachTimeGiveNoMoreFalseChangesThanPromised) {
+  constexpr int kRepetitions = 400;
+  for (const int revisions : {4, 15}) {
+    NormalDraws draws(36);
+    const double alarms = share_of(kRepetitions, [&] {
+      std::vector<TrendRun> runs = planted_runs({.revisions = revisions}, draws);
+      for (TrendRun& run : runs) run.loss = draws.next(3.28, 0.002);
+      return one_series(runs, TrendMetric::kLoss).answer == TrendAnswer::kChanged;
+    });
+    std::cout << "false alarms, losses drawn anew, " << revisions << " revisions: " << alarms << "\n";
+    EXPECT_LE(alarms, 0.05 + slack(0.05, kRepetitions)) << revisions;
+  }
+}
+
+/// A newest revision that only rounds otherwise.
+TEST(TrendSimulation, ANewestLossThatIsOnlyDrawnAnewStandsApartAsRarelyAsPromised) {
+  constexpr int kRepetitions = 600;
+  NormalDraws draws(37);
+  const double alarms = share_of(kRepetitions, [&] {
+    return one_series(planted_runs({.revisions = 6, .seeds = 4, .changed_from = 5}, draws), TrendMetric::kLoss)
+        .is_newest_apart;
+  });
+  std::cout << "newest loss apart, drawn anew: " << alarms << "\n";
+  expect_share(alarms, 0.05, kRepetitions, "newest loss apart");
 }
 
 /// The machine has its days: means of revisions do not take them for changes.

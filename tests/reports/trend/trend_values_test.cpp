@@ -7,7 +7,7 @@ namespace {
 
 /// Revision i has counts[i] values: 10 i, 10 i + 1, ...
 TrendSeries series_of(const std::vector<int>& counts) {
-  TrendSeries series;
+  TrendSeries series{.metric = TrendMetric::kStepTime};
   for (std::size_t i = 0; i < counts.size(); ++i) {
     SeriesRevision& revision = series.revisions.emplace_back();
     for (int k = 0; k < counts[i]; ++k)
@@ -53,6 +53,36 @@ TEST(TrendValues, ASplitFarFromItsRevisionsEndsIsWithinIt) {
   EXPECT_EQ(within.before, 2U);
   EXPECT_EQ(within.after, 2U);
   EXPECT_EQ(boundary_at(trend_values(series_of({9}), false, 400), 2, 4).before, 0U) << "the only revision there is";
+}
+
+TEST(TrendValues, ASeedsLevelIsNotThatOfItsRevision) {
+  TrendSeries series{.metric = TrendMetric::kLoss};
+  const auto add = [&](double level, const std::vector<std::uint64_t>& seeds) {
+    SeriesRevision& revision = series.revisions.emplace_back();
+    for (const std::uint64_t seed : seeds)
+      revision.values.push_back({.seed = seed, .value = level + 0.01 * static_cast<double>(seed)});
+  };
+  add(3.0, {1, 2, 3});
+  add(3.0, {1, 3});
+  add(3.5, {3, 4, 5, 6});
+  add(3.5, {6});
+  const std::vector<double> means = plain(trend_values(series, true, 400));
+  EXPECT_EQ(means[0], means[1]);
+  EXPECT_EQ(means[2], means[3]);
+  EXPECT_NEAR(means[2] - means[0], 0.5, 1e-7);
+  EXPECT_EQ(members_of(trend_values(series, true, 400))[0].value, 3.01) << "the members are as measured";
+  series.metric = TrendMetric::kStepTime;
+  EXPECT_NE(plain(trend_values(series, true, 400))[2], plain(trend_values(series, true, 400))[3]);
+}
+
+TEST(TrendValues, SeedsThatNeverReturnAreLeftAlone) {
+  TrendSeries series{.metric = TrendMetric::kLoss};
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    series.revisions.emplace_back().values = {{.seed = 2 * i, .value = 3.0 + static_cast<double>(i)},
+                                              {.seed = 2 * i + 1, .value = 3.2 + static_cast<double>(i)}};
+  }
+  const std::vector<double> means = plain(trend_values(series, true, 400));
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(means[i], 3.1 + static_cast<double>(i), 1e-7);
 }
 
 TEST(TrendValues, SeedsThatDifferAreSeen) {
