@@ -246,7 +246,7 @@ Table revisions_table(const Trend& trend, std::size_t most_rows, std::size_t& le
                           {.key = "runs", .title = "runs", .is_number = true},
                           {.key = "value", .title = "mean", .is_number = true},
                           {.key = "expected", .title = "beside the runs before", .priority = 2},
-                          {.key = "change", .title = "", .priority = 3}}};
+                          {.key = "change", .title = "change", .priority = 3}}};
   std::size_t all = 0;
   for (const SeriesTrend& item : trend.series) all += item.rows.size();
   for (const SeriesTrend& item : trend.series) {
@@ -403,7 +403,8 @@ std::vector<std::string> trend_headline(const Trend& trend) {
     sentences.push_back(counted(changes.size() - kMostSentences, "more change", "more changes") + " below.");
   std::size_t apart = 0;
   for (const SeriesTrend& item : trend.series) {
-    if (!item.is_newest_apart || ++apart > kMostSentences) continue;
+    const bool is_said = !item.changes.empty() && item.changes.back().after + 1 == item.rows.size();
+    if (!item.is_newest_apart || is_said || ++apart > kMostSentences) continue;
     const bool is_above = item.rows.back().expectation.position == TrendPosition::kAbove;
     sentences.push_back(name_of(item.series) + " in its newest revision, " +
                         revision_at(trend, item, item.rows.size() - 1).label + ", is " +

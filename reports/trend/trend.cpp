@@ -72,9 +72,13 @@ class SeriesAnalysis {
     trend_.is_by_revision = are_enough_revisions(revisions, family, settings.alpha);
     trend_.has_mixed_seeds = trend_.series.metric == TrendMetric::kLoss && seeds_differ(trend_.series);
     trend_.needed = needed_;
-    values_ = trend_values(trend_.series, trend_.is_by_revision, kMostValues);
+    values_ = trend_values(trend_.series, trend_.is_by_revision);
     trend_.values = static_cast<int>(values_.size());
-    if (trend_.values >= needed_) found_ = search(plain(values_), family, settings);
+    if (trend_.values < needed_) return;
+    const std::vector<double> all = plain(values_);
+    const std::vector<double> searched = averaged(all, kMostSearched);
+    found_ = search(searched, family, settings);
+    if (searched.size() < all.size()) place_exactly(all, searched.size());
   }
 
   std::optional<double> p() const { return first_p(found_); }
@@ -92,6 +96,18 @@ class SeriesAnalysis {
   SeriesTrend& trend() { return trend_; }
 
  private:
+  /// From the indices of `parts` means to those of the values, each between its neighbours.
+  void place_exactly(std::span<const double> all, std::size_t parts) {
+    for (ChangePoint& change : found_) change.index = all.size() * change.index / parts;
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i < found_.size(); ++i) {
+      const std::size_t end = i + 1 < found_.size() ? found_[i + 1].index : all.size();
+      const std::size_t split =
+          refined_split(all.subspan(begin, end - begin), found_[i].index - begin, all.size() / parts, kLeastBeside);
+      found_[i].index = begin = begin + split;
+    }
+  }
+
   void place_changes(double factor) {
     for (const ChangePoint& change : found_) {
       const double adjusted = std::min(1.0, change.p * factor);

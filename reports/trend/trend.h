@@ -89,10 +89,10 @@ int needed_values(int family, double alpha);
 
 /// Series are searched by E-divisive, and judged by Holm over all of them; so is the newest revision of each. The
 /// values are means of revisions when these are many enough to find a change by; else single runs, which then count as
-/// independent. Throws Error{kInvalidArgument} for an alpha outside (0, 1). Up to kMostValues values a series; more are
-/// averaged in the order of time.
+/// independent. Throws Error{kInvalidArgument} for an alpha outside (0, 1). A series of more than kMostSearched values
+/// is searched by means of neighbours; the place of a change is then the best step among them.
 Trend analyse_trend(SeriesSet set, const TrendSettings& settings = {});
 
-inline constexpr std::size_t kMostValues = 400;  ///< the search takes the square of it
+inline constexpr std::size_t kMostSearched = 200;  ///< the search takes the square of it
 
 }  // namespace nanobench::reports

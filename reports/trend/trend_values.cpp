@@ -4,6 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include "reports/stats/moments.h"
+
 namespace nanobench::reports {
 namespace {
 
@@ -74,23 +76,48 @@ std::map<std::uint64_t, double> seed_levels(const TrendSeries& series) {
   return levels;
 }
 
-std::vector<TrendValue> trend_values(const TrendSeries& series, bool is_by_revision, std::size_t most) {
+std::vector<TrendValue> trend_values(const TrendSeries& series, bool is_by_revision) {
   const SeedLevels levels = is_by_revision ? seed_levels(series) : SeedLevels{};
-  std::size_t count = 0;
-  for (const SeriesRevision& revision : series.revisions) count += revision.values.size();
-  const std::size_t together = std::max<std::size_t>(1, (count + most - 1) / most);
   std::vector<TrendValue> result;
   for (std::size_t i = 0; i < series.revisions.size(); ++i) {
     const std::span<const SeriesValue> own(series.revisions[i].values);
     if (own.empty()) continue;
-    const std::size_t parts = is_by_revision ? 1 : std::max<std::size_t>(1, own.size() / together);
-    for (std::size_t part = 0; part < parts; ++part) {
-      const std::size_t begin = own.size() * part / parts;
-      const std::size_t end = own.size() * (part + 1) / parts;
-      result.push_back(value_from(own.subspan(begin, end - begin), i, levels));
-    }
+    const std::size_t together = is_by_revision ? own.size() : 1;
+    for (std::size_t begin = 0; begin < own.size(); begin += together)
+      result.push_back(value_from(own.subspan(begin, together), i, levels));
   }
   return result;
+}
+
+std::vector<double> averaged(std::span<const double> values, std::size_t most) {
+  const std::size_t together = std::max<std::size_t>(1, (values.size() + most - 1) / most);
+  const std::size_t parts = values.size() / together;
+  std::vector<double> result;
+  for (std::size_t part = 0; part < parts; ++part) {
+    const std::size_t begin = values.size() * part / parts;
+    const std::size_t end = values.size() * (part + 1) / parts;
+    result.push_back(*mean_of(values.subspan(begin, end - begin)));
+  }
+  return result;
+}
+
+std::size_t refined_split(std::span<const double> values, std::size_t split, std::size_t reach, std::size_t least) {
+  if (reach == 0 || values.size() < 2 * least) return split;
+  const double centre = *mean_of(values);
+  double before = 0.0;  // sum of what comes before `index`, about the mean of all
+  double best_gain = -1.0;
+  std::size_t best = split;
+  for (std::size_t index = 0; index + least <= values.size(); ++index) {
+    const std::size_t distance = index > split ? index - split : split - index;
+    const double count = static_cast<double>(index);
+    const double gain = before * before / (count * (static_cast<double>(values.size()) - count));
+    if (index >= least && distance <= reach && gain > best_gain) {
+      best = index;
+      best_gain = gain;
+    }
+    before += values[index] - centre;
+  }
+  return best;
 }
 
 std::vector<double> plain(std::span<const TrendValue> values) {
@@ -112,7 +139,8 @@ Boundary boundary_at(std::span<const TrendValue> values, std::size_t split, std:
   while (end < values.size() && values[end].revision == revision) ++end;
   const std::size_t left = split - begin, right = end - split;
   std::size_t index = split;
-  const bool is_within = left >= least && right >= least;
+  const std::size_t apart = std::max(least, (left + right) / 10);
+  const bool is_within = left >= apart && right >= apart;
   if (!is_within && (begin > 0 || end < values.size())) {
     index = left <= right ? begin : end;
     if (index == 0) index = end;

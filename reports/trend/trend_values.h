@@ -12,7 +12,7 @@
 
 namespace nanobench::reports {
 
-/// One value of the search: a run, a revision, or some runs of a revision that follow each other.
+/// One value of the search: a run, or a revision.
 struct TrendValue {
   double value = 0.0;                ///< mean of the members; of a revision's losses without their seeds' levels
   std::size_t revision = 0;          ///< index into TrendSeries::revisions
@@ -29,13 +29,19 @@ bool seeds_differ(const TrendSeries& series);
 std::map<std::uint64_t, double> seed_levels(const TrendSeries& series);
 
 /// In the order of revisions, then of time. `is_by_revision`: one for each revision that has values. Else one for each
-/// of its values, as it is (taking the seeds' levels out would leave too little spread between few revisions); where
-/// that makes more than `most`, runs of a revision that follow each other are averaged, as many as bring it near
-/// `most`.
-std::vector<TrendValue> trend_values(const TrendSeries& series, bool is_by_revision, std::size_t most);
+/// of its values, as it is: taking the seeds' levels out would leave too little spread between few revisions.
+std::vector<TrendValue> trend_values(const TrendSeries& series, bool is_by_revision);
 
 std::vector<double> plain(std::span<const TrendValue> values);
 std::vector<SeriesValue> members_of(std::span<const TrendValue> values);
+
+/// `most` means of neighbours, or the values themselves when they are no more. The i-th begins with the value
+/// i * values.size() / averaged.size().
+std::vector<double> averaged(std::span<const double> values, std::size_t most);
+
+/// The place of a step of the mean nearest in least squares, at most `reach` values from `split`, with `least` values
+/// on each side.
+std::size_t refined_split(std::span<const double> values, std::size_t split, std::size_t reach, std::size_t least);
 
 /// Where a new level begins.
 struct Boundary {
@@ -44,8 +50,8 @@ struct Boundary {
   std::size_t after = 0;   ///< revision of its first value
 };
 
-/// A split beside a boundary of revisions is taken for it: noise moves a split by a few values. One that leaves
-/// `least` values of its revision on both sides, or all of a series' only revision, happened within the revision.
+/// A split beside a boundary of revisions is taken for it: noise moves a split by a few values. One that leaves `least`
+/// values and a tenth of its revision on both sides, or is in a series' only revision, happened within the revision.
 Boundary boundary_at(std::span<const TrendValue> values, std::size_t split, std::size_t least);
 
 }  // namespace nanobench::reports

@@ -166,6 +166,23 @@ TEST(TrendCommand, HostileRevisionNamesAreText) {
   }
 }
 
+/// Each edit of the trainer's script is a revision of it; its configuration stays.
+TEST(TrendCommand, FollowsTheEditsOfAnExternalTrainer) {
+  const CommandLine shell("trend_external");
+  shell.write("mine.json", R"({"name": "mine", "design": "cells", "seeds": [1, 2, 3, 4],
+    "engine": {"command": ["sh", "train.sh", "{seed}"], "log": "speedrun"}, "cells": [{"label": "base"}]})");
+  for (const std::string step_ms : {"500", "540"}) {
+    shell.write("train.sh", "echo \"step:4/4 val_loss:3.2$1 train_time:$((4 * " + step_ms +
+                                " + $1))ms step_avg:" + step_ms + ".00ms\"\n");
+    ASSERT_EQ(shell.run({"run", "mine.json", "--quiet"}).exit_code, 0);
+  }
+  const core::Json report = json_of(shell.run({"trend", "mine.json", "--metric", "train_time", "--json"}));
+  EXPECT_EQ(report.at("facts").at("revisions"), 2);
+  ASSERT_EQ(report.at("facts").at("changed"), 1) << report.dump(1);
+  EXPECT_NEAR(report.at("tables").at("changes").at(0).at("change").at("value").get<double>(), 0.08, 0.001);
+  EXPECT_EQ(report.at("facts").at("newest").get<std::string>().rfind("program ", 0), 0U);
+}
+
 TEST(TrendCommand, MergedDatabasesKeepTheirHostsTimesApart) {
   const CommandLine shell("trend_merged");
   std::vector<StoredRun> there = weekly_runs(10, 6, 7);

@@ -182,15 +182,30 @@ TEST(Trend, ARevisionWithoutAValueHasARowAndNoAnswer) {
   EXPECT_EQ(item.values, 19);
 }
 
-TEST(Trend, TenThousandRunsOfOneRevisionAreAveraged) {
+TEST(Trend, TenThousandRunsOfFewRevisionsKeepTheirPlace) {
   NormalDraws draws(22);
   const std::vector<TrendRun> runs =
       planted_runs({.revisions = 4, .seeds = 2500, .changed_from = 2, .factor = 1.01}, draws);
   const SeriesTrend item = one_series(runs, TrendMetric::kStepTime);
-  EXPECT_LE(item.values, 400);
+  EXPECT_EQ(item.values, 10000);
   ASSERT_EQ(item.changes.size(), 1U);
+  EXPECT_FALSE(item.changes.front().is_within_revision());
   EXPECT_EQ(item.changes.front().after, 2U);
   EXPECT_NEAR(item.changes.front().shift->value, 0.01, 0.001);
+}
+
+TEST(Trend, AThousandRevisionsKeepTheirPlace) {
+  NormalDraws draws(24);
+  std::vector<TrendRun> runs =
+      planted_runs({.revisions = 1000, .seeds = 1, .changed_from = 333, .factor = 1.05}, draws);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    runs[i].started_at = "2026-01-01T00:00:" + std::to_string(100000 + i);
+    if (i >= 607) runs[i].step_ms = *runs[i].step_ms / 1.1;
+  }
+  const SeriesTrend item = one_series(runs, TrendMetric::kStepTime);
+  ASSERT_EQ(item.changes.size(), 2U);
+  EXPECT_EQ(item.changes[0].after, 333U);
+  EXPECT_EQ(item.changes[1].after, 607U);
 }
 
 // --- what it promises, measured ---

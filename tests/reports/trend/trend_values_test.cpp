@@ -19,22 +19,33 @@ TrendSeries series_of(const std::vector<int>& counts) {
 TEST(TrendValues, RunsOrMeansOfRevisions) {
   const TrendSeries series = series_of({3, 0, 2});
   EXPECT_EQ(revisions_with_values(series), 2);
-  EXPECT_EQ(plain(trend_values(series, false, 400)), (std::vector<double>{0, 1, 2, 20, 21}));
-  const std::vector<TrendValue> means = trend_values(series, true, 400);
+  EXPECT_EQ(plain(trend_values(series, false)), (std::vector<double>{0, 1, 2, 20, 21}));
+  const std::vector<TrendValue> means = trend_values(series, true);
   EXPECT_EQ(plain(means), (std::vector<double>{1, 20.5}));
   EXPECT_EQ(means[1].revision, 2U);
   EXPECT_EQ(members_of(means).size(), 5U);
 }
 
-TEST(TrendValues, ManyAreAveragedWithinTheirRevision) {
-  const std::vector<TrendValue> values = trend_values(series_of({9, 7, 1}), false, 6);
-  EXPECT_LE(values.size(), 6U);
-  EXPECT_EQ(members_of(values).size(), 17U) << "none is lost";
-  EXPECT_EQ(plain(values), (std::vector<double>{1, 4, 7, 11, 14.5, 20}));
+TEST(TrendValues, ManyAreAveraged) {
+  const std::vector<double> values = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  EXPECT_EQ(averaged(values, 9), values);
+  EXPECT_EQ(averaged(values, 4), (std::vector<double>{2, 5, 8}));
+  EXPECT_TRUE(averaged({}, 4).empty());
+}
+
+TEST(TrendValues, TheExactPlaceOfAStepIsFoundNearby) {
+  std::vector<double> values(100, 1.0);
+  for (std::size_t i = 37; i < values.size(); ++i) values[i] = 2.0;
+  values[36] += 0.2;
+  EXPECT_EQ(refined_split(values, 40, 5, 4), 37U);
+  EXPECT_EQ(refined_split(values, 35, 5, 4), 37U);
+  EXPECT_EQ(refined_split(values, 50, 5, 4), 45U) << "no farther than it may";
+  EXPECT_EQ(refined_split(values, 40, 0, 4), 40U);
+  EXPECT_EQ(refined_split(std::span(values).first(6), 3, 5, 4), 3U) << "too short to choose";
 }
 
 TEST(TrendValues, ASplitBesideABoundaryIsTakenForIt) {
-  const std::vector<TrendValue> values = trend_values(series_of({6, 6, 10}), false, 400);
+  const std::vector<TrendValue> values = trend_values(series_of({6, 6, 10}), false);
   const auto at = [&](std::size_t split) { return boundary_at(values, split, 4); };
   EXPECT_EQ(at(6).index, 6U);
   EXPECT_EQ(at(7).index, 6U);
@@ -47,12 +58,18 @@ TEST(TrendValues, ASplitBesideABoundaryIsTakenForIt) {
 }
 
 TEST(TrendValues, ASplitFarFromItsRevisionsEndsIsWithinIt) {
-  const std::vector<TrendValue> values = trend_values(series_of({6, 6, 10}), false, 400);
+  const std::vector<TrendValue> values = trend_values(series_of({6, 6, 10}), false);
   const Boundary within = boundary_at(values, 17, 4);
   EXPECT_EQ(within.index, 17U);
   EXPECT_EQ(within.before, 2U);
   EXPECT_EQ(within.after, 2U);
-  EXPECT_EQ(boundary_at(trend_values(series_of({9}), false, 400), 2, 4).before, 0U) << "the only revision there is";
+  EXPECT_EQ(boundary_at(trend_values(series_of({9}), false), 2, 4).before, 0U) << "the only revision there is";
+}
+
+TEST(TrendValues, InALargeRevisionASplitMayBeFartherFromItsEnds) {
+  const std::vector<TrendValue> values = trend_values(series_of({200, 200}), false);
+  EXPECT_EQ(boundary_at(values, 210, 4).index, 200U);
+  EXPECT_EQ(boundary_at(values, 230, 4).index, 230U);
 }
 
 TEST(TrendValues, ASeedsLevelIsNotThatOfItsRevision) {
@@ -66,13 +83,13 @@ TEST(TrendValues, ASeedsLevelIsNotThatOfItsRevision) {
   add(3.0, {1, 3});
   add(3.5, {3, 4, 5, 6});
   add(3.5, {6});
-  const std::vector<double> means = plain(trend_values(series, true, 400));
+  const std::vector<double> means = plain(trend_values(series, true));
   EXPECT_EQ(means[0], means[1]);
   EXPECT_EQ(means[2], means[3]);
   EXPECT_NEAR(means[2] - means[0], 0.5, 1e-7);
-  EXPECT_EQ(members_of(trend_values(series, true, 400))[0].value, 3.01) << "the members are as measured";
+  EXPECT_EQ(members_of(trend_values(series, true))[0].value, 3.01) << "the members are as measured";
   series.metric = TrendMetric::kStepTime;
-  EXPECT_NE(plain(trend_values(series, true, 400))[2], plain(trend_values(series, true, 400))[3]);
+  EXPECT_NE(plain(trend_values(series, true))[2], plain(trend_values(series, true))[3]);
 }
 
 TEST(TrendValues, SeedsThatNeverReturnAreLeftAlone) {
@@ -81,7 +98,7 @@ TEST(TrendValues, SeedsThatNeverReturnAreLeftAlone) {
     series.revisions.emplace_back().values = {{.seed = 2 * i, .value = 3.0 + static_cast<double>(i)},
                                               {.seed = 2 * i + 1, .value = 3.2 + static_cast<double>(i)}};
   }
-  const std::vector<double> means = plain(trend_values(series, true, 400));
+  const std::vector<double> means = plain(trend_values(series, true));
   for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(means[i], 3.1 + static_cast<double>(i), 1e-7);
 }
 
