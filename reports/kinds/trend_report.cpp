@@ -123,6 +123,7 @@ TableCell answer_cell(const Trend& trend, const SeriesTrend& item) {
     cell.detail = change_text(trend, item, *worst);
     if (item.changes.size() > 1)
       cell.detail += "; " + counted(item.changes.size() - 1, "other change", "other changes");
+    if (item.has_days) cell.detail += "; doubtful";
   } else if (item.answer == TrendAnswer::kTooFew) {
     cell.detail = std::to_string(item.values) + " of " + std::to_string(item.needed) + " values";
   }
@@ -132,7 +133,10 @@ TableCell answer_cell(const Trend& trend, const SeriesTrend& item) {
 TableCell values_cell(const SeriesTrend& item) {
   return {.text = std::to_string(item.values),
           .detail = item.is_by_revision ? "means" : "",
-          .value = {{"values", item.values}, {"needed", item.needed}, {"is_by_revision", item.is_by_revision}}};
+          .value = {{"values", item.values},
+                    {"needed", item.needed},
+                    {"is_by_revision", item.is_by_revision},
+                    {"has_days", item.has_days}}};
 }
 
 std::vector<TableCell> series_row(const Trend& trend, const SeriesTrend& item) {
@@ -292,12 +296,13 @@ std::vector<Fact> facts_of(const std::string& suite, const Trend& trend) {
     facts.push_back({"newest", "newest revision", revision_cell(trend.revisions.back())});
     facts.back().cell.detail = "(first run " + date_cell_text(trend.revisions.back().first_at) + ")";
   }
-  facts.push_back({"false_alarms",
-                   "false alarms",
-                   {.text = "at most " + format_percent(trend.alpha, 1),
-                    .detail = "of such reports over steady series show a change (Holm over " +
-                              counted(trend.series.size(), "series)", "series)"),
-                    .value = trend.alpha}});
+  facts.push_back(
+      {"false_alarms",
+       "false alarms",
+       {.text = "at most " + format_percent(trend.alpha, 1),
+        .detail = "of such reports over steady series show a change, if their values are independent (Holm over " +
+                  counted(trend.series.size(), "series)", "series)"),
+        .value = trend.alpha}});
   return facts;
 }
 
@@ -375,7 +380,8 @@ void add_method_notes(Document& document, const Trend& trend) {
   if (has_runs)
     document.notes.emplace_back(
         "Where revisions are few, single runs are the values and count as independent: a machine that is slower on one "
-        "day than on another then looks like a change.");
+        "day than on another then looks like a change. It is doubtful where revisions of one level differ more than "
+        "their runs do (F test).");
   document.notes.push_back("Beside the runs before: whether the mean lies where " +
                            format_percent(1.0 - trend.alpha, 0) +
                            " of such means lie, by the values since the last change, " + std::to_string(kLeastBeside) +
@@ -397,6 +403,7 @@ std::vector<std::string> trend_headline(const Trend& trend) {
     if (sentences.size() == kMostSentences) break;
     std::string text = name_of(placed.item->series) + " " + change_text(trend, *placed.item, *placed.change);
     if (placed.change->is_within_revision()) text += ": the sources are the same, so look at the machine and the data";
+    if (placed.item->has_days) text += ": doubtful, as other revisions also differ more than their runs do";
     sentences.push_back(text + ".");
   }
   if (changes.size() > kMostSentences)

@@ -11,6 +11,7 @@
 #include "reports/stats/moments.h"
 #include "reports/stats/multiple.h"
 #include "reports/stats/prediction.h"
+#include "reports/trend/day_effect.h"
 #include "reports/trend/trend_values.h"
 
 namespace nanobench::reports {
@@ -119,6 +120,9 @@ class SeriesAnalysis {
           {.before = boundary.before, .after = boundary.after, .p = change.p, .adjusted_p = adjusted});
     }
     for (std::size_t i = 0; i < trend_.changes.size(); ++i) measure(i);
+    // A loss depends on seeds, not on days.
+    if (trend_.is_by_revision || trend_.series.metric == TrendMetric::kLoss) return;
+    trend_.has_days = day_effect_p(values_, boundaries_).value_or(1.0) <= settings_.alpha;
   }
 
   void measure(std::size_t i) {

@@ -61,10 +61,11 @@ struct TrendChange {
 struct SeriesTrend {
   TrendSeries series;
   TrendAnswer answer = TrendAnswer::kTooFew;
-  bool is_by_revision = false;       ///< the values are means of revisions; else single runs
-  bool has_mixed_seeds = false;      ///< a loss whose revisions have different seeds
-  int values = 0;                    ///< that were looked at
-  int needed = 0;                    ///< fewer could not show any change at this alpha
+  bool is_by_revision = false;   ///< the values are means of revisions; else single runs
+  bool has_mixed_seeds = false;  ///< a loss whose revisions have different seeds
+  bool has_days = false;         ///< it changed, by single runs, and its revisions differ more than their runs (F test)
+  int values = 0;                ///< that were looked at
+  int needed = 0;                ///< fewer could not show any change at this alpha
   std::vector<TrendChange> changes;  ///< in the order of time
   std::vector<RevisionTrend> rows;   ///< one for each of series.revisions
   std::optional<double> newest_p;    ///< of the last row, adjusted over all series

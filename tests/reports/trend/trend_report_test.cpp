@@ -96,6 +96,18 @@ TEST(TrendReport, WarnsOfWhatIsMissingOrDoubtful) {
   EXPECT_TRUE(has(joined(document.notes), "have different seeds")) << joined(document.notes);
 }
 
+TEST(TrendReport, AChangeThatMayBeADayOfTheMachineIsCalledDoubtful) {
+  NormalDraws draws(46);
+  std::vector<TrendRun> runs = planted_runs({.revisions = 6, .changed_from = 3, .factor = 1.2}, draws);
+  const std::string clear = joined(trend_headline(trend_of(runs, only({TrendMetric::kStepTime}))));
+  EXPECT_TRUE(has(clear, "rose by") && !has(clear, "doubtful")) << clear;
+  for (TrendRun& run : runs) {
+    if (run.source.name == revision_name(4)) run.step_ms = *run.step_ms * 1.1;
+  }
+  const std::string doubtful = joined(trend_headline(trend_of(runs, only({TrendMetric::kStepTime}))));
+  EXPECT_TRUE(has(doubtful, "rose by") && has(doubtful, "doubtful")) << doubtful;
+}
+
 TEST(TrendReport, OfNothingSaysSo) {
   const Document document = trend_report("weekly", trend_of({}, only(all_trend_metrics())));
   EXPECT_TRUE(has(render_terminal(document, {.width = 100}), "No runs that can be put in the order of time."));
