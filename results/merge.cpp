@@ -242,10 +242,11 @@ class Merge {
     std::string candidate = name;
     for (int i = 1;; ++i) {
       known.rebind(1, candidate);
-      const std::optional<std::int64_t> plan = known.step() ? std::optional(known.integer(0)) : std::nullopt;
+      const bool is_taken = known.step();
+      const bool is_ours = is_taken && known.integer(0) == plan_here;
       known.reset();
-      if (!plan) return candidate;
-      if (*plan == plan_here) return std::nullopt;
+      if (!is_taken) return candidate;
+      if (is_ours) return std::nullopt;
       candidate = name + "@" + host_of(plan_there) + (i > 1 ? "-" + std::to_string(i) : "");
     }
   }
