@@ -136,10 +136,8 @@ std::optional<std::vector<ChangePoint>> change_points(std::span<const double> va
     const double p = permutation_p(series, segments, split.statistic, settings, random);
     if (p > settings.alpha) break;
     divide(segments, split.index);
-    changes.push_back({.index = split.index,
-                       .statistic = split.statistic,
-                       .p = p,
-                       .order = static_cast<int>(changes.size()) + 1});
+    changes.push_back(
+        {.index = split.index, .statistic = split.statistic, .p = p, .order = static_cast<int>(changes.size()) + 1});
   }
   std::sort(changes.begin(), changes.end(), [](const auto& a, const auto& b) { return a.index < b.index; });
   add_means(changes, values, segments);
