@@ -120,7 +120,7 @@ std::optional<Chart> order_chart(const std::vector<CellMeasures>& cells) {
 std::optional<Chart> phase_chart(const std::vector<PhaseTimes>& cells) {
   Chart chart{.id = "phases",
               .title = "Where a step's time goes",
-              .text = "Mean milliseconds of a timed step by phase, over the runs of each cell."};
+              .text = "Mean milliseconds of a timed step by phase, over the first runs of each cell (at most 5)."};
   chart.data = {.id = "phases",
                 .title = "",
                 .columns = {text_column("cell", "cell"), text_column("phase", "phase"), number_column("ms", "ms"),

@@ -5,12 +5,14 @@
 namespace nanobench::reports {
 namespace {
 
-/// Means over the completed runs of a cell.
+constexpr int kMostPhaseRuns = 5;  // of a cell: a run has thousands of samples, and the shares hardly differ
+
+/// Means over the first completed runs of a cell.
 PhaseTimes phase_times(const results::Store& store, const CellMeasures& cell) {
   PhaseTimes times{.cell = cell.cell.label, .phases = {}};
   double runs = 0.0;
   for (const RunMeasure& run : cell.runs) {
-    if (!run.run.is_completed()) continue;
+    if (!run.run.is_completed() || runs >= kMostPhaseRuns) continue;
     const std::map<std::string, double> phases = store.phase_means(run.run.id);
     for (const auto& [phase, ms] : phases) times.phases[phase] += ms;
     if (!phases.empty()) ++runs;

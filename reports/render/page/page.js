@@ -10,6 +10,8 @@
     dark: ['#56b4e9', '#ff9e4a', '#2fd3a4', '#f0a3cb', '#f0e442', '#8fc7ff', '#b79cff', '#cccccc'],
   };
 
+  const manyMarks = 3000; // a browser is slow with more elements than this
+
   const themeOf = (isDark) => {
     const ink = isDark ? '#e6edf3' : '#1b1f24', soft = isDark ? '#9aa4af' : '#59636e', line = isDark ? '#30363d' : '#d1d9e0';
     return {
@@ -59,10 +61,10 @@
         config.axis.labelLimit = 110;
       }
       fitPanels(chart);
-      const done = await vegaEmbed(chart.plot, chart.spec, {mode: 'vega-lite', renderer: 'svg', actions: false,
+      const done = await vegaEmbed(chart.plot, chart.spec, {mode: 'vega-lite', renderer: rowsOf(chart).length > manyMarks ? 'canvas' : 'svg', actions: false,
         defaultStyle: false, config, logLevel: 1, tooltip: {theme: 'custom'}});
       chart.view = done.view;
-      const drawing = chart.plot.querySelector('svg');
+      const drawing = chart.plot.querySelector('svg, canvas');
       drawing.setAttribute('role', 'img');
       drawing.setAttribute('aria-label', chart.figure.querySelector('figcaption').textContent);
       chart.figure.dataset.drawn = 'yes';
