@@ -30,6 +30,22 @@ def say(text):
     print(f"nanobench: {text}", file=sys.stderr, flush=True)
 
 
+def run_setup(install, usage, what):
+    """Calls install(DEPS_FOLDER, CACHE_FOLDER) with the command line's words; ends with the exit code that fits."""
+    if len(sys.argv) != 3:
+        sys.exit(usage)
+    try:
+        install(pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve())
+    except SetupError as error:
+        say(str(error))
+        sys.exit(2)
+    except OSError as error:
+        say(f"cannot set up {what}: {error}; put this right, then run the same command again")
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
 def sha256_of(path):
     digest = hashlib.sha256()
     with open(path, "rb") as file:

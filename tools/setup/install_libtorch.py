@@ -20,7 +20,7 @@ import sys
 import time
 import zipfile
 
-from fetch_wheel import SetupError, fetch, say
+from fetch_wheel import SetupError, fetch, run_setup, say
 from pip_settings import read_pip_settings
 
 UNPACKED_BYTES = 560 << 20  # of the x86_64 wheels, rounded up
@@ -124,15 +124,4 @@ def unpack(wheel, folder):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    try:
-        main(pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve())
-    except SetupError as error:
-        say(str(error))
-        sys.exit(2)
-    except OSError as error:
-        say(f"cannot set up LibTorch: {error}; put this right, then run the same command again")
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
+    run_setup(main, __doc__, "LibTorch")

@@ -19,7 +19,7 @@ import sys
 import time
 import zipfile
 
-from fetch_wheel import SetupError, fetch, say
+from fetch_wheel import SetupError, fetch, run_setup, say
 from pip_settings import read_pip_settings
 
 PINS = pathlib.Path(__file__).parent / "vl_convert.json"
@@ -95,15 +95,4 @@ def unpack(wheel, folder):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    try:
-        main(pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve())
-    except SetupError as error:
-        say(str(error))
-        sys.exit(2)
-    except OSError as error:
-        say(f"cannot set up the chart library: {error}; put this right, then run the same command again")
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
+    run_setup(main, __doc__, "the chart library")
