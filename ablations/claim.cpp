@@ -7,6 +7,7 @@
 #include "ablations/patch.h"
 #include "core/base/error.h"
 #include "core/config/train_config.h"
+#include "core/protocol/operation_spec.h"
 
 namespace nanobench::ablations {
 namespace {
@@ -33,9 +34,6 @@ constexpr Names<Change, 4> kChanges = {{{Change::kDecrease, "decrease"},
                                         {Change::kIncrease, "increase"},
                                         {Change::kLevel, "level"},
                                         {Change::kFromTo, "from_to"}}};
-/// Operations of core/ops and core/optim that a benchmark may name.
-constexpr const char* kOps[] = {"adam_step", "attention", "block_mask",    "blend",  "linear",
-                                "muon_step", "rms_norm",  "orthogonalize", "rotary", "softcapped_cross_entropy"};
 /// Sizes that a benchmark may name: tokens, heads, head width, model width, vocabulary, matrix, window, documents.
 constexpr const char* kSizes[] = {"T", "H", "D", "C", "V", "rows", "columns", "window_tokens", "document_tokens"};
 
@@ -50,7 +48,7 @@ const char* name_in(const Names<Enum, N>& names, Enum value) {
 template <class List>
 std::string joined_names(const List& list) {
   std::string text;
-  for (const char* name : list) text += std::string(text.empty() ? "" : ", ") + name;
+  for (const auto& name : list) text += std::string(text.empty() ? "" : ", ") + name;
   return text;
 }
 
@@ -104,15 +102,21 @@ MeasureArm read_cell_arm(JsonObject object, bool has_features) {
   return arm;
 }
 
-MeasureArm read_benchmark_arm(JsonObject object) {
-  MeasureArm arm;
+std::map<std::string, std::int64_t> read_shapes(JsonObject& object) {
+  std::map<std::string, std::int64_t> sizes;
   JsonObject shapes = object.object("shapes");
   for (const auto& [name, unused] : object.at("shapes").items()) {
     if (std::none_of(std::begin(kSizes), std::end(kSizes), [&](const char* size) { return name == size; })) {
       shapes.fail(name, "expected one of " + joined_names(kSizes));
     }
-    arm.shapes[name] = shapes.integer(name, 1, std::int64_t{1} << 40);
+    sizes[name] = shapes.integer(name, 1, std::int64_t{1} << 26);
   }
+  return sizes;
+}
+
+MeasureArm read_benchmark_arm(JsonObject object) {
+  MeasureArm arm;
+  arm.shapes = read_shapes(object);
   if (arm.shapes.empty()) object.fail("shapes", "is empty; name the sizes of the operation");
   if (const Json* patch = object.find("patch")) {
     check_patch(*patch, object.source(), object.pointer_to("patch"));
@@ -140,6 +144,22 @@ void check_pointer(const JsonObject& object, const std::string& pointer) {
   }
 }
 
+std::vector<AlsoMeasured> read_also(JsonObject& measure, const ClaimMetric* (*find)(const std::string&)) {
+  std::vector<AlsoMeasured> also;
+  const Json* list = measure.find("also");
+  if (list == nullptr) return also;
+  if (!list->is_array()) measure.fail("also", "expected a list");
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    JsonObject object((*list)[i], measure.source(), measure.pointer_to("also") + "/" + std::to_string(i));
+    AlsoMeasured& each = also.emplace_back();
+    if (object.find("shapes") != nullptr) each.shapes = read_shapes(object);
+    each.metric = object.string("metric");
+    if (find(each.metric) == nullptr) object.fail("metric", "benchmark has no metric \"" + each.metric + "\"");
+    object.finish();
+  }
+  return also;
+}
+
 ClaimMeasure read_measure(JsonObject object) {
   ClaimMeasure measure;
   measure.kind = read_name(object, "kind", kKinds);
@@ -150,9 +170,11 @@ ClaimMeasure read_measure(JsonObject object) {
   }
   if (measure.kind == MeasureKind::kBenchmark) {
     measure.op = object.string("op");
-    if (std::none_of(std::begin(kOps), std::end(kOps), [&](const char* op) { return measure.op == op; })) {
-      object.fail("op", "expected one of " + joined_names(kOps) + "; got \"" + measure.op + "\"");
-    }
+    const std::vector<std::string>& ops = core::operation_names();
+    if (std::find(ops.begin(), ops.end(), measure.op) == ops.end())
+      object.fail("op", "expected one of " + joined_names(ops) + "; got \"" + measure.op + "\"");
+    measure.also =
+        read_also(object, [](const std::string& name) { return find_claim_metric(MeasureKind::kBenchmark, name); });
   }
   if (measure.kind == MeasureKind::kConfig) {
     measure.pointer = object.string("pointer");

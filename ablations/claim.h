@@ -47,11 +47,18 @@ struct MeasureArm {
   core::Json patch = core::Json::object();     ///< benchmark: over TrainConfig, the settings that the operation takes
 };
 
+/// The arms of a benchmark once more, at other sizes or in another metric: told beside the measurement, not judged.
+struct AlsoMeasured {
+  std::map<std::string, std::int64_t> shapes;  ///< in place of the arms' sizes of these names
+  std::string metric;
+};
+
 struct ClaimMeasure {
   MeasureKind kind = MeasureKind::kNone;
   std::optional<MeasureArm> before;  ///< present when the rule's form asks for it; so is `after`
   std::optional<MeasureArm> after;
   std::string op;                    ///< benchmark
+  std::vector<AlsoMeasured> also;    ///< benchmark
   std::string pointer;               ///< config: of the setting
   std::optional<core::Json> equals;  ///< config, metric "equals": the value that counts as 1
   std::string why;                   ///< none

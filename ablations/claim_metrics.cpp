@@ -24,11 +24,17 @@ std::vector<ClaimMetric> make_metrics() {
       {kCells, "peak_bytes", "bytes", kPositive, "peak memory of the process"},
       {kCells, "share_of_peak", "1", kFraction,
        "the model's arithmetic per second over the machine's fastest matrix products"},
-      {kCells, "different_losses", "steps", kPositive, "steps whose training loss differs in any bit, same seed", true},
+      {kCells, "different_losses", "steps", kPositive, "steps whose training loss differs in any bit, same seed, over all seeds", true},
 
       {kBenchmark, "time_ms", "ms", kPositive, "forward and backward, or one update"},
       {kBenchmark, "bytes", "bytes", kPositive, "largest memory held beyond inputs and outputs"},
       {kBenchmark, "error", "1", kPositive, "relative distance of the result from the same in float64"},
+      {kBenchmark, "distance_to_polar", "1", kPositive,
+       "relative distance of the orthogonalised matrix from U V^T, where the matrix is U S V^T"},
+      {kBenchmark, "instructions", "1", kPositive, "of one call with one thread, counted by valgrind"},
+      {kBenchmark, "mask_instructions", "1", kPositive, "of them those of attention's element mask"},
+      {kBenchmark, "cache_misses", "1", kPositive,
+       "of data in a simulated first-level cache of 32 KiB, one call with one thread, counted by valgrind"},
 
       {kCounter, "parameters", "1", kPositive, "of the whole model"},
       {kCounter, "value_table_parameters", "1", kPositive, "of the value embeddings"},

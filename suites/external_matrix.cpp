@@ -48,6 +48,7 @@ class ExternalMatrix {
       case Design::kFractionalFactorial:
       case Design::kSweep:
       case Design::kPairs: return add_grid();
+      case Design::kClaims: break;  // about our engine
     }
   }
 

@@ -114,7 +114,9 @@ class DataFit {
 
 void fit_to_data(Matrix& matrix, const core::DataSet& data, bool is_foreign) {
   DataFit fit(matrix, data, is_foreign);
-  for (Cell& cell : matrix.cells) fit.fit(cell);
+  for (Cell& cell : matrix.cells) {
+    if (!cell.operation) fit.fit(cell);
+  }
 }
 
 }  // namespace nanobench::suites

@@ -15,6 +15,7 @@ void add_cells(MatrixBuilder& builder) {
     case Design::kLeaveOneOut: return add_leave_one_out(builder);
     case Design::kAddOneIn: return add_add_one_in(builder);
     case Design::kAA: return add_arms(builder);
+    case Design::kClaims: return add_claims(builder);
     case Design::kFactorial:
     case Design::kFractionalFactorial:
     case Design::kSweep:

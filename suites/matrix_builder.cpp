@@ -46,7 +46,7 @@ std::vector<FeatureChoice> MatrixBuilder::choices(const ablations::FeatureSettin
 }
 
 ablations::Resolved MatrixBuilder::resolve(const std::string& record, const ablations::FeatureSettings& settings,
-                                           const Json& patch) const {
+                                           const Json& patch, std::optional<std::int64_t> processes) const {
   ablations::ResolveRequest request;
   request.record = record;
   request.settings = settings;
@@ -56,7 +56,7 @@ ablations::Resolved MatrixBuilder::resolve(const std::string& record, const abla
   request.patch_source =
       patch.empty() ? core::json_location(suite_.source, "/base/patch") : patch.flatten().begin().key();
   request.ranks = suite_.ranks;
-  request.processes = suite_.processes;
+  request.processes = processes ? processes : suite_.processes;
   if (suite_.threads > 0) request.threads = suite_.threads;  // 0: all cores, how many is not known here
   return ablations::resolve(catalogue_, request);
 }
@@ -73,8 +73,25 @@ void MatrixBuilder::add_cell(const std::string& label, const std::string& record
   }
   for (const std::string& message : resolved.messages) note(label + ": " + message);
   for (const std::string& message : resolved.scale_notes) note("scale " + suite_.scale + ": " + message);
-  matrix_.cells.push_back(
-      {label, record, resolved.settings, changed, resolved.config, vocabulary_asked_by(resolved), std::nullopt, arm});
+  Cell cell;
+  cell.label = label;
+  cell.record = record;
+  cell.features = resolved.settings;
+  cell.changed = changed;
+  cell.config = resolved.config;
+  cell.vocabulary_asked_by = vocabulary_asked_by(resolved);
+  cell.arm = arm;
+  matrix_.cells.push_back(std::move(cell));
+}
+
+void MatrixBuilder::add_operation(const std::string& label, const core::OperationSpec& operation,
+                                  const std::string& changed, bool is_exact) {
+  Cell cell;
+  cell.label = label;
+  cell.changed = changed;
+  cell.operation = operation;
+  cell.is_exact = is_exact;
+  matrix_.cells.push_back(std::move(cell));
 }
 
 void MatrixBuilder::note_twin(const std::string& label, const ablations::Resolved& resolved) {

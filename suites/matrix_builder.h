@@ -36,14 +36,18 @@ class MatrixBuilder {
   /// The suite's features; without any, all that the base has at their `after` value, and the others are said.
   std::vector<FeatureChoice> choices(const ablations::FeatureSettings& effective);
 
-  /// `patch` comes after the base's own. Throws as ablations::resolve.
+  /// `patch` comes after the base's own; `processes` in place of the suite's. Throws as ablations::resolve.
   ablations::Resolved resolve(const std::string& record, const ablations::FeatureSettings& settings,
-                              const core::Json& patch = core::Json::object()) const;
+                              const core::Json& patch = core::Json::object(),
+                              std::optional<std::int64_t> processes = std::nullopt) const;
   ablations::Resolved resolve_base();
 
   /// Throws Error{kInvalidArgument} when the label is there already.
   void add_cell(const std::string& label, const std::string& record, const ablations::Resolved& resolved,
                 const std::string& changed, std::int64_t arm = 0);
+  /// A cell that measures an operation.
+  void add_operation(const std::string& label, const core::OperationSpec& operation, const std::string& changed,
+                     bool is_exact);
   void add_contrasts(const ablations::DesignTable& table) { suites::add_contrasts(matrix_, table); }
   /// Cells that differ in nothing that acts here are one run; their rows must not look like two measurements.
   void note_twin(const std::string& label, const ablations::Resolved& resolved);
@@ -68,5 +72,6 @@ void add_leave_one_out(MatrixBuilder& builder);
 void add_add_one_in(MatrixBuilder& builder);
 void add_grid(MatrixBuilder& builder);  ///< factorial, fractional_factorial, sweep and pairs
 void add_arms(MatrixBuilder& builder);  ///< a_a
+void add_claims(MatrixBuilder& builder);
 
 }  // namespace nanobench::suites

@@ -41,6 +41,7 @@ std::vector<std::size_t> shuffled(std::size_t count, OrderRandom& random) {
 TokenNeed need_of(const Matrix& matrix) {
   TokenNeed need;
   for (const Cell& cell : matrix.cells) {
+    if (cell.operation) continue;
     const core::DataConfig& data = cell.config.data;
     // One more of each: the loader moves on before a read that would end exactly with the shard.
     need.train_tokens = std::max(need.train_tokens, data.tokens_per_step() * (cell.config.run.stop_after + 1) + 1);
@@ -78,7 +79,7 @@ std::string identity(const Plan& plan, const PlannedRun& run) {
     if (arm > 0) parts["arm"] = arm;
     return core::digest_of(text_of(parts));
   }
-  Json parts = {{"config", run.spec.config.digest()},
+  Json parts = {{"config", config_digest(plan.cell_of(run))},
                 {"seed", run.seed},
                 {"data", plan.data.digest},
                 {"dtype", run.spec.dtype},
@@ -91,8 +92,9 @@ std::string identity(const Plan& plan, const PlannedRun& run) {
   return core::digest_of(parts.dump());
 }
 
-/// Of what the cell trains with.
+/// Of what the cell trains with, or measures.
 std::string config_text(const Cell& cell) {
+  if (cell.operation) return Json({{"operation", core::to_json(*cell.operation)}}).dump();
   return cell.external.is_null() ? core::to_json(cell.config).dump() : text_of(cell.external);
 }
 
@@ -102,7 +104,8 @@ std::optional<std::string> record_of(const Cell& cell) {
 
 core::RunSpec spec_of(const Plan& plan, const Cell& cell, std::uint64_t seed) {
   core::RunSpec spec;
-  spec.config = cell.config;
+  spec.config = cell.operation ? cell.operation->arms.back().config : cell.config;
+  spec.operation = cell.operation;
   spec.seed = seed;
   spec.dtype = plan.suite.dtype;
   spec.threads = plan.threads;
@@ -136,17 +139,22 @@ std::string digest_of_stored(const results::NewPlan& plan) {
 }  // namespace
 
 std::string config_digest(const Cell& cell) {
+  if (cell.operation) return core::digest_of(core::to_json(*cell.operation).dump());
   return cell.external.is_null() ? cell.config.digest()
                                  : core::digest_of(text_of(external_configuration(cell.external)));
 }
 
 core::DataSet prepare_data(const Suite& suite, Matrix& matrix, const std::filesystem::path& cache_dir) {
   if (suite.external) return {.name = "external", .digest = "external"};
+  const bool trains =
+      std::any_of(matrix.cells.begin(), matrix.cells.end(), [](const Cell& cell) { return !cell.operation; });
+  if (!trains) return {.name = "none", .digest = "none"};
   const DataRequest request = parse_data_request(suite.data, core::json_location(suite.source, "/data"));
   core::DataSet data = open_data(request, need_of(matrix), cache_dir);
   fit_to_data(matrix, data, request.kind == DataRequest::Kind::kShards);
   std::map<std::int64_t, std::optional<double>> floors;  // the oracle takes a while
   for (Cell& cell : matrix.cells) {
+    if (cell.operation) continue;
     const std::int64_t targets = val_targets(cell.config);
     if (!floors.contains(targets)) floors[targets] = core::validation_floor(data, targets);
     cell.floor_nats = floors[targets];
@@ -166,6 +174,7 @@ Plan make_plan(const Suite& suite, const Matrix& matrix, const core::DataSet& da
   OrderRandom random(suite.order_seed);
   for (const std::uint64_t seed : suite.seeds) {
     for (const std::size_t cell : shuffled(matrix.cells.size(), random)) {
+      if (matrix.cells[cell].is_exact && seed != suite.seeds.front()) continue;
       PlannedRun run{plan.runs.size(), cell, seed, "", spec_of(plan, matrix.cells[cell], seed)};
       run.digest = identity(plan, run);
       plan.runs.push_back(std::move(run));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/data/data_set.h"
+#include "core/protocol/operation_spec.h"
 #include "core/protocol/run_spec.h"
 #include "results/provenance.h"
 #include "results/records.h"
@@ -31,7 +32,9 @@ struct Cell {
   std::string vocabulary_asked_by;   ///< setting or patch that names a vocabulary; such a one is not enlarged
   std::optional<double> floor_nats;  ///< of the data, over what the validation reads; set by prepare_data
   std::int64_t arm = 0;  ///< of an a_a, from 1: runs of another arm are other runs; 0: what any suite may reuse
-  core::Json external;   ///< an external trainer's command (external_suite.h); null for our engines
+  std::optional<core::OperationSpec> operation;  ///< measured in place of training; `config` is then not used
+  bool is_exact = false;                         ///< every repetition gives the same: run for the first seed only
+  core::Json external;  ///< an external trainer's command (external_suite.h); null for our engines
 };
 
 struct Matrix {

@@ -25,6 +25,7 @@ enum class Design {
   kPairs,                ///< the base, each feature changed alone, each two of them changed together
   kAA,                   ///< the base several times, as if it were several cells
   kCells,                ///< an external trainer's cells, one by one
+  kClaims,               ///< what the catalogue's claims are measured by: training cells and operations
 };
 std::string to_string(Design design);
 /// Their names, in this order.
@@ -67,6 +68,7 @@ struct Suite {
   std::optional<std::int64_t> runs;                  ///< fractional_factorial: a power of two
   std::optional<std::int64_t> resolution;            ///< fractional_factorial: in place of `runs`; default 4
   std::int64_t arms = 2;                             ///< a_a
+  std::vector<std::string> claims;                   ///< claims: ids; empty: all that need runs
   std::vector<core::Json> inline_features;           ///< feature files written into the suite
   std::string scale = "nano";
   std::vector<std::uint64_t> seeds = {1};

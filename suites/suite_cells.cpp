@@ -20,6 +20,7 @@ const std::vector<std::pair<Design, std::string>>& design_names() {
       {Design::kPairs, "pairs"},
       {Design::kAA, "a_a"},
       {Design::kCells, "cells"},
+      {Design::kClaims, "claims"},
   };
   return names;
 }
@@ -127,6 +128,13 @@ void read_records(JsonObject& object, Suite& suite) {
     object.fail("records", "a record is there twice; keep one of them");
 }
 
+void read_claims(JsonObject& object, Suite& suite) {
+  if (suite.external) object.fail("design", "\"claims\" are about our engine, not an external trainer");
+  suite.claims = object.strings_or_empty("claims");
+  if (std::set<std::string>(suite.claims.begin(), suite.claims.end()).size() != suite.claims.size())
+    object.fail("claims", "a claim is there twice; keep one of them");
+}
+
 Axis read_axis(JsonObject& object, bool is_external) {
   Axis axis;
   if (is_external && object.has("path"))
@@ -205,6 +213,7 @@ void read_cells(JsonObject& object, Suite& suite) {
   if (suite.design == Design::kCells && !suite.external)
     object.fail("design", "\"cells\" is for an external trainer: {\"engine\": {\"command\": [...]}}");
   if (suite.design == Design::kHistory && !suite.external) return read_records(object, suite);
+  if (suite.design == Design::kClaims) return read_claims(object, suite);
   read_base(object, suite);
   if (is_listed) return read_external_cells(object, *suite.external);
   if (suite.design == Design::kSweep) {

@@ -105,7 +105,7 @@ StepCost training_cost(const TrainConfig& config, const AttentionCounts& attenti
                        std::int64_t number_bytes = 4);
 
 /// What the mask counts under which query q sees the keys [first_key[q], q]; first_key never decreases
-/// (core/ops/block_mask.h, which defines full blocks).
+/// (core/data/block_mask.h, which defines full blocks).
 MaskCounts count_mask(std::span<const std::int64_t> first_key, std::int64_t block_size, WindowGranularity granularity);
 
 /// The masks of one step if every sequence were one document: no data counts more. `window_tokens` as of the step;

@@ -2,7 +2,7 @@
 /// vector units chosen at run time; no LibTorch.
 ///
 /// Each query q sees one contiguous range of keys, [first_key[q], q], and first_key never decreases: that is what every
-/// mask of the records comes to (core/ops/block_mask.h). Keys are visited block by block with an online softmax, so
+/// mask of the records comes to (core/data/block_mask.h). Keys are visited block by block with an online softmax, so
 /// memory is O(T * E) and work O(T * window). Blocks that every query of a tile sees need no mask; blocks at the mask's
 /// edges are taken a few rows at a time, and what those rows do not see is left out.
 ///

@@ -12,4 +12,7 @@ enum class ScratchUse { kPackedMatrix, kKeyBlocks, kParts, kTile, kRows, kHidden
 /// call with that use.
 float* scratch(ScratchUse use, std::int64_t size);
 
+/// Bytes that all threads hold now.
+std::int64_t scratch_bytes();
+
 }  // namespace nanobench::core

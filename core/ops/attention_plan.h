@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/config/train_config.h"
-#include "core/ops/block_mask.h"
+#include "core/data/block_mask.h"
 #include "core/ops/torch.h"
 
 namespace nanobench::core {

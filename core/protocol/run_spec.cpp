@@ -16,6 +16,7 @@ Json to_json(const RunSpec& spec) {
   if (spec.init_file) json["init_file"] = *spec.init_file;
   if (spec.trace_file) json["trace_file"] = *spec.trace_file;
   if (spec.profile_file) json["profile_file"] = *spec.profile_file;
+  if (spec.operation) json["operation"] = to_json(*spec.operation);
   if (!spec.mock.is_null()) json["mock"] = spec.mock;
   if (!spec.external.is_null()) json["external"] = spec.external;
   return json;
@@ -45,6 +46,8 @@ RunSpec read_run_spec(const Json& value, const std::string& source) {
   if (object.has("init_file")) spec.init_file = object.string("init_file");
   if (object.has("trace_file")) spec.trace_file = object.string("trace_file");
   if (object.has("profile_file")) spec.profile_file = object.string("profile_file");
+  if (const Json* operation = object.find("operation"))
+    spec.operation = read_operation_spec(*operation, source + "#/operation");
   if (const Json* mock = object.find("mock")) spec.mock = *mock;
   if (const Json* external = object.find("external")) spec.external = *external;
   spec.config = read_train_config(object.at("config"), source + "#/config");

@@ -8,6 +8,7 @@
 
 #include "core/base/json.h"
 #include "core/config/train_config.h"
+#include "core/protocol/operation_spec.h"
 
 namespace nanobench::core {
 
@@ -29,6 +30,7 @@ struct RunSpec {
   std::optional<std::string> init_file;     ///< safetensors with every parameter; absent: initialised from the seed
   std::optional<std::string> trace_file;    ///< where to write the trace (JSON); absent: none
   std::optional<std::string> profile_file;  ///< where to write the profile (JSON); absent: none, and nothing is timed
+  std::optional<OperationSpec> operation;   ///< to measure in place of training; `config` is then its last arm's
   Json mock;                                ///< settings of the mock engine; null for real engines
   Json external;                            ///< another trainer's command, for the adapter around it; null for ours
 };

@@ -15,6 +15,7 @@
 #include "core/distributed/replicas.h"
 #include "core/kernels/cpu_path.h"
 #include "core/kernels/thread_pool.h"
+#include "core/train/engine_facts.h"
 #include "core/train/phase_timer.h"
 #include "core/train/safetensors.h"
 
@@ -98,17 +99,10 @@ void Trainer::report_hello() {
   HelloEvent hello;
   hello.engine = "nanobench-train";
   hello.engine_version = version_text();
-  hello.environment = {{"libtorch", TORCH_VERSION},
-                       {"device", "cpu"},
-                       {"cpu_capability", at::get_cpu_capability()},
-                       {"dtype", spec_.dtype},
-                       {"processes", std::to_string(communicator_.size())},
-                       {"vector_path", to_string(cpu_path())},
-                       {"bfloat16", to_string(bfloat16_path())},
-                       {"blocks", model_.fuses_blocks(Pass::kTraining) ? "fused" : "op by op"},
-                       {"attention", attention_path()},
-                       {"compiler", build_info().compiler},
-                       {"build_type", build_info().build_type}};
+  hello.environment = engine_facts(spec_);
+  hello.environment["processes"] = std::to_string(communicator_.size());
+  hello.environment["blocks"] = model_.fuses_blocks(Pass::kTraining) ? "fused" : "op by op";
+  hello.environment["attention"] = attention_path();
   hello.threads = kernel_threads().size() * communicator_.size();
   hello.parameters = model_.parameters().count();
   sink_.report(hello);

@@ -127,6 +127,17 @@ RunCost from_mock(const core::RunSpec& spec) {
           .peak_bytes = static_cast<double>(settings.peak_bytes)};
 }
 
+/// An operation is repeated for about six seconds, after it was made and called; under valgrind each arm takes minutes.
+RunCost from_operation(const suites::Cell& cell) {
+  constexpr double kRepeated = 10.0, kCounted = 240.0;
+  const std::string& metric = cell.operation->metric;
+  const bool is_counted = cell.is_exact && metric != "bytes";
+  RunCost cost;
+  cost.source = CostSource::kOperation;
+  cost.wall_s = is_counted ? kCounted : kRepeated;
+  return cost;
+}
+
 bool is_alike(const results::RunRecord& run, const suites::Plan& plan) {
   // Two trainers may have the same command.
   if (plan.suite.external && !suites::is_of_trainer(plan.suite.name, run.suite)) return false;
@@ -155,6 +166,7 @@ std::string source_text(const RunCost& cost) {
     case CostSource::kStored: return runs + " of this configuration";
     case CostSource::kFlops: return runs + " of this scale, by FLOPs";
     case CostSource::kCalibration: return "a calibration run of a few steps, by FLOPs";
+    case CostSource::kOperation: return "what an operation is given";
     case CostSource::kMock: return "the mock engine's settings";
     case CostSource::kUnknown: break;
   }
@@ -183,6 +195,7 @@ RunCost estimate_cost(const suites::Plan& plan, const suites::PlannedRun& run, s
   const suites::Cell& cell = plan.cell_of(run);
   const RunCost same = from_same(history, suites::config_digest(cell));
   if (same.source != CostSource::kUnknown || !cell.external.is_null()) return same;
+  if (cell.operation) return from_operation(cell);
   const RunWork work = work_of(cell.config);
   const RunCost by_rate = from_rates(history, work, CostSource::kFlops);
   if (by_rate.source != CostSource::kUnknown || !calibration) return by_rate;

@@ -38,6 +38,7 @@ enum class CostSource {
   kStored,       ///< runs of the same configuration
   kFlops,        ///< runs of other configurations of this scale, by their FLOP/s
   kCalibration,  ///< a short run of one cell, by its FLOP/s
+  kOperation,    ///< what single operations are given to take
   kMock,         ///< the mock engine's settings
 };
 

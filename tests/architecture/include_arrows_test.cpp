@@ -18,11 +18,16 @@ namespace fs = std::filesystem;
 /// Folders in the order of the arrows; a rank may include equal or lower ranks, but among the engine's folders of core
 /// any order is allowed (they are one library).
 const std::vector<std::vector<std::string>> kRanks = {
-    {"core/base"},     {"core/config"},
-    {"core/protocol"}, {"core/data"},
-    {"core/kernels"},  {"core/ops", "core/nn", "core/optim", "core/distributed", "core/train", "core/cuda"},
-    {"ablations"},     {"results"},
-    {"suites"},        {"reports"},
+    {"core/base"},
+    {"core/config"},
+    {"core/protocol"},
+    {"core/data"},
+    {"core/kernels"},
+    {"core/ops", "core/nn", "core/optim", "core/distributed", "core/operations", "core/train", "core/cuda"},
+    {"ablations"},
+    {"results"},
+    {"suites"},
+    {"reports"},
     {"tools"},
 };
 

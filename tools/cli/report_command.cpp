@@ -8,8 +8,10 @@
 #include "core/base/error.h"
 #include "core/data/atomic_write.h"
 #include "reports/kinds/comparison_report.h"
+#include "reports/kinds/ledger_report.h"
 #include "tools/cli/capture.h"
 #include "tools/cli/chart_files.h"
+#include "tools/cli/claim_ledger.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
 #include "tools/cli/session.h"
@@ -72,6 +74,15 @@ std::filesystem::path page_file(const ReportOptions& options) {
   return cache_folder() / "report.html";
 }
 
+/// What was claimed of the records that the plan has, beside what is known now.
+void add_ledger(reports::Document& document, const results::Store& store, const results::PlanRecord& plan,
+                const ReportOptions& options) {
+  const ClaimLedger ledger =
+      claim_ledger(&store, options.catalogue, {.ids = {}, .analysis = {}, .records = records_of(plan)}, std::nullopt);
+  if (ledger.entries.empty()) return;
+  reports::add_ledger_section(document, ledger.entries, ledger.scale);
+}
+
 void report(const ReportOptions& options) {
   Format format = chosen_format(options.is_json, options.format, options.out);
   if (options.opens && format == Format::kTable) format = Format::kHtml;
@@ -85,6 +96,7 @@ void report(const ReportOptions& options) {
       .has_charts = format == Format::kHtml || !options.charts.empty(),
       .has_provenance = format != Format::kTable && format != Format::kCsv};
   reports::Document document = reports::comparison_report(store, plan, comparison);
+  if (comparison.has_charts) add_ledger(document, store, plan, options);
   if (!options.charts.empty()) {
     const std::string problem = write_chart_files(document, options.charts, options.charts);
     if (!problem.empty()) std::cerr << "nanobench: " << problem << "\n";

@@ -7,11 +7,13 @@
 #include "reports/comparison.h"
 #include "reports/effects/effects.h"
 #include "reports/kinds/comparison_report.h"
+#include "reports/kinds/ledger_report.h"
 #include "reports/text.h"
 #include "results/provenance.h"
 #include "suites/external_suite.h"
 #include "suites/plan.h"
 #include "suites/runner.h"
+#include "tools/cli/claim_ledger.h"
 #include "tools/cli/git.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
@@ -38,6 +40,12 @@ std::string figures_of(const results::Store& store, const results::RunRecord& ru
   }
   if (measure.peak_bytes) text += "  " + reports::format_bytes(*measure.peak_bytes);
   return text;
+}
+
+suites::Matrix matrix_of(const suites::Suite& suite, const std::string& catalogue) {
+  const bool needs_claims = suite.design == suites::Design::kClaims;  // reading them takes longer than all the rest
+  using Parts = ablations::CatalogueParts;
+  return suites::make_matrix(suite, load_catalogue(catalogue, needs_claims ? Parts::kAll : Parts::kWithoutClaims));
 }
 
 }  // namespace
@@ -99,7 +107,7 @@ bool is_calibration(const std::string& suite_name) {
 
 suites::Plan plan_suite(const suites::Suite& asked, const SuiteRunOptions& options, const PlanRequest& request) {
   const suites::Suite suite = with_trainer_revision(asked);
-  suites::Matrix matrix = suites::make_matrix(suite, load_catalogue(options.catalogue));
+  suites::Matrix matrix = matrix_of(suite, options.catalogue);
   for (suites::Cell& cell : matrix.cells) {
     if (request.arm > 0) cell.arm = request.arm;
   }
@@ -124,10 +132,20 @@ std::vector<suites::SuiteRunResult> run_plans(const std::vector<const suites::Pl
 
 namespace {
 
-int finish_run(const results::Store& store, const suites::SuiteRunResult& result, const SuiteRunOptions& options) {
+/// What was asked for when the suite was run: a table of its cells, or the verdicts on its claims.
+reports::Document finished_report(const results::Store& store, const results::PlanRecord& plan,
+                                  const SuiteRunOptions& options) {
+  if (plan.design == suites::to_string(suites::Design::kClaims)) {
+    const ClaimLedger ledger = claim_ledger(&store, options.catalogue, {}, plan.scale);
+    return reports::ledger_report(ledger.entries, ledger.scale);
+  }
   const reports::ComparisonOptions comparison{.published_step_ms =
                                                   reports::published_step_ms(load_catalogue(options.catalogue))};
-  print(reports::comparison_report(store, store.plan(result.plan_id), comparison), options.is_json);
+  return reports::comparison_report(store, plan, comparison);
+}
+
+int finish_run(const results::Store& store, const suites::SuiteRunResult& result, const SuiteRunOptions& options) {
+  print(finished_report(store, store.plan(result.plan_id), options), options.is_json);
   if (!options.is_quiet)
     write_to_stderr("\nstored in " + store.file().string() + " as plan " + std::to_string(result.plan_id) + "\n");
   if (result.is_interrupted) return core::kExitInterrupted;
@@ -169,7 +187,7 @@ int undecided_changes(const results::Store& store, std::int64_t plan_id) {
 int run_until_decided(const suites::Suite& suite, const UntilDecided& rule, const SuiteRunOptions& options,
                       const Session& session) {
   if (rule.most < 2) throw core::Error(core::ErrorCode::kInvalidArgument, "--max-seeds: expected 2 or more");
-  const suites::Matrix matrix = suites::make_matrix(suite, load_catalogue(options.catalogue));
+  const suites::Matrix matrix = matrix_of(suite, options.catalogue);
   const int changes = reports::single_changes(matrix.contrasts);
   if (changes == 0) {
     throw core::Error(core::ErrorCode::kInvalidArgument,

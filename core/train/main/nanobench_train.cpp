@@ -15,6 +15,7 @@
 #include "core/base/error.h"
 #include "core/distributed/process_group.h"
 #include "core/kernels/cpu_path.h"
+#include "core/operations/operation_run.h"
 #include "core/train/process_settings.h"
 #include "core/train/trainer.h"
 
@@ -93,15 +94,19 @@ Failure current_failure() {
   }
 }
 
-/// Rank 0 reports and decides how the run ended.
-int run_first(const RunSpec& spec, MetricSink& sink, ProcessGroup& processes) {
-  const RunOutcome outcome = Trainer(spec, sink, stop_requested, processes.communicator()).run();
-  processes.finish();
+int exit_code_of(RunOutcome outcome) {
   switch (outcome) {
     case RunOutcome::kCompleted: return 0;
     case RunOutcome::kInterrupted: return kExitInterrupted;
     default: return kExitFailed;
   }
+}
+
+/// Rank 0 reports and decides how the run ended.
+int run_first(const RunSpec& spec, MetricSink& sink, ProcessGroup& processes) {
+  const RunOutcome outcome = Trainer(spec, sink, stop_requested, processes.communicator()).run();
+  processes.finish();
+  return exit_code_of(outcome);
 }
 
 /// Another rank says nothing but why it failed, and that to rank 0.
@@ -129,6 +134,7 @@ int run_reporting_failures(const RunSpec& spec, int events_fd) {
   keep_freed_memory();
   set_fused_ops(spec.kernels != "reference");
   try {
+    if (spec.operation) return exit_code_of(run_operation(spec, sink, stop_requested));
     ProcessGroup processes(static_cast<int>(spec.config.distributed.processes));
     if (processes.rank() > 0) run_other(spec, events_fd, processes);
     return run_first(spec, sink, processes);

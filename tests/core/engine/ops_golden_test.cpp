@@ -1,8 +1,8 @@
 // Every op against the golden single operations, in float64 and float32.
 #include <gtest/gtest.h>
 
+#include "core/data/block_mask.h"
 #include "core/ops/attention.h"
-#include "core/ops/block_mask.h"
 #include "core/ops/orthogonalize.h"
 #include "core/ops/rms_norm.h"
 #include "core/ops/rotary.h"

@@ -7,7 +7,7 @@
 
 #include "core/config/cost_model.h"
 #include "core/config/schedule.h"
-#include "core/ops/block_mask.h"
+#include "core/data/block_mask.h"
 #include "core/train/run_profile.h"
 #include "tests/core/distributed/tiny_run.h"
 #include "tests/core/engine/training_support.h"

@@ -1,4 +1,4 @@
-#include "core/ops/block_mask.h"
+#include "core/data/block_mask.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,0 +1,140 @@
+#include "ablations/claim_cells.h"
+
+#include <algorithm>
+
+#include "ablations/resolve.h"
+
+namespace nanobench::ablations {
+namespace {
+
+constexpr std::int64_t kPeakSide = 1024;  // of the matrix product that stands for the machine's peak
+
+/// Processes that the features of an arm need, or that the metric needs to mean anything.
+std::optional<std::int64_t> processes_of(const Catalogue& catalogue, const Claim& claim) {
+  const bool communicates =
+      claim.rule->metric == "phase_communication_ms" || claim.rule->metric == "rank_parameter_difference";
+  std::int64_t most = communicates ? 2 : 1;
+  for (const std::optional<MeasureArm>* arm : {&claim.measure.before, &claim.measure.after}) {
+    if (!*arm) continue;
+    for (const auto& [id, unused] : (*arm)->features) most = std::max(most, catalogue.feature(id).needs.processes);
+  }
+  return most > 1 ? std::optional(most) : std::nullopt;
+}
+
+ClaimCell training_cell(const MeasureArm& arm, std::optional<std::int64_t> processes) {
+  ClaimCell cell{.label = arm.record, .record = arm.record, .features = arm.features, .processes = processes};
+  std::string link = " with ";
+  for (const auto& [id, value] : arm.features) {
+    cell.label += link + id + " = " + value;
+    link = ", ";
+  }
+  if (processes) cell.label += " in " + std::to_string(*processes) + " processes";
+  return cell;
+}
+
+core::OperationArm operation_arm(const char* name, const MeasureArm& arm, const AlsoMeasured& also) {
+  const core::TrainConfig defaults;
+  core::OperationArm made;
+  made.name = name;
+  made.shapes = arm.shapes;
+  for (const auto& [shape, size] : also.shapes) made.shapes[shape] = size;
+  made.config = apply_patch(defaults, arm.patch, "the claim's patch");
+  made.config.name = name;
+  return made;
+}
+
+std::string text_of(const core::Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+/// "orthogonalizer svd -> newton_schulz": the settings in which the arms' patches differ.
+std::string difference_of(const ClaimMeasure& measure) {
+  if (!measure.before || !measure.after) return "";
+  const core::Json before = measure.before->patch.flatten(), after = measure.after->patch.flatten();
+  std::string text;
+  for (const auto& [pointer, value] : after.items()) {
+    const bool is_new = !before.contains(pointer);
+    if (value.is_null() || (!is_new && before.at(pointer) == value)) continue;
+    text += ", " + pointer.substr(pointer.rfind('/') + 1) + " " +
+            (is_new ? "" : text_of(before.at(pointer)) + " -> ") + text_of(value);
+  }
+  return text;
+}
+
+/// "attention D 128 H 6 T 16384 -> 65536, ...: time_ms"
+std::string label_of(const core::OperationSpec& spec, const ClaimMeasure& measure) {
+  std::string label = spec.op;
+  const std::map<std::string, std::int64_t>& before = spec.arms.front().shapes;
+  for (const auto& [shape, size] : spec.arms.back().shapes) {
+    const auto found = before.find(shape);
+    label += " " + shape + " ";
+    if (found != before.end() && found->second != size) label += std::to_string(found->second) + " -> ";
+    label += std::to_string(size);
+  }
+  return label + difference_of(measure) + ": " + spec.metric;
+}
+
+bool is_exact(const std::string& metric) {
+  constexpr const char* kExact[] = {"bytes", "instructions", "mask_instructions", "cache_misses"};
+  return std::find(std::begin(kExact), std::end(kExact), metric) != std::end(kExact);
+}
+
+ClaimCell operation_cell(const ClaimMeasure& measure, const AlsoMeasured& also) {
+  core::OperationSpec spec;
+  spec.op = measure.op;
+  spec.metric = also.metric;
+  if (measure.before) spec.arms.push_back(operation_arm("before", *measure.before, also));
+  if (measure.after) spec.arms.push_back(operation_arm("after", *measure.after, also));
+  ClaimCell cell{.label = label_of(spec, measure)};
+  cell.is_exact = is_exact(also.metric);
+  cell.operation = std::move(spec);
+  return cell;
+}
+
+/// The machine's fastest matrix products.
+ClaimCell peak_cell() {
+  core::OperationArm arm;
+  arm.name = "after";
+  arm.shapes = {{"rows", kPeakSide}, {"columns", kPeakSide}};
+  core::OperationSpec spec;
+  spec.op = "matrix_product";
+  spec.metric = "gflops";
+  spec.arms.push_back(std::move(arm));
+  ClaimCell cell{.label = "matrix_product " + std::to_string(kPeakSide) + ": gflops"};
+  cell.operation = std::move(spec);
+  return cell;
+}
+
+}  // namespace
+
+bool needs_runs(const Claim& claim) {
+  const MeasureKind kind = claim.measure.kind;
+  return kind == MeasureKind::kCells || kind == MeasureKind::kBenchmark ||
+         (kind == MeasureKind::kCounter && claim.rule->metric == "rank_parameter_difference");
+}
+
+ClaimCells cells_of(const Catalogue& catalogue, const Claim& claim) {
+  ClaimCells cells;
+  if (!needs_runs(claim)) return cells;
+  if (claim.measure.kind == MeasureKind::kBenchmark) {
+    cells.operation = operation_cell(claim.measure, {.shapes = {}, .metric = claim.rule->metric});
+    for (const AlsoMeasured& also : claim.measure.also) cells.also.push_back(operation_cell(claim.measure, also));
+    return cells;
+  }
+  const std::optional<std::int64_t> processes = processes_of(catalogue, claim);
+  if (claim.measure.before) cells.before = training_cell(*claim.measure.before, processes);
+  if (claim.measure.after) cells.after = training_cell(*claim.measure.after, processes);
+  if (claim.rule->metric == "share_of_peak") cells.operation = peak_cell();
+  return cells;
+}
+
+std::vector<ClaimCell> all_cells(const ClaimCells& cells) {
+  std::vector<ClaimCell> all;
+  for (const std::optional<ClaimCell>* cell : {&cells.before, &cells.after, &cells.operation}) {
+    if (*cell) all.push_back(**cell);
+  }
+  all.insert(all.end(), cells.also.begin(), cells.also.end());
+  return all;
+}
+
+}  // namespace nanobench::ablations

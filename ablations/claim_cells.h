@@ -1,0 +1,42 @@
+/// What must be run to measure a claim: training cells, or an operation. Pure; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ablations/catalogue.h"
+#include "ablations/claim.h"
+#include "core/protocol/operation_spec.h"
+
+namespace nanobench::ablations {
+
+/// One thing to run. Equal labels are the same thing, whichever claim asks for it.
+struct ClaimCell {
+  std::string label;   ///< "record17 with attention_skip = none", "attention T 8192 ...: time_ms"
+  std::string record;  ///< of a training run; empty for an operation
+  FeatureSettings features;
+  std::optional<std::int64_t> processes;
+  std::optional<core::OperationSpec> operation;
+  bool is_exact = false;  ///< every repetition gives the same, so one is enough
+};
+
+/// Cells that measure one claim.
+struct ClaimCells {
+  std::optional<ClaimCell> before;     ///< kind cells
+  std::optional<ClaimCell> after;      ///< kind cells
+  std::optional<ClaimCell> operation;  ///< kind benchmark: both arms; share_of_peak: the machine's matrix products
+  std::vector<ClaimCell> also;         ///< in the order of the measure's list
+};
+
+/// Whether anything must be run for it. What only a run of two processes tells counts too.
+bool needs_runs(const Claim& claim);
+
+/// Throws Error{kNotFound} for features that do not exist.
+ClaimCells cells_of(const Catalogue& catalogue, const Claim& claim);
+
+/// All cells of it, before first.
+std::vector<ClaimCell> all_cells(const ClaimCells& cells);
+
+}  // namespace nanobench::ablations

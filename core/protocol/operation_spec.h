@@ -1,0 +1,44 @@
+/// What an engine process is asked to do in place of a training run: one operation, measured alone, in one or two
+/// settings that are compared. Plain values. The file format is in FORMAT.md.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+#include "core/config/train_config.h"
+
+namespace nanobench::core {
+
+/// One setting of the operation.
+struct OperationArm {
+  std::string name;                            ///< "before", "after"
+  std::map<std::string, std::int64_t> shapes;  ///< "T", "H", "rows", ...: which ones, the operation says
+  TrainConfig config;                          ///< the operation takes the settings that concern it
+
+  /// Throws Error{kInvalidArgument} when the shape is not given.
+  std::int64_t size(const std::string& shape) const;
+  std::int64_t size_or(const std::string& shape, std::int64_t fallback) const;
+};
+
+struct OperationSpec {
+  std::string op;                  ///< "attention", "orthogonalize", ...
+  std::string metric;              ///< "time_ms", "bytes", ...
+  std::vector<OperationArm> arms;  ///< one or two, with names of their own
+};
+
+/// Every operation and metric, by name: what the reader accepts.
+const std::vector<std::string>& operation_names();
+const std::vector<std::string>& operation_metrics();
+
+/// "operation/before/time_ms": the counter that tells the metric of an arm, once for each repetition.
+std::string operation_counter(const std::string& arm, const std::string& metric);
+
+Json to_json(const OperationSpec& spec);
+
+/// Throws Error{kInvalidArgument} with `source` and the JSON pointer.
+OperationSpec read_operation_spec(const Json& value, const std::string& source);
+
+}  // namespace nanobench::core

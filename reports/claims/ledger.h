@@ -1,0 +1,52 @@
+/// The ledger of claims: what is claimed, what was published, what was measured, and the verdict of the claim's own
+/// rule. As thread-safe as the evidence.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ablations/catalogue.h"
+#include "reports/claims/claim_evidence.h"
+#include "reports/claims/measured_number.h"
+
+namespace nanobench::reports {
+
+enum class LedgerVerdict {
+  kSupported,      ///< the whole interval is where the claim says
+  kContradicted,   ///< the whole interval is where it cannot be
+  kInconclusive,   ///< measured, and neither
+  kNotMeasured,    ///< could be, and was not
+  kNotMeasurable,  ///< cannot be here: `reason`
+};
+
+const char* to_string(LedgerVerdict verdict);
+
+/// A measurement beside the one that is judged.
+struct SideNumber {
+  std::string what;  ///< "rows 768 columns 768: time_ms after/before"
+  MeasuredNumber number;
+};
+
+struct LedgerEntry {
+  const ablations::Claim* claim = nullptr;
+  LedgerVerdict verdict = LedgerVerdict::kNotMeasured;
+  std::optional<double> claimed;    ///< what the claim's own number makes of the rule's form
+  std::optional<double> published;  ///< the same from records' logs and figures
+  MeasuredNumber measured;
+  std::string by;      ///< "3 seeds", "counted", "read from the configuration"
+  std::string scale;   ///< "nano", "official", "as published", the operation's sizes
+  std::string reason;  ///< why there is no verdict; empty when there is
+  std::vector<SideNumber> also;
+};
+
+/// The verdict of the rule on a number: a number without an interval decides only when it is exact.
+LedgerVerdict judged(const ablations::ClaimRule& rule, const MeasuredNumber& number);
+
+LedgerEntry judge(const ablations::Catalogue& catalogue, const ablations::Claim& claim, const ClaimEvidence& evidence);
+
+/// In the order of the claims.
+std::vector<LedgerEntry> make_ledger(const ablations::Catalogue& catalogue,
+                                     const std::vector<const ablations::Claim*>& claims, const ClaimEvidence& evidence);
+
+}  // namespace nanobench::reports

@@ -1,0 +1,24 @@
+/// The ledger of claims as a document, and as a section of other reports. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reports/claims/ledger.h"
+#include "reports/document.h"
+
+namespace nanobench::reports {
+
+/// `scale`: of the measurements.
+Document ledger_report(const std::vector<LedgerEntry>& entries, const std::string& scale);
+
+/// "61 of 175 claims hold here, 58 do not, ..."
+std::string ledger_headline(const std::vector<LedgerEntry>& entries);
+
+/// One for each analysis.
+std::vector<Section> ledger_sections(const std::vector<LedgerEntry>& entries);
+
+/// As part of another report: one section with a table, before the last section.
+void add_ledger_section(Document& document, const std::vector<LedgerEntry>& entries, const std::string& scale);
+
+}  // namespace nanobench::reports

@@ -1,0 +1,223 @@
+#include "reports/claims/ledger.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/protocol/operation_spec.h"
+#include "reports/kinds/ledger_report.h"
+#include "results/metric.h"
+#include "tests/results/store_fixture.h"
+
+namespace nanobench::reports {
+namespace {
+
+using ablations::Catalogue;
+using ablations::Claim;
+using ablations::ClaimCell;
+
+const Catalogue& catalogue() {
+  static const Catalogue embedded = Catalogue::embedded();
+  return embedded;
+}
+
+/// A store with a plan of claims whose runs are made up.
+class LedgerTest : public results::StoreTest {
+ protected:
+  struct Made {
+    std::string label;
+    std::uint64_t seed = 1;
+    results::RunResult result;
+    results::RunBatch batch;
+  };
+
+  /// One made-up run of the cell.
+  Made& add(const ClaimCell& cell, std::uint64_t seed) {
+    Made& made = made_.emplace_back();
+    made.label = cell.label;
+    made.seed = seed;
+    made.result = completed();
+    return made;
+  }
+
+  void add_operation(const std::string& claim, const std::vector<double>& before, const std::vector<double>& after) {
+    const ClaimCell cell = *cells(claim).operation;
+    Made& made = add(cell, 1);
+    made.result = results::RunResult{.outcome = core::RunOutcome::kCompleted, .exit_code = 0};
+    for (const auto& [arm, values] : {std::pair("before", before), std::pair("after", after)}) {
+      std::vector<results::Sample>& samples =
+          made.batch.samples[results::kCounterPrefix + core::operation_counter(arm, cell.operation->metric)];
+      for (std::size_t i = 0; i < values.size(); ++i) samples.push_back({static_cast<std::int64_t>(i), values[i]});
+    }
+  }
+
+  static ablations::ClaimCells cells(const std::string& claim) {
+    return ablations::cells_of(catalogue(), catalogue().claim(claim));
+  }
+
+  LedgerEntry judged_claim(const std::string& id) {
+    results::Store store(file());
+    results::NewPlan plan;
+    plan.digest = "plan";
+    plan.suite = "seed_claims";
+    plan.design = "claims";
+    plan.scale = "nano";
+    std::vector<results::FinishedRun> runs;
+    for (std::size_t i = 0; i < made_.size(); ++i) {
+      const Made& made = made_[i];
+      const std::string digest = "run" + std::to_string(i);
+      if (std::none_of(plan.cells.begin(), plan.cells.end(), [&](const auto& c) { return c.label == made.label; }))
+        plan.cells.push_back({.label = made.label});
+      plan.lines.push_back({static_cast<std::int64_t>(i), made.label, made.seed, digest, std::nullopt});
+    }
+    const std::int64_t plan_id = store.ensure_plan(plan);
+    for (std::size_t i = 0; i < made_.size(); ++i) {
+      results::NewRun run = new_run("run" + std::to_string(i), made_[i].label, made_[i].seed);
+      run.record.reset();
+      run.plan_id = plan_id;
+      run.position = static_cast<std::int64_t>(i);
+      const auto claim = std::get<results::Claimed>(store.claim_run(run, results::this_process()));
+      store.finish_run(claim.run_id, made_[i].result, made_[i].batch);
+    }
+    const ClaimEvidence evidence(store, std::nullopt);
+    return judge(catalogue(), catalogue().claim(id), evidence);
+  }
+
+  std::vector<Made> made_;
+};
+
+LedgerEntry without_runs(const std::string& id) {
+  return judge(catalogue(), catalogue().claim(id), ClaimEvidence("nano"));
+}
+
+TEST_F(LedgerTest, WhatIsReadOrCountedNeedsNoRun) {
+  const LedgerEntry halved = without_runs("seed003_value_parameters_halved");
+  EXPECT_EQ(halved.verdict, LedgerVerdict::kSupported);
+  EXPECT_TRUE(halved.measured.is_exact);
+  EXPECT_EQ(halved.scale, "official");
+  EXPECT_EQ(without_runs("seed000_grouped_queries_enabled").verdict, LedgerVerdict::kContradicted);
+  EXPECT_EQ(without_runs("seed001_minutes_4_41_to_3_95").verdict, LedgerVerdict::kSupported);
+  EXPECT_EQ(without_runs("seed002_no_attention_across_documents").verdict, LedgerVerdict::kSupported);
+}
+
+TEST_F(LedgerTest, WhatNobodyRanIsNotMeasured) {
+  const LedgerEntry entry = without_runs("seed003_attention_skip_faster");
+  EXPECT_EQ(entry.verdict, LedgerVerdict::kNotMeasured);
+  EXPECT_NE(entry.reason.find("--measure"), std::string::npos);
+  EXPECT_FALSE(entry.measured.value);
+}
+
+TEST_F(LedgerTest, WhatCannotBeMeasuredSaysWhy) {
+  const LedgerEntry entry = without_runs("seed001_utilisation_99_percent");
+  EXPECT_EQ(entry.verdict, LedgerVerdict::kNotMeasurable);
+  EXPECT_EQ(entry.reason, catalogue().claim("seed001_utilisation_99_percent").measure.why);
+}
+
+TEST_F(LedgerTest, LossesAreComparedSeedBySeed) {
+  const ablations::ClaimCells arms = cells("seed004_qk_norm_stabilizes");
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    const double luck = 0.1 * static_cast<double>(seed);  // shared by the seed: paired, it does not count
+    add(*arms.before, seed).result = completed(3.3 + luck);
+    add(*arms.after, seed).result = completed(3.2 + luck + (seed % 2 == 0 ? 0.001 : -0.001));
+  }
+  const LedgerEntry entry = judged_claim("seed004_qk_norm_stabilizes");
+  EXPECT_EQ(entry.verdict, LedgerVerdict::kSupported);
+  EXPECT_NEAR(entry.measured.value.value_or(0), -0.1, 1e-9);
+  EXPECT_EQ(entry.measured.n, 4);
+  EXPECT_EQ(entry.scale, "nano");
+  EXPECT_EQ(entry.by, "4 seeds");
+}
+
+TEST_F(LedgerTest, OneSeedDecidesNothing) {
+  const ablations::ClaimCells arms = cells("seed004_qk_norm_stabilizes");
+  add(*arms.before, 1).result = completed(9.0);
+  add(*arms.after, 1).result = completed(3.0);
+  const LedgerEntry entry = judged_claim("seed004_qk_norm_stabilizes");
+  EXPECT_EQ(entry.verdict, LedgerVerdict::kInconclusive);
+  EXPECT_NE(entry.reason.find("seeds"), std::string::npos) << entry.reason;
+}
+
+TEST_F(LedgerTest, AnOperationIsJudgedByItsRepetitions) {
+  const std::string claim = "seed000_attention_35_percent_faster";
+  add_operation(claim, {10.0, 10.1, 9.9, 10.0}, {6.5, 6.6, 6.4, 6.5});
+  const LedgerEntry entry = judged_claim(claim);
+  EXPECT_EQ(entry.verdict, LedgerVerdict::kSupported);
+  EXPECT_NEAR(entry.measured.value.value_or(0), 0.65, 0.001);
+  EXPECT_EQ(entry.claimed, 0.65);
+  EXPECT_NE(entry.by.find("4 repetitions in 1 run"), std::string::npos) << entry.by;
+}
+
+TEST_F(LedgerTest, AnOperationThatIsNoFasterContradicts) {
+  const std::string claim = "seed000_attention_35_percent_faster";
+  add_operation(claim, {10.0, 10.1, 9.9, 10.0}, {10.0, 10.1, 9.9, 10.05});
+  EXPECT_EQ(judged_claim(claim).verdict, LedgerVerdict::kContradicted);
+}
+
+TEST_F(LedgerTest, CountsAreExact) {
+  const std::string claim = "seed000_mask_instructions_60_percent_fewer";
+  add_operation(claim, {1000.0}, {400.0});
+  const LedgerEntry entry = judged_claim(claim);
+  EXPECT_EQ(entry.verdict, LedgerVerdict::kSupported);
+  EXPECT_TRUE(entry.measured.is_exact);
+}
+
+TEST_F(LedgerTest, WithoutTheToolThatCountsItIsNotMeasurableHere) {
+  const std::string claim = "seed000_mask_instructions_60_percent_fewer";
+  Made& made = add(*cells(claim).operation, 1);
+  made.result = results::RunResult{.outcome = core::RunOutcome::kUnsupported, .message = "valgrind is not installed"};
+  const LedgerEntry entry = judged_claim(claim);
+  EXPECT_EQ(entry.verdict, LedgerVerdict::kNotMeasurable);
+  EXPECT_NE(entry.reason.find("valgrind"), std::string::npos) << entry.reason;
+}
+
+TEST_F(LedgerTest, ACrashedArmIsNoEvidence) {
+  const ablations::ClaimCells arms = cells("seed004_qk_norm_stabilizes");
+  add(*arms.before, 1).result = completed(3.3);
+  add(*arms.after, 1).result = results::RunResult{.outcome = core::RunOutcome::kCrashed, .message = "signal 11"};
+  const LedgerEntry entry = judged_claim("seed004_qk_norm_stabilizes");
+  EXPECT_EQ(entry.verdict, LedgerVerdict::kNotMeasured);
+  EXPECT_NE(entry.reason.find("signal 11"), std::string::npos) << entry.reason;
+}
+
+TEST_F(LedgerTest, LossesThatDifferInOneBitDiffer) {
+  const std::string claim = "seed002_rotary_computed_dynamically";
+  const ablations::ClaimCells arms = cells(claim);
+  for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+    for (const ClaimCell* cell : {&*arms.before, &*arms.after}) {
+      std::vector<results::Sample>& losses = add(*cell, seed).batch.samples[results::kTrainLoss];
+      losses = {{0, 3.5}, {1, 3.25}};
+      if (cell == &*arms.after && seed == 2) losses[1].value = std::nextafter(3.25, 4.0);
+    }
+  }
+  const LedgerEntry entry = judged_claim(claim);
+  EXPECT_EQ(entry.measured.value, 1.0);  // one step of one of two seeds
+  EXPECT_EQ(entry.verdict, LedgerVerdict::kSupported);
+}
+
+TEST_F(LedgerTest, TheReportHasARowForEveryClaim) {
+  const std::vector<LedgerEntry> entries = make_ledger(catalogue(), catalogue().claims(), ClaimEvidence("nano"));
+  const Document document = ledger_report(entries, "nano");
+  std::size_t rows = 0;
+  for (const Section& section : document.sections) {
+    for (const Table& table : section.tables) {
+      if (table.id == "verdicts") continue;
+      rows += table.rows.size();
+      for (const auto& row : table.rows) EXPECT_EQ(row.size(), table.columns.size());
+    }
+  }
+  EXPECT_EQ(rows, catalogue().claims().size());
+  EXPECT_NE(ledger_headline(entries).find(std::to_string(entries.size()) + " claims"), std::string::npos);
+}
+
+/// What is known without a run must agree with the records' sources.
+TEST_F(LedgerTest, CountsAgreeWithWhatWasPublished) {
+  for (const LedgerEntry& entry : make_ledger(catalogue(), catalogue().claims(), ClaimEvidence("nano"))) {
+    const auto published = entry.claim->published.verdict;
+    if (!entry.measured.value || published == ablations::PublishedEvidence::Verdict::kSilent) continue;
+    EXPECT_STREQ(to_string(entry.verdict), ablations::to_string(published)) << entry.claim->id;
+  }
+}
+
+}  // namespace
+}  // namespace nanobench::reports

@@ -1,0 +1,88 @@
+#include "reports/claims/measured_number.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+namespace nanobench::reports {
+namespace {
+
+using ablations::RuleForm;
+
+TEST(MeasuredNumber, RatiosArePairedBySeed) {
+  const MeasuredNumber number = number_of(RuleForm::kAfterOverBefore, {{1, 10.0}, {2, 20.0}, {3, 40.0}, {9, 1.0}},
+                                          {{1, 5.0}, {2, 11.0}, {3, 19.0}});
+  ASSERT_TRUE(number.value && number.interval);
+  EXPECT_EQ(number.n, 3);
+  EXPECT_NEAR(*number.value, std::cbrt(0.5 * 0.55 * 0.475), 1e-12);
+  EXPECT_LT(number.interval->low, *number.value);
+  EXPECT_GT(number.interval->high, *number.value);
+  EXPECT_FALSE(number.is_exact);
+}
+
+TEST(MeasuredNumber, OneSeedHasNoInterval) {
+  const MeasuredNumber number = number_of(RuleForm::kAfterMinusBefore, {{1, 3.0}}, {{1, 2.5}});
+  EXPECT_EQ(number.value, -0.5);
+  EXPECT_FALSE(number.interval);
+  EXPECT_FALSE(number.is_exact);
+}
+
+TEST(MeasuredNumber, TheSameInEverySeedIsExact) {
+  const MeasuredNumber number = number_of(RuleForm::kAfterMinusBefore, {{1, 3.0}, {2, 4.0}}, {{1, 3.0}, {2, 4.0}});
+  EXPECT_EQ(number.value, 0.0);
+  EXPECT_TRUE(number.is_exact);
+}
+
+TEST(MeasuredNumber, FormsTakeTheArmsThatTheyNeed) {
+  EXPECT_EQ(number_of(RuleForm::kAfter, {}, {{1, 7.0}}).value, 7.0);
+  EXPECT_EQ(number_of(RuleForm::kBefore, {{1, 8.0}}, {}).value, 8.0);
+  EXPECT_EQ(number_of(RuleForm::kBeforeOverAfter, {{1, 8.0}}, {{1, 2.0}}).value, 4.0);
+  EXPECT_FALSE(number_of(RuleForm::kAfterOverBefore, {{1, 8.0}}, {{2, 2.0}}).value);
+  EXPECT_FALSE(number_of(RuleForm::kAfterOverBefore, {{1, 0.0}}, {{1, 2.0}}).value);
+}
+
+/// 95 % of the intervals must hold the true ratio.
+TEST(MeasuredNumber, IntervalsHoldTheTruth) {
+  std::mt19937 random(7);
+  std::normal_distribution<double> noise(0.0, 0.05);
+  int held = 0, held_sd = 0;
+  constexpr int kTrials = 2000;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    BySeed before, after, one, two;
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+      before[seed] = 100.0 * std::exp(noise(random));
+      after[seed] = 80.0 * std::exp(noise(random));
+      one[seed] = noise(random);
+      two[seed] = 2.0 * noise(random);
+    }
+    held += number_of(RuleForm::kAfterOverBefore, before, after).interval->contains(0.8) ? 1 : 0;
+    held_sd += sd_ratio(one, two).interval->contains(2.0) ? 1 : 0;
+  }
+  EXPECT_NEAR(held / static_cast<double>(kTrials), 0.95, 0.015);
+  EXPECT_NEAR(held_sd / static_cast<double>(kTrials), 0.95, 0.015);
+}
+
+TEST(MeasuredNumber, DeviationsOfOneRunHaveNoRatio) {
+  EXPECT_FALSE(sd_ratio({{1, 3.0}}, {{1, 3.0}, {2, 4.0}}).value);
+  EXPECT_FALSE(sd_ratio({{1, 3.0}, {2, 3.0}}, {{1, 3.0}, {2, 4.0}}).value);
+}
+
+TEST(MeasuredNumber, AnOperationInOneRunHasTheSpreadOfItsRepetitions) {
+  const MeasuredNumber one = number_of(RuleForm::kAfterOverBefore, {{{10, 10, 10, 10}, {5, 6, 5, 6}}});
+  ASSERT_TRUE(one.value && one.interval);
+  EXPECT_EQ(one.n, 4);
+  EXPECT_NEAR(*one.value, std::sqrt(0.5 * 0.6), 1e-12);
+}
+
+/// Repetitions of one process share its luck: from three processes on, only processes count.
+TEST(MeasuredNumber, FromThreeRunsOnEachCountsOnce) {
+  const MeasuredNumber three = number_of(
+      RuleForm::kAfterOverBefore, {{{10, 10, 10}, {5, 5, 9}}, {{10, 10, 10}, {6, 6, 6}}, {{10, 10, 10}, {7, 7, 1}}});
+  ASSERT_TRUE(three.value && three.interval);
+  EXPECT_EQ(three.n, 3);
+  EXPECT_NEAR(*three.value, std::cbrt(0.5 * 0.6 * 0.7), 1e-12);
+}
+
+}  // namespace
+}  // namespace nanobench::reports
