@@ -55,8 +55,8 @@ std::string difference_of(const ClaimMeasure& measure) {
   for (const auto& [pointer, value] : after.items()) {
     const bool is_new = !before.contains(pointer);
     if (value.is_null() || (!is_new && before.at(pointer) == value)) continue;
-    text += ", " + pointer.substr(pointer.rfind('/') + 1) + " " +
-            (is_new ? "" : text_of(before.at(pointer)) + " -> ") + text_of(value);
+    text += ", " + pointer.substr(pointer.rfind('/') + 1) + " " + (is_new ? "" : text_of(before.at(pointer)) + " -> ") +
+            text_of(value);
   }
   return text;
 }

@@ -24,7 +24,8 @@ std::vector<ClaimMetric> make_metrics() {
       {kCells, "peak_bytes", "bytes", kPositive, "peak memory of the process"},
       {kCells, "share_of_peak", "1", kFraction,
        "the model's arithmetic per second over the machine's fastest matrix products"},
-      {kCells, "different_losses", "steps", kPositive, "steps whose training loss differs in any bit, same seed, over all seeds", true},
+      {kCells, "different_losses", "steps", kPositive,
+       "steps whose training loss differs in any bit, same seed, over all seeds", true},
 
       {kBenchmark, "time_ms", "ms", kPositive, "forward and backward, or one update"},
       {kBenchmark, "bytes", "bytes", kPositive, "largest memory held beyond inputs and outputs"},

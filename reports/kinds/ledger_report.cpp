@@ -109,12 +109,13 @@ TableCell published_cell(const LedgerEntry& entry) {
   return cell;
 }
 
-Table ledger_table(const std::string& id, const std::string& title) {
-  return {.id = id,
-          .title = title,
-          .columns = {{.key = "claim", .title = "claim", .priority = 3},
+Table ledger_table() {
+  return {.id = "claims",
+          .title = "",
+          .columns = {{.key = "claim", .title = "claim", .priority = 4},
+                      {.key = "analysis", .title = "analysis", .priority = 3},
                       {.key = "statement", .title = "what is claimed", .wraps = true},
-                      {.key = "quantity", .title = "number", .priority = 4},
+                      {.key = "quantity", .title = "number", .priority = 5},
                       {.key = "claimed", .title = "claimed", .is_number = true, .priority = 1},
                       {.key = "published", .title = "published", .priority = 1},
                       {.key = "measured", .title = "measured here", .is_number = true},
@@ -128,6 +129,7 @@ Table ledger_table(const std::string& id, const std::string& title) {
 std::vector<TableCell> row_of(const LedgerEntry& entry) {
   const Claim& claim = *entry.claim;
   return {text_cell(claim.id),
+          text_cell(claim.seed),
           text_cell(claim.statement),
           text_cell(quantity_text(claim)),
           number_cell(claim, entry.claimed),
@@ -137,6 +139,12 @@ std::vector<TableCell> row_of(const LedgerEntry& entry) {
           text_cell(entry.scale.empty() ? "-" : entry.scale),
           text_cell(to_string(entry.verdict)),
           remark_cell(entry)};
+}
+
+Table claims_table(const std::vector<LedgerEntry>& entries) {
+  Table table = ledger_table();
+  for (const LedgerEntry& entry : entries) table.rows.push_back(row_of(entry));
+  return table;
 }
 
 Table verdict_table(const std::vector<LedgerEntry>& entries) {
@@ -175,30 +183,13 @@ std::string ledger_headline(const std::vector<LedgerEntry>& entries) {
   return text + ".";
 }
 
-std::vector<Section> ledger_sections(const std::vector<LedgerEntry>& entries) {
-  std::vector<Section> sections;
-  std::string seed;
-  for (const LedgerEntry& entry : entries) {
-    if (sections.empty() || entry.claim->seed != seed) {
-      seed = entry.claim->seed;
-      Section& section = sections.emplace_back();
-      section.title = "Analysis " + seed + ", of record " + std::to_string(entry.claim->record);
-      section.tables.push_back(ledger_table("ledger_" + seed, ""));
-    }
-    sections.back().tables.front().rows.push_back(row_of(entry));
-  }
-  return sections;
-}
-
 void add_ledger_section(Document& document, const std::vector<LedgerEntry>& entries, const std::string& scale) {
   Section section;
   section.title = "Claims about these records";
   section.paragraphs.push_back(ledger_headline(entries));
   section.paragraphs.push_back("Runs for claims are at scale " + scale +
                                "; `nanobench claims --measure` makes those that are missing.");
-  Table table = ledger_table("claims", "");
-  for (const LedgerEntry& entry : entries) table.rows.push_back(row_of(entry));
-  section.tables.push_back(std::move(table));
+  section.tables.push_back(claims_table(entries));
   const auto last = document.sections.empty() ? document.sections.end() : document.sections.end() - 1;
   document.sections.insert(last, std::move(section));
 }
@@ -207,8 +198,8 @@ Document ledger_report(const std::vector<LedgerEntry>& entries, const std::strin
   Document document{.kind = "claims_ledger", .title = "Claims, settled by measurement"};
   Section& head = document.sections.emplace_back();
   head.paragraphs.push_back(ledger_headline(entries));
-  if (entries.size() > 1) head.tables.push_back(verdict_table(entries));
-  for (Section& section : ledger_sections(entries)) document.sections.push_back(std::move(section));
+  head.tables.push_back(claims_table(entries));
+  if (entries.size() > 1) document.sections.emplace_back().tables.push_back(verdict_table(entries));
   document.notes.push_back(
       "Statements are those of five written analyses, in our words; claimed is what a claim's own number makes of the "
       "measured quantity, published what the records' logs and scripts say of it.");

@@ -15,9 +15,6 @@ Document ledger_report(const std::vector<LedgerEntry>& entries, const std::strin
 /// "61 of 175 claims hold here, 58 do not, ..."
 std::string ledger_headline(const std::vector<LedgerEntry>& entries);
 
-/// One for each analysis.
-std::vector<Section> ledger_sections(const std::vector<LedgerEntry>& entries);
-
 /// As part of another report: one section with a table, before the last section.
 void add_ledger_section(Document& document, const std::vector<LedgerEntry>& entries, const std::string& scale);
 
