@@ -77,9 +77,11 @@ std::string read_only_uri(const std::filesystem::path& file) {
   return "file:" + escaped + (is_writable || has_side_files ? "" : "?immutable=1");
 }
 
-std::unique_ptr<Database> open_for_reading(const std::filesystem::path& file) {
+std::unique_ptr<Database> open_for_reading(const std::filesystem::path& file,
+                                           std::optional<std::chrono::milliseconds> patience) {
   check_file(file, OpenMode::kReadOnly);
   auto database = std::make_unique<Database>(file, read_only_uri(file), SQLITE_OPEN_READONLY);
+  if (patience) database->set_patience(*patience);
   const int version = check_identity(*database, kSchemaVersion);
   if (version < kSchemaVersion) {
     throw Error(ErrorCode::kUnavailable, "database " + file.string() + " is empty or of an older version (schema " +
