@@ -84,6 +84,8 @@ void check_file(const std::filesystem::path& file, OpenMode mode) {
     }
     return;
   }
+  if (!std::filesystem::is_regular_file(file, ignored))
+    throw Error(ErrorCode::kIo, "database " + file.string() + " is a device or a pipe; name a file with --db");
   std::ifstream in(file, std::ios::binary);
   char mark[16] = {};
   in.read(mark, sizeof mark);

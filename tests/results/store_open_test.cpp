@@ -57,6 +57,11 @@ bool works_on_a_full_disk(const std::function<void()>& action) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+TEST_F(StoreTest, APipeIsNoDatabase) {
+  ASSERT_EQ(mkfifo(file().c_str(), 0600), 0);
+  EXPECT_NE(message_of(ErrorCode::kIo, [&] { Store(file(), OpenMode::kGlance); }).find("pipe"), std::string::npos);
+}
+
 TEST_F(StoreTest, IsReadOnAFullDisk) {
   { claim(*std::make_unique<Store>(file()), new_run()); }
   ASSERT_FALSE(std::filesystem::exists(file().string() + "-shm"));

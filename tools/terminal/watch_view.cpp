@@ -20,7 +20,7 @@ using Lines = std::vector<StyledLine>;
 
 constexpr std::size_t kLongestSpark = 60;
 constexpr std::size_t kShortestSpark = 10;
-constexpr std::size_t kMostWarnings = 20;  // where the height has no limit
+constexpr std::size_t kMostWarnings = 6;  // where the height has no limit
 
 /// How many lines each part may take.
 struct Budget {
