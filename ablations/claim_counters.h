@@ -2,7 +2,7 @@
 /// official size, counted without training anything. Pure; thread-safe.
 ///
 /// Masks need documents: theirs are generated, log-normal as the default corpus's but as long as web pages are, the
-/// same for every configuration. Eight steps spread over the run stand for all of them.
+/// same for every configuration. Four steps spread over the run stand for all of them.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@
 namespace nanobench::ablations {
 namespace {
 
-constexpr std::int64_t kCountedSteps = 8;
+constexpr std::int64_t kCountedSteps = 4;
 constexpr std::uint64_t kStreamSeed = 1;
 constexpr double kLogDeviation = 1.0;  // of ln(tokens), as the default corpus has it
 constexpr std::int64_t kShortest = 16;

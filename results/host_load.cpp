@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cmath>
@@ -43,6 +44,18 @@ void add_ticks(Facts& facts, const std::string& prefix) {
   facts[prefix + "cpu_ticks"] = std::to_string(whole);
   facts[prefix + "idle_ticks"] = std::to_string(ticks[3] + ticks[4]);
   facts[prefix + "steal_ticks"] = std::to_string(ticks[7]);
+}
+
+void add_cheap_facts(Facts& facts, const std::string& prefix) {
+  if (const auto uptime = word_after("/proc/uptime", "")) facts[prefix + "uptime_s"] = *uptime;
+  if (const auto load = word_after("/proc/loadavg", "")) facts[prefix + "load_1m"] = *load;
+  add_ticks(facts, prefix);
+}
+
+/// "MemTotal:  24689532 kB"
+void add_memory(Facts& facts, const std::string& prefix, const std::string& key, const std::string& name) {
+  const auto kib = word_after("/proc/meminfo", key);
+  if (kib) facts[prefix + name] = std::to_string(1024 * std::strtoll(kib->c_str(), nullptr, 10));
 }
 
 /// "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234"
@@ -137,10 +150,9 @@ std::string percent(double share) {
 }
 
 std::optional<std::string> judge_steal(const Facts& facts) {
-  const std::optional<double> steal = growth(facts, "steal_ticks");
-  const std::optional<double> whole = growth(facts, "cpu_ticks");
-  if (!steal || !whole || *whole <= 0 || *steal / *whole <= kMostSteal) return std::nullopt;
-  return "the hypervisor took " + percent(*steal / *whole) + " of the CPU time";
+  const std::optional<double> share = steal_share(facts);
+  if (!share || *share <= kMostSteal) return std::nullopt;
+  return "the hypervisor took " + percent(*share) + " of the CPU time";
 }
 
 /// What other programs used is what was used less what the run itself did. Where that leaves fewer processors than the
@@ -187,9 +199,7 @@ std::optional<std::string> judge_load(const Facts& facts, int threads) {
 Facts load_facts(const std::string& prefix) {
   Facts facts;
   facts[prefix + "time"] = utc_now();
-  if (const auto uptime = word_after("/proc/uptime", "")) facts[prefix + "uptime_s"] = *uptime;
-  if (const auto load = word_after("/proc/loadavg", "")) facts[prefix + "load_1m"] = *load;
-  add_ticks(facts, prefix);
+  add_cheap_facts(facts, prefix);
   add_pressure(facts, prefix);
   add_throttling(facts, prefix);
   add_frequency(facts, prefix);
@@ -197,6 +207,27 @@ Facts load_facts(const std::string& prefix) {
   if (const auto throttles = sum_over_processors("thermal_throttle/core_throttle_count", count))
     facts[prefix + "thermal_throttles"] = text_of(*throttles, 0);
   return facts;
+}
+
+Facts glance_facts(const std::string& prefix) {
+  Facts facts;
+  add_cheap_facts(facts, prefix);
+  add_memory(facts, prefix, "MemTotal:", "memory_total_bytes");
+  add_memory(facts, prefix, "MemAvailable:", "memory_available_bytes");
+  return facts;
+}
+
+std::optional<double> steal_share(const Facts& facts) {
+  const std::optional<double> steal = growth(facts, "steal_ticks");
+  const std::optional<double> whole = growth(facts, "cpu_ticks");
+  return steal && whole && *whole > 0 ? std::optional(*steal / *whole) : std::nullopt;
+}
+
+std::optional<double> busy_share(const Facts& facts) {
+  const std::optional<double> idle = growth(facts, "idle_ticks");
+  const std::optional<double> whole = growth(facts, "cpu_ticks");
+  if (!idle || !whole || *whole <= 0) return std::nullopt;
+  return std::max(0.0, *whole - *idle - growth(facts, "steal_ticks").value_or(0)) / *whole;
 }
 
 std::optional<std::string> disturbance(const Facts& facts, int threads) {

@@ -22,6 +22,16 @@ using Facts = std::map<std::string, std::string>;
 ///   cpu_mhz              mean frequency of the processors
 Facts load_facts(const std::string& prefix);
 
+/// The few of these that cost next to nothing to ask, for a display: uptime_s, load_1m and the ticks; and beside them
+///   memory_total_bytes, memory_available_bytes
+Facts glance_facts(const std::string& prefix);
+
+/// Share of the processors' time between "start/" and "end/" that the hypervisor took; nullopt where the ticks are not
+/// known, or did not move.
+std::optional<double> steal_share(const Facts& facts);
+/// The same of the time in which processors worked for somebody of this machine.
+std::optional<double> busy_share(const Facts& facts);
+
 // A run is disturbed above these. They are judgement, not measurement: each is about what an idle machine stays below.
 // The facts stay in `run_facts`, for other thresholds.
 inline constexpr double kMostSteal = 0.02;               ///< of all CPU time

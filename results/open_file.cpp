@@ -43,6 +43,34 @@ void use_wal(Database& database) {
   }
 }
 
+std::string uri_of(const std::filesystem::path& file) {
+  std::string escaped;
+  for (const char c : std::filesystem::absolute(file).string()) {
+    escaped += c == '%' ? "%25" : c == '?' ? "%3f" : c == '#' ? "%23" : std::string(1, c);
+  }
+  return "file:" + escaped;
+}
+
+/// Read as it lies, without locks.
+std::string unchanging_uri(const std::filesystem::path& file) {
+  return uri_of(file) + "?immutable=1";
+}
+
+bool has_log(const std::filesystem::path& file) {
+  std::error_code error;
+  return std::filesystem::file_size(file.string() + "-wal", error) > 0 && !error;
+}
+
+/// Throws Error for a schema that this build does not read.
+void check_version(Database& database) {
+  const int version = check_identity(database, kSchemaVersion);
+  if (version == kSchemaVersion) return;
+  throw Error(ErrorCode::kUnavailable, "database " + database.file().string() +
+                                           " is empty or of an older version (schema " + std::to_string(version) +
+                                           ", this build reads " + std::to_string(kSchemaVersion) +
+                                           "); `nanobench run` or `nanobench db vacuum` brings it up to date");
+}
+
 }  // namespace
 
 void check_file(const std::filesystem::path& file, OpenMode mode) {
@@ -56,6 +84,8 @@ void check_file(const std::filesystem::path& file, OpenMode mode) {
     }
     return;
   }
+  if (!std::filesystem::is_regular_file(file, ignored))
+    throw Error(ErrorCode::kIo, "database " + file.string() + " is a device or a pipe; name a file with --db");
   std::ifstream in(file, std::ios::binary);
   char mark[16] = {};
   in.read(mark, sizeof mark);
@@ -67,25 +97,30 @@ void check_file(const std::filesystem::path& file, OpenMode mode) {
 }
 
 std::string read_only_uri(const std::filesystem::path& file) {
-  std::string escaped;
-  for (const char c : std::filesystem::absolute(file).string()) {
-    escaped += c == '%' ? "%25" : c == '?' ? "%3f" : c == '#' ? "%23" : std::string(1, c);
-  }
   std::error_code ignored;
   const bool has_side_files = std::filesystem::exists(file.string() + "-wal", ignored);
   const bool is_writable = eaccess(std::filesystem::absolute(file).parent_path().c_str(), W_OK) == 0;
-  return "file:" + escaped + (is_writable || has_side_files ? "" : "?immutable=1");
+  return is_writable || has_side_files ? uri_of(file) : unchanging_uri(file);
 }
 
-std::unique_ptr<Database> open_for_reading(const std::filesystem::path& file) {
+std::unique_ptr<Database> open_for_reading(const std::filesystem::path& file,
+                                           std::optional<std::chrono::milliseconds> patience) {
   check_file(file, OpenMode::kReadOnly);
-  auto database = std::make_unique<Database>(file, read_only_uri(file), SQLITE_OPEN_READONLY);
-  const int version = check_identity(*database, kSchemaVersion);
-  if (version < kSchemaVersion) {
-    throw Error(ErrorCode::kUnavailable, "database " + file.string() + " is empty or of an older version (schema " +
-                                             std::to_string(version) + ", this build reads " +
-                                             std::to_string(kSchemaVersion) +
-                                             "); `nanobench run` or `nanobench db vacuum` brings it up to date");
+  const auto open = [&](const std::string& uri) {
+    auto database = std::make_unique<Database>(file, uri, SQLITE_OPEN_READONLY);
+    if (patience) database->set_patience(*patience);
+    return database;
+  };
+  auto database = open(read_only_uri(file));
+  try {
+    check_version(*database);
+  } catch (const Error&) {
+    // A full disk has no room for side files. Without a log of a writer the file is whole as it lies.
+    const int code = sqlite3_errcode(database->handle()) & 0xff;
+    const bool is_disk = code == SQLITE_IOERR || code == SQLITE_FULL || code == SQLITE_CANTOPEN;
+    if (!is_disk || has_log(file)) throw;
+    database = open(unchanging_uri(file));
+    check_version(*database);
   }
   return database;
 }

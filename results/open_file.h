@@ -2,8 +2,10 @@
 /// results/.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "results/sqlite.h"
@@ -17,8 +19,9 @@ void check_file(const std::filesystem::path& file, OpenMode mode);
 /// A file in a folder that cannot be written has no place for WAL's side files: it is read as it lies.
 std::string read_only_uri(const std::filesystem::path& file);
 
-/// Throws Error as Store's constructor does.
-std::unique_ptr<Database> open_for_reading(const std::filesystem::path& file);
+/// Throws Error as Store's constructor does. `patience`: how long a lock is waited for, if not the usual minute.
+std::unique_ptr<Database> open_for_reading(const std::filesystem::path& file,
+                                           std::optional<std::chrono::milliseconds> patience = std::nullopt);
 /// Also brings the schema up to date.
 std::unique_ptr<Database> open_for_writing(const std::filesystem::path& file);
 

@@ -83,6 +83,40 @@ struct RunRecord : NewRun {
   bool is_evidence() const { return is_completed() || (result && result->outcome == core::RunOutcome::kDiverged); }
 };
 
+/// A run as a display that asks again and again needs it: without its configuration.
+struct RunGlance {
+  std::int64_t id = 0;
+  std::string digest;
+  std::optional<std::int64_t> plan_id;      ///< the plan that it was made for
+  std::optional<core::RunOutcome> outcome;  ///< absent while it runs
+  std::string message;                      ///< why, when it is not completed
+  std::string started_at;                   ///< ISO 8601, UTC, like the next two
+  std::string heartbeat_at;                 ///< last sign of life of its owner
+  std::optional<std::string> finished_at;
+  std::optional<double> final_val_loss;
+  std::optional<double> median_step_ms;  ///< of a completed run that has a stored summary
+  int threads = 0;
+  Owner owner;
+
+  /// As RunRecord::is_evidence.
+  bool is_evidence() const { return outcome == core::RunOutcome::kCompleted || outcome == core::RunOutcome::kDiverged; }
+};
+
+/// A row without an outcome.
+struct RunningRun {
+  std::int64_t id = 0;
+  std::optional<std::int64_t> plan_id;
+  std::string suite;
+  Owner owner;
+  bool is_owner_gone = false;  ///< as far as can be told
+};
+
+/// A line of a plan and the run that answers it now.
+struct PlanAnswer {
+  std::int64_t position = 0;
+  std::optional<std::int64_t> run_id;
+};
+
 /// What reports need of a run's thousands of steps.
 struct RunSummary {
   std::optional<double> median_step_ms;  ///< over the timed steps; absent when none was timed

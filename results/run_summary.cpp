@@ -58,7 +58,7 @@ RunSummary Store::summary(std::int64_t run_id) const {
   known.bind(run_id);
   if (known.step()) return {known.optional_real(0), known.integer(1)};
   known.reset();
-  if (mode_ == OpenMode::kReadOnly || !run(run_id).is_completed()) return compute_summary(*database_, run_id);
+  if (mode_ != OpenMode::kCreate || !run(run_id).is_completed()) return compute_summary(*database_, run_id);
   Transaction transaction(*database_);
   const RunSummary summary = store_summary(*database_, run_id);
   transaction.commit();

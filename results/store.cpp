@@ -1,5 +1,6 @@
 #include "results/store.h"
 
+#include <chrono>
 #include <cstdlib>
 
 #include "core/base/error.h"
@@ -141,7 +142,11 @@ std::int64_t insert_plan(Database& database, const NewPlan& plan) {
 }  // namespace
 
 Store::Store(const std::filesystem::path& file, OpenMode mode) : file_(file), mode_(mode) {
-  database_ = mode == OpenMode::kReadOnly ? open_for_reading(file) : open_for_writing(file);
+  switch (mode) {
+    case OpenMode::kCreate: database_ = open_for_writing(file); break;
+    case OpenMode::kReadOnly: database_ = open_for_reading(file); break;
+    case OpenMode::kGlance: database_ = open_for_reading(file, std::chrono::milliseconds(500)); break;
+  }
 }
 
 Store::~Store() = default;

@@ -27,6 +27,7 @@ inline constexpr int kApplicationId = 0x6e616e6f;  // "nano"
 enum class OpenMode {
   kCreate,    ///< read and write; made, with its folder, when absent
   kReadOnly,  ///< must exist
+  kGlance,    ///< as kReadOnly, for a moment: gives up within a second where another process holds the file locked
 };
 
 /// Which runs: every set member must hold. Rows come in ascending id.
@@ -144,6 +145,20 @@ class Store {
   std::vector<RunMessage> messages(std::int64_t run_id) const;
   std::optional<EnvironmentRecord> environment(std::int64_t environment_id) const;
   std::map<std::string, std::string> run_facts(std::int64_t run_id) const;
+
+  // --- watching ---
+  // Small queries for a display that asks every second while others write. Each finds its rows by an index.
+
+  /// The rows without an outcome, in ascending id.
+  std::vector<RunningRun> running() const;
+  /// The number of newest_plan().
+  std::optional<std::int64_t> newest_plan_id(const std::optional<std::string>& suite = std::nullopt) const;
+  /// In ascending positions.
+  std::vector<PlanAnswer> answers(std::int64_t plan_id) const;
+  /// nullopt: there is no such run.
+  std::optional<RunGlance> glance(std::int64_t run_id) const;
+  /// The samples after `step`, ascending.
+  std::vector<Sample> samples_after(std::int64_t run_id, const std::string& metric, std::int64_t step) const;
 
   // --- baselines ---
   /// Names the plan; a name that stands for another plan moves. Throws Error{kNotFound} for an unknown plan.

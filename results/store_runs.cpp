@@ -25,13 +25,15 @@ constexpr std::size_t kRowsAtOnce = 50;
 
 struct RunningRow {
   std::int64_t id = 0;
+  std::optional<std::int64_t> plan_id;
+  std::string suite;
   Owner owner;
   double silent_seconds = 0;
 };
 
 std::vector<RunningRow> running_rows(Database& database, const std::optional<std::string>& digest) {
   Statement statement(database,
-                      "SELECT id, owner_host, owner_boot, owner_namespace, owner_pid, owner_started, "
+                      "SELECT id, plan_id, suite, owner_host, owner_boot, owner_namespace, owner_pid, owner_started, "
                       "(julianday('now') - julianday(heartbeat_at)) * 86400.0 FROM runs "
                       "WHERE outcome IS NULL AND (?1 IS NULL OR digest = ?1)");
   statement.bind(digest);
@@ -39,8 +41,10 @@ std::vector<RunningRow> running_rows(Database& database, const std::optional<std
   while (statement.step()) {
     rows.push_back(
         {statement.integer(0),
-         {statement.text(1), statement.text(2), statement.text(3), statement.integer(4), statement.integer(5)},
-         statement.real(6)});
+         statement.optional_integer(1),
+         statement.text(2),
+         {statement.text(3), statement.text(4), statement.text(5), statement.integer(6), statement.integer(7)},
+         statement.real(8)});
   }
   return rows;
 }
@@ -199,6 +203,15 @@ std::optional<RunRecord> Store::living_run() const {
     if (!is_gone(row)) return run(row.id);
   }
   return std::nullopt;
+}
+
+std::vector<RunningRun> Store::running() const {
+  std::vector<RunningRun> runs;
+  for (RunningRow& row : running_rows(*database_, std::nullopt)) {
+    const bool is_owner_gone = is_gone(row);
+    runs.push_back({row.id, row.plan_id, std::move(row.suite), std::move(row.owner), is_owner_gone});
+  }
+  return runs;
 }
 
 std::int64_t Store::release_dead_runs() {

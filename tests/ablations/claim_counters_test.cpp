@@ -85,16 +85,16 @@ TEST(MaskCounts, AreThoseOfTheMasksPairByPair) {
     config.attention.window.granularity = granularity;
     config.attention.window.schedule.end_tokens = 512;
     const DocumentMaskCounts counts = count_masks(config);
-    const std::vector<std::int64_t> starts = document_starts(8 * 2 * 1024);
+    const std::vector<std::int64_t> starts = document_starts(4 * 2 * 1024);
     std::int64_t visible = 0, inside = 0, full = 0, partial = 0;
-    for (std::int64_t sequence = 0; sequence < 16; ++sequence) {
+    for (std::int64_t sequence = 0; sequence < 8; ++sequence) {
       std::vector<std::uint16_t> tokens(1024, 1);
       for (const std::int64_t start : starts) {
         if (start / 1024 == sequence)
           tokens[static_cast<std::size_t>(start % 1024)] =
               static_cast<std::uint16_t>(config.attention.document_separator);
       }
-      const std::int64_t step = sequence / 2 * config.schedule.num_steps / 8;
+      const std::int64_t step = sequence / 2 * config.schedule.num_steps / 4;
       const core::BlockMask mask(tokens, {.block_size = 64,
                                           .document_separator = config.attention.document_separator,
                                           .granularity = granularity,
@@ -109,7 +109,7 @@ TEST(MaskCounts, AreThoseOfTheMasksPairByPair) {
       }
     }
     SCOPED_TRACE(static_cast<int>(granularity));
-    EXPECT_EQ(counts.steps, 8);
+    EXPECT_EQ(counts.steps, 4);
     EXPECT_EQ(counts.attention.whole.visible_pairs, visible);
     EXPECT_EQ(counts.attention.whole.visited_blocks, full + partial);
     EXPECT_EQ(counts.attention.whole.full_blocks, full);

@@ -45,6 +45,23 @@ TEST(Disturbance, StealTime) {
   EXPECT_EQ(reason_with("end/steal_ticks", "150"), "the hypervisor took 2.5 % of the CPU time");
 }
 
+TEST(HostLoad, SharesBetweenTwoReadings) {
+  EXPECT_DOUBLE_EQ(*steal_share(quiet()), 0.005);
+  EXPECT_DOUBLE_EQ(*busy_share(quiet()), 0.905);
+  EXPECT_EQ(steal_share({}), std::nullopt);
+  EXPECT_EQ(busy_share({{"end/cpu_ticks", "5"}, {"end/idle_ticks", "5"}}), std::nullopt) << "one reading is no share";
+}
+
+TEST(HostLoad, AGlanceIsPartOfWhatARunStoresAndTheMemory) {
+  const Facts whole = load_facts("x/");
+  Facts glance = glance_facts("x/");
+  ASSERT_TRUE(glance.contains("x/cpu_ticks"));
+  EXPECT_GT(std::stod(glance.at("x/memory_total_bytes")), std::stod(glance.at("x/memory_available_bytes")));
+  glance.erase("x/memory_total_bytes");
+  glance.erase("x/memory_available_bytes");
+  for (const auto& [name, value] : glance) EXPECT_TRUE(whole.contains(name)) << name;
+}
+
 TEST(Disturbance, OtherProgramsOnTheRunsProcessors) {
   // 18.1 s were used: by the run only 13.
   EXPECT_EQ(reason_with("used/user_ms", "12000"), "other programs kept 0.5 of 2 processors busy");

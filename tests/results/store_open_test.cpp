@@ -1,9 +1,14 @@
 // What Store accepts as a file, and what it says about the others.
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <fstream>
+#include <functional>
+#include <memory>
 #include <sstream>
 
 #include "results/schema.h"
@@ -30,6 +35,39 @@ TEST_F(StoreTest, MakesItsFolder) {
   const std::filesystem::path deep = folder_ / "a" / "b" / "store.db";
   Store store(deep);
   EXPECT_TRUE(std::filesystem::exists(deep));
+}
+
+/// Whether `action` succeeds in a process that can make no file longer than nothing, as on a full disk.
+bool works_on_a_full_disk(const std::function<void()>& action) {
+  const pid_t pid = fork();
+  if (pid == 0) {
+    signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit = {0, 0};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    int code = 1;
+    try {
+      action();
+      code = 0;
+    } catch (const core::Error&) {
+    }
+    _exit(code);
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+TEST_F(StoreTest, APipeIsNoDatabase) {
+  ASSERT_EQ(mkfifo(file().c_str(), 0600), 0);
+  EXPECT_NE(message_of(ErrorCode::kIo, [&] { Store(file(), OpenMode::kGlance); }).find("pipe"), std::string::npos);
+}
+
+TEST_F(StoreTest, IsReadOnAFullDisk) {
+  { claim(*std::make_unique<Store>(file()), new_run()); }
+  ASSERT_FALSE(std::filesystem::exists(file().string() + "-shm"));
+  EXPECT_TRUE(works_on_a_full_disk([&] { Store(file(), OpenMode::kReadOnly).run(1); }));
+  EXPECT_TRUE(works_on_a_full_disk([&] { Store(file(), OpenMode::kGlance).run(1); }));
+  EXPECT_FALSE(works_on_a_full_disk([&] { Store(file()).release_dead_runs(); })) << "the limit is there";
 }
 
 TEST_F(StoreTest, MarksItsFile) {

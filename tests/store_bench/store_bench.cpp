@@ -2,7 +2,8 @@
 //   nanobench_store_bench fill FILE CELLS SEEDS STEPS   a store of CELLS x SEEDS runs, for timing queries from outside
 //   nanobench_store_bench write FILE EVENTS             one writer, samples in batches
 //   nanobench_store_bench parse EVENTS                  event lines to values, without a store
-//   nanobench_store_bench flood FILE EVENTS ENGINE      the whole path: engine, pipe, runner, store
+//   nanobench_store_bench watch FILE READINGS           what `nanobench watch` reads, the first time and again and
+//   again nanobench_store_bench flood FILE EVENTS ENGINE      the whole path: engine, pipe, runner, store
 #include <sys/resource.h>
 
 #include <chrono>
@@ -11,9 +12,11 @@
 #include <cstring>
 
 #include "core/base/error.h"
+#include "reports/watch/plan_watcher.h"
 #include "suites/runner.h"
 #include "tests/fault/mock_plan.h"
 #include "tests/results/big_store.h"
+#include "tools/terminal/watch_view.h"
 
 namespace {
 
@@ -83,6 +86,22 @@ void parse(int events) {
   watch.say("lines parsed", events);
 }
 
+void watch(const char* file, int readings) {
+  reports::PlanWatcher watcher(file, {});
+  const auto now_s = [] {
+    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  };
+  const Watch first;
+  const reports::WatchState state = watcher.read(now_s());
+  first.say("first reading", 1);
+  const Watch others;
+  for (int i = 0; i < readings; ++i) watcher.read(now_s());
+  others.say("readings", readings);
+  const Watch views;
+  for (int i = 0; i < readings; ++i) tools::watch_lines(state, {.width = 120, .height = 40});
+  views.say("views", readings);
+}
+
 void flood(const char* file, int events, const char* engine) {
   const core::Json mock = {{"steps", 10}, {"fault", {{"kind", "flood"}, {"step", 4}, {"value", events}}}};
   const suites::Plan plan = suites::mock_plan(engine, mock, {{"records", {"record12"}}});
@@ -106,6 +125,8 @@ int main(int argc, char** argv) {
       write(argv[2], std::atoi(argv[3]));
     } else if (is("parse", 1)) {
       parse(std::atoi(argv[2]));
+    } else if (is("watch", 2)) {
+      watch(argv[2], std::atoi(argv[3]));
     } else if (is("flood", 3)) {
       flood(argv[2], std::atoi(argv[3]), argv[4]);
     } else {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <numeric>
 
 #include "reports/text.h"
 #include "tools/terminal/terminal.h"
@@ -42,8 +41,9 @@ void SuiteProgress::on_plan(const suites::Plan& plan, std::int64_t /*plan_id*/, 
   const std::size_t runs = plan.runs.size();  // plans may run in turn
   const auto reused = static_cast<std::size_t>(std::count(reusable.begin(), reusable.end(), true));
   total_runs_ += runs;
-  runs_to_do_ += runs - std::min(reused, runs);
-  for (const suites::PlannedRun& run : plan.runs) {
+  for (std::size_t i = 0; i < runs; ++i) {
+    const suites::PlannedRun& run = plan.runs[i];
+    if (!reusable[i] && to_come_.insert(&run).second) ++later_[plan.cell_of(run).label];
     widest_label_ = std::max(widest_label_, reports::display_width(label_of(plan, run)));
   }
   started_s_ = host_.now_s();
@@ -54,9 +54,15 @@ void SuiteProgress::on_plan(const suites::Plan& plan, std::int64_t /*plan_id*/, 
   lines_.print(reports::printable(text));
 }
 
+void SuiteProgress::begin_run(const suites::Plan& plan, const suites::PlannedRun& run) {
+  if (to_come_.erase(&run) > 0) --later_[plan.cell_of(run).label];
+}
+
 void SuiteProgress::on_run_started(const suites::Plan& plan, const suites::PlannedRun& run, std::int64_t /*run_id*/) {
+  begin_run(plan, run);
   run_.emplace(run.spec.config, host_.now_s());
   run_label_ = label_of(plan, run);
+  run_cell_ = plan.cell_of(run).label;
   last_plain_s_ = host_.now_s();
   if (!lines_.is_live()) lines_.print(counter(finished_ + 1) + " " + run_label_ + ": started");
   redraw(true);
@@ -72,11 +78,11 @@ void SuiteProgress::on_event(const suites::Plan& /*plan*/, const suites::Planned
 void SuiteProgress::on_run_finished(const suites::Plan& plan, const suites::PlannedRun& run,
                                     const results::RunRecord& record, bool is_reused) {
   ++finished_;
+  begin_run(plan, run);
   const bool was_running = run_ && !is_reused;
   const double duration_s = was_running ? run_->elapsed_s(host_.now_s()) : 0.0;
   if (was_running) {
-    durations_s_.push_back(duration_s);
-    runs_to_do_ -= std::min<std::size_t>(runs_to_do_, 1);
+    times_.add_finished(plan.cell_of(run).label, duration_s);
     run_.reset();
   }
   const bool is_completed = record.is_completed();
@@ -144,19 +150,10 @@ std::string SuiteProgress::suite_text(double now_s) const {
   return text;
 }
 
-/// The runs to come are taken to last as long as those that ended; before there is one, as the current one.
 std::optional<double> SuiteProgress::suite_remaining_s(double now_s) const {
-  const std::optional<double> current = run_ ? run_->remaining_s(now_s) : std::optional<double>(0.0);
-  if (runs_to_do_ == 0) return 0.0;
-  const std::size_t later = runs_to_do_ - (run_ ? 1 : 0);
-  if (!durations_s_.empty()) {
-    const double mean =
-        std::accumulate(durations_s_.begin(), durations_s_.end(), 0.0) / static_cast<double>(durations_s_.size());
-    const double rest = run_ ? current.value_or(std::max(mean - run_->elapsed_s(now_s), 0.0)) : 0.0;
-    return rest + mean * static_cast<double>(later);
-  }
-  if (!run_ || !current) return std::nullopt;
-  return *current + (run_->elapsed_s(now_s) + *current) * static_cast<double>(later);
+  std::optional<reports::CurrentRun> current;
+  if (run_) current = {run_cell_, run_->elapsed_s(now_s), run_->remaining_s(now_s)};
+  return times_.remaining_s(later_, current);
 }
 
 std::string SuiteProgress::colored(const char* color, const std::string& text) const {

@@ -4,10 +4,13 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "reports/watch/time_left.h"
 #include "suites/runner.h"
 #include "tools/terminal/run_progress.h"
 #include "tools/terminal/status_lines.h"
@@ -45,6 +48,8 @@ class SuiteProgress : public suites::RunnerObserver {
   void finish() { lines_.clear(); }
 
  private:
+  /// The run is no longer one of those to come.
+  void begin_run(const suites::Plan& plan, const suites::PlannedRun& run);
   void redraw(bool is_forced);
   void print_plain_line();
   std::string counter(std::size_t done) const;  ///< "[ 3/14]"
@@ -56,14 +61,16 @@ class SuiteProgress : public suites::RunnerObserver {
   Describe describe_;
   StatusLines lines_;
   std::size_t total_runs_ = 0;
-  std::size_t runs_to_do_ = 0;  ///< neither finished nor reusable, the current one included
-  std::size_t finished_ = 0;    ///< with a result, reused ones included
+  std::size_t finished_ = 0;  ///< with a result, reused ones included
   std::size_t failed_ = 0;
   std::size_t widest_label_ = 0;
   double started_s_ = 0.0;
-  std::vector<double> durations_s_;  ///< of the runs that were really run
+  std::set<const suites::PlannedRun*> to_come_;  ///< neither begun nor reusable
+  std::map<std::string, std::size_t> later_;     ///< how many those are, by cell
+  reports::TimeLeft times_;                      ///< of the runs that were really run
   std::optional<RunProgress> run_;
   std::string run_label_;  ///< "record13 seed 1"
+  std::string run_cell_;
   double last_drawn_s_ = 0.0;
   double last_plain_s_ = 0.0;
 };

@@ -5,8 +5,18 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 namespace nanobench::tools {
+namespace {
+
+std::optional<std::size_t> size_from(const char* variable, long least) {
+  const char* text = std::getenv(variable);
+  const long value = text == nullptr ? 0 : std::strtol(text, nullptr, 10);
+  return value >= least && value <= 10000 ? std::optional(static_cast<std::size_t>(value)) : std::nullopt;
+}
+
+}  // namespace
 
 bool is_terminal(int fd) {
   const char* kind = std::getenv("TERM");
@@ -16,11 +26,22 @@ bool is_terminal(int fd) {
 std::size_t terminal_width(int fd, std::size_t fallback) {
   winsize size{};
   if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  if (const char* columns = std::getenv("COLUMNS"); columns != nullptr) {
-    const long value = std::strtol(columns, nullptr, 10);
-    if (value >= 20 && value <= 10000) return static_cast<std::size_t>(value);
+  return size_from("COLUMNS", 20).value_or(fallback);
+}
+
+std::size_t terminal_height(int fd, std::size_t fallback) {
+  winsize size{};
+  if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_row > 0) return size.ws_row;
+  return size_from("LINES", 2).value_or(fallback);
+}
+
+bool is_utf8_locale() {
+  for (const char* variable : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* value = std::getenv(variable);
+    if (value == nullptr || *value == '\0') continue;
+    return strcasestr(value, "utf-8") != nullptr || strcasestr(value, "utf8") != nullptr;
   }
-  return fallback;
+  return false;
 }
 
 bool has_color(int fd) {

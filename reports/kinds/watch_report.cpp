@@ -1,0 +1,131 @@
+#include "reports/kinds/watch_report.h"
+
+#include <cmath>
+
+#include "reports/kinds/fact_list.h"
+#include "reports/text.h"
+#include "reports/watch/watch_text.h"
+
+namespace nanobench::reports {
+namespace {
+
+TableCell seconds_cell(const std::optional<double>& seconds) {
+  if (!seconds) return missing_cell();
+  return {.text = format_duration(*seconds), .detail = "", .value = *seconds};
+}
+
+TableCell number_cell(const std::optional<double>& value, int digits) {
+  if (!value || !std::isfinite(*value)) return missing_cell();
+  return {.text = format_fixed(*value, digits), .detail = "", .value = *value};
+}
+
+TableCell share_cell(const std::optional<double>& share) {
+  if (!share) return missing_cell();
+  return {.text = format_percent(*share, 1), .detail = "", .value = *share};
+}
+
+TableCell bytes_cell(const std::optional<double>& bytes) {
+  if (!bytes) return missing_cell();
+  return {.text = format_bytes(*bytes), .detail = "", .value = std::llround(*bytes)};
+}
+
+TableCell summary_cell(const Summary& summary, int digits) {
+  if (!summary.mean) return missing_cell();
+  core::OrderedJson value = {{"mean", *summary.mean}, {"sd", nullptr}, {"n", summary.n}};
+  if (summary.sd) value["sd"] = *summary.sd;
+  return {.text = format_fixed(*summary.mean, digits),
+          .detail = summary.sd ? "±" + format_fixed(*summary.sd, digits) : "",
+          .value = std::move(value)};
+}
+
+std::optional<double> last_value(const std::vector<results::Sample>& samples) {
+  return samples.empty() ? std::nullopt : std::optional(samples.back().value);
+}
+
+Section plan_section(const WatchState& state) {
+  FactList list;
+  list.add("plan", "plan", count_cell(state.plan_id));
+  list.add("suite", "suite", state.suite);
+  list.add("title", "title", state.title);
+  list.add("scale", "scale", state.scale);
+  list.add("data", "data", state.data_name);
+  list.add("state", "state", {.text = runner_text(state), .detail = "", .value = to_string(state.runner.state)});
+  list.add("process", "process", state.runner.owner ? count_cell(state.runner.owner->pid) : missing_cell());
+  list.add("host", "host", state.runner.owner ? text_cell(state.runner.owner->host) : missing_cell());
+  list.add("silent_s", "last seen before", seconds_cell(state.runner.silent_s));
+  list.add("command", "command", state.runner.command);
+  list.add("runs", "runs", count_cell(state.lines.all));
+  list.add("trained", "trained", count_cell(state.lines.trained));
+  list.add("reused", "reused", count_cell(state.lines.reused));
+  list.add("failed", "failed", count_cell(state.lines.failed));
+  list.add("running", "running", count_cell(state.lines.running));
+  list.add("to_do", "to do", count_cell(state.lines.to_do));
+  list.add("elapsed_s", "so far", seconds_cell(state.elapsed_s));
+  list.add("remaining_s", "left", seconds_cell(state.remaining_s));
+  return {.title = "", .facts = std::move(list.facts)};
+}
+
+Section run_section(const WatchedRun& run) {
+  FactList list;
+  list.add("run", "run", count_cell(run.id));
+  list.add("run_cell", "cell", run.cell);
+  list.add("run_seed", "seed", {.text = std::to_string(run.seed), .detail = "", .value = run.seed});
+  list.add("run_step", "steps done", count_cell(run.step));
+  list.add("run_steps", "of steps", run.total_steps ? count_cell(*run.total_steps) : missing_cell());
+  list.add("run_train_loss", "training loss", number_cell(last_value(run.train_losses), 4));
+  list.add("run_val_loss", "validation loss", number_cell(last_value(run.val_losses), 4));
+  list.add("run_step_ms", "ms/step", number_cell(run.step_ms, 2));
+  list.add("run_elapsed_s", "so far", seconds_cell(run.elapsed_s));
+  list.add("run_remaining_s", "left", seconds_cell(run.remaining_s));
+  Table table{.id = "validations",
+              .columns = {{.key = "step", .title = "step", .is_number = true},
+                          {.key = "val_loss", .title = "val loss", .is_number = true}}};
+  for (const results::Sample& sample : run.val_losses)
+    table.rows.push_back({count_cell(sample.step), number_cell(sample.value, 4)});
+  return {.title = "Running", .facts = std::move(list.facts), .tables = {std::move(table)}};
+}
+
+Section machine_section(const WatchedMachine& machine) {
+  FactList list;
+  list.add("processors", "processors", count_cell(machine.processors));
+  list.add("load_1m", "load", number_cell(machine.load_1m, 2));
+  list.add("busy_share", "busy", share_cell(machine.busy_share));
+  list.add("steal_share", "stolen", share_cell(machine.steal_share));
+  list.add("memory_available_bytes", "memory free", bytes_cell(machine.available_bytes));
+  list.add("memory_total_bytes", "memory", bytes_cell(machine.total_bytes));
+  return {.title = "This machine", .facts = std::move(list.facts)};
+}
+
+Table cell_table(const std::vector<WatchedCell>& cells) {
+  Table table{.id = "cells",
+              .columns = {{.key = "cell", .title = "cell"},
+                          {.key = "planned", .title = "runs", .is_number = true},
+                          {.key = "finished", .title = "finished", .is_number = true},
+                          {.key = "failed", .title = "failed", .is_number = true},
+                          {.key = "val_loss", .title = "val loss", .is_number = true},
+                          {.key = "step_ms", .title = "step ms", .is_number = true},
+                          {.key = "state", .title = "state", .wraps = true}}};
+  for (const WatchedCell& cell : cells) {
+    TableCell state = text_cell(to_string(cell.state));
+    state.detail = cell.reason;
+    table.rows.push_back({text_cell(cell.label), count_cell(cell.planned), count_cell(cell.finished),
+                          count_cell(cell.failed), summary_cell(cell.val_loss, 4), summary_cell(cell.step_ms, 2),
+                          std::move(state)});
+  }
+  return table;
+}
+
+}  // namespace
+
+Document watch_report(const WatchState& state) {
+  Document document{.kind = "watch", .title = plan_text(state)};
+  document.sections.push_back(plan_section(state));
+  if (state.run) document.sections.push_back(run_section(*state.run));
+  if (state.machine) document.sections.push_back(machine_section(*state.machine));
+  document.sections.emplace_back(Section{.title = "Cells", .tables = {cell_table(state.cells)}});
+  document.warnings = state.warnings;
+  if (!state.problem.empty()) document.warnings.push_back(state.problem);
+  return document;
+}
+
+}  // namespace nanobench::reports

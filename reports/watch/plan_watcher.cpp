@@ -1,0 +1,177 @@
+#include "reports/watch/plan_watcher.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "reports/kinds/provenance_section.h"
+#include "results/provenance.h"
+
+namespace nanobench::reports {
+namespace {
+
+using core::Error;
+using core::ErrorCode;
+using results::Owner;
+using results::RunningRun;
+using results::Store;
+
+/// A process out of sight is believed to live as long as it was heard of so lately: it writes every ten seconds.
+constexpr double kLongSilence = 120;
+
+bool is_at_work(RunnerState state) {
+  return state == RunnerState::kRunning || state == RunnerState::kBetween;
+}
+
+[[noreturn]] void fail_no_plan(const std::filesystem::path& file, const std::optional<std::string>& suite) {
+  throw Error(ErrorCode::kNotFound, "database " + file.string() + " holds no plan" +
+                                        (suite ? " of the suite " + *suite : "") +
+                                        "; `nanobench run SUITE` makes one, and --wait waits for it");
+}
+
+/// The oldest living row of the plan.
+const RunningRun* living_row(const std::vector<RunningRun>& running, std::int64_t plan_id) {
+  const auto found = std::find_if(running.begin(), running.end(),
+                                  [&](const RunningRun& run) { return run.plan_id == plan_id && !run.is_owner_gone; });
+  return found == running.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+PlanWatcher::PlanWatcher(std::filesystem::path file, WatchSelection selection)
+    : file_(std::move(file)), selection_(std::move(selection)) {}
+
+WatchState PlanWatcher::read(double now_s) {
+  const Store store(file_, results::OpenMode::kGlance);
+  if (const FileMark mark = mark_of_file(); mark != mark_) {
+    mark_ = mark;
+    plan_.reset();
+    follower_.reset();
+  }
+  const RunningRuns running = store.running();
+  if (const std::int64_t id = choose_plan(store, running); !plan_ || plan_->plan().id != id) {
+    plan_.reset();
+    plan_.emplace(store, id);
+  }
+  const results::PlanRecord& plan = plan_->plan();
+  if (selection_.suite && plan.suite != *selection_.suite) {
+    throw Error(ErrorCode::kInvalidArgument, "plan " + std::to_string(plan.id) + " is of the suite " + plan.suite +
+                                                 ", not " + *selection_.suite + "; leave one of the two out");
+  }
+  plan_->update(store);
+  WatchState state{.plan_id = plan.id, .suite = plan.suite, .title = plan.title, .scale = plan.scale};
+  state.data_name = plan.data_name;
+  state.runner = runner_of(running, now_s);
+  is_at_work_ = is_at_work(state.runner.state);
+  state.is_owner_alive = state.runner.owner && results::is_alive(*state.runner.owner).value_or(false);
+  const std::vector<LineState> states = line_states(running, state.runner);
+  state.lines = count_lines(states);
+  state.elapsed_s = elapsed_s(state.runner, now_s);
+  state.cells = watched_cells(plan_->labels(), plan_->lines(), states);
+  state.warnings = plan_->warnings(states);
+  follow_run(store, running, now_s, state);
+  if (is_at_work_) {
+    std::optional<CurrentRun> current;
+    if (state.run) current = {state.run->cell, state.run->elapsed_s, state.run->remaining_s};
+    state.remaining_s = plan_->times().remaining_s(runs_to_do(plan_->lines(), states), current);
+  }
+  return state;
+}
+
+PlanWatcher::FileMark PlanWatcher::mark_of_file() const {
+  struct stat facts = {};
+  if (stat(file_.c_str(), &facts) != 0) return {};
+  return {static_cast<std::uint64_t>(facts.st_dev), static_cast<std::uint64_t>(facts.st_ino)};
+}
+
+/// A plan stays while a process works on it; then one that a process works on, or a new one, takes its place.
+std::int64_t PlanWatcher::choose_plan(const Store& store, const RunningRuns& running) {
+  if (selection_.plan_id) return *selection_.plan_id;
+  if (plan_ && is_at_work_) {
+    const bool is_over = std::all_of(plan_->lines().begin(), plan_->lines().end(),
+                                     [](const WatchedLine& line) { return line.run && line.run->outcome; });
+    if (!is_over || living_row(running, plan_->plan().id) != nullptr) return plan_->plan().id;
+  }
+  const std::optional<std::int64_t> newest = store.newest_plan_id(selection_.suite);
+  for (auto run = running.rbegin(); run != running.rend(); ++run) {
+    if (run->is_owner_gone || !run->plan_id || (selection_.suite && run->suite != *selection_.suite)) continue;
+    newest_at_choice_ = newest;
+    return *run->plan_id;
+  }
+  if (!newest) fail_no_plan(file_, selection_.suite);
+  if (plan_ && newest_at_choice_ == newest) return plan_->plan().id;
+  newest_at_choice_ = newest;
+  return *newest;
+}
+
+WatchedRunner PlanWatcher::runner_of(const RunningRuns& running, double now_s) const {
+  WatchedRunner runner;
+  runner.command = shell_words(plan_->plan().argv);
+  if (const WatchedLine* newest = plan_->newest()) {
+    runner.owner = newest->run->owner;
+    runner.silent_s = seconds_between(newest->run->heartbeat_at, now_s);
+    if (newest->run->finished_at) runner.silent_s = seconds_between(*newest->run->finished_at, now_s);
+  }
+  for (const RunningRun& run : running) {
+    if (run.is_owner_gone || run.plan_id == plan_->plan().id) continue;
+    runner.other_plan = run.plan_id;
+    runner.other_owner = run.owner;
+  }
+  runner.state = state_of_runner(running, runner);
+  return runner;
+}
+
+RunnerState PlanWatcher::state_of_runner(const RunningRuns& running, const WatchedRunner& runner) const {
+  if (living_row(running, plan_->plan().id) != nullptr) return RunnerState::kRunning;
+  const std::vector<WatchedLine>& lines = plan_->lines();
+  const bool is_over = std::all_of(lines.begin(), lines.end(), [](const WatchedLine& line) {
+    return line.run && line.run->outcome && *line.run->outcome != core::RunOutcome::kInterrupted;
+  });
+  if (is_over) return RunnerState::kEnded;
+  const WatchedLine* newest = plan_->newest();
+  if (newest == nullptr) return RunnerState::kNotBegun;
+  const std::optional<bool> is_living = results::is_alive(*runner.owner);
+  if (is_living.value_or(false)) return RunnerState::kBetween;
+  if (newest->run->outcome == core::RunOutcome::kInterrupted) return RunnerState::kStopped;
+  if (is_living) return RunnerState::kGone;
+  return runner.silent_s.value_or(kLongSilence) < kLongSilence ? RunnerState::kBetween : RunnerState::kSilent;
+}
+
+std::vector<LineState> PlanWatcher::line_states(const RunningRuns& running, const WatchedRunner& runner) const {
+  RunnerPlace place{.is_at_work = is_at_work(runner.state)};
+  if (const WatchedLine* newest = plan_->newest()) place.position = newest->position;
+  const std::int64_t plan_id = plan_->plan().id;
+  std::vector<LineState> states;
+  for (const WatchedLine& line : plan_->lines()) {
+    LineState state = state_of(line, plan_id, place);
+    const auto is_row = [&](const RunningRun& run) { return run.id == line.run->id && !run.is_owner_gone; };
+    // What a process that is gone left behind; another one works on the plan now.
+    if (state == LineState::kRunning && std::none_of(running.begin(), running.end(), is_row)) state = LineState::kToDo;
+    states.push_back(state);
+  }
+  return states;
+}
+
+void PlanWatcher::follow_run(const Store& store, const RunningRuns& running, double now_s, WatchState& state) {
+  const RunningRun* row = living_row(running, state.plan_id);
+  const std::optional<results::RunGlance> glance = row == nullptr ? std::nullopt : store.glance(row->id);
+  if (!glance) {
+    follower_.reset();
+  } else {
+    if (!follower_ || follower_->id() != row->id) follower_.emplace(store, row->id);
+    state.run = follower_->read(store, *glance, now_s);
+    const std::vector<std::string> warnings = follower_->warnings(store);
+    state.warnings.insert(state.warnings.begin(), warnings.begin(), warnings.end());
+  }
+  // Another machine's load says nothing of this runner.
+  if (is_at_work_ && state.runner.owner && results::is_alive(*state.runner.owner))
+    state.machine = machine_.read(follower_ ? follower_->start_facts() : results::Facts());
+}
+
+std::optional<double> PlanWatcher::elapsed_s(const WatchedRunner& runner, double now_s) const {
+  if (!runner.silent_s) return std::nullopt;
+  return seconds_between(plan_->session_start(), is_at_work(runner.state) ? now_s : now_s - *runner.silent_s);
+}
+
+}  // namespace nanobench::reports

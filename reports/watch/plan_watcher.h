@@ -1,0 +1,58 @@
+/// Reads, again and again, how far a plan is, while a runner writes. Each reading opens the file, asks, and closes it:
+/// nothing is held in between, so the runner and its reader are never in each other's way, and a file that was replaced
+/// is simply the next one. Writes nothing.
+///
+/// Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "reports/watch/machine_watch.h"
+#include "reports/watch/plan_lines.h"
+#include "reports/watch/run_follower.h"
+#include "reports/watch/watch_state.h"
+#include "results/store.h"
+
+namespace nanobench::reports {
+
+struct WatchSelection {
+  std::optional<std::string> suite;
+  std::optional<std::int64_t> plan_id;  ///< absent: the newest that a process works on, else the newest
+};
+
+class PlanWatcher {
+ public:
+  PlanWatcher(std::filesystem::path file, WatchSelection selection);
+
+  /// `now_s`: seconds since 1970. Throws Error as Store's constructor does, kNotFound where there is no such plan, and
+  /// kInvalidArgument where the chosen plan is of another suite.
+  WatchState read(double now_s);
+
+ private:
+  using FileMark = std::pair<std::uint64_t, std::uint64_t>;  ///< device and number of the file
+  using RunningRuns = std::vector<results::RunningRun>;
+
+  FileMark mark_of_file() const;
+  std::int64_t choose_plan(const results::Store& store, const RunningRuns& running);
+  WatchedRunner runner_of(const RunningRuns& running, double now_s) const;
+  RunnerState state_of_runner(const RunningRuns& running, const WatchedRunner& runner) const;
+  std::vector<LineState> line_states(const RunningRuns& running, const WatchedRunner& runner) const;
+  void follow_run(const results::Store& store, const RunningRuns& running, double now_s, WatchState& state);
+  std::optional<double> elapsed_s(const WatchedRunner& runner, double now_s) const;
+
+  std::filesystem::path file_;
+  WatchSelection selection_;
+  FileMark mark_ = {};
+  std::optional<PlanLines> plan_;
+  std::optional<std::int64_t> newest_at_choice_;  ///< the newest plan when plan_ was chosen
+  bool is_at_work_ = false;                       ///< at the last reading
+  std::optional<RunFollower> follower_;
+  MachineWatch machine_;
+};
+
+}  // namespace nanobench::reports

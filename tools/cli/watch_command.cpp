@@ -1,0 +1,173 @@
+// `nanobench watch`: a running suite, from another terminal.
+#include <poll.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "core/base/error.h"
+#include "core/base/exit_codes.h"
+#include "reports/kinds/watch_report.h"
+#include "reports/watch/plan_watcher.h"
+#include "suites/interrupt.h"
+#include "suites/suite.h"
+#include "tools/cli/options.h"
+#include "tools/cli/places.h"
+#include "tools/cli/session.h"
+#include "tools/terminal/full_screen.h"
+#include "tools/terminal/status_lines.h"
+#include "tools/terminal/terminal.h"
+#include "tools/terminal/watch_view.h"
+
+namespace nanobench::tools {
+namespace {
+
+using core::Error;
+using core::ErrorCode;
+using reports::PlanWatcher;
+using reports::WatchState;
+
+struct WatchOptions {
+  std::string suite;
+  std::optional<std::int64_t> plan_id;
+  std::string database;
+  double interval_s = 1.0;
+  bool is_once = false;
+  bool waits = false;
+  bool keeps = false;
+  bool is_json = false;
+};
+
+constexpr std::size_t kPipeColumns = 200;  // without a terminal everything has room
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  nanobench watch                      the suite that runs now, else the newest\n"
+    "  nanobench watch leave_one_out        the newest plan of this suite\n"
+    "  nanobench watch --wait               begin before the suite does\n"
+    "  nanobench watch --once               print how far it is, and end\n"
+    "  nanobench watch --json | jq .facts.remaining_s\n"
+    "\n"
+    "It only reads: the runner does not notice. The key q, or Ctrl-C, ends the display and not the suite; it ends by\n"
+    "itself when the suite has ended. Exit codes: 0, 2 no such plan, 130 interrupted.";
+
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+TerminalKind terminal_kind() {
+  return {.has_color = has_color(STDOUT_FILENO), .is_utf8 = is_utf8_locale()};
+}
+
+/// A suite's file stands for the name that it says.
+std::optional<std::string> suite_name(const std::string& suite) {
+  if (suite.empty()) return std::nullopt;
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(suite, ignored)) return suite;
+  return suites::read_suite_file(suite).name;
+}
+
+/// Missing now, perhaps there in a moment: the file, its tables, the plan.
+bool is_not_there_yet(const Error& error) {
+  return error.code() == ErrorCode::kNotFound || error.code() == ErrorCode::kUnavailable;
+}
+
+/// The first reading; with --wait when there is something to read. nullopt: interrupted.
+std::optional<WatchState> first_state(PlanWatcher& watcher, const WatchOptions& options,
+                                      const suites::InterruptGuard& interrupts) {
+  bool has_told = false;
+  while (interrupts.count() == 0) {
+    try {
+      return watcher.read(now_s());
+    } catch (const Error& error) {
+      if (!options.waits || !is_not_there_yet(error)) throw;
+      if (!has_told) write_to_stderr(std::string("waiting: ") + error.what() + "\n");
+      has_told = true;
+    }
+    pollfd wake = {interrupts.fd(), POLLIN, 0};
+    poll(&wake, 1, static_cast<int>(options.interval_s * 1000));
+  }
+  return std::nullopt;
+}
+
+/// Plain lines, which stay.
+void print_snapshot(const WatchState& state) {
+  const WatchStyle style{.width = terminal_width(STDOUT_FILENO, kPipeColumns), .terminal = terminal_kind()};
+  for (const std::string& line : watch_lines(state, style)) std::cout << line << "\n";
+  std::cout << std::flush;
+}
+
+/// What can be read now, else what was known last and why it cannot.
+WatchState next_state(PlanWatcher& watcher, const WatchState& last) {
+  try {
+    return watcher.read(now_s());
+  } catch (const Error& error) {
+    WatchState state = last;
+    state.problem = std::string("not read now: ") + error.what();
+    return state;
+  }
+}
+
+/// The process goes on for a moment after the last run, perhaps with another plan.
+bool is_over(const WatchState& state) {
+  return state.has_ended() && !state.is_owner_alive && state.problem.empty();
+}
+
+/// Redraws until the suite has ended, or the person has seen enough. Returns what was shown last.
+WatchState show_live(PlanWatcher& watcher, WatchState state, const WatchOptions& options,
+                     const suites::InterruptGuard& interrupts) {
+  using Clock = std::chrono::steady_clock;
+  FullScreen screen(STDIN_FILENO, STDOUT_FILENO);
+  const TerminalKind terminal = terminal_kind();
+  Clock::time_point read_at = Clock::now();
+  while (interrupts.count() == 0) {
+    const WatchStyle style{
+        .width = screen.width(), .height = screen.height(), .terminal = terminal, .has_keys = screen.has_keys()};
+    if (!screen.draw(watch_lines(state, style)) || (is_over(state) && !options.keeps)) break;
+    const double waited_s = std::chrono::duration<double>(Clock::now() - read_at).count();
+    if (screen.wait(options.interval_s - waited_s, interrupts.fd()) == 'q') break;
+    if (std::chrono::duration<double>(Clock::now() - read_at).count() < options.interval_s) continue;
+    read_at = Clock::now();
+    state = next_state(watcher, state);
+  }
+  return state;
+}
+
+int watch(const WatchOptions& options) {
+  PlanWatcher watcher(database_file(options.database),
+                      {.suite = suite_name(options.suite), .plan_id = options.plan_id});
+  const suites::InterruptGuard interrupts;
+  std::optional<WatchState> state = first_state(watcher, options, interrupts);
+  if (!state) return core::kExitInterrupted;
+  if (options.is_json) {
+    print(reports::watch_report(*state), true);
+    return core::kExitSuccess;
+  }
+  const bool is_live = !options.is_once && is_terminal(STDOUT_FILENO) && (!is_over(*state) || options.keeps);
+  if (is_live) state = show_live(watcher, std::move(*state), options, interrupts);
+  print_snapshot(*state);
+  return interrupts.count() > 0 ? core::kExitInterrupted : core::kExitSuccess;
+}
+
+}  // namespace
+
+void add_watch_command(CLI::App& app, Session& session) {
+  CLI::App* command = app.add_subcommand("watch", "Watch a running suite from another terminal");
+  const auto options = std::make_shared<WatchOptions>();
+  command->add_option("SUITE", options->suite, "Name or file of a suite (default: what runs now, else the newest)");
+  command->add_option("--plan", options->plan_id, "The plan of this number")->type_name("N");
+  add_database_option(*command, options->database);
+  command->add_option("--interval", options->interval_s, "Seconds between two looks (default: 1)")
+      ->type_name("S")
+      ->check(CLI::Range(0.1, 3600.0).description(""));
+  command->add_flag("--once", options->is_once, "Print how far it is, and end; so it is without a terminal");
+  command->add_flag("--wait", options->waits, "Wait for the database and the plan");
+  command->add_flag("--keep", options->keeps, "Stay when the suite has ended");
+  add_json_option(*command, options->is_json);
+  command->footer(kFooter);
+  command->callback([options, &session] { session.exit_code = watch(*options); });
+}
+
+}  // namespace nanobench::tools

@@ -1,0 +1,50 @@
+/// The whole terminal for a display that is redrawn: the alternate screen, and single keys without echo where standard
+/// input is the terminal too. Everything is put back at the end. The cursor stays visible, so that a kill -9 leaves as
+/// little behind as can be (`reset` brings back the rest).
+///
+/// One at a time in a process; not thread-safe.
+#pragma once
+
+#include <termios.h>
+
+#include <csignal>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace nanobench::tools {
+
+class FullScreen {
+ public:
+  /// `output` is a terminal.
+  FullScreen(int input, int output);
+  ~FullScreen();
+  FullScreen(const FullScreen&) = delete;
+  FullScreen& operator=(const FullScreen&) = delete;
+
+  /// As the terminal says now.
+  std::size_t width() const;
+  std::size_t height() const;
+  bool has_keys() const { return has_keys_; }
+
+  /// False when the terminal is gone.
+  bool draw(const std::vector<std::string>& lines);
+
+  /// Waits for a key, until the window changes its size, `wake_fd` is readable, or the time is over. Returns a key;
+  /// nullopt otherwise. The end of the input is the key 'q'. Ctrl-Z stops the program until it is continued.
+  std::optional<char> wait(double seconds, int wake_fd);
+
+ private:
+  void enter();
+  void leave();
+  void suspend();
+  std::optional<char> read_key();
+
+  int input_, output_;
+  bool has_keys_ = false;
+  termios former_ = {};
+  struct sigaction former_resize_ = {};
+};
+
+}  // namespace nanobench::tools

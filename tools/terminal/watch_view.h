@@ -1,0 +1,24 @@
+/// The lines that show a watched suite: a pure function of what is known and of the terminal's size. Thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "reports/watch/watch_state.h"
+#include "tools/terminal/styled_line.h"
+
+namespace nanobench::tools {
+
+struct WatchStyle {
+  std::size_t width = 80;  ///< columns
+  std::size_t height = 0;  ///< lines; 0: as many as it takes
+  TerminalKind terminal;
+  bool has_keys = false;  ///< says which
+};
+
+/// The most important lines come first, and a low terminal leaves out the last ones: of the cells those around the
+/// running one stay, of a cell's figures the spreads go first. No line is wider than the terminal; none can steer it.
+std::vector<std::string> watch_lines(const reports::WatchState& state, const WatchStyle& style);
+
+}  // namespace nanobench::tools
