@@ -36,6 +36,14 @@ TEST(RunProgress, RateAndRemainingTime) {
   EXPECT_EQ(progress.text(), "step 4/10  loss 4.0000  400 tok/s");
 }
 
+TEST(RunProgress, AnOperationHasNoSteps) {
+  core::RunSpec spec;
+  spec.operation.emplace();
+  RunProgress progress(spec, 0.0);
+  progress.on_event(core::CounterEvent{"operation/after/time_ms", 1.0}, 1.0);
+  EXPECT_EQ(progress.text(), "measuring, 1 values so far");
+}
+
 TEST(RunProgress, BarFitsOrGoes) {
   EXPECT_EQ(with_bar("label", 0.5, "rest", 200), "label  [##########..........]  rest");
   EXPECT_EQ(with_bar("label", 0.5, "rest", 26), "label  [#####.....]  rest");

@@ -20,11 +20,16 @@ RunProgress::RunProgress(const core::TrainConfig& config, double now_s)
       tokens_per_step_(static_cast<double>(config.data.tokens_per_step())),
       started_s_(now_s) {}
 
+RunProgress::RunProgress(const core::RunSpec& spec, double now_s) : RunProgress(spec.config, now_s) {
+  is_operation_ = spec.operation.has_value();
+}
+
 void RunProgress::on_event(const core::RunEvent& event, double now_s) {
   if (const auto* eval = std::get_if<core::EvalEvent>(&event)) {
     val_loss_ = eval->loss;
     return;
   }
+  if (std::holds_alternative<core::CounterEvent>(event)) ++measured_;
   const auto* step = std::get_if<core::StepEvent>(&event);
   if (step == nullptr) return;
   step_ = step->step + 1;
@@ -53,6 +58,7 @@ std::optional<double> RunProgress::remaining_s(double now_s) const {
 }
 
 std::string RunProgress::text() const {
+  if (is_operation_) return "measuring, " + std::to_string(measured_) + " values so far";
   std::string text = "step " + std::to_string(step_) + "/" + std::to_string(total_steps_);
   if (loss_) text += "  loss " + reports::format_fixed(*loss_, 4);
   if (val_loss_) text += "  val " + reports::format_fixed(*val_loss_, 4);

@@ -9,12 +9,15 @@
 
 #include "core/config/train_config.h"
 #include "core/protocol/run_event.h"
+#include "core/protocol/run_spec.h"
 
 namespace nanobench::tools {
 
 class RunProgress {
  public:
   RunProgress(const core::TrainConfig& config, double now_s);
+  /// Of a run that may measure an operation in place of training.
+  RunProgress(const core::RunSpec& spec, double now_s);
 
   void on_event(const core::RunEvent& event, double now_s);
 
@@ -31,6 +34,8 @@ class RunProgress {
   std::string text() const;
 
  private:
+  bool is_operation_ = false;
+  std::int64_t measured_ = 0;  ///< values that an operation has told
   std::int64_t total_steps_;
   double tokens_per_step_;
   double started_s_;

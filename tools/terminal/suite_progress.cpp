@@ -60,7 +60,7 @@ void SuiteProgress::begin_run(const suites::Plan& plan, const suites::PlannedRun
 
 void SuiteProgress::on_run_started(const suites::Plan& plan, const suites::PlannedRun& run, std::int64_t /*run_id*/) {
   begin_run(plan, run);
-  run_.emplace(run.spec.config, host_.now_s());
+  run_.emplace(run.spec, host_.now_s());
   run_label_ = label_of(plan, run);
   run_cell_ = plan.cell_of(run).label;
   last_plain_s_ = host_.now_s();
