@@ -61,6 +61,11 @@ TEST(ReportCommand, SeedsAddedAfterALookAreSaid) {
     return warnings_of({"run", "s.json", "--seeds", seeds, "--quiet", "--json"});
   };
   EXPECT_FALSE(mentions(run("2"), "look"));
+  const core::Json report = json_of(shell.run({"report", "--json"}));
+  EXPECT_NE(report.at("headline").get<std::string>().find("rotary"), std::string::npos) << report.at("headline");
+  EXPECT_EQ(report.at("tables").at("effects").at(0).at("seeds_needed").at("status"), "told")
+      << "two seeds have a spread";
+  EXPECT_GT(report.at("tables").at("effects").at(0).at("seeds_needed").at("more"), 0);
   EXPECT_FALSE(mentions(run("2"), "look")) << "the same seeds again";
   EXPECT_TRUE(mentions(run("4"), "This is look 2 at results to which seeds were added (2 and 4 seeds)"));
   EXPECT_TRUE(mentions(run("7"), "This is look 3 at results to which seeds were added (2, 4 and 7 seeds)"));

@@ -65,11 +65,16 @@ suites::SuiteOverrides overrides_of(const SuiteSettings& settings) {
   return overrides;
 }
 
+Notes notes_of(const SuiteRunOptions& options) {
+  return options.has_notes ? Notes::kAll : Notes::kFew;
+}
+
 void add_suite_run_options(CLI::App& command, SuiteRunOptions& options) {
   command.add_flag("--fresh", options.is_fresh, "Run again what is finished already");
   add_database_option(command, options.database);
   add_catalogue_option(command, options.catalogue);
   add_json_option(command, options.is_json);
+  add_notes_option(command, options.has_notes);
   command.add_flag("--quiet", options.is_quiet, "No progress on standard error");
 }
 
@@ -125,9 +130,10 @@ std::vector<suites::SuiteRunResult> run_plans(const std::vector<const suites::Pl
 namespace {
 
 int finish_run(const results::Store& store, const suites::SuiteRunResult& result, const SuiteRunOptions& options) {
-  const reports::ComparisonOptions comparison{.published_step_ms =
-                                                  reports::published_step_ms(load_catalogue(options.catalogue))};
-  print(reports::comparison_report(store, store.plan(result.plan_id), comparison), options.is_json);
+  const reports::ComparisonOptions comparison{
+      .published_step_ms = reports::published_step_ms(load_catalogue(options.catalogue)),
+      .has_provenance = options.is_json};
+  print(reports::comparison_report(store, store.plan(result.plan_id), comparison), options.is_json, notes_of(options));
   if (!options.is_quiet)
     write_to_stderr("\nstored in " + store.file().string() + " as plan " + std::to_string(result.plan_id) + "\n");
   if (result.is_interrupted) return core::kExitInterrupted;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <iostream>
 
 #include "reports/stats/two_sample.h"
 #include "tests/reports/made_cells.h"
@@ -66,6 +67,55 @@ TEST(SeedsNeeded, GiveAVerdictInFourOfFiveCases) {
     EXPECT_GT(share, kVerdictPower - slack(kVerdictPower, kRepetitions)) << item.seconds << ", " << seeds << " seeds";
     const double before = share_decided(draws, item.seconds, item.sd, seeds - 1, 1, kRepetitions);
     EXPECT_LT(before, kVerdictPower + slack(kVerdictPower, kRepetitions)) << item.seconds << ", " << seeds - 1;
+  }
+}
+
+/// Runs of 1000 steps whose loss falls in a line at its end.
+CellMeasures drawn_cell(NormalDraws& draws, const std::string& label, double loss, double step_ms, int n) {
+  constexpr std::int64_t kSteps = 1000;
+  constexpr double kSlope = -0.0005;  // nats a step
+  std::vector<double> losses;
+  for (int i = 0; i < n; ++i) losses.push_back(draws.next(loss, 0.002));
+  CellMeasures cell = made_cell(label, losses);
+  for (RunMeasure& run : cell.runs) {
+    run.run.result->steps = kSteps;
+    run.step_ms = step_ms * std::exp(draws.next(0.0, 0.005));
+    for (std::int64_t step = 0; step <= kSteps; step += 50)
+      run.curve.push_back({.clock_s = std::nullopt,
+                           .loss = *run.val_loss + kSlope * static_cast<double>(step - kSteps) + draws.next(0.0, 1e-5),
+                           .step = step});
+  }
+  return cell;
+}
+
+EffectResult drawn_effect(NormalDraws& draws, double loss_change, double time_ratio, int n) {
+  results::PlanRecord plan;
+  plan.contrasts = {simple_contrast("x", "on", "off")};
+  return analyse_effects(plan,
+                         {drawn_cell(draws, "on", 3.0 + loss_change, 100.0 * time_ratio, n),
+                          drawn_cell(draws, "off", 3.0, 100.0, n)},
+                         rules())
+      .front();
+}
+
+TEST(SeedsNeeded, HoldForLossesAndTimesTogether) {
+  NormalDraws draws(19);
+  constexpr int kMany = 400, kFew = 3, kRepetitions = 500;
+  for (const auto& [loss_change, time_ratio] : {std::pair(0.001, 0.995), std::pair(0.0, 1.0)}) {
+    EffectResult effect = drawn_effect(draws, loss_change, time_ratio, kMany);
+    // The truth, and the error that three seeds would have on the average.
+    Estimate& seconds = effect.seconds.equal_loss.seconds;
+    seconds.se *= std::sqrt(kMany / static_cast<double>(kFew));
+    seconds.df *= (kFew - 1.0) / (kMany - 1.0);
+    effect.loss.n = effect.log_time.n = kFew;
+    effect.verdict = FeatureVerdict::kInconclusive;
+    const SeedsForVerdict needed = needed_for(effect);
+    ASSERT_EQ(needed.status, Status::kTold) << loss_change;
+    const double share = share_of(kRepetitions, [&] {
+      return drawn_effect(draws, loss_change, time_ratio, *needed.seeds).verdict != FeatureVerdict::kInconclusive;
+    });
+    EXPECT_NEAR(share, kVerdictPower, 0.03 + slack(kVerdictPower, kRepetitions)) << *needed.seeds << " seeds";
+    std::cout << "verdicts with " << *needed.seeds << " seeds: " << share << "\n";
   }
 }
 
