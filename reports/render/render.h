@@ -21,8 +21,8 @@ std::string render_terminal(const Document& document, const TerminalStyle& style
 /// GitHub-flavoured Markdown.
 std::string render_markdown(const Document& document);
 
-/// {"schema_version", "kind", "title", "headline", "facts": {key: value}, "tables": {id: [{column: value}]}, "text", "warnings",
-/// "notes"}, indented, with full precision. Notes are all remarks, and how to read the tables.
+/// {"schema_version", "kind", "title", "headline", "facts": {key: value}, "tables": {id: [{column: value}]}, "text",
+/// "warnings", "notes"}, indented, with full precision. Notes are all remarks, and how to read the tables.
 std::string render_json(const Document& document);
 core::OrderedJson to_json(const Document& document);
 
