@@ -53,8 +53,10 @@ std::string database_words(const std::vector<std::string>& argv) {
 /// The plan's own command, which then trains anew; empty where a command made it that cannot.
 std::string again_command(const std::vector<std::string>& argv) {
   if (argv.size() < 3 || (argv[1] != "run" && argv[1] != "ablate")) return "";
-  const bool is_fresh = std::find(argv.begin(), argv.end(), "--fresh") != argv.end();
-  return shell_words(argv) + (is_fresh ? "" : " --fresh");
+  std::vector<std::string> words = argv;
+  words.front() = "nanobench";  // wherever that one lay
+  if (std::find(words.begin(), words.end(), "--fresh") == words.end()) words.emplace_back("--fresh");
+  return shell_words(words);
 }
 
 Table commands_table(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells) {
