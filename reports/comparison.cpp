@@ -197,35 +197,35 @@ void add_spread_notes(ComparisonTable& table) {
 }
 
 void add_floor_warnings(ComparisonTable& table, const std::vector<CellMeasures>& cells) {
+  int below = 0;
+  std::string first;
   for (const CellMeasures& cell : cells) {
     for (const RunMeasure& run : cell.runs) {
       const std::optional<double>& floor = run.run.data_floor_nats;
-      if (!floor || !(run.lowest_val_loss < *floor)) continue;
-      table.warnings.push_back(cell.cell.label + ", seed " + std::to_string(run.run.seed) +
-                               " has a validation loss of " + format_fixed(run.lowest_val_loss, 4) +
-                               ", below the data's entropy floor of " + format_fixed(*floor, 4) +
-                               ": no honest model can be there; look for a leak in data or evaluation.");
+      if (!floor || !(run.lowest_val_loss < *floor) || ++below > 1) continue;
+      first = cell.cell.label + ", seed " + std::to_string(run.run.seed) + " has a validation loss of " +
+              format_fixed(run.lowest_val_loss, 4) + ", below the data's entropy floor of " + format_fixed(*floor, 4);
     }
   }
+  if (below == 0) return;
+  if (below > 1) first += ", and " + std::to_string(below - 1) + (below == 2 ? " more run" : " more runs");
+  table.warnings.push_back(first + ": no honest model can be there; look for a leak in data or evaluation.");
 }
 
 /// Losses do not mind a busy machine, times do.
 void add_disturbance_warning(ComparisonTable& table, const std::vector<CellMeasures>& cells) {
-  constexpr int kMostNamed = 3;
   int disturbed = 0;
-  std::string named;
+  std::string first;
   for (const CellMeasures& cell : cells) {
     for (const RunMeasure& run : cell.runs) {
-      if (!run.run.is_completed() || !run.disturbance) continue;
-      if (++disturbed > kMostNamed) continue;
-      named += (named.empty() ? "" : "; ") + cell.cell.label + ", seed " + std::to_string(run.run.seed) + ": " +
-               *run.disturbance;
+      if (!run.run.is_completed() || !run.disturbance || ++disturbed > 1) continue;
+      first = cell.cell.label + ", seed " + std::to_string(run.run.seed) + ": " + *run.disturbance;
     }
   }
   if (disturbed == 0) return;
-  if (disturbed > kMostNamed) named += "; ...";
   table.warnings.push_back(std::to_string(disturbed) + (disturbed == 1 ? " run was" : " runs were") + " disturbed (" +
-                           named + "): losses count, times are doubtful; run again with --fresh on an idle machine.");
+                           first + (disturbed > 1 ? "; ..." : "") +
+                           "): losses count, times are doubtful; run again with --fresh on an idle machine.");
 }
 
 /// Times of one table must come from one kind of machine and one number of threads.

@@ -93,7 +93,7 @@ struct ComparisonOptions {
   std::map<std::string, double> published_step_ms;  ///< by record id
   std::optional<double> target;                     ///< overrides the plan's
   bool has_charts = false;                          ///< with pictures, for forms that show them
-  bool has_provenance = false;                      ///< with commands, programs and machines
+  bool has_provenance = false;                      ///< with disturbed runs, commands, programs and machines
 };
 
 /// Mean step times that were published for the catalogue's records.

@@ -1,5 +1,7 @@
 #include "reports/document.h"
 
+#include <algorithm>
+
 namespace nanobench::reports {
 
 TableCell text_cell(const std::string& text) {
@@ -12,6 +14,23 @@ TableCell count_cell(std::int64_t count) {
 
 TableCell missing_cell() {
   return {.text = "-", .detail = "", .value = nullptr};
+}
+
+std::vector<std::string> counted_texts(const std::vector<std::string>& texts) {
+  std::vector<std::string> once;
+  std::vector<int> times;
+  for (const std::string& text : texts) {
+    const auto at = static_cast<std::size_t>(std::find(once.begin(), once.end(), text) - once.begin());
+    if (at == once.size()) {
+      once.push_back(text);
+      times.push_back(0);
+    }
+    ++times[at];
+  }
+  for (std::size_t i = 0; i < once.size(); ++i) {
+    if (times[i] > 1) once[i] += " (" + std::to_string(times[i]) + " times)";
+  }
+  return once;
 }
 
 core::OrderedJson complete_spec(const Chart& chart) {

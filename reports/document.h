@@ -59,6 +59,7 @@ struct Section {
   std::vector<std::string> bullets;  ///< remarks that belong to the facts; with the notes in JSON
   std::vector<Table> tables;
   std::vector<Chart> charts;
+  std::vector<std::string> reading;  ///< how to read its tables, folded away where there is room for more
 };
 
 /// The chart's specification with its data: what Vega-Lite draws.
@@ -67,10 +68,18 @@ core::OrderedJson complete_spec(const Chart& chart);
 struct Document {
   std::string kind;  ///< "comparison", "run", "list_runs", ...: stable
   std::string title;
+  std::string headline;  ///< the answer in one or two sentences; empty: there is none
   std::vector<Section> sections;
   std::vector<std::string> warnings;  ///< what makes the numbers doubtful
-  std::vector<std::string> notes;     ///< how to read them
+  std::vector<std::string> notes;     ///< what else is to be known of them
+  std::vector<std::string> reading;   ///< how to read them, folded away where there is room for more
 };
+
+/// Warnings that stand in sight at once; of more, the others are folded away or counted.
+inline constexpr std::size_t kMostShownWarnings = 8;
+
+/// Each text once, in the order of first sight; "... (3 times)" where there were several.
+std::vector<std::string> counted_texts(const std::vector<std::string>& texts);
 
 /// Version of the JSON form; grows when a key changes its meaning or goes away.
 inline constexpr int kDocumentSchemaVersion = 1;

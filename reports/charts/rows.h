@@ -37,6 +37,12 @@ inline core::OrderedJson number_axis(const std::string& field, const std::string
   return {{"field", field}, {"type", "quantitative"}, {"title", title}, {"scale", {{"zero", false}}}};
 }
 
+/// Bars from left to right in rows of `step` pixels, as wide as the page: the frame that "encoding" and marks go into.
+inline core::OrderedJson bar_rows(int step) {
+  return {
+      {"width", "container"}, {"autosize", {{"type", "fit-x"}, {"contains", "padding"}}}, {"height", {{"step", step}}}};
+}
+
 inline core::OrderedJson tooltip(const std::string& field, const std::string& title, const std::string& format = "") {
   core::OrderedJson item = {{"field", field}, {"title", title}};
   item["type"] = format.empty() ? "nominal" : "quantitative";

@@ -34,20 +34,20 @@ OrderedJson spec_of(bool is_waterfall, bool has_published) {
   OrderedJson y = name_axis("row");
   OrderedJson color = {{"field", "kind"}, {"type", "nominal"}, {"title", nullptr}};
   if (!has_published) color["legend"] = nullptr;
-  return {{"width", "container"},
-          {"autosize", {{"type", "fit-x"}, {"contains", "padding"}}},
-          {"height", {{"step", has_published ? 13 : 22}}},
-          {"encoding",
-           {{"y", y},
-            {"yOffset", {{"field", "kind"}, {"type", "nominal"}}},
-            {"color", color},
-            {"tooltip",
-             {tooltip("row", "row"), tooltip("kind", "kind"), tooltip("speed_up", "speed-up over the first row", ".3f"),
-              tooltip("step", is_waterfall ? "over the row before" : "over the first row", ".3f"),
-              tooltip("step_ms", "step, ms", ".4~g")}}}},
-          {"layer",
-           {{{"mark", {{"type", "bar"}, {"opacity", 0.75}}}, {"encoding", {{"x", x}, {"x2", {{"field", "speed_up"}}}}}},
-            {{"mark", {{"type", "tick"}, {"thickness", 3}}}, {"encoding", {{"x", number_axis("speed_up", "")}}}}}}};
+  OrderedJson spec = bar_rows(has_published ? 13 : 22);
+  spec.update(OrderedJson{
+      {"encoding",
+       {{"y", y},
+        {"yOffset", {{"field", "kind"}, {"type", "nominal"}}},
+        {"color", color},
+        {"tooltip",
+         {tooltip("row", "row"), tooltip("kind", "kind"), tooltip("speed_up", "speed-up over the first row", ".3f"),
+          tooltip("step", is_waterfall ? "over the row before" : "over the first row", ".3f"),
+          tooltip("step_ms", "step, ms", ".4~g")}}}},
+      {"layer",
+       {{{"mark", {{"type", "bar"}, {"opacity", 0.75}}}, {"encoding", {{"x", x}, {"x2", {{"field", "speed_up"}}}}}},
+        {{"mark", {{"type", "tick"}, {"thickness", 3}}}, {"encoding", {{"x", number_axis("speed_up", "")}}}}}}});
+  return spec;
 }
 
 }  // namespace

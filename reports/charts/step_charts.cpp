@@ -4,6 +4,7 @@
 
 #include "reports/charts/charts.h"
 #include "reports/charts/rows.h"
+#include "reports/stats/summary.h"
 #include "results/provenance.h"
 
 namespace nanobench::reports {
@@ -20,10 +21,22 @@ std::size_t place_of(const std::string& phase) {
   return static_cast<std::size_t>(std::find(kPhaseOrder.begin(), kPhaseOrder.end(), phase) - kPhaseOrder.begin());
 }
 
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : 0.5 * (values[half - 1] + values[half]);
+constexpr const char* kQuiet = "quiet";
+constexpr const char* kDisturbed = "disturbed";
+
+/// The same marks whether or not a run of either kind is there.
+OrderedJson shape_of_states() {
+  return {{"field", "state"},
+          {"type", "nominal"},
+          {"title", "machine"},
+          {"scale", {{"domain", {kQuiet, kDisturbed}}, {"range", {"circle", "triangle-up"}}}}};
+}
+
+OrderedJson size_of_states() {
+  return {{"field", "state"},
+          {"type", "nominal"},
+          {"title", "machine"},
+          {"scale", {{"domain", {kQuiet, kDisturbed}}, {"range", {45, 130}}}}};
 }
 
 /// One run, as the order chart has it.
@@ -42,7 +55,7 @@ std::vector<Began> in_order(const std::vector<CellMeasures>& cells) {
       if (run.step_ms && *run.step_ms > 0.0) times.push_back(*run.step_ms);
     }
     if (times.size() < 2) continue;
-    const double middle = median_of(times);
+    const double middle = *median(times);
     for (const RunMeasure& run : cell.runs) {
       const auto began = results::seconds_since_epoch(run.run.started_at);
       if (run.step_ms && *run.step_ms > 0.0 && began)
@@ -70,15 +83,13 @@ std::optional<Chart> memory_chart(const ComparisonTable& table) {
   if (chart.data.rows.empty()) return std::nullopt;
   OrderedJson x = number_axis("mebibytes", "MiB");
   x["scale"] = {{"zero", true}};
-  chart.spec = {
-      {"width", "container"},
-      {"autosize", {{"type", "fit-x"}, {"contains", "padding"}}},
-      {"height", {{"step", 20}}},
+  chart.spec = bar_rows(20);
+  chart.spec.update(OrderedJson{
       {"mark", {{"type", "bar"}}},
       {"encoding",
        {{"y", name_axis("row")},
         {"x", x},
-        {"tooltip", {tooltip("row", "row"), tooltip("mebibytes", "MiB", ".1f"), tooltip("n", "runs", "d")}}}}};
+        {"tooltip", {tooltip("row", "row"), tooltip("mebibytes", "MiB", ".1f"), tooltip("n", "runs", "d")}}}}});
   return chart;
 }
 
@@ -88,32 +99,36 @@ std::optional<Chart> order_chart(const std::vector<CellMeasures>& cells) {
               .text =
                   "Each run's step time against the median of its cell, in the order in which the runs began: a "
                   "slope or a jump is the machine's doing. Disturbed runs have another shape."};
-  chart.data = {.id = "order",
-                .title = "",
-                .columns = {number_column("minutes", "began, min"), text_column("cell", "cell"),
-                            number_column("seed", "seed"), number_column("change", "against the median"),
-                            number_column("step_ms", "step, ms"), text_column("state", "machine")}};
+  chart.data = {
+      .id = "order",
+      .title = "",
+      .columns = {number_column("minutes", "began, min"), text_column("cell", "cell"), number_column("seed", "seed"),
+                  number_column("change", "against the median"), number_column("step_ms", "step, ms"),
+                  text_column("state", "machine"), text_column("reason", "because")}};
   for (const Began& run : in_order(cells)) {
     chart.data.rows.push_back({number_cell(run.minutes), text_cell(run.cell->cell.label),
                                count_cell(static_cast<std::int64_t>(run.run->run.seed)), number_cell(run.change),
-                               number_cell(run.run->step_ms), text_cell(run.run->disturbance ? "disturbed" : "quiet")});
+                               number_cell(run.run->step_ms), text_cell(run.run->disturbance ? kDisturbed : kQuiet),
+                               run.run->disturbance ? text_cell(*run.run->disturbance) : missing_cell()});
   }
   if (chart.data.rows.empty()) return std::nullopt;
   OrderedJson y = number_axis("change", "step time against the cell's median");
-  y["axis"] = {{"format", "+.1%"}};
+  y["axis"] = {{"format", "+.2~%"}};
   chart.spec = {{"width", "container"},
                 {"height", 260},
                 {"layer",
                  {{{"mark", {{"type", "rule"}, {"strokeDash", {4, 4}}}}, {"encoding", {{"y", {{"datum", 0}}}}}},
-                  {{"mark", {{"type", "point"}, {"filled", true}, {"size", 45}}},
+                  {{"mark", {{"type", "point"}, {"filled", true}}},
                    {"encoding",
                     {{"x", number_axis("minutes", "minutes after the first run's begin")},
                      {"y", y},
                      {"color", {{"field", "cell"}, {"type", "nominal"}, {"sort", nullptr}, {"title", nullptr}}},
-                     {"shape", {{"field", "state"}, {"type", "nominal"}, {"title", "machine"}}},
+                     {"shape", shape_of_states()},
+                     {"size", size_of_states()},
                      {"tooltip",
                       {tooltip("cell", "cell"), tooltip("seed", "seed", "d"), tooltip("step_ms", "step, ms", ".4~g"),
-                       tooltip("change", "against the median", "+.2%"), tooltip("state", "machine")}}}}}}}};
+                       tooltip("change", "against the median", "+.2%"), tooltip("state", "machine"),
+                       tooltip("reason", "because")}}}}}}}};
   return chart;
 }
 
@@ -137,10 +152,8 @@ std::optional<Chart> phase_chart(const std::vector<PhaseTimes>& cells) {
   if (chart.data.rows.empty()) return std::nullopt;
   OrderedJson x = number_axis("ms", "ms per step");
   x["stack"] = "zero";
-  chart.spec = {
-      {"width", "container"},
-      {"autosize", {{"type", "fit-x"}, {"contains", "padding"}}},
-      {"height", {{"step", 20}}},
+  chart.spec = bar_rows(20);
+  chart.spec.update(OrderedJson{
       {"mark", {{"type", "bar"}}},
       {"encoding",
        {{"y", name_axis("cell")},
@@ -149,7 +162,7 @@ std::optional<Chart> phase_chart(const std::vector<PhaseTimes>& cells) {
         {"order", {{"field", "place"}, {"type", "quantitative"}}},
         {"tooltip",
          {tooltip("cell", "cell"), tooltip("phase", "phase"), tooltip("ms", "ms", ".4~g"),
-          tooltip("share", "share of the step", ".1%")}}}}};
+          tooltip("share", "share of the step", ".1%")}}}}});
   return chart;
 }
 

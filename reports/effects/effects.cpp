@@ -242,6 +242,12 @@ EffectRules rules_of(const results::PlanRecord& plan, EffectRules rules) {
   return rules_at(*plan.sequential, looks, index_of(*plan.sequential, looks), rules);
 }
 
+EffectRules final_rules_of(const results::PlanRecord& plan, EffectRules rules) {
+  if (!plan.sequential) return rules;
+  const std::vector<Look> looks = looks_of(*plan.sequential);
+  return rules_at(*plan.sequential, looks, looks.size() - 1, rules);
+}
+
 int single_changes(const std::vector<results::PlanContrast>& contrasts) {
   return static_cast<int>(std::count_if(contrasts.begin(), contrasts.end(), is_single_change));
 }

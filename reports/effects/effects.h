@@ -43,6 +43,9 @@ struct EffectRules {
 /// The rules for a plan: those given, and the boundary of its look where it has one.
 EffectRules rules_of(const results::PlanRecord& plan, EffectRules rules = {});
 
+/// The same at the last of the plan's looks, when most seeds are there.
+EffectRules final_rules_of(const results::PlanRecord& plan, EffectRules rules = {});
+
 /// The looks that a plan's number stands for.
 std::vector<Look> looks_of(const results::SequentialLook& look);
 

@@ -157,6 +157,24 @@ std::string rule_text(const AuditOptions& options) {
   return "mean <= " + target + " with p < " + format_significant(options.p_limit, 1) + " (one-sided t test)";
 }
 
+/// "3 of 21 groups meet the rule, mean <= 3.2800 with p < 0.01; 4 do not; 14 cannot be tested."
+std::string headline(const Audit& audit) {
+  std::size_t meeting = 0, failing = 0, open = 0;
+  for (const AuditGroup& group : audit.groups) {
+    meeting += group.verdict == AuditVerdict::kMeets ? 1 : 0;
+    failing += group.verdict == AuditVerdict::kDoesNotMeet ? 1 : 0;
+    open += group.verdict == AuditVerdict::kInconclusive ? 1 : 0;
+  }
+  const std::size_t all = audit.groups.size();
+  if (all == 0) return "These logs hold no run.";
+  std::string text = std::to_string(meeting) + " of " + std::to_string(all) +
+                     (all == 1 ? " group of runs " : " groups of runs ") + (meeting == 1 ? "meets" : "meet") +
+                     " the rule, " + rule_text(audit.options);
+  if (failing > 0) text += "; " + std::to_string(failing) + (failing == 1 ? " does not" : " do not");
+  if (open > 0) text += "; " + std::to_string(open) + " cannot be tested";
+  return text + ".";
+}
+
 Section head_of(const Audit& audit) {
   Section head;
   const auto add = [&](const char* key, const char* title, TableCell cell) {
@@ -186,6 +204,7 @@ Section head_of(const Audit& audit) {
 
 Document audit_report(const Audit& audit, bool has_runs) {
   Document document{.kind = "audit", .title = "What these logs show"};
+  document.headline = headline(audit);
   document.sections.push_back(head_of(audit));
   Section body;
   body.tables.push_back(groups_table("groups", "", audit.groups));
@@ -194,7 +213,7 @@ Document audit_report(const Audit& audit, bool has_runs) {
   if (has_runs) body.tables.push_back(runs_table(audit));
   document.sections.push_back(std::move(body));
   document.warnings = audit.problems;
-  document.notes = {
+  document.reading = {
       "One row: the runs of one script, number of steps and kind of machine in one folder. All numbers are recomputed "
       "from the logs named; nothing is said about runs that are not there.",
       "val loss: at the last planned step, mean ±sample standard deviation. p: one-sided one-sample t test against the "

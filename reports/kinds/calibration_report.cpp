@@ -53,11 +53,30 @@ Table margins_table(const Calibration& calibration, double power) {
   return table;
 }
 
+/// "One run's val loss has an sd of 0.0012 nats over seeds, its step time a cv of 0.8 %. ..."
+std::string headline(const Calibration& calibration, double power) {
+  std::string text;
+  if (calibration.loss_sd)
+    text = "val loss by " + format_significant(*calibration.loss_sd, 2) + " nats (sd over seeds)";
+  if (calibration.time_cv)
+    text += (text.empty() ? "" : ", ") + std::string("step time by ") + format_percent(*calibration.time_cv, 2);
+  if (text.empty()) return "Too few runs to tell the noise of this machine.";
+  text = "Runs of one configuration differ in " + text + ".";
+  constexpr int kUsualRuns = 5;
+  if (const std::optional<GatePolicy> policy = derived_policy(calibration, kUsualRuns, power)) {
+    text += " With " + std::to_string(kUsualRuns) + " runs a side a gate can hold " +
+            format_significant(policy->loss.margin, 2) + " nats of loss and " + format_percent(policy->time.margin, 2) +
+            " of step time.";
+  }
+  return text;
+}
+
 }  // namespace
 
 Document calibration_report(const results::PlanRecord& plan, const std::string& machine, const Calibration& calibration,
                             double power) {
   Document document{.kind = "calibration", .title = "Noise of " + plan.suite + " at scale " + plan.scale};
+  document.headline = headline(calibration, power);
   Section& section = document.sections.emplace_back();
   section.facts = {
       {"plan", "plan", count_cell(plan.id)},
@@ -80,7 +99,7 @@ Document calibration_report(const results::PlanRecord& plan, const std::string& 
   } else {
     section.tables.push_back(std::move(margins));
   }
-  document.notes.emplace_back(
+  document.reading.emplace_back(
       "The same configuration stood under two names, so every difference is noise. Loss margins suppose that two "
       "programs differ, with one seed, as two seeds do: for changes that keep the loss bits they are far too wide.");
   return document;

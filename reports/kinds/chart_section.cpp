@@ -24,17 +24,15 @@ PhaseTimes phase_times(const results::Store& store, const CellMeasures& cell) {
 }  // namespace
 
 Section chart_section(const results::Store& store, const results::PlanRecord& plan,
-                      const std::vector<CellMeasures>& cells, const ComparisonTable& table) {
+                      const std::vector<CellMeasures>& cells, const ComparisonTable& table,
+                      const std::vector<EffectResult>& effects) {
   Section section;
   const auto add = [&](std::optional<Chart> chart) {
     if (chart) section.charts.push_back(std::move(*chart));
   };
   add(speed_chart(plan, table));
-  if (!plan.contrasts.empty()) {
-    const std::vector<EffectResult> effects = analyse_effects(plan, cells);
-    add(effects_chart(effects));
-    add(interaction_chart(effects));
-  }
+  add(effects_chart(effects));
+  add(interaction_chart(effects));
   add(loss_chart(cells));
   std::vector<PhaseTimes> phases;
   for (const CellMeasures& cell : cells) phases.push_back(phase_times(store, cell));

@@ -5,11 +5,13 @@
 
 #include "reports/comparison.h"
 #include "reports/document.h"
+#include "reports/effects/effects.h"
 
 namespace nanobench::reports {
 
-/// `cells` and `table` are the plan's. Charts that have nothing to show are left out.
+/// `cells`, `table` and `effects` are the plan's. Charts that have nothing to show are left out.
 Section chart_section(const results::Store& store, const results::PlanRecord& plan,
-                      const std::vector<CellMeasures>& cells, const ComparisonTable& table);
+                      const std::vector<CellMeasures>& cells, const ComparisonTable& table,
+                      const std::vector<EffectResult>& effects);
 
 }  // namespace nanobench::reports

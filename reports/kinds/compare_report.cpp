@@ -1,6 +1,7 @@
 #include "reports/kinds/compare_report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "reports/kinds/gate_report.h"
@@ -9,15 +10,41 @@
 namespace nanobench::reports {
 namespace {
 
-/// "Of 4 checks: 1 improved, 3 inconclusive."
+constexpr std::size_t kMostNamed = 3;  // of each verdict; of more, the table has them
+
+/// "better: step time of record12 (-3.1 %)", of what is proved.
+std::string named(const GateResult& result, Verdict verdict, const std::string& word) {
+  const bool has_cells = std::any_of(result.checks.begin(), result.checks.end(),
+                                     [&](const GateCheck& check) { return check.cell != result.checks.front().cell; });
+  std::string text;
+  std::size_t count = 0;
+  for (const GateCheck& check : result.checks) {
+    if (check.verdict != verdict || ++count > kMostNamed) continue;
+    text += (text.empty() ? word + ": " : ", ") + check.name;
+    if (has_cells) text += " of " + check.cell;
+    if (check.change && std::isfinite(*check.change)) text += " (" + change_text(check, *check.change) + ")";
+  }
+  return count > kMostNamed ? text + " and " + std::to_string(count - kMostNamed) + " more" : text;
+}
+
+/// "b against a: 1 of 4 checks improved, 3 inconclusive. Proved better: step time of record12 (-3.1 %)."
 std::string headline(const GateResult& result) {
   std::map<std::string, int> counts;
   for (const GateCheck& check : result.checks) ++counts[to_string(check.verdict)];
-  std::string text;
-  for (const auto& [verdict, count] : counts)
-    text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + verdict;
-  const std::size_t all = result.checks.size();
-  return "Of " + std::to_string(all) + (all == 1 ? " check: " : " checks: ") + (text.empty() ? "none" : text) + ".";
+  std::string text = result.candidate.name + " against " + result.baseline.name + ", ";
+  if (counts.empty()) return text + "nothing to compare.";
+  text += std::to_string(result.checks.size()) + (result.checks.size() == 1 ? " check: " : " checks: ");
+  bool is_first = true;
+  for (const auto& [verdict, count] : counts) {
+    text += (is_first ? "" : ", ") + std::to_string(count) + " " + verdict;
+    is_first = false;
+  }
+  text += ".";
+  for (const std::string& part :
+       {named(result, Verdict::kRegressed, "Proved worse"), named(result, Verdict::kImproved, "Proved better")}) {
+    if (!part.empty()) text += " " + part + ".";
+  }
+  return text;
 }
 
 /// Columns that are a gate's alone.
@@ -42,8 +69,8 @@ Fact side_fact(const char* key, const Arm& arm) {
 
 Document compare_report(const GateResult& result) {
   Document document{.kind = "compare", .title = result.baseline.name + " against " + result.candidate.name};
+  document.headline = headline(result);
   Section& section = document.sections.emplace_back();
-  section.paragraphs.push_back(headline(result));
   Table table = checks_table(result);
   for (const char* key : {"gates", "pass_power"}) leave_out(table, key);
   section.tables.push_back(std::move(table));
@@ -53,10 +80,11 @@ Document compare_report(const GateResult& result) {
        .facts = {side_fact("baseline", result.baseline), side_fact("candidate", result.candidate)},
        .bullets = {},
        .tables = {},
-       .charts = {}});
+       .charts = {},
+       .reading = {}});
   document.warnings = result.problems;
   document.notes = result.notes;
-  document.notes.push_back(
+  document.reading.push_back(
       "change: candidate against baseline, above 0 is worse. unchanged: proved to be below the margin at " +
       format_percent(1.0 - result.policy.alpha, 0) + " (at worst: that bound). p: of \"not worse\", adjusted by Holm.");
   if (!result.is_interleaved)

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <set>
 
+#include "reports/effects/seeds_needed.h"
 #include "reports/kinds/attribution_section.h"
 #include "reports/kinds/chart_section.h"
+#include "reports/kinds/comparison_headline.h"
 #include "reports/kinds/contrast_section.h"
+#include "reports/kinds/disturbance_section.h"
 #include "reports/kinds/provenance_section.h"
 #include "reports/looks.h"
 #include "reports/text.h"
@@ -272,33 +275,36 @@ void add_peeking_warning(Document& document, const std::vector<int>& looks) {
 
 void add_reading_notes(Document& document, const results::PlanRecord& plan, const ComparisonTable& table) {
   document.notes = table.notes;
-  document.notes.push_back(plan.design == "history"
-                               ? "change and speed-up: against the row before, the same seeds paired."
-                               : "change and speed-up: against the first row, the same seeds paired.");
-  document.notes.push_back(
+  document.reading = {plan.design == "history" ? "change and speed-up: against the row before, the same seeds paired."
+                                               : "change and speed-up: against the first row, the same seeds paired."};
+  document.reading.emplace_back(
       "step ms: median over the timed steps. to target s: seconds of the training clock until the validation loss, "
       "interpolated between validations, first reaches the target.");
   bool has_published = false;
   for (const Comparison& row : table.rows) has_published = has_published || row.published_step_ms.has_value();
   if (has_published) {
-    document.notes.push_back("published: the record's own log, the official model on 8 H100 (tokens per step " +
-                             std::string("and model differ from this scale's: compare the speed-ups, not the times)."));
+    document.reading.push_back(
+        "published: the record's own log, the official model on 8 H100 (tokens per step " +
+        std::string("and model differ from this scale's: compare the speed-ups, not the times)."));
   }
 }
 
 }  // namespace
 
-Document comparison_report(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
-                           const ComparisonTable& table) {
+namespace {
+
+Document report_of(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
+                   const ComparisonTable& table, const std::vector<EffectResult>& effects) {
   Document document{.kind = "comparison", .title = plan.title.empty() ? plan.suite : plan.title};
+  const auto needed = seeds_needed(effects, final_rules_of(plan));
+  document.headline = comparison_headline(plan, cells, table, effects, needed);
   document.sections.push_back(head_of(plan, cells, table));
   Table rows{.id = "rows", .columns = columns()};
   for (const Comparison& row : table.rows) rows.rows.push_back(cells_of(row));
   Section body;
   body.tables.push_back(std::move(rows));
   document.sections.push_back(std::move(body));
-  if (!plan.contrasts.empty())
-    document.sections.push_back(contrast_section(plan.contrasts, analyse_effects(plan, cells)));
+  if (!plan.contrasts.empty()) document.sections.push_back(contrast_section(plan.contrasts, effects, needed));
   if (const std::optional<LossAttribution> attribution = attribute_loss(plan, cells))
     document.sections.push_back(attribution_section(*attribution));
   document.warnings = table.warnings;
@@ -308,14 +314,24 @@ Document comparison_report(const results::PlanRecord& plan, const std::vector<Ce
   return document;
 }
 
+}  // namespace
+
+Document comparison_report(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
+                           const ComparisonTable& table) {
+  return report_of(plan, cells, table, analyse_effects(plan, cells));
+}
+
 Document comparison_report(const results::Store& store, const results::PlanRecord& plan,
                            const ComparisonOptions& options) {
   const std::vector<CellMeasures> cells = read_cells(store, plan, options);
   ComparisonTable table = compare(plan, cells, options);
   table.looks = looks_taken(plan, store.plans(plan.suite));
-  Document document = comparison_report(plan, cells, table);
-  if (options.has_charts) document.sections.push_back(chart_section(store, plan, cells, table));
-  if (options.has_provenance) document.sections.push_back(provenance_section(store, plan, cells));
+  const std::vector<EffectResult> effects = analyse_effects(plan, cells);
+  Document document = report_of(plan, cells, table, effects);
+  if (options.has_charts) document.sections.push_back(chart_section(store, plan, cells, table, effects));
+  if (!options.has_provenance) return document;
+  if (std::optional<Section> disturbed = disturbance_section(cells)) document.sections.push_back(std::move(*disturbed));
+  document.sections.push_back(provenance_section(store, plan, cells));
   return document;
 }
 

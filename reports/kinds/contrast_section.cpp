@@ -104,6 +104,24 @@ TableCell verdict_cell(const EffectResult& effect) {
           .value = reports::to_string(*effect.verdict)};
 }
 
+/// The seeds that give this verdict four times in five, if the effect is as it looks.
+TableCell seeds_cell(const std::optional<SeedsForVerdict>& needed) {
+  if (!needed) return missing_cell();
+  TableCell cell{.text = "-", .detail = "", .value = {{"seeds", nullptr}, {"more", nullptr}}};
+  switch (needed->status) {
+    case SeedsForVerdict::Status::kTold:
+      cell.text = std::to_string(*needed->seeds);
+      cell.detail = "(" + std::to_string(needed->more()) + " more)";
+      cell.value = {{"seeds", *needed->seeds}, {"more", needed->more()}};
+      break;
+    case SeedsForVerdict::Status::kTooMany: cell.text = "over " + std::to_string(kMostSeedsTold); break;
+    case SeedsForVerdict::Status::kOneSeed: cell.text = std::to_string(kLeastSeedsAdvised) + " or more"; break;
+    case SeedsForVerdict::Status::kUnknown: cell.text = "unknown"; break;
+  }
+  cell.value["status"] = to_string(needed->status);
+  return cell;
+}
+
 /// "record17 - without rotary", or how many cells with which weights.
 TableCell contrast_cell(const results::PlanContrast& contrast) {
   OrderedJson value = OrderedJson::object();
@@ -149,27 +167,12 @@ std::vector<Column> columns(bool has_estimates) {
     list.push_back({.key = "seconds", .title = "s at equal loss", .is_number = true});
     list.push_back({.key = "n", .title = "n", .is_number = true});
     list.push_back({.key = "verdict", .title = "verdict", .wraps = true});
+    list.push_back({.key = "seeds_needed", .title = "seeds needed", .is_number = true, .priority = 1});
   }
   list.push_back({.key = "meaning", .title = "which is", .wraps = true, .priority = has_estimates ? 2 : 0});
   list.push_back({.key = "aliases", .title = "aliased with", .wraps = true, .priority = 1});
   list.push_back({.key = "contrast", .title = "from", .wraps = true, .priority = 3});
   return list;
-}
-
-/// "Of 9 changes: 3 keep, 1 drop, 2 barnacle, 3 inconclusive."
-std::string verdicts_in_words(const std::vector<EffectResult>& effects) {
-  std::map<FeatureVerdict, int> counts;
-  int total = 0;
-  for (const EffectResult& effect : effects) {
-    if (!effect.verdict) continue;
-    ++counts[*effect.verdict];
-    ++total;
-  }
-  if (total == 0) return "";
-  std::string text;
-  for (const auto& [verdict, count] : counts)
-    text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + reports::to_string(verdict);
-  return "Of " + std::to_string(total) + (total == 1 ? " change: " : " changes: ") + text + ".";
 }
 
 std::vector<std::string> reading_of(bool has_estimates, const std::vector<results::PlanContrast>& contrasts) {
@@ -183,6 +186,9 @@ std::vector<std::string> reading_of(bool has_estimates, const std::vector<result
     lines.emplace_back(
         "Verdicts are of each change: keep, it is proved to save time; drop, it is proved to cost time; barnacle, it "
         "is proved to do neither; inconclusive, more runs are needed. p-values are adjusted by Holm over all of them.");
+    lines.emplace_back(
+        "Seeds needed: of each cell, altogether, for a verdict in four of five cases if the effect and its spread are "
+        "as they look now; from few seeds that is rough.");
   }
   if (any([](const auto& contrast) { return !contrast.aliases.empty(); })) {
     lines.push_back(
@@ -214,19 +220,17 @@ std::vector<std::string> disagreements(const std::vector<EffectResult>& effects)
 }  // namespace
 
 Section contrast_section(const std::vector<results::PlanContrast>& contrasts) {
-  return contrast_section(contrasts, {});
+  return contrast_section(contrasts, {}, {});
 }
 
-Section contrast_section(const std::vector<results::PlanContrast>& contrasts,
-                         const std::vector<EffectResult>& effects) {
+Section contrast_section(const std::vector<results::PlanContrast>& contrasts, const std::vector<EffectResult>& effects,
+                         const std::vector<std::optional<SeedsForVerdict>>& needed) {
   const bool has_estimates = !effects.empty();
-  Section section{.title = has_estimates ? "What each change is worth" : "What estimates what",
-                  .paragraphs = reading_of(has_estimates, contrasts)};
-  if (const std::string answer = verdicts_in_words(effects); !answer.empty())
-    section.paragraphs.insert(section.paragraphs.begin(), answer);
+  Section section{.title = has_estimates ? "What each change is worth" : "What estimates what"};
+  (has_estimates ? section.reading : section.paragraphs) = reading_of(has_estimates, contrasts);
   const auto is_decided_at_look = [](const EffectResult& effect) { return effect.decided_at_look.has_value(); };
   if (std::any_of(effects.begin(), effects.end(), is_decided_at_look)) {
-    section.paragraphs.emplace_back(
+    section.reading.emplace_back(
         "A verdict at a look was decided there, by the boundary of that look, and stands whatever the seeds after it "
         "say.");
   }
@@ -242,6 +246,7 @@ Section contrast_section(const std::vector<results::PlanContrast>& contrasts,
       row.push_back(seconds_cell(effect));
       row.push_back(n_cell(effect));
       row.push_back(verdict_cell(effect));
+      row.push_back(i < needed.size() ? seeds_cell(needed[i]) : missing_cell());
     }
     row.push_back(text_cell(contrast.meaning));
     row.push_back(alias_cell(contrast));

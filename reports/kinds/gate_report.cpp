@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "reports/text.h"
 
@@ -121,6 +122,50 @@ Table checks_table(const GateResult& result) {
   return table;
 }
 
+namespace {
+
+/// "0.0010 nats of the loss"
+std::string margin_text(const GateCheck& check) {
+  switch (check.metric) {
+    case GateMetric::kLoss: return format_significant(check.margin, 2) + " nats of loss";
+    case GateMetric::kTime: return format_percent(check.margin, 1) + " of step time";
+    case GateMetric::kMemory: return format_percent(check.margin, 1) + " of peak memory";
+    case GateMetric::kCost: break;
+  }
+  return "";
+}
+
+/// What the gating checks were proved to be within, each metric once: " beyond 0.0010 nats of loss, 0.5 % of step
+/// time".
+std::string margins_text(const GateResult& result) {
+  std::vector<std::string> texts;
+  for (const GateCheck& check : result.checks) {
+    const std::string text = check.gates && check.margin > 0.0 ? margin_text(check) : "";
+    if (!text.empty() && std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
+  }
+  std::string all;
+  for (const std::string& text : texts) all += (all.empty() ? " beyond " : ", ") + text;
+  return all;
+}
+
+/// " The worst: step time of record12, +12.3 %."
+std::string worst_text(const GateResult& result) {
+  const GateCheck* worst = nullptr;
+  for (const GateCheck& check : result.checks) {
+    if (!check.gates || check.verdict != Verdict::kRegressed || !check.change || !std::isfinite(*check.change))
+      continue;
+    // In units of its own margin; a count that grew at all is beyond any.
+    const auto harm = [](const GateCheck& one) {
+      return one.margin > 0.0 ? *one.change / one.margin : std::numeric_limits<double>::max();
+    };
+    if (worst == nullptr || harm(check) > harm(*worst)) worst = &check;
+  }
+  if (worst == nullptr) return "";
+  return " The worst: " + worst->name + " of " + worst->cell + ", " + change_text(*worst, *worst->change) + ".";
+}
+
+}  // namespace
+
 std::string gate_headline(const GateResult& result) {
   int checks = 0, regressed = 0, undecided = 0, missing = 0;
   for (const GateCheck& check : result.checks) {
@@ -132,8 +177,8 @@ std::string gate_headline(const GateResult& result) {
   }
   const std::string of = " of " + std::to_string(checks) + (checks == 1 ? " check" : " checks");
   switch (result.answer) {
-    case GateAnswer::kPass: return "Pass: no harm in any" + of + ".";
-    case GateAnswer::kRegression: return "Regression in " + std::to_string(regressed) + of + ".";
+    case GateAnswer::kPass: return "Pass: no harm in any" + of + margins_text(result) + ".";
+    case GateAnswer::kRegression: return "Regression in " + std::to_string(regressed) + of + "." + worst_text(result);
     case GateAnswer::kInconclusive: return "Inconclusive: " + std::to_string(undecided) + of + " need more runs.";
     case GateAnswer::kIncomplete:
       return "Incomplete: a cell failed or is missing (" + std::to_string(missing) + of + " without evidence).";
@@ -144,14 +189,14 @@ std::string gate_headline(const GateResult& result) {
 
 Document gate_report(const GateResult& result) {
   Document document{.kind = "gate", .title = "Gate: " + std::string(to_string(result.answer))};
+  document.headline = gate_headline(result);
   Section& section = document.sections.emplace_back();
-  section.paragraphs.push_back(gate_headline(result));
   section.tables.push_back(checks_table(result));
   Section& facts = document.sections.emplace_back();
   facts.facts = facts_of(result);
   document.warnings = result.problems;
   document.notes = result.notes;
-  document.notes.emplace_back(
+  document.reading.emplace_back(
       "change: candidate against baseline, above 0 is worse. At worst: the one-sided bound at " +
       format_percent(1.0 - result.policy.alpha, 0) +
       "; a check passes when it is below the margin. p: of \"not worse\", adjusted by Holm. Power: chance that an "

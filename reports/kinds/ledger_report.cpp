@@ -196,17 +196,17 @@ void add_ledger_section(Document& document, const std::vector<LedgerEntry>& entr
 
 Document ledger_report(const std::vector<LedgerEntry>& entries, const std::string& scale) {
   Document document{.kind = "claims_ledger", .title = "Claims, settled by measurement"};
+  document.headline = ledger_headline(entries);
   Section& head = document.sections.emplace_back();
-  head.paragraphs.push_back(ledger_headline(entries));
   head.tables.push_back(claims_table(entries));
   if (entries.size() > 1) document.sections.emplace_back().tables.push_back(verdict_table(entries));
-  document.notes.push_back(
+  document.reading.push_back(
       "Statements are those of five written analyses, in our words; claimed is what a claim's own number makes of the "
       "measured quantity, published what the records' logs and scripts say of it.");
-  document.notes.push_back(
+  document.reading.push_back(
       "A verdict needs the whole 95 % interval on its side of the claim's rule (`nanobench show CLAIM` prints it). "
       "Intervals hold for each claim alone: of many, a few are wrong by chance.");
-  document.notes.push_back("Training runs are at scale " + scale +
+  document.reading.push_back("Training runs are at scale " + scale +
                            ": what is true of a model of that size on this machine need not be true of the official "
                            "one on eight GPUs. Operations have the sizes that are printed.");
   return document;

@@ -9,7 +9,8 @@
 
 namespace nanobench::reports {
 
-/// One row for each fact of the runs' environments; where runs differ, every value with the number of its runs.
+/// Which command prints or makes which numbers. One row for each fact of the runs' environments; where runs differ,
+/// every value with the number of its runs.
 Section provenance_section(const results::Store& store, const results::PlanRecord& plan,
                            const std::vector<CellMeasures>& cells);
 

@@ -120,6 +120,22 @@ void add_cost(Section& section, const std::map<std::string, double>& counters) {
   if (Table table = cost_table(counters); !table.rows.empty()) section.tables.push_back(std::move(table));
 }
 
+/// "Completed: val loss 3.1172, 80.0 ms a step." or why not.
+std::string headline(const RunMeasure& measure) {
+  if (!measure.run.result) return "Still running, or ended without a word.";
+  const results::RunResult& result = *measure.run.result;
+  if (!measure.run.is_completed()) {
+    const std::string text =
+        "No result: " + outcome_of(measure.run) + (result.message.empty() ? "" : ", " + result.message);
+    return text.ends_with('.') ? text : text + ".";
+  }
+  std::string text;
+  if (measure.val_loss && std::isfinite(*measure.val_loss)) text = "val loss " + format_fixed(*measure.val_loss, 4);
+  if (result.steps) text += (text.empty() ? "" : " after ") + std::to_string(*result.steps) + " steps";
+  if (measure.step_ms) text += (text.empty() ? "" : ", ") + format_significant(*measure.step_ms, 4) + " ms a step";
+  return "Completed" + (text.empty() ? "" : ": " + text) + (measure.disturbance ? ", on a busy machine." : ".");
+}
+
 Section facts_section(const std::string& title, const std::map<std::string, std::string>& facts) {
   Section section{.title = title};
   for (const auto& [key, value] : facts) section.facts.push_back({.key = key, .title = key, .cell = text_cell(value)});
@@ -165,6 +181,7 @@ Document run_report(const results::Store& store, std::int64_t run_id) {
   const RunMeasure measure = measure_run(store, store.run(run_id));
   const RunRecord& run = measure.run;
   Document document{.kind = "run", .title = "Run " + std::to_string(run.id) + ": " + run.cell};
+  document.headline = headline(measure);
   Section& head = document.sections.emplace_back();
   FactList list;
   add_identity(list, run);

@@ -1,5 +1,6 @@
 #include "reports/kinds/trend_text.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "reports/text.h"
@@ -7,6 +8,31 @@
 namespace nanobench::reports {
 
 using core::OrderedJson;
+
+std::vector<PlacedChange> all_changes(const Trend& trend) {
+  std::vector<PlacedChange> changes;
+  for (const SeriesTrend& item : trend.series) {
+    for (const TrendChange& change : item.changes) changes.push_back({.item = &item, .change = &change});
+  }
+  std::stable_sort(changes.begin(), changes.end(),
+                   [](const PlacedChange& a, const PlacedChange& b) { return a.change->harm > b.change->harm; });
+  return changes;
+}
+
+SeriesRevision sum_of(const TrendSeries& series) {
+  SeriesRevision sum;
+  for (const SeriesRevision& revision : series.revisions) {
+    sum.completed += revision.completed;
+    sum.failed += revision.failed;
+    sum.unfinished += revision.unfinished;
+    sum.disturbed += revision.disturbed;
+  }
+  return sum;
+}
+
+std::string counted(std::size_t count, const char* one, const char* many) {
+  return std::to_string(count) + " " + (count == 1 ? one : many);
+}
 
 std::string name_of(const TrendSeries& series) {
   return std::string(title_of(series.metric)) + " of " + series.cell;
@@ -62,6 +88,11 @@ std::string change_text(const Trend& trend, const SeriesTrend& item, const Trend
 
 TableCell revision_cell(const Revision& revision) {
   return {.text = revision.label, .detail = "", .value = revision.name};
+}
+
+TableCell date_cell(const std::string& time) {
+  constexpr std::size_t kDateLetters = 10;  // of an ISO 8601 time
+  return {.text = time.substr(0, kDateLetters), .detail = "", .value = time};
 }
 
 TableCell p_cell(const std::optional<double>& p) {

@@ -3,11 +3,27 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "reports/document.h"
 #include "reports/trend/trend.h"
 
 namespace nanobench::reports {
+
+/// One change with the series that it is in.
+struct PlacedChange {
+  const SeriesTrend* item = nullptr;
+  const TrendChange* change = nullptr;
+};
+
+/// The worst first.
+std::vector<PlacedChange> all_changes(const Trend& trend);
+
+/// The runs of all revisions.
+SeriesRevision sum_of(const TrendSeries& series);
+
+/// "1 series", "3 series"
+std::string counted(std::size_t count, const char* one, const char* many);
 
 /// "step time of record12"
 std::string name_of(const TrendSeries& series);
@@ -25,6 +41,8 @@ std::string change_text(const Trend& trend, const SeriesTrend& item, const Trend
 const Revision& revision_at(const Trend& trend, const SeriesTrend& item, std::size_t index);
 /// The label for people, the full name for machines; missing for a series without runs.
 TableCell revision_cell(const Revision& revision);
+/// "2026-11-22" for people, the whole time for machines.
+TableCell date_cell(const std::string& time);
 TableCell p_cell(const std::optional<double>& p);
 TableCell shift_cell(TrendMetric metric, const std::optional<Shift>& shift);
 /// Where the newest or any revision was expected.

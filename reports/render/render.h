@@ -12,6 +12,7 @@ namespace nanobench::reports {
 struct TerminalStyle {
   std::size_t width = 80;  ///< columns; tables wrap and leave out columns to fit
   bool has_color = false;
+  bool folds_notes = false;  ///< a few notes and how many more --notes shows; else all of them
 };
 
 /// Tables with aligned columns, for a terminal or a log.
@@ -20,8 +21,8 @@ std::string render_terminal(const Document& document, const TerminalStyle& style
 /// GitHub-flavoured Markdown.
 std::string render_markdown(const Document& document);
 
-/// {"schema_version", "kind", "title", "facts": {key: value}, "tables": {id: [{column: value}]}, "text", "warnings",
-/// "notes"}, indented, with full precision.
+/// {"schema_version", "kind", "title", "headline", "facts": {key: value}, "tables": {id: [{column: value}]}, "text",
+/// "warnings", "notes"}, indented, with full precision. Notes are all remarks, and how to read the tables.
 std::string render_json(const Document& document);
 core::OrderedJson to_json(const Document& document);
 

@@ -9,10 +9,18 @@ namespace nanobench::reports {
 namespace {
 
 constexpr std::size_t kMostShownRemarks = 3;
+constexpr std::size_t kMostShownColumns = 240;  ///< of running text in a table; of longer text a beginning is shown
+constexpr std::size_t kShownColumns = 120;
 constexpr std::size_t kMostStaticRows = 200;  ///< a longer table under a chart is made when it is opened
 
 std::string cell_html(const TableCell& cell) {
   return escape_markup(cell.text) + (cell.detail.empty() ? "" : "<small>" + escape_markup(cell.detail) + "</small>");
+}
+
+/// Its beginning, and all of it when somebody asks: one row must not push the others from the screen.
+std::string long_cell_html(const TableCell& cell) {
+  return "<details class=\"long\"><summary>" + escape_markup(shortened(cell.text, kShownColumns)) + "</summary>" +
+         cell_html(cell) + "</details>";
 }
 
 std::string class_of(const Column& column) {
@@ -29,7 +37,9 @@ void add_table(std::string& out, const Table& table) {
   for (const std::vector<TableCell>& row : table.rows) {
     out += "<tr>";
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
-      out += "<td" + class_of(table.columns[i]) + ">" + cell_html(row.at(i)) + "</td>";
+      const bool is_long = table.columns[i].wraps && display_width(row.at(i).text) > kMostShownColumns;
+      out += "<td" + class_of(table.columns[i]) + ">" + (is_long ? long_cell_html(row[i]) : cell_html(row.at(i))) +
+             "</td>";
     }
     out += "</tr>\n";
   }
@@ -49,6 +59,33 @@ void add_remarks(std::string& out, const std::vector<std::string>& items) {
   out += "<details><summary>" + std::to_string(items.size()) + " remarks</summary>\n";
   add_list(out, items);
   out += "</details>\n";
+}
+
+void add_folded(std::string& out, const char* summary, const std::vector<std::string>& items) {
+  if (items.empty()) return;
+  out += std::string("<details class=\"reading\"><summary>") + summary + "</summary>\n";
+  add_list(out, items);
+  out += "</details>\n";
+}
+
+/// In one box, a line each.
+void add_warnings(std::string& out, const std::vector<std::string>& warnings) {
+  if (warnings.empty()) return;
+  const std::vector<std::string> lines = counted_texts(warnings);
+  if (lines.size() == 1) {
+    out += "<p class=\"warning\"><strong>Warning:</strong> " + escape_markup(lines.front()) + "</p>\n";
+    return;
+  }
+  out += "<div class=\"warning\"><strong>" + std::to_string(lines.size()) + " warnings</strong>\n<ul>\n";
+  const std::size_t shown = std::min(lines.size(), kMostShownWarnings);
+  for (std::size_t i = 0; i < shown; ++i) out += "<li>" + escape_markup(lines[i]) + "</li>\n";
+  out += "</ul>\n";
+  if (lines.size() > shown) {
+    out += "<details><summary>" + std::to_string(lines.size() - shown) + " more</summary>\n<ul>\n";
+    for (std::size_t i = shown; i < lines.size(); ++i) out += "<li>" + escape_markup(lines[i]) + "</li>\n";
+    out += "</ul>\n</details>\n";
+  }
+  out += "</div>\n";
 }
 
 /// JSON that a script element takes literally.
@@ -98,6 +135,7 @@ void add_section(std::string& out, const Section& section) {
     if (!table.title.empty()) out += "<h2>" + escape_markup(table.title) + "</h2>\n";
     add_table(out, table);
   }
+  add_folded(out, "How to read this table", section.reading);
   for (const Chart& chart : section.charts) add_chart(out, chart);
   out += "</section>\n";
 }
@@ -147,11 +185,11 @@ std::string render_html(const Document& document) {
   out += "<title>" + escape_markup(document.title) + "</title>\n<style>\n";
   out.append(page_style().text).append("</style>\n</head>\n<body>\n<main>\n");
   out += "<h1>" + escape_markup(document.title) + "</h1>\n";
-  for (const std::string& warning : document.warnings) {
-    out += "<p class=\"warning\">Warning: " + escape_markup(warning) + "</p>\n";
-  }
+  if (!document.headline.empty()) out += "<p class=\"headline\">" + escape_markup(document.headline) + "</p>\n";
+  add_warnings(out, document.warnings);
   for (const Section& section : document.sections) add_section(out, section);
-  add_list(out, document.notes);
+  add_remarks(out, document.notes);
+  add_folded(out, "How to read this report", document.reading);
   out += "</main>\n";
   if (has_scripts) add_scripts(out);
   return out + "</body>\n</html>\n";

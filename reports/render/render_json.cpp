@@ -6,6 +6,7 @@ using core::OrderedJson;
 
 OrderedJson to_json(const Document& document) {
   OrderedJson json = {{"schema_version", kDocumentSchemaVersion}, {"kind", document.kind}, {"title", document.title}};
+  if (!document.headline.empty()) json["headline"] = document.headline;
   OrderedJson facts = OrderedJson::object();
   OrderedJson tables = OrderedJson::object();
   OrderedJson charts = OrderedJson::object();
@@ -15,6 +16,7 @@ OrderedJson to_json(const Document& document) {
     for (const Fact& fact : section.facts) facts[fact.key] = fact.cell.value;
     for (const std::string& paragraph : section.paragraphs) text.push_back(paragraph);
     for (const std::string& bullet : section.bullets) notes.push_back(bullet);
+    for (const std::string& line : section.reading) notes.push_back(line);
     for (const Table& table : section.tables) {
       OrderedJson rows = OrderedJson::array();
       for (const std::vector<TableCell>& row : table.rows) {
@@ -37,6 +39,7 @@ OrderedJson to_json(const Document& document) {
   if (!text.empty()) json["text"] = std::move(text);
   json["warnings"] = document.warnings;
   for (const std::string& note : document.notes) notes.push_back(note);
+  for (const std::string& line : document.reading) notes.push_back(line);
   json["notes"] = std::move(notes);
   return json;
 }

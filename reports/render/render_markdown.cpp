@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <string_view>
@@ -7,6 +8,8 @@
 
 namespace nanobench::reports {
 namespace {
+
+constexpr std::size_t kMostShownRemarks = 3;
 
 /// Text that Markdown and the HTML inside it take literally.
 std::string escape(const std::string& text) {
@@ -77,21 +80,58 @@ void add_chart(std::string& out, const Chart& chart) {
          escape(chart.text) + "\n\n";
 }
 
+void add_list(std::string& out, const std::vector<std::string>& items) {
+  for (const std::string& item : items) out += "- " + escape(item) + "\n";
+  if (!items.empty()) out += "\n";
+}
+
+void add_folded(std::string& out, const std::string& summary, const std::vector<std::string>& items) {
+  if (items.empty()) return;
+  out += "<details><summary>" + summary + "</summary>\n\n";
+  add_list(out, items);
+  out += "</details>\n\n";
+}
+
+/// Many of them wait until somebody asks.
+void add_remarks(std::string& out, const std::vector<std::string>& items) {
+  if (items.size() <= kMostShownRemarks) return add_list(out, items);
+  add_folded(out, std::to_string(items.size()) + " remarks", items);
+}
+
+/// In one quotation, a line each.
+void add_warnings(std::string& out, const std::vector<std::string>& warnings) {
+  if (warnings.empty()) return;
+  const std::vector<std::string> lines = counted_texts(warnings);
+  if (lines.size() == 1) {
+    out += "> **Warning:** " + escape(lines.front()) + "\n\n";
+    return;
+  }
+  out += "> **" + std::to_string(lines.size()) + " warnings**\n>\n";
+  const std::size_t shown = std::min(lines.size(), kMostShownWarnings);
+  for (std::size_t i = 0; i < shown; ++i) out += "> - " + escape(lines[i]) + "\n";
+  out += "\n";
+  add_folded(out, std::to_string(lines.size() - shown) + " more warnings",
+             {lines.begin() + static_cast<std::ptrdiff_t>(shown), lines.end()});
+}
+
 }  // namespace
 
 std::string render_markdown(const Document& document) {
   std::string out = "# " + escape(document.title) + "\n\n";
+  if (!document.headline.empty()) out += "**" + escape(document.headline) + "**\n\n";
+  add_warnings(out, document.warnings);
   for (const Section& section : document.sections) {
     if (!section.title.empty()) out += "## " + escape(section.title) + "\n\n";
     for (const std::string& paragraph : section.paragraphs) out += escape(paragraph) + "\n\n";
     for (const Fact& fact : section.facts) out += "- **" + escape(fact.title) + "**: " + cell_text(fact.cell) + "\n";
-    for (const std::string& bullet : section.bullets) out += "- " + escape(bullet) + "\n";
-    if (!section.facts.empty() || !section.bullets.empty()) out += "\n";
+    if (!section.facts.empty()) out += "\n";
+    add_remarks(out, section.bullets);
     for (const Table& table : section.tables) add_table(out, table);
+    add_folded(out, "How to read this table", section.reading);
     for (const Chart& chart : section.charts) add_chart(out, chart);
   }
-  for (const std::string& warning : document.warnings) out += "> **Warning:** " + escape(warning) + "\n\n";
-  for (const std::string& note : document.notes) out += "- " + escape(note) + "\n";
+  add_remarks(out, document.notes);
+  add_folded(out, "How to read this report", document.reading);
   return out;
 }
 

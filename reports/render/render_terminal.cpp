@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kGap = 2;                ///< blanks between columns
 constexpr std::size_t kLeastTextColumns = 16;  ///< running text is not squeezed further
+constexpr std::size_t kMostShownNotes = 3;     ///< of one place, where they are folded
 constexpr const char* kBold = "\x1b[1m";
 constexpr const char* kDim = "\x1b[2m";
 constexpr const char* kYellow = "\x1b[33m";
@@ -183,34 +184,80 @@ std::string facts_text(const std::vector<Fact>& facts, std::size_t width) {
   return out;
 }
 
+/// Warnings and notes. Where they are folded, a few stay, and a last line counts the rest.
+class Remarks {
+ public:
+  explicit Remarks(const TerminalStyle& style) : style_(style) {}
+
+  void add(std::string& out, const std::vector<std::string>& texts) {
+    const std::size_t shown = style_.folds_notes ? std::min(texts.size(), kMostShownNotes) : texts.size();
+    for (std::size_t i = 0; i < shown; ++i) out += styled(kDim, indented("- ", texts[i], style_.width));
+    hidden_ += texts.size() - shown;
+  }
+
+  void add_warnings(std::string& out, const std::vector<std::string>& warnings) const {
+    const std::vector<std::string> lines = counted_texts(warnings);
+    if (!lines.empty()) out += "\n";
+    const std::size_t shown = style_.folds_notes ? std::min(lines.size(), kMostShownWarnings) : lines.size();
+    for (std::size_t i = 0; i < shown; ++i) out += styled(kYellow, indented("WARNING: ", lines[i], style_.width));
+    if (lines.size() > shown) {
+      const std::string more = std::to_string(lines.size() - shown) + " more warnings: --notes";
+      out += styled(kYellow, indented("WARNING: ", more, style_.width));
+    }
+  }
+
+  void add_reading(std::string& out, const std::vector<std::string>& texts) {
+    if (style_.folds_notes) {
+      hidden_ += texts.size();
+      return;
+    }
+    for (const std::string& text : texts) out += styled(kDim, indented("- ", text, style_.width));
+  }
+
+  void add_rest(std::string& out) const {
+    if (hidden_ == 0) return;
+    const std::string count = std::to_string(hidden_) + (hidden_ == 1 ? " more note" : " more notes");
+    out += styled(kDim, indented("", count + " on these numbers and how to read them: --notes", style_.width));
+  }
+
+  std::string styled(const char* code, const std::string& text) const {
+    return style_.has_color ? code + text + kReset : text;
+  }
+
+ private:
+  const TerminalStyle& style_;
+  std::size_t hidden_ = 0;
+};
+
+void add_section(std::string& out, const Section& section, const TerminalStyle& style, Remarks& remarks) {
+  if (!out.empty()) out += "\n";
+  if (!section.title.empty()) out += remarks.styled(kBold, printable(section.title)) + "\n";
+  for (const std::string& paragraph : section.paragraphs) out += indented("", paragraph, style.width);
+  if (!section.paragraphs.empty() && !section.facts.empty()) out += "\n";
+  out += facts_text(section.facts, style.width);
+  if (!section.bullets.empty()) out += "\n";
+  remarks.add(out, section.bullets);
+  for (const Table& table : section.tables) {
+    if (!table.title.empty()) out += "\n" + remarks.styled(kBold, printable(table.title)) + "\n";
+    out += Layout(table, style.width).text(style.has_color);
+  }
+  remarks.add_reading(out, section.reading);
+}
+
 }  // namespace
 
 std::string render_terminal(const Document& document, const TerminalStyle& style) {
-  const auto colored = [&](const char* color, const std::string& text) {
-    return style.has_color ? color + text + kReset : text;
-  };
+  Remarks remarks(style);
   std::string out;
-  if (!document.title.empty()) out += colored(kBold, printable(document.title)) + "\n";
-  for (const Section& section : document.sections) {
-    if (!out.empty()) out += "\n";
-    if (!section.title.empty()) out += colored(kBold, printable(section.title)) + "\n";
-    for (const std::string& paragraph : section.paragraphs) out += indented("", paragraph, style.width);
-    if (!section.paragraphs.empty() && !section.facts.empty()) out += "\n";
-    out += facts_text(section.facts, style.width);
-    if (!section.bullets.empty()) out += "\n";
-    for (const std::string& bullet : section.bullets) out += colored(kDim, indented("- ", bullet, style.width));
-    for (const Table& table : section.tables) {
-      if (!table.title.empty()) out += "\n" + colored(kBold, printable(table.title)) + "\n";
-      out += Layout(table, style.width).text(style.has_color);
-    }
-  }
-  if (!document.warnings.empty()) out += "\n";
-  for (const std::string& warning : document.warnings) {
-    out += colored(kYellow, indented("WARNING: ", warning, style.width));
-  }
-  if (!document.notes.empty()) out += "\n";
-  for (const std::string& note : document.notes) out += colored(kDim, indented("- ", note, style.width));
-  return out;
+  if (!document.title.empty()) out += remarks.styled(kBold, printable(document.title)) + "\n";
+  if (!document.headline.empty()) out += remarks.styled(kBold, indented("", document.headline, style.width));
+  for (const Section& section : document.sections) add_section(out, section, style, remarks);
+  remarks.add_warnings(out, document.warnings);
+  std::string notes;
+  remarks.add(notes, document.notes);
+  remarks.add_reading(notes, document.reading);
+  remarks.add_rest(notes);
+  return notes.empty() ? out : out + "\n" + notes;
 }
 
 }  // namespace nanobench::reports

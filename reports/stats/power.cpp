@@ -52,6 +52,18 @@ struct EquivalenceTail {
   }
 };
 
+/// P(Z' is beyond what noise reaches and yet inside the margin), on one side of 0: both tests of a verdict pass.
+double both_power(double shift, double margin, double df, const VerdictTests& tests) {
+  const double difference = -t_quantile(tests.alpha_difference / 2.0, df);
+  const double equivalence = -t_quantile(tests.alpha_equivalence, df);
+  const auto at = [&](double u) {
+    const double reach = difference * std::exp(u), held = margin - equivalence * std::exp(u);
+    return std::max(0.0, normal_upper(reach - shift) - normal_upper(held - shift));
+  };
+  const double critical = difference + equivalence;
+  return integrate_over_spread(at, df, critical, std::log(margin / critical));
+}
+
 }  // namespace
 
 PlannedError planned_error(double sd, int n) {
@@ -127,6 +139,22 @@ std::optional<int> required_runs_for_equivalence(double effect, const ErrorOfRun
   require_count(most, 2, "the most runs");
   if (effect <= -margins.low || effect >= margins.high) return std::nullopt;
   return smallest_runs(most, [&](int n) { return equivalence_power(effect, error(n), margins, alpha) >= power; });
+}
+
+double verdict_power(double effect, const PlannedError& error, const VerdictTests& tests) {
+  const double different = power_of(effect, error, {.alpha = tests.alpha_difference});
+  const double equivalent = equivalence_power(effect, error, tests.margins, tests.alpha_equivalence);
+  const double shift = effect / error.se;
+  const double both = both_power(shift, tests.margins.high / error.se, error.df, tests) +
+                      both_power(-shift, tests.margins.low / error.se, error.df, tests);
+  return std::clamp(different + equivalent - both, 0.0, 1.0);
+}
+
+std::optional<int> required_runs_for_verdict(double effect, const ErrorOfRuns& error, const VerdictTests& tests,
+                                             double power, int most) {
+  require_fraction(power, "the power");
+  require_count(most, 2, "the most runs");
+  return smallest_runs(most, [&](int n) { return verdict_power(effect, error(n), tests) >= power; });
 }
 
 }  // namespace nanobench::reports

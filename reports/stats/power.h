@@ -49,4 +49,18 @@ double equivalence_power(double effect, const PlannedError& error, const Margins
 std::optional<int> required_runs_for_equivalence(double effect, const ErrorOfRuns& error, const Margins& margins,
                                                  double power = 0.8, double alpha = 0.05, int most = 1000000);
 
+/// The tests behind a verdict (verdict.h): of a difference, and of equivalence.
+struct VerdictTests {
+  Margins margins;                  ///< of the equivalence
+  double alpha_difference = 0.05;   ///< two-sided; where several effects are tested, what is left for this one
+  double alpha_equivalence = 0.05;  ///< one-sided
+};
+
+/// Probability that either test is passed when the truth is `effect`: that there is a verdict. Exact.
+double verdict_power(double effect, const PlannedError& error, const VerdictTests& tests);
+
+/// The fewest runs, from 2 on, that give a verdict with this power; nullopt when `most` are not enough.
+std::optional<int> required_runs_for_verdict(double effect, const ErrorOfRuns& error, const VerdictTests& tests,
+                                             double power = 0.8, int most = 1000000);
+
 }  // namespace nanobench::reports

@@ -76,6 +76,7 @@ TEST(RunReport, ShowsTheCostThatTheStoreKeeps) {
     store.add_samples(id, samples);
     const core::OrderedJson json = to_json(run_report(store, id));
     EXPECT_EQ(json.at("facts").at("flops_per_step"), 4e9);
+    EXPECT_EQ(json.at("headline"), "Still running, or ended without a word.");
     EXPECT_EQ(json.at("facts").at("visited_blocks_per_step"), 12);
     EXPECT_EQ(json.at("tables").at("cost").size(), 2U);
     EXPECT_TRUE(json.at("tables").contains("curve"));

@@ -128,6 +128,93 @@ TEST(Csv, TextIsNoFormula) {
   EXPECT_NE(render_csv(sample("=HYPERLINK(1)")).find("'=HYPERLINK(1)"), std::string::npos);
 }
 
+Document with_remarks(std::size_t count) {
+  Document document{.kind = "sample", .title = "a title", .headline = "3 of 5 <b>changes</b> pay."};
+  Section& section = document.sections.emplace_back();
+  section.tables.push_back({.id = "rows", .title = "", .columns = {{.key = "a", .title = "a"}}, .rows = {}});
+  section.reading = {"how to read the table"};
+  for (std::size_t i = 0; i < count; ++i) {
+    section.bullets.push_back("bullet " + std::to_string(i));
+    document.notes.push_back("note " + std::to_string(i));
+  }
+  document.reading = {"how to read the report"};
+  return document;
+}
+
+TEST(Headline, ComesFirstInEveryForm) {
+  const Document document = with_remarks(1);
+  const std::string terminal = render_terminal(document, {.width = 80});
+  EXPECT_EQ(terminal.rfind("a title\n3 of 5 <b>changes</b> pay.\n\n", 0), 0U) << terminal;
+  const std::string colored = render_terminal(document, {.width = 80, .has_color = true});
+  EXPECT_NE(colored.find("\x1b[1m3 of 5"), std::string::npos) << colored;
+  const std::string markdown = render_markdown(document);
+  EXPECT_EQ(markdown.rfind("# a title\n\n**3 of 5 &lt;b&gt;changes&lt;/b&gt; pay.**\n\n", 0), 0U) << markdown;
+  const std::string html = render_html(document);
+  EXPECT_NE(html.find("</h1>\n<p class=\"headline\">3 of 5 &lt;b&gt;changes&lt;/b&gt; pay.</p>\n"), std::string::npos);
+  EXPECT_EQ(to_json(document).at("headline"), document.headline);
+  EXPECT_FALSE(to_json(sample("t")).contains("headline"));
+  EXPECT_EQ(render_html(sample("t")).find("<p class=\"headline\""), std::string::npos);
+  EXPECT_EQ(render_csv(document), "a\r\n") << "data only";
+}
+
+TEST(Warnings, EqualOnesAreCountedAndStandTogether) {
+  Document document = sample("t");
+  document.warnings = {"busy", "hot", "busy", "busy"};
+  EXPECT_NE(render_markdown(document).find("> **2 warnings**\n>\n> - busy (3 times)\n> - hot\n"), std::string::npos);
+  EXPECT_NE(render_html(document).find("<li>busy (3 times)</li>\n<li>hot</li>"), std::string::npos);
+  EXPECT_NE(render_terminal(document, {.width = 80}).find("WARNING: busy (3 times)\nWARNING: hot\n"),
+            std::string::npos);
+  EXPECT_EQ(to_json(document).at("warnings").size(), 4U) << "data is not folded";
+}
+
+TEST(Warnings, AWallOfThemIsFoldedAndCounted) {
+  Document document = sample("t");
+  document.warnings.clear();
+  for (int i = 0; i < 20; ++i) document.warnings.push_back("file " + std::to_string(i) + " is broken");
+  const std::string html = render_html(document), markdown = render_markdown(document);
+  const std::string few = render_terminal(document, {.width = 80, .folds_notes = true});
+  EXPECT_NE(html.find("<li>file 7 is broken</li>\n</ul>\n<details><summary>12 more</summary>"), std::string::npos);
+  EXPECT_NE(html.find("file 19"), std::string::npos);
+  EXPECT_NE(markdown.find("> - file 7 is broken\n\n<details><summary>12 more warnings</summary>"), std::string::npos);
+  EXPECT_NE(few.find("WARNING: 12 more warnings: --notes\n"), std::string::npos) << few;
+  EXPECT_EQ(few.find("file 8 "), std::string::npos);
+  EXPECT_NE(render_terminal(document, {.width = 80}).find("WARNING: file 19 is broken"), std::string::npos);
+}
+
+TEST(Remarks, HowToReadIsFoldedAway) {
+  const Document document = with_remarks(2);
+  const std::string html = render_html(document), markdown = render_markdown(document);
+  for (const char* what : {"How to read this table", "How to read this report"}) {
+    EXPECT_NE(html.find("<details class=\"reading\"><summary>" + std::string(what)), std::string::npos) << what;
+    EXPECT_NE(markdown.find("<details><summary>" + std::string(what) + "</summary>\n\n- how"), std::string::npos)
+        << what;
+  }
+  EXPECT_NE(html.find("<ul class=\"notes\">\n<li>note 0</li>"), std::string::npos) << "two notes are no wall";
+  EXPECT_NE(render_html(with_remarks(4)).find("<details><summary>4 remarks</summary>"), std::string::npos);
+  EXPECT_NE(render_markdown(with_remarks(4)).find("<details><summary>4 remarks</summary>"), std::string::npos);
+  EXPECT_EQ(to_json(document).at("notes").size(), 6U);
+}
+
+TEST(Remarks, ATerminalShowsAFewAndCountsTheRest) {
+  const std::string all = render_terminal(with_remarks(5), {.width = 80});
+  const std::string few = render_terminal(with_remarks(5), {.width = 80, .folds_notes = true});
+  for (const char* text : {"bullet 4", "note 4", "how to read the table", "how to read the report"}) {
+    EXPECT_NE(all.find(text), std::string::npos) << text;
+    EXPECT_EQ(few.find(text), std::string::npos) << text;
+  }
+  EXPECT_NE(few.find("bullet 2"), std::string::npos);
+  EXPECT_NE(few.find("6 more notes on these numbers and how to read them: --notes\n"), std::string::npos) << few;
+  EXPECT_EQ(all.find("--notes"), std::string::npos);
+}
+
+TEST(Html, ALongTextInATableShowsItsBeginning) {
+  const std::string text = "begin " + std::string(300, 'x') + "<b> end";
+  const std::string html = render_html(sample(text));
+  EXPECT_NE(html.find("<td class=\"wide\"><details class=\"long\"><summary>begin x"), std::string::npos);
+  EXPECT_NE(html.find("&lt;b&gt; end</details>"), std::string::npos) << "all of it is there";
+  EXPECT_EQ(render_html(sample("short")).find("class=\"long\""), std::string::npos);
+}
+
 Document with_chart(const std::string& text, std::size_t rows) {
   Document document{.kind = "sample", .title = "t"};
   Chart chart{.id = "speed", .title = text, .text = text, .spec = {{"mark", "bar"}}};

@@ -40,6 +40,7 @@ TEST(PlanCommand, BeforeAnythingIsStored) {
   const core::Json report = plan(shell, {"tiny.json"});
   EXPECT_EQ(report.at("schema_version"), 1);
   EXPECT_EQ(report.at("kind"), "plan");
+  EXPECT_EQ(report.at("headline").get<std::string>().rfind("3 cells x 4 seeds = 12 runs; 12 to run", 0), 0U);
   EXPECT_EQ(report.at("facts").at("to_run"), 12);
   EXPECT_EQ(report.at("facts").at("reused"), 0);
   EXPECT_EQ(report.at("facts").at("peak_bytes"), 77000000);

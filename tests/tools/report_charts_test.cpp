@@ -35,6 +35,8 @@ TEST(ReportCharts, SpecificationsAreWholeAndMarkdownLinksToWhatWasDrawn) {
   }
   EXPECT_GE(charts, 5);
   EXPECT_NE(markdown.find("nanobench run s.json --quiet"), std::string::npos) << "the command that made it";
+  EXPECT_NE(markdown.find("| nanobench run s.json --quiet --fresh |"), std::string::npos) << markdown;
+  EXPECT_NE(markdown.find("| nanobench export --samples --plan 1 |"), std::string::npos) << markdown;
   EXPECT_NE(markdown.find("| git\\_revision | "), std::string::npos) << markdown;
   EXPECT_EQ(shell.run({"report", "--format", "md"}).out.find("!["), std::string::npos);
 }

@@ -72,6 +72,20 @@ TEST(ReportCommand, SeedsAddedAfterALookAreSaid) {
       << "planned looks";
 }
 
+TEST(ReportCommand, SaysHowManySeedsAnUndecidedChangeNeeds) {
+  const CommandLine shell("seeds_needed");
+  shell.write("s.json", R"({"name": "s", "design": "leave_one_out", "base": {"record": "record17"}, "features": [
+      "value_embeddings"], "scale": "smoke", "seeds": [1, 2, 3], "threads": 1,
+      "engine": {"mock": {"steps": 40, "val_every": 2, "loss_sigma": 0.0005, "step_cv": 0.01}}})");
+  const core::Json report = json_of(shell.run({"run", "s.json", "--quiet", "--json"}));
+  const core::Json& needed = report.at("tables").at("effects").at(0).at("seeds_needed");
+  ASSERT_EQ(needed.at("status"), "told") << needed;
+  const int more = needed.at("more").get<int>();
+  EXPECT_EQ(needed.at("seeds"), more + 3);
+  EXPECT_EQ(report.at("headline"), "value_embeddings needs more runs: about " + std::to_string(more) + " more seeds.");
+  EXPECT_TRUE(report.at("tables").contains("reproduce"));
+}
+
 /// A trainer whose loss is the line of its feature and seed in a table.
 constexpr const char* kTrainer =
     "loss=$(awk -v f=\"$1\" -v s=\"$SEED\" '$1 == f && $2 == s { print $3 }' losses.txt)\n"

@@ -27,6 +27,7 @@ struct AuditCommandOptions {
   std::string out;
   bool has_runs = false;
   bool is_json = false;
+  bool has_notes = false;
 };
 
 constexpr const char* kFooter =
@@ -86,7 +87,8 @@ int exit_code_of(reports::AuditVerdict verdict) {
 int audit(const AuditCommandOptions& options) {
   const Format format = chosen_format(options.is_json, options.format, options.out);
   const reports::Audit result = audit_of(options);
-  const std::string text = render(reports::audit_report(result, options.has_runs), format);
+  const std::string text =
+      render(reports::audit_report(result, options.has_runs), format, options.has_notes ? Notes::kAll : Notes::kFew);
   if (options.out.empty()) {
     std::cout << text;
   } else {
@@ -108,6 +110,7 @@ void add_audit_command(CLI::App& app, Session& session) {
   command->add_option("--format", options->format, "table, md, html, json, csv")->type_name("FORMAT");
   command->add_option("--out", options->out, "Write to a file (complete or not at all)")->type_name("FILE");
   add_json_option(*command, options->is_json);
+  add_notes_option(*command, options->has_notes);
   command->footer(kFooter);
   command->callback([options, &session] { session.exit_code = audit(*options); });
 }

@@ -83,7 +83,8 @@ int print_calibration(const results::Store& store, const results::PlanRecord& pl
     machine = run.hardware + ", " + std::to_string(run.threads) + (run.threads == 1 ? " thread" : " threads");
     break;
   }
-  print(reports::calibration_report(plan, machine, calibration, options.power), options.run.is_json);
+  print(reports::calibration_report(plan, machine, calibration, options.power), options.run.is_json,
+        notes_of(options.run));
   return core::kExitSuccess;
 }
 

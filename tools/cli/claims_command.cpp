@@ -93,8 +93,8 @@ int measure(const ClaimChoice& choice, const ClaimsOptions& options, const Sessi
   return result.is_interrupted ? core::kExitInterrupted : core::kExitSuccess;  // a failed cell is a row with a reason
 }
 
-void write(const reports::Document& document, Format format, const std::string& out) {
-  const std::string text = render(document, format);
+void write(const reports::Document& document, Format format, const std::string& out, Notes notes) {
+  const std::string text = render(document, format, notes);
   if (out.empty()) {
     std::cout << text;
     return;
@@ -121,7 +121,7 @@ int claims_ledger(const ClaimsOptions& options, const Session& session) {
   std::erase_if(entries, [&](const reports::LedgerEntry& entry) {
     return !verdicts.empty() && std::find(verdicts.begin(), verdicts.end(), entry.verdict) == verdicts.end();
   });
-  write(reports::ledger_report(entries, ledger.scale), format, options.out);
+  write(reports::ledger_report(entries, ledger.scale), format, options.out, notes_of(options.run));
   return exit_code;
 }
 

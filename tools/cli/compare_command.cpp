@@ -28,6 +28,7 @@ struct CompareOptions {
   std::string database;
   GatePolicyOptions policy;
   bool is_json = false;
+  bool has_notes = false;
 };
 
 constexpr const char* kPlanPrefix = "plan:";
@@ -143,7 +144,7 @@ void compare(const CompareOptions& options) {
   reports::GateResult result =
       reports::evaluate_gate(a.arm, b.arm, policy_of(options.policy),
                              {.is_interleaved = is_one_plan, .allows_other_configs = has_other_configs});
-  print(reports::compare_report(result), options.is_json);
+  print(reports::compare_report(result), options.is_json, options.has_notes ? Notes::kAll : Notes::kFew);
 }
 
 }  // namespace
@@ -159,6 +160,7 @@ void add_compare_command(CLI::App& app, Session& /*session*/) {
   add_gate_policy_options(*command, options->policy);
   add_database_option(*command, options->database);
   add_json_option(*command, options->is_json);
+  add_notes_option(*command, options->has_notes);
   command->footer(kFooter);
   command->callback([options] { compare(*options); });
 }

@@ -61,6 +61,10 @@ void add_json_option(CLI::App& command, bool& is_json) {
   command.add_flag("--json", is_json, "Print JSON (with schema_version) instead of a table");
 }
 
+void add_notes_option(CLI::App& command, bool& has_notes) {
+  command.add_flag("--notes", has_notes, "Print every note of a table, and how to read it");
+}
+
 ablations::Catalogue load_catalogue(const std::string& folder, ablations::CatalogueParts parts) {
   ablations::Catalogue catalogue = ablations::Catalogue::embedded(parts);
   if (!folder.empty()) catalogue.overlay(folder);
@@ -137,7 +141,7 @@ Format chosen_format(bool is_json, const std::string& format, const std::string&
                   "--format");
 }
 
-std::string render(const reports::Document& document, Format format) {
+std::string render(const reports::Document& document, Format format, Notes notes) {
   switch (format) {
     case Format::kMarkdown: return reports::render_markdown(document);
     case Format::kHtml: return reports::render_html(document);
@@ -145,12 +149,13 @@ std::string render(const reports::Document& document, Format format) {
     case Format::kCsv: return reports::render_csv(document);
     case Format::kTable: break;
   }
-  return reports::render_terminal(
-      document, {.width = terminal_width(STDOUT_FILENO, kPipeColumns), .has_color = has_color(STDOUT_FILENO)});
+  return reports::render_terminal(document, {.width = terminal_width(STDOUT_FILENO, kPipeColumns),
+                                             .has_color = has_color(STDOUT_FILENO),
+                                             .folds_notes = notes == Notes::kFew});
 }
 
-void print(const reports::Document& document, bool is_json) {
-  std::cout << render(document, is_json ? Format::kJson : Format::kTable) << std::flush;
+void print(const reports::Document& document, bool is_json, Notes notes) {
+  std::cout << render(document, is_json ? Format::kJson : Format::kTable, notes) << std::flush;
 }
 
 }  // namespace nanobench::tools

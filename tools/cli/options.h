@@ -22,6 +22,8 @@ void add_participant_options(CLI::App& command, std::optional<std::int64_t>& ran
                              std::optional<std::int64_t>& processes);
 /// --json
 void add_json_option(CLI::App& command, bool& is_json);
+/// --notes, of commands whose tables say that there are more
+void add_notes_option(CLI::App& command, bool& has_notes);
 
 /// The embedded catalogue, without its claims unless asked for, and the folder on top when one is named.
 ablations::Catalogue load_catalogue(const std::string& folder,
@@ -43,9 +45,12 @@ std::optional<Format> format_of_file(const std::filesystem::path& file);
 /// --json before --format, before the end of --out's name; a table without any. Throws Error{kInvalidArgument}.
 Format chosen_format(bool is_json, const std::string& format, const std::string& out);
 
-/// `width` counts for kTable only.
-std::string render(const reports::Document& document, Format format);
-/// To stdout: the table, fitted to the terminal, or JSON.
-void print(const reports::Document& document, bool is_json);
+/// What a table says beside its numbers.
+enum class Notes { kAll, kFew };
+
+/// The table is fitted to the terminal; `notes` is of tables only.
+std::string render(const reports::Document& document, Format format, Notes notes = Notes::kAll);
+/// To stdout: the table or JSON.
+void print(const reports::Document& document, bool is_json, Notes notes = Notes::kAll);
 
 }  // namespace nanobench::tools

@@ -33,6 +33,7 @@ struct ReportOptions {
   std::string database;
   std::string catalogue;
   bool is_json = false;
+  bool has_notes = false;
 };
 
 constexpr double kOpenSeconds = 20.0;
@@ -101,7 +102,7 @@ void report(const ReportOptions& options) {
     const std::string problem = write_chart_files(document, options.charts, options.charts);
     if (!problem.empty()) std::cerr << "nanobench: " << problem << "\n";
   }
-  const std::string text = render(document, format);
+  const std::string text = render(document, format, options.has_notes ? Notes::kAll : Notes::kFew);
   if (options.out.empty() && !options.opens) {
     std::cout << text;
     return;
@@ -131,6 +132,7 @@ void add_report_command(CLI::App& app, Session& /*session*/) {
   add_database_option(*command, options->database);
   add_catalogue_option(*command, options->catalogue);
   add_json_option(*command, options->is_json);
+  add_notes_option(*command, options->has_notes);
   command->footer(kFooter);
   command->callback([options] { report(*options); });
 }

@@ -73,11 +73,16 @@ suites::SuiteOverrides overrides_of(const SuiteSettings& settings) {
   return overrides;
 }
 
+Notes notes_of(const SuiteRunOptions& options) {
+  return options.has_notes ? Notes::kAll : Notes::kFew;
+}
+
 void add_suite_run_options(CLI::App& command, SuiteRunOptions& options) {
   command.add_flag("--fresh", options.is_fresh, "Run again what is finished already");
   add_database_option(command, options.database);
   add_catalogue_option(command, options.catalogue);
   add_json_option(command, options.is_json);
+  add_notes_option(command, options.has_notes);
   command.add_flag("--quiet", options.is_quiet, "No progress on standard error");
 }
 
@@ -139,13 +144,14 @@ reports::Document finished_report(const results::Store& store, const results::Pl
     const ClaimLedger ledger = claim_ledger(&store, options.catalogue, {}, plan.scale);
     return reports::ledger_report(ledger.entries, ledger.scale);
   }
-  const reports::ComparisonOptions comparison{.published_step_ms =
-                                                  reports::published_step_ms(load_catalogue(options.catalogue))};
+  const reports::ComparisonOptions comparison{
+      .published_step_ms = reports::published_step_ms(load_catalogue(options.catalogue)),
+      .has_provenance = options.is_json};
   return reports::comparison_report(store, plan, comparison);
 }
 
 int finish_run(const results::Store& store, const suites::SuiteRunResult& result, const SuiteRunOptions& options) {
-  print(finished_report(store, store.plan(result.plan_id), options), options.is_json);
+  print(finished_report(store, store.plan(result.plan_id), options), options.is_json, notes_of(options));
   if (!options.is_quiet)
     write_to_stderr("\nstored in " + store.file().string() + " as plan " + std::to_string(result.plan_id) + "\n");
   if (result.is_interrupted) return core::kExitInterrupted;

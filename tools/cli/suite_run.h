@@ -10,6 +10,7 @@
 #include "suites/plan.h"
 #include "suites/runner.h"
 #include "suites/suite.h"
+#include "tools/cli/options.h"
 #include "tools/cli/session.h"
 
 namespace nanobench::tools {
@@ -35,8 +36,12 @@ struct SuiteRunOptions {
   std::string catalogue;
   bool is_fresh = false;
   bool is_json = false;
+  bool has_notes = false;
   bool is_quiet = false;
 };
+
+/// How many notes its tables print.
+Notes notes_of(const SuiteRunOptions& options);
 
 void add_suite_run_options(CLI::App& command, SuiteRunOptions& options);
 

@@ -35,6 +35,7 @@ struct TrendOptions {
   std::string out;
   std::string database;
   bool is_json = false;
+  bool has_notes = false;
 };
 
 constexpr const char* kFooter =
@@ -107,7 +108,8 @@ int trend(const TrendOptions& options) {
   check_cells(runs, options);
   const reports::Trend result = reports::analyse_trend(reports::make_series(runs, choice), {.alpha = options.alpha});
   const std::size_t most_rows = format == Format::kTable ? kMostTableRows : std::numeric_limits<std::size_t>::max();
-  const std::string text = render(reports::trend_report(suite, result, most_rows), format);
+  const std::string text =
+      render(reports::trend_report(suite, result, most_rows), format, options.has_notes ? Notes::kAll : Notes::kFew);
   if (options.out.empty()) {
     std::cout << text;
   } else {
@@ -141,6 +143,7 @@ void add_trend_command(CLI::App& app, Session& session) {
   command->add_option("--out", options->out, "Write to a file (complete or not at all)")->type_name("FILE");
   add_database_option(*command, options->database);
   add_json_option(*command, options->is_json);
+  add_notes_option(*command, options->has_notes);
   command->footer(kFooter);
   command->callback([options, &session] { session.exit_code = trend(*options); });
 }

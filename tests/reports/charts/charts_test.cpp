@@ -104,6 +104,8 @@ TEST(OrderChart, IsInTheOrderOfBeginsAgainstTheCellsMedian) {
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[0].at("seed"), 2);
   EXPECT_EQ(rows[1].at("state"), "disturbed");
+  EXPECT_EQ(rows[1].at("reason"), "the load was 9");
+  EXPECT_EQ(rows[0].at("reason"), nullptr);
   EXPECT_NEAR(rows[2].at("change").get<double>(), 0.1, 1e-12);
   EXPECT_NEAR(rows[2].at("minutes").get<double>(), 2.0, 1e-9);
 }

@@ -56,6 +56,15 @@ TEST(SequentialEffects, WhatCrossedItsBoundaryStaysDecided) {
   EXPECT_EQ(analyse_effects(fixed, cells).front().loss.verdict, Verdict::kInconclusive);
 }
 
+TEST(SequentialEffects, SeedsToComeAreJudgedByTheLastBoundary) {
+  results::SequentialLook first = kFourLooks;
+  first.look = 1;
+  const results::PlanRecord plan = plan_of(first, seeds_up_to(3));
+  EXPECT_GT(*final_rules_of(plan).nominal_p, *rules_of(plan).nominal_p);
+  EXPECT_EQ(final_rules_of(plan).nominal_p, rules_of(plan_of(kFourLooks, seeds_up_to(6))).nominal_p);
+  EXPECT_FALSE(final_rules_of(results::PlanRecord{}).nominal_p);
+}
+
 TEST(SequentialEffects, ALookHasTheSeedsThatRanFirst) {
   // Were the seeds taken by their numbers, the sure ones would come last.
   results::PlanRecord plan = plan_of(kFourLooks, {6, 5, 4, 3, 2, 1});

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "reports/kinds/compare_report.h"
 #include "reports/kinds/gate_report.h"
 #include "reports/render/render.h"
 
@@ -78,6 +79,54 @@ TEST(GateMarkdown, HasItsMarkerAndStaysBelowTheLimit) {
   const std::string cut = gate_markdown(result_with(1000), 20000);
   EXPECT_LE(cut.size(), 20000U);
   EXPECT_NE(cut.find("does not fit"), std::string::npos);
+}
+
+GateCheck check_of(const std::string& cell, GateMetric metric, const std::string& name, double change, double margin,
+                   Verdict verdict) {
+  GateCheck check;
+  check.cell = cell;
+  check.metric = metric;
+  check.name = name;
+  check.is_ratio = metric != GateMetric::kLoss;
+  check.change = change;
+  check.margin = margin;
+  check.verdict = verdict;
+  return check;
+}
+
+TEST(GateHeadline, APassNamesItsMarginsAndARegressionItsWorst) {
+  GateResult result;
+  result.answer = GateAnswer::kPass;
+  for (const char* cell : {"a", "b"}) {
+    result.checks.push_back(check_of(cell, GateMetric::kLoss, "loss", 0.0, 0.001, Verdict::kUnchanged));
+    result.checks.push_back(check_of(cell, GateMetric::kTime, "step time", 0.0, 0.005, Verdict::kUnchanged));
+  }
+  result.checks.push_back(check_of("b", GateMetric::kMemory, "peak memory", 0.0, 0.01, Verdict::kRegressed));
+  result.checks.back().gates = false;
+  EXPECT_EQ(gate_headline(result), "Pass: no harm in any of 4 checks beyond 0.0010 nats of loss, 0.5 % of step time.");
+  result.answer = GateAnswer::kRegression;
+  result.checks[0].verdict = result.checks[3].verdict = Verdict::kRegressed;
+  result.checks[0].change = 0.002;  // twice its margin
+  result.checks[3].change = 0.05;   // ten times
+  EXPECT_EQ(gate_headline(result), "Regression in 2 of 4 checks. The worst: step time of b, +5.00 %.");
+  EXPECT_EQ(gate_report(result).headline, gate_headline(result));
+}
+
+TEST(CompareHeadline, CountsVerdictsAndNamesWhatIsProved) {
+  GateResult result;
+  result.baseline.name = "old";
+  result.candidate.name = "new";
+  EXPECT_EQ(compare_report(result).headline, "new against old, nothing to compare.");
+  result.checks = {check_of("a", GateMetric::kLoss, "loss", 0.01, 0.001, Verdict::kRegressed),
+                   check_of("a", GateMetric::kTime, "step time", -0.031, 0.005, Verdict::kImproved),
+                   check_of("a", GateMetric::kMemory, "peak memory", 0.0, 0.01, Verdict::kInconclusive)};
+  EXPECT_EQ(compare_report(result).headline,
+            "new against old, 3 checks: 1 improved, 1 inconclusive, 1 regressed. Proved worse: loss (+0.01000). Proved "
+            "better: step time (-3.10 %).");
+  for (const char* cell : {"b", "c", "d"})
+    result.checks.push_back(check_of(cell, GateMetric::kLoss, "loss", 0.01, 0.001, Verdict::kRegressed));
+  const std::string many = compare_report(result).headline;
+  EXPECT_NE(many.find("loss of c (+0.01000) and 1 more."), std::string::npos) << many;
 }
 
 TEST(GateReport, EveryFormHasEveryCheck) {

@@ -104,6 +104,38 @@ TEST(Power, PairsAndUnequalArmsToo) {
   EXPECT_NEAR(unequal, power_of(1.2, planned_error(0.5, 12, 1.0, 6)), 0.01 + slack(0.7, kRepetitions));
 }
 
+TEST(VerdictPower, IsWhatHappens) {
+  NormalDraws draws(94);
+  constexpr int kRepetitions = 10000;
+  struct Case {
+    double effect, margin;
+    int n;
+  };
+  // Within and beyond the margins; in the second both tests may pass at once.
+  for (const Case& item : {Case{0.2, 1.2, 8}, Case{0.6, 1.5, 30}, Case{1.0, 1.2, 6}, Case{2.0, 0.5, 5}}) {
+    const VerdictTests tests{.margins = {.low = item.margin, .high = 1.5 * item.margin},
+                             .alpha_difference = 0.02,
+                             .alpha_equivalence = 0.05};
+    const double reached = share_of(kRepetitions, [&] {
+      const Estimate estimate =
+          *paired_t(draws.sample(item.n, item.effect), std::vector<double>(static_cast<std::size_t>(item.n), 0.0));
+      return p_of(estimate) < 0.02 || equivalence(estimate, tests.margins).is_equivalent;
+    });
+    expect_share(reached, verdict_power(item.effect, one_arm(item.n), tests), kRepetitions, std::to_string(item.n));
+  }
+}
+
+TEST(VerdictPower, RunsForIt) {
+  const VerdictTests tests{.margins = Margins::symmetric(1.0)};
+  for (const double effect : {0.0, 0.7, 1.0, 1.7}) {
+    const int runs = required_runs_for_verdict(effect, one_arm, tests).value();
+    EXPECT_GE(verdict_power(effect, one_arm(runs), tests), 0.8) << effect;
+    EXPECT_LT(verdict_power(effect, one_arm(runs - 1), tests), 0.8) << effect;
+    EXPECT_LE(runs, required_runs_for_equivalence(effect, one_arm, tests.margins).value_or(runs)) << effect;
+  }
+  EXPECT_FALSE(required_runs_for_verdict(0.0, one_arm, {.margins = Margins::symmetric(0.01)}, 0.8, 500));
+}
+
 TEST(EquivalencePower, IsWhatHappens) {
   NormalDraws draws(93);
   constexpr int kRepetitions = 10000;

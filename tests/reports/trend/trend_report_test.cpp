@@ -51,6 +51,8 @@ TEST(TrendReport, MachinesReadTheSame) {
   EXPECT_EQ(json.at("kind"), "trend");
   EXPECT_EQ(json.at("facts").at("suite"), "weekly");
   EXPECT_EQ(json.at("facts").at("changed"), 1);
+  EXPECT_EQ(json.at("headline"), trend_headline(trend).front());
+  EXPECT_EQ(json.at("text").at(0), trend_headline(trend).at(1)) << "what is not the headline follows";
   EXPECT_EQ(json.at("facts").at("steady"), 1);
   const core::OrderedJson& change = json.at("tables").at("changes").at(0);
   EXPECT_EQ(change.at("last_before"), revision_name(11));
@@ -93,7 +95,7 @@ TEST(TrendReport, WarnsOfWhatIsMissingOrDoubtful) {
   EXPECT_TRUE(has(warnings, "1 run was disturbed")) << warnings;
   EXPECT_TRUE(has(warnings, "Newer runs of record12 are left out (another configuration)")) << warnings;
   EXPECT_TRUE(has(joined(document.notes), "1 revision has uncommitted changes")) << joined(document.notes);
-  EXPECT_TRUE(has(joined(document.notes), "have different seeds")) << joined(document.notes);
+  EXPECT_TRUE(has(joined(document.reading), "have different seeds")) << joined(document.reading);
 }
 
 TEST(TrendReport, AChangeThatMayBeADayOfTheMachineIsCalledDoubtful) {

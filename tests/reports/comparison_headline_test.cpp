@@ -1,0 +1,115 @@
+#include "reports/kinds/comparison_headline.h"
+
+#include <gtest/gtest.h>
+
+#include "reports/kinds/comparison_report.h"
+#include "tests/reports/made_cells.h"
+
+namespace nanobench::reports {
+namespace {
+
+using Status = SeedsForVerdict::Status;
+
+/// Effects with these verdicts, and of the inconclusive ones what they need, in turn.
+struct Judged {
+  void add(FeatureVerdict verdict, std::optional<SeedsForVerdict> seeds = std::nullopt,
+           const std::string& reason = "") {
+    EffectResult effect;
+    effect.contrast = simple_contrast("change" + std::to_string(effects.size()), "on", "off");
+    effect.verdict = verdict;
+    effect.reason = reason;
+    effects.push_back(std::move(effect));
+    needed.push_back(seeds);
+  }
+  void add_many(int count, FeatureVerdict verdict) {
+    for (int i = 0; i < count; ++i) add(verdict);
+  }
+  std::string headline() const { return effects_headline(effects, needed, "this machine"); }
+
+  std::vector<EffectResult> effects;
+  std::vector<std::optional<SeedsForVerdict>> needed;
+};
+
+SeedsForVerdict told(int have, int seeds) {
+  return {.status = Status::kTold, .have = have, .seeds = seeds};
+}
+
+TEST(EffectsHeadline, CountsEveryVerdict) {
+  Judged judged;
+  judged.add_many(5, FeatureVerdict::kKeep);
+  judged.add_many(2, FeatureVerdict::kBarnacle);
+  judged.add(FeatureVerdict::kInconclusive, told(3, 17));
+  judged.add(FeatureVerdict::kInconclusive, told(3, 17));
+  EXPECT_EQ(
+      judged.headline(),
+      "5 of 9 changes pay on this machine; 2 are barnacles, proved to do neither; 2 need more runs: about 14 more "
+      "seeds each.");
+  judged.add(FeatureVerdict::kDrop);
+  judged.add(FeatureVerdict::kInconclusive, told(3, 8));
+  judged.add(FeatureVerdict::kInconclusive, SeedsForVerdict{.status = Status::kTooMany, .have = 3});
+  judged.add(FeatureVerdict::kInconclusive, SeedsForVerdict{}, "not every cell has a completed run");
+  EXPECT_EQ(
+      judged.headline(),
+      "5 of 13 changes pay on this machine; 1 costs time; 2 are barnacles, proved to do neither; 3 need more runs: "
+      "about 5 to 14 more seeds each; 1 needs more than 500 seeds: it cannot be told at this scale; 1 cannot be "
+      "judged: not every cell has a completed run.");
+}
+
+TEST(EffectsHeadline, OneSeedTellsNothing) {
+  Judged judged;
+  for (int i = 0; i < 6; ++i)
+    judged.add(FeatureVerdict::kInconclusive, SeedsForVerdict{.status = Status::kOneSeed, .have = 1}, "n = 1");
+  EXPECT_EQ(judged.headline(),
+            "No verdict on any of 6 changes yet: one seed has no spread to judge by; run at least 3.");
+  judged.add(FeatureVerdict::kInconclusive, told(2, 3));
+  EXPECT_EQ(
+      judged.headline(),
+      "None of 7 changes is proved to pay on this machine; 1 needs more runs: about 1 more seed; 6 have one seed, "
+      "which cannot tell: run at least 3.");
+}
+
+TEST(EffectsHeadline, OneChangeIsNamed) {
+  const auto of = [](FeatureVerdict verdict, std::optional<SeedsForVerdict> needed = std::nullopt) {
+    Judged judged;
+    judged.add(verdict, needed);
+    return judged.headline();
+  };
+  EXPECT_EQ(of(FeatureVerdict::kKeep), "change0 pays on this machine.");
+  EXPECT_EQ(of(FeatureVerdict::kDrop), "change0 costs time on this machine.");
+  EXPECT_EQ(of(FeatureVerdict::kBarnacle), "change0 is a barnacle: proved to do neither good nor harm.");
+  EXPECT_EQ(of(FeatureVerdict::kInconclusive, told(4, 9)), "change0 needs more runs: about 5 more seeds.");
+  EXPECT_EQ(Judged().headline(), "");
+}
+
+TEST(ComparisonHeadline, SaysWhatFailedAndWhereAHistoryWent) {
+  results::PlanRecord plan;
+  plan.design = "history";
+  std::vector<CellMeasures> cells = {made_cell("record1", {3.3, 3.4}), made_cell("record2", {3.2, 3.2})};
+  for (RunMeasure& run : cells[1].runs) run.step_ms = 80.0;
+  cells[1].planned = 4;
+  EXPECT_EQ(comparison_report(plan, cells, compare(plan, cells, {})).headline,
+            "No single change is judged here. From record1 to record2 the step became 1.25 times as fast and val loss "
+            "fell by 0.1500. 2 of 6 runs are not done.");
+  cells[1].runs[0].run.result->outcome = core::RunOutcome::kCrashed;
+  const std::string text = comparison_report(plan, cells, compare(plan, cells, {})).headline;
+  EXPECT_NE(text.find("1 of 6 runs failed, 2 are not done."), std::string::npos) << text;
+  EXPECT_EQ(comparison_report(plan, {}, compare(plan, {}, {})).headline, "Nothing is measured yet.");
+}
+
+TEST(ComparisonHeadline, TwoMachinesAreNotOne) {
+  results::PlanRecord plan;
+  plan.contrasts.push_back(simple_contrast("x", "on", "off"));
+  std::vector<CellMeasures> cells = {made_cell("on", {3.3}), made_cell("off", {3.2})};
+  EffectResult effect;
+  effect.contrast = plan.contrasts.front();
+  effect.verdict = FeatureVerdict::kKeep;
+  const auto headline = [&] {
+    return comparison_headline(plan, cells, compare(plan, cells, {}), {effect}, {std::nullopt});
+  };
+  EXPECT_EQ(headline(), "x pays on this machine.");
+  cells[1].runs[0].run.owner.host = "another";
+  EXPECT_EQ(headline(), "x pays on these machines.");
+}
+
+}  // namespace
+}  // namespace nanobench::reports

@@ -1,0 +1,170 @@
+#include "reports/effects/seeds_needed.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <iostream>
+
+#include "reports/stats/two_sample.h"
+#include "tests/reports/made_cells.h"
+#include "tests/reports/stats/simulation.h"
+
+namespace nanobench::reports {
+namespace {
+
+using Status = SeedsForVerdict::Status;
+
+constexpr double kReferenceS = 100.0;
+constexpr double kTimeMargin = 0.005;  // half a second
+
+/// An undecided change whose seconds were measured with `n` seeds.
+EffectResult undecided(double seconds, double sd, int n) {
+  EffectResult effect;
+  effect.contrast = simple_contrast("x", "on", "off");
+  effect.loss.n = effect.log_time.n = n;
+  effect.verdict = FeatureVerdict::kInconclusive;
+  if (n < 2) return effect;
+  effect.seconds.reference_s = kReferenceS;
+  effect.seconds.equal_loss.status = EqualLoss::Status::kConverted;
+  effect.seconds.equal_loss.seconds = {.value = seconds, .se = sd / std::sqrt(n), .df = n - 1.0};
+  effect.adjusted_p = 0.5;
+  return effect;
+}
+
+EffectRules rules() {
+  EffectRules rules;
+  rules.time_margin = kTimeMargin;
+  return rules;
+}
+
+SeedsForVerdict needed_for(const EffectResult& effect) {
+  return seeds_needed({effect}, rules()).front().value();
+}
+
+/// How often `n` seeds give a verdict when the truth is as measured, with alpha shared by `family` changes.
+double share_decided(NormalDraws& draws, double seconds, double sd, int n, int family, int repetitions) {
+  const std::vector<double> zeros(static_cast<std::size_t>(n), 0.0);
+  return share_of(repetitions, [&] {
+    const Estimate estimate = *paired_t(draws.sample(n, seconds, sd), zeros);
+    const Evidence evidence{
+        .effect = estimate, .n = n, .p = std::min(1.0, family * p_of(estimate)), .p_equivalence = std::nullopt};
+    return feature_verdict_of(evidence, kTimeMargin * kReferenceS) != FeatureVerdict::kInconclusive;
+  });
+}
+
+TEST(SeedsNeeded, GiveAVerdictInFourOfFiveCases) {
+  NormalDraws draws(17);
+  constexpr int kRepetitions = 4000;
+  struct Case {
+    double seconds, sd;
+  };
+  // Plain, hidden in noise, nothing at all, inside the margin, at its edge.
+  for (const Case& item : {Case{2.0, 1.5}, Case{-1.0, 2.0}, Case{0.0, 0.8}, Case{0.2, 0.6}, Case{0.5, 0.7}}) {
+    const SeedsForVerdict needed = needed_for(undecided(item.seconds, item.sd, 3));
+    ASSERT_EQ(needed.status, Status::kTold) << item.seconds;
+    const int seeds = *needed.seeds;
+    const double share = share_decided(draws, item.seconds, item.sd, seeds, 1, kRepetitions);
+    EXPECT_GT(share, kVerdictPower - slack(kVerdictPower, kRepetitions)) << item.seconds << ", " << seeds << " seeds";
+    const double before = share_decided(draws, item.seconds, item.sd, seeds - 1, 1, kRepetitions);
+    EXPECT_LT(before, kVerdictPower + slack(kVerdictPower, kRepetitions)) << item.seconds << ", " << seeds - 1;
+  }
+}
+
+/// Runs of 1000 steps whose loss falls in a line at its end.
+CellMeasures drawn_cell(NormalDraws& draws, const std::string& label, double loss, double step_ms, int n) {
+  constexpr std::int64_t kSteps = 1000;
+  constexpr double kSlope = -0.0005;  // nats a step
+  std::vector<double> losses;
+  for (int i = 0; i < n; ++i) losses.push_back(draws.next(loss, 0.002));
+  CellMeasures cell = made_cell(label, losses);
+  for (RunMeasure& run : cell.runs) {
+    run.run.result->steps = kSteps;
+    run.step_ms = step_ms * std::exp(draws.next(0.0, 0.005));
+    for (std::int64_t step = 0; step <= kSteps; step += 50)
+      run.curve.push_back({.clock_s = std::nullopt,
+                           .loss = *run.val_loss + kSlope * static_cast<double>(step - kSteps) + draws.next(0.0, 1e-5),
+                           .step = step});
+  }
+  return cell;
+}
+
+EffectResult drawn_effect(NormalDraws& draws, double loss_change, double time_ratio, int n) {
+  results::PlanRecord plan;
+  plan.contrasts = {simple_contrast("x", "on", "off")};
+  return analyse_effects(plan,
+                         {drawn_cell(draws, "on", 3.0 + loss_change, 100.0 * time_ratio, n),
+                          drawn_cell(draws, "off", 3.0, 100.0, n)},
+                         rules())
+      .front();
+}
+
+TEST(SeedsNeeded, HoldForLossesAndTimesTogether) {
+  NormalDraws draws(19);
+  constexpr int kMany = 400, kFew = 3, kRepetitions = 500;
+  for (const auto& [loss_change, time_ratio] : {std::pair(0.001, 0.995), std::pair(0.0, 1.0)}) {
+    EffectResult effect = drawn_effect(draws, loss_change, time_ratio, kMany);
+    // The truth, and the error that three seeds would have on the average.
+    Estimate& seconds = effect.seconds.equal_loss.seconds;
+    seconds.se *= std::sqrt(kMany / static_cast<double>(kFew));
+    seconds.df *= (kFew - 1.0) / (kMany - 1.0);
+    effect.loss.n = effect.log_time.n = kFew;
+    effect.verdict = FeatureVerdict::kInconclusive;
+    const SeedsForVerdict needed = needed_for(effect);
+    ASSERT_EQ(needed.status, Status::kTold) << loss_change;
+    const double share = share_of(kRepetitions, [&] {
+      return drawn_effect(draws, loss_change, time_ratio, *needed.seeds).verdict != FeatureVerdict::kInconclusive;
+    });
+    EXPECT_NEAR(share, kVerdictPower, 0.03 + slack(kVerdictPower, kRepetitions)) << *needed.seeds << " seeds";
+    std::cout << "verdicts with " << *needed.seeds << " seeds: " << share << "\n";
+  }
+}
+
+TEST(SeedsNeeded, OtherUndecidedChangesTakeTheirShareOfAlpha) {
+  NormalDraws draws(18);
+  constexpr int kRepetitions = 4000;
+  const EffectResult one = undecided(2.0, 3.0, 4);
+  const std::vector<EffectResult> family(5, one);
+  const int alone = *needed_for(one).seeds, together = *seeds_needed(family, rules()).front()->seeds;
+  EXPECT_GT(together, alone + 3);
+  const double share = share_decided(draws, 2.0, 3.0, together, 5, kRepetitions);
+  EXPECT_NEAR(share, kVerdictPower, 0.02 + slack(kVerdictPower, kRepetitions));
+  std::vector<EffectResult> decided = family;
+  for (std::size_t i = 1; i < decided.size(); ++i) {
+    decided[i].adjusted_p = 0.001;
+    decided[i].verdict = FeatureVerdict::kKeep;
+  }
+  const auto needed = seeds_needed(decided, rules());
+  EXPECT_EQ(*needed.front()->seeds, alone) << "what is proved asks nothing more";
+  EXPECT_FALSE(needed.back()) << "it has its verdict";
+}
+
+TEST(SeedsNeeded, SaysWhatCannotBeTold) {
+  EXPECT_EQ(needed_for(undecided(0.0, 0.0, 1)).status, Status::kOneSeed);
+  EXPECT_EQ(needed_for(undecided(0.0, 0.0, 0)).status, Status::kUnknown);
+  const SeedsForVerdict hopeless = needed_for(undecided(0.45, 20.0, 5));
+  EXPECT_EQ(hopeless.status, Status::kTooMany);
+  EXPECT_FALSE(hopeless.seeds);
+  EXPECT_EQ(hopeless.more(), 0);
+  EffectResult flat = undecided(1.0, 1.0, 5);
+  flat.seconds.equal_loss.status = EqualLoss::Status::kSlopeUncertain;
+  EXPECT_EQ(needed_for(flat).status, Status::kUnknown);
+  EffectResult without_reference = undecided(1.0, 1.0, 5);
+  without_reference.seconds.reference_s.reset();
+  EXPECT_EQ(needed_for(without_reference).status, Status::kUnknown);
+}
+
+TEST(SeedsNeeded, AreNeverFewerThanAVerdictTakesNorThanThereAre) {
+  EXPECT_EQ(*needed_for(undecided(50.0, 0.1, 2)).seeds, rules().least_n);
+  EXPECT_EQ(*needed_for(undecided(50.0, 0.1, 7)).seeds, 8) << "chance missed it";
+  EXPECT_EQ(needed_for(undecided(50.0, 0.1, 7)).more(), 1);
+}
+
+TEST(SeedsNeeded, ALookIsJudgedByItsOwnBoundary) {
+  EffectRules strict = rules();
+  strict.nominal_p = 0.002;
+  const EffectResult effect = undecided(2.0, 3.0, 4);
+  EXPECT_GT(*seeds_needed({effect}, strict).front()->seeds, *needed_for(effect).seeds);
+}
+
+}  // namespace
+}  // namespace nanobench::reports
