@@ -20,8 +20,13 @@ std::string class_of(const Column& column) {
   return column.wraps ? " class=\"wide\"" : "";
 }
 
-void add_table(std::string& out, const Table& table) {
-  out += "<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr>";
+/// What scrolls sideways can be reached by keyboard, and has a name then.
+std::string scroll_tag(const std::string& name) {
+  return "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"" + escape_markup(name) + "\">";
+}
+
+void add_table(std::string& out, const Table& table, const std::string& name) {
+  out += scroll_tag(name) + "<table>\n<thead><tr>";
   for (const Column& column : table.columns) {
     out += "<th scope=\"col\"" + class_of(column) + ">" + escape_markup(column.title) + "</th>";
   }
@@ -65,18 +70,20 @@ std::string columns_json(const Table& table) {
   return columns.dump(-1, ' ', false, core::OrderedJson::error_handler_t::replace);
 }
 
-void add_chart(std::string& out, const Chart& chart) {
+void add_chart(std::string& out, const Chart& chart, const char* heading) {
+  const std::string table_name = chart.title + ": the data";
   const bool is_long = chart.data.rows.size() > kMostStaticRows;
   out += "<figure id=\"chart_" + escape_markup(chart.id) + "\" data-chart=\"" + escape_markup(chart.id) +
-         "\" data-columns=\"" + escape_markup(columns_json(chart.data)) + "\">\n<h3>" + escape_markup(chart.title) +
-         "</h3>\n<div class=\"plot\"></div>\n<figcaption>" + escape_markup(chart.text) + "</figcaption>\n";
+         "\" data-columns=\"" + escape_markup(columns_json(chart.data)) + "\">\n<" + heading + ">" +
+         escape_markup(chart.title) + "</" + heading + ">\n<div class=\"plot\"></div>\n<figcaption>" +
+         escape_markup(chart.text) + "</figcaption>\n";
   out += "<div class=\"actions\"></div>\n";
   out += std::string("<details") + (is_long ? " data-fill" : "") + "><summary>The data as a table (" +
          std::to_string(chart.data.rows.size()) + " rows)</summary>";
   if (is_long) {
-    out += "<div class=\"scroll\" tabindex=\"0\"></div>";
+    out += scroll_tag(table_name) + "</div>";
   } else {
-    add_table(out, chart.data);
+    add_table(out, chart.data, table_name);
   }
   out += "</details>\n<script type=\"application/json\">" + json_in_script(complete_spec(chart)) +
          "</script>\n</figure>\n";
@@ -96,9 +103,9 @@ void add_section(std::string& out, const Section& section) {
   add_remarks(out, section.bullets);
   for (const Table& table : section.tables) {
     if (!table.title.empty()) out += "<h2>" + escape_markup(table.title) + "</h2>\n";
-    add_table(out, table);
+    add_table(out, table, table.title.empty() ? "Table" : table.title);
   }
-  for (const Chart& chart : section.charts) add_chart(out, chart);
+  for (const Chart& chart : section.charts) add_chart(out, chart, section.title.empty() ? "h2" : "h3");
   out += "</section>\n";
 }
 

@@ -4,9 +4,9 @@
 (() => {
   const dark = matchMedia('(prefers-color-scheme: dark)');
 
-  // Okabe and Ito's colours: told apart by all kinds of colour vision; lighter on dark paper.
+  // Okabe and Ito's colours: told apart by all kinds of colour vision; darker on light paper, lighter on dark paper.
   const palette = {
-    light: ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#8a6d00', '#56b4e9', '#5a3e99', '#444444'],
+    light: ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#8a6d00', '#3a98d0', '#5a3e99', '#444444'],
     dark: ['#56b4e9', '#ff9e4a', '#2fd3a4', '#f0a3cb', '#f0e442', '#8fc7ff', '#b79cff', '#cccccc'],
   };
 
@@ -74,8 +74,10 @@
     }
   };
 
+  // A spreadsheet would run text that begins like a formula.
   const csvField = (value) => {
-    const text = value === null || value === undefined ? '' : String(value);
+    let text = value === null || value === undefined ? '' : String(value);
+    if (typeof value === 'string') text = text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g, ' ').replace(/^[=+\-@\t\r]/, "'$&");
     return /[",\r\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
   };
 
@@ -88,11 +90,11 @@
   };
 
   const addAction = (chart, title, run) => {
-    const link = document.createElement('a');
-    link.href = '#' + chart.figure.id;
-    link.textContent = title;
-    link.addEventListener('click', (event) => { event.preventDefault(); run(); });
-    chart.figure.querySelector('.actions').append(link);
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.textContent = title;
+    button.addEventListener('click', run);
+    chart.figure.querySelector('.actions').append(button);
   };
 
   // A long table of data is made when somebody opens it.
