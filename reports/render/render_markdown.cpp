@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <string_view>
@@ -8,10 +9,18 @@
 namespace nanobench::reports {
 namespace {
 
-/// Text that Markdown and the HTML inside it take literally.
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0;
+}
+
+/// Text that Markdown and the HTML inside it take literally. An empty character keeps GitHub from telling the person
+/// behind an @name and from linking the thread behind a #number.
 std::string escape(const std::string& text) {
+  constexpr const char* kNothing = "&#8203;";
   std::string out;
-  for (const char c : printable(text)) {
+  const std::string plain = printable(text);
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    const char c = plain[i], next = i + 1 < plain.size() ? plain[i + 1] : ' ';
     switch (c) {
       case '&': out += "&amp;"; break;
       case '<': out += "&lt;"; break;
@@ -22,12 +31,29 @@ std::string escape(const std::string& text) {
       case '_':
       case '[':
       case ']':
+      case '~':
       case '\\':
         out += '\\';
         out += c;
         break;
+      case '@': out += is_word(next) ? std::string("@") + kNothing : "@"; break;
+      case '#': out += is_word(next) ? std::string("#") + kNothing : "#"; break;
       default: out += c;
     }
+  }
+  return out;
+}
+
+/// The same at the beginning of a line, where more means something: headings, lists, rules, indented code.
+std::string escape_line(const std::string& text) {
+  std::string out = escape(text);
+  out.erase(0, std::min(out.find_first_not_of(' '), out.size()));
+  if (out.empty()) return out;
+  const std::size_t digits = std::min(out.find_first_not_of("0123456789"), out.size());
+  if (std::string_view("#+-=").find(out.front()) != std::string_view::npos) {
+    out.insert(0, "\\");
+  } else if (digits > 0 && digits < out.size() && (out[digits] == '.' || out[digits] == ')')) {
+    out.insert(digits, "\\");
   }
   return out;
 }
@@ -74,7 +100,7 @@ void add_table(std::string& out, const Table& table) {
 void add_chart(std::string& out, const Chart& chart) {
   if (chart.file.empty()) return;
   out += "### " + escape(chart.title) + "\n\n![" + escape(chart.title) + "](" + link_target(chart.file) + ")\n\n" +
-         escape(chart.text) + "\n\n";
+         escape_line(chart.text) + "\n\n";
 }
 
 }  // namespace
@@ -83,15 +109,15 @@ std::string render_markdown(const Document& document) {
   std::string out = "# " + escape(document.title) + "\n\n";
   for (const Section& section : document.sections) {
     if (!section.title.empty()) out += "## " + escape(section.title) + "\n\n";
-    for (const std::string& paragraph : section.paragraphs) out += escape(paragraph) + "\n\n";
+    for (const std::string& paragraph : section.paragraphs) out += escape_line(paragraph) + "\n\n";
     for (const Fact& fact : section.facts) out += "- **" + escape(fact.title) + "**: " + cell_text(fact.cell) + "\n";
-    for (const std::string& bullet : section.bullets) out += "- " + escape(bullet) + "\n";
+    for (const std::string& bullet : section.bullets) out += "- " + escape_line(bullet) + "\n";
     if (!section.facts.empty() || !section.bullets.empty()) out += "\n";
     for (const Table& table : section.tables) add_table(out, table);
     for (const Chart& chart : section.charts) add_chart(out, chart);
   }
   for (const std::string& warning : document.warnings) out += "> **Warning:** " + escape(warning) + "\n\n";
-  for (const std::string& note : document.notes) out += "- " + escape(note) + "\n";
+  for (const std::string& note : document.notes) out += "- " + escape_line(note) + "\n";
   return out;
 }
 
