@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
 #include <string_view>
 
 #include "reports/render/page_files.h"
@@ -59,8 +62,13 @@ void add_remarks(std::string& out, const std::vector<std::string>& items) {
 /// JSON that a script element takes literally.
 std::string json_in_script(const core::OrderedJson& json) {
   std::string out;
-  for (const char c : json.dump(-1, ' ', false, core::OrderedJson::error_handler_t::replace))
-    out += c == '<' ? "\\u003c" : std::string(1, c);
+  for (const char c : json.dump(-1, ' ', false, core::OrderedJson::error_handler_t::replace)) {
+    if (c == '<') {
+      out += "\\u003c";
+    } else {
+      out += c;
+    }
+  }
   return out;
 }
 
@@ -68,6 +76,36 @@ std::string columns_json(const Table& table) {
   core::OrderedJson columns = core::OrderedJson::array();
   for (const Column& column : table.columns) columns.push_back({{"key", column.key}, {"title", column.title}});
   return columns.dump(-1, ' ', false, core::OrderedJson::error_handler_t::replace);
+}
+
+/// The shortest text that gives the same number again; of float32 values that of the float.
+void add_number(std::string& out, const std::optional<double>& value) {
+  if (!value || !std::isfinite(*value)) return;
+  std::array<char, 32> buffer{};
+  const auto narrow = static_cast<float>(*value);
+  const bool is_narrow = static_cast<double>(narrow) == *value;
+  char* const begin = buffer.data();
+  char* const end = begin + buffer.size();
+  const auto done = is_narrow ? std::to_chars(begin, end, narrow) : std::to_chars(begin, end, *value);
+  out.append(begin, static_cast<std::size_t>(done.ptr - begin));
+}
+
+/// {"columns": [...], "blocks": [[names, "rows, one a line"]]}: a page reads it when somebody asks for it.
+void add_full_data(std::string& out, const FullData& full) {
+  if (full.blocks.empty()) return;
+  core::OrderedJson columns = full.name_columns;
+  for (const std::string& column : full.columns) columns.push_back(column);
+  core::OrderedJson blocks = core::OrderedJson::array();
+  for (const FullData::Block& block : full.blocks) {
+    std::string rows;
+    for (std::size_t i = 0; i < block.values.size(); ++i) {
+      if (i > 0) rows += i % full.columns.size() == 0 ? '\n' : ',';
+      add_number(rows, block.values[i]);
+    }
+    blocks.push_back({block.names, std::move(rows)});
+  }
+  out += "<script type=\"text/plain\" class=\"full\">" +
+         json_in_script({{"columns", std::move(columns)}, {"blocks", std::move(blocks)}}) + "</script>\n";
 }
 
 void add_chart(std::string& out, const Chart& chart, const char* heading) {
@@ -85,8 +123,9 @@ void add_chart(std::string& out, const Chart& chart, const char* heading) {
   } else {
     add_table(out, chart.data, table_name);
   }
-  out += "</details>\n<script type=\"application/json\">" + json_in_script(complete_spec(chart)) +
-         "</script>\n</figure>\n";
+  out += "</details>\n<script type=\"application/json\">" + json_in_script(complete_spec(chart)) + "</script>\n";
+  add_full_data(out, chart.full);
+  out += "</figure>\n";
 }
 
 void add_section(std::string& out, const Section& section) {

@@ -97,6 +97,16 @@
     chart.figure.querySelector('.actions').append(button);
   };
 
+  // What a chart's rows were made from; it may be megabytes, so it is read when somebody asks.
+  const fullCsv = (script) => {
+    const full = JSON.parse(script.textContent);
+    const lines = full.blocks.flatMap(([names, rows]) => {
+      const before = names.map(csvField).join(',') + ',';
+      return rows.split('\n').map((row) => before + row);
+    });
+    return [full.columns.join(','), ...lines].join('\r\n') + '\r\n';
+  };
+
   // A long table of data is made when somebody opens it.
   const fillTable = (chart) => {
     const place = chart.figure.querySelector('details[data-fill] .scroll');
@@ -142,6 +152,8 @@
       addAction(chart, 'Data as CSV', () => save(chart.figure.dataset.chart + '.csv', 'text/csv',
         [columnsOf(chart).map((column) => csvField(column.key)).join(','), ...rowsOf(chart).map((row) =>
           columnsOf(chart).map((column) => csvField(row[column.key])).join(','))].join('\r\n') + '\r\n'));
+      const full = chart.figure.querySelector('script.full');
+      if (full) addAction(chart, 'All runs as CSV', () => save(chart.figure.dataset.chart + '_runs.csv', 'text/csv', fullCsv(full)));
       addAction(chart, 'Vega-Lite', () => save(chart.figure.dataset.chart + '.vl.json', 'application/json',
         JSON.stringify(chart.spec, null, 1)));
       addAction(chart, 'SVG', async () => save(chart.figure.dataset.chart + '.svg', 'image/svg+xml',
@@ -149,8 +161,16 @@
       const details = chart.figure.querySelector('details[data-fill]');
       if (details) details.addEventListener('toggle', () => fillTable(chart));
     }
-    // One after the other, so that the page answers between two of them.
-    const drawAll = async () => { for (const chart of figures) await draw(chart); document.body.dataset.drawn = 'yes'; };
+    // A task each, so that the page shows and answers between two of them. The marks tell how long it took.
+    const drawAll = async () => {
+      for (const chart of figures) {
+        await new Promise((next) => setTimeout(next));
+        await draw(chart);
+        performance.mark('drawn ' + chart.figure.dataset.chart);
+      }
+      document.body.dataset.drawn = 'yes';
+      performance.mark('all drawn');
+    };
     drawAll();
     dark.addEventListener('change', drawAll);
     matchMedia('print').addEventListener('change', drawAll);
