@@ -82,6 +82,18 @@ void add_cell(Table& table, const CellMeasures& cell, std::size_t most) {
   }
 }
 
+/// Logs tell no tokens, and some no clock; an axis without any value cannot be drawn.
+std::vector<const char*> known_axes(const Table& table) {
+  const auto has = [&](std::size_t column) {
+    return std::any_of(table.rows.begin(), table.rows.end(),
+                       [&](const std::vector<TableCell>& row) { return !row[column].value.is_null(); });
+  };
+  std::vector<const char*> axes = {"steps"};
+  if (has(2)) axes.push_back("tokens");
+  if (has(3)) axes.push_back("seconds");
+  return axes;
+}
+
 /// Every validation of every run; nothing where that would be too much for a page.
 FullData full_data(const std::vector<CellMeasures>& cells) {
   FullData full{.name_columns = {"cell", "seed"}, .columns = {"step", "loss", "seconds"}};
@@ -106,7 +118,7 @@ OrderedJson choices(const char* name, const char* label, const std::vector<const
           {"bind", {{"input", "radio"}, {"options", options}, {"name", label}}}};
 }
 
-OrderedJson spec_of(const std::optional<double>& floor, bool has_bands) {
+OrderedJson spec_of(std::optional<double> floor, bool has_bands, const std::vector<const char*>& axes) {
   const OrderedJson x = {
       {"field", "x"}, {"type", "quantitative"}, {"title", nullptr}, {"scale", {{"zero", false}, {"nice", false}}}};
   OrderedJson loss = number_axis("loss", "validation loss, nats/token");
@@ -139,7 +151,7 @@ OrderedJson spec_of(const std::optional<double>& floor, bool has_bands) {
   return {{"width", "container"},
           {"height", 380},
           {"params",
-           {choices("axis", "against: ", {"steps", "tokens", "seconds"}),
+           {choices("axis", "against: ", axes),
             choices("part", "of the curve: ", {"the last half", "all", "the last tenth"})}},
           {"transform",
            {{{"filter", "datum.progress >= (part == 'all' ? 0 : part == 'the last half' ? 0.5 : 0.9)"}},
@@ -178,7 +190,7 @@ std::optional<Chart> loss_chart(const std::vector<CellMeasures>& cells) {
   if (floor)
     chart.text += " The dashed line under the whole curve is the entropy of the data, " + format_fixed(*floor, 4) +
                   ": no model can be below.";
-  chart.spec = spec_of(floor, has_bands);
+  chart.spec = spec_of(floor, has_bands, known_axes(chart.data));
   chart.full = full_data(cells);
   return chart;
 }
