@@ -102,7 +102,9 @@ void add_full_data(std::string& out, const FullData& full) {
       if (i > 0) rows += i % full.columns.size() == 0 ? '\n' : ',';
       add_number(rows, block.values[i]);
     }
-    blocks.push_back({block.names, std::move(rows)});
+    core::OrderedJson names = core::OrderedJson::array();
+    for (const std::string& name : block.names) names.push_back(printable(name));
+    blocks.push_back({std::move(names), std::move(rows)});
   }
   out += "<script type=\"text/plain\" class=\"full\">" +
          json_in_script({{"columns", std::move(columns)}, {"blocks", std::move(blocks)}}) + "</script>\n";
