@@ -2,7 +2,21 @@
 
 #include <algorithm>
 
+#include "reports/text.h"
+
 namespace nanobench::reports {
+namespace {
+
+/// The same with every string as it can be shown: a drawing shows what it is given.
+void make_printable(core::OrderedJson& json) {
+  if (json.is_string()) {
+    json = printable(json.get_ref<const std::string&>());
+  } else if (json.is_structured()) {
+    for (core::OrderedJson& item : json) make_printable(item);
+  }
+}
+
+}  // namespace
 
 TableCell text_cell(const std::string& text) {
   return {.text = text, .detail = "", .value = text};
@@ -44,6 +58,7 @@ core::OrderedJson complete_spec(const Chart& chart) {
   spec.update(chart.spec);
   spec["data"] = {{"name", "data"}};
   spec["datasets"] = {{"data", std::move(rows)}};
+  make_printable(spec);
   return spec;
 }
 

@@ -2,6 +2,7 @@
 /// it for people or machines. Plain values.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,17 @@ struct Fact {
   TableCell cell;
 };
 
+/// What a picture's rows were made from, where that is too much for a table: blocks of plain numbers.
+struct FullData {
+  struct Block {
+    std::vector<std::string> names;             ///< one for each of name_columns
+    std::vector<std::optional<double>> values;  ///< row by row, one for each of columns
+  };
+  std::vector<std::string> name_columns;  ///< stable names; equal within a block
+  std::vector<std::string> columns;       ///< stable names
+  std::vector<Block> blocks;
+};
+
 /// A picture of a table.
 struct Chart {
   std::string id;          ///< stable name: letters, digits, '_'
@@ -49,6 +61,7 @@ struct Chart {
   std::string text;        ///< in words what it shows, for those who do not see it
   core::OrderedJson spec;  ///< Vega-Lite v5 without data; its fields are keys of `data`
   Table data;              ///< each value a number, a string, a boolean or null
+  FullData full;           ///< no blocks: the table is all there is
   std::string file;        ///< a drawing of it, as the document names it; empty: none
 };
 

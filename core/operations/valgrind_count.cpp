@@ -1,5 +1,6 @@
 #include "core/operations/valgrind_count.h"
 
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -84,15 +85,18 @@ int run(const std::vector<std::string>& command, const fs::path& output) {
   std::vector<char*> arguments;
   for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
+  const int output_fd = open(output.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  if (output_fd < 0) throw Error(ErrorCode::kIo, "cannot write " + output.string() + ": " + std::strerror(errno));
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) throw Error(ErrorCode::kIo, std::string("cannot start a process: ") + std::strerror(errno));
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent || std::freopen(output.c_str(), "w", stdout) == nullptr) _exit(kExitNotStarted);
+    if (getppid() != parent || dup2(output_fd, STDOUT_FILENO) < 0) _exit(kExitNotStarted);
     execvp(arguments[0], arguments.data());
     _exit(kExitNotStarted);
   }
+  close(output_fd);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }

@@ -22,7 +22,8 @@ std::optional<Chart> speed_chart(const results::PlanRecord& plan, const Comparis
 std::optional<Chart> effects_chart(const std::vector<EffectResult>& effects);
 
 /// The validation loss of each cell, mean and range over seeds, against steps, tokens or seconds of the training clock.
-/// Long curves are thinned: the chosen points are measured ones.
+/// Long curves are thinned: of each stretch the lowest and the highest point stay. All runs' validations are its full
+/// data, unless there are more of them than a page should hold.
 std::optional<Chart> loss_chart(const std::vector<CellMeasures>& cells);
 
 /// Peak memory of each cell.

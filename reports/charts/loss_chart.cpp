@@ -11,8 +11,9 @@ namespace {
 using core::OrderedJson;
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-constexpr std::size_t kMostPoints = 6000;  ///< of the whole chart
-constexpr std::size_t kLeastPoints = 40;   ///< of each curve
+constexpr std::size_t kMostPoints = 2400;      ///< of the whole chart
+constexpr std::size_t kLeastPoints = 40;       ///< of each curve
+constexpr std::size_t kMostFullRows = 400000;  ///< about 12 MB of a page
 
 /// One step of one cell over its runs.
 struct Point {
@@ -41,22 +42,36 @@ std::map<std::int64_t, Point> points_of(const CellMeasures& cell) {
   return points;
 }
 
-/// Which of `count` points are drawn: the first, the last, and as many between them, evenly.
-std::set<std::size_t> chosen(std::size_t count, std::size_t most) {
+/// Which points are drawn, at most `most`: all, or the first, the last, and of each stretch between them the lowest and
+/// the highest one, so that no spike is lost.
+std::set<std::size_t> chosen(const std::vector<Point>& points, std::size_t most) {
   std::set<std::size_t> indexes;
-  if (count == 0) return indexes;
-  const std::size_t drawn = std::min(count, std::max<std::size_t>(most, 2));
-  for (std::size_t i = 0; i < drawn; ++i) indexes.insert(drawn == 1 ? 0 : i * (count - 1) / (drawn - 1));
+  if (points.size() <= std::max<std::size_t>(most, 2)) {
+    for (std::size_t i = 0; i < points.size(); ++i) indexes.insert(i);
+    return indexes;
+  }
+  indexes = {0, points.size() - 1};
+  const std::size_t stretches = std::max<std::size_t>(1, most / 2 - 1);
+  for (std::size_t stretch = 0; stretch < stretches; ++stretch) {
+    const auto at = [&](std::size_t i) { return points.begin() + static_cast<std::ptrdiff_t>(i); };
+    const auto first = at(stretch * points.size() / stretches), end = at((stretch + 1) * points.size() / stretches);
+    const auto low = std::min_element(first, end, [](const Point& a, const Point& b) { return a.low < b.low; });
+    const auto high = std::max_element(first, end, [](const Point& a, const Point& b) { return a.high < b.high; });
+    indexes.insert(static_cast<std::size_t>(low - points.begin()));
+    indexes.insert(static_cast<std::size_t>(high - points.begin()));
+  }
   return indexes;
 }
 
 void add_cell(Table& table, const CellMeasures& cell, std::size_t most) {
-  const std::map<std::int64_t, Point> points = points_of(cell);
-  const std::set<std::size_t> drawn = chosen(points.size(), most);
+  const std::map<std::int64_t, Point> by_step = points_of(cell);
+  std::vector<Point> points;
+  for (const auto& [step, point] : by_step) points.push_back(point);
+  const std::set<std::size_t> drawn = chosen(points, most);
   double step_tokens = kUnknown;
   for (const RunMeasure& run : cell.runs) step_tokens = run.step_tokens.value_or(step_tokens);
   std::size_t index = 0;
-  for (const auto& [step, point] : points) {
+  for (const auto& [step, point] : by_step) {
     const std::size_t i = index++;
     if (!drawn.contains(i)) continue;
     const double progress = points.size() == 1 ? 1.0 : static_cast<double>(i) / static_cast<double>(points.size() - 1);
@@ -67,13 +82,43 @@ void add_cell(Table& table, const CellMeasures& cell, std::size_t most) {
   }
 }
 
+/// Logs tell no tokens, and some no clock; an axis without any value cannot be drawn.
+std::vector<const char*> known_axes(const Table& table) {
+  const auto has = [&](std::size_t column) {
+    return std::any_of(table.rows.begin(), table.rows.end(),
+                       [&](const std::vector<TableCell>& row) { return !row[column].value.is_null(); });
+  };
+  std::vector<const char*> axes = {"steps"};
+  if (has(2)) axes.push_back("tokens");
+  if (has(3)) axes.push_back("seconds");
+  return axes;
+}
+
+/// Every validation of every run; nothing where that would be too much for a page.
+FullData full_data(const std::vector<CellMeasures>& cells) {
+  FullData full{.name_columns = {"cell", "seed"}, .columns = {"step", "loss", "seconds"}};
+  std::size_t rows = 0;
+  for (const CellMeasures& cell : cells) {
+    for (const RunMeasure& run : cell.runs) {
+      rows += run.curve.size();
+      if (run.curve.empty()) continue;
+      FullData::Block& block = full.blocks.emplace_back();
+      block.names = {cell.cell.label, std::to_string(run.run.seed)};
+      for (const CurvePoint& point : run.curve)
+        block.values.insert(block.values.end(), {static_cast<double>(point.step), point.loss, point.clock_s});
+    }
+  }
+  if (rows > kMostFullRows) full.blocks.clear();
+  return full;
+}
+
 OrderedJson choices(const char* name, const char* label, const std::vector<const char*>& options) {
   return {{"name", name},
           {"value", options.front()},
           {"bind", {{"input", "radio"}, {"options", options}, {"name", label}}}};
 }
 
-OrderedJson spec_of(const std::optional<double>& floor, bool has_bands) {
+OrderedJson spec_of(std::optional<double> floor, bool has_bands, const std::vector<const char*>& axes) {
   const OrderedJson x = {
       {"field", "x"}, {"type", "quantitative"}, {"title", nullptr}, {"scale", {{"zero", false}, {"nice", false}}}};
   OrderedJson loss = number_axis("loss", "validation loss, nats/token");
@@ -106,7 +151,7 @@ OrderedJson spec_of(const std::optional<double>& floor, bool has_bands) {
   return {{"width", "container"},
           {"height", 380},
           {"params",
-           {choices("axis", "against: ", {"steps", "tokens", "seconds"}),
+           {choices("axis", "against: ", axes),
             choices("part", "of the curve: ", {"the last half", "all", "the last tenth"})}},
           {"transform",
            {{{"filter", "datum.progress >= (part == 'all' ? 0 : part == 'the last half' ? 0.5 : 0.9)"}},
@@ -145,7 +190,8 @@ std::optional<Chart> loss_chart(const std::vector<CellMeasures>& cells) {
   if (floor)
     chart.text += " The dashed line under the whole curve is the entropy of the data, " + format_fixed(*floor, 4) +
                   ": no model can be below.";
-  chart.spec = spec_of(floor, has_bands);
+  chart.spec = spec_of(floor, has_bands, known_axes(chart.data));
+  chart.full = full_data(cells);
   return chart;
 }
 

@@ -1,5 +1,8 @@
 #include "reports/kinds/audit_report.h"
 
+#include <array>
+
+#include "reports/charts/audit_charts.h"
 #include "reports/text.h"
 
 namespace nanobench::reports {
@@ -202,10 +205,15 @@ Section head_of(const Audit& audit) {
 
 }  // namespace
 
-Document audit_report(const Audit& audit, bool has_runs) {
+Document audit_report(const Audit& audit, bool has_runs, bool has_charts) {
   Document document{.kind = "audit", .title = "What these logs show"};
   document.headline = headline(audit);
   document.sections.push_back(head_of(audit));
+  Section pictures{.title = "Charts"};
+  for (std::optional<Chart>& chart : std::array{audit_loss_chart(audit), audit_time_chart(audit)}) {
+    if (chart && has_charts) pictures.charts.push_back(std::move(*chart));
+  }
+  if (!pictures.charts.empty()) document.sections.push_back(std::move(pictures));
   Section body;
   body.tables.push_back(groups_table("groups", "", audit.groups));
   if (!audit.pooled.empty())

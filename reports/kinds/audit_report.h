@@ -6,7 +6,7 @@
 
 namespace nanobench::reports {
 
-/// `has_runs` adds a table with one row a run.
-Document audit_report(const Audit& audit, bool has_runs = false);
+/// `has_runs` adds a table with one row a run, `has_charts` pictures for forms that show them.
+Document audit_report(const Audit& audit, bool has_runs = false, bool has_charts = false);
 
 }  // namespace nanobench::reports

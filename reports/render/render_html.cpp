@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
 #include <string_view>
 
 #include "reports/render/page_files.h"
@@ -28,8 +31,13 @@ std::string class_of(const Column& column) {
   return column.wraps ? " class=\"wide\"" : "";
 }
 
-void add_table(std::string& out, const Table& table) {
-  out += "<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr>";
+/// What scrolls sideways can be reached by keyboard, and has a name then.
+std::string scroll_tag(const std::string& name) {
+  return "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"" + escape_markup(name) + "\">";
+}
+
+void add_table(std::string& out, const Table& table, const std::string& name) {
+  out += scroll_tag(name) + "<table>\n<thead><tr>";
   for (const Column& column : table.columns) {
     out += "<th scope=\"col\"" + class_of(column) + ">" + escape_markup(column.title) + "</th>";
   }
@@ -91,8 +99,13 @@ void add_warnings(std::string& out, const std::vector<std::string>& warnings) {
 /// JSON that a script element takes literally.
 std::string json_in_script(const core::OrderedJson& json) {
   std::string out;
-  for (const char c : json.dump(-1, ' ', false, core::OrderedJson::error_handler_t::replace))
-    out += c == '<' ? "\\u003c" : std::string(1, c);
+  for (const char c : json.dump(-1, ' ', false, core::OrderedJson::error_handler_t::replace)) {
+    if (c == '<') {
+      out += "\\u003c";
+    } else {
+      out += c;
+    }
+  }
   return out;
 }
 
@@ -102,21 +115,56 @@ std::string columns_json(const Table& table) {
   return columns.dump(-1, ' ', false, core::OrderedJson::error_handler_t::replace);
 }
 
-void add_chart(std::string& out, const Chart& chart) {
+/// The shortest text that gives the same number again; of float32 values that of the float.
+void add_number(std::string& out, const std::optional<double>& value) {
+  if (!value || !std::isfinite(*value)) return;
+  std::array<char, 32> buffer{};
+  const auto narrow = static_cast<float>(*value);
+  const bool is_narrow = static_cast<double>(narrow) == *value;
+  char* const begin = buffer.data();
+  char* const end = begin + buffer.size();
+  const auto done = is_narrow ? std::to_chars(begin, end, narrow) : std::to_chars(begin, end, *value);
+  out.append(begin, static_cast<std::size_t>(done.ptr - begin));
+}
+
+/// {"columns": [...], "blocks": [[names, "rows, one a line"]]}: a page reads it when somebody asks for it.
+void add_full_data(std::string& out, const FullData& full) {
+  if (full.blocks.empty()) return;
+  core::OrderedJson columns = full.name_columns;
+  for (const std::string& column : full.columns) columns.push_back(column);
+  core::OrderedJson blocks = core::OrderedJson::array();
+  for (const FullData::Block& block : full.blocks) {
+    std::string rows;
+    for (std::size_t i = 0; i < block.values.size(); ++i) {
+      if (i > 0) rows += i % full.columns.size() == 0 ? '\n' : ',';
+      add_number(rows, block.values[i]);
+    }
+    core::OrderedJson names = core::OrderedJson::array();
+    for (const std::string& name : block.names) names.push_back(printable(name));
+    blocks.push_back({std::move(names), std::move(rows)});
+  }
+  out += "<script type=\"text/plain\" class=\"full\">" +
+         json_in_script({{"columns", std::move(columns)}, {"blocks", std::move(blocks)}}) + "</script>\n";
+}
+
+void add_chart(std::string& out, const Chart& chart, const char* heading) {
+  const std::string table_name = chart.title + ": the data";
   const bool is_long = chart.data.rows.size() > kMostStaticRows;
   out += "<figure id=\"chart_" + escape_markup(chart.id) + "\" data-chart=\"" + escape_markup(chart.id) +
-         "\" data-columns=\"" + escape_markup(columns_json(chart.data)) + "\">\n<h3>" + escape_markup(chart.title) +
-         "</h3>\n<div class=\"plot\"></div>\n<figcaption>" + escape_markup(chart.text) + "</figcaption>\n";
+         "\" data-columns=\"" + escape_markup(columns_json(chart.data)) + "\">\n<" + heading + ">" +
+         escape_markup(chart.title) + "</" + heading + ">\n<div class=\"plot\"></div>\n<figcaption>" +
+         escape_markup(chart.text) + "</figcaption>\n";
   out += "<div class=\"actions\"></div>\n";
   out += std::string("<details") + (is_long ? " data-fill" : "") + "><summary>The data as a table (" +
          std::to_string(chart.data.rows.size()) + " rows)</summary>";
   if (is_long) {
-    out += "<div class=\"scroll\" tabindex=\"0\"></div>";
+    out += scroll_tag(table_name) + "</div>";
   } else {
-    add_table(out, chart.data);
+    add_table(out, chart.data, table_name);
   }
-  out += "</details>\n<script type=\"application/json\">" + json_in_script(complete_spec(chart)) +
-         "</script>\n</figure>\n";
+  out += "</details>\n<script type=\"application/json\">" + json_in_script(complete_spec(chart)) + "</script>\n";
+  add_full_data(out, chart.full);
+  out += "</figure>\n";
 }
 
 void add_section(std::string& out, const Section& section) {
@@ -133,10 +181,10 @@ void add_section(std::string& out, const Section& section) {
   add_remarks(out, section.bullets);
   for (const Table& table : section.tables) {
     if (!table.title.empty()) out += "<h2>" + escape_markup(table.title) + "</h2>\n";
-    add_table(out, table);
+    add_table(out, table, table.title.empty() ? "Table" : table.title);
   }
   add_folded(out, "How to read this table", section.reading);
-  for (const Chart& chart : section.charts) add_chart(out, chart);
+  for (const Chart& chart : section.charts) add_chart(out, chart, section.title.empty() ? "h2" : "h3");
   out += "</section>\n";
 }
 

@@ -11,10 +11,18 @@ namespace {
 
 constexpr std::size_t kMostShownRemarks = 3;
 
-/// Text that Markdown and the HTML inside it take literally.
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0;
+}
+
+/// Text that Markdown and the HTML inside it take literally. An empty character keeps GitHub from telling the person
+/// behind an @name and from linking the thread behind a #number.
 std::string escape(const std::string& text) {
+  constexpr const char* kNothing = "&#8203;";
   std::string out;
-  for (const char c : printable(text)) {
+  const std::string plain = printable(text);
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    const char c = plain[i], next = i + 1 < plain.size() ? plain[i + 1] : ' ';
     switch (c) {
       case '&': out += "&amp;"; break;
       case '<': out += "&lt;"; break;
@@ -25,12 +33,29 @@ std::string escape(const std::string& text) {
       case '_':
       case '[':
       case ']':
+      case '~':
       case '\\':
         out += '\\';
         out += c;
         break;
+      case '@': out += is_word(next) ? std::string("@") + kNothing : "@"; break;
+      case '#': out += is_word(next) ? std::string("#") + kNothing : "#"; break;
       default: out += c;
     }
+  }
+  return out;
+}
+
+/// The same at the beginning of a line, where more means something: headings, lists, rules, indented code.
+std::string escape_line(const std::string& text) {
+  std::string out = escape(text);
+  out.erase(0, std::min(out.find_first_not_of(' '), out.size()));
+  if (out.empty()) return out;
+  const std::size_t digits = std::min(out.find_first_not_of("0123456789"), out.size());
+  if (std::string_view("#+-=").find(out.front()) != std::string_view::npos) {
+    out.insert(0, "\\");
+  } else if (digits > 0 && digits < out.size() && (out[digits] == '.' || out[digits] == ')')) {
+    out.insert(digits, "\\");
   }
   return out;
 }
@@ -77,11 +102,11 @@ void add_table(std::string& out, const Table& table) {
 void add_chart(std::string& out, const Chart& chart) {
   if (chart.file.empty()) return;
   out += "### " + escape(chart.title) + "\n\n![" + escape(chart.title) + "](" + link_target(chart.file) + ")\n\n" +
-         escape(chart.text) + "\n\n";
+         escape_line(chart.text) + "\n\n";
 }
 
 void add_list(std::string& out, const std::vector<std::string>& items) {
-  for (const std::string& item : items) out += "- " + escape(item) + "\n";
+  for (const std::string& item : items) out += "- " + escape_line(item) + "\n";
   if (!items.empty()) out += "\n";
 }
 
@@ -108,7 +133,7 @@ void add_warnings(std::string& out, const std::vector<std::string>& warnings) {
   }
   out += "> **" + std::to_string(lines.size()) + " warnings**\n>\n";
   const std::size_t shown = std::min(lines.size(), kMostShownWarnings);
-  for (std::size_t i = 0; i < shown; ++i) out += "> - " + escape(lines[i]) + "\n";
+  for (std::size_t i = 0; i < shown; ++i) out += "> - " + escape_line(lines[i]) + "\n";
   out += "\n";
   add_folded(out, std::to_string(lines.size() - shown) + " more warnings",
              {lines.begin() + static_cast<std::ptrdiff_t>(shown), lines.end()});
@@ -122,7 +147,7 @@ std::string render_markdown(const Document& document) {
   add_warnings(out, document.warnings);
   for (const Section& section : document.sections) {
     if (!section.title.empty()) out += "## " + escape(section.title) + "\n\n";
-    for (const std::string& paragraph : section.paragraphs) out += escape(paragraph) + "\n\n";
+    for (const std::string& paragraph : section.paragraphs) out += escape_line(paragraph) + "\n\n";
     for (const Fact& fact : section.facts) out += "- **" + escape(fact.title) + "**: " + cell_text(fact.cell) + "\n";
     if (!section.facts.empty()) out += "\n";
     add_remarks(out, section.bullets);

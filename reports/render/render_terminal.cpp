@@ -175,11 +175,11 @@ std::string indented(const std::string& first, const std::string& text, std::siz
 
 std::string facts_text(const std::vector<Fact>& facts, std::size_t width) {
   std::size_t widest = 0;
-  for (const Fact& fact : facts) widest = std::max(widest, display_width(fact.title));
+  for (const Fact& fact : facts) widest = std::max(widest, display_width(printable(fact.title)));
   std::string out;
   for (const Fact& fact : facts) {
     const std::string text = fact.cell.detail.empty() ? fact.cell.text : fact.cell.text + " " + fact.cell.detail;
-    out += indented(pad_right(fact.title, widest + kGap), text, width);
+    out += indented(pad_right(printable(fact.title), widest + kGap), text, width);
   }
   return out;
 }

@@ -288,6 +288,7 @@ TEST(CsvField, QuotesAndDisarms) {
   EXPECT_EQ(csv_field("two\nlines"), "\"two\nlines\"");
   for (const char* formula : {"=1+1", "+1", "-1", "@SUM(A1)", "\tx"})
     EXPECT_EQ(csv_field(formula), "'" + std::string(formula));
+  EXPECT_EQ(csv_field("caf\xc3\xa9 \xff \xc3\x28"), "caf\xc3\xa9 \xef\xbf\xbd \xef\xbf\xbd(");
   EXPECT_EQ(csv_field(std::string("a\0b\x1b[31m", 8)), "a b [31m");
 }
 

@@ -1,5 +1,6 @@
 // What the store costs at scale. Prints one line a measurement; nothing is asserted: times belong to a machine.
 //   nanobench_store_bench fill FILE CELLS SEEDS STEPS   a store of CELLS x SEEDS runs, for timing queries from outside
+//   nanobench_store_bench curves FILE CELLS SEEDS STEPS   the same with a validation at every step
 //   nanobench_store_bench write FILE EVENTS             one writer, samples in batches
 //   nanobench_store_bench parse EVENTS                  event lines to values, without a store
 //   nanobench_store_bench watch FILE READINGS           what `nanobench watch` reads, the first time and again and
@@ -121,6 +122,9 @@ int main(int argc, char** argv) {
   try {
     if (is("fill", 4)) {
       fill(argv[2], {.cells = std::atoi(argv[3]), .seeds = std::atoi(argv[4]), .steps = std::atoi(argv[5])});
+    } else if (is("curves", 4)) {
+      fill(argv[2],
+           {.cells = std::atoi(argv[3]), .seeds = std::atoi(argv[4]), .steps = std::atoi(argv[5]), .val_every = 1});
     } else if (is("write", 2)) {
       write(argv[2], std::atoi(argv[3]));
     } else if (is("parse", 1)) {

@@ -87,8 +87,8 @@ int exit_code_of(reports::AuditVerdict verdict) {
 int audit(const AuditCommandOptions& options) {
   const Format format = chosen_format(options.is_json, options.format, options.out);
   const reports::Audit result = audit_of(options);
-  const std::string text =
-      render(reports::audit_report(result, options.has_runs), format, options.has_notes ? Notes::kAll : Notes::kFew);
+  const std::string text = render(reports::audit_report(result, options.has_runs, format == Format::kHtml), format,
+                                  options.has_notes ? Notes::kAll : Notes::kFew);
   if (options.out.empty()) {
     std::cout << text;
   } else {

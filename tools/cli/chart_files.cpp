@@ -23,7 +23,7 @@ constexpr const char* kConfig = R"({"background": "#ffffff", "font": "sans-serif
   "mark": {"color": "#0072b2"},
   "legend": {"orient": "bottom", "columns": 5, "labelLimit": 260},
   "axis": {"labelLimit": 220, "gridColor": "#d1d9e0"},
-  "range": {"category": ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#5a3e99", "#444444"]}})";
+  "range": {"category": ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#3a98d0", "#5a3e99", "#444444"]}})";
 
 constexpr const char* kDraw = R"(
 import pathlib, sys, vl_convert

@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/exit_codes.h"
 #include "core/base/json.h"
+#include "reports/text.h"
 #include "suites/external_engine.h"
 #include "suites/mock_engine.h"
 #include "tools/cli/session.h"
@@ -33,8 +34,9 @@ std::string version_line() {
   return "nanobench " + core::version_text() + ", " + build.compiler + ", " + build.build_type;
 }
 
+/// The message may quote names of files and rows.
 int fail(int code, const std::string& message) {
-  std::cerr << "nanobench: " << message << "\n";
+  std::cerr << "nanobench: " << reports::printable(message) << "\n";
   return code;
 }
 

@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 #include "core/base/exit_codes.h"
 #include "core/data/atomic_write.h"
+#include "reports/charts/trend_charts.h"
 #include "reports/kinds/trend_report.h"
 #include "suites/suite.h"
 #include "tools/cli/options.h"
@@ -108,8 +109,13 @@ int trend(const TrendOptions& options) {
   check_cells(runs, options);
   const reports::Trend result = reports::analyse_trend(reports::make_series(runs, choice), {.alpha = options.alpha});
   const std::size_t most_rows = format == Format::kTable ? kMostTableRows : std::numeric_limits<std::size_t>::max();
-  const std::string text =
-      render(reports::trend_report(suite, result, most_rows), format, options.has_notes ? Notes::kAll : Notes::kFew);
+  reports::Document document = reports::trend_report(suite, result, most_rows);
+  if (format == Format::kHtml) {
+    reports::Section pictures{.title = "Charts"};
+    pictures.charts = reports::trend_charts(result);
+    if (!pictures.charts.empty()) document.sections.insert(document.sections.begin() + 1, std::move(pictures));
+  }
+  const std::string text = render(document, format, options.has_notes ? Notes::kAll : Notes::kFew);
   if (options.out.empty()) {
     std::cout << text;
   } else {

@@ -4,9 +4,9 @@
 (() => {
   const dark = matchMedia('(prefers-color-scheme: dark)');
 
-  // Okabe and Ito's colours: told apart by all kinds of colour vision; lighter on dark paper.
+  // Okabe and Ito's colours: told apart by all kinds of colour vision; darker on light paper, lighter on dark paper.
   const palette = {
-    light: ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#8a6d00', '#56b4e9', '#5a3e99', '#444444'],
+    light: ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#8a6d00', '#3a98d0', '#5a3e99', '#444444'],
     dark: ['#56b4e9', '#ff9e4a', '#2fd3a4', '#f0a3cb', '#f0e442', '#8fc7ff', '#b79cff', '#cccccc'],
   };
 
@@ -74,8 +74,10 @@
     }
   };
 
+  // A spreadsheet would run text that begins like a formula.
   const csvField = (value) => {
-    const text = value === null || value === undefined ? '' : String(value);
+    let text = value === null || value === undefined ? '' : String(value);
+    if (typeof value === 'string') text = text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g, ' ').replace(/^[=+\-@\t\r]/, "'$&");
     return /[",\r\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
   };
 
@@ -88,11 +90,21 @@
   };
 
   const addAction = (chart, title, run) => {
-    const link = document.createElement('a');
-    link.href = '#' + chart.figure.id;
-    link.textContent = title;
-    link.addEventListener('click', (event) => { event.preventDefault(); run(); });
-    chart.figure.querySelector('.actions').append(link);
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.textContent = title;
+    button.addEventListener('click', run);
+    chart.figure.querySelector('.actions').append(button);
+  };
+
+  // What a chart's rows were made from; it may be megabytes, so it is read when somebody asks.
+  const fullCsv = (script) => {
+    const full = JSON.parse(script.textContent);
+    const lines = full.blocks.flatMap(([names, rows]) => {
+      const before = names.map(csvField).join(',') + ',';
+      return rows.split('\n').map((row) => before + row);
+    });
+    return [full.columns.join(','), ...lines].join('\r\n') + '\r\n';
   };
 
   // A long table of data is made when somebody opens it.
@@ -140,6 +152,8 @@
       addAction(chart, 'Data as CSV', () => save(chart.figure.dataset.chart + '.csv', 'text/csv',
         [columnsOf(chart).map((column) => csvField(column.key)).join(','), ...rowsOf(chart).map((row) =>
           columnsOf(chart).map((column) => csvField(row[column.key])).join(','))].join('\r\n') + '\r\n'));
+      const full = chart.figure.querySelector('script.full');
+      if (full) addAction(chart, 'All runs as CSV', () => save(chart.figure.dataset.chart + '_runs.csv', 'text/csv', fullCsv(full)));
       addAction(chart, 'Vega-Lite', () => save(chart.figure.dataset.chart + '.vl.json', 'application/json',
         JSON.stringify(chart.spec, null, 1)));
       addAction(chart, 'SVG', async () => save(chart.figure.dataset.chart + '.svg', 'image/svg+xml',
@@ -147,8 +161,16 @@
       const details = chart.figure.querySelector('details[data-fill]');
       if (details) details.addEventListener('toggle', () => fillTable(chart));
     }
-    // One after the other, so that the page answers between two of them.
-    const drawAll = async () => { for (const chart of figures) await draw(chart); document.body.dataset.drawn = 'yes'; };
+    // A task each, so that the page shows and answers between two of them. The marks tell how long it took.
+    const drawAll = async () => {
+      for (const chart of figures) {
+        await new Promise((next) => setTimeout(next));
+        await draw(chart);
+        performance.mark('drawn ' + chart.figure.dataset.chart);
+      }
+      document.body.dataset.drawn = 'yes';
+      performance.mark('all drawn');
+    };
     drawAll();
     dark.addEventListener('change', drawAll);
     matchMedia('print').addEventListener('change', drawAll);

@@ -1,0 +1,147 @@
+// What logs show beside what was claimed for them.
+#include "reports/charts/audit_charts.h"
+
+#include <vector>
+
+#include "reports/charts/rows.h"
+#include "reports/stats/one_sample.h"
+
+namespace nanobench::reports {
+namespace {
+
+using core::OrderedJson;
+
+constexpr double kMsPerMinute = 60'000.0;
+constexpr double kLevel = 0.95;
+
+std::string name_of(const AuditGroup& group) {
+  std::string name = group.folder + (group.subdir.empty() ? "" : "/" + group.subdir);
+  if (group.planned_steps) name += ", " + std::to_string(*group.planned_steps) + " steps";
+  return name;
+}
+
+/// Of the mean; absent for fewer than two values or none that differ.
+std::optional<ConfidenceInterval> interval_of_mean(const std::vector<double>& values, double center) {
+  const std::optional<OneSampleT> t = one_sample_t(values, center, Tail::kTwoSided, kLevel);
+  return t ? std::optional(t->interval) : std::nullopt;
+}
+
+OrderedJson column_of(const char* title) {
+  OrderedJson y = name_axis("folder", "");
+  y["axis"] = {{"labelLimit", 260}};
+  return {{"width", "container"},     {"autosize", {{"type", "fit-x"}, {"contains", "padding"}}},
+          {"height", {{"step", 22}}}, {"title", nullptr},
+          {"encoding", {{"y", y}}},   {"description", title}};
+}
+
+/// A mean with its interval, and what it is compared with.
+OrderedJson mean_layer(const char* axis, const OrderedJson& items) {
+  return {{"mark", {{"type", "point"}, {"filled", true}, {"size", 60}}},
+          {"encoding",
+           {{"x", number_axis("mean", axis)},
+            {"color", {{"field", "evidence"}, {"type", "nominal"}, {"title", "evidence"}}},
+            {"tooltip", items}}}};
+}
+
+OrderedJson interval_layer() {
+  return {{"mark", {{"type", "rule"}, {"strokeWidth", 2}}},
+          {"encoding", {{"x", {{"field", "low"}, {"type", "quantitative"}}}, {"x2", {{"field", "high"}}}}}};
+}
+
+std::vector<double> counted(const AuditGroup& group, std::optional<double> AuditedRun::*member) {
+  std::vector<double> values;
+  for (const AuditedRun& run : group.runs) {
+    if (run.is_counted() && run.*member) values.push_back(*(run.*member));
+  }
+  return values;
+}
+
+}  // namespace
+
+std::optional<Chart> audit_loss_chart(const Audit& audit) {
+  Chart chart{.id = "losses",
+              .title = "Losses of the logs against the target",
+              .text =
+                  "Final validation loss of every run that counts, and the mean of each group with its 95 % "
+                  "interval. The dashed line is the target, " +
+                  format_fixed(audit.options.target, 4) + ": a claim needs the mean left of it."};
+  chart.data = {.id = "losses",
+                .title = "",
+                .columns = {text_column("folder", "group"), text_column("file", "file"), number_column("loss", "loss"),
+                            number_column("mean", "mean"), number_column("low", "from"), number_column("high", "to"),
+                            number_column("n", "n"), text_column("evidence", "evidence")}};
+  for (const AuditGroup& group : audit.groups) {
+    const std::string name = name_of(group);
+    for (const AuditedRun& run : group.runs) {
+      if (!run.is_counted()) continue;
+      chart.data.rows.push_back({text_cell(name), text_cell(run.file.name), number_cell(run.loss), missing_cell(),
+                                 missing_cell(), missing_cell(), missing_cell(), missing_cell()});
+    }
+    if (!group.loss.mean) continue;
+    const auto interval = interval_of_mean(counted(group, &AuditedRun::loss), audit.options.target);
+    chart.data.rows.push_back({text_cell(name), missing_cell(), missing_cell(), number_cell(group.loss.mean),
+                               number_cell(interval ? std::optional(interval->low) : std::nullopt),
+                               number_cell(interval ? std::optional(interval->high) : std::nullopt),
+                               count_cell(group.n), text_cell(to_string(group.verdict))});
+  }
+  if (chart.data.rows.empty()) return std::nullopt;
+  const char* axis = "validation loss, nats/token";
+  chart.spec = column_of(axis);
+  const OrderedJson runs = {
+      {"mark", {{"type", "tick"}, {"opacity", 0.6}}},
+      {"encoding",
+       {{"x", number_axis("loss", axis)},
+        {"tooltip", {tooltip("folder", "group"), tooltip("file", "file"), tooltip("loss", "loss", ".4f")}}}}};
+  const OrderedJson target = {{"mark", {{"type", "rule"}, {"strokeDash", {4, 4}}}},
+                              {"encoding", {{"x", {{"datum", audit.options.target}}}, {"y", nullptr}}}};
+  chart.spec["layer"] = {
+      target, runs, interval_layer(),
+      mean_layer(axis, {tooltip("folder", "group"), tooltip("mean", "mean", ".5f"), tooltip("low", "from", ".5f"),
+                        tooltip("high", "to", ".5f"), tooltip("n", "n", "d"), tooltip("evidence", "evidence")})};
+  return chart;
+}
+
+std::optional<Chart> audit_time_chart(const Audit& audit) {
+  Chart chart{.id = "times",
+              .title = "Training time: recomputed beside claimed",
+              .text =
+                  "Mean training time of the runs of each group with its 95 % interval, and, as a bar across, the "
+                  "time that was published for the record whose folder it is."};
+  chart.data = {.id = "times",
+                .title = "",
+                .columns = {text_column("folder", "group"), text_column("record", "record"),
+                            number_column("mean", "minutes, mean"), number_column("low", "from"),
+                            number_column("high", "to"), number_column("n", "n"),
+                            number_column("claimed", "minutes, published"), text_column("evidence", "evidence")}};
+  bool has_claims = false;
+  for (const AuditGroup& group : audit.groups) {
+    if (!group.train_ms.mean) continue;
+    std::vector<double> minutes = counted(group, &AuditedRun::train_ms);
+    for (double& value : minutes) value /= kMsPerMinute;
+    const auto interval = interval_of_mean(minutes, 0.0);
+    has_claims = has_claims || group.record != nullptr;
+    chart.data.rows.push_back(
+        {text_cell(name_of(group)), group.record != nullptr ? text_cell(group.record->id) : missing_cell(),
+         number_cell(*group.train_ms.mean / kMsPerMinute),
+         number_cell(interval ? std::optional(interval->low) : std::nullopt),
+         number_cell(interval ? std::optional(interval->high) : std::nullopt), count_cell(group.train_ms.n),
+         number_cell(group.record != nullptr ? std::optional(group.record->minutes) : std::nullopt),
+         text_cell(to_string(group.verdict))});
+  }
+  if (!has_claims) return std::nullopt;
+  const char* axis = "training time, minutes";
+  chart.spec = column_of(axis);
+  const OrderedJson items = {tooltip("folder", "group"),
+                             tooltip("record", "record"),
+                             tooltip("mean", "mean", ".4f"),
+                             tooltip("low", "from", ".4f"),
+                             tooltip("high", "to", ".4f"),
+                             tooltip("n", "n", "d"),
+                             tooltip("claimed", "published", ".4~g")};
+  const OrderedJson claimed = {{"mark", {{"type", "tick"}, {"thickness", 3}, {"size", 18}}},
+                               {"encoding", {{"x", number_axis("claimed", axis)}, {"tooltip", items}}}};
+  chart.spec["layer"] = {claimed, interval_layer(), mean_layer(axis, items)};
+  return chart;
+}
+
+}  // namespace nanobench::reports

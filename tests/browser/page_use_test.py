@@ -1,0 +1,98 @@
+"""Using a page: by keyboard, filter, download and printer; audit and trend pages as the report's.
+
+    NANOBENCH=build/release/bin/nanobench python3 tests/browser/page_use_test.py
+"""
+
+import pathlib
+import sys
+import unittest
+
+import chromium
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "documents"))
+import workbench  # noqa: E402
+
+
+class PageUse(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.bench = workbench.Workbench()
+        cls.addClassCleanup(cls.bench.close)
+        bench = cls.bench
+        bench.run_suite(workbench.HISTORY)
+        bench.run_suite({**workbench.HISTORY, "name": "weekly", "records": ["record12", "record17"], "seeds": list(range(1, 19))})
+        bench.spread_over_revisions("weekly", 18)
+        bench.write_logs("2024-10-18_PyTorch25", workbench.log_losses(5))
+        bench.write_logs("2024-11-10_CastBf16", workbench.log_losses(4, mean=3.29))
+        bench.run("report", "--suite", "history", "--out", "report.html")
+        bench.run("trend", "weekly", "--out", "trend.html")
+        bench.run("audit", "2024-10-18_PyTorch25", "2024-11-10_CastBf16", "--out", "audit.html", codes=(1,))
+        cls.browser = chromium.Chromium()
+        cls.addClassCleanup(cls.browser.close)
+
+    def show(self, name):
+        page = self.bench.folder / f"{name}.html"
+        self.browser.show()
+        self.browser.open(page)
+        self.browser.wait("document.body.dataset.drawn == 'yes'")
+        return page
+
+    def test_every_page_is_whole_and_alone(self):
+        wanted = {"report": ["speed", "effects", "loss", "phases", "memory", "order"], "audit": ["losses", "times"],
+                  "trend": [f"trend_{number}" for number in range(1, 7)]}
+        for name, charts in wanted.items():
+            with self.subTest(page=name):
+                page = self.show(name)
+                self.assertEqual(self.browser.problems(), [])
+                self.assertEqual([url for url in self.browser.requests() if not url.startswith("data:")], ["file://" + str(page)])
+                drawn = self.browser.evaluate("[...document.querySelectorAll('figure')].map((f) => [f.dataset.chart, "
+                                              "f.dataset.drawn, f.querySelector('svg, canvas').getAttribute('role'), "
+                                              "f.querySelector('svg, canvas').getAttribute('aria-label').length > 20])")
+                self.assertEqual(drawn, [[chart, "yes", "img", True] for chart in charts])
+
+    def test_all_runs_of_a_chart_can_be_saved(self):
+        self.show("report")
+        text = self.browser.evaluate("""(async () => {
+            let blob = null;
+            URL.createObjectURL = (saved) => { blob = saved; return '#'; };
+            [...document.querySelectorAll('#chart_loss button')].find((b) => b.textContent == 'All runs as CSV').click();
+            return blob.text();
+        })()""")
+        lines = text.split("\r\n")
+        self.assertEqual(lines[0], "cell,seed,step,loss,seconds")
+        runs = {tuple(line.split(",")[:2]) for line in lines[1:-1]}
+        self.assertEqual(len(runs), 12)
+        self.assertEqual(len(lines) - 2, 12 * 21)  # validations at steps 0, 2, ... 40
+
+    def test_the_keyboard_reaches_everything_in_order(self):
+        self.show("report")
+        wanted = self.browser.evaluate("[...document.querySelectorAll('button')].filter((e) => e.checkVisibility()).length")
+        seen = []
+        for _ in range(200):
+            for kind in ("keyDown", "keyUp"):
+                self.browser.call("Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab", windowsVirtualKeyCode=9)
+            where = self.browser.evaluate(
+                "(() => { const e = document.activeElement; const style = getComputedStyle(e); "
+                "return [e.localName, e.getBoundingClientRect().top + scrollY, style.outlineStyle]; })()")
+            if where[0] == "body":
+                break
+            self.assertNotEqual(where[2], "none", where)
+            seen.append(where)
+        self.assertEqual(sum(name == "button" for name, _, _ in seen), wanted)
+        tops = [top for name, top, _ in seen if name == "button"]
+        self.assertEqual(tops, sorted(tops))
+
+    def test_print_leaves_out_what_needs_a_screen(self):
+        self.show("trend")
+        self.browser.call("Emulation.setEmulatedMedia", media="print")
+        hidden = self.browser.evaluate("[...document.querySelectorAll('.actions, .filter')].every((e) => !e.checkVisibility())")
+        charts = self.browser.evaluate("[...document.querySelectorAll('.plot')].every((e) => e.checkVisibility())")
+        self.browser.call("Emulation.setEmulatedMedia", media="")
+        self.assertTrue(hidden and charts)
+        self.assertTrue(self.browser.pdf().startswith(b"%PDF"))
+
+
+if __name__ == "__main__":
+    if chromium.find_program() is None:
+        raise SystemExit("there is no Chromium here (Debian's package: chromium)")
+    unittest.main()

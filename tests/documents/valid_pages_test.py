@@ -1,0 +1,138 @@
+"""Pages are valid HTML and can be read by everybody: html5lib and tidy find nothing, tables and charts have names and
+headers, colours have contrast. What scripts add is looked at in tests/browser.
+
+    NANOBENCH=build/release/bin/nanobench /usr/bin/python3 tests/documents/valid_pages_test.py
+
+Needs Debian's python3-html5lib and tidy.
+"""
+
+import re
+import shutil
+import subprocess
+import unittest
+
+import html5lib
+
+import workbench
+
+NAMESPACE = "{http://www.w3.org/1999/xhtml}"
+TEXT_CONTRAST = 4.5  # WCAG 2.1, 1.4.3
+MARK_CONTRAST = 3.0  # 1.4.11
+
+
+def channel(value):
+    return value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
+
+
+def luminance(color):
+    red, green, blue = (channel(int(color[i:i + 2], 16) / 255) for i in (1, 3, 5))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(a, b):
+    high, low = sorted((luminance(a), luminance(b)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+class ValidPages(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.bench = workbench.Workbench()
+        cls.addClassCleanup(cls.bench.close)
+        bench = cls.bench
+        bench.run_suite(workbench.FACTORIAL)
+        bench.run_suite(workbench.HISTORY)
+        bench.run_suite({**workbench.HISTORY, "name": "weekly", "seeds": list(range(1, 19))})
+        bench.spread_over_revisions("weekly", 18)
+        failing = {**workbench.MOCK, "fault": {"kind": "exit", "step": 4}}
+        bench.write("failing.json", {**workbench.HISTORY, "name": "failing", "seeds": [1], "engine": {"mock": failing}})
+        bench.run("run", "failing.json", "--quiet", codes=(4,))
+        bench.write_logs("2025-01-01_Good", workbench.log_losses(5))
+        bench.write_logs("2025-02-01_Bad", workbench.log_losses(4, mean=3.29))
+        bench.run("import", "2025-01-01_Good")
+        for suite in ("factorial", "history", "failing", "speedrun_logs"):
+            bench.run("report", "--suite", suite, "--out", f"{suite}.html")
+        bench.run("trend", "weekly", "--out", "trend.html")
+        bench.run("audit", "2025-01-01_Good", "2025-02-01_Bad", "--runs", "--out", "audit.html", codes=(1,))
+        cls.pages = sorted(bench.folder.glob("*.html"))
+        assert len(cls.pages) == 6, cls.pages
+        cls.trees = {page.name: cls.parsed(page) for page in cls.pages}
+
+    @classmethod
+    def parsed(cls, page):
+        parser = html5lib.HTMLParser(tree=html5lib.getTreeBuilder("etree"))
+        tree = parser.parse(page.read_text(encoding="utf-8"))
+        assert not parser.errors, (page.name, parser.errors[:5])
+        return tree
+
+    def elements(self, tree, name):
+        return list(tree.iter(NAMESPACE + name))
+
+    def text(self, element):
+        return "".join(element.itertext()).strip()
+
+    @unittest.skipUnless(shutil.which("tidy"), "tidy is not here")
+    def test_tidy_finds_nothing(self):
+        for page in self.pages:
+            done = subprocess.run(["tidy", "-errors", "-quiet", "--gnu-emacs", "yes", "--mute-id", "yes", str(page)],
+                                  capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), page.name)
+
+    def test_tables_have_headers(self):
+        for page, tree in self.trees.items():
+            for table in self.elements(tree, "table"):
+                self.assertTrue(self.elements(table, "th"), page)
+                for header in self.elements(table, "th"):
+                    self.assertIn(header.get("scope"), ("col", "row"))
+                width = len(self.elements(table, "th"))
+                for row in self.elements(table.find(NAMESPACE + "tbody"), "tr"):
+                    self.assertEqual(len(list(row)), width)
+
+    def test_what_can_be_scrolled_has_a_name(self):
+        for page, tree in self.trees.items():
+            for element in tree.iter():
+                if element.get("tabindex") is not None:
+                    self.assertEqual((element.get("tabindex"), element.get("role")), ("0", "region"), page)
+                    self.assertTrue(element.get("aria-label"))
+
+    def test_charts_have_words_and_a_table(self):
+        for page, tree in self.trees.items():
+            for figure in self.elements(tree, "figure"):
+                self.assertTrue(self.text(figure.find(NAMESPACE + "figcaption")))
+                self.assertTrue(self.text([child for child in figure if child.tag in (NAMESPACE + "h2", NAMESPACE + "h3")][0]))
+                details = figure.find(NAMESPACE + "details")
+                self.assertTrue(self.elements(details, "table") or details.get("data-fill") is not None)
+
+    def test_headings_go_down_one_by_one(self):
+        for page, tree in self.trees.items():
+            levels = [int(element.tag[-1]) for element in tree.iter()
+                      if isinstance(element.tag, str) and re.fullmatch(r"h[1-6]", element.tag.removeprefix(NAMESPACE))]
+            self.assertEqual(levels[0], 1)
+            self.assertEqual(levels.count(1), 1)
+            self.assertTrue(all(after <= before + 1 for before, after in zip(levels, levels[1:])), (page, levels))
+
+    def test_names_are_there_once(self):
+        for page, tree in self.trees.items():
+            names = [element.get("id") for element in tree.iter() if element.get("id")]
+            self.assertEqual(len(names), len(set(names)), page)
+            self.assertEqual(tree.get("lang"), "en")
+            self.assertTrue(self.text(self.elements(tree, "title")[0]))
+
+    def test_colours_have_contrast(self):
+        style = (workbench.ROOT / "reports/render/page/page.css").read_text()
+        script = (workbench.ROOT / "reports/render/page/page.js").read_text()
+        schemes = [dict(re.findall(r"--([a-z-]+):\s*(#[0-9a-f]{6})", block)) for block in re.findall(r":root \{(.*?)\}", style, re.S)]
+        palettes = [re.findall(r"#[0-9a-f]{6}", line) for line in re.findall(r"(?:light|dark): \[(.*?)\]", script)]
+        self.assertEqual((len(schemes), len(palettes)), (2, 2))
+        self.assertEqual(schemes[0].keys(), schemes[1].keys())
+        for scheme, palette in zip(schemes, palettes):
+            for text in ("ink", "soft", "link"):
+                for ground in ("paper", "stripe"):
+                    self.assertGreaterEqual(contrast(scheme[text], scheme[ground]), TEXT_CONTRAST, (text, ground, scheme))
+            self.assertGreaterEqual(contrast(scheme["warn"], scheme["warn-paper"]), TEXT_CONTRAST)
+            for color in palette:
+                self.assertGreaterEqual(contrast(color, scheme["paper"]), MARK_CONTRAST, color)
+
+
+if __name__ == "__main__":
+    unittest.main()

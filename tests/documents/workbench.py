@@ -1,0 +1,85 @@
+"""A folder with made results, and the program that reads them: what the tests of documents, pages and browsers share."""
+
+import json
+import os
+import pathlib
+import random
+import sqlite3
+import subprocess
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = pathlib.Path(os.environ.get("NANOBENCH", ROOT / "build/release/bin/nanobench")).resolve()
+
+MOCK = {"steps": 40, "val_every": 2, "loss_sigma": 0.002, "step_cv": 0.01}
+HISTORY = {
+    "name": "history", "title": "A history", "design": "history", "scale": "smoke", "threads": 1, "seeds": [1, 2, 3],
+    "records": ["record1", "record8", "record12", "record17"],
+    "engine": {"mock": {**MOCK, "cells": {"record12": {"step_ms": 8}, "record17": {"step_ms": 5, "effect": -0.01}}}},
+}
+FACTORIAL = {
+    "name": "factorial", "design": "factorial", "scale": "smoke", "threads": 1, "seeds": [1, 2, 3],
+    "base": {"record": "record17"}, "features": ["rotary", "attention_skip", "value_embeddings"],
+    "engine": {"mock": MOCK},
+}
+LOG_LINES = ("step:0/3 val_loss:10.{curve} train_time:0ms step_avg:nanms\n"
+             "step:1/3 val_loss:5.5 train_time:100ms step_avg:100.00ms\n"
+             "step:3/3 val_loss:{loss} train_time:{time}ms step_avg:100.00ms\n")
+
+
+class Workbench:
+    """Everything is in `folder`, which goes with it. Paths given to the program are seen from there."""
+
+    def __init__(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(self._folder.name)
+        self.database = self.folder / "results.db"
+        self.environment = {**os.environ, "NANOBENCH_DB": str(self.database), "NANOBENCH_ROOT": str(ROOT),
+                            "XDG_CACHE_HOME": str(self.folder / "cache")}
+
+    def close(self):
+        self._folder.cleanup()
+
+    def run(self, *arguments, codes=(0,)):
+        """Standard output, bytes. Raises AssertionError for another exit code."""
+        done = subprocess.run([PROGRAM, *arguments], cwd=self.folder, env=self.environment, capture_output=True)
+        if done.returncode not in codes:
+            raise AssertionError(f"{arguments}: {done.returncode}: {done.stderr.decode(errors='replace')}")
+        return done.stdout
+
+    def write(self, name, value):
+        file = self.folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(value if isinstance(value, str) else json.dumps(value))
+        return file
+
+    def run_suite(self, suite, *arguments):
+        self.write(f"{suite['name']}.json", suite)
+        self.run("run", f"{suite['name']}.json", "--quiet", *arguments)
+
+    def write_logs(self, folder, losses):
+        for number, loss in enumerate(losses):
+            self.write(f"{folder}/run{number}.txt", LOG_LINES.format(curve=1000 + number, loss=loss, time=300 + number))
+
+    def spread_over_revisions(self, suite, revisions):
+        """The suite's runs as if each seed had been run with a revision of its own, week after week; the last third of
+        them is slower."""
+        with sqlite3.connect(self.database) as store:
+            facts = json.loads(store.execute("SELECT facts FROM environments").fetchone()[0])
+            for number in range(revisions):
+                mine = {**facts, "git_revision": f"{number:02x}" * 20, "git_dirty": "false"}
+                environment = store.execute("INSERT INTO environments (digest, facts, created_at) VALUES (?, ?, ?)",
+                                            (f"made {number}", json.dumps(mine), "2026-01-01T00:00:00Z")).lastrowid
+                day = f"2026-{number // 4 + 1:02}-{7 * (number % 4) + 1:02}"
+                seed = (suite, number + 1)
+                store.execute("UPDATE runs SET environment_id = ?, started_at = ?, finished_at = ? WHERE suite = ? AND "
+                              "seed = ?", (environment, f"{day}T10:00:00Z", f"{day}T10:01:00Z", *seed))
+                if 3 * number >= 2 * revisions:
+                    store.execute("UPDATE run_summaries SET median_step_ms = median_step_ms * 1.1 WHERE run_id IN "
+                                  "(SELECT id FROM runs WHERE suite = ? AND seed = ?)", seed)
+        store.close()
+
+
+def log_losses(count, mean=3.2775, seed=1):
+    draws = random.Random(seed)
+    return [f"{draws.gauss(mean, 0.0012):.4f}" for _ in range(count)]
