@@ -112,33 +112,33 @@ TableCell published_cell(const LedgerEntry& entry) {
 Table ledger_table() {
   return {.id = "claims",
           .title = "",
-          .columns = {{.key = "claim", .title = "claim", .priority = 4},
-                      {.key = "analysis", .title = "analysis", .priority = 3},
-                      {.key = "statement", .title = "what is claimed", .wraps = true},
-                      {.key = "quantity", .title = "number", .priority = 5},
-                      {.key = "claimed", .title = "claimed", .is_number = true, .priority = 1},
-                      {.key = "published", .title = "published", .priority = 1},
-                      {.key = "measured", .title = "measured here", .is_number = true},
-                      {.key = "by", .title = "from", .priority = 3},
-                      {.key = "scale", .title = "at", .priority = 2},
+          .columns = {{.key = "statement", .title = "what is claimed", .wraps = true},
                       {.key = "verdict", .title = "verdict"},
-                      {.key = "remark", .title = "why, and what else", .wraps = true, .priority = 2}},
+                      {.key = "claimed", .title = "claimed", .is_number = true, .priority = 1},
+                      {.key = "measured", .title = "measured here", .is_number = true},
+                      {.key = "published", .title = "published", .priority = 1},
+                      {.key = "remark", .title = "why, and what else", .wraps = true, .priority = 2},
+                      {.key = "scale", .title = "at", .priority = 2},
+                      {.key = "quantity", .title = "number", .priority = 5},
+                      {.key = "by", .title = "from", .priority = 3},
+                      {.key = "analysis", .title = "analysis", .priority = 3},
+                      {.key = "claim", .title = "claim", .priority = 4}},
           .rows = {}};
 }
 
 std::vector<TableCell> row_of(const LedgerEntry& entry) {
   const Claim& claim = *entry.claim;
-  return {text_cell(claim.id),
-          text_cell(claim.seed),
-          text_cell(claim.statement),
-          text_cell(quantity_text(claim)),
-          number_cell(claim, entry.claimed),
-          published_cell(entry),
-          measured_cell(entry),
-          text_cell(entry.by.empty() ? "-" : entry.by),
-          text_cell(entry.scale.empty() ? "-" : entry.scale),
+  return {text_cell(claim.statement),
           text_cell(to_string(entry.verdict)),
-          remark_cell(entry)};
+          number_cell(claim, entry.claimed),
+          measured_cell(entry),
+          published_cell(entry),
+          remark_cell(entry),
+          text_cell(entry.scale.empty() ? "-" : entry.scale),
+          text_cell(quantity_text(claim)),
+          text_cell(entry.by.empty() ? "-" : entry.by),
+          text_cell(claim.seed),
+          text_cell(claim.id)};
 }
 
 Table claims_table(const std::vector<LedgerEntry>& entries) {
@@ -207,8 +207,8 @@ Document ledger_report(const std::vector<LedgerEntry>& entries, const std::strin
       "A verdict needs the whole 95 % interval on its side of the claim's rule (`nanobench show CLAIM` prints it). "
       "Intervals hold for each claim alone: of many, a few are wrong by chance.");
   document.reading.push_back("Training runs are at scale " + scale +
-                           ": what is true of a model of that size on this machine need not be true of the official "
-                           "one on eight GPUs. Operations have the sizes that are printed.");
+                             ": what is true of a model of that size on this machine need not be true of the official "
+                             "one on eight GPUs. Operations have the sizes that are printed.");
   return document;
 }
 

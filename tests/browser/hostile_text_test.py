@@ -27,7 +27,7 @@ CHART_TAGS = set("svg g path line text rect circle defs clippath lineargradient 
 # Bells, escapes, eight-bit controls, line separators, marks that turn text round.
 NOT_FOR_TERMINALS = set(map(chr, [*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029, 0x200E, 0x200F, 0x061C,
                                   *range(0x202A, 0x202F), *range(0x2066, 0x206A)])) - {"\n"}
-MARKDOWN_TAGS = set("h1 h2 h3 p ul li strong table thead tbody tr th td br blockquote".split())
+MARKDOWN_TAGS = set("h1 h2 h3 p ul li strong details summary table thead tbody tr th td br blockquote".split())
 
 
 class MarkdownTags(html.parser.HTMLParser):

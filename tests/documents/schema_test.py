@@ -69,6 +69,8 @@ class Schema(unittest.TestCase):
         self.check("report", "--suite", "history", "--charts", "pictures")
         self.check("report", "--suite", "failing")
         self.check("trend", "weekly")
+        self.check("claims")
+        self.check("watch", "--once")
         self.check("compare", "record12", "record17", "--suite", "history")
         self.check("compare", "1", "2")
         self.check("gate", "history.json", "--baseline", "main", "--stored", codes=(0, 1, 3))

@@ -53,6 +53,7 @@ class ValidPages(unittest.TestCase):
         for suite in ("factorial", "history", "failing", "speedrun_logs"):
             bench.run("report", "--suite", suite, "--out", f"{suite}.html")
         bench.run("trend", "weekly", "--out", "trend.html")
+        bench.run("claims", "--out", "claims.html")
         bench.run("audit", "2025-01-01_Good", "2025-02-01_Bad", "--runs", "--out", "audit.html", codes=(1,))
         cls.pages = sorted(bench.folder.glob("*.html"))
         assert len(cls.pages) == 6, cls.pages
