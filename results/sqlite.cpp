@@ -35,7 +35,7 @@ Explanation explain(int code) {
       return {ErrorCode::kIo, "it cannot be opened; check the path and the permissions of the file and its folder"};
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return {ErrorCode::kIo, "another process holds it locked all the time; stop that process or try again later"};
+      return {ErrorCode::kIo, "another process has held it locked all the time; stop that process or try again later"};
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
       return {ErrorCode::kDataLoss,
