@@ -96,7 +96,7 @@ void MatrixBuilder::add_operation(const std::string& label, const core::Operatio
 
 void MatrixBuilder::note_twin(const std::string& label, const ablations::Resolved& resolved) {
   for (const Cell& cell : matrix_.cells) {
-    if (cell.config.digest() != resolved.config.digest()) continue;
+    if (cell.operation || cell.config.digest() != resolved.config.digest()) continue;
     note(label + ": the same configuration as " + cell.label + " at scale " + suite_.scale +
          ", so it is run once and stands in both rows");
     return;

@@ -58,6 +58,7 @@ class ClaimMatrix {
     if (cell.operation) {
       builder_.add_operation(cell.label, *cell.operation, changed, cell.is_exact);
     } else {
+      builder_.note_twin(cell.label, resolved);
       builder_.add_cell(cell.label, cell.record, resolved, changed);
     }
   }
