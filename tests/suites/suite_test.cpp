@@ -217,6 +217,7 @@ TEST(Suite, TheSchemaKnowsTheSameKeys) {
         {"features", leave_one_out()},
         {"axes", of_design("sweep")},
         {"arms", of_design("a_a")},
+        {"claims", of_design("claims")},
         {"runs", of_design("fractional_factorial")},
         {"resolution", of_design("fractional_factorial")},
     };
