@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ablations/resolve.h"
+#include "core/base/error.h"
 
 namespace nanobench::ablations {
 namespace {
@@ -126,6 +127,11 @@ ClaimCells cells_of(const Catalogue& catalogue, const Claim& claim) {
   if (claim.measure.after) cells.after = training_cell(*claim.measure.after, processes);
   if (claim.rule->metric == "share_of_peak") cells.operation = peak_cell();
   return cells;
+}
+
+void require_difference(const core::TrainConfig& before, const core::TrainConfig& after) {
+  if (before.digest() != after.digest()) return;
+  throw core::Error(core::ErrorCode::kUnavailable, "both sides are the same configuration there");
 }
 
 std::vector<ClaimCell> all_cells(const ClaimCells& cells) {

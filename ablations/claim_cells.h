@@ -8,6 +8,7 @@
 
 #include "ablations/catalogue.h"
 #include "ablations/claim.h"
+#include "core/config/train_config.h"
 #include "core/protocol/operation_spec.h"
 
 namespace nanobench::ablations {
@@ -35,6 +36,9 @@ bool needs_runs(const Claim& claim);
 
 /// Throws Error{kNotFound} for features that do not exist.
 ClaimCells cells_of(const Catalogue& catalogue, const Claim& claim);
+
+/// Throws Error{kUnavailable} when the two sides of a claim come to the same configuration: then nothing is compared.
+void require_difference(const core::TrainConfig& before, const core::TrainConfig& after);
 
 /// All cells of it, before first.
 std::vector<ClaimCell> all_cells(const ClaimCells& cells);

@@ -34,15 +34,21 @@ class ClaimMatrix {
     return claims;
   }
 
+  ablations::Resolved resolved_cell(const ClaimCell& cell) const {
+    return builder_.resolve(cell.record, cell.features, core::Json::object(), cell.processes);
+  }
+
   /// All cells of the claim, or none and a message when one of them cannot be had at this scale.
   void add_cells_of(const Claim& claim) {
     std::vector<ClaimCell> fresh;
     std::vector<ablations::Resolved> resolved;
     try {
-      for (const ClaimCell& cell : ablations::all_cells(ablations::cells_of(builder_.catalogue(), claim))) {
+      const ablations::ClaimCells cells = ablations::cells_of(builder_.catalogue(), claim);
+      if (cells.before && cells.after)
+        ablations::require_difference(resolved_cell(*cells.before).config, resolved_cell(*cells.after).config);
+      for (const ClaimCell& cell : ablations::all_cells(cells)) {
         if (labels_.contains(cell.label)) continue;
-        resolved.push_back(cell.operation ? ablations::Resolved()
-                                          : builder_.resolve(cell.record, cell.features, core::Json::object(), cell.processes));
+        resolved.push_back(cell.operation ? ablations::Resolved() : resolved_cell(cell));
         fresh.push_back(cell);
       }
     } catch (const Error& error) {

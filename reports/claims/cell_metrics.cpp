@@ -117,8 +117,9 @@ MeasuredNumber CellMetrics::time_to_target(std::string& reason) const {
   };
   if (missing(*before_, before) > 0 || missing(*after_, after) > 0) {
     // Seeds that never arrive would be left out of the mean: that is no measurement of the others.
-    reason = std::to_string(missing(*before_, before)) + " runs before and " + std::to_string(missing(*after_, after)) +
-             " after do not reach the loss that the earlier record ends with on average";
+    reason = "not all runs reach the loss that the earlier record ends with on average: " +
+             std::to_string(missing(*before_, before)) + " before and " + std::to_string(missing(*after_, after)) +
+             " after do not";
     return {};
   }
   return number_of(claim_.rule->form, before, after);

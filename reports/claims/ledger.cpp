@@ -112,6 +112,7 @@ class Judge {
 
   /// Throws Error when an arm cannot be had at this scale.
   void resolve_all(const std::vector<ClaimCell>& cells) const {
+    std::vector<core::TrainConfig> configs;
     for (const ClaimCell& cell : cells) {
       if (cell.operation) continue;
       ablations::ResolveRequest request;
@@ -119,8 +120,9 @@ class Judge {
       request.settings = cell.features;
       request.scale = evidence_.scale();
       request.processes = cell.processes;
-      ablations::resolve(catalogue_, request);
+      configs.push_back(ablations::resolve(catalogue_, request).config);
     }
+    if (configs.size() == 2) ablations::require_difference(configs[0], configs[1]);
   }
 
   void measure() {
@@ -143,7 +145,10 @@ class Judge {
     entry_.measured = cells.operation && claim_.measure.kind == MeasureKind::kBenchmark
                           ? operation_number(*plan, *cells.operation)
                           : CellMetrics(evidence_, claim_, cells, *plan).number(entry_.reason);
-    if (!entry_.measured.value && entry_.reason.empty()) entry_.reason = "no run tells the metric";
+    if (!entry_.measured.value) {
+      entry_.verdict = LedgerVerdict::kInconclusive;
+      if (entry_.reason.empty()) entry_.reason = "no run tells the metric";
+    }
     if (entry_.by.empty()) entry_.by = plural(entry_.measured.n, "seed", "seeds");
     for (const ClaimCell& cell : cells.also) add_side_number(cell);
   }

@@ -216,8 +216,10 @@ class HostileText(unittest.TestCase):
 
     def test_commands_to_copy_are_one_command_each(self):
         done = json.loads(self.bench.run("report", "--plan", "2", "--json"))
-        for fact in ("command", "runs_command", "samples_command", "report_command"):
-            command = done["facts"][fact].replace("\0", "")
+        commands = [done["facts"]["command"], *(row["command"] for row in done["tables"]["reproduce"])]
+        self.assertGreaterEqual(len(commands), 4)
+        for command in commands:
+            command = command.replace("\0", "")
             words = subprocess.run(["bash", "-c", "printf '%s\\0' " + command], cwd=self.bench.folder, capture_output=True)
             self.assertEqual(words.stderr, b"")
         self.assertFalse((self.bench.folder / "hacked").exists())

@@ -56,7 +56,7 @@ class ValidPages(unittest.TestCase):
         bench.run("claims", "--out", "claims.html")
         bench.run("audit", "2025-01-01_Good", "2025-02-01_Bad", "--runs", "--out", "audit.html", codes=(1,))
         cls.pages = sorted(bench.folder.glob("*.html"))
-        assert len(cls.pages) == 6, cls.pages
+        assert len(cls.pages) == 7, cls.pages
         cls.trees = {page.name: cls.parsed(page) for page in cls.pages}
 
     @classmethod

@@ -114,6 +114,12 @@ TEST_F(LedgerTest, WhatCannotBeMeasuredSaysWhy) {
   EXPECT_EQ(entry.reason, catalogue().claim("seed001_utilisation_99_percent").measure.why);
 }
 
+TEST_F(LedgerTest, TwoSidesThatAreOneConfigurationCompareNothing) {
+  const LedgerEntry entry = without_runs("seed004_bfloat16_tables_save_memory");  // the scale holds float32
+  EXPECT_EQ(entry.verdict, LedgerVerdict::kNotMeasurable);
+  EXPECT_NE(entry.reason.find("same configuration"), std::string::npos) << entry.reason;
+}
+
 TEST_F(LedgerTest, LossesAreComparedSeedBySeed) {
   const ablations::ClaimCells arms = cells("seed004_qk_norm_stabilizes");
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
