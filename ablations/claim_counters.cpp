@@ -76,9 +76,15 @@ std::vector<std::int64_t> matrices_in_order(const core::ModelConfig& model) {
   return sizes;
 }
 
+/// Queries, keys and values in one matrix, which the list below has as three.
+bool has_joined_qkv(const core::ModelConfig& model) {
+  return model.merged_qkv || model.qkv_rows == core::QkvRows::kStacked;
+}
+
 /// Newton-Schulz on a D x c matrix takes 4 D^2 c + 2 D^3 a step: with n = D c elements, D (4 n + 2 D^2).
 std::optional<double> busiest_rank_share(const TrainConfig& config) {
   if (config.optimizer.hidden_matrices.type != core::OptimizerType::kMuon || config.data.ranks < 2) return std::nullopt;
+  if (has_joined_qkv(config.model)) return std::nullopt;
   if (config.distributed.muon == core::MuonSharding::kReplicated) return as_double(config.data.ranks);
   const bool has_groups = config.distributed.muon == core::MuonSharding::kAllGather;
   std::vector<double> work(static_cast<std::size_t>(config.data.ranks), 0.0);

@@ -142,6 +142,73 @@ std::optional<std::size_t> reference_of(const std::vector<Comparison>& rows, std
   return std::nullopt;
 }
 
+/// Whether all completed runs of both were made on one GPU and driver, or on none.
+bool share_gpu(const CellMeasures& a, const CellMeasures& b) {
+  std::set<std::string> gpus;
+  for (const CellMeasures* cell : {&a, &b}) {
+    for (const RunMeasure& run : cell->runs) {
+      if (run.run.is_completed()) gpus.insert(run.run.gpu);
+    }
+  }
+  return gpus.size() <= 1;
+}
+
+const RunMeasure* timed_run(const CellMeasures& cell, std::uint64_t seed) {
+  for (const RunMeasure& run : cell.runs) {
+    if (run.run.seed == seed && run.run.is_completed() && run.step_ms) return &run;
+  }
+  return nullptr;
+}
+
+bool is_of_one_machine(const std::vector<const CellMeasures*>& cells) {
+  const RunMeasure* first = nullptr;
+  for (const CellMeasures* cell : cells) {
+    for (const RunMeasure& run : cell->runs) {
+      if (!run.run.is_completed() || !run.step_ms) continue;
+      if (first == nullptr) first = &run;
+      if (!share_machine(*first, run)) return false;
+    }
+  }
+  return true;
+}
+
+/// Of runs on several machines only those pairs count that one machine ran.
+std::optional<Effect> speed_up_within_machines(const CellMeasures& cell, const CellMeasures& reference) {
+  if (is_of_one_machine({&cell, &reference})) return speed_up(step_times(cell), step_times(reference));
+  BySeed values;
+  BySeed bases;
+  for (const auto& [seed, time] : step_times(cell)) {
+    const RunMeasure* const run = timed_run(cell, seed);
+    const RunMeasure* const base = timed_run(reference, seed);
+    if (run == nullptr || base == nullptr || !share_machine(*run, *base)) continue;
+    values[seed] = time;
+    bases[seed] = *base->step_ms;
+  }
+  return values.empty() ? std::nullopt : speed_up(values, bases);
+}
+
+/// Every row that has times has them of the same seeds, each on the same machine as in the other rows.
+bool is_balanced(const std::vector<CellMeasures>& cells) {
+  const CellMeasures* first = nullptr;
+  for (const CellMeasures& cell : cells) {
+    const BySeed times = step_times(cell);
+    if (times.empty()) continue;
+    if (first == nullptr) first = &cell;
+    if (times.size() != step_times(*first).size()) return false;
+    for (const auto& [seed, time] : times) {
+      const RunMeasure* const other = timed_run(*first, seed);
+      if (other == nullptr || !share_machine(*timed_run(cell, seed), *other)) return false;
+    }
+  }
+  return true;
+}
+
+bool has_one_yardstick(const std::vector<CellMeasures>& cells) {
+  std::vector<const CellMeasures*> all;
+  for (const CellMeasures& cell : cells) all.push_back(&cell);
+  return is_of_one_machine(all) || is_balanced(cells);
+}
+
 void add_effects(ComparisonTable& table, const std::vector<CellMeasures>& cells, bool is_ladder) {
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     const std::optional<std::size_t> at = reference_of(table.rows, i, is_ladder);
@@ -150,7 +217,12 @@ void add_effects(ComparisonTable& table, const std::vector<CellMeasures>& cells,
     const Comparison& reference = table.rows[*at];
     row.reference = reference.label;
     row.val_loss_change = difference(val_losses(cells[i]), val_losses(cells[*at]));
-    row.step_speed_up = speed_up(step_times(cells[i]), step_times(cells[*at]));
+    if (share_gpu(cells[i], cells[*at])) {
+      row.step_speed_up = speed_up_within_machines(cells[i], cells[*at]);
+    } else {
+      table.notes.push_back("The times of " + row.label + " and " + reference.label +
+                            " are not compared: they are of different GPUs or drivers.");
+    }
     if (row.published_step_ms && reference.published_step_ms && row.record != reference.record) {
       row.published_speed_up = *reference.published_step_ms / *row.published_step_ms;
     }
@@ -228,18 +300,32 @@ void add_disturbance_warning(ComparisonTable& table, const std::vector<CellMeasu
                            "): losses count, times are doubtful; run again with --fresh on an idle machine.");
 }
 
-/// Times of one table must come from one kind of machine and one number of threads.
+/// Times of one table should come from one machine and one number of threads.
 void add_mixture_warnings(ComparisonTable& table, const std::vector<CellMeasures>& cells) {
   std::set<std::string> hardware;
+  std::set<std::string> gpus;
+  std::set<std::string> hosts;
   std::set<std::string> engines;
   for (const CellMeasures& cell : cells) {
     for (const RunMeasure& run : cell.runs) {
       hardware.insert(run.run.hardware + ", " + std::to_string(run.run.threads) + " threads");
+      if (run.run.is_completed()) gpus.insert(run.run.gpu.empty() ? "none" : run.run.gpu);
+      if (run.run.is_completed()) hosts.insert(run.run.owner.host);
       engines.insert(run.run.engine + " " + run.run.engine_version);
     }
   }
-  if (hardware.size() > 1)
+  if (hosts.size() > 1) {
+    table.warnings.push_back(
+        "The runs come from " + std::to_string(hosts.size()) +
+        " hosts: times are compared only between runs of one seed on one host, losses between all.");
+  } else if (hardware.size() > 1)
     table.warnings.push_back("The runs come from different machines: do not compare their times.");
+  if (gpus.size() > 1) {
+    std::string names;
+    for (const std::string& gpu : gpus) names += (names.empty() ? "" : "; ") + gpu;
+    table.warnings.push_back("The runs come from different GPUs or drivers (" + names +
+                             "): do not compare their times.");
+  }
   if (engines.size() > 1) table.warnings.push_back("The runs come from different versions of the engine.");
 }
 
@@ -280,6 +366,17 @@ RunMeasure measure_run(const results::Store& store, const RunRecord& run) {
   RunMeasure result = measure(run, samples, tokens_per_step(run.config));
   result.disturbance = results::disturbance(store.run_facts(run.id), run.threads);
   return result;
+}
+
+const RunMeasure* completed_run(const CellMeasures& cell, std::uint64_t seed) {
+  for (const RunMeasure& run : cell.runs) {
+    if (run.run.seed == seed && run.run.is_completed()) return &run;
+  }
+  return nullptr;
+}
+
+bool share_machine(const RunMeasure& a, const RunMeasure& b) {
+  return a.run.hardware == b.run.hardware && a.run.place() == b.run.place() && a.run.threads == b.run.threads;
 }
 
 BySeed val_losses(const CellMeasures& cell) {
@@ -335,6 +432,7 @@ ComparisonTable compare(const results::PlanRecord& plan, const std::vector<CellM
   set_target(table, plan, cells, options);
   for (const CellMeasures& cell : cells) table.rows.push_back(row_of(cell, table.target));
   add_effects(table, cells, plan.design == "history");
+  table.has_one_yardstick = has_one_yardstick(cells);
   add_spread_notes(table);
   add_floor_warnings(table, cells);
   add_mixture_warnings(table, cells);

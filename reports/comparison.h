@@ -40,6 +40,13 @@ struct CellMeasures {
   std::optional<double> step_ms;  ///< published for the cell's record
 };
 
+/// Its completed run of this seed; nullptr where there is none.
+const RunMeasure* completed_run(const CellMeasures& cell, std::uint64_t seed);
+
+/// Whether the times of two runs may be compared: one machine, one GPU and driver, as many threads. Losses may be of
+/// any two.
+bool share_machine(const RunMeasure& a, const RunMeasure& b);
+
 /// Of the completed runs.
 BySeed val_losses(const CellMeasures& cell);
 BySeed step_times(const CellMeasures& cell);
@@ -80,10 +87,12 @@ struct Comparison {
 };
 
 struct ComparisonTable {
-  std::optional<double> target;  ///< validation loss
-  std::string target_source;     ///< "the final loss of record12 (mean of 2)"
-  std::vector<Comparison> rows;  ///< in the suite's order
-  std::vector<int> looks;        ///< seeds at each look at these results (looks.h); one or none: no peeking
+  std::optional<double> target;   ///< validation loss
+  std::string target_source;      ///< "the final loss of record12 (mean of 2)"
+  std::vector<Comparison> rows;   ///< in the suite's order
+  bool has_one_yardstick = true;  ///< the rows' mean times may be set in ratio: all of one machine, or each of the same
+                                  ///< seeds on the same machines
+  std::vector<int> looks;         ///< seeds at each look at these results (looks.h); one or none: no peeking
   std::vector<std::string> warnings;
   std::vector<std::string> notes;
 };

@@ -46,7 +46,7 @@ CellOutliers outliers_of(const CellMeasures& cell) {
   for (const RunMeasure& run : cell.runs) {
     if (const auto loss = candidate(run, run.val_loss)) losses.push_back(*loss);
     if (const auto time = candidate(run, run.step_ms))
-      times[{run.run.hardware, run.run.owner.host, run.run.threads}].push_back(*time);
+      times[{run.run.hardware, run.run.place(), run.run.threads}].push_back(*time);
   }
   CellOutliers outliers;
   judge(losses, outliers.val_loss);

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/gpu/gpu_report.h"
 #include "results/provenance.h"
 
 namespace nanobench::results {
@@ -188,6 +189,20 @@ std::optional<std::string> judge_switches(const Facts& facts, int threads, doubl
   return "its threads lost their processors " + text_of(rate, 0) + " times a second each";
 }
 
+std::optional<std::string> judge_gpu(const Facts& facts) {
+  if (const auto others = number(facts, core::kGpuOthers); others && *others > 0) {
+    const bool is_one = *others == 1;
+    return (is_one ? "another process was" : text_of(*others, 0) + " other processes were") + " on its GPU";
+  }
+  const std::string prefix = core::kGpuThrottlePrefix;
+  for (auto at = facts.lower_bound(prefix); at != facts.end() && at->first.starts_with(prefix); ++at) {
+    const std::string reason = at->first.substr(prefix.size());
+    if (core::is_disturbing_throttle(reason) && number(facts, at->first).value_or(0) > 0)
+      return "its GPU slowed down (" + reason + ")";
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> judge_load(const Facts& facts, int threads) {
   const std::optional<double> load = number(facts, "start/load_1m");
   if (!load || *load <= 1.5 * threads + 1.0) return std::nullopt;
@@ -231,6 +246,7 @@ std::optional<double> busy_share(const Facts& facts) {
 }
 
 std::optional<std::string> disturbance(const Facts& facts, int threads) {
+  if (auto reason = judge_gpu(facts)) return reason;
   const std::optional<double> seconds = growth(facts, "uptime_s");
   if (!seconds || *seconds < kShortestJudged) return judge_load(facts, threads);
   if (auto reason = judge_steal(facts)) return reason;

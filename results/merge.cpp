@@ -61,6 +61,12 @@ class Merge {
     return result_;
   }
 
+  void run_plan_only(std::int64_t id) {
+    Transaction transaction(*database_);
+    copy_plan(id);
+    transaction.commit();
+  }
+
  private:
   std::string names_of(const std::string& table, const std::vector<std::string>& without) {
     Statement statement(*database_,
@@ -278,6 +284,17 @@ MergeResult merge_store(const std::filesystem::path& into, const std::filesystem
   }
   check_source(from);
   return Merge(into, from).run();
+}
+
+void copy_plan(const std::filesystem::path& into, const std::filesystem::path& from, std::int64_t plan_id) {
+  Merge(into, from).run_plan_only(plan_id);
+}
+
+void make_movable(const std::filesystem::path& file) {
+  const std::unique_ptr<Database> database = open_for_writing(file);
+  if (database->text_of("PRAGMA journal_mode = DELETE") != "delete") {
+    throw Error(ErrorCode::kIo, "database " + file.string() + " is in use, so it cannot be moved");
+  }
 }
 
 }  // namespace nanobench::results

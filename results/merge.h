@@ -27,4 +27,12 @@ struct MergeResult {
 /// file, and kDataLoss when `from` is damaged. `from` is only read; it may be of an older schema.
 MergeResult merge_store(const std::filesystem::path& into, const std::filesystem::path& from);
 
+/// Makes the store `into` with one plan of `from` and nothing else. What is run for it there belongs to the same plan
+/// when it is merged back. Throws Error as merge_store.
+void copy_plan(const std::filesystem::path& into, const std::filesystem::path& from, std::int64_t plan_id);
+
+/// Brings a store that nobody has open into one file without side files, fit to be moved and to be read on a network's
+/// file system. Throws Error{kIo}.
+void make_movable(const std::filesystem::path& file);
+
 }  // namespace nanobench::results

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <fstream>
+#include <string_view>
 #include <thread>
 
 #include "core/base/error.h"
@@ -14,6 +15,8 @@ namespace {
 
 using core::Error;
 using core::ErrorCode;
+
+constexpr std::string_view kMark("SQLite format 3\0", 16);
 
 void make_folder(const std::filesystem::path& file) {
   const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
@@ -61,6 +64,15 @@ bool has_log(const std::filesystem::path& file) {
   return std::filesystem::file_size(file.string() + "-wal", error) > 0 && !error;
 }
 
+/// As many bytes as the mark of an SQLite file has, or as there are.
+std::string begin_of(const std::filesystem::path& file) {
+  std::string begin(kMark.size(), '\0');
+  std::ifstream in(file, std::ios::binary);
+  in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  begin.resize(static_cast<std::size_t>(in.gcount()));
+  return begin;
+}
+
 /// Throws Error for a schema that this build does not read.
 void check_version(Database& database) {
   const int version = check_identity(database, kSchemaVersion);
@@ -72,6 +84,11 @@ void check_version(Database& database) {
 }
 
 }  // namespace
+
+bool is_database(const std::filesystem::path& file) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(file, ignored) && begin_of(file) == kMark;
+}
 
 void check_file(const std::filesystem::path& file, OpenMode mode) {
   std::error_code ignored;
@@ -86,10 +103,7 @@ void check_file(const std::filesystem::path& file, OpenMode mode) {
   }
   if (!std::filesystem::is_regular_file(file, ignored))
     throw Error(ErrorCode::kIo, "database " + file.string() + " is a device or a pipe; name a file with --db");
-  std::ifstream in(file, std::ios::binary);
-  char mark[16] = {};
-  in.read(mark, sizeof mark);
-  if (in.gcount() > 0 && std::string(mark, sizeof mark) != std::string("SQLite format 3\0", sizeof mark)) {
+  if (const std::string begin = begin_of(file); !begin.empty() && begin != kMark) {
     throw Error(ErrorCode::kDataLoss, "database " + file.string() +
                                           " is not an SQLite file, or its beginning is damaged; move it away, or name "
                                           "another file with --db");

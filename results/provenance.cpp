@@ -74,8 +74,11 @@ MachineInfo machine_info() {
 }
 
 std::string hardware_class(const MachineInfo& machine) {
-  return machine.architecture + " | " + machine.cpu_model + " | " + std::to_string(machine.cores) +
-         (machine.cores == 1 ? " core" : " cores");
+  std::string text = machine.architecture + " | " + machine.cpu_model + " | " + std::to_string(machine.cores) +
+                     (machine.cores == 1 ? " core" : " cores");
+  if (!machine.gpu) return text;
+  text += " | " + machine.gpu->name;
+  return machine.gpu->driver.empty() ? text : text + ", driver " + machine.gpu->driver;
 }
 
 Owner this_process() {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "core/gpu/nvml.h"
 #include "results/records.h"
 
 namespace nanobench::results {
@@ -17,10 +18,13 @@ struct MachineInfo {
   int cores = 1;  ///< usable by this process: affinity and cgroup quota
   std::int64_t memory_bytes = 0;
   std::string kernel;
+  std::optional<core::GpuFacts> gpu;  ///< the one that runs are to use; absent: they use the processors alone
 };
+/// Without a GPU: who makes runs for one says which.
 MachineInfo machine_info();
 
-/// Class of machines whose times may be compared: architecture, CPU model, usable cores.
+/// Class of machines whose times may be compared: architecture, CPU model, usable cores; with a GPU its model and
+/// driver. Which one of several alike it was is in the run's environment (RunRecord::gpu).
 std::string hardware_class(const MachineInfo& machine);
 
 /// This process as an owner of running rows.

@@ -76,7 +76,10 @@ struct RunRecord : NewRun {
   std::optional<std::string> finished_at;
   std::optional<std::int64_t> environment_id;
   Owner owner;
+  std::string gpu;  ///< what its engine told: "NVIDIA H100 80GB HBM3 (GPU-4c2f...), driver 570.86.15"; empty: none
 
+  /// Where its times were measured: times of two places say nothing of each other.
+  std::string place() const { return gpu.empty() ? owner.host : owner.host + ", " + gpu; }
   bool is_running() const { return !result.has_value(); }
   bool is_completed() const { return result && result->outcome == core::RunOutcome::kCompleted; }
   /// Completed or diverged: evidence that running it again would only repeat.

@@ -69,6 +69,9 @@ struct VacuumResult {
   std::int64_t summaries_made = 0;
 };
 
+/// Whether the file begins as SQLite's do; false for one that cannot be read.
+bool is_database(const std::filesystem::path& file);
+
 class Store {
  public:
   /// Throws Error: kIo (folder, no permission, read-only, full disk), kDataLoss (corrupt), kConflict (a database of
@@ -92,6 +95,8 @@ class Store {
   std::int64_t ensure_plan(const NewPlan& plan, bool is_fresh = false);
   /// The same for several that belong together: they are made at once or not at all.
   std::vector<std::int64_t> ensure_plans(const std::vector<NewPlan>& plans, bool is_fresh = false);
+  /// The line is answered by this run, whatever answered it before. Throws Error{kNotFound} for an unknown line.
+  void answer_line(std::int64_t plan_id, std::int64_t position, std::int64_t run_id);
 
   // --- runs, writing ---
   /// Atomically: finds finished evidence or a living process with the same digest, else makes a running row that
@@ -171,6 +176,10 @@ class Store {
   std::filesystem::path file_;
   OpenMode mode_;
   std::unique_ptr<Database> database_;
+  mutable std::map<std::int64_t, std::string> gpus_;  ///< by environment, which never changes
+
+  /// From its environment.
+  void name_gpu(RunRecord& run) const;
 };
 
 /// `--db` when given, else $NANOBENCH_DB, else results/nanobench.db under `source_root`.

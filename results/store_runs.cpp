@@ -79,7 +79,7 @@ std::optional<std::int64_t> newest_evidence(Database& database, const std::strin
   return statement.step() ? std::optional(statement.integer(0)) : std::nullopt;
 }
 
-void answer_line(Database& database, const NewRun& run, std::int64_t run_id) {
+void answer_line_of(Database& database, const NewRun& run, std::int64_t run_id) {
   if (!run.plan_id || !run.position) return;
   Statement statement(database, "UPDATE plan_lines SET run_id = ? WHERE plan_id = ? AND position = ?");
   statement.bind(run_id, *run.plan_id, *run.position);
@@ -185,17 +185,29 @@ Claim Store::claim_run(const NewRun& run, const Owner& owner, bool is_fresh, boo
   const std::optional<std::int64_t> done = is_fresh ? std::nullopt : newest_evidence(*database_, run.digest);
   Claim claim;
   if (done) {
-    answer_line(*database_, run, *done);
+    answer_line_of(*database_, run, *done);
     claim = AlreadyDone{this->run(*done)};
   } else if (const auto rival = find_rival(*database_, run.digest, is_machine_ours)) {
     claim = AlreadyRunning{this->run(*rival)};
   } else {
     const std::int64_t id = insert_run(*database_, run, owner);
-    answer_line(*database_, run, id);
+    answer_line_of(*database_, run, id);
     claim = Claimed{id};
   }
   transaction.commit();
   return claim;
+}
+
+void Store::answer_line(std::int64_t plan_id, std::int64_t position, std::int64_t run_id) {
+  Transaction transaction(*database_);
+  Statement statement(*database_, "UPDATE plan_lines SET run_id = ? WHERE plan_id = ? AND position = ?");
+  statement.bind(run_id, plan_id, position);
+  statement.execute();
+  if (sqlite3_changes(database_->handle()) != 1) {
+    throw Error(ErrorCode::kNotFound, "database " + file_.string() + ": plan " + std::to_string(plan_id) +
+                                          " has no line " + std::to_string(position));
+  }
+  transaction.commit();
 }
 
 std::optional<RunRecord> Store::living_run() const {

@@ -1,13 +1,8 @@
 #include "suites/external_engine.h"
 
-#include <poll.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -17,25 +12,12 @@
 #include "suites/engine_main.h"
 #include "suites/line_cutter.h"
 #include "suites/log_follower.h"
-#include "suites/marked_processes.h"
 #include "suites/speedrun_events.h"
 #include "suites/trainer_process.h"
+#include "suites/trainer_session.h"
 
 namespace nanobench::suites {
 namespace {
-
-constexpr int kPollMs = 100;
-constexpr int kMostReads = 64;  ///< at a time: a trainer that prints without end must not keep us from looking up
-constexpr std::size_t kLongestWords = 300;
-
-void write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = write(fd, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return;  // nobody listens any more: the runner is gone, and with it soon this process
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
-}
 
 /// Lines of the log to events for the runner.
 class EventWriter : public LogReader {
@@ -64,41 +46,6 @@ class EventWriter : public LogReader {
   SpeedrunEvents events_;
 };
 
-/// The trainer's standard output: passed on, and read as the log when there is no other.
-class OutputReader {
- public:
-  OutputReader(int output_fd, LogReader* log) : output_fd_(output_fd), log_(log) {}
-
-  int fd() const { return output_fd_; }
-  /// What is there now.
-  void read_some() {
-    char bytes[65536];
-    for (int i = 0; i < kMostReads && output_fd_ >= 0; ++i) {
-      const ssize_t count = read(output_fd_, bytes, sizeof bytes);
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0 && errno == EAGAIN) return;
-      if (count <= 0) output_fd_ = -1;  // the end; the trainer's object closes it
-      if (count > 0) take({bytes, static_cast<std::size_t>(count)});
-    }
-  }
-  /// The last line that says something.
-  const std::string& last_words() const { return last_words_; }
-
- private:
-  void take(std::string_view bytes) {
-    write_all(STDOUT_FILENO, bytes);
-    if (log_ != nullptr) log_->on_bytes(bytes);
-    lines_.add(bytes, [this](std::string_view line) {
-      if (line.find_first_not_of(" \r\t") != std::string_view::npos) last_words_ = line.substr(0, kLongestWords);
-    });
-  }
-
-  int output_fd_;
-  LogReader* log_;
-  LineCutter lines_;
-  std::string last_words_;
-};
-
 core::HelloEvent hello_of(const TrainerSettings& settings) {
   std::string command;
   for (const std::string& word : settings.command) command += (command.empty() ? "" : " ") + word;
@@ -114,92 +61,18 @@ std::int64_t peak_of_children() {
   return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
 }
 
-volatile std::sig_atomic_t runner_is_gone = 0;
-
-void on_stop(int /*number*/) {}
-
-void on_runner_death(int /*number*/) {
-  runner_is_gone = 1;
+core::RunEvent last_event(const EventWriter& writer, const std::optional<LogFollower>& log, const std::string& words) {
+  const std::string problem = log ? log->problem() : "";
+  if (problem.empty()) return writer.events().end(peak_of_children(), words);
+  return core::FailedEvent{core::RunOutcome::kCrashed, "the trainer ended well, but " + problem +
+                                                           (words.empty() ? "" : "; its last words: " + words)};
 }
-
-/// The trainer gets these signals too and decides; we stay to tell how it ended. A handler, unlike SIG_IGN, is not
-/// inherited. A runner that is killed takes the trainer's whole tree with it, not this process alone: a launcher's
-/// workers would go on. Without a group of our own there is no runner.
-void set_signals() {
-  struct sigaction action = {};
-  action.sa_handler = on_stop;
-  for (const int number : {SIGINT, SIGTERM, SIGPIPE}) sigaction(number, &action, nullptr);
-  if (getpgrp() != getpid()) return;
-  action.sa_handler = on_runner_death;
-  sigaction(SIGUSR1, &action, nullptr);
-  prctl(PR_SET_PDEATHSIG, SIGUSR1);  // in place of SIGKILL, which the runner set: no moment is without one
-}
-
-void end_with_the_runner(const std::string& mark) {
-  kill_marked(mark);
-  kill(0, SIGKILL);
-}
-
-/// One run of a trainer that has started.
-class Session {
- public:
-  Session(const TrainerSettings& settings, TrainerProcess& trainer, EventWriter& writer,
-          std::optional<LogFollower>& log)
-      : settings_(settings),
-        trainer_(trainer),
-        writer_(writer),
-        log_(log),
-        output_(trainer.output_fd(), log ? nullptr : &writer) {}
-
-  /// Returns the wait status.
-  int wait() {
-    std::optional<int> status;
-    while (!status) {
-      pollfd waiting = {output_.fd(), POLLIN, 0};
-      poll(&waiting, 1, kPollMs);
-      if (runner_is_gone != 0) end_with_the_runner(settings_.mark);
-      status = trainer_.poll_status();  // before reading: what it wrote is then all in the pipe
-      output_.read_some();
-      if (log_ && !status) log_->read(writer_, /*is_last=*/false);
-    }
-    kill_marked(settings_.mark);  // what it has left behind must not go on beside the next run
-    output_.read_some();
-    if (log_) log_->read(writer_, /*is_last=*/true);
-    writer_.on_end();
-    return *status;
-  }
-
-  /// The trainer's end is ours.
-  int end_as(int status) const {
-    if (WIFSIGNALED(status)) {
-      signal(WTERMSIG(status), SIG_DFL);
-      kill(getpid(), WTERMSIG(status));
-      return 128 + WTERMSIG(status);
-    }
-    if (WEXITSTATUS(status) == 0) writer_.say(last_event());
-    return WEXITSTATUS(status);
-  }
-
- private:
-  core::RunEvent last_event() const {
-    const std::string problem = log_ ? log_->problem() : "";
-    if (problem.empty()) return writer_.events().end(peak_of_children(), output_.last_words());
-    const std::string words = output_.last_words().empty() ? "" : "; its last words: " + output_.last_words();
-    return core::FailedEvent{core::RunOutcome::kCrashed, "the trainer ended well, but " + problem + words};
-  }
-
-  const TrainerSettings& settings_;
-  TrainerProcess& trainer_;
-  EventWriter& writer_;
-  std::optional<LogFollower>& log_;
-  OutputReader output_;
-};
 
 }  // namespace
 
 int run_external_engine(const core::RunSpec& spec, int events_fd) {
   const TrainerSettings settings = read_trainer_settings(spec.external);
-  set_signals();
+  set_adapter_signals();
   std::optional<LogFollower> log;
   if (!settings.log_file.empty()) log.emplace(std::filesystem::path(settings.folder) / settings.log_file);
   TrainerProcess trainer(settings);
@@ -212,8 +85,13 @@ int run_external_engine(const core::RunSpec& spec, int events_fd) {
                                      "; name a program of $PATH or a file as seen from that folder"});
     return 0;
   }
-  Session session(settings, trainer, writer, log);
-  return session.end_as(session.wait());
+  TrainerSession session(trainer, settings.mark, log ? nullptr : &writer);
+  const int status = session.wait([&](bool is_last) {
+    if (log) log->read(writer, is_last);
+    if (log && is_last) writer.on_end();
+  });
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) writer.say(last_event(writer, log, session.last_words()));
+  return end_like(status);
 }
 
 int external_engine_main(const std::vector<std::string>& arguments) {

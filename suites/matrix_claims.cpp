@@ -53,7 +53,7 @@ class ClaimMatrix {
       }
     } catch (const Error& error) {
       if (error.code() == ErrorCode::kInternal) throw;
-      builder_.note("claim " + claim.id + ": not measurable here, " + error.what());
+      builder_.note(claim_message_begin(claim.id) + "not measurable here, " + error.what());
       return;
     }
     for (std::size_t i = 0; i < fresh.size(); ++i) add_cell(fresh[i], resolved[i], "for claim " + claim.id);
@@ -74,6 +74,10 @@ class ClaimMatrix {
 };
 
 }  // namespace
+
+std::string claim_message_begin(const std::string& claim) {
+  return "claim " + claim + ": ";
+}
 
 void add_claims(MatrixBuilder& builder) {
   builder.at("/claims");

@@ -89,6 +89,7 @@ std::string identity(const Plan& plan, const PlannedRun& run) {
                 {"hardware", plan.hardware},
                 {"mock", run.spec.mock}};
   if (arm > 0) parts["arm"] = arm;
+  if (run.spec.device != "cpu") parts["device"] = run.spec.device;
   return core::digest_of(parts.dump());
 }
 
@@ -109,6 +110,7 @@ core::RunSpec spec_of(const Plan& plan, const Cell& cell, std::uint64_t seed) {
   spec.seed = seed;
   spec.dtype = plan.suite.dtype;
   spec.threads = plan.threads;
+  spec.device = plan.suite.device;
   for (const auto& file : plan.data.train) spec.train_shards.push_back(file.string());
   for (const auto& file : plan.data.val) spec.val_shards.push_back(file.string());
   spec.mock = mock_settings(plan.suite, cell);

@@ -43,6 +43,9 @@ struct Matrix {
   std::vector<std::string> messages;  ///< cells left out or completed because of requires/conflicts, notes of the scale
 };
 
+/// How a matrix's messages about a claim begin.
+std::string claim_message_begin(const std::string& claim);
+
 /// A program that speaks the protocol of core/protocol/FORMAT.md.
 struct Engine {
   std::vector<std::string> command;  ///< program and leading arguments; "--spec FILE --events-fd N" are added

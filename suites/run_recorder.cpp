@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "core/base/error.h"
+#include "core/gpu/gpu_report.h"
 #include "results/metric.h"
 #include "results/provenance.h"
 
@@ -17,6 +19,11 @@ constexpr std::size_t kBatchSamples = 50'000;
 constexpr auto kBatchAge = std::chrono::seconds(1);
 constexpr auto kHeartbeatAge = std::chrono::seconds(10);
 constexpr std::int64_t kMostMessages = 1000;  // a run; an engine that warns at every step says nothing more after that
+
+/// Counters that results/host_load.h judges.
+bool is_of_disturbance(const std::string& counter) {
+  return counter == core::kGpuOthers || counter.starts_with(core::kGpuThrottlePrefix);
+}
 
 }  // namespace
 
@@ -100,6 +107,17 @@ void RunRecorder::on(const core::MemoryEvent& event) {
 void RunRecorder::on(const core::CounterEvent& event) {
   if (event.name == "parameters") return;  // hello said so
   sample(track(results::kCounterPrefix + event.name), counters_[event.name]++, event.value);
+  if (is_of_disturbance(event.name)) add_gpu_fact(event);
+}
+
+/// The run's facts say whether it was disturbed: the largest of several values counts.
+void RunRecorder::add_gpu_fact(const core::CounterEvent& event) {
+  const auto [largest, is_new] = gpu_facts_.try_emplace(event.name, event.value);
+  if (!is_new && !(event.value > largest->second)) return;
+  largest->second = event.value;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.17g", event.value);
+  add_facts({{event.name, text}});
 }
 
 void RunRecorder::on(const core::WarningEvent& event) {

@@ -50,6 +50,8 @@ class RunRecorder {
   void on(const core::FinishedEvent& event);
   void on(const core::FailedEvent& event);
 
+  void add_gpu_fact(const core::CounterEvent& event);
+
   /// The batch's list of a metric, at its place as long as the recorder lives.
   using Track = std::vector<results::Sample>;
   Track& track(std::string_view metric);
@@ -82,6 +84,7 @@ class RunRecorder {
   std::int64_t window_tokens_ = -1;
   double learning_rate_factor_ = std::numeric_limits<double>::quiet_NaN();
   std::map<std::string, std::int64_t> counters_;
+  std::map<std::string, double> gpu_facts_;
   std::int64_t messages_ = 0;
 };
 

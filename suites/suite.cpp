@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/base/error.h"
+#include "core/protocol/run_spec.h"
 #include "suites/data_source.h"
 #include "suites/suite_cells.h"
 
@@ -73,6 +74,9 @@ void read_native(JsonObject& object, Suite& suite) {
   if (suite.dtype != "float32" && suite.dtype != "float64")
     object.fail("dtype", "expected \"float32\" or \"float64\", got \"" + suite.dtype + "\"");
   suite.threads = static_cast<int>(object.integer_or("threads", 0, 0, 4096));
+  suite.device = object.string_or("device", suite.device);
+  if (!core::is_device_name(suite.device))
+    object.fail("device", "expected \"cpu\", \"cuda\" or \"cuda:N\", got \"" + suite.device + "\"");
   suite.mock = read_mock(object);
   read_cells(object, suite);
 }
@@ -110,11 +114,11 @@ Suite read_suite_file(const std::filesystem::path& file) {
 }
 
 Suite with_overrides(Suite suite, const SuiteOverrides& overrides) {
-  if (suite.external &&
-      (overrides.scale || overrides.data || overrides.threads || overrides.ranks || overrides.processes)) {
+  if (suite.external && (overrides.scale || overrides.data || overrides.threads || overrides.device ||
+                         overrides.ranks || overrides.processes)) {
     throw core::Error(core::ErrorCode::kInvalidArgument,
                       suite.source +
-                          ": an external trainer takes no --scale, --data, --threads, --ranks or "
+                          ": an external trainer takes no --scale, --data, --threads, --device, --ranks or "
                           "--processes; put what it needs into its command");
   }
   if (overrides.scale) suite.scale = *overrides.scale;
@@ -124,6 +128,7 @@ Suite with_overrides(Suite suite, const SuiteOverrides& overrides) {
     suite.data = *overrides.data;
   }
   if (overrides.threads) suite.threads = *overrides.threads;
+  if (overrides.device) suite.device = *overrides.device;
   if (overrides.ranks || overrides.processes) {  // together: ranks of the file may not fit processes asked for here
     suite.ranks = overrides.ranks;
     suite.processes = overrides.processes;

@@ -75,6 +75,7 @@ struct Suite {
   std::string data = "synthetic";  ///< "synthetic", "text:FILE" or "shards:FILE|DIR"
   std::string dtype = "float32";
   int threads = 0;                                    ///< 0: all cores
+  std::string device = "cpu";                         ///< of every run (core/protocol/run_spec.h)
   std::uint64_t order_seed = 1;                       ///< of the shuffled order of execution
   std::optional<results::SequentialLook> sequential;  ///< set by a runner that adds seeds; not from the file
   std::optional<double> target;  ///< validation loss of "time to target"; absent: the first cell's final loss
@@ -89,6 +90,7 @@ struct SuiteOverrides {
   std::optional<std::vector<std::uint64_t>> seeds;
   std::optional<std::string> data;
   std::optional<int> threads;
+  std::optional<std::string> device;
   std::optional<std::int64_t> ranks;
   std::optional<std::int64_t> processes;
   std::optional<std::uint64_t> order_seed;

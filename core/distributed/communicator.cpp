@@ -12,8 +12,7 @@ void require(bool holds, const std::string& message) {
 }
 
 void require_plain(const at::Tensor& tensor) {
-  require(tensor.defined() && tensor.is_contiguous() && tensor.device().is_cpu(),
-          "expected a contiguous tensor on the CPU");
+  require(tensor.defined() && tensor.is_contiguous(), "expected a contiguous tensor");
 }
 
 Collective sum_of(const at::Tensor& tensor) {
@@ -57,19 +56,19 @@ class DoneWork final : public Work {
 }  // namespace
 
 void Communicator::all_reduce_sum(const at::Tensor& tensor) {
-  run(sum_of(tensor));
+  run(counted(sum_of(tensor)));
 }
 
 void Communicator::all_gather(const at::Tensor& output, const at::Tensor& input) {
-  run(gather_into(output, input, size()));
+  run(counted(gather_into(output, input, size())));
 }
 
 void Communicator::all_gather(const std::vector<at::Tensor>& outputs, const at::Tensor& input) {
-  run(gather_apart(outputs, input, size()));
+  run(counted(gather_apart(outputs, input, size())));
 }
 
 void Communicator::broadcast(const at::Tensor& tensor, int root) {
-  run(broadcast_of(tensor, root, size()));
+  run(counted(broadcast_of(tensor, root, size())));
 }
 
 void Communicator::barrier() {
@@ -77,19 +76,33 @@ void Communicator::barrier() {
 }
 
 WorkHandle Communicator::start_all_reduce_sum(const at::Tensor& tensor) {
-  return start(sum_of(tensor));
+  return start(counted(sum_of(tensor)));
 }
 
 WorkHandle Communicator::start_all_gather(const at::Tensor& output, const at::Tensor& input) {
-  return start(gather_into(output, input, size()));
+  return start(counted(gather_into(output, input, size())));
 }
 
 WorkHandle Communicator::start_all_gather(const std::vector<at::Tensor>& outputs, const at::Tensor& input) {
-  return start(gather_apart(outputs, input, size()));
+  return start(counted(gather_apart(outputs, input, size())));
 }
 
 WorkHandle Communicator::start_broadcast(const at::Tensor& tensor, int root) {
-  return start(broadcast_of(tensor, root, size()));
+  return start(counted(broadcast_of(tensor, root, size())));
+}
+
+const Collective& Communicator::counted(const Collective& collective) {
+  require(!collective.tensor.defined() || takes(collective.tensor), "expected a tensor on the CPU");
+  CollectiveCounts::Kind* count = nullptr;
+  switch (collective.kind) {
+    case Collective::Kind::kBarrier: return collective;
+    case Collective::Kind::kAllReduceSum: count = &counts_.all_reduce; break;
+    case Collective::Kind::kAllGather: count = &counts_.all_gather; break;
+    case Collective::Kind::kBroadcast: count = &counts_.broadcast; break;
+  }
+  ++count->calls;
+  count->bytes += static_cast<std::int64_t>(collective.tensor.nbytes());
+  return collective;
 }
 
 void SingleProcess::run(const Collective& collective) {

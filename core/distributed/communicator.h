@@ -7,8 +7,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "core/distributed/host_share.h"
 #include "core/ops/torch.h"
 
 namespace nanobench::core {
@@ -33,8 +35,18 @@ struct Collective {
   int root = 0;                     ///< of a broadcast
 };
 
-/// Tensors are contiguous, on the CPU; sums take float32, float64 and int64, everything else any dtype. Throws
-/// Error{kInternal} for other tensors.
+/// Collectives of a process, and the bytes of its own tensors that it gave to them (of a broadcast: what its root
+/// gave).
+struct CollectiveCounts {
+  struct Kind {
+    std::int64_t calls = 0;
+    std::int64_t bytes = 0;
+  };
+  Kind all_reduce, all_gather, broadcast;
+};
+
+/// Tensors are contiguous, on the CPU (between GPUs: there too); sums take float32, float64 and int64, everything else
+/// any dtype. Throws Error{kInternal} for other tensors.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -60,10 +72,27 @@ class Communicator {
 
   /// Milliseconds that the issuing thread has spent in blocking collectives and in wait().
   virtual double waited_ms() const = 0;
+  /// What the tensors travel through: "shared memory", "tcp", "mpi", "nccl"; for the record of the run.
+  virtual std::string name() const = 0;
+  /// Of this process's host: which of its processes this is, and how many there are.
+  virtual HostShare host_share() const { return {rank(), size()}; }
+  /// What has been issued so far.
+  const CollectiveCounts& counts() const { return counts_; }
 
  protected:
   virtual void run(const Collective& collective) = 0;
   virtual WorkHandle start(const Collective& collective) = 0;
+  /// Whether tensors may lie where this one does.
+  virtual bool takes(const at::Tensor& tensor) const { return tensor.is_cpu(); }
+
+  /// For communicators that leave some collectives to another one.
+  static void run_by(Communicator& other, const Collective& collective) { other.run(collective); }
+  static WorkHandle start_by(Communicator& other, const Collective& collective) { return other.start(collective); }
+
+ private:
+  const Collective& counted(const Collective& collective);
+
+  CollectiveCounts counts_;
 };
 
 /// The only process of a run: a sum is its one term, a gather a copy, nothing is waited for.
@@ -72,6 +101,7 @@ class SingleProcess final : public Communicator {
   int rank() const override { return 0; }
   int size() const override { return 1; }
   double waited_ms() const override { return 0.0; }
+  std::string name() const override { return "one process"; }
 
  protected:
   void run(const Collective& collective) override;

@@ -1,73 +1,52 @@
 #include "core/distributed/process_group.h"
 
-#include <sys/prctl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <csignal>
-#include <cstring>
-#include <string>
-#include <vector>
-
 #include "core/base/error.h"
-#include "core/distributed/process_watch.h"
-#include "core/distributed/shared_memory_communicator.h"
+#include "core/distributed/forked_processes.h"
+#include "core/distributed/launched_processes.h"
 
 namespace nanobench::core {
 namespace {
 
-/// In a new process: the kernel ends it when the thread that started it ends, which is rank 0's first and last.
-void follow_parent(pid_t parent) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(1);  // it died before the line above
+class OneProcess final : public ProcessGroup {
+ public:
+  Communicator& communicator() override { return communicator_; }
+  void finish() override {}
+  void check_alive() override {}
+  void report_failure(const ProcessFailure& /*failure*/) override {}
+
+ private:
+  SingleProcess communicator_;
+};
+
+void check_launch(int processes, const Launch& launch, const std::string& communicator) {
+  if (launch.size != processes) {
+    throw Error(ErrorCode::kInvalidArgument,
+                std::string(to_string(launch.launcher)) + " started " + std::to_string(launch.size) +
+                    " processes, but distributed/processes is " + std::to_string(processes) +
+                    "; make them the same, or unset the launcher's variables (RANK, WORLD_SIZE)");
+  }
+  if (communicator == "shared_memory") {
+    throw Error(ErrorCode::kInvalidArgument,
+                "communicator \"shared_memory\" is for processes that the engine starts itself, but " +
+                    std::string(to_string(launch.launcher)) + " started these; use \"auto\", \"tcp\" or \"mpi\"");
+  }
 }
 
 }  // namespace
 
-ProcessGroup::ProcessGroup(int processes) {
-  if (processes == 1) {
-    communicator_ = std::make_unique<SingleProcess>();
-    return;
+std::unique_ptr<ProcessGroup> join_processes(int processes, const std::string& communicator,
+                                             const std::optional<Launch>& launch) {
+  if (launch) {
+    check_launch(processes, *launch, communicator);
+    return std::make_unique<LaunchedProcesses>(*launch, communicator);
   }
-  segment_ = std::make_unique<SharedSegment>(processes);
-  start_others(processes);
-  communicator_ = std::make_unique<SharedMemoryCommunicator>(*segment_, rank_);
-}
-
-void ProcessGroup::start_others(int processes) {
-  const pid_t parent = getpid();
-  std::vector<pid_t> children;
-  for (int rank = 1; rank < processes; ++rank) {
-    const pid_t pid = fork();
-    if (pid == 0) {
-      follow_parent(parent);
-      rank_ = rank;
-      return;
-    }
-    if (pid < 0) {
-      const std::string reason = std::strerror(errno);
-      ProcessWatch(*segment_, children);  // ends the others again
-      throw Error(ErrorCode::kUnavailable, "cannot start process " + std::to_string(rank + 1) + " of " +
-                                               std::to_string(processes) + ": " + reason +
-                                               "; use fewer distributed/processes");
-    }
-    children.push_back(pid);
+  if (communicator != "auto" && communicator != "shared_memory") {
+    throw Error(ErrorCode::kInvalidArgument, "communicator \"" + communicator +
+                                                 "\" is for processes that torchrun, mpirun or srun has started; "
+                                                 "start them so, or use \"auto\"");
   }
-  watch_ = std::make_unique<ProcessWatch>(*segment_, children);
-}
-
-ProcessGroup::~ProcessGroup() {
-  watch_.reset();
-  // The communicator's thread may still wait for a process that is no more.
-  if (segment_) segment_->fail(rank_, {RunOutcome::kInterrupted, "the run has ended"});
-}
-
-void ProcessGroup::finish() {
-  if (watch_) watch_->join();
-}
-
-void ProcessGroup::report_failure(const ProcessFailure& failure) {
-  if (segment_) segment_->fail(rank_, failure);
+  if (processes == 1) return std::make_unique<OneProcess>();
+  return std::make_unique<ForkedProcesses>(processes);
 }
 
 }  // namespace nanobench::core

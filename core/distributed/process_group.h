@@ -1,46 +1,50 @@
-/// The processes of one run on one host: starts them, watches them, ends them together.
-///
-/// The process that constructs it becomes rank 0 and the parent of the others, which begin as its copies. When one of
-/// them dies or reports a failure, every wait of the others ends with PeerFailed. When rank 0 dies, however it does,
-/// the kernel ends the others.
+/// The processes of one run: how they came to be, how they talk, how they end together.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "core/distributed/communicator.h"
-#include "core/distributed/shared_segment.h"
+#include "core/distributed/launch.h"
+#include "core/distributed/process_failure.h"
 
 namespace nanobench::core {
 
-class ProcessWatch;
-
+/// When one of them dies or reports a failure, every wait of the others ends with PeerFailed.
 class ProcessGroup {
  public:
-  /// Starts `processes` - 1 copies of this process; returns in all of them. Must come before any thread of this process
-  /// (LibTorch's and OpenMP's do not survive a fork). Throws Error{kUnavailable} when the system starts no more
-  /// processes; none is left then.
-  explicit ProcessGroup(int processes);
-  /// In rank 0: ends the processes that are still there.
-  ~ProcessGroup();
-  ProcessGroup(const ProcessGroup&) = delete;
-  ProcessGroup& operator=(const ProcessGroup&) = delete;
+  virtual ~ProcessGroup() = default;
+  virtual Communicator& communicator() = 0;
+  int rank() { return communicator().rank(); }
 
-  int rank() const { return rank_; }
-  Communicator& communicator() { return *communicator_; }
+  /// After the last collective, in all processes: the run has come to its end here. In rank 0 of processes that it
+  /// started itself: waits until the others have ended.
+  virtual void finish() = 0;
 
-  /// In rank 0, after the last collective: waits until the others have ended by themselves.
-  void finish();
+  /// Throws PeerFailed when a process has died or failed. Any thread may call it.
+  virtual void check_alive() = 0;
 
-  /// In another rank: tells all why this one ends.
-  void report_failure(const ProcessFailure& failure);
+  /// Calls `on_death` in a thread of its own as soon as a process has died or failed, whatever this one computes: steps
+  /// may be long, and a launcher that notices a death too kills all after a second. Where processes are told otherwise:
+  /// nothing.
+  virtual void watch(std::function<void(const ProcessFailure&)> /*on_death*/) {}
 
- private:
-  void start_others(int processes);
+  /// In a process that ends because another one failed: returns when the first process, which tells why, has ended, or
+  /// soon. A launcher kills all that are left as soon as one of them ends.
+  virtual void let_first_speak() {}
 
-  int rank_ = 0;
-  std::unique_ptr<SharedSegment> segment_;  ///< null for a single process
-  std::unique_ptr<ProcessWatch> watch_;     ///< rank 0 of several only
-  std::unique_ptr<Communicator> communicator_;
+  /// Tells all why this process ends, before it does.
+  virtual void report_failure(const ProcessFailure& failure) = 0;
 };
+
+/// The processes of a run that wants `processes` of them: those that a launcher started, or copies that this one makes
+/// of itself (returns in all of them then, and must come before any thread).
+///   communicator  "auto"; or "shared_memory", "tcp", "mpi": that or none
+/// Throws Error{kInvalidArgument} where launcher, configuration and communicator contradict each other,
+/// Error{kUnavailable} where the processes do not come together.
+std::unique_ptr<ProcessGroup> join_processes(int processes, const std::string& communicator,
+                                             const std::optional<Launch>& launch);
 
 }  // namespace nanobench::core

@@ -65,8 +65,7 @@ bool ProcessWatch::note_end(pid_t pid) {
     index = static_cast<std::size_t>(child - children_.begin());
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
-  const std::string who =
-      "process " + std::to_string(index + 1) + " of " + std::to_string(segment_.size()) + " (the first is 0)";
+  const std::string who = process_name(static_cast<int>(index) + 1, segment_.size());
   const std::string how = WIFSIGNALED(status)
                               ? " was ended by " + signal_text(WTERMSIG(status))
                               : " ended with exit code " + std::to_string(WEXITSTATUS(status)) + " and said nothing";

@@ -12,7 +12,7 @@ namespace {
 std::string digest_of(const Parameters& parameters) {
   Digest digest;
   for (const Parameter& parameter : parameters.all()) {
-    const at::Tensor values = parameter.tensor.detach().contiguous();
+    const at::Tensor values = parameter.tensor.detach().to(at::kCPU).contiguous();
     digest.update(values.data_ptr(), values.nbytes());
   }
   return digest.hex();

@@ -8,28 +8,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <stdexcept>
-#include <string>
 
-#include "core/protocol/run_outcome.h"
+#include "core/distributed/process_failure.h"
 
 namespace nanobench::core {
-
-/// Why a run of several processes cannot go on.
-struct ProcessFailure {
-  RunOutcome outcome = RunOutcome::kCrashed;
-  std::string message;
-};
-
-/// Thrown where a process waits for the others and one of them has failed.
-class PeerFailed : public std::runtime_error {
- public:
-  explicit PeerFailed(const ProcessFailure& failure) : std::runtime_error(failure.message), outcome_(failure.outcome) {}
-  RunOutcome outcome() const { return outcome_; }
-
- private:
-  RunOutcome outcome_;
-};
 
 class SharedSegment {
  public:

@@ -85,14 +85,15 @@ at::Tensor CausalSelfAttention::forward(const at::Tensor& x, const at::Tensor& v
   Heads heads = project(rounding.product_input(x), rounding);
   if (model_.value_embeddings.mix != ValueMix::kNone)
     heads.v = rounding.product(mix_values(heads.v, value_embedding, first_values));
-  const at::Tensor y = attend(place(heads.q, tables, rounding), place(heads.k, tables, rounding), heads.v, input);
+  const at::Tensor y =
+      attend(place(heads.q, tables, rounding), place(heads.k, tables, rounding), heads.v, input, rounding.products);
   return c_proj_(rounding.product(y.reshape(x.sizes())), rounding);
 }
 
 at::Tensor CausalSelfAttention::attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                       const SequenceInput& input) const {
+                                       const SequenceInput& input, bool is_bfloat16) const {
   const double scale = model_.attention_scale.value_or(1.0 / std::sqrt(static_cast<double>(model_.head_dim())));
-  return attention(q, k, v, uses_half_window_ ? input.half_plan : input.plan, scale);
+  return attention(q, k, v, uses_half_window_ ? input.half_plan : input.plan, scale, is_bfloat16);
 }
 
 CausalSelfAttention::Fused CausalSelfAttention::fused_forward(const BlendInputs& blend,

@@ -26,7 +26,8 @@ InitRule head_rule(const TrainConfig& config) {
 
 }  // namespace
 
-GPT::GPT(const TrainConfig& config, at::ScalarType dtype) : config_(config), dtype_(dtype) {
+GPT::GPT(const TrainConfig& config, at::ScalarType dtype, at::Device device)
+    : config_(config), dtype_(dtype), parameters_(device) {
   add_tables();
   add_head();
   for (std::int64_t layer = 0; layer < config.model.num_layers; ++layer) add_block(layer);
@@ -104,7 +105,8 @@ void GPT::add_block(std::int64_t layer) {
 }
 
 RotaryTables GPT::tables_for(std::int64_t length) const {
-  return rotary_tables(config_.model.rope, config_.model.head_dim(), at::arange(length), dtype_,
+  return rotary_tables(config_.model.rope, config_.model.head_dim(),
+                       at::arange(length, at::TensorOptions().device(device())), dtype_,
                        config_.precision.rotary_tables);
 }
 
@@ -181,7 +183,7 @@ bool GPT::fuses_blocks(const Rounding& rounding) const {
   const bool rounds_tables = config_.precision.rotary_tables != RotaryPrecision::kFloat32;
   const bool has_usual_order = !model.qk_norm || model.qk_norm_position == QkNormPosition::kBeforeRotation;
   const bool has_whole_vectors = model.model_dim % 16 == 0 && model.head_dim() % 16 == 0;
-  return is_plain && !rounds_tables && has_usual_order && has_whole_vectors && uses_fused_ops();
+  return device().is_cpu() && is_plain && !rounds_tables && has_usual_order && has_whole_vectors && uses_fused_ops();
 }
 
 /// What a block begins with; takes its U-net skip from the stack.

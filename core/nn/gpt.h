@@ -58,7 +58,8 @@ class CausalSelfAttention {
   at::Tensor mix_values(const at::Tensor& v, const at::Tensor& value_embedding, at::Tensor& first_values) const;
   at::Tensor normalize(const at::Tensor& heads, const Rounding& rounding) const;
   at::Tensor place(const at::Tensor& heads, const RotaryTables& tables, const Rounding& rounding) const;
-  at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const SequenceInput& input) const;
+  at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const SequenceInput& input,
+                    bool is_bfloat16 = false) const;
 
   const TrainConfig& config_;
   const ModelConfig& model_;
@@ -73,7 +74,7 @@ class CausalSelfAttention {
 class GPT {
  public:
   /// Keeps a reference to `config`, which must outlive it.
-  GPT(const TrainConfig& config, at::ScalarType dtype);
+  GPT(const TrainConfig& config, at::ScalarType dtype, at::Device device = at::kCPU);
   GPT(const GPT&) = delete;
   GPT& operator=(const GPT&) = delete;
 
@@ -86,6 +87,7 @@ class GPT {
   Parameters& parameters() { return parameters_; }
   const Parameters& parameters() const { return parameters_; }
   at::ScalarType dtype() const { return dtype_; }
+  at::Device device() const { return parameters_.device(); }
 
  private:
   struct Block {

@@ -102,7 +102,7 @@ std::string shape_text(at::IntArrayRef shape) {
 }  // namespace
 
 at::Tensor Parameters::add(Parameter parameter, at::IntArrayRef shape, at::ScalarType dtype) {
-  parameter.tensor = at::zeros(shape, at::TensorOptions().dtype(dtype));
+  parameter.tensor = at::zeros(shape, at::TensorOptions().dtype(dtype).device(device_));
   parameter.tensor.requires_grad_(true);
   parameters_.push_back(std::move(parameter));
   return parameters_.back().tensor;

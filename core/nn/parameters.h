@@ -42,6 +42,10 @@ struct Parameter {
 /// An ordered set of parameters.
 class Parameters {
  public:
+  /// `device`: where they live.
+  explicit Parameters(at::Device device = at::kCPU) : device_(device) {}
+  at::Device device() const { return device_; }
+
   at::Tensor add(Parameter parameter, at::IntArrayRef shape, at::ScalarType dtype);
 
   std::vector<Parameter>& all() { return parameters_; }
@@ -59,6 +63,7 @@ class Parameters {
   void assign(const std::map<std::string, at::Tensor>& tensors, const std::string& source);
 
  private:
+  at::Device device_;
   std::vector<Parameter> parameters_;
 };
 

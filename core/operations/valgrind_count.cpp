@@ -14,6 +14,8 @@
 #include <sstream>
 
 #include "core/base/error.h"
+#include "core/base/temporary_folder.h"
+#include "core/base/valgrind.h"
 
 namespace nanobench::core {
 namespace {
@@ -26,29 +28,6 @@ constexpr const char* kFirstInstructions = "--I1=32768,8,64";
 constexpr const char* kFirstData = "--D1=32768,8,64";
 constexpr const char* kLastLevel = "--LL=8388608,16,64";
 
-/// A folder that goes away with its files.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "nanobench-count-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) {
-      throw Error(ErrorCode::kIo, "cannot make a folder in " + fs::temp_directory_path().string() + ": " +
-                                      std::strerror(errno) + "; set TMPDIR to a folder that is yours");
-    }
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  fs::path file(const char* name) const { return path_ / name; }
-
- private:
-  fs::path path_;
-};
-
 std::string text_of(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
@@ -59,25 +38,16 @@ std::string counted_function(const std::string& metric) {
   return metric == "mask_instructions" ? "*mask_scores*" : "*make_counted_call*";
 }
 
-std::vector<std::string> counting_command(const std::string& metric, const TemporaryFolder& folder) {
-  // The specification has the threads; the settings keep the program from starting itself again, which valgrind loses.
-  std::vector<std::string> command = {"env",
-                                      "GOMP_SPINCOUNT=10000",
-                                      "GLIBC_TUNABLES=glibc.malloc.hugetlb=0",
-                                      "valgrind",
-                                      "--tool=callgrind",
-                                      "--callgrind-out-file=/dev/null",
-                                      "--log-file=" + folder.file("log").string(),
+std::vector<std::string> counting_command(const std::string& metric, const fs::path& folder) {
+  std::vector<std::string> options = {"--tool=callgrind", "--callgrind-out-file=/dev/null",
+                                      "--log-file=" + (folder / "log").string(),
                                       "--toggle-collect=" + counted_function(metric)};
   if (metric == "cache_misses") {
     for (const char* option : {"--cache-sim=yes", kFirstInstructions, kFirstData, kLastLevel})
-      command.emplace_back(option);
+      options.emplace_back(option);
   }
   const fs::path program = fs::read_symlink("/proc/self/exe");
-  for (const std::string& argument : {program.string(), std::string("--spec"), folder.file("spec.json").string(),
-                                      std::string("--events-fd"), std::string("1")})
-    command.push_back(argument);
-  return command;
+  return valgrind_command(options, {program.string(), "--spec", (folder / "spec.json").string(), "--events-fd", "1"});
 }
 
 /// Its exit code, or 128 + the signal that ended it; its output goes to `output`.
@@ -141,19 +111,19 @@ std::map<std::string, double> callgrind_totals(const std::string& log) {
 }
 
 double count_by_valgrind(const RunSpec& spec) {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("count");
   RunSpec one = spec;
   one.threads = 1;
   const std::string metric = std::exchange(one.operation->metric, "call");
-  std::ofstream(folder.file("spec.json")) << to_json(one);
-  const int exit_code = run(counting_command(metric, folder), folder.file("output"));
+  std::ofstream(folder.path() / "spec.json") << to_json(one);
+  const int exit_code = run(counting_command(metric, folder.path()), folder.path() / "output");
   if (exit_code == kExitNotStarted)
     throw Error(ErrorCode::kUnavailable, "valgrind is not installed, and it counts " + metric);
   if (exit_code != 0) {
     throw Error(ErrorCode::kUnavailable,
                 "the operation under valgrind ended with exit code " + std::to_string(exit_code));
   }
-  const double total = total_of(metric, callgrind_totals(text_of(folder.file("log"))));
+  const double total = total_of(metric, callgrind_totals(text_of(folder.path() / "log")));
   if (total == 0) throw Error(ErrorCode::kUnavailable, "valgrind saw no call: the program has no symbols");
   return total;
 }

@@ -4,6 +4,7 @@
 
 #include "core/base/op_timer.h"
 #include "core/kernels/attention_kernel.h"
+#include "core/ops/device_attention.h"
 
 namespace nanobench::core {
 namespace {
@@ -45,12 +46,6 @@ at::Tensor tile_weights(const at::Tensor& queries, const at::Tensor& keys, const
   return at::_softmax(logits, -1, /*half_to_float=*/false);
 }
 
-/// Carries the plan through autograd's saved data.
-struct PlanHolder : torch::CustomClassHolder {
-  explicit PlanHolder(std::shared_ptr<const AttentionPlan> shared) : plan(std::move(shared)) {}
-  std::shared_ptr<const AttentionPlan> plan;
-};
-
 /// Tile by tile, by tensor operations.
 struct TiledAttention : torch::autograd::Function<TiledAttention> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
@@ -67,7 +62,7 @@ struct TiledAttention : torch::autograd::Function<TiledAttention> {
     }
     context->save_for_backward({query_heads, key_heads, value_heads});
     context->saved_data["scale"] = scale;
-    context->saved_data["plan"] = c10::IValue::make_capsule(c10::make_intrusive<PlanHolder>(plan));
+    context->saved_data["plan"] = c10::IValue::make_capsule(c10::make_intrusive<AttentionPlanHolder>(plan));
     return y.transpose(0, 1).contiguous();
   }
 
@@ -76,7 +71,8 @@ struct TiledAttention : torch::autograd::Function<TiledAttention> {
     const variable_list saved = context->get_saved_variables();
     const at::Tensor &query_heads = saved[0], &key_heads = saved[1], &value_heads = saved[2];
     const double scale = context->saved_data["scale"].toDouble();
-    const auto holder = c10::static_intrusive_pointer_cast<PlanHolder>(context->saved_data["plan"].toCapsule());
+    const auto holder =
+        c10::static_intrusive_pointer_cast<AttentionPlanHolder>(context->saved_data["plan"].toCapsule());
     const at::Tensor dy_heads = heads_first(gradients[0]);
     at::Tensor dq = at::empty_like(query_heads);
     at::Tensor dk = at::zeros_like(key_heads);
@@ -135,14 +131,15 @@ struct KernelAttention : torch::autograd::Function<KernelAttention> {
                       log_sums.data_ptr<float>(), kernel_threads());
     context->save_for_backward({queries, keys, values, y, log_sums});
     context->saved_data["scale"] = scale;
-    context->saved_data["plan"] = c10::IValue::make_capsule(c10::make_intrusive<PlanHolder>(plan));
+    context->saved_data["plan"] = c10::IValue::make_capsule(c10::make_intrusive<AttentionPlanHolder>(plan));
     return y;
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     const variable_list saved = context->get_saved_variables();
     const at::Tensor &q = saved[0], &k = saved[1], &v = saved[2];
-    const auto holder = c10::static_intrusive_pointer_cast<PlanHolder>(context->saved_data["plan"].toCapsule());
+    const auto holder =
+        c10::static_intrusive_pointer_cast<AttentionPlanHolder>(context->saved_data["plan"].toCapsule());
     const OpTimer timer("attention", 2.5 * profiled_flops(shape_of(q, k), *holder->plan),
                         static_cast<double>(4 * q.nbytes() + 4 * k.nbytes()));
     const at::Tensor dy = gradients[0].contiguous();
@@ -157,12 +154,13 @@ struct KernelAttention : torch::autograd::Function<KernelAttention> {
 }  // namespace
 
 at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                     const std::shared_ptr<const AttentionPlan>& plan, double scale) {
+                     const std::shared_ptr<const AttentionPlan>& plan, double scale, bool is_bfloat16) {
   TORCH_CHECK(q.dim() == 3 && q.size(0) == plan->length(), "attention: q must be [T = ", plan->length(),
               ", H, E], got ", q.sizes());
   TORCH_CHECK(k.sizes() == v.sizes() && q.size(1) % k.size(1) == 0,
               "attention: k and v must be [T, Hkv, E] with Hkv dividing H; got ", k.sizes(), " and ", v.sizes(),
               " for q ", q.sizes());
+  if (is_bfloat16 && fits_device_attention(q, *plan)) return device_attention(q, k, v, plan, scale);
   if (plan->uses_kernel(q.size(2))) return KernelAttention::apply(q, k, v, plan, scale);
   const std::int64_t block = plan->reversed_blocks_of();
   if (block == 0) return TiledAttention::apply(q, k, v, plan, scale);

@@ -14,8 +14,10 @@ namespace nanobench::core {
 ///   returns  [T, H, E]; differentiable in q, k, v
 /// Never materialises T x T (unless the plan is dense): works block by block and computes the weights again in the
 /// backward pass. Deterministic: sums are taken in an order that the shape fixes.
+///   is_bfloat16  q, k and v hold bfloat16 values, and the caller rounds the result to them: a GPU may then multiply on
+///                its tensor cores
 at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                     const std::shared_ptr<const AttentionPlan>& plan, double scale);
+                     const std::shared_ptr<const AttentionPlan>& plan, double scale, bool is_bfloat16 = false);
 
 /// The same by one dense T x T product per head, through plain autograd: the reference that `attention` is tested
 /// against.

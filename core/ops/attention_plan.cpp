@@ -73,21 +73,41 @@ void reverse_blocks(AttentionPlan::Tile& tile, std::int64_t length, std::int64_t
 
 }  // namespace
 
-AttentionPlan::AttentionPlan(const BlockMask& mask, at::ScalarType dtype, const AttentionPlanOptions& options)
-    : first_key_(mask.first_key()), block_size_(mask.block_size()), dtype_(dtype), options_(options) {
+AttentionPlan::AttentionPlan(const BlockMask& mask, at::ScalarType dtype, const AttentionPlanOptions& options,
+                             at::Device device)
+    : first_key_(mask.first_key()), block_size_(mask.block_size()), dtype_(dtype), options_(options), device_(device) {
   const bool is_tiled = options.implementation == AttentionImplementation::kTiled;
   if (is_tiled && options.block_order == KeyBlockOrder::kNearestFirst) reversed_blocks_of_ = block_size_;
 }
 
 bool AttentionPlan::uses_kernel(std::int64_t head_dim) const {
   constexpr std::int64_t kHeadUnit = 16;  // floats of the widest vector
-  return options_.implementation == AttentionImplementation::kTiled && dtype_ == at::kFloat &&
+  return options_.implementation == AttentionImplementation::kTiled && dtype_ == at::kFloat && device_.is_cpu() &&
          head_dim % kHeadUnit == 0;
 }
 
 const std::vector<AttentionPlan::Tile>& AttentionPlan::tiles() const {
   std::call_once(is_laid_out_, [this] { tiles_ = make_tiles(); });
   return tiles_;
+}
+
+const AttentionPlan::Ranges& AttentionPlan::ranges() const {
+  std::call_once(has_ranges_, [this] { ranges_ = make_ranges(); });
+  return ranges_;
+}
+
+AttentionPlan::Ranges AttentionPlan::make_ranges() const {
+  const auto options = at::TensorOptions().dtype(at::kInt).pinned_memory(device_.is_cuda());
+  at::Tensor first_key = at::empty({length()}, options), last_query = at::empty({length()}, options);
+  std::int32_t* const first = first_key.data_ptr<std::int32_t>();
+  std::int32_t* const last = last_query.data_ptr<std::int32_t>();
+  std::int64_t key = 0;  // first_key never decreases: what a query no longer sees, no later one sees
+  for (std::int64_t query = 0; query < length(); ++query) {
+    first[query] = static_cast<std::int32_t>(first_key_[static_cast<std::size_t>(query)]);
+    for (; key < first[query]; ++key) last[key] = static_cast<std::int32_t>(query - 1);
+  }
+  for (; key < length(); ++key) last[key] = static_cast<std::int32_t>(length() - 1);
+  return {first_key.to(device_, /*non_blocking=*/true), last_query.to(device_, /*non_blocking=*/true)};
 }
 
 std::vector<AttentionPlan::Tile> AttentionPlan::make_tiles() const {
@@ -97,6 +117,7 @@ std::vector<AttentionPlan::Tile> AttentionPlan::make_tiles() const {
   for (std::int64_t begin = 0; begin < length(); begin += step) {
     tiles.push_back(make_tile(first_key_, block_size_, begin, std::min(step, length() - begin), dtype_, options_));
     if (reversed_blocks_of_ != 0) reverse_blocks(tiles.back(), length(), block_size_);
+    tiles.back().bias = tiles.back().bias.to(device_, /*non_blocking=*/true);
   }
   return tiles;
 }

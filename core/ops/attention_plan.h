@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "core/config/train_config.h"
@@ -35,7 +37,9 @@ class AttentionPlan {
     at::Tensor bias;  ///< [query_count, key_count], 0 where allowed and -inf elsewhere
   };
 
-  AttentionPlan(const BlockMask& mask, at::ScalarType dtype, const AttentionPlanOptions& options = {});
+  /// `device`: of the tensors of its tiles.
+  AttentionPlan(const BlockMask& mask, at::ScalarType dtype, const AttentionPlanOptions& options = {},
+                at::Device device = at::kCPU);
 
   std::int64_t length() const { return static_cast<std::int64_t>(first_key_.size()); }
   const std::vector<std::int64_t>& first_key() const { return first_key_; }
@@ -43,19 +47,37 @@ class AttentionPlan {
   /// Whether heads of this width take the vector kernel.
   bool uses_kernel(std::int64_t head_dim) const;
   const std::vector<Tile>& tiles() const;
+
+  /// On the device, for kernels that take nothing else: int32 [T] each.
+  struct Ranges {
+    at::Tensor first_key;   ///< the first key that each query sees
+    at::Tensor last_query;  ///< the last query that sees each key
+  };
+  const Ranges& ranges() const;
+
   /// Tiles count keys from the end, block by block (KeyBlockOrder::kNearestFirst); 0: in order.
   std::int64_t reversed_blocks_of() const { return reversed_blocks_of_; }
 
  private:
   std::vector<Tile> make_tiles() const;
+  Ranges make_ranges() const;
 
   std::vector<std::int64_t> first_key_;
   std::int64_t block_size_;
   at::ScalarType dtype_;
   AttentionPlanOptions options_;
+  at::Device device_;
   std::int64_t reversed_blocks_of_ = 0;
   mutable std::once_flag is_laid_out_;
   mutable std::vector<Tile> tiles_;
+  mutable std::once_flag has_ranges_;
+  mutable Ranges ranges_;
+};
+
+/// Carries a plan through autograd's saved data.
+struct AttentionPlanHolder : torch::CustomClassHolder {
+  explicit AttentionPlanHolder(std::shared_ptr<const AttentionPlan> shared) : plan(std::move(shared)) {}
+  std::shared_ptr<const AttentionPlan> plan;
 };
 
 /// Queries per tile of a tiled plan.

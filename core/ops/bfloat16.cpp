@@ -45,7 +45,7 @@ struct StoredAsBfloat16 : torch::autograd::Function<StoredAsBfloat16> {
 
 at::Tensor round_to_bfloat16(const at::Tensor& x) {
   const OpTimer timer("round_to_bfloat16");
-  if (x.scalar_type() != at::kFloat) return x.to(at::kBFloat16).to(x.scalar_type());
+  if (x.scalar_type() != at::kFloat || !x.is_cpu()) return x.to(at::kBFloat16).to(x.scalar_type());
   const at::Tensor from = x.contiguous();
   at::Tensor to = at::empty_like(from);
   round_floats(from.const_data_ptr<float>(), to.data_ptr<float>(), from.numel());
@@ -54,7 +54,7 @@ at::Tensor round_to_bfloat16(const at::Tensor& x) {
 
 void round_to_bfloat16_(at::Tensor& x) {
   const OpTimer timer("round_to_bfloat16");
-  if (x.scalar_type() != at::kFloat || !x.is_contiguous()) {
+  if (x.scalar_type() != at::kFloat || !x.is_contiguous() || !x.is_cpu()) {
     x.copy_(round_to_bfloat16(x));
     return;
   }
@@ -67,7 +67,7 @@ at::Tensor stored_as_bfloat16(const at::Tensor& x) {
 }
 
 void round_stochastically_(at::Tensor& x, std::uint64_t seed, std::uint64_t stream) {
-  at::Tensor values = x.to(at::kFloat).contiguous();
+  at::Tensor values = x.to(at::kCPU, at::kFloat).contiguous();
   float* data = values.data_ptr<float>();
   const std::uint64_t key = mix(mix(seed) ^ stream);
   at::parallel_for(0, values.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {

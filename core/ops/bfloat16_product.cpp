@@ -26,8 +26,19 @@ struct Operand {
   }
 };
 
+/// On tensor cores: the values are bfloat16's, so nothing is lost on the way in.
+void multiply_on_device(const at::Tensor& a, const at::Tensor& b, bool rounds, const at::Tensor& out) {
+  const OpTimer timer("bfloat16_product", 2.0 * static_cast<double>(a.numel()) * static_cast<double>(b.size(1)));
+  const at::Tensor left = a.to(at::kBFloat16), right = b.to(at::kBFloat16);
+  out.copy_(rounds ? at::mm(left, right) : at::mm(left, right, at::kFloat));
+}
+
 /// out [rows, columns], contiguous, = a b.
 void multiply(const at::Tensor& a, const at::Tensor& b, bool rounds, const at::Tensor& out) {
+  if (!out.is_cpu()) {
+    multiply_on_device(a, b, rounds, out);
+    return;
+  }
   const Operand left(a), right(b);
   const OpTimer timer("bfloat16_product", 2.0 * static_cast<double>(a.numel()) * static_cast<double>(b.size(1)));
   multiply_bfloat16({.rows = a.size(0),
@@ -68,7 +79,9 @@ struct Bfloat16Linear : torch::autograd::Function<Bfloat16Linear> {
 }  // namespace
 
 bool fits_bfloat16_kernel(const at::Tensor& a, const at::Tensor& b) {
-  const auto is_plain = [](const at::Tensor& t) { return t.is_cpu() && t.scalar_type() == at::kFloat; };
+  const auto is_plain = [](const at::Tensor& t) {
+    return (t.is_cpu() || t.is_cuda()) && t.scalar_type() == at::kFloat;
+  };
   return uses_fused_ops() && is_plain(a) && is_plain(b) && a.numel() > 0 && b.numel() > 0;
 }
 
@@ -77,6 +90,7 @@ at::Tensor bfloat16_linear(const at::Tensor& x, const at::Tensor& weight) {
 }
 
 at::Tensor bfloat16_bmm(const at::Tensor& a, const at::Tensor& b) {
+  if (!a.is_cpu()) return at::bmm(a.to(at::kBFloat16), b.to(at::kBFloat16)).to(at::kFloat);
   at::Tensor out = at::empty({a.size(0), a.size(1), b.size(2)}, a.options());
   for (std::int64_t i = 0; i < a.size(0); ++i) multiply(a[i], b[i], /*rounds=*/true, out[i]);
   return out;

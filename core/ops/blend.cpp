@@ -14,6 +14,7 @@ struct Coefficients {
 };
 
 double entry(const at::Tensor& weights, std::int64_t index) {
+  TORCH_CHECK(weights.is_cpu(), "the weights of a sum are read on the CPU only");
   return weights.scalar_type() == at::kDouble ? weights.const_data_ptr<double>()[index]
                                               : static_cast<double>(weights.const_data_ptr<float>()[index]);
 }
@@ -28,6 +29,25 @@ Coefficients coefficients(const at::Tensor& weights, BlendForm form, std::int64_
   return {};
 }
 
+/// The same as tensors without dimensions, for weights whose values only the device knows; undefined stands for one.
+struct DeviceCoefficients {
+  at::Tensor x, y;
+};
+
+DeviceCoefficients device_coefficients(const at::Tensor& weights, BlendForm form, std::int64_t index) {
+  switch (form) {
+    case BlendForm::kPair: return {weights.select(0, 0), weights.select(0, 1)};
+    case BlendForm::kFirstOnly: return {weights.select(0, 0), {}};
+    case BlendForm::kLerp: return {1.0 - weights.reshape({}), weights.reshape({})};
+    case BlendForm::kAddIndexed: return {{}, weights.select(0, index)};
+  }
+  return {};
+}
+
+at::Tensor times(const at::Tensor& x, const at::Tensor& coefficient) {
+  return coefficient.defined() ? at::mul(x, coefficient) : x;
+}
+
 at::Tensor inner_product(const at::Tensor& a, const at::Tensor& b) {
   return at::dot(a.reshape({-1}), b.reshape({-1}));
 }
@@ -36,10 +56,14 @@ struct WeightedSum : torch::autograd::Function<WeightedSum> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& y,
                             const at::Tensor& weights, BlendForm form, std::int64_t index) {
     const OpTimer timer("blend");
-    const Coefficients c = coefficients(weights, form, index);
     context->save_for_backward({x, y, weights});
     context->saved_data["form"] = static_cast<std::int64_t>(form);
     context->saved_data["index"] = index;
+    if (!weights.is_cpu()) {
+      const DeviceCoefficients c = device_coefficients(weights, form, index);
+      return form == BlendForm::kFirstOnly ? times(x, c.x) : at::addcmul(times(x, c.x), y, c.y);
+    }
+    const Coefficients c = coefficients(weights, form, index);
     if (form == BlendForm::kAddIndexed) return at::add(x, y, c.y);
     at::Tensor sum = at::mul(x, c.x);
     if (form != BlendForm::kFirstOnly) sum.add_(y, c.y);
@@ -52,6 +76,11 @@ struct WeightedSum : torch::autograd::Function<WeightedSum> {
     const at::Tensor &x = saved[0], &y = saved[1], &weights = saved[2], &dy_out = gradients[0];
     const auto form = static_cast<BlendForm>(context->saved_data["form"].toInt());
     const std::int64_t index = context->saved_data["index"].toInt();
+    if (!weights.is_cpu()) {
+      const DeviceCoefficients c = device_coefficients(weights, form, index);
+      return {times(dy_out, c.x), form == BlendForm::kFirstOnly ? at::Tensor() : times(dy_out, c.y),
+              weight_gradient(form, index, x, y, weights, dy_out), at::Tensor(), at::Tensor()};
+    }
     const Coefficients c = coefficients(weights, form, index);
     const at::Tensor dx = form == BlendForm::kAddIndexed ? dy_out : at::mul(dy_out, c.x);
     const at::Tensor dy = form == BlendForm::kFirstOnly ? at::Tensor() : at::mul(dy_out, c.y);

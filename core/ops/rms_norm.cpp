@@ -2,7 +2,7 @@
 
 #include "core/base/op_timer.h"
 #include "core/kernels/block_kernel.h"
-#include "core/kernels/cpu_path.h"
+#include "core/ops/kernel_choice.h"
 
 namespace nanobench::core {
 namespace {
@@ -61,7 +61,7 @@ struct KernelRmsNorm : torch::autograd::Function<KernelRmsNorm> {
 }  // namespace
 
 at::Tensor rms_norm(const at::Tensor& x, double eps) {
-  if (uses_fused_ops() && x.scalar_type() == at::kFloat && x.size(-1) % 16 == 0 && x.numel() > 0)
+  if (may_use_cpu_kernels(x) && x.scalar_type() == at::kFloat && x.size(-1) % 16 == 0 && x.numel() > 0)
     return KernelRmsNorm::apply(x.contiguous(), eps);
   return RmsNorm::apply(x, eps);
 }

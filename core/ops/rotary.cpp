@@ -58,7 +58,7 @@ struct Rotate : torch::autograd::Function<Rotate> {
 
 RotaryTables rotary_tables(const RopeConfig& config, std::int64_t head_dim, const at::Tensor& positions,
                            at::ScalarType dtype, RotaryPrecision precision) {
-  const auto options = at::TensorOptions().dtype(dtype);
+  const auto options = positions.options().dtype(dtype);
   at::Tensor frequencies;
   if (config.half_truncate) {
     const std::int64_t turning = head_dim / 4;

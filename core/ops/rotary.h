@@ -15,6 +15,7 @@ struct RotaryTables {
 
 /// Tables of a head of width E.
 ///   positions  [n] any integer or floating type; positions in the sequence, not reset at documents
+///              their device is the tables'
 ///   dtype      type in which frequencies, angles and tables are computed
 ///   precision  kBfloat16Tables: cosines and sines are rounded (#5 to #13, #17); kBfloat16Frequencies: the frequencies,
 ///              then angles, cosines and sines (#14 to #16, as one tensor operation after the other does it)

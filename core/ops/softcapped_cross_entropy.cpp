@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "core/base/op_timer.h"
-#include "core/kernels/cpu_path.h"
 #include "core/kernels/head_kernel.h"
 #include "core/ops/bfloat16.h"
 #include "core/ops/float8.h"
+#include "core/ops/kernel_choice.h"
 
 namespace nanobench::core {
 namespace {
@@ -81,7 +81,7 @@ struct KernelHead : torch::autograd::Function<KernelHead> {
 };
 
 bool fits_kernel(const at::Tensor& x, const HeadOptions& options) {
-  return uses_fused_ops() && x.scalar_type() == at::kFloat && !options.rounds_logits && !options.rounds_capped &&
+  return may_use_cpu_kernels(x) && x.scalar_type() == at::kFloat && !options.rounds_logits && !options.rounds_capped &&
          !options.fp8_grad_scale;
 }
 

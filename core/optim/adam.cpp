@@ -20,7 +20,7 @@ Adam::Adam(std::vector<at::Tensor> parameters, const OptimizerGroupConfig& confi
   }
   uses_kernel_ = config_.fused && uses_fused_ops() &&
                  std::all_of(parameters_.begin(), parameters_.end(), [](const at::Tensor& parameter) {
-                   return parameter.scalar_type() == at::kFloat && parameter.is_contiguous();
+                   return parameter.is_cpu() && parameter.scalar_type() == at::kFloat && parameter.is_contiguous();
                  });
   if (!uses_kernel_) return;
   for (std::size_t i = 0; i < parameters_.size(); ++i)
@@ -85,7 +85,9 @@ void Adam::step_by_kernel(double rate) {
 
 void Adam::step_fused(const std::vector<at::Tensor>& gradients, double rate) {
   // The kernel that decouples weight decay from the moments (AdamW); without decay it is plain Adam.
-  const std::vector<at::Tensor> steps(parameters_.size(), at::full({}, static_cast<double>(steps_), at::kFloat));
+  const std::vector<at::Tensor> steps(
+      parameters_.size(),
+      at::full({}, static_cast<double>(steps_), parameters_.front().options().requires_grad(false).dtype(at::kFloat)));
   at::_fused_adamw_(parameters_, gradients, first_moments_, second_moments_, /*max_exp_avg_sqs=*/{}, steps, rate,
                     config_.beta1, config_.beta2, config_.weight_decay, config_.eps, /*amsgrad=*/false,
                     /*maximize=*/false);

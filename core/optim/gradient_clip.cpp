@@ -1,8 +1,5 @@
 #include "core/optim/gradient_clip.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "core/base/op_timer.h"
 
 namespace nanobench::core {
@@ -10,8 +7,9 @@ namespace {
 
 constexpr double kSmall = 1e-6;  // keeps a zero gradient from dividing by zero
 
-double norm_of(const at::Tensor& gradient) {
-  return at::linalg_vector_norm(gradient, 2, at::OptionalIntArrayRef(), /*keepdim=*/false).item<double>();
+/// A scalar on the gradient's device: nobody waits for its value here.
+at::Tensor norm_of(const at::Tensor& gradient) {
+  return at::linalg_vector_norm(gradient, 2, at::OptionalIntArrayRef(), /*keepdim=*/false).to(at::kDouble);
 }
 
 }  // namespace
@@ -20,17 +18,20 @@ void clip_gradients(const Parameters& parameters, const GradientClipConfig& conf
   if (config.type == GradientClipType::kNone) return;
   const OpTimer timer("gradient_clip");
   const at::NoGradGuard no_grad;
-  double squares = 0.0;
+  at::Tensor squares;
   for (const Parameter& parameter : parameters.all()) {
-    if (!parameter.tensor.grad().defined()) continue;
-    const double norm = norm_of(parameter.tensor.grad());
-    squares += norm * norm;
-    if (config.type == GradientClipType::kPerParameter) parameter.tensor.grad().mul_(1.0 / (norm + kSmall));
+    const at::Tensor& gradient = parameter.tensor.grad();
+    if (!gradient.defined()) continue;
+    const at::Tensor norm = norm_of(gradient);
+    squares = squares.defined() ? squares + norm * norm : norm * norm;
+    if (config.type == GradientClipType::kPerParameter)
+      gradient.mul_((norm + kSmall).reciprocal().to(gradient.scalar_type()));
   }
-  if (config.type != GradientClipType::kGlobalNorm) return;
-  const double factor = std::min(1.0, config.max_norm / (std::sqrt(squares) + kSmall));
+  if (config.type != GradientClipType::kGlobalNorm || !squares.defined()) return;
+  const at::Tensor factor = (config.max_norm / (squares.sqrt() + kSmall)).clamp_max(1.0);
   for (const Parameter& parameter : parameters.all()) {
-    if (parameter.tensor.grad().defined()) parameter.tensor.grad().mul_(factor);
+    const at::Tensor& gradient = parameter.tensor.grad();
+    if (gradient.defined()) gradient.mul_(factor.to(gradient.scalar_type()));
   }
 }
 

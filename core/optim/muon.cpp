@@ -54,7 +54,7 @@ void Muon::build_batches() {
 
 bool Muon::kernel_applies() const {
   return muon_fits_kernel(config_) && std::all_of(parameters_.begin(), parameters_.end(), [](const MuonParameter& p) {
-           return p.tensor.scalar_type() == at::kFloat && p.tensor.is_contiguous();
+           return p.tensor.is_cpu() && p.tensor.scalar_type() == at::kFloat && p.tensor.is_contiguous();
          });
 }
 

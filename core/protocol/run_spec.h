@@ -21,10 +21,13 @@ struct RunSpec {
   TrainConfig config;             ///< what to train; no feature is left in it
   std::uint64_t seed = 1;         ///< of the initial parameters
   std::string dtype = "float32";  ///< "float32" or "float64"
+  std::string device = "cpu";     ///< "cpu"; "cuda": the GPU of the process's number on its host; "cuda:N"
   int threads = 0;                ///< of all processes together; 0: as many as the machine has cores
   bool pin_threads = false;       ///< each thread stays on one processor
   std::string kernels =
       "fused";  ///< "fused" ops where they fit, or "reference": one op after the other, to compare with
+  /// What the processes of a run talk through: "auto", "shared_memory", "tcp" or "mpi" (process_group.h).
+  std::string communicator = "auto";
   std::vector<std::string> train_shards;
   std::vector<std::string> val_shards;
   std::optional<std::string> init_file;     ///< safetensors with every parameter; absent: initialised from the seed
@@ -34,6 +37,9 @@ struct RunSpec {
   Json mock;                                ///< settings of the mock engine; null for real engines
   Json external;                            ///< another trainer's command, for the adapter around it; null for ours
 };
+
+/// Whether `name` may stand in RunSpec::device.
+bool is_device_name(const std::string& name);
 
 Json to_json(const RunSpec& spec);
 

@@ -35,10 +35,11 @@ LoaderOptions val_loader_options(const DataConfig& data) {
 
 }  // namespace
 
-BatchSource::BatchSource(const RunSpec& spec, at::ScalarType dtype, const RankShare& share)
+BatchSource::BatchSource(const RunSpec& spec, at::ScalarType dtype, const RankShare& share, at::Device device)
     : config_(spec.config),
       dtype_(dtype),
       share_(share),
+      device_(device),
       train_loader_(open(spec.train_shards), loader_options(config_.data, spec.seed)),
       val_loader_(open(spec.val_shards), val_loader_options(config_.data)),
       validation_places_(val_loader_.validation_sequences(config_.data.val_sequences)) {}
@@ -64,8 +65,9 @@ FetchedSequence BatchSource::fetch(const DataLoader& loader, const SequenceRef& 
   FetchedSequence sequence{.place = place, .raw = loader.tokens(place), .tokens = {}, .targets = {}};
   if (!share_.plays(place)) return sequence;
   const auto length = static_cast<std::int64_t>(sequence.raw.size()) - 1;
-  at::Tensor ids = at::empty({length + 1}, at::kLong);
+  at::Tensor ids = at::empty({length + 1}, at::TensorOptions().dtype(at::kLong).pinned_memory(device_.is_cuda()));
   std::copy(sequence.raw.begin(), sequence.raw.end(), ids.data_ptr<std::int64_t>());
+  ids = ids.to(device_, /*non_blocking=*/true);
   sequence.targets = ids.narrow(0, 1, length);
   sequence.tokens = ids.narrow(0, 0, length);
   if (config_.data.loader.token_dtype == TokenDtype::kInt32) sequence.tokens = sequence.tokens.to(at::kInt);
@@ -107,7 +109,7 @@ std::shared_ptr<const AttentionPlan> BatchSource::make_plan(std::span<const std:
   const AttentionPlanOptions options{.implementation = attention.implementation,
                                      .split_full_blocks = attention.split_full_blocks,
                                      .block_order = attention.block_order};
-  return std::make_shared<const AttentionPlan>(mask, dtype_, options);
+  return std::make_shared<const AttentionPlan>(mask, dtype_, options, device_);
 }
 
 SequenceInput BatchSource::make_input(const FetchedSequence& sequence, std::optional<std::int64_t> window) const {

@@ -28,8 +28,9 @@ struct FetchedSequence {
 class BatchSource {
  public:
   /// Opens all shards. Throws Error for shards that cannot be read or do not fit the configuration. Keeps a reference
-  /// to `spec`. `share`: whose sequences this process trains.
-  BatchSource(const RunSpec& spec, at::ScalarType dtype, const RankShare& share);
+  /// to `spec`. `share`: whose sequences this process trains; `device`: where the model takes them. Copies to a GPU are
+  /// enqueued, from locked memory, and not waited for.
+  BatchSource(const RunSpec& spec, at::ScalarType dtype, const RankShare& share, at::Device device = at::kCPU);
 
   /// The sequences of the next step, fetched now or at the last fetch_ahead.
   std::vector<FetchedSequence> next_step();
@@ -58,6 +59,7 @@ class BatchSource {
   const TrainConfig& config_;
   at::ScalarType dtype_;
   RankShare share_;
+  at::Device device_;
   std::vector<std::string> warnings_;
   DataLoader train_loader_;
   DataLoader val_loader_;

@@ -1,6 +1,8 @@
 /// Where a trainer's events go. Implementations need not be thread-safe: a Trainer reports from one thread.
 #pragma once
 
+#include <mutex>
+
 #include "core/protocol/run_event.h"
 
 namespace nanobench::core {
@@ -11,7 +13,8 @@ class MetricSink {
   virtual void report(const RunEvent& event) = 0;
 };
 
-/// Writes each event as one line to a file descriptor, whole lines at a time. Does not own the descriptor.
+/// Writes each event as one line to a file descriptor, whole lines at a time, and nothing after the event that ends the
+/// run. Does not own the descriptor. Thread-safe: whoever watches the other processes may report their end.
 class FdMetricSink : public MetricSink {
  public:
   explicit FdMetricSink(int fd) : fd_(fd) {}
@@ -19,6 +22,8 @@ class FdMetricSink : public MetricSink {
   void report(const RunEvent& event) override;
 
  private:
+  std::mutex mutex_;
+  bool has_ended_ = false;
   int fd_;
 };
 

@@ -29,7 +29,7 @@ Json to_json(const std::vector<double>& values) {
 }  // namespace
 
 TensorSummary summarize(const at::Tensor& tensor) {
-  const at::Tensor values = tensor.detach().to(at::kDouble).contiguous();
+  const at::Tensor values = tensor.detach().to(at::kCPU, at::kDouble).contiguous();
   const double* x = values.const_data_ptr<double>();
   TensorSummary summary;
   for (std::int64_t i = 0; i < values.numel(); ++i) {

@@ -13,6 +13,7 @@
 #include "core/base/error.h"
 #include "core/config/schedule.h"
 #include "core/distributed/replicas.h"
+#include "core/gpu/gpu_report.h"
 #include "core/kernels/cpu_path.h"
 #include "core/kernels/thread_pool.h"
 #include "core/train/engine_facts.h"
@@ -44,6 +45,11 @@ Communicator& only_process() {
   return process;
 }
 
+const RunDevice& processor() {
+  static const RunDevice device;
+  return device;
+}
+
 std::vector<SequenceRef> places_of(const std::vector<FetchedSequence>& sequences) {
   std::vector<SequenceRef> places;
   for (const FetchedSequence& sequence : sequences) places.push_back(sequence.place);
@@ -56,14 +62,21 @@ Trainer::Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>&
     : Trainer(spec, sink, stop, only_process()) {}
 
 Trainer::Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop, Communicator& communicator)
+    : Trainer(spec, sink, stop, communicator, processor()) {}
+
+Trainer::Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop, Communicator& communicator,
+                 const RunDevice& device)
     : spec_(spec),
       config_(spec.config),
       sink_(sink),
       stop_(stop),
       communicator_(checked(communicator, config_)),
+      device_(device),
       share_(config_.data.ranks, communicator.rank(), communicator.size()),
-      model_(config_, dtype_of(spec)),
-      batches_(spec, model_.dtype(), share_),
+      model_(config_, dtype_of(spec), device.device()),
+      batches_(spec, model_.dtype(), share_, device.device()),
+      marks_(device.make_marks()),
+      phases_(marks_.get()),
       clock_(config_.run.untimed_steps),
       cost_(config_) {
   set_threads();
@@ -75,10 +88,11 @@ Trainer::Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>&
 }
 
 void Trainer::set_threads() const {
-  const int total = spec_.threads > 0 ? spec_.threads : available_processors();
-  const int threads = std::max(1, total / communicator_.size());
-  std::optional<int> first_processor;  // the processes of a run side by side
-  if (spec_.pin_threads) first_processor = communicator_.rank() * threads;
+  const HostShare host = communicator_.host_share();
+  const int threads = spec_.threads > 0 ? std::max(1, spec_.threads / communicator_.size())
+                                        : std::max(1, available_processors() / host.size);
+  std::optional<int> first_processor;  // the processes of a host side by side
+  if (spec_.pin_threads) first_processor = host.rank * threads;
   set_kernel_threads(threads, first_processor);
   // Where the kernels do the work, what is left to LibTorch is too short to be shared: two sets of threads would only
   // wait for each other.
@@ -100,7 +114,9 @@ void Trainer::report_hello() {
   hello.engine = "nanobench-train";
   hello.engine_version = version_text();
   hello.environment = engine_facts(spec_);
+  for (const auto& [name, value] : device_.facts()) hello.environment[name] = value;
   hello.environment["processes"] = std::to_string(communicator_.size());
+  hello.environment["communicator"] = communicator_.name();
   hello.environment["blocks"] = model_.fuses_blocks(Pass::kTraining) ? "fused" : "op by op";
   hello.environment["attention"] = attention_path();
   hello.threads = kernel_threads().size() * communicator_.size();
@@ -113,7 +129,7 @@ void Trainer::report_hello() {
 std::string Trainer::attention_path() const {
   const bool is_dense = config_.attention.implementation == AttentionImplementation::kDense;
   if (is_dense) return "dense";
-  const AttentionPlan plan(BlockMask({}, {}), model_.dtype());
+  const AttentionPlan plan(BlockMask({}, {}), model_.dtype(), {}, model_.device());
   return plan.uses_kernel(config_.model.head_dim()) ? "kernel" : "tiled";
 }
 
@@ -125,12 +141,12 @@ double Trainer::validate(std::int64_t step) {
   const at::AutoGradMode gradients(config_.run.val_gradients);
   const std::optional<std::int64_t> window = window_of(step);
   const std::vector<SequenceRef>& places = batches_.validation_places();
-  std::vector<double> losses(places.size());
-  for (const std::size_t i : share_.own(places)) {
+  OwnLosses own{.losses = {}, .places = share_.own(places), .count = places.size()};
+  for (const std::size_t i : own.places) {
     const SequenceInput input = batches_.make_input(batches_.validation_sequence(places[i]), window);
-    losses[i] = model_.loss(input, Pass::kValidation).item<double>();
+    own.losses.push_back(model_.loss(input, Pass::kValidation).detach());
   }
-  complete(communicator_, losses);
+  const std::vector<double> losses = read_losses(own);
   const auto sequences = static_cast<std::int64_t>(losses.size());
   const double loss = std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(sequences);
   sink_.report(EvalEvent{
@@ -152,15 +168,14 @@ void Trainer::zero_gradients() {
   }
 }
 
-void Trainer::backward(const at::Tensor& loss, const at::Tensor& weight, SyncPoint sync,
-                       std::map<std::string, double>& phases_ms) {
+void Trainer::backward(const at::Tensor& loss, const at::Tensor& weight, SyncPoint sync) {
   {
-    const PhaseTimer timer(phases_ms, "backward");
+    const PhaseTimer timer(phases_, "backward");
     if (reducer_) reducer_->before_backward(sync);
     loss.backward(weight);
   }
   if (!reducer_) return;
-  const PhaseTimer timer(phases_ms, "communication");
+  const PhaseTimer timer(phases_, "communication");
   reducer_->after_backward(sync);
 }
 
@@ -177,47 +192,58 @@ ActivationSink Trainer::activation_sink(std::int64_t step, std::size_t sequence)
   };
 }
 
-/// Forward and backward over the step's sequences, each in its process: the losses of all of them, and the averaged
-/// gradients in the parameters.
-std::vector<double> Trainer::accumulate(std::int64_t step, std::map<std::string, double>& phases_ms) {
+/// Forward and backward over the step's sequences, each in its process: the losses of this one's, and the averaged
+/// gradients in the parameters. Waits for nothing that a GPU computes.
+Trainer::OwnLosses Trainer::accumulate(std::int64_t step) {
   const std::optional<std::int64_t> window = window_of(step);
   const bool has_next_step = step + 1 < config_.run.stop_after;
   cost_.drop();
   zero_gradients();
   std::vector<FetchedSequence> sequences;
   {
-    const PhaseTimer timer(phases_ms, "data");
+    const PhaseTimer timer(phases_, "data");
     sequences = batches_.next_step();
   }
-  const at::Tensor weight = at::scalar_tensor(gradient_weight(), at::TensorOptions().dtype(model_.dtype()));
+  const at::Tensor weight =
+      at::full({}, gradient_weight(), at::TensorOptions().dtype(model_.dtype()).device(model_.device()));
   const auto fetch_ahead = [&](FetchTime moment, bool is_last) {
-    const PhaseTimer timer(phases_ms, "data");
+    const PhaseTimer timer(phases_, "data");
     batches_.fetch_ahead(moment, is_last && has_next_step);
   };
   const std::vector<SequenceRef> places = places_of(sequences);
   const std::vector<std::size_t> own = share_.own(places);
   const std::vector<SyncPoint> sync = share_.sync_points(places, config_.distributed.gradient_sync);
-  std::vector<double> losses(sequences.size());
+  OwnLosses result{.losses = {}, .places = own, .count = sequences.size()};
   for (std::size_t i = 0; i < own.size(); ++i) {
     const bool is_last = i + 1 == own.size();
     SequenceInput input;
     {
-      const PhaseTimer timer(phases_ms, "data");
+      const PhaseTimer timer(phases_, "data");
       input = batches_.make_input(sequences[own[i]], window);
     }
     cost_.add(input);
     at::Tensor loss;
     {
-      const PhaseTimer timer(phases_ms, "forward");
+      const PhaseTimer timer(phases_, "forward");
       loss = model_.loss(input, Pass::kTraining, activation_sink(step, own[i]));
     }
     fetch_ahead(FetchTime::kAfterForward, is_last);
-    backward(loss, weight, sync[i], phases_ms);
-    losses[own[i]] = loss.item<double>();
+    backward(loss, weight, sync[i]);
+    result.losses.push_back(loss.detach());
     fetch_ahead(FetchTime::kAfterBackward, is_last);
   }
+  return result;
+}
+
+/// Of all sequences, those of other processes too. The only place of a step where the host waits for a GPU.
+std::vector<double> Trainer::read_losses(const OwnLosses& own) {
+  std::vector<double> losses(own.count);
+  if (!own.losses.empty()) {
+    const at::Tensor values = at::stack(own.losses).to(at::kCPU, at::kDouble);
+    for (std::size_t i = 0; i < own.places.size(); ++i) losses[own.places[i]] = values.const_data_ptr<double>()[i];
+  }
   if (communicator_.size() > 1) {
-    const PhaseTimer timer(phases_ms, "communication");
+    const PhaseTimer timer(phases_, "communication");
     complete(communicator_, losses);
   }
   return losses;
@@ -225,21 +251,25 @@ std::vector<double> Trainer::accumulate(std::int64_t step, std::map<std::string,
 
 double Trainer::train_step(std::int64_t step) {
   StepEvent event{.step = step};
-  event.phases_ms = {{"data", 0.0}, {"forward", 0.0}, {"backward", 0.0}, {"optimizer", 0.0}, {"communication", 0.0}};
+  phases_.begin_step();
   clock_.start_step(step);
   std::optional<RunProfile::Step> profiled;
   if (profile_) profiled.emplace(*profile_, step);
-  std::vector<double> losses = accumulate(step, event.phases_ms);
+  const CollectiveCounts before = communicator_.counts();
+  const OwnLosses own = accumulate(step);
   if (trace_) trace_gradients(step);
   {
-    const CommunicationTimer communication(communicator_, event.phases_ms["optimizer"],
-                                           event.phases_ms["communication"]);
-    const PhaseTimer timer(event.phases_ms, "optimizer");
+    const CommunicationTimer communication(communicator_, phases_["optimizer"], phases_["communication"]);
+    const PhaseTimer timer(phases_, "optimizer");
     optimizers_->step(step);
   }
+  std::vector<double> losses = read_losses(own);
   profiled.reset();
+  communication_.add_step(before, communicator_.counts());
   for (const double loss : losses) event.loss += loss / static_cast<double>(losses.size());
   event.step_ms = clock_.end_step();
+  phases_.complete();
+  event.phases_ms = phases_.ms();
   cost_.count_step();
   event.train_ms = clock_.train_ms();
   event.window_tokens = window_of(step).value_or(0);
@@ -256,9 +286,8 @@ double Trainer::train_step(std::int64_t step) {
 void Trainer::warm_up() {
   if (config_.run.warmup_iterations == 0) return;
   const std::vector<at::Tensor> before = model_.parameters().values();
-  std::map<std::string, double> phases_ms;
   for (std::int64_t i = 0; i < config_.run.warmup_iterations && !any_process(communicator_, stop_); ++i) {
-    accumulate(0, phases_ms);
+    accumulate(0);
     optimizers_->step(0);
   }
   model_.parameters().assign_values(before);
@@ -274,6 +303,7 @@ void Trainer::trace_gradients(std::int64_t step) {
 
 RunOutcome Trainer::run() {
   report_hello();
+  monitor_ = device_.make_monitor();
   warm_up();
   const std::int64_t last = config_.run.stop_after;
   double val_loss = 0.0;
@@ -299,6 +329,19 @@ void Trainer::report_profile() {
   sink_.report(CounterEvent{"profile/unaccounted_ms", summary.unaccounted_ms()});
 }
 
+/// What the GPU of the first process did.
+void Trainer::report_gpu() {
+  if (const std::optional<DeviceMemory> memory = device_.memory()) {
+    sink_.report(CounterEvent{"gpu/peak_allocated_bytes", static_cast<double>(memory->peak_allocated_bytes)});
+    sink_.report(CounterEvent{"gpu/peak_reserved_bytes", static_cast<double>(memory->peak_reserved_bytes)});
+    for (const auto& [phase, ms] : phases_.mean_ms()) sink_.report(CounterEvent{"gpu/phase_ms/" + phase, ms});
+  }
+  if (!monitor_) return;
+  const GpuSummary summary = monitor_->stop();
+  for (const auto& [name, value] : gpu_counters(summary)) sink_.report(CounterEvent{name, value});
+  if (const std::optional<std::string> warning = gpu_warning(summary)) sink_.report(WarningEvent{*warning});
+}
+
 RunOutcome Trainer::finish(std::int64_t steps, double val_loss) {
   check_replicas(model_.parameters(), communicator_);
   if (trace_) {
@@ -307,6 +350,8 @@ RunOutcome Trainer::finish(std::int64_t steps, double val_loss) {
   }
   if (profile_) report_profile();
   cost_.report(sink_, communicator_, spec_.dtype == "float64" ? 8 : 4);
+  if (communicator_.size() > 1) communication_.report(sink_);
+  report_gpu();
   sink_.report(FinishedEvent{.steps = steps,
                              .timed_steps = clock_.timed_steps(),
                              .train_ms = clock_.train_ms(),

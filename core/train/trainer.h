@@ -3,7 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
-#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,8 +15,11 @@
 #include "core/optim/optimizer_set.h"
 #include "core/protocol/run_spec.h"
 #include "core/train/batch_source.h"
+#include "core/train/communication_meter.h"
 #include "core/train/cost_meter.h"
 #include "core/train/metric_sink.h"
+#include "core/train/phase_timer.h"
+#include "core/train/run_device.h"
 #include "core/train/run_profile.h"
 #include "core/train/trace.h"
 #include "core/train/training_clock.h"
@@ -33,12 +36,15 @@ namespace nanobench::core {
 class Trainer {
  public:
   /// Sets the process's number of threads, opens the shards, builds and initialises the model. Keeps references to
-  /// `spec`, `sink`, `stop` and `communicator`. Throws Error for shards, init file or configuration that do not fit
-  /// together, and when the communicator has not distributed.processes processes. `stop` is looked at before every
-  /// step.
-  Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop, Communicator& communicator);
-  /// The only process of a run.
+  /// `spec`, `sink`, `stop`, `communicator` and `device`. Throws Error for shards, init file or configuration that do
+  /// not fit together, and when the communicator has not distributed.processes processes. `stop` is looked at before
+  /// every step.
+  Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop, Communicator& communicator,
+          const RunDevice& device);
+  /// The only process of a run, on the CPU.
   Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop);
+  /// One of several, on the CPU.
+  Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop, Communicator& communicator);
 
   /// Trains to the end, a divergence, or `stop` (of any process); reports hello, steps, validations and, last, finished
   /// or failed. The same outcome in all processes. Throws PeerFailed when another process failed.
@@ -52,12 +58,19 @@ class Trainer {
   void warm_up();
   double validate(std::int64_t step);
   double train_step(std::int64_t step);
-  std::vector<double> accumulate(std::int64_t step, std::map<std::string, double>& phases_ms);
+  /// The losses of the sequences at `places` of `count`, where they were computed.
+  struct OwnLosses {
+    std::vector<at::Tensor> losses;
+    std::vector<std::size_t> places;
+    std::size_t count = 0;
+  };
+  OwnLosses accumulate(std::int64_t step);
+  std::vector<double> read_losses(const OwnLosses& own);
   ActivationSink activation_sink(std::int64_t step, std::size_t sequence);
   void zero_gradients();
-  void backward(const at::Tensor& loss, const at::Tensor& weight, SyncPoint sync,
-                std::map<std::string, double>& phases_ms);
+  void backward(const at::Tensor& loss, const at::Tensor& weight, SyncPoint sync);
   void report_profile();
+  void report_gpu();
   std::int64_t peak_bytes() const;
   void trace_gradients(std::int64_t step);
   std::optional<std::int64_t> window_of(std::int64_t step) const;
@@ -70,15 +83,20 @@ class Trainer {
   MetricSink& sink_;
   const std::atomic<bool>& stop_;
   Communicator& communicator_;
+  const RunDevice& device_;
   RankShare share_;
   GPT model_;
   std::optional<GradientReducer> reducer_;  ///< of several processes
   BatchSource batches_;
+  std::unique_ptr<DeviceMarks> marks_;  ///< of a GPU
+  StepPhases phases_;
   std::optional<OptimizerSet> optimizers_;
   TrainingClock clock_;
   std::optional<Trace> trace_;
   std::optional<RunProfile> profile_;
   CostMeter cost_;
+  CommunicationMeter communication_;
+  std::unique_ptr<GpuMonitor> monitor_;  ///< of a GPU, while it trains
 };
 
 }  // namespace nanobench::core

@@ -53,7 +53,7 @@ OrderedJson spec_of(bool is_waterfall, bool has_published) {
 }  // namespace
 
 std::optional<Chart> speed_chart(const results::PlanRecord& plan, const ComparisonTable& table) {
-  if (table.rows.size() < 2) return std::nullopt;
+  if (table.rows.size() < 2 || !table.has_one_yardstick) return std::nullopt;
   const bool is_waterfall = plan.design == "history";
   Chart chart{.id = "speed",
               .title = is_waterfall ? "How the speed-ups add up" : "Speed-up of the step over the first row",

@@ -12,13 +12,6 @@ namespace {
 constexpr double kGiga = 1e9;
 constexpr double kMsPerS = 1e3;
 
-const RunMeasure* completed_run(const CellMeasures& cell, std::uint64_t seed) {
-  for (const RunMeasure& run : cell.runs) {
-    if (run.run.seed == seed && run.run.is_completed()) return &run;
-  }
-  return nullptr;
-}
-
 /// Steps whose losses are not the same double.
 std::int64_t different_steps(const std::vector<results::Sample>& first, const std::vector<results::Sample>& second) {
   std::int64_t count = static_cast<std::int64_t>(std::max(first.size(), second.size()));
@@ -37,9 +30,7 @@ BySeed on_one_machine(const BySeed& values, const CellMeasures& cell, const Cell
   for (const auto& [seed, value] : values) {
     const RunMeasure* const one = completed_run(cell, seed);
     const RunMeasure* const two = completed_run(*other, seed);
-    if (one != nullptr && two != nullptr && one->run.owner.host == two->run.owner.host &&
-        one->run.hardware == two->run.hardware && one->run.threads == two->run.threads)
-      kept[seed] = value;
+    if (one != nullptr && two != nullptr && share_machine(*one, *two)) kept[seed] = value;
   }
   return kept;
 }

@@ -230,6 +230,12 @@ const char* to_string(LedgerVerdict verdict) {
   return "?";
 }
 
+std::string word_of(LedgerVerdict verdict) {
+  std::string word = to_string(verdict);
+  std::replace(word.begin(), word.end(), ' ', '_');
+  return word;
+}
+
 LedgerVerdict judged(const ablations::ClaimRule& rule, const MeasuredNumber& number) {
   if (!number.value || (!number.interval && !number.is_exact)) return LedgerVerdict::kInconclusive;
   const ablations::ClaimVerdict verdict = number.interval

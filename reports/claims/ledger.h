@@ -2,6 +2,7 @@
 /// rule. As thread-safe as the evidence.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,7 +21,14 @@ enum class LedgerVerdict {
   kNotMeasurable,  ///< cannot be here: `reason`
 };
 
+/// All of them, in the order in which they are told.
+inline constexpr std::array<LedgerVerdict, 5> kLedgerVerdicts = {
+    LedgerVerdict::kSupported, LedgerVerdict::kContradicted, LedgerVerdict::kInconclusive, LedgerVerdict::kNotMeasured,
+    LedgerVerdict::kNotMeasurable};
+
 const char* to_string(LedgerVerdict verdict);
+/// As one word: "not_measurable_here".
+std::string word_of(LedgerVerdict verdict);
 
 /// A measurement beside the one that is judged.
 struct SideNumber {

@@ -96,12 +96,20 @@ bool is_single_change(const results::PlanContrast& contrast) {
   return contrast.kind == "simple" || contrast.kind == "main";
 }
 
-void judge_feature(EffectResult& result, const EffectRules& rules) {
+/// Every cell has a run with a step time.
+bool has_times(const std::vector<ContrastPart>& parts) {
+  return std::all_of(parts.begin(), parts.end(),
+                     [](const ContrastPart& part) { return !step_times(*part.cell).empty(); });
+}
+
+void judge_feature(EffectResult& result, const std::vector<ContrastPart>& parts, const EffectRules& rules) {
   result.verdict = FeatureVerdict::kInconclusive;
   const int n = std::min(result.loss.n, result.log_time.n);
   if (n == 0) {
-    result.reason =
-        result.loss.n == 0 ? "not every cell has a completed run" : "not every cell has runs with a step time";
+    const bool is_mixed = result.loss.n > 0 && has_times(parts);
+    result.reason = result.loss.n == 0 ? "not every cell has a completed run"
+                    : is_mixed ? "no seed has all its cells on one host, and times of different hosts are not compared"
+                               : "not every cell has runs with a step time";
     return;
   }
   if (!result.seconds.equal_loss.is_converted()) {
@@ -133,7 +141,8 @@ void add_second_opinions(std::vector<EffectResult>& results, const std::vector<C
   compare_opinions(family, rules.nominal_p.value_or(rules.alpha), rules.nominal_p.has_value());
 }
 
-void judge_features(std::vector<EffectResult>& results, const EffectRules& rules) {
+void judge_features(std::vector<EffectResult>& results, const std::vector<CellMeasures>& cells,
+                    const EffectRules& rules) {
   std::vector<std::optional<double>> p;
   for (const EffectResult& result : results) {
     const Estimate& seconds = result.seconds.equal_loss.seconds;
@@ -145,7 +154,7 @@ void judge_features(std::vector<EffectResult>& results, const EffectRules& rules
   for (std::size_t i = 0; i < results.size(); ++i) {
     results[i].p = p[i];
     results[i].adjusted_p = adjusted[i];
-    if (is_single_change(results[i].contrast)) judge_feature(results[i], rules);
+    if (is_single_change(results[i].contrast)) judge_feature(results[i], parts_of(results[i].contrast, cells), rules);
   }
 }
 
@@ -169,7 +178,7 @@ std::vector<EffectResult> judge_all(const results::PlanRecord& plan, const std::
   for (EffectResult& result : results)
     result.seconds =
         seconds_at_equal_loss(parts_of(result.contrast, cells), result.loss, result.log_time, 1.0 - rules.alpha);
-  judge_features(results, rules);
+  judge_features(results, cells, rules);
   return results;
 }
 

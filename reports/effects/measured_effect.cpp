@@ -18,19 +18,10 @@ std::optional<double> log_time_of(const RunMeasure& run) {
   return std::log(*run.step_ms);
 }
 
-const RunMeasure* completed_run(const CellMeasures& cell, std::uint64_t seed) {
-  for (const RunMeasure& run : cell.runs) {
-    if (run.run.seed == seed && run.run.is_completed()) return &run;
-  }
-  return nullptr;
-}
-
 /// Times of different machines are never subtracted from each other; losses may be.
-bool share_machine(const std::vector<const RunMeasure*>& runs) {
-  return std::all_of(runs.begin(), runs.end(), [&](const RunMeasure* run) {
-    return run->run.hardware == runs.front()->run.hardware && run->run.owner.host == runs.front()->run.owner.host &&
-           run->run.threads == runs.front()->run.threads;
-  });
+bool all_share_machine(const std::vector<const RunMeasure*>& runs) {
+  return std::all_of(runs.begin(), runs.end(),
+                     [&](const RunMeasure* run) { return share_machine(*run, *runs.front()); });
 }
 
 /// A row for each seed in which every cell has the value.
@@ -48,7 +39,7 @@ std::vector<std::vector<double>> rows_by_seed(const std::vector<const CellMeasur
       runs.push_back(run);
       row.push_back(*number);
     }
-    if (row.size() == cells.size() && (!needs_one_machine || share_machine(runs))) rows.push_back(std::move(row));
+    if (row.size() == cells.size() && (!needs_one_machine || all_share_machine(runs))) rows.push_back(std::move(row));
   }
   return rows;
 }
@@ -67,7 +58,7 @@ std::vector<std::vector<double>> values_of_cells(const std::vector<const CellMea
       all.push_back(&run);
     }
   }
-  if (needs_one_machine && !share_machine(all)) return {};
+  if (needs_one_machine && !all_share_machine(all)) return {};
   return values;
 }
 

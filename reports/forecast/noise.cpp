@@ -89,7 +89,7 @@ class NoiseReader {
     if (loss && std::isfinite(*loss)) values.losses[cell][run.seed] = *loss;
     const std::optional<double> step_ms = store_.summary(run.id).median_step_ms;
     if (!step_ms || !(*step_ms > 0.0) || !std::isfinite(*step_ms)) return;
-    std::vector<BySeed>& times = values.log_times[run.owner.host];
+    std::vector<BySeed>& times = values.log_times[run.place()];
     times.resize(values.losses.size());
     times[cell][run.seed] = std::log(*step_ms);
   }

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
@@ -59,6 +60,7 @@ ArmRun arm_run(const results::Store& store, const RunMeasure& measure) {
   run.outcome = core::to_string(measure.run.result->outcome);
   run.message = measure.run.result->message;
   if (!run.is_completed()) return run;
+  run.host = measure.run.owner.host;
   run.val_loss = measure.val_loss;
   run.step_ms = measure.step_ms;
   run.peak_bytes = measure.peak_bytes;
@@ -85,6 +87,7 @@ void describe(Arm& arm, const results::Store& store, const results::RunRecord& r
   arm.engine = run.engine + " " + run.engine_version;
   arm.hardware = run.hardware;
   arm.host = run.owner.host;
+  arm.gpu = run.gpu;
   arm.threads = run.threads;
   arm.measured_at = run.started_at;
   if (run.environment_id) {
@@ -101,6 +104,19 @@ void describe(Arm& arm, const results::Store& store, const results::RunRecord& r
   const Json config = Json::parse(run.config, nullptr, false);
   static const Json::json_pointer kProcesses("/distributed/processes");
   if (config.is_object() && config.contains(kProcesses)) arm.processes = config.at(kProcesses).get<std::int64_t>();
+}
+
+/// All hosts with completed runs, where there are several.
+void name_hosts(Arm& arm) {
+  std::set<std::string> hosts;
+  for (const ArmCell& cell : arm.cells) {
+    for (const ArmRun& run : cell.runs) {
+      if (run.is_completed()) hosts.insert(run.host);
+    }
+  }
+  if (hosts.size() < 2) return;
+  arm.host.clear();
+  for (const std::string& host : hosts) arm.host += (arm.host.empty() ? "" : kHostSeparator) + host;
 }
 
 bool ends_with(const std::string& text, const std::string& end) {
@@ -173,6 +189,7 @@ Arm read_arm(const results::Store& store, const results::PlanRecord& plan, const
     }
     add_missing(cell, plan, label);
   }
+  name_hosts(arm);
   return arm;
 }
 
@@ -195,6 +212,7 @@ Arm read_arm(const results::Store& store, const std::vector<results::RunRecord>&
       arm.cells.push_back({.label = run.cell, .config_digest = run.config_digest, .runs = {}});
     arm.cells.back().runs.push_back(arm_run(store, measure_run(store, run)));
   }
+  name_hosts(arm);
   return arm;
 }
 
@@ -210,8 +228,9 @@ OrderedJson to_json(const Arm& arm) {
                       {"host", arm.host},
                       {"threads", arm.threads},
                       {"processes", arm.processes},
-                      {"measured_at", arm.measured_at},
-                      {"cells", OrderedJson::array()}};
+                      {"measured_at", arm.measured_at}};
+  if (!arm.gpu.empty()) json["gpu"] = arm.gpu;  // older versions refuse what they do not know
+  json["cells"] = OrderedJson::array();
   for (const ArmCell& cell : arm.cells) {
     OrderedJson runs = OrderedJson::array();
     for (const ArmRun& run : cell.runs) runs.push_back(to_json(run));
@@ -234,6 +253,7 @@ Arm read_arm(const Json& value, const std::string& source) {
   arm.revision = object.string_or("revision", "");
   arm.hardware = object.string("hardware");
   arm.host = object.string("host");
+  arm.gpu = object.string_or("gpu", "");
   arm.threads = static_cast<int>(object.integer("threads", 0, 1 << 20));
   arm.processes = object.integer_or("processes", 1, 1, 1 << 20);
   arm.measured_at = object.string_or("measured_at", "");

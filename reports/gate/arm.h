@@ -13,6 +13,9 @@
 
 namespace nanobench::reports {
 
+/// Between the names in Arm::host.
+inline constexpr const char* kHostSeparator = ", ";
+
 /// One run.
 struct ArmRun {
   std::uint64_t seed = 0;
@@ -24,6 +27,7 @@ struct ArmRun {
   std::map<std::string, double> costs;     ///< of the cost model: "flops_per_step", ...
   std::string loss_digest;                 ///< of every step's loss, bit for bit; empty: unknown
   std::optional<std::string> disturbance;  ///< why its times are doubtful
+  std::string host;                        ///< of a run of this database; not kept in files
 
   bool is_completed() const { return outcome == "completed"; }
 };
@@ -44,7 +48,8 @@ struct Arm {
   std::string engine;    ///< with its version
   std::string revision;  ///< of the sources that were measured, or empty
   std::string hardware;  ///< class
-  std::string host;      ///< times of other hosts are other times
+  std::string host;      ///< times of other hosts are other times; of several: "a, b"
+  std::string gpu;       ///< and its driver; empty: none
   int threads = 0;
   std::int64_t processes = 1;  ///< of a run: the world size
   std::string measured_at;     ///< the first run's start

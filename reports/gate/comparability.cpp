@@ -1,11 +1,40 @@
 #include "reports/gate/comparability.h"
 
+#include <algorithm>
+
 namespace nanobench::reports {
 namespace {
 
 std::string differ(const std::string& what, const std::string& before, const std::string& now) {
   return what + " differs: the baseline has " + (before.empty() ? "none" : before) + ", the candidate " +
          (now.empty() ? "none" : now);
+}
+
+bool has_several(const std::string& host) {
+  return host.find(kHostSeparator) != std::string::npos;
+}
+
+/// Arms that ran in turn are paired by seed: then a seed is on one host, or its times say nothing.
+bool has_torn_pair(const Arm& a, const Arm& b) {
+  for (const ArmCell& cell : a.cells) {
+    for (const ArmCell& other : b.cells) {
+      if (cell.label != other.label) continue;
+      for (const ArmRun& run : cell.runs) {
+        const auto pair = std::find_if(other.runs.begin(), other.runs.end(),
+                                       [&](const ArmRun& candidate) { return candidate.seed == run.seed; });
+        if (pair != other.runs.end() && run.is_completed() && pair->is_completed() && run.host != pair->host)
+          return true;
+      }
+    }
+  }
+  return false;
+}
+
+std::string host_mismatch(const Arm& a, const Arm& b, const GateSetting& setting) {
+  if (setting.is_interleaved)
+    return has_torn_pair(a, b) ? "runs of one seed come from different hosts, whose times are not compared" : "";
+  if (a.host != b.host) return differ("the host", a.host, b.host);
+  return has_several(a.host) ? "the runs come from several hosts, whose times are not compared" : "";
 }
 
 }  // namespace
@@ -15,13 +44,14 @@ Comparability::Comparability(const Arm& a, const Arm& b, const GateSetting& sett
   if (a.scale != b.scale) all_mismatch_ = differ("the scale", a.scale, b.scale);
   if (a.data_digest != b.data_digest) all_mismatch_ = differ("the data", a.data_digest, b.data_digest);
   if (a.hardware != b.hardware) machine_mismatch_ = differ("the machine", a.hardware, b.hardware);
+  if (a.gpu != b.gpu) machine_mismatch_ = differ("the GPU", a.gpu, b.gpu);
   if (a.threads != b.threads) {
     machine_mismatch_ = differ("the number of threads", std::to_string(a.threads), std::to_string(b.threads));
   }
   if (a.processes != b.processes) {
     machine_mismatch_ = differ("the number of processes", std::to_string(a.processes), std::to_string(b.processes));
   }
-  if (a.host != b.host && !setting.is_interleaved) host_mismatch_ = differ("the host", a.host, b.host);
+  host_mismatch_ = host_mismatch(a, b, setting);
 }
 
 std::string Comparability::mismatch_of(GateMetric metric, const ArmCell* baseline, const ArmCell& candidate) const {

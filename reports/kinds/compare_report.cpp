@@ -62,7 +62,8 @@ Fact side_fact(const char* key, const Arm& arm) {
   for (const ArmCell& cell : arm.cells) runs += cell.runs.size();
   std::string text = arm.name + ": " + std::to_string(runs) + (runs == 1 ? " run of " : " runs of ") + arm.engine;
   if (!arm.revision.empty()) text += ", revision " + arm.revision;
-  return {key, key, text_cell(text + ", " + arm.hardware + ", from " + arm.measured_at)};
+  text += ", " + arm.hardware + (arm.gpu.empty() ? "" : ", " + arm.gpu);
+  return {key, key, text_cell(text + ", from " + arm.measured_at)};
 }
 
 }  // namespace

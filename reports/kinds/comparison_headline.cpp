@@ -93,7 +93,7 @@ std::string single_headline(const Tally& tally, const std::string& place) {
 std::string place_of(const std::vector<CellMeasures>& cells) {
   std::set<std::string> machines;
   for (const CellMeasures& cell : cells) {
-    for (const RunMeasure& run : cell.runs) machines.insert(run.run.hardware + "\n" + run.run.owner.host);
+    for (const RunMeasure& run : cell.runs) machines.insert(run.run.hardware + "\n" + run.run.place());
   }
   return machines.size() > 1 ? "these machines" : "this machine";
 }
@@ -120,7 +120,7 @@ std::string course_of(const ComparisonTable& table) {
   const Comparison& first = table.rows.front();
   const Comparison& last = table.rows.back();
   std::string text;
-  if (first.step_ms.mean && last.step_ms.mean && *last.step_ms.mean > 0.0)
+  if (table.has_one_yardstick && first.step_ms.mean && last.step_ms.mean && *last.step_ms.mean > 0.0)
     text = "the step became " + format_fixed(*first.step_ms.mean / *last.step_ms.mean, 2) + " times as fast";
   if (first.val_loss.mean && last.val_loss.mean) {
     const double change = *last.val_loss.mean - *first.val_loss.mean;

@@ -213,6 +213,7 @@ Section head_of(const results::PlanRecord& plan, const std::vector<CellMeasures>
       add("floor_nats", "entropy floor", std::move(floor));
     }
     add("machine", "machine", text_cell(run->hardware));
+    if (!run->gpu.empty()) add("gpu", "GPU", text_cell(run->gpu));
     add("threads", "threads", count_cell(run->threads));
     add("engine", "engine", text_cell(run->engine + " (" + run->dtype + ")"));
     add("seeds", "seeds", text_cell(seeds_of(cells)));

@@ -66,7 +66,8 @@ std::vector<Fact> facts_of(const GateResult& result) {
       {"candidate", "candidate", text_cell(arm_text(result.candidate))},
       {"machine", "machine",
        text_cell(result.candidate.hardware + ", " + std::to_string(result.candidate.threads) +
-                 (result.candidate.threads == 1 ? " thread" : " threads"))},
+                 (result.candidate.threads == 1 ? " thread" : " threads") +
+                 (result.candidate.gpu.empty() ? "" : ", " + result.candidate.gpu))},
       {"order", "order",
        text_cell(result.is_interleaved ? "both in turn on this machine" : "the baseline was measured before")}};
   facts.push_back({"false_alarms",

@@ -1,6 +1,5 @@
 #include "reports/kinds/ledger_report.h"
 
-#include <array>
 #include <cmath>
 #include <map>
 
@@ -148,39 +147,50 @@ Table claims_table(const std::vector<LedgerEntry>& entries) {
 }
 
 Table verdict_table(const std::vector<LedgerEntry>& entries) {
-  constexpr std::array<LedgerVerdict, 5> kOrder = {LedgerVerdict::kSupported, LedgerVerdict::kContradicted,
-                                                   LedgerVerdict::kInconclusive, LedgerVerdict::kNotMeasured,
-                                                   LedgerVerdict::kNotMeasurable};
   std::map<std::string, std::map<LedgerVerdict, int>> counts;
   for (const LedgerEntry& entry : entries) ++counts[entry.claim->seed][entry.verdict];
   Table table{.id = "verdicts", .title = "Verdicts by analysis", .columns = {}, .rows = {}};
   table.columns.push_back({.key = "seed", .title = "analysis"});
-  for (const LedgerVerdict verdict : kOrder) {
-    std::string key = to_string(verdict);
-    for (char& c : key) c = c == ' ' ? '_' : c;
-    table.columns.push_back({.key = key, .title = to_string(verdict), .is_number = true});
-  }
+  for (const LedgerVerdict verdict : kLedgerVerdicts)
+    table.columns.push_back({.key = word_of(verdict), .title = to_string(verdict), .is_number = true});
   for (auto& [seed, of] : counts) {
     std::vector<TableCell> row = {text_cell(seed)};
-    for (const LedgerVerdict verdict : kOrder) row.push_back(count_cell(of[verdict]));
+    for (const LedgerVerdict verdict : kLedgerVerdicts) row.push_back(count_cell(of[verdict]));
     table.rows.push_back(std::move(row));
   }
   return table;
 }
 
+/// "1 is inconclusive", "45 cannot be measured here"
+std::string counted_part(LedgerVerdict verdict, int count) {
+  const std::string number = std::to_string(count);
+  const std::string are = count == 1 ? " is " : " are ", have = count == 1 ? " has " : " have ";
+  switch (verdict) {
+    case LedgerVerdict::kSupported: return number + are + "supported here";
+    case LedgerVerdict::kContradicted: return number + are + "contradicted";
+    case LedgerVerdict::kInconclusive: return number + are + "inconclusive";
+    case LedgerVerdict::kNotMeasured: return number + have + "not been measured";
+    case LedgerVerdict::kNotMeasurable: return number + " cannot be measured here";
+  }
+  return number;
+}
+
 }  // namespace
 
 std::string ledger_headline(const std::vector<LedgerEntry>& entries) {
+  if (entries.empty()) return "There is no such claim.";
   std::map<LedgerVerdict, int> counts;
   for (const LedgerEntry& entry : entries) ++counts[entry.verdict];
-  const auto count = [&](LedgerVerdict verdict) { return std::to_string(counts[verdict]); };
-  std::string text = "Of " + std::to_string(entries.size()) + (entries.size() == 1 ? " claim " : " claims ") +
-                     count(LedgerVerdict::kSupported) + " are supported here and " +
-                     count(LedgerVerdict::kContradicted) + " contradicted; " + count(LedgerVerdict::kInconclusive) +
-                     " are inconclusive, " + count(LedgerVerdict::kNotMeasurable) + " cannot be measured here";
-  if (counts[LedgerVerdict::kNotMeasured] > 0)
-    text += ", and " + count(LedgerVerdict::kNotMeasured) + " have not been: `nanobench claims --measure` does it";
-  return text + ".";
+  std::vector<std::string> parts;
+  for (const LedgerVerdict verdict : kLedgerVerdicts) {
+    if (counts[verdict] > 0) parts.push_back(counted_part(verdict, counts[verdict]));
+  }
+  std::string text = "Of " + std::to_string(entries.size()) + (entries.size() == 1 ? " claim " : " claims ");
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
+  text += ".";
+  if (counts[LedgerVerdict::kNotMeasured] > 0) text += " `nanobench claims --measure` runs what is missing.";
+  return text;
 }
 
 void add_ledger_section(Document& document, const std::vector<LedgerEntry>& entries, const std::string& scale) {

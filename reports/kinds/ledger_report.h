@@ -12,7 +12,7 @@ namespace nanobench::reports {
 /// `scale`: of the measurements.
 Document ledger_report(const std::vector<LedgerEntry>& entries, const std::string& scale);
 
-/// "61 of 175 claims hold here, 58 do not, ..."
+/// "Of 176 claims 56 are supported here, 46 are contradicted and 1 is inconclusive."
 std::string ledger_headline(const std::vector<LedgerEntry>& entries);
 
 /// As part of another report: one section with a table, before the last section.

@@ -52,7 +52,7 @@ std::string database_words(const std::vector<std::string>& argv) {
 
 /// The plan's own command, which then trains anew; empty where a command made it that cannot.
 std::string again_command(const std::vector<std::string>& argv) {
-  if (argv.size() < 3 || (argv[1] != "run" && argv[1] != "ablate")) return "";
+  if (argv.size() < 3 || (argv[1] != "run" && argv[1] != "ablate" && argv[1] != "claims")) return "";
   std::vector<std::string> words = argv;
   words.front() = "nanobench";  // wherever that one lay
   if (std::find(words.begin(), words.end(), "--fresh") == words.end()) words.emplace_back("--fresh");

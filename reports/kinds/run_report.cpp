@@ -41,6 +41,7 @@ void add_identity(FactList& list, const RunRecord& run) {
   list.add("threads", "threads", count_cell(run.threads));
   list.add("engine", "engine", run.engine + " " + run.engine_version);
   list.add("hardware", "machine", run.hardware);
+  if (!run.gpu.empty()) list.add("gpu", "GPU", run.gpu);
   list.add("digest", "identity", run.digest);
   list.add("config_digest", "configuration", run.config_digest);
   list.add("started_at", "started", run.started_at);
@@ -120,6 +121,16 @@ void add_cost(Section& section, const std::map<std::string, double>& counters) {
   if (Table table = cost_table(counters); !table.rows.empty()) section.tables.push_back(std::move(table));
 }
 
+/// What the engine counted besides the work: "communication/...", "gpu/..." (core/protocol/FORMAT.md).
+Section counted_section(const std::map<std::string, double>& counters) {
+  Section section{.title = "Counted during the run"};
+  for (const auto& [name, value] : counters) {
+    if (!name.starts_with("communication/") && !name.starts_with("gpu/")) continue;
+    section.facts.push_back({.key = name, .title = name, .cell = number_cell(value, format_amount(value))});
+  }
+  return section;
+}
+
 /// "Completed: val loss 3.1172, 80.0 ms a step." or why not.
 std::string headline(const RunMeasure& measure) {
   if (!measure.run.result) return "Still running, or ended without a word.";
@@ -187,7 +198,8 @@ Document run_report(const results::Store& store, std::int64_t run_id) {
   add_identity(list, run);
   add_outcome(list, measure);
   head.facts = std::move(list.facts);
-  add_cost(head, counters_of(store, run_id));
+  const std::map<std::string, double> counters = counters_of(store, run_id);
+  add_cost(head, counters);
   head.tables.insert(head.tables.begin(), curve_table(store, run_id));
   if (run.environment_id) {
     if (const auto environment = store.environment(*run.environment_id)) {
@@ -196,6 +208,8 @@ Document run_report(const results::Store& store, std::int64_t run_id) {
   }
   const std::map<std::string, std::string> facts = store.run_facts(run_id);
   if (!facts.empty()) document.sections.push_back(facts_section("During the run", facts));
+  if (Section counted = counted_section(counters); !counted.facts.empty())
+    document.sections.push_back(std::move(counted));
   for (const results::RunMessage& message : store.messages(run_id)) {
     document.notes.push_back(message.kind + ": " + message.text);
   }

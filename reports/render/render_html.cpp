@@ -15,6 +15,7 @@ constexpr std::size_t kMostShownRemarks = 3;
 constexpr std::size_t kMostShownColumns = 240;  ///< of running text in a table; of longer text a beginning is shown
 constexpr std::size_t kShownColumns = 120;
 constexpr std::size_t kMostStaticRows = 200;  ///< a longer table under a chart is made when it is opened
+constexpr std::size_t kMostLowRows = 30;      ///< a longer table scrolls in a frame of its own, under its header
 
 std::string cell_html(const TableCell& cell) {
   return escape_markup(cell.text) + (cell.detail.empty() ? "" : "<small>" + escape_markup(cell.detail) + "</small>");
@@ -31,13 +32,14 @@ std::string class_of(const Column& column) {
   return column.wraps ? " class=\"wide\"" : "";
 }
 
-/// What scrolls sideways can be reached by keyboard, and has a name then.
-std::string scroll_tag(const std::string& name) {
-  return "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"" + escape_markup(name) + "\">";
+/// What scrolls can be reached by keyboard, and has a name then.
+std::string scroll_tag(const std::string& name, std::size_t rows) {
+  return std::string("<div class=\"scroll") + (rows > kMostLowRows ? " tall" : "") +
+         "\" tabindex=\"0\" role=\"region\" aria-label=\"" + escape_markup(name) + "\">";
 }
 
 void add_table(std::string& out, const Table& table, const std::string& name) {
-  out += scroll_tag(name) + "<table>\n<thead><tr>";
+  out += scroll_tag(name, table.rows.size()) + "<table>\n<thead><tr>";
   for (const Column& column : table.columns) {
     out += "<th scope=\"col\"" + class_of(column) + ">" + escape_markup(column.title) + "</th>";
   }
@@ -158,7 +160,7 @@ void add_chart(std::string& out, const Chart& chart, const char* heading) {
   out += std::string("<details") + (is_long ? " data-fill" : "") + "><summary>The data as a table (" +
          std::to_string(chart.data.rows.size()) + " rows)</summary>";
   if (is_long) {
-    out += scroll_tag(table_name) + "</div>";
+    out += scroll_tag(table_name, chart.data.rows.size()) + "</div>";
   } else {
     add_table(out, chart.data, table_name);
   }

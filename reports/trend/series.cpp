@@ -14,10 +14,20 @@ struct Member {
   std::size_t revision = 0;
 };
 
-using Key = std::tuple<std::string, std::string, std::string, std::string, std::string, std::string, int, std::string>;
+using Key = std::tuple<std::string, std::string, std::string, std::string, std::string, std::string, int, std::string,
+                       std::string>;
 
 Key key_of(const TrendConditions& c, TrendMetric metric) {
-  return {c.engine, c.scale, c.config, c.data, c.dtype, c.hardware, c.threads, is_time(metric) ? c.host : ""};
+  const bool is_of_place = is_time(metric);
+  return {c.engine,
+          c.scale,
+          c.config,
+          c.data,
+          c.dtype,
+          c.hardware,
+          c.threads,
+          is_of_place ? c.host : "",
+          is_of_place ? c.gpu : ""};
 }
 
 struct Group {
@@ -40,6 +50,7 @@ std::string difference(const TrendConditions& other, const TrendConditions& ours
   add(other.hardware != ours.hardware, "the machine " + other.hardware);
   add(other.threads != ours.threads, std::to_string(other.threads) + (other.threads == 1 ? " thread" : " threads"));
   add(is_time(metric) && other.host != ours.host, "the host " + other.host);
+  add(is_time(metric) && other.gpu != ours.gpu, other.gpu.empty() ? "no GPU" : "the GPU " + other.gpu);
   return text;
 }
 
@@ -73,7 +84,7 @@ void add_run(SeriesRevision& revision, const TrendRun& run, TrendMetric metric) 
 TrendSeries series_of(const Group& group, TrendMetric metric) {
   const TrendRun& first = *group.members.front().run;
   TrendSeries series{.cell = first.cell, .metric = metric, .conditions = first.conditions};
-  if (!is_time(metric)) series.conditions.host.clear();
+  if (!is_time(metric)) series.conditions.host = series.conditions.gpu = "";
   std::map<std::size_t, SeriesRevision> revisions;
   for (const Member& member : group.members) {
     const auto [at, is_new] = revisions.try_emplace(member.revision);

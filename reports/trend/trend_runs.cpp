@@ -40,7 +40,8 @@ class Reader {
                        .dtype = run.dtype,
                        .hardware = run.hardware,
                        .threads = run.threads,
-                       .host = run.owner.host};
+                       .host = run.owner.host,
+                       .gpu = run.gpu};
     item.started_at = run.started_at;
     if (run.result) item.outcome = run.result->outcome;
     if (run.is_completed()) measure(item, run);

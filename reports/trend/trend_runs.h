@@ -25,7 +25,7 @@ TrendMetric parse_trend_metric(const std::string& name);
 /// Times of another host are other times.
 bool is_time(TrendMetric metric);
 
-/// Runs are comparable when all of these are equal; times also need one host.
+/// Runs are comparable when all of these are equal; times also need one host and GPU.
 struct TrendConditions {
   std::string engine;
   std::string scale;
@@ -35,6 +35,7 @@ struct TrendConditions {
   std::string hardware;
   int threads = 0;
   std::string host;
+  std::string gpu;  ///< and its driver; empty: none
 };
 
 /// One run that began.

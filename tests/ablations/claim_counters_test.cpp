@@ -47,6 +47,8 @@ TEST(ClaimCounters, RanksShareTheMatricesEvenly) {
   EXPECT_DOUBLE_EQ(count("busiest_rank_share", "record15"), 1.0);
   EXPECT_GT(count("busiest_rank_share", "record17"), 1.0);  // 44 matrices of one size over 8 ranks
   EXPECT_EQ(count("micro_steps_per_rank", "record16"), 1.0);
+  for (const char* layout : {"merged", "stacked"})  // fewer matrices, which this count does not know
+    EXPECT_FALSE(counted("busiest_rank_share", official("record17", {{"qkv_layout", layout}}))) << layout;
 }
 
 TEST(ClaimCounters, MasksOfTheRecords) {

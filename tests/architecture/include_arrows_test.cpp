@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 /// any order is allowed (they are one library).
 const std::vector<std::vector<std::string>> kRanks = {
     {"core/base"},
+    {"core/gpu"},
     {"core/config"},
     {"core/protocol"},
     {"core/data"},

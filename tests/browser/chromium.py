@@ -4,13 +4,19 @@ import base64
 import itertools
 import json
 import os
+import pathlib
 import select
 import shutil
 import struct
 import subprocess
+import sys
 import tempfile
 import time
+import unittest
 import zlib
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "documents"))
+import workbench  # noqa: E402,F401  what the tests of pages are made from
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 
@@ -21,6 +27,12 @@ def find_program():
 
 class Chromium:
     """One browser with one page. `events` holds what the page said since it was opened."""
+
+    @classmethod
+    def for_tests(cls, case):
+        """One for a test's class, as cls.browser; closed after its tests."""
+        case.browser = cls()
+        case.addClassCleanup(case.browser.close)
 
     def __init__(self):
         self._profile = tempfile.TemporaryDirectory()
@@ -139,6 +151,12 @@ class Chromium:
 
     def requests(self):
         return [event["request"]["url"] for event in self.of("Network.requestWillBeSent")]
+
+
+def main():
+    if find_program() is None:
+        raise SystemExit("there is no Chromium here (Debian's package: chromium)")
+    unittest.main()
 
 
 def pixels(png):

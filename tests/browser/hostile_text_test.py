@@ -8,18 +8,15 @@ import csv
 import html.parser
 import io
 import json
-import pathlib
 import shutil
 import subprocess
-import sys
 import unittest
 import xml.etree.ElementTree
 
 import chromium
+from chromium import workbench
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "documents"))
-import hostile  # noqa: E402
-import workbench  # noqa: E402
+import hostile  # beside the workbench
 
 PAGE_TAGS = set("html head meta title style script body main section h1 h2 h3 p dl dt dd ul li details summary div table thead "
                 "tbody tr th td small figure figcaption button input form label span strong".split())
@@ -50,16 +47,8 @@ class MarkdownTags(html.parser.HTMLParser):
 class HostileText(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.bench = workbench.Workbench()
-        cls.addClassCleanup(cls.bench.close)
-        bench = cls.bench
-        bench.run_suite(workbench.FACTORIAL)
-        bench.run_suite({**workbench.HISTORY, "text": "A text.", "title": "A title"})
-        bench.run_suite({**workbench.HISTORY, "name": "weekly", "seeds": list(range(1, 19))})
-        bench.spread_over_revisions("weekly", 18)
-        failing = {**workbench.MOCK, "fault": {"kind": "exit", "step": 4}}
-        bench.write("failing.json", {**workbench.HISTORY, "name": "failing", "seeds": [1], "engine": {"mock": failing}})
-        bench.run("run", "failing.json", "--quiet", codes=(4,))
+        bench = workbench.Workbench.of(cls)
+        bench.fill(text="A text.", title="A title")
         bench.run("baseline", "save", "main", "--suite", "history")
         cls.write_logs()
         bench.run("import", "logs")
@@ -68,8 +57,7 @@ class HostileText(unittest.TestCase):
         hostile.poison(bench.folder / "known_names.db", kept=("suite", "cell", "digest", "config_digest", "name", "config",
                                                               "data_digest", "dtype", "hardware", "engine_version"))
         cls.documents = cls.all_documents()
-        cls.browser = chromium.Chromium()
-        cls.addClassCleanup(cls.browser.close)
+        chromium.Chromium.for_tests(cls)
 
     @classmethod
     def write_logs(cls):
@@ -88,7 +76,8 @@ class HostileText(unittest.TestCase):
         """(name, arguments, accepted exit codes) of what can be asked for in any form."""
         suite = hostile.hostile("weekly").replace("\0", "")
         plans = [(f"plan{number}", ["report", "--plan", str(number)], (0,)) for number in range(1, 5)]
-        return [*plans, ("trend", ["trend", suite], (0,)), ("audit", ["audit", "logs", "--runs"], (1, 3)),
+        return [*plans, ("trend", ["trend", suite], (0,)),
+                ("compare", ["compare", "plan:1", "plan:1"], (0,)), ("audit", ["audit", "logs", "--runs"], (1, 3)),
                 ("logs", ["report", "--suite", "speedrun_logs", "--db", "known_names.db"], (0, 2)),
                 ("known", ["report", "--suite", "history", "--db", "known_names.db"], (0,)),
                 ("known_trend", ["trend", "weekly", "--db", "known_names.db"], (0,))]
@@ -117,11 +106,14 @@ class HostileText(unittest.TestCase):
                 self.browser.show()
                 self.browser.open(page)
                 self.browser.wait("!document.querySelector('figure') || document.body.dataset.drawn == 'yes'")
-                self.use_everything()
+                saved = self.use_everything()
                 self.assert_harmless(page)
+                self.assertEqual(bool(saved), bool(self.browser.evaluate("document.querySelector('figure') !== null")))
+                for text in saved:
+                    self.assert_plain_csv(text)
 
     def use_everything(self):
-        """Opens, hovers over, focuses and presses all that there is."""
+        """Opens, hovers over, focuses and presses all that there is. Returns the CSV that was to be saved."""
         self.browser.evaluate("""(() => {
             window.saved = [];
             URL.createObjectURL = (blob) => { saved.push(blob); return '#'; };
@@ -133,6 +125,7 @@ class HostileText(unittest.TestCase):
                     element.dispatchEvent(new MouseEvent(kind, {bubbles: kind !== 'focus', clientX: 300, clientY: 300}));
         })()""")
         self.browser.evaluate("new Promise((done) => setTimeout(done, 300))")
+        return self.browser.evaluate("Promise.all(saved.filter((blob) => blob.type == 'text/csv').map((blob) => blob.text()))")
 
     def assert_harmless(self, page):
         self.assertEqual(self.browser.problems(), [])
@@ -161,7 +154,7 @@ class HostileText(unittest.TestCase):
                 float(field)
 
     def test_tables_for_the_terminal_and_sentences(self):
-        others = [["list", "runs"], ["show", "1"], ["show", "7"], ["compare", "plan:1", "plan:1"], ["baseline", "list"],
+        others = [["list", "runs"], ["show", "1"], ["show", "7"], ["baseline", "list"],
                   ["db", "check", "results.db"], ["gate", "history.json", "--stored", "--baseline", "main", "--db", "known_names.db"]]
         for arguments in [*(arguments for _, arguments, _ in self.documents), *others]:
             with self.subTest(arguments=[argument[:30] for argument in arguments]):
@@ -226,6 +219,4 @@ class HostileText(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if chromium.find_program() is None:
-        raise SystemExit("there is no Chromium here (Debian's package: chromium)")
-    unittest.main()
+    chromium.main()

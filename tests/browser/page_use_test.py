@@ -3,32 +3,25 @@
     NANOBENCH=build/release/bin/nanobench python3 tests/browser/page_use_test.py
 """
 
-import pathlib
-import sys
 import unittest
 
 import chromium
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "documents"))
-import workbench  # noqa: E402
+from chromium import workbench
 
 
 class PageUse(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.bench = workbench.Workbench()
-        cls.addClassCleanup(cls.bench.close)
-        bench = cls.bench
+        bench = workbench.Workbench.of(cls)
         bench.run_suite(workbench.HISTORY)
-        bench.run_suite({**workbench.HISTORY, "name": "weekly", "records": ["record12", "record17"], "seeds": list(range(1, 19))})
-        bench.spread_over_revisions("weekly", 18)
-        bench.write_logs("2024-10-18_PyTorch25", workbench.log_losses(5))
+        bench.run_weekly(records=["record12", "record17"])
+        bench.write_logs("2024-10-18_PyTorch25", workbench.log_losses(5))  # names of records: published figures beside them
         bench.write_logs("2024-11-10_CastBf16", workbench.log_losses(4, mean=3.29))
-        bench.run("report", "--suite", "history", "--out", "report.html")
-        bench.run("trend", "weekly", "--out", "trend.html")
-        bench.run("audit", "2024-10-18_PyTorch25", "2024-11-10_CastBf16", "--out", "audit.html", codes=(1,))
-        cls.browser = chromium.Chromium()
-        cls.addClassCleanup(cls.browser.close)
+        bench.page("report", "report", "--suite", "history")
+        bench.page("trend", "trend", "weekly")
+        bench.page("claims", "claims")
+        bench.page("audit", "audit", "2024-10-18_PyTorch25", "2024-11-10_CastBf16", codes=(1,))
+        chromium.Chromium.for_tests(cls)
 
     def show(self, name):
         page = self.bench.folder / f"{name}.html"
@@ -82,6 +75,24 @@ class PageUse(unittest.TestCase):
         tops = [top for name, top, _ in seen if name == "button"]
         self.assertEqual(tops, sorted(tops))
 
+    def test_a_long_table_scrolls_under_its_header(self):
+        self.browser.show()
+        self.browser.open(self.bench.folder / "claims.html")
+        places = """(() => { const frame = document.querySelector('.tall'); frame.scrollTop = 900;
+            const top = (e) => e.getBoundingClientRect().top;
+            const under = document.elementFromPoint(frame.getBoundingClientRect().left + 20, top(frame) + 10);
+            return [frame.clientHeight, frame.scrollTop, top(frame.querySelector('th')) - top(frame), under.localName]; })()"""
+        height, scrolled, header, under = self.browser.evaluate(places)
+        self.assertLessEqual(height, 640)
+        self.assertEqual((scrolled, under), (900, "th"))
+        self.assertLess(abs(header), 2)
+        low = self.browser.evaluate("[...document.querySelectorAll('.scroll:not(.tall)')].map((e) => e.querySelectorAll('tr').length)")
+        self.assertTrue(low and max(low) <= 31, low)
+        self.browser.call("Emulation.setEmulatedMedia", media="print")
+        printed = self.browser.evaluate("document.querySelector('.tall').clientHeight - document.querySelector('.tall table').offsetHeight")
+        self.browser.call("Emulation.setEmulatedMedia", media="")
+        self.assertLess(abs(printed), 2)
+
     def test_print_leaves_out_what_needs_a_screen(self):
         self.show("trend")
         self.browser.call("Emulation.setEmulatedMedia", media="print")
@@ -93,6 +104,4 @@ class PageUse(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if chromium.find_program() is None:
-        raise SystemExit("there is no Chromium here (Debian's package: chromium)")
-    unittest.main()
+    chromium.main()

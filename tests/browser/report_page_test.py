@@ -8,28 +8,15 @@ NANOBENCH_UPDATE_PICTURES=1 writes the stored pictures anew.
 import json
 import os
 import pathlib
-import subprocess
-import tempfile
 import unittest
 
 import chromium
+from chromium import workbench
+from workbench import FACTORIAL, HISTORY
 
-HERE = pathlib.Path(__file__).resolve().parent
-PROGRAM = pathlib.Path(os.environ.get("NANOBENCH", HERE.parents[1] / "build/release/bin/nanobench")).resolve()
-PICTURES = HERE / "pictures"
+PICTURES = pathlib.Path(__file__).resolve().parent / "pictures"
 TOLERANCE = 0.03  # of full scale, mean over the picture: fonts differ from one system to the next
 
-MOCK = {"steps": 40, "val_every": 2, "loss_sigma": 0.002, "step_cv": 0.01}
-HISTORY = {
-    "name": "history", "title": "A history", "design": "history", "scale": "smoke", "threads": 1, "seeds": [1, 2, 3],
-    "records": ["record1", "record8", "record12", "record17"],
-    "engine": {"mock": {**MOCK, "cells": {"record12": {"step_ms": 8}, "record17": {"step_ms": 5, "effect": -0.01}}}},
-}
-FACTORIAL = {
-    "name": "factorial", "design": "factorial", "scale": "smoke", "threads": 1, "seeds": [1, 2, 3],
-    "base": {"record": "record17"}, "features": ["rotary", "attention_skip", "value_embeddings"],
-    "engine": {"mock": MOCK},
-}
 ATTACKS = [
     "<script>window.hacked = 1</script>",
     "</script><script>window.hacked = 1</script>",
@@ -46,31 +33,15 @@ ATTACKS = [
 class ReportPage(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.work = pathlib.Path(cls.folder.name)
-        cls.environment = {**os.environ, "NANOBENCH_DB": str(cls.work / "results.db"),
-                           "XDG_CACHE_HOME": str(cls.work / "cache")}
+        workbench.Workbench.of(cls)
         cls.history = cls.page_of(HISTORY)
         cls.factorial = cls.page_of(FACTORIAL)
-        cls.browser = chromium.Chromium()
-        cls.addClassCleanup(cls.folder.cleanup)
-        cls.addClassCleanup(cls.browser.close)
+        chromium.Chromium.for_tests(cls)
 
     @classmethod
-    def nanobench(cls, *arguments):
-        done = subprocess.run([PROGRAM, *arguments], cwd=cls.work, env=cls.environment, capture_output=True, text=True)
-        if done.returncode != 0:
-            raise AssertionError(f"{arguments}: {done.stderr}")
-        return done.stdout
-
-    @classmethod
-    def page_of(cls, suite, name="page"):
-        file = cls.work / f"{suite['name'] if suite['name'].isalnum() else name}.json"
-        file.write_text(json.dumps(suite))
-        cls.nanobench("run", file.name, "--quiet")
-        page = file.with_suffix(".html")
-        cls.nanobench("report", "--out", page.name)
-        return page
+    def page_of(cls, suite):
+        cls.bench.run_suite(suite)
+        return cls.bench.page(suite["name"], "report", "--suite", suite["name"])
 
     def show(self, page, **screen):
         self.browser.show(**screen)
@@ -155,7 +126,7 @@ class ReportPage(unittest.TestCase):
     def test_a_chart_with_hostile_names_draws_them_as_text(self):
         data = self.history.read_text()
         attack = json.dumps("<img src=x onerror='window.hacked=1'>").replace("<", "\\u003c")
-        page = self.work / "names.html"
+        page = self.bench.folder / "names.html"
         begin = data.index("<script type=\"application/json\">")
         end = data.index("</main>")
         page.write_text(data[:begin] + data[begin:end].replace('"record12"', attack) + data[end:])
@@ -166,7 +137,7 @@ class ReportPage(unittest.TestCase):
             "[...document.querySelectorAll('svg text')].filter((t) => t.textContent.includes('onerror')).length"), 0)
 
     def test_a_foreign_script_is_refused(self):
-        page = self.work / "foreign.html"
+        page = self.bench.folder / "foreign.html"
         page.write_text(self.history.read_text().replace("</main>", "<script>window.hacked = 1</script></main>"))
         self.browser.open(page)
         self.browser.wait("document.body.dataset.drawn == 'yes'")
@@ -216,6 +187,4 @@ def difference(a, b):
 
 
 if __name__ == "__main__":
-    if chromium.find_program() is None:
-        raise SystemExit("there is no Chromium here (Debian's package: chromium)")
-    unittest.main()
+    chromium.main()

@@ -22,6 +22,9 @@ FACTORIAL = {
     "base": {"record": "record17"}, "features": ["rotary", "attention_skip", "value_embeddings"],
     "engine": {"mock": MOCK},
 }
+WEEKLY = {**HISTORY, "name": "weekly", "seeds": list(range(1, 19))}
+FAILING = {**HISTORY, "name": "failing", "seeds": [1], "engine": {"mock": {**MOCK, "fault": {"kind": "exit", "step": 4}}}}
+GOOD_LOGS, BAD_LOGS = "2025-01-01_Good", "2025-02-01_Bad"
 LOG_LINES = ("step:0/3 val_loss:10.{curve} train_time:0ms step_avg:nanms\n"
              "step:1/3 val_loss:5.5 train_time:100ms step_avg:100.00ms\n"
              "step:3/3 val_loss:{loss} train_time:{time}ms step_avg:100.00ms\n")
@@ -40,6 +43,13 @@ class Workbench:
     def close(self):
         self._folder.cleanup()
 
+    @classmethod
+    def of(cls, case):
+        """One for a test's class, as cls.bench; closed after its tests."""
+        case.bench = cls()
+        case.addClassCleanup(case.bench.close)
+        return case.bench
+
     def run(self, *arguments, codes=(0,)):
         """Standard output, bytes. Raises AssertionError for another exit code."""
         done = subprocess.run([PROGRAM, *arguments], cwd=self.folder, env=self.environment, capture_output=True)
@@ -53,9 +63,30 @@ class Workbench:
         file.write_text(value if isinstance(value, str) else json.dumps(value))
         return file
 
-    def run_suite(self, suite, *arguments):
+    def run_suite(self, suite, *arguments, codes=(0,)):
         self.write(f"{suite['name']}.json", suite)
-        self.run("run", f"{suite['name']}.json", "--quiet", *arguments)
+        self.run("run", f"{suite['name']}.json", "--quiet", *arguments, codes=codes)
+
+    def run_weekly(self, **changed):
+        """A suite over eighteen revisions."""
+        self.run_suite({**WEEKLY, **changed})
+        self.spread_over_revisions("weekly", len(WEEKLY["seeds"]))
+
+    def fill(self, **changed):
+        """Suites of each kind: a factorial, a history (with what is `changed` in it), one over revisions, one that fails."""
+        self.run_suite(FACTORIAL)
+        self.run_suite({**HISTORY, **changed})
+        self.run_weekly()
+        self.run_suite(FAILING, codes=(4,))
+
+    def write_good_and_bad_logs(self):
+        self.write_logs(GOOD_LOGS, log_losses(5))
+        self.write_logs(BAD_LOGS, log_losses(4, mean=3.29))
+
+    def page(self, name, *arguments, codes=(0,)):
+        """What the arguments print, as a page."""
+        self.run(*arguments, "--out", f"{name}.html", codes=codes)
+        return self.folder / f"{name}.html"
 
     def write_logs(self, folder, losses):
         for number, loss in enumerate(losses):

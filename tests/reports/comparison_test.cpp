@@ -66,6 +66,65 @@ bool mentions(const std::vector<std::string>& texts, const std::string& part) {
   return false;
 }
 
+TEST(Comparison, TimesOfOtherGpusAreNotCompared) {
+  const auto cells_on = [](const std::string& first, const std::string& second) {
+    std::vector<CellMeasures> cells = {cell("a", {completed(1, 3.3, 20), completed(2, 3.5, 20)}),
+                                       cell("b", {completed(1, 3.2, 10), completed(2, 3.4, 10)})};
+    for (RunMeasure& run : cells[0].runs) run.run.gpu = first;
+    for (RunMeasure& run : cells[1].runs) run.run.gpu = second;
+    return cells;
+  };
+  const std::string gpu = "NVIDIA H100 (GPU-1), driver 570";
+  const ComparisonTable same = compare(plan_of(), cells_on(gpu, gpu), {});
+  EXPECT_TRUE(same.rows[1].step_speed_up);
+  EXPECT_FALSE(mentions(same.warnings, "GPU"));
+  for (const char* other : {"NVIDIA H100 (GPU-2), driver 570", "NVIDIA H100 (GPU-1), driver 580", ""}) {
+    const std::vector<CellMeasures> cells = cells_on(gpu, other);
+    EXPECT_FALSE(share_machine(cells[0].runs[0], cells[1].runs[0])) << other;
+    const ComparisonTable table = compare(plan_of(), cells, {});
+    EXPECT_FALSE(table.rows[1].step_speed_up) << other;
+    EXPECT_TRUE(table.rows[1].val_loss_change) << "losses may be";
+    EXPECT_TRUE(mentions(table.warnings, "different GPUs or drivers")) << other;
+    EXPECT_TRUE(mentions(table.notes, "The times of b and a are not compared")) << other;
+  }
+}
+
+RunMeasure on_host(const std::string& host, RunMeasure run) {
+  run.run.owner.host = host;
+  return run;
+}
+
+TEST(Comparison, OnlyPairsOfOneHostHaveASpeedUp) {
+  const std::vector<CellMeasures> cells = {
+      cell("a", {on_host("x", completed(1, 3.3, 20)), on_host("y", completed(2, 3.5, 40))}),
+      cell("b", {on_host("x", completed(1, 3.2, 10)), on_host("z", completed(2, 3.3, 1))})};
+  const ComparisonTable table = compare(plan_of(), cells, {});
+  EXPECT_DOUBLE_EQ(table.rows[1].step_speed_up->value, 2.0) << "seed 2 ran on two hosts";
+  EXPECT_EQ(table.rows[1].step_speed_up->n, 1);
+  EXPECT_NEAR(table.rows[1].val_loss_change->value, -0.15, 1e-12) << "losses are compared over all";
+  EXPECT_FALSE(table.has_one_yardstick);
+  EXPECT_TRUE(mentions(table.warnings, "The runs come from 3 hosts"));
+}
+
+TEST(Comparison, WithoutAPairOnOneHostThereIsNoSpeedUp) {
+  const std::vector<CellMeasures> cells = {cell("a", {on_host("x", completed(1, 3.3, 20))}),
+                                           cell("b", {on_host("y", completed(1, 3.2, 10))})};
+  const ComparisonTable table = compare(plan_of(), cells, {});
+  EXPECT_FALSE(table.rows[1].step_speed_up.has_value());
+  EXPECT_TRUE(table.rows[1].val_loss_change.has_value());
+  EXPECT_FALSE(table.has_one_yardstick);
+}
+
+TEST(Comparison, HostsThatRanTheSameSeedsInEveryRowAreOneYardstick) {
+  const std::vector<CellMeasures> cells = {
+      cell("a", {on_host("x", completed(1, 3.3, 20)), on_host("y", completed(2, 3.5, 40))}),
+      cell("b", {on_host("x", completed(1, 3.2, 10)), on_host("y", completed(2, 3.3, 20))})};
+  const ComparisonTable table = compare(plan_of(), cells, {});
+  EXPECT_DOUBLE_EQ(table.rows[1].step_speed_up->value, 2.0);
+  EXPECT_EQ(table.rows[1].step_speed_up->n, 2);
+  EXPECT_TRUE(table.has_one_yardstick);
+}
+
 TEST(Comparison, EachRowAgainstTheRowBefore) {
   const std::vector<CellMeasures> cells = {cell("a", {completed(1, 3.3, 20), completed(2, 3.5, 20)}, 160.0),
                                            cell("b", {completed(1, 3.2, 10), completed(2, 3.4, 10)}, 80.0)};

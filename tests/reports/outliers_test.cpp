@@ -51,6 +51,16 @@ TEST(Outliers, TimesAreHeldAgainstThoseOfTheSameMachine) {
   EXPECT_EQ(outliers_of(cell).step_ms->front().seed, 3U);
 }
 
+TEST(Outliers, TimesAreHeldAgainstThoseOfTheSameGpu) {
+  CellMeasures cell = made_cell("base", std::vector<double>(12, 3.0));
+  for (std::size_t i = 0; i < cell.runs.size(); ++i) {
+    const bool is_slow = i >= 7;
+    cell.runs[i].run.gpu = is_slow ? "A100" : "H100";
+    cell.runs[i].step_ms = (is_slow ? 200.0 : 100.0) * (1.0 + 0.001 * static_cast<double>(i % 5));
+  }
+  EXPECT_TRUE(outliers_of(cell).step_ms->empty());
+}
+
 TEST(Outliers, AreNamedCountedAndLeftInTheMean) {
   results::PlanRecord plan;
   plan.design = "history";

@@ -73,11 +73,15 @@ TEST(RunReport, ShowsTheCostThatTheStoreKeeps) {
     const std::int64_t id = std::get<results::Claimed>(store.claim_run(run, results::this_process())).run_id;
     std::vector<results::NewSample> samples;
     for (const auto& [name, value] : sample_counters()) samples.push_back({"counter/" + name, 0, value});
+    samples.push_back({"counter/communication/calls_per_step", 0, 7});
+    samples.push_back({"counter/gpu/power_w/median", 0, 410});
     store.add_samples(id, samples);
     const core::OrderedJson json = to_json(run_report(store, id));
     EXPECT_EQ(json.at("facts").at("flops_per_step"), 4e9);
     EXPECT_EQ(json.at("headline"), "Still running, or ended without a word.");
     EXPECT_EQ(json.at("facts").at("visited_blocks_per_step"), 12);
+    EXPECT_EQ(json.at("facts").at("communication/calls_per_step"), 7);
+    EXPECT_EQ(json.at("facts").at("gpu/power_w/median"), 410);
     EXPECT_EQ(json.at("tables").at("cost").size(), 2U);
     EXPECT_TRUE(json.at("tables").contains("curve"));
   }

@@ -230,6 +230,15 @@ std::size_t count_of(const std::string& text, const std::string& part) {
   return count;
 }
 
+TEST(Html, ALongTableHasAFrameOfItsOwn) {
+  Document document = sample("t");
+  Table& table = document.sections.at(0).tables.at(0);
+  while (table.rows.size() < 30) table.rows.push_back(table.rows.at(0));
+  EXPECT_EQ(render_html(document).find("class=\"scroll tall\""), std::string::npos);
+  table.rows.push_back(table.rows.at(0));
+  EXPECT_NE(render_html(document).find("class=\"scroll tall\" tabindex=\"0\""), std::string::npos);
+}
+
 TEST(HtmlCharts, TextStaysText) {
   const std::string page = render_html(with_chart(kHostile, 3));
   const std::string ours = page.substr(0, page.find("</main>"));

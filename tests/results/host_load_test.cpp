@@ -68,6 +68,22 @@ TEST(Disturbance, OtherProgramsOnTheRunsProcessors) {
   EXPECT_EQ(reason_with("used/user_ms", "12000", 1), "") << "a run of one thread had a processor left";
 }
 
+TEST(Disturbance, OthersOnTheGpu) {
+  EXPECT_EQ(reason_with("gpu/other_processes", "0"), "");
+  EXPECT_EQ(reason_with("gpu/other_processes", "1"), "another process was on its GPU");
+  EXPECT_EQ(reason_with("gpu/other_processes", "3"), "3 other processes were on its GPU");
+  EXPECT_EQ(disturbance({{"gpu/other_processes", "1"}}, 2), "another process was on its GPU") << "however short";
+}
+
+TEST(Disturbance, AGpuThatSlowsDown) {
+  for (const char* reason : {"hw_slowdown", "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake"})
+    EXPECT_EQ(reason_with(std::string("gpu/throttle/") + reason, "1"),
+              std::string("its GPU slowed down (") + reason + ")");
+  for (const char* reason : {"idle", "power_cap", "application_clocks", "sync_boost", "display_clocks", "other"})
+    EXPECT_EQ(reason_with(std::string("gpu/throttle/") + reason, "1"), "") << reason;
+  EXPECT_EQ(reason_with("gpu/throttle/hw_slowdown", "0"), "");
+}
+
 TEST(Disturbance, Throttling) {
   EXPECT_EQ(reason_with("end/throttled_us", "90000"), "");
   EXPECT_TRUE(says(reason_with("end/throttled_us", "200005"), "quota stopped it for 2.0 %"));

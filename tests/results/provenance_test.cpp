@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <set>
+
 namespace nanobench::results {
 namespace {
 
@@ -14,6 +16,23 @@ TEST(Provenance, KnowsThisMachine) {
   EXPECT_GE(machine.cores, 1);
   EXPECT_GT(machine.memory_bytes, 0);
   EXPECT_NE(hardware_class(machine).find(machine.cpu_model), std::string::npos);
+}
+
+TEST(Provenance, AGpuAndItsDriverAreAnotherClassOfMachine) {
+  MachineInfo machine = machine_info();
+  EXPECT_FALSE(machine.gpu) << "runs use the processors unless somebody says otherwise";
+  std::set<std::string> classes = {hardware_class(machine)};
+  for (const char* name : {"NVIDIA H100 80GB HBM3", "NVIDIA H200"}) {
+    for (const char* driver : {"570.86.15", "580.65.06"}) {
+      machine.gpu = core::GpuFacts{.name = name, .uuid = "GPU-1", .driver = driver};
+      EXPECT_NE(hardware_class(machine).find(std::string(name) + ", driver " + driver), std::string::npos);
+      classes.insert(hardware_class(machine));
+    }
+  }
+  EXPECT_EQ(classes.size(), 5U);
+  const std::string before = hardware_class(machine);
+  machine.gpu->uuid = "GPU-2";
+  EXPECT_EQ(hardware_class(machine), before) << "of one kind";
 }
 
 TEST(Provenance, AProcessKnowsThatItLives) {

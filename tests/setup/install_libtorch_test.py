@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import io
+import os
 import pathlib
 import shutil
 import sys
@@ -44,6 +45,7 @@ class InstallLibTorch(unittest.TestCase):
             contextlib.redirect_stderr(self.said),
             mock.patch.object(install_libtorch, "read_pins", lambda: self.pins),
             mock.patch.object(install_libtorch, "read_pip_settings", lambda: settings),
+            mock.patch.dict(os.environ, {"NANOBENCH_CUDA": "OFF"}),
         ):
             change.__enter__()
             self.addCleanup(change.__exit__, None, None, None)
@@ -75,6 +77,27 @@ class InstallLibTorch(unittest.TestCase):
             "torch/lib/libtorch_cpu.so",
         ]
         self.assertEqual(self.tree(), expected)
+
+    def test_unpacks_what_the_gpu_plugin_needs_where_it_can_be_built(self):
+        self.install()
+        self.assertFalse((self.deps / "torch/lib/libtorch_cuda.so").exists())
+        with mock.patch.dict(os.environ, {"NANOBENCH_CUDA": "ON"}):
+            self.assertFalse(install_libtorch.is_installed(self.deps, self.pins))
+            self.install()
+        for name in ("torch_cuda", "c10_cuda", "torch_cpu"):
+            self.assertTrue((self.deps / f"torch/lib/lib{name}.so").exists(), name)
+        shutil.rmtree(self.links)
+        self.install()  # what is there beyond need stays
+
+    def test_nvcc_says_that_the_plugin_can_be_built(self):
+        toolkit = self.base / "toolkit"
+        (toolkit / "bin").mkdir(parents=True)
+        (toolkit / "bin/nvcc").touch(mode=0o755)
+        environment = {"NANOBENCH_CUDA": "AUTO", "CUDA_HOME": str(toolkit), "PATH": "/nowhere"}
+        with mock.patch.dict(os.environ, environment):
+            self.assertTrue(install_libtorch.wants_cuda())
+            (toolkit / "bin/nvcc").unlink()
+            self.assertFalse(install_libtorch.wants_cuda())
 
     def test_second_call_does_nothing(self):
         self.install()

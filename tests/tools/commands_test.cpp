@@ -265,5 +265,49 @@ TEST(DoctorCommand, SaysWhatIsMissing) {
   EXPECT_TRUE(is_engine_missing) << result.out;
 }
 
+/// What is found of each check of the machine's GPUs, with these lines as the driver's answers.
+std::map<std::string, std::string> found_by_doctor(const CommandLine& shell, const std::string& answers,
+                                                   const std::string& library) {
+  const std::string file = shell.write("nvml.txt", answers).string();
+  const ProgramResult result =
+      shell.run({"doctor", "--json"}, "NANOBENCH_NVML=" + library + " NANOBENCH_FAKE_NVML=" + file);
+  std::map<std::string, std::string> found;
+  const core::Json json = json_of(result);
+  for (const core::Json& check : json.at("tables").at("checks"))
+    found[check.at("check").get<std::string>() + " " + check.at("status").get<std::string>()] = check.at("found");
+  return found;
+}
+
+TEST(DoctorCommand, ListsGpusAndTheirDriver) {
+  const CommandLine shell("doctor_gpu");
+  const std::string library = std::string(NANOBENCH_BIN_DIR) + "/fake_nvml.so";
+  const auto found =
+      found_by_doctor(shell,
+                      "driver 570.86.15\ncuda 12080\ngpus 2\ngpu.0.name NVIDIA H100\n"
+                      "gpu.0.memory 85899345920 0\ngpu.0.power_limit_mw 700000\ngpu.0.processes 1:5 2:?\n"
+                      "gpu.0.max_sm_clock 1980\ngpu.0.persistence 0\ngpu.1.name NVIDIA\x1b[31m A100\n"
+                      "gpu.1.mig 1\n",
+                      library);
+  EXPECT_NE(found.at("nvidia_driver ok").find("570.86.15"), std::string::npos);
+  EXPECT_NE(found.at("nvidia_driver ok").find("CUDA 12.8 and older: too old for LibTorch"), std::string::npos);
+  EXPECT_EQ(found.at("gpu_0 ok"),
+            "NVIDIA H100, 80.0 GiB, limit 700 W, up to 1980 MHz, persistence mode off: the first use of it is slow, in "
+            "use by 2 processes: times are doubtful");
+  EXPECT_EQ(found.at("gpu_1 ok").find('\x1b'), std::string::npos) << found.at("gpu_1 ok");
+  EXPECT_NE(found.at("gpu_1 ok").find("MIG"), std::string::npos);
+  const auto newer = found_by_doctor(shell, "driver 580.65.06\ncuda 13000\ngpus 1\n", library);
+  EXPECT_EQ(newer.at("nvidia_driver ok"), "580.65.06, runs programs of CUDA 13.0 and older");
+}
+
+TEST(DoctorCommand, SaysWhyThereIsNoGpu) {
+  const CommandLine shell("doctor_no_gpu");
+  EXPECT_NE(
+      found_by_doctor(shell, "", "/no/libnvidia-ml.so.1").at("nvidia_driver absent").find("/no/libnvidia-ml.so.1"),
+      std::string::npos);
+  const std::string library = std::string(NANOBENCH_BIN_DIR) + "/fake_nvml.so";
+  EXPECT_EQ(found_by_doctor(shell, "init 9\n", library).at("nvidia_driver absent"),
+            "NVML does not start: Driver Not Loaded");
+}
+
 }  // namespace
 }  // namespace nanobench::tools

@@ -55,6 +55,41 @@ TEST_F(Compare, PlansAndDatabasesAreComparedCellByCell) {
   EXPECT_EQ(databases.at("record12/loss"), "unchanged");
 }
 
+TEST_F(Compare, TwoDatabasesNeedNoThird) {
+  std::filesystem::copy_file(shell_.database(), shell_.work() / "a.db");
+  std::filesystem::rename(shell_.database(), shell_.work() / "b.db");
+  const ProgramResult result = shell_.run({"compare", "a.db", "b.db", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(verdicts(result).size(), 6U);
+  EXPECT_FALSE(std::filesystem::exists(shell_.database())) << "none is made either";
+  shell_.write("broken.db", "SQLite form");
+  EXPECT_EQ(shell_.run({"compare", "a.db", "b.db"}, "NANOBENCH_DB=broken.db").exit_code, 0);
+  expect_refusals(shell_, {{{"compare", "a.db", "b.db", "--db", "absent.db"}, "absent.db does not exist"},
+                           {{"compare", "a.db", "plan:1"}, "results.db does not exist"},
+                           {{"compare", "a.db", "broken.db"}, "results.db does not exist"},
+                           {{"compare", "a.db", "b.db", "--suite", "other"}, "no results of the suite other"}});
+}
+
+TEST_F(Compare, EveryFormIsWritten) {
+  const std::vector<std::string> asked = {"compare", "record12", "record13"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), asked.begin(), asked.end());
+    return shell_.run(more);
+  };
+  for (const auto& [file, begin] : std::map<std::string, std::string>{
+           {"c.html", "<!DOCTYPE html>"}, {"c.md", "# "}, {"c.json", "{"}, {"c.csv", "cell,"}}) {
+    const ProgramResult result = with({"--out", file});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(result.out, "") << file;
+    EXPECT_TRUE(read_text(shell_.work() / file).starts_with(begin)) << read_text(shell_.work() / file).substr(0, 80);
+  }
+  EXPECT_EQ(with({"--format", "md"}).out, read_text(shell_.work() / "c.md"));
+  EXPECT_EQ(with({"--json"}).out, read_text(shell_.work() / "c.json"));
+  expect_refusals(shell_, {{{"compare", "record12", "record13", "--format", "htm"}, "did you mean \"html\""},
+                           {{"compare", "record12", "record13", "--out", "c.txt"}, "add --format"},
+                           {{"compare", "record12", "record13", "--out", "none/c.md"}, "none"}});
+}
+
 TEST_F(Compare, OneRunProvesNothing) {
   const auto found = verdicts(shell_.run({"compare", "1", "2", "--json"}));
   for (const auto& [check, verdict] : found) EXPECT_EQ(verdict, "inconclusive") << check;

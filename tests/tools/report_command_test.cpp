@@ -45,6 +45,28 @@ TEST(ReportCommand, SharesOfAFactorialAreThosePlanted) {
   EXPECT_EQ(shell.run({"run", "one.json", "--quiet"}).out.find("Shapley"), std::string::npos);
 }
 
+TEST(ReportCommand, APlanOfClaimsIsTheirLedger) {
+  const CommandLine shell("claims_plan");
+  shell.write("c.json", R"({"name": "c", "design": "claims", "claims": ["seed004_qk_norm_stabilizes"], "scale": "smoke",
+    "seeds": [1, 2], "threads": 1, "engine": {"mock": {"steps": 6, "loss_sigma": 0.001}}})");
+  const ProgramResult run = shell.run({"run", "c.json", "--quiet", "--json"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const ProgramResult asked = shell.run({"report", "--json"});
+  ASSERT_EQ(asked.exit_code, 0) << asked.err;
+  EXPECT_EQ(asked.out, run.out) << "what the run ended with";
+  const core::Json report = json_of(asked);
+  EXPECT_EQ(report.at("kind"), "claims_ledger");
+  const core::Json& rows = report.at("tables").at("claims");
+  ASSERT_EQ(rows.size(), 1U) << "the claims that the plan was made for";
+  EXPECT_EQ(rows.at(0).at("claim"), "seed004_qk_norm_stabilizes");
+  EXPECT_EQ(rows.at(0).at("measured").at("n"), 2);
+  EXPECT_EQ(report.at("facts").at("plan_id"), 1);
+  const std::string again = report.at("tables").at("reproduce").at(0).at("command").get<std::string>();
+  EXPECT_EQ(again, "nanobench run c.json --quiet --json --fresh");
+  EXPECT_EQ(shell.run({"report", "--out", "c.html"}).exit_code, 0);
+  EXPECT_NE(read_text(shell.work() / "c.html").find("Of 1 claim 1 is "), std::string::npos);
+}
+
 constexpr const char* kLeaveOneOut =
     R"({"name": "loo", "design": "leave_one_out", "base": {"record": "record17"}, "features": ["rotary"],
         "scale": "smoke", "seeds": [1, 2], "threads": 1, "engine": {"mock": {"steps": 6, "loss_sigma": 0.001}}})";

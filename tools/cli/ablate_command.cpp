@@ -87,7 +87,7 @@ int ablate(const AblateOptions& options, const Session& session) {
     return options.until.is_asked ? run_until_decided(suite, options.until, options.run, session)
                                   : run_suite(suite, options.run, session);
   }
-  print(reports::suite_report(suite, matrix), options.run.is_json, notes_of(options.run));
+  print(reports::suite_report(suite, matrix), options.run.is_json, notes_of(options.run.has_notes));
   return 0;
 }
 

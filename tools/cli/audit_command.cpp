@@ -1,14 +1,10 @@
 // `nanobench audit`: statistics and checks of speedrun logs, read-only.
 #include <CLI/CLI.hpp>
-#include <array>
 #include <cmath>
-#include <iostream>
 #include <memory>
-#include <string_view>
 
 #include "core/base/error.h"
 #include "core/base/exit_codes.h"
-#include "core/data/atomic_write.h"
 #include "reports/kinds/audit_report.h"
 #include "tools/cli/options.h"
 #include "tools/cli/session.h"
@@ -23,11 +19,8 @@ struct AuditCommandOptions {
   std::vector<std::string> paths;
   double target = reports::AuditOptions{}.target;
   std::string rule = "t";
-  std::string format;
-  std::string out;
   bool has_runs = false;
-  bool is_json = false;
-  bool has_notes = false;
+  DocumentOptions document;
 };
 
 constexpr const char* kFooter =
@@ -85,16 +78,9 @@ int exit_code_of(reports::AuditVerdict verdict) {
 }
 
 int audit(const AuditCommandOptions& options) {
-  const Format format = chosen_format(options.is_json, options.format, options.out);
+  const Format format = chosen_format(options.document);
   const reports::Audit result = audit_of(options);
-  const std::string text = render(reports::audit_report(result, options.has_runs, format == Format::kHtml), format,
-                                  options.has_notes ? Notes::kAll : Notes::kFew);
-  if (options.out.empty()) {
-    std::cout << text;
-  } else {
-    const std::array<std::string_view, 1> pieces = {text};
-    core::write_file_atomically(options.out, pieces);
-  }
+  write(reports::audit_report(result, options.has_runs, format == Format::kHtml), format, options.document);
   return exit_code_of(result.verdict());
 }
 
@@ -107,10 +93,7 @@ void add_audit_command(CLI::App& app, Session& session) {
   command->add_option("--target", options->target, "Validation loss to be reached (default: 3.28)")->type_name("LOSS");
   command->add_option("--rule", options->rule, "t: one-sided t test; z: known spread (default: t)")->type_name("RULE");
   command->add_flag("--runs", options->has_runs, "Add a table with every run");
-  command->add_option("--format", options->format, "table, md, html, json, csv")->type_name("FORMAT");
-  command->add_option("--out", options->out, "Write to a file (complete or not at all)")->type_name("FILE");
-  add_json_option(*command, options->is_json);
-  add_notes_option(*command, options->has_notes);
+  add_document_options(*command, options->document);
   command->footer(kFooter);
   command->callback([options, &session] { session.exit_code = audit(*options); });
 }

@@ -84,7 +84,7 @@ int print_calibration(const results::Store& store, const results::PlanRecord& pl
     break;
   }
   print(reports::calibration_report(plan, machine, calibration, options.power), options.run.is_json,
-        notes_of(options.run));
+        notes_of(options.run.has_notes));
   return core::kExitSuccess;
 }
 

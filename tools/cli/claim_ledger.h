@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "reports/claims/ledger.h"
+#include "reports/document.h"
 #include "results/store.h"
 
 namespace nanobench::tools {
@@ -19,17 +20,29 @@ struct ClaimLedger {
 
 /// Which claims.
 struct ClaimChoice {
-  std::vector<std::string> ids;                     ///< empty: all
-  std::string analysis;                             ///< "003"; empty: all
-  std::optional<std::vector<std::string>> records;  ///< of these records alone: "record17"
+  std::vector<std::string> ids;                       ///< empty: all
+  std::string analysis;                               ///< "003"; empty: all
+  std::optional<std::vector<std::string>> records;    ///< of these records alone: "record17"
+  std::vector<reports::LedgerVerdict> verdicts = {};  ///< empty: all
 };
 
-/// In the order of the analyses. Throws Error{kNotFound} for a claim or an analysis that does not exist.
+/// In the order of the analyses, whatever the verdict. Throws Error{kNotFound} for a claim or an analysis that does not
+/// exist.
 std::vector<const ablations::Claim*> chosen_claims(const ablations::Catalogue& catalogue, const ClaimChoice& choice);
 
 /// `store` may be absent: nothing was ever run. `scale`: of the runs; nullopt: the newest ones'.
 ClaimLedger claim_ledger(const results::Store* store, const std::string& catalogue, const ClaimChoice& choice,
                          const std::optional<std::string>& scale);
+
+reports::Document document_of(const ClaimLedger& ledger);
+
+/// Whether a stored plan is one of claims: then its report is their ledger.
+bool is_of_claims(const results::PlanRecord& plan);
+
+/// The ledger of what such a plan was made for, at its scale: of all claims when it was made for all that need runs.
+/// `has_provenance`: with disturbed runs, commands, programs and machines.
+reports::Document ledger_of_plan(const results::Store& store, const results::PlanRecord& plan,
+                                 const std::string& catalogue, bool has_provenance);
 
 /// The records of a plan's cells.
 std::vector<std::string> records_of(const results::PlanRecord& plan);

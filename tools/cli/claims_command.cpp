@@ -1,15 +1,10 @@
 // `nanobench claims`: what analyses claim, beside what was published and what was measured here.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
-#include <iostream>
 #include <memory>
-#include <string_view>
 
 #include "core/base/error.h"
 #include "core/base/exit_codes.h"
-#include "core/data/atomic_write.h"
-#include "reports/kinds/ledger_report.h"
 #include "tools/cli/claim_ledger.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
@@ -22,6 +17,7 @@ namespace {
 using ablations::Claim;
 using core::Error;
 using core::ErrorCode;
+using reports::LedgerVerdict;
 
 constexpr const char* kSuite = "seed_claims";
 constexpr const char* kFooter =
@@ -43,29 +39,30 @@ struct ClaimsOptions {
   bool measures = false;
   SuiteSettings settings;
   SuiteRunOptions run;
-  std::string format;
-  std::string out;
+  DocumentOptions document;
 };
 
-std::vector<reports::LedgerVerdict> chosen_verdicts(const ClaimsOptions& options) {
-  using reports::LedgerVerdict;
-  constexpr std::array<LedgerVerdict, 5> kAll = {LedgerVerdict::kSupported, LedgerVerdict::kContradicted,
-                                                 LedgerVerdict::kInconclusive, LedgerVerdict::kNotMeasured,
-                                                 LedgerVerdict::kNotMeasurable};
-  std::vector<std::string> known;
-  for (const LedgerVerdict verdict : kAll) {
-    known.emplace_back(to_string(verdict));
-    std::replace(known.back().begin(), known.back().end(), ' ', '_');
+/// "supported, contradicted and inconclusive", with the word before the last.
+std::string verdict_words(const std::string& last) {
+  std::string text;
+  for (const LedgerVerdict verdict : reports::kLedgerVerdicts) {
+    if (!text.empty()) text += verdict == reports::kLedgerVerdicts.back() ? last : ", ";
+    text += word_of(verdict);
   }
+  return text;
+}
+
+std::vector<LedgerVerdict> chosen_verdicts(const ClaimsOptions& options) {
+  std::vector<std::string> known;
+  for (const LedgerVerdict verdict : reports::kLedgerVerdicts) known.push_back(word_of(verdict));
   std::vector<LedgerVerdict> chosen;
   for (const std::string& name : options.verdicts) {
     const auto found = std::find(known.begin(), known.end(), name);
     if (found == known.end())
       throw Error(ErrorCode::kInvalidArgument, "--verdict " + name + ": there is no such verdict" +
-                                                   core::suggestion(name, known) +
-                                                   "; supported, contradicted, inconclusive, not_measured and "
-                                                   "not_measurable_here are");
-    chosen.push_back(kAll[static_cast<std::size_t>(found - known.begin())]);
+                                                   core::suggestion(name, known) + "; " + verdict_words(" and ") +
+                                                   " are");
+    chosen.push_back(reports::kLedgerVerdicts[static_cast<std::size_t>(found - known.begin())]);
   }
   return chosen;
 }
@@ -93,20 +90,15 @@ int measure(const ClaimChoice& choice, const ClaimsOptions& options, const Sessi
   return result.is_interrupted ? core::kExitInterrupted : core::kExitSuccess;  // a failed cell is a row with a reason
 }
 
-void write(const reports::Document& document, Format format, const std::string& out, Notes notes) {
-  const std::string text = render(document, format, notes);
-  if (out.empty()) {
-    std::cout << text;
-    return;
-  }
-  const std::array<std::string_view, 1> pieces = {text};
-  core::write_file_atomically(out, pieces);
-}
-
 int claims_ledger(const ClaimsOptions& options, const Session& session) {
-  const Format format = chosen_format(options.run.is_json, options.format, options.out);
-  const std::vector<reports::LedgerVerdict> verdicts = chosen_verdicts(options);
-  const ClaimChoice choice{.ids = options.claims, .analysis = options.analysis, .records = std::nullopt};
+  DocumentOptions form = options.document;
+  form.is_json = options.run.is_json;
+  form.has_notes = options.run.has_notes;
+  const Format format = chosen_format(form);
+  const ClaimChoice choice{.ids = options.claims,
+                           .analysis = options.analysis,
+                           .records = std::nullopt,
+                           .verdicts = chosen_verdicts(options)};
   const std::optional<std::string> scale =
       options.settings.scale.empty() ? std::nullopt : std::optional(options.settings.scale);
   const int exit_code = options.measures ? measure(choice, options, session) : core::kExitSuccess;
@@ -115,13 +107,9 @@ int claims_ledger(const ClaimsOptions& options, const Session& session) {
   std::error_code ignored;
   if (!options.run.database.empty() || std::filesystem::exists(file, ignored))
     store.emplace(file, results::OpenMode::kReadOnly);
-  ClaimLedger ledger = claim_ledger(store ? &*store : nullptr, options.run.catalogue, choice, scale);
+  const ClaimLedger ledger = claim_ledger(store ? &*store : nullptr, options.run.catalogue, choice, scale);
   if (scale) ledger.catalogue.scale(*scale);  // a misspelt one is no scale without results
-  std::vector<reports::LedgerEntry>& entries = ledger.entries;
-  std::erase_if(entries, [&](const reports::LedgerEntry& entry) {
-    return !verdicts.empty() && std::find(verdicts.begin(), verdicts.end(), entry.verdict) == verdicts.end();
-  });
-  write(reports::ledger_report(entries, ledger.scale), format, options.out, notes_of(options.run));
+  write(document_of(ledger), format, form);
   return exit_code;
 }
 
@@ -133,17 +121,14 @@ void add_claims_command(CLI::App& app, Session& session) {
   const auto options = std::make_shared<ClaimsOptions>();
   command->add_option("CLAIM", options->claims, "Only these (default: all)");
   command->add_option("--analysis", options->analysis, "Only the claims of one analysis, 000 to 004")->type_name("NNN");
-  command
-      ->add_option("--verdict", options->verdicts,
-                   "Only supported, contradicted, inconclusive, not_measured or not_measurable_here; may be repeated")
+  command->add_option("--verdict", options->verdicts, "Only " + verdict_words(" or ") + "; may be repeated")
       ->type_name("NAME")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_flag("--measure", options->measures, "First run what is missing");
   add_suite_settings(*command, options->settings);
   add_suite_run_options(*command, options->run);
-  command->add_option("--format", options->format, "table, md, html, json, csv")->type_name("FORMAT");
-  command->add_option("--out", options->out, "Write to a file (complete or not at all)")->type_name("FILE");
+  add_file_options(*command, options->document);
   command->footer(kFooter);
   command->callback([options, &session] { session.exit_code = claims_ledger(*options, session); });
 }

@@ -27,8 +27,7 @@ struct CompareOptions {
   std::string suite;
   std::string database;
   GatePolicyOptions policy;
-  bool is_json = false;
-  bool has_notes = false;
+  DocumentOptions document;
 };
 
 constexpr const char* kPlanPrefix = "plan:";
@@ -40,6 +39,7 @@ constexpr const char* kFooter =
     "  nanobench compare plan:3 plan:7                two times the same suite\n"
     "  nanobench compare 3f2a91c 88d0e1b              two revisions of the sources that were measured\n"
     "  nanobench compare laptop.db server.db --suite speedrun_history\n"
+    "  nanobench compare record16 record17 --out compare.html\n"
     "\n"
     "The same cells are compared, and a cell with another if each side has only one. Losses are compared seed by "
     "seed;\n"
@@ -104,6 +104,13 @@ Side side_of_cell(const Store& store, const PlanRecord& plan, const std::string&
   return side;
 }
 
+/// What A and B are looked for in; nullopt where both are databases themselves: then this one may be absent or broken.
+std::optional<Store> own_store(const CompareOptions& options) {
+  if (options.database.empty() && results::is_database(options.a) && results::is_database(options.b))
+    return std::nullopt;
+  return std::optional<Store>(std::in_place, database_file(options.database), results::OpenMode::kReadOnly);
+}
+
 Side read_side(const Store& store, const std::string& text, const std::string& suite) {
   if (text.starts_with(kPlanPrefix)) return side_of_plan(store, text);
   const auto plan = newest_plan(store, suite);
@@ -125,8 +132,12 @@ Side read_side(const Store& store, const std::string& text, const std::string& s
 }
 
 void compare(const CompareOptions& options) {
-  const Store store(database_file(options.database), results::OpenMode::kReadOnly);
-  Side a = read_side(store, options.a, options.suite), b = read_side(store, options.b, options.suite);
+  const Format format = chosen_format(options.document);
+  const std::optional<Store> store = own_store(options);
+  const auto side = [&](const std::string& text) {
+    return store ? read_side(*store, text, options.suite) : side_of_database(text, options.suite);
+  };
+  Side a = side(options.a), b = side(options.b);
   bool has_other_configs = false;
   if (a.arm.cells.size() == 1 && b.arm.cells.size() == 1 && a.arm.cells[0].label != b.arm.cells[0].label) {
     a.arm.cells[0].label = b.arm.cells[0].label = a.arm.cells[0].label + " against " + b.arm.cells[0].label;
@@ -144,7 +155,7 @@ void compare(const CompareOptions& options) {
   reports::GateResult result =
       reports::evaluate_gate(a.arm, b.arm, policy_of(options.policy),
                              {.is_interleaved = is_one_plan, .allows_other_configs = has_other_configs});
-  print(reports::compare_report(result), options.is_json, options.has_notes ? Notes::kAll : Notes::kFew);
+  write(reports::compare_report(result), format, options.document);
 }
 
 }  // namespace
@@ -159,8 +170,7 @@ void add_compare_command(CLI::App& app, Session& /*session*/) {
       ->type_name("NAME");
   add_gate_policy_options(*command, options->policy);
   add_database_option(*command, options->database);
-  add_json_option(*command, options->is_json);
-  add_notes_option(*command, options->has_notes);
+  add_document_options(*command, options->document);
   command->footer(kFooter);
   command->callback([options] { compare(*options); });
 }

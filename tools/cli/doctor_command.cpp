@@ -16,6 +16,7 @@
 #include "results/provenance.h"
 #include "results/store.h"
 #include "tools/cli/capture.h"
+#include "tools/cli/doctor_checks.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
 #include "tools/cli/session.h"
@@ -34,15 +35,6 @@ constexpr const char* kFooter =
     "  nanobench doctor --json\n"
     "\n"
     "Exit code 0 when `nanobench run` can work here, 2 when something that it needs is missing.";
-
-/// "ok": there; "absent": optional and not there; "missing": `run` needs it.
-struct Check {
-  std::string id;
-  std::string title;
-  std::string status;
-  std::string found;
-  std::string enables;
-};
 
 std::string first_line(const std::string& text) {
   return reports::printable(text.substr(0, text.find('\n')));
@@ -78,14 +70,13 @@ std::vector<Check> check_engine() {
   return {engine, torch};
 }
 
-Check check_gpu_plugin() {
+Check check_gpu_plugin(bool has_gpu) {
   const fs::path folder = engine_program().parent_path();
   std::error_code ignored;
   for (const fs::path& file :
        {folder / "libnanobench_cuda.so", folder.parent_path() / "lib" / "libnanobench_cuda.so"}) {
     if (fs::exists(file, ignored)) return {"gpu_plugin", "GPU plugin", "ok", file.string(), "training on NVIDIA GPUs"};
   }
-  const bool has_gpu = fs::exists("/dev/nvidia0", ignored);
   return {"gpu_plugin", "GPU plugin", "absent",
           std::string("libnanobench_cuda.so is not installed; ") +
               (has_gpu ? "this machine has an NVIDIA GPU, which stays unused" : "no NVIDIA GPU is visible here either"),
@@ -222,7 +213,10 @@ Check check_catalogue() {
 std::vector<Check> all_checks() {
   std::vector<Check> checks = {check_program()};
   for (Check& check : check_engine()) checks.push_back(std::move(check));
-  checks.push_back(check_gpu_plugin());
+  std::vector<Check> gpus = gpu_checks();
+  const bool has_gpu = std::any_of(gpus.begin(), gpus.end(), [](const Check& c) { return c.id.starts_with("gpu_"); });
+  checks.push_back(check_gpu_plugin(has_gpu));
+  for (Check& check : gpus) checks.push_back(std::move(check));
   checks.push_back(check_cpu());
   checks.push_back(check_vector_path());
   checks.push_back(check_bfloat16_path());

@@ -9,6 +9,7 @@
 #include "reports/stats/summary.h"
 #include "reports/text.h"
 #include "suites/data_source.h"
+#include "tools/cli/options.h"
 #include "tools/cli/places.h"
 #include "tools/terminal/terminal.h"
 
@@ -36,6 +37,7 @@ void EngineOptions::apply(core::RunSpec& spec) const {
   spec.threads = threads;
   spec.pin_threads = pins_threads;
   spec.kernels = kernels;
+  spec.device = device;
 }
 
 void add_engine_options(CLI::App& command, EngineOptions& options) {
@@ -49,6 +51,7 @@ void add_engine_options(CLI::App& command, EngineOptions& options) {
       ->check(CLI::IsMember({"fused", "reference"}))
       ->type_name("KIND")
       ->capture_default_str();
+  add_device_option(command, options.device);
 }
 
 std::string full_path(const fs::path& file) {

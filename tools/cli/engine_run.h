@@ -23,11 +23,12 @@ struct EngineOptions {
   int threads = 0;
   bool pins_threads = false;
   std::string kernels = "fused";
+  std::string device = "cpu";
 
   void apply(core::RunSpec& spec) const;
 };
 
-/// --threads, --pin and --kernels. `options` must outlive the parsing.
+/// --threads, --pin, --kernels and --device. `options` must outlive the parsing.
 void add_engine_options(CLI::App& command, EngineOptions& options);
 
 std::string full_path(const std::filesystem::path& file);

@@ -300,7 +300,7 @@ int run_gate(const GateOptions& options, const Session& session) {
       {.is_interleaved = arms.is_interleaved, .allows_other_configs = !options.baseline_suite.empty()});
   notes.insert(notes.end(), arms.notes.begin(), arms.notes.end());
   result.notes.insert(result.notes.end(), notes.begin(), notes.end());
-  print(reports::gate_report(result), options.run.is_json, notes_of(options.run));
+  print(reports::gate_report(result), options.run.is_json, notes_of(options.run.has_notes));
   write_outputs(options, result);
   return reports::exit_code(result.answer);
 }

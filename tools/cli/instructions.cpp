@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "core/base/error.h"
+#include "core/base/valgrind.h"
 #include "suites/child_process.h"
 #include "tools/cli/capture.h"
 
@@ -68,15 +69,7 @@ bool has_valgrind() {
 }
 
 std::vector<std::string> counting_command(const std::vector<std::string>& engine) {
-  std::vector<std::string> command = {"env",
-                                      "GOMP_SPINCOUNT=10000",
-                                      "GLIBC_TUNABLES=glibc.malloc.hugetlb=0",
-                                      "valgrind",
-                                      "--tool=cachegrind",
-                                      "--cache-sim=no",
-                                      "--cachegrind-out-file=/dev/null"};
-  command.insert(command.end(), engine.begin(), engine.end());
-  return command;
+  return core::valgrind_command({"--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"}, engine);
 }
 
 core::RunSpec counting_spec(const suites::Plan& plan) {

@@ -14,8 +14,7 @@ namespace nanobench::tools {
 /// Whether valgrind can be started.
 bool has_valgrind();
 
-/// `engine` under valgrind; ChildProcess adds the specification. The engine must not start itself again, as valgrind
-/// would lose it: it does so to set these variables (core/train/process_settings.h), so they are set before.
+/// `engine` under valgrind; ChildProcess adds the specification.
 std::vector<std::string> counting_command(const std::vector<std::string>& engine);
 
 /// Two steps of the plan's first cell with one thread and its smallest seed. Throws Error{kInvalidArgument} for a cell

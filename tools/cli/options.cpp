@@ -3,11 +3,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <iostream>
+#include <string_view>
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/data/atomic_write.h"
+#include "core/protocol/run_spec.h"
 #include "reports/render/render.h"
 #include "tools/terminal/terminal.h"
 
@@ -57,12 +61,32 @@ void add_participant_options(CLI::App& command, std::optional<std::int64_t>& ran
   command.add_option("--processes", processes, "Processes of a run (default: 1)")->type_name("N")->check(in_range());
 }
 
+void add_device_option(CLI::App& command, std::string& device) {
+  const auto is_device = [](const std::string& name) {
+    return core::is_device_name(name) ? std::string() : "expected cpu, cuda or cuda:N, got " + name;
+  };
+  command.add_option("--device", device, "Where runs compute: cpu (default), cuda, or cuda:N for one GPU of several")
+      ->type_name("NAME")
+      ->check(CLI::Validator(is_device, "", "device"));
+}
+
 void add_json_option(CLI::App& command, bool& is_json) {
   command.add_flag("--json", is_json, "Print JSON (with schema_version) instead of a table");
 }
 
 void add_notes_option(CLI::App& command, bool& has_notes) {
   command.add_flag("--notes", has_notes, "Print every note of a table, and how to read it");
+}
+
+void add_file_options(CLI::App& command, DocumentOptions& options) {
+  command.add_option("--format", options.format, "table, md, html, json, csv")->type_name("FORMAT");
+  command.add_option("--out", options.out, "Write to a file (complete or not at all)")->type_name("FILE");
+}
+
+void add_document_options(CLI::App& command, DocumentOptions& options) {
+  add_file_options(command, options);
+  add_json_option(command, options.is_json);
+  add_notes_option(command, options.has_notes);
 }
 
 ablations::Catalogue load_catalogue(const std::string& folder, ablations::CatalogueParts parts) {
@@ -130,15 +154,18 @@ std::optional<Format> format_of_file(const std::filesystem::path& file) {
   return std::nullopt;
 }
 
-Format chosen_format(bool is_json, const std::string& format, const std::string& out) {
-  if (is_json) return Format::kJson;
-  if (!format.empty()) return parse_format(format);
-  if (out.empty()) return Format::kTable;
-  if (const std::optional<Format> known = format_of_file(out)) return *known;
+Format chosen_format(const DocumentOptions& options) {
+  if (options.is_json) return Format::kJson;
+  if (!options.format.empty()) return parse_format(options.format);
+  if (options.out.empty()) return Format::kTable;
+  if (const std::optional<Format> known = format_of_file(options.out)) return *known;
   throw Error(ErrorCode::kInvalidArgument,
-              "--out " + out +
-                  ": the name's end tells no format; end it in .md, .html, .json or .csv, or add "
-                  "--format");
+              "--out " + options.out +
+                  ": the name's end tells no format; end it in .md, .html, .json or .csv, or add --format");
+}
+
+Notes notes_of(bool has_notes) {
+  return has_notes ? Notes::kAll : Notes::kFew;
 }
 
 std::string render(const reports::Document& document, Format format, Notes notes) {
@@ -156,6 +183,16 @@ std::string render(const reports::Document& document, Format format, Notes notes
 
 void print(const reports::Document& document, bool is_json, Notes notes) {
   std::cout << render(document, is_json ? Format::kJson : Format::kTable, notes) << std::flush;
+}
+
+void write(const reports::Document& document, Format format, const DocumentOptions& options) {
+  const std::string text = render(document, format, notes_of(options.has_notes));
+  if (options.out.empty()) {
+    std::cout << text << std::flush;
+    return;
+  }
+  const std::array<std::string_view, 1> pieces = {text};
+  core::write_file_atomically(options.out, pieces);
 }
 
 }  // namespace nanobench::tools

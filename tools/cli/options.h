@@ -20,6 +20,8 @@ void add_database_option(CLI::App& command, std::string& file);
 /// --ranks N and --processes N
 void add_participant_options(CLI::App& command, std::optional<std::int64_t>& ranks,
                              std::optional<std::int64_t>& processes);
+/// --device: cpu, cuda or cuda:N
+void add_device_option(CLI::App& command, std::string& device);
 /// --json
 void add_json_option(CLI::App& command, bool& is_json);
 /// --notes, of commands whose tables say that there are more
@@ -42,15 +44,30 @@ Format parse_format(const std::string& name);
 /// From the name's end: .md, .html, .json, .csv; nullopt for others.
 std::optional<Format> format_of_file(const std::filesystem::path& file);
 
-/// --json before --format, before the end of --out's name; a table without any. Throws Error{kInvalidArgument}.
-Format chosen_format(bool is_json, const std::string& format, const std::string& out);
-
 /// What a table says beside its numbers.
 enum class Notes { kAll, kFew };
+Notes notes_of(bool has_notes);
+
+/// How a document is written, and where.
+struct DocumentOptions {
+  std::string format;
+  std::string out;
+  bool is_json = false;
+  bool has_notes = false;
+};
+
+/// --format and --out
+void add_file_options(CLI::App& command, DocumentOptions& options);
+/// --format, --out, --json, --notes
+void add_document_options(CLI::App& command, DocumentOptions& options);
+/// --json before --format, before the end of --out's name; a table without any. Throws Error{kInvalidArgument}.
+Format chosen_format(const DocumentOptions& options);
 
 /// The table is fitted to the terminal; `notes` is of tables only.
 std::string render(const reports::Document& document, Format format, Notes notes = Notes::kAll);
 /// To stdout: the table or JSON.
 void print(const reports::Document& document, bool is_json, Notes notes = Notes::kAll);
+/// To stdout, or to the file that --out names: complete or not at all. Throws Error{kIo}.
+void write(const reports::Document& document, Format format, const DocumentOptions& options);
 
 }  // namespace nanobench::tools

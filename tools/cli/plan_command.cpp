@@ -67,7 +67,7 @@ int plan(const PlanOptions& options) {
   }
   reports::Document document = reports::plan_report(planned, forecast);
   if (!failure.empty()) document.warnings.push_back("No estimate of time and memory: " + failure + ".");
-  print(document, options.run.is_json, notes_of(options.run));
+  print(document, options.run.is_json, notes_of(options.run.has_notes));
   return core::kExitSuccess;
 }
 

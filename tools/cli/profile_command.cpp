@@ -1,11 +1,7 @@
 // `nanobench profile`: a few steps in the foreground, and where their time went.
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -14,6 +10,7 @@
 #include "core/base/error.h"
 #include "core/base/exit_codes.h"
 #include "core/base/step_profile.h"
+#include "core/base/temporary_folder.h"
 #include "core/data/atomic_write.h"
 #include "reports/kinds/profile_report.h"
 #include "reports/text.h"
@@ -55,29 +52,6 @@ constexpr const char* kFooter =
     "Trains two steps unwatched and then N steps on generated data, and stores nothing. The schedule is compressed "
     "into\n"
     "these steps, so that the attention window grows over them as it does over a whole run.";
-
-/// A folder that goes away with its files.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "nanobench-profile-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) {
-      throw Error(ErrorCode::kIo, "cannot make a folder in " + fs::temp_directory_path().string() + ": " +
-                                      std::strerror(errno) + "; set TMPDIR to a folder that is yours");
-    }
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 /// What belongs to a record says nothing of a file.
 void refuse_record_options(const ProfileOptions& options) {
@@ -144,7 +118,7 @@ int profile(const ProfileOptions& options) {
   const suites::Engine engine = suites::native_engine(engine_program());
   reports::ProfiledRun run;
   if (!options.trace.empty()) run.trace_file = writable_file("--trace", options.trace);
-  const TemporaryFolder folder;
+  const core::TemporaryFolder folder("profile");
   const fs::path file = folder.path() / "profile.json";
   const core::RunSpec spec = make_spec(options, file);
   run.name = reports::printable(spec.config.name);

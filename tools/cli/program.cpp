@@ -11,7 +11,10 @@
 #include "core/base/json.h"
 #include "reports/text.h"
 #include "suites/external_engine.h"
+#include "suites/launched_engine.h"
 #include "suites/mock_engine.h"
+#include "suites/slurm/job_script.h"
+#include "suites/slurm/slurm_task.h"
 #include "tools/cli/session.h"
 
 namespace nanobench::tools {
@@ -117,7 +120,9 @@ int check_output(int code) {
 int run_program(const std::vector<std::string>& arguments) {
   const std::string first = arguments.size() > 1 ? arguments[1] : "";
   if (first == "mock-engine") return suites::mock_engine_main({arguments.begin() + 2, arguments.end()});
+  if (first == "launched-engine") return suites::launched_engine_main({arguments.begin() + 2, arguments.end()});
   if (first == "external-engine") return suites::external_engine_main({arguments.begin() + 2, arguments.end()});
+  if (first == suites::kSlurmTaskCommand) return suites::slurm_task_main({arguments.begin() + 2, arguments.end()});
   if (is_launcher_command(first)) {
     return fail(core::kExitUsage,
                 "`" + first + "` belongs to the launcher: run `./nanobench " + first + "` in the source folder");

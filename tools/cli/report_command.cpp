@@ -1,12 +1,9 @@
 // `nanobench report`: the stored results of a suite in the form that is asked for.
 #include <CLI/CLI.hpp>
-#include <array>
 #include <iostream>
 #include <memory>
-#include <string_view>
 
 #include "core/base/error.h"
-#include "core/data/atomic_write.h"
 #include "reports/kinds/comparison_report.h"
 #include "reports/kinds/ledger_report.h"
 #include "tools/cli/capture.h"
@@ -26,14 +23,11 @@ struct ReportOptions {
   std::string suite;
   std::optional<std::int64_t> plan;
   std::optional<double> target;
-  std::string format;
-  std::string out;
   std::string charts;
   bool opens = false;
   std::string database;
   std::string catalogue;
-  bool is_json = false;
-  bool has_notes = false;
+  DocumentOptions document;
 };
 
 constexpr double kOpenSeconds = 20.0;
@@ -70,7 +64,7 @@ void open_in_browser(const std::filesystem::path& file) {
 
 /// Where the page is written that a browser opens.
 std::filesystem::path page_file(const ReportOptions& options) {
-  if (!options.out.empty()) return std::filesystem::absolute(options.out);
+  if (!options.document.out.empty()) return std::filesystem::absolute(options.document.out);
   std::filesystem::create_directories(cache_folder());
   return cache_folder() / "report.html";
 }
@@ -84,33 +78,36 @@ void add_ledger(reports::Document& document, const results::Store& store, const 
   reports::add_ledger_section(document, ledger.entries, ledger.scale);
 }
 
+reports::Document document_of(const results::Store& store, const results::PlanRecord& plan,
+                              const ReportOptions& options, Format format) {
+  const bool has_provenance = format != Format::kTable && format != Format::kCsv;
+  if (is_of_claims(plan)) return ledger_of_plan(store, plan, options.catalogue, has_provenance);
+  const reports::ComparisonOptions comparison{
+      .published_step_ms = reports::published_step_ms(load_catalogue(options.catalogue)),
+      .target = options.target,
+      .has_charts = format == Format::kHtml || !options.charts.empty(),
+      .has_provenance = has_provenance};
+  reports::Document document = reports::comparison_report(store, plan, comparison);
+  if (comparison.has_charts) add_ledger(document, store, plan, options);
+  return document;
+}
+
 void report(const ReportOptions& options) {
-  Format format = chosen_format(options.is_json, options.format, options.out);
+  Format format = chosen_format(options.document);
   if (options.opens && format == Format::kTable) format = Format::kHtml;
   if (options.opens && format != Format::kHtml)
     throw Error(ErrorCode::kInvalidArgument, "--open shows HTML; leave --json, --format and other names of --out out");
   const results::Store store(database_file(options.database), results::OpenMode::kReadOnly);
   const results::PlanRecord plan = find_plan(store, options);
-  const reports::ComparisonOptions comparison{
-      .published_step_ms = reports::published_step_ms(load_catalogue(options.catalogue)),
-      .target = options.target,
-      .has_charts = format == Format::kHtml || !options.charts.empty(),
-      .has_provenance = format != Format::kTable && format != Format::kCsv};
-  reports::Document document = reports::comparison_report(store, plan, comparison);
-  if (comparison.has_charts) add_ledger(document, store, plan, options);
+  reports::Document document = document_of(store, plan, options, format);
   if (!options.charts.empty()) {
     const std::string problem = write_chart_files(document, options.charts, options.charts);
     if (!problem.empty()) std::cerr << "nanobench: " << problem << "\n";
   }
-  const std::string text = render(document, format, options.has_notes ? Notes::kAll : Notes::kFew);
-  if (options.out.empty() && !options.opens) {
-    std::cout << text;
-    return;
-  }
-  const std::filesystem::path file = options.opens ? page_file(options) : std::filesystem::path(options.out);
-  const std::array<std::string_view, 1> pieces = {text};
-  core::write_file_atomically(file, pieces);
-  if (options.opens) open_in_browser(file);
+  DocumentOptions form = options.document;
+  if (options.opens) form.out = page_file(options).string();
+  write(document, format, form);
+  if (options.opens) open_in_browser(form.out);
 }
 
 }  // namespace
@@ -122,8 +119,6 @@ void add_report_command(CLI::App& app, Session& /*session*/) {
       ->type_name("NAME");
   command->add_option("--plan", options->plan, "This stored plan")->type_name("N");
   command->add_option("--target", options->target, "Validation loss of \"time to target\"")->type_name("LOSS");
-  command->add_option("--format", options->format, "table, md, html, json, csv")->type_name("FORMAT");
-  command->add_option("--out", options->out, "Write to a file (complete or not at all)")->type_name("FILE");
   command
       ->add_option("--charts", options->charts,
                    "Also write the charts there, as Vega-Lite and SVG; Markdown links to them")
@@ -131,8 +126,7 @@ void add_report_command(CLI::App& app, Session& /*session*/) {
   command->add_flag("--open", options->opens, "Show the page in a browser");
   add_database_option(*command, options->database);
   add_catalogue_option(*command, options->catalogue);
-  add_json_option(*command, options->is_json);
-  add_notes_option(*command, options->has_notes);
+  add_document_options(*command, options->document);
   command->footer(kFooter);
   command->callback([options] { report(*options); });
 }

@@ -7,10 +7,10 @@
 #include "reports/comparison.h"
 #include "reports/effects/effects.h"
 #include "reports/kinds/comparison_report.h"
-#include "reports/kinds/ledger_report.h"
 #include "reports/text.h"
 #include "results/provenance.h"
 #include "suites/external_suite.h"
+#include "suites/launched_engine.h"
 #include "suites/plan.h"
 #include "suites/runner.h"
 #include "tools/cli/claim_ledger.h"
@@ -24,7 +24,17 @@ namespace {
 
 constexpr const char* kCalibration = "calibration";
 
-suites::Engine engine_for(const suites::Suite& suite) {
+suites::Engine engine_for(const suites::Suite& suite, const std::string& launcher) {
+  const bool is_ours = !suite.external && suite.mock.is_null();
+  if (!launcher.empty() && !is_ours) {
+    throw core::Error(core::ErrorCode::kInvalidArgument,
+                      "--launcher starts the processes of nanobench-train, but suite " + suite.name +
+                          " has an engine of its own; leave it out");
+  }
+  if (!launcher.empty()) {
+    return suites::launched_engine(suites::native_engine(engine_program()), launcher,
+                                   {own_program().string(), "launched-engine"});
+  }
   if (suite.external) return suites::external_engine(suite, {own_program().string(), "external-engine"});
   if (!suite.mock.is_null()) return suites::mock_engine({own_program().string(), "mock-engine"});
   return suites::native_engine(engine_program());
@@ -59,6 +69,7 @@ void add_suite_settings(CLI::App& command, SuiteSettings& settings) {
   command.add_option("--threads", settings.threads, "Threads of a run (default: the suite's, else all cores)")
       ->type_name("N")
       ->check(CLI::Range(0, 4096).description(""));
+  add_device_option(command, settings.device);
   add_participant_options(command, settings.ranks, settings.processes);
 }
 
@@ -68,17 +79,19 @@ suites::SuiteOverrides overrides_of(const SuiteSettings& settings) {
   if (!settings.seeds.empty()) overrides.seeds = parse_seeds(settings.seeds);
   if (!settings.data.empty()) overrides.data = settings.data;
   overrides.threads = settings.threads;
+  if (!settings.device.empty()) overrides.device = settings.device;
   overrides.ranks = settings.ranks;
   overrides.processes = settings.processes;
   return overrides;
 }
 
-Notes notes_of(const SuiteRunOptions& options) {
-  return options.has_notes ? Notes::kAll : Notes::kFew;
-}
-
 void add_suite_run_options(CLI::App& command, SuiteRunOptions& options) {
   command.add_flag("--fresh", options.is_fresh, "Run again what is finished already");
+  command
+      .add_option("--launcher", options.launcher,
+                  "Starts the processes of a run, instead of the engine itself: 'mpirun -n {processes}', 'srun -n "
+                  "{processes}'")
+      ->type_name("COMMAND");
   add_database_option(command, options.database);
   add_catalogue_option(command, options.catalogue);
   add_json_option(command, options.is_json);
@@ -117,11 +130,12 @@ suites::Plan plan_suite(const suites::Suite& asked, const SuiteRunOptions& optio
     if (request.arm > 0) cell.arm = request.arm;
   }
   // Before the data, which may take a while to make.
-  const suites::Engine engine = request.engine ? *request.engine : engine_for(suite);
+  const suites::Engine engine = request.engine ? *request.engine : engine_for(suite, options.launcher);
   if (!options.is_quiet && suite.data == "synthetic")
     write_to_stderr("preparing the generated data in " + cache_folder().string() + "\n");
   const core::DataSet data = suites::prepare_data(suite, matrix, cache_folder());
-  return suites::make_plan(suite, matrix, data, engine, results::machine_info());
+  return suites::make_plan(suite, matrix, data, engine,
+                           options.slurm ? suites::machine_of(options.slurm->partition) : results::machine_info());
 }
 
 std::vector<suites::SuiteRunResult> run_plans(const std::vector<const suites::Plan*>& plans, results::Store& store,
@@ -129,7 +143,10 @@ std::vector<suites::SuiteRunResult> run_plans(const std::vector<const suites::Pl
   SuiteProgress progress(stderr_display(), [&](const results::RunRecord& run) { return figures_of(store, run); });
   suites::RunnerObserver silent;
   suites::RunnerObserver& observer = options.is_quiet ? silent : progress;
-  std::vector<suites::SuiteRunResult> results = suites::run_in_turn(plans, store, runner, observer);
+  NB_CHECK(!options.slurm || plans.size() == 1, "plans in turn share one machine");
+  std::vector<suites::SuiteRunResult> results =
+      options.slurm ? std::vector{suites::run_on_slurm(*plans.front(), store, runner, *options.slurm, observer)}
+                    : suites::run_in_turn(plans, store, runner, observer);
   progress.finish();
   if (!options.is_quiet) write_to_stderr("\n");
   return results;
@@ -140,10 +157,7 @@ namespace {
 /// What was asked for when the suite was run: a table of its cells, or the verdicts on its claims.
 reports::Document finished_report(const results::Store& store, const results::PlanRecord& plan,
                                   const SuiteRunOptions& options) {
-  if (plan.design == suites::to_string(suites::Design::kClaims)) {
-    const ClaimLedger ledger = claim_ledger(&store, options.catalogue, {}, plan.scale);
-    return reports::ledger_report(ledger.entries, ledger.scale);
-  }
+  if (is_of_claims(plan)) return ledger_of_plan(store, plan, options.catalogue, options.is_json);
   const reports::ComparisonOptions comparison{
       .published_step_ms = reports::published_step_ms(load_catalogue(options.catalogue)),
       .has_provenance = options.is_json};
@@ -151,7 +165,7 @@ reports::Document finished_report(const results::Store& store, const results::Pl
 }
 
 int finish_run(const results::Store& store, const suites::SuiteRunResult& result, const SuiteRunOptions& options) {
-  print(finished_report(store, store.plan(result.plan_id), options), options.is_json, notes_of(options));
+  print(finished_report(store, store.plan(result.plan_id), options), options.is_json, notes_of(options.has_notes));
   if (!options.is_quiet)
     write_to_stderr("\nstored in " + store.file().string() + " as plan " + std::to_string(result.plan_id) + "\n");
   if (result.is_interrupted) return core::kExitInterrupted;

@@ -9,18 +9,20 @@
 
 #include "suites/plan.h"
 #include "suites/runner.h"
+#include "suites/slurm/slurm_runner.h"
 #include "suites/suite.h"
 #include "tools/cli/options.h"
 #include "tools/cli/session.h"
 
 namespace nanobench::tools {
 
-/// --scale, --seeds, --data, --threads, --ranks, --processes: what a suite says, said on the command line.
+/// --scale, --seeds, --data, --threads, --device, --ranks, --processes: what a suite says, said on the command line.
 struct SuiteSettings {
   std::string scale;
   std::string seeds;
   std::string data;
   std::optional<int> threads;
+  std::string device;
   std::optional<std::int64_t> ranks;
   std::optional<std::int64_t> processes;
 };
@@ -33,15 +35,14 @@ suites::SuiteOverrides overrides_of(const SuiteSettings& settings);
 /// How a suite is run, whatever it says.
 struct SuiteRunOptions {
   std::string database;
+  std::string launcher;  ///< of runs of several processes; empty: they start themselves, on this host
   std::string catalogue;
   bool is_fresh = false;
   bool is_json = false;
   bool has_notes = false;
   bool is_quiet = false;
+  std::optional<suites::SlurmOptions> slurm;  ///< on Slurm's nodes; absent: on this machine
 };
-
-/// How many notes its tables print.
-Notes notes_of(const SuiteRunOptions& options);
 
 void add_suite_run_options(CLI::App& command, SuiteRunOptions& options);
 

@@ -1,15 +1,12 @@
 // `nanobench trend SUITE`: what became of a suite's results over the revisions of a program.
 #include <CLI/CLI.hpp>
-#include <array>
-#include <iostream>
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <set>
-#include <string_view>
 
 #include "core/base/error.h"
 #include "core/base/exit_codes.h"
-#include "core/data/atomic_write.h"
 #include "reports/charts/trend_charts.h"
 #include "reports/kinds/trend_report.h"
 #include "suites/suite.h"
@@ -32,11 +29,8 @@ struct TrendOptions {
   std::optional<std::int64_t> last;
   std::string host;
   double alpha = reports::TrendSettings{}.alpha;
-  std::string format;
-  std::string out;
   std::string database;
-  bool is_json = false;
-  bool has_notes = false;
+  DocumentOptions document;
 };
 
 constexpr const char* kFooter =
@@ -99,7 +93,7 @@ reports::SeriesChoice choice_of(const TrendOptions& options) {
 }
 
 int trend(const TrendOptions& options) {
-  const Format format = chosen_format(options.is_json, options.format, options.out);
+  const Format format = chosen_format(options.document);
   const reports::SeriesChoice choice = choice_of(options);
   if (!(options.alpha >= 0.0001 && options.alpha <= 0.5))
     throw Error(ErrorCode::kInvalidArgument, "--alpha: expected a number from 0.0001 to 0.5");
@@ -115,13 +109,7 @@ int trend(const TrendOptions& options) {
     pictures.charts = reports::trend_charts(result);
     if (!pictures.charts.empty()) document.sections.insert(document.sections.begin() + 1, std::move(pictures));
   }
-  const std::string text = render(document, format, options.has_notes ? Notes::kAll : Notes::kFew);
-  if (options.out.empty()) {
-    std::cout << text;
-  } else {
-    const std::array<std::string_view, 1> pieces = {text};
-    core::write_file_atomically(options.out, pieces);
-  }
+  write(document, format, options.document);
   return result.has_answer() ? core::kExitSuccess : core::kExitInconclusive;
 }
 
@@ -145,11 +133,8 @@ void add_trend_command(CLI::App& app, Session& session) {
   command->add_option("--host", options->host, "Only runs of this host")->type_name("NAME");
   command->add_option("--alpha", options->alpha, "Chance of a false change over all series (default: 0.05)")
       ->type_name("P");
-  command->add_option("--format", options->format, "table, md, html, json, csv")->type_name("FORMAT");
-  command->add_option("--out", options->out, "Write to a file (complete or not at all)")->type_name("FILE");
   add_database_option(*command, options->database);
-  add_json_option(*command, options->is_json);
-  add_notes_option(*command, options->has_notes);
+  add_document_options(*command, options->document);
   command->footer(kFooter);
   command->callback([options, &session] { session.exit_code = trend(*options); });
 }

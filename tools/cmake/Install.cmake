@@ -11,6 +11,13 @@ foreach(program IN ITEMS nanobench nanobench-train)
     install(TARGETS ${program} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
   endif()
 endforeach()
+# Beside nanobench-train, which looks for them there.
+foreach(plugin IN ITEMS nanobench_mpi nanobench_cuda)
+  if(TARGET ${plugin})
+    add_dependencies(programs ${plugin})
+    install(TARGETS ${plugin} LIBRARY DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  endif()
+endforeach()
 # Not among the programs: the first use would wait for it. Installed where it has been built.
 if(TARGET nanobench-micro)
   install(TARGETS nanobench-micro RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" OPTIONAL)

@@ -132,7 +132,8 @@ compile_jobs() {
 
 configure() {
   local choices log=$build/configure.log begin=$SECONDS
-  choices=$(printf '%s\n' "$root" "${NANOBENCH_TORCH-}" "${CMAKE_PREFIX_PATH-}" "${CXX-}" "${NANOBENCH_CHARTS:-ON}")
+  choices=$(printf '%s\n' "$root" "${NANOBENCH_TORCH-}" "${CMAKE_PREFIX_PATH-}" "${CXX-}" "${NANOBENCH_CHARTS:-ON}" \
+    "${NANOBENCH_CUDA:-AUTO}" "$(cat "$root/.deps/libtorch.stamp" 2>/dev/null)")
   if [[ -e $build/build.ninja && -e $build/configured.stamp && $(<"$build/configured.stamp") == "$choices" ]]; then
     return 0
   fi
@@ -140,7 +141,7 @@ configure() {
   rm -rf "$build/CMakeCache.txt" "$build/CMakeFiles/pkgRedirects" "$build/configured.stamp" "$build"/CMakeFiles/[0-9]*
   mkdir -p "$build"
   if ! run_tool cmake -S "$root" --preset "$preset" "-DNANOBENCH_TORCH=${NANOBENCH_TORCH-}" \
-    "-DNANOBENCH_CHARTS=${NANOBENCH_CHARTS:-ON}" >"$log" 2>&1; then
+    "-DNANOBENCH_CHARTS=${NANOBENCH_CHARTS:-ON}" "-DNB_CUDA=${NANOBENCH_CUDA:-AUTO}" >"$log" 2>&1; then
     tail -n 30 "$log" >&2
     fail 2 "cmake could not configure $build; the lines above say why, all of it is in $log"
   fi

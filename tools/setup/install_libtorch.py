@@ -5,7 +5,8 @@
 
 Result: DEPS/torch and DEPS/nvidia side by side (libtorch_cpu.so looks for libcudart and libcupti in ../../nvidia), and
 DEPS/libtorch.stamp, written last: it names the wheels, and only its presence means that the other two are complete.
-Only what the CPU engine needs is unpacked; Python code and GPU libraries stay in the wheel.
+Only what the engine needs is unpacked, with LibTorch's part for CUDA where nvcc is (for libnanobench_cuda.so); Python code
+stays in the wheel.
 Exit code 0: installed; 2: it says in one sentence why not; 130: interrupted.
 """
 
@@ -29,6 +30,8 @@ WANTED = re.compile(
     r"|torch/lib/lib(?!torch_cuda|c10_cuda|torch_python|torch_nvshmem|torch_global_deps|caffe2_nvrtc|shm)[^/]*\.so"
     r"|nvidia/cu13/lib/lib(cudart|cupti)\.so"
 )
+CUDA_WANTED = re.compile(r"torch/lib/lib(torch_cuda|torch_cuda_linalg|c10_cuda|torch_nvshmem)\.so")
+CUDA_BYTES = 520 << 20
 LICENCE = re.compile(r"([A-Za-z_]+)-[^/]*\.dist-info/licenses/(.+)")
 
 
@@ -68,14 +71,24 @@ def read_pins():
     return pins[machine]
 
 
-def stamp_text(pins):
-    return "".join(f"{pin['file']} {pin['sha256']}\n" for pin in pins)
+def wants_cuda():
+    """Where CUDA kernels can be compiled. NANOBENCH_CUDA=ON or OFF decides otherwise."""
+    choice = os.environ.get("NANOBENCH_CUDA", "AUTO").upper()
+    if choice in ("ON", "OFF"):
+        return choice == "ON"
+    toolkit = os.environ.get("CUDA_HOME", "/usr/local/cuda")
+    return shutil.which("nvcc") is not None or os.access(f"{toolkit}/bin/nvcc", os.X_OK)
+
+
+def stamp_text(pins, has_cuda):
+    return "".join(f"{pin['file']} {pin['sha256']}\n" for pin in pins) + ("with CUDA\n" if has_cuda else "")
 
 
 def is_installed(deps, pins):
     stamp = deps / "libtorch.stamp"
     complete = (deps / "torch/lib/libtorch_cpu.so").exists() and (deps / "nvidia").is_dir()
-    return complete and stamp.is_file() and stamp.read_text() == stamp_text(pins)
+    accepted = [stamp_text(pins, True)] + ([] if wants_cuda() else [stamp_text(pins, False)])
+    return complete and stamp.is_file() and stamp.read_text() in accepted
 
 
 def check_space(deps, cache, pins):
@@ -85,8 +98,9 @@ def check_space(deps, cache, pins):
             if (cache / name).exists():
                 missing -= (cache / name).stat().st_size
         missing += pin["bytes"]
+    unpacked = UNPACKED_BYTES + (CUDA_BYTES if wants_cuda() else 0)
     same_disk = os.stat(deps).st_dev == os.stat(cache).st_dev
-    for folder, needed in ((deps, UNPACKED_BYTES + (max(missing, 0) if same_disk else 0)), (cache, missing)):
+    for folder, needed in ((deps, unpacked + (max(missing, 0) if same_disk else 0)), (cache, missing)):
         free = shutil.disk_usage(folder).free
         if free < needed:
             raise SetupError(
@@ -100,25 +114,28 @@ def install(deps, wheels, pins):
     stamp = deps / "libtorch.stamp"
     stamp.unlink(missing_ok=True)
     fresh = deps / f".unpacking-{os.getpid()}"
+    has_cuda = wants_cuda()
     for wheel in wheels:
-        unpack(wheel, fresh)
+        unpack(wheel, fresh, has_cuda)
     for name in ("torch", "nvidia", "licences"):
         if (deps / name).exists():
             (deps / name).rename(fresh / f"old-{name}")
         (fresh / name).rename(deps / name)
     shutil.rmtree(fresh)
     fresh_stamp = deps / "libtorch.stamp.new"
-    fresh_stamp.write_text(stamp_text(pins))
+    fresh_stamp.write_text(stamp_text(pins, has_cuda))
     fresh_stamp.rename(stamp)
 
 
-def unpack(wheel, folder):
+def unpack(wheel, folder, has_cuda):
     with zipfile.ZipFile(wheel) as archive:
         for member in archive.infolist():
             licence = LICENCE.fullmatch(member.filename)
             if licence:
                 member.filename = f"licences/{licence[1]}/{licence[2]}"
-            elif not WANTED.match(member.filename) or member.is_dir():
+            elif member.is_dir() or not (
+                WANTED.match(member.filename) or (has_cuda and CUDA_WANTED.fullmatch(member.filename))
+            ):
                 continue
             archive.extract(member, folder)
 

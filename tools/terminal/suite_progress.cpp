@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "reports/text.h"
+#include "results/provenance.h"
 #include "tools/terminal/terminal.h"
 
 namespace nanobench::tools {
@@ -18,6 +19,13 @@ constexpr double kPlainLineSeconds = 10.0;
 constexpr const char* kRed = "\x1b[31m";
 constexpr const char* kDim = "\x1b[2m";
 constexpr const char* kReset = "\x1b[0m";
+
+/// Of a run that ended elsewhere; 0 where the store does not say.
+double stored_duration_s(const results::RunRecord& record) {
+  const auto end = record.finished_at ? results::seconds_since_epoch(*record.finished_at) : std::nullopt;
+  const auto start = results::seconds_since_epoch(record.started_at);
+  return end && start ? std::max(0.0, *end - *start) : 0.0;
+}
 
 std::string label_of(const suites::Plan& plan, const suites::PlannedRun& run) {
   return reports::printable(plan.cell_of(run).label) + " seed " + std::to_string(run.seed);
@@ -80,7 +88,7 @@ void SuiteProgress::on_run_finished(const suites::Plan& plan, const suites::Plan
   ++finished_;
   begin_run(plan, run);
   const bool was_running = run_ && !is_reused;
-  const double duration_s = was_running ? run_->elapsed_s(host_.now_s()) : 0.0;
+  const double duration_s = was_running ? run_->elapsed_s(host_.now_s()) : stored_duration_s(record);
   if (was_running) {
     times_.add_finished(plan.cell_of(run).label, duration_s);
     run_.reset();

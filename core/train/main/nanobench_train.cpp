@@ -9,10 +9,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <string>
 
 #include "core/base/build_info.h"
 #include "core/base/error.h"
+#include "core/distributed/launch.h"
 #include "core/distributed/process_group.h"
 #include "core/kernels/cpu_path.h"
 #include "core/operations/operation_run.h"
@@ -33,14 +35,16 @@ void request_stop(int) {
 }
 
 const char* const kUsage =
-    "usage: nanobench-train --spec RUN.json [--events-fd N]\n"
+    "usage: nanobench-train --spec RUN.json [--events-fd N] [--device cpu|cuda|cuda:N]\n"
     "       nanobench-train --version\n\n"
     "Trains one fully resolved run and writes its events as JSON Lines to file descriptor N (default: 1, stdout).\n"
+    "--device goes before what the run says. Started by torchrun, mpirun or srun it is one process of the run.\n"
     "People use `nanobench train` and `nanobench run`, which start this program.\n";
 
 struct Arguments {
   std::string spec_file;
   int events_fd = 1;
+  std::string device;  ///< empty: as the specification says
 };
 
 Arguments parse_arguments(int argc, char** argv) {
@@ -49,6 +53,8 @@ Arguments parse_arguments(int argc, char** argv) {
     const std::string option = argv[i];
     if (option == "--spec") {
       arguments.spec_file = argv[i + 1];
+    } else if (option == "--device") {
+      arguments.device = argv[i + 1];
     } else if (option == "--events-fd") {
       char* end = nullptr;
       const long fd = std::strtol(argv[i + 1], &end, 10);
@@ -102,9 +108,17 @@ int exit_code_of(RunOutcome outcome) {
   }
 }
 
+RunOutcome train(const RunSpec& spec, MetricSink& sink, ProcessGroup& processes) {
+  Communicator& host = processes.communicator();
+  RunDevice device(spec.device, host.host_share());
+  Communicator& communicator =
+      device.communicator_for({.host = &host, .check_alive = [&processes] { processes.check_alive(); }});
+  return Trainer(spec, sink, stop_requested, communicator, device).run();
+}
+
 /// Rank 0 reports and decides how the run ended.
 int run_first(const RunSpec& spec, MetricSink& sink, ProcessGroup& processes) {
-  const RunOutcome outcome = Trainer(spec, sink, stop_requested, processes.communicator()).run();
+  const RunOutcome outcome = train(spec, sink, processes);
   processes.finish();
   return exit_code_of(outcome);
 }
@@ -115,32 +129,50 @@ int run_first(const RunSpec& spec, MetricSink& sink, ProcessGroup& processes) {
   int exit_code = 0;
   try {
     NullMetricSink sink;
-    Trainer(spec, sink, stop_requested, processes.communicator()).run();
+    train(spec, sink, processes);
+    processes.finish();
   } catch (const PeerFailed& error) {
     processes.report_failure({error.outcome(), error.what()});  // known already, unless this process found it out
+    processes.let_first_speak();
     exit_code = kExitFailed;
   } catch (...) {
     const Failure failure = current_failure();
-    const std::string who = "process " + std::to_string(processes.rank()) + " of " +
-                            std::to_string(processes.communicator().size()) + " (the first is 0): ";
-    processes.report_failure({failure.outcome, who + failure.message});
+    const std::string who = process_name(processes.rank(), processes.communicator().size());
+    processes.report_failure({failure.outcome, who + ": " + failure.message});
+    processes.let_first_speak();
     exit_code = kExitFailed;
   }
   _exit(exit_code);  // what exit would clean up is rank 0's
 }
 
 int run_reporting_failures(const RunSpec& spec, int events_fd) {
-  FdMetricSink sink(events_fd);
   keep_freed_memory();
   set_fused_ops(spec.kernels != "reference");
+  bool speaks = true;
+  FdMetricSink sink(events_fd);
   try {
+    const std::optional<Launch> launch = find_launch();
+    speaks = !launch || launch->rank == 0;
     if (spec.operation) return exit_code_of(run_operation(spec, sink, stop_requested));
-    ProcessGroup processes(static_cast<int>(spec.config.distributed.processes));
-    if (processes.rank() > 0) run_other(spec, events_fd, processes);
-    return run_first(spec, sink, processes);
+    const auto processes =
+        join_processes(static_cast<int>(spec.config.distributed.processes), spec.communicator, launch);
+    processes->watch([&](const ProcessFailure& failure) {
+      try {
+        if (speaks) sink.report(FailedEvent{failure.outcome, failure.message});
+      } catch (const Error&) {  // nobody reads any more
+      }
+      if (!speaks) processes->let_first_speak();
+      _exit(kExitFailed);  // whatever the other threads compute is for nothing
+    });
+    if (processes->rank() > 0) run_other(spec, events_fd, *processes);
+    return run_first(spec, sink, *processes);
   } catch (...) {
     const Failure failure = current_failure();
-    sink.report(FailedEvent{failure.outcome, failure.message});
+    if (speaks) {
+      sink.report(FailedEvent{failure.outcome, failure.message});
+    } else {
+      std::fprintf(stderr, "nanobench-train: %s\n", failure.message.c_str());
+    }
     return failure.exit_code;
   }
 }
@@ -163,7 +195,9 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   try {
     const Arguments arguments = parse_arguments(argc, argv);
-    const RunSpec spec = read_run_spec(read_json_file(arguments.spec_file), arguments.spec_file);
+    Json json = read_json_file(arguments.spec_file);
+    if (!arguments.device.empty() && json.is_object()) json["device"] = arguments.device;
+    const RunSpec spec = read_run_spec(json, arguments.spec_file);
     return run_reporting_failures(spec, arguments.events_fd);
   } catch (const Error& error) {
     std::fprintf(stderr, "nanobench-train: %s\n", error.what());

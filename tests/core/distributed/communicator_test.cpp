@@ -1,4 +1,5 @@
-// Collectives among 1 to 4 processes, played by threads: exact results in the order of the ranks, any size, any timing.
+// Collectives among 1 to 4 processes, played by threads, through shared memory and through TCP: exact results in the
+// order of the ranks, any size, any timing.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -27,13 +28,23 @@ at::Tensor sum_in_rank_order(int processes, std::int64_t size, at::ScalarType dt
   return sum;
 }
 
-class Collectives : public ::testing::TestWithParam<int> {};
+struct Setting {
+  int processes;
+  Medium medium;
+};
+
+class Collectives : public ::testing::TestWithParam<Setting> {
+ protected:
+  std::vector<std::string> play(const std::function<void(Communicator&)>& body,
+                                std::size_t chunk_bytes = SharedSegment::kSlotBytes) const {
+    return play_processes(GetParam().processes, body, chunk_bytes, GetParam().medium);
+  }
+};
 
 TEST_P(Collectives, SumsInTheOrderOfTheRanks) {
-  const int processes = GetParam();
+  const int processes = GetParam().processes;
   for (const at::ScalarType dtype : {at::kFloat, at::kDouble, at::kLong}) {
-    NB_EXPECT_NO_FAILURE(play_processes(
-        processes,
+    NB_EXPECT_NO_FAILURE(play(
         [&](Communicator& communicator) {
           for (const std::int64_t size : kSizes) {
             const at::Tensor tensor = values_of(communicator.rank(), size, dtype);
@@ -53,8 +64,8 @@ TEST(Collectives, AnotherOrderOfTheTermsGivesOtherBits) {
 }
 
 TEST_P(Collectives, GatherIntoOneTensorAndIntoMany) {
-  const int processes = GetParam();
-  NB_EXPECT_NO_FAILURE(play_processes(processes, [&](Communicator& communicator) {
+  const int processes = GetParam().processes;
+  NB_EXPECT_NO_FAILURE(play([&](Communicator& communicator) {
     for (const std::int64_t size : kSizes) {
       const at::Tensor mine = values_of(communicator.rank(), size, at::kFloat);
       const at::Tensor together = at::zeros({processes, size});
@@ -71,9 +82,8 @@ TEST_P(Collectives, GatherIntoOneTensorAndIntoMany) {
 }
 
 TEST_P(Collectives, EveryProcessCanBroadcast) {
-  const int processes = GetParam();
-  NB_EXPECT_NO_FAILURE(play_processes(
-      processes,
+  const int processes = GetParam().processes;
+  NB_EXPECT_NO_FAILURE(play(
       [&](Communicator& communicator) {
         for (const std::int64_t size : kSizes) {
           for (int root = 0; root < processes; ++root) {
@@ -87,8 +97,8 @@ TEST_P(Collectives, EveryProcessCanBroadcast) {
 }
 
 TEST_P(Collectives, AsynchronousOnesAreCarriedOutInTheOrderOfIssue) {
-  const int processes = GetParam();
-  NB_EXPECT_NO_FAILURE(play_processes(processes, [&](Communicator& communicator) {
+  const int processes = GetParam().processes;
+  NB_EXPECT_NO_FAILURE(play([&](Communicator& communicator) {
     // Each sum goes on from the one before: only one order gives processes^8.
     const at::Tensor tensor = at::ones({70001});
     std::vector<WorkHandle> works;
@@ -104,8 +114,8 @@ TEST_P(Collectives, AsynchronousOnesAreCarriedOutInTheOrderOfIssue) {
 }
 
 TEST_P(Collectives, ABlockingOneWaitsForThoseUnderWay) {
-  const int processes = GetParam();
-  NB_EXPECT_NO_FAILURE(play_processes(processes, [&](Communicator& communicator) {
+  const int processes = GetParam().processes;
+  NB_EXPECT_NO_FAILURE(play([&](Communicator& communicator) {
     const at::Tensor tensor = at::ones({300001});
     const WorkHandle first = communicator.start_all_reduce_sum(tensor);
     communicator.all_reduce_sum(tensor);
@@ -115,9 +125,9 @@ TEST_P(Collectives, ABlockingOneWaitsForThoseUnderWay) {
 }
 
 TEST_P(Collectives, ABarrierHoldsEverybodyUntilTheLastHasCome) {
-  const int processes = GetParam();
+  const int processes = GetParam().processes;
   std::atomic<int> arrived{0};
-  NB_EXPECT_NO_FAILURE(play_processes(processes, [&](Communicator& communicator) {
+  NB_EXPECT_NO_FAILURE(play([&](Communicator& communicator) {
     for (int round = 1; round <= 20; ++round) {
       if (communicator.rank() == round % processes) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       ++arrived;
@@ -129,15 +139,25 @@ TEST_P(Collectives, ABarrierHoldsEverybodyUntilTheLastHasCome) {
 }
 
 TEST_P(Collectives, NumbersAndQuestions) {
-  const int processes = GetParam();
-  NB_EXPECT_NO_FAILURE(play_processes(processes, [&](Communicator& communicator) {
+  const int processes = GetParam().processes;
+  NB_EXPECT_NO_FAILURE(play([&](Communicator& communicator) {
     EXPECT_EQ(sum_over_processes(communicator, std::int64_t{1} << communicator.rank()), (1 << processes) - 1);
     EXPECT_TRUE(any_process(communicator, communicator.rank() == processes - 1));
     EXPECT_FALSE(any_process(communicator, false));
   }));
 }
 
-INSTANTIATE_TEST_SUITE_P(Processes, Collectives, ::testing::Values(1, 2, 3, 4));
+std::vector<Setting> all_settings() {
+  std::vector<Setting> settings;
+  for (const Medium medium : {Medium::kSharedMemory, Medium::kTcp}) {
+    for (const int processes : {1, 2, 3, 4}) settings.push_back({processes, medium});
+  }
+  return settings;
+}
+
+INSTANTIATE_TEST_SUITE_P(Processes, Collectives, ::testing::ValuesIn(all_settings()), [](const auto& test) {
+  return std::to_string(test.param.processes) + (test.param.medium == Medium::kTcp ? "ByTcp" : "BySharedMemory");
+});
 
 TEST(SingleProcess, GathersItself) {
   SingleProcess alone;
@@ -150,25 +170,56 @@ TEST(SingleProcess, GathersItself) {
   EXPECT_EQ(alone.waited_ms(), 0.0);
 }
 
-TEST(Failures, OneProcessThatThrowsEndsTheWaitsOfAll) {
-  const std::vector<std::string> failures = play_processes(3, [](Communicator& communicator) {
+class Failures : public ::testing::TestWithParam<Medium> {};
+
+TEST_P(Failures, OneProcessThatThrowsEndsTheWaitsOfAll) {
+  const auto body = [](Communicator& communicator) {
     const at::Tensor tensor = at::ones({1000});
     communicator.all_reduce_sum(tensor);
     if (communicator.rank() == 1) throw std::runtime_error("the disk is full");
     if (communicator.rank() == 2) communicator.start_all_reduce_sum(tensor)->wait();  // in the helper thread
     communicator.all_reduce_sum(tensor);
-  });
-  for (const std::string& failure : failures) EXPECT_EQ(failure, "the disk is full");
+  };
+  for (const std::string& failure : play_processes(3, body, SharedSegment::kSlotBytes, GetParam()))
+    EXPECT_EQ(failure, "the disk is full");
 }
 
-TEST(Failures, DifferentCollectivesAtTheSameTimeAreNoticed) {
-  const std::vector<std::string> failures = play_processes(2, [](Communicator& communicator) {
+TEST_P(Failures, DifferentCollectivesAtTheSameTimeAreNoticed) {
+  const auto sizes = [](Communicator& communicator) {
     communicator.all_reduce_sum(at::ones({communicator.rank() == 0 ? 10 : 11}));
-  });
-  for (const std::string& failure : failures) EXPECT_NE(failure.find("internal error"), std::string::npos) << failure;
+  };
+  const auto kinds = [](Communicator& communicator) {
+    const at::Tensor tensor = at::ones({4});
+    if (communicator.rank() == 0) communicator.barrier();
+    if (communicator.rank() == 1) communicator.broadcast(tensor, 0);
+  };
+  for (const auto& body : {std::function<void(Communicator&)>(sizes), std::function<void(Communicator&)>(kinds)}) {
+    for (const std::string& failure : play_processes(2, body, SharedSegment::kSlotBytes, GetParam()))
+      EXPECT_NE(failure.find("internal error"), std::string::npos) << failure;
+  }
 }
 
-TEST(Failures, TensorsThatCannotBeSentAreRefused) {
+INSTANTIATE_TEST_SUITE_P(Media, Failures, ::testing::Values(Medium::kSharedMemory, Medium::kTcp),
+                         [](const auto& test) { return test.param == Medium::kTcp ? "Tcp" : "SharedMemory"; });
+
+TEST(Counts, AreOfWhatThisProcessGave) {
+  NB_EXPECT_NO_FAILURE(play_processes(2, [](Communicator& communicator) {
+    communicator.all_reduce_sum(at::ones({10}));
+    communicator.start_all_reduce_sum(at::ones({5}, at::kDouble))->wait();
+    communicator.all_gather(at::zeros({2, 3}), at::ones({3}));
+    communicator.broadcast(at::ones({7}), 1);
+    communicator.barrier();
+    const CollectiveCounts& counts = communicator.counts();
+    EXPECT_EQ(counts.all_reduce.calls, 2);
+    EXPECT_EQ(counts.all_reduce.bytes, 10 * 4 + 5 * 8);
+    EXPECT_EQ(counts.all_gather.calls, 1);
+    EXPECT_EQ(counts.all_gather.bytes, 3 * 4);
+    EXPECT_EQ(counts.broadcast.calls, 1);
+    EXPECT_EQ(counts.broadcast.bytes, 7 * 4);
+  }));
+}
+
+TEST(Refused, TensorsThatCannotBeSentAreRefused) {
   SingleProcess alone;
   EXPECT_THROW(alone.all_reduce_sum(at::ones({3, 4}).t()), Error);
   EXPECT_THROW(alone.all_reduce_sum(at::ones({3}, at::kHalf)), Error);

@@ -13,6 +13,7 @@
 #include <functional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/protocol/run_event.h"
@@ -41,10 +42,17 @@ inline bool is_running(pid_t pid) {
   return name_end != std::string::npos && stat.compare(name_end, 3, ") Z") != 0;
 }
 
+/// How a test starts the engine, other than by itself.
+struct EngineStart {
+  std::vector<std::string> prefix;  ///< a launcher and its arguments; its own output are the events then
+  std::vector<std::pair<std::string, std::string>> variables;  ///< added to the environment
+  bool keeps_errors = false;                                   ///< for errors()
+};
+
 class EngineProcess {
  public:
   /// Starts it on `spec`.
-  explicit EngineProcess(const RunSpec& spec) {
+  explicit EngineProcess(const RunSpec& spec, const EngineStart& start = {}) {
     static int count = 0;
     folder_ = std::filesystem::temp_directory_path() /
               ("nanobench_engine_" + std::to_string(getpid()) + "_" + std::to_string(count++));
@@ -52,14 +60,19 @@ class EngineProcess {
     std::ofstream(spec_file()) << to_json(spec).dump();
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 3, events_file().c_str(), O_CREAT | O_WRONLY, 0600);
-    const std::string program = std::string(NANOBENCH_BIN_DIR) + "/nanobench-train";
-    std::vector<std::string> arguments = {program, "--spec", spec_file(), "--events-fd", "3"};
-    std::vector<char*> argv;
-    for (std::string& argument : arguments) argv.push_back(argument.data());
-    argv.push_back(nullptr);
-    if (posix_spawn(&pid_, program.c_str(), &actions, nullptr, argv.data(), environ) != 0)
-      throw std::runtime_error("cannot start " + program);
+    const int events_fd = start.prefix.empty() ? 3 : STDOUT_FILENO;  // launchers pass nothing else on
+    posix_spawn_file_actions_addopen(&actions, events_fd, events_file().c_str(), O_CREAT | O_WRONLY | O_APPEND, 0600);
+    if (start.keeps_errors)
+      posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors_file().c_str(), O_CREAT | O_WRONLY, 0600);
+    std::vector<std::string> arguments = start.prefix;
+    arguments.insert(arguments.end(), {std::string(NANOBENCH_BIN_DIR) + "/nanobench-train", "--spec", spec_file(),
+                                       "--events-fd", std::to_string(events_fd)});
+    std::vector<std::string> variables;
+    for (char** variable = environ; *variable != nullptr; ++variable) variables.emplace_back(*variable);
+    for (const auto& [name, value] : start.variables) variables.push_back(name + "=" + value);
+    if (posix_spawnp(&pid_, arguments.front().c_str(), &actions, nullptr, pointers(arguments).data(),
+                     pointers(variables).data()) != 0)
+      throw std::runtime_error("cannot start " + arguments.front());
     posix_spawn_file_actions_destroy(&actions);
   }
   ~EngineProcess() {
@@ -95,6 +108,12 @@ class EngineProcess {
     return events;
   }
 
+  /// What it has written to its standard error.
+  std::string errors() const {
+    std::ifstream in(errors_file());
+    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  }
+
   std::vector<pid_t> children() const {
     const std::string id = std::to_string(pid_);
     std::ifstream in("/proc/" + id + "/task/" + id + "/children");
@@ -104,7 +123,14 @@ class EngineProcess {
   }
 
  private:
+  static std::vector<char*> pointers(std::vector<std::string>& texts) {
+    std::vector<char*> result;
+    for (std::string& text : texts) result.push_back(text.data());
+    result.push_back(nullptr);
+    return result;
+  }
   std::string spec_file() const { return (folder_ / "spec.json").string(); }
+  std::string errors_file() const { return (folder_ / "errors.txt").string(); }
   std::string events_file() const { return (folder_ / "events.jsonl").string(); }
 
   std::filesystem::path folder_;

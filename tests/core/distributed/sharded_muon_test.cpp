@@ -135,6 +135,7 @@ class CountingCommunicator final : public Communicator {
   int rank() const override { return inner_.rank(); }
   int size() const override { return inner_.size(); }
   double waited_ms() const override { return inner_.waited_ms(); }
+  std::string name() const override { return inner_.name(); }
   std::vector<std::int64_t> sums, gathers;
   std::vector<std::size_t> outputs;
 

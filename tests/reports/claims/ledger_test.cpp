@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "core/protocol/operation_spec.h"
 #include "reports/kinds/ledger_report.h"
@@ -213,7 +214,31 @@ TEST_F(LedgerTest, TheReportHasARowForEveryClaim) {
     }
   }
   EXPECT_EQ(rows, catalogue().claims().size());
-  EXPECT_NE(ledger_headline(entries).find(std::to_string(entries.size()) + " claims"), std::string::npos);
+}
+
+TEST(LedgerHeadline, TellsWhatThereIs) {
+  const auto headline = [](const std::vector<LedgerVerdict>& verdicts) {
+    std::vector<LedgerEntry> entries(verdicts.size());
+    for (std::size_t i = 0; i < entries.size(); ++i) entries[i].verdict = verdicts[i];
+    return ledger_headline(entries);
+  };
+  using enum LedgerVerdict;
+  EXPECT_EQ(headline({kSupported}), "Of 1 claim 1 is supported here.");
+  EXPECT_EQ(headline({kInconclusive, kSupported, kSupported}),
+            "Of 3 claims 2 are supported here and 1 is inconclusive.");
+  EXPECT_EQ(headline({kNotMeasurable, kContradicted, kContradicted, kNotMeasured, kSupported}),
+            "Of 5 claims 1 is supported here, 2 are contradicted, 1 has not been measured and 1 cannot be measured "
+            "here. `nanobench claims --measure` runs what is missing.");
+  EXPECT_EQ(headline({}), "There is no such claim.");
+}
+
+TEST(LedgerVerdicts, HaveWordsOfTheirOwn) {
+  std::set<std::string> words;
+  for (const LedgerVerdict verdict : kLedgerVerdicts) {
+    words.insert(word_of(verdict));
+    EXPECT_EQ(word_of(verdict).find(' '), std::string::npos);
+  }
+  EXPECT_EQ(words.size(), kLedgerVerdicts.size());
 }
 
 /// What is known without a run must agree with the records' sources.

@@ -154,6 +154,7 @@ TEST(Gate, WhatCannotBeComparedIsSaid) {
   };
   const Case cases[] = {
       {"machine", [](Arm& arm) { arm.hardware = "another"; }, true},
+      {"GPU", [](Arm& arm) { arm.gpu = "NVIDIA H100 (GPU-1), driver 570"; }, true},
       {"threads", [](Arm& arm) { arm.threads = 8; }, true},
       {"processes", [](Arm& arm) { arm.processes = 2; }, true},
       {"data", [](Arm& arm) { arm.data_digest = "another"; }, false},
@@ -179,6 +180,28 @@ TEST(Gate, TimesOfAnotherHostCountOnlyWhereBothRanInTurn) {
   Arm baseline = arm_of("a", 5);
   baseline.host = "another";
   EXPECT_EQ(exit_code(evaluate_gate(baseline, arm_of("b", 5), {}, {.is_interleaved = false}).answer), 5);
+}
+
+TEST(Gate, TimesOfAnotherGpuCountNowhere) {
+  Arm baseline = arm_of("a", 5), candidate = arm_of("b", 5);
+  baseline.gpu = "NVIDIA H100 (GPU-1), driver 570";
+  for (const char* other : {"NVIDIA H100 (GPU-2), driver 570", "NVIDIA H100 (GPU-1), driver 580"}) {
+    candidate.gpu = other;
+    const GateResult result = evaluate_gate(baseline, candidate, {}, {.is_interleaved = true});
+    EXPECT_EQ(exit_code(result.answer), 5) << other;
+    EXPECT_NE(check_of(result, "step time").reason.find(other), std::string::npos);
+    EXPECT_EQ(check_of(result, "loss").verdict, Verdict::kUnchanged) << "losses count";
+  }
+}
+
+TEST(Gate, TimesOfSeveralHostsDoNotCount) {
+  Arm baseline = arm_of("a", 5), candidate = arm_of("b", 5);
+  baseline.host = candidate.host = "one, two";
+  EXPECT_EQ(exit_code(evaluate_gate(baseline, candidate, {}, {.is_interleaved = false}).answer), 5);
+  EXPECT_EQ(exit_code(evaluate_gate(baseline, candidate, {}, {.is_interleaved = true}).answer), 0);
+  candidate.cells.front().runs.back().host = "two";
+  EXPECT_NE(exit_code(evaluate_gate(baseline, candidate, {}, {.is_interleaved = true}).answer), 0)
+      << "a pair that two hosts ran";
 }
 
 TEST(Gate, ALostCellIsMissingEvidence) {
@@ -297,6 +320,8 @@ TEST(GateSimulation, FindsWhatIsLarge) {
 TEST(ArmFile, KeepsEverythingAndRefusesWhatItDoesNotKnow) {
   Arm arm = arm_of("a", 2);
   arm.cells.front().runs.back() = {.seed = 2, .outcome = "crashed", .message = "\"SIGSEGV\"\n"};
+  EXPECT_FALSE(to_json(arm).contains("gpu")) << "versions that know no GPU read it";
+  arm.gpu = "NVIDIA H100 (GPU-1), driver 570";
   arm.cells.front().runs.front().disturbance = "others used the machine";
   const core::Json json = core::Json::parse(to_json(arm).dump());
   EXPECT_EQ(to_json(read_arm(json, "f")).dump(), to_json(arm).dump());

@@ -67,6 +67,21 @@ TEST(Series, TimesNeedOneHostLossesDoNot) {
   EXPECT_EQ(make_series(runs, there).series[0].revisions.size(), 2U);
 }
 
+TEST(Series, TimesNeedOneGpuAndDriver) {
+  std::vector<TrendRun> runs =
+      some_runs(3, [](TrendRun& run) { run.conditions.gpu = "NVIDIA H100 (GPU-1), driver 570"; });
+  append(runs, some_runs(2, [](TrendRun& run) {
+           run.conditions.gpu = "NVIDIA H100 (GPU-1), driver 580";
+           run.seed = 2;
+         }));
+  const SeriesSet set = make_series(runs, only({TrendMetric::kLoss, TrendMetric::kStepTime}));
+  ASSERT_EQ(set.series.size(), 2U);
+  EXPECT_EQ(set.series[0].revisions[0].values.size(), 2U) << "loss";
+  EXPECT_EQ(set.series[1].revisions[0].values.size(), 1U) << "step time";
+  ASSERT_EQ(set.left_out.size(), 1U);
+  EXPECT_EQ(set.left_out[0].reason, "the GPU NVIDIA H100 (GPU-1), driver 580");
+}
+
 TEST(Series, TheMostRunsWinAndNewerOnesAreSaid) {
   std::vector<TrendRun> runs = some_runs(5);
   append(runs, some_runs(2, [](TrendRun& run) {

@@ -1,7 +1,6 @@
-#include "core/distributed/shared_memory_communicator.h"
+#include "core/distributed/shared_memory_transport.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 
 #include "core/base/error.h"
@@ -9,106 +8,13 @@
 namespace nanobench::core {
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
-
-/// Adds the milliseconds of its scope.
-class WaitTimer {
- public:
-  explicit WaitTimer(double& total_ms) : total_ms_(total_ms), start_(SteadyClock::now()) {}
-  ~WaitTimer() { total_ms_ += std::chrono::duration<double, std::milli>(SteadyClock::now() - start_).count(); }
-  WaitTimer(const WaitTimer&) = delete;
-  WaitTimer& operator=(const WaitTimer&) = delete;
-
- private:
-  double& total_ms_;
-  SteadyClock::time_point start_;
-};
-
-class QueuedWork final : public Work {
- public:
-  QueuedWork(std::future<void> done, double& waited_ms) : done_(std::move(done)), waited_ms_(waited_ms) {}
-  void wait() override {
-    if (!done_.valid()) return;
-    const WaitTimer timer(waited_ms_);
-    done_.get();
-  }
-
- private:
-  std::future<void> done_;
-  double& waited_ms_;
-};
-
 std::byte* bytes_of(const at::Tensor& tensor) {
   return static_cast<std::byte*>(tensor.data_ptr());
 }
 
-/// The part of `count` elements that process `rank` of `size` sums.
-std::pair<std::size_t, std::size_t> part_of(std::size_t count, int rank, int size) {
-  const auto r = static_cast<std::size_t>(rank);
-  const auto n = static_cast<std::size_t>(size);
-  return {count * r / n, count * (r + 1) / n};
-}
-
 }  // namespace
 
-WorkQueue::~WorkQueue() {
-  {
-    const std::lock_guard lock(mutex_);
-    is_ending_ = true;
-  }
-  changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
-}
-
-std::future<void> WorkQueue::submit(std::function<void()> function) {
-  std::packaged_task<void()> task(std::move(function));
-  std::future<void> done = task.get_future();
-  {
-    const std::lock_guard lock(mutex_);
-    tasks_.push_back(std::move(task));
-    if (!thread_.joinable()) thread_ = std::thread([this] { serve(); });
-  }
-  changed_.notify_one();
-  return done;
-}
-
-bool WorkQueue::is_idle() {
-  const std::lock_guard lock(mutex_);
-  return tasks_.empty() && !is_busy_;
-}
-
-void WorkQueue::serve() {
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    changed_.wait(lock, [this] { return is_ending_ || !tasks_.empty(); });
-    if (tasks_.empty()) return;
-    std::packaged_task<void()> task = std::move(tasks_.front());
-    tasks_.pop_front();
-    is_busy_ = true;
-    lock.unlock();
-    task();
-    task = {};  // lets go of the tensors before anybody is told that nothing runs
-    lock.lock();
-    is_busy_ = false;
-  }
-}
-
-SharedMemoryCommunicator::SharedMemoryCommunicator(SharedSegment& segment, int rank) : segment_(segment), rank_(rank) {}
-
-void SharedMemoryCommunicator::run(const Collective& collective) {
-  const WaitTimer timer(waited_ms_);
-  if (queue_.is_idle()) {
-    carry_out(collective);
-  } else {
-    queue_.submit([this, collective] { carry_out(collective); }).get();
-  }
-}
-
-WorkHandle SharedMemoryCommunicator::start(const Collective& collective) {
-  return std::make_shared<QueuedWork>(queue_.submit([this, collective] { carry_out(collective); }), waited_ms_);
-}
-
-void SharedMemoryCommunicator::carry_out(const Collective& collective) {
+void SharedMemoryTransport::carry_out(const Collective& collective) {
   const at::Tensor& tensor = collective.tensor;
   const std::size_t bytes = tensor.defined() ? tensor.nbytes() : 0;
   switch (collective.kind) {
@@ -122,11 +28,11 @@ void SharedMemoryCommunicator::carry_out(const Collective& collective) {
   }
 }
 
-void SharedMemoryCommunicator::meet(Collective::Kind kind, std::size_t bytes) {
+void SharedMemoryTransport::meet(Collective::Kind kind, std::size_t bytes) {
   segment_.meet(rank_, static_cast<std::uint32_t>(kind), bytes);
 }
 
-void SharedMemoryCommunicator::all_reduce(const at::Tensor& tensor) {
+void SharedMemoryTransport::all_reduce(const at::Tensor& tensor) {
   switch (tensor.scalar_type()) {
     case at::kFloat: all_reduce_as(tensor.data_ptr<float>(), tensor.numel()); break;
     case at::kDouble: all_reduce_as(tensor.data_ptr<double>(), tensor.numel()); break;
@@ -139,7 +45,7 @@ void SharedMemoryCommunicator::all_reduce(const at::Tensor& tensor) {
 /// summed once, in the order of the ranks. The slots are free again after the second barrier; the result is written
 /// only after the first one of the next chunk, which everybody reaches after copying it out.
 template <class T>
-void SharedMemoryCommunicator::all_reduce_as(T* data, std::int64_t count) {
+void SharedMemoryTransport::all_reduce_as(T* data, std::int64_t count) {
   const auto total = static_cast<std::size_t>(count);
   const std::size_t chunk = segment_.slot_bytes() / sizeof(T);
   auto* result = reinterpret_cast<T*>(segment_.result());
@@ -162,8 +68,8 @@ void SharedMemoryCommunicator::all_reduce_as(T* data, std::int64_t count) {
 }
 
 /// The chunks of the processes lie side by side: an output in one piece takes a whole gather in one copy.
-void SharedMemoryCommunicator::all_gather(const std::byte* input, const std::vector<at::Tensor>& outputs,
-                                          std::size_t bytes) {
+void SharedMemoryTransport::all_gather(const std::byte* input, const std::vector<at::Tensor>& outputs,
+                                       std::size_t bytes) {
   const auto processes = static_cast<std::size_t>(segment_.size());
   const bool is_one_piece = outputs.size() == 1;
   for (std::size_t begin = 0; begin < bytes; begin += segment_.slot_bytes()) {
@@ -182,7 +88,7 @@ void SharedMemoryCommunicator::all_gather(const std::byte* input, const std::vec
   }
 }
 
-void SharedMemoryCommunicator::broadcast(std::byte* data, std::size_t bytes, int root) {
+void SharedMemoryTransport::broadcast(std::byte* data, std::size_t bytes, int root) {
   for (std::size_t begin = 0; begin < bytes; begin += segment_.slot_bytes()) {
     const std::size_t size = std::min(segment_.slot_bytes(), bytes - begin);
     if (rank_ == root) std::memcpy(segment_.slots(), data + begin, size);

@@ -1,0 +1,291 @@
+#include "core/cuda/kernels/attention.h"
+#include "core/cuda/kernels/attention_checks.h"
+#include "core/cuda/kernels/tile.cuh"
+
+namespace nanobench::core::cuda {
+namespace {
+
+constexpr int kWarps = 4;
+constexpr int kThreads = kWarps * 32;
+constexpr int kRows = kWarps * 16;  // queries of a tile of queries and keys of a tile of keys
+
+/// One block's shared memory in both passes: two tiles that stay, two more that change and are there twice.
+template <int kHeadDim>
+struct Layout {
+  static constexpr int kTileBytes = Tile<kHeadDim>::bytes(kRows);
+  static constexpr int kTilesBytes = 6 * kTileBytes;
+  static constexpr int kSharedBytes = kTilesBytes + 2 * kRows * 3 * static_cast<int>(sizeof(float));
+  static_assert(kRows * 3 <= 2 * kThreads);
+};
+
+/// Results of a warp: 16 rows of kHeadDim numbers.
+template <int kHeadDim>
+using Results = float[kHeadDim / 8][4];
+using Scores = float[kRows / 8][4];
+
+/// What both passes are given.
+struct Backward {
+  AttentionShape shape;
+  AttentionInputs in;
+  AttentionGradients gradients;
+
+  __device__ RowsIn query_rows(const bf16* tensor, int head) const {
+    return {tensor + std::int64_t{head} * shape.head_dim, std::int64_t{shape.heads} * shape.head_dim, shape.length,
+            shape.head_dim};
+  }
+  __device__ RowsIn key_rows(const bf16* tensor, int kv_head) const {
+    return {tensor + std::int64_t{kv_head} * shape.head_dim, std::int64_t{shape.kv_heads} * shape.head_dim,
+            shape.length, shape.head_dim};
+  }
+};
+
+__device__ inline RowsOut as_output(const RowsIn& rows, const bf16* tensor, bf16* output) {
+  return {output + (rows.base - tensor), rows.row_stride, rows.rows, rows.columns};
+}
+
+/// row_sums[h, t] = the sum of dy * y over the row: a warp for each.
+__global__ void __launch_bounds__(kThreads) sum_rows(AttentionShape shape, AttentionGradients gradients) {
+  const std::int64_t row = std::int64_t{blockIdx.x} * kWarps + warp_id();
+  if (row >= std::int64_t{shape.length} * shape.heads) return;
+  const int lane = lane_id();
+  float sum = 0.0f;
+  for (int column = lane * 4; column < shape.head_dim; column += 128) {
+    const auto dy = load_vector<uint2>(gradients.dy + row * shape.head_dim + column);
+    const auto y = load_vector<uint2>(gradients.y + row * shape.head_dim + column);
+    sum += unpack_low(dy.x) * unpack_low(y.x) + unpack_high(dy.x) * unpack_high(y.x);
+    sum += unpack_low(dy.y) * unpack_low(y.y) + unpack_high(dy.y) * unpack_high(y.y);
+  }
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(kAllLanes, sum, step);
+  const std::int64_t token = row / shape.heads;
+  if (lane == 0) gradients.row_sums[row % shape.heads * shape.length + token] = sum;
+}
+
+/// What the pass over the keys needs of the queries of a tile, in shared memory.
+struct QueryFacts {
+  float* log_sums;  ///< [kRows] in powers of two
+  float* row_sums;  ///< [kRows]
+  int* first_key;   ///< [kRows]
+
+  /// Queries beyond the end get weights of 2^-inf = 0.
+  __device__ void load(const Backward& b, int head, int first) const {
+    const int thread = static_cast<int>(threadIdx.x);
+    const std::int64_t offset = std::int64_t{head} * b.shape.length;
+    const int at = thread % kRows;
+    const bool is_valid = first + at < b.shape.length;
+    if (thread < kRows) {
+      log_sums[at] = is_valid ? b.gradients.log_sums[offset + first + at] * kLog2E : __builtin_huge_valf();
+      row_sums[at] = is_valid ? b.gradients.row_sums[offset + first + at] : 0.0f;
+    } else {
+      first_key[at] = is_valid ? b.in.mask.first_key[first + at] : 0;
+    }
+  }
+};
+
+/// Turns transposed scores (rows: keys, columns: queries) into weights, and the products v dy^T into the gradients of
+/// the scores but for the scale. `key`: of this lane's first row; `query`: the first of the tile.
+template <bool kIsMasked>
+__device__ inline void differentiate_columns(Scores& scores, Scores& products, const QueryFacts& facts,
+                                             float scale_log2, int key, int query) {
+  const int lane_column = lane_id() % 4 * 2;
+#pragma unroll
+  for (int j = 0; j < kRows / 8; ++j) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int column = j * 8 + lane_column + i % 2;
+      const int at_key = key + i / 2 * 8;
+      float weight = exp2_fast(scores[j][i] * scale_log2 - facts.log_sums[column]);
+      if (kIsMasked && (at_key > query + column || at_key < facts.first_key[column])) weight = 0.0f;
+      scores[j][i] = weight;
+      products[j][i] = weight * (products[j][i] - facts.row_sums[column]);
+    }
+  }
+}
+
+/// dk and dv of kRows keys of one key head: through all queries, of all heads that read it, that see any of them.
+template <int kHeadDim>
+__global__ void __launch_bounds__(kThreads) differentiate_keys(Backward b) {
+  using L = Layout<kHeadDim>;
+  NB_DYNAMIC_SHARED(shared);
+  const Tile<kHeadDim> keys{shared};
+  const Tile<kHeadDim> values{shared + L::kTileBytes};
+  const auto query_tile = [&](int i) { return Tile<kHeadDim>{shared + (2 + i % 2 * 2) * L::kTileBytes}; };
+  const auto gradient_tile = [&](int i) { return Tile<kHeadDim>{shared + (3 + i % 2 * 2) * L::kTileBytes}; };
+  const auto facts_of = [&](int i) {
+    auto* const numbers = reinterpret_cast<float*>(shared + L::kTilesBytes) + i % 2 * 3 * kRows;
+    return QueryFacts{numbers, numbers + kRows, reinterpret_cast<int*>(numbers + 2 * kRows)};
+  };
+
+  const int kv_head = static_cast<int>(blockIdx.y);
+  const int group = b.shape.heads / b.shape.kv_heads;
+  const int block_key = static_cast<int>(blockIdx.x) * kRows;
+  const int last_key = min(block_key + kRows, b.shape.length) - 1;
+  const int first_tile = static_cast<int>(blockIdx.x);
+  const int tiles = b.in.mask.last_query[last_key] / kRows - first_tile + 1;
+  const RowsIn k = b.key_rows(b.in.k, kv_head);
+  const RowsIn v = b.key_rows(b.in.v, kv_head);
+
+  const auto copy_queries = [&](int i) {
+    const int head = kv_head * group + i / tiles;
+    const int first = (first_tile + i % tiles) * kRows;
+    copy_rows<kRows, kThreads>(query_tile(i), b.query_rows(b.in.q, head), first);
+    copy_rows<kRows, kThreads>(gradient_tile(i), b.query_rows(b.gradients.dy, head), first);
+    facts_of(i).load(b, head, first);
+    cp_async_commit();
+  };
+
+  const int row = warp_id() * 16;
+  const int key = block_key + row;
+  Results<kHeadDim> dk = {};
+  Results<kHeadDim> dv = {};
+  copy_rows<kRows, kThreads>(keys, k, block_key);
+  copy_rows<kRows, kThreads>(values, v, block_key);
+  copy_queries(0);
+  for (int i = 0; i < tiles * group; ++i) {
+    cp_async_wait<0>();
+    __syncthreads();  // tile i is there for all, and nobody reads tile i - 1 any more
+    if (i + 1 < tiles * group) copy_queries(i + 1);
+    const int query = (first_tile + i % tiles) * kRows;
+    const int last_query = min(query + kRows, b.shape.length) - 1;
+    if (last_query < key || facts_of(i).first_key[0] >= key + 16) continue;  // none sees the warp's keys
+    Scores scores = {};
+    Scores products = {};
+    multiply_rows(scores, keys, row, query_tile(i));
+    multiply_rows(products, values, row, gradient_tile(i));
+    const bool is_full = key + 15 <= query && facts_of(i).first_key[last_query - query] <= key;
+    const float scale_log2 = b.in.scale * kLog2E;
+    if (is_full) {
+      differentiate_columns<false>(scores, products, facts_of(i), scale_log2, key + lane_id() / 4, query);
+    } else {
+      differentiate_columns<true>(scores, products, facts_of(i), scale_log2, key + lane_id() / 4, query);
+    }
+    multiply_results<kRows / 8, kHeadDim>(dv, scores, gradient_tile(i));
+    multiply_results<kRows / 8, kHeadDim>(dk, products, query_tile(i));
+  }
+  store_results<kHeadDim>(dk, b.in.scale, b.in.scale, keys, row, as_output(k, b.in.k, b.gradients.dk), key);
+  store_results<kHeadDim>(dv, 1.0f, 1.0f, values, row, as_output(v, b.in.v, b.gradients.dv), key);
+}
+
+/// What the pass over the queries needs of this lane's two rows.
+struct LaneRows {
+  int query[2];
+  int first_key[2];
+  float log_sum[2];  ///< in powers of two
+  float row_sum[2];
+
+  __device__ LaneRows(const Backward& b, int head, int first) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      query[half] = first + half * 8 + lane_id() / 4;
+      const bool is_valid = query[half] < b.shape.length;
+      const std::int64_t at = std::int64_t{head} * b.shape.length + query[half];
+      first_key[half] = is_valid ? b.in.mask.first_key[query[half]] : 0;
+      log_sum[half] = is_valid ? b.gradients.log_sums[at] * kLog2E : __builtin_huge_valf();
+      row_sum[half] = is_valid ? b.gradients.row_sums[at] : 0.0f;
+    }
+  }
+};
+
+/// As differentiate_columns, with queries as rows and keys from `key` on as columns; scores are not needed afterwards.
+template <bool kIsMasked>
+__device__ inline void differentiate_rows(const Scores& scores, Scores& products, const LaneRows& rows,
+                                          float scale_log2, int key) {
+  const int lane_column = lane_id() % 4 * 2;
+#pragma unroll
+  for (int j = 0; j < kRows / 8; ++j) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int half = i / 2;
+      const int at_key = key + j * 8 + lane_column + i % 2;
+      float weight = exp2_fast(scores[j][i] * scale_log2 - rows.log_sum[half]);
+      if (kIsMasked && (at_key > rows.query[half] || at_key < rows.first_key[half])) weight = 0.0f;
+      products[j][i] = weight * (products[j][i] - rows.row_sum[half]);
+    }
+  }
+}
+
+/// dq of kRows queries of one head, from the last ones on: without a window those have the most to do.
+template <int kHeadDim>
+__global__ void __launch_bounds__(kThreads) differentiate_queries(Backward b) {
+  using L = Layout<kHeadDim>;
+  NB_DYNAMIC_SHARED(shared);
+  const Tile<kHeadDim> queries{shared};
+  const Tile<kHeadDim> gradients{shared + L::kTileBytes};
+  const auto key_tile = [&](int i) { return Tile<kHeadDim>{shared + (2 + i % 2 * 2) * L::kTileBytes}; };
+  const auto value_tile = [&](int i) { return Tile<kHeadDim>{shared + (3 + i % 2 * 2) * L::kTileBytes}; };
+
+  const int head = static_cast<int>(blockIdx.y);
+  const int kv_head = head / (b.shape.heads / b.shape.kv_heads);
+  const int block_query = static_cast<int>(gridDim.x - 1 - blockIdx.x) * kRows;
+  const int block_last = min(block_query + kRows, b.shape.length) - 1;
+  const int first_tile = b.in.mask.first_key[block_query] / kRows;
+  const int tiles = block_last / kRows - first_tile + 1;
+  const RowsIn q = b.query_rows(b.in.q, head);
+  const RowsIn k = b.key_rows(b.in.k, kv_head);
+  const RowsIn v = b.key_rows(b.in.v, kv_head);
+  const auto copy_keys = [&](int i) {
+    copy_rows<kRows, kThreads>(key_tile(i), k, (first_tile + i) * kRows);
+    copy_rows<kRows, kThreads>(value_tile(i), v, (first_tile + i) * kRows);
+    cp_async_commit();
+  };
+
+  const int row = warp_id() * 16;
+  const int query = block_query + row;
+  const int last = min(query + 16, b.shape.length) - 1;  // less than query: the warp has none
+  const int first_of_first = b.in.mask.first_key[min(query, b.shape.length - 1)];
+  const int first_of_last = b.in.mask.first_key[min(query + 16, b.shape.length) - 1];
+  const LaneRows rows(b, head, query);
+  Results<kHeadDim> dq = {};
+  copy_rows<kRows, kThreads>(queries, q, block_query);
+  copy_rows<kRows, kThreads>(gradients, b.query_rows(b.gradients.dy, head), block_query);
+  copy_keys(0);
+  for (int i = 0; i < tiles; ++i) {
+    cp_async_wait<0>();
+    __syncthreads();  // tile i is there for all, and nobody reads tile i - 1 any more
+    if (i + 1 < tiles) copy_keys(i + 1);
+    const int key = (first_tile + i) * kRows;
+    if (key > last || key + kRows <= first_of_first) continue;  // no query of the warp sees the tile
+    Scores scores = {};
+    Scores products = {};
+    multiply_rows(scores, queries, row, key_tile(i));
+    multiply_rows(products, gradients, row, value_tile(i));
+    const float scale_log2 = b.in.scale * kLog2E;
+    if (key + kRows - 1 <= query && first_of_last <= key) {
+      differentiate_rows<false>(scores, products, rows, scale_log2, key);
+    } else {
+      differentiate_rows<true>(scores, products, rows, scale_log2, key);
+    }
+    multiply_results<kRows / 8, kHeadDim>(dq, products, key_tile(i));
+  }
+  if (query > last) return;
+  store_results<kHeadDim>(dq, b.in.scale, b.in.scale, queries, row, as_output(q, b.in.q, b.gradients.dq), query);
+}
+
+template <int kHeadDim>
+void launch_passes(const Backward& b, Stream stream) {
+  const auto tiles = static_cast<unsigned>((b.shape.length + kRows - 1) / kRows);
+  NB_LAUNCH(differentiate_keys<kHeadDim>, dim3(tiles, static_cast<unsigned>(b.shape.kv_heads)), dim3(kThreads),
+            Layout<kHeadDim>::kSharedBytes, stream, b);
+  NB_LAUNCH(differentiate_queries<kHeadDim>, dim3(tiles, static_cast<unsigned>(b.shape.heads)), dim3(kThreads),
+            Layout<kHeadDim>::kTilesBytes, stream, b);
+}
+
+}  // namespace
+
+void attention_backward(const AttentionShape& shape, const AttentionInputs& in, const AttentionGradients& gradients,
+                        Stream stream) {
+  check_attention(shape, in);
+  const std::int64_t rows = std::int64_t{shape.length} * shape.heads;
+  NB_LAUNCH(sum_rows, dim3(static_cast<unsigned>((rows + kWarps - 1) / kWarps)), dim3(kThreads), 0, stream, shape,
+            gradients);
+  const Backward b{shape, in, gradients};
+  if (shape.head_dim > 64) {
+    launch_passes<128>(b, stream);
+  } else if (shape.head_dim > 32) {
+    launch_passes<64>(b, stream);
+  } else {
+    launch_passes<32>(b, stream);
+  }
+}
+
+}  // namespace nanobench::core::cuda

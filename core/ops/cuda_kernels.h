@@ -1,0 +1,24 @@
+/// The GPU's kernels as ops call them: a table of functions that libnanobench_cuda.so fills in when a run asks for a
+/// GPU. Set once, before any thread computes.
+#pragma once
+
+#include "core/cuda/kernels/attention.h"
+#include "core/ops/torch.h"
+
+namespace nanobench::core {
+
+/// All enqueue on the stream and return at once (core/cuda/kernels).
+struct CudaKernels {
+  at::DeviceType device = at::kCUDA;  ///< whose tensors they take: a GPU's, or the CPU's where a GPU is emulated
+  /// The stream on which the calling thread's tensor operations are enqueued.
+  cuda::Stream (*stream)() = nullptr;
+  decltype(&cuda::attention_forward) attention_forward = nullptr;
+  decltype(&cuda::attention_backward) attention_backward = nullptr;
+};
+
+/// Null until a GPU is opened.
+const CudaKernels* cuda_kernels();
+/// `kernels` must live as long as the process; null: none.
+void use_cuda_kernels(const CudaKernels* kernels);
+
+}  // namespace nanobench::core

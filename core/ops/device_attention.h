@@ -1,0 +1,20 @@
+/// Attention by the GPU's kernel (core/cuda/kernels/attention.h). Stateless.
+#pragma once
+
+#include <memory>
+
+#include "core/ops/attention_plan.h"
+#include "core/ops/torch.h"
+
+namespace nanobench::core {
+
+/// Whether the kernel computes what the plan asks for, where q lies: a GPU with kernels, tiled in ascending order,
+/// heads of a multiple of 16 up to 128 numbers.
+bool fits_device_attention(const at::Tensor& q, const AttentionPlan& plan);
+
+/// As attention() (core/ops/attention.h), for q, k and v that hold bfloat16 values; so do the result and the gradients.
+/// REQUIRES fits_device_attention(q, plan). Enqueues, waits for nothing.
+at::Tensor device_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                            const std::shared_ptr<const AttentionPlan>& plan, double scale);
+
+}  // namespace nanobench::core

@@ -1,0 +1,59 @@
+/// The GPU of a run, in a library of its own: nanobench-train starts and trains without it and without any library of
+/// CUDA.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/distributed/device_group.h"
+#include "core/ops/cuda_kernels.h"
+
+namespace nanobench::core {
+
+struct DeviceMemory {
+  std::int64_t peak_allocated_bytes = 0;  ///< by tensors
+  std::int64_t peak_reserved_bytes = 0;   ///< from the driver
+};
+
+/// Times between marks on the device's stream; nothing is waited for before elapsed_ms. Not thread-safe.
+class DeviceMarks {
+ public:
+  virtual ~DeviceMarks() = default;
+  /// Enqueues a mark; returns its number, 0, 1, ... since the last reset.
+  virtual int mark() = 0;
+  /// Between two marks, after the device has been waited for.
+  virtual double elapsed_ms(int from, int to) = 0;
+  virtual void reset() = 0;
+};
+
+/// What libnanobench_cuda.so gives at kCudaPluginSymbol. Functions throw Error and c10::Error.
+struct CudaPlugin {
+  int version = 0;
+  const char* libtorch = "";  ///< version that it was built with
+  int (*device_count)() = nullptr;
+  /// Makes GPU `index` the one of this process and warms its libraries up. Throws Error{kUnavailable} without a driver
+  /// or without such a GPU.
+  void (*open)(int index) = nullptr;
+  /// Of the open GPU: gpu, compute_capability, gpu_memory_bytes, cuda_runtime, cuda_driver.
+  std::map<std::string, std::string> (*facts)() = nullptr;
+  void (*synchronize)() = nullptr;
+  DeviceMemory (*memory)() = nullptr;
+  std::unique_ptr<DeviceMarks> (*make_marks)() = nullptr;
+  /// NCCL between the GPUs of all processes of the group; tensors on the CPU go through group.host. A collective
+  /// operation.
+  std::unique_ptr<Communicator> (*make_communicator)(const DeviceGroup& group) = nullptr;
+  const CudaKernels* kernels = nullptr;
+};
+
+/// Goes up with every change of the interfaces that the plugin and the engine share.
+inline constexpr int kCudaPluginVersion = 1;
+inline constexpr const char* kCudaPluginSymbol = "nanobench_cuda_plugin";
+
+/// Loads libnanobench_cuda.so, which lies beside the program. Throws Error{kUnavailable} with the loader's own reason
+/// when there is none, or one of another version.
+const CudaPlugin& load_cuda_plugin();
+
+}  // namespace nanobench::core

@@ -1,0 +1,168 @@
+#include "suites/slurm/queue.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+
+#include "core/base/json.h"
+#include "suites/slurm/command.h"
+
+namespace nanobench::suites {
+namespace {
+
+using core::Error;
+using core::ErrorCode;
+
+constexpr double kPatienceSeconds = 60;
+constexpr std::size_t kMostTasks = 1'000'000;
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t start = text.find_first_not_of(" \t\r");
+  if (start == std::string_view::npos) return {};
+  return text.substr(start, text.find_last_not_of(" \t\r") - start + 1);
+}
+
+/// Calls `read` with each line that is not blank.
+template <class Read>
+void for_each_line(std::string_view text, Read read) {
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    const std::string_view line = trimmed(text.substr(0, end));
+    if (!line.empty()) read(line);
+    if (end == std::string_view::npos) return;
+    text.remove_prefix(end + 1);
+  }
+}
+
+/// At most `count` fields; the last one holds the rest, bars and all.
+std::vector<std::string> fields_of(std::string_view line, std::size_t count) {
+  std::vector<std::string> fields;
+  while (fields.size() + 1 < count) {
+    const std::size_t end = line.find('|');
+    if (end == std::string_view::npos) break;
+    fields.emplace_back(trimmed(line.substr(0, end)));
+    line.remove_prefix(end + 1);
+  }
+  fields.emplace_back(trimmed(line));
+  return fields;
+}
+
+/// The whole of it, or nullopt.
+std::optional<std::int64_t> number_of(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() && number >= 0 ? std::optional(number) : std::nullopt;
+}
+
+bool is_state_word(const std::string& text) {
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](char c) { return (c >= 'A' && c <= 'Z') || c == '_'; });
+}
+
+}  // namespace
+
+bool QueuedTask::is_over() const {
+  static constexpr std::array<const char*, 10> kOver = {"BOOT_FAIL", "CANCELLED", "COMPLETED",     "DEADLINE",
+                                                        "FAILED",    "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED",
+                                                        "REVOKED",   "TIMEOUT"};
+  return std::find(kOver.begin(), kOver.end(), state) != kOver.end();
+}
+
+std::vector<QueuedTask> parse_queue(std::string_view text) {
+  std::vector<QueuedTask> tasks;
+  for_each_line(text, [&](std::string_view line) {
+    std::vector<std::string> fields = fields_of(line, 5);
+    if (fields.size() != 5 || tasks.size() >= kMostTasks) return;
+    const std::optional<std::int64_t> index = number_of(fields[1]);
+    if (!number_of(fields[0]) || !index || !is_state_word(fields[2])) return;
+    tasks.push_back({fields[0], *index, fields[2], fields[3], fields[4]});
+  });
+  return tasks;
+}
+
+std::vector<Partition> parse_partitions(std::string_view text) {
+  std::vector<Partition> partitions;
+  for_each_line(text, [&](std::string_view line) {
+    std::vector<std::string> fields = fields_of(line, 2);
+    if (fields.size() != 2 || fields[0].empty()) return;
+    Partition found{.name = fields[0]};
+    if (found.name.back() == '*') {
+      found.is_default = true;
+      found.name.pop_back();
+    }
+    std::string cpus = fields[1];
+    if (!cpus.empty() && cpus.back() == '+') cpus.pop_back();  // "8+": nodes with 8 and with more
+    const std::optional<std::int64_t> count = number_of(cpus);
+    if (!count || *count < 1 || *count > 65536) return;
+    found.cpus = static_cast<int>(*count);
+    const auto known = std::find_if(partitions.begin(), partitions.end(),
+                                    [&](const Partition& partition) { return partition.name == found.name; });
+    if (known == partitions.end())
+      partitions.push_back(found);
+    else
+      known->cpus = std::min(known->cpus, found.cpus);
+  });
+  return partitions;
+}
+
+std::optional<std::string> parse_accounting(std::string_view text) {
+  std::optional<std::string> state;
+  for_each_line(text, [&](std::string_view line) {
+    const std::string word(line.substr(0, line.find(' ')));  // "CANCELLED by 1000"
+    if (!state && is_state_word(word)) state = word;
+  });
+  return state;
+}
+
+std::vector<std::string> queue_command(const std::vector<std::string>& job_names) {
+  std::string names;
+  for (const std::string& name : job_names) names += (names.empty() ? "" : ",") + name;
+  return {"squeue", "--noheader", "--array", "--states=all", "--name=" + names, "--format=%F|%K|%T|%N|%r"};
+}
+
+std::vector<std::string> accounting_command(const std::string& job_id, std::int64_t index) {
+  return {"sacct",         "--noheader",     "--parsable2",
+          "--allocations", "--format=State", "--jobs=" + job_id + "_" + std::to_string(index)};
+}
+
+QueueAnswer ask_queue(const std::vector<std::string>& job_names) {
+  const std::vector<std::string> command = queue_command(job_names);
+  const CommandResult result = run_command(command, kPatienceSeconds);
+  if (!result.is_fine()) return {.is_known = false, .trouble = failure_text(command, result), .tasks = {}};
+  return {.is_known = true, .trouble = "", .tasks = parse_queue(result.out)};
+}
+
+std::optional<std::string> ask_accounting(const std::string& job_id, std::int64_t index) {
+  const CommandResult result = run_command(accounting_command(job_id, index), kPatienceSeconds);
+  return result.is_fine() ? parse_accounting(result.out) : std::nullopt;
+}
+
+std::string cancel_jobs(const std::vector<std::string>& job_ids) {
+  std::vector<std::string> command = {"scancel"};
+  command.insert(command.end(), job_ids.begin(), job_ids.end());
+  const CommandResult result = run_command(command, kPatienceSeconds);
+  return result.is_fine() ? "" : failure_text(command, result);
+}
+
+Partition find_partition(const std::string& name) {
+  const std::vector<std::string> command = {"sinfo", "--noheader", "--format=%P|%c"};
+  const CommandResult result = run_command(command, kPatienceSeconds);
+  if (result.start_error == ENOENT) {
+    throw Error(ErrorCode::kUnavailable,
+                "--executor slurm: sinfo and sbatch are not on PATH; run this where jobs are submitted to Slurm");
+  }
+  if (!result.is_fine())
+    throw Error(ErrorCode::kUnavailable, "Slurm gives no list of its partitions: " + failure_text(command, result));
+  const std::vector<Partition> partitions = parse_partitions(result.out);
+  std::vector<std::string> names;
+  for (const Partition& partition : partitions) {
+    names.push_back(partition.name);
+    if (name.empty() ? partition.is_default : partition.name == name) return partition;
+  }
+  if (name.empty()) throw Error(ErrorCode::kNotFound, "Slurm has no default partition here; name one with --partition");
+  throw Error(ErrorCode::kNotFound, "Slurm has no partition " + name + core::suggestion(name, names) +
+                                        "; `sinfo` lists those that there are");
+}
+
+}  // namespace nanobench::suites

@@ -1,0 +1,150 @@
+#include "suites/slurm/shared_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "core/base/error.h"
+#include "results/output_file.h"
+#include "results/provenance.h"
+
+namespace nanobench::suites {
+namespace {
+
+namespace fs = std::filesystem;
+using core::Error;
+using core::ErrorCode;
+
+constexpr std::size_t kMostWords = 400;
+
+[[noreturn]] void fail_to_write(const fs::path& file, int error) {
+  throw Error(ErrorCode::kIo, "cannot write " + file.string() + ": " + std::strerror(error) +
+                                  "; name a folder that the nodes share with --scratch");
+}
+
+std::string holder_of(const fs::path& file) {
+  std::ifstream in(file);
+  std::string line;
+  std::getline(in, line);
+  return line.empty() ? "another process" : line;
+}
+
+/// Whether the locked file is still the one of this name: its last holder may have removed it meanwhile.
+bool is_same_file(int fd, const fs::path& file) {
+  struct stat held = {};
+  struct stat named = {};
+  return fstat(fd, &held) == 0 && stat(file.c_str(), &named) == 0 && held.st_dev == named.st_dev &&
+         held.st_ino == named.st_ino;
+}
+
+void copy_bytes(const fs::path& from, const fs::path& to) {
+  std::ifstream in(from, std::ios::binary);
+  const Fd out(open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (out.get() < 0) fail_to_write(to, errno);
+  std::array<char, 65536> bytes{};
+  while (in.read(bytes.data(), bytes.size()) || in.gcount() > 0) {
+    for (std::streamsize done = 0; done < in.gcount();) {
+      const ssize_t count = write(out.get(), bytes.data() + done, static_cast<std::size_t>(in.gcount() - done));
+      if (count < 0 && errno != EINTR) fail_to_write(to, errno);
+      done += std::max<ssize_t>(count, 0);
+    }
+  }
+  if (!in.eof() || fsync(out.get()) != 0) fail_to_write(to, errno == 0 ? EIO : errno);
+}
+
+/// Gives `temporary` the name `to` unless it is taken. Some file systems have no links: there, the later of two wins
+/// when both come at the same moment, which is as good.
+bool take_name(const fs::path& temporary, const fs::path& to) {
+  if (link(temporary.c_str(), to.c_str()) == 0) return true;
+  if (errno == EEXIST) return false;
+  std::error_code ignored;
+  if (fs::exists(to, ignored)) return false;
+  if (rename(temporary.c_str(), to.c_str()) != 0) fail_to_write(to, errno);
+  return true;
+}
+
+}  // namespace
+
+void make_shared_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) fail_to_write(folder, error.value());
+  if (eaccess(folder.c_str(), W_OK | X_OK) != 0) fail_to_write(folder, errno);
+}
+
+void write_whole(const fs::path& file, const std::string& text) {
+  results::OutputFile out(file);
+  out.stream() << text;
+  out.commit();
+}
+
+bool publish(const fs::path& from, const fs::path& to) {
+  const results::Owner us = results::this_process();
+  const fs::path temporary =
+      to.parent_path() / ("." + to.filename().string() + "." + us.host + "." + std::to_string(us.pid));
+  std::error_code ignored;
+  try {
+    copy_bytes(from, temporary);
+    const bool is_first = take_name(temporary, to);
+    fs::remove(temporary, ignored);
+    return is_first;
+  } catch (...) {
+    fs::remove(temporary, ignored);
+    throw;
+  }
+}
+
+std::string last_words(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary | std::ios::ate);
+  if (!in) return "";
+  const std::streamoff size = in.tellg();
+  in.seekg(std::max<std::streamoff>(0, size - static_cast<std::streamoff>(kMostWords)));
+  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f) c = c == '\n' ? '\n' : ' ';
+  }
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  const std::size_t start = text.find_first_not_of("\n ");
+  if (start == std::string::npos) return "";
+  text.erase(0, start);
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+SubmitterLock::SubmitterLock(const fs::path& file) : file_(file) {
+  for (;;) {
+    fd_ = Fd(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    if (fd_.get() < 0) fail_to_write(file, errno);
+    if (flock(fd_.get(), LOCK_EX | LOCK_NB) != 0) {
+      if (errno == EINTR) continue;
+      if (errno == EWOULDBLOCK) {
+        throw Error(ErrorCode::kConflict,
+                    holder_of(file) +
+                        " runs this suite through Slurm already; wait for it, or stop it with Ctrl-C "
+                        "(its job goes on, and this command then collects it)");
+      }
+      throw Error(ErrorCode::kUnavailable, "the file system of " + file.string() + " has no locks (" +
+                                               std::strerror(errno) + "); name another folder with --scratch");
+    }
+    if (is_same_file(fd_.get(), file)) break;
+  }
+  const results::Owner us = results::this_process();
+  const std::string text = "process " + std::to_string(us.pid) + " on " + us.host + "\n";
+  if (ftruncate(fd_.get(), 0) != 0 || pwrite(fd_.get(), text.data(), text.size(), 0) < 0) fail_to_write(file, errno);
+}
+
+void SubmitterLock::remove() {
+  std::error_code ignored;
+  std::filesystem::remove(file_, ignored);
+  fd_.reset();
+}
+
+}  // namespace nanobench::suites

@@ -1,0 +1,39 @@
+/// Files in a folder that several machines share, perhaps by NFS: what appears there appears whole, of two who bring
+/// the same result one is the first, and one submitter at a time is at work. Internal to suites.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "suites/child_process.h"
+
+namespace nanobench::suites {
+
+/// Makes the folder and those above it. Throws Error{kIo} where that is refused, or nothing can be written in it.
+void make_shared_folder(const std::filesystem::path& folder);
+
+/// The file holds this text, or what it held before. Throws Error{kIo}.
+void write_whole(const std::filesystem::path& file, const std::string& text);
+
+/// Copies `from` to `to`, which appears complete or not at all. False: there was one already, which stays. Throws
+/// Error{kIo}.
+bool publish(const std::filesystem::path& from, const std::filesystem::path& to);
+
+/// The end of a text file, fit for a message; empty when there is none.
+std::string last_words(const std::filesystem::path& file);
+
+/// Held until the end of the process, or of the object. The file names its holder.
+class SubmitterLock {
+ public:
+  /// Throws Error: kConflict while another process holds it, kUnavailable on a file system without locks, kIo.
+  explicit SubmitterLock(const std::filesystem::path& file);
+  /// The file goes with the lock, when the work is done.
+  void remove();
+
+ private:
+  std::filesystem::path file_;
+  Fd fd_;
+};
+
+}  // namespace nanobench::suites

@@ -1,0 +1,474 @@
+#include "suites/slurm/slurm_runner.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <set>
+#include <thread>
+
+#include "core/base/error.h"
+#include "core/base/json.h"
+#include "results/merge.h"
+#include "suites/interrupt.h"
+#include "suites/slurm/collector.h"
+#include "suites/slurm/job_script.h"
+#include "suites/slurm/lost_task.h"
+#include "suites/slurm/plan_file.h"
+#include "suites/slurm/result_file.h"
+#include "suites/slurm/shared_folder.h"
+#include "suites/slurm/submission.h"
+#include "suites/slurm/submitter.h"
+#include "suites/slurm/task_watch.h"
+
+namespace nanobench::suites {
+namespace {
+
+namespace fs = std::filesystem;
+using core::Error;
+using core::ErrorCode;
+using core::RunOutcome;
+using results::RunRecord;
+
+constexpr double kSettlePolls = 3;
+constexpr double kTickSeconds = 0.5;
+constexpr double kCancelSeconds = 30;  // that cancelled tasks are given to end
+constexpr double kLookForResultsSeconds = 1;
+
+bool is_there(const fs::path& file) {
+  std::error_code ignored;
+  return fs::exists(file, ignored);
+}
+
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// As the nodes see them: they start in another folder.
+Plan with_whole_paths(Plan plan) {
+  const auto make_whole = [](std::string& path) { path = fs::absolute(path).lexically_normal().string(); };
+  std::string& program = plan.engine.command.front();
+  if (program.find('/') != std::string::npos) make_whole(program);
+  for (PlannedRun& run : plan.runs) {
+    for (std::string& shard : run.spec.train_shards) make_whole(shard);
+    for (std::string& shard : run.spec.val_shards) make_whole(shard);
+  }
+  return plan;
+}
+
+void check_plan(const Plan& plan) {
+  for (const PlannedRun& run : plan.runs) {
+    NB_CHECK(run.position < plan.runs.size() && &plan.runs[run.position] == &run, "a plan is not in its own order");
+    if (plan.cell_of(run).config.distributed.processes <= 1) continue;
+    throw Error(ErrorCode::kUnavailable,
+                plan.suite.source + ": " + plan.cell_of(run).label + " takes " +
+                    std::to_string(plan.cell_of(run).config.distributed.processes) +
+                    " processes a run; --executor slurm takes suites with one (--processes 1)");
+  }
+}
+
+/// "nano_history-0123456789ab": for people and for us.
+std::string folder_name(const Plan& plan) {
+  std::string name;
+  for (const char c : plan.suite.name.substr(0, 40)) {
+    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    name += is_plain ? c : '_';
+  }
+  return name + "-" + plan.digest.substr(0, 12);
+}
+
+std::string counted(std::size_t count, const char* one) {
+  return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
+}
+
+/// One call of run_on_slurm. A run is missing (to be handed over), waited for in a submission, or done.
+class SlurmSession {
+ public:
+  SlurmSession(const Plan& plan, results::Store& store, const RunnerOptions& options, const SlurmOptions& slurm,
+               RunnerObserver& observer)
+      : plan_(plan),
+        store_(store),
+        options_(options),
+        slurm_(slurm),
+        observer_(observer),
+        folder_(slurm.folder / folder_name(plan)),
+        watch_(kSettlePolls * slurm.poll_seconds) {
+    make_shared_folder(slurm.folder);
+    lock_ = std::make_unique<SubmitterLock>(folder_.path().string() + ".lock");
+  }
+
+  SuiteRunResult run() {
+    begin();
+    for (;;) {
+      collect();
+      if (count(Stage::kDone) == plan_.runs.size()) return finish();
+      if (interrupts_.count() > 0) return interrupted();
+      if (is_due(next_question_s_, slurm_.poll_seconds)) ask();
+      if (count(Stage::kMissing) > 0) submit();
+      wait();
+    }
+  }
+
+ private:
+  enum class Stage { kMissing, kWaiting, kDone };
+  struct RunStage {
+    Stage stage = Stage::kMissing;
+    int submission = 0;  ///< the newest that it was handed over in
+  };
+
+  /// Finds the plan's row, what is finished, and what an earlier submitter handed over.
+  void begin() {
+    std::optional<SlurmState> state = read_former_state();
+    const bool is_fresh = state ? state->is_fresh : options_.is_fresh;
+    if (!state) {
+      std::error_code ignored;
+      fs::remove_all(folder_.path(), ignored);  // of a submitter that was killed before its first submission
+      result_.plan_id = store_.ensure_plan(stored_plan(plan_, options_.argv), is_fresh);
+      state = SlurmState{.plan_digest = plan_.digest,
+                         .plan_made_at = store_.plan(result_.plan_id).created_at,
+                         .is_fresh = is_fresh,
+                         .submissions = {}};
+    } else {
+      result_.plan_id = former_plan(*state);
+    }
+    collector_ = std::make_unique<Collector>(plan_, result_.plan_id, store_);
+    submitter_ = std::make_unique<Submitter>(plan_, slurm_, folder_, std::move(*state));
+    submitter_->recover();
+    former_submissions_ = static_cast<int>(submitter_->state().submissions.size());
+    stages_.resize(plan_.runs.size());
+    for (const Submission& submission : submitter_->state().submissions) note(submission);
+    reuse(is_fresh);
+    if (const std::string ids = waiting_jobs(" and "); !ids.empty())
+      observer_.on_message("Slurm job " + ids + " was submitted before for this suite; going on with it");
+  }
+
+  std::optional<SlurmState> read_former_state() const {
+    if (!is_there(folder_.state_file())) return std::nullopt;
+    SlurmState state =
+        read_state(core::read_json_file(folder_.state_file()), folder_.state_file().string(), plan_.runs.size());
+    if (state.plan_digest != plan_.digest)
+      throw Error(ErrorCode::kDataLoss, folder_.state_file().string() + " is of another plan; move the folder away");
+    return state;
+  }
+
+  /// The plan's row that the results will belong to. The database may be another one by now.
+  std::int64_t former_plan(const SlurmState& state) {
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      for (const results::PlanRecord& plan : store_.plans(plan_.suite.name)) {
+        if (plan.digest == state.plan_digest && plan.created_at == state.plan_made_at) return plan.id;
+      }
+      results::merge_store(store_.file(), folder_.plan_store());
+    }
+    throw Error(ErrorCode::kDataLoss, folder_.plan_store().string() + " does not hold the plan; move the folder away");
+  }
+
+  void note(const Submission& submission) {
+    if (submission.is_abandoned) return;
+    for (const auto& task : submission.tasks) {
+      for (const std::size_t position : task) stages_[position] = {Stage::kWaiting, submission.number};
+    }
+  }
+
+  void reuse(bool is_fresh) {
+    std::vector<bool> reusable(plan_.runs.size(), false);
+    std::map<std::size_t, std::int64_t> evidence;
+    for (const PlannedRun& run : plan_.runs) {
+      const std::optional<std::int64_t> id = is_fresh ? std::nullopt : store_.find_evidence(run.digest);
+      if (!id) continue;
+      reusable[run.position] = true;
+      evidence[run.position] = *id;
+    }
+    observer_.on_plan(plan_, result_.plan_id, reusable);
+    for (const auto& [position, id] : evidence) {
+      store_.answer_line(result_.plan_id, static_cast<std::int64_t>(position), id);
+      stages_[position].stage = Stage::kDone;
+      ++result_.reused;
+      observer_.on_run_finished(plan_, plan_.runs[position], store_.run(id), true);
+    }
+  }
+
+  std::size_t count(Stage stage) const {
+    return static_cast<std::size_t>(
+        std::count_if(stages_.begin(), stages_.end(), [&](const RunStage& run) { return run.stage == stage; }));
+  }
+
+  /// Results that have come since.
+  void collect() {
+    for (const Submission& submission : submitter_->state().submissions) {
+      if (submission.is_abandoned) continue;
+      const SubmissionFolder folder = submitter_->folder_of(submission);
+      for (const std::size_t position : Collector::available(folder, expected_of(submission))) {
+        collected_.insert({submission.number, position});
+        take(submission, position, collector_->collect(folder, position));
+      }
+    }
+  }
+
+  std::vector<std::size_t> expected_of(const Submission& submission) const {
+    std::vector<std::size_t> positions;
+    for (const auto& task : submission.tasks) {
+      for (const std::size_t position : task) {
+        const bool is_open = stages_[position].stage != Stage::kDone;
+        if (is_open && !collected_.contains({submission.number, position})) positions.push_back(position);
+      }
+    }
+    std::sort(positions.begin(), positions.end());
+    return positions;
+  }
+
+  void take(const Submission& submission, std::size_t position, const RunRecord& record) {
+    RunStage& run = stages_[position];
+    const bool is_final = record.result->outcome != RunOutcome::kInterrupted ||
+                          final_interruptions_.contains({submission.number, position});
+    if (!is_final) {
+      if (run.submission != submission.number) return;  // handed over again long since
+      run.stage = Stage::kMissing;
+      observer_.on_message(plan_.cell_of(plan_.runs[position]).label + " seed " +
+                           std::to_string(plan_.runs[position].seed) + " is run again: " + record.result->message);
+      return;
+    }
+    run.stage = Stage::kDone;
+    switch (record.result->outcome) {
+      case RunOutcome::kCompleted: ++result_.completed; break;
+      case RunOutcome::kDiverged: ++result_.diverged; break;
+      default: ++result_.failed;
+    }
+    observer_.on_run_finished(plan_, plan_.runs[position], record, false);
+  }
+
+  /// True once every `seconds`, and the first time.
+  static bool is_due(double& next_s, double seconds) {
+    if (now_s() < next_s) return false;
+    next_s = now_s() + seconds;
+    return true;
+  }
+
+  void ask() {
+    const std::vector<ExpectedTask> expected = expected_tasks();
+    if (expected.empty()) return;
+    std::set<std::string> names;
+    for (const ExpectedTask& task : expected) names.insert(submission(task.submission).name);
+    const QueueAnswer answer = ask_queue({names.begin(), names.end()});
+    if (!answer.is_known) {
+      say("Slurm gives no answer (" + answer.trouble + "); asking again until it does");
+      return;
+    }
+    const std::vector<GoneTask> gone = watch_.look(expected, answer.tasks, now_s());
+    if (!watch_.summary().empty()) say("Slurm job " + waiting_jobs(" and ") + ": " + watch_.summary());
+    if (gone.empty()) return;
+    collect();  // what came between the last look and the queue's answer
+    for (const GoneTask& task : gone) give_up(task);
+    collect();
+  }
+
+  std::vector<ExpectedTask> expected_tasks() const {
+    std::vector<ExpectedTask> expected;
+    for (const Submission& submission : submitter_->state().submissions) {
+      if (submission.is_abandoned) continue;
+      for (std::size_t i = 0; i < submission.tasks.size(); ++i) {
+        if (!open_runs(submission, i).empty())
+          expected.push_back({.submission = submission.number,
+                              .job_id = submission.job_id.value_or(""),
+                              .index = static_cast<std::int64_t>(i),
+                              .is_former = submission.number <= former_submissions_});
+      }
+    }
+    return expected;
+  }
+
+  const Submission& submission(int number) const {
+    return submitter_->state().submissions[static_cast<std::size_t>(number) - 1];
+  }
+
+  /// Of a task: the runs that are waited for in it.
+  std::vector<std::size_t> open_runs(const Submission& submission, std::size_t index) const {
+    std::vector<std::size_t> open;
+    for (const std::size_t position : submission.tasks[index]) {
+      const RunStage& run = stages_[position];
+      if (run.stage == Stage::kWaiting && run.submission == submission.number) open.push_back(position);
+    }
+    return open;
+  }
+
+  /// The task is over: its runs without a result get one that says so, or are handed over again.
+  void give_up(const GoneTask& gone) {
+    const Submission& from = submission(gone.task.submission);
+    const auto index = static_cast<std::size_t>(gone.task.index);
+    const std::vector<std::size_t> open = open_runs(from, index);
+    if (open.empty()) return;
+    const SubmissionFolder folder = submitter_->folder_of(from);
+    const auto has_begun = [&](std::size_t position) { return is_there(folder.started(position)); };
+    LostTask lost{.name = "Slurm task " + gone.task.job_id + "_" + std::to_string(index),
+                  .state = gone.state,
+                  .node = gone.node,
+                  .last_words = last_words(folder.log(index)),
+                  .has_begun_any = std::any_of(from.tasks[index].begin(), from.tasks[index].end(), has_begun),
+                  .has_begun_first = has_begun(open.front()),
+                  .was_gone_before = gone.was_gone_before,
+                  .times_submitted = submitter_->state().times_submitted(open.front())};
+    if (lost.state.empty()) lost.state = ask_accounting(gone.task.job_id, gone.task.index).value_or("");
+    const LostEnd end = end_of(lost);
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      const bool is_first = i == 0;
+      const bool is_stored = is_first ? end.is_first_stored : end.are_others_stored;
+      const bool is_again = is_first ? end.is_first_again : !end.are_others_stored;
+      if (is_stored && !is_again) final_interruptions_.insert({from.number, open[i]});
+      if (is_stored) {
+        publish_end(plan_, plan_.runs[open[i]], {.outcome = end.outcome, .message = end.message}, folder);
+      } else {
+        stages_[open[i]].stage = Stage::kMissing;
+      }
+    }
+    if (!end.is_first_stored) say(end.message + "; what it lacks is submitted again");
+  }
+
+  void submit() {
+    std::vector<std::size_t> positions;
+    for (std::size_t i = 0; i < stages_.size(); ++i) {
+      if (stages_[i].stage == Stage::kMissing) positions.push_back(i);
+    }
+    const bool is_first = submitter_->state().submissions.empty();
+    if (is_first) make_folder();
+    try {
+      const Submission& made = submitter_->submit(positions);
+      note(made);
+      observer_.on_message("submitted Slurm job " + *made.job_id + " to partition " + slurm_.partition.name + ": " +
+                           counted(positions.size(), "run") + " in " + counted(made.tasks.size(), "task"));
+      next_question_s_ = 0;
+    } catch (const Error&) {
+      // Refused, nothing of it is in Slurm; unanswered, the folder is what finds it again.
+      if (is_first && submitter_->state().submissions.back().is_abandoned) remove_folder();
+      throw;
+    }
+  }
+
+  void make_folder() {
+    make_shared_folder(folder_.path());
+    std::error_code ignored;
+    fs::remove(folder_.plan_store(), ignored);
+    results::copy_plan(folder_.plan_store(), store_.file(), result_.plan_id);
+    results::make_movable(folder_.plan_store());
+    write_whole(folder_.plan_file(), plan_text(with_whole_paths(plan_)) + "\n");
+  }
+
+  void remove_folder() {
+    std::error_code ignored;
+    fs::remove(folder_.state_file(), ignored);  // first: without it the rest counts for nothing
+    fs::remove_all(folder_.path(), ignored);
+    lock_->remove();
+    fs::remove(slurm_.folder, ignored);  // when it is empty
+  }
+
+  /// The jobs with runs that are waited for.
+  std::string waiting_jobs(const std::string& separator) const {
+    std::string ids;
+    for (const std::string& id : waiting_job_ids()) ids += (ids.empty() ? "" : separator) + id;
+    return ids;
+  }
+
+  std::vector<std::string> waiting_job_ids() const {
+    std::vector<std::string> ids;
+    for (const ExpectedTask& task : expected_tasks()) {
+      if (!task.job_id.empty() && (ids.empty() || ids.back() != task.job_id)) ids.push_back(task.job_id);
+    }
+    return ids;
+  }
+
+  /// Each sentence once in a row.
+  void say(const std::string& text) {
+    if (text != last_said_) observer_.on_message(text);
+    last_said_ = text;
+  }
+
+  void wait() {
+    const double until = now_s() + std::min(kLookForResultsSeconds, slurm_.poll_seconds);
+    while (now_s() < until && interrupts_.count() == 0) {
+      pollfd fd = {interrupts_.fd(), POLLIN, 0};
+      const double seconds = std::clamp(until - now_s(), 0.001, kTickSeconds);
+      poll(&fd, 1, static_cast<int>(seconds * 1000) + 1);
+      observer_.on_tick();
+    }
+  }
+
+  SuiteRunResult finish() {
+    remove_folder();
+    return result_;
+  }
+
+  SuiteRunResult interrupted() {
+    result_.is_interrupted = true;
+    const std::vector<std::string> ids = waiting_job_ids();
+    if (ids.empty()) {
+      observer_.on_message("interrupted; the same command continues where this one stopped");
+      return result_;
+    }
+    if (slurm_.cancels_on_interrupt) {
+      const std::string trouble = cancel_jobs(ids);
+      if (trouble.empty()) wait_until_cancelled();
+      observer_.on_message(trouble.empty() ? "interrupted; cancelled Slurm job " + waiting_jobs(" and ") +
+                                                 "; the same command submits again what it lacks"
+                                           : "interrupted, but scancel failed: " + trouble);
+      return result_;
+    }
+    observer_.on_message("interrupted; Slurm job " + waiting_jobs(" and ") +
+                         " goes on: the same command collects its results, `scancel " + waiting_jobs(" ") +
+                         "` cancels it");
+    return result_;
+  }
+
+  /// The same command, given again at once, must find the tasks ended: what is cancelled before its eyes stays so.
+  void wait_until_cancelled() {
+    std::set<std::string> names;
+    for (const ExpectedTask& task : expected_tasks()) names.insert(submission(task.submission).name);
+    const int interrupts = interrupts_.count();
+    const double until = now_s() + kCancelSeconds;
+    while (now_s() < until && interrupts_.count() == interrupts) {
+      const QueueAnswer answer = ask_queue({names.begin(), names.end()});
+      const bool is_over =
+          std::all_of(answer.tasks.begin(), answer.tasks.end(), [](const QueuedTask& task) { return task.is_over(); });
+      if (answer.is_known && is_over) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      observer_.on_tick();
+    }
+  }
+
+  const Plan& plan_;
+  results::Store& store_;
+  const RunnerOptions& options_;
+  const SlurmOptions& slurm_;
+  RunnerObserver& observer_;
+  InterruptGuard interrupts_;
+  PlanFolder folder_;
+  std::unique_ptr<SubmitterLock> lock_;
+  std::unique_ptr<Collector> collector_;
+  std::unique_ptr<Submitter> submitter_;
+  TaskWatch watch_;
+  std::vector<RunStage> stages_;                               ///< by position
+  std::set<std::pair<int, std::size_t>> collected_;            ///< submission and position
+  std::set<std::pair<int, std::size_t>> final_interruptions_;  ///< interrupted for good, as far as this call goes
+  int former_submissions_ = 0;                                 ///< of earlier calls
+  double next_question_s_ = 0;
+  std::string last_said_;
+  SuiteRunResult result_;
+};
+
+}  // namespace
+
+results::MachineInfo machine_of(const Partition& partition) {
+  results::MachineInfo machine;
+  machine.architecture = "slurm";
+  machine.cpu_model = "partition " + partition.name;
+  machine.cores = partition.cpus;
+  return machine;
+}
+
+SuiteRunResult run_on_slurm(const Plan& plan, results::Store& store, const RunnerOptions& options,
+                            const SlurmOptions& slurm, RunnerObserver& observer) {
+  check_plan(plan);
+  check_sbatch_options(slurm.sbatch_options);
+  return SlurmSession(plan, store, options, slurm, observer).run();
+}
+
+}  // namespace nanobench::suites

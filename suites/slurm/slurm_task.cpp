@@ -1,0 +1,150 @@
+#include "suites/slurm/slurm_task.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/base/digest.h"
+#include "core/base/error.h"
+#include "core/base/exit_codes.h"
+#include "results/provenance.h"
+#include "suites/runner.h"
+#include "suites/slurm/plan_file.h"
+#include "suites/slurm/result_file.h"
+#include "suites/slurm/shared_folder.h"
+#include "suites/slurm/submission.h"
+
+namespace nanobench::suites {
+namespace {
+
+namespace fs = std::filesystem;
+using core::Error;
+using core::ErrorCode;
+using core::RunOutcome;
+
+/// The log of a task. What an interrupted runner says is for people at a terminal.
+class LogObserver : public RunnerObserver {
+ public:
+  void on_run_finished(const Plan& plan, const PlannedRun& run, const results::RunRecord& record, bool) override {
+    if (record.result->outcome == RunOutcome::kInterrupted) return;
+    std::printf("%s seed %llu: %s %s\n", plan.cell_of(run).label.c_str(), static_cast<unsigned long long>(run.seed),
+                core::to_string(record.result->outcome).c_str(), record.result->message.c_str());
+    std::fflush(stdout);
+  }
+};
+
+bool is_there(const fs::path& file) {
+  std::error_code ignored;
+  return fs::exists(file, ignored);
+}
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// What this node lacks that every run needs; empty when nothing.
+std::string trouble_of(const Plan& plan, const std::string& host) {
+  const fs::path program = plan.engine.command.front();
+  const bool is_path = program.string().find('/') != std::string::npos;  // else it is looked for on PATH
+  if (is_path && access(program.c_str(), X_OK) != 0)
+    return "the engine " + program.string() + " is not on " + host + ", or cannot be executed there";
+  if (plan.engine.name == "nanobench-train" && native_engine(program).version != plan.engine.version) {
+    return "the engine " + program.string() + " on " + host +
+           " is another build than the one that the runs were planned for";
+  }
+  for (const PlannedRun& run : plan.runs) {
+    for (const auto* shards : {&run.spec.train_shards, &run.spec.val_shards}) {
+      for (const std::string& shard : *shards) {
+        if (access(shard.c_str(), R_OK) != 0)
+          return "the data file " + shard + " is not on " + host + "; set XDG_CACHE_HOME to a folder that nodes share";
+      }
+    }
+  }
+  return "";
+}
+
+class Task {
+ public:
+  Task(const fs::path& folder, std::size_t index) : folder_(folder), index_(index) {
+    const fs::path plan_file = folder_.plan().plan_file();
+    plan_ = read_plan(core::read_json_file(plan_file), plan_file.string());
+    plan_.hardware = results::hardware_class(results::machine_info());
+  }
+
+  int run() {
+    const auto tasks =
+        read_tasks(core::read_json_file(folder_.tasks_file()), folder_.tasks_file().string(), plan_.runs.size());
+    if (index_ >= tasks.size())
+      throw Error(ErrorCode::kDataLoss, folder_.tasks_file().string() + " has no task " + std::to_string(index_));
+    const std::string trouble = trouble_of(plan_, results::this_process().host);
+    for (const std::size_t position : tasks[index_]) {
+      if (is_there(folder_.result(position))) continue;  // Slurm has started this task again
+      const PlannedRun& run = plan_.runs[position];
+      mark_started(run);
+      if (is_there(folder_.abandoned())) {  // after the mark: the submitter looks for marks after it has given up
+        std::error_code ignored;
+        fs::remove(folder_.started(position), ignored);
+        std::printf("this job was given up before it began\n");
+        return core::kExitSuccess;
+      }
+      if (!trouble.empty()) {
+        store_trouble(run, trouble);
+      } else if (!execute(run)) {
+        return core::kExitInterrupted;
+      }
+    }
+    return core::kExitSuccess;
+  }
+
+ private:
+  void mark_started(const PlannedRun& run) const {
+    write_whole(folder_.started(run.position),
+                variable("SLURM_ARRAY_JOB_ID") + " " + results::this_process().host + " " + results::utc_now() + "\n");
+  }
+
+  void store_trouble(const PlannedRun& run, const std::string& trouble) const {
+    std::printf("%s\n", trouble.c_str());
+    publish_end(plan_, run, {.outcome = RunOutcome::kUnsupported, .message = trouble}, folder_);
+  }
+
+  /// False: we were told to stop. What was not finished then has no result: only Slurm knows why it was stopped.
+  bool execute(const PlannedRun& run) {
+    const LocalStore local(folder_.plan());
+    bool is_interrupted = false;
+    try {
+      results::Store store(local.file());
+      is_interrupted = run_plan(plan_of(plan_, run), store, {}, observer_).is_interrupted;
+      is_interrupted = is_interrupted && !store.find_evidence(run.digest);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kUnavailable) throw;
+      store_trouble(run, error.what());
+      return true;
+    }
+    if (is_interrupted) return false;
+    if (!local.publish_to(folder_, run.position)) std::printf("another task has brought this result\n");
+    return true;
+  }
+
+  SubmissionFolder folder_;
+  std::size_t index_;
+  Plan plan_;
+  LogObserver observer_;
+};
+
+}  // namespace
+
+int slurm_task_main(const std::vector<std::string>& arguments) {
+  try {
+    if (arguments.size() != 2 || arguments[1].empty() ||
+        arguments[1].find_first_not_of("0123456789") != std::string::npos || arguments[1].size() > 9)
+      throw Error(ErrorCode::kInvalidArgument, "expected the folder of a submission and an array index");
+    return Task(arguments[0], std::stoul(arguments[1])).run();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "nanobench: %s\n", error.what());
+    return core::kExitUsage;
+  }
+}
+
+}  // namespace nanobench::suites

@@ -1,0 +1,87 @@
+/// What is known of the jobs that a plan was handed over in: kept in the shared folder, so that the submitter can be
+/// killed at any moment and the same command finds them again. Internal to suites.
+///
+/// A folder per plan:
+///   state.json            the submissions, replaced as a whole
+///   plan.json, plan.db    for the tasks: what to run, and the plan's row that their results belong to
+///   submit-N/job.sh       what Slurm starts; log/INDEX has a task's words
+///   submit-N/tasks.json   the runs of each array index
+///   submit-N/started/P    the run at position P has begun; says on which node
+///   submit-N/results/P.db its result: a store with one run
+///   submit-N/abandoned    tasks that start now must not run: sbatch never told us of them
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+
+namespace nanobench::suites {
+
+struct Submission {
+  int number = 0;                               ///< from 1
+  std::string name;                             ///< of the job, and of no other one: nanobench-0123456789abcdef-1
+  std::optional<std::string> job_id;            ///< absent: sbatch has not answered yet
+  bool is_abandoned = false;                    ///< sbatch refused, or we did not live to hear its answer
+  std::vector<std::vector<std::size_t>> tasks;  ///< positions in the plan, by array index
+};
+
+struct SlurmState {
+  std::string plan_digest;
+  std::string plan_made_at;  ///< created_at of the plan's row
+  bool is_fresh = false;     ///< what was finished before does not count
+  std::vector<Submission> submissions;
+
+  /// How often the run was handed over.
+  int times_submitted(std::size_t position) const;
+};
+
+core::Json to_json(const SlurmState& state);
+/// Throws Error{kDataLoss} for what is no state of a plan with so many runs.
+SlurmState read_state(const core::Json& value, const std::string& source, std::size_t runs);
+
+/// Where its things lie.
+class PlanFolder {
+ public:
+  explicit PlanFolder(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  const std::filesystem::path& path() const { return folder_; }
+  std::filesystem::path state_file() const { return folder_ / "state.json"; }
+  std::filesystem::path plan_file() const { return folder_ / "plan.json"; }
+  std::filesystem::path plan_store() const { return folder_ / "plan.db"; }
+  std::filesystem::path submission(int number) const { return folder_ / ("submit-" + std::to_string(number)); }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+/// The same for one submission, as its tasks see it too.
+class SubmissionFolder {
+ public:
+  explicit SubmissionFolder(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  const std::filesystem::path& path() const { return folder_; }
+  PlanFolder plan() const { return PlanFolder(folder_.parent_path()); }
+  std::filesystem::path script() const { return folder_ / "job.sh"; }
+  std::filesystem::path tasks_file() const { return folder_ / "tasks.json"; }
+  std::filesystem::path abandoned() const { return folder_ / "abandoned"; }
+  std::filesystem::path results() const { return folder_ / "results"; }
+  std::filesystem::path log(std::size_t index) const { return folder_ / "log" / std::to_string(index); }
+  std::filesystem::path started(std::size_t position) const { return folder_ / "started" / std::to_string(position); }
+  std::filesystem::path result(std::size_t position) const { return results() / (std::to_string(position) + ".db"); }
+  /// With everything that is written into later. Throws Error{kIo}.
+  void make() const;
+
+ private:
+  std::filesystem::path folder_;
+};
+
+/// Tasks of a submission as a file, for the nodes.
+core::Json tasks_json(const std::vector<std::vector<std::size_t>>& tasks);
+/// Throws Error{kDataLoss}.
+std::vector<std::vector<std::size_t>> read_tasks(const core::Json& value, const std::string& source, std::size_t runs);
+
+}  // namespace nanobench::suites

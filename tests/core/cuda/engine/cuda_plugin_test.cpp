@@ -1,0 +1,75 @@
+// nanobench-train asked for a GPU where there is none, or no plugin, or another one: one sentence, and `unsupported`.
+#include <gtest/gtest.h>
+
+#include "tests/core/distributed/engine_process.h"
+#include "tests/core/distributed/tiny_run.h"
+
+namespace nanobench::core::testing {
+namespace {
+
+struct End {
+  int exit_code;
+  FailedEvent failure;
+};
+
+End end_of(const std::string& device, const std::vector<std::pair<std::string, std::string>>& variables) {
+  const TinyRun run;
+  RunSpec spec = run.spec(1);
+  spec.device = device;
+  EngineProcess engine(spec, {.prefix = {}, .variables = variables});
+  End end{.exit_code = engine.wait(), .failure = {RunOutcome::kCompleted, "did not fail"}};
+  const std::vector<RunEvent> events = engine.events();
+  if (!events.empty() && std::holds_alternative<FailedEvent>(events.back()))
+    end.failure = std::get<FailedEvent>(events.back());
+  return end;
+}
+
+bool is_one_sentence(const std::string& text) {
+  return !text.empty() && text.find('\n') == std::string::npos && text.size() < 600;
+}
+
+TEST(CudaPlugin, AbsentSaysWhereItWasLookedForAndWhatToDo) {
+  const End end = end_of("cuda", {{"NANOBENCH_PLUGINS", "/nowhere/plugins"}});
+  EXPECT_EQ(end.exit_code, 2);
+  EXPECT_EQ(end.failure.outcome, RunOutcome::kUnsupported);
+  EXPECT_NE(end.failure.message.find("/nowhere/plugins/libnanobench_cuda.so"), std::string::npos);
+  EXPECT_NE(end.failure.message.find("train on the CPU"), std::string::npos);
+  EXPECT_TRUE(is_one_sentence(end.failure.message)) << end.failure.message;
+}
+
+TEST(CudaPlugin, AnotherVersionIsRefused) {
+  for (const auto& [folder, word] : {std::pair("interface", "interface"), std::pair("libtorch", "LibTorch 0.0.1")}) {
+    const End end = end_of("cuda", {{"NANOBENCH_PLUGINS", std::string(NANOBENCH_FAKE_PLUGINS) + "/" + folder}});
+    EXPECT_EQ(end.exit_code, 2);
+    EXPECT_EQ(end.failure.outcome, RunOutcome::kUnsupported);
+    EXPECT_NE(end.failure.message.find(word), std::string::npos) << end.failure.message;
+    EXPECT_TRUE(is_one_sentence(end.failure.message)) << end.failure.message;
+  }
+}
+
+TEST(CudaPlugin, AFileThatIsNoPluginGivesTheLoadersReason) {
+  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "nanobench_broken_plugin";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "libnanobench_cuda.so") << "not a library";
+  const End end = end_of("cuda", {{"NANOBENCH_PLUGINS", folder.string()}});
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(end.failure.outcome, RunOutcome::kUnsupported);
+  EXPECT_NE(end.failure.message.find("cannot load"), std::string::npos) << end.failure.message;
+  EXPECT_TRUE(is_one_sentence(end.failure.message)) << end.failure.message;
+}
+
+/// The plugin as it is built, where it is: without a driver, or without a library that LibTorch's part for CUDA wants.
+TEST(CudaPlugin, WithoutADriverTheRunIsUnsupported) {
+  if (!std::filesystem::exists(std::string(NANOBENCH_BIN_DIR) + "/libnanobench_cuda.so"))
+    GTEST_SKIP() << "built without the plugin";
+  if (std::filesystem::exists("/dev/nvidiactl")) GTEST_SKIP() << "this machine has a GPU";
+  const std::string stubs = NANOBENCH_STUB_LIBRARIES;
+  const char* const path = std::getenv("LD_LIBRARY_PATH");
+  const End end = end_of("cuda", {{"LD_LIBRARY_PATH", stubs + (path == nullptr ? "" : ":" + std::string(path))}});
+  EXPECT_EQ(end.exit_code, 2);
+  EXPECT_EQ(end.failure.outcome, RunOutcome::kUnsupported);
+  EXPECT_TRUE(is_one_sentence(end.failure.message)) << end.failure.message;
+}
+
+}  // namespace
+}  // namespace nanobench::core::testing

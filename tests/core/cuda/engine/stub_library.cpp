@@ -1,0 +1,2 @@
+// A library with nothing in it.
+extern "C" void nanobench_stub() {}
