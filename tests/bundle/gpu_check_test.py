@@ -95,8 +95,8 @@ class WithGpu(Machine):
         schema = json.loads(bench.SCHEMA.read_text())
         jsonschema.Draft202012Validator.check_schema(schema)
         validator = jsonschema.Draft202012Validator(schema)
-        for fake in ("", "no_gpu", "losses_differ,tests_fail,bench_error", "nan,history_cut"):
-            document = self.check("--pairs", "1", "--limit", "history=3", fake=fake).document
+        for fake in ("no_gpu", "nan,tests_fail,bench_error", ""):
+            document = self.check("--pairs", "1", fake=fake).document
             self.assertEqual([error.message for error in validator.iter_errors(document)], [], fake)
         for change in ({"schema_version": 2}, {"extra": 1}, {"exit_code": 3}, {"parts": [{}]}, {"outcome": "fine"}):
             self.assertFalse(validator.is_valid({**document, **change}))
@@ -105,10 +105,11 @@ class WithGpu(Machine):
 
     def failed(self, fake, part, step, *words, options=()):
         """The part fails, says why, and the parts after it run."""
-        result = self.check("--parts", f"{part},side_by_side", "--pairs", "1", *options, fake=fake)
+        other = "side_by_side" if part == "history" else "history"
+        result = self.check("--parts", f"{part},{other}", "--pairs", "1", *options, fake=fake)
         self.assertEqual(result.code, 1, result.text + result.errors)
         self.assertEqual(result.part(part)["outcome"], "failed")
-        self.assertEqual(result.part("side_by_side")["outcome"], "passed")
+        self.assertEqual(result.part(other)["outcome"], "passed")
         found = result.step(part, step)
         self.assertEqual(found["outcome"], "failed")
         for word in words:
@@ -145,10 +146,9 @@ class WithGpu(Machine):
 
     def test_a_program_that_hangs_is_stopped(self):
         begin = time.monotonic()
-        step = self.failed("train_hangs", "environment", "gpu", "did not end within", "was stopped",
-                           options=("--limit", "environment=3"))  # fmt: skip
-        self.assertLess(step["seconds"], 30)
-        self.assertLess(time.monotonic() - begin, 60)
+        step = self.failed("bench_hangs", "micro", "gpu", "did not end within 3 s", options=("--limit", "micro=3"))
+        self.assertLess(step["seconds"], 60)
+        self.assertLess(time.monotonic() - begin, 300)
 
     def test_a_benchmark_that_fails(self):
         self.failed("bench_error", "micro", "gpu", "no such kernel image")
@@ -161,11 +161,11 @@ class WithGpu(Machine):
         self.failed("gpu_fails", "environment", "gpu", "unsupported: there is no driver")
 
     def test_a_history_that_is_cut_short_keeps_what_it_has(self):
-        result = self.check("--parts", "history", "--limit", "history=3", fake="history_cut")
+        result = self.check("--parts", "history", "--limit", "history=12", fake="history_cut")
         self.assertEqual(result.code, 0, result.text)
         numbers = result.step("history", "speedrun_history")["numbers"]
         self.assertEqual((numbers["rows_done"], numbers["rows"], numbers["was_cut_short"]), (1, 2, True))
-        result = self.check("--parts", "history", "--limit", "history=3", fake="history_slow")
+        result = self.check("--parts", "history", "--limit", "history=12", fake="history_slow")
         self.assertEqual(result.code, 4, result.text)
         self.assertIn("ended within", result.part("history")["reason"])
 

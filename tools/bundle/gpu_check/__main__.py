@@ -45,8 +45,8 @@ def make_environment(work):
 class Check:
     """One run of the whole check; the file is written anew after each part, so that what is killed leaves what it has."""
 
-    def __init__(self, arguments, manifest, torch):
-        self._arguments, self._begin, self._parts = arguments, time.monotonic(), []
+    def __init__(self, arguments, manifest, torch, begin):
+        self._arguments, self._begin, self._parts = arguments, begin, []
         self._facts = environment.machine(torch)
         self._head = {
             "schema_version": report.SCHEMA_VERSION,
@@ -96,14 +96,14 @@ class Check:
             self.run_part(name, names[index + 1 :], settings)
 
 
-def run_in(work, arguments, manifest, torch):
+def run_in(work, arguments, manifest, torch, begin):
     logs = arguments.out.with_name(arguments.out.stem + ".logs")
     logs.mkdir(exist_ok=True)
     variables = make_environment(work)
     programs = Programs(torch, work, variables)
     settings = Settings(arguments.device, programs, variables, work, logs, sys.executable)
     settings.peer, settings.pairs = arguments.peer, arguments.pairs
-    check = Check(arguments, manifest, torch)
+    check = Check(arguments, manifest, torch, begin)
     try:
         check.run(settings)
     except KeyboardInterrupt:
@@ -116,16 +116,16 @@ def run_in(work, arguments, manifest, torch):
 
 
 def check(words):
-    arguments = options.parse(words)
+    begin, arguments = time.monotonic(), options.parse(words)
     manifest = bundle.read_manifest()
     torch = find_torch(manifest["libtorch"])
     if arguments.work:
         work = pathlib.Path(arguments.work).absolute()
         work.mkdir(parents=True, exist_ok=True)
-        return run_in(work, arguments, manifest, torch)
+        return run_in(work, arguments, manifest, torch, begin)
     work = pathlib.Path(tempfile.mkdtemp(prefix="gpu_check-"))
     try:
-        return run_in(work, arguments, manifest, torch)
+        return run_in(work, arguments, manifest, torch, begin)
     finally:
         shutil.rmtree(work, ignore_errors=True)
 

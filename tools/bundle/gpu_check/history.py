@@ -1,7 +1,6 @@
 """Part `history`: `nanobench run speedrun_history`, as far as its time goes. With --work the same command continues."""
 
 import json
-import signal
 
 import processes
 from problems import Failed, NotRun
@@ -42,7 +41,7 @@ def run_suite(part):
     if not settings.is_gpu:
         command += ["--threads", "1"]
     seconds = max(part.remaining() - SECONDS_TO_STOP, part.remaining() / 2)
-    finished = processes.run(command, part, seconds=seconds, first_signal=signal.SIGINT)
+    finished = processes.run(command, part, seconds=seconds, asks_s=SECONDS_TO_STOP)
     document, rows = _document(finished)
     done = [row for row in rows if row["completed"]]
     numbers = {"scale": scale, "rows": len(rows), "rows_done": len(done), "was_cut_short": finished.was_stopped}

@@ -9,7 +9,7 @@ import time
 
 from problems import Failed
 
-GRACE_SECONDS = 10.0  # between asking a process to end and ending it
+GRACE_SECONDS = 5.0  # between asking a process to end and ending it
 STDERR_BYTES = 4000
 
 
@@ -19,6 +19,7 @@ class Finished:
     seconds: float
     stdout: str
     stderr: str  # its end
+    limit_s: float
     was_stopped: bool  # by us, when its time was over
 
 
@@ -37,10 +38,12 @@ def _wait(process, seconds):
         return False
 
 
-def _stop(process, first_signal):
-    for number in (first_signal, signal.SIGTERM, signal.SIGKILL):
-        _signal_group(process, number)
-        if _wait(process, GRACE_SECONDS):
+def _stop(process, asks_s=0.0):
+    """asks_s: how long it may take to finish what it does, after a first SIGINT."""
+    for number, seconds in ((signal.SIGINT, asks_s), (signal.SIGTERM, GRACE_SECONDS), (signal.SIGKILL, GRACE_SECONDS)):
+        if seconds > 0:
+            _signal_group(process, number)
+        if seconds > 0 and _wait(process, seconds):
             break
     _signal_group(process, signal.SIGKILL)  # what it left behind in its group
 
@@ -51,7 +54,7 @@ def _read_from(path, begin):
         return file.read().decode("utf-8", "replace")
 
 
-def run(command, part, seconds=None, first_signal=signal.SIGTERM, environment=None):
+def run(command, part, seconds=None, asks_s=0.0):
     """Runs `command` for at most `seconds`, and no longer than the part's own time; its stderr goes to the part's log,
     its stdout there too and into the result. Throws Failed when it cannot start."""
     limit = part.remaining() if seconds is None else min(seconds, part.remaining())
@@ -69,7 +72,7 @@ def run(command, part, seconds=None, first_signal=signal.SIGTERM, environment=No
                 stdout=stdout,
                 stderr=log,
                 cwd=part.folder,
-                env=environment or part.environment,
+                env=part.environment,
                 start_new_session=True,
             )
         except OSError as error:
@@ -77,16 +80,16 @@ def run(command, part, seconds=None, first_signal=signal.SIGTERM, environment=No
         try:
             was_stopped = not _wait(process, limit)
             if was_stopped:
-                _stop(process, first_signal)
+                _stop(process, asks_s)
         except BaseException:
-            _stop(process, signal.SIGTERM)
+            _stop(process)
             raise
         stdout.seek(0)
         text = stdout.read().decode("utf-8", "replace")
         errors = _read_from(part.log, log_begin)
         log.seek(0, os.SEEK_END)
         log.write((text if text.endswith("\n") or not text else text + "\n").encode())
-    return Finished(process.returncode, time.monotonic() - begin, text, errors, was_stopped)
+    return Finished(process.returncode, time.monotonic() - begin, text, errors, limit, was_stopped)
 
 
 def last_line(finished):
@@ -101,7 +104,7 @@ def last_line(finished):
 def how_it_ended(name, finished):
     """One sentence, or None after an exit code of 0."""
     if finished.was_stopped:
-        return f"{name} did not end within {finished.seconds:.0f} s and was stopped"
+        return f"{name} did not end within {finished.limit_s:.0f} s and was stopped"
     if finished.code < 0:
         return f"{name} was killed by {signal.Signals(-finished.code).name}"
     return f"{name} ended with exit code {finished.code}" if finished.code else None
