@@ -82,7 +82,7 @@ struct DeviceAttention : torch::autograd::Function<DeviceAttention> {
 
 bool fits_device_attention(const at::Tensor& q, const AttentionPlan& plan) {
   const CudaKernels* const kernels = cuda_kernels();
-  return kernels != nullptr && kernels->attention_forward != nullptr && q.device().type() == kernels->device &&
+  return kernels != nullptr && q.device().type() == kernels->device &&
          plan.options().implementation == AttentionImplementation::kTiled && plan.reversed_blocks_of() == 0 &&
          q.size(2) % kHeadUnit == 0 && q.size(2) <= kMostHeadDim;
 }

@@ -105,10 +105,7 @@ Stream current_stream() {
   return c10::cuda::getCurrentCUDAStream().stream();
 }
 
-const CudaKernels kKernels = {.device = at::kCUDA,
-                              .stream = current_stream,
-                              .attention_forward = attention_forward,
-                              .attention_backward = attention_backward};
+const CudaKernels kKernels = {cuda::kernel_table(), at::kCUDA, current_stream};
 
 const CudaPlugin kPlugin = {.version = kCudaPluginVersion,
                             .libtorch = TORCH_VERSION,

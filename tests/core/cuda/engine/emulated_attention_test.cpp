@@ -8,23 +8,12 @@
 #include "core/nn/gpt.h"
 #include "core/ops/attention.h"
 #include "core/ops/bfloat16.h"
-#include "core/ops/cuda_kernels.h"
 #include "core/ops/device_attention.h"
 #include "tests/ablations/catalogue_support.h"
+#include "tests/core/cuda/engine/emulated_device.h"
 
 namespace nanobench::core::testing {
 namespace {
-
-const CudaKernels kEmulated = {.device = at::kCPU,
-                               .stream = [] { return cuda::Stream(nullptr); },
-                               .attention_forward = cuda::attention_forward,
-                               .attention_backward = cuda::attention_backward};
-
-class EmulatedDevice {
- public:
-  EmulatedDevice() { use_cuda_kernels(&kEmulated); }
-  ~EmulatedDevice() { use_cuda_kernels(nullptr); }
-};
 
 std::vector<std::uint16_t> documents(std::int64_t length) {
   std::vector<std::uint16_t> tokens(static_cast<std::size_t>(length), 1);
