@@ -27,7 +27,7 @@ PAIRS = (
     Pair("record17/float64", "record17", "float64", 1e-10),
     Pair("record18/float32", "record18", "float32", 5e-6),
     Pair("record21/float32", "record21", "float32", 5e-6),
-    Pair("record17/bfloat16", "record17", "float32", 1e-2, is_bfloat16=True),
+    Pair("record17/bfloat16", "record17", "float32", 3e-3, is_bfloat16=True),
 )
 SPREAD_FACTOR = 10.0
 PRECISION_OF = "official"
