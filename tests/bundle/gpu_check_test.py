@@ -221,7 +221,7 @@ class WithGpu(Machine):
     def test_without_a_peer_the_part_says_so(self):
         bundle = self.copy_of_bundle()
         (bundle / "peers/torch_peer.py").unlink()
-        for name in ("nanobench-gpu-tests", "nanobench-gpu-bench"):
+        for name in ("nanobench-gpu-tests", "nanobench-gpu-bench.gz"):
             (bundle / "bin" / name).unlink()
         bench.sign(bundle)
         result = self.check("--pairs", "1", bundle=bundle)

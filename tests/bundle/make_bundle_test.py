@@ -3,6 +3,7 @@
     NANOBENCH=build/release/bin/nanobench python3 tests/bundle/make_bundle_test.py
 """
 
+import gzip
 import os
 import pathlib
 import shutil
@@ -31,6 +32,11 @@ class Contents(unittest.TestCase):
         if done.returncode != 0:
             raise AssertionError(done.stderr)
         cls.said = done.stdout + done.stderr
+        cls.unpacked = cls.folder / "unpacked"  # the same, for those who look into files
+        shutil.copytree(cls.bundle, cls.unpacked)
+        for path in cls.unpacked.rglob("*.gz"):
+            path.with_suffix("").write_bytes(gzip.decompress(path.read_bytes()))
+            path.unlink()
 
     def test_it_is_small(self):
         total = sum(path.stat().st_size for path in self.bundle.rglob("*") if path.is_file())
@@ -51,17 +57,17 @@ class Contents(unittest.TestCase):
             self.assertNotRegex(path.name, "stdc|gcc")
 
     def test_every_library_that_is_needed_is_carried_or_brought(self):
-        own = {path.name for path in elf_files(self.bundle)}
+        own = {path.name for path in elf_files(self.unpacked)}
         torch_names = bench.libraries.libtorch_names(bench.libtorch())
         self.assertIn("libsqlite3.so.0", own)
-        for path in elf_files(self.bundle):
+        for path in elf_files(self.unpacked):
             for name in elf.read_dynamic(path).needed:
                 self.assertTrue(name in own or bench.libraries.is_brought(name, torch_names), f"{path} needs {name}")
 
     def test_no_file_looks_for_libraries_in_a_folder_of_this_machine(self):
         looked = [path for path in elf_files(bench.BUILD / "bin") if elf.read_dynamic(path).run_paths]
         self.assertTrue(looked)  # those of the build do
-        for path in elf_files(self.bundle):
+        for path in elf_files(self.unpacked):
             self.assertEqual(elf.read_dynamic(path).run_paths, [], path)
             if shutil.which("readelf"):  # a second opinion
                 shown = subprocess.run(["readelf", "-d", path], capture_output=True, text=True, check=True).stdout
@@ -83,7 +89,7 @@ class Contents(unittest.TestCase):
 
     def test_what_is_absent_is_said_and_kept(self):
         for name in bench.make_bundle.OPTIONAL:
-            is_there = (self.bundle / "bin" / name).is_file()
+            is_there = (self.unpacked / "bin" / name).is_file()
             self.assertEqual(is_there, (bench.BUILD / "bin" / name).is_file())
             self.assertEqual(f"without {name}: " in self.said, not is_there)
 

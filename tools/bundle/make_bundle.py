@@ -5,6 +5,7 @@
 """
 
 import argparse
+import gzip
 import hashlib
 import json
 import os
@@ -26,6 +27,8 @@ LARGEST_BYTES = 60 << 20
 REQUIRED = ("nanobench", "nanobench-train")
 # libnanobench_mpi.so stays: it serves processes that mpirun starts, with an MPI of the machine.
 OPTIONAL = ("libnanobench_cuda.so", "nanobench-micro", "nanobench-gpu-tests", "nanobench-gpu-bench")
+# Each holds the kernels for every kind of GPU, 16 MiB that shrink to 4; gpu_check unpacks them (programs.py).
+PACKED = ("nanobench-gpu-tests", "nanobench-gpu-bench")
 # Small, and between them both value sources, windows by token and by block, and shared key heads.
 GOLDEN_CASES = ("record12", "record15", "record17", "record17_window_token", "record17_kv_heads_1")
 GOLDEN_FILES = ("config.json", "init.safetensors", "train.bin", "val.bin", "expected.json")
@@ -95,6 +98,12 @@ def check_folder(folder, may_replace):
         raise BundleError(f"{folder} holds a bundle already; name a new folder, or say --replace")
 
 
+def pack(path):
+    """path becomes path.gz, the same bytes each time."""
+    path.with_name(path.name + ".gz").write_bytes(gzip.compress(path.read_bytes(), 6, mtime=0))
+    path.unlink()
+
+
 def add_programs(build, folder):
     """Copies programs and the libraries that they need; returns what was left out, with the reason."""
     absent = {}
@@ -115,6 +124,9 @@ def add_programs(build, folder):
     for path in [*(folder / "bin").iterdir(), *(folder / "lib").rglob("*.so*")]:
         if elf.is_elf(path):
             elf.clear_run_path(path)
+    for name in PACKED:
+        if (folder / "bin" / name).is_file():
+            pack(folder / "bin" / name)
     return absent
 
 

@@ -1,8 +1,10 @@
 """The bundle's programs, made to start here: one small script each, which names the folders of libraries to the loader."""
 
+import gzip
 import os
 import pathlib
 import shlex
+import shutil
 import subprocess
 
 import bundle
@@ -41,6 +43,8 @@ class Programs:
     def __init__(self, torch, work, environment):
         self.folder = pathlib.Path(work) / "bin"
         self.folder.mkdir(parents=True, exist_ok=True)
+        places = bundle.HERE / "bin"
+        self._all = [program for program in map(self._unpacked, sorted(places.iterdir())) if program.suffix != ".so"]
         own, compiler = str(bundle.HERE / "lib"), str(bundle.HERE / "lib/compiler")
         for folders in ([own, *torch["libraries"]], [own, compiler, *torch["libraries"]]):
             self.library_folders = folders
@@ -51,10 +55,19 @@ class Programs:
         reason = next(text for text in reasons if text)
         raise Refused(f"the programs do not start with {torch['folder']}: {reason}")
 
+    def _unpacked(self, program):
+        """The program itself; what the bundle holds packed is unpacked beside the scripts."""
+        if program.suffix != ".gz":
+            return program
+        place = self.folder.parent / "unpacked" / program.stem
+        place.parent.mkdir(exist_ok=True)
+        with gzip.open(program) as packed, open(place, "wb") as file:
+            shutil.copyfileobj(packed, file)
+        place.chmod(0o755)
+        return place
+
     def _write_scripts(self):
-        for program in (bundle.HERE / "bin").iterdir():
-            if program.suffix == ".so":
-                continue
+        for program in self._all:
             script = self.folder / program.name
             script.write_text(_script(program, self.library_folders), encoding="utf-8")
             script.chmod(0o755)
@@ -63,4 +76,4 @@ class Programs:
         return self.folder / name
 
     def has(self, name):
-        return (bundle.HERE / "bin" / name).is_file()
+        return bundle.has_file(f"bin/{name}") or bundle.has_file(f"bin/{name}.gz")
