@@ -119,6 +119,7 @@ void Trainer::report_hello() {
   hello.environment["communicator"] = communicator_.name();
   hello.environment["blocks"] = model_.fuses_blocks(Pass::kTraining) ? "fused" : "op by op";
   hello.environment["attention"] = attention_path();
+  hello.environment.merge(optimizers_->paths());
   hello.threads = kernel_threads().size() * communicator_.size();
   hello.parameters = model_.parameters().count();
   sink_.report(hello);
