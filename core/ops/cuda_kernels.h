@@ -2,18 +2,17 @@
 /// GPU. Set once, before any thread computes.
 #pragma once
 
-#include "core/cuda/kernels/attention.h"
+#include "core/cuda/kernels/kernel_table.h"
 #include "core/ops/torch.h"
 
 namespace nanobench::core {
 
 /// All enqueue on the stream and return at once (core/cuda/kernels).
-struct CudaKernels {
+struct CudaKernels : cuda::KernelTable {
   at::DeviceType device = at::kCUDA;  ///< whose tensors they take: a GPU's, or the CPU's where a GPU is emulated
   /// The stream on which the calling thread's tensor operations are enqueued.
   cuda::Stream (*stream)() = nullptr;
-  decltype(&cuda::attention_forward) attention_forward = nullptr;
-  decltype(&cuda::attention_backward) attention_backward = nullptr;
+  bool has_float8_products = false;  ///< the library multiplies 8-bit floating point there
 };
 
 /// Null until a GPU is opened.

@@ -49,7 +49,7 @@ struct CudaPlugin {
 };
 
 /// Goes up with every change of the interfaces that the plugin and the engine share.
-inline constexpr int kCudaPluginVersion = 1;
+inline constexpr int kCudaPluginVersion = 2;
 inline constexpr const char* kCudaPluginSymbol = "nanobench_cuda_plugin";
 
 /// Loads libnanobench_cuda.so, which lies beside the program. Throws Error{kUnavailable} with the loader's own reason

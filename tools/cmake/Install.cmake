@@ -1,4 +1,4 @@
-# The target `programs` (what a user runs, without the tests), and what `cmake --install BUILD --prefix PREFIX` copies.
+# The target `programs` (what a user runs, without the tests), `bundle_programs`, and what `cmake --install BUILD --prefix PREFIX` copies.
 #
 # An installed nanobench-train keeps the run path to the LibTorch it was linked with (a linker option of
 # LibTorchCpu::LibTorchCpu, which CMake leaves alone): LibTorch is 500 MB and stays where it is.
@@ -22,6 +22,14 @@ endforeach()
 foreach(program IN ITEMS nanobench-micro nanobench-gpu-tests nanobench-gpu-bench)
   if(TARGET ${program})
     install(TARGETS ${program} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" OPTIONAL)
+  endif()
+endforeach()
+
+# What tools/bundle/make_bundle.py takes along, as far as it can be built here.
+add_custom_target(bundle_programs DEPENDS programs)
+foreach(program IN ITEMS nanobench-micro nanobench-gpu-tests nanobench-gpu-bench)
+  if(TARGET ${program})
+    add_dependencies(bundle_programs ${program})
   endif()
 endforeach()
 

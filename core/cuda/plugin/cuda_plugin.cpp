@@ -30,6 +30,13 @@ std::string uuid_text(const cudaUUID_t& uuid) {
   return text;
 }
 
+Stream current_stream() {
+  return c10::cuda::getCurrentCUDAStream().stream();
+}
+
+/// Complete once a GPU is open.
+CudaKernels kernels = {cuda::kernel_table(), at::kCUDA, current_stream};
+
 int device_count() {
   return static_cast<int>(c10::cuda::device_count_ensure_non_zero());  // says why there is none
 }
@@ -42,6 +49,8 @@ void open(int index) {
   at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/true);
   at::globalContext().setDeterministicFillUninitializedMemory(false);
   at::cuda::getCurrentCUDABlasHandle();
+  const cudaDeviceProp& gpu = *at::cuda::getCurrentDeviceProperties();
+  kernels.has_float8_products = gpu.major * 10 + gpu.minor >= 89;
 }
 
 std::map<std::string, std::string> facts() {
@@ -101,15 +110,6 @@ std::unique_ptr<DeviceMarks> make_marks() {
   return std::make_unique<Marks>();
 }
 
-Stream current_stream() {
-  return c10::cuda::getCurrentCUDAStream().stream();
-}
-
-const CudaKernels kKernels = {.device = at::kCUDA,
-                              .stream = current_stream,
-                              .attention_forward = attention_forward,
-                              .attention_backward = attention_backward};
-
 const CudaPlugin kPlugin = {.version = kCudaPluginVersion,
                             .libtorch = TORCH_VERSION,
                             .device_count = device_count,
@@ -119,7 +119,7 @@ const CudaPlugin kPlugin = {.version = kCudaPluginVersion,
                             .memory = memory,
                             .make_marks = make_marks,
                             .make_communicator = make_nccl_communicator,
-                            .kernels = &kKernels};
+                            .kernels = &kernels};
 
 }  // namespace
 }  // namespace nanobench::core::cuda

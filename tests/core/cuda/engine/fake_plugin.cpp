@@ -2,6 +2,7 @@
 #include "core/train/cuda_plugin.h"
 
 extern "C" __attribute__((visibility("default"))) const void* nanobench_cuda_plugin() {
-  static const nanobench::core::CudaPlugin plugin = {.version = NB_FAKE_VERSION, .libtorch = "0.0.1"};
+  using namespace nanobench::core;
+  static const CudaPlugin plugin = {.version = NB_FAKE_VERSION, .libtorch = "0.0.1"};
   return &plugin;
 }

@@ -1,0 +1,48 @@
+/// All kernels as one table of functions, for those who may have them or not: the engine calls them through it, whether
+/// they are a GPU's or emulated. Plain C++: includes no CUDA header.
+#pragma once
+
+#include "core/cuda/kernels/adam.h"
+#include "core/cuda/kernels/attention.h"
+#include "core/cuda/kernels/cross_entropy.h"
+#include "core/cuda/kernels/embedding.h"
+#include "core/cuda/kernels/float8.h"
+#include "core/cuda/kernels/muon.h"
+#include "core/cuda/kernels/partial_sums.h"
+#include "core/cuda/kernels/qkv_heads.h"
+#include "core/cuda/kernels/relu_squared.h"
+#include "core/cuda/kernels/residual_norm.h"
+#include "core/cuda/kernels/symmetric_product.h"
+
+namespace nanobench::core::cuda {
+
+/// Of the same names as the functions; of templates, with the types of their numbers behind.
+struct KernelTable {
+  decltype(&cuda::attention_mask) attention_mask;
+  decltype(&cuda::attention_forward) attention_forward;
+  decltype(&cuda::attention_backward) attention_backward;
+  decltype(&cuda::residual_norm_forward) residual_norm_forward;
+  decltype(&cuda::residual_norm_backward) residual_norm_backward;
+  decltype(&cuda::qkv_heads_forward) qkv_heads_forward;
+  decltype(&cuda::qkv_heads_backward) qkv_heads_backward;
+  decltype(&cuda::relu_squared_forward) relu_squared_forward;
+  decltype(&cuda::relu_squared_backward) relu_squared_backward;
+  decltype(&cuda::cross_entropy_rows<bf16, bf16>) cross_entropy_rows_bf16;
+  decltype(&cuda::cross_entropy_rows<bf16, fp8_e5m2>) cross_entropy_rows_bf16_e5m2;
+  decltype(&cuda::quantize_e4m3<bf16>) quantize_e4m3_bf16;
+  decltype(&cuda::quantize_e4m3<float>) quantize_e4m3_float;
+  decltype(&cuda::transpose_e5m2) transpose_e5m2;
+  decltype(&cuda::sum_partials) sum_partials;
+  decltype(&cuda::embedding_forward<float, std::int64_t>) embedding_forward_float;
+  decltype(&cuda::embedding_forward<bf16, std::int64_t>) embedding_forward_bf16;
+  decltype(&cuda::adam_update) adam_update;
+  decltype(&cuda::muon_momentum<float, bf16>) muon_momentum;
+  decltype(&cuda::muon_normalize<bf16>) muon_normalize;
+  decltype(&cuda::muon_combine) muon_combine;
+  decltype(&cuda::muon_apply) muon_apply;
+  decltype(&cuda::symmetric_product) symmetric_product;
+};
+
+KernelTable kernel_table();
+
+}  // namespace nanobench::core::cuda
