@@ -96,6 +96,19 @@ struct Tensor {
   }
 };
 
+/// The table of tensors on the device.
+class Table {
+ public:
+  explicit Table(std::vector<AdamTensor> entries) : items_(adam_items(entries)), entries_(entries) {}
+  void update(const DeviceArray<AdamFactors>& factors) const {
+    adam_update(entries_.data(), static_cast<std::int64_t>(entries_.size()), items_, factors.data(), nullptr);
+  }
+
+ private:
+  std::int64_t items_;
+  DeviceArray<AdamTensor> entries_;
+};
+
 std::vector<std::unique_ptr<Tensor>> all_tensors() {
   constexpr NumberType kFloats = NumberType::kFloat32, kRounded = NumberType::kBfloat16,
                        kHeld = NumberType::kRoundedFloat32;
@@ -126,18 +139,20 @@ AdamStep step_of(std::int32_t group, std::int64_t step) {
 
 TEST(CudaAdam, StepsAllTensorsInOneLaunch) {
   auto tensors = all_tensors();
-  std::vector<AdamTensor> table;
-  for (const auto& tensor : tensors) table.push_back(tensor->entry());
-  const std::int64_t items = adam_items(table);
-  AdamFactors factors[2];
-  const std::uint64_t launches = emulation::statistics().launches;
+  std::vector<AdamTensor> entries;
+  for (const auto& tensor : tensors) entries.push_back(tensor->entry());
+  const Table table(entries);
+  DeviceArray<AdamFactors> factors(2);
+  kernel_counts();
   for (std::int64_t step = 1; step <= 3; ++step) {
-    for (std::int32_t group = 0; group < 2; ++group) factors[group] = adam_factors(step_of(group, step));
-    adam_update(table.data(), static_cast<std::int64_t>(table.size()), items, factors, nullptr);
+    factors.write({adam_factors(step_of(0, step)), adam_factors(step_of(1, step))});
+    table.update(factors);
     for (const auto& tensor : tensors)
       tensor->reference.step(step_of(tensor->c.group, step), tensor->c.has_gradient ? tensor->gradient : Doubles{});
   }
-  EXPECT_EQ(emulation::statistics().launches - launches, 3U);
+  if (const auto counts = kernel_counts()) {
+    EXPECT_EQ(counts->launches, 3U);
+  }
   for (const auto& tensor : tensors) tensor->expect_reference();
 }
 
@@ -152,14 +167,12 @@ TEST(CudaAdam, AgreesWithTheKernelOfTheCpu) {
       p[i] = static_cast<float>(tensor.reference.p[i]);
       g[i] = static_cast<float>(tensor.gradient[i]);
     }
-    std::vector<AdamTensor> table{tensor.entry()};
-    const std::int64_t items = adam_items(table);
+    const Table table({tensor.entry()});
     const core::AdamParameter parameter{p.data(), g.data(), m.data(), v.data(), kCount};
     ThreadPool threads(1);
     for (std::int64_t step = 1; step <= 2; ++step) {
       const AdamStep s = step_of(1, step);
-      const AdamFactors factors = adam_factors(s);
-      adam_update(table.data(), 1, items, &factors, nullptr);
+      table.update(DeviceArray<AdamFactors>(std::vector{adam_factors(s)}));
       core::adam_update({&parameter, 1},
                         {.rate = s.rate,
                          .beta1 = s.beta1,
@@ -192,18 +205,17 @@ TEST(CudaAdam, ItemsFollowEachOther) {
 TEST(CudaAdam, OrderOfBlocksChangesNoBit) {
   expect_same_in_every_order([] {
     Tensor tensor({30000, NumberType::kBfloat16, NumberType::kFloat32, 0}, 6);
-    std::vector<AdamTensor> table{tensor.entry()};
-    const std::int64_t items = adam_items(table);
-    const AdamFactors factors = adam_factors(step_of(0, 1));
-    adam_update(table.data(), 1, items, &factors, nullptr);
+    Table({tensor.entry()}).update(DeviceArray<AdamFactors>(std::vector{adam_factors(step_of(0, 1))}));
     return tensor.rounded_p.contents();
   });
 }
 
 TEST(CudaAdam, NoTensorsAreNoLaunch) {
-  const std::uint64_t launches = emulation::statistics().launches;
+  kernel_counts();
   adam_update(nullptr, 0, adam_items({}), nullptr, nullptr);
-  EXPECT_EQ(emulation::statistics().launches, launches);
+  if (const auto counts = kernel_counts()) {
+    EXPECT_EQ(counts->launches, 0U);
+  }
 }
 
 }  // namespace
