@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/base/op_timer.h"
-#include "core/ops/cuda_kernels.h"
+#include "core/ops/device_tensor.h"
 #include "core/ops/orthogonalize.h"
 
 namespace nanobench::core {
@@ -21,18 +21,18 @@ void multiply_by_transpose(const at::Tensor& a, float scale, const at::Tensor& a
   kernels.symmetric_product({.count = static_cast<std::int32_t>(a.size(0)),
                              .rows = static_cast<std::int32_t>(a.size(1)),
                              .columns = static_cast<std::int32_t>(a.size(2)),
-                             .a = bfloat16_data(a),
+                             .a = bf16_data(a),
                              .scale = scale,
-                             .addend = addend.defined() ? bfloat16_data(addend) : nullptr,
+                             .addend = addend.defined() ? bf16_data(addend) : nullptr,
                              .addend_scale = addend_scale},
-                            bfloat16_data(out), kernels.stream());
+                            bf16_data(out), kernels.stream());
 }
 
 /// out = round(round(a x) + round(b y)); y undefined: round(a x).
 void combine(float a, const at::Tensor& x, float b, const at::Tensor& y, const at::Tensor& out) {
   const CudaKernels& kernels = *cuda_kernels();
-  kernels.muon_combine(out.numel(), a, bfloat16_data(x), b, y.defined() ? bfloat16_data(y) : nullptr,
-                       bfloat16_data(out), kernels.stream());
+  kernels.muon_combine(out.numel(), a, bf16_data(x), b, y.defined() ? bf16_data(y) : nullptr, bf16_data(out),
+                       kernels.stream());
 }
 
 /// What the iterations keep: x and the next one [n, short, long], and two squares [n, short, short].
@@ -66,10 +66,6 @@ struct Iterates {
 };
 
 }  // namespace
-
-cuda::bf16* bfloat16_data(const at::Tensor& x) {
-  return reinterpret_cast<cuda::bf16*>(x.data_ptr<at::BFloat16>());
-}
 
 bool fits_device_newton_schulz(std::int64_t rows, std::int64_t columns) {
   return rows > 0 && columns > 0 && rows % kSideUnit == 0 && columns % kSideUnit == 0;

@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "core/config/train_config.h"
-#include "core/cuda/kernels/types.h"
 #include "core/ops/torch.h"
 
 namespace nanobench::core {
@@ -22,8 +21,5 @@ bool fits_device_newton_schulz(std::int64_t rows, std::int64_t columns);
 /// after, so that theirs are too. Rounds where newton_schulz does, with one exception: kGrouped's b A + c A A is one
 /// symmetric product, summed in float32 and rounded once, not four times. That is nearer to the exact polynomial.
 at::Tensor device_newton_schulz(at::Tensor x, std::int64_t steps, NewtonSchulzForm form);
-
-/// Of a bfloat16 tensor, for kernels.
-cuda::bf16* bfloat16_data(const at::Tensor& x);
 
 }  // namespace nanobench::core

@@ -5,8 +5,8 @@
 #include "core/base/op_timer.h"
 #include "core/kernels/cpu_path.h"
 #include "core/ops/bfloat16.h"
-#include "core/ops/cuda_kernels.h"
 #include "core/ops/device_newton_schulz.h"
+#include "core/ops/device_tensor.h"
 
 namespace nanobench::core {
 namespace {
@@ -109,14 +109,13 @@ at::Tensor DeviceMuon::orthogonal_update(std::size_t index) {
   float* const partials = sums.data_ptr<float>();
   const at::Tensor x = at::empty(batch.buffer.sizes(), batch.buffer.options().dtype(at::kBFloat16));
   if (config_.ns_norm == NewtonSchulzNorm::kRounded) {
-    kernels.muon_momentum(shape, form, factors, gradients, buffer, bfloat16_data(x), partials, kernels.stream());
-    kernels.muon_normalize(shape, bfloat16_data(x), partials, eps, bfloat16_data(x), kernels.stream());
+    kernels.muon_momentum(shape, form, factors, gradients, buffer, bf16_data(x), partials, kernels.stream());
+    kernels.muon_normalize(shape, bf16_data(x), partials, eps, bf16_data(x), kernels.stream());
   } else {
     const at::Tensor update = at::empty_like(batch.buffer);
     kernels.muon_momentum_float(shape, form, factors, gradients, buffer, update.data_ptr<float>(), partials,
                                 kernels.stream());
-    kernels.muon_normalize_float(shape, update.const_data_ptr<float>(), partials, eps, bfloat16_data(x),
-                                 kernels.stream());
+    kernels.muon_normalize_float(shape, update.const_data_ptr<float>(), partials, eps, bf16_data(x), kernels.stream());
   }
   return device_newton_schulz(x, config_.ns_steps, config_.ns_form);
 }
@@ -128,7 +127,7 @@ void DeviceMuon::launch() {
   const CudaKernels& kernels = *cuda_kernels();
   for (std::size_t i = 0; i < batches_.size(); ++i) {
     const at::Tensor update = orthogonal_update(i);
-    kernels.muon_apply(shape_of(i), bfloat16_data(update), static_cast<float>(batches_[i].update_scale),
+    kernels.muon_apply(shape_of(i), bf16_data(update), static_cast<float>(batches_[i].update_scale),
                        factors_.data<cuda::MuonFactors>() + i, parameter_addresses_.data<float*>() + first_matrix_[i],
                        /*copies=*/nullptr, kernels.stream());
   }
