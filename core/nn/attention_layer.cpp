@@ -109,13 +109,17 @@ CausalSelfAttention::Fused CausalSelfAttention::fused_forward(const BlendInputs&
                      .head_dim = model_.head_dim(),
                      .norm_eps = model_.norm_eps};
   if (model_.qk_norm) options.head_norm_eps = model_.qk_norm_eps.value_or(model_.norm_eps);
+  options.norm_after_rotation = model_.qk_norm_position == QkNormPosition::kAfterRotation;
+  options.rounds_rotation = config_.precision.rotation == StoredPrecision::kBfloat16;
   if (values.mix == ValueMix::kPair && !gives_first) options.value_blend = ValueBlend::kPair;
   if (values.mix == ValueMix::kLerp && other.defined()) options.value_blend = ValueBlend::kLerp;
   const bool is_joined = qkv_.weight.defined();
   const QkvOutput out = fused_qkv(blend, is_joined ? qkv_.weight : c_q_.weight, is_joined ? at::Tensor() : c_k_.weight,
                                   is_joined ? at::Tensor() : c_v_.weight, tables, other, lambdas_, options);
-  // Layer 0 mixes its values with themselves.
-  return {out.x, attend(out.q, out.k, gives_first ? mix_values(out.v, other, first_values) : out.v, input)};
+  const at::ScalarType type = out.v.scalar_type();
+  at::Tensor v = out.v;
+  if (gives_first) v = mix_values(v.to(c_proj_.weight.scalar_type()), other, first_values).to(type);  // with themselves
+  return {out.x, attend(out.q, out.k, v, input, /*is_bfloat16=*/type == at::kBFloat16)};
 }
 
 }  // namespace nanobench::core

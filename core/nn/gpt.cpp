@@ -3,6 +3,9 @@
 #include "core/base/op_timer.h"
 #include "core/kernels/cpu_path.h"
 #include "core/ops/blend.h"
+#include "core/ops/device_block.h"
+#include "core/ops/device_head.h"
+#include "core/ops/device_residual.h"
 #include "core/ops/float8.h"
 #include "core/ops/rms_norm.h"
 
@@ -113,8 +116,10 @@ RotaryTables GPT::tables_for(std::int64_t length) const {
 Rounding GPT::rounding_of(Pass pass) const {
   const PrecisionConfig& precision = config_.precision;
   if (pass == Pass::kValidation && precision.validation == ValidationPrecision::kFloat32) return {};
+  const bool rounds_stream = precision.activations == ActivationPrecision::kBfloat16;
   return {.products = precision.activations != ActivationPrecision::kFloat32,
-          .stream = precision.activations == ActivationPrecision::kBfloat16};
+          .stream = rounds_stream,
+          .is_compact = rounds_stream && fits_device_blocks()};
 }
 
 /// The tables' gradients are dense, as Adam needs them. Adding only to the rows of this step's tokens was not worth
@@ -166,8 +171,14 @@ at::Tensor GPT::head_loss(const at::Tensor& x, const at::Tensor& targets, Pass p
                       .rounds_logits = rounding.products,
                       .rounds_capped = rounding.products && precision.logits == StoredPrecision::kBfloat16,
                       .fp8_grad_scale = std::nullopt};
-  const at::Tensor input = rounding.product_input(x);
-  if (precision.head == HeadPrecision::kFp8 && pass == Pass::kTraining) {
+  const bool is_fp8 = precision.head == HeadPrecision::kFp8 && pass == Pass::kTraining;
+  if (rounding.is_compact && (!is_fp8 || fits_float8_head(x, lm_head_))) {
+    const auto fp8 = is_fp8 ? std::optional(precision.fp8) : std::nullopt;
+    return device_softcapped_cross_entropy(
+        x, lm_head_, targets, {.softcap = options.softcap, .rounds_capped = options.rounds_capped, .fp8 = fp8});
+  }
+  const at::Tensor input = rounding.product_input(x.to(dtype_));
+  if (is_fp8) {
     options.fp8_grad_scale = precision.fp8.grad_scale;
     return softcapped_cross_entropy(quantized_e4m3(input, precision.fp8.x_scale),
                                     quantized_e4m3(lm_head_, precision.fp8.weight_scale), targets, options);
@@ -175,8 +186,18 @@ at::Tensor GPT::head_loss(const at::Tensor& x, const at::Tensor& targets, Pass p
   return softcapped_cross_entropy(input, rounding.product(lm_head_), targets, options);
 }
 
+/// Whether the kernels of the GPU, if there is one, take this model's blocks in bfloat16.
+bool GPT::fits_device_blocks() const {
+  const ModelConfig& model = config_.model;
+  const CudaKernels* const kernels = cuda_kernels();
+  return kernels != nullptr && device().type() == kernels->device && uses_fused_ops() && dtype_ == at::kFloat &&
+         model.norm == NormType::kRms && !model.bias && model.activation == Activation::kReluSquared &&
+         fits_device_rows(model.model_dim) && fits_device_heads(model.head_dim());
+}
+
 /// Whether the fused ops of a block compute what this configuration asks for.
 bool GPT::fuses_blocks(const Rounding& rounding) const {
+  if (rounding.is_compact) return true;
   const ModelConfig& model = config_.model;
   const bool is_plain = dtype_ == at::kFloat && !rounding.products && !rounding.stream &&
                         model.norm == NormType::kRms && !model.bias && model.activation == Activation::kReluSquared;
@@ -252,7 +273,7 @@ at::Tensor GPT::loss(const SequenceInput& input, Pass pass, const ActivationSink
     if (sink) sink("blocks." + std::to_string(layer), x);
   }
   x = rounding.in_stream(final_norm_(x));
-  if (sink) sink("logits_before_softcap", at::linear(x, lm_head_));
+  if (sink) sink("logits_before_softcap", at::linear(x.to(dtype_), lm_head_));
   return head_loss(x, input.targets, pass, rounding);
 }
 

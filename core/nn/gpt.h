@@ -114,6 +114,7 @@ class GPT {
     RotaryTables tables;
   };
   bool fuses_blocks(const Rounding& rounding) const;
+  bool fits_device_blocks() const;
   BlendInputs blend_inputs(std::size_t layer, const at::Tensor& x, Stream& stream) const;
   at::Tensor fused_block(std::size_t layer, const at::Tensor& x, Stream& stream, const SequenceInput& input) const;
   at::Tensor block_by_ops(std::size_t layer, at::Tensor x, Stream& stream, const SequenceInput& input,

@@ -11,17 +11,22 @@
 namespace nanobench::core {
 
 /// Where one pass rounds to bfloat16 (PrecisionConfig). Autocast rounds what matrix products and attention take and
-/// give; a bfloat16 model rounds the residual stream too.
+/// give; a bfloat16 model rounds the residual stream too. On a CPU rounded values stay in tensors of the model's dtype;
+/// where the kernels of a GPU take whole blocks they are bfloat16 tensors.
 struct Rounding {
   bool products = false;
   bool stream = false;
+  bool is_compact = false;  ///< bfloat16 tensors; products and stream are rounded then
 
   /// A value as matrix products and attention store it.
-  at::Tensor product(const at::Tensor& x) const { return products ? stored_as_bfloat16(x) : x; }
+  at::Tensor product(const at::Tensor& x) const { return products ? stored(x) : x; }
   /// A value as the residual stream stores it.
-  at::Tensor in_stream(const at::Tensor& x) const { return stream ? stored_as_bfloat16(x) : x; }
+  at::Tensor in_stream(const at::Tensor& x) const { return stream ? stored(x) : x; }
   /// A value of the stream as a matrix product takes it.
-  at::Tensor product_input(const at::Tensor& x) const { return products && !stream ? stored_as_bfloat16(x) : x; }
+  at::Tensor product_input(const at::Tensor& x) const { return products && !stream ? stored(x) : x; }
+
+ private:
+  at::Tensor stored(const at::Tensor& x) const { return is_compact ? x.to(at::kBFloat16) : stored_as_bfloat16(x); }
 };
 
 /// y = x W^T + b.

@@ -161,6 +161,10 @@ at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
               "attention: k and v must be [T, Hkv, E] with Hkv dividing H; got ", k.sizes(), " and ", v.sizes(),
               " for q ", q.sizes());
   if (is_bfloat16 && fits_device_attention(q, *plan)) return device_attention(q, k, v, plan, scale);
+  if (q.scalar_type() == at::kBFloat16) {
+    const auto wide = [](const at::Tensor& x) { return x.to(at::kFloat); };
+    return attention(wide(q), wide(k), wide(v), plan, scale, is_bfloat16).to(at::kBFloat16);
+  }
   if (plan->uses_kernel(q.size(2))) return KernelAttention::apply(q, k, v, plan, scale);
   const std::int64_t block = plan->reversed_blocks_of();
   if (block == 0) return TiledAttention::apply(q, k, v, plan, scale);

@@ -12,6 +12,7 @@ struct CudaKernels : cuda::KernelTable {
   at::DeviceType device = at::kCUDA;  ///< whose tensors they take: a GPU's, or the CPU's where a GPU is emulated
   /// The stream on which the calling thread's tensor operations are enqueued.
   cuda::Stream (*stream)() = nullptr;
+  bool has_float8_products = false;  ///< the library multiplies 8-bit floating point there
 };
 
 /// Null until a GPU is opened.

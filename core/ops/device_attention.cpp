@@ -1,7 +1,7 @@
 #include "core/ops/device_attention.h"
 
 #include "core/base/op_timer.h"
-#include "core/ops/cuda_kernels.h"
+#include "core/ops/device_tensor.h"
 
 namespace nanobench::core {
 namespace {
@@ -11,14 +11,6 @@ using torch::autograd::variable_list;
 
 constexpr std::int64_t kMostHeadDim = 128;
 constexpr std::int64_t kHeadUnit = 16;
-
-at::Tensor as_bfloat16(const at::Tensor& x) {
-  return x.to(at::kBFloat16).contiguous();
-}
-
-cuda::bf16* data(const at::Tensor& x) {
-  return reinterpret_cast<cuda::bf16*>(x.data_ptr<at::BFloat16>());
-}
 
 cuda::AttentionShape shape_of(const at::Tensor& q, const at::Tensor& k) {
   return {.length = static_cast<std::int32_t>(q.size(0)),
@@ -30,12 +22,13 @@ cuda::AttentionShape shape_of(const at::Tensor& q, const at::Tensor& k) {
 cuda::AttentionInputs inputs_of(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                 const AttentionPlan& plan, double scale) {
   const AttentionPlan::Ranges& ranges = plan.ranges();
-  return {.q = data(q),
-          .k = data(k),
-          .v = data(v),
+  return {.q = bf16_data(q),
+          .k = bf16_data(k),
+          .v = bf16_data(v),
           .mask = {.first_key = ranges.first_key.const_data_ptr<std::int32_t>(),
                    .last_query = ranges.last_query.const_data_ptr<std::int32_t>()},
-          .scale = static_cast<float>(scale)};
+          .scale = static_cast<float>(scale),
+          .nearest_first = plan.options().block_order == KeyBlockOrder::kNearestFirst};
 }
 
 struct DeviceAttention : torch::autograd::Function<DeviceAttention> {
@@ -46,7 +39,7 @@ struct DeviceAttention : torch::autograd::Function<DeviceAttention> {
     const at::Tensor y = at::empty_like(queries);
     const at::Tensor log_sums = at::empty({q.size(1), q.size(0)}, q.options().dtype(at::kFloat));
     const CudaKernels& kernels = *cuda_kernels();
-    kernels.attention_forward(shape_of(q, k), inputs_of(queries, keys, values, *plan, scale), data(y),
+    kernels.attention_forward(shape_of(q, k), inputs_of(queries, keys, values, *plan, scale), bf16_data(y),
                               log_sums.data_ptr<float>(), kernels.stream());
     context->save_for_backward({queries, keys, values, y, log_sums});
     context->saved_data["scale"] = scale;
@@ -65,13 +58,13 @@ struct DeviceAttention : torch::autograd::Function<DeviceAttention> {
     const CudaKernels& kernels = *cuda_kernels();
     kernels.attention_backward(shape_of(q, k),
                                inputs_of(q, k, v, *holder->plan, context->saved_data["scale"].toDouble()),
-                               {.dy = data(dy),
-                                .y = data(saved[3]),
+                               {.dy = bf16_data(dy),
+                                .y = bf16_data(saved[3]),
                                 .log_sums = log_sums.const_data_ptr<float>(),
                                 .row_sums = row_sums.data_ptr<float>(),
-                                .dq = data(dq),
-                                .dk = data(dk),
-                                .dv = data(dv)},
+                                .dq = bf16_data(dq),
+                                .dk = bf16_data(dk),
+                                .dv = bf16_data(dv)},
                                kernels.stream());
     const at::ScalarType type = gradients[0].scalar_type();
     return {dq.to(type), dk.to(type), dv.to(type), at::Tensor(), at::Tensor()};
@@ -83,8 +76,8 @@ struct DeviceAttention : torch::autograd::Function<DeviceAttention> {
 bool fits_device_attention(const at::Tensor& q, const AttentionPlan& plan) {
   const CudaKernels* const kernels = cuda_kernels();
   return kernels != nullptr && q.device().type() == kernels->device &&
-         plan.options().implementation == AttentionImplementation::kTiled && plan.reversed_blocks_of() == 0 &&
-         q.size(2) % kHeadUnit == 0 && q.size(2) <= kMostHeadDim;
+         plan.options().implementation == AttentionImplementation::kTiled && q.size(2) % kHeadUnit == 0 &&
+         q.size(2) <= kMostHeadDim;
 }
 
 at::Tensor device_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,

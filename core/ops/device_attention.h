@@ -8,8 +8,8 @@
 
 namespace nanobench::core {
 
-/// Whether the kernel computes what the plan asks for, where q lies: a GPU with kernels, tiled in ascending order,
-/// heads of a multiple of 16 up to 128 numbers.
+/// Whether the kernel computes what the plan asks for, where q lies: a GPU with kernels, tiled in
+/// either order, heads of a multiple of 16 up to 128 numbers.
 bool fits_device_attention(const at::Tensor& q, const AttentionPlan& plan);
 
 /// As attention() (core/ops/attention.h), for q, k and v that hold bfloat16 values; so do the result and the gradients.

@@ -4,17 +4,15 @@
 
 #include "core/base/op_timer.h"
 #include "core/kernels/block_kernel.h"
+#include "core/ops/blend_slots.h"
+#include "core/ops/device_block.h"
+#include "core/ops/device_residual.h"
 
 namespace nanobench::core {
 namespace {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
-
-/// Autograd takes no undefined inputs: an empty tensor stands for one.
-at::Tensor present(const at::Tensor& tensor, const at::Tensor& like) {
-  return tensor.defined() ? tensor : like.new_empty({0});
-}
 
 const float* data(const at::Tensor& tensor) {
   return tensor.defined() && tensor.numel() > 0 ? tensor.const_data_ptr<float>() : nullptr;
@@ -33,16 +31,13 @@ float* data_if(at::Tensor& tensor) {
   return tensor.defined() ? tensor.data_ptr<float>() : nullptr;
 }
 
-/// A blend's inputs in the order in which autograd sees them.
-enum BlendSlot { kX, kSkip, kSkipWeights, kX0, kLambdas, kBlendSlots };
-
 ResidualBlend blend_of(const variable_list& inputs, std::int64_t skip_index) {
-  return {.x = data(inputs[kX]),
-          .skip = data(inputs[kSkip]),
-          .x0 = data(inputs[kX0]),
-          .skip_weight = entry(inputs[kSkipWeights], skip_index, 0.0f),
-          .x_weight = entry(inputs[kLambdas], 0, 1.0f),
-          .x0_weight = entry(inputs[kLambdas], 1, 0.0f)};
+  return {.x = data(inputs[kBlendX]),
+          .skip = data(inputs[kBlendSkip]),
+          .x0 = data(inputs[kBlendX0]),
+          .skip_weight = entry(inputs[kBlendSkipWeights], skip_index, 0.0f),
+          .x_weight = entry(inputs[kBlendLambdas], 0, 1.0f),
+          .x0_weight = entry(inputs[kBlendLambdas], 1, 0.0f)};
 }
 
 /// Where a backward pass puts a blend's gradients.
@@ -51,7 +46,9 @@ struct BlendBackward {
   double skip_weight = 0.0, x_weight = 0.0, x0_weight = 0.0;
 
   explicit BlendBackward(const variable_list& inputs)
-      : x(at::empty_like(inputs[kX])), skip(empty_like_if(inputs[kSkip])), x0(empty_like_if(inputs[kX0])) {}
+      : x(at::empty_like(inputs[kBlendX])),
+        skip(empty_like_if(inputs[kBlendSkip])),
+        x0(empty_like_if(inputs[kBlendX0])) {}
 
   ResidualBlendGradients pointers() {
     return {.x = x.data_ptr<float>(),
@@ -65,23 +62,18 @@ struct BlendBackward {
   /// By slot.
   variable_list tensors(const variable_list& inputs, std::int64_t skip_index) const {
     at::Tensor skip_weights, lambdas;
-    if (inputs[kSkipWeights].numel() > 0) {
-      skip_weights = at::zeros_like(inputs[kSkipWeights]);
+    if (inputs[kBlendSkipWeights].numel() > 0) {
+      skip_weights = at::zeros_like(inputs[kBlendSkipWeights]);
       skip_weights.data_ptr<float>()[skip_index] = static_cast<float>(skip_weight);
     }
-    if (inputs[kLambdas].numel() > 0) {
-      lambdas = at::empty_like(inputs[kLambdas]);
+    if (inputs[kBlendLambdas].numel() > 0) {
+      lambdas = at::empty_like(inputs[kBlendLambdas]);
       lambdas.data_ptr<float>()[0] = static_cast<float>(x_weight);
       lambdas.data_ptr<float>()[1] = static_cast<float>(x0_weight);
     }
     return {x, skip, skip_weights, x0, lambdas};
   }
 };
-
-variable_list blend_slots(const BlendInputs& blend) {
-  return {blend.x.contiguous(), present(blend.skip, blend.x), present(blend.skip_weights, blend.x),
-          present(blend.x0, blend.x), present(blend.lambdas, blend.x)};
-}
 
 struct Blend : torch::autograd::Function<Blend> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& skip,
@@ -122,8 +114,8 @@ enum QkvSlot { kWq = kBlendSlots, kWk, kWv, kCos, kSin, kValueEmbedding, kValueL
 enum QkvSaved { kBlended = kQkvSlots, kInverse, kQ, kK, kQInverse, kKInverse };
 
 QkvShape shape_of(const variable_list& inputs, const QkvOptions& options) {
-  return {.length = inputs[kX].size(0),
-          .model_dim = inputs[kX].size(1),
+  return {.length = inputs[kBlendX].size(0),
+          .model_dim = inputs[kBlendX].size(1),
           .heads = options.heads,
           .kv_heads = options.kv_heads,
           .head_dim = options.head_dim};
@@ -330,14 +322,17 @@ struct Mlp : torch::autograd::Function<Mlp> {
 }  // namespace
 
 at::Tensor fused_blend(const BlendInputs& inputs) {
+  if (takes_device_kernels(inputs.x)) return device_blend(inputs);
   const variable_list slots = blend_slots(inputs);
-  return Blend::apply(slots[kX], slots[kSkip], slots[kSkipWeights], slots[kX0], slots[kLambdas], inputs.skip_index);
+  return Blend::apply(slots[kBlendX], slots[kBlendSkip], slots[kBlendSkipWeights], slots[kBlendX0],
+                      slots[kBlendLambdas], inputs.skip_index);
 }
 
 QkvOutput fused_qkv(const BlendInputs& blend, const at::Tensor& wq, const at::Tensor& wk, const at::Tensor& wv,
                     const RotaryTables& tables, const at::Tensor& value_embedding, const at::Tensor& value_lambdas,
                     const QkvOptions& options) {
   const at::Tensor& x = blend.x;
+  if (takes_device_kernels(x)) return device_qkv(blend, wq, wk, wv, tables, value_embedding, value_lambdas, options);
   TORCH_CHECK(x.scalar_type() == at::kFloat && x.size(1) % 16 == 0 && options.head_dim % 16 == 0,
               "fused_qkv: x must be float32, widths multiples of 16; got ", x.sizes(), ", heads of ", options.head_dim);
   TORCH_CHECK(!value_embedding.defined() || value_embedding.numel() == x.size(0) * options.kv_heads * options.head_dim,
@@ -345,14 +340,16 @@ QkvOutput fused_qkv(const BlendInputs& blend, const at::Tensor& wq, const at::Te
   const variable_list slots = blend_slots(blend);
   const auto holder = c10::make_intrusive<QkvHolder>(options, blend.skip_index);
   const at::Tensor embedding = value_embedding.defined() ? value_embedding.contiguous() : at::Tensor();
-  const variable_list out = Qkv::apply(slots[kX], slots[kSkip], slots[kSkipWeights], slots[kX0], slots[kLambdas], wq,
-                                       present(wk, x), present(wv, x), present(tables.cos, x), present(tables.sin, x),
-                                       present(embedding, x), present(value_lambdas, x), holder);
+  const variable_list out =
+      Qkv::apply(slots[kBlendX], slots[kBlendSkip], slots[kBlendSkipWeights], slots[kBlendX0], slots[kBlendLambdas], wq,
+                 present(wk, x), present(wv, x), present(tables.cos, x), present(tables.sin, x), present(embedding, x),
+                 present(value_lambdas, x), holder);
   return {out[0], out[1], out[2], out[3]};
 }
 
 at::Tensor fused_mlp(const at::Tensor& x, const at::Tensor& y, const at::Tensor& wo, const at::Tensor& w1,
                      const at::Tensor& w2, double branch_scale, double norm_eps) {
+  if (takes_device_kernels(x)) return device_mlp(x, y, wo, w1, w2, branch_scale, norm_eps);
   TORCH_CHECK(x.scalar_type() == at::kFloat && x.size(1) % 16 == 0 && w1.size(0) % 16 == 0,
               "fused_mlp: x must be float32, widths multiples of 16; got ", x.sizes(), " and ", w1.sizes());
   return Mlp::apply(x.contiguous(), y.defined() ? y.contiguous() : present(y, x), present(wo, x), w1, w2, branch_scale,

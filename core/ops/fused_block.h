@@ -1,6 +1,7 @@
 /// The halves of a transformer block around its attention as single differentiable ops over the fused kernels of
-/// core/kernels/block_kernel.h. Float32 on the CPU, no rounding, RMSNorm without weights, linear layers without biases,
-/// ReLU^2; everything else is for the ops that they replace (blend.h, rms_norm.h, rotary.h). Stateless, thread-safe.
+/// core/kernels/block_kernel.h: float32 on the CPU, no rounding. Rows in bfloat16 on a GPU take the GPU's kernels, with
+/// the rounding of their storage (device_block.h). RMSNorm without weights, linear layers without biases, ReLU^2;
+/// everything else is for the ops that they replace (blend.h, rms_norm.h, rotary.h). Stateless, thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +36,8 @@ struct QkvOptions {
   double norm_eps = 0.0;
   std::optional<double> head_norm_eps;  ///< nullopt: heads are not normalised
   ValueBlend value_blend = ValueBlend::kNone;
+  bool norm_after_rotation = false;  ///< heads are rotated first; on a GPU only
+  bool rounds_rotation = false;      ///< each product and sum of the rotation to bfloat16; on a GPU only
 };
 
 struct QkvOutput {

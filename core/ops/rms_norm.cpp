@@ -2,6 +2,7 @@
 
 #include "core/base/op_timer.h"
 #include "core/kernels/block_kernel.h"
+#include "core/ops/device_residual.h"
 #include "core/ops/kernel_choice.h"
 
 namespace nanobench::core {
@@ -61,6 +62,7 @@ struct KernelRmsNorm : torch::autograd::Function<KernelRmsNorm> {
 }  // namespace
 
 at::Tensor rms_norm(const at::Tensor& x, double eps) {
+  if (takes_device_kernels(x) && fits_device_rows(x.size(-1))) return device_rms_norm(x, eps);
   if (may_use_cpu_kernels(x) && x.scalar_type() == at::kFloat && x.size(-1) % 16 == 0 && x.numel() > 0)
     return KernelRmsNorm::apply(x.contiguous(), eps);
   return RmsNorm::apply(x, eps);

@@ -6,7 +6,7 @@
 namespace nanobench::core {
 
 /// x / sqrt(mean(x^2) + eps) over the last dimension.
-///   x        [..., D] float32 or float64, CPU
+///   x        [..., D] float32 or float64; or bfloat16 on a GPU with kernels, then rounded as it is stored
 ///   eps      inside the root
 ///   returns  shape and dtype of x; differentiable
 /// Backward is written by hand: it keeps x and one number a row.

@@ -127,6 +127,7 @@ void Trainer::report_hello() {
   hello.environment["blocks"] = model_.fuses_blocks(Pass::kTraining) ? "fused" : "op by op";
   hello.environment["attention"] = attention_path();
   if (device_.is_gpu() || config_.gpu.step_graph) hello.environment["graph"] = graph_.state;
+  hello.environment.merge(optimizers_->paths());
   hello.threads = kernel_threads().size() * communicator_.size();
   hello.parameters = model_.parameters().count();
   sink_.report(hello);

@@ -221,6 +221,16 @@ class Program(unittest.TestCase):
         self.assertEqual((result["shape"]["seq"], result["shape"]["window"]), (1024, 512))
         self.assertIsNone(result["ratio"]["spread"])
 
+    def test_both_sides_are_told_where_to_train(self):
+        _, result = self.document("--pairs", "1", "--device", "cuda:1", "--dtype", "bfloat16", "--attention", "flex")
+        given = " ".join(result["pairs"][0]["peer"]["given"])
+        for words in ("--device cuda:1", "--dtype bfloat16", "--attention flex", "--mode compile"):
+            self.assertIn(words, given)
+        self.assertEqual(result["extras"]["run_spec"]["device"], "cuda:1")
+        self.assertEqual(result["where"], {"device": "cuda:1", "dtype": "bfloat16", "attention": "flex"})
+        _, result = self.document("--pairs", "1")
+        self.assertEqual(result["extras"]["run_spec"]["device"], "cpu")
+
     def test_the_order_can_be_turned(self):
         _, result = self.document("--pairs", "2", "--order", "abba")
         self.assertEqual([pair["order"][0] for pair in result["pairs"]], ["ours", "peer"])
@@ -254,6 +264,9 @@ class Program(unittest.TestCase):
         self.refused("--doc-length", "attention", "--doc-length", "64", with_sides=False)
         self.refused("--check-loss counts for train only", "muon", "--check-loss", with_sides=False)
         self.refused("leave --peer out", "--same-weights")
+        self.refused("expected cpu, cuda or cuda:N, got 'gpu'", "--device", "gpu")
+        self.refused("--device counts for train only", "muon", "--device", "cuda", with_sides=False)
+        self.refused("--dtype counts for the peer", "--check-loss", "--dtype", "bfloat16")
         self.refused("--json: the folder", "--json", self.base / "no" / "out.json")
 
     def test_what_is_missing_is_named(self):

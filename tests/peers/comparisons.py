@@ -25,7 +25,8 @@ class TrainComparison:
         if arguments.same_weights and arguments.peer:
             raise processes.UsageError("--same-weights has a peer of its own; leave --peer out")
         peer = torch_side.SAME_WEIGHTS if arguments.same_weights else torch_side.find_peer(arguments.peer)
-        spec = engine_side.make_spec(self._programs, shape, folder, arguments.seed)
+        where = engine_side.Where(arguments.device, arguments.dtype)
+        spec = engine_side.make_spec(self._programs, shape, folder, arguments.seed, where)
         self.versions = {"engine": engine_side.version(self._programs), **self._torch.versions()}
         self.extras = {"run_spec": json.loads(spec.read_text(encoding="utf-8"))}
         if arguments.same_weights or arguments.check_loss:
@@ -36,7 +37,9 @@ class TrainComparison:
             self.extras["loss_check"] = self._check_loss(same_spec)
         self._spec, self._peer = spec, peer
         self._peer_arguments = (
-            ["train", str(spec), "--mode", mode] if arguments.same_weights else torch_side.peer_arguments(shape, mode)
+            ["train", str(spec), "--mode", mode]
+            if arguments.same_weights
+            else torch_side.peer_arguments(shape, mode, where, arguments.attention)
         )
         self.names = {"ours": "nanobench-train", "peer": f"PyTorch, {peer.name}, {mode}"}
         self.commands = {

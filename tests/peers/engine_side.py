@@ -1,6 +1,7 @@
 """Our side: makes a RunSpec (core/protocol/FORMAT.md) of the asked shape and runs nanobench-train on it."""
 
 import array
+import dataclasses
 import json
 import pathlib
 import random
@@ -88,10 +89,17 @@ def write_shard(path, shape, seed):
     path.write_bytes(struct.pack(f"<{SHARD_HEADER_INTS}i", *header) + tokens.tobytes())
 
 
-def make_spec(programs, shape, folder, seed):
+@dataclasses.dataclass(frozen=True)
+class Where:
+    device: str = "cpu"
+    dtype: str = "float32"  # of activations; bfloat16 brings all the casts of the record's real run
+
+
+def make_spec(programs, shape, folder, seed, where=Where()):
     """Writes the tokens and the RunSpec into `folder`; returns the RunSpec's path."""
+    scale = "nano" if where.dtype == "float32" else "official"
     shown = processes.run(
-        "nanobench show", [programs.find("nanobench"), "show", "record17", "--scale", "nano", "--config"]
+        "nanobench show", [programs.find("nanobench"), "show", "record17", "--scale", scale, "--config"]
     )
     shard, spec_file = folder / "tokens.bin", folder / "run.json"
     write_shard(shard, shape, seed)
@@ -102,6 +110,7 @@ def make_spec(programs, shape, folder, seed):
         "seed": seed,
         "dtype": "float32",
         "threads": shape["threads"],
+        "device": where.device,
         "train_shards": [str(shard)],
         "val_shards": [str(shard)],
     }

@@ -60,8 +60,8 @@ def find_peer(file):
     return peer.resolve()
 
 
-def peer_arguments(shape, mode):
-    arguments = ["--mode", mode]
+def peer_arguments(shape, mode, where, attention):
+    arguments = ["--mode", mode, "--device", where.device, "--dtype", where.dtype, "--attention", attention]
     for name in ("seq", "dim", "heads", "layers", "vocab", "window", "accumulate", "threads", "steps"):
         arguments += [f"--{name}", str(shape[name])]
     return arguments + ["--doc-length", str(shape["doc_length"])]

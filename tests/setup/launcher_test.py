@@ -326,6 +326,16 @@ class Launcher(unittest.TestCase):
         self.assertEqual(self.launch("setup", "twice").returncode, 2)
         self.assertIn("./nanobench test [ARGS]", self.launch("setup", "--help").out)
 
+    def test_a_bundle_is_made_of_what_was_built(self):
+        self.write_tool("python3", 'case "$*" in *make_bundle.py*) echo "python3 $*"; pwd ;; esac')
+        done = self.launch("bundle", "to here", "--replace")
+        build = f"{self.checkout}/build/release"
+        made = f"python3 -B {self.checkout}/tools/bundle/make_bundle.py --build {build} to here --replace\n"
+        self.assertEqual(done.returncode, 0, done.err)
+        self.assertTrue(done.out.startswith(made), done.out)
+        self.assertIn("bundle_programs", self.calls_file.read_text())
+        self.assertEqual(self.launch("bundle", "x", NANOBENCH_PRESET="asan").returncode, 2)
+
 
 if __name__ == "__main__":
     unittest.main()

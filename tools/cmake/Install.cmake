@@ -1,4 +1,4 @@
-# The target `programs` (what a user runs, without the tests), and what `cmake --install BUILD --prefix PREFIX` copies.
+# The target `programs` (what a user runs, without the tests), `bundle_programs`, and what `cmake --install BUILD --prefix PREFIX` copies.
 #
 # An installed nanobench-train keeps the run path to the LibTorch it was linked with (a linker option of
 # LibTorchCpu::LibTorchCpu, which CMake leaves alone): LibTorch is 500 MB and stays where it is.
@@ -18,10 +18,20 @@ foreach(plugin IN ITEMS nanobench_mpi nanobench_cuda)
     install(TARGETS ${plugin} LIBRARY DESTINATION "${CMAKE_INSTALL_BINDIR}")
   endif()
 endforeach()
-# Not among the programs: the first use would wait for it. Installed where it has been built.
-if(TARGET nanobench-micro)
-  install(TARGETS nanobench-micro RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" OPTIONAL)
-endif()
+# Not among the programs: the first use would wait for them. Installed where they have been built.
+foreach(program IN ITEMS nanobench-micro nanobench-gpu-tests nanobench-gpu-bench)
+  if(TARGET ${program})
+    install(TARGETS ${program} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" OPTIONAL)
+  endif()
+endforeach()
+
+# What tools/bundle/make_bundle.py takes along, as far as it can be built here.
+add_custom_target(bundle_programs DEPENDS programs)
+foreach(program IN ITEMS nanobench-micro nanobench-gpu-tests nanobench-gpu-bench)
+  if(TARGET ${program})
+    add_dependencies(bundle_programs ${program})
+  endif()
+endforeach()
 
 file(GLOB suite_files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/suites/*.json")
 install(FILES ${suite_files} DESTINATION "${CMAKE_INSTALL_DATADIR}/nanobench/suites")

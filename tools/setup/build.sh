@@ -211,6 +211,16 @@ command_setup() {
   say "ready: $build/bin/nanobench"
 }
 
+command_bundle() {
+  if [[ ${1-} == -h || ${1-} == --help ]]; then exec python3 -B "$root/tools/bundle/make_bundle.py" --help; fi
+  needs_libtorch || fail 2 "the preset $preset builds no engine, which a bundle is about; say NANOBENCH_PRESET=release"
+  prepare
+  say "building what a bundle holds ($(compile_jobs) at once)"
+  build_targets 'the programs of the bundle' bundle_programs
+  release_lock
+  exec python3 -B "$root/tools/bundle/make_bundle.py" --build "$build" "$@"
+}
+
 command_test() {
   if [[ ${1-} == -h || ${1-} == --help ]]; then usage; fi
   prepare

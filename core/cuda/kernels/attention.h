@@ -53,6 +53,8 @@ struct AttentionInputs {
   const bf16* v = nullptr;  ///< [T, Hkv, E]
   AttentionMask mask;
   float scale = 1.0f;  ///< positive
+  /// Keys are summed over from the nearest to the first ones, a tile at a time; false: from the first on.
+  bool nearest_first = false;
 };
 
 /// Writes y [T, H, E] = softmax(scale * q k^T) v and log_sums [H, T], the natural logarithm of each row's sum of

@@ -223,9 +223,10 @@ __global__ void __launch_bounds__(kThreads) differentiate_queries(Backward b) {
   const RowsIn q = b.query_rows(b.in.q, head);
   const RowsIn k = b.key_rows(b.in.k, kv_head);
   const RowsIn v = b.key_rows(b.in.v, kv_head);
+  const auto key_of = [&](int i) { return (first_tile + (b.in.nearest_first ? tiles - 1 - i : i)) * kRows; };
   const auto copy_keys = [&](int i) {
-    copy_rows<kRows, kThreads>(key_tile(i), k, (first_tile + i) * kRows);
-    copy_rows<kRows, kThreads>(value_tile(i), v, (first_tile + i) * kRows);
+    copy_rows<kRows, kThreads>(key_tile(i), k, key_of(i));
+    copy_rows<kRows, kThreads>(value_tile(i), v, key_of(i));
     cp_async_commit();
   };
 
@@ -243,7 +244,7 @@ __global__ void __launch_bounds__(kThreads) differentiate_queries(Backward b) {
     cp_async_wait<0>();
     __syncthreads();  // tile i is there for all, and nobody reads tile i - 1 any more
     if (i + 1 < tiles) copy_keys(i + 1);
-    const int key = (first_tile + i) * kRows;
+    const int key = key_of(i);
     if (key > last || key + kRows <= first_of_first) continue;  // no query of the warp sees the tile
     Scores scores = {};
     Scores products = {};

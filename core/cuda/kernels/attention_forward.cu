@@ -204,6 +204,7 @@ __global__ void __launch_bounds__(kThreads) attend(AttentionShape shape, Attenti
   const int block_last = min(block_query + kQueries, shape.length) - 1;
   const int first_tile = in.mask.first_key[block_query] / L::kKeys;
   const int tiles = block_last / L::kKeys - first_tile + 1;
+  const auto key_of = [&](int i) { return (first_tile + (in.nearest_first ? tiles - 1 - i : i)) * L::kKeys; };
 
   const int row = warp_id() * kWarpQueries;
   const int query = block_query + row;
@@ -214,16 +215,16 @@ __global__ void __launch_bounds__(kThreads) attend(AttentionShape shape, Attenti
   const int first_of_last = in.mask.first_key[min(query + kWarpQueries, shape.length) - 1];
 
   copy_rows<kQueries, kThreads>(queries, q, block_query);
-  copy_rows<L::kKeys, kThreads>(key_tile(0), k, first_tile * L::kKeys);
-  copy_rows<L::kKeys, kThreads>(value_tile(0), v, first_tile * L::kKeys);
+  copy_rows<L::kKeys, kThreads>(key_tile(0), k, key_of(0));
+  copy_rows<L::kKeys, kThreads>(value_tile(0), v, key_of(0));
   cp_async_commit();
   for (int i = 0; i < tiles; ++i) {
     cp_async_wait<0>();
     __syncthreads();  // tile i is there for all, and nobody reads tile i - 1 any more
-    const int key = (first_tile + i) * L::kKeys;
+    const int key = key_of(i);
     if (i + 1 < tiles) {
-      copy_rows<L::kKeys, kThreads>(key_tile(i + 1), k, key + L::kKeys);
-      copy_rows<L::kKeys, kThreads>(value_tile(i + 1), v, key + L::kKeys);
+      copy_rows<L::kKeys, kThreads>(key_tile(i + 1), k, key_of(i + 1));
+      copy_rows<L::kKeys, kThreads>(value_tile(i + 1), v, key_of(i + 1));
       cp_async_commit();
     }
     if (key > last || key + L::kKeys <= first_of_first) continue;  // no query of the warp sees the tile

@@ -32,6 +32,13 @@ std::string uuid_text(const cudaUUID_t& uuid) {
   return text;
 }
 
+Stream current_stream() {
+  return c10::cuda::getCurrentCUDAStream().stream();
+}
+
+/// Complete once a GPU is open.
+CudaKernels kernels = {cuda::kernel_table(), at::kCUDA, current_stream};
+
 int device_count() {
   return static_cast<int>(c10::cuda::device_count_ensure_non_zero());  // says why there is none
 }
@@ -53,6 +60,8 @@ void open(const CudaOptions& options) {
   at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/true);
   at::globalContext().setDeterministicFillUninitializedMemory(false);
   at::cuda::getCurrentCUDABlasHandle();
+  const cudaDeviceProp& gpu = *at::cuda::getCurrentDeviceProperties();
+  kernels.has_float8_products = gpu.major * 10 + gpu.minor >= 89;
 }
 
 std::map<std::string, std::string> facts() {
@@ -114,12 +123,6 @@ std::unique_ptr<DeviceMarks> make_marks() {
   return std::make_unique<Marks>();
 }
 
-Stream current_stream() {
-  return c10::cuda::getCurrentCUDAStream().stream();
-}
-
-const CudaKernels kKernels = {cuda::kernel_table(), at::kCUDA, current_stream};
-
 const CudaPlugin kPlugin = {.version = kCudaPluginVersion,
                             .libtorch = TORCH_VERSION,
                             .device_count = device_count,
@@ -129,7 +132,7 @@ const CudaPlugin kPlugin = {.version = kCudaPluginVersion,
                             .memory = memory,
                             .make_marks = make_marks,
                             .make_communicator = make_nccl_communicator,
-                            .kernels = &kKernels,
+                            .kernels = &kernels,
                             .capture = capture};
 
 }  // namespace

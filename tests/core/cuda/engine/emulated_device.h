@@ -17,6 +17,8 @@ class EmulatedDevice {
   EmulatedDevice(const EmulatedDevice&) = delete;
   EmulatedDevice& operator=(const EmulatedDevice&) = delete;
 
+  CudaKernels& kernels() { return kernels_; }
+
  private:
   CudaKernels kernels_;
 };

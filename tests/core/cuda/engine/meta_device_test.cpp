@@ -7,6 +7,7 @@
 #include "core/nn/gpt.h"
 #include "core/optim/optimizer_set.h"
 #include "tests/ablations/catalogue_support.h"
+#include "tests/core/cuda/engine/idle_device.h"
 
 namespace nanobench::core::testing {
 namespace {
@@ -26,6 +27,11 @@ at::Tensor dot_shape(const at::Tensor& self, const at::Tensor& other) {
   return self.new_empty({});
 }
 
+at::Tensor mm_shape(const at::Tensor& a, const at::Tensor& b, at::ScalarType type) {
+  TORCH_CHECK(a.size(1) == b.size(0) && b.is_meta(), "mm: the matrices do not fit");
+  return a.new_empty({a.size(0), b.size(1)}, type);
+}
+
 at::Tensor embedding_backward_shape(const at::Tensor& gradient, const at::Tensor& /*indices*/, std::int64_t rows,
                                     std::int64_t /*padding*/, bool /*scale*/) {
   return gradient.new_empty({rows, gradient.size(-1)});
@@ -37,9 +43,11 @@ void fused_adamw_shape(at::TensorList /*self*/, at::TensorList /*gradients*/, at
   for (const at::Tensor& step : steps) TORCH_CHECK(step.is_meta(), "the number of steps is on another device");
 }
 
+TrainConfig record_at(const std::string& record, const std::string& scale) {
+  return ablations::resolve(ablations::embedded_catalogue(), {.record = record, .settings = {}, .scale = scale}).config;
+}
 TrainConfig record_at_smoke(const std::string& record) {
-  return ablations::resolve(ablations::embedded_catalogue(), {.record = record, .settings = {}, .scale = "smoke"})
-      .config;
+  return record_at(record, "smoke");
 }
 
 SequenceInput input_of(const TrainConfig& config, at::Device device) {
@@ -75,6 +83,7 @@ void take_a_step(const TrainConfig& config, at::Device device) {
 TORCH_LIBRARY_IMPL(aten, Meta, library) {
   library.impl("relu", shape_of_self);
   library.impl("dot", dot_shape);
+  library.impl("mm.dtype", mm_shape);
   library.impl("index_select", index_select_shape);
   library.impl("embedding_dense_backward", embedding_backward_shape);
   library.impl("_fused_adamw_", fused_adamw_shape);
@@ -93,6 +102,17 @@ std::vector<std::string> records() {
   return names;
 }
 
+/// With kernels, which do nothing, so that everything around them is the GPU's path.
+TEST_P(MetaDevice, NorDoesItWithTheGpusKernels) {
+  TrainConfig config = record_at_smoke(GetParam());
+  config.precision.activations = ActivationPrecision::kBfloat16;
+  const IdleDevice device;
+  EXPECT_EQ(
+      GPT(config, at::kFloat, at::kMeta).fuses_blocks(Pass::kTraining),
+      config.model.norm == NormType::kRms && !config.model.bias && config.model.activation == Activation::kReluSquared);
+  take_a_step(config, at::kMeta);
+}
+
 INSTANTIATE_TEST_SUITE_P(Records, MetaDevice, ::testing::ValuesIn(records()),
                          [](const auto& test) { return test.param; });
 
@@ -101,6 +121,31 @@ TEST(MetaDevice, ATensorLeftOnTheCpuWouldBeNoticed) {
   GPT model(config, at::kFloat, at::kMeta);
   EXPECT_ANY_THROW(model.loss(input_of(config, at::kCPU)));
   EXPECT_ANY_THROW(model.loss(input_of(config, at::kMeta)).item<float>()) << "nor a question for a value";
+}
+
+/// Memory of a step of 65,536 tokens, the share of one of eight GPUs; more sequences add their gradients to the same
+/// tensors, so eight of them need no more.
+TEST(GpuMemory, TheOfficialModelFitsACardOf80Gigabytes) {
+  for (const char* const record : {"record17", "record21"}) {
+    TrainConfig config = record_at(record, "official");
+    config.data.sequence_length = 65536;
+    const IdleDevice device;
+    CountingAllocator& memory = CountingAllocator::instance();
+    memory.reset_peak();
+    const std::size_t before = memory.live();
+    GPT model(config, at::kFloat, at::kMeta);
+    SingleProcess alone;
+    OptimizerSet optimizers(model.parameters(), config, 1, alone);
+    for (int sequence = 0; sequence < 2; ++sequence) {
+      const at::Tensor loss = model.loss(input_of(config, at::kMeta));
+      loss.backward(at::full({}, 0.125, loss.options()));
+    }
+    optimizers.step(0);
+    const double gigabytes = static_cast<double>(memory.peak() - before) * 1e-9;
+    RecordProperty(std::string(record) + "_peak_gigabytes", std::to_string(gigabytes));
+    EXPECT_LT(gigabytes, 72.0) << record << ": with a tenth left for fragments and the libraries' workspaces";
+    EXPECT_GT(gigabytes, 10.0) << record << ": less than its parameters and their gradients";
+  }
 }
 
 }  // namespace

@@ -1,0 +1,147 @@
+"""Stands in for the programs of a bundle, GPU and all. FAKE names what goes wrong:
+
+  no_gpu, gpu_fails, train_crashes, bench_hangs, tests_fail, tests_crash, tests_skipped, bench_error, losses_differ, nan,
+  history_cut, history_slow, history_fails
+"""
+
+import json
+import os
+import pathlib
+import signal
+import sys
+import time
+
+FAKE = os.environ.get("FAKE", "").split(",")
+GPU = "NVIDIA H200, 139 GiB"
+
+
+def option(words, name, default=None):
+    for word, following in zip(words, [*words[1:], None]):
+        if word == name:
+            return following
+        if word.startswith(name + "="):
+            return word.partition("=")[2]
+    return default
+
+
+def crash():
+    sys.stdout.flush()
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def doctor():
+    checks = [{"check": "engine", "status": "ok", "found": "an engine"}]
+    if "no_gpu" in FAKE:
+        checks.append({"check": "nvidia_driver", "status": "absent", "found": "libnvidia-ml.so.1: no such file"})
+    else:
+        checks.append({"check": "nvidia_driver", "status": "ok", "found": "580.1"})
+        checks.append({"check": "gpu_0", "status": "ok", "found": GPU})
+    checks.append({"check": "gpu_plugin", "status": "ok", "found": "here"})
+    print(json.dumps({"tables": {"checks": checks}}))
+
+
+def show():
+    print(json.dumps({
+        "model": {"rope": {}, "value_embeddings": {}}, "attention": {}, "data": {}, "run": {}, "precision": {},
+        "schedule": {"learning_rate": {}}, "optimizer": {"hidden_matrices": {"ns_dtype": "compute"}},
+    }))  # fmt: skip
+
+
+def golden_trace(file):
+    """What is expected, in the type that the tolerances are for."""
+    expected = json.loads((pathlib.Path(file).parent / "expected.json").read_text())
+    return expected["float64"]
+
+
+def made_trace(device, kernels):
+    shift = 1e-7 if kernels == "reference" else 0.0
+    if device != "cpu" and "losses_differ" in FAKE:
+        shift = 0.1
+    losses = [5.0 - step / 10 + shift for step in range(8)]
+    if device != "cpu" and "nan" in FAKE:
+        losses[3] = None
+    return {"train_losses": losses, "val_losses": {"0": 6.0, "8": 4.5 + shift}}
+
+
+def train(words):
+    device, config = option(words, "--device"), words[1]
+    if "train_crashes" in FAKE and device != "cpu":
+        crash()
+    if device != "cpu" and ("no_gpu" in FAKE or "gpu_fails" in FAKE):
+        print(json.dumps({"facts": {"outcome": "unsupported", "message": "there is no driver"}}))
+        sys.exit(2)
+    is_golden = (pathlib.Path(config).parent / "expected.json").is_file()
+    trace = golden_trace(config) if is_golden else made_trace(device, option(words, "--kernels"))
+    pathlib.Path(option(words, "--trace")).write_text(json.dumps(trace))
+    print(json.dumps({"facts": {"outcome": "completed", "final_val_loss": 4.5}}))
+
+
+def run_suite():
+    done = {"completed": 1, "planned": 1}
+    rows = [{"row": name, "val_loss": {"mean": 4.0}, "step_ms": {"mean": 900.0}, "n": done} for name in ("one", "two")]
+    if "history_cut" in FAKE or "history_slow" in FAKE:
+        stopped = []
+        signal.signal(signal.SIGINT, lambda *_: stopped.append(1))
+        while not stopped:
+            time.sleep(0.05)
+        for row in rows[1:] if "history_cut" in FAKE else rows:
+            row.update(val_loss=None, n={"completed": 0, "planned": 1})
+    print(json.dumps({"tables": {"rows": rows}}))
+    if "history_fails" in FAKE:
+        print("nanobench: two ended as crashed", file=sys.stderr)
+    sys.exit(4 if "history_fails" in FAKE else 130 if "history_cut" in FAKE or "history_slow" in FAKE else 0)
+
+
+def nanobench(words):
+    if words[0] == "--version":
+        print("nanobench 9.9")
+    elif words[0] == "doctor":
+        doctor()
+    elif words[0] == "show":
+        show()
+    elif words[0] == "train":
+        train(words)
+    elif words[0] == "run":
+        run_suite()
+
+
+def engine(words):
+    if words[0] == "--version":
+        print("nanobench-train 9.9, LibTorch 2.11.0")
+        return
+    spec = json.loads(pathlib.Path(option(words, "--spec")).read_text())
+    print(json.dumps({"event": "hello", "engine_version": "9.9"}))
+    for step in range(spec["config"]["run"]["stop_after"]):
+        phases = {"data": 0, "forward": 30, "backward": 60, "optimizer": 10, "communication": 0}
+        print(json.dumps({"event": "step", "step": step, "loss": 5.0, "step_ms": 100, "phases_ms": phases}))
+    print(json.dumps({"event": "finished", "peak_bytes": 64 << 20, "device": spec["device"]}))
+
+
+def gpu_tests(words):
+    result = "SKIPPED" if "tests_skipped" in FAKE else "COMPLETED"
+    tests = [{"name": f"Is{number}", "result": result} for number in range(3)]
+    if "tests_fail" in FAKE:
+        tests[1]["failures"] = [{"failure": "kernels.cu:7\nexpected 1, got 2"}]
+    failures = sum("failures" in test for test in tests)
+    document = {"tests": 3, "failures": failures, "testsuites": [{"name": "Kernel", "testsuite": tests}]}
+    if "tests_crash" in FAKE:
+        print("CUDA error: an illegal memory access was encountered", file=sys.stderr)
+        crash()
+    pathlib.Path(option(words, "--gtest_output").partition(":")[2]).write_text(json.dumps(document))
+    sys.exit(1 if failures else 0)
+
+
+def bench(words):
+    if "bench_hangs" in FAKE:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        time.sleep(600)
+    case = {"name": "attention/T:1024", "run_name": "attention", "real_time": 1.5, "time_unit": "ms", "iterations": 3}
+    case["GFLOP/s"] = 10.0
+    if "bench_error" in FAKE:
+        case.update(error_occurred=True, error_message="no such kernel image")
+    pathlib.Path(option(words, "--benchmark_out")).write_text(json.dumps({"benchmarks": [case]}))
+
+
+PROGRAMS = {"nanobench": nanobench, "nanobench-train": engine, "nanobench-gpu-tests": gpu_tests}
+PROGRAMS.update({"nanobench-micro": bench, "nanobench-gpu-bench": bench})
+PROGRAMS[sys.argv[1]](sys.argv[2:])

@@ -1,0 +1,98 @@
+"""What the loader reads of an ELF file: the libraries that it needs, and where it looks for them; and a file without such places.
+
+Only the 64-bit little-endian files of x86-64 and 64-bit ARM, which is what LibTorch is built for.
+"""
+
+import dataclasses
+import pathlib
+import struct
+
+PT_LOAD, PT_DYNAMIC = 1, 2
+DT_NULL, DT_NEEDED, DT_STRTAB, DT_SONAME, DT_RPATH, DT_RUNPATH = 0, 1, 5, 14, 15, 29
+PROGRAM_HEADER = struct.Struct("<IIQQQQQQ")
+DYNAMIC_ENTRY = struct.Struct("<qQ")
+
+
+class NotElf(Exception):
+    """The file is no ELF file, or a broken one."""
+
+
+@dataclasses.dataclass
+class Dynamic:
+    needed: list  # names, in the order in which they are loaded
+    soname: str
+    run_paths: list  # folders of DT_RPATH and DT_RUNPATH, as written
+    run_path_offsets: list  # in the file, of the entries' values
+
+
+def is_elf(path):
+    with open(path, "rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
+def _segments(data, path):
+    if len(data) < 64 or data[:6] != b"\x7fELF\x02\x01":
+        raise NotElf(f"{path} is no 64-bit little-endian ELF file")
+    (offset,) = struct.unpack_from("<Q", data, 32)
+    size, count = struct.unpack_from("<HH", data, 54)
+    try:
+        return [PROGRAM_HEADER.unpack_from(data, offset + index * size) for index in range(count)]
+    except struct.error as error:
+        raise NotElf(f"{path} is cut off in its program headers") from error
+
+
+def _file_offset(segments, address, path):
+    for kind, _, offset, virtual, _, size_in_file, _, _ in segments:
+        if kind == PT_LOAD and virtual <= address < virtual + size_in_file:
+            return offset + address - virtual
+    raise NotElf(f"{path} has no segment with its dynamic strings")
+
+
+def _entries(data, segments):
+    """(tag, value, offset of the value in the file) of the dynamic section."""
+    for kind, _, offset, _, _, size, _, _ in segments:
+        if kind != PT_DYNAMIC:
+            continue
+        for place in range(offset, offset + size, DYNAMIC_ENTRY.size):
+            tag, value = DYNAMIC_ENTRY.unpack_from(data, place)
+            if tag == DT_NULL:
+                return
+            yield tag, value, place + 8
+
+
+def read_dynamic(path):
+    """Throws NotElf. A static program needs nothing."""
+    data = pathlib.Path(path).read_bytes()
+    segments = _segments(data, path)
+    found = Dynamic([], "", [], [])
+    try:
+        entries = list(_entries(data, segments))
+        addresses = [value for tag, value, _ in entries if tag == DT_STRTAB]
+        if not addresses:
+            return found
+        strings = _file_offset(segments, addresses[0], path)
+        for tag, value, place in entries:
+            if tag not in (DT_NEEDED, DT_SONAME, DT_RPATH, DT_RUNPATH):
+                continue
+            begin = strings + value
+            text = data[begin : data.index(b"\0", begin)].decode("utf-8", "replace")
+            if tag == DT_NEEDED:
+                found.needed.append(text)
+            elif tag == DT_SONAME:
+                found.soname = text
+            else:
+                found.run_paths += [folder for folder in text.split(":") if folder]
+                found.run_path_offsets.append(place)
+    except (struct.error, ValueError) as error:
+        raise NotElf(f"{path} is cut off in its dynamic section") from error
+    return found
+
+
+def clear_run_path(path):
+    """Lets the file look nowhere but where the environment and the system say: its run path becomes the empty string,
+    which every string table begins with and every loader ignores."""
+    dynamic = read_dynamic(path)
+    with open(path, "r+b") as file:
+        for offset in dynamic.run_path_offsets:
+            file.seek(offset)
+            file.write(struct.pack("<Q", 0))

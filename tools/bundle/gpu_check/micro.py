@@ -1,0 +1,48 @@
+"""Part `micro`: single operations of the engine, timed by Google Benchmark: on the CPU briefly, and the GPU's kernels."""
+
+import json
+
+import kernel_tests
+import processes
+from problems import Failed
+
+CPU, GPU = "nanobench-micro", "nanobench-gpu-bench"
+# One shape, and a moment for each case: the GPU is what this machine is for.
+CPU_SHAPE = ("--seq", "1024", "--window", "256", "--benchmark_min_time=0.05")
+SMALL_SHAPE = ("--seq", "256", "--window", "128", "--dim", "64", "--heads", "2", "--layers", "6", "--vocab", "257")
+SMALL_SHAPE += ("--benchmark_min_time=0",)
+GPU_SHARE = 0.75  # of the part's time: the CPU's have some whatever the GPU's do
+
+
+def _row(case):
+    known = ("run_name", "name", "real_time", "cpu_time", "time_unit", "iterations", "error_message")
+    row = {"case": case["name"], "real_time": case.get("real_time"), "unit": case.get("time_unit")}
+    row["iterations"] = case.get("iterations")
+    counters = {key: value for key, value in case.items() if isinstance(value, float) and key not in known}
+    return {**row, **counters}
+
+
+def bench(part, name, options, share=1.0):
+    file = part.folder / f"{name}.json"
+    file.unlink(missing_ok=True)
+    command = [kernel_tests.require(part, name), *options, f"--benchmark_out={file}", "--benchmark_out_format=json"]
+    finished = processes.run(command, part, seconds=share * part.limit_s)
+    problem = processes.how_it_ended(name, finished)
+    if problem:
+        raise Failed(problem + processes.last_line(finished))
+    try:
+        cases = json.loads(file.read_text(encoding="utf-8"))["benchmarks"]
+    except (OSError, ValueError, KeyError) as error:
+        raise Failed(f"{name} left no results") from error
+    rows = [_row(case) for case in cases if not case.get("error_occurred") and case.get("run_type") != "aggregate"]
+    wrong = [f"{case['name']}: {case.get('error_message')}" for case in cases if case.get("error_occurred")]
+    numbers = {"cases": len(rows), "errors": len(wrong)}
+    if wrong or not rows:
+        raise Failed(wrong[0] if wrong else f"{name} has no case", numbers, rows)
+    return numbers, rows
+
+
+def run(part):
+    if part.settings.is_gpu:
+        part.step("gpu", bench, GPU, (), GPU_SHARE, needs_gpu=True)
+    part.step("cpu", bench, CPU, CPU_SHAPE if part.settings.is_gpu else SMALL_SHAPE)

@@ -1,0 +1,66 @@
+"""The bundle's programs, made to start here: one small script each, which names the folders of libraries to the loader."""
+
+import os
+import pathlib
+import shlex
+import subprocess
+
+import bundle
+from problems import Refused
+
+START_SECONDS = 120  # LibTorch may come from a slow disk the first time
+
+
+def _script(program, folders):
+    known = os.environ.get("LD_LIBRARY_PATH", "")
+    path = ":".join([*folders, *([known] if known else [])])
+    return f"#!/bin/sh\nLD_LIBRARY_PATH={shlex.quote(path)} exec {shlex.quote(str(program))} \"$@\"\n"
+
+
+def _starts(script, environment):
+    try:
+        done = subprocess.run(
+            [script, "--version"],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            env=environment,
+            timeout=START_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    lines = (done.stderr or done.stdout).strip().splitlines() or [f"exit code {done.returncode}"]
+    return None if done.returncode == 0 else lines[-1]
+
+
+class Programs:
+    """Scripts in `work`/bin. The compiler's libraries are taken from the bundle only where the machine's do not do:
+    newer ones serve older programs, not the other way round."""
+
+    def __init__(self, torch, work, environment):
+        self.folder = pathlib.Path(work) / "bin"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        own, compiler = str(bundle.HERE / "lib"), str(bundle.HERE / "lib/compiler")
+        for folders in ([own, *torch["libraries"]], [own, compiler, *torch["libraries"]]):
+            self.library_folders = folders
+            self._write_scripts()
+            reasons = [_starts(self.folder / name, environment) for name in ("nanobench", "nanobench-train")]
+            if reasons == [None, None]:
+                return
+        reason = next(text for text in reasons if text)
+        raise Refused(f"the programs do not start with {torch['folder']}: {reason}")
+
+    def _write_scripts(self):
+        for program in (bundle.HERE / "bin").iterdir():
+            if program.suffix == ".so":
+                continue
+            script = self.folder / program.name
+            script.write_text(_script(program, self.library_folders), encoding="utf-8")
+            script.chmod(0o755)
+
+    def path(self, name):
+        return self.folder / name
+
+    def has(self, name):
+        return (bundle.HERE / "bin" / name).is_file()
