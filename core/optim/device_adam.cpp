@@ -61,7 +61,10 @@ void DeviceAdam::add_tensors(const AdamGroup& group, std::int32_t index) {
 }
 
 void DeviceAdam::prepare(double lr_factor) {
-  ++steps_;
+  assign(lr_factor, ++steps_);
+}
+
+void DeviceAdam::assign(double lr_factor, std::int64_t step) {
   std::vector<cuda::AdamFactors> factors;
   for (const AdamGroup& group : groups_) {
     factors.push_back(cuda_kernels()->adam_factors({.rate = group.config.lr * lr_factor,
@@ -69,7 +72,7 @@ void DeviceAdam::prepare(double lr_factor) {
                                                     .beta2 = group.config.beta2,
                                                     .eps = group.config.eps,
                                                     .weight_decay = group.config.weight_decay,
-                                                    .step = steps_}));
+                                                    .step = step}));
   }
   factors_.assign(factors);
   const std::vector<const float*> gradients = gradients_.addresses();

@@ -33,6 +33,8 @@ class DeviceAdam {
   /// Begins a step with base rates config.lr * lr_factor: enqueues copies of its factors, and of the gradients'
   /// addresses where those changed. Waits for nothing.
   void prepare(double lr_factor);
+  /// Factors with which launch() changes nothing while gradients are zero. Not a step.
+  void prepare_idle() { assign(0.0, 1); }
   /// The update. Everything that differs between steps is read from memory that prepare() fills.
   void launch();
   void step(double lr_factor) {
@@ -47,6 +49,7 @@ class DeviceAdam {
   std::int64_t copies() const { return table_.copies() + factors_.copies(); }
 
  private:
+  void assign(double lr_factor, std::int64_t step);
   void add_tensors(const AdamGroup& group, std::int32_t index);
 
   std::vector<AdamGroup> groups_;

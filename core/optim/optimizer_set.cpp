@@ -72,6 +72,11 @@ void OptimizerSet::prepare(std::int64_t step) {
   if (muon_) muon_->prepare(lr_factor_, momentum_);
 }
 
+void OptimizerSet::prepare_idle() {
+  if (device_adam_) device_adam_->prepare_idle();
+  if (muon_) muon_->prepare(/*lr_factor=*/0.0, /*momentum=*/0.0);
+}
+
 void OptimizerSet::launch() {
   clip_gradients(parameters_, config_.optimizer.gradient_clip);
   if (masters_) masters_->restore();

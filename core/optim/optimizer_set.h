@@ -32,6 +32,8 @@ class OptimizerSet {
   /// Takes the numbers of `step`; the gradients lie where launch() is to find them. What a GPU's kernels read is on its
   /// way to the GPU after this; nothing is waited for.
   void prepare(std::int64_t step);
+  /// Numbers with which launch() changes nothing while gradients are zero, to try it out. REQUIRES is_replayable().
+  void prepare_idle();
   /// The update.
   void launch();
   /// Whether launch() enqueues the same work in every step, so that it can be captured once and replayed after each

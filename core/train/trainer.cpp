@@ -127,6 +127,7 @@ void Trainer::report_hello() {
   hello.environment["blocks"] = model_.fuses_blocks(Pass::kTraining) ? "fused" : "op by op";
   hello.environment["attention"] = attention_path();
   if (device_.is_gpu() || config_.gpu.step_graph) hello.environment["graph"] = graph_.state;
+  if (graph_.graph) hello.environment["update_graph"] = update_graph_.state;
   hello.environment.merge(optimizers_->paths());
   hello.threads = kernel_threads().size() * communicator_.size();
   hello.parameters = model_.parameters().count();
@@ -244,6 +245,22 @@ std::vector<double> Trainer::read_losses(const OwnLosses& own) {
   return losses;
 }
 
+/// Where a graph keeps the gradients in their place, the update may be one too.
+void Trainer::capture_update() {
+  update_graph_ = {};
+  if (!graph_.graph) return;
+  zero_gradients();
+  update_graph_ = choose_update_graph(*optimizers_, *device_.plugin());
+}
+
+void Trainer::update(std::int64_t step) {
+  if (update_graph_.graph) {
+    update_graph_.graph->step(step);
+  } else {
+    optimizers_->step(step);
+  }
+}
+
 double Trainer::train_step(std::int64_t step) {
   StepEvent event{.step = step};
   phases_.begin_step();
@@ -256,7 +273,7 @@ double Trainer::train_step(std::int64_t step) {
   {
     const CommunicationTimer communication(communicator_, phases_["optimizer"], phases_["communication"]);
     const PhaseTimer timer(phases_, "optimizer");
-    optimizers_->step(step);
+    update(step);
   }
   std::vector<double> losses = read_losses(own);
   profiled.reset();
@@ -283,10 +300,11 @@ void Trainer::warm_up() {
   const std::vector<at::Tensor> before = model_.parameters().values();
   for (std::int64_t i = 0; i < config_.run.warmup_iterations && !any_process(communicator_, stop_); ++i) {
     accumulate(0);
-    optimizers_->step(0);
+    update(0);
   }
   model_.parameters().assign_values(before);
   optimizers_.emplace(model_.parameters(), config_, spec_.seed, communicator_);
+  capture_update();
   batches_.restart();
 }
 
@@ -298,6 +316,7 @@ void Trainer::trace_gradients(std::int64_t step) {
 
 RunOutcome Trainer::run() {
   graph_ = choose_step_graph(spec_, model_, gradient_weight(config_), communicator_.size(), device_.plugin());
+  capture_update();
   report_hello();
   monitor_ = device_.make_monitor();
   warm_up();

@@ -24,6 +24,7 @@
 #include "core/train/step_graph.h"
 #include "core/train/trace.h"
 #include "core/train/training_clock.h"
+#include "core/train/update_graph.h"
 
 namespace nanobench::core {
 
@@ -69,6 +70,8 @@ class Trainer {
   std::vector<double> read_losses(const OwnLosses& own);
   ActivationSink activation_sink(std::int64_t step, std::size_t sequence);
   void zero_gradients();
+  void capture_update();
+  void update(std::int64_t step);
   at::Tensor replay(const SequenceInput& input, std::optional<std::int64_t> window);
   void report_profile();
   void report_gpu();
@@ -92,6 +95,7 @@ class Trainer {
   EagerPass pass_;
   StepGraphChoice graph_;  ///< in its place, where a GPU replays the micro-step
   std::optional<OptimizerSet> optimizers_;
+  UpdateGraphChoice update_graph_;  ///< of the optimisers, where a GPU replays theirs
   TrainingClock clock_;
   std::optional<Trace> trace_;
   std::optional<RunProfile> profile_;

@@ -195,6 +195,32 @@ TEST(StepGraph, ARunHasTheSameLossesWithIt) {
   EXPECT_TRUE(with.warnings.empty());
 }
 
+/// All groups through the GPU's kernels.
+constexpr const char* kKernelOptimizers = R"({
+  "optimizer": {"embeddings": {"fused": true}, "lm_head": {"fused": true}, "scalars": {"fused": true},
+                "hidden_matrices": {"ns_dtype": "bfloat16"}},
+  "run": {"warmup_iterations": 1}})";
+
+TEST(UpdateGraph, ARunHasTheSameLossesWithIt) {
+  const TinyRun run;
+  const RunSpec spec = spec_of(run, kKernelOptimizers);
+  const Trained without = train(with_graph(spec, false));
+  const Trained with = train(with_graph(spec));
+  EXPECT_EQ(with.environment.at("update_graph"), "captured");
+  EXPECT_FALSE(without.environment.contains("update_graph"));
+  EXPECT_EQ(with.losses, without.losses);
+  EXPECT_NE(with.losses[1], with.losses[3]) << "nothing was updated";
+}
+
+TEST(UpdateGraph, OptimisersThatAreNotAllKernelsAreSteppedWithout) {
+  const TinyRun run;
+  const RunSpec spec = spec_of(run, R"({"optimizer": {"scalars": {"fused": false}}})");
+  const Trained with = train(with_graph(spec));
+  EXPECT_EQ(with.environment.at("graph"), "captured");
+  EXPECT_EQ(with.environment.at("update_graph"), "not captured: not all parameters are updated by the GPU's kernels");
+  EXPECT_EQ(with.losses, train(with_graph(spec, false)).losses);
+}
+
 /// In what the run says of its environment, and once as a warning.
 void expect_reason(const RunSpec& spec, const std::string& reason) {
   SCOPED_TRACE(reason);
