@@ -145,6 +145,13 @@ void check_micro_steps(const std::string& setting, std::int64_t least, const Tra
                                            "the setting out");
 }
 
+void check_gpu(const std::string& setting, const std::optional<std::string>& device) {
+  if (!device || *device != "cpu") return;
+  throw Error(ErrorCode::kUnavailable, setting +
+                                           " acts only on a GPU, and this run computes on the CPU; ask for one "
+                                           "(--device cuda, or \"device\" in the suite) or leave the setting out");
+}
+
 }  // namespace
 
 void check_needs(const Catalogue& catalogue, const ResolveRequest& request, const Settled& settled,
@@ -156,7 +163,9 @@ void check_needs(const Catalogue& catalogue, const ResolveRequest& request, cons
     check_need(assignment(id, value), {"ranks", feature.needs.ranks, scaled.data.ranks});
     check_need(assignment(id, value), {"threads", feature.needs.threads, request.threads});
     check_micro_steps(assignment(id, value), feature.needs.micro_steps, scaled);
+    if (feature.needs.gpu) check_gpu(assignment(id, value), request.device);
   }
+  if (request.patch.contains("gpu")) check_gpu(request.patch_source + ": /gpu", request.device);
 }
 
 void check_effects(const Catalogue& catalogue, const ResolveRequest& request, const Settled& settled,

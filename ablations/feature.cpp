@@ -106,6 +106,7 @@ FeatureNeeds read_needs(JsonObject& object) {
   needs.ranks = nested.integer_or("ranks", needs.processes, needs.processes, kMost);
   needs.threads = nested.integer_or("threads", 1, 1, kMost);
   needs.micro_steps = nested.integer_or("micro_steps", 1, 1, kMost);
+  needs.gpu = nested.boolean_or("gpu", false);
   nested.finish();
   return needs;
 }

@@ -46,6 +46,7 @@ struct FeatureNeeds {
   std::int64_t processes = 1;
   std::int64_t threads = 1;
   std::int64_t micro_steps = 1;  ///< reads of a rank in one step
+  bool gpu = false;              ///< a run that computes on one
 };
 
 struct Feature {

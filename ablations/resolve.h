@@ -23,6 +23,7 @@ struct ResolveRequest {
   std::optional<std::int64_t> ranks;              ///< in place of the scale's
   std::optional<std::int64_t> processes;          ///< absent: the record's; given alone: as many ranks
   std::optional<std::int64_t> threads;            ///< of the run, where they are known: some features need two
+  std::optional<std::string> device;              ///< of the run, where it is known: some features need a GPU
 };
 
 struct Resolved {

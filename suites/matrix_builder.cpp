@@ -57,6 +57,7 @@ ablations::Resolved MatrixBuilder::resolve(const std::string& record, const abla
       patch.empty() ? core::json_location(suite_.source, "/base/patch") : patch.flatten().begin().key();
   request.ranks = suite_.ranks;
   request.processes = processes ? processes : suite_.processes;
+  request.device = suite_.device;
   if (suite_.threads > 0) request.threads = suite_.threads;  // 0: all cores, how many is not known here
   return ablations::resolve(catalogue_, request);
 }

@@ -309,6 +309,17 @@ struct DistributedConfig {
   bool ragged_groups = true;  ///< false (#15, #16): the matrices of a size must be a multiple of the processes
 };
 
+/// What a run on a GPU does about the GPU itself; without one nothing here counts.
+struct GpuConfig {
+  bool expandable_segments =
+      true;  ///< LibTorch's allocator grows its segments in place of adding new ones (#17, #19 on)
+  /// A backward pass through one number before everything else (#18 on): LibTorch's threads and the driver's context
+  /// are there before the process group is.
+  bool initial_backward = false;
+  /// Forward and backward of a sequence are captured once and replayed as one graph (core/train/step_graph.h).
+  bool step_graph = false;
+};
+
 struct TrainConfig {
   std::string name = "unnamed";
   ModelConfig model;
@@ -320,6 +331,7 @@ struct TrainConfig {
   InitConfig init;
   PrecisionConfig precision;
   DistributedConfig distributed;
+  GpuConfig gpu;
 
   /// Identity of the arithmetic: of all fields but name, init.file and init.note.
   std::string digest() const;

@@ -248,6 +248,13 @@ void visit_fields(Visitor& v, DistributedConfig& c) {
 }
 
 template <class Visitor>
+void visit_fields(Visitor& v, GpuConfig& c) {
+  v.field("expandable_segments", c.expandable_segments);
+  v.field("initial_backward", c.initial_backward);
+  v.field("step_graph", c.step_graph);
+}
+
+template <class Visitor>
 void visit_fields(Visitor& v, TrainConfig& c) {
   v.field("name", c.name);
   v.group("model", c.model);
@@ -259,6 +266,7 @@ void visit_fields(Visitor& v, TrainConfig& c) {
   v.group("init", c.init);
   v.group("precision", c.precision);
   v.group("distributed", c.distributed);
+  v.group("gpu", c.gpu);
 }
 
 }  // namespace nanobench::core

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/base/error.h"
+
 namespace nanobench::core {
 namespace {
 
@@ -75,15 +77,26 @@ void reverse_blocks(AttentionPlan::Tile& tile, std::int64_t length, std::int64_t
 
 AttentionPlan::AttentionPlan(const BlockMask& mask, at::ScalarType dtype, const AttentionPlanOptions& options,
                              at::Device device)
-    : first_key_(mask.first_key()), block_size_(mask.block_size()), dtype_(dtype), options_(options), device_(device) {
+    : length_(static_cast<std::int64_t>(mask.first_key().size())),
+      first_key_(mask.first_key()),
+      block_size_(mask.block_size()),
+      dtype_(dtype),
+      options_(options),
+      device_(device) {
   const bool is_tiled = options.implementation == AttentionImplementation::kTiled;
   if (is_tiled && options.block_order == KeyBlockOrder::kNearestFirst) reversed_blocks_of_ = block_size_;
+}
+
+AttentionPlan::AttentionPlan(Ranges ranges, const AttentionPlanOptions& options)
+    : length_(ranges.first_key.size(0)), is_of_device_(true), options_(options), device_(ranges.first_key.device()) {
+  if (options.block_order == KeyBlockOrder::kNearestFirst) reversed_blocks_of_ = block_size_;
+  std::call_once(has_ranges_, [&] { ranges_ = std::move(ranges); });
 }
 
 bool AttentionPlan::uses_kernel(std::int64_t head_dim) const {
   constexpr std::int64_t kHeadUnit = 16;  // floats of the widest vector
   return options_.implementation == AttentionImplementation::kTiled && dtype_ == at::kFloat && device_.is_cpu() &&
-         head_dim % kHeadUnit == 0;
+         !is_of_device_ && head_dim % kHeadUnit == 0;
 }
 
 const std::vector<AttentionPlan::Tile>& AttentionPlan::tiles() const {
@@ -111,6 +124,11 @@ AttentionPlan::Ranges AttentionPlan::make_ranges() const {
 }
 
 std::vector<AttentionPlan::Tile> AttentionPlan::make_tiles() const {
+  if (is_of_device_) {
+    throw Error(ErrorCode::kUnavailable,
+                "the GPU's kernel does not take this attention (it takes bfloat16 activations, tiled, heads of a "
+                "multiple of 16 up to 128 numbers), and nothing else takes a mask made on the GPU");
+  }
   const bool is_dense = options_.implementation == AttentionImplementation::kDense;
   const std::int64_t step = is_dense ? length() : kTileQueries;
   std::vector<Tile> tiles;

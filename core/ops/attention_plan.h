@@ -1,4 +1,4 @@
-/// A BlockMask made ready for attention. Immutable after construction; thread-safe.
+/// A mask made ready for attention. Immutable after construction but for ranges that a device fills; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -37,22 +37,27 @@ class AttentionPlan {
     at::Tensor bias;  ///< [query_count, key_count], 0 where allowed and -inf elsewhere
   };
 
-  /// `device`: of the tensors of its tiles.
-  AttentionPlan(const BlockMask& mask, at::ScalarType dtype, const AttentionPlanOptions& options = {},
-                at::Device device = at::kCPU);
-
-  std::int64_t length() const { return static_cast<std::int64_t>(first_key_.size()); }
-  const std::vector<std::int64_t>& first_key() const { return first_key_; }
-  const AttentionPlanOptions& options() const { return options_; }
-  /// Whether heads of this width take the vector kernel.
-  bool uses_kernel(std::int64_t head_dim) const;
-  const std::vector<Tile>& tiles() const;
-
   /// On the device, for kernels that take nothing else: int32 [T] each.
   struct Ranges {
     at::Tensor first_key;   ///< the first key that each query sees
     at::Tensor last_query;  ///< the last query that sees each key
   };
+
+  /// `device`: of the tensors of its tiles.
+  AttentionPlan(const BlockMask& mask, at::ScalarType dtype, const AttentionPlanOptions& options = {},
+                at::Device device = at::kCPU);
+  /// Of ranges that a device fills before each use (core/ops/device_mask.h). The host does not know them: such a plan
+  /// has neither first_key() nor tiles, so only the GPU's kernel can take it.
+  AttentionPlan(Ranges ranges, const AttentionPlanOptions& options);
+
+  std::int64_t length() const { return length_; }
+  /// REQUIRES a mask from the host.
+  const std::vector<std::int64_t>& first_key() const { return first_key_; }
+  const AttentionPlanOptions& options() const { return options_; }
+  /// Whether heads of this width take the vector kernel.
+  bool uses_kernel(std::int64_t head_dim) const;
+  /// Throws Error{kUnavailable} for a plan of the device's ranges.
+  const std::vector<Tile>& tiles() const;
   const Ranges& ranges() const;
 
   /// Tiles count keys from the end, block by block (KeyBlockOrder::kNearestFirst); 0: in order.
@@ -62,9 +67,11 @@ class AttentionPlan {
   std::vector<Tile> make_tiles() const;
   Ranges make_ranges() const;
 
+  std::int64_t length_;
+  bool is_of_device_ = false;  ///< only ranges_ holds the mask
   std::vector<std::int64_t> first_key_;
-  std::int64_t block_size_;
-  at::ScalarType dtype_;
+  std::int64_t block_size_ = 1;
+  at::ScalarType dtype_ = at::kFloat;
   AttentionPlanOptions options_;
   at::Device device_;
   std::int64_t reversed_blocks_of_ = 0;

@@ -9,9 +9,9 @@
 namespace nanobench::core {
 namespace {
 
-constexpr double kA = 3.4445;
-constexpr double kB = -4.7750;
-constexpr double kC = 2.0315;
+constexpr double kA = kQuintic.a;
+constexpr double kB = kQuintic.b;
+constexpr double kC = kQuintic.c;
 
 /// x [n, short, long], norm already taken out.
 at::Tensor iterate(at::Tensor x, const NewtonSchulzOptions& options) {

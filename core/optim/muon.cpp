@@ -30,7 +30,8 @@ bool muon_fits_kernel(const OptimizerGroupConfig& config) {
 Muon::Muon(const std::vector<MuonParameter>& parameters, const OptimizerGroupConfig& config)
     : parameters_(parameters), config_(config) {
   build_batches();
-  uses_kernel_ = kernel_applies();
+  build_device_batches();
+  uses_kernel_ = !device_ && kernel_applies();
   if (uses_kernel_) build_kernel_matrices();
 }
 
@@ -50,6 +51,23 @@ void Muon::build_batches() {
     batch.buffer = at::zeros({count, batch.rows, batch.columns},
                              parameters_[batch.parameters.front()].tensor.options().requires_grad(false));
   }
+}
+
+/// Where a GPU's kernels take all of them.
+void Muon::build_device_batches() {
+  if (batches_.empty() || !muon_fits_device(config_)) return;
+  std::vector<DeviceMuonBatch> on_device;
+  for (const Batch& batch : batches_) {
+    const double scale = muon_update_scale(config_.update_scale, batch.rows, batch.columns);
+    const bool is_in_rate = config_.scale_application == ScaleApplication::kRate;
+    on_device.push_back({.rows = batch.rows,
+                         .columns = batch.columns,
+                         .buffer = batch.buffer,
+                         .rate_scale = is_in_rate ? scale : 1.0,
+                         .update_scale = is_in_rate ? 1.0 : scale});
+    for (const std::size_t i : batch.parameters) on_device.back().parameters.push_back(parameters_[i].tensor);
+  }
+  if (std::all_of(on_device.begin(), on_device.end(), fits_device_muon)) device_.emplace(std::move(on_device), config_);
 }
 
 bool Muon::kernel_applies() const {
@@ -146,35 +164,61 @@ void Muon::run_kernel(double momentum) {
   newton_schulz_update(matrices_, settings, kernel_threads());
 }
 
-void Muon::step_by_kernel(double lr_factor, double momentum) {
+void Muon::step_by_kernel() {
   for (std::size_t i = 0; i < matrices_.size(); ++i) {
     const Place& place = places_[i];
     const MuonParameter& parameter = parameters_[place.parameter];
     matrices_[i].parameter = parameter.tensor.data_ptr<float>() + place.index * place.numbers;
-    matrices_[i].rate = static_cast<float>(muon_rate(parameter, config_, lr_factor));
+    matrices_[i].rate = static_cast<float>(muon_rate(parameter, config_, lr_factor_));
   }
-  run_kernel(momentum);
+  run_kernel(momentum_);
+}
+
+void Muon::step_by_operations() {
+  for (Batch& batch : batches_) {
+    const at::Tensor update = update_of(batch, momentum_);
+    std::int64_t begin = 0;
+    for (const std::size_t i : batch.parameters) {
+      apply_muon_update(parameters_[i], update.narrow(0, begin, parameters_[i].matrices), config_, lr_factor_);
+      begin += parameters_[i].matrices;
+    }
+  }
+}
+
+std::string Muon::path() const {
+  if (device_) return "GPU kernels";
+  return uses_kernel_ ? "CPU kernels" : "operations";
 }
 
 void Muon::step(double lr_factor, double momentum) {
+  prepare(lr_factor, momentum);
+  launch();
+}
+
+void Muon::prepare(double lr_factor, double momentum) {
+  lr_factor_ = lr_factor;
+  momentum_ = momentum;
+  if (device_) device_->prepare(lr_factor, momentum);
+}
+
+void Muon::launch() {
   const at::NoGradGuard no_grad;
-  if (uses_kernel_) {
-    step_by_kernel(lr_factor, momentum);
-    return;
-  }
-  for (Batch& batch : batches_) {
-    const at::Tensor update = update_of(batch, momentum);
-    std::int64_t begin = 0;
-    for (const std::size_t i : batch.parameters) {
-      apply_muon_update(parameters_[i], update.narrow(0, begin, parameters_[i].matrices), config_, lr_factor);
-      begin += parameters_[i].matrices;
-    }
+  if (device_) {
+    device_->launch();
+  } else if (uses_kernel_) {
+    step_by_kernel();
+  } else {
+    step_by_operations();
   }
 }
 
 at::Tensor Muon::single_update(double momentum) {
   const at::NoGradGuard no_grad;
   TORCH_CHECK(parameters_.size() == 1, "single_update: this Muon has ", parameters_.size(), " parameters");
+  if (device_) {
+    device_->prepare(/*lr_factor=*/1.0, momentum);
+    return device_->single_update();
+  }
   if (!uses_kernel_) return update_of(batches_.front(), momentum);
   at::Tensor update = at::empty_like(batches_.front().buffer);
   for (std::size_t i = 0; i < matrices_.size(); ++i) {

@@ -1,11 +1,14 @@
 /// Muon: momentum, then an orthogonalised update, for the matrices of the blocks. Not thread-safe.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "core/config/train_config.h"
 #include "core/kernels/newton_schulz.h"
 #include "core/ops/torch.h"
+#include "core/optim/device_muon.h"
 
 namespace nanobench::core {
 
@@ -23,13 +26,20 @@ bool muon_fits_kernel(const OptimizerGroupConfig& config);
 /// scale from the shape of one matrix.
 ///
 /// Newton-Schulz without rounding, on contiguous float32 parameters, is one call of core/kernels/newton_schulz.h for
-/// all matrices. Everything else goes through LibTorch, the matrices of one shape as one batch.
+/// all matrices; in bfloat16 on a GPU, kernels of its own (core/optim/device_muon.h). Everything else goes through
+/// LibTorch, the matrices of one shape as one batch.
 class Muon {
  public:
   Muon(const std::vector<MuonParameter>& parameters, const OptimizerGroupConfig& config);
 
-  /// One update with base rate config.lr * lr_factor: update_of, then apply_muon_update, for every shape.
+  /// One update with base rate config.lr * lr_factor: prepare, then launch.
   void step(double lr_factor, double momentum);
+
+  /// Takes the numbers of a step. By a GPU's kernels: enqueues copies of all that differs from the last one.
+  void prepare(double lr_factor, double momentum);
+  /// The update. By a GPU's kernels, all launches are the same in every step, so that they can be captured and
+  /// replayed.
+  void launch();
 
   /// For a Muon of one parameter: what step() would apply to it, [n, rows, columns]; moves the momentum on.
   at::Tensor single_update(double momentum);
@@ -38,6 +48,9 @@ class Muon {
   at::Tensor momentum_buffer(std::size_t parameter) const;
 
   bool uses_kernel() const { return uses_kernel_; }
+  bool uses_device_kernels() const { return device_.has_value(); }
+  /// "GPU kernels", "CPU kernels" or "operations".
+  std::string path() const;
 
  private:
   /// All matrices of one shape: slices [begin, begin + matrices) of `buffer` belong to one parameter.
@@ -55,11 +68,13 @@ class Muon {
   };
 
   void build_batches();
+  void build_device_batches();
   void build_kernel_matrices();
   bool kernel_applies() const;
   NewtonSchulzSettings kernel_settings(double momentum) const;
   void run_kernel(double momentum);
-  void step_by_kernel(double lr_factor, double momentum);
+  void step_by_kernel();
+  void step_by_operations();
   at::Tensor gradients_of(const Batch& batch) const;
   at::Tensor orthogonalize(const at::Tensor& updates) const;
   at::Tensor update_of(Batch& batch, double momentum) const;
@@ -67,6 +82,9 @@ class Muon {
   std::vector<MuonParameter> parameters_;
   OptimizerGroupConfig config_;
   std::vector<Batch> batches_;
+  double lr_factor_ = 1.0;
+  double momentum_ = 0.0;
+  std::optional<DeviceMuon> device_;
   bool uses_kernel_ = false;
   std::vector<NewtonSchulzMatrix> matrices_;  ///< the largest first
   std::vector<Place> places_;                 ///< of matrices_

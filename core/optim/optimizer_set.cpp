@@ -1,9 +1,20 @@
 #include "core/optim/optimizer_set.h"
 
+#include <set>
+
 #include "core/config/schedule.h"
 #include "core/optim/gradient_clip.h"
 
 namespace nanobench::core {
+namespace {
+
+std::string joined(const std::set<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+}  // namespace
 
 OptimizerSet::OptimizerSet(Parameters& parameters, const TrainConfig& config, std::uint64_t seed,
                            Communicator& communicator)
@@ -21,29 +32,73 @@ OptimizerSet::OptimizerSet(Parameters& parameters, const TrainConfig& config, st
         break;
     }
   }
-  adams_.emplace_back(embeddings, config.optimizer.embeddings, config.precision.embeddings);
-  adams_.emplace_back(lm_head, config.optimizer.lm_head);
-  adams_.emplace_back(scalars, config.optimizer.scalars, config.precision.scalars);
+  std::vector<AdamGroup> adams = {{embeddings, config.optimizer.embeddings, config.precision.embeddings},
+                                  {lm_head, config.optimizer.lm_head},
+                                  {scalars, config.optimizer.scalars, config.precision.scalars}};
   const OptimizerGroupConfig& hidden_config = config.optimizer.hidden_matrices;
   if (hidden_config.type != OptimizerType::kMuon) {
-    adams_.emplace_back(hidden, hidden_config);
+    adams.push_back({hidden, hidden_config});
   } else if (communicator.size() > 1) {
     sharded_muon_.emplace(matrices, hidden_config, config.distributed, communicator);
   } else {
     muon_.emplace(matrices, hidden_config);
   }
+  add_adams(std::move(adams));
   if (config.precision.parameters == ParameterStorage::kBfloat16Stochastic) masters_.emplace(parameters, seed);
 }
 
+void OptimizerSet::add_adams(std::vector<AdamGroup> groups) {
+  std::vector<AdamGroup> on_device;
+  for (AdamGroup& group : groups) {
+    if (group.parameters.empty()) continue;
+    if (fits_device_adam(group)) {
+      on_device.push_back(std::move(group));
+    } else {
+      adams_.emplace_back(std::move(group.parameters), group.config, group.storage);
+    }
+  }
+  if (!on_device.empty()) device_adam_.emplace(std::move(on_device));
+}
+
 void OptimizerSet::step(std::int64_t step) {
+  prepare(step);
+  launch();
+}
+
+void OptimizerSet::prepare(std::int64_t step) {
+  lr_factor_ = learning_rate_factor(config_.schedule, step);
+  momentum_ = muon_momentum(config_.schedule.muon_momentum, step);
+  if (device_adam_) device_adam_->prepare(lr_factor_);
+  if (muon_) muon_->prepare(lr_factor_, momentum_);
+}
+
+void OptimizerSet::prepare_idle() {
+  if (device_adam_) device_adam_->prepare_idle();
+  if (muon_) muon_->prepare(/*lr_factor=*/0.0, /*momentum=*/0.0);
+}
+
+void OptimizerSet::launch() {
   clip_gradients(parameters_, config_.optimizer.gradient_clip);
   if (masters_) masters_->restore();
-  const double factor = learning_rate_factor(config_.schedule, step);
-  for (Adam& adam : adams_) adam.step(factor);
-  const double momentum = muon_momentum(config_.schedule.muon_momentum, step);
-  if (muon_) muon_->step(factor, momentum);
-  if (sharded_muon_) sharded_muon_->step(factor, momentum);
+  for (Adam& adam : adams_) adam.step(lr_factor_);
+  if (device_adam_) device_adam_->launch();
+  if (muon_) muon_->launch();
+  if (sharded_muon_) sharded_muon_->step(lr_factor_, momentum_);
   if (masters_) masters_->round();
+}
+
+bool OptimizerSet::is_replayable() const {
+  return adams_.empty() && (!muon_ || muon_->uses_device_kernels()) && !sharded_muon_ && !masters_;
+}
+
+std::map<std::string, std::string> OptimizerSet::paths() const {
+  std::set<std::string> adam;
+  if (device_adam_) adam.insert("GPU kernels");
+  for (const Adam& group : adams_) adam.insert(group.uses_kernel() ? "CPU kernels" : "operations");
+  std::map<std::string, std::string> paths = {{"adam", joined(adam)}};
+  if (muon_) paths["muon"] = muon_->path();
+  if (sharded_muon_) paths["muon"] = joined(sharded_muon_->paths());
+  return paths;
 }
 
 }  // namespace nanobench::core

@@ -3,13 +3,16 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/config/train_config.h"
 #include "core/distributed/communicator.h"
 #include "core/nn/parameters.h"
 #include "core/optim/adam.h"
+#include "core/optim/device_adam.h"
 #include "core/optim/master_weights.h"
 #include "core/optim/muon.h"
 #include "core/optim/sharded_muon.h"
@@ -22,16 +25,38 @@ class OptimizerSet {
   /// stochastic rounding draws from it. Of several processes, each has one of these and steps it with the others.
   OptimizerSet(Parameters& parameters, const TrainConfig& config, std::uint64_t seed, Communicator& communicator);
 
-  /// One update from the averaged gradients, the same in all processes, with rates and momentum of `step`.
+  /// One update from the averaged gradients, the same in all processes, with rates and momentum of `step`: prepare,
+  /// then launch.
   void step(std::int64_t step);
 
+  /// Takes the numbers of `step`; the gradients lie where launch() is to find them. What a GPU's kernels read is on its
+  /// way to the GPU after this; nothing is waited for.
+  void prepare(std::int64_t step);
+  /// Numbers with which launch() changes nothing while gradients are zero, to try it out. REQUIRES is_replayable().
+  void prepare_idle();
+  /// The update.
+  void launch();
+  /// Whether launch() enqueues the same work in every step, so that it can be captured once and replayed after each
+  /// prepare(): all groups go through a GPU's kernels, in one process, without master weights. The gradients that it
+  /// was captured with have to stay.
+  bool is_replayable() const;
+
+  /// What the updates go through, by "adam" and "muon" where there is one: "GPU kernels", "CPU kernels" or
+  /// "operations"; several where groups differ.
+  std::map<std::string, std::string> paths() const;
+
  private:
+  void add_adams(std::vector<AdamGroup> groups);
+
   Parameters& parameters_;
   const TrainConfig& config_;
   std::vector<Adam> adams_;
+  std::optional<DeviceAdam> device_adam_;  ///< the groups that a GPU's kernel takes
   std::optional<Muon> muon_;
   std::optional<ShardedMuon> sharded_muon_;  ///< in its place with several processes
   std::optional<MasterWeights> masters_;
+  double lr_factor_ = 0.0;
+  double momentum_ = 0.0;
 };
 
 }  // namespace nanobench::core

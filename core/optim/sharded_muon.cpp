@@ -32,6 +32,12 @@ ShardedMuon::ShardedMuon(std::vector<MuonParameter> parameters, const OptimizerG
   }
 }
 
+std::set<std::string> ShardedMuon::paths() const {
+  std::set<std::string> paths;
+  for (const auto& [parameter, muon] : own_) paths.insert(muon.path());
+  return paths;
+}
+
 void ShardedMuon::build_groups() {
   const std::int64_t processes = communicator_.size();
   for (std::size_t i = 0; i < parameters_.size(); ++i) {

@@ -4,6 +4,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "core/distributed/communicator.h"
@@ -30,6 +32,9 @@ class ShardedMuon {
 
   /// One update with base rate config.lr * lr_factor, from gradients that are already summed.
   void step(double lr_factor, double momentum);
+
+  /// What this process's updates go through (Muon::path); several paths side by side.
+  std::set<std::string> paths() const;
 
  private:
   /// Parameters of one number of elements.

@@ -5,6 +5,7 @@
 
 #include "core/base/op_timer.h"
 #include "core/config/schedule.h"
+#include "core/ops/device_mask.h"
 
 namespace nanobench::core {
 namespace {
@@ -106,10 +107,7 @@ std::shared_ptr<const AttentionPlan> BatchSource::make_plan(std::span<const std:
                                 .document_separator = attention.document_separator,
                                 .granularity = attention.window.granularity,
                                 .window_tokens = window});
-  const AttentionPlanOptions options{.implementation = attention.implementation,
-                                     .split_full_blocks = attention.split_full_blocks,
-                                     .block_order = attention.block_order};
-  return std::make_shared<const AttentionPlan>(mask, dtype_, options, device_);
+  return std::make_shared<const AttentionPlan>(mask, dtype_, plan_options(attention), device_);
 }
 
 SequenceInput BatchSource::make_input(const FetchedSequence& sequence, std::optional<std::int64_t> window) const {

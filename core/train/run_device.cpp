@@ -22,13 +22,24 @@ int index_of(const std::string& name, const HostShare& host, int devices) {
 
 }  // namespace
 
-RunDevice::RunDevice(const std::string& name, const HostShare& host) {
-  if (name == "cpu") return;
-  const CudaPlugin& plugin = load_cuda_plugin();
+RunDevice::RunDevice(const std::string& name, const HostShare& host, const GpuConfig& config) {
+  if (name != "cpu") open(load_cuda_plugin(), name, host, config);
+}
+
+RunDevice::RunDevice(const CudaPlugin& plugin, const std::string& name, const HostShare& host,
+                     const GpuConfig& config) {
+  open(plugin, name, host, config);
+}
+
+void RunDevice::open(const CudaPlugin& plugin, const std::string& name, const HostShare& host,
+                     const GpuConfig& config) {
   try {
     const int index = index_of(name, host, plugin.device_count());
-    plugin.open(index);
-    device_ = at::Device(at::kCUDA, static_cast<at::DeviceIndex>(index));
+    plugin.open({.index = index,
+                 .expandable_segments = config.expandable_segments,
+                 .initial_backward = config.initial_backward});
+    device_ = plugin.kernels->device;
+    if (!device_.is_cpu()) device_.set_index(static_cast<at::DeviceIndex>(index));
   } catch (const c10::Error& error) {
     throw Error(ErrorCode::kUnavailable, "cannot use a GPU: " + first_line(error.what_without_backtrace()));
   }

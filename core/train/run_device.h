@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "core/config/train_config.h"
 #include "core/gpu/gpu_monitor.h"
 #include "core/train/cuda_plugin.h"
 
@@ -17,9 +18,13 @@ class RunDevice {
   RunDevice() = default;
   /// `name`: "cpu"; "cuda": the GPU with the number of this process on its host; or "cuda:N". Throws
   /// Error{kUnavailable} when it cannot be had.
-  RunDevice(const std::string& name, const HostShare& host);
+  RunDevice(const std::string& name, const HostShare& host, const GpuConfig& config);
+  /// A GPU through this plugin, which must outlive the object.
+  RunDevice(const CudaPlugin& plugin, const std::string& name, const HostShare& host, const GpuConfig& config);
 
   at::Device device() const { return device_; }
+  /// Null on the CPU.
+  const CudaPlugin* plugin() const { return plugin_; }
   bool is_gpu() const { return plugin_ != nullptr; }
 
   /// For the record of the run.
@@ -36,6 +41,8 @@ class RunDevice {
   Communicator& communicator_for(const DeviceGroup& group);
 
  private:
+  void open(const CudaPlugin& plugin, const std::string& name, const HostShare& host, const GpuConfig& config);
+
   at::Device device_ = at::kCPU;
   const CudaPlugin* plugin_ = nullptr;
   std::optional<GpuDevice> gpu_;  ///< as the driver's library knows it

@@ -50,6 +50,13 @@ const RunDevice& processor() {
   return device;
 }
 
+/// What the loss of a sequence counts for in the gradients of a step.
+double gradient_weight(const TrainConfig& config) {
+  const std::int64_t parts =
+      config.run.gradient_reduction == GradientReduction::kMean ? config.data.sequences_per_step : config.data.ranks;
+  return 1.0 / static_cast<double>(parts);
+}
+
 std::vector<SequenceRef> places_of(const std::vector<FetchedSequence>& sequences) {
   std::vector<SequenceRef> places;
   for (const FetchedSequence& sequence : sequences) places.push_back(sequence.place);
@@ -77,11 +84,11 @@ Trainer::Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>&
       batches_(spec, model_.dtype(), share_, device.device()),
       marks_(device.make_marks()),
       phases_(marks_.get()),
+      pass_(model_, config_, gradient_weight(config_), communicator_, phases_),
       clock_(config_.run.untimed_steps),
       cost_(config_) {
   set_threads();
   load_parameters();
-  if (communicator_.size() > 1) reducer_.emplace(model_.parameters(), config_.distributed, communicator_);
   optimizers_.emplace(model_.parameters(), config_, spec.seed, communicator_);
   if (spec.trace_file && communicator_.rank() == 0) trace_.emplace();
   if (spec.profile_file && communicator_.rank() == 0) profile_.emplace(config_.run.untimed_steps);
@@ -119,10 +126,14 @@ void Trainer::report_hello() {
   hello.environment["communicator"] = communicator_.name();
   hello.environment["blocks"] = model_.fuses_blocks(Pass::kTraining) ? "fused" : "op by op";
   hello.environment["attention"] = attention_path();
+  if (device_.is_gpu() || config_.gpu.step_graph) hello.environment["graph"] = graph_.state;
+  if (graph_.graph) hello.environment["update_graph"] = update_graph_.state;
+  hello.environment.merge(optimizers_->paths());
   hello.threads = kernel_threads().size() * communicator_.size();
   hello.parameters = model_.parameters().count();
   sink_.report(hello);
   for (const std::string& warning : batches_.warnings()) sink_.report(WarningEvent{warning});
+  if (config_.gpu.step_graph && !graph_.graph) sink_.report(WarningEvent{"gpu/step_graph: " + graph_.state});
 }
 
 /// "kernel", "tiled" or "dense": what attention of this run goes through.
@@ -160,31 +171,6 @@ std::int64_t Trainer::peak_bytes() const {
   return sum_over_processes(communicator_, peak_resident_bytes());
 }
 
-void Trainer::zero_gradients() {
-  if (reducer_) {
-    reducer_->zero_gradients();
-  } else {
-    model_.parameters().zero_gradients();
-  }
-}
-
-void Trainer::backward(const at::Tensor& loss, const at::Tensor& weight, SyncPoint sync) {
-  {
-    const PhaseTimer timer(phases_, "backward");
-    if (reducer_) reducer_->before_backward(sync);
-    loss.backward(weight);
-  }
-  if (!reducer_) return;
-  const PhaseTimer timer(phases_, "communication");
-  reducer_->after_backward(sync);
-}
-
-double Trainer::gradient_weight() const {
-  const std::int64_t parts =
-      config_.run.gradient_reduction == GradientReduction::kMean ? config_.data.sequences_per_step : config_.data.ranks;
-  return 1.0 / static_cast<double>(parts);
-}
-
 ActivationSink Trainer::activation_sink(std::int64_t step, std::size_t sequence) {
   if (!trace_ || step != 0 || sequence != 0) return {};
   return [this](const std::string& name, const at::Tensor& x) {
@@ -204,8 +190,6 @@ Trainer::OwnLosses Trainer::accumulate(std::int64_t step) {
     const PhaseTimer timer(phases_, "data");
     sequences = batches_.next_step();
   }
-  const at::Tensor weight =
-      at::full({}, gradient_weight(), at::TensorOptions().dtype(model_.dtype()).device(model_.device()));
   const auto fetch_ahead = [&](FetchTime moment, bool is_last) {
     const PhaseTimer timer(phases_, "data");
     batches_.fetch_ahead(moment, is_last && has_next_step);
@@ -222,17 +206,29 @@ Trainer::OwnLosses Trainer::accumulate(std::int64_t step) {
       input = batches_.make_input(sequences[own[i]], window);
     }
     cost_.add(input);
-    at::Tensor loss;
-    {
-      const PhaseTimer timer(phases_, "forward");
-      loss = model_.loss(input, Pass::kTraining, activation_sink(step, own[i]));
+    const auto between = [&] { fetch_ahead(FetchTime::kAfterForward, is_last); };
+    if (graph_.graph) {
+      result.losses.push_back(replay(input, window));
+      between();
+    } else {
+      result.losses.push_back(pass_.run(input, sync[i], activation_sink(step, own[i]), between));
     }
-    fetch_ahead(FetchTime::kAfterForward, is_last);
-    backward(loss, weight, sync[i]);
-    result.losses.push_back(loss.detach());
     fetch_ahead(FetchTime::kAfterBackward, is_last);
   }
   return result;
+}
+
+void Trainer::zero_gradients() {
+  if (graph_.graph) {
+    graph_.graph->zero_gradients();
+  } else {
+    pass_.zero_gradients();
+  }
+}
+
+at::Tensor Trainer::replay(const SequenceInput& input, std::optional<std::int64_t> window) {
+  const PhaseTimer timer(phases_, "replay");
+  return graph_.graph->run(input.tokens, input.targets, window);
 }
 
 /// Of all sequences, those of other processes too. The only place of a step where the host waits for a GPU.
@@ -249,6 +245,22 @@ std::vector<double> Trainer::read_losses(const OwnLosses& own) {
   return losses;
 }
 
+/// Where a graph keeps the gradients in their place, the update may be one too.
+void Trainer::capture_update() {
+  update_graph_ = {};
+  if (!graph_.graph) return;
+  zero_gradients();
+  update_graph_ = choose_update_graph(*optimizers_, *device_.plugin());
+}
+
+void Trainer::update(std::int64_t step) {
+  if (update_graph_.graph) {
+    update_graph_.graph->step(step);
+  } else {
+    optimizers_->step(step);
+  }
+}
+
 double Trainer::train_step(std::int64_t step) {
   StepEvent event{.step = step};
   phases_.begin_step();
@@ -261,7 +273,7 @@ double Trainer::train_step(std::int64_t step) {
   {
     const CommunicationTimer communication(communicator_, phases_["optimizer"], phases_["communication"]);
     const PhaseTimer timer(phases_, "optimizer");
-    optimizers_->step(step);
+    update(step);
   }
   std::vector<double> losses = read_losses(own);
   profiled.reset();
@@ -288,10 +300,11 @@ void Trainer::warm_up() {
   const std::vector<at::Tensor> before = model_.parameters().values();
   for (std::int64_t i = 0; i < config_.run.warmup_iterations && !any_process(communicator_, stop_); ++i) {
     accumulate(0);
-    optimizers_->step(0);
+    update(0);
   }
   model_.parameters().assign_values(before);
   optimizers_.emplace(model_.parameters(), config_, spec_.seed, communicator_);
+  capture_update();
   batches_.restart();
 }
 
@@ -302,6 +315,8 @@ void Trainer::trace_gradients(std::int64_t step) {
 }
 
 RunOutcome Trainer::run() {
+  graph_ = choose_step_graph(spec_, model_, gradient_weight(config_), communicator_.size(), device_.plugin());
+  capture_update();
   report_hello();
   monitor_ = device_.make_monitor();
   warm_up();

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "core/distributed/communicator.h"
-#include "core/distributed/gradient_reducer.h"
 #include "core/distributed/rank_share.h"
 #include "core/nn/gpt.h"
 #include "core/optim/optimizer_set.h"
@@ -17,12 +16,15 @@
 #include "core/train/batch_source.h"
 #include "core/train/communication_meter.h"
 #include "core/train/cost_meter.h"
+#include "core/train/eager_pass.h"
 #include "core/train/metric_sink.h"
 #include "core/train/phase_timer.h"
 #include "core/train/run_device.h"
 #include "core/train/run_profile.h"
+#include "core/train/step_graph.h"
 #include "core/train/trace.h"
 #include "core/train/training_clock.h"
+#include "core/train/update_graph.h"
 
 namespace nanobench::core {
 
@@ -68,13 +70,14 @@ class Trainer {
   std::vector<double> read_losses(const OwnLosses& own);
   ActivationSink activation_sink(std::int64_t step, std::size_t sequence);
   void zero_gradients();
-  void backward(const at::Tensor& loss, const at::Tensor& weight, SyncPoint sync);
+  void capture_update();
+  void update(std::int64_t step);
+  at::Tensor replay(const SequenceInput& input, std::optional<std::int64_t> window);
   void report_profile();
   void report_gpu();
   std::int64_t peak_bytes() const;
   void trace_gradients(std::int64_t step);
   std::optional<std::int64_t> window_of(std::int64_t step) const;
-  double gradient_weight() const;
   RunOutcome finish(std::int64_t steps, double val_loss);
   RunOutcome fail(RunOutcome outcome, const std::string& message);
 
@@ -86,11 +89,13 @@ class Trainer {
   const RunDevice& device_;
   RankShare share_;
   GPT model_;
-  std::optional<GradientReducer> reducer_;  ///< of several processes
   BatchSource batches_;
   std::unique_ptr<DeviceMarks> marks_;  ///< of a GPU
   StepPhases phases_;
+  EagerPass pass_;
+  StepGraphChoice graph_;  ///< in its place, where a GPU replays the micro-step
   std::optional<OptimizerSet> optimizers_;
+  UpdateGraphChoice update_graph_;  ///< of the optimisers, where a GPU replays theirs
   TrainingClock clock_;
   std::optional<Trace> trace_;
   std::optional<RunProfile> profile_;

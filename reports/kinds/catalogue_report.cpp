@@ -64,6 +64,7 @@ std::string needs_text(const ablations::FeatureNeeds& needs) {
   if (needs.processes > 1) parts.push_back(std::to_string(needs.processes) + " processes or more");
   if (needs.ranks > needs.processes) parts.push_back(std::to_string(needs.ranks) + " ranks or more");
   if (needs.threads > 1) parts.push_back(std::to_string(needs.threads) + " threads or more");
+  if (needs.gpu) parts.push_back("a GPU");
   return joined(parts, ", ");
 }
 

@@ -24,11 +24,12 @@ struct FeaturePoint {
   const Feature* feature;
   std::string value;
 
-  /// With the ranks and processes that the feature needs to act.
+  /// With the ranks, processes and device that the feature needs to act.
   ResolveRequest request(const std::string& scale) const {
     ResolveRequest made{.record = feature->base, .settings = {{feature->id, value}}, .scale = scale};
     if (feature->needs.ranks > 1) made.ranks = feature->needs.ranks;
     if (feature->needs.processes > 1) made.processes = feature->needs.processes;
+    made.device = feature->needs.gpu ? "cuda" : "cpu";
     return made;
   }
   std::string name() const { return feature->id + "=" + value; }

@@ -53,6 +53,25 @@ TEST(Needs, AreMetByWhatIsAskedFor) {
   EXPECT_NO_THROW(resolve(catalogue, {.settings = {{"fetching", "ahead"}}, .scale = "nano", .threads = 2}));
 }
 
+TEST(Needs, AGpu) {
+  expect_parts(refusal({.settings = {{"expandable_segments", "off"}}, .scale = "nano", .device = "cpu"}),
+               {"expandable_segments=off acts only on a GPU", "--device cuda"});
+  expect_parts(refusal({.scale = "nano",
+                        .patch = {{"gpu", {{"step_graph", true}}}},
+                        .patch_source = "s.json: /base/patch",
+                        .device = "cpu"}),
+               {"s.json: /base/patch: /gpu acts only on a GPU"});
+  const Catalogue& catalogue = embedded_catalogue();
+  for (const std::optional<std::string>& device :
+       {std::optional<std::string>("cuda:1"), std::optional<std::string>()}) {
+    const Resolved resolved =
+        resolve(catalogue, {.settings = {{"expandable_segments", "off"}}, .scale = "nano", .device = device});
+    EXPECT_FALSE(resolved.config.gpu.expandable_segments);
+  }
+  EXPECT_NO_THROW(resolve(catalogue, {.settings = {{"expandable_segments", "on"}}, .scale = "nano", .device = "cpu"}))
+      << "what the record has is only said";
+}
+
 TEST(Needs, WhatTheRecordHasIsOnlySaid) {
   const Resolved resolved =
       resolve(catalogue_with_idle_features(), {.settings = {{"buckets", "views"}}, .scale = "nano"});

@@ -112,6 +112,19 @@ TEST(DesignMatrix, ALeaveOneOutEstimatesWhatTheLaterValueDoes) {
   EXPECT_EQ(contrast_of(matrix, "rotary").kind, "simple");
 }
 
+TEST(DesignMatrix, WhatActsOnAGpuOnlyIsNoCellOfASuiteOnTheCpu) {
+  const auto has = [](const Matrix& matrix) {
+    const std::vector<std::string> labels = labels_of(matrix);
+    return std::find(labels.begin(), labels.end(), "without expandable_segments") != labels.end();
+  };
+  const Matrix on_cpu = matrix_of(suite_of("leave_one_out"));
+  EXPECT_FALSE(has(on_cpu));
+  EXPECT_TRUE(says(on_cpu, {"without expandable_segments: left out", "acts only on a GPU"})) << all_of(on_cpu.messages);
+  EXPECT_TRUE(has(matrix_of(with(suite_of("leave_one_out"), "device", "cuda"))));
+  const Json listed = Json::array({"expandable_segments", "attention_skip"});
+  EXPECT_NE(refusal(suite_of("leave_one_out", listed)).find("acts only on a GPU"), std::string::npos);
+}
+
 TEST(DesignMatrix, AnAddOneInEstimatesEachAlone) {
   const Matrix matrix = matrix_of(suite_of("add_one_in", kThree));
   EXPECT_NEAR(estimate(matrix, "attention_skip", planted), 0.01, 1e-12);

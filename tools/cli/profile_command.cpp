@@ -69,6 +69,7 @@ core::TrainConfig named_config(const ProfileOptions& options) {
     request.scale = options.scale.empty() ? "nano" : options.scale;
     request.ranks = options.ranks;
     request.processes = options.processes;
+    request.device = options.engine.device;
     if (options.engine.threads > 0) request.threads = options.engine.threads;
     const ablations::Resolved resolved = ablations::resolve(catalogue, request);
     if (!options.is_quiet) {

@@ -27,6 +27,11 @@ if(NB_CUDA)
     enable_language(CUDA)
     set(NANOBENCH_HAS_NVCC TRUE)
     message(STATUS "CUDA kernels: compiled with nvcc ${CMAKE_CUDA_COMPILER_VERSION}")
+    # For programs that bring a CUDA runtime of their own.
+    get_filename_component(_toolkit_bin "${CMAKE_CUDA_COMPILER}" DIRECTORY)
+    find_path(NB_CUDA_INCLUDE cuda_runtime_api.h HINTS "${_toolkit_bin}/../include" ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES})
+    find_library(NB_CUDART_STATIC_LIBRARY NAMES libcudart_static.a
+      HINTS "${_toolkit_bin}/../lib64" "${_toolkit_bin}/../lib" ${CMAKE_CUDA_IMPLICIT_LINK_DIRECTORIES})
   elseif(NB_CUDA STREQUAL "AUTO")
     message(STATUS "CUDA kernels: left out, no nvcc found")
   else()

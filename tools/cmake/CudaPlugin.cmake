@@ -3,7 +3,6 @@
 set(_missing "")
 if(NANOBENCH_HAS_NVCC)
   get_filename_component(_toolkit_bin "${CMAKE_CUDA_COMPILER}" DIRECTORY)
-  find_path(NB_CUDA_INCLUDE cuda_runtime_api.h HINTS "${_toolkit_bin}/../include" ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES})
   find_path(NB_NCCL_INCLUDE nccl.h HINTS "${_toolkit_bin}/../include" "${LibTorchCpu_ROOT_FOLDER}/../nvidia/nccl/include")
   set(_library_hints "${_toolkit_bin}/../lib64" "${_toolkit_bin}/../lib" "${LibTorchCpu_ROOT_FOLDER}/../nvidia/nccl/lib"
     "${LibTorchCpu_ROOT_FOLDER}/../nvidia/cu13/lib")

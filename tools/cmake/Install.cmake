@@ -18,10 +18,12 @@ foreach(plugin IN ITEMS nanobench_mpi nanobench_cuda)
     install(TARGETS ${plugin} LIBRARY DESTINATION "${CMAKE_INSTALL_BINDIR}")
   endif()
 endforeach()
-# Not among the programs: the first use would wait for it. Installed where it has been built.
-if(TARGET nanobench-micro)
-  install(TARGETS nanobench-micro RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" OPTIONAL)
-endif()
+# Not among the programs: the first use would wait for them. Installed where they have been built.
+foreach(program IN ITEMS nanobench-micro nanobench-gpu-tests nanobench-gpu-bench)
+  if(TARGET ${program})
+    install(TARGETS ${program} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" OPTIONAL)
+  endif()
+endforeach()
 
 # What tools/bundle/make_bundle.py takes along, as far as it can be built here.
 add_custom_target(bundle_programs DEPENDS programs)

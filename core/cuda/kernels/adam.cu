@@ -21,12 +21,13 @@ __device__ inline Numbers step_number(const AdamFactors& f, Numbers x, float g) 
   return x;
 }
 
-/// Numbers [begin, end) of a tensor; stores of bfloat16 round.
-template <class Number, class Gradient>
+/// Numbers [begin, end) of a tensor. Moments of bfloat16: all numbers are stored as such values.
+template <class Number, class Moment, class Gradient>
 __device__ void step_item(const AdamTensor& tensor, const AdamFactors& factors, std::int64_t begin, std::int64_t end) {
+  constexpr bool kRounds = sizeof(Moment) == sizeof(bf16);
   auto* const parameter = static_cast<Number*>(tensor.parameter);
-  auto* const first = static_cast<Number*>(tensor.first_moment);
-  auto* const second = static_cast<Number*>(tensor.second_moment);
+  auto* const first = static_cast<Moment*>(tensor.first_moment);
+  auto* const second = static_cast<Moment*>(tensor.second_moment);
   const auto* const gradient = static_cast<const Gradient*>(tensor.gradient);
   const bool has_vectors = is_aligned(parameter) && is_aligned(first) && is_aligned(second) && is_aligned(gradient) &&
                            is_aligned(tensor.copy);
@@ -35,16 +36,26 @@ __device__ void step_item(const AdamTensor& tensor, const AdamFactors& factors, 
     Floats8 m = load_up_to(first, at, end, has_vectors);
     Floats8 v = load_up_to(second, at, end, has_vectors);
     Floats8 g = gradient != nullptr ? load_up_to(gradient, at, end, has_vectors) : Floats8{};
-    if (sizeof(Number) == sizeof(bf16)) g = rounded(g);
+    if (kRounds) g = rounded(g);
 #pragma unroll
     for (int i = 0; i < kVector; ++i) {
       const Numbers after = step_number(factors, {p.at[i], m.at[i], v.at[i]}, g.at[i]);
       p.at[i] = after.p, m.at[i] = after.m, v.at[i] = after.v;
     }
+    if (kRounds) p = rounded(p);
     store_up_to(parameter, at, end, has_vectors, p);
     store_up_to(first, at, end, has_vectors, m);
     store_up_to(second, at, end, has_vectors, v);
     if (tensor.copy != nullptr) store_up_to(tensor.copy, at, end, has_vectors, p);
+  }
+}
+
+template <class Gradient>
+__device__ void step_typed(const AdamTensor& tensor, const AdamFactors& factors, std::int64_t begin, std::int64_t end) {
+  switch (tensor.type) {
+    case NumberType::kFloat32: return step_item<float, float, Gradient>(tensor, factors, begin, end);
+    case NumberType::kBfloat16: return step_item<bf16, bf16, Gradient>(tensor, factors, begin, end);
+    case NumberType::kRoundedFloat32: return step_item<float, bf16, Gradient>(tensor, factors, begin, end);
   }
 }
 
@@ -69,13 +80,8 @@ __global__ void __launch_bounds__(kThreads)
   const AdamFactors group = factors[tensor.group];
   const std::int64_t begin = (item - tensor.first_item) * kItem;
   const std::int64_t end = begin + kItem < tensor.count ? begin + kItem : tensor.count;
-  const bool has_floats = tensor.type == NumberType::kFloat32;
-  if (tensor.gradient_type == NumberType::kFloat32) {
-    if (has_floats) return step_item<float, float>(tensor, group, begin, end);
-    return step_item<bf16, float>(tensor, group, begin, end);
-  }
-  if (has_floats) return step_item<float, bf16>(tensor, group, begin, end);
-  step_item<bf16, bf16>(tensor, group, begin, end);
+  if (tensor.gradient_type == NumberType::kFloat32) return step_typed<float>(tensor, group, begin, end);
+  step_typed<bf16>(tensor, group, begin, end);
 }
 
 }  // namespace

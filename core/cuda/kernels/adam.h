@@ -12,20 +12,21 @@
 
 namespace nanobench::core::cuda {
 
-enum class NumberType : std::int32_t { kFloat32, kBfloat16 };
+/// kRoundedFloat32: bfloat16 values in float32 storage, with moments in bfloat16 storage.
+enum class NumberType : std::int32_t { kFloat32, kBfloat16, kRoundedFloat32 };
 
 /// One tensor: pointers to `count` numbers on the device. Those aligned to 16 bytes are taken eight numbers at a time.
 struct AdamTensor {
-  void* parameter = nullptr;       ///< of `type`; with kBfloat16 every stored number is rounded, the arithmetic is not
-  void* first_moment = nullptr;    ///< of `type`
-  void* second_moment = nullptr;   ///< of `type`
-  const void* gradient = nullptr;  ///< of `gradient_type`, rounded to `type` before it is used; null: zero
+  void* parameter = nullptr;      ///< of `type`; but for kFloat32 every stored number is rounded, the arithmetic is not
+  void* first_moment = nullptr;   ///< float32 with kFloat32, else bfloat16
+  void* second_moment = nullptr;  ///< of the same type
+  const void* gradient = nullptr;  ///< of `gradient_type`, rounded as the moments before it is used; null: zero
   bf16* copy = nullptr;            ///< the new parameter, rounded, for matrix products; null: not wanted
   std::int64_t count = 0;
   std::int64_t first_item = 0;  ///< set by adam_items
   NumberType type = NumberType::kFloat32;
-  NumberType gradient_type = NumberType::kFloat32;
-  std::int32_t group = 0;  ///< index of its factors
+  NumberType gradient_type = NumberType::kFloat32;  ///< kFloat32 or kBfloat16
+  std::int32_t group = 0;                           ///< index of its factors
 };
 
 /// The numbers of one step.

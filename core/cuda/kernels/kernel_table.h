@@ -16,7 +16,8 @@
 
 namespace nanobench::core::cuda {
 
-/// Of the same names as the functions; of templates, with the types of their numbers behind.
+/// Of the same names as the functions, with what the host computes for them; of templates, with the types of their
+/// numbers behind.
 struct KernelTable {
   decltype(&cuda::attention_mask) attention_mask;
   decltype(&cuda::attention_forward) attention_forward;
@@ -35,9 +36,14 @@ struct KernelTable {
   decltype(&cuda::sum_partials) sum_partials;
   decltype(&cuda::embedding_forward<float, std::int64_t>) embedding_forward_float;
   decltype(&cuda::embedding_forward<bf16, std::int64_t>) embedding_forward_bf16;
+  decltype(&cuda::adam_factors) adam_factors;
+  decltype(&cuda::adam_items) adam_items;
   decltype(&cuda::adam_update) adam_update;
+  decltype(&cuda::muon_factors) muon_factors;
   decltype(&cuda::muon_momentum<float, bf16>) muon_momentum;
+  decltype(&cuda::muon_momentum<float, float>) muon_momentum_float;
   decltype(&cuda::muon_normalize<bf16>) muon_normalize;
+  decltype(&cuda::muon_normalize<float>) muon_normalize_float;
   decltype(&cuda::muon_combine) muon_combine;
   decltype(&cuda::muon_apply) muon_apply;
   decltype(&cuda::symmetric_product) symmetric_product;

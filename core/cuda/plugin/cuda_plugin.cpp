@@ -1,5 +1,6 @@
 // libnanobench_cuda.so: what the engine needs of a GPU, on LibTorch's part for CUDA.
 #include <ATen/cuda/CUDAContext.h>
+#include <c10/core/AllocatorConfig.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAStream.h>
@@ -8,6 +9,7 @@
 
 #include "core/base/error.h"
 #include "core/cuda/kernels/error.h"
+#include "core/cuda/plugin/device_graph.h"
 #include "core/cuda/plugin/nccl_communicator.h"
 #include "core/train/cuda_plugin.h"
 
@@ -41,9 +43,18 @@ int device_count() {
   return static_cast<int>(c10::cuda::device_count_ensure_non_zero());  // says why there is none
 }
 
-void open(int index) {
-  c10::cuda::set_device(static_cast<c10::DeviceIndex>(index));
+/// As record 18 begins: `torch.empty(1, device="cuda", requires_grad=True).backward()`.
+void go_backward_once() {
+  const at::AutoGradMode gradients(true);
+  at::empty({1}, at::TensorOptions().dtype(at::kFloat).device(at::kCUDA)).requires_grad_(true).backward();
+}
+
+void open(const CudaOptions& options) {
+  c10::CachingAllocator::setAllocatorSettings(options.expandable_segments ? "expandable_segments:True"
+                                                                          : "expandable_segments:False");
+  c10::cuda::set_device(static_cast<c10::DeviceIndex>(options.index));
   at::globalContext().lazyInitDevice(at::kCUDA);
+  if (options.initial_backward) go_backward_once();
   // Float32 products stay float32: what a run rounds is in its configuration.
   at::globalContext().setFloat32Precision(at::Float32Backend::CUDA, at::Float32Op::MATMUL, at::Float32Precision::IEEE);
   at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/true);
@@ -65,7 +76,9 @@ std::map<std::string, std::string> facts() {
           {"gpu_memory_bytes", std::to_string(gpu.totalGlobalMem)},
           {"gpu_processors", std::to_string(gpu.multiProcessorCount)},
           {"cuda_runtime", version_text(runtime)},
-          {"cuda_driver", version_text(driver)}};
+          {"cuda_driver", version_text(driver)},
+          {"expandable_segments",
+           c10::CachingAllocator::AcceleratorAllocatorConfig::use_expandable_segments() ? "on" : "off"}};
 }
 
 void synchronize() {
@@ -119,7 +132,8 @@ const CudaPlugin kPlugin = {.version = kCudaPluginVersion,
                             .memory = memory,
                             .make_marks = make_marks,
                             .make_communicator = make_nccl_communicator,
-                            .kernels = &kernels};
+                            .kernels = &kernels,
+                            .capture = capture};
 
 }  // namespace
 }  // namespace nanobench::core::cuda

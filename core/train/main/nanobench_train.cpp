@@ -110,7 +110,7 @@ int exit_code_of(RunOutcome outcome) {
 
 RunOutcome train(const RunSpec& spec, MetricSink& sink, ProcessGroup& processes) {
   Communicator& host = processes.communicator();
-  RunDevice device(spec.device, host.host_share());
+  RunDevice device(spec.device, host.host_share(), spec.config.gpu);
   Communicator& communicator =
       device.communicator_for({.host = &host, .check_alive = [&processes] { processes.check_alive(); }});
   return Trainer(spec, sink, stop_requested, communicator, device).run();

@@ -42,7 +42,8 @@ void expect_look_up(const Case& c) {
     tables.tables[i] = memory.back()->data();
     tables.outputs[i] = outputs.back()->data();
   }
-  embedding_forward(static_cast<std::int64_t>(c.length), tokens.data(), tables, nullptr);
+  const DeviceArray<Token> device_tokens(tokens);
+  embedding_forward(static_cast<std::int64_t>(c.length), device_tokens.data(), tables, nullptr);
   for (std::size_t i = 0; i < kTables; ++i) {
     Doubles want;
     for (const Token token : tokens)
@@ -83,17 +84,19 @@ TEST_P(Embedding, PositionsAreSortedByToken) {
 
 /// A TokenOrder as the kernel takes it.
 struct Segments {
-  TokenOrder sorted;
-  std::int32_t count;
+  DeviceArray<std::int32_t> order, starts, tokens, count;
   TokenSegments pointers;
 
-  explicit Segments(const Case& c)
-      : sorted(token_order(tokens_of(c), static_cast<std::int64_t>(c.rows))),
-        count(static_cast<std::int32_t>(sorted.tokens.size())) {
-    pointers = {.order = sorted.order.data(),
-                .starts = sorted.starts.data(),
-                .tokens = sorted.tokens.data(),
-                .count = &count,
+  explicit Segments(const Case& c) : Segments(c, token_order(tokens_of(c), static_cast<std::int64_t>(c.rows))) {}
+  Segments(const Case& c, const TokenOrder& sorted)
+      : order(sorted.order),
+        starts(sorted.starts),
+        tokens(sorted.tokens),
+        count(std::vector{static_cast<std::int32_t>(sorted.tokens.size())}) {
+    pointers = {.order = order.data(),
+                .starts = starts.data(),
+                .tokens = tokens.data(),
+                .count = count.data(),
                 .most = static_cast<std::int64_t>(std::min(c.length, c.rows))};
   }
 };

@@ -28,19 +28,21 @@ void expect_quantized(const Case& c, std::size_t skew) {
   quantize_e4m3(static_cast<std::int64_t>(c.rows), static_cast<std::int64_t>(c.columns), from,
                 static_cast<float>(c.scale), matrix_of(by_rows, c.by_rows_stride),
                 matrix_of(by_columns, c.by_columns_stride), nullptr);
+  const std::vector<fp8_e4m3> rows = by_rows.numbers(), columns = by_columns.numbers();
+  const std::vector<bool> rows_untouched = by_rows.untouched(), columns_untouched = by_columns.untouched();
   std::size_t written = 0;
   for (std::size_t i = 0; i < c.rows; ++i) {
     for (std::size_t j = 0; j < c.columns; ++j) {
       const float scaled = static_cast<float>(x[i * c.stride + j]) * static_cast<float>(c.scale);
       const unsigned want = to_e4m3(std::fmin(std::fmax(scaled, -448.0f), 448.0f)).bits;
-      ASSERT_EQ(by_rows.data()[i * c.by_rows_stride + j].bits, want) << i << ", " << j;
-      ASSERT_EQ(by_columns.data()[j * c.by_columns_stride + i].bits, want) << i << ", " << j;
+      ASSERT_EQ(rows[i * c.by_rows_stride + j].bits, want) << i << ", " << j;
+      ASSERT_EQ(columns[j * c.by_columns_stride + i].bits, want) << i << ", " << j;
     }
   }
   for (std::size_t i = 0; i < by_rows.size(); ++i)
-    if (i % c.by_rows_stride >= c.columns) written += by_rows.is_untouched(i) ? 0 : 1;
+    if (i % c.by_rows_stride >= c.columns) written += rows_untouched[i] ? 0 : 1;
   for (std::size_t i = 0; i < by_columns.size(); ++i)
-    if (i % c.by_columns_stride >= c.rows) written += by_columns.is_untouched(i) ? 0 : 1;
+    if (i % c.by_columns_stride >= c.rows) written += columns_untouched[i] ? 0 : 1;
   EXPECT_EQ(written, 0U) << "between the rows";
   EXPECT_TRUE(by_rows.has_whole_guards() && by_columns.has_whole_guards());
 }
@@ -55,13 +57,16 @@ TEST_P(Float8, QuantisesRowsAndColumns) {
 TEST_P(Float8, TransposesGradients) {
   const Case& c = GetParam();
   DeviceArray<fp8_e5m2> from(c.rows * c.stride), to(c.columns * c.by_columns_stride);
-  for (std::size_t i = 0; i < from.size(); ++i) from.data()[i] = {static_cast<std::uint8_t>(i * 37 + i / 251)};
+  std::vector<fp8_e5m2> numbers(from.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = {static_cast<std::uint8_t>(i * 37 + i / 251)};
+  from.write(numbers);
   transpose_e5m2(static_cast<std::int64_t>(c.rows), static_cast<std::int64_t>(c.columns),
                  {from.data(), static_cast<std::int64_t>(c.stride)},
                  {to.data(), static_cast<std::int64_t>(c.by_columns_stride)}, nullptr);
+  const std::vector<fp8_e5m2> transposed = to.numbers();
   for (std::size_t i = 0; i < c.rows; ++i)
     for (std::size_t j = 0; j < c.columns; ++j)
-      ASSERT_EQ(to.data()[j * c.by_columns_stride + i].bits, from.data()[i * c.stride + j].bits) << i << ", " << j;
+      ASSERT_EQ(transposed[j * c.by_columns_stride + i].bits, numbers[i * c.stride + j].bits) << i << ", " << j;
   EXPECT_TRUE(to.has_whole_guards());
 }
 

@@ -75,7 +75,7 @@ void expect_normalized_updates(const Case& c, const MuonShape& shape) {
   DeviceArray<float> buffer(before), partials(c.matrices * static_cast<std::size_t>(kMuonPartials));
   DeviceArray<Update> update(count);
   DeviceArray<bf16> x(count);
-  const MuonFactors factors = muon_factors(c.momentum, 0.1);
+  const DeviceArray<MuonFactors> factors(std::vector{muon_factors(c.momentum, 0.1)});
   std::vector<Reference> references;
   for (std::size_t i = 0; i < c.matrices; ++i) references.push_back({c.form, c.momentum, part(before, i, c.numbers)});
   for (std::uint64_t step = 0; step < 2; ++step) {
@@ -94,7 +94,9 @@ void expect_normalized_updates(const Case& c, const MuonShape& shape) {
       want_update.insert(want_update.end(), u.begin(), u.end());
       want_buffer.insert(want_buffer.end(), references[i].buffer.begin(), references[i].buffer.end());
     }
-    muon_momentum(shape, c.form, &factors, pointers.data(), buffer.data(), update.data(), partials.data(), nullptr);
+    const DeviceArray<const Gradient*> device_pointers(pointers);
+    muon_momentum(shape, c.form, factors.data(), device_pointers.data(), buffer.data(), update.data(), partials.data(),
+                  nullptr);
     muon_normalize(shape, update.data(), partials.data(), static_cast<float>(kEps), x.data(), nullptr);
     expect_near(buffer.values(), want_buffer, 1e-6, "buffer");
     if (kRounds) {
@@ -135,9 +137,11 @@ TEST_P(Muon, AppliesTheScaledUpdate) {
     copy_pointers.push_back(copies.back()->data());
   }
   constexpr double kScale = 1.7320508, kRate = 0.05;
-  const MuonFactors factors = muon_factors(0.9, kRate);
-  muon_apply(shape(), update.data(), static_cast<float>(kScale), &factors, parameter_pointers.data(),
-             copy_pointers.data(), nullptr);
+  const DeviceArray<MuonFactors> factors(std::vector{muon_factors(0.9, kRate)});
+  const DeviceArray<float*> device_parameters(parameter_pointers);
+  const DeviceArray<bf16*> device_copies(copy_pointers);
+  muon_apply(shape(), update.data(), static_cast<float>(kScale), factors.data(), device_parameters.data(),
+             device_copies.data(), nullptr);
   for (std::size_t i = 0; i < c.matrices; ++i) {
     Doubles want = before[i];
     for (std::size_t j = 0; j < c.numbers; ++j) want[j] -= kRate * to_nearest_bf16(kScale * u[i * c.numbers + j]);
@@ -149,7 +153,7 @@ TEST_P(Muon, AppliesTheScaledUpdate) {
     EXPECT_EQ(copies[i]->values(), all_rounded(got));
     EXPECT_TRUE(parameters[i]->has_whole_guards() && copies[i]->has_whole_guards());
   }
-  muon_apply(shape(), update.data(), 1.0f, &factors, parameter_pointers.data(), nullptr, nullptr);
+  muon_apply(shape(), update.data(), 1.0f, factors.data(), device_parameters.data(), nullptr, nullptr);
 }
 
 TEST(MuonCombine, RoundsEachTermAndTheSum) {
@@ -176,13 +180,13 @@ TEST(MuonNorm, OrderOfBlocksChangesNoBit) {
   constexpr std::size_t kNumbers = 40000;
   const Doubles g = random_floats(2 * kNumbers, 50);
   DeviceArray<float> gradient(g);
-  const float* const pointers[] = {gradient.data(), gradient.data() + kNumbers};
-  const MuonFactors factors = muon_factors(0.95, 0.05);
+  const DeviceArray<const float*> pointers(std::vector<const float*>{gradient.data(), gradient.data() + kNumbers});
+  const DeviceArray<MuonFactors> factors(std::vector{muon_factors(0.95, 0.05)});
   expect_same_in_every_order([&] {
     DeviceArray<float> buffer(Doubles(2 * kNumbers, 0.0)), partials(2 * static_cast<std::size_t>(kMuonPartials));
     DeviceArray<bf16> update(2 * kNumbers);
     const MuonShape shape{2, kNumbers};
-    muon_momentum(shape, {}, &factors, pointers, buffer.data(), update.data(), partials.data(), nullptr);
+    muon_momentum(shape, {}, factors.data(), pointers.data(), buffer.data(), update.data(), partials.data(), nullptr);
     muon_normalize(shape, update.data(), partials.data(), 1e-7f, update.data(), nullptr);  // in place
     return joined({update.contents(), partials.contents()});
   });

@@ -103,29 +103,33 @@ struct Projections {
         q(is_joined ? c.length * (q_width + 2 * kv_width) : c.length * q_width),
         k(is_joined ? 0 : c.length * kv_width),
         v(is_joined ? 0 : c.length * kv_width) {
-    for (std::size_t t = 0; t < rows && !values_q.empty(); ++t) {
-      for (std::size_t i = 0; i < q_width; ++i)
-        set_value(rows_of<bf16>(0).data[t * stride(0) + i], values_q[t * q_width + i]);
-      for (std::size_t i = 0; i < kv_width; ++i) {
-        set_value(rows_of<bf16>(1).data[t * stride(1) + i], values_k[t * kv_width + i]);
-        set_value(rows_of<bf16>(2).data[t * stride(2) + i], values_v[t * kv_width + i]);
-      }
-    }
+    if (values_q.empty()) return;
+    fill(0, values_q);
+    fill(1, values_k);
+    fill(2, values_v);
   }
   std::size_t stride(int part) const { return is_joined ? q_width + 2 * kv_width : part == 0 ? q_width : kv_width; }
+  std::size_t width(int part) const { return part == 0 ? q_width : kv_width; }
+  /// Where the rows of a part begin in its memory.
+  std::size_t begin(int part) const { return !is_joined || part == 0 ? 0 : part == 1 ? q_width : q_width + kv_width; }
+  DeviceArray<bf16>& memory(int part) { return is_joined || part == 0 ? q : part == 1 ? k : v; }
+  void fill(int part, const Doubles& values) {
+    std::vector<bf16> numbers = memory(part).numbers();
+    for (std::size_t i = 0; i < values.size(); ++i)
+      set_value(numbers[begin(part) + i / width(part) * stride(part) + i % width(part)], values[i]);
+    memory(part).write(numbers);
+  }
   template <class Number>
   HeadRows<Number> rows_of(int part) {
-    const auto row = static_cast<std::int64_t>(stride(part));
-    if (!is_joined) return {part == 0 ? q.data() : part == 1 ? k.data() : v.data(), row};
-    return {q.data() + (part == 0 ? 0 : part == 1 ? q_width : q_width + kv_width), row};
+    return {memory(part).data() + begin(part), static_cast<std::int64_t>(stride(part))};
   }
   QkvProjections pointers() { return {rows_of<const bf16>(0), rows_of<const bf16>(1), rows_of<const bf16>(2)}; }
   Doubles values(int part) {
-    const std::size_t width = part == 0 ? q_width : kv_width;
-    Doubles all;
-    for (std::size_t t = 0; t < rows; ++t)
-      for (std::size_t i = 0; i < width; ++i) all.push_back(value_of(rows_of<bf16>(part).data[t * stride(part) + i]));
-    return all;
+    const Doubles numbers = memory(part).values();
+    Doubles values;
+    for (std::size_t i = 0; i < rows * width(part); ++i)
+      values.push_back(numbers[begin(part) + i / width(part) * stride(part) + i % width(part)]);
+    return values;
   }
   bool has_whole_guards() const { return q.has_whole_guards() && k.has_whole_guards() && v.has_whole_guards(); }
 };

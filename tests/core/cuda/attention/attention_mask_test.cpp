@@ -5,15 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "core/base/error.h"
 #include "core/cuda/kernels/attention.h"
-#include "core/cuda/kernels/platform.cuh"
 #include "core/data/block_mask.h"
-#include "guarded_buffer.h"
+#include "tests/core/cuda/device_array.h"
 
 namespace nanobench::core::cuda {
 namespace {
-
-using emulation::GuardedBuffer;
 
 constexpr std::int32_t kSeparator = 7;
 
@@ -35,19 +33,20 @@ std::vector<std::int32_t> random_tokens(int length, double separators) {
 
 struct Mask {
   explicit Mask(std::size_t length) : first_key(length), last_query(length) {}
-  GuardedBuffer<std::int32_t> first_key;
-  GuardedBuffer<std::int32_t> last_query;
+  DeviceArray<std::int32_t> first_key;
+  DeviceArray<std::int32_t> last_query;
 };
 
 Mask device_mask(const MaskCase& c, const std::vector<std::int32_t>& tokens) {
   Mask mask(tokens.size());
+  const DeviceArray<std::int32_t> device_tokens(tokens), window(std::vector<std::int32_t>{c.window_tokens});
   AttentionMaskInputs in;
-  in.tokens = tokens.data();
+  in.tokens = device_tokens.data();
   in.length = c.length;
   in.document_mask = c.has_documents;
   in.document_separator = kSeparator;
   in.window = c.window;
-  in.window_tokens = &c.window_tokens;
+  in.window_tokens = window.data();
   attention_mask(in, mask.first_key.data(), mask.last_query.data(), nullptr);
   return mask;
 }
@@ -72,20 +71,21 @@ TEST_P(AttentionMaskOnDevice, IsTheBlockMask) {
   const std::vector<std::int32_t> tokens = random_tokens(c.length, c.separators);
   const std::vector<std::int64_t> expected = expected_first_key(c, tokens);
   for (std::uint64_t seed = 0; seed < 3; ++seed) {
-    emulation::set_seed(seed);
+    draw_order(seed);
     const Mask mask = device_mask(c, tokens);
+    const std::vector<std::int32_t> first_key = mask.first_key.numbers(), last_query = mask.last_query.numbers();
     int wrong_first = 0;
     int wrong_last = 0;
     std::size_t last = 0;
     for (std::size_t i = 0; i < tokens.size(); ++i) {
-      wrong_first += mask.first_key[i] != expected[i];
+      wrong_first += first_key[i] != expected[i];
       while (last + 1 < tokens.size() && expected[last + 1] <= static_cast<std::int64_t>(i)) ++last;
-      wrong_last += mask.last_query[i] != static_cast<std::int32_t>(last);
+      wrong_last += last_query[i] != static_cast<std::int32_t>(last);
     }
     EXPECT_EQ(wrong_first, 0);
     EXPECT_EQ(wrong_last, 0);
-    EXPECT_TRUE(mask.first_key.zones_are_whole());
-    EXPECT_TRUE(mask.last_query.zones_are_whole());
+    EXPECT_TRUE(mask.first_key.has_whole_guards());
+    EXPECT_TRUE(mask.last_query.has_whole_guards());
   }
 }
 
@@ -106,9 +106,9 @@ INSTANTIATE_TEST_SUITE_P(Windows, AttentionMaskOnDevice,
 TEST(AttentionMaskOnDevice, ReadsTheWindowWhenItRuns) {
   MaskCase c{512, AttentionWindow::kBlock, 128, false, 0.0};
   const std::vector<std::int32_t> tokens = random_tokens(c.length, 0.0);
-  EXPECT_EQ(device_mask(c, tokens).first_key[511], 384);
+  EXPECT_EQ(device_mask(c, tokens).first_key.numbers()[511], 384);
   c.window_tokens = 256;
-  EXPECT_EQ(device_mask(c, tokens).first_key[511], 256);
+  EXPECT_EQ(device_mask(c, tokens).first_key.numbers()[511], 256);
 }
 
 TEST(AttentionMaskOnDevice, NoPointerIsNoWindow) {
@@ -117,8 +117,8 @@ TEST(AttentionMaskOnDevice, NoPointerIsNoWindow) {
   in.document_mask = false;
   Mask mask(300);
   attention_mask(in, mask.first_key.data(), mask.last_query.data(), nullptr);
-  EXPECT_EQ(mask.first_key[299], 0);
-  EXPECT_EQ(mask.last_query[0], 299);
+  EXPECT_EQ(mask.first_key.numbers()[299], 0);
+  EXPECT_EQ(mask.last_query.numbers()[0], 299);
 }
 
 TEST(AttentionMaskOnDevice, RefusesNoTokens) {

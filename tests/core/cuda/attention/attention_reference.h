@@ -16,6 +16,35 @@ struct Bounded {
   std::vector<double> bound;
 };
 
+/// Inputs in float64, of the shapes in attention.h.
+struct AttentionNumbers {
+  std::vector<double> q, k, v, dy;
+  std::vector<std::int64_t> first_key;
+  double scale = 1.0;
+};
+
+/// What one query of one head gives.
+struct AttentionRow {
+  Bounded y;        ///< [E]
+  Bounded log_sum;  ///< [1]
+  Bounded dq;       ///< [E]
+  std::int64_t first_key = 0;
+  std::vector<double> weights;  ///< of the keys from first_key on
+  Bounded scores;               ///< the gradients of its scores
+};
+
+/// Bounds follow from where the kernels round to bf16 (relative error at most 2^-8): the weights before they meet v and
+/// dy, the gradients of the scores, y, and every result; all else is float32.
+AttentionRow attention_row(const AttentionShape& shape, const AttentionNumbers& in, int query, int head);
+
+/// What one key of one key head gives: its part of dk and dv, [E].
+struct AttentionKey {
+  Bounded dk, dv;
+};
+
+/// Computes the row of every query that sees the key again, for every head that reads it.
+AttentionKey attention_key(const AttentionShape& shape, const AttentionNumbers& in, int key, int kv_head);
+
 struct AttentionReference {
   Bounded y;         ///< [T, H, E]
   Bounded log_sums;  ///< [H, T]
@@ -24,15 +53,7 @@ struct AttentionReference {
   Bounded dv;        ///< [T, Hkv, E]
 };
 
-/// Inputs in float64, of the shapes in attention.h.
-struct AttentionNumbers {
-  std::vector<double> q, k, v, dy;
-  std::vector<std::int64_t> first_key;
-  double scale = 1.0;
-};
-
-/// Bounds follow from where the kernels round to bf16 (relative error at most 2^-8): the weights before they meet v and
-/// dy, the gradients of the scores, y, and every result; all else is float32.
+/// All of them.
 AttentionReference attention_reference(const AttentionShape& shape, const AttentionNumbers& in);
 
 }  // namespace nanobench::core::cuda

@@ -1,4 +1,4 @@
-// Attention on emulated tensor cores against float64, forward and backward, under every kind of mask.
+// Attention on tensor cores against float64, forward and backward, under every kind of mask.
 #include <gtest/gtest.h>
 
 #include <ostream>
@@ -7,14 +7,12 @@
 #include <vector>
 
 #include "attention_reference.h"
+#include "core/base/error.h"
 #include "core/cuda/kernels/attention.h"
-#include "core/cuda/kernels/platform.cuh"
-#include "guarded_buffer.h"
+#include "tests/core/cuda/device_array.h"
 
 namespace nanobench::core::cuda {
 namespace {
-
-using emulation::GuardedBuffer;
 
 struct AttentionCase {
   int length;
@@ -34,16 +32,16 @@ void PrintTo(const AttentionCase& c, std::ostream* out) {
 
 /// Random numbers that bf16 holds exactly, in both forms.
 struct Input {
-  Input(std::size_t size, unsigned seed, float deviation) : numbers(size), exact(size) {
+  Input(std::size_t size, unsigned seed, float deviation) : exact(drawn(size, seed, deviation)), numbers(exact) {}
+  static Doubles drawn(std::size_t size, unsigned seed, float deviation) {
     std::mt19937 random(seed);
     std::normal_distribution<float> normal(0.0f, deviation);
-    for (std::size_t i = 0; i < size; ++i) {
-      numbers[i] = to_bf16(normal(random));
-      exact[i] = static_cast<double>(to_float(numbers[i]));
-    }
+    Doubles exact(size);
+    for (double& number : exact) number = value_of(to_bf16(normal(random)));
+    return exact;
   }
-  GuardedBuffer<bf16> numbers;
-  std::vector<double> exact;
+  Doubles exact;
+  DeviceArray<bf16> numbers;
 };
 
 /// All that one case reads.
@@ -55,38 +53,40 @@ struct Problem {
         k(size(c.kv_heads), 2, 1.0f),
         v(size(c.kv_heads), 3, 1.0f),
         dy(size(c.heads), 4, 1.0f),
-        tokens(static_cast<std::size_t>(c.length)),
+        tokens(drawn_tokens(c)),
         first_key(static_cast<std::size_t>(c.length)),
         last_query(static_cast<std::size_t>(c.length)),
-        window_tokens(c.window_tokens) {
-    std::mt19937 random(5);
-    std::bernoulli_distribution opens(c.separators);
-    for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = opens(random) ? 50256 : 1;
+        window_tokens(std::vector<std::int32_t>{c.window_tokens}) {
     AttentionMaskInputs mask;
     mask.tokens = tokens.data();
     mask.length = c.length;
     mask.window = c.window;
-    mask.window_tokens = &window_tokens;
+    mask.window_tokens = window_tokens.data();
     attention_mask(mask, first_key.data(), last_query.data(), nullptr);
   }
 
+  static std::vector<std::int32_t> drawn_tokens(const AttentionCase& c) {
+    std::mt19937 random(5);
+    std::bernoulli_distribution opens(c.separators);
+    std::vector<std::int32_t> tokens(static_cast<std::size_t>(c.length));
+    for (std::int32_t& token : tokens) token = opens(random) ? 50256 : 1;
+    return tokens;
+  }
   std::size_t size(int heads) const {
     return static_cast<std::size_t>(shape.length) * static_cast<std::size_t>(heads * shape.head_dim);
   }
   AttentionInputs inputs() const {
     return {q.numbers.data(), k.numbers.data(), v.numbers.data(), {first_key.data(), last_query.data()}, scale};
   }
-  AttentionReference reference() const {
-    AttentionNumbers numbers{q.exact, k.exact, v.exact, dy.exact, {}, static_cast<double>(scale)};
-    for (std::size_t i = 0; i < first_key.size(); ++i) numbers.first_key.push_back(first_key[i]);
-    return attention_reference(shape, numbers);
+  AttentionNumbers exact() const {
+    const std::vector<std::int32_t> first = first_key.numbers();
+    return {q.exact, k.exact, v.exact, dy.exact, {first.begin(), first.end()}, static_cast<double>(scale)};
   }
 
   AttentionShape shape;
   float scale;
   Input q, k, v, dy;
-  GuardedBuffer<std::int32_t> tokens, first_key, last_query;
-  std::int32_t window_tokens;
+  DeviceArray<std::int32_t> tokens, first_key, last_query, window_tokens;
 };
 
 /// All that one run of the kernels writes.
@@ -99,22 +99,22 @@ struct Outputs {
         dk(p.k.exact.size()),
         dv(p.v.exact.size()) {}
 
-  bool zones_are_whole() const {
-    return y.zones_are_whole() && log_sums.zones_are_whole() && row_sums.zones_are_whole() && dq.zones_are_whole() &&
-           dk.zones_are_whole() && dv.zones_are_whole();
+  bool has_whole_guards() const {
+    return y.has_whole_guards() && log_sums.has_whole_guards() && row_sums.has_whole_guards() &&
+           dq.has_whole_guards() && dk.has_whole_guards() && dv.has_whole_guards();
   }
   bool has_same_bits(const Outputs& o) const {
     return y.has_same_bits(o.y) && log_sums.has_same_bits(o.log_sums) && dq.has_same_bits(o.dq) &&
            dk.has_same_bits(o.dk) && dv.has_same_bits(o.dv);
   }
 
-  GuardedBuffer<bf16> y;
-  GuardedBuffer<float> log_sums, row_sums;
-  GuardedBuffer<bf16> dq, dk, dv;
+  DeviceArray<bf16> y;
+  DeviceArray<float> log_sums, row_sums;
+  DeviceArray<bf16> dq, dk, dv;
 };
 
 Outputs run(const Problem& p, std::uint64_t seed) {
-  emulation::set_seed(seed);
+  draw_order(seed);
   Outputs out(p);
   attention_forward(p.shape, p.inputs(), out.y.data(), out.log_sums.data(), nullptr);
   const AttentionGradients gradients{p.dy.numbers.data(), out.y.data(),  out.log_sums.data(), out.row_sums.data(),
@@ -123,22 +123,15 @@ Outputs run(const Problem& p, std::uint64_t seed) {
   return out;
 }
 
-double value_of(bf16 x) {
-  return static_cast<double>(to_float(x));
-}
-double value_of(float x) {
-  return static_cast<double>(x);
-}
-
-template <class T>
-void expect_within(const GuardedBuffer<T>& got, const Bounded& expected, const char* name) {
+/// `got` from number `begin` on.
+void expect_within(const Doubles& got, const Bounded& expected, const std::string& name, std::size_t begin = 0) {
   int outside = 0;
   std::string first;
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    const double value = value_of(got[i]);
+  for (std::size_t i = 0; i < expected.value.size(); ++i) {
+    const double value = got[begin + i];
     if (std::fabs(value - expected.value[i]) <= expected.bound[i]) continue;  // NaN is outside
     if (outside++ == 0) {
-      first = "number " + std::to_string(i) + " is " + std::to_string(value) + ", expected " +
+      first = "number " + std::to_string(begin + i) + " is " + std::to_string(value) + ", expected " +
               std::to_string(expected.value[i]) + " within " + std::to_string(expected.bound[i]);
     }
   }
@@ -149,16 +142,19 @@ class CudaAttention : public testing::TestWithParam<AttentionCase> {};
 
 TEST_P(CudaAttention, IsWithinTheRoundingOfTheReferenceInEveryOrderOfThreads) {
   const Problem problem(GetParam());
-  emulation::statistics() = {};
+  kernel_counts();
   const Outputs out = run(problem, 1);
-  EXPECT_EQ(emulation::statistics().matrix_conflicts, 0U);
-  const AttentionReference reference = problem.reference();
-  expect_within(out.y, reference.y, "y");
-  expect_within(out.log_sums, reference.log_sums, "log_sums");
-  expect_within(out.dv, reference.dv, "dv");
-  expect_within(out.dk, reference.dk, "dk");
-  expect_within(out.dq, reference.dq, "dq");
-  EXPECT_TRUE(out.zones_are_whole());
+  if (const auto counts = kernel_counts()) {
+    EXPECT_EQ(counts->matrix_conflicts, 0U);
+  }
+  ASSERT_EQ(out.y.size(), problem.q.exact.size());
+  const AttentionReference reference = attention_reference(problem.shape, problem.exact());
+  expect_within(out.y.values(), reference.y, "y");
+  expect_within(out.log_sums.values(), reference.log_sums, "log_sums");
+  expect_within(out.dv.values(), reference.dv, "dv");
+  expect_within(out.dk.values(), reference.dk, "dk");
+  expect_within(out.dq.values(), reference.dq, "dq");
+  EXPECT_TRUE(out.has_whole_guards());
   EXPECT_TRUE(run(problem, 2).has_same_bits(out));
 }
 
@@ -186,6 +182,53 @@ INSTANTIATE_TEST_SUITE_P(Documents, CudaAttention,
                                          AttentionCase{256, 1, 1, 64, kToken, 0, 1.0}));
 INSTANTIATE_TEST_SUITE_P(LargeScores, CudaAttention,
                          testing::Values(AttentionCase{256, 1, 1, 128, kToken, 0, 0.0, 40.0f}));
+
+/// The official model's length and heads, of which the reference takes some rows and keys.
+class CudaAttentionOfWholeSequences : public testing::TestWithParam<AttentionCase> {};
+
+TEST_P(CudaAttentionOfWholeSequences, SampledRowsAndKeysAreWithinTheRoundingOfTheReference) {
+  const AttentionCase& c = GetParam();
+  const Problem problem(c);
+  const Outputs out = run(problem, 1);
+  EXPECT_TRUE(out.has_whole_guards());
+  EXPECT_TRUE(run(problem, 2).has_same_bits(out));
+  const Doubles y = out.y.values(), log_sums = out.log_sums.values();
+  const Doubles dq = out.dq.values(), dk = out.dk.values(), dv = out.dv.values();
+  const AttentionNumbers numbers = problem.exact();
+  constexpr int kRows = 64, kKeys = 6;
+  std::mt19937 random(6);
+  const auto drawn = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
+  const auto at = [&](int token, int head, int heads) {
+    return static_cast<std::size_t>((token * heads + head) * c.head_dim);
+  };
+  for (int i = 0; i < kRows; ++i) {
+    const int query = i == 0 ? c.length - 1 : drawn(c.length), head = drawn(c.heads);
+    const AttentionRow row = attention_row(problem.shape, numbers, query, head);
+    const std::string name = " of query " + std::to_string(query) + ", head " + std::to_string(head);
+    expect_within(y, row.y, "y" + name, at(query, head, c.heads));
+    expect_within(dq, row.dq, "dq" + name, at(query, head, c.heads));
+    expect_within(log_sums, row.log_sum, "log_sum" + name, static_cast<std::size_t>(head * c.length + query));
+  }
+  for (int i = 0; i < kKeys; ++i) {
+    const int key = drawn(c.length), head = drawn(c.kv_heads);
+    const AttentionKey expected = attention_key(problem.shape, numbers, key, head);
+    const std::string name = " of key " + std::to_string(key) + ", head " + std::to_string(head);
+    expect_within(dk, expected.dk, "dk" + name, at(key, head, c.kv_heads));
+    expect_within(dv, expected.dv, "dv" + name, at(key, head, c.kv_heads));
+  }
+}
+
+std::vector<AttentionCase> whole_sequences() {
+  if (!is_gpu()) return {{700, 2, 1, 128, kBlock, 384, 0.002}};
+  std::vector<AttentionCase> cases;
+  for (const int window : {128, 1792}) cases.push_back({65536, 6, 6, 128, kBlock, window, 0.0005});
+  cases.push_back({65536, 6, 6, 128, kToken, 1024, 0.0});
+  cases.push_back({65536, 6, 6, 128, kClipped, 640, 0.0005});
+  cases.push_back({16384, 6, 6, 128, kToken, 0, 0.001});  // documents alone
+  cases.push_back({16384, 6, 2, 128, kBlock, 896, 0.001});
+  return cases;
+}
+INSTANTIATE_TEST_SUITE_P(Official, CudaAttentionOfWholeSequences, testing::ValuesIn(whole_sequences()));
 
 TEST(CudaAttentionChecks, RefusesShapesAndScalesItCannotDo) {
   const AttentionInputs in;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "device_space.h"
 #include "fiber.h"
 
 nanobench::emulation::Index3 threadIdx;
@@ -373,6 +374,7 @@ void run_grid(const Grid& grid, const std::function<void()>& body) {
     explicit Running(Block* b) { running = b; }
     ~Running() { running = nullptr; }
   } const guard(&block);
+  const DeviceAccess access;
   for (const Index3& index : order) block.run(index);
 }
 

@@ -12,6 +12,8 @@
 
 #include "block_runner.h"
 #include "core/cuda/kernels/types.h"
+#include "device_space.h"
+#include "tests/core/cuda/number_formats.h"
 #include "vector_types.h"
 
 #define __global__
@@ -224,10 +226,12 @@ const char* cudaGetErrorName(cudaError_t error);
 /// The error that nanobench::emulation::set_last_error() left; clears it.
 cudaError_t cudaGetLastError();
 inline cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStream_t) {
+  const nanobench::emulation::DeviceAccess access;
   std::memset(memory, value, bytes);
   return cudaSuccess;
 }
 inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, int, cudaStream_t) {
+  const nanobench::emulation::DeviceAccess access;
   std::memcpy(to, from, bytes);
   return cudaSuccess;
 }
@@ -243,22 +247,6 @@ void set_last_error(cudaError_t error);
 
 namespace nanobench::core::cuda {
 
-float to_float(bf16 x);
-bf16 to_bf16(float x);
-float to_float(fp8_e4m3 x);
-float to_float(fp8_e5m2 x);
-fp8_e4m3 to_e4m3(float x);
-fp8_e5m2 to_e5m2(float x);
-
-inline float to_float(bf16 x) {
-  return __uint_as_float(static_cast<std::uint32_t>(x.bits) << 16);
-}
-inline bf16 to_bf16(float x) {
-  const std::uint32_t bits = __float_as_uint(x);
-  if ((bits & 0x7fffffffU) > 0x7f800000U) return {0x7fff};  // NaN, as the GPU writes it
-  const std::uint32_t half = 0x7fffU + ((bits >> 16) & 1U);
-  return {static_cast<std::uint16_t>((bits + half) >> 16)};
-}
 inline std::uint32_t pack_bf16(float low, float high) {
   return to_bf16(low).bits | static_cast<std::uint32_t>(to_bf16(high).bits) << 16;
 }

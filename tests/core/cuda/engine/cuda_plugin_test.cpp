@@ -12,16 +12,22 @@ struct End {
   FailedEvent failure;
 };
 
-End end_of(const std::string& device, const std::vector<std::pair<std::string, std::string>>& variables) {
-  const TinyRun run;
-  RunSpec spec = run.spec(1);
-  spec.device = device;
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+End end_of(const RunSpec& spec, const Variables& variables) {
   EngineProcess engine(spec, {.prefix = {}, .variables = variables});
   End end{.exit_code = engine.wait(), .failure = {RunOutcome::kCompleted, "did not fail"}};
   const std::vector<RunEvent> events = engine.events();
   if (!events.empty() && std::holds_alternative<FailedEvent>(events.back()))
     end.failure = std::get<FailedEvent>(events.back());
   return end;
+}
+
+End end_of(const std::string& device, const Variables& variables) {
+  const TinyRun run;
+  RunSpec spec = run.spec(1);
+  spec.device = device;
+  return end_of(spec, variables);
 }
 
 bool is_one_sentence(const std::string& text) {
@@ -56,6 +62,20 @@ TEST(CudaPlugin, AFileThatIsNoPluginGivesTheLoadersReason) {
   EXPECT_EQ(end.failure.outcome, RunOutcome::kUnsupported);
   EXPECT_NE(end.failure.message.find("cannot load"), std::string::npos) << end.failure.message;
   EXPECT_TRUE(is_one_sentence(end.failure.message)) << end.failure.message;
+}
+
+/// Every value of the features that act when the GPU is opened, as a whole run asks for it.
+TEST(CudaPlugin, IsOpenedWithWhatTheConfigurationSays) {
+  const auto told = [](bool expandable_segments, bool initial_backward) {
+    const TinyRun run;
+    RunSpec spec = run.spec(1);
+    spec.device = "cuda";
+    spec.config.gpu.expandable_segments = expandable_segments;
+    spec.config.gpu.initial_backward = initial_backward;
+    return end_of(spec, {{"NANOBENCH_PLUGINS", std::string(NANOBENCH_FAKE_PLUGINS) + "/telling"}}).failure.message;
+  };
+  EXPECT_EQ(told(true, false), "cannot use a GPU: opened with index 0, expandable_segments on, initial_backward off");
+  EXPECT_EQ(told(false, true), "cannot use a GPU: opened with index 0, expandable_segments off, initial_backward on");
 }
 
 /// The plugin as it is built, where it is: without a driver, or without a library that LibTorch's part for CUDA wants.

@@ -5,12 +5,14 @@
 
 namespace nanobench::core::testing {
 
+inline CudaKernels emulated_kernels() {
+  return {cuda::kernel_table(), at::kCPU, [] { return cuda::Stream(nullptr); }};
+}
+
 /// The engine has such a GPU as long as an object of this class lives. One at a time.
 class EmulatedDevice {
  public:
-  EmulatedDevice() : kernels_{cuda::kernel_table(), at::kCPU, [] { return cuda::Stream(nullptr); }} {
-    use_cuda_kernels(&kernels_);
-  }
+  EmulatedDevice() : kernels_(emulated_kernels()) { use_cuda_kernels(&kernels_); }
   ~EmulatedDevice() { use_cuda_kernels(nullptr); }
   EmulatedDevice(const EmulatedDevice&) = delete;
   EmulatedDevice& operator=(const EmulatedDevice&) = delete;

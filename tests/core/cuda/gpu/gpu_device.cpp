@@ -1,0 +1,37 @@
+// A GPU as the device of the kernels' tests.
+#include <cuda_runtime_api.h>
+
+#include "core/cuda/kernels/error.h"
+#include "tests/core/cuda/device.h"
+
+namespace nanobench::core::cuda {
+
+bool is_gpu() {
+  return true;
+}
+
+void draw_order(std::uint64_t) {}
+
+std::optional<KernelCounts> kernel_counts() {
+  return std::nullopt;
+}
+
+DeviceMemory::DeviceMemory(std::size_t bytes) {
+  void* address = nullptr;
+  NB_CUDA_CHECK(cudaMalloc(&address, std::max<std::size_t>(bytes, 1)));
+  bytes_.reset(static_cast<unsigned char*>(address));
+}
+
+void DeviceMemory::Free::operator()(unsigned char* bytes) const noexcept {
+  NB_CUDA_CHECK_NOEXCEPT(cudaFree(bytes));
+}
+
+void DeviceMemory::write(std::size_t offset, const void* from, std::size_t bytes) {
+  NB_CUDA_CHECK(cudaMemcpy(address() + offset, from, bytes, cudaMemcpyHostToDevice));
+}
+
+void DeviceMemory::read(std::size_t offset, void* to, std::size_t bytes) const {
+  NB_CUDA_CHECK(cudaMemcpy(to, address() + offset, bytes, cudaMemcpyDeviceToHost));
+}
+
+}  // namespace nanobench::core::cuda
