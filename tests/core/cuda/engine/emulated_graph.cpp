@@ -8,6 +8,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <map>
+#include <mutex>
 #include <new>
 #include <set>
 #include <stdexcept>
@@ -21,14 +23,36 @@ namespace {
 /// In a process that replays, what the work makes is its own, as in a graph's own pool.
 bool is_replaying = false;
 
-struct SharedBlock {
-  void* data;
-  std::size_t bytes;
+/// Bytes of each block that lies in shared memory.
+class SharedBlocks {
+ public:
+  void add(void* data, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    bytes_[data] = bytes;
+  }
+  /// 0: it does not lie there.
+  std::size_t take(void* data) {
+    const std::lock_guard lock(mutex_);
+    const auto block = bytes_.extract(data);
+    return block.empty() ? 0 : block.mapped();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<void*, std::size_t> bytes_;
 };
 
-void free_shared(void* context) {
-  const std::unique_ptr<SharedBlock> block(static_cast<SharedBlock*>(context));
-  munmap(block->data, block->bytes);
+SharedBlocks& shared_blocks() {
+  static SharedBlocks blocks;
+  return blocks;
+}
+
+void free_block(void* data) {
+  if (const std::size_t bytes = shared_blocks().take(data); bytes > 0) {
+    munmap(data, bytes);
+  } else {
+    std::free(data);
+  }
 }
 
 class SharedAllocator final : public c10::Allocator {
@@ -37,13 +61,14 @@ class SharedAllocator final : public c10::Allocator {
     if (bytes == 0) return {nullptr, c10::Device(c10::kCPU)};
     if (is_replaying) {
       void* const data = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
-      return {data, data, std::free, c10::Device(c10::kCPU)};
+      return {data, data, free_block, c10::Device(c10::kCPU)};
     }
     void* const data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (data == MAP_FAILED) throw std::bad_alloc();
-    return {data, new SharedBlock{data, bytes}, free_shared, c10::Device(c10::kCPU)};
+    shared_blocks().add(data, bytes);
+    return {data, data, free_block, c10::Device(c10::kCPU)};
   }
-  c10::DeleterFnPtr raw_deleter() const override { return nullptr; }
+  c10::DeleterFnPtr raw_deleter() const override { return free_block; }
   void copy_data(void* to, const void* from, std::size_t bytes) const override { default_copy_data(to, from, bytes); }
 };
 
