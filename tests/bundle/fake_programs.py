@@ -135,11 +135,13 @@ def bench(words):
     if "bench_hangs" in FAKE:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         time.sleep(600)
-    case = {"name": "attention/T:1024", "run_name": "attention", "real_time": 1.5, "time_unit": "ms", "iterations": 3}
+    contestant = "own/" if sys.argv[1] == "nanobench-gpu-bench" else ""
+    case = {"name": f"attention/{contestant}T:1024", "real_time": 1.5, "time_unit": "ms", "iterations": 3}
     case["GFLOP/s"] = 10.0
+    rival = {"name": "attention/flash/T:1024", "error_occurred": True, "error_message": "heads of another size"}
     if "bench_error" in FAKE:
         case.update(error_occurred=True, error_message="no such kernel image")
-    pathlib.Path(option(words, "--benchmark_out")).write_text(json.dumps({"benchmarks": [case]}))
+    pathlib.Path(option(words, "--benchmark_out")).write_text(json.dumps({"benchmarks": [case, rival] if "rival_refuses" in FAKE else [case]}))
 
 
 PROGRAMS = {"nanobench": nanobench, "nanobench-train": engine, "nanobench-gpu-tests": gpu_tests}

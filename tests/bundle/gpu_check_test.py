@@ -167,6 +167,13 @@ class WithGpu(Machine):
     def test_a_benchmark_that_fails(self):
         self.failed("bench_error", "micro", "gpu", "no such kernel image")
 
+    def test_another_library_may_refuse_a_shape(self):
+        result = self.check("--parts", "micro", fake="rival_refuses")
+        gpu, cpu = result.step("micro", "gpu"), result.step("micro", "cpu")
+        self.assertEqual((gpu["outcome"], gpu["numbers"]), ("passed", {"cases": 2, "errors": 0, "refused": 1}))
+        self.assertEqual(gpu["rows"][1], {"case": "attention/flash/T:1024", "error": "heads of another size"})
+        self.assertEqual((cpu["outcome"], cpu["reason"]), ("failed", "attention/flash/T:1024: heads of another size"))
+
     def test_a_suite_whose_run_fails(self):
         step = self.failed("history_fails", "history", "speedrun_history", "a run failed", "two ended as crashed")
         self.assertEqual(len(step["rows"]), 2)
