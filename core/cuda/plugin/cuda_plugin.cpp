@@ -7,6 +7,8 @@
 #include <cuda_runtime_api.h>
 #include <torch/version.h>
 
+#include <cstdlib>
+
 #include "core/base/error.h"
 #include "core/cuda/kernels/error.h"
 #include "core/cuda/plugin/device_graph.h"
@@ -57,6 +59,8 @@ void open(const CudaOptions& options) {
   if (options.initial_backward) go_backward_once();
   // Float32 products stay float32: what a run rounds is in its configuration.
   at::globalContext().setFloat32Precision(at::Float32Backend::CUDA, at::Float32Op::MATMUL, at::Float32Precision::IEEE);
+  // cuBLAS promises the same bits with workspaces of its own for each stream only; LibTorch asks whether it has them.
+  setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
   at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/true);
   at::globalContext().setDeterministicFillUninitializedMemory(false);
   at::cuda::getCurrentCUDABlasHandle();
