@@ -17,10 +17,16 @@ HISTORY = {
     "records": ["record1", "record8", "record12", "record17"],
     "engine": {"mock": {**MOCK, "cells": {"record12": {"step_ms": 8}, "record17": {"step_ms": 5, "effect": -0.01}}}},
 }
+# Effects and interactions far above the noise: what is drawn of them is the same whatever the noise of the day.
+FACTORIAL_EFFECTS = {
+    "rotary": -0.03, "attention_skip": 0.02, "value_embeddings": -0.01, "rotary + attention_skip": -0.03,
+    "rotary + value_embeddings": -0.036, "attention_skip + value_embeddings": 0.022,
+    "rotary + attention_skip + value_embeddings": -0.024,
+}
 FACTORIAL = {
     "name": "factorial", "design": "factorial", "scale": "smoke", "threads": 1, "seeds": [1, 2, 3],
     "base": {"record": "record17"}, "features": ["rotary", "attention_skip", "value_embeddings"],
-    "engine": {"mock": MOCK},
+    "engine": {"mock": {**MOCK, "cells": {cell: {"effect": effect} for cell, effect in FACTORIAL_EFFECTS.items()}}},
 }
 WEEKLY = {**HISTORY, "name": "weekly", "seeds": list(range(1, 19))}
 FAILING = {**HISTORY, "name": "failing", "seeds": [1], "engine": {"mock": {**MOCK, "fault": {"kind": "exit", "step": 4}}}}
