@@ -1,5 +1,8 @@
-/// The inputs of a residual blend as autograd sees them: what the fused ops of the CPU and of a GPU share. Stateless.
+/// The inputs of a residual blend, and of what begins with one, as autograd sees them: what the fused ops of the CPU
+/// and of a GPU share. Stateless.
 #pragma once
+
+#include <utility>
 
 #include "core/ops/fused_block.h"
 
@@ -17,5 +20,15 @@ inline torch::autograd::variable_list blend_slots(const BlendInputs& blend) {
   const auto slot = [&](const at::Tensor& tensor) { return present(tensor, blend.x).contiguous(); };
   return {slot(blend.x), slot(blend.skip), slot(blend.skip_weights), slot(blend.x0), slot(blend.lambdas)};
 }
+
+/// Carries the options of fused_qkv through autograd's saved data.
+struct QkvHolder : torch::CustomClassHolder {
+  QkvHolder(QkvOptions o, std::int64_t index) : options(std::move(o)), skip_index(index) {}
+  QkvOptions options;
+  std::int64_t skip_index;
+};
+
+/// All inputs of fused_qkv, behind those of its blend.
+enum QkvSlot { kWq = kBlendSlots, kWk, kWv, kCos, kSin, kValueEmbedding, kValueLambdas, kQkvSlots };
 
 }  // namespace nanobench::core

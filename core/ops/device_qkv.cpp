@@ -8,15 +8,6 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// Carries options through autograd's saved data.
-struct QkvHolder : torch::CustomClassHolder {
-  QkvHolder(QkvOptions o, std::int64_t index) : options(std::move(o)), skip_index(index) {}
-  QkvOptions options;
-  std::int64_t skip_index;
-};
-
-/// All inputs, behind those of the blend.
-enum QkvSlot { kWq = kBlendSlots, kWk, kWv, kCos, kSin, kValueEmbedding, kValueLambdas, kQkvSlots };
 /// What the backward pass needs besides: the projections as they came, [T, n], one or three.
 enum QkvSaved { kBlended = kQkvSlots, kNormed, kProjectedQ, kProjectedK, kProjectedV };
 

@@ -101,15 +101,6 @@ struct Blend : torch::autograd::Function<Blend> {
   }
 };
 
-/// Carries options through autograd's saved data.
-struct QkvHolder : torch::CustomClassHolder {
-  QkvHolder(QkvOptions o, std::int64_t index) : options(std::move(o)), skip_index(index) {}
-  QkvOptions options;
-  std::int64_t skip_index;
-};
-
-/// All inputs of Qkv, behind those of the blend.
-enum QkvSlot { kWq = kBlendSlots, kWk, kWv, kCos, kSin, kValueEmbedding, kValueLambdas, kQkvSlots };
 /// What its backward pass needs besides.
 enum QkvSaved { kBlended = kQkvSlots, kInverse, kQ, kK, kQInverse, kKInverse };
 
