@@ -54,6 +54,7 @@ NB_ENUM_NAMES(AttentionImplementation, 2, {AttentionImplementation::kTiled, "til
               {AttentionImplementation::kDense, "dense"});
 NB_ENUM_NAMES(KeyBlockOrder, 2, {KeyBlockOrder::kAscending, "ascending"},
               {KeyBlockOrder::kNearestFirst, "nearest_first"});
+NB_ENUM_NAMES(AttentionProducts, 2, {AttentionProducts::kWarp, "warp"}, {AttentionProducts::kWarpgroup, "warpgroup"});
 NB_ENUM_NAMES(NewtonSchulzForm, 2, {NewtonSchulzForm::kGrouped, "grouped"}, {NewtonSchulzForm::kTerms, "terms"});
 NB_ENUM_NAMES(NewtonSchulzNorm, 2, {NewtonSchulzNorm::kRounded, "rounded"}, {NewtonSchulzNorm::kExact, "exact"});
 NB_ENUM_NAMES(ScaleApplication, 2, {ScaleApplication::kRate, "rate"}, {ScaleApplication::kUpdate, "update"});

@@ -29,6 +29,7 @@ enum class WindowScheduleType { kConstant, kNone, kLinear };
 enum class WindowRounding { kFloor, kCeil };
 enum class AttentionImplementation { kTiled, kDense };
 enum class KeyBlockOrder { kAscending, kNearestFirst };
+enum class AttentionProducts { kWarp, kWarpgroup };
 enum class OptimizerType { kAdam, kMuon };
 enum class NewtonSchulzForm { kGrouped, kTerms };
 enum class NewtonSchulzNorm { kRounded, kExact };
@@ -318,6 +319,9 @@ struct GpuConfig {
   bool initial_backward = false;
   /// Forward and backward of a sequence are captured once and replayed as one graph (core/train/step_graph.h).
   bool step_graph = false;
+  /// What attention's kernels are made of: the tensor core's instructions of a warp, or those of four warps, which GPUs
+  /// of compute capability 9.0 have.
+  AttentionProducts attention_products = AttentionProducts::kWarp;
 };
 
 struct TrainConfig {

@@ -252,6 +252,7 @@ void visit_fields(Visitor& v, GpuConfig& c) {
   v.field("expandable_segments", c.expandable_segments);
   v.field("initial_backward", c.initial_backward);
   v.field("step_graph", c.step_graph);
+  v.field("attention_products", c.attention_products);
 }
 
 template <class Visitor>

@@ -13,6 +13,7 @@ struct CudaKernels : cuda::KernelTable {
   /// The stream on which the calling thread's tensor operations are enqueued.
   cuda::Stream (*stream)() = nullptr;
   bool has_float8_products = false;  ///< the library multiplies 8-bit floating point there
+  cuda::AttentionProducts attention_products = cuda::AttentionProducts::kWarp;  ///< that the run asked for
 };
 
 /// Null until a GPU is opened.

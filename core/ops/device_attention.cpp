@@ -28,7 +28,8 @@ cuda::AttentionInputs inputs_of(const at::Tensor& q, const at::Tensor& k, const 
           .mask = {.first_key = ranges.first_key.const_data_ptr<std::int32_t>(),
                    .last_query = ranges.last_query.const_data_ptr<std::int32_t>()},
           .scale = static_cast<float>(scale),
-          .nearest_first = plan.options().block_order == KeyBlockOrder::kNearestFirst};
+          .nearest_first = plan.options().block_order == KeyBlockOrder::kNearestFirst,
+          .products = cuda_kernels()->attention_products};
 }
 
 struct DeviceAttention : torch::autograd::Function<DeviceAttention> {

@@ -43,6 +43,7 @@ struct CudaOptions {
   int index = 0;
   bool expandable_segments = false;  ///< of LibTorch's allocator; said either way, whatever the environment says
   bool initial_backward = false;     ///< a backward pass through one number, before anything else is set up
+  cuda::AttentionProducts attention_products = cuda::AttentionProducts::kWarp;
 };
 
 /// What libnanobench_cuda.so gives at kCudaPluginSymbol. Functions throw Error and c10::Error.
@@ -51,7 +52,7 @@ struct CudaPlugin {
   const char* libtorch = "";  ///< version that it was built with
   int (*device_count)() = nullptr;
   /// Makes a GPU the one of this process and warms its libraries up; to be called once, before anything is allocated.
-  /// Throws Error{kUnavailable} without a driver or without such a GPU.
+  /// Throws Error{kUnavailable} without a driver, without such a GPU, or for products that it has not.
   void (*open)(const CudaOptions& options) = nullptr;
   /// Of the open GPU: gpu, compute_capability, gpu_memory_bytes, cuda_runtime, cuda_driver, expandable_segments.
   std::map<std::string, std::string> (*facts)() = nullptr;
@@ -70,7 +71,7 @@ struct CudaPlugin {
 };
 
 /// Goes up with every change of the interfaces that the plugin and the engine share.
-inline constexpr int kCudaPluginVersion = 4;
+inline constexpr int kCudaPluginVersion = 5;
 inline constexpr const char* kCudaPluginSymbol = "nanobench_cuda_plugin";
 
 /// Loads libnanobench_cuda.so, which lies beside the program. Throws Error{kUnavailable} with the loader's own reason

@@ -10,6 +10,11 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
+cuda::AttentionProducts products_of(AttentionProducts products) {
+  return products == AttentionProducts::kWarpgroup ? cuda::AttentionProducts::kWarpgroup
+                                                   : cuda::AttentionProducts::kWarp;
+}
+
 int index_of(const std::string& name, const HostShare& host, int devices) {
   const int index = name == "cuda" ? host.rank : std::stoi(name.substr(5));
   if (index < devices) return index;
@@ -37,7 +42,8 @@ void RunDevice::open(const CudaPlugin& plugin, const std::string& name, const Ho
     const int index = index_of(name, host, plugin.device_count());
     plugin.open({.index = index,
                  .expandable_segments = config.expandable_segments,
-                 .initial_backward = config.initial_backward});
+                 .initial_backward = config.initial_backward,
+                 .attention_products = products_of(config.attention_products)});
     device_ = plugin.kernels->device;
     if (!device_.is_cpu()) device_.set_index(static_cast<at::DeviceIndex>(index));
   } catch (const c10::Error& error) {

@@ -1,7 +1,7 @@
 """Stands in for the programs of a bundle, GPU and all. FAKE names what goes wrong:
 
   no_gpu, gpu_fails, train_crashes, bench_hangs, tests_fail, tests_crash, tests_skipped, bench_error, losses_differ, nan,
-  history_cut, history_slow, history_fails
+  history_cut, history_slow, history_fails, no_warpgroups
 """
 
 import json
@@ -40,9 +40,10 @@ def doctor():
     print(json.dumps({"tables": {"checks": checks}}))
 
 
-def show():
+def show(words):
+    settings = [following for word, following in zip(words, words[1:]) if word == "--set"]
     print(json.dumps({
-        "model": {"rope": {}, "value_embeddings": {}}, "attention": {}, "data": {}, "run": {}, "precision": {},
+        "gpu": {"settings": settings}, "model": {"rope": {}, "value_embeddings": {}}, "attention": {}, "data": {}, "run": {}, "precision": {},
         "schedule": {"learning_rate": {}}, "optimizer": {"hidden_matrices": {"ns_dtype": "compute"}},
     }))  # fmt: skip
 
@@ -98,7 +99,7 @@ def nanobench(words):
     elif words[0] == "doctor":
         doctor()
     elif words[0] == "show":
-        show()
+        show(words)
     elif words[0] == "train":
         train(words)
     elif words[0] == "run":
@@ -111,6 +112,9 @@ def engine(words):
         return
     spec = json.loads(pathlib.Path(option(words, "--spec")).read_text())
     print(json.dumps({"event": "hello", "engine_version": "9.9"}))
+    if "no_warpgroups" in FAKE and "attention_products=warpgroup" in spec["config"]["gpu"]["settings"]:
+        print(json.dumps({"event": "failed", "outcome": "unsupported", "message": "this GPU has no such products"}))
+        sys.exit(2)
     for step in range(spec["config"]["run"]["stop_after"]):
         phases = {"data": 0, "forward": 30, "backward": 60, "optimizer": 10, "communication": 0}
         print(json.dumps({"event": "step", "step": step, "loss": 5.0, "step_ms": 100, "phases_ms": phases}))

@@ -101,6 +101,17 @@ class WithGpu(Machine):
         log = (self.folder / "result.logs/side_by_side.log").read_text()
         for words in ("--device cuda", "--dtype bfloat16", "--attention flex", "--mode compile", "--seq 65536"):
             self.assertIn(words, log)
+        for step, setting in (("train_warpgroup", "attention_products=warpgroup"), ("train_graph", "step_graph=on")):
+            self.assertIn(f"--set {setting}", log)
+            self.assertIn(f"nanobench-train {setting}", result.step("side_by_side", step)["numbers"]["sides"])
+        self.assertEqual(log.count("--set"), 2, "the record as it is has none")
+
+    def test_what_this_gpu_has_not_is_not_run(self):
+        result = self.check("--parts", "side_by_side", "--pairs", "1", fake="no_warpgroups")
+        self.assertEqual(result.code, 4, result.errors)
+        step = result.step("side_by_side", "train_warpgroup")
+        self.assertEqual((step["outcome"], step["reason"]), ("not_run", "this GPU has no such products"))
+        self.assertEqual(result.step("side_by_side", "train")["outcome"], "passed")
 
     @unittest.skipUnless(jsonschema, "Python's jsonschema is not here")
     def test_results_are_as_the_schema_says(self):

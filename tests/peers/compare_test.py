@@ -34,7 +34,7 @@ SHAPE = {
 FAKE_NANOBENCH = """#!/usr/bin/env python3
 import json, sys
 print(json.dumps({"model": {"rope": {}, "value_embeddings": {}}, "attention": {}, "data": {}, "run": {},
-                  "schedule": {"learning_rate": {}}}))
+                  "schedule": {"learning_rate": {}}, "asked": sys.argv[1:]}))
 """
 # Steps of 100 ms (200 with one thread), the first ten times as long.
 FAKE_ENGINE = """#!/usr/bin/env python3
@@ -250,6 +250,14 @@ class Program(unittest.TestCase):
             self.assertEqual(result["pairs"][0]["ours"]["of_sgemm"], 0.5)
             self.assertAlmostEqual(result["pairs"][0]["peer"]["of_sgemm"], 0.5 / 3)
 
+    def test_settings_are_of_our_side(self):
+        _, result = self.document("--pairs", "1", "--set", "step_graph=on", "--set", "a=b")
+        self.assertEqual(result["settings"], ["step_graph=on", "a=b"])
+        asked = result["extras"]["run_spec"]["config"]["asked"]
+        self.assertEqual(asked[-4:], ["--set", "step_graph=on", "--set", "a=b"])
+        self.assertEqual(result["sides"]["ours"], "nanobench-train step_graph=on a=b")
+        self.assertNotIn("step_graph", result["sides"]["peer"] + " ".join(result["commands"]["peer"]))
+
     def test_wrong_arguments_are_refused_with_one_sentence(self):
         self.refused("--seq must be a multiple of 128", "--seq", "1000")
         self.refused("--layers must be even", "--layers", "7")
@@ -266,6 +274,7 @@ class Program(unittest.TestCase):
         self.refused("leave --peer out", "--same-weights")
         self.refused("expected cpu, cuda or cuda:N, got 'gpu'", "--device", "gpu")
         self.refused("--device counts for train only", "muon", "--device", "cuda", with_sides=False)
+        self.refused("--set counts for train only", "muon", "--set", "step_graph=on", with_sides=False)
         self.refused("--dtype counts for the peer", "--check-loss", "--dtype", "bfloat16")
         self.refused("--json: the folder", "--json", self.base / "no" / "out.json")
 

@@ -25,7 +25,7 @@ class TrainComparison:
         if arguments.same_weights and arguments.peer:
             raise processes.UsageError("--same-weights has a peer of its own; leave --peer out")
         peer = torch_side.SAME_WEIGHTS if arguments.same_weights else torch_side.find_peer(arguments.peer)
-        where = engine_side.Where(arguments.device, arguments.dtype)
+        where = engine_side.Where(arguments.device, arguments.dtype, tuple(arguments.settings))
         spec = engine_side.make_spec(self._programs, shape, folder, arguments.seed, where)
         self.versions = {"engine": engine_side.version(self._programs), **self._torch.versions()}
         self.extras = {"run_spec": json.loads(spec.read_text(encoding="utf-8"))}
@@ -41,7 +41,7 @@ class TrainComparison:
             if arguments.same_weights
             else torch_side.peer_arguments(shape, mode, where, arguments.attention)
         )
-        self.names = {"ours": "nanobench-train", "peer": f"PyTorch, {peer.name}, {mode}"}
+        self.names = {"ours": " ".join(["nanobench-train", *where.settings]), "peer": f"PyTorch, {peer.name}, {mode}"}
         self.commands = {
             "ours": [str(program), "--spec", str(spec)],
             "peer": [str(self._torch.python), str(peer), *self._peer_arguments],

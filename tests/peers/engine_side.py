@@ -93,13 +93,15 @@ def write_shard(path, shape, seed):
 class Where:
     device: str = "cpu"
     dtype: str = "float32"  # of activations; bfloat16 brings all the casts of the record's real run
+    settings: tuple = ()  # FEATURE=VALUE, beyond the record's own
 
 
 def make_spec(programs, shape, folder, seed, where=Where()):
     """Writes the tokens and the RunSpec into `folder`; returns the RunSpec's path."""
     scale = "nano" if where.dtype == "float32" else "official"
+    settings = [word for setting in where.settings for word in ("--set", setting)]
     shown = processes.run(
-        "nanobench show", [programs.find("nanobench"), "show", "record17", "--scale", scale, "--config"]
+        "nanobench show", [programs.find("nanobench"), "show", "record17", "--scale", scale, "--config", *settings]
     )
     shard, spec_file = folder / "tokens.bin", folder / "run.json"
     write_shard(shard, shape, seed)
@@ -135,15 +137,27 @@ def with_init_file(spec_file):
     return _copy_with(spec_file, "run_from_file.json", init_file=str(spec_file.with_name("initial.safetensors")))
 
 
+def reason_in(text):
+    """Outcome and message of a run that failed, from its events; None without them."""
+    for line in reversed(text.splitlines()):
+        try:
+            event = json.loads(line)
+        except json.JSONDecodeError:
+            continue
+        if event.get("event") == "failed":
+            return f"{event['outcome']}: {event['message']}"
+    return None
+
+
 def parse_events(text, tokens_per_step):
     """The steady state of a run from its events. Raises SideFailed when it did not finish."""
     try:
         events = [json.loads(line) for line in text.splitlines() if line]
     except json.JSONDecodeError as error:
         raise processes.SideFailed(f"nanobench-train wrote a line that is not JSON: {error}") from error
-    failed = [event for event in events if event["event"] == "failed"]
-    if failed:
-        raise processes.SideFailed(f"nanobench-train: {failed[-1]['outcome']}: {failed[-1]['message']}")
+    reason = reason_in(text)
+    if reason:
+        raise processes.SideFailed(f"nanobench-train: {reason}")
     steps = [event for event in events if event["event"] == "step"]
     finished = [event for event in events if event["event"] == "finished"]
     if not steps or not finished:
@@ -160,7 +174,7 @@ def parse_events(text, tokens_per_step):
 
 def run_engine(programs, spec_file, shape):
     command = [programs.find("nanobench-train"), "--spec", spec_file]
-    execution = processes.run("nanobench-train", command)
+    execution = processes.run("nanobench-train", command, reason_in=reason_in)
     return {**parse_events(execution.stdout, shape["seq"] * shape["accumulate"]), **execution.measurements()}
 
 

@@ -54,8 +54,9 @@ def children_cpu_seconds():
     return usage.ru_utime + usage.ru_stime
 
 
-def run(name, command, environment=None):
-    """Runs `command` to its end. Raises SideFailed when it cannot start, takes too long, or does not return 0."""
+def run(name, command, environment=None, reason_in=None):
+    """Runs `command` to its end. Raises SideFailed when it cannot start, takes too long, or does not return 0; with what
+    reason_in(stdout) finds there, if anything."""
     busy, cpu, begin = busy_seconds(), children_cpu_seconds(), time.monotonic()
     try:
         done = subprocess.run(
@@ -74,6 +75,9 @@ def run(name, command, environment=None):
         raise SideFailed(f"{name} did not end within {limits.run_s} s (--timeout) and was killed") from error
     wall_s, cpu_s, busy_after = time.monotonic() - begin, children_cpu_seconds() - cpu, busy_seconds()
     if done.returncode != 0:
+        reason = reason_in(done.stdout) if reason_in else None
+        if reason:
+            raise SideFailed(f"{name}: {reason}")
         last_lines = "\n".join((done.stderr.strip() or done.stdout.strip()).splitlines()[-STDERR_LINES:])
         how = f"exit code {done.returncode}" if done.returncode > 0 else f"signal {-done.returncode}"
         raise SideFailed(f"{name} failed ({how}):\n{last_lines}")

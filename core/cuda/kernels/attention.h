@@ -6,8 +6,9 @@
 /// serves every window. Work is O(T * window), memory O(T).
 ///
 /// All functions check their arguments (Error{kInvalidArgument}), enqueue on the stream, never synchronise and throw
-/// CudaError if a launch is refused. Deterministic: the order of every sum is fixed by the shape and the mask. Needs
-/// compute capability 8.0 and 98 KiB of shared memory for a block.
+/// CudaError if a launch is refused. Deterministic: the order of every sum is fixed by the shape, the mask and the kind
+/// of products. Needs compute capability 8.0 and 98 KiB of shared memory for a block; with products of warpgroups 9.0
+/// and 195 KiB.
 #pragma once
 
 #include <cstdint>
@@ -46,6 +47,10 @@ struct AttentionShape {
   std::int32_t head_dim = 0;  ///< E, a multiple of 16, at most 128
 };
 
+/// The tensor core's instructions that attention is made of: those of a warp (mma), which all these GPUs have, or those
+/// of four warps (wgmma), which take their operands from shared memory and run while the warps compute something else.
+enum class AttentionProducts { kWarp, kWarpgroup };
+
 /// Device pointers, 16-byte aligned, E contiguous.
 struct AttentionInputs {
   const bf16* q = nullptr;  ///< [T, H, E]
@@ -55,6 +60,7 @@ struct AttentionInputs {
   float scale = 1.0f;  ///< positive
   /// Keys are summed over from the nearest to the first ones, a tile at a time; false: from the first on.
   bool nearest_first = false;
+  AttentionProducts products = AttentionProducts::kWarp;
 };
 
 /// Writes y [T, H, E] = softmax(scale * q k^T) v and log_sums [H, T], the natural logarithm of each row's sum of

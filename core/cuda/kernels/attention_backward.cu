@@ -1,6 +1,4 @@
-#include "core/cuda/kernels/attention.h"
-#include "core/cuda/kernels/attention_checks.h"
-#include "core/cuda/kernels/tile.cuh"
+#include "core/cuda/kernels/attention_backward.cuh"
 
 namespace nanobench::core::cuda {
 namespace {
@@ -15,33 +13,13 @@ struct Layout {
   static constexpr int kTileBytes = Tile<kHeadDim>::bytes(kRows);
   static constexpr int kTilesBytes = 6 * kTileBytes;
   static constexpr int kSharedBytes = kTilesBytes + 2 * kRows * 3 * static_cast<int>(sizeof(float));
-  static_assert(kRows * 3 <= 2 * kThreads);
+  static_assert(2 * kRows <= kThreads);
 };
 
 /// Results of a warp: 16 rows of kHeadDim numbers.
 template <int kHeadDim>
 using Results = float[kHeadDim / 8][4];
-using Scores = float[kRows / 8][4];
-
-/// What both passes are given.
-struct Backward {
-  AttentionShape shape;
-  AttentionInputs in;
-  AttentionGradients gradients;
-
-  __device__ RowsIn query_rows(const bf16* tensor, int head) const {
-    return {tensor + std::int64_t{head} * shape.head_dim, std::int64_t{shape.heads} * shape.head_dim, shape.length,
-            shape.head_dim};
-  }
-  __device__ RowsIn key_rows(const bf16* tensor, int kv_head) const {
-    return {tensor + std::int64_t{kv_head} * shape.head_dim, std::int64_t{shape.kv_heads} * shape.head_dim,
-            shape.length, shape.head_dim};
-  }
-};
-
-__device__ inline RowsOut as_output(const RowsIn& rows, const bf16* tensor, bf16* output) {
-  return {output + (rows.base - tensor), rows.row_stride, rows.rows, rows.columns};
-}
+static_assert(kRows == kScoreColumns);
 
 /// row_sums[h, t] = the sum of dy * y over the row: a warp for each.
 __global__ void __launch_bounds__(kThreads) sum_rows(AttentionShape shape, AttentionGradients gradients) {
@@ -59,47 +37,6 @@ __global__ void __launch_bounds__(kThreads) sum_rows(AttentionShape shape, Atten
   for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(kAllLanes, sum, step);
   const std::int64_t token = row / shape.heads;
   if (lane == 0) gradients.row_sums[row % shape.heads * shape.length + token] = sum;
-}
-
-/// What the pass over the keys needs of the queries of a tile, in shared memory.
-struct QueryFacts {
-  float* log_sums;  ///< [kRows] in powers of two
-  float* row_sums;  ///< [kRows]
-  int* first_key;   ///< [kRows]
-
-  /// Queries beyond the end get weights of 2^-inf = 0.
-  __device__ void load(const Backward& b, int head, int first) const {
-    const int thread = static_cast<int>(threadIdx.x);
-    const std::int64_t offset = std::int64_t{head} * b.shape.length;
-    const int at = thread % kRows;
-    const bool is_valid = first + at < b.shape.length;
-    if (thread < kRows) {
-      log_sums[at] = is_valid ? b.gradients.log_sums[offset + first + at] * kLog2E : __builtin_huge_valf();
-      row_sums[at] = is_valid ? b.gradients.row_sums[offset + first + at] : 0.0f;
-    } else {
-      first_key[at] = is_valid ? b.in.mask.first_key[first + at] : 0;
-    }
-  }
-};
-
-/// Turns transposed scores (rows: keys, columns: queries) into weights, and the products v dy^T into the gradients of
-/// the scores but for the scale. `key`: of this lane's first row; `query`: the first of the tile.
-template <bool kIsMasked>
-__device__ inline void differentiate_columns(Scores& scores, Scores& products, const QueryFacts& facts,
-                                             float scale_log2, int key, int query) {
-  const int lane_column = lane_id() % 4 * 2;
-#pragma unroll
-  for (int j = 0; j < kRows / 8; ++j) {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const int column = j * 8 + lane_column + i % 2;
-      const int at_key = key + i / 2 * 8;
-      float weight = exp2_fast(scores[j][i] * scale_log2 - facts.log_sums[column]);
-      if (kIsMasked && (at_key > query + column || at_key < facts.first_key[column])) weight = 0.0f;
-      scores[j][i] = weight;
-      products[j][i] = weight * (products[j][i] - facts.row_sums[column]);
-    }
-  }
 }
 
 /// dk and dv of kRows keys of one key head: through all queries, of all heads that read it, that see any of them.
@@ -155,53 +92,16 @@ __global__ void __launch_bounds__(kThreads) differentiate_keys(Backward b) {
     const bool is_full = key + 15 <= query && facts_of(i).first_key[last_query - query] <= key;
     const float scale_log2 = b.in.scale * kLog2E;
     if (is_full) {
-      differentiate_columns<false>(scores, products, facts_of(i), scale_log2, key + lane_id() / 4, query);
+      weigh_columns<false>(scores, facts_of(i), scale_log2, key + lane_id() / 4, query);
     } else {
-      differentiate_columns<true>(scores, products, facts_of(i), scale_log2, key + lane_id() / 4, query);
+      weigh_columns<true>(scores, facts_of(i), scale_log2, key + lane_id() / 4, query);
     }
+    differentiate_columns(products, scores, facts_of(i));
     multiply_results<kRows / 8, kHeadDim>(dv, scores, gradient_tile(i));
     multiply_results<kRows / 8, kHeadDim>(dk, products, query_tile(i));
   }
   store_results<kHeadDim>(dk, b.in.scale, b.in.scale, keys, row, as_output(k, b.in.k, b.gradients.dk), key);
   store_results<kHeadDim>(dv, 1.0f, 1.0f, values, row, as_output(v, b.in.v, b.gradients.dv), key);
-}
-
-/// What the pass over the queries needs of this lane's two rows.
-struct LaneRows {
-  int query[2];
-  int first_key[2];
-  float log_sum[2];  ///< in powers of two
-  float row_sum[2];
-
-  __device__ LaneRows(const Backward& b, int head, int first) {
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      query[half] = first + half * 8 + lane_id() / 4;
-      const bool is_valid = query[half] < b.shape.length;
-      const std::int64_t at = std::int64_t{head} * b.shape.length + query[half];
-      first_key[half] = is_valid ? b.in.mask.first_key[query[half]] : 0;
-      log_sum[half] = is_valid ? b.gradients.log_sums[at] * kLog2E : __builtin_huge_valf();
-      row_sum[half] = is_valid ? b.gradients.row_sums[at] : 0.0f;
-    }
-  }
-};
-
-/// As differentiate_columns, with queries as rows and keys from `key` on as columns; scores are not needed afterwards.
-template <bool kIsMasked>
-__device__ inline void differentiate_rows(const Scores& scores, Scores& products, const LaneRows& rows,
-                                          float scale_log2, int key) {
-  const int lane_column = lane_id() % 4 * 2;
-#pragma unroll
-  for (int j = 0; j < kRows / 8; ++j) {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const int half = i / 2;
-      const int at_key = key + j * 8 + lane_column + i % 2;
-      float weight = exp2_fast(scores[j][i] * scale_log2 - rows.log_sum[half]);
-      if (kIsMasked && (at_key > rows.query[half] || at_key < rows.first_key[half])) weight = 0.0f;
-      products[j][i] = weight * (products[j][i] - rows.row_sum[half]);
-    }
-  }
 }
 
 /// dq of kRows queries of one head, from the last ones on: without a window those have the most to do.
@@ -252,10 +152,11 @@ __global__ void __launch_bounds__(kThreads) differentiate_queries(Backward b) {
     multiply_rows(products, gradients, row, value_tile(i));
     const float scale_log2 = b.in.scale * kLog2E;
     if (key + kRows - 1 <= query && first_of_last <= key) {
-      differentiate_rows<false>(scores, products, rows, scale_log2, key);
+      weigh_rows<false>(scores, rows, scale_log2, key);
     } else {
-      differentiate_rows<true>(scores, products, rows, scale_log2, key);
+      weigh_rows<true>(scores, rows, scale_log2, key);
     }
+    differentiate_rows(products, scores, rows);
     multiply_results<kRows / 8, kHeadDim>(dq, products, key_tile(i));
   }
   if (query > last) return;
@@ -280,7 +181,9 @@ void attention_backward(const AttentionShape& shape, const AttentionInputs& in, 
   NB_LAUNCH(sum_rows, dim3(static_cast<unsigned>((rows + kWarps - 1) / kWarps)), dim3(kThreads), 0, stream, shape,
             gradients);
   const Backward b{shape, in, gradients};
-  if (shape.head_dim > 64) {
+  if (in.products == AttentionProducts::kWarpgroup) {
+    differentiate_with_warpgroups(b, stream);
+  } else if (shape.head_dim > 64) {
     launch_passes<128>(b, stream);
   } else if (shape.head_dim > 32) {
     launch_passes<64>(b, stream);

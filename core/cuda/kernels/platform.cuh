@@ -25,6 +25,7 @@
 
 #ifdef __CUDACC__
 #include "core/cuda/kernels/platform_device.cuh"
+#include "core/cuda/kernels/warpgroup_device.cuh"
 #else
 #include <cuda_emulation.h>
 #endif

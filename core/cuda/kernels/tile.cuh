@@ -38,9 +38,9 @@ struct RowsIn {
 
 /// Starts copying rows [first, first + kRows) to a tile; what lies beyond the last row or column becomes zero. Commits
 /// nothing.
-template <int kRows, int kThreads, int kColumns>
-__device__ inline void copy_rows(const Tile<kColumns>& tile, const RowsIn& from, int first) {
-  constexpr int kChunks = Tile<kColumns>::kChunks;
+template <int kRows, int kThreads, class AnyTile>
+__device__ inline void copy_rows(const AnyTile& tile, const RowsIn& from, int first) {
+  constexpr int kChunks = AnyTile::kChunks;
   constexpr int kStep = kThreads / kChunks;  // rows that the threads copy at once
   static_assert(kThreads % kChunks == 0 && kRows % kStep == 0);
   const int line = static_cast<int>(threadIdx.x) / kChunks;
@@ -159,10 +159,11 @@ struct RowsOut {
 /// Writes a warp's results[16, kColumns] times `scale_upper` (rows 0 to 7) and `scale_lower` (rows 8 to 15). They pass
 /// through rows row..row+15 of `stage`, which no other warp uses now, so that global memory is written 16 bytes at a
 /// time.
-template <int kColumns>
+template <int kColumns, class AnyTile>
 __device__ inline void store_results(const float (&results)[kColumns / 8][4], float scale_upper, float scale_lower,
-                                     const Tile<kColumns>& stage, int row, const RowsOut& to, int first) {
-  constexpr int kChunks = Tile<kColumns>::kChunks;
+                                     const AnyTile& stage, int row, const RowsOut& to, int first) {
+  constexpr int kChunks = AnyTile::kChunks;
+  static_assert(kChunks * kChunk == kColumns);
   const int lane = lane_id();
   __syncwarp();  // all lanes have read what stood in the rows
 #pragma unroll

@@ -66,6 +66,12 @@ void open(const CudaOptions& options) {
   at::cuda::getCurrentCUDABlasHandle();
   const cudaDeviceProp& gpu = *at::cuda::getCurrentDeviceProperties();
   kernels.has_float8_products = gpu.major * 10 + gpu.minor >= 89;
+  kernels.attention_products = options.attention_products;
+  if (options.attention_products == cuda::AttentionProducts::kWarpgroup && (gpu.major != 9 || gpu.minor != 0)) {
+    throw Error(ErrorCode::kUnavailable,
+                "gpu/attention_products \"warpgroup\" needs a GPU of compute capability 9.0; " + std::string(gpu.name) +
+                    " has " + std::to_string(gpu.major) + "." + std::to_string(gpu.minor));
+  }
 }
 
 std::map<std::string, std::string> facts() {

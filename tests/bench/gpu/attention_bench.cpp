@@ -3,9 +3,12 @@
 // neither's: beside it stands flash with the window in tokens that has the same mean size.
 #include "core/cuda/kernels/attention.h"
 
+#include <ATen/cuda/CUDAContext.h>
+
 #include <algorithm>
 #include <random>
 
+#include "core/base/error.h"
 #include "core/data/block_mask.h"
 #include "tests/bench/gpu/gpu_bench_support.h"
 
@@ -94,10 +97,11 @@ struct DeviceMask {
 
 /// Ours, forward and backward.
 struct Own {
-  explicit Own(const Problem& p)
+  Own(const Problem& p, core::cuda::AttentionProducts kind)
       : heads(p),
         mask(p),
         shape(shape_of(p)),
+        products(kind),
         y(at::empty_like(heads.q)),
         log_sums(zeros({kHeads, p.length}, at::kFloat)),
         row_sums(at::empty_like(log_sums)),
@@ -112,7 +116,8 @@ struct Own {
             .k = numbers<bf16>(heads.k),
             .v = numbers<bf16>(heads.v),
             .mask = {numbers<std::int32_t>(mask.first_key), numbers<std::int32_t>(mask.last_query)},
-            .scale = kScale};
+            .scale = kScale,
+            .products = products};
   }
   void forward() const {
     core::cuda::attention_forward(shape, inputs(), numbers<bf16>(y), numbers<float>(log_sums), stream());
@@ -131,6 +136,7 @@ struct Own {
   Heads heads;
   DeviceMask mask;
   core::cuda::AttentionShape shape;
+  core::cuda::AttentionProducts products;
   at::Tensor y, log_sums, row_sums, dq, dk, dv;
 };
 
@@ -213,9 +219,18 @@ std::function<Body()> pass(const Problem& p, double products) {
   };
 }
 
-std::function<Body()> own_pass(const Problem& p, double products) {
+/// An error of the row where the GPU has no such instructions.
+void check_products(core::cuda::AttentionProducts kind) {
+  const cudaDeviceProp& gpu = *at::cuda::getCurrentDeviceProperties();
+  if (kind == core::cuda::AttentionProducts::kWarpgroup && (gpu.major != 9 || gpu.minor != 0)) {
+    throw core::Error(core::ErrorCode::kUnavailable, "products of warpgroups need compute capability 9.0");
+  }
+}
+
+std::function<Body()> own_pass(const Problem& p, double products, core::cuda::AttentionProducts kind) {
   return [=]() -> Body {
-    const auto own = std::make_shared<Own>(p);
+    check_products(kind);
+    const auto own = std::make_shared<Own>(p, kind);
     if (products == kForwardProducts)
       return [own] {
         own->forward();
@@ -237,7 +252,12 @@ Problem of_mean_window(const Problem& p) {
 }
 
 std::vector<Contestant> contestants_of(const Problem& p, double products) {
-  std::vector<Contestant> all{{.name = "own", .prepare = own_pass(p, products), .work = work_of(p, products)}};
+  using core::cuda::AttentionProducts;
+  std::vector<Contestant> all{
+      {.name = "own", .prepare = own_pass(p, products, AttentionProducts::kWarp), .work = work_of(p, products)},
+      {.name = "own_warpgroup",
+       .prepare = own_pass(p, products, AttentionProducts::kWarpgroup),
+       .work = work_of(p, products)}};
   if (p.window == AttentionWindow::kToken) {
     all.push_back({.name = "flash", .prepare = pass<Flash>(p, products), .work = work_of(p, products)});
   } else {

@@ -15,6 +15,9 @@ namespace nanobench::core::cuda {
 /// Whether it is a GPU, which affords the official model's shapes. The emulation takes small ones.
 bool is_gpu();
 
+/// Whether it has the products of warpgroups: a GPU of compute capability 9.0, or the emulation.
+bool has_warpgroups();
+
 /// The emulation runs blocks, warps and lanes in an order drawn from this from now on; a GPU's order is its own.
 void draw_order(std::uint64_t seed);
 

@@ -4,6 +4,7 @@
 #include <ostream>
 #include <random>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "attention_reference.h"
@@ -23,7 +24,13 @@ struct AttentionCase {
   int window_tokens = 0;
   double separators = 0.0;  ///< their share of the tokens
   float size = 1.0f;        ///< standard deviation of q: large ones make few weights dominate
+  bool nearest_first = false;
 };
+
+using Case = std::tuple<AttentionProducts, AttentionCase>;
+
+constexpr auto kWarp = AttentionProducts::kWarp;
+constexpr auto kWarpgroup = AttentionProducts::kWarpgroup;
 
 void PrintTo(const AttentionCase& c, std::ostream* out) {
   *out << "T " << c.length << " H " << c.heads << "/" << c.kv_heads << " E " << c.head_dim << " window "
@@ -46,8 +53,10 @@ struct Input {
 
 /// All that one case reads.
 struct Problem {
-  explicit Problem(const AttentionCase& c)
+  explicit Problem(const AttentionCase& c, AttentionProducts by)
       : shape{c.length, c.heads, c.kv_heads, c.head_dim},
+        products(by),
+        nearest_first(c.nearest_first),
         scale(1.0f / std::sqrt(static_cast<float>(c.head_dim))),
         q(size(c.heads), 1, c.size),
         k(size(c.kv_heads), 2, 1.0f),
@@ -76,7 +85,8 @@ struct Problem {
     return static_cast<std::size_t>(shape.length) * static_cast<std::size_t>(heads * shape.head_dim);
   }
   AttentionInputs inputs() const {
-    return {q.numbers.data(), k.numbers.data(), v.numbers.data(), {first_key.data(), last_query.data()}, scale};
+    return {q.numbers.data(), k.numbers.data(), v.numbers.data(), {first_key.data(), last_query.data()}, scale,
+            nearest_first,    products};
   }
   AttentionNumbers exact() const {
     const std::vector<std::int32_t> first = first_key.numbers();
@@ -84,6 +94,8 @@ struct Problem {
   }
 
   AttentionShape shape;
+  AttentionProducts products;
+  bool nearest_first;
   float scale;
   Input q, k, v, dy;
   DeviceArray<std::int32_t> tokens, first_key, last_query, window_tokens;
@@ -138,10 +150,16 @@ void expect_within(const Doubles& got, const Bounded& expected, const std::strin
   EXPECT_EQ(outside, 0) << name << ": " << first;
 }
 
-class CudaAttention : public testing::TestWithParam<AttentionCase> {};
+class CudaAttention : public testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    if (std::get<0>(GetParam()) == kWarpgroup && !has_warpgroups()) GTEST_SKIP() << "a GPU without wgmma";
+  }
+};
 
 TEST_P(CudaAttention, IsWithinTheRoundingOfTheReferenceInEveryOrderOfThreads) {
-  const Problem problem(GetParam());
+  const auto& [products, attention_case] = GetParam();
+  const Problem problem(attention_case, products);
   kernel_counts();
   const Outputs out = run(problem, 1);
   if (const auto counts = kernel_counts()) {
@@ -158,37 +176,42 @@ TEST_P(CudaAttention, IsWithinTheRoundingOfTheReferenceInEveryOrderOfThreads) {
   EXPECT_TRUE(run(problem, 2).has_same_bits(out));
 }
 
+/// Each case by both kinds of products.
+auto by_both(std::initializer_list<AttentionCase> cases) {
+  return testing::Combine(testing::Values(kWarp, kWarpgroup), testing::ValuesIn(std::vector<AttentionCase>(cases)));
+}
+
 constexpr auto kToken = AttentionWindow::kToken;
 constexpr auto kClipped = AttentionWindow::kTokenBlockClipped;
 constexpr auto kBlock = AttentionWindow::kBlock;
 
 INSTANTIATE_TEST_SUITE_P(Causal, CudaAttention,
-                         testing::Values(AttentionCase{256, 1, 1, 64}, AttentionCase{256, 2, 2, 128},
-                                         AttentionCase{300, 1, 1, 128}, AttentionCase{1, 2, 1, 64},
-                                         AttentionCase{65, 1, 1, 16}, AttentionCase{130, 1, 1, 48},
-                                         AttentionCase{190, 2, 2, 96}, AttentionCase{129, 1, 1, 32}));
+                         by_both({AttentionCase{256, 1, 1, 64}, AttentionCase{256, 2, 2, 128},
+                                  AttentionCase{300, 1, 1, 128}, AttentionCase{1, 2, 1, 64},
+                                  AttentionCase{65, 1, 1, 16}, AttentionCase{130, 1, 1, 48},
+                                  AttentionCase{190, 2, 2, 96}, AttentionCase{129, 1, 1, 32}}));
 INSTANTIATE_TEST_SUITE_P(SharedKeys, CudaAttention,
-                         testing::Values(AttentionCase{200, 3, 1, 64}, AttentionCase{192, 4, 2, 128, kToken, 50}));
+                         by_both({AttentionCase{200, 3, 1, 64}, AttentionCase{192, 4, 2, 128, kToken, 50}}));
+INSTANTIATE_TEST_SUITE_P(Windows, CudaAttention,
+                         by_both({AttentionCase{512, 1, 1, 64, kToken, 100}, AttentionCase{512, 1, 1, 128, kToken, 1},
+                                  AttentionCase{400, 1, 1, 64, kToken, 65}, AttentionCase{512, 1, 1, 64, kClipped, 192},
+                                  AttentionCase{640, 1, 1, 64, kBlock, 128}, AttentionCase{640, 1, 1, 128, kBlock, 256},
+                                  AttentionCase{500, 1, 1, 64, kBlock, 256}}));
 INSTANTIATE_TEST_SUITE_P(
-    Windows, CudaAttention,
-    testing::Values(AttentionCase{512, 1, 1, 64, kToken, 100}, AttentionCase{512, 1, 1, 128, kToken, 1},
-                    AttentionCase{400, 1, 1, 64, kToken, 65}, AttentionCase{512, 1, 1, 64, kClipped, 192},
-                    AttentionCase{640, 1, 1, 64, kBlock, 128}, AttentionCase{640, 1, 1, 128, kBlock, 256},
-                    AttentionCase{500, 1, 1, 64, kBlock, 256}));
-INSTANTIATE_TEST_SUITE_P(Documents, CudaAttention,
-                         testing::Values(AttentionCase{512, 2, 2, 64, kToken, 0, 0.01},
-                                         AttentionCase{600, 1, 1, 128, kBlock, 256, 0.006},
-                                         AttentionCase{384, 1, 1, 64, kToken, 90, 0.05},
-                                         AttentionCase{256, 1, 1, 64, kToken, 0, 1.0}));
-INSTANTIATE_TEST_SUITE_P(LargeScores, CudaAttention,
-                         testing::Values(AttentionCase{256, 1, 1, 128, kToken, 0, 0.0, 40.0f}));
+    Documents, CudaAttention,
+    by_both({AttentionCase{512, 2, 2, 64, kToken, 0, 0.01}, AttentionCase{600, 1, 1, 128, kBlock, 256, 0.006},
+             AttentionCase{384, 1, 1, 64, kToken, 90, 0.05}, AttentionCase{256, 1, 1, 64, kToken, 0, 1.0}}));
+INSTANTIATE_TEST_SUITE_P(NearestFirst, CudaAttention,
+                         by_both({AttentionCase{420, 1, 1, 128, kBlock, 256, 0.006, 1.0f, true},
+                                  AttentionCase{500, 2, 1, 64, kToken, 0, 0.0, 1.0f, true}}));
+INSTANTIATE_TEST_SUITE_P(LargeScores, CudaAttention, by_both({AttentionCase{256, 1, 1, 128, kToken, 0, 0.0, 40.0f}}));
 
 /// The official model's length and heads, of which the reference takes some rows and keys.
-class CudaAttentionOfWholeSequences : public testing::TestWithParam<AttentionCase> {};
+class CudaAttentionOfWholeSequences : public CudaAttention {};
 
 TEST_P(CudaAttentionOfWholeSequences, SampledRowsAndKeysAreWithinTheRoundingOfTheReference) {
-  const AttentionCase& c = GetParam();
-  const Problem problem(c);
+  const auto& [products, c] = GetParam();
+  const Problem problem(c, products);
   const Outputs out = run(problem, 1);
   EXPECT_TRUE(out.has_whole_guards());
   EXPECT_TRUE(run(problem, 2).has_same_bits(out));
@@ -228,7 +251,8 @@ std::vector<AttentionCase> whole_sequences() {
   cases.push_back({16384, 6, 2, 128, kBlock, 896, 0.001});
   return cases;
 }
-INSTANTIATE_TEST_SUITE_P(Official, CudaAttentionOfWholeSequences, testing::ValuesIn(whole_sequences()));
+INSTANTIATE_TEST_SUITE_P(Official, CudaAttentionOfWholeSequences,
+                         testing::Combine(testing::Values(kWarp, kWarpgroup), testing::ValuesIn(whole_sequences())));
 
 TEST(CudaAttentionChecks, RefusesShapesAndScalesItCannotDo) {
   const AttentionInputs in;

@@ -12,6 +12,7 @@
 
 #include "device_space.h"
 #include "fiber.h"
+#include "warpgroup_products.h"
 
 nanobench::emulation::Index3 threadIdx;
 nanobench::emulation::Index3 blockIdx;
@@ -60,6 +61,7 @@ struct Thread {
   State state = State::kReady;
   std::source_location where;
   const char* waits_for = "";
+  bool has_unfenced_writes = false;
   std::vector<Copy> open_copies;
   std::deque<std::vector<Copy>> copy_groups;
 };
@@ -105,6 +107,7 @@ class SharedMemory {
     const auto* byte = static_cast<const unsigned char*>(address);
     return byte >= memory_.data() && byte < memory_.data() + memory_.size();
   }
+  std::size_t bytes() const { return bytes_; }
   bool holds(const void* address, std::size_t bytes) const {
     const auto* byte = static_cast<const unsigned char*>(address);
     return byte >= begin_ && byte + bytes <= begin_ + bytes_;
@@ -163,6 +166,7 @@ class Block {
     shared_.reset(grid_.shared_bytes);
     for (Thread& thread : threads_) {
       thread.state = State::kReady;
+      thread.has_unfenced_writes = false;
       thread.open_copies.clear();
       thread.copy_groups.clear();
       thread.fiber->start(&Block::enter, this);
@@ -172,6 +176,8 @@ class Block {
       warp.ended = 0;
       warp.meetings.clear();
     }
+    products_.clear();
+    for (unsigned warp = 0; warp < warps_.size(); ++warp) products_.emplace_back(warp);
     blockIdx = index;
     begin_phase();
     while (Thread* next = next_ready()) {
@@ -181,6 +187,10 @@ class Block {
       if (failure_) std::rethrow_exception(failure_);
     }
     if (ended_ != threads_.size()) throw EmulationError(deadlock());
+    check_warpgroups();
+    for (const WarpProducts& products : products_) {
+      if (!products.is_idle()) throw EmulationError(place() + ": a warp ended while its products were under way");
+    }
     if (!shared_.zones_are_whole()) throw EmulationError(place() + ": wrote beside its dynamic shared memory");
   }
 
@@ -216,6 +226,7 @@ class Block {
     if (++at_barrier_ == threads_.size()) {
       at_barrier_ = 0;
       ++statistics().barriers;
+      check_warpgroups();
       for (Thread& thread : threads_) thread.state = State::kReady;
       for (Warp& warp : warps_) warp.ready = warp.existing;
       warps_[current_->warp].ready &= ~(1U << current_->lane);
@@ -228,6 +239,11 @@ class Block {
   }
 
   Thread& current() { return *current_; }
+  WarpProducts& products() { return products_[current_->warp]; }
+  bool has_unfenced_writes() const {
+    return std::any_of(threads_.begin(), threads_.end(),
+                       [](const Thread& thread) { return thread.has_unfenced_writes; });
+  }
   const SharedMemory& shared() const { return shared_; }
 
   std::string place() const { return grid_.kernel + ", block " + text_of(index_); }
@@ -287,6 +303,20 @@ class Block {
     return meeting;
   }
 
+  /// The four warps of a warpgroup take every product together.
+  void check_warpgroups() const {
+    constexpr std::size_t kGroupWarps = 4;
+    for (std::size_t warp = 0; warp < products_.size(); ++warp) {
+      if (!products_[warp].has_started()) continue;
+      const std::size_t first = warp / kGroupWarps * kGroupWarps;
+      for (std::size_t other = first; other < first + kGroupWarps; ++other) {
+        if (other >= products_.size() || products_[other].history() != products_[warp].history()) {
+          throw EmulationError(place() + ": the warps of a warpgroup took different products");
+        }
+      }
+    }
+  }
+
   void begin_phase() {
     draw.shuffle(order_);
     position_ = 0;
@@ -331,8 +361,9 @@ class Block {
   const std::function<void()>& body_;
   std::vector<Thread> threads_;
   std::vector<Warp> warps_;
-  std::vector<unsigned> order_;  ///< of warps, until the next barrier
-  std::size_t position_ = 0;     ///< in order_
+  std::vector<WarpProducts> products_;  ///< of each warp
+  std::vector<unsigned> order_;         ///< of warps, until the next barrier
+  std::size_t position_ = 0;            ///< in order_
   SharedMemory shared_;
   Index3 index_;
   Thread* current_ = nullptr;
@@ -427,6 +458,7 @@ void commit_copies() {
 void wait_copies(unsigned groups_left) {
   Thread& thread = block().current();
   for (; thread.copy_groups.size() > groups_left; thread.copy_groups.pop_front()) {
+    thread.has_unfenced_writes |= !thread.copy_groups.front().empty();
     for (const Copy& copy : thread.copy_groups.front()) {
       if (copy.is_valid) {
         std::memcpy(copy.to, copy.from, copy.bytes);
@@ -435,6 +467,26 @@ void wait_copies(unsigned groups_left) {
       }
     }
   }
+}
+
+void note_write(const void* address) {
+  if (block().shared().is_near(address)) block().current().has_unfenced_writes = true;
+}
+void fence_writes() {
+  block().current().has_unfenced_writes = false;
+}
+bool has_unfenced_writes() {
+  return block().has_unfenced_writes();
+}
+
+WarpProducts& products_of_warp() {
+  return block().products();
+}
+std::size_t dynamic_shared_bytes() {
+  return block().shared().bytes();
+}
+std::uint64_t draw_number() {
+  return draw();
 }
 
 }  // namespace nanobench::emulation

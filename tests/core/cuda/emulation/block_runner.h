@@ -75,6 +75,17 @@ void check_alignment(const void* address, std::size_t bytes, const char* what);
 void begin_copy(void* shared, const void* global, std::size_t bytes, bool is_valid);
 void commit_copies();
 void wait_copies(unsigned groups_left);
+/// A thread's own writes to shared memory, by cp.async that it has waited for and by store_vector, reach asynchronous
+/// products after fence_writes.
+void note_write(const void* address);
+void fence_writes();
+bool has_unfenced_writes();
+
+class WarpProducts;
+WarpProducts& products_of_warp();
+std::size_t dynamic_shared_bytes();
+/// A number of the sequence that orders are drawn from.
+std::uint64_t draw_number();
 
 }  // namespace nanobench::emulation
 

@@ -245,6 +245,8 @@ void set_last_error(cudaError_t error);
 
 #define NB_DYNAMIC_SHARED(name) unsigned char* const name = ::nanobench::emulation::dynamic_shared()
 
+#include "warpgroup.h"
+
 namespace nanobench::core::cuda {
 
 inline std::uint32_t pack_bf16(float low, float high) {
@@ -267,6 +269,7 @@ Vector load_vector(const void* from) {
 template <class Vector>
 void store_vector(void* to, const Vector& value) {
   nanobench::emulation::check_shared(to, sizeof(Vector), "a vector store");
+  nanobench::emulation::note_write(to);
   std::memcpy(to, &value, sizeof(value));
 }
 

@@ -12,6 +12,10 @@ bool is_gpu() {
   return false;
 }
 
+bool has_warpgroups() {
+  return true;
+}
+
 void draw_order(std::uint64_t seed) {
   emulation::set_seed(seed);
 }

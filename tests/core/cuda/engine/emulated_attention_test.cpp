@@ -72,6 +72,19 @@ TEST(EmulatedAttention, KeysAreSummedInEitherOrder) {
   EXPECT_FALSE(at::equal(nearest_first.dq, ascending.dq)) << "sums in the same order";
 }
 
+TEST(EmulatedAttention, IsMadeOfTheProductsThatTheRunAskedFor) {
+  const Attended expected = attend(plan_of(384, 130), 4, 2, /*is_bfloat16=*/false);
+  EmulatedDevice device;
+  const Attended by_warps = attend(plan_of(384, 130), 4, 2, /*is_bfloat16=*/true);
+  device.kernels().attention_products = cuda::AttentionProducts::kWarpgroup;
+  const Attended by_warpgroups = attend(plan_of(384, 130), 4, 2, /*is_bfloat16=*/true);
+  EXPECT_LT(distance(by_warpgroups.y, expected.y), 0.004);
+  EXPECT_LT(distance(by_warpgroups.dq, expected.dq), 0.01);
+  EXPECT_LT(distance(by_warpgroups.dk, expected.dk), 0.01);
+  EXPECT_LT(distance(by_warpgroups.dv, expected.dv), 0.01);
+  EXPECT_FALSE(at::equal(by_warpgroups.y, by_warps.y)) << "tiles of the same size";
+}
+
 TEST(EmulatedAttention, IsTakenForBfloat16ValuesOnly) {
   const auto plan = plan_of(128, 64);
   const Attended expected = attend(plan, 2, 2, false);

@@ -17,7 +17,9 @@ struct Told {
   int recordings = 0;
   std::string text() const {
     return std::string(options.expandable_segments ? "expandable " : "") +
-           (options.initial_backward ? "backward " : "") + std::to_string(recordings);
+           (options.initial_backward ? "backward " : "") +
+           (options.attention_products == cuda::AttentionProducts::kWarpgroup ? "warpgroups " : "") +
+           std::to_string(recordings);
   }
 };
 
@@ -52,11 +54,14 @@ class EmulatedPlugin {
 
  private:
   static CudaPlugin make_table() {
-    static const CudaKernels kernels = emulated_kernels();
+    static CudaKernels kernels = emulated_kernels();
     CudaPlugin table;
     table.version = kCudaPluginVersion;
     table.device_count = [] { return 1; };
-    table.open = [](const CudaOptions& options) { told.options = options; };
+    table.open = [](const CudaOptions& options) {
+      told.options = options;
+      kernels.attention_products = options.attention_products;
+    };
     table.facts = [] { return std::map<std::string, std::string>{{"gpu", "emulated"}, {"gpu_uuid", "GPU-emulated"}}; };
     table.synchronize = [] {};
     table.memory = [] { return DeviceMemory{}; };

@@ -27,7 +27,7 @@ TEST(GpuFeatures, EveryValueReachesTheGpu) {
     }
     EXPECT_EQ(told.size(), feature->value_names().size()) << feature->id << ": nothing reads it";
   }
-  EXPECT_EQ(features, 3);
+  EXPECT_EQ(features, 4);
 }
 
 }  // namespace

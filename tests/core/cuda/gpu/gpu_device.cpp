@@ -10,6 +10,14 @@ bool is_gpu() {
   return true;
 }
 
+bool has_warpgroups() {
+  int device = 0, major = 0, minor = 0;
+  NB_CUDA_CHECK(cudaGetDevice(&device));
+  NB_CUDA_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+  NB_CUDA_CHECK(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
+  return major == 9 && minor == 0;
+}
+
 void draw_order(std::uint64_t) {}
 
 std::optional<KernelCounts> kernel_counts() {
