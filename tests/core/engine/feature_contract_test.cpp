@@ -104,7 +104,8 @@ TEST_P(FeatureContract, ValuesTrainAndActAsTheirKindSays) {
     ASSERT_EQ(losses[value].training.size(), static_cast<std::size_t>(kFewSteps)) << value << ": did not finish";
     for (const double loss : losses[value].training) EXPECT_TRUE(std::isfinite(loss)) << value;
   }
-  if (feature.kind == ablations::FeatureKind::kSystems) {
+  // What acts on a GPU only is seen there (GpuFeatures), and leaves the CPU's losses alone whatever its kind.
+  if (feature.kind == ablations::FeatureKind::kSystems || feature.needs.gpu) {
     for (const auto& [value, series] : losses)
       EXPECT_EQ(series.training, losses[feature.before].training)
           << value << " is said to leave the losses as they are";
