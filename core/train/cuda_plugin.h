@@ -70,7 +70,7 @@ struct CudaPlugin {
 };
 
 /// Goes up with every change of the interfaces that the plugin and the engine share.
-inline constexpr int kCudaPluginVersion = 4;
+inline constexpr int kCudaPluginVersion = 5;
 inline constexpr const char* kCudaPluginSymbol = "nanobench_cuda_plugin";
 
 /// Loads libnanobench_cuda.so, which lies beside the program. Throws Error{kUnavailable} with the loader's own reason

@@ -104,6 +104,29 @@ TEST(EmulatedModel, AnEightBitHeadMergedProjectionsAndLongAndShortWindows) {
   expect_as_good_as_the_cpus("record21");
 }
 
+/// Twelve value tables that one weight joins, and three of their own, beside that of the embedding.
+TEST(EmulatedModel, AllTablesAreReadAtOnceAndGetTheirGradientsAtOnce) {
+  static int forward, backward;
+  for (const char* const record : {"record14", "record21"}) {
+    TrainConfig config = config_of(record);
+    config.precision.activations = ActivationPrecision::kBfloat16;
+    EmulatedDevice device;
+    device.kernels().has_float8_products = true;
+    forward = backward = 0;
+    device.kernels().embedding_forward = [](auto... arguments) {
+      ++forward;
+      cuda::embedding_forward(arguments...);
+    };
+    device.kernels().embedding_backward = [](auto... arguments) {
+      ++backward;
+      cuda::embedding_backward(arguments...);
+    };
+    train(config);
+    EXPECT_EQ(forward, 1) << record;
+    EXPECT_EQ(backward, 1) << record;
+  }
+}
+
 /// What the kernels do not compute goes op by op, on any device.
 TEST(EmulatedModel, OtherActivationsAreNotFused) {
   TrainConfig config = config_of("record17");
