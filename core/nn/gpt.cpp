@@ -4,6 +4,7 @@
 #include "core/kernels/cpu_path.h"
 #include "core/ops/blend.h"
 #include "core/ops/device_block.h"
+#include "core/ops/device_embedding.h"
 #include "core/ops/device_head.h"
 #include "core/ops/device_residual.h"
 #include "core/ops/float8.h"
@@ -122,25 +123,53 @@ Rounding GPT::rounding_of(Pass pass) const {
           .is_compact = rounds_stream && fits_device_blocks()};
 }
 
+/// What the GPU's kernel gives of all tables at once; nothing where it does not compute what this model asks for.
+GPT::TokenRows GPT::device_rows(const at::Tensor& tokens, const Rounding& rounding) const {
+  const ValueEmbeddingConfig& values = config_.model.value_embeddings;
+  const auto num_tables = static_cast<std::size_t>(values.num_tables);
+  TokenRows rows{.embed = {}, .values = std::vector<at::Tensor>(num_tables)};
+  if (!rounding.is_compact || position_embed_.defined()) return rows;  // positions are added before a sum is rounded
+  std::vector<bool> is_used(num_tables);
+  for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
+    const std::optional<std::int64_t>& table = values.layer_map[layer];
+    if (table && blocks_[layer].attention) is_used[static_cast<std::size_t>(*table)] = true;
+  }
+  std::vector<JoinedTables> tables = {{.weight = embed_}};
+  const bool is_joined = values.layout == ValueTableLayout::kJoined;
+  if (is_joined) tables.push_back({.weight = value_tables_.front(), .count = values.num_tables});
+  for (std::size_t i = 0; !is_joined && i < num_tables; ++i) {
+    if (is_used[i]) tables.push_back({.weight = value_tables_[i]});
+  }
+  const std::vector<at::Tensor> looked_up = device_embedding(tokens, tables);
+  rows.embed = looked_up.front();
+  auto next = looked_up.begin() + 1;
+  for (std::size_t i = 0; i < num_tables; ++i) {
+    if (is_joined || is_used[i]) rows.values[i] = *next++;
+  }
+  return rows;
+}
+
 /// The tables' gradients are dense, as Adam needs them. Adding only to the rows of this step's tokens was not worth
 /// gradients outside of autograd: measured, LibTorch's scatter takes 20 of 577 ms a step at 50,257 rows of 128, and 0.3
 /// of 150 ms at 257.
-at::Tensor GPT::embed(const at::Tensor& tokens, const Rounding& rounding) const {
+at::Tensor GPT::embed(const at::Tensor& tokens, const TokenRows& rows, const Rounding& rounding) const {
   const OpTimer timer("embedding");
-  at::Tensor x = at::embedding(embed_, tokens);
+  at::Tensor x = rows.embed.defined() ? rows.embed : at::embedding(embed_, tokens);
   if (position_embed_.defined()) x = x + position_embed_.narrow(0, 0, tokens.size(0));
   return rounding.in_stream(config_.model.embed_norm ? rms_norm(rounding.in_stream(x), config_.model.norm_eps) : x);
 }
 
 /// One tensor per layer, undefined where the layer has no table.
-std::vector<at::Tensor> GPT::value_embeddings(const at::Tensor& tokens, const Rounding& rounding) const {
+std::vector<at::Tensor> GPT::value_embeddings(const at::Tensor& tokens, const TokenRows& rows,
+                                              const Rounding& rounding) const {
   const OpTimer timer("value_embeddings");
   const ValueEmbeddingConfig& values = config_.model.value_embeddings;
   const bool is_joined = values.layout == ValueTableLayout::kJoined;
   const std::int64_t width = config_.model.kv_dim();
-  const at::Tensor joined = is_joined ? rounding.product(at::embedding(value_tables_.front(), tokens)) : at::Tensor();
+  const bool splits = is_joined && !rows.embed.defined();
+  const at::Tensor joined = splits ? rounding.product(at::embedding(value_tables_.front(), tokens)) : at::Tensor();
   std::vector<at::Tensor> by_layer(blocks_.size());
-  std::vector<at::Tensor> by_table(static_cast<std::size_t>(values.num_tables));
+  std::vector<at::Tensor> by_table = rows.values;
   for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
     const std::optional<std::int64_t>& table = values.layer_map[layer];
     if (!table || !blocks_[layer].attention) continue;
@@ -262,9 +291,10 @@ at::Tensor GPT::loss(const SequenceInput& input, Pass pass, const ActivationSink
   Stream stream;
   if (model.position == PositionEncoding::kRotary)
     stream.tables = tables_ ? *tables_ : tables_for(input.tokens.size(0));
-  at::Tensor x = embed(input.tokens, rounding);
+  const TokenRows rows = device_rows(input.tokens, rounding);
+  at::Tensor x = embed(input.tokens, rows, rounding);
   stream.x0 = x;
-  stream.values = value_embeddings(input.tokens, rounding);
+  stream.values = value_embeddings(input.tokens, rows, rounding);
   if (sink) sink("x0", x);
   const bool fuses = fuses_blocks(rounding);
   for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {

@@ -103,8 +103,15 @@ class GPT {
   Norm add_norm(const std::string& name);
   RotaryTables tables_for(std::int64_t length) const;
   Rounding rounding_of(Pass pass) const;
-  at::Tensor embed(const at::Tensor& tokens, const Rounding& rounding) const;
-  std::vector<at::Tensor> value_embeddings(const at::Tensor& tokens, const Rounding& rounding) const;
+  /// The tables' rows of a sequence's tokens; undefined: not looked up yet.
+  struct TokenRows {
+    at::Tensor embed;                ///< [T, C]
+    std::vector<at::Tensor> values;  ///< by value table [T, Hkv * E]
+  };
+  TokenRows device_rows(const at::Tensor& tokens, const Rounding& rounding) const;
+  at::Tensor embed(const at::Tensor& tokens, const TokenRows& rows, const Rounding& rounding) const;
+  std::vector<at::Tensor> value_embeddings(const at::Tensor& tokens, const TokenRows& rows,
+                                           const Rounding& rounding) const;
   /// What flows from block to block.
   struct Stream {
     at::Tensor x0;

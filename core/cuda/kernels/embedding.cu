@@ -1,6 +1,6 @@
 #include "core/cuda/kernels/embedding.h"
 
-#include <string>
+#include <algorithm>
 
 #include "core/cuda/kernels/vectors.cuh"
 
@@ -10,115 +10,146 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / kWarp;
 constexpr int kSlab = kWarp * kVector;  // columns of a block of the gradient
-static_assert(kSlab == kThreads);       // a thread stores a column
+constexpr int kPlaces = 64;             // of the sorted sequence, of a block of the gradient
+constexpr int kNoToken = -1;
+constexpr std::size_t kMaxTables = 16;  // of a launch, whose arguments they are
+static_assert(kSlab == kThreads);       // a thread stores a column of a frequent token
+
+/// The arguments of a launch.
+template <class Table>
+struct Tables {
+  Table at[kMaxTables];
+};
+
+/// Calls launch(tables, their number, the greatest width) for each 16 tables.
+template <class Table, class Launch>
+void for_each_batch(std::span<const Table> tables, const Launch& launch) {
+  for (std::size_t first = 0; first < tables.size(); first += kMaxTables) {
+    const std::span<const Table> batch = tables.subspan(first, std::min(kMaxTables, tables.size() - first));
+    Tables<Table> arguments = {};
+    std::int64_t width = 0;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      arguments.at[i] = batch[i];
+      width = std::max(width, batch[i].width);
+    }
+    launch(arguments, static_cast<unsigned>(batch.size()), width);
+  }
+}
 
 /// Each thread copies eight numbers of a row; blockIdx.y is the table.
-template <class Number, class Token>
 __global__ void __launch_bounds__(kThreads)
-    look_up(std::int64_t length, const Token* tokens, EmbeddingTables<Number> tables) {
-  const std::int64_t width = tables.width, pieces = (width + kVector - 1) / kVector;
+    look_up(std::int64_t length, const std::int32_t* tokens, Tables<EmbeddingTable> tables) {
+  const EmbeddingTable& table = tables.at[blockIdx.y];
+  const std::int64_t pieces = (table.width + kVector - 1) / kVector;
   const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   const std::int64_t position = thread / pieces;
   if (position >= length) return;
   const std::int64_t begin = thread % pieces * kVector;
-  const Number* const row = tables.tables[blockIdx.y] + static_cast<std::int64_t>(tokens[position]) * width;
-  bf16* const to = tables.outputs[blockIdx.y] + position * width;
-  const bool has_vectors = is_aligned(row) && is_aligned(to);
-  store_up_to(to, begin, width, has_vectors, load_up_to(row, begin, width, has_vectors));
+  const float* const row = table.rows + tokens[position] * table.stride;
+  bf16* const to = table.output + position * table.width;
+  const Floats8 numbers = load_up_to(row, begin, table.width, is_aligned(row));
+  store_up_to(to, begin, table.width, is_aligned(to), numbers);
 }
 
-/// Adds numbers [begin, begin + 8) of the positions first, first + 8, ... below `last`.
-template <class Gradient>
-__device__ inline Floats8 sum_of_positions(const Gradient* d, const std::int32_t* order, std::int64_t first,
-                                           std::int64_t last, std::int64_t begin, std::int64_t width, bool rounds_d) {
+/// Numbers [begin, begin + 8) of the rows at places first, first + step, ... below `last`.
+__device__ inline Floats8 sum_of_rows(const EmbeddingGradient& table, const std::int64_t* positions, std::int64_t first,
+                                      std::int64_t last, int step, std::int64_t begin) {
   Floats8 sum = {};
-  for (std::int64_t i = first; i < last; i += kWarps) {
-    const Gradient* const row = d + order[i] * width;
-    Floats8 x = load_up_to(row, begin, width, is_aligned(row));
-    if (rounds_d) x = rounded(x);
+#pragma unroll 4
+  for (std::int64_t place = first; place < last; place += step) {
+    const bf16* const row = table.output + positions[place] * table.width;
+    const Floats8 x = load_up_to(row, begin, table.width, is_aligned(row));
 #pragma unroll
     for (int j = 0; j < kVector; ++j) sum.at[j] += x.at[j];
   }
   return sum;
 }
 
-/// Block (segment, slab of columns).
-template <class Gradient, class Number>
-__global__ void __launch_bounds__(kThreads)
-    sum_segments(TokenSegments segments, std::int64_t width, const Gradient* d, bool rounds_d, Number* table) {
-  __shared__ float sums[kWarps][kSlab];
-  const std::int64_t segment = blockIdx.x;
-  if (segment >= *segments.count) return;
+/// Behind the last place of a token that is at `first`.
+__device__ inline std::int64_t end_of_token(const std::int32_t* tokens, std::int64_t first, std::int64_t length) {
+  std::int64_t has = first, has_not = length;
+  while (has + 1 < has_not) {
+    const std::int64_t middle = (has + has_not) / 2;
+    (tokens[middle] == tokens[first] ? has : has_not) = middle;
+  }
+  return has_not;
+}
+
+/// The row of the token that begins at `first`, by the whole block. Each warp takes every eighth place.
+__device__ inline void sum_frequent(const EmbeddingGradient& table, std::int64_t token, const std::int64_t* positions,
+                                    std::int64_t first, std::int64_t last, float (&sums)[kWarps][kSlab]) {
   const int warp = static_cast<int>(threadIdx.x) / kWarp, lane = static_cast<int>(threadIdx.x) % kWarp;
   const std::int64_t slab = static_cast<std::int64_t>(blockIdx.y) * kSlab, begin = slab + lane * kVector;
-  const std::int64_t first = segments.starts[segment], last = segments.starts[segment + 1];
-  if (begin < width) {
-    const Floats8 sum = sum_of_positions(d, segments.order, first + warp, last, begin, width, rounds_d);
+  if (begin < table.width) {
+    const Floats8 sum = sum_of_rows(table, positions, first + warp, last, kWarps, begin);
 #pragma unroll
     for (int j = 0; j < kVector; ++j) sums[warp][lane * kVector + j] = sum.at[j];
   }
   __syncthreads();
   const std::int64_t column = slab + threadIdx.x;
-  if (column >= width) return;
+  if (column >= table.width) return;
   float sum = 0.0f;
 #pragma unroll
   for (int i = 0; i < kWarps; ++i) sum += sums[i][threadIdx.x];
-  Number* const to = table + static_cast<std::int64_t>(segments.tokens[segment]) * width + column;
-  store1(to, load1(to) + sum);
+  table.rows[token * table.stride + column] = sum;
+}
+
+/// Block (places, slab of columns, table).
+__global__ void __launch_bounds__(kThreads)
+    sum_by_token(std::int64_t length, const std::int32_t* tokens, const std::int64_t* positions,
+                 Tables<EmbeddingGradient> tables) {
+  __shared__ std::int32_t near[2 * kPlaces + 1];  // the block's places, that before them, and as many behind them
+  __shared__ float sums[kWarps][kSlab];
+  __shared__ int frequent;  // which of `near`; 0: none
+  const EmbeddingGradient& table = tables.at[blockIdx.z];
+  const std::int64_t before = static_cast<std::int64_t>(blockIdx.x) * kPlaces - 1;
+  const int thread = static_cast<int>(threadIdx.x), warp = thread / kWarp;
+  if (thread == 0) frequent = 0;
+  if (thread < 2 * kPlaces + 1) {
+    const std::int64_t place = before + thread;
+    near[thread] = place >= 0 && place < length ? tokens[place] : kNoToken;
+  }
+  __syncthreads();
+  const std::int64_t begin = static_cast<std::int64_t>(blockIdx.y) * kSlab + thread % kWarp * kVector;
+  for (int i = 1 + warp; i <= kPlaces; i += kWarps) {
+    const std::int32_t token = near[i];
+    if (token == kNoToken || token == near[i - 1]) continue;
+    if (token == near[i + kPlaces]) {
+      frequent = i;  // by all lanes of one warp at most: no second one begins within 64 places
+      continue;
+    }
+    int end = i + 1;
+    while (near[end] == token) ++end;
+    if (begin >= table.width) continue;
+    float* const row = table.rows + token * table.stride;
+    store_up_to(row, begin, table.width, is_aligned(row),
+                sum_of_rows(table, positions, before + i, before + end, 1, begin));
+  }
+  __syncthreads();
+  if (frequent == 0) return;
+  const std::int64_t first = before + frequent;
+  sum_frequent(table, near[frequent], positions, first, end_of_token(tokens, first, length), sums);
 }
 
 }  // namespace
 
-template <class Number, class Token>
-void embedding_forward(std::int64_t length, const Token* tokens, const EmbeddingTables<Number>& tables, Stream stream) {
-  if (tables.count > kMaxTables)
-    throw Error(ErrorCode::kInvalidArgument, "embedding_forward: " + std::to_string(tables.count) +
-                                                 " tables; expected at most " + std::to_string(kMaxTables));
-  if (length <= 0 || tables.count <= 0) return;
-  const std::int64_t threads = length * ceil_div(tables.width, kVector);
-  const dim3 grid(static_cast<unsigned>(ceil_div(threads, kThreads)), static_cast<unsigned>(tables.count));
-  NB_LAUNCH((look_up<Number, Token>), grid, dim3(kThreads), 0, stream, length, tokens, tables);
+void embedding_forward(std::int64_t length, const std::int32_t* tokens, std::span<const EmbeddingTable> tables,
+                       Stream stream) {
+  if (length <= 0) return;
+  for_each_batch(tables, [&](const Tables<EmbeddingTable>& batch, unsigned count, std::int64_t width) {
+    const dim3 grid(static_cast<unsigned>(ceil_div(length * ceil_div(width, kVector), kThreads)), count);
+    NB_LAUNCH(look_up, grid, dim3(kThreads), 0, stream, length, tokens, batch);
+  });
 }
 
-TokenOrder token_order(std::span<const std::int32_t> tokens, std::int64_t vocabulary) {
-  std::vector<std::int32_t> next(static_cast<std::size_t>(vocabulary) + 1);
-  for (const std::int32_t token : tokens) {
-    if (token < 0 || token >= vocabulary)
-      throw Error(ErrorCode::kInvalidArgument,
-                  "token_order: token " + std::to_string(token) + "; expected one below " + std::to_string(vocabulary));
-    ++next[static_cast<std::size_t>(token) + 1];
-  }
-  TokenOrder sorted;
-  for (std::size_t token = 0; token + 1 < next.size(); ++token) {
-    if (next[token + 1] > 0) {
-      sorted.tokens.push_back(static_cast<std::int32_t>(token));
-      sorted.starts.push_back(next[token]);
-    }
-    next[token + 1] += next[token];
-  }
-  sorted.starts.push_back(static_cast<std::int32_t>(tokens.size()));
-  sorted.order.resize(tokens.size());
-  for (std::size_t position = 0; position < tokens.size(); ++position)
-    sorted.order[static_cast<std::size_t>(next[static_cast<std::size_t>(tokens[position])]++)] =
-        static_cast<std::int32_t>(position);
-  return sorted;
+void embedding_backward(std::int64_t length, const std::int32_t* tokens, const std::int64_t* positions,
+                        std::span<const EmbeddingGradient> tables, Stream stream) {
+  if (length <= 0) return;
+  for_each_batch(tables, [&](const Tables<EmbeddingGradient>& batch, unsigned count, std::int64_t width) {
+    const dim3 grid(static_cast<unsigned>(ceil_div(length, kPlaces)), static_cast<unsigned>(ceil_div(width, kSlab)),
+                    count);
+    NB_LAUNCH(sum_by_token, grid, dim3(kThreads), 0, stream, length, tokens, positions, batch);
+  });
 }
-
-template <class Gradient, class Number>
-void embedding_backward(const TokenSegments& segments, std::int64_t width, const Gradient* d, bool rounds_d,
-                        Number* table, Stream stream) {
-  if (segments.most <= 0 || width <= 0) return;
-  const dim3 grid(static_cast<unsigned>(segments.most), static_cast<unsigned>(ceil_div(width, kSlab)));
-  NB_LAUNCH((sum_segments<Gradient, Number>), grid, dim3(kThreads), 0, stream, segments, width, d, rounds_d, table);
-}
-
-template void embedding_forward(std::int64_t, const std::int32_t*, const EmbeddingTables<bf16>&, Stream);
-template void embedding_forward(std::int64_t, const std::int64_t*, const EmbeddingTables<bf16>&, Stream);
-template void embedding_forward(std::int64_t, const std::int32_t*, const EmbeddingTables<float>&, Stream);
-template void embedding_forward(std::int64_t, const std::int64_t*, const EmbeddingTables<float>&, Stream);
-template void embedding_backward(const TokenSegments&, std::int64_t, const bf16*, bool, bf16*, Stream);
-template void embedding_backward(const TokenSegments&, std::int64_t, const bf16*, bool, float*, Stream);
-template void embedding_backward(const TokenSegments&, std::int64_t, const float*, bool, bf16*, Stream);
-template void embedding_backward(const TokenSegments&, std::int64_t, const float*, bool, float*, Stream);
 
 }  // namespace nanobench::core::cuda

@@ -34,8 +34,8 @@ struct KernelTable {
   decltype(&cuda::quantize_e4m3<float>) quantize_e4m3_float;
   decltype(&cuda::transpose_e5m2) transpose_e5m2;
   decltype(&cuda::sum_partials) sum_partials;
-  decltype(&cuda::embedding_forward<float, std::int64_t>) embedding_forward_float;
-  decltype(&cuda::embedding_forward<bf16, std::int64_t>) embedding_forward_bf16;
+  decltype(&cuda::embedding_forward) embedding_forward;
+  decltype(&cuda::embedding_backward) embedding_backward;
   decltype(&cuda::adam_factors) adam_factors;
   decltype(&cuda::adam_items) adam_items;
   decltype(&cuda::adam_update) adam_update;

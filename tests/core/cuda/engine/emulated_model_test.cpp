@@ -2,6 +2,9 @@
 // those of the CPU.
 #include <gtest/gtest.h>
 
+#include <map>
+#include <regex>
+
 #include "ablations/resolve.h"
 #include "core/nn/gpt.h"
 #include "tests/ablations/catalogue_support.h"
@@ -53,12 +56,35 @@ TrainConfig config_of(const std::string& record) {
   TrainConfig config =
       ablations::resolve(ablations::embedded_catalogue(), {.record = record, .settings = {}, .scale = "smoke"}).config;
   config.init.zero_init_std = 0.5;  // else most gradients are zero
+  config.init.scalar_std = 0.3;     // else x0 is blended into no layer
   config.data.sequence_length = 256;
   return config;
 }
 
-/// Rounding moves some gradients by a tenth: the device's must be about as near to the exact ones as the CPU's are. Not
-/// quite: gradients of rows that are used in several places are summed in bfloat16 there.
+/// By the parameter's name; those of learned scalars, in whose sums much cancels, as one vector of all layers.
+std::map<std::string, at::Tensor> gradients_of(const Trained& trained) {
+  static const std::regex layer("^blocks[.][0-9]+[.]");
+  std::map<std::string, at::Tensor> gradients;
+  for (std::size_t i = 0; i < trained.gradients.size(); ++i) {
+    const at::Tensor& gradient = trained.gradients[i];
+    if (!gradient.defined()) continue;
+    const bool is_scalar = gradient.numel() <= 12;
+    at::Tensor& all = gradients[is_scalar ? std::regex_replace(trained.names[i], layer, "") : trained.names[i]];
+    const at::Tensor numbers = gradient.to(at::kDouble).reshape({-1});
+    all = all.defined() ? at::cat({all, numbers}) : numbers;
+  }
+  return gradients;
+}
+
+/// How much of `exact` is in `gradient`. Rounding has no direction and hardly moves it; what is lost or scaled on the
+/// way does, by its share.
+double share_of(const at::Tensor& exact, const at::Tensor& gradient) {
+  return (at::dot(gradient, exact) / at::dot(exact, exact)).item<double>();
+}
+
+/// The device rounds where the CPU does but for one thing: gradients of a row that is used in several places (x0,
+/// values of the first layer, skips) are summed in bfloat16, as PyTorch's autograd sums those of the records, and in
+/// float32 on the CPU. So its gradients must be about as near to the exact ones as the CPU's are.
 void expect_as_good_as_the_cpus(const std::string& record) {
   TrainConfig config = config_of(record);
   const HeadPrecision head = config.precision.head;
@@ -74,21 +100,31 @@ void expect_as_good_as_the_cpus(const std::string& record) {
   EXPECT_TRUE(got.is_fused) << record;
   EXPECT_FALSE(expected.is_fused) << record;
   EXPECT_NEAR(got.loss, expected.loss, 2e-3) << record;
+  const std::map<std::string, at::Tensor> exact_gradients = gradients_of(exact),
+                                          expected_gradients = gradients_of(expected);
+  std::map<std::string, at::Tensor> got_gradients = gradients_of(got);
+  EXPECT_EQ(got_gradients.size(), expected_gradients.size()) << record;
   double sum_of_ratios = 0.0;
   int count = 0;
-  for (std::size_t i = 0; i < got.gradients.size(); ++i) {
-    const std::string what = record + ", " + got.names[i];
-    ASSERT_EQ(got.gradients[i].defined(), expected.gradients[i].defined()) << what;
-    if (!got.gradients[i].defined() || expected.gradients[i].norm().item<double>() == 0.0) continue;
-    const double rounding = distance(expected.gradients[i], exact.gradients[i]);
+  for (const auto& [name, expected_gradient] : expected_gradients) {
+    const std::string what = record + ", " + name;
+    const at::Tensor& gradient = got_gradients[name];
+    ASSERT_TRUE(gradient.defined()) << what;
+    const at::Tensor& exact_gradient = exact_gradients.at(name);
+    const double rounding = distance(expected_gradient, exact_gradient), error = distance(gradient, exact_gradient);
     EXPECT_GT(rounding, 0.0) << what;
-    // A learned scalar's gradient is a sum in which much cancels.
-    const double slack = got.gradients[i].numel() <= 2 ? 0.2 : 0.03;
-    EXPECT_LT(distance(got.gradients[i], exact.gradients[i]), 2.5 * rounding + slack) << what;
-    sum_of_ratios += distance(got.gradients[i], exact.gradients[i]) / rounding;
+    const bool is_scalars = gradient.numel() < 64;
+    // Found, by any of the processor's instruction sets: 1.18 times the CPU's error and 0.0021 of the share at most, of
+    // scalars 0.058 and 0.026, and 1.03 in the mean.
+    EXPECT_LT(error, is_scalars ? 0.08 : 1.3 * rounding) << what;
+    EXPECT_NEAR(share_of(exact_gradient, gradient), share_of(exact_gradient, expected_gradient),
+                is_scalars ? 0.04 : 0.004)
+        << what;
+    if (is_scalars) continue;
+    sum_of_ratios += error / rounding;
     ++count;
   }
-  EXPECT_LT(sum_of_ratios / count, 1.5) << record << ", over all parameters";
+  EXPECT_LT(sum_of_ratios / count, 1.06) << record << ", over all but scalars";
 }
 
 TEST(EmulatedModel, ValuesOfTheFirstLayer) {
@@ -102,6 +138,29 @@ TEST(EmulatedModel, ALayerWithoutAttention) {
 }
 TEST(EmulatedModel, AnEightBitHeadMergedProjectionsAndLongAndShortWindows) {
   expect_as_good_as_the_cpus("record21");
+}
+
+/// Twelve value tables that one weight joins, and three of their own, beside that of the embedding.
+TEST(EmulatedModel, AllTablesAreReadAtOnceAndGetTheirGradientsAtOnce) {
+  static int forward, backward;
+  for (const char* const record : {"record14", "record21"}) {
+    TrainConfig config = config_of(record);
+    config.precision.activations = ActivationPrecision::kBfloat16;
+    EmulatedDevice device;
+    device.kernels().has_float8_products = true;
+    forward = backward = 0;
+    device.kernels().embedding_forward = [](auto... arguments) {
+      ++forward;
+      cuda::embedding_forward(arguments...);
+    };
+    device.kernels().embedding_backward = [](auto... arguments) {
+      ++backward;
+      cuda::embedding_backward(arguments...);
+    };
+    train(config);
+    EXPECT_EQ(forward, 1) << record;
+    EXPECT_EQ(backward, 1) << record;
+  }
 }
 
 /// What the kernels do not compute goes op by op, on any device.
