@@ -25,7 +25,7 @@ class DeviceMarks {
   virtual ~DeviceMarks() = default;
   /// Enqueues a mark; returns its number, 0, 1, ... since the last reset.
   virtual int mark() = 0;
-  /// Between two marks, after the device has been waited for.
+  /// Between two marks. Waits for the second one, which costs nothing after the device has been waited for.
   virtual double elapsed_ms(int from, int to) = 0;
   virtual void reset() = 0;
 };

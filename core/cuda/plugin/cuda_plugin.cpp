@@ -117,9 +117,10 @@ class Marks final : public DeviceMarks {
     return static_cast<int>(used_++);
   }
   double elapsed_ms(int from, int to) override {
+    const cudaEvent_t begin = events_[static_cast<std::size_t>(from)], end = events_[static_cast<std::size_t>(to)];
+    NB_CUDA_CHECK(cudaEventSynchronize(end));  // a mark after the last wait for the device is an error without it
     float ms = 0.0f;
-    NB_CUDA_CHECK(
-        cudaEventElapsedTime(&ms, events_[static_cast<std::size_t>(from)], events_[static_cast<std::size_t>(to)]));
+    NB_CUDA_CHECK(cudaEventElapsedTime(&ms, begin, end));
     return static_cast<double>(ms);
   }
   void reset() override { used_ = 0; }

@@ -77,9 +77,19 @@ struct Failure {
   int exit_code;
 };
 
+/// Whether the message is that of memory which is used up: the machine's, or a GPU's, as LibTorch, cuBLAS and our own
+/// checks say it.
+bool speaks_of_memory(const std::string& message) {
+  for (const char* const words : {"DefaultCPUAllocator", "CUDA out of memory", "CUDA error: out of memory",
+                                  "CUBLAS_STATUS_ALLOC_FAILED", "cudaErrorMemoryAllocation"})
+    if (message.find(words) != std::string::npos) return true;
+  return false;
+}
+
 /// Call in a catch block.
 Failure current_failure() {
   const auto failure = [](RunOutcome outcome, const std::string& message) {
+    if (speaks_of_memory(message)) outcome = RunOutcome::kOutOfMemory;
     return Failure{outcome, message, outcome == RunOutcome::kUnsupported ? kExitUsage : kExitFailed};
   };
   try {
@@ -92,9 +102,7 @@ Failure current_failure() {
   } catch (const std::bad_alloc&) {
     return failure(RunOutcome::kOutOfMemory, "the engine could not allocate memory");
   } catch (const c10::Error& error) {
-    const std::string message = error.what_without_backtrace();
-    const bool is_memory = message.find("DefaultCPUAllocator") != std::string::npos;
-    return failure(is_memory ? RunOutcome::kOutOfMemory : RunOutcome::kCrashed, message);
+    return failure(RunOutcome::kCrashed, error.what_without_backtrace());
   } catch (const std::exception& error) {
     return failure(RunOutcome::kCrashed, std::string("internal error: ") + error.what());
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "core/kernels/thread_pool.h"
 #include "core/nn/gpt.h"
 #include "core/ops/bfloat16.h"
 #include "tests/core/engine/golden_support.h"
@@ -48,6 +49,25 @@ TEST(Init, JoinedMatricesBeginAsTheSeparateOnes) {
   EXPECT_TRUE(
       at::equal(merged.at("value_embeds.weight"),
                 at::cat({separate.at("value_embeds.embed.0.weight"), separate.at("value_embeds.embed.1.weight")}, 1)));
+}
+
+/// Tables of more numbers than a thread draws at a time.
+TEST(Init, IsTheSameForAnyNumberOfThreads) {
+  TrainConfig config = small_config();
+  config.model.vocab_size = 1100;
+  set_kernel_threads(1, std::nullopt);
+  const auto alone = initial(config);
+  set_kernel_threads(3, std::nullopt);
+  const auto together = initial(config);
+  for (const auto& [name, tensor] : alone) EXPECT_TRUE(at::equal(tensor, together.at(name))) << name;
+  config.model.value_embeddings.layout = ValueTableLayout::kJoined;
+  const at::Tensor joined = initial(config).at("value_embeds.weight");
+  const at::Tensor first = alone.at("value_embeds.embed.0.weight"), second = alone.at("value_embeds.embed.1.weight");
+  EXPECT_TRUE(at::equal(joined, at::cat({first, second}, 1)));
+  // The last rows too are drawn, and not what the memory held before.
+  const at::Tensor last = second.slice(0, 1090);
+  EXPECT_NEAR(last.std().item<double>(), 1.0, 0.2);
+  EXPECT_FALSE(at::equal(last, first.slice(0, 1090)));
 }
 
 TEST(Init, DependsOnSeedNameAndShapeOnly) {

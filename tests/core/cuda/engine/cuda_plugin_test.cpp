@@ -78,6 +78,13 @@ TEST(CudaPlugin, IsOpenedWithWhatTheConfigurationSays) {
   EXPECT_EQ(told(false, true), "cannot use a GPU: opened with index 0, expandable_segments off, initial_backward on");
 }
 
+TEST(CudaPlugin, AGpuWithoutMemoryEndsTheRunAsOutOfMemory) {
+  const End end = end_of("cuda", {{"NANOBENCH_PLUGINS", std::string(NANOBENCH_FAKE_PLUGINS) + "/full"}});
+  EXPECT_EQ(end.exit_code, 1);
+  EXPECT_EQ(end.failure.outcome, RunOutcome::kOutOfMemory) << end.failure.message;
+  EXPECT_NE(end.failure.message.find("Tried to allocate 20.00 GiB"), std::string::npos) << end.failure.message;
+}
+
 /// The plugin as it is built, where it is: without a driver, or without a library that LibTorch's part for CUDA wants.
 TEST(CudaPlugin, WithoutADriverTheRunIsUnsupported) {
   if (!std::filesystem::exists(std::string(NANOBENCH_BIN_DIR) + "/libnanobench_cuda.so"))

@@ -1,5 +1,6 @@
 // A library that says it is the plugin for GPUs: of another build, or of this one, telling only what it was opened
-// with.
+// with, or with a GPU that has no memory left.
+#include <c10/util/Exception.h>
 #include <torch/version.h>
 
 #include "core/train/cuda_plugin.h"
@@ -14,10 +15,24 @@ int one() {
   return 1;
 }
 
-void tell(const nanobench::core::CudaOptions& options) {
+[[maybe_unused]] void tell(const nanobench::core::CudaOptions& options) {
   TORCH_CHECK(false, "opened with index ", options.index, ", expandable_segments ",
               on_or_off(options.expandable_segments), ", initial_backward ", on_or_off(options.initial_backward));
 }
+
+[[maybe_unused]] void open_quietly(const nanobench::core::CudaOptions& /*options*/) {}
+
+std::map<std::string, std::string> no_facts() {
+  return {{"gpu_uuid", "GPU-fake"}};
+}
+
+/// As LibTorch's allocator for GPUs says it.
+std::unique_ptr<nanobench::core::DeviceMarks> run_out_of_memory() {
+  TORCH_CHECK_WITH(OutOfMemoryError, false, "CUDA out of memory. Tried to allocate 20.00 GiB.");
+  return nullptr;
+}
+
+const nanobench::core::CudaKernels kKernels{{}, at::kCPU, nullptr};
 
 }  // namespace
 
@@ -26,6 +41,9 @@ extern "C" __attribute__((visibility("default"))) const void* nanobench_cuda_plu
   static const CudaPlugin plugin = {.version = NB_FAKE_VERSION,
                                     .libtorch = *NB_FAKE_LIBTORCH != '\0' ? NB_FAKE_LIBTORCH : TORCH_VERSION,
                                     .device_count = one,
-                                    .open = tell};
+                                    .open = NB_FAKE_OPEN,
+                                    .facts = no_facts,
+                                    .make_marks = run_out_of_memory,
+                                    .kernels = &kKernels};
   return &plugin;
 }
