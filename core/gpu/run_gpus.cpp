@@ -223,6 +223,9 @@ std::map<std::string, double> run_gpu_counters(const std::vector<ProcessGpu>& gp
     const std::string prefix = kGpuOfProcessPrefix + std::to_string(gpu.process);
     for (const auto& [name, value] : gpu_counters(seen)) counters[prefix + name.substr(3)] = value;
   }
+  const bool is_any_asked =
+      std::any_of(gpus.begin(), gpus.end(), [](const ProcessGpu& gpu) { return gpu.summary.has_value(); });
+  if (!is_any_asked) return {};  // no driver's library
   if (watched > 0) counters.merge(gpu_counters(all));
   counters["gpu/watched"] = watched;
   return counters;

@@ -36,7 +36,7 @@ void forgive_own_processes(std::vector<ProcessGpu>& gpus);
 /// The names of gpu_counters() for the run as a whole: power summed up over the GPUs, clocks of the one whose clock
 /// fell lowest, temperature of the hottest, any reason for lower clocks, the foreign processes of all, the most memory
 /// in use on one, and the fewest samples. Besides `gpu/watched`, and of each GPU `gpu/process_N/...` with what
-/// gpu_counters() says of it.
+/// gpu_counters() says of it. Empty where no process has a driver's library to ask.
 std::map<std::string, double> run_gpu_counters(const std::vector<ProcessGpu>& gpus);
 
 /// As gpu_warning(), and which GPUs: "another process was on GPU 3 (12), GPU 5 slowed down (hw_thermal_slowdown): ...".

@@ -177,7 +177,7 @@ TEST(RunGpusOthers, TheRunsOwnProcessesAreNone) {
 TEST(RunGpusOthers, WithoutADriversLibraryNothingIsSaid) {
   const std::vector<ProcessGpu> gpus = {{.process = 0, .pid = 1, .gpu = 0, .summary = {}},
                                         {.process = 1, .pid = 2, .gpu = 1, .summary = {}}};
-  EXPECT_EQ(run_gpu_counters(gpus), (std::map<std::string, double>{{"gpu/watched", 0}}));
+  EXPECT_TRUE(run_gpu_counters(gpus).empty());
   EXPECT_FALSE(run_gpu_warning(gpus));
 }
 
