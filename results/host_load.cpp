@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "core/gpu/gpu_report.h"
@@ -189,16 +190,34 @@ std::optional<std::string> judge_switches(const Facts& facts, int threads, doubl
   return "its threads lost their processors " + text_of(rate, 0) + " times a second each";
 }
 
+/// "its GPU"; of a run with several, those that the fact of this name holds for: "the GPU of its process 3".
+std::string gpu_with(const Facts& facts, const std::string& name) {
+  const std::string prefix = core::kGpuOfProcessPrefix;
+  const std::string rest = name.substr(name.find('/'));
+  std::set<int> processes;
+  for (auto at = facts.lower_bound(prefix); at != facts.end() && at->first.starts_with(prefix); ++at) {
+    const bool is_it =
+        at->first.ends_with(rest) && at->first.find('/', prefix.size()) == at->first.size() - rest.size();
+    if (is_it && number(facts, at->first).value_or(0) > 0)
+      processes.insert(std::atoi(at->first.c_str() + prefix.size()));
+  }
+  if (processes.empty()) return "its GPU";
+  std::string list;
+  for (const int process : processes) list += (list.empty() ? "" : ", ") + std::to_string(process);
+  return (processes.size() == 1 ? "the GPU of its process " : "the GPUs of its processes ") + list;
+}
+
 std::optional<std::string> judge_gpu(const Facts& facts) {
   if (const auto others = number(facts, core::kGpuOthers); others && *others > 0) {
     const bool is_one = *others == 1;
-    return (is_one ? "another process was" : text_of(*others, 0) + " other processes were") + " on its GPU";
+    return (is_one ? "another process was" : text_of(*others, 0) + " other processes were") + " on " +
+           gpu_with(facts, core::kGpuOthers);
   }
   const std::string prefix = core::kGpuThrottlePrefix;
   for (auto at = facts.lower_bound(prefix); at != facts.end() && at->first.starts_with(prefix); ++at) {
     const std::string reason = at->first.substr(prefix.size());
     if (core::is_disturbing_throttle(reason) && number(facts, at->first).value_or(0) > 0)
-      return "its GPU slowed down (" + reason + ")";
+      return gpu_with(facts, at->first) + " slowed down (" + reason + ")";
   }
   return std::nullopt;
 }

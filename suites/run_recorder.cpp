@@ -20,11 +20,6 @@ constexpr auto kBatchAge = std::chrono::seconds(1);
 constexpr auto kHeartbeatAge = std::chrono::seconds(10);
 constexpr std::int64_t kMostMessages = 1000;  // a run; an engine that warns at every step says nothing more after that
 
-/// Counters that results/host_load.h judges.
-bool is_of_disturbance(const std::string& counter) {
-  return counter == core::kGpuOthers || counter.starts_with(core::kGpuThrottlePrefix);
-}
-
 }  // namespace
 
 RunRecorder::RunRecorder(results::Store& store, std::int64_t run_id)
@@ -107,7 +102,7 @@ void RunRecorder::on(const core::MemoryEvent& event) {
 void RunRecorder::on(const core::CounterEvent& event) {
   if (event.name == "parameters") return;  // hello said so
   sample(track(results::kCounterPrefix + event.name), counters_[event.name]++, event.value);
-  if (is_of_disturbance(event.name)) add_gpu_fact(event);
+  if (core::tells_gpu_disturbance(event.name)) add_gpu_fact(event);
 }
 
 /// The run's facts say whether it was disturbed: the largest of several values counts.

@@ -84,6 +84,15 @@ std::optional<std::string> gpu_warning(const GpuSummary& summary) {
   return text + ": the times of this run are doubtful";
 }
 
+bool tells_gpu_disturbance(const std::string& counter) {
+  const std::string_view of_process = kGpuOfProcessPrefix;
+  if (counter.starts_with(of_process)) {
+    const std::size_t end = counter.find('/', of_process.size());
+    return end != std::string::npos && tells_gpu_disturbance("gpu" + counter.substr(end));
+  }
+  return counter == kGpuOthers || counter.starts_with(kGpuThrottlePrefix);
+}
+
 bool is_disturbing_throttle(const std::string& reason) {
   return std::find(kDisturbing.begin(), kDisturbing.end(), reason) != kDisturbing.end();
 }

@@ -24,6 +24,12 @@ inline constexpr const char* kGpuThrottlePrefix = "gpu/throttle/";
 /// Counter of processes of others on the run's GPU.
 inline constexpr const char* kGpuOthers = "gpu/other_processes";
 
+/// Counters of one GPU of several begin so, with the number of its process: "gpu/process_3/other_processes".
+inline constexpr const char* kGpuOfProcessPrefix = "gpu/process_";
+
+/// Whether a counter of this name says what may disturb a run: foreign processes, and reasons for lower clocks.
+bool tells_gpu_disturbance(const std::string& counter);
+
 /// Whether clocks that fell for this reason make times doubtful: for heat or by the board, not for the power limit,
 /// which is part of the GPU.
 bool is_disturbing_throttle(const std::string& reason);

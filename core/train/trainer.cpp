@@ -4,6 +4,7 @@
 #include <ATen/Version.h>
 #include <sys/resource.h>
 #include <torch/version.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +15,7 @@
 #include "core/config/schedule.h"
 #include "core/distributed/replicas.h"
 #include "core/gpu/gpu_report.h"
+#include "core/gpu/run_gpus.h"
 #include "core/kernels/cpu_path.h"
 #include "core/kernels/thread_pool.h"
 #include "core/train/engine_facts.h"
@@ -344,17 +346,39 @@ void Trainer::report_profile() {
   sink_.report(CounterEvent{"profile/unaccounted_ms", summary.unaccounted_ms()});
 }
 
-/// What the GPU of the first process did.
+/// What the GPU of the first process did, and those of the others.
 void Trainer::report_gpu() {
   if (const std::optional<DeviceMemory> memory = device_.memory()) {
     sink_.report(CounterEvent{"gpu/peak_allocated_bytes", static_cast<double>(memory->peak_allocated_bytes)});
     sink_.report(CounterEvent{"gpu/peak_reserved_bytes", static_cast<double>(memory->peak_reserved_bytes)});
     for (const auto& [phase, ms] : phases_.mean_ms()) sink_.report(CounterEvent{"gpu/phase_ms/" + phase, ms});
   }
+  if (device_.is_gpu() && communicator_.size() > 1) return report_gpus();
   if (!monitor_) return;
   const GpuSummary summary = monitor_->stop();
   for (const auto& [name, value] : gpu_counters(summary)) sink_.report(CounterEvent{name, value});
   if (const std::optional<std::string> warning = gpu_warning(summary)) sink_.report(WarningEvent{*warning});
+}
+
+/// What the GPUs of all processes did, each watched by its own. All processes call it.
+void Trainer::report_gpus() {
+  const std::vector<double> own = packed({.process = communicator_.rank(),
+                                          .pid = getpid(),
+                                          .host = host_number(),
+                                          .gpu = device_.device().has_index() ? device_.device().index() : -1,
+                                          .summary = monitor_ ? std::optional(monitor_->stop()) : std::nullopt});
+  const at::Tensor all = at::empty({communicator_.size(), kPackedGpu}, at::kDouble);
+  const at::Tensor row = at::empty({kPackedGpu}, at::kDouble);
+  std::copy(own.begin(), own.end(), row.mutable_data_ptr<double>());
+  communicator_.all_gather(all, row);
+  std::vector<ProcessGpu> gpus;
+  for (int process = 0; process < communicator_.size(); ++process) {
+    const double* const values = all.const_data_ptr<double>() + static_cast<std::ptrdiff_t>(process) * kPackedGpu;
+    gpus.push_back(unpacked({values, values + kPackedGpu}));
+  }
+  forgive_own_processes(gpus);
+  for (const auto& [name, value] : run_gpu_counters(gpus)) sink_.report(CounterEvent{name, value});
+  if (const std::optional<std::string> warning = run_gpu_warning(gpus)) sink_.report(WarningEvent{*warning});
 }
 
 RunOutcome Trainer::finish(std::int64_t steps, double val_loss) {

@@ -75,6 +75,7 @@ class Trainer {
   at::Tensor replay(const SequenceInput& input, std::optional<std::int64_t> window);
   void report_profile();
   void report_gpu();
+  void report_gpus();
   std::int64_t peak_bytes() const;
   void trace_gradients(std::int64_t step);
   std::optional<std::int64_t> window_of(std::int64_t step) const;

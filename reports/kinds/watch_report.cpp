@@ -59,6 +59,7 @@ Section plan_section(const WatchState& state) {
   list.add("reused", "reused", count_cell(state.lines.reused));
   list.add("failed", "failed", count_cell(state.lines.failed));
   list.add("running", "running", count_cell(state.lines.running));
+  list.add("queued", "queued", count_cell(state.lines.queued));
   list.add("to_do", "to do", count_cell(state.lines.to_do));
   list.add("elapsed_s", "so far", seconds_cell(state.elapsed_s));
   list.add("remaining_s", "left", seconds_cell(state.remaining_s));
@@ -83,6 +84,41 @@ Section run_section(const WatchedRun& run) {
   for (const results::Sample& sample : run.val_losses)
     table.rows.push_back({count_cell(sample.step), number_cell(sample.value, 4)});
   return {.title = "Running", .facts = std::move(list.facts), .tables = {std::move(table)}};
+}
+
+Section nodes_section(const WatchState& state) {
+  FactList list;
+  std::string jobs;
+  for (const std::string& id : state.slurm->job_ids) jobs += (jobs.empty() ? "" : " ") + id;
+  list.add("slurm_jobs", "Slurm jobs", jobs);
+  list.add("slurm_queue", "Slurm said last", state.slurm->queue);
+  list.add("uncollected", "results to collect", count_cell(state.slurm->uncollected));
+  Table table{.id = "node_runs",
+              .columns = {{.key = "cell", .title = "cell"},
+                          {.key = "seed", .title = "seed", .is_number = true},
+                          {.key = "host", .title = "host"},
+                          {.key = "step", .title = "steps done", .is_number = true},
+                          {.key = "steps", .title = "of steps", .is_number = true},
+                          {.key = "train_loss", .title = "training loss", .is_number = true},
+                          {.key = "val_loss", .title = "validation loss", .is_number = true},
+                          {.key = "step_ms", .title = "ms/step", .is_number = true},
+                          {.key = "elapsed_s", .title = "so far", .is_number = true},
+                          {.key = "remaining_s", .title = "left", .is_number = true},
+                          {.key = "silent_s", .title = "last word before", .is_number = true}}};
+  for (const WatchedRun& run : state.node_runs) {
+    table.rows.push_back({text_cell(run.cell),
+                          {.text = std::to_string(run.seed), .detail = "", .value = run.seed},
+                          text_cell(run.host),
+                          count_cell(run.step),
+                          run.total_steps ? count_cell(*run.total_steps) : missing_cell(),
+                          number_cell(last_value(run.train_losses), 4),
+                          number_cell(last_value(run.val_losses), 4),
+                          number_cell(run.step_ms, 2),
+                          seconds_cell(run.elapsed_s),
+                          seconds_cell(run.remaining_s),
+                          seconds_cell(run.silent_s)});
+  }
+  return {.title = "On nodes of Slurm", .facts = std::move(list.facts), .tables = {std::move(table)}};
 }
 
 Section machine_section(const WatchedMachine& machine) {
@@ -121,6 +157,7 @@ Document watch_report(const WatchState& state) {
   Document document{.kind = "watch", .title = plan_text(state)};
   document.sections.push_back(plan_section(state));
   if (state.run) document.sections.push_back(run_section(*state.run));
+  if (state.slurm) document.sections.push_back(nodes_section(state));
   if (state.machine) document.sections.push_back(machine_section(*state.machine));
   document.sections.emplace_back(Section{.title = "Cells", .tables = {cell_table(state.cells)}});
   document.warnings = state.warnings;

@@ -25,7 +25,8 @@ bool is_same_process(const Owner& a, const Owner& b) {
 }
 
 std::string name_of(const WatchedLine& line) {
-  return "run " + std::to_string(line.run->id) + " (" + line.cell + " seed " + std::to_string(line.seed) + ")";
+  const std::string name = line.cell + " seed " + std::to_string(line.seed);
+  return line.run->id == 0 ? name : "run " + std::to_string(line.run->id) + " (" + name + ")";
 }
 
 }  // namespace
@@ -95,10 +96,10 @@ std::string PlanLines::session_start() const {
   return start;
 }
 
-std::vector<std::string> PlanLines::warnings(const std::vector<LineState>& states) const {
+std::vector<std::string> line_warnings(const std::vector<WatchedLine>& lines, const std::vector<LineState>& states) {
   std::vector<std::string> warnings;
-  for (std::size_t i = lines_.size(); i-- > 0;) {
-    const WatchedLine& line = lines_[i];
+  for (std::size_t i = lines.size(); i-- > 0;) {
+    const WatchedLine& line = lines[i];
     if (states[i] == LineState::kFailed || (line.run && line.run->outcome == RunOutcome::kDiverged)) {
       const std::string message = line.run->message.empty() ? "" : ": " + line.run->message;
       warnings.push_back(name_of(line) + " " + core::to_string(*line.run->outcome) + message);

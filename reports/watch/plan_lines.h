@@ -29,8 +29,6 @@ class PlanLines {
   const WatchedLine* newest() const;
   /// When the first of its runs began that the owner of newest() made; empty before there is one.
   std::string session_start() const;
-  /// Failed and disturbed runs, the last of the plan first.
-  std::vector<std::string> warnings(const std::vector<LineState>& states) const;
 
  private:
   void find_stored_runs(const results::Store& store);
@@ -40,5 +38,8 @@ class PlanLines {
   std::vector<WatchedLine> lines_;
   TimeLeft times_;
 };
+
+/// Failed and disturbed runs, the last of the plan first.
+std::vector<std::string> line_warnings(const std::vector<WatchedLine>& lines, const std::vector<LineState>& states);
 
 }  // namespace nanobench::reports

@@ -12,6 +12,7 @@ struct CellTally {
   BySeed val_losses, step_ms;
   std::vector<std::string> failures, divergences;
   int running = 0;
+  int queued = 0;
 };
 
 std::string end_of(const WatchedLine& line) {
@@ -47,6 +48,8 @@ void finish_cell(WatchedCell& cell, const CellTally& tally) {
     cell.reason = reason_of(tally.divergences);
   } else if (cell.planned > 0 && cell.finished == cell.planned) {
     cell.state = CellState::kDone;
+  } else if (tally.queued > 0) {
+    cell.state = CellState::kQueued;
   }
   if (tally.running > 0) cell.state = CellState::kRunning;
 }
@@ -57,6 +60,7 @@ const char* to_string(RunnerState state) {
   switch (state) {
     case RunnerState::kRunning: return "running";
     case RunnerState::kBetween: return "between";
+    case RunnerState::kQueued: return "queued";
     case RunnerState::kStopped: return "stopped";
     case RunnerState::kGone: return "gone";
     case RunnerState::kSilent: return "silent";
@@ -69,6 +73,7 @@ const char* to_string(RunnerState state) {
 const char* to_string(CellState state) {
   switch (state) {
     case CellState::kWaiting: return "waiting";
+    case CellState::kQueued: return "queued";
     case CellState::kRunning: return "running";
     case CellState::kDone: return "done";
     case CellState::kFailed: return "failed";
@@ -91,6 +96,7 @@ LineCounts count_lines(const std::vector<LineState>& states) {
   for (const LineState state : states) {
     switch (state) {
       case LineState::kToDo: ++counts.to_do; break;
+      case LineState::kQueued: ++counts.queued; break;
       case LineState::kRunning: ++counts.running; break;
       case LineState::kReused: ++counts.reused; break;
       case LineState::kTrained: ++counts.trained; break;
@@ -117,6 +123,7 @@ std::vector<WatchedCell> watched_cells(const std::vector<std::string>& labels, c
     ++cell.planned;
     if (states[i] == LineState::kReused || states[i] == LineState::kTrained) ++cell.finished;
     if (states[i] == LineState::kRunning) ++tally.running;
+    if (states[i] == LineState::kQueued) ++tally.queued;
     if (states[i] == LineState::kFailed) tally.failures.push_back(end_of(lines[i]));
     add_evidence(tally, lines[i]);
   }
@@ -128,7 +135,7 @@ std::map<std::string, std::size_t> runs_to_do(const std::vector<WatchedLine>& li
                                               const std::vector<LineState>& states) {
   std::map<std::string, std::size_t> later;
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    if (states[i] == LineState::kToDo) ++later[lines[i].cell];
+    if (states[i] == LineState::kToDo || states[i] == LineState::kQueued) ++later[lines[i].cell];
   }
   return later;
 }

@@ -20,7 +20,7 @@ struct WatchedLine {
   std::optional<std::string> disturbance;  ///< why the run's times are doubtful
 };
 
-enum class LineState { kToDo, kRunning, kReused, kTrained, kFailed };
+enum class LineState { kToDo, kQueued, kRunning, kReused, kTrained, kFailed };
 
 /// How far the runner is: it goes through the lines in ascending positions.
 struct RunnerPlace {
@@ -37,7 +37,7 @@ LineCounts count_lines(const std::vector<LineState>& states);
 std::vector<WatchedCell> watched_cells(const std::vector<std::string>& labels, const std::vector<WatchedLine>& lines,
                                        const std::vector<LineState>& states);
 
-/// By cell: runs to do.
+/// By cell: runs to do, queued ones among them.
 std::map<std::string, std::size_t> runs_to_do(const std::vector<WatchedLine>& lines,
                                               const std::vector<LineState>& states);
 

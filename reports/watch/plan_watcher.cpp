@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "reports/kinds/provenance_section.h"
+#include "reports/text.h"
 #include "results/provenance.h"
 
 namespace nanobench::reports {
@@ -21,7 +22,7 @@ using results::Store;
 constexpr double kLongSilence = 120;
 
 bool is_at_work(RunnerState state) {
-  return state == RunnerState::kRunning || state == RunnerState::kBetween;
+  return state == RunnerState::kRunning || state == RunnerState::kBetween || state == RunnerState::kQueued;
 }
 
 [[noreturn]] void fail_no_plan(const std::filesystem::path& file, const std::optional<std::string>& suite) {
@@ -48,11 +49,13 @@ WatchState PlanWatcher::read(double now_s) {
     mark_ = mark;
     plan_.reset();
     follower_.reset();
+    slurm_.reset();
   }
   const RunningRuns running = store.running();
   if (const std::int64_t id = choose_plan(store, running); !plan_ || plan_->plan().id != id) {
     plan_.reset();
     plan_.emplace(store, id);
+    slurm_.emplace(file_, plan_->plan());
   }
   const results::PlanRecord& plan = plan_->plan();
   if (selection_.suite && plan.suite != *selection_.suite) {
@@ -63,20 +66,54 @@ WatchState PlanWatcher::read(double now_s) {
   WatchState state{.plan_id = plan.id, .suite = plan.suite, .title = plan.title, .scale = plan.scale};
   state.data_name = plan.data_name;
   state.runner = runner_of(running, now_s);
+  if (const std::optional<SlurmView> view = slurm_->look(plan_->lines(), now_s))
+    show_slurm(*view, now_s, state);
+  else
+    show_runner(store, running, now_s, state);
+  is_at_work_ = is_at_work(state.runner.state);
+  return state;
+}
+
+void PlanWatcher::show_slurm(const SlurmView& view, double now_s, WatchState& state) const {
+  state.slurm = view.slurm;
+  state.node_runs = view.runs;
+  state.is_owner_alive = view.slurm.is_submitter_alive.value_or(false);
+  state.runner.state = state_of_slurm(view, is_plan_over());
+  state.runner.owner = view.slurm.submitter;
+  state.runner.silent_s = std::nullopt;
+  for (const WatchedRun& run : view.runs) {
+    if (run.silent_s) state.runner.silent_s = std::min(*run.silent_s, state.runner.silent_s.value_or(*run.silent_s));
+  }
+  state.lines = count_lines(view.states);
+  state.cells = watched_cells(plan_->labels(), view.lines, view.states);
+  state.warnings = line_warnings(view.lines, view.states);
+  if (view.submitted_s) state.elapsed_s = std::max(now_s - *view.submitted_s, 0.0);
+  std::vector<CurrentRun> current;
+  for (const WatchedRun& run : view.runs) {
+    const bool is_heard = run.silent_s.value_or(0.0) < kLongNodeSilence;
+    if (is_heard) current.push_back({run.cell, run.elapsed_s, run.remaining_s});
+    if (!is_heard) {
+      const std::string host = run.host.empty() ? "its node" : run.host;
+      state.warnings.insert(state.warnings.begin(), run.cell + " seed " + std::to_string(run.seed) + ": no word from " +
+                                                        host + " for " + format_duration(*run.silent_s));
+    }
+  }
+  state.remaining_s = plan_->times().remaining_at_once_s(runs_to_do(view.lines, view.states), current);
+}
+
+void PlanWatcher::show_runner(const Store& store, const RunningRuns& running, double now_s, WatchState& state) {
   is_at_work_ = is_at_work(state.runner.state);
   state.is_owner_alive = state.runner.owner && results::is_alive(*state.runner.owner).value_or(false);
   const std::vector<LineState> states = line_states(running, state.runner);
   state.lines = count_lines(states);
   state.elapsed_s = elapsed_s(state.runner, now_s);
   state.cells = watched_cells(plan_->labels(), plan_->lines(), states);
-  state.warnings = plan_->warnings(states);
+  state.warnings = line_warnings(plan_->lines(), states);
   follow_run(store, running, now_s, state);
-  if (is_at_work_) {
-    std::optional<CurrentRun> current;
-    if (state.run) current = {state.run->cell, state.run->elapsed_s, state.run->remaining_s};
-    state.remaining_s = plan_->times().remaining_s(runs_to_do(plan_->lines(), states), current);
-  }
-  return state;
+  if (!is_at_work_) return;
+  std::optional<CurrentRun> current;
+  if (state.run) current = {state.run->cell, state.run->elapsed_s, state.run->remaining_s};
+  state.remaining_s = plan_->times().remaining_s(runs_to_do(plan_->lines(), states), current);
 }
 
 PlanWatcher::FileMark PlanWatcher::mark_of_file() const {
@@ -100,9 +137,25 @@ std::int64_t PlanWatcher::choose_plan(const Store& store, const RunningRuns& run
     return *run->plan_id;
   }
   if (!newest) fail_no_plan(file_, selection_.suite);
+  if (const std::optional<std::int64_t> id = plan_in_slurm(store)) {
+    newest_at_choice_ = newest;
+    return *id;
+  }
   if (plan_ && newest_at_choice_ == newest) return plan_->plan().id;
   newest_at_choice_ = newest;
   return *newest;
+}
+
+std::optional<std::int64_t> PlanWatcher::plan_in_slurm(const Store& store) const {
+  if (!suites::has_plan_folders(file_)) return std::nullopt;
+  const results::PlanRecord* newest = nullptr;
+  const std::vector<results::PlanRecord> plans = store.plans(selection_.suite);
+  for (const results::PlanRecord& plan : plans) {
+    const auto folder = suites::find_plan_folder(file_, plan.suite, plan.digest);
+    if (!folder || !suites::glance_at(*folder, plan.digest, plan.created_at, plan.lines.size())) continue;
+    if (newest == nullptr || plan.created_at >= newest->created_at) newest = &plan;
+  }
+  return newest == nullptr ? std::nullopt : std::optional(newest->id);
 }
 
 WatchedRunner PlanWatcher::runner_of(const RunningRuns& running, double now_s) const {
@@ -124,11 +177,7 @@ WatchedRunner PlanWatcher::runner_of(const RunningRuns& running, double now_s) c
 
 RunnerState PlanWatcher::state_of_runner(const RunningRuns& running, const WatchedRunner& runner) const {
   if (living_row(running, plan_->plan().id) != nullptr) return RunnerState::kRunning;
-  const std::vector<WatchedLine>& lines = plan_->lines();
-  const bool is_over = std::all_of(lines.begin(), lines.end(), [](const WatchedLine& line) {
-    return line.run && line.run->outcome && *line.run->outcome != core::RunOutcome::kInterrupted;
-  });
-  if (is_over) return RunnerState::kEnded;
+  if (is_plan_over()) return RunnerState::kEnded;
   const WatchedLine* newest = plan_->newest();
   if (newest == nullptr) return RunnerState::kNotBegun;
   const std::optional<bool> is_living = results::is_alive(*runner.owner);
@@ -136,6 +185,13 @@ RunnerState PlanWatcher::state_of_runner(const RunningRuns& running, const Watch
   if (newest->run->outcome == core::RunOutcome::kInterrupted) return RunnerState::kStopped;
   if (is_living) return RunnerState::kGone;
   return runner.silent_s.value_or(kLongSilence) < kLongSilence ? RunnerState::kBetween : RunnerState::kSilent;
+}
+
+bool PlanWatcher::is_plan_over() const {
+  const std::vector<WatchedLine>& lines = plan_->lines();
+  return std::all_of(lines.begin(), lines.end(), [](const WatchedLine& line) {
+    return line.run && line.run->outcome && *line.run->outcome != core::RunOutcome::kInterrupted;
+  });
 }
 
 std::vector<LineState> PlanWatcher::line_states(const RunningRuns& running, const WatchedRunner& runner) const {

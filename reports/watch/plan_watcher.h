@@ -15,6 +15,7 @@
 #include "reports/watch/machine_watch.h"
 #include "reports/watch/plan_lines.h"
 #include "reports/watch/run_follower.h"
+#include "reports/watch/slurm_watch.h"
 #include "reports/watch/watch_state.h"
 #include "results/store.h"
 
@@ -39,8 +40,15 @@ class PlanWatcher {
 
   FileMark mark_of_file() const;
   std::int64_t choose_plan(const results::Store& store, const RunningRuns& running);
+  /// The newest plan that Slurm has runs of.
+  std::optional<std::int64_t> plan_in_slurm(const results::Store& store) const;
   WatchedRunner runner_of(const RunningRuns& running, double now_s) const;
+  bool is_plan_over() const;  ///< every line has a run stored that will not be made again
   RunnerState state_of_runner(const RunningRuns& running, const WatchedRunner& runner) const;
+  /// Of a plan whose runs are on their way through Slurm: what its nodes tell takes the place of the runner's rows.
+  void show_slurm(const SlurmView& view, double now_s, WatchState& state) const;
+  /// Of one that runs here.
+  void show_runner(const results::Store& store, const RunningRuns& running, double now_s, WatchState& state);
   std::vector<LineState> line_states(const RunningRuns& running, const WatchedRunner& runner) const;
   void follow_run(const results::Store& store, const RunningRuns& running, double now_s, WatchState& state);
   std::optional<double> elapsed_s(const WatchedRunner& runner, double now_s) const;
@@ -52,6 +60,7 @@ class PlanWatcher {
   std::optional<std::int64_t> newest_at_choice_;  ///< the newest plan when plan_ was chosen
   bool is_at_work_ = false;                       ///< at the last reading
   std::optional<RunFollower> follower_;
+  std::optional<SlurmWatch> slurm_;  ///< of plan_
   MachineWatch machine_;
 };
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace nanobench::reports {
 
@@ -28,7 +29,14 @@ class TimeLeft {
   std::optional<double> remaining_s(const std::map<std::string, std::size_t>& later,
                                     const std::optional<CurrentRun>& current) const;
 
+  /// The same where several run at once, and as many do from now on; not before the last of those that run has ended.
+  /// nullopt while none runs: nobody knows how long a queue takes.
+  std::optional<double> remaining_at_once_s(const std::map<std::string, std::size_t>& later,
+                                            const std::vector<CurrentRun>& current) const;
+
  private:
+  std::optional<double> rest_of(const CurrentRun& current) const;
+
   struct Total {
     double seconds = 0.0;
     std::size_t runs = 0;

@@ -17,6 +17,7 @@ namespace nanobench::reports {
 enum class RunnerState {
   kRunning,   ///< a process trains one of its runs
   kBetween,   ///< the process lives and trains none of them now
+  kQueued,    ///< Slurm has its runs, and has begun none of those that are left
   kStopped,   ///< its user stopped it
   kGone,      ///< the process ended before the plan did
   kSilent,    ///< out of sight (another host or container), and not heard of for long
@@ -37,6 +38,7 @@ struct WatchedRunner {
 
 enum class CellState {
   kWaiting,
+  kQueued,  ///< a run of it is in Slurm's queue
   kRunning,
   kDone,
   kFailed,    ///< a run of it failed, and none is on its way
@@ -62,12 +64,13 @@ struct LineCounts {
   int reused = 0;   ///< with evidence that another plan made, also where the runner has not come to it yet
   int failed = 0;
   int running = 0;
+  int queued = 0;  ///< handed over to Slurm, and not begun
   int to_do = 0;
 };
 
-/// The run on its way.
+/// A run on its way.
 struct WatchedRun {
-  std::int64_t id = 0;
+  std::int64_t id = 0;  ///< 0: on a node of Slurm, which has no number yet
   std::string cell;
   std::uint64_t seed = 0;
   double elapsed_s = 0.0;
@@ -77,6 +80,17 @@ struct WatchedRun {
   std::vector<results::Sample> val_losses;
   std::optional<double> step_ms;  ///< mean of the last steps
   std::optional<double> remaining_s;
+  std::string host;                ///< its node; empty for a run of the runner's own, or before the node has spoken
+  std::optional<double> silent_s;  ///< since the node's last word
+};
+
+/// Jobs of Slurm that the plan's runs were handed over in, while they are on their way.
+struct WatchedSlurm {
+  std::vector<std::string> job_ids;
+  std::string queue;                        ///< "1 task running, 2 waiting (Priority)", when it was last asked
+  std::optional<results::Owner> submitter;  ///< collects the results
+  std::optional<bool> is_submitter_alive;   ///< absent: out of sight
+  int uncollected = 0;                      ///< results that lie in the shared folder; counted as trained or failed
 };
 
 /// The machine that asks, where the runner is on it.
@@ -96,7 +110,9 @@ struct WatchState {
   std::optional<double> elapsed_s;    ///< since the newest runner's first run began; until its last sign of life
   std::optional<double> remaining_s;  ///< of a suite that runs
   std::vector<WatchedCell> cells;     ///< in the suite's order
-  std::optional<WatchedRun> run;
+  std::optional<WatchedRun> run;      ///< of a runner that trains one after the other
+  std::optional<WatchedSlurm> slurm;
+  std::vector<WatchedRun> node_runs;  ///< those that Slurm's nodes are at
   std::optional<WatchedMachine> machine;
   std::vector<std::string> warnings;  ///< the newest first: disturbed runs, what the engine warned of
   bool is_owner_alive = false;        ///< the newest runner's process, as far as can be told: false when out of sight

@@ -11,8 +11,10 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <limits>
 
 #include "core/base/error.h"
+#include "core/base/json.h"
 #include "results/output_file.h"
 #include "results/provenance.h"
 
@@ -137,8 +139,32 @@ SubmitterLock::SubmitterLock(const fs::path& file) : file_(file) {
     if (is_same_file(fd_.get(), file)) break;
   }
   const results::Owner us = results::this_process();
-  const std::string text = "process " + std::to_string(us.pid) + " on " + us.host + "\n";
+  const core::Json facts = {{"host", us.host},
+                            {"boot", us.boot_id},
+                            {"namespace", us.pid_namespace},
+                            {"pid", us.pid},
+                            {"started", us.pid_started}};
+  const std::string text = "process " + std::to_string(us.pid) + " on " + us.host + "\n" + facts.dump() + "\n";
   if (ftruncate(fd_.get(), 0) != 0 || pwrite(fd_.get(), text.data(), text.size(), 0) < 0) fail_to_write(file, errno);
+}
+
+std::optional<results::Owner> read_holder(const fs::path& file) {
+  std::ifstream in(file);
+  std::string for_people, facts;
+  if (!std::getline(in, for_people) || !std::getline(in, facts)) return std::nullopt;
+  try {
+    const core::Json value = core::parse_json(facts, file.string());
+    core::JsonObject object(value, file.string());
+    results::Owner owner;
+    owner.host = object.string("host");
+    owner.boot_id = object.string("boot");
+    owner.pid_namespace = object.string("namespace");
+    owner.pid = object.integer("pid", 1, std::numeric_limits<std::int64_t>::max());
+    owner.pid_started = object.integer("started", 0, std::numeric_limits<std::int64_t>::max());
+    return owner;
+  } catch (const Error&) {
+    return std::nullopt;  // it is being written, or another version's
+  }
 }
 
 void SubmitterLock::remove() {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "results/records.h"
 #include "suites/child_process.h"
 
 namespace nanobench::suites {
@@ -23,7 +24,8 @@ bool publish(const std::filesystem::path& from, const std::filesystem::path& to)
 /// The end of a text file, fit for a message; empty when there is none.
 std::string last_words(const std::filesystem::path& file);
 
-/// Held until the end of the process, or of the object. The file names its holder.
+/// Held until the end of the process, or of the object. The file names its holder: a line for people, one for
+/// read_holder().
 class SubmitterLock {
  public:
   /// Throws Error: kConflict while another process holds it, kUnavailable on a file system without locks, kIo.
@@ -35,5 +37,9 @@ class SubmitterLock {
   std::filesystem::path file_;
   Fd fd_;
 };
+
+/// Who held the lock of this file last; nullopt where the file is not there or says nothing that can be read. Takes no
+/// lock: it may be called while another process does.
+std::optional<results::Owner> read_holder(const std::filesystem::path& file);
 
 }  // namespace nanobench::suites

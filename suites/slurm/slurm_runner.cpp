@@ -14,6 +14,7 @@
 #include "results/merge.h"
 #include "suites/interrupt.h"
 #include "suites/slurm/collector.h"
+#include "suites/slurm/glance.h"
 #include "suites/slurm/job_script.h"
 #include "suites/slurm/lost_task.h"
 #include "suites/slurm/plan_file.h"
@@ -69,16 +70,6 @@ void check_plan(const Plan& plan) {
   }
 }
 
-/// "nano_history-0123456789ab": for people and for us.
-std::string folder_name(const Plan& plan) {
-  std::string name;
-  for (const char c : plan.suite.name.substr(0, 40)) {
-    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-    name += is_plain ? c : '_';
-  }
-  return name + "-" + plan.digest.substr(0, 12);
-}
-
 std::string counted(std::size_t count, const char* one) {
   return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
 }
@@ -93,10 +84,11 @@ class SlurmSession {
         options_(options),
         slurm_(slurm),
         observer_(observer),
-        folder_(slurm.folder / folder_name(plan)),
+        folder_(slurm.folder / plan_folder_name(plan.suite.name, plan.digest)),
+        link_(scratch_link(exchange_folder(store.file()), folder_.path().filename().string())),
         watch_(kSettlePolls * slurm.poll_seconds) {
     make_shared_folder(slurm.folder);
-    lock_ = std::make_unique<SubmitterLock>(folder_.path().string() + ".lock");
+    lock_ = std::make_unique<SubmitterLock>(folder_.lock_file());
   }
 
   SuiteRunResult run() {
@@ -256,11 +248,22 @@ class SlurmSession {
       return;
     }
     const std::vector<GoneTask> gone = watch_.look(expected, answer.tasks, now_s());
+    note_queue();
     if (!watch_.summary().empty()) say("Slurm job " + waiting_jobs(" and ") + ": " + watch_.summary());
     if (gone.empty()) return;
     collect();  // what came between the last look and the queue's answer
     for (const GoneTask& task : gone) give_up(task);
     collect();
+  }
+
+  /// For people who look on; nothing of ours depends on it.
+  void note_queue() {
+    if (watch_.summary() == noted_queue_) return;
+    noted_queue_ = watch_.summary();
+    try {
+      write_whole(folder_.queue_file(), noted_queue_ + "\n");
+    } catch (const Error&) {  // what comes next and does matter will say it
+    }
   }
 
   std::vector<ExpectedTask> expected_tasks() const {
@@ -347,6 +350,11 @@ class SlurmSession {
   void make_folder() {
     make_shared_folder(folder_.path());
     std::error_code ignored;
+    if (folder_.path().parent_path() != link_.parent_path()) {  // so that who knows the database finds the folder
+      fs::create_directories(link_.parent_path(), ignored);
+      fs::remove(link_, ignored);
+      fs::create_directory_symlink(folder_.path(), link_, ignored);
+    }
     fs::remove(folder_.plan_store(), ignored);
     results::copy_plan(folder_.plan_store(), store_.file(), result_.plan_id);
     results::make_movable(folder_.plan_store());
@@ -358,7 +366,9 @@ class SlurmSession {
     fs::remove(folder_.state_file(), ignored);  // first: without it the rest counts for nothing
     fs::remove_all(folder_.path(), ignored);
     lock_->remove();
-    fs::remove(slurm_.folder, ignored);  // when it is empty
+    fs::remove(slurm_.folder, ignored);  // when it is empty, like the next but one
+    fs::remove(link_, ignored);
+    fs::remove(link_.parent_path(), ignored);
   }
 
   /// The jobs with runs that are waited for.
@@ -441,6 +451,7 @@ class SlurmSession {
   RunnerObserver& observer_;
   InterruptGuard interrupts_;
   PlanFolder folder_;
+  fs::path link_;  ///< beside the database, where the folder is elsewhere
   std::unique_ptr<SubmitterLock> lock_;
   std::unique_ptr<Collector> collector_;
   std::unique_ptr<Submitter> submitter_;
@@ -451,6 +462,7 @@ class SlurmSession {
   int former_submissions_ = 0;                                 ///< of earlier calls
   double next_question_s_ = 0;
   std::string last_said_;
+  std::string noted_queue_;
   SuiteRunResult result_;
 };
 

@@ -11,6 +11,7 @@
 #include "results/provenance.h"
 #include "suites/runner.h"
 #include "suites/slurm/plan_file.h"
+#include "suites/slurm/progress_writer.h"
 #include "suites/slurm/result_file.h"
 #include "suites/slurm/shared_folder.h"
 #include "suites/slurm/submission.h"
@@ -23,15 +24,33 @@ using core::Error;
 using core::ErrorCode;
 using core::RunOutcome;
 
-/// The log of a task. What an interrupted runner says is for people at a terminal.
-class LogObserver : public RunnerObserver {
+/// The log of a task, and how far its run is. What an interrupted runner says is for people at a terminal.
+class TaskObserver : public RunnerObserver {
  public:
+  explicit TaskObserver(const SubmissionFolder& folder) : folder_(folder) {}
+
+  void on_run_started(const Plan& plan, const PlannedRun& run, std::int64_t) override {
+    ProgressHead head{.host = results::this_process().host, .started_at = results::utc_now(), .steps = {}};
+    if (run.spec.external.is_null()) head.steps = plan.cell_of(run).config.run.stop_after;
+    progress_.reset();
+    progress_.emplace(folder_.progress(run.position), std::move(head));
+  }
+
+  void on_event(const Plan&, const PlannedRun&, const core::RunEvent& event) override {
+    if (progress_) progress_->see(event);
+  }
+
   void on_run_finished(const Plan& plan, const PlannedRun& run, const results::RunRecord& record, bool) override {
+    progress_.reset();
     if (record.result->outcome == RunOutcome::kInterrupted) return;
     std::printf("%s seed %llu: %s %s\n", plan.cell_of(run).label.c_str(), static_cast<unsigned long long>(run.seed),
                 core::to_string(record.result->outcome).c_str(), record.result->message.c_str());
     std::fflush(stdout);
   }
+
+ private:
+  const SubmissionFolder& folder_;
+  std::optional<ProgressWriter> progress_;
 };
 
 bool is_there(const fs::path& file) {
@@ -130,7 +149,7 @@ class Task {
   SubmissionFolder folder_;
   std::size_t index_;
   Plan plan_;
-  LogObserver observer_;
+  TaskObserver observer_{folder_};
 };
 
 }  // namespace

@@ -123,7 +123,7 @@ SlurmState read_state(const Json& value, const std::string& source, std::size_t 
 }
 
 void SubmissionFolder::make() const {
-  for (const char* name : {"log", "started", "results"}) make_shared_folder(folder_ / name);
+  for (const char* name : {"log", "started", "progress", "results"}) make_shared_folder(folder_ / name);
 }
 
 Json tasks_json(const std::vector<std::vector<std::size_t>>& tasks) {

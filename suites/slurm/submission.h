@@ -4,9 +4,11 @@
 /// A folder per plan:
 ///   state.json            the submissions, replaced as a whole
 ///   plan.json, plan.db    for the tasks: what to run, and the plan's row that their results belong to
+///   queue                 what Slurm said last of the tasks, for people who look on
 ///   submit-N/job.sh       what Slurm starts; log/INDEX has a task's words
 ///   submit-N/tasks.json   the runs of each array index
 ///   submit-N/started/P    the run at position P has begun; says on which node
+///   submit-N/progress/P   how far it is, for people who look on (run_progress.h)
 ///   submit-N/results/P.db its result: a store with one run
 ///   submit-N/abandoned    tasks that start now must not run: sbatch never told us of them
 #pragma once
@@ -51,6 +53,8 @@ class PlanFolder {
   const std::filesystem::path& path() const { return folder_; }
   std::filesystem::path state_file() const { return folder_ / "state.json"; }
   std::filesystem::path plan_file() const { return folder_ / "plan.json"; }
+  std::filesystem::path queue_file() const { return folder_ / "queue"; }
+  std::filesystem::path lock_file() const { return folder_.string() + ".lock"; }  ///< names the submitter
   std::filesystem::path plan_store() const { return folder_ / "plan.db"; }
   std::filesystem::path submission(int number) const { return folder_ / ("submit-" + std::to_string(number)); }
 
@@ -68,9 +72,11 @@ class SubmissionFolder {
   std::filesystem::path script() const { return folder_ / "job.sh"; }
   std::filesystem::path tasks_file() const { return folder_ / "tasks.json"; }
   std::filesystem::path abandoned() const { return folder_ / "abandoned"; }
+  std::filesystem::path progress(std::size_t position) const { return folder_ / "progress" / std::to_string(position); }
+  std::filesystem::path starts() const { return folder_ / "started"; }
   std::filesystem::path results() const { return folder_ / "results"; }
   std::filesystem::path log(std::size_t index) const { return folder_ / "log" / std::to_string(index); }
-  std::filesystem::path started(std::size_t position) const { return folder_ / "started" / std::to_string(position); }
+  std::filesystem::path started(std::size_t position) const { return starts() / std::to_string(position); }
   std::filesystem::path result(std::size_t position) const { return results() / (std::to_string(position) + ".db"); }
   /// With everything that is written into later. Throws Error{kIo}.
   void make() const;

@@ -75,6 +75,20 @@ TEST(Disturbance, OthersOnTheGpu) {
   EXPECT_EQ(disturbance({{"gpu/other_processes", "1"}}, 2), "another process was on its GPU") << "however short";
 }
 
+TEST(Disturbance, OfSeveralGpusTheOneIsNamed) {
+  EXPECT_EQ(disturbance({{"gpu/other_processes", "1"},
+                         {"gpu/process_0/other_processes", "0"},
+                         {"gpu/process_3/other_processes", "1"}},
+                        2),
+            "another process was on the GPU of its process 3");
+  EXPECT_EQ(disturbance({{"gpu/throttle/hw_slowdown", "1"},
+                         {"gpu/process_2/throttle/hw_slowdown", "1"},
+                         {"gpu/process_10/throttle/hw_slowdown", "1"},
+                         {"gpu/process_4/throttle/power_cap", "1"}},
+                        2),
+            "the GPUs of its processes 2, 10 slowed down (hw_slowdown)");
+}
+
 TEST(Disturbance, AGpuThatSlowsDown) {
   for (const char* reason : {"hw_slowdown", "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake"})
     EXPECT_EQ(reason_with(std::string("gpu/throttle/") + reason, "1"),

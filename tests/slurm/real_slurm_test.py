@@ -78,6 +78,32 @@ class RealSlurm(unittest.TestCase):
         speed_ups = [row["speed_up"] for row in report["tables"]["rows"][1:]]
         self.assertTrue(all(value is not None for value in speed_ups), speed_ups)
 
+    def watched(self):
+        """What `watch --json` says now; None while it says nothing."""
+        done = subprocess.run([bench.PROGRAM, "watch", "--json"], cwd=self.bench.folder, env=self.bench.environment,
+                              capture_output=True, text=True, timeout=60)
+        return json.loads(done.stdout) if done.returncode == 0 else None
+
+    def test_watch_follows_runs_on_their_nodes_also_of_a_killed_submitter(self):
+        self.bench.suite({"steps": 200, "sleep_ms": 50}, seeds=(1, 2, 3))
+        process = self.bench.start()
+        seen = []
+
+        def are_two_at_work():
+            seen.append(self.watched() or {"tables": {}})
+            runs = seen[-1]["tables"].get("node_runs", [])
+            return len([run for run in runs if run["step"] > 0]) == 2
+        self.bench.wait_until(are_two_at_work)
+        self.assertEqual({run["host"] for run in seen[-1]["tables"]["node_runs"]}, {"nano1", "nano2"})
+        facts = seen[-1]["facts"]
+        self.assertEqual((facts["state"], facts["running"], facts["queued"]), ("running", 2, 7))
+        self.assertIn("1 waiting (", facts["slurm_queue"])
+        process.kill()
+        process.communicate()
+        before = {run["seed"]: run["step"] for run in seen[-1]["tables"]["node_runs"]}
+        self.bench.wait_until(lambda: are_two_at_work() and all(
+            run["step"] > before[run["seed"]] for run in seen[-1]["tables"]["node_runs"] if run["seed"] in before))
+
     def test_pairs_that_hosts_tore_apart_have_no_time_effect(self):
         self.bench.suite({"steps": 20, "sleep_ms": 20}, seeds=(1,))
         self.assertEqual(self.bench.run("--sbatch-option=--nodelist=nano1")[0], 0)

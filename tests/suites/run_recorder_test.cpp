@@ -56,6 +56,12 @@ TEST_F(RunRecorderTest, AnotherProcessOnTheGpuDisturbs) {
   EXPECT_EQ(results::disturbance(facts_, 1), "2 other processes were on its GPU") << "the most counts";
   recorded({{"gpu", "NVIDIA H100"}}, {{"gpu/throttle/hw_thermal_slowdown", 1}});
   EXPECT_EQ(results::disturbance(facts_, 1), "its GPU slowed down (hw_thermal_slowdown)");
+  recorded({{"gpu", "NVIDIA H100"}}, {{"gpu/other_processes", 1},
+                                      {"gpu/process_0/other_processes", 0},
+                                      {"gpu/process_5/other_processes", 1},
+                                      {"gpu/process_5/power_w/max", 700}});
+  EXPECT_EQ(results::disturbance(facts_, 1), "another process was on the GPU of its process 5");
+  EXPECT_FALSE(facts_.contains("gpu/process_5/power_w/max"));
 }
 
 TEST_F(RunRecorderTest, BrokenFactsNameNoGpu) {

@@ -75,6 +75,57 @@ TEST(WatchView, SaysWhatAPersonWantsToKnow) {
   EXPECT_EQ(text.find('\x1b'), std::string::npos) << "no colour was asked for";
 }
 
+/// Runs on so many nodes, two in the queue.
+WatchState on_nodes(int nodes) {
+  WatchState state = state_of(3);
+  const reports::WatchedRun run = *state.run;
+  state.run.reset();
+  state.machine.reset();
+  state.lines = {.all = 20, .trained = 5, .running = nodes, .queued = 2};
+  state.slurm = reports::WatchedSlurm{.job_ids = {"12"},
+                                      .queue = "3 tasks running, 1 waiting (Priority)",
+                                      .submitter = results::Owner{.host = "login", .pid = 7},
+                                      .is_submitter_alive = true};
+  for (int i = 0; i < nodes; ++i) {
+    state.node_runs.push_back(run);
+    state.node_runs.back().host = "nano" + std::to_string(i + 1);
+  }
+  return state;
+}
+
+TEST(WatchView, RunsOnNodesAreALineEach) {
+  WatchState state = on_nodes(3);
+  const std::string text = joined(watch_lines(state, {.width = 160, .height = 40}));
+  for (const char* part :
+       {"running: 3 runs on nano1, nano2 and nano3, heard of 1.0 s ago; Slurm job 12: 3 tasks running, 1 waiting "
+        "(Priority); process 7 on login collects the results",
+        "record14 seed 2 nano2  [##########..........]  step 120/240  loss 3.7150  val 4.1000  84.1 ms/step",
+        "5 trained, 3 running, 2 queued"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+  EXPECT_EQ(text.find("5.5000 to 3.7150"), std::string::npos) << "curves are for one run";
+  state = on_nodes(30);
+  EXPECT_NE(joined(watch_lines(state, {.width = 160, .height = 40})).find("23 more runs on nodes"), std::string::npos);
+  for (const std::size_t height : {5U, 10U, 20U, 60U}) {
+    const std::vector<std::string> lines = watch_lines(state, {.width = 60, .height = height});
+    EXPECT_LE(lines.size(), height);
+    for (const std::string& line : lines) EXPECT_LE(reports::display_width(line), 60U) << line;
+  }
+  EXPECT_NE(joined(watch_lines(on_nodes(1), {.width = 160, .height = 40})).find("5.5000 to 3.7150"), std::string::npos);
+}
+
+TEST(WatchView, SaysThatNobodyCollects) {
+  WatchState state = on_nodes(0);
+  state.runner.state = RunnerState::kGone;
+  state.slurm->is_submitter_alive = false;
+  state.slurm->uncollected = 2;
+  const std::string text = joined(watch_lines(state, {.width = 200, .height = 40}));
+  EXPECT_NE(text.find("nobody collects 2 results of ended runs now: `nanobench run leave_one_out` does"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("Priority"), std::string::npos) << "what was said to a process that is gone is old";
+}
+
 TEST(WatchView, EveryLineFitsAndTheHeightIsKept) {
   WatchState state = state_of(30);
   state.warnings.assign(9, "run 3 (record12 seed 1) was disturbed: " + std::string(200, 'w'));

@@ -3,6 +3,7 @@
 #include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "suites/slurm/glance.h"
 #include "suites/slurm/job_script.h"
 #include "tools/cli/places.h"
 
@@ -35,7 +36,7 @@ suites::SlurmChunk chunk_of(const std::string& name) {
 /// Beside the database, or in the scratch folder under a name of the database's own.
 fs::path shared_folder(const std::string& scratch, const fs::path& database) {
   const fs::path whole = fs::absolute(database).lexically_normal();
-  if (scratch.empty()) return whole.string() + ".slurm";
+  if (scratch.empty()) return suites::exchange_folder(database);
   return fs::absolute(scratch).lexically_normal() /
          (whole.stem().string() + "-" + core::digest_of(whole.string()).substr(0, 8) + ".slurm");
 }

@@ -84,7 +84,8 @@ Layout layout_for(const std::vector<WatchedCell>& cells, std::size_t width, bool
 
 Style style_of(CellState state) {
   switch (state) {
-    case CellState::kWaiting: return Style::kDim;
+    case CellState::kWaiting:
+    case CellState::kQueued: return Style::kDim;
     case CellState::kRunning: return Style::kBold;
     case CellState::kDone: return Style::kGood;
     case CellState::kFailed: return Style::kBad;
@@ -121,8 +122,8 @@ std::string states_text(const std::vector<WatchedCell>& cells, std::size_t first
     if (i < first || i >= end) ++counts[cells[i].state];
   }
   std::string text;
-  for (const CellState state :
-       {CellState::kFailed, CellState::kDiverged, CellState::kRunning, CellState::kDone, CellState::kWaiting}) {
+  for (const CellState state : {CellState::kFailed, CellState::kDiverged, CellState::kRunning, CellState::kDone,
+                                CellState::kQueued, CellState::kWaiting}) {
     if (counts[state] > 0) text += (text.empty() ? "" : ", ") + std::to_string(counts[state]) + " " + to_string(state);
   }
   return text;
@@ -133,6 +134,7 @@ std::size_t first_row(const std::vector<WatchedCell>& cells, std::size_t rows) {
   const auto is_in = [](CellState state) { return [state](const WatchedCell& cell) { return cell.state == state; }; };
   auto at = std::find_if(cells.begin(), cells.end(), is_in(CellState::kRunning));
   if (at == cells.end()) at = std::find_if(cells.begin(), cells.end(), is_in(CellState::kFailed));
+  if (at == cells.end()) at = std::find_if(cells.begin(), cells.end(), is_in(CellState::kQueued));
   if (at == cells.end()) at = std::find_if(cells.begin(), cells.end(), is_in(CellState::kWaiting));
   if (at == cells.end()) at = cells.begin();
   const auto index = static_cast<std::size_t>(at - cells.begin());

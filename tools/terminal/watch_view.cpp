@@ -21,20 +21,22 @@ using Lines = std::vector<StyledLine>;
 constexpr std::size_t kLongestSpark = 60;
 constexpr std::size_t kShortestSpark = 10;
 constexpr std::size_t kMostWarnings = 6;  // where the height has no limit
+constexpr std::size_t kMostNodeRuns = 64;
 
 /// How many lines each part may take.
 struct Budget {
   std::size_t sentence = 0;  ///< of the runner's sentence
   std::size_t warnings = 0;
+  std::size_t node_runs = 0;
   bool has_curves = true;
   bool has_gaps = true;
 };
 
 Budget budget_for(std::size_t height) {
-  if (height == 0) return {.sentence = 10, .warnings = kMostWarnings};
-  if (height < 14) return {.sentence = 2, .warnings = 1, .has_curves = false, .has_gaps = false};
-  if (height < 24) return {.sentence = 2, .warnings = 2, .has_gaps = false};
-  return {.sentence = 3, .warnings = height / 6};
+  if (height == 0) return {.sentence = 10, .warnings = kMostWarnings, .node_runs = kMostNodeRuns};
+  if (height < 14) return {.sentence = 2, .warnings = 1, .node_runs = 2, .has_curves = false, .has_gaps = false};
+  if (height < 24) return {.sentence = 2, .warnings = 2, .node_runs = 3, .has_gaps = false};
+  return {.sentence = 3, .warnings = height / 6, .node_runs = height / 5};
 }
 
 Style style_of(RunnerState state) {
@@ -42,6 +44,7 @@ Style style_of(RunnerState state) {
     case RunnerState::kRunning:
     case RunnerState::kEnded: return Style::kGood;
     case RunnerState::kBetween:
+    case RunnerState::kQueued:
     case RunnerState::kNotBegun: return Style::kPlain;
     case RunnerState::kStopped:
     case RunnerState::kGone:
@@ -103,22 +106,34 @@ StyledLine curve_line(const char* name, const std::vector<results::Sample>& samp
   return line.add(ends, Style::kDim);
 }
 
-Lines run_lines(const WatchState& state, const WatchStyle& style, const Budget& budget) {
-  Lines lines;
-  if (!state.run) return lines;
-  const WatchedRun& run = *state.run;
+/// The run's name and how far it is.
+StyledLine progress_line(const WatchedRun& run, const WatchStyle& style) {
   const std::size_t most = std::max<std::size_t>(style.width / 3, 12);  // the step matters more than a long label
-  const std::string label =
-      reports::shortened(reports::printable(run.cell), most) + " seed " + std::to_string(run.seed);
-  if (run.total_steps && *run.total_steps > 0) {
-    const double fraction = static_cast<double>(run.step) / static_cast<double>(*run.total_steps);
-    lines.emplace_back(with_bar(label, fraction, step_text(run), style.width));
-  } else {
-    lines.emplace_back(label + "  " + step_text(run));
-  }
-  if (!budget.has_curves) return lines;
+  std::string label = reports::shortened(reports::printable(run.cell), most) + " seed " + std::to_string(run.seed);
+  if (!run.host.empty()) label += " " + reports::shortened(reports::printable(run.host), 16);
+  if (!run.total_steps || *run.total_steps <= 0) return StyledLine(label + "  " + step_text(run));
+  const double fraction = static_cast<double>(run.step) / static_cast<double>(*run.total_steps);
+  return StyledLine(with_bar(label, fraction, step_text(run), style.width));
+}
+
+void add_run_lines(Lines& lines, const WatchedRun& run, const WatchStyle& style, const Budget& budget) {
+  lines.push_back(progress_line(run, style));
+  if (!budget.has_curves) return;
   if (!run.train_losses.empty()) lines.push_back(curve_line("train", run.train_losses, run, style));
   if (!run.val_losses.empty()) lines.push_back(curve_line("val  ", run.val_losses, run, style));
+}
+
+Lines run_lines(const WatchState& state, const WatchStyle& style, const Budget& budget) {
+  Lines lines;
+  if (state.run) add_run_lines(lines, *state.run, style, budget);
+  const std::size_t all = state.node_runs.size();
+  if (all == 1) {
+    add_run_lines(lines, state.node_runs.front(), style, budget);
+    return lines;
+  }
+  const std::size_t shown = all <= budget.node_runs ? all : budget.node_runs - 1;
+  for (std::size_t i = 0; i < shown; ++i) lines.push_back(progress_line(state.node_runs[i], style));
+  if (shown < all) lines.emplace_back("… " + std::to_string(all - shown) + " more runs on nodes", Style::kDim);
   return lines;
 }
 

@@ -37,5 +37,18 @@ TEST(TimeLeft, TheCurrentRunGoesByItsPaceElseByItsCell) {
   EXPECT_EQ(times.remaining_s({{"a", 1}}, CurrentRun{"a", 40.0, std::nullopt}), 10.0) << "late, but never negative";
 }
 
+TEST(TimeLeft, SeveralAtOnceShareTheRest) {
+  TimeLeft times;
+  const std::vector<CurrentRun> two = {{"a", 10.0, 30.0}, {"b", 20.0, 60.0}};
+  EXPECT_EQ(times.remaining_at_once_s({}, {}), std::nullopt) << "nobody knows how long a queue takes";
+  EXPECT_EQ(times.remaining_at_once_s({{"a", 4}}, {}), std::nullopt);
+  EXPECT_EQ(times.remaining_at_once_s({}, two), 60.0) << "not before the longest has ended";
+  // Each like those that run, 40 s and 80 s: 4 of them and what is left, by two.
+  EXPECT_EQ(times.remaining_at_once_s({{"a", 4}}, two), (30.0 + 60.0 + 4 * 60.0) / 2);
+  times.add_finished("a", 100.0);
+  EXPECT_EQ(times.remaining_at_once_s({{"a", 4}}, two), (30.0 + 60.0 + 4 * 100.0) / 2);
+  EXPECT_EQ(TimeLeft().remaining_at_once_s({}, {{"a", 10.0, std::nullopt}}), std::nullopt);
+}
+
 }  // namespace
 }  // namespace nanobench::reports

@@ -1,0 +1,78 @@
+/// How far a run on its node is, in a file of the shared folder that grows: for people who look on, never for results.
+/// JSON Lines; the first one says what runs, each later one what came since:
+///
+///   {"host": "nano1", "started_at": "2026-01-31T23:59:59.123Z", "steps": 1490}
+///   {"at": 12.5, "step": 17, "loss": 5.1, "step_ms": 98.2, "val": [[0, 5.5], [10, 5.2]]}
+///
+/// `at`: seconds since the start by the node's steady clock, `step`: steps done, `loss`: of the last one, `step_ms`:
+/// mean of the steps since the line before, `val`: validations. All but `at` may be absent: a line of it alone says
+/// that the task lives. Internal to suites and reports/watch. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "results/records.h"
+
+namespace nanobench::suites {
+
+struct ProgressHead {
+  std::string host;
+  std::string started_at;
+  std::optional<std::int64_t> steps;  ///< absent for an external trainer
+};
+
+struct ProgressLine {
+  double at_s = 0.0;
+  std::optional<std::int64_t> step;
+  std::optional<double> loss;
+  std::optional<double> step_ms;
+  std::vector<results::Sample> val_losses;
+};
+
+/// With the newline.
+std::string to_line(const ProgressHead& head);
+std::string to_line(const ProgressLine& line);
+/// nullopt for what is none, in whatever way.
+std::optional<ProgressHead> parse_progress_head(std::string_view line);
+std::optional<ProgressLine> parse_progress_line(std::string_view line);
+
+/// What the file has told so far.
+struct RunProgress {
+  ProgressHead head;
+  double at_s = 0.0;
+  std::int64_t step = 0;
+  std::vector<results::Sample> train_losses;  ///< ascending steps, as val_losses
+  std::vector<results::Sample> val_losses;
+  std::optional<double> step_ms;  ///< mean of the last steps
+
+  void add(const ProgressLine& line);
+};
+
+/// Reads at each call what is new. A file that is replaced (Slurm began the task anew) is read from its start; a line
+/// without its newline waits for the rest.
+class ProgressReader {
+ public:
+  explicit ProgressReader(std::filesystem::path file) : file_(std::move(file)) {}
+
+  /// True when there was something new. A file that is gone, or cannot be read now, has nothing new.
+  bool update();
+  /// nullopt before the first whole line.
+  const std::optional<RunProgress>& progress() const { return progress_; }
+
+ private:
+  void take(std::string_view line);
+
+  std::filesystem::path file_;
+  std::pair<std::uint64_t, std::uint64_t> mark_ = {};  ///< device and number of the file
+  std::int64_t offset_ = 0;
+  std::string rest_;  ///< a line that has no end yet
+  std::optional<RunProgress> progress_;
+};
+
+}  // namespace nanobench::suites

@@ -1,0 +1,187 @@
+// How far a run on a node is: the lines that the node writes and those who look on read, and what the shared folder
+// tells of a plan.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <thread>
+
+#include "core/base/temporary_folder.h"
+#include "suites/slurm/glance.h"
+#include "suites/slurm/progress_writer.h"
+#include "suites/slurm/run_progress.h"
+#include "suites/slurm/shared_folder.h"
+
+namespace nanobench::suites {
+namespace {
+
+namespace fs = std::filesystem;
+
+const ProgressHead kHead = {.host = "nano1", .started_at = "2026-01-01T00:00:00.000Z", .steps = 40};
+
+class SlurmProgress : public testing::Test {
+ protected:
+  fs::path file() const { return folder_.path() / "progress"; }
+  void append(const std::string& text) const { std::ofstream(file(), std::ios::app | std::ios::binary) << text; }
+
+  const core::TemporaryFolder folder_{"slurm-progress"};
+};
+
+TEST(SlurmProgressLine, ComesBackAsItWas) {
+  const auto head = parse_progress_head(to_line(kHead));
+  ASSERT_TRUE(head);
+  EXPECT_EQ(head->host, "nano1");
+  EXPECT_EQ(head->started_at, kHead.started_at);
+  EXPECT_EQ(head->steps, 40);
+  const auto line = parse_progress_line(
+      to_line({.at_s = 1.5, .step = 3, .loss = 5.25, .step_ms = 20, .val_losses = {{0, 5.5}, {2, std::nan("")}}}));
+  ASSERT_TRUE(line);
+  EXPECT_EQ(line->at_s, 1.5);
+  EXPECT_EQ(line->step, 3);
+  EXPECT_EQ(line->loss, 5.25);
+  EXPECT_EQ(line->step_ms, 20);
+  ASSERT_EQ(line->val_losses.size(), 2U);
+  EXPECT_TRUE(std::isnan(line->val_losses[1].value)) << "a loss that is not finite is told as such";
+  const auto alive = parse_progress_line(to_line({.at_s = 9}));
+  ASSERT_TRUE(alive);
+  EXPECT_FALSE(alive->step || alive->loss || alive->step_ms);
+}
+
+TEST(SlurmProgressLine, HostileOnesAreNone) {
+  for (const char* text :
+       {"", "null", "[]", "{}", "{\"at\": -1}", "{\"at\": null}", "{\"at\": \"1\"}", "{\"at\": 1", "\xff"})
+    EXPECT_FALSE(parse_progress_line(text)) << text;
+  const auto line =
+      parse_progress_line(R"({"at": 1, "step": -4, "loss": [], "val": [1, [2], [3, "x"], [-1, 2], [5, 6]]})");
+  ASSERT_TRUE(line);
+  EXPECT_FALSE(line->step || line->loss);
+  ASSERT_EQ(line->val_losses.size(), 1U);
+  EXPECT_EQ(line->val_losses[0].step, 5);
+}
+
+TEST_F(SlurmProgress, HalfALineWaitsForTheRest) {
+  ProgressReader reader(file());
+  EXPECT_FALSE(reader.update()) << "no file yet";
+  append(to_line(kHead).substr(0, 10));
+  EXPECT_TRUE(reader.update());
+  EXPECT_FALSE(reader.progress());
+  append(to_line(kHead).substr(10) + to_line({.at_s = 1, .step = 1, .loss = 5}) + R"({"at": 2, "st)");
+  reader.update();
+  ASSERT_TRUE(reader.progress());
+  EXPECT_EQ(reader.progress()->step, 1);
+  EXPECT_FALSE(reader.update()) << "nothing new";
+  append("ep\": 7, \"loss\": 4}\n");
+  EXPECT_TRUE(reader.update());
+  EXPECT_EQ(reader.progress()->step, 7);
+  ASSERT_EQ(reader.progress()->train_losses.size(), 2U);
+  EXPECT_EQ(reader.progress()->train_losses[1].step, 6);
+  // Wherever a reader cuts an endless line, its end is no line.
+  for (std::size_t length = 65536; length <= 4 * 65536; length += 65536) {
+    append(std::string(length, 'x') + "{\"at\": 3, \"step\": 9}\n");
+    reader.update();
+    EXPECT_EQ(reader.progress()->step, 7) << length;
+  }
+  append(to_line({.at_s = 4, .step = 8}));
+  reader.update();
+  EXPECT_EQ(reader.progress()->step, 8);
+}
+
+TEST_F(SlurmProgress, AReplacedFileIsReadAnew) {
+  append(to_line(kHead) + to_line({.at_s = 9, .step = 30, .loss = 3}));
+  ProgressReader reader(file());
+  reader.update();
+  EXPECT_EQ(reader.progress()->step, 30);
+  ProgressHead other = kHead;
+  other.host = "nano2";
+  write_whole(file(), to_line(other) + to_line({.at_s = 1, .step = 2, .loss = 5}) + std::string(100, '\n'));  // longer
+  EXPECT_TRUE(reader.update());
+  EXPECT_EQ(reader.progress()->head.host, "nano2");
+  EXPECT_EQ(reader.progress()->step, 2);
+  EXPECT_EQ(reader.progress()->train_losses.size(), 1U);
+  fs::remove(file());
+  EXPECT_FALSE(reader.update());
+  EXPECT_EQ(reader.progress()->step, 2) << "what was known stays";
+}
+
+TEST_F(SlurmProgress, TheWriterTellsWhatItSawBeforeItEnds) {
+  {
+    ProgressWriter writer(file(), kHead);
+    for (std::int64_t step = 0; step < 10; ++step) {
+      if (step % 5 == 0) writer.see(core::EvalEvent{.step = step, .loss = 6.0});
+      writer.see(core::StepEvent{.step = step, .loss = 5.0 - 0.1 * static_cast<double>(step), .step_ms = 20});
+    }
+  }
+  ProgressReader reader(file());
+  reader.update();
+  ASSERT_TRUE(reader.progress());
+  EXPECT_EQ(reader.progress()->step, 10);
+  EXPECT_EQ(reader.progress()->step_ms, 20.0);
+  EXPECT_EQ(reader.progress()->val_losses.size(), 2U);
+  ASSERT_FALSE(reader.progress()->train_losses.empty());
+  EXPECT_DOUBLE_EQ(reader.progress()->train_losses.back().value, 4.1);
+}
+
+TEST_F(SlurmProgress, AFolderThatIsGoneIsNobodysError) {
+  ProgressWriter writer(folder_.path() / "gone" / "progress", kHead);
+  writer.see(core::StepEvent{.step = 0, .loss = 5, .step_ms = 1});
+}
+
+TEST_F(SlurmProgress, APlansFolderIsFoundWhereverItIs) {
+  const fs::path database = folder_.path() / "results.db";
+  const std::string digest(64, 'd');
+  EXPECT_FALSE(has_plan_folders(database));
+  EXPECT_FALSE(find_plan_folder(database, "my suite", digest));
+  EXPECT_EQ(plan_folder_name("my suite", digest), "my_suite-dddddddddddd");
+  const fs::path elsewhere = folder_.path() / "scratch" / "plan";
+  make_shared_folder(elsewhere);
+  make_shared_folder(exchange_folder(database));
+  fs::create_directory_symlink(elsewhere,
+                               scratch_link(exchange_folder(database), plan_folder_name("my suite", digest)));
+  EXPECT_FALSE(find_plan_folder(database, "my suite", digest)) << "it holds no state yet";
+  write_whole(PlanFolder(elsewhere).state_file(), "{}");
+  EXPECT_TRUE(has_plan_folders(database));
+  ASSERT_TRUE(find_plan_folder(database, "my suite", digest));
+  EXPECT_EQ(find_plan_folder(database, "my suite", digest)->path(), elsewhere);
+  EXPECT_FALSE(glance_at(PlanFolder(elsewhere), digest, "then", 3)) << "no state of ours";
+}
+
+TEST_F(SlurmProgress, WhatTheFolderTellsOfAPlan) {
+  const PlanFolder plan(folder_.path() / "plan");
+  SlurmState state{.plan_digest = "d", .plan_made_at = "then", .is_fresh = false, .submissions = {}};
+  state.submissions = {
+      {.number = 1, .name = "nanobench-0a-1", .job_id = "12", .is_abandoned = false, .tasks = {{0, 2}, {1}}},
+      {.number = 2, .name = "nanobench-0a-2", .job_id = "13", .is_abandoned = false, .tasks = {{2}}},
+      {.number = 3, .name = "nanobench-0a-3", .job_id = {}, .is_abandoned = true, .tasks = {{0}}}};
+  for (int number = 1; number <= 3; ++number) SubmissionFolder(plan.submission(number)).make();
+  const SubmissionFolder first(plan.submission(1));
+  write_whole(first.started(0), "12 nano1\n");
+  write_whole(first.started(2), "12 nano1\n");
+  write_whole(first.result(0), "x");
+  write_whole(first.result(2), "x");  // interrupted, and handed over again
+  write_whole(plan.state_file(), to_json(state).dump());
+  write_whole(plan.queue_file(), "1 task waiting (Priority)\n");
+  const auto glance = glance_at(plan, "d", "then", 3);
+  ASSERT_TRUE(glance);
+  ASSERT_EQ(glance->runs.size(), 3U);
+  EXPECT_EQ(glance->runs[0].stage, GlancedStage::kResult);
+  EXPECT_EQ(glance->runs[1].stage, GlancedStage::kQueued);
+  EXPECT_EQ(glance->runs[2].stage, GlancedStage::kQueued) << "the newest job that it is in counts";
+  EXPECT_EQ(glance->job_ids, (std::vector<std::string>{"12", "13"}));
+  EXPECT_EQ(glance->queue, "1 task waiting (Priority)");
+  EXPECT_FALSE(glance->submitter);
+  write_whole(SubmissionFolder(plan.submission(2)).started(2), "13 nano2\n");
+  {
+    const SubmitterLock lock(plan.lock_file());
+    const auto held = glance_at(plan, "d", "then", 3);
+    ASSERT_TRUE(held && held->submitter);
+    EXPECT_EQ(held->submitter->pid, getpid());
+    EXPECT_EQ(held->runs[2].stage, GlancedStage::kStarted);
+  }
+  EXPECT_FALSE(glance_at(plan, "d", "another row of the plan", 3));
+  EXPECT_FALSE(glance_at(plan, "d", "then", 2)) << "a state of more runs than the plan has";
+}
+
+}  // namespace
+}  // namespace nanobench::suites
