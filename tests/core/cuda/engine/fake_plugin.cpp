@@ -4,6 +4,10 @@
 
 #include "core/train/cuda_plugin.h"
 
+// Of fake_plugin_build.cpp.
+extern const int fake_version;
+extern const char* const fake_libtorch;
+
 namespace {
 
 const char* on_or_off(bool value) {
@@ -23,8 +27,8 @@ void tell(const nanobench::core::CudaOptions& options) {
 
 extern "C" __attribute__((visibility("default"))) const void* nanobench_cuda_plugin() {
   using namespace nanobench::core;
-  static const CudaPlugin plugin = {.version = NB_FAKE_VERSION,
-                                    .libtorch = *NB_FAKE_LIBTORCH != '\0' ? NB_FAKE_LIBTORCH : TORCH_VERSION,
+  static const CudaPlugin plugin = {.version = fake_version != 0 ? fake_version : kCudaPluginVersion,
+                                    .libtorch = *fake_libtorch != '\0' ? fake_libtorch : TORCH_VERSION,
                                     .device_count = one,
                                     .open = tell};
   return &plugin;

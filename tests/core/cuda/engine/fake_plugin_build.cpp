@@ -1,0 +1,7 @@
+// Of which build a fake plugin says that it is; fake_plugin.cpp, with LibTorch's headers, is compiled once for all of
+// them.
+extern const int fake_version;
+extern const char* const fake_libtorch;
+
+const int fake_version = NB_FAKE_VERSION;            // 0: this build's
+const char* const fake_libtorch = NB_FAKE_LIBTORCH;  // "": this build's
