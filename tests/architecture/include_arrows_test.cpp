@@ -142,5 +142,19 @@ TEST(Headers, HaveAPurposeCommentAndPragmaOnce) {
   }
 }
 
+// With nothing before it in its source a header is compiled alone there, and needs no source of its own for that check.
+TEST(Headers, AreTheFirstIncludeOfTheirOwnSource) {
+  int found = 0;
+  for (const fs::path& file : sources()) {
+    const fs::path header = fs::path(file).replace_extension(".h");
+    if (file.extension() != ".cpp" || !fs::exists(header)) continue;
+    ++found;
+    const std::vector<Include> includes = includes_of(read_file(file));
+    ASSERT_FALSE(includes.empty()) << file;
+    EXPECT_EQ(includes.front().target, fs::relative(header, NANOBENCH_SOURCE_DIR).generic_string()) << file;
+  }
+  EXPECT_GT(found, 20) << "under " << NANOBENCH_SOURCE_DIR;
+}
+
 }  // namespace
 }  // namespace nanobench

@@ -42,7 +42,7 @@ TOOLS = {
         bin="$CHECKOUT/build/release/bin"; mkdir -p "$bin"
         printf '%s\\n' '#!/bin/sh' 'printf "[%s]" "$@"; echo; pwd; exit ${EXIT_WITH:-0}' >"$bin/nanobench"
         chmod +x "$bin/nanobench" """,
-    "ctest": 'echo "ctest $*"; pwd',
+    "ctest": 'echo "ctest $*"; pwd; echo "$CTEST_PARALLEL_LEVEL at once"',
     "chmod": 'exec /bin/chmod "$@"',
     "sudo": "exit 1",
 }
@@ -315,9 +315,14 @@ class Launcher(unittest.TestCase):
         self.assertIn(f"cannot write into {self.checkout}", done.err)
 
     def test_test_builds_everything_and_becomes_ctest(self):
-        done = self.launch("test", "-R", "a b")
-        self.assertEqual((done.returncode, done.out), (0, f"ctest --preset release -R a b\n{self.checkout}\n"))
+        done = self.launch("test", "-R", "a b", NANOBENCH_JOBS="3")
+        expected = f"ctest --preset release -R a b\n{self.checkout}\n3 at once\n"
+        self.assertEqual((done.returncode, done.out), (0, expected))
         self.assertEqual(self.calls(), ["cmake", "ninja"])
+
+    def test_ctests_own_variable_says_how_many_tests_run_at_once(self):
+        done = self.launch("test", NANOBENCH_JOBS="3", CTEST_PARALLEL_LEVEL="5")
+        self.assertTrue(done.out.endswith("\n5 at once\n"), done.out)
 
     def test_setup_only_builds(self):
         done = self.launch("setup")

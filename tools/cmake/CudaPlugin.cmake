@@ -38,6 +38,9 @@ target_link_libraries(nanobench_cuda PRIVATE nanobench_options nanobench_base na
 get_filename_component(_toolkit_lib "${NB_CUDART_LIBRARY}" DIRECTORY)
 get_filename_component(_nccl_lib "${NB_NCCL_LIBRARY}" DIRECTORY)
 target_link_options(nanobench_cuda PRIVATE -Wl,--disable-new-dtags "-Wl,-rpath,${_toolkit_lib}" "-Wl,-rpath,${_nccl_lib}")
+# As one source, because LibTorch's headers are read anew for each: position-independent code cannot take the engine's
+# precompiled header.
 set_target_properties(nanobench_cuda PROPERTIES
+  UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0
   LIBRARY_OUTPUT_DIRECTORY "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}" CXX_VISIBILITY_PRESET hidden LINKER_LANGUAGE CXX)
 add_dependencies(nanobench-train nanobench_cuda)

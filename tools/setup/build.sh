@@ -228,6 +228,9 @@ command_test() {
   build_targets 'everything' all
   release_lock
   cd -- "$root" || exit
+  # As many tests at once as compilers; -j among ctest's arguments still wins.
+  CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-$(compile_jobs)}
+  export CTEST_PARALLEL_LEVEL
   exec ctest --preset "$preset" "$@"
 }
 

@@ -5,6 +5,11 @@
 
 #include "core/train/cuda_plugin.h"
 
+// Of fake_plugin_build.cpp.
+extern const int fake_version;
+extern const char* const fake_libtorch;
+extern const bool fake_is_full;
+
 namespace {
 
 const char* on_or_off(bool value) {
@@ -15,12 +20,12 @@ int one() {
   return 1;
 }
 
-[[maybe_unused]] void tell(const nanobench::core::CudaOptions& options) {
+void tell(const nanobench::core::CudaOptions& options) {
   TORCH_CHECK(false, "opened with index ", options.index, ", expandable_segments ",
               on_or_off(options.expandable_segments), ", initial_backward ", on_or_off(options.initial_backward));
 }
 
-[[maybe_unused]] void open_quietly(const nanobench::core::CudaOptions& /*options*/) {}
+void open_quietly(const nanobench::core::CudaOptions& /*options*/) {}
 
 std::map<std::string, std::string> no_facts() {
   return {{"gpu_uuid", "GPU-fake"}};
@@ -38,10 +43,10 @@ const nanobench::core::CudaKernels kKernels{{}, at::kCPU, nullptr};
 
 extern "C" __attribute__((visibility("default"))) const void* nanobench_cuda_plugin() {
   using namespace nanobench::core;
-  static const CudaPlugin plugin = {.version = NB_FAKE_VERSION,
-                                    .libtorch = *NB_FAKE_LIBTORCH != '\0' ? NB_FAKE_LIBTORCH : TORCH_VERSION,
+  static const CudaPlugin plugin = {.version = fake_version != 0 ? fake_version : kCudaPluginVersion,
+                                    .libtorch = *fake_libtorch != '\0' ? fake_libtorch : TORCH_VERSION,
                                     .device_count = one,
-                                    .open = NB_FAKE_OPEN,
+                                    .open = fake_is_full ? open_quietly : tell,
                                     .facts = no_facts,
                                     .make_marks = run_out_of_memory,
                                     .kernels = &kKernels};
