@@ -100,7 +100,7 @@ struct DeviceMlp : torch::autograd::Function<DeviceMlp> {
                                     .dblended = bf16_data(dout),
                                     .eps = static_cast<float>(norm_eps),
                                     .dx = bf16_data(d.x),
-                                    .dskip_rounded = bf16_data(d.branch)},
+                                    .dskip = bf16_data(d.branch)},
                                    kernels.stream());
     return d;
   }

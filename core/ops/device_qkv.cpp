@@ -77,7 +77,7 @@ double qkv_flops(const at::Tensor& x, const QkvOptions& options) {
 /// What flows back from the heads to the projections and the value embedding.
 struct HeadsBackward {
   Projections projections;
-  at::Tensor value_embedding;  ///< float32
+  at::Tensor value_embedding;
   at::Tensor value_lambdas;
 };
 
@@ -88,8 +88,7 @@ HeadsBackward heads_backward(const variable_list& saved, const QkvOptions& optio
   const at::TensorOptions floats = saved[kBlendX].options().dtype(at::kFloat);
   const cuda::QkvHeadsOptions heads = heads_options(saved, options);
   const bool has_lambdas = heads.blend != cuda::HeadValueBlend::kNone;
-  if (has_lambdas && saved[kValueEmbedding].numel() > 0)
-    out.value_embedding = at::empty(saved[kValueEmbedding].sizes(), floats);
+  if (has_lambdas && saved[kValueEmbedding].numel() > 0) out.value_embedding = at::empty_like(saved[kValueEmbedding]);
   if (has_lambdas) out.value_lambdas = at::empty_like(saved[kValueLambdas]);
   const at::Tensor workspace = has_lambdas ? at::empty({cuda::kQkvHeadsWorkspace}, floats) : at::Tensor();
   const at::Tensor dq = as_bfloat16(gradients[1]), dk = as_bfloat16(gradients[2]), dv = as_bfloat16(gradients[3]);
@@ -102,7 +101,7 @@ HeadsBackward heads_backward(const variable_list& saved, const QkvOptions& optio
                               .q = q_rows,
                               .k = k_rows,
                               .v = v_rows,
-                              .value_embedding = float_data(out.value_embedding),
+                              .value_embedding = bf16_data(out.value_embedding),
                               .value_weights = float_data(out.value_lambdas),
                               .workspace = float_data(workspace)},
                              kernels.stream());

@@ -88,7 +88,7 @@ variable_list blend_gradients(const variable_list& slots, std::int64_t skip_inde
     dskip_weights = at::zeros_like(slots[kBlendSkipWeights]);
   }
   if (has_x0) {
-    dx0 = at::empty_like(x, x.options().dtype(at::kFloat));
+    dx0 = at::empty_like(x);
     dlambdas = at::empty_like(slots[kBlendLambdas]);
   }
   if (has_skip || has_x0) workspace = at::empty({cuda::kResidualWorkspace}, x.options().dtype(at::kFloat));
@@ -99,8 +99,8 @@ variable_list blend_gradients(const variable_list& slots, std::int64_t skip_inde
                                   .dblended = bf16_data(backward.dblended),
                                   .eps = static_cast<float>(backward.eps),
                                   .dx = bf16_data(dx),
-                                  .dskip_rounded = bf16_data(dskip),
-                                  .dx0 = float_data(dx0),
+                                  .dskip = bf16_data(dskip),
+                                  .dx0 = bf16_data(dx0),
                                   .dweights = float_data(dlambdas),
                                   .dskip_weight = has_skip ? float_data(dskip_weights) + skip_index : nullptr,
                                   .workspace = float_data(workspace)},

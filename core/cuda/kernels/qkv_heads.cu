@@ -127,6 +127,12 @@ __device__ inline BlendWeights blend_weights(const QkvHeadsOptions& options) {
   return {};
 }
 
+__device__ inline Floats8 weighted(float a, const Floats8& x) {
+  Floats8 product;
+#pragma unroll
+  for (int i = 0; i < kVector; ++i) product.at[i] = a * x.at[i];
+  return product;
+}
 __device__ inline Floats8 weighted(float a, const Floats8& x, float b, const Floats8& y) {
   Floats8 sum;
 #pragma unroll
@@ -220,13 +226,8 @@ __device__ inline void value_gradients(const QkvHeadsOptions& options, const Qkv
     sums[0] += dot8(d, v);
     sums[1] += dot8(d, e);
   }
-  if (g.value_embedding != nullptr) {
-    const Floats8 before = g.adds_value_embedding ? load8(g.value_embedding + at) : Floats8{};
-    store8(g.value_embedding + at, weighted(1.0f, before, weights.embedding, d));
-  }
-  if (dv == nullptr) return;
-  const Floats8 more = g.dv_more != nullptr ? load8(g.dv_more + at) : Floats8{};  // after the store above
-  store8(dv, weighted(weights.value, d, 1.0f, more));
+  if (g.value_embedding != nullptr) store8(g.value_embedding + at, weighted(weights.embedding, d));
+  if (dv != nullptr) store8(dv, weighted(weights.value, d));
 }
 
 template <int kLanes>
@@ -315,7 +316,7 @@ void qkv_heads_backward(const QkvHeadsShape& shape, const QkvProjections& in, co
               options, gradients);
     if (gradients.value_weights == nullptr || options.blend == HeadValueBlend::kNone) return;
     sum_partials(options.blend == HeadValueBlend::kLerp ? 1 : 2, blocks, gradients.workspace, 1.0f,
-                 gradients.adds_value_weights, gradients.value_weights, stream);
+                 /*adds=*/false, gradients.value_weights, stream);
   });
 }
 

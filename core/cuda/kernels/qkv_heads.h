@@ -70,23 +70,19 @@ struct QkvHeads {
 void qkv_heads_forward(const QkvHeadsShape& shape, const QkvProjections& in, const QkvHeadsOptions& options,
                        const QkvHeads& out, Stream stream);
 
-/// Gradients of the projections from those of the heads. dv = round((w[0] or 1 - w[0]) dv_heads + dv_more); of the
-/// value embedding (w[1] or w[0]) dv_heads, float32: it is summed over the layers that share it before anything rounds.
+/// Gradients of the projections from those of the heads. dv = round((w[0] or 1 - w[0]) dv_heads); of the value
+/// embedding round((w[1] or w[0]) dv_heads): layers that share it, and values that are mixed with themselves, have
+/// their gradients added up rounded, as autograd does those of bfloat16 tensors.
 struct QkvHeadsGradients {
-  const bf16* q_heads = nullptr;  ///< [T, H, E]
-  const bf16* k_heads = nullptr;  ///< [T, Hkv, E]
-  const bf16* v_heads = nullptr;  ///< [T, Hkv, E]
-  HeadRows<bf16> q;               ///< [T, H E]
-  HeadRows<bf16> k;               ///< [T, Hkv E]
-  HeadRows<bf16> v;               ///< [T, Hkv E]
-  /// Gradient of v from elsewhere, [T, Hkv E] contiguous; null: zero. May be value_embedding, then with this call's
-  /// share: for values that are mixed with themselves.
-  const float* dv_more = nullptr;
-  float* value_embedding = nullptr;   ///< [T, Hkv E] contiguous; null: not wanted
-  bool adds_value_embedding = false;  ///< to what is there, instead of overwriting it
-  float* value_weights = nullptr;     ///< one number (kLerp) or two; null: not wanted
-  bool adds_value_weights = false;
-  float* workspace = nullptr;  ///< kQkvHeadsWorkspace numbers where value_weights is wanted
+  const bf16* q_heads = nullptr;    ///< [T, H, E]
+  const bf16* k_heads = nullptr;    ///< [T, Hkv, E]
+  const bf16* v_heads = nullptr;    ///< [T, Hkv, E]
+  HeadRows<bf16> q;                 ///< [T, H E]
+  HeadRows<bf16> k;                 ///< [T, Hkv E]
+  HeadRows<bf16> v;                 ///< [T, Hkv E]
+  bf16* value_embedding = nullptr;  ///< [T, Hkv E] contiguous; null: not wanted
+  float* value_weights = nullptr;   ///< one number (kLerp) or two; null: not wanted
+  float* workspace = nullptr;       ///< kQkvHeadsWorkspace numbers where value_weights is wanted
 };
 
 inline constexpr std::int64_t kQkvHeadsWorkspace = 2 * kPartialBlocks;

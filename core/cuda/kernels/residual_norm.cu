@@ -123,24 +123,16 @@ __device__ inline void gradient_of_row(const ResidualGradients& g, const Part<kV
 /// Writes what eight numbers of d give to the blend's inputs.
 __device__ inline void store_gradients(const ResidualGradients& g, const Weights& weights, const Floats8& d,
                                        std::int64_t at) {
-  Floats8 dx, dskip, dx0 = {};
-  if (g.dx0 != nullptr && g.adds_dx0) dx0 = load8(g.dx0 + at);
+  Floats8 dx, dskip, dx0;
 #pragma unroll
   for (int i = 0; i < kVector; ++i) {
     dx.at[i] = weights.x * d.at[i];
     dskip.at[i] = weights.skip * dx.at[i];
-    dx0.at[i] += weights.x0 * d.at[i];
+    dx0.at[i] = weights.x0 * d.at[i];
   }
+  if (g.dx != nullptr) store8(g.dx + at, dx);
   if (g.dskip != nullptr) store8(g.dskip + at, dskip);
-  if (g.dskip_rounded != nullptr) store8(g.dskip_rounded + at, dskip);
   if (g.dx0 != nullptr) store8(g.dx0 + at, dx0);
-  if (g.dx == nullptr) return;
-  if (g.dx_more != nullptr) {
-    const Floats8 more = load8(g.dx_more + at);  // after the stores: it may be what they wrote
-#pragma unroll
-    for (int i = 0; i < kVector; ++i) dx.at[i] += more.at[i];
-  }
-  store8(g.dx + at, dx);
 }
 
 /// Partial sums of the three scalars: workspace[i * blocks + block].
@@ -217,9 +209,9 @@ void residual_norm_backward(const ResidualShape& shape, const ResidualBlend& ble
   });
   const float* partials = gradients.workspace;
   if (gradients.dweights != nullptr)
-    sum_partials(2, blocks, partials, 1.0f, gradients.adds_dweights, gradients.dweights, stream);
+    sum_partials(2, blocks, partials, 1.0f, /*adds=*/false, gradients.dweights, stream);
   if (gradients.dskip_weight != nullptr)
-    sum_partials(1, blocks, partials + 2 * blocks, 1.0f, gradients.adds_dweights, gradients.dskip_weight, stream);
+    sum_partials(1, blocks, partials + 2 * blocks, 1.0f, /*adds=*/false, gradients.dskip_weight, stream);
 }
 
 }  // namespace nanobench::core::cuda

@@ -46,24 +46,20 @@ void residual_norm_forward(const ResidualShape& shape, const ResidualBlend& blen
                            Stream stream);
 
 /// With d = round(dblended + the norm's gradient):
-///   dx = round(a d + dx_more)    dskip = w a d    dx0 (+)= b d
+///   dx = round(a d)    dskip = round(w a d)    dx0 = round(b d)
 ///   dweights = sum of d (x + w skip), sum of d x0;    dskip_weight = a * sum of d skip
-/// What is null is not wanted, or (of inputs) zero. dskip and dx0 are float32: they are summed with other gradients of
-/// the same tensor before anything rounds them.
+/// What is null is not wanted, or (of inputs) zero. Each gradient has the type of its row: where a row is used in
+/// several places, who adds its gradients up finds them rounded, as autograd does those of bfloat16 tensors.
 struct ResidualGradients {
   const bf16* blended = nullptr;   ///< of the forward pass; may be null without a norm
   const bf16* dnormed = nullptr;   ///< null: no norm
   const bf16* dblended = nullptr;  ///< from where else `blended` is used
   float eps = 0.0f;
-  const float* dx_more = nullptr;  ///< gradient of x from elsewhere. May be dx0 or dskip, then with this call's share
   bf16* dx = nullptr;
-  float* dskip = nullptr;
-  bf16* dskip_rounded = nullptr;  ///< the same, rounded: of a branch whose product stores bfloat16
-  float* dx0 = nullptr;
-  bool adds_dx0 = false;          ///< to what dx0 holds, instead of overwriting it
+  bf16* dskip = nullptr;
+  bf16* dx0 = nullptr;
   float* dweights = nullptr;      ///< two numbers, of a and b
   float* dskip_weight = nullptr;  ///< one number
-  bool adds_dweights = false;     ///< to what the three numbers hold
   float* workspace = nullptr;     ///< kResidualWorkspace numbers where one of the three is wanted
 };
 

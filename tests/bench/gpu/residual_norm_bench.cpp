@@ -17,12 +17,14 @@ struct Seam {
         x(normal({length, kWidth})),
         skip(x.roll({1}, {0})),
         x0(x.roll({2}, {0})),
+        dnormed(x.roll({3}, {0})),
+        dblended(x.roll({4}, {0})),
         blended(at::empty_like(x)),
         normed(at::empty_like(x)),
         weights(at::ones({2}, at::TensorOptions(at::kCUDA).dtype(at::kFloat))),
         sums(zeros({3}, at::kFloat)),
-        dx0(zeros({length, kWidth}, at::kFloat)),
-        dskip(zeros({length, kWidth}, at::kFloat)),
+        dx0(at::empty_like(x)),
+        dskip(at::empty_like(x)),
         workspace(zeros({core::cuda::kResidualWorkspace}, at::kFloat)) {}
   core::cuda::ResidualBlend blend() const {
     return {.x = numbers<bf16>(x),
@@ -32,7 +34,7 @@ struct Seam {
             .weights = numbers<float>(weights)};
   }
   core::cuda::ResidualShape shape;
-  at::Tensor x, skip, x0, blended, normed, weights, sums, dx0, dskip, workspace;
+  at::Tensor x, skip, x0, dnormed, dblended, blended, normed, weights, sums, dx0, dskip, workspace;
 };
 
 Body forward(std::int64_t length) {
@@ -58,13 +60,12 @@ Body backward(std::int64_t length) {
   return [seam] {
     core::cuda::residual_norm_backward(seam.shape, seam.blend(),
                                        {.blended = numbers<bf16>(seam.blended),
-                                        .dnormed = numbers<bf16>(seam.skip),
-                                        .dblended = numbers<bf16>(seam.x0),
+                                        .dnormed = numbers<bf16>(seam.dnormed),
+                                        .dblended = numbers<bf16>(seam.dblended),
                                         .eps = static_cast<float>(kEps),
                                         .dx = numbers<bf16>(seam.normed),
-                                        .dskip = numbers<float>(seam.dskip),
-                                        .dx0 = numbers<float>(seam.dx0),
-                                        .adds_dx0 = true,
+                                        .dskip = numbers<bf16>(seam.dskip),
+                                        .dx0 = numbers<bf16>(seam.dx0),
                                         .dweights = numbers<float>(seam.sums),
                                         .dskip_weight = numbers<float>(seam.sums) + 2,
                                         .workspace = numbers<float>(seam.workspace)},
@@ -85,9 +86,9 @@ void residual_norm_bench() {
                .prepare = [=] { return libtorch_forward(length); },
                .work = {.bytes = 10 * count},
                .note = "rounds the sums to bfloat16"}});
-    // Reads five rows of bfloat16 and one of float32; writes one and two.
+    // Reads what the forward pass read, its sums, and two gradients; writes three.
     add_rows("residual_norm_backward", shape,
-             {{.name = "own", .prepare = [=] { return backward(length); }, .work = {.bytes = (12 + 4 + 8) * count}}});
+             {{.name = "own", .prepare = [=] { return backward(length); }, .work = {.bytes = (12 + 6) * count}}});
   }
 }
 

@@ -98,64 +98,64 @@ TEST_P(ResidualNorm, ForwardIsTheBlendAndItsNorm) {
 
 /// All gradients of one call.
 struct Gradients {
-  DeviceArray<bf16> blended, dnormed, dblended, dx, dskip_rounded;
-  DeviceArray<float> dx_more, dskip, dx0, dweights{2}, dskip_weight{1}, workspace;
+  DeviceArray<bf16> blended, dnormed, dblended, dx, dskip, dx0;
+  DeviceArray<float> dweights{2}, dskip_weight{1}, workspace;
 
-  Gradients(const Reference& r, const Doubles& dn, const Doubles& db, const Doubles& more)
+  Gradients(const Reference& r, const Doubles& dn, const Doubles& db)
       : blended(r.blended()),
         dnormed(dn),
         dblended(db),
         dx(r.x.size()),
-        dskip_rounded(r.x.size()),
-        dx_more(more),
         dskip(r.x.size()),
-        dx0(more),
+        dx0(r.x.size()),
         workspace(kResidualWorkspace) {}
   ResidualGradients pointers() {
     return {.blended = blended.data(),
             .dnormed = dnormed.data(),
             .dblended = dblended.data(),
             .eps = static_cast<float>(kEps),
-            .dx_more = dx_more.data(),
             .dx = dx.data(),
             .dskip = dskip.data(),
-            .dskip_rounded = dskip_rounded.data(),
             .dx0 = dx0.data(),
-            .adds_dx0 = true,
             .dweights = dweights.data(),
             .dskip_weight = dskip_weight.data(),
             .workspace = workspace.data()};
   }
   bool has_whole_guards() const {
-    return dx.has_whole_guards() && dskip_rounded.has_whole_guards() && dskip.has_whole_guards() &&
-           dx0.has_whole_guards() && dweights.has_whole_guards() && dskip_weight.has_whole_guards() &&
-           workspace.has_whole_guards();
+    return dx.has_whole_guards() && dskip.has_whole_guards() && dx0.has_whole_guards() && dweights.has_whole_guards() &&
+           dskip_weight.has_whole_guards() && workspace.has_whole_guards();
   }
 };
 
 TEST_P(ResidualNorm, BackwardGivesAllGradients) {
   const Reference r = reference_of(GetParam());
   const std::size_t count = r.x.size();
-  const Doubles dnormed = random_bf16(count, 4), dblended = random_bf16(count, 5), more = random_floats(count, 6);
+  const Doubles dnormed = random_bf16(count, 4), dblended = random_bf16(count, 5);
   Inputs in(r);
-  Gradients g(r, dnormed, dblended, more);
+  Gradients g(r, dnormed, dblended), unweighted(r, dnormed, dblended);
   residual_norm_backward(in.shape, in.blend, g.pointers(), nullptr);
+  residual_norm_backward(in.shape, {.x = in.blend.x},
+                         {.blended = unweighted.blended.data(),
+                          .dnormed = unweighted.dnormed.data(),
+                          .dblended = unweighted.dblended.data(),
+                          .eps = static_cast<float>(kEps),
+                          .dx = unweighted.dx.data()},
+                         nullptr);
 
-  const Doubles d = r.gradient(dnormed, dblended);
-  Doubles dx(count), dskip(count), dskip_rounded(count), dx0(count), sums(3);
+  const Doubles d = unweighted.dx.values();  // with a = 1, as the kernel rounds it
+  expect_rounded(d, r.gradient(dnormed, dblended), "d");
+  Doubles dx(count), dskip(count), dx0(count), sums(3);
   for (std::size_t i = 0; i < count; ++i) {
-    dx[i] = to_nearest_bf16(kXWeight * d[i] + more[i]);
-    dskip[i] = kSkipWeight * kXWeight * d[i];
-    dskip_rounded[i] = to_nearest_bf16(dskip[i]);
-    dx0[i] = more[i] + kX0Weight * d[i];
+    dx[i] = to_nearest_bf16(kXWeight * d[i]);
+    dskip[i] = to_nearest_bf16(kSkipWeight * kXWeight * d[i]);
+    dx0[i] = to_nearest_bf16(kX0Weight * d[i]);
     sums[0] += d[i] * r.skipped(i);
     sums[1] += r.x0.empty() ? 0.0 : d[i] * r.x0[i];
     sums[2] += r.skip.empty() ? 0.0 : kXWeight * d[i] * r.skip[i];
   }
-  expect_rounded(g.dx.values(), dx, "dx", 1.0 / 64, 0.01, 1e-2);
-  expect_rounded(g.dskip_rounded.values(), dskip_rounded, "dskip_rounded");
-  expect_near(g.dskip.values(), dskip, 1.0 / 256, "dskip");
-  expect_near(g.dx0.values(), dx0, 1.0 / 256, "dx0");
+  EXPECT_EQ(g.dx.values(), dx);  // products that float32 holds, and one rounding
+  EXPECT_EQ(g.dskip.values(), dskip);
+  EXPECT_EQ(g.dx0.values(), dx0);
   const double noise =
       std::sqrt(static_cast<double>(count)) + 1.0;  // of so many numbers, some of them rounded elsewhere
   for (std::size_t i = 0; i < 3; ++i)
@@ -192,9 +192,10 @@ TEST(ResidualNorm, OrderOfBlocksChangesNoBit) {
   const Reference r = reference_of({.rows = 4101, .width = 16});  // more rows than blocks that leave partial sums
   Inputs in(r);
   expect_same_in_every_order([&] {
-    Gradients g(r, r.x, r.x0, r.skip);
+    Gradients g(r, r.x, r.x0);
     residual_norm_backward(in.shape, in.blend, g.pointers(), nullptr);
-    return joined({g.dx.contents(), g.dx0.contents(), g.dweights.contents(), g.dskip_weight.contents()});
+    return joined(
+        {g.dx.contents(), g.dskip.contents(), g.dx0.contents(), g.dweights.contents(), g.dskip_weight.contents()});
   });
 }
 
@@ -209,21 +210,25 @@ TEST(ResidualNorm, SumAfterABranchNeedsNoWeightsInMemory) {
   expect_rounded(normed.values(), r.normed(r.blended()), "normed");
 }
 
-/// Where x is x0 itself, their gradients are added before anything is rounded.
-TEST(ResidualNorm, GradientOfXMayTakeInThatOfX0) {
+/// As in the first layer: the gradient of each place by itself.
+TEST(ResidualNorm, X0MayBeX) {
   Reference r = reference_of({.rows = 3, .width = 48, .has_skip = false});
   r.x0 = r.x;
-  const Doubles d = random_bf16(r.x.size(), 9), before = random_floats(r.x.size(), 10);
+  const Doubles d = random_bf16(r.x.size(), 9);
   Inputs in(r);
-  DeviceArray<bf16> dblended(d), dx(d.size());
-  DeviceArray<float> dx0(before);
-  residual_norm_backward(
-      in.shape, in.blend,
-      {.dblended = dblended.data(), .dx_more = dx0.data(), .dx = dx.data(), .dx0 = dx0.data(), .adds_dx0 = true},
-      nullptr);
-  Doubles want(d.size());
-  for (std::size_t i = 0; i < d.size(); ++i) want[i] = to_nearest_bf16(before[i] + (kX0Weight + kXWeight) * d[i]);
-  expect_rounded(dx.values(), want, "dx", 1.0 / 64, 0.02, 1e-3);
+  in.blend.x0 = in.blend.x;
+  DeviceArray<bf16> blended(d.size()), dblended(d), dx(d.size()), dx0(d.size());
+  residual_norm_forward(in.shape, in.blend, {.blended = blended.data()}, nullptr);
+  residual_norm_backward(in.shape, in.blend, {.dblended = dblended.data(), .dx = dx.data(), .dx0 = dx0.data()},
+                         nullptr);
+  Doubles want_dx(d.size()), want_dx0(d.size());
+  for (std::size_t i = 0; i < d.size(); ++i) {
+    want_dx[i] = to_nearest_bf16(kXWeight * d[i]);
+    want_dx0[i] = to_nearest_bf16(kX0Weight * d[i]);
+  }
+  expect_rounded(blended.values(), r.blended(), "blended");
+  EXPECT_EQ(dx.values(), want_dx);
+  EXPECT_EQ(dx0.values(), want_dx0);
 }
 
 TEST(ResidualNorm, NotANumberGoesThrough) {
