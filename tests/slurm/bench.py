@@ -82,7 +82,9 @@ class Bench:
         return {(cell, seed): outcome for cell, seed, outcome, _ in self.rows()}
 
     def shared_files(self, pattern):
-        return sorted(self.folder.glob(f"results.db.slurm/trial-*/submit-*/{pattern}"))
+        """Without those that are being written: they are there once they have their own name."""
+        found = self.folder.glob(f"results.db.slurm/trial-*/submit-*/{pattern}")
+        return sorted(path for path in found if ".tmp-" not in path.name)
 
     def started_runs(self):
         return len(self.shared_files("started/*"))

@@ -230,7 +230,9 @@ command_test() {
   cd -- "$root" || exit
   # As many tests at once as compilers; -j among ctest's arguments still wins.
   CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-$(compile_jobs)}
-  export CTEST_PARALLEL_LEVEL
+  # Threads of OpenMP wait by turning round: those of several tests at once would mostly keep each other from working.
+  OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
+  export CTEST_PARALLEL_LEVEL OMP_NUM_THREADS
   exec ctest --preset "$preset" "$@"
 }
 
