@@ -42,7 +42,7 @@ TOOLS = {
         bin="$CHECKOUT/build/release/bin"; mkdir -p "$bin"
         printf '%s\\n' '#!/bin/sh' 'printf "[%s]" "$@"; echo; pwd; exit ${EXIT_WITH:-0}' >"$bin/nanobench"
         chmod +x "$bin/nanobench" """,
-    "ctest": 'echo "ctest $*"; pwd; echo "$CTEST_PARALLEL_LEVEL at once, $OMP_NUM_THREADS"',
+    "ctest": 'echo "ctest $*"; pwd; echo "$CTEST_PARALLEL_LEVEL at once, $OMP_NUM_THREADS $OMP_WAIT_POLICY"',
     "chmod": 'exec /bin/chmod "$@"',
     "sudo": "exit 1",
 }
@@ -316,13 +316,13 @@ class Launcher(unittest.TestCase):
 
     def test_test_builds_everything_and_becomes_ctest(self):
         done = self.launch("test", "-R", "a b", NANOBENCH_JOBS="3")
-        expected = f"ctest --preset release -R a b\n{self.checkout}\n3 at once, 1\n"
+        expected = f"ctest --preset release -R a b\n{self.checkout}\n3 at once, 1 passive\n"
         self.assertEqual((done.returncode, done.out), (0, expected))
         self.assertEqual(self.calls(), ["cmake", "ninja"])
 
     def test_ctests_own_variable_says_how_many_tests_run_at_once(self):
-        done = self.launch("test", NANOBENCH_JOBS="3", CTEST_PARALLEL_LEVEL="5", OMP_NUM_THREADS="2")
-        self.assertTrue(done.out.endswith("\n5 at once, 2\n"), done.out)
+        done = self.launch("test", NANOBENCH_JOBS="3", CTEST_PARALLEL_LEVEL="5", OMP_WAIT_POLICY="active")
+        self.assertTrue(done.out.endswith("\n5 at once, 1 active\n"), done.out)
 
     def test_setup_only_builds(self):
         done = self.launch("setup")

@@ -230,9 +230,10 @@ command_test() {
   cd -- "$root" || exit
   # As many tests at once as compilers; -j among ctest's arguments still wins.
   CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-$(compile_jobs)}
-  # Threads of OpenMP wait by turning round: those of several tests at once would mostly keep each other from working.
+  # LibTorch's threads wait by turning round: those of several tests at once would mostly keep each other from working.
   OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
-  export CTEST_PARALLEL_LEVEL OMP_NUM_THREADS
+  OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}
+  export CTEST_PARALLEL_LEVEL OMP_NUM_THREADS OMP_WAIT_POLICY
   exec ctest --preset "$preset" "$@"
 }
 
