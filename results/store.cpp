@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <thread>
 
 #include "core/base/error.h"
 #include "core/base/json.h"
@@ -121,13 +122,25 @@ PlanRecord read_plan(Database& database, const Statement& row) {
   return plan;
 }
 
+/// The time of day, and of no other plan of this digest: by these two a plan is known when files are merged.
+std::string new_plans_time(Database& database, const std::string& digest) {
+  Statement taken(database, "SELECT 1 FROM plans WHERE digest = ? AND created_at = ?");
+  for (;;) {
+    std::string now = utc_now();
+    taken.rebind(1, digest, now);
+    if (!taken.step()) return now;
+    taken.reset();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 std::int64_t insert_plan(Database& database, const NewPlan& plan) {
   Statement row(database,
                 "INSERT INTO plans (digest, suite, title, design, scale, data_name, target, order_seed, cells, "
                 "messages, argv, created_at, contrasts, sequential) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   row.bind(plan.digest, plan.suite, plan.title, plan.design, plan.scale, plan.data_name, plan.target, plan.order_seed,
-           to_json(plan.cells).dump(), Json(plan.messages).dump(), Json(plan.argv).dump(), utc_now(),
-           to_json(plan.contrasts).dump(), to_text(plan.sequential));
+           to_json(plan.cells).dump(), Json(plan.messages).dump(), Json(plan.argv).dump(),
+           new_plans_time(database, plan.digest), to_json(plan.contrasts).dump(), to_text(plan.sequential));
   row.execute();
   const std::int64_t id = database.last_insert_id();
   Statement line(database,

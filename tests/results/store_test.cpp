@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "results/metric.h"
 #include "store_fixture.h"
@@ -155,6 +156,17 @@ TEST_F(StoreTest, BelievesInAnOwnerOutOfSightWhileItGivesSigns) {
   store.claim_run(new_run(), elsewhere);
   EXPECT_TRUE(std::holds_alternative<AlreadyRunning>(store.claim_run(new_run(), this_process())));
   EXPECT_EQ(store.release_dead_runs(), 0);
+}
+
+TEST_F(StoreTest, PlansMadeInOneMillisecondAreTold) {
+  Store store(file());
+  NewPlan plan;
+  plan.digest = "p1";
+  plan.suite = "history";
+  store.ensure_plans(std::vector<NewPlan>(20, plan), true);
+  std::set<std::string> times;
+  for (const PlanRecord& made : store.plans()) times.insert(made.created_at);
+  EXPECT_EQ(times.size(), 20U) << "merged, two of them would be one";
 }
 
 TEST_F(StoreTest, APlanIsFoundAgainAndItsLinesAreAnswered) {
