@@ -10,7 +10,16 @@ namespace nanobench::core::cuda {
 namespace {
 
 constexpr int kThreads = 1024;  // two blocks fill a multiprocessor, and two rows of 50304 its shared memory
-constexpr std::int64_t kMostCached = 98 * 1024;  // bytes of a row: what every device since sm_80 has
+constexpr int kSharedSums = kThreads / kWarp;
+/// Bytes of a row: every device since sm_80 lends a block 99 KiB, sums of the warps included.
+constexpr std::int64_t kMostCached = 99 * 1024 - kSharedSums * static_cast<int>(sizeof(float));
+
+/// Of `vocabulary` logits, wherever the first one lies in its vector.
+template <class Logit>
+constexpr std::int64_t cached_bytes(std::int64_t vocabulary) {
+  return (vocabulary + 2 * kVector) * static_cast<std::int64_t>(sizeof(Logit));
+}
+static_assert(cached_bytes<bf16>(50304) <= kMostCached);
 
 __device__ inline float exponential(float x) {
   constexpr float kLog2E = 1.44269504f;
@@ -76,7 +85,7 @@ __device__ inline float block_max(float x, float* shared) {
 template <class Logit>
 __device__ inline Softmax softmax_of(const Row<Logit>& row, Logit* cache, const CrossEntropyOptions& options,
                                      float inverse_cap) {
-  __shared__ float shared[kThreads / kWarp];
+  __shared__ float shared[kSharedSums];
   Softmax own{-FLT_MAX, 0.0f};
   const std::int64_t vectors = row.vectors();
   for (std::int64_t vector = threadIdx.x; vector < vectors; vector += kThreads) {
@@ -179,7 +188,7 @@ void cross_entropy_rows(const LogitsShape& shape, const Logit* logits, const std
   if (shape.rows <= 0) return;
   CrossEntropyOptions complete = options;
   if (std::is_same_v<Logit, bf16>) complete.rounds_logits = true;  // their gradient, before e5m2 too
-  const std::int64_t bytes = (shape.vocabulary + 2 * kVector) * static_cast<std::int64_t>(sizeof(Logit));
+  const std::int64_t bytes = cached_bytes<Logit>(shape.vocabulary);
   const bool caches = gradient != nullptr && bytes <= kMostCached;
   NB_LAUNCH((loss_of_rows<Logit, Gradient>), dim3(static_cast<unsigned>(shape.rows)), dim3(kThreads),
             caches ? static_cast<std::size_t>(bytes) : 0, stream, shape, logits, targets, complete, losses, gradient,

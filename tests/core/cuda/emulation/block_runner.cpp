@@ -188,6 +188,7 @@ class Block {
     }
     if (ended_ != threads_.size()) throw EmulationError(deadlock());
     check_warpgroups();
+    check_shared_bytes();
     for (const WarpProducts& products : products_) {
       if (!products.is_idle()) throw EmulationError(place() + ": a warp ended while its products were under way");
     }
@@ -304,6 +305,17 @@ class Block {
   }
 
   /// The four warps of a warpgroup take every product together.
+  /// GPUs with products of warpgroups lend a block more; what other kernels ask for must be there on every GPU.
+  void check_shared_bytes() const {
+    constexpr std::size_t kMostEverywhere = 99 * 1024;  // compute capability 8.6, 8.9, 12.0
+    const bool needs_more = grid_.shared_bytes > kMostEverywhere;
+    const auto has_started = [](const WarpProducts& products) { return products.has_started(); };
+    if (needs_more && std::none_of(products_.begin(), products_.end(), has_started)) {
+      throw EmulationError(grid_.kernel + ": " + std::to_string(grid_.shared_bytes) +
+                           " bytes of shared memory, which GPUs without warpgroups lack");
+    }
+  }
+
   void check_warpgroups() const {
     constexpr std::size_t kGroupWarps = 4;
     for (std::size_t warp = 0; warp < products_.size(); ++warp) {
@@ -391,10 +403,24 @@ std::vector<Index3> shuffled_blocks(const Index3& blocks) {
   return order;
 }
 
+void check_limits(const Grid& grid) {
+  constexpr unsigned kMostBlocksAlongX = 2147483647;
+  constexpr unsigned kMostBlocks = 65535;               // along y and z
+  constexpr std::size_t kMostSharedBytes = 227 * 1024;  // of a block, from compute capability 9.0 on
+  if (grid.blocks.x > kMostBlocksAlongX || grid.blocks.y > kMostBlocks || grid.blocks.z > kMostBlocks) {
+    throw EmulationError(grid.kernel + ": a grid of " + std::to_string(grid.blocks.x) + " x " +
+                         std::to_string(grid.blocks.y) + " x " + std::to_string(grid.blocks.z) + " blocks");
+  }
+  if (grid.shared_bytes > kMostSharedBytes) {
+    throw EmulationError(grid.kernel + ": " + std::to_string(grid.shared_bytes) + " bytes of shared memory");
+  }
+}
+
 }  // namespace
 
 void run_grid(const Grid& grid, const std::function<void()>& body) {
   if (running != nullptr) throw EmulationError(grid.kernel + ": launched from inside a kernel");
+  check_limits(grid);
   ++statistics().launches;
   const std::vector<Index3> order = shuffled_blocks(grid.blocks);
   if (order.empty()) throw EmulationError(grid.kernel + ": a grid without blocks");

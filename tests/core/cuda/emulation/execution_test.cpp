@@ -301,6 +301,17 @@ TEST(EmulatedCopy, BesideSharedMemoryIsRefused) {
 TEST(EmulatedGrid, RefusesBlocksThatNoGpuRuns) {
   expect_text(error_of([] { NB_LAUNCH(two_barriers, dim3(1), dim3(1025), 0, nullptr); }), "a block of 1025 threads");
   expect_text(error_of([] { NB_LAUNCH(two_barriers, dim3(0), dim3(32), 0, nullptr); }), "a grid without blocks");
+  expect_text(error_of([] { NB_LAUNCH(two_barriers, dim3(1, 65536), dim3(32), 0, nullptr); }), "1 x 65536 x 1 blocks");
+}
+
+__global__ void do_nothing() {}
+
+TEST(EmulatedGrid, RefusesSharedMemoryThatGpusLack) {
+  constexpr std::size_t kEverywhere = 99 * 1024, kMost = 227 * 1024;
+  EXPECT_EQ(error_of([] { NB_LAUNCH(do_nothing, dim3(1), dim3(32), kEverywhere, nullptr); }), "no error");
+  expect_text(error_of([] { NB_LAUNCH(do_nothing, dim3(1), dim3(32), kEverywhere + 1, nullptr); }),
+              "without warpgroups");
+  expect_text(error_of([] { NB_LAUNCH(do_nothing, dim3(1), dim3(32), kMost + 1, nullptr); }), "232449 bytes");
 }
 
 TEST(EmulatedGrid, ThrowsWhatAKernelThrowsAndRunsOn) {
