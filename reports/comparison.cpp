@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/base/json.h"
+#include "reports/code_paths.h"
 #include "reports/text.h"
 #include "results/host_load.h"
 #include "results/metric.h"
@@ -436,6 +437,7 @@ ComparisonTable compare(const results::PlanRecord& plan, const std::vector<CellM
   add_spread_notes(table);
   add_floor_warnings(table, cells);
   add_mixture_warnings(table, cells);
+  add_code_warning(table, cells);
   add_disturbance_warning(table, cells);
   return table;
 }

@@ -76,7 +76,9 @@ struct RunRecord : NewRun {
   std::optional<std::string> finished_at;
   std::optional<std::int64_t> environment_id;
   Owner owner;
-  std::string gpu;  ///< what its engine told: "NVIDIA H100 80GB HBM3 (GPU-4c2f...), driver 570.86.15"; empty: none
+  /// What its engine told.
+  std::string gpu;            ///< "NVIDIA H100 80GB HBM3 (GPU-4c2f...), driver 570.86.15"; empty: none
+  std::string no_kernel_for;  ///< "none", or parts of its step: "blocks, muon"; empty: it did not tell
 
   /// Where its times were measured: times of two places say nothing of each other.
   std::string place() const { return gpu.empty() ? owner.host : owner.host + ", " + gpu; }

@@ -176,10 +176,15 @@ class Store {
   std::filesystem::path file_;
   OpenMode mode_;
   std::unique_ptr<Database> database_;
-  mutable std::map<std::int64_t, std::string> gpus_;  ///< by environment, which never changes
+  /// What a run's record takes from its environment.
+  struct EngineFacts {
+    std::string gpu;
+    std::string no_kernel_for;
+  };
+  static EngineFacts engine_facts(const std::string& facts);
+  void add_engine_facts(RunRecord& run) const;
 
-  /// From its environment.
-  void name_gpu(RunRecord& run) const;
+  mutable std::map<std::int64_t, EngineFacts> engine_facts_;  ///< by environment, which never changes
 };
 
 /// `--db` when given, else $NANOBENCH_DB, else results/nanobench.db under `source_root`.

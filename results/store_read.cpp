@@ -59,21 +59,6 @@ void bind_filter(Statement& statement, const RunFilter& filter) {
   if (filter.outcome) statement.bind(core::to_string(*filter.outcome));
 }
 
-/// "NVIDIA H100 80GB HBM3 (GPU-4c2f...), driver 570.86.15", as far as the engine told. Every run is read through this:
-/// facts that are broken name no GPU.
-std::string gpu_of(const std::string& facts) {
-  const Json json = Json::parse(facts, nullptr, /*allow_exceptions=*/false);
-  const auto fact = [&](const char* name) {
-    const auto found = json.is_object() ? json.find(name) : json.end();
-    return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
-  };
-  std::string text = fact("engine/gpu");
-  if (text.empty()) return "";
-  if (const std::string uuid = fact("engine/gpu_uuid"); !uuid.empty()) text += " (" + uuid + ")";
-  if (const std::string driver = fact("engine/driver"); !driver.empty()) text += ", driver " + driver;
-  return text;
-}
-
 }  // namespace
 
 RunRecord read_run_row(const Statement& row) {
@@ -112,7 +97,7 @@ std::vector<RunRecord> Store::runs(const RunFilter& filter) const {
   bind_filter(statement, filter);
   std::vector<RunRecord> runs;
   while (statement.step()) runs.push_back(read_run_row(statement));
-  for (RunRecord& run : runs) name_gpu(run);
+  for (RunRecord& run : runs) add_engine_facts(run);
   if (filter.limit) std::reverse(runs.begin(), runs.end());
   return runs;
 }
@@ -125,19 +110,34 @@ RunRecord Store::run(std::int64_t id) const {
                                           "; `nanobench list` shows what it has");
   }
   RunRecord run = read_run_row(statement);
-  name_gpu(run);
+  add_engine_facts(run);
   return run;
 }
 
-void Store::name_gpu(RunRecord& run) const {
+/// Every run is read through this: facts that are broken tell nothing.
+Store::EngineFacts Store::engine_facts(const std::string& facts) {
+  const Json json = Json::parse(facts, nullptr, /*allow_exceptions=*/false);
+  const auto fact = [&](const char* name) {
+    const auto found = json.is_object() ? json.find(name) : json.end();
+    return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  EngineFacts told{.gpu = fact("engine/gpu"), .no_kernel_for = fact("engine/no_kernel_for")};
+  if (told.gpu.empty()) return told;
+  if (const std::string uuid = fact("engine/gpu_uuid"); !uuid.empty()) told.gpu += " (" + uuid + ")";
+  if (const std::string driver = fact("engine/driver"); !driver.empty()) told.gpu += ", driver " + driver;
+  return told;
+}
+
+void Store::add_engine_facts(RunRecord& run) const {
   if (!run.environment_id) return;
-  const auto [known, is_new] = gpus_.try_emplace(*run.environment_id);
+  const auto [known, is_new] = engine_facts_.try_emplace(*run.environment_id);
   if (is_new) {
     Statement statement(*database_, "SELECT facts FROM environments WHERE id = ?");
     statement.bind(*run.environment_id);
-    if (statement.step()) known->second = gpu_of(statement.text(0));
+    if (statement.step()) known->second = engine_facts(statement.text(0));
   }
-  run.gpu = known->second;
+  run.gpu = known->second.gpu;
+  run.no_kernel_for = known->second.no_kernel_for;
 }
 
 std::vector<Sample> Store::samples(std::int64_t run_id, const std::string& metric) const {

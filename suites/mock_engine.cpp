@@ -113,7 +113,9 @@ class MockEngine {
   }
 
   core::HelloEvent hello_event() const {
-    return {"mock", "1", {{"device", "none"}}, spec_.threads, settings_.parameters};
+    core::HelloEvent hello{"mock", "1", {{"device", "none"}}, spec_.threads, settings_.parameters};
+    if (!settings_.no_kernel_for.empty()) hello.environment["no_kernel_for"] = settings_.no_kernel_for;
+    return hello;
   }
 
   /// The fault of this step, if it is due. A value ends the process with that code.

@@ -51,6 +51,7 @@ struct MockSettings {
   std::int64_t arm = 0;   ///< of an A/A comparison: another arm draws other noise
   std::int64_t parameters = 1000;
   std::int64_t peak_bytes = 100'000'000;
+  std::string no_kernel_for;  ///< told as a fact of its environment, as the real engine does; empty: not told
   MockFault fault = MockFault::kNone;
   std::int64_t fault_step = 0;
   std::optional<std::int64_t> fault_value;

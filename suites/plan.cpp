@@ -111,6 +111,7 @@ core::RunSpec spec_of(const Plan& plan, const Cell& cell, std::uint64_t seed) {
   spec.dtype = plan.suite.dtype;
   spec.threads = plan.threads;
   spec.device = plan.suite.device;
+  spec.kernels = plan.suite.kernels;
   for (const auto& file : plan.data.train) spec.train_shards.push_back(file.string());
   for (const auto& file : plan.data.val) spec.val_shards.push_back(file.string());
   spec.mock = mock_settings(plan.suite, cell);
@@ -171,6 +172,8 @@ Plan make_plan(const Suite& suite, const Matrix& matrix, const core::DataSet& da
   plan.matrix = matrix;
   plan.data = data;
   plan.engine = engine;
+  // Another engine to all that sets runs side by side: its times are no continuation of the kernels' times.
+  if (suite.kernels != "fused") plan.engine.name += ", " + suite.kernels + " kernels";
   plan.hardware = results::hardware_class(machine);
   plan.threads = suite.threads > 0 ? suite.threads : machine.cores;
   OrderRandom random(suite.order_seed);

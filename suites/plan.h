@@ -49,7 +49,7 @@ std::string claim_message_begin(const std::string& claim);
 /// A program that speaks the protocol of core/protocol/FORMAT.md.
 struct Engine {
   std::vector<std::string> command;  ///< program and leading arguments; "--spec FILE --events-fd N" are added
-  std::string name;                  ///< "nanobench-train", "mock"
+  std::string name;                  ///< "nanobench-train", "mock"; of a plan: "nanobench-train, reference kernels"
   std::string version;               ///< identity: another version's runs are other runs
 };
 

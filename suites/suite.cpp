@@ -77,6 +77,9 @@ void read_native(JsonObject& object, Suite& suite) {
   suite.device = object.string_or("device", suite.device);
   if (!core::is_device_name(suite.device))
     object.fail("device", "expected \"cpu\", \"cuda\" or \"cuda:N\", got \"" + suite.device + "\"");
+  suite.kernels = object.string_or("kernels", suite.kernels);
+  if (!core::is_kernels_name(suite.kernels))
+    object.fail("kernels", "expected \"fused\" or \"reference\", got \"" + suite.kernels + "\"");
   suite.mock = read_mock(object);
   read_cells(object, suite);
 }
@@ -115,10 +118,10 @@ Suite read_suite_file(const std::filesystem::path& file) {
 
 Suite with_overrides(Suite suite, const SuiteOverrides& overrides) {
   if (suite.external && (overrides.scale || overrides.data || overrides.threads || overrides.device ||
-                         overrides.ranks || overrides.processes)) {
+                         overrides.kernels || overrides.ranks || overrides.processes)) {
     throw core::Error(core::ErrorCode::kInvalidArgument,
                       suite.source +
-                          ": an external trainer takes no --scale, --data, --threads, --device, --ranks or "
+                          ": an external trainer takes no --scale, --data, --threads, --device, --kernels, --ranks or "
                           "--processes; put what it needs into its command");
   }
   if (overrides.scale) suite.scale = *overrides.scale;
@@ -129,6 +132,7 @@ Suite with_overrides(Suite suite, const SuiteOverrides& overrides) {
   }
   if (overrides.threads) suite.threads = *overrides.threads;
   if (overrides.device) suite.device = *overrides.device;
+  if (overrides.kernels) suite.kernels = *overrides.kernels;
   if (overrides.ranks || overrides.processes) {  // together: ranks of the file may not fit processes asked for here
     suite.ranks = overrides.ranks;
     suite.processes = overrides.processes;

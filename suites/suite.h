@@ -76,6 +76,7 @@ struct Suite {
   std::string dtype = "float32";
   int threads = 0;                                    ///< 0: all cores
   std::string device = "cpu";                         ///< of every run (core/protocol/run_spec.h)
+  std::string kernels = "fused";                      ///< of every run, likewise
   std::uint64_t order_seed = 1;                       ///< of the shuffled order of execution
   std::optional<results::SequentialLook> sequential;  ///< set by a runner that adds seeds; not from the file
   std::optional<double> target;  ///< validation loss of "time to target"; absent: the first cell's final loss
@@ -91,6 +92,7 @@ struct SuiteOverrides {
   std::optional<std::string> data;
   std::optional<int> threads;
   std::optional<std::string> device;
+  std::optional<std::string> kernels;
   std::optional<std::int64_t> ranks;
   std::optional<std::int64_t> processes;
   std::optional<std::uint64_t> order_seed;

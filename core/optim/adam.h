@@ -28,6 +28,7 @@ class Adam {
 
   const std::vector<at::Tensor>& first_moments() const { return first_moments_; }
   const std::vector<at::Tensor>& second_moments() const { return second_moments_; }
+  bool is_to_be_fused() const { return config_.fused; }
   bool uses_kernel() const { return uses_kernel_; }
 
  private:

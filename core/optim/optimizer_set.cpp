@@ -1,5 +1,6 @@
 #include "core/optim/optimizer_set.h"
 
+#include <algorithm>
 #include <set>
 
 #include "core/config/schedule.h"
@@ -99,6 +100,18 @@ std::map<std::string, std::string> OptimizerSet::paths() const {
   if (muon_) paths["muon"] = muon_->path();
   if (sharded_muon_) paths["muon"] = joined(sharded_muon_->paths());
   return paths;
+}
+
+bool OptimizerSet::lacks_adam_kernel() const {
+  return std::any_of(adams_.begin(), adams_.end(),
+                     [](const Adam& group) { return group.is_to_be_fused() && !group.uses_kernel(); });
+}
+
+bool OptimizerSet::lacks_muon_kernel() const {
+  const auto paths_by_part = paths();
+  const auto muon = paths_by_part.find("muon");
+  return muon != paths_by_part.end() && muon->second.find("operations") != std::string::npos &&
+         config_.optimizer.hidden_matrices.orthogonalizer == Orthogonalizer::kNewtonSchulz;
 }
 
 }  // namespace nanobench::core

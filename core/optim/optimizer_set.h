@@ -44,6 +44,9 @@ class OptimizerSet {
   /// What the updates go through, by "adam" and "muon" where there is one: "GPU kernels", "CPU kernels" or
   /// "operations"; several where groups differ.
   std::map<std::string, std::string> paths() const;
+  /// Whether groups of Adam that are to be fused, or Newton-Schulz iterations, go through operations all the same.
+  bool lacks_adam_kernel() const;
+  bool lacks_muon_kernel() const;
 
  private:
   void add_adams(std::vector<AdamGroup> groups);

@@ -13,6 +13,10 @@ bool is_device_name(const std::string& name) {
   return !number.empty() && number.size() <= 3 && number.find_first_not_of("0123456789") == std::string::npos;
 }
 
+bool is_kernels_name(const std::string& name) {
+  return name == "fused" || name == "reference";
+}
+
 Json to_json(const RunSpec& spec) {
   Json json = {{"protocol", kProtocolVersion}, {"run_id", spec.run_id},   {"seed", spec.seed},
                {"dtype", spec.dtype},          {"threads", spec.threads}, {"train_shards", spec.train_shards},
@@ -51,7 +55,7 @@ RunSpec read_run_spec(const Json& value, const std::string& source) {
   spec.threads = static_cast<int>(object.integer("threads", 0, 4096));
   spec.pin_threads = object.boolean_or("pin_threads", false);
   if (object.has("kernels")) spec.kernels = object.string("kernels");
-  if (spec.kernels != "fused" && spec.kernels != "reference")
+  if (!is_kernels_name(spec.kernels))
     object.fail("kernels", "expected \"fused\" or \"reference\", got \"" + spec.kernels + "\"");
   spec.communicator = object.string_or("communicator", spec.communicator);
   const std::vector<std::string> communicators = {"auto", "shared_memory", "tcp", "mpi"};

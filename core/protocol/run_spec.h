@@ -24,8 +24,7 @@ struct RunSpec {
   std::string device = "cpu";     ///< "cpu"; "cuda": the GPU of the process's number on its host; "cuda:N"
   int threads = 0;                ///< of all processes together; 0: as many as the machine has cores
   bool pin_threads = false;       ///< each thread stays on one processor
-  std::string kernels =
-      "fused";  ///< "fused" ops where they fit, or "reference": one op after the other, to compare with
+  std::string kernels = "fused";  ///< where they fit, or "reference": one operation after the other, to compare with
   /// What the processes of a run talk through: "auto", "shared_memory", "tcp" or "mpi" (process_group.h).
   std::string communicator = "auto";
   std::vector<std::string> train_shards;
@@ -38,8 +37,9 @@ struct RunSpec {
   Json external;                            ///< another trainer's command, for the adapter around it; null for ours
 };
 
-/// Whether `name` may stand in RunSpec::device.
+/// Whether `name` may stand in RunSpec::device, or RunSpec::kernels.
 bool is_device_name(const std::string& name);
+bool is_kernels_name(const std::string& name);
 
 Json to_json(const RunSpec& spec);
 

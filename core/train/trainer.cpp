@@ -18,6 +18,7 @@
 #include "core/gpu/run_gpus.h"
 #include "core/kernels/cpu_path.h"
 #include "core/kernels/thread_pool.h"
+#include "core/train/code_paths.h"
 #include "core/train/engine_facts.h"
 #include "core/train/phase_timer.h"
 #include "core/train/safetensors.h"
@@ -126,24 +127,14 @@ void Trainer::report_hello() {
   for (const auto& [name, value] : device_.facts()) hello.environment[name] = value;
   hello.environment["processes"] = std::to_string(communicator_.size());
   hello.environment["communicator"] = communicator_.name();
-  hello.environment["blocks"] = model_.fuses_blocks(Pass::kTraining) ? "fused" : "op by op";
-  hello.environment["attention"] = attention_path();
   if (device_.is_gpu() || config_.gpu.step_graph) hello.environment["graph"] = graph_.state;
   if (graph_.graph) hello.environment["update_graph"] = update_graph_.state;
-  hello.environment.merge(optimizers_->paths());
+  hello.environment.merge(code_paths(spec_, model_, *optimizers_));
   hello.threads = kernel_threads().size() * communicator_.size();
   hello.parameters = model_.parameters().count();
   sink_.report(hello);
   for (const std::string& warning : batches_.warnings()) sink_.report(WarningEvent{warning});
   if (config_.gpu.step_graph && !graph_.graph) sink_.report(WarningEvent{"gpu/step_graph: " + graph_.state});
-}
-
-/// "kernel", "tiled" or "dense": what attention of this run goes through.
-std::string Trainer::attention_path() const {
-  const bool is_dense = config_.attention.implementation == AttentionImplementation::kDense;
-  if (is_dense) return "dense";
-  const AttentionPlan plan(BlockMask({}, {}), model_.dtype(), {}, model_.device());
-  return plan.uses_kernel(config_.model.head_dim()) ? "kernel" : "tiled";
 }
 
 std::optional<std::int64_t> Trainer::window_of(std::int64_t step) const {

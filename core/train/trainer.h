@@ -55,7 +55,6 @@ class Trainer {
  private:
   void set_threads() const;
   void report_hello();
-  std::string attention_path() const;
   void load_parameters();
   void warm_up();
   double validate(std::int64_t step);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <set>
 
+#include "reports/code_paths.h"
 #include "reports/stats/time_to_target.h"
 
 namespace nanobench::reports {
@@ -69,6 +71,15 @@ MeasuredNumber CellMetrics::number(std::string& reason) const {
     after = on_one_machine(after, *after_, before_);
   }
   return number_of(claim_.rule->form, before, after);
+}
+
+std::string CellMetrics::doubt() const {
+  const std::string& metric = claim_.rule->metric;
+  const std::set<std::string> rates = {"tokens_per_second", "train_seconds", "time_to_target_s", "share_of_peak"};
+  const bool is_of_times = metric.ends_with("_ms") || rates.contains(metric);
+  if (!is_of_times || before_ == nullptr || after_ == nullptr) return "";
+  const std::string parts = parts_without_kernel({{after_, 1.0}, {before_, -1.0}});
+  return parts.empty() ? "" : different_code(parts);
 }
 
 MeasuredNumber CellMetrics::different_losses(std::string& reason) const {

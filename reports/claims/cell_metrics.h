@@ -17,6 +17,9 @@ class CellMetrics {
   /// Without a value `reason` says why, where there is more to say than that no run tells it.
   MeasuredNumber number(std::string& reason) const;
 
+  /// Why a number that is a time is of the code, not of the claim; empty: it is not.
+  std::string doubt() const;
+
  private:
   MeasuredNumber different_losses(std::string& reason) const;
   MeasuredNumber time_to_target(std::string& reason) const;

@@ -142,9 +142,14 @@ class Judge {
       return;
     }
     if (explains_failure(*plan, judged_cells)) return;
+    const CellMetrics metrics(evidence_, claim_, cells, *plan);
     entry_.measured = cells.operation && claim_.measure.kind == MeasureKind::kBenchmark
                           ? operation_number(*plan, *cells.operation)
-                          : CellMetrics(evidence_, claim_, cells, *plan).number(entry_.reason);
+                          : metrics.number(entry_.reason);
+    if (const std::string doubt = metrics.doubt(); entry_.measured.value && !doubt.empty()) {
+      entry_.verdict = LedgerVerdict::kInconclusive;
+      entry_.reason = doubt;
+    }
     if (!entry_.measured.value) {
       entry_.verdict = LedgerVerdict::kInconclusive;
       if (entry_.reason.empty()) entry_.reason = "no run tells the metric";

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "reports/code_paths.h"
 #include "reports/stats/factorial_effects.h"
 #include "reports/stats/multiple.h"
 
@@ -92,6 +93,12 @@ std::vector<std::string> cells_without_result(const std::vector<ContrastPart>& p
   return labels;
 }
 
+std::string other_code_of(const std::vector<ContrastPart>& parts) {
+  std::vector<WeightedCell> difference;
+  for (const ContrastPart& part : parts) difference.push_back({part.cell, part.coefficient});
+  return parts_without_kernel(difference);
+}
+
 bool is_single_change(const results::PlanContrast& contrast) {
   return contrast.kind == "simple" || contrast.kind == "main";
 }
@@ -110,6 +117,10 @@ void judge_feature(EffectResult& result, const std::vector<ContrastPart>& parts,
     result.reason = result.loss.n == 0 ? "not every cell has a completed run"
                     : is_mixed ? "no seed has all its cells on one host, and times of different hosts are not compared"
                                : "not every cell has runs with a step time";
+    return;
+  }
+  if (!result.other_code.empty()) {
+    result.reason = different_code(result.other_code);
     return;
   }
   if (!result.seconds.equal_loss.is_converted()) {
@@ -146,8 +157,8 @@ void judge_features(std::vector<EffectResult>& results, const std::vector<CellMe
   std::vector<std::optional<double>> p;
   for (const EffectResult& result : results) {
     const Estimate& seconds = result.seconds.equal_loss.seconds;
-    const bool is_asked =
-        result.contrast.kind != "noise" && result.seconds.equal_loss.is_converted() && seconds.is_usable();
+    const bool is_asked = result.contrast.kind != "noise" && result.other_code.empty() &&
+                          result.seconds.equal_loss.is_converted() && seconds.is_usable();
     p.push_back(is_asked ? std::optional<double>(p_of(seconds)) : std::nullopt);
   }
   const auto adjusted = rules.nominal_p ? p : holm(p);
@@ -169,11 +180,15 @@ std::vector<EffectResult> judge_all(const results::PlanRecord& plan, const std::
     result.missing = cells_without_result(parts);
     result.loss = loss_effect(parts);
     result.log_time = log_time_effect(parts);
+    result.other_code = other_code_of(parts);
   }
   add_lenth(results, &EffectResult::loss);
   add_lenth(results, &EffectResult::log_time);
   test_all(results, &EffectResult::loss, rules.loss_margin, rules);
   test_all(results, &EffectResult::log_time, std::log1p(rules.time_margin), rules);
+  for (EffectResult& result : results) {
+    if (!result.other_code.empty() && result.log_time.value) result.log_time.verdict = Verdict::kInconclusive;
+  }
   add_second_opinions(results, cells, rules);
   for (EffectResult& result : results)
     result.seconds =

@@ -21,6 +21,7 @@ double alpha_left(const std::vector<EffectResult>& effects, const EffectRules& r
 
 SeedsForVerdict seeds_for(const EffectResult& effect, const EffectRules& rules, double alpha_difference) {
   SeedsForVerdict result{.have = std::min(effect.loss.n, effect.log_time.n)};
+  if (!effect.other_code.empty()) return result;
   if (result.have == 1) result.status = Status::kOneSeed;
   const EqualLoss& equal_loss = effect.seconds.equal_loss;
   if (result.have < 2 || !equal_loss.is_converted() || !equal_loss.seconds.is_usable() || !effect.seconds.reference_s)

@@ -61,6 +61,7 @@ ArmRun arm_run(const results::Store& store, const RunMeasure& measure) {
   run.message = measure.run.result->message;
   if (!run.is_completed()) return run;
   run.host = measure.run.owner.host;
+  run.no_kernel_for = measure.run.no_kernel_for;
   run.val_loss = measure.val_loss;
   run.step_ms = measure.step_ms;
   run.peak_bytes = measure.peak_bytes;

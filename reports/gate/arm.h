@@ -28,6 +28,7 @@ struct ArmRun {
   std::string loss_digest;                 ///< of every step's loss, bit for bit; empty: unknown
   std::optional<std::string> disturbance;  ///< why its times are doubtful
   std::string host;                        ///< of a run of this database; not kept in files
+  std::string no_kernel_for;               ///< as results::RunRecord has it; not kept in files
 
   bool is_completed() const { return outcome == "completed"; }
 };

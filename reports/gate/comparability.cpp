@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "reports/code_paths.h"
+
 namespace nanobench::reports {
 namespace {
 
@@ -37,6 +39,24 @@ std::string host_mismatch(const Arm& a, const Arm& b, const GateSetting& setting
   return has_several(a.host) ? "the runs come from several hosts, whose times are not compared" : "";
 }
 
+/// What the first completed run told; empty: none did.
+std::string no_kernel_for(const ArmCell& cell) {
+  const auto first =
+      std::find_if(cell.runs.begin(), cell.runs.end(), [](const ArmRun& run) { return run.is_completed(); });
+  return first == cell.runs.end() ? "" : first->no_kernel_for;
+}
+
+/// Of two configurations: a kernel that one revision has and another lacks is what a gate is to see.
+std::string code_mismatch(const ArmCell& a, const ArmCell& b) {
+  if (a.config_digest == b.config_digest) return "";
+  const std::string parts = parts_of_one_alone(no_kernel_for(a), no_kernel_for(b));
+  return parts.empty() ? "" : "the engine has a kernel for " + parts + " on one side alone; " + kSameCodeRemedy;
+}
+
+std::string kernels_of(const Arm& arm) {
+  return arm.engine.find(", reference kernels") == std::string::npos ? "fused" : "reference";
+}
+
 }  // namespace
 
 Comparability::Comparability(const Arm& a, const Arm& b, const GateSetting& setting)
@@ -45,6 +65,7 @@ Comparability::Comparability(const Arm& a, const Arm& b, const GateSetting& sett
   if (a.data_digest != b.data_digest) all_mismatch_ = differ("the data", a.data_digest, b.data_digest);
   if (a.hardware != b.hardware) machine_mismatch_ = differ("the machine", a.hardware, b.hardware);
   if (a.gpu != b.gpu) machine_mismatch_ = differ("the GPU", a.gpu, b.gpu);
+  if (kernels_of(a) != kernels_of(b)) machine_mismatch_ = differ("the kind of kernels", kernels_of(a), kernels_of(b));
   if (a.threads != b.threads) {
     machine_mismatch_ = differ("the number of threads", std::to_string(a.threads), std::to_string(b.threads));
   }
@@ -61,7 +82,8 @@ std::string Comparability::mismatch_of(GateMetric metric, const ArmCell* baselin
     return "the cell is another configuration than in the baseline";
   const bool needs_machine = metric == GateMetric::kTime || metric == GateMetric::kMemory;
   if (needs_machine && !machine_mismatch_.empty()) return machine_mismatch_;
-  return metric == GateMetric::kTime ? host_mismatch_ : "";
+  if (metric != GateMetric::kTime) return "";
+  return host_mismatch_.empty() ? code_mismatch(*baseline, candidate) : host_mismatch_;
 }
 
 }  // namespace nanobench::reports

@@ -165,6 +165,7 @@ TEST(Suite, SaysWhereSomethingIsWrong) {
       {with(history(), "target", "low"), "/target: expected a number"},
       {with(history(), "limits", {{"seconds", 5}}), "/limits/seconds: unknown key"},
       {with(history(), "engine", "nativ"), "/engine: expected \"native\""},
+      {with(history(), "kernels", "fast"), "/kernels: expected \"fused\" or \"reference\", got \"fast\""},
       {with(history(), "engine", {{"mock", 3}}), "/engine/mock: expected an object"},
   };
   for (const auto& [json, expected] : cases) {
@@ -180,11 +181,13 @@ TEST(Suite, OverridesComeFromTheCommandLine) {
   overrides.seeds = {{4, 5}};
   overrides.data = "shards:dir";
   overrides.threads = 3;
+  overrides.kernels = "reference";
   const Suite suite = with_overrides(read_suite(history(), "s.json"), overrides);
   EXPECT_EQ(suite.scale, "smoke");
   EXPECT_EQ(suite.seeds.size(), 2u);
   EXPECT_EQ(suite.data, "shards:dir");
   EXPECT_EQ(suite.threads, 3);
+  EXPECT_EQ(suite.kernels, "reference");
   overrides.data = "nonsense";
   EXPECT_THROW(with_overrides(suite, overrides), core::Error);
 }

@@ -73,6 +73,36 @@ TEST(AblateCommand, WhatItSavesIsTheSamePlan) {
   EXPECT_NE(read_text(shell.work() / "sweep.json"), before);
 }
 
+TEST(AblateCommand, WhereAndHowRunsComputeIsPartOfTheSuite) {
+  const CommandLine shell("ablate_device");
+  ASSERT_EQ(shell
+                .run(ablate("leave_one_out", {"--features", "rotary", "--device", "cuda:1", "--kernels", "reference",
+                                              "--save", "s.json", "--dry-run"}))
+                .exit_code,
+            0);
+  const core::Json suite = core::parse_json(read_text(shell.work() / "s.json"), "s.json");
+  EXPECT_EQ(suite.at("device"), "cuda:1");
+  EXPECT_EQ(suite.at("kernels"), "reference");
+}
+
+TEST(AblateCommand, ReferenceKernelsAreRunsOfTheirOwn) {
+  const CommandLine shell("ablate_kernels");
+  for (const char* kernels : {"fused", "reference", "fused"}) {
+    const ProgramResult result =
+        shell.run(ablate("leave_one_out", {"--features", "rotary", "--engine", "mock", "--kernels", kernels}));
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+  }
+  int by_reference = 0, all = 0;
+  const core::Json list = json_of(shell.run({"list", "runs", "--json"}));
+  for (const core::Json& run : list.at("tables").at("runs")) {
+    const ProgramResult shown = shell.run({"show", run.at("run").dump()});
+    by_reference += shown.out.find("mock, reference kernels") != std::string::npos ? 1 : 0;
+    ++all;
+  }
+  EXPECT_EQ(all, 4) << "those of fused kernels were there already";
+  EXPECT_EQ(by_reference, 2);
+}
+
 TEST(AblateCommand, ADryRunTrainsNothingAndSaysWhatEstimatesWhat) {
   const CommandLine shell("ablate_dry");
   const ProgramResult result =

@@ -101,6 +101,23 @@ TEST(UntilDecided, StopsAtTheMostSeedsWithoutAVerdict) {
   }
 }
 
+TEST(UntilDecided, DoesNotWaitForWhatNoSeedCanDecide) {
+  const CommandLine shell("until_code");
+  shell.write("s.json", leave_one_out(R"({"without attention_skip": {"step_ms": 15, "no_kernel_for": "none"},
+                                          "without rotary": {"step_ms": 30, "no_kernel_for": "blocks"},
+                                          "record17": {"no_kernel_for": "none"}})"));
+  const ProgramResult result = shell.run({"run", "s.json", "--until-decided", "--max-seeds", "30", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const core::Json report = json_of(result);
+  for (const core::Json& row : report.at("tables").at("effects")) {
+    EXPECT_EQ(row.at("verdict"), row.at("effect") == "rotary" ? "inconclusive" : "keep");
+    EXPECT_LT(row.at("loss").at("n"), 30);
+  }
+  EXPECT_NE(result.err.find("1 of 2 decided, 1 cannot be"), std::string::npos) << result.err;
+  EXPECT_NE(report.at("warnings").dump().find("(without rotary) are of other code"), std::string::npos)
+      << report.at("warnings").dump();
+}
+
 TEST(UntilDecided, NeedsAChangeToDecideOn) {
   const CommandLine shell("until_bad");
   shell.write("a.json", R"({"name": "a", "design": "a_a", "base": {"record": "record17"}, "scale": "smoke",

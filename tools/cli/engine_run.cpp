@@ -46,11 +46,7 @@ void add_engine_options(CLI::App& command, EngineOptions& options) {
       ->check(CLI::Range(0, 4096).description(""))
       ->capture_default_str();
   command.add_flag("--pin", options.pins_threads, "Keep each thread on one processor");
-  command
-      .add_option("--kernels", options.kernels, "fused, or reference: one operation after the other, to compare with")
-      ->check(CLI::IsMember({"fused", "reference"}))
-      ->type_name("KIND")
-      ->capture_default_str();
+  add_kernels_option(command, options.kernels);
   add_device_option(command, options.device);
 }
 

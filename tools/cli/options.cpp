@@ -70,6 +70,15 @@ void add_device_option(CLI::App& command, std::string& device) {
       ->check(CLI::Validator(is_device, "", "device"));
 }
 
+void add_kernels_option(CLI::App& command, std::string& kernels) {
+  command
+      .add_option(
+          "--kernels", kernels,
+          "fused (default), or reference: one operation after the other in every run, to compare like with like")
+      ->check(CLI::IsMember({"fused", "reference"}))
+      ->type_name("KIND");
+}
+
 void add_json_option(CLI::App& command, bool& is_json) {
   command.add_flag("--json", is_json, "Print JSON (with schema_version) instead of a table");
 }

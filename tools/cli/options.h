@@ -22,6 +22,7 @@ void add_participant_options(CLI::App& command, std::optional<std::int64_t>& ran
                              std::optional<std::int64_t>& processes);
 /// --device: cpu, cuda or cuda:N
 void add_device_option(CLI::App& command, std::string& device);
+void add_kernels_option(CLI::App& command, std::string& kernels);
 /// --json
 void add_json_option(CLI::App& command, bool& is_json);
 /// --notes, of commands whose tables say that there are more

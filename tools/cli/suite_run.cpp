@@ -70,6 +70,7 @@ void add_suite_settings(CLI::App& command, SuiteSettings& settings) {
       ->type_name("N")
       ->check(CLI::Range(0, 4096).description(""));
   add_device_option(command, settings.device);
+  add_kernels_option(command, settings.kernels);
   add_participant_options(command, settings.ranks, settings.processes);
 }
 
@@ -80,6 +81,7 @@ suites::SuiteOverrides overrides_of(const SuiteSettings& settings) {
   if (!settings.data.empty()) overrides.data = settings.data;
   overrides.threads = settings.threads;
   if (!settings.device.empty()) overrides.device = settings.device;
+  if (!settings.kernels.empty()) overrides.kernels = settings.kernels;
   overrides.ranks = settings.ranks;
   overrides.processes = settings.processes;
   return overrides;
@@ -194,12 +196,19 @@ results::SequentialLook looks_for(const suites::Suite& suite, const UntilDecided
           .look = 1};
 }
 
-int undecided_changes(const results::Store& store, std::int64_t plan_id) {
+struct OpenChanges {
+  int undecided = 0;    ///< more seeds may decide them
+  int undecidable = 0;  ///< more seeds will not: their times are of different code
+};
+
+OpenChanges open_changes(const results::Store& store, std::int64_t plan_id) {
   const results::PlanRecord plan = store.plan(plan_id);
-  int count = 0;
-  for (const reports::EffectResult& effect : reports::analyse_effects(plan, reports::read_cells(store, plan, {})))
-    count += effect.verdict == reports::FeatureVerdict::kInconclusive ? 1 : 0;
-  return count;
+  OpenChanges open;
+  for (const reports::EffectResult& effect : reports::analyse_effects(plan, reports::read_cells(store, plan, {}))) {
+    if (effect.verdict != reports::FeatureVerdict::kInconclusive) continue;
+    ++(effect.other_code.empty() ? open.undecided : open.undecidable);
+  }
+  return open;
 }
 
 }  // namespace
@@ -223,12 +232,16 @@ int run_until_decided(const suites::Suite& suite, const UntilDecided& rule, cons
     const suites::Plan plan = plan_suite(part, options);
     const suites::SuiteRunResult result =
         run_plans({&plan}, store, {.is_fresh = false, .argv = session.argv}, options).front();
-    const int undecided = result.is_interrupted ? changes : undecided_changes(store, result.plan_id);
+    const OpenChanges open =
+        result.is_interrupted ? OpenChanges{.undecided = changes} : open_changes(store, result.plan_id);
     if (!options.is_quiet) {
-      write_to_stderr("look " + std::to_string(look.look) + ", " + std::to_string(seeds) + " seeds: " +
-                      std::to_string(changes - undecided) + " of " + std::to_string(changes) + " decided\n\n");
+      std::string text = "look " + std::to_string(look.look) + ", " + std::to_string(seeds) +
+                         " seeds: " + std::to_string(changes - open.undecided - open.undecidable) + " of " +
+                         std::to_string(changes) + " decided";
+      if (open.undecidable > 0) text += ", " + std::to_string(open.undecidable) + " cannot be";
+      write_to_stderr(text + "\n\n");
     }
-    if (undecided == 0 || seeds == look.most || !result.is_whole()) return finish_run(store, result, options);
+    if (open.undecided == 0 || seeds == look.most || !result.is_whole()) return finish_run(store, result, options);
   }
 }
 

@@ -23,6 +23,7 @@ struct SuiteSettings {
   std::string data;
   std::optional<int> threads;
   std::string device;
+  std::string kernels;
   std::optional<std::int64_t> ranks;
   std::optional<std::int64_t> processes;
 };

@@ -51,13 +51,38 @@ std::vector<double> losses_of(const std::vector<RunEvent>& events) {
 
 TEST(ProcessRun, TakesTheKernelsThatTheSpecAsksFor) {
   const TinyRun run;
-  for (const auto& [kernels, blocks] : {std::pair("fused", "fused"), std::pair("reference", "op by op")}) {
+  for (const auto& [kernels, blocks, missing] :
+       {std::tuple("fused", "fused", "none"), std::tuple("reference", "op by op", "all")}) {
     RunSpec spec = run.spec(1);
     spec.kernels = kernels;
     EngineProcess engine(spec);
     ASSERT_EQ(engine.wait(), 0);
-    EXPECT_EQ(std::get<HelloEvent>(engine.events().front()).environment.at("blocks"), blocks);
+    const auto& environment = std::get<HelloEvent>(engine.events().front()).environment;
+    EXPECT_EQ(environment.at("blocks"), blocks);
+    EXPECT_EQ(environment.at("no_kernel_for"), missing);
   }
+}
+
+/// What the configuration itself takes away from the kernels is not missing.
+TEST(ProcessRun, TellsForWhatItHasNoKernel) {
+  const TinyRun run;
+  const auto told = [&](const Json& change) {
+    RunSpec spec = run.spec(1);
+    Json config = to_json(spec.config);
+    config.merge_patch(change);
+    spec.config = read_train_config(config, "test");
+    EngineProcess engine(spec);
+    EXPECT_EQ(engine.wait(), 0);
+    return std::get<HelloEvent>(engine.events().front()).environment.at("no_kernel_for");
+  };
+  const auto hidden = [](const Json& change) { return Json({{"optimizer", {{"hidden_matrices", change}}}}); };
+  EXPECT_EQ(told({{"model", {{"activation", "gelu"}}}}), "blocks");
+  EXPECT_EQ(told(hidden({{"ns_dtype", "bfloat16"}})), "muon");
+  EXPECT_EQ(told(hidden({{"orthogonalizer", "svd"}})), "none");
+  EXPECT_EQ(told({{"optimizer", {{"lm_head", {{"fused", false}}}}}}), "none");
+  EXPECT_EQ(
+      told({{"attention", {{"implementation", "dense"}, {"split_full_blocks", nullptr}, {"block_order", nullptr}}}}),
+      "none");
 }
 
 TEST(ProcessRun, IsWhatThreadsThatPlayProcessesCompute) {

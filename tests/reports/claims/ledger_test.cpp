@@ -31,6 +31,7 @@ class LedgerTest : public results::StoreTest {
     std::uint64_t seed = 1;
     results::RunResult result;
     results::RunBatch batch;
+    std::string no_kernel_for = "none";
   };
 
   /// One made-up run of the cell.
@@ -79,6 +80,7 @@ class LedgerTest : public results::StoreTest {
       run.plan_id = plan_id;
       run.position = static_cast<std::int64_t>(i);
       const auto claim = std::get<results::Claimed>(store.claim_run(run, results::this_process()));
+      store.set_environment(claim.run_id, {{"engine/no_kernel_for", made_[i].no_kernel_for}});
       store.finish_run(claim.run_id, made_[i].result, made_[i].batch);
     }
     const ClaimEvidence evidence(store, std::nullopt);
@@ -185,6 +187,31 @@ TEST_F(LedgerTest, ACrashedArmIsNoEvidence) {
   const LedgerEntry entry = judged_claim("seed004_qk_norm_stabilizes");
   EXPECT_EQ(entry.verdict, LedgerVerdict::kNotMeasured);
   EXPECT_NE(entry.reason.find("signal 11"), std::string::npos) << entry.reason;
+}
+
+/// Twice as fast in every seed; but only one arm had a kernel.
+TEST_F(LedgerTest, TimesOfDifferentCodeDecideNothing) {
+  const std::string claim = "seed003_attention_skip_faster";
+  const ablations::ClaimCells arms = cells(claim);
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    for (const auto& [cell, step_ms] : {std::pair(&*arms.before, 20.0), std::pair(&*arms.after, 10.0)}) {
+      results::RunBatch& batch = add(*cell, seed).batch;
+      for (std::int64_t step = 0; step < 20; ++step) {
+        const double luck = 0.01 * static_cast<double>(seed + static_cast<std::uint64_t>(step) % 3);
+        batch.samples[results::kStepMs].push_back({step, step_ms + luck});
+        batch.samples[results::kClockMs].push_back({step, step_ms * static_cast<double>(step + 1)});
+      }
+    }
+  }
+  EXPECT_EQ(judged_claim(claim).verdict, LedgerVerdict::kSupported);
+  for (Made& made : made_) {
+    if (made.label == arms.before->label) made.no_kernel_for = "blocks";
+  }
+  std::filesystem::remove(file());
+  const LedgerEntry entry = judged_claim(claim);
+  EXPECT_EQ(entry.verdict, LedgerVerdict::kInconclusive);
+  EXPECT_NE(entry.reason.find("kernel for blocks"), std::string::npos) << entry.reason;
+  EXPECT_TRUE(entry.measured.value) << "the number is told all the same";
 }
 
 TEST_F(LedgerTest, LossesThatDifferInOneBitDiffer) {

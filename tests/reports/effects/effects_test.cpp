@@ -5,6 +5,8 @@
 #include <cmath>
 #include <random>
 
+#include "reports/effects/seeds_needed.h"
+
 namespace nanobench::reports {
 namespace {
 
@@ -115,6 +117,31 @@ TEST(Effects, TimesOfTwoMachinesAreNotSubtracted) {
   EXPECT_EQ(result.log_time.verdict, Verdict::kMissing);
   EXPECT_EQ(result.verdict, FeatureVerdict::kInconclusive);
   EXPECT_NE(result.reason.find("times of different hosts are not compared"), std::string::npos) << result.reason;
+}
+
+/// Large and clear, and still not the change's: on one side alone the engine had a kernel.
+TEST(Effects, TimesOfDifferentCodeGiveNoVerdict) {
+  Cells cells;
+  cells.add("base", {}, 8);
+  cells.add("without x", {.step_ms = 250.0}, 8);
+  cells.add("without keep", {.loss = 3.004}, 8);
+  for (CellMeasures& cell : cells.cells) {
+    for (RunMeasure& run : cell.runs) run.run.no_kernel_for = cell.cell.label == "without x" ? "blocks" : "none";
+  }
+  results::PlanRecord plan;
+  for (const char* name : {"x", "keep"})
+    plan.contrasts.push_back(contrast(name, "base", std::string("without ") + name));
+  const std::vector<EffectResult> results = analyse_effects(plan, cells.cells);
+  EXPECT_EQ(results[0].other_code, "blocks");
+  EXPECT_EQ(results[0].verdict, FeatureVerdict::kInconclusive);
+  EXPECT_EQ(results[0].log_time.verdict, Verdict::kInconclusive);
+  EXPECT_EQ(results[0].loss.verdict, Verdict::kUnchanged) << "losses may be compared";
+  EXPECT_NE(results[0].reason.find("kernel for blocks"), std::string::npos) << results[0].reason;
+  EXPECT_FALSE(results[0].adjusted_p);
+  EXPECT_EQ(results[1].verdict, FeatureVerdict::kKeep) << results[1].reason;
+  const auto needed = seeds_needed(results, {});
+  ASSERT_TRUE(needed[0]);
+  EXPECT_EQ(needed[0]->status, SeedsForVerdict::Status::kUnknown) << "more seeds do not mend it";
 }
 
 TEST(Effects, ACellThatEveryMachineHasMeasuredIsTheControl) {

@@ -268,6 +268,36 @@ Arm random_arm(const std::string& name, std::mt19937_64& random, double loss_cha
   return arm;
 }
 
+/// `compare a b` of two configurations: what the change costs, or what a kernel saves?
+TEST(Gate, TimesOfTwoConfigurationsNeedOneCode) {
+  const auto with_code = [](const std::string& name, const std::string& digest, const std::string& no_kernel_for) {
+    Arm arm = arm_of(name, 5, [&](ArmRun& run) {
+      run.no_kernel_for = no_kernel_for;
+      *run.step_ms += noise(run);
+    });
+    arm.cells.front().config_digest = digest;
+    return arm;
+  };
+  const GateSetting others = {.is_interleaved = true, .allows_other_configs = true};
+  const Arm base = with_code("a", "c", "none");
+  const GateCheck differing = check_of(evaluate_gate(base, with_code("b", "d", "blocks"), {}, others), "step time");
+  EXPECT_NE(differing.reason.find("a kernel for blocks on one side alone"), std::string::npos) << differing.reason;
+  EXPECT_EQ(differing.verdict, Verdict::kMissing);
+  EXPECT_NE(check_of(evaluate_gate(base, with_code("b", "d", "none"), {}, others), "step time").verdict,
+            Verdict::kMissing);
+  EXPECT_NE(check_of(evaluate_gate(base, with_code("b", "c", "blocks"), {}, others), "step time").verdict,
+            Verdict::kMissing)
+      << "of one configuration it is a revision that lost its kernel";
+}
+
+TEST(Gate, TimesOfReferenceKernelsAreComparedWithTheirLike) {
+  Arm reference = arm_of("b", 5);
+  reference.engine = "nanobench-train, reference kernels 1a2b";
+  const GateResult result = evaluate_gate(arm_of("a", 5), reference, {}, {.is_interleaved = true});
+  EXPECT_NE(check_of(result, "step time").reason.find("the kind of kernels differs"), std::string::npos);
+  EXPECT_EQ(check_of(result, "loss").verdict, Verdict::kUnchanged);
+}
+
 /// How often a gate over 2 cells x (loss, time) says what.
 double share_of(GateAnswer answer, double loss_change, double time_change, const GatePolicy& policy, int repetitions) {
   std::mt19937_64 random(17);
