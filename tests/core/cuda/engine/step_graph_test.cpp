@@ -207,6 +207,7 @@ TEST(UpdateGraph, ARunHasTheSameLossesWithIt) {
   const Trained without = train(with_graph(spec, false));
   const Trained with = train(with_graph(spec));
   EXPECT_EQ(with.environment.at("update_graph"), "captured");
+  EXPECT_EQ(with.environment.at("no_kernel_for"), "none");
   EXPECT_FALSE(without.environment.contains("update_graph"));
   EXPECT_EQ(with.losses, without.losses);
   EXPECT_NE(with.losses[1], with.losses[3]) << "nothing was updated";
