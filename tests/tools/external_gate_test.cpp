@@ -40,7 +40,9 @@ TEST(ExternalGate, AnotherCheckoutInTurn) {
   EXPECT_EQ(results::Store(shell.database()).runs().size(), 8U) << "each side has runs of its own";
   const ProgramResult worse = shell.run(gate_of("worse/suite.json", {"--baseline-folder", "base"}));
   EXPECT_EQ(worse.exit_code, 1) << worse.err << worse.out;
-  EXPECT_EQ(metrics_with(json_of(worse), "regressed"), std::set<std::string>{"loss"});
+  // Memory is measured, of a shell that lives for milliseconds: by chance it may look worse, and it does not gate.
+  EXPECT_TRUE(metrics_with(json_of(worse), "regressed").contains("loss"));
+  EXPECT_FALSE(metrics_with(json_of(same), "regressed").contains("loss"));
 }
 
 TEST(ExternalGate, AKilledOneContinues) {
