@@ -14,6 +14,8 @@ namespace {
 
 using core::Json;
 
+constexpr const char* kReferenceKernels = ", reference kernels";
+
 /// SplitMix64: std::shuffle and std::uniform_int_distribution differ between standard libraries.
 class OrderRandom {
  public:
@@ -165,6 +167,14 @@ core::DataSet prepare_data(const Suite& suite, Matrix& matrix, const std::filesy
   return data;
 }
 
+std::string engine_name(const std::string& engine, const std::string& kernels) {
+  return kernels == "fused" ? engine : engine + kReferenceKernels;
+}
+
+std::string kernels_of(const std::string& engine_name) {
+  return engine_name.find(kReferenceKernels) == std::string::npos ? "fused" : "reference";
+}
+
 Plan make_plan(const Suite& suite, const Matrix& matrix, const core::DataSet& data, const Engine& engine,
                const results::MachineInfo& machine) {
   Plan plan;
@@ -172,8 +182,7 @@ Plan make_plan(const Suite& suite, const Matrix& matrix, const core::DataSet& da
   plan.matrix = matrix;
   plan.data = data;
   plan.engine = engine;
-  // Another engine to all that sets runs side by side: its times are no continuation of the kernels' times.
-  if (suite.kernels != "fused") plan.engine.name += ", " + suite.kernels + " kernels";
+  plan.engine.name = engine_name(engine.name, suite.kernels);
   plan.hardware = results::hardware_class(machine);
   plan.threads = suite.threads > 0 ? suite.threads : machine.cores;
   OrderRandom random(suite.order_seed);

@@ -53,6 +53,12 @@ struct Engine {
   std::string version;               ///< identity: another version's runs are other runs
 };
 
+/// The name that runs of an engine by these kernels (core/protocol/run_spec.h) are stored under: another engine to all
+/// that sets runs side by side, as their times are no continuation of each other.
+std::string engine_name(const std::string& engine, const std::string& kernels);
+/// The kernels of such a name.
+std::string kernels_of(const std::string& engine_name);
+
 /// nanobench-train: its version is the digest of the program's bytes. Throws Error{kNotFound} when it is not there.
 Engine native_engine(const std::filesystem::path& program);
 /// The mock engine behind a command like {"nanobench", "mock-engine"}.

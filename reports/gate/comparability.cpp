@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "reports/code_paths.h"
+#include "suites/plan.h"
 
 namespace nanobench::reports {
 namespace {
@@ -53,10 +54,6 @@ std::string code_mismatch(const ArmCell& a, const ArmCell& b) {
   return parts.empty() ? "" : "the engine has a kernel for " + parts + " on one side alone; " + kSameCodeRemedy;
 }
 
-std::string kernels_of(const Arm& arm) {
-  return arm.engine.find(", reference kernels") == std::string::npos ? "fused" : "reference";
-}
-
 }  // namespace
 
 Comparability::Comparability(const Arm& a, const Arm& b, const GateSetting& setting)
@@ -65,7 +62,8 @@ Comparability::Comparability(const Arm& a, const Arm& b, const GateSetting& sett
   if (a.data_digest != b.data_digest) all_mismatch_ = differ("the data", a.data_digest, b.data_digest);
   if (a.hardware != b.hardware) machine_mismatch_ = differ("the machine", a.hardware, b.hardware);
   if (a.gpu != b.gpu) machine_mismatch_ = differ("the GPU", a.gpu, b.gpu);
-  if (kernels_of(a) != kernels_of(b)) machine_mismatch_ = differ("the kind of kernels", kernels_of(a), kernels_of(b));
+  if (const std::string of_a = suites::kernels_of(a.engine), of_b = suites::kernels_of(b.engine); of_a != of_b)
+    machine_mismatch_ = differ("the kind of kernels", of_a, of_b);
   if (a.threads != b.threads) {
     machine_mismatch_ = differ("the number of threads", std::to_string(a.threads), std::to_string(b.threads));
   }
