@@ -5,9 +5,9 @@
 #include <numbers>
 
 #include "ablations/claim_counters.h"
+#include "core/base/random.h"
 #include "core/config/schedule.h"
 #include "core/data/block_mask.h"
-#include "core/data/random_stream.h"
 
 namespace nanobench::ablations {
 namespace {

@@ -13,7 +13,7 @@
 #include <set>
 #include <sstream>
 
-#include "core/gpu/gpu_report.h"
+#include "core/hardware/gpu_report.h"
 #include "results/provenance.h"
 
 namespace nanobench::results {

@@ -41,8 +41,8 @@ inline constexpr double kMostInvoluntarySwitches = 100;  ///< a second and threa
 inline constexpr double kShortestJudged = 1.0;           ///< seconds: ticks are a hundredth
 
 /// Why the times of a run with these facts are doubtful, in words that follow "because"; nullopt when nothing says so.
-/// `threads` are those that the run wanted. On a GPU (core/gpu/gpu_report.h) every other process disturbs, and so do
-/// clocks that fell for heat or by the board. Facts of older versions have the load at the start only: it is judged
+/// `threads` are those that the run wanted. On a GPU (core/hardware/gpu_report.h) every other process disturbs, and so
+/// do clocks that fell for heat or by the board. Facts of older versions have the load at the start only: it is judged
 /// then, and for runs shorter than kShortestJudged. The suite's own run before also counts in it, so the limit is 1.5 a
 /// thread and one more.
 std::optional<std::string> disturbance(const Facts& facts, int threads);

@@ -12,7 +12,7 @@
 #include <sstream>
 
 #include "core/base/build_info.h"
-#include "core/kernels/thread_pool.h"
+#include "core/hardware/processors.h"
 
 namespace nanobench::results {
 namespace {

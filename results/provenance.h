@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "core/gpu/nvml.h"
+#include "core/hardware/nvml.h"
 #include "results/records.h"
 
 namespace nanobench::results {

@@ -317,7 +317,7 @@ struct GpuConfig {
   /// A backward pass through one number before everything else (#18 on): LibTorch's threads and the driver's context
   /// are there before the process group is.
   bool initial_backward = false;
-  /// Forward and backward of a sequence are captured once and replayed as one graph (core/train/step_graph.h).
+  /// Forward and backward of a sequence are captured once and replayed as one graph (engine/train/step_graph.h).
   bool step_graph = false;
   /// What attention's kernels are made of: the tensor core's instructions of a warp, or those of four warps, which GPUs
   /// of compute capability 9.0 have.

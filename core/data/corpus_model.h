@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "core/base/json.h"
-#include "core/data/random_stream.h"
+#include "core/base/random.h"
 
 namespace nanobench::core {
 

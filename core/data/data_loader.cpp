@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/data/random_stream.h"
+#include "core/base/random.h"
 
 namespace nanobench::core {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "reports/audit.h"
-#include "reports/document.h"
+#include "reports/audit/audit.h"
+#include "reports/document/document.h"
 
 namespace nanobench::reports {
 

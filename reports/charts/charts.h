@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "reports/comparison.h"
-#include "reports/document.h"
+#include "reports/comparison/comparison.h"
+#include "reports/document/document.h"
 #include "reports/effects/effects.h"
 
 namespace nanobench::reports {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "reports/document.h"
-#include "reports/text.h"
+#include "core/base/text.h"
+#include "reports/document/document.h"
 
 namespace nanobench::reports {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "reports/document.h"
+#include "reports/document/document.h"
 #include "reports/trend/trend.h"
 
 namespace nanobench::reports {

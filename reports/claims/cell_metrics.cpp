@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "reports/code_paths.h"
+#include "reports/comparison/code_paths.h"
 #include "reports/stats/time_to_target.h"
 
 namespace nanobench::reports {

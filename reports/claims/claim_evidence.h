@@ -8,7 +8,7 @@
 
 #include "ablations/claim_cells.h"
 #include "reports/claims/measured_number.h"
-#include "reports/comparison.h"
+#include "reports/comparison/comparison.h"
 #include "results/store.h"
 
 namespace nanobench::reports {

@@ -8,8 +8,8 @@
 #include "ablations/claim_facts.h"
 #include "ablations/resolve.h"
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "reports/claims/cell_metrics.h"
-#include "reports/text.h"
 
 namespace nanobench::reports {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "reports/code_paths.h"
+#include "reports/comparison/code_paths.h"
 #include "reports/stats/factorial_effects.h"
 #include "reports/stats/multiple.h"
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "reports/comparison.h"
+#include "reports/comparison/comparison.h"
 #include "reports/stats/estimate.h"
 #include "reports/stats/verdict.h"
 

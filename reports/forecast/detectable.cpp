@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "reports/stats/power.h"
-#include "reports/text.h"
 
 namespace nanobench::reports {
 namespace {

@@ -10,7 +10,7 @@
 #include "reports/forecast/noise.h"
 #include "reports/forecast/run_cost.h"
 #include "results/store.h"
-#include "suites/plan.h"
+#include "suites/design/plan.h"
 
 namespace nanobench::reports {
 

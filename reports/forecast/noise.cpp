@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "reports/conditions.h"
+#include "reports/comparison/conditions.h"
 
 namespace nanobench::reports {
 namespace {

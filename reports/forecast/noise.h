@@ -11,7 +11,7 @@
 
 #include "reports/stats/summary.h"
 #include "results/store.h"
-#include "suites/plan.h"
+#include "suites/design/plan.h"
 
 namespace nanobench::reports {
 

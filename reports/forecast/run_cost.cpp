@@ -10,7 +10,7 @@
 #include "core/config/schedule.h"
 #include "reports/stats/summary.h"
 #include "results/provenance.h"
-#include "suites/mock_settings.h"
+#include "suites/run/mock_settings.h"
 
 namespace nanobench::reports {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "results/store.h"
-#include "suites/plan.h"
+#include "suites/design/plan.h"
 
 namespace nanobench::reports {
 

@@ -8,7 +8,7 @@
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
-#include "reports/comparison.h"
+#include "reports/comparison/comparison.h"
 #include "results/metric.h"
 
 namespace nanobench::reports {

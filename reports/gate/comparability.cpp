@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "reports/code_paths.h"
-#include "suites/plan.h"
+#include "reports/comparison/code_paths.h"
+#include "suites/design/plan.h"
 
 namespace nanobench::reports {
 namespace {

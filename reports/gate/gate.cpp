@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "core/base/exit_codes.h"
+#include "core/base/text.h"
 #include "reports/gate/cell_checks.h"
 #include "reports/stats/multiple.h"
 #include "reports/stats/power.h"
-#include "reports/text.h"
 
 namespace nanobench::reports {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "reports/text.h"
+#include "core/base/text.h"
 
 namespace nanobench::reports {
 

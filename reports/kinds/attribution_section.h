@@ -1,7 +1,7 @@
 /// "Who earned the gain": the shares of a plan's changes in the whole change of the loss. Pure.
 #pragma once
 
-#include "reports/document.h"
+#include "reports/document/document.h"
 #include "reports/effects/attribution.h"
 
 namespace nanobench::reports {

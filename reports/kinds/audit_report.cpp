@@ -2,8 +2,8 @@
 
 #include <array>
 
+#include "core/base/text.h"
 #include "reports/charts/audit_charts.h"
-#include "reports/text.h"
 
 namespace nanobench::reports {
 namespace {

@@ -1,8 +1,8 @@
 /// What an audit found, as a Document: one row a group, with its flags. Pure, thread-safe.
 #pragma once
 
-#include "reports/audit.h"
-#include "reports/document.h"
+#include "reports/audit/audit.h"
+#include "reports/document/document.h"
 
 namespace nanobench::reports {
 

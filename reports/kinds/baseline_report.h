@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "reports/document.h"
+#include "reports/document/document.h"
 #include "results/records.h"
 
 namespace nanobench::reports {

@@ -1,7 +1,7 @@
 /// The noise of a machine and the margins that follow from it. Pure.
 #pragma once
 
-#include "reports/document.h"
+#include "reports/document/document.h"
 #include "reports/gate/calibration.h"
 
 namespace nanobench::reports {

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "core/base/text.h"
 #include "reports/kinds/fact_list.h"
-#include "reports/text.h"
 
 namespace nanobench::reports {
 namespace {

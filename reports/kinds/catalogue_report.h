@@ -6,7 +6,7 @@
 
 #include "ablations/catalogue.h"
 #include "ablations/resolve.h"
-#include "reports/document.h"
+#include "reports/document/document.h"
 
 namespace nanobench::reports {
 

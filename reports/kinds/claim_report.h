@@ -4,7 +4,7 @@
 #include <string>
 
 #include "ablations/catalogue.h"
-#include "reports/document.h"
+#include "reports/document/document.h"
 
 namespace nanobench::reports {
 

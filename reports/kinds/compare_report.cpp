@@ -4,8 +4,8 @@
 #include <cmath>
 #include <map>
 
+#include "core/base/text.h"
 #include "reports/kinds/gate_report.h"
-#include "reports/text.h"
 
 namespace nanobench::reports {
 namespace {

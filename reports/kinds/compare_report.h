@@ -1,7 +1,7 @@
 /// Two sets of runs beside each other. Pure.
 #pragma once
 
-#include "reports/document.h"
+#include "reports/document/document.h"
 #include "reports/gate/gate.h"
 
 namespace nanobench::reports {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "reports/text.h"
+#include "core/base/text.h"
 
 namespace nanobench::reports {
 namespace {

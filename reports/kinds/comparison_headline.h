@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/comparison.h"
+#include "reports/comparison/comparison.h"
 #include "reports/effects/effects.h"
 #include "reports/effects/seeds_needed.h"
 

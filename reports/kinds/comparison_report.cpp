@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "core/base/text.h"
+#include "reports/effects/looks.h"
 #include "reports/effects/seeds_needed.h"
 #include "reports/kinds/attribution_section.h"
 #include "reports/kinds/chart_section.h"
@@ -10,8 +12,6 @@
 #include "reports/kinds/contrast_section.h"
 #include "reports/kinds/disturbance_section.h"
 #include "reports/kinds/provenance_section.h"
-#include "reports/looks.h"
-#include "reports/text.h"
 
 namespace nanobench::reports {
 namespace {

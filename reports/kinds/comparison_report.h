@@ -1,8 +1,8 @@
 /// The report of a suite: one row a cell, with effects, spreads and published figures. Pure.
 #pragma once
 
-#include "reports/comparison.h"
-#include "reports/document.h"
+#include "reports/comparison/comparison.h"
+#include "reports/document/document.h"
 
 namespace nanobench::reports {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "reports/document.h"
+#include "reports/document/document.h"
 #include "reports/effects/effects.h"
 #include "reports/effects/seeds_needed.h"
 

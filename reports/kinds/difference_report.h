@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ablations/difference.h"
-#include "reports/document.h"
+#include "reports/document/document.h"
 
 namespace nanobench::reports {
 

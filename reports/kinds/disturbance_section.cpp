@@ -1,6 +1,6 @@
 #include "reports/kinds/disturbance_section.h"
 
-#include "reports/text.h"
+#include "core/base/text.h"
 
 namespace nanobench::reports {
 namespace {

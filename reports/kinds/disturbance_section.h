@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "reports/comparison.h"
-#include "reports/document.h"
+#include "reports/comparison/comparison.h"
+#include "reports/document/document.h"
 
 namespace nanobench::reports {
 

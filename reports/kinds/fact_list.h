@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "reports/document.h"
+#include "reports/document/document.h"
 
 namespace nanobench::reports {
 

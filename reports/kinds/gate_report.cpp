@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "reports/text.h"
+#include "core/base/text.h"
 
 namespace nanobench::reports {
 namespace {

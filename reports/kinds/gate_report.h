@@ -1,7 +1,7 @@
 /// The report of a gate: the answer in words, one row a check, what is missing, and how often it errs. Pure.
 #pragma once
 
-#include "reports/document.h"
+#include "reports/document/document.h"
 #include "reports/gate/gate.h"
 
 namespace nanobench::reports {

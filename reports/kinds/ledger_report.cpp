@@ -3,7 +3,7 @@
 #include <cmath>
 #include <map>
 
-#include "reports/text.h"
+#include "core/base/text.h"
 
 namespace nanobench::reports {
 namespace {

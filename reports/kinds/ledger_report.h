@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "reports/claims/ledger.h"
-#include "reports/document.h"
+#include "reports/document/document.h"
 
 namespace nanobench::reports {
 

@@ -1,9 +1,9 @@
 /// `nanobench plan`: what a suite will cost and what it can show.
 #pragma once
 
-#include "reports/document.h"
+#include "reports/document/document.h"
 #include "reports/forecast/forecast.h"
-#include "suites/plan.h"
+#include "suites/design/plan.h"
 
 namespace nanobench::reports {
 

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "core/base/text.h"
 #include "core/config/cost_model.h"
-#include "reports/text.h"
 
 namespace nanobench::reports {
 namespace {

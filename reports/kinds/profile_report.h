@@ -7,7 +7,7 @@
 
 #include "core/base/step_profile.h"
 #include "core/protocol/run_event.h"
-#include "reports/document.h"
+#include "reports/document/document.h"
 
 namespace nanobench::reports {
 

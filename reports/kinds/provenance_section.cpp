@@ -1,9 +1,8 @@
 #include "reports/kinds/provenance_section.h"
 
-#include <algorithm>
-#include <cctype>
 #include <map>
-#include <string_view>
+
+#include "core/base/text.h"
 
 namespace nanobench::reports {
 namespace {
@@ -84,24 +83,6 @@ Table commands_table(const results::PlanRecord& plan, const std::vector<CellMeas
 }
 
 }  // namespace
-
-std::string shell_words(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) {
-    const bool is_plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
-      return std::isalnum(c) || std::string_view("/._-=:,+@%").find(static_cast<char>(c)) != std::string_view::npos;
-    });
-    if (!text.empty()) text += ' ';
-    if (is_plain) {
-      text += word;
-      continue;
-    }
-    text += '\'';
-    for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    text += '\'';
-  }
-  return text;
-}
 
 Section provenance_section(const results::Store& store, const results::PlanRecord& plan,
                            const std::vector<CellMeasures>& cells) {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "reports/comparison.h"
-#include "reports/document.h"
+#include "reports/comparison/comparison.h"
+#include "reports/document/document.h"
 
 namespace nanobench::reports {
 
@@ -13,8 +13,5 @@ namespace nanobench::reports {
 /// every value with the number of its runs.
 Section provenance_section(const results::Store& store, const results::PlanRecord& plan,
                            const std::vector<CellMeasures>& cells);
-
-/// Words as a POSIX shell takes them.
-std::string shell_words(const std::vector<std::string>& words);
 
 }  // namespace nanobench::reports

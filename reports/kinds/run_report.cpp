@@ -2,10 +2,10 @@
 
 #include <cmath>
 
-#include "reports/comparison.h"
+#include "core/base/text.h"
+#include "reports/comparison/comparison.h"
 #include "reports/kinds/fact_list.h"
 #include "reports/kinds/profile_report.h"
-#include "reports/text.h"
 #include "results/metric.h"
 
 namespace nanobench::reports {

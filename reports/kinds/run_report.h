@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "reports/document.h"
+#include "reports/document/document.h"
 #include "results/store.h"
 
 namespace nanobench::reports {

@@ -1,6 +1,6 @@
 #include "reports/kinds/store_report.h"
 
-#include "reports/text.h"
+#include "core/base/text.h"
 
 namespace nanobench::reports {
 namespace {

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "reports/document.h"
+#include "reports/document/document.h"
 #include "results/check.h"
 #include "results/merge.h"
 #include "results/store.h"

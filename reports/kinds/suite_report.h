@@ -2,8 +2,8 @@
 #pragma once
 
 #include "ablations/catalogue.h"
-#include "reports/document.h"
-#include "suites/plan.h"
+#include "reports/document/document.h"
+#include "suites/design/plan.h"
 
 namespace nanobench::reports {
 

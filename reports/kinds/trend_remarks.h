@@ -1,7 +1,7 @@
 /// What is to be known beside a trend's numbers. Pure, thread-safe.
 #pragma once
 
-#include "reports/document.h"
+#include "reports/document/document.h"
 #include "reports/trend/trend.h"
 
 namespace nanobench::reports {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "core/base/text.h"
 #include "reports/kinds/trend_remarks.h"
 #include "reports/kinds/trend_tables.h"
 #include "reports/kinds/trend_text.h"
-#include "reports/text.h"
 
 namespace nanobench::reports {
 namespace {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include "reports/document.h"
+#include "reports/document/document.h"
 #include "reports/trend/trend.h"
 
 namespace nanobench::reports {

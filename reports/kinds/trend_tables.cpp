@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/text.h"
 #include "reports/kinds/trend_text.h"
-#include "reports/text.h"
 
 namespace nanobench::reports {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "reports/document.h"
+#include "reports/document/document.h"
 #include "reports/trend/trend.h"
 
 namespace nanobench::reports {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/document.h"
+#include "reports/document/document.h"
 #include "reports/trend/trend.h"
 
 namespace nanobench::reports {

@@ -1,7 +1,7 @@
 /// A suite on its way, at one moment. Pure.
 #pragma once
 
-#include "reports/document.h"
+#include "reports/document/document.h"
 #include "reports/watch/watch_state.h"
 
 namespace nanobench::reports {

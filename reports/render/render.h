@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-#include "reports/document.h"
+#include "reports/document/document.h"
 
 namespace nanobench::reports {
 

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <string_view>
 
+#include "core/base/text.h"
 #include "reports/render/page_files.h"
 #include "reports/render/render.h"
-#include "reports/text.h"
 
 namespace nanobench::reports {
 namespace {

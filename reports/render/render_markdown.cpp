@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <string_view>
 
+#include "core/base/text.h"
 #include "reports/render/render.h"
-#include "reports/text.h"
 
 namespace nanobench::reports {
 namespace {

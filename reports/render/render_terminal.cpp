@@ -4,8 +4,8 @@
 #include <numeric>
 #include <optional>
 
+#include "core/base/text.h"
 #include "reports/render/render.h"
-#include "reports/text.h"
 
 namespace nanobench::reports {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/data/random_stream.h"
+#include "core/base/random.h"
 
 namespace nanobench::reports {
 

@@ -6,7 +6,7 @@
 #include <set>
 #include <tuple>
 
-#include "reports/text.h"
+#include "core/base/text.h"
 
 namespace nanobench::reports {
 namespace {

@@ -5,8 +5,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "reports/kinds/provenance_section.h"
-#include "reports/text.h"
+#include "core/base/text.h"
 #include "results/provenance.h"
 
 namespace nanobench::reports {

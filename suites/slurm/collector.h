@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "results/store.h"
-#include "suites/plan.h"
+#include "suites/design/plan.h"
 #include "suites/slurm/submission.h"
 
 namespace nanobench::suites {

@@ -12,7 +12,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "suites/child_process.h"
+#include "suites/run/child_process.h"
 
 extern char** environ;
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/base/json.h"
-#include "suites/plan.h"
+#include "suites/design/plan.h"
 
 namespace nanobench::suites {
 

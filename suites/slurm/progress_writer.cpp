@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "suites/child_process.h"
+#include "suites/run/child_process.h"
 #include "suites/slurm/shared_folder.h"
 
 namespace nanobench::suites {

@@ -7,7 +7,7 @@
 
 #include "core/base/temporary_folder.h"
 #include "results/records.h"
-#include "suites/plan.h"
+#include "suites/design/plan.h"
 #include "suites/slurm/submission.h"
 
 namespace nanobench::suites {

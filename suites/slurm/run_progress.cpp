@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "core/base/json.h"
-#include "suites/child_process.h"
+#include "suites/run/child_process.h"
 
 namespace nanobench::suites {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "results/records.h"
-#include "suites/child_process.h"
+#include "suites/run/child_process.h"
 
 namespace nanobench::suites {
 

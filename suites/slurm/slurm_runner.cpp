@@ -12,7 +12,7 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "results/merge.h"
-#include "suites/interrupt.h"
+#include "suites/run/interrupt.h"
 #include "suites/slurm/collector.h"
 #include "suites/slurm/glance.h"
 #include "suites/slurm/job_script.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "results/provenance.h"
-#include "suites/runner.h"
+#include "suites/run/runner.h"
 #include "suites/slurm/queue.h"
 
 namespace nanobench::suites {

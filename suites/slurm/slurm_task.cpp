@@ -9,7 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/exit_codes.h"
 #include "results/provenance.h"
-#include "suites/runner.h"
+#include "suites/run/runner.h"
 #include "suites/slurm/plan_file.h"
 #include "suites/slurm/progress_writer.h"
 #include "suites/slurm/result_file.h"

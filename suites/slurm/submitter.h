@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "suites/plan.h"
+#include "suites/design/plan.h"
 #include "suites/slurm/slurm_runner.h"
 #include "suites/slurm/submission.h"
 

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <map>
 
+#include "core/base/random.h"
 #include "core/config/train_config.h"
 #include "tests/ablations/catalogue_support.h"
 
@@ -9,22 +10,6 @@ namespace nanobench::ablations {
 namespace {
 
 using core::ErrorCode;
-
-/// SplitMix64: the same choices on every machine.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::size_t below(std::size_t count) {
-    state_ += 0x9e3779b97f4a7c15ULL;
-    std::uint64_t z = state_;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-    return static_cast<std::size_t>((z ^ (z >> 31)) % count);
-  }
-
- private:
-  std::uint64_t state_;
-};
 
 std::string described(const ResolveRequest& request) {
   std::string text = request.record + " at " + request.scale;
@@ -91,7 +76,7 @@ TEST(Toggling, RandomCombinationsActOrAreRefused) {
   const std::vector<const Feature*> features = embedded_catalogue().features();
   const std::vector<const Scale*> scales = embedded_catalogue().scales();
   std::map<std::string, Resolved> bases;
-  Random random(20240520);
+  core::SplitMix64 random(20240520);
   Tally tally;
   for (int i = 0; i < 600; ++i) {
     ResolveRequest request;

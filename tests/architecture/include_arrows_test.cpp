@@ -15,32 +15,52 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Folders in the order of the arrows; a rank may include equal or lower ranks, but among the engine's folders of core
-/// any order is allowed (they are one library).
+/// Every folder of sources, in the order of the arrows: a folder includes itself, its own subfolders and those before
+/// it. Folders of one line know nothing of each other.
 const std::vector<std::vector<std::string>> kRanks = {
     {"core/base"},
-    {"core/gpu"},
-    {"core/config"},
-    {"core/protocol"},
-    {"core/data"},
-    {"core/kernels"},
-    {"core/ops", "core/nn", "core/optim", "core/distributed", "core/operations", "core/train", "core/cuda"},
+    {"core/hardware", "core/config"},
+    {"core/protocol", "core/data"},
+    {"engine/kernels", "engine/cuda"},
+    {"engine/ops"},
+    {"engine/nn"},
+    {"engine/distributed"},
+    {"engine/optim"},
+    {"engine/train"},
+    {"engine/cuda_plugin", "engine/operations"},
+    {"engine/main"},
     {"ablations"},
     {"results"},
-    {"suites"},
-    {"reports"},
-    {"tools"},
+    {"suites/design"},
+    {"suites/run"},
+    {"suites/external", "suites/slurm"},
+    {"reports/document", "reports/stats"},
+    {"reports/comparison"},
+    {"reports/effects"},
+    {"reports/forecast", "reports/gate", "reports/claims", "reports/audit", "reports/watch"},
+    {"reports/trend"},
+    {"reports/charts", "reports/render"},
+    {"reports/kinds"},
+    {"tools/terminal"},
+    {"tools/cli"},
+    {"tools/main"},
 };
 
 bool is_inside(const std::string& file, const std::string& folder) {
   return file.compare(0, folder.size() + 1, folder + "/") == 0;
 }
 
+std::optional<std::size_t> folder_in_rank(std::size_t rank, const std::string& file) {
+  const auto& folders = kRanks[rank];
+  const auto found =
+      std::find_if(folders.begin(), folders.end(), [&](const std::string& folder) { return is_inside(file, folder); });
+  if (found == folders.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - folders.begin());
+}
+
 std::optional<std::size_t> rank_of(const std::string& file) {
   for (std::size_t rank = 0; rank < kRanks.size(); ++rank) {
-    for (const std::string& folder : kRanks[rank]) {
-      if (is_inside(file, folder)) return rank;
-    }
+    if (folder_in_rank(rank, file)) return rank;
   }
   return std::nullopt;
 }
@@ -67,22 +87,26 @@ bool is_libtorch(const std::string& target) {
   return false;
 }
 
+bool is_engine(const std::string& file) {
+  return is_inside(file, "engine");
+}
+
 /// Why `file` may not hold `include`, or "".
 std::string violation(const std::string& file, const Include& include) {
   const std::optional<std::size_t> from = rank_of(file);
-  if (!from) return "";
-  const bool is_engine = kRanks[*from].front() == "core/ops";
-  if (is_libtorch(include.target) && !is_engine)
-    return file + " includes LibTorch (" + include.target + "); only the engine's folders of core may";
+  if (!from) return file + " lies in a folder without a place in the order of the arrows";
+  const bool is_plain = !is_engine(file) || is_inside(file, "engine/kernels") || is_inside(file, "engine/cuda");
+  if (is_libtorch(include.target) && is_plain)
+    return file + " includes LibTorch (" + include.target + "); only the engine may, without its kernels";
   if (!include.is_quoted) return "";
   const std::optional<std::size_t> to = rank_of(include.target);
   if (!to && include.target == "build_info_values.h") return "";  // made by the build, in no folder
   if (!to) return file + " includes \"" + include.target + "\", which is not written from the root";
   if (*to > *from) return file + " includes " + include.target + ", which stands after it";
-  const bool leaves_core = !is_inside(file, "core");
-  if (leaves_core && kRanks[*to].front() == "core/ops") {
-    return file + " includes " + include.target + "; outside core the engine is a process, not a library";
-  }
+  if (*to == *from && folder_in_rank(*to, include.target) != folder_in_rank(*from, file))
+    return file + " includes " + include.target + ", which stands beside it";
+  if (is_engine(include.target) && !is_engine(file))
+    return file + " includes " + include.target + "; elsewhere the engine is a process, not a library";
   return "";
 }
 
@@ -93,12 +117,13 @@ std::string read_file(const fs::path& file) {
 
 bool is_source(const fs::path& file) {
   const std::string extension = file.extension().string();
-  return extension == ".h" || extension == ".cpp" || extension == ".cu" || extension == ".cuh" || extension == ".inc";
+  return extension == ".h" || extension == ".cpp" || extension == ".cu" || extension == ".cuh" || extension == ".inl" ||
+         extension == ".inc";
 }
 
 std::vector<fs::path> sources() {
   std::vector<fs::path> files;
-  for (const char* top : {"core", "ablations", "results", "suites", "reports", "tools"}) {
+  for (const char* top : {"core", "engine", "ablations", "results", "suites", "reports", "tools"}) {
     for (const auto& entry : fs::recursive_directory_iterator(fs::path(NANOBENCH_SOURCE_DIR) / top)) {
       if (entry.is_regular_file() && is_source(entry.path())) files.push_back(entry.path());
     }
@@ -120,16 +145,21 @@ TEST(IncludeArrows, EveryFileIncludesOnlyWhatStandsBeforeIt) {
 }
 
 TEST(IncludeArrows, TheCheckItselfSeesViolations) {
-  EXPECT_NE(violation("results/store.cpp", {"suites/plan.h", true}), "");
+  EXPECT_NE(violation("results/store.cpp", {"suites/design/plan.h", true}), "");
   EXPECT_NE(violation("core/config/a.h", {"core/protocol/run_spec.h", true}), "");
+  EXPECT_NE(violation("core/config/a.h", {"core/hardware/nvml.h", true}), "") << "neighbours";
   EXPECT_NE(violation("core/data/a.cpp", {"ATen/ATen.h", false}), "");
-  EXPECT_NE(violation("suites/a.cpp", {"torch/torch.h", false}), "");
-  EXPECT_NE(violation("suites/a.cpp", {"core/nn/gpt.h", true}), "");
-  EXPECT_NE(violation("suites/a.cpp", {"plan.h", true}), "");
-  EXPECT_EQ(violation("suites/a.cpp", {"results/store.h", true}), "");
-  EXPECT_EQ(violation("core/nn/gpt.cpp", {"ATen/ATen.h", false}), "");
-  EXPECT_EQ(violation("core/train/a.cpp", {"core/protocol/run_event.h", true}), "");
+  EXPECT_NE(violation("engine/kernels/a.cpp", {"ATen/ATen.h", false}), "");
+  EXPECT_NE(violation("suites/run/a.cpp", {"torch/torch.h", false}), "");
+  EXPECT_NE(violation("suites/run/a.cpp", {"engine/nn/gpt.h", true}), "");
+  EXPECT_NE(violation("suites/run/a.cpp", {"plan.h", true}), "");
+  EXPECT_NE(violation("suites/run/rows.inl", {"reports/gate/gate.h", true}), "");
+  EXPECT_NE(violation("reports/new_folder/a.cpp", {"core/base/json.h", true}), "") << "a folder without a place";
+  EXPECT_EQ(violation("suites/design/a.cpp", {"results/store.h", true}), "");
+  EXPECT_EQ(violation("engine/nn/gpt.cpp", {"ATen/ATen.h", false}), "");
+  EXPECT_EQ(violation("engine/train/a.cpp", {"core/protocol/run_event.h", true}), "");
   EXPECT_EQ(violation("results/store.cpp", {"sqlite3.h", false}), "");
+  EXPECT_TRUE(is_source("engine/kernels/vector/gemm.inl"));
   EXPECT_EQ(includes_of("  #  include \"a/b.h\"\n// #include <x>\n#include <y/z.h>\n").size(), 2U);
 }
 

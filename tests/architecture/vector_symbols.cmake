@@ -1,4 +1,4 @@
-# Files of core/kernels/vector are compiled for instructions that not every processor has. A function that such a file
+# Files of engine/kernels/vector are compiled for instructions that not every processor has. A function that such a file
 # shares with the rest of the program (an inline function or template of a header) may be the copy that the linker keeps
 # for everybody, which then stops on an older processor. So each path may share only what lies in its own namespace.
 #   cmake -DNM=nm -DLIBRARY=libx.a -DPATH_NAME=avx512 -P vector_symbols.cmake

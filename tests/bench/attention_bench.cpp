@@ -1,6 +1,6 @@
 // Attention under a causal window: the vector kernel of every instruction set, tiles of tensors, and T x T products.
-#include "core/kernels/attention_kernel.h"
-#include "core/ops/attention.h"
+#include "engine/kernels/attention_kernel.h"
+#include "engine/ops/attention.h"
 #include "tests/bench/bench_support.h"
 
 namespace nanobench::bench {

@@ -7,7 +7,7 @@
 #include <array>
 #include <chrono>
 
-#include "core/kernels/thread_pool.h"
+#include "engine/kernels/thread_pool.h"
 
 namespace nanobench::bench {
 namespace {

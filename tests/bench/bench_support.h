@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "core/kernels/cpu_path.h"
-#include "core/ops/torch.h"
+#include "core/hardware/cpu_path.h"
+#include "engine/ops/torch.h"
 
 namespace nanobench::bench {
 

@@ -2,9 +2,9 @@
 // and LibTorch's own bfloat16.
 #include <array>
 
-#include "core/kernels/bfloat16_gemm.h"
-#include "core/kernels/cpu_path.h"
-#include "core/ops/bfloat16.h"
+#include "core/hardware/cpu_path.h"
+#include "engine/kernels/bfloat16_gemm.h"
+#include "engine/ops/bfloat16.h"
 #include "tests/bench/bench_support.h"
 
 namespace nanobench::bench {

@@ -1,5 +1,5 @@
 // The head with its loss: the chunked operation with its own backward pass, and T x V logits through autograd.
-#include "core/ops/softcapped_cross_entropy.h"
+#include "engine/ops/softcapped_cross_entropy.h"
 #include "tests/bench/bench_support.h"
 
 namespace nanobench::bench {

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "core/base/build_info.h"
-#include "core/train/process_settings.h"
+#include "engine/train/process_settings.h"
 #include "tests/bench/bench_support.h"
 
 namespace {

@@ -1,8 +1,8 @@
 // The second half of a block, forward and backward: the attention's projection, then norm, MLP and both residual sums.
 // Beside the fused kernel the single operations that it replaces, and plain autograd.
-#include "core/ops/blend.h"
-#include "core/ops/fused_block.h"
-#include "core/ops/rms_norm.h"
+#include "engine/ops/blend.h"
+#include "engine/ops/fused_block.h"
+#include "engine/ops/rms_norm.h"
 #include "tests/bench/bench_support.h"
 
 namespace nanobench::bench {

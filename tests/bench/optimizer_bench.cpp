@@ -1,8 +1,8 @@
 // Optimiser steps over record #17's parameters: Muon on the matrices of the blocks, Adam on all others.
-#include "core/kernels/cpu_path.h"
-#include "core/ops/orthogonalize.h"
-#include "core/optim/adam.h"
-#include "core/optim/muon.h"
+#include "core/hardware/cpu_path.h"
+#include "engine/ops/orthogonalize.h"
+#include "engine/optim/adam.h"
+#include "engine/optim/muon.h"
 #include "tests/bench/bench_support.h"
 
 namespace nanobench::bench {

@@ -1,10 +1,10 @@
 // Operations that memory limits: norm, rotation, weighted sum, ReLU^2. Each beside the same through plain autograd.
 // Where a run takes a fused kernel instead, the single operation is the path `single_operations`. Bytes are those of
 // reading and writing each tensor of the forward and the backward pass once.
-#include "core/ops/blend.h"
-#include "core/ops/fused_block.h"
-#include "core/ops/rms_norm.h"
-#include "core/ops/rotary.h"
+#include "engine/ops/blend.h"
+#include "engine/ops/fused_block.h"
+#include "engine/ops/rms_norm.h"
+#include "engine/ops/rotary.h"
 #include "tests/bench/bench_support.h"
 
 namespace nanobench::bench {

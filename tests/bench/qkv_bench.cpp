@@ -1,8 +1,8 @@
 // The first half of a block, forward and backward: blend, norm, projections of q, k and v, norm and rotation of heads,
 // value mixing. Beside the fused kernel the single operations that it replaces.
-#include "core/ops/blend.h"
-#include "core/ops/fused_block.h"
-#include "core/ops/rms_norm.h"
+#include "engine/ops/blend.h"
+#include "engine/ops/fused_block.h"
+#include "engine/ops/rms_norm.h"
 #include "tests/bench/bench_support.h"
 
 namespace nanobench::bench {

@@ -2,7 +2,7 @@
 // cases are held against, and the kernels' own.
 #include <array>
 
-#include "core/kernels/gemm.h"
+#include "engine/kernels/gemm.h"
 #include "tests/bench/bench_support.h"
 
 namespace nanobench::bench {

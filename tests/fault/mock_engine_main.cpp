@@ -1,5 +1,5 @@
 // The mock engine as a program of its own, so that these tests need nothing of tools/.
-#include "suites/mock_engine.h"
+#include "suites/run/mock_engine.h"
 
 int main(int argc, char** argv) {
   return nanobench::suites::mock_engine_main(std::vector<std::string>(argv + 1, argv + argc));

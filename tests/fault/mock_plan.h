@@ -6,7 +6,7 @@
 
 #include "ablations/catalogue.h"
 #include "core/base/json.h"
-#include "suites/plan.h"
+#include "suites/design/plan.h"
 
 namespace nanobench::suites {
 

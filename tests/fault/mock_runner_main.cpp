@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 #include "mock_plan.h"
-#include "suites/runner.h"
+#include "suites/run/runner.h"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "mock_plan.h"
-#include "suites/runner.h"
+#include "suites/run/runner.h"
 
 namespace nanobench::suites {
 

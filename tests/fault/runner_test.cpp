@@ -1,5 +1,5 @@
 // What the runner does with engines that work and with engines that fail.
-#include "suites/runner.h"
+#include "suites/run/runner.h"
 
 #include <algorithm>
 #include <fstream>

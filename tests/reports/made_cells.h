@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/comparison.h"
+#include "reports/comparison/comparison.h"
 
 namespace nanobench::reports {
 

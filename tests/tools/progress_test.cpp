@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "reports/text.h"
+#include "core/base/text.h"
 #include "tools/terminal/run_progress.h"
 #include "tools/terminal/status_lines.h"
 #include "tools/terminal/suite_progress.h"
@@ -62,7 +62,7 @@ TEST(StatusLines, RedrawsInPlaceAndKeepsLinesThatStay) {
     EXPECT_EQ(out, "\r\x1b[1A\x1b[Jstays\n");
     out.clear();
     lines.show({std::string(100, 'x')}, 20);
-    EXPECT_EQ(reports::display_width(out), 19U) << "cut, so that the terminal does not wrap it";
+    EXPECT_EQ(display_width(out), 19U) << "cut, so that the terminal does not wrap it";
     out.clear();
   }
   EXPECT_EQ(out, "\r\x1b[J") << "the redrawn line is taken away at the end";

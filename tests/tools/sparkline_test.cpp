@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "reports/text.h"
+#include "core/base/text.h"
 
 namespace nanobench::tools {
 namespace {
@@ -19,8 +19,8 @@ TEST(Sparkline, FallsFromFullToLow) {
 TEST(Sparkline, GrowsWithTheRun) {
   Samples samples;
   for (std::int64_t step = 0; step < 50; ++step) samples.push_back({step, 10.0 - 0.1 * static_cast<double>(step)});
-  EXPECT_EQ(reports::display_width(sparkline(samples, 99, 20, true)), 10U) << "half of the run, half of the width";
-  EXPECT_EQ(reports::display_width(sparkline(samples, 10, 20, true)), 20U) << "a run longer than planned still fits";
+  EXPECT_EQ(display_width(sparkline(samples, 99, 20, true)), 10U) << "half of the run, half of the width";
+  EXPECT_EQ(display_width(sparkline(samples, 10, 20, true)), 20U) << "a run longer than planned still fits";
 }
 
 TEST(Sparkline, FewSamplesMakeAStaircase) {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "reports/text.h"
+#include "core/base/text.h"
 
 namespace nanobench::tools {
 namespace {
@@ -109,7 +109,7 @@ TEST(WatchView, RunsOnNodesAreALineEach) {
   for (const std::size_t height : {5U, 10U, 20U, 60U}) {
     const std::vector<std::string> lines = watch_lines(state, {.width = 60, .height = height});
     EXPECT_LE(lines.size(), height);
-    for (const std::string& line : lines) EXPECT_LE(reports::display_width(line), 60U) << line;
+    for (const std::string& line : lines) EXPECT_LE(display_width(line), 60U) << line;
   }
   EXPECT_NE(joined(watch_lines(on_nodes(1), {.width = 160, .height = 40})).find("5.5000 to 3.7150"), std::string::npos);
 }
@@ -141,7 +141,7 @@ TEST(WatchView, EveryLineFitsAndTheHeightIsKept) {
           EXPECT_TRUE(height == 0 || lines.size() <= height) << lines.size();
           for (const std::string& line : lines) {
             const std::string plain = without_colors(line);
-            EXPECT_LE(reports::display_width(plain), width) << plain;
+            EXPECT_LE(display_width(plain), width) << plain;
             if (is_utf8) continue;
             EXPECT_TRUE(std::all_of(plain.begin(), plain.end(), [](char c) { return c >= ' ' && c <= '~'; })) << plain;
           }
@@ -189,7 +189,7 @@ TEST(WatchView, HostileNamesAreHarmless) {
     for (const bool is_utf8 : {true, false}) {
       const std::vector<std::string> lines = watch_lines(state, {.width = 100, .terminal = {.is_utf8 = is_utf8}});
       for (const std::string& line : lines) {
-        EXPECT_EQ(line, reports::printable(line)) << "nothing steers the terminal";
+        EXPECT_EQ(line, printable(line)) << "nothing steers the terminal";
         EXPECT_EQ(line.find('\n'), std::string::npos);
       }
     }

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-#include "reports/text.h"
+#include "core/base/text.h"
 #include "tools/cli/engine_run.h"
 
 namespace nanobench::tools {
@@ -62,8 +62,8 @@ CalibrationStep run_calibration_step(const suites::Plan& plan, std::size_t posit
   if (outcome == core::RunOutcome::kCompleted && !observed.step_ms.empty()) {
     step.run = past_run(observed, spec.config, wall_s);
   } else {
-    step.failure = "the calibration run ended as " + core::to_string(outcome) + ": " +
-                   reports::printable(result.classification.message);
+    step.failure =
+        "the calibration run ended as " + core::to_string(outcome) + ": " + printable(result.classification.message);
   }
   return step;
 }

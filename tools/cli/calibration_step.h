@@ -6,7 +6,7 @@
 #include <string>
 
 #include "reports/forecast/run_cost.h"
-#include "suites/plan.h"
+#include "suites/design/plan.h"
 
 namespace nanobench::tools {
 

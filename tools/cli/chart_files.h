@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "reports/document.h"
+#include "reports/document/document.h"
 
 namespace nanobench::tools {
 

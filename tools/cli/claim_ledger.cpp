@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "reports/comparison.h"
+#include "reports/comparison/comparison.h"
 #include "reports/kinds/disturbance_section.h"
 #include "reports/kinds/ledger_report.h"
 #include "reports/kinds/provenance_section.h"
-#include "suites/plan.h"
-#include "suites/suite.h"
+#include "suites/design/plan.h"
+#include "suites/design/suite.h"
 #include "tools/cli/options.h"
 
 namespace nanobench::tools {

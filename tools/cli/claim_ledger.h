@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "reports/claims/ledger.h"
-#include "reports/document.h"
+#include "reports/document/document.h"
 #include "results/store.h"
 
 namespace nanobench::tools {

@@ -4,10 +4,10 @@
 #include <memory>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "core/data/data_set.h"
 #include "core/data/text_corpus.h"
 #include "core/data/token_shard.h"
-#include "reports/text.h"
 #include "tools/cli/options.h"
 #include "tools/cli/session.h"
 
@@ -57,11 +57,11 @@ core::DocumentRule rule_of(std::string name) {
 }
 
 reports::TableCell tokens_cell(std::int64_t tokens) {
-  return {.text = reports::format_count(tokens), .detail = "", .value = tokens};
+  return {.text = format_count(tokens), .detail = "", .value = tokens};
 }
 
 reports::TableCell nats_cell(double nats) {
-  return {.text = reports::format_fixed(nats, 4) + " nats/token", .detail = "", .value = nats};
+  return {.text = format_fixed(nats, 4) + " nats/token", .detail = "", .value = nats};
 }
 
 reports::Document data_set_report(const core::DataSet& data) {
@@ -107,9 +107,7 @@ reports::Document shard_report(const fs::path& file) {
   add("tokens", "tokens", tokens_cell(shard.size()));
   add("largest_token", "largest token", reports::count_cell(largest));
   add("documents", "documents",
-      {.text = reports::format_count(documents),
-       .detail = "(token " + std::to_string(separator) + ")",
-       .value = documents});
+      {.text = format_count(documents), .detail = "(token " + std::to_string(separator) + ")", .value = documents});
   add("unigram_nats", "entropy of one token", nats_cell(core::unigram_entropy(tokens)));
   return document;
 }

@@ -11,8 +11,8 @@
 #include "core/base/build_info.h"
 #include "core/base/error.h"
 #include "core/base/exit_codes.h"
-#include "core/kernels/cpu_path.h"
-#include "reports/text.h"
+#include "core/base/text.h"
+#include "core/hardware/cpu_path.h"
 #include "results/provenance.h"
 #include "results/store.h"
 #include "tools/cli/capture.h"
@@ -37,7 +37,7 @@ constexpr const char* kFooter =
     "Exit code 0 when `nanobench run` can work here, 2 when something that it needs is missing.";
 
 std::string first_line(const std::string& text) {
-  return reports::printable(text.substr(0, text.find('\n')));
+  return printable(text.substr(0, text.find('\n')));
 }
 
 Check check_program() {
@@ -87,7 +87,7 @@ Check check_cpu() {
   const results::MachineInfo machine = results::machine_info();
   return {"cpu", "processor", "ok",
           machine.cpu_model + ", " + std::to_string(machine.cores) + " usable cores, " +
-              reports::format_bytes(static_cast<double>(machine.memory_bytes)) + " memory",
+              format_bytes(static_cast<double>(machine.memory_bytes)) + " memory",
           "a run uses all usable cores unless --threads says otherwise"};
 }
 
@@ -163,7 +163,7 @@ std::string space_text(const fs::path& folder, bool& is_low) {
   const fs::space_info space = fs::space(folder, error);
   if (error) return "";
   is_low = static_cast<double>(space.available) < kLeastFreeBytes;
-  return ", " + reports::format_bytes(static_cast<double>(space.available)) + " free" + (is_low ? " (little)" : "");
+  return ", " + format_bytes(static_cast<double>(space.available)) + " free" + (is_low ? " (little)" : "");
 }
 
 Check check_folder(const char* id, const char* title, const fs::path& folder, const char* enables) {

@@ -6,9 +6,9 @@
 
 #include "core/base/error.h"
 #include "core/base/exit_codes.h"
+#include "core/base/text.h"
 #include "reports/stats/summary.h"
-#include "reports/text.h"
-#include "suites/data_source.h"
+#include "suites/design/data_source.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
 #include "tools/terminal/terminal.h"
@@ -97,7 +97,7 @@ TrainView::TrainView(const core::TrainConfig& config, DisplayHost host, bool is_
       is_quiet_(is_quiet),
       lines_(host_.write, host_.is_live && !is_quiet),
       progress_(config, host_.now_s()),
-      name_(reports::printable(config.name)),
+      name_(printable(config.name)),
       last_plain_s_(host_.now_s()) {}
 
 void TrainView::on_event(const core::RunEvent& event) {
@@ -106,11 +106,11 @@ void TrainView::on_event(const core::RunEvent& event) {
     if (step->train_ms) timed_step_ms_.push_back(step->step_ms);
   } else if (const auto* eval = std::get_if<core::EvalEvent>(&event)) {
     evals_.push_back(*eval);
-    say("step " + std::to_string(eval->step) + "  val loss " + reports::format_fixed(eval->loss, 4));
+    say("step " + std::to_string(eval->step) + "  val loss " + format_fixed(eval->loss, 4));
   } else if (const auto* warning = std::get_if<core::WarningEvent>(&event)) {
-    say("warning: " + reports::printable(warning->message));
+    say("warning: " + printable(warning->message));
   } else if (const auto* hello = std::get_if<core::HelloEvent>(&event)) {
-    say(name_ + ": " + reports::format_count(hello->parameters) + " parameters, " + std::to_string(hello->threads) +
+    say(name_ + ": " + format_count(hello->parameters) + " parameters, " + std::to_string(hello->threads) +
         (hello->threads == 1 ? " thread" : " threads"));
   }
 }
@@ -123,7 +123,7 @@ void TrainView::on_tick() {
   const double done = static_cast<double>(progress_.step());
   const double all = static_cast<double>(std::max<std::int64_t>(progress_.total_steps(), 1));
   std::string rest = progress_.text();
-  if (const auto left = progress_.remaining_s(now)) rest += "  " + reports::format_duration(*left) + " left";
+  if (const auto left = progress_.remaining_s(now)) rest += "  " + format_duration(*left) + " left";
   if (lines_.is_live()) {
     lines_.show({with_bar(name_, done / all, rest, host_.width())}, host_.width());
   } else {
@@ -138,14 +138,13 @@ std::optional<double> TrainView::median_step_ms() const {
 
 ForegroundResult run_with_view(const suites::Engine& engine, const core::RunSpec& spec, TrainView& view,
                                const std::function<void(const core::RunEvent&)>& on_event) {
-  const ForegroundCallbacks callbacks{
-      .on_event =
-          [&](const core::RunEvent& event) {
-            view.on_event(event);
-            if (on_event) on_event(event);
-          },
-      .on_tick = [&] { view.on_tick(); },
-      .on_output = [&](const std::string& line) { view.say(reports::printable(line)); }};
+  const ForegroundCallbacks callbacks{.on_event =
+                                          [&](const core::RunEvent& event) {
+                                            view.on_event(event);
+                                            if (on_event) on_event(event);
+                                          },
+                                      .on_tick = [&] { view.on_tick(); },
+                                      .on_output = [&](const std::string& line) { view.say(printable(line)); }};
   const ForegroundResult result = run_in_foreground(engine.command, spec, callbacks);
   view.finish();
   return result;
@@ -155,7 +154,7 @@ int report_end(const ForegroundResult& result) {
   const int code = exit_code_of(result);
   if (code != core::kExitSuccess) {
     write_to_stderr("nanobench: the run ended as " + core::to_string(result.classification.outcome) + ": " +
-                    reports::printable(result.classification.message) + "\n");
+                    printable(result.classification.message) + "\n");
   }
   return code;
 }

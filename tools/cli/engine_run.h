@@ -10,7 +10,7 @@
 
 #include "core/protocol/run_event.h"
 #include "core/protocol/run_spec.h"
-#include "suites/plan.h"
+#include "suites/design/plan.h"
 #include "tools/cli/foreground_run.h"
 #include "tools/terminal/run_progress.h"
 #include "tools/terminal/status_lines.h"

@@ -11,8 +11,8 @@
 #include <optional>
 
 #include "core/base/error.h"
-#include "suites/child_process.h"
-#include "suites/interrupt.h"
+#include "suites/run/child_process.h"
+#include "suites/run/interrupt.h"
 
 namespace nanobench::tools {
 namespace {

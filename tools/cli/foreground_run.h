@@ -8,7 +8,7 @@
 
 #include "core/protocol/run_event.h"
 #include "core/protocol/run_spec.h"
-#include "suites/outcome.h"
+#include "suites/run/outcome.h"
 
 namespace nanobench::tools {
 

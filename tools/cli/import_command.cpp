@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "core/base/error.h"
-#include "reports/text.h"
+#include "core/base/text.h"
 #include "results/import/log_import.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
@@ -42,8 +42,7 @@ reports::Document import_report(const results::LogImportResult& result, const st
   add("plan", "plan", result.plan_id == 0 ? reports::missing_cell() : reports::count_cell(result.plan_id));
   add("files", "files read", count(result.files));
   add("other_files", "of them without any run", count(result.other_files));
-  add("bytes", "size",
-      {.text = reports::format_bytes(static_cast<double>(result.bytes)), .detail = "", .value = result.bytes});
+  add("bytes", "size", {.text = format_bytes(static_cast<double>(result.bytes)), .detail = "", .value = result.bytes});
   add("added", "runs added", count(result.added));
   add("known", "runs there already", count(result.known));
   add("cells", "cells", count(result.cells));

@@ -11,7 +11,7 @@
 
 #include "core/base/error.h"
 #include "core/base/valgrind.h"
-#include "suites/child_process.h"
+#include "suites/run/child_process.h"
 #include "tools/cli/capture.h"
 
 namespace nanobench::tools {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/protocol/run_spec.h"
-#include "suites/plan.h"
+#include "suites/design/plan.h"
 
 namespace nanobench::tools {
 

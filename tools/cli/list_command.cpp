@@ -7,7 +7,7 @@
 #include "reports/kinds/catalogue_report.h"
 #include "reports/kinds/claim_report.h"
 #include "reports/kinds/run_report.h"
-#include "suites/suite.h"
+#include "suites/design/suite.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
 #include "tools/cli/session.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ablations/catalogue.h"
-#include "reports/document.h"
+#include "reports/document/document.h"
 
 namespace nanobench::tools {
 

@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "results/store.h"
-#include "suites/data_source.h"
+#include "suites/design/data_source.h"
 
 namespace nanobench::tools {
 namespace {

@@ -11,9 +11,9 @@
 #include "core/base/exit_codes.h"
 #include "core/base/step_profile.h"
 #include "core/base/temporary_folder.h"
+#include "core/base/text.h"
 #include "core/data/atomic_write.h"
 #include "reports/kinds/profile_report.h"
-#include "reports/text.h"
 #include "tools/cli/engine_run.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
@@ -122,7 +122,7 @@ int profile(const ProfileOptions& options) {
   const core::TemporaryFolder folder("profile");
   const fs::path file = folder.path() / "profile.json";
   const core::RunSpec spec = make_spec(options, file);
-  run.name = reports::printable(spec.config.name);
+  run.name = printable(spec.config.name);
   TrainView view(spec.config, stderr_display(), options.is_quiet);
   const ForegroundResult result = run_with_view(engine, spec, view, [&](const core::RunEvent& event) {
     if (const auto* hello = std::get_if<core::HelloEvent>(&event)) run.hello = *hello;

@@ -9,10 +9,10 @@
 #include "core/base/error.h"
 #include "core/base/exit_codes.h"
 #include "core/base/json.h"
-#include "reports/text.h"
-#include "suites/external_engine.h"
-#include "suites/launched_engine.h"
-#include "suites/mock_engine.h"
+#include "core/base/text.h"
+#include "suites/external/external_engine.h"
+#include "suites/run/launched_engine.h"
+#include "suites/run/mock_engine.h"
 #include "suites/slurm/job_script.h"
 #include "suites/slurm/slurm_task.h"
 #include "tools/cli/session.h"
@@ -39,7 +39,7 @@ std::string version_line() {
 
 /// The message may quote names of files and rows.
 int fail(int code, const std::string& message) {
-  std::cerr << "nanobench: " << reports::printable(message) << "\n";
+  std::cerr << "nanobench: " << printable(message) << "\n";
   return code;
 }
 

@@ -10,7 +10,7 @@
 #include "reports/kinds/claim_report.h"
 #include "reports/kinds/run_report.h"
 #include "reports/kinds/suite_report.h"
-#include "suites/plan.h"
+#include "suites/design/plan.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
 #include "tools/cli/session.h"

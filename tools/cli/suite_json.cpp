@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "core/base/error.h"
-#include "suites/data_source.h"
+#include "suites/design/data_source.h"
 #include "tools/cli/options.h"
 
 namespace nanobench::tools {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/json.h"
-#include "suites/suite.h"
+#include "suites/design/suite.h"
 
 namespace nanobench::tools {
 

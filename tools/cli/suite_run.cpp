@@ -4,15 +4,15 @@
 
 #include "core/base/error.h"
 #include "core/base/exit_codes.h"
-#include "reports/comparison.h"
+#include "core/base/text.h"
+#include "reports/comparison/comparison.h"
 #include "reports/effects/effects.h"
 #include "reports/kinds/comparison_report.h"
-#include "reports/text.h"
 #include "results/provenance.h"
-#include "suites/external_suite.h"
-#include "suites/launched_engine.h"
-#include "suites/plan.h"
-#include "suites/runner.h"
+#include "suites/design/external_suite.h"
+#include "suites/design/plan.h"
+#include "suites/run/launched_engine.h"
+#include "suites/run/runner.h"
 #include "tools/cli/claim_ledger.h"
 #include "tools/cli/git.h"
 #include "tools/cli/options.h"
@@ -43,12 +43,12 @@ suites::Engine engine_for(const suites::Suite& suite, const std::string& launche
 std::string figures_of(const results::Store& store, const results::RunRecord& run) {
   const reports::RunMeasure measure = reports::measure_run(store, run);
   std::string text;
-  if (measure.val_loss) text += "val loss " + reports::format_fixed(*measure.val_loss, 4);
-  if (measure.step_ms) text += "  " + reports::format_significant(*measure.step_ms, 4) + " ms/step";
+  if (measure.val_loss) text += "val loss " + format_fixed(*measure.val_loss, 4);
+  if (measure.step_ms) text += "  " + format_significant(*measure.step_ms, 4) + " ms/step";
   if (measure.tokens_per_s) {
-    text += "  " + reports::format_count(static_cast<std::int64_t>(*measure.tokens_per_s)) + " tok/s";
+    text += "  " + format_count(static_cast<std::int64_t>(*measure.tokens_per_s)) + " tok/s";
   }
-  if (measure.peak_bytes) text += "  " + reports::format_bytes(*measure.peak_bytes);
+  if (measure.peak_bytes) text += "  " + format_bytes(*measure.peak_bytes);
   return text;
 }
 

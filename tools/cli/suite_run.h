@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "suites/plan.h"
-#include "suites/runner.h"
+#include "suites/design/plan.h"
+#include "suites/design/suite.h"
+#include "suites/run/runner.h"
 #include "suites/slurm/slurm_runner.h"
-#include "suites/suite.h"
 #include "tools/cli/options.h"
 #include "tools/cli/session.h"
 
@@ -65,7 +65,7 @@ bool is_calibration(const std::string& suite_name);
 /// The plan of a suite on this machine; may make data, and say so. Throws Error.
 suites::Plan plan_suite(const suites::Suite& suite, const SuiteRunOptions& options, const PlanRequest& request = {});
 
-/// Runs plans in turn (suites/runner.h) and shows them on standard error.
+/// Runs plans in turn (suites/run/runner.h) and shows them on standard error.
 std::vector<suites::SuiteRunResult> run_plans(const std::vector<const suites::Plan*>& plans, results::Store& store,
                                               const suites::RunnerOptions& runner, const SuiteRunOptions& options);
 

@@ -6,10 +6,10 @@
 #include <memory>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "core/data/token_shard.h"
 #include "reports/render/render.h"
-#include "reports/text.h"
-#include "suites/plan.h"
+#include "suites/design/plan.h"
 #include "tools/cli/engine_run.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
@@ -124,26 +124,24 @@ reports::Section facts_of(const core::RunSpec& spec, const TrainView& view, cons
   const auto& finished = result.end.finished;
   if (finished && finished->final_val_loss) {
     add("final_val_loss", "final val loss",
-        number(*finished->final_val_loss, reports::format_fixed(*finished->final_val_loss, 6)));
+        number(*finished->final_val_loss, format_fixed(*finished->final_val_loss, 6)));
   }
   if (finished) {
     add("steps", "steps", reports::count_cell(finished->steps));
     add("timed_steps", "timed steps", reports::count_cell(finished->timed_steps));
   }
   if (const auto step_ms = view.median_step_ms()) {
-    add("step_ms", "step ms (median)", number(*step_ms, reports::format_significant(*step_ms, 4)));
+    add("step_ms", "step ms (median)", number(*step_ms, format_significant(*step_ms, 4)));
   }
   if (finished && finished->train_ms && finished->timed_steps > 0) {
     const double tokens = static_cast<double>(spec.config.data.tokens_per_step() * finished->timed_steps);
     const double rate = tokens / (*finished->train_ms / 1000.0);
-    add("train_ms", "training clock",
-        number(*finished->train_ms, reports::format_duration(*finished->train_ms / 1000)));
-    add("tokens_per_s", "tokens/s", number(rate, reports::format_count(static_cast<std::int64_t>(rate))));
+    add("train_ms", "training clock", number(*finished->train_ms, format_duration(*finished->train_ms / 1000)));
+    add("tokens_per_s", "tokens/s", number(rate, format_count(static_cast<std::int64_t>(rate))));
   }
   if (finished) {
     const auto peak = static_cast<double>(finished->peak_bytes);
-    add("peak_bytes", "peak memory",
-        {.text = reports::format_bytes(peak), .detail = "", .value = finished->peak_bytes});
+    add("peak_bytes", "peak memory", {.text = format_bytes(peak), .detail = "", .value = finished->peak_bytes});
   }
   if (spec.trace_file && finished) add("trace", "trace", reports::text_cell(*spec.trace_file));
   return section;
@@ -160,8 +158,8 @@ reports::Document report_of(const core::RunSpec& spec, const TrainView& view, co
                                    {.key = "train_ms", .title = "clock ms", .is_number = true}}};
   for (const core::EvalEvent& eval : view.evals()) {
     curve.rows.push_back(
-        {reports::count_cell(eval.step), number(eval.loss, reports::format_fixed(eval.loss, 4)),
-         eval.train_ms ? number(*eval.train_ms, reports::format_fixed(*eval.train_ms, 1)) : reports::missing_cell()});
+        {reports::count_cell(eval.step), number(eval.loss, format_fixed(eval.loss, 4)),
+         eval.train_ms ? number(*eval.train_ms, format_fixed(*eval.train_ms, 1)) : reports::missing_cell()});
   }
   document.sections.emplace_back().tables.push_back(std::move(curve));
   return document;

@@ -9,7 +9,7 @@
 #include "core/base/exit_codes.h"
 #include "reports/charts/trend_charts.h"
 #include "reports/kinds/trend_report.h"
-#include "suites/suite.h"
+#include "suites/design/suite.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
 #include "tools/cli/session.h"

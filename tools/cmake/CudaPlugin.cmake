@@ -1,4 +1,4 @@
-# libnanobench_cuda.so, beside nanobench-train, which takes it in when a run asks for a GPU (core/train/cuda_plugin.h). Built
+# libnanobench_cuda.so, beside nanobench-train, which takes it in when a run asks for a GPU (engine/train/cuda_plugin.h). Built
 # where nvcc and LibTorch's part for CUDA are; NB_CUDA (tools/cmake/CudaKernels.cmake) decides what happens elsewhere.
 set(_missing "")
 if(NANOBENCH_HAS_NVCC)
@@ -27,9 +27,9 @@ if(_missing)
 endif()
 message(STATUS "GPU plugin: libnanobench_cuda.so is built")
 
-file(GLOB _plugin_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/core/cuda/plugin/*.cpp")
+file(GLOB _plugin_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/engine/cuda_plugin/*.cpp")
 # The plugin's own copy of what it calls of the engine.
-add_library(nanobench_cuda SHARED ${_plugin_sources} "${PROJECT_SOURCE_DIR}/core/distributed/communicator.cpp")
+add_library(nanobench_cuda SHARED ${_plugin_sources} "${PROJECT_SOURCE_DIR}/engine/distributed/communicator.cpp")
 target_include_directories(nanobench_cuda SYSTEM PRIVATE "${NB_CUDA_INCLUDE}" "${NB_NCCL_INCLUDE}")
 # torch_cuda is needed for what it registers when it is loaded, whether a symbol of it is used or not.
 target_link_libraries(nanobench_cuda PRIVATE nanobench_options nanobench_base nanobench_cuda_kernels LibTorchCpu::LibTorchCpu

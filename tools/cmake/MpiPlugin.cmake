@@ -1,4 +1,4 @@
-# libnanobench_mpi.so, beside nanobench-train, which takes it in when mpirun has started it (core/distributed/mpi_plugin.h).
+# libnanobench_mpi.so, beside nanobench-train, which takes it in when mpirun has started it (engine/distributed/mpi_plugin.h).
 # Without MPI there is none, and the processes of a run talk through shared memory or TCP.
 set(NB_MPI AUTO CACHE STRING "Build libnanobench_mpi.so: ON, OFF, or AUTO (where MPI is found)")
 set_property(CACHE NB_MPI PROPERTY STRINGS AUTO ON OFF)

@@ -22,9 +22,15 @@ if(NANOBENCH_SANITIZE)
   target_link_options(nanobench_options INTERFACE -fsanitize=${NANOBENCH_SANITIZE})
 endif()
 
-# nanobench_library(NAME [FOLDERS folder...] [LINK target...]): every .cpp directly in the folders (default: this one).
+# What nearly every source of the plain libraries includes, compiled once. It hides what a header forgets to include itself:
+# tools/dev/check_headers.sh compiles without it.
+set(NANOBENCH_COMMON_HEADERS <algorithm> <cmath> <cstdint> <filesystem> <functional> <map> <memory> <optional> <set> <string>
+  <string_view> <utility> <variant> <vector> <nlohmann/json.hpp>)
+
+# nanobench_library(NAME [PRECOMPILED] [FOLDERS folder...] [LINK target...]): every .cpp directly in the folders (default: this
+# one), compiled with NANOBENCH_COMMON_HEADERS if PRECOMPILED.
 function(nanobench_library name)
-  cmake_parse_arguments(arg "" "" "FOLDERS;LINK" ${ARGN})
+  cmake_parse_arguments(arg "PRECOMPILED" "" "FOLDERS;LINK" ${ARGN})
   if(NOT arg_FOLDERS)
     set(arg_FOLDERS .)
   endif()
@@ -35,11 +41,15 @@ function(nanobench_library name)
   endforeach()
   add_library(${name} STATIC ${sources})
   target_link_libraries(${name} PUBLIC nanobench_options ${arg_LINK})
+  if(arg_PRECOMPILED)
+    target_precompile_headers(${name} PRIVATE ${NANOBENCH_COMMON_HEADERS})
+  endif()
 endfunction()
 
-# nanobench_tests(NAME FOLDERS folder... LINK target... [LABELS label...]): one gtest program from *_test.cpp in the folders.
+# nanobench_tests(NAME FOLDERS folder... LINK target... [LABELS label...] [PRECOMPILED_BY target]): one gtest program from
+# *_test.cpp in the folders, compiled with the precompiled headers of another target or with a set that suits plain tests.
 function(nanobench_tests name)
-  cmake_parse_arguments(arg "" "" "FOLDERS;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "" "PRECOMPILED_BY" "FOLDERS;LINK;LABELS" ${ARGN})
   set(sources)
   foreach(folder IN LISTS arg_FOLDERS)
     file(GLOB found CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*_test.cpp")
@@ -52,6 +62,11 @@ function(nanobench_tests name)
   target_link_libraries(${name} PRIVATE nanobench_options ${arg_LINK} GTest::gtest GTest::gtest_main)
   # What is tested is optimised; the tests themselves are not worth the compiler's time.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  if(arg_PRECOMPILED_BY)
+    target_precompile_headers(${name} REUSE_FROM ${arg_PRECOMPILED_BY})
+  else()
+    target_precompile_headers(${name} REUSE_FROM nanobench_test_headers)
+  endif()
   target_compile_definitions(${name} PRIVATE NANOBENCH_SOURCE_DIR="${PROJECT_SOURCE_DIR}" NANOBENCH_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 600)
 endfunction()

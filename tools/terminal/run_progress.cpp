@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "reports/text.h"
+#include "core/base/text.h"
 
 namespace nanobench::tools {
 namespace {
@@ -60,16 +60,16 @@ std::optional<double> RunProgress::remaining_s(double now_s) const {
 std::string RunProgress::text() const {
   if (is_operation_) return "measuring, " + std::to_string(measured_) + " values so far";
   std::string text = "step " + std::to_string(step_) + "/" + std::to_string(total_steps_);
-  if (loss_) text += "  loss " + reports::format_fixed(*loss_, 4);
-  if (val_loss_) text += "  val " + reports::format_fixed(*val_loss_, 4);
+  if (loss_) text += "  loss " + format_fixed(*loss_, 4);
+  if (val_loss_) text += "  val " + format_fixed(*val_loss_, 4);
   if (const std::optional<double> rate = tokens_per_s()) {
-    text += "  " + reports::format_count(std::llround(*rate)) + " tok/s";
+    text += "  " + format_count(std::llround(*rate)) + " tok/s";
   }
   return text;
 }
 
 std::string with_bar(const std::string& label, double fraction, const std::string& rest, std::size_t width) {
-  const std::size_t used = reports::display_width(label) + reports::display_width(rest) + 6 + 1;  // gaps, brackets, end
+  const std::size_t used = display_width(label) + display_width(rest) + 6 + 1;  // gaps, brackets, end
   const std::size_t places = std::min(kLongestBar, width > used ? width - used : 0);
   if (places < kShortestBar) return label + "  " + rest;
   const auto filled =

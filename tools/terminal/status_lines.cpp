@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "reports/text.h"
+#include "core/base/text.h"
 
 namespace nanobench::tools {
 
@@ -35,7 +35,7 @@ void StatusLines::show(const std::vector<std::string>& lines, std::size_t width)
   if (!is_live_ || lines.empty()) return;
   std::string text = erased();
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    text += (i == 0 ? "" : "\n") + reports::shortened(lines[i], width > 1 ? width - 1 : 1);
+    text += (i == 0 ? "" : "\n") + shortened(lines[i], width > 1 ? width - 1 : 1);
   }
   write_(text);
   shown_ = lines.size();

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "reports/text.h"
+#include "core/base/text.h"
 
 namespace nanobench::tools {
 namespace {
@@ -24,7 +24,7 @@ const char* code_of(Style style) {
 }  // namespace
 
 StyledLine& StyledLine::add(std::string_view text, Style style) {
-  pieces_.push_back({reports::printable(text), style});
+  pieces_.push_back({printable(text), style});
   return *this;
 }
 
@@ -34,9 +34,9 @@ std::string StyledLine::text(std::size_t width, const TerminalKind& kind) const 
   for (std::size_t i = 0; i < pieces_.size() && left > 0; ++i) {
     std::string piece = kind.is_utf8 ? pieces_[i].text : to_ascii(pieces_[i].text);
     // A piece that just fits hides that others follow: with a blank more it is cut, and says so.
-    if (i + 1 < pieces_.size() && reports::display_width(piece) == left) piece += ' ';
+    if (i + 1 < pieces_.size() && display_width(piece) == left) piece += ' ';
     piece = cut_to(piece, left, kind.is_utf8);
-    left -= reports::display_width(piece);
+    left -= display_width(piece);
     const std::string code = kind.has_color ? code_of(pieces_[i].style) : "";
     out += code.empty() ? piece : code + piece + kReset;
   }
@@ -44,7 +44,7 @@ std::string StyledLine::text(std::size_t width, const TerminalKind& kind) const 
 }
 
 std::string cut_to(std::string_view text, std::size_t width, bool is_utf8) {
-  if (is_utf8) return reports::shortened(text, width);
+  if (is_utf8) return shortened(text, width);
   const std::string ascii = to_ascii(text);
   if (ascii.size() <= width) return ascii;
   const std::size_t dots = std::min<std::size_t>(width, 3);

@@ -5,14 +5,12 @@
 #include <algorithm>
 #include <chrono>
 
-#include "reports/text.h"
+#include "core/base/text.h"
 #include "results/provenance.h"
 #include "tools/terminal/terminal.h"
 
 namespace nanobench::tools {
 namespace {
-
-using reports::format_duration;
 
 constexpr double kRedrawSeconds = 0.1;
 constexpr double kPlainLineSeconds = 10.0;
@@ -28,7 +26,7 @@ double stored_duration_s(const results::RunRecord& record) {
 }
 
 std::string label_of(const suites::Plan& plan, const suites::PlannedRun& run) {
-  return reports::printable(plan.cell_of(run).label) + " seed " + std::to_string(run.seed);
+  return printable(plan.cell_of(run).label) + " seed " + std::to_string(run.seed);
 }
 
 }  // namespace
@@ -52,14 +50,14 @@ void SuiteProgress::on_plan(const suites::Plan& plan, std::int64_t /*plan_id*/, 
   for (std::size_t i = 0; i < runs; ++i) {
     const suites::PlannedRun& run = plan.runs[i];
     if (!reusable[i] && to_come_.insert(&run).second) ++later_[plan.cell_of(run).label];
-    widest_label_ = std::max(widest_label_, reports::display_width(label_of(plan, run)));
+    widest_label_ = std::max(widest_label_, display_width(label_of(plan, run)));
   }
   started_s_ = host_.now_s();
   std::string text = plan.suite.name + " at scale " + plan.suite.scale + " on " + plan.data.name + ": " +
                      std::to_string(plan.matrix.cells.size()) + " cells, " + std::to_string(runs) + " runs, " +
                      std::to_string(plan.threads) + (plan.threads == 1 ? " thread" : " threads");
   if (reused > 0) text += "; " + std::to_string(reused) + " are stored already and reused";
-  lines_.print(reports::printable(text));
+  lines_.print(printable(text));
 }
 
 void SuiteProgress::begin_run(const suites::Plan& plan, const suites::PlannedRun& run) {
@@ -95,12 +93,12 @@ void SuiteProgress::on_run_finished(const suites::Plan& plan, const suites::Plan
   }
   const bool is_completed = record.is_completed();
   if (!is_completed) ++failed_;
-  std::string text = counter(finished_) + " " + reports::pad_right(label_of(plan, run), widest_label_) + "  ";
+  std::string text = counter(finished_) + " " + pad_right(label_of(plan, run), widest_label_) + "  ";
   if (is_completed) {
     text += describe_(record) + "  " + (is_reused ? "reused" : format_duration(duration_s));
   } else if (record.result) {
     const std::string reason = record.result->message.empty() ? "" : ": " + record.result->message;
-    text += colored(kRed, core::to_string(record.result->outcome) + reports::printable(reason));
+    text += colored(kRed, core::to_string(record.result->outcome) + printable(reason));
   }
   lines_.print(text);
   redraw(true);
@@ -111,7 +109,7 @@ void SuiteProgress::on_tick() {
 }
 
 void SuiteProgress::on_message(const std::string& text) {
-  lines_.print(colored(kDim, reports::printable(text)));
+  lines_.print(colored(kDim, printable(text)));
   redraw(true);
 }
 
@@ -147,7 +145,7 @@ void SuiteProgress::print_plain_line() {
 
 std::string SuiteProgress::counter(std::size_t done) const {
   const std::string total = std::to_string(total_runs_);
-  return "[" + reports::pad_left(std::to_string(done), total.size()) + "/" + total + "]";
+  return "[" + pad_left(std::to_string(done), total.size()) + "/" + total + "]";
 }
 
 std::string SuiteProgress::suite_text(double now_s) const {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "reports/watch/time_left.h"
-#include "suites/runner.h"
+#include "suites/run/runner.h"
 #include "tools/terminal/run_progress.h"
 #include "tools/terminal/status_lines.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "reports/text.h"
+#include "core/base/text.h"
 
 namespace nanobench::tools {
 namespace {
@@ -27,14 +27,14 @@ constexpr Columns kChoices[] = {{true, true, true}, {true, false, true}, {false,
 
 std::string summary_text(const Summary& summary, int digits, bool has_spread) {
   if (!summary.mean) return "-";
-  std::string text = reports::format_fixed(*summary.mean, digits);
-  if (has_spread && summary.sd) text += " ±" + reports::format_fixed(*summary.sd, digits);
+  std::string text = format_fixed(*summary.mean, digits);
+  if (has_spread && summary.sd) text += " ±" + format_fixed(*summary.sd, digits);
   return text;
 }
 
 /// A row's texts but the state's.
 std::vector<std::string> texts_of(const WatchedCell& cell, const Columns& columns, bool is_utf8) {
-  std::vector<std::string> texts = {reports::printable(cell.label),
+  std::vector<std::string> texts = {printable(cell.label),
                                     std::to_string(cell.finished) + "/" + std::to_string(cell.planned),
                                     summary_text(cell.val_loss, 4, columns.has_loss_spread)};
   if (columns.has_time) texts.push_back(summary_text(cell.step_ms, 2, columns.has_time_spread));
@@ -53,7 +53,7 @@ std::vector<std::size_t> widths_of(const std::vector<WatchedCell>& cells, const 
   for (const std::string& title : titles_of(columns)) widths.push_back(title.size());
   for (const WatchedCell& cell : cells) {
     const std::vector<std::string> texts = texts_of(cell, columns, is_utf8);
-    for (std::size_t i = 0; i < texts.size(); ++i) widths[i] = std::max(widths[i], reports::display_width(texts[i]));
+    for (std::size_t i = 0; i < texts.size(); ++i) widths[i] = std::max(widths[i], display_width(texts[i]));
   }
   widths[0] = std::min(widths[0], kLongestLabel);
   return widths;
@@ -100,7 +100,7 @@ StyledLine line_of(const std::vector<std::string>& texts, const Layout& layout, 
     const std::string text = cut_to(texts[i], layout.widths[i], layout.is_utf8);
     const bool is_label = i == 0;
     line.add((is_label ? "" : std::string(kGap, ' ')) +
-                 (is_label ? reports::pad_right(text, layout.widths[i]) : reports::pad_left(text, layout.widths[i])),
+                 (is_label ? pad_right(text, layout.widths[i]) : pad_left(text, layout.widths[i])),
              style);
   }
   return line.add(std::string(kGap, ' '));

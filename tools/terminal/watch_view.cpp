@@ -4,7 +4,7 @@
 #include <cmath>
 #include <initializer_list>
 
-#include "reports/text.h"
+#include "core/base/text.h"
 #include "reports/watch/watch_text.h"
 #include "tools/terminal/run_progress.h"
 #include "tools/terminal/sparkline.h"
@@ -54,7 +54,7 @@ Style style_of(RunnerState state) {
 }
 
 void add_wrapped(Lines& lines, const std::string& text, Style style, std::size_t width, std::size_t most) {
-  const std::vector<std::string> parts = reports::wrap(reports::printable(text), width);
+  const std::vector<std::string> parts = wrap(printable(text), width);
   for (std::size_t i = 0; i < std::min(most, parts.size()); ++i) {
     const bool is_cut = i + 1 == most && i + 1 < parts.size();
     // The cut shows: the line is then as wide as the terminal, and ends in an ellipsis.
@@ -68,11 +68,11 @@ Lines head_lines(const WatchState& state, const WatchStyle& style, const Budget&
   if (!state.problem.empty()) add_wrapped(lines, state.problem, Style::kBad, style.width, budget.sentence);
   add_wrapped(lines, reports::runner_text(state), style_of(state.runner.state), style.width, budget.sentence);
   std::string ended = reports::counts_text(state.lines);
-  if (state.remaining_s) ended += ", about " + reports::format_duration(*state.remaining_s) + " left";
+  if (state.remaining_s) ended += ", about " + format_duration(*state.remaining_s) + " left";
   lines.emplace_back(with_bar("suite", reports::done_fraction(state), ended, style.width));
   std::string parts = reports::parts_text(state.lines);
   if (state.elapsed_s) {
-    const std::string time = reports::format_duration(*state.elapsed_s);
+    const std::string time = format_duration(*state.elapsed_s);
     parts += (parts.empty() ? "" : ", ") + (state.has_ended() ? "took " + time : time + " so far");
   }
   lines.emplace_back(parts, Style::kDim);
@@ -83,12 +83,12 @@ std::string step_text(const WatchedRun& run) {
   std::string text = "step " + std::to_string(run.step);
   if (run.total_steps) text += "/" + std::to_string(*run.total_steps);
   const auto add_loss = [&](const char* name, const std::vector<results::Sample>& samples) {
-    if (!samples.empty()) text += std::string("  ") + name + " " + reports::format_fixed(samples.back().value, 4);
+    if (!samples.empty()) text += std::string("  ") + name + " " + format_fixed(samples.back().value, 4);
   };
   add_loss("loss", run.train_losses);
   add_loss("val", run.val_losses);
-  if (run.step_ms) text += "  " + reports::format_significant(*run.step_ms, 3) + " ms/step";
-  if (run.remaining_s) text += "  " + reports::format_duration(*run.remaining_s) + " left";
+  if (run.step_ms) text += "  " + format_significant(*run.step_ms, 3) + " ms/step";
+  if (run.remaining_s) text += "  " + format_duration(*run.remaining_s) + " left";
   return text;
 }
 
@@ -97,7 +97,7 @@ StyledLine curve_line(const char* name, const std::vector<results::Sample>& samp
                       const WatchStyle& style) {
   const std::string label = std::string("  ") + name + "  ";
   const std::string ends =
-      "  " + reports::format_fixed(samples.front().value, 4) + " to " + reports::format_fixed(samples.back().value, 4);
+      "  " + format_fixed(samples.front().value, 4) + " to " + format_fixed(samples.back().value, 4);
   const std::size_t used = label.size() + ends.size();
   const std::size_t room = std::min(kLongestSpark, style.width > used ? style.width - used : 0);
   StyledLine line(label, Style::kDim);
@@ -109,8 +109,8 @@ StyledLine curve_line(const char* name, const std::vector<results::Sample>& samp
 /// The run's name and how far it is.
 StyledLine progress_line(const WatchedRun& run, const WatchStyle& style) {
   const std::size_t most = std::max<std::size_t>(style.width / 3, 12);  // the step matters more than a long label
-  std::string label = reports::shortened(reports::printable(run.cell), most) + " seed " + std::to_string(run.seed);
-  if (!run.host.empty()) label += " " + reports::shortened(reports::printable(run.host), 16);
+  std::string label = shortened(printable(run.cell), most) + " seed " + std::to_string(run.seed);
+  if (!run.host.empty()) label += " " + shortened(printable(run.host), 16);
   if (!run.total_steps || *run.total_steps <= 0) return StyledLine(label + "  " + step_text(run));
   const double fraction = static_cast<double>(run.step) / static_cast<double>(*run.total_steps);
   return StyledLine(with_bar(label, fraction, step_text(run), style.width));

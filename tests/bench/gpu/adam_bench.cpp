@@ -1,5 +1,5 @@
 // Adam's update of an embedding table, of several at once, and of the many small tensors.
-#include "core/cuda/kernels/adam.h"
+#include "engine/cuda/adam.h"
 
 #include "tests/bench/gpu/gpu_bench_support.h"
 

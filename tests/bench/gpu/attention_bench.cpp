@@ -1,7 +1,7 @@
 // Attention of the official model against LibTorch's flash attention and cuDNN's. Documents are what both take as
 // sequences of their own; a window in tokens is one of flash's, and cuDNN's takes none. A window in blocks is
 // neither's: beside it stands flash with the window in tokens that has the same mean size.
-#include "core/cuda/kernels/attention.h"
+#include "engine/cuda/attention.h"
 
 #include <ATen/cuda/CUDAContext.h>
 

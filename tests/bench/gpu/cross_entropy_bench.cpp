@@ -1,5 +1,5 @@
 // Losses of rows of logits and their gradient, with the softcap and without.
-#include "core/cuda/kernels/cross_entropy.h"
+#include "engine/cuda/cross_entropy.h"
 
 #include "tests/bench/gpu/gpu_bench_support.h"
 

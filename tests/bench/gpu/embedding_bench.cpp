@@ -1,5 +1,5 @@
 // Rows of the embedding and of three value embeddings, and the dense gradients of the four tables.
-#include "core/cuda/kernels/embedding.h"
+#include "engine/cuda/embedding.h"
 
 #include "tests/bench/gpu/gpu_bench_support.h"
 

@@ -1,5 +1,5 @@
 // Matrices of the head in eight bits, by rows and by columns.
-#include "core/cuda/kernels/float8.h"
+#include "engine/cuda/float8.h"
 
 #include "tests/bench/gpu/gpu_bench_support.h"
 

@@ -9,7 +9,7 @@
 
 #include "core/base/build_info.h"
 #include "tests/bench/gpu/gpu_bench_support.h"
-#include "tests/core/cuda/gpu/gpu_problem.h"
+#include "tests/engine/cuda/gpu/gpu_problem.h"
 
 namespace {
 

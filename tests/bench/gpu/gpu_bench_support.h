@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "core/cuda/kernels/types.h"
-#include "core/ops/torch.h"
+#include "engine/cuda/types.h"
+#include "engine/ops/torch.h"
 
 namespace nanobench::gpu_bench {
 

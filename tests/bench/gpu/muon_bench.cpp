@@ -1,5 +1,5 @@
 // What Muon does beside its products, for all matrices of a shape.
-#include "core/cuda/kernels/muon.h"
+#include "engine/cuda/muon.h"
 
 #include "tests/bench/gpu/gpu_bench_support.h"
 

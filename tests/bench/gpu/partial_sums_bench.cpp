@@ -1,5 +1,5 @@
 // The second stage of sums over blocks.
-#include "core/cuda/kernels/partial_sums.h"
+#include "engine/cuda/partial_sums.h"
 
 #include "tests/bench/gpu/gpu_bench_support.h"
 

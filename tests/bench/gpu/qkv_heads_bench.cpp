@@ -1,5 +1,5 @@
 // From a block's projections to the heads that attention takes.
-#include "core/cuda/kernels/qkv_heads.h"
+#include "engine/cuda/qkv_heads.h"
 
 #include "tests/bench/gpu/gpu_bench_support.h"
 

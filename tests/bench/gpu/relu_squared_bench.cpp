@@ -1,5 +1,5 @@
 // relu(x)^2 of the MLP.
-#include "core/cuda/kernels/relu_squared.h"
+#include "engine/cuda/relu_squared.h"
 
 #include "tests/bench/gpu/gpu_bench_support.h"
 

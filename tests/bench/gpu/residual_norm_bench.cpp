@@ -1,5 +1,5 @@
 // The residual stream at the seams of a block: blend with x0 and skip, and norm.
-#include "core/cuda/kernels/residual_norm.h"
+#include "engine/cuda/residual_norm.h"
 
 #include "tests/bench/gpu/gpu_bench_support.h"
 

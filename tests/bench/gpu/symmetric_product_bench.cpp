@@ -1,5 +1,5 @@
 // Symmetric products of Muon's iterations against LibTorch's products, which compute both halves.
-#include "core/cuda/kernels/symmetric_product.h"
+#include "engine/cuda/symmetric_product.h"
 
 #include "tests/bench/gpu/gpu_bench_support.h"
 

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "core/base/digest.h"
-#include "core/data/random_stream.h"
+#include "core/base/random.h"
 #include "tests/core/data/data_test_support.h"
 
 namespace nanobench::core {

@@ -1,0 +1,102 @@
+#include "core/hardware/cpu_path.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "core/base/error.h"
+
+namespace nanobench::core {
+namespace {
+
+CpuPath& chosen() {
+  static CpuPath path = available_cpu_paths().back();
+  return path;
+}
+
+std::optional<Bfloat16Path>& chosen_bfloat16() {
+  static std::optional<Bfloat16Path> path;
+  return path;
+}
+
+bool has_bfloat16_units() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512bf16") && available_cpu_paths().back() == CpuPath::kAvx512;
+#else
+  return false;
+#endif
+}
+
+bool are_bfloat16_units_fast() {
+#if defined(__x86_64__)
+  return has_bfloat16_units() && __builtin_cpu_is("amd");
+#else
+  return false;
+#endif
+}
+
+std::atomic<bool> fused_ops{true};
+
+}  // namespace
+
+const char* to_string(CpuPath path) {
+  switch (path) {
+    case CpuPath::kGeneric: return "generic";
+    case CpuPath::kAvx2: return "avx2";
+    case CpuPath::kAvx512: return "avx512";
+  }
+  return "?";
+}
+
+std::vector<CpuPath> available_cpu_paths() {
+  std::vector<CpuPath> paths = {CpuPath::kGeneric};
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) paths.push_back(CpuPath::kAvx2);
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
+    paths.push_back(CpuPath::kAvx512);
+#endif
+  return paths;
+}
+
+CpuPath cpu_path() {
+  return chosen();
+}
+
+void set_cpu_path(std::optional<CpuPath> path) {
+  const std::vector<CpuPath> paths = available_cpu_paths();
+  if (path && std::find(paths.begin(), paths.end(), *path) == paths.end())
+    throw Error(ErrorCode::kUnavailable, std::string("this processor has no ") + to_string(*path));
+  chosen() = path.value_or(paths.back());
+}
+
+const char* to_string(Bfloat16Path path) {
+  return path == Bfloat16Path::kAvx512Bf16 ? "avx512_bf16" : "emulated";
+}
+
+std::vector<Bfloat16Path> available_bfloat16_paths() {
+  std::vector<Bfloat16Path> paths = {Bfloat16Path::kEmulated};
+  if (has_bfloat16_units()) paths.push_back(Bfloat16Path::kAvx512Bf16);
+  return paths;
+}
+
+Bfloat16Path bfloat16_path() {
+  static const Bfloat16Path best = are_bfloat16_units_fast() ? Bfloat16Path::kAvx512Bf16 : Bfloat16Path::kEmulated;
+  if (chosen_bfloat16()) return *chosen_bfloat16();
+  return cpu_path() == CpuPath::kAvx512 ? best : Bfloat16Path::kEmulated;
+}
+
+void set_bfloat16_path(std::optional<Bfloat16Path> path) {
+  const std::vector<Bfloat16Path> paths = available_bfloat16_paths();
+  if (path && std::find(paths.begin(), paths.end(), *path) == paths.end())
+    throw Error(ErrorCode::kUnavailable, std::string("this processor has no ") + to_string(*path));
+  chosen_bfloat16() = path;
+}
+
+bool uses_fused_ops() {
+  return fused_ops;
+}
+
+void set_fused_ops(bool uses) {
+  fused_ops = uses;
+}
+
+}  // namespace nanobench::core

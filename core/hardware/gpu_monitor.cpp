@@ -1,0 +1,97 @@
+#include "core/hardware/gpu_monitor.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace nanobench::core {
+namespace {
+
+void keep(std::vector<double>& values, const std::optional<double>& value) {
+  if (value) values.push_back(*value);
+}
+
+/// The lower one of two in the middle: a value that was there.
+std::optional<GpuRange> range_of(std::vector<double> values) {
+  if (values.empty()) return std::nullopt;
+  std::sort(values.begin(), values.end());
+  return GpuRange{.min = values.front(), .median = values[(values.size() - 1) / 2], .max = values.back()};
+}
+
+}  // namespace
+
+GpuMonitor::GpuMonitor(GpuDevice device, GpuMonitorOptions options)
+    : device_(std::move(device)),
+      interval_(std::max(options.interval, std::chrono::milliseconds(1))),
+      watch_(options.root > 0 ? options.root : getpid(), counts_as_driver()) {
+  ask();
+  thread_ = std::thread([this] { work(); });
+}
+
+GpuMonitor::~GpuMonitor() {
+  end_thread();
+}
+
+void GpuMonitor::work() {
+  std::unique_lock lock(mutex_);
+  while (!wake_.wait_for(lock, interval_, [this] { return is_stopping_; })) {
+    lock.unlock();
+    ask();
+    lock.lock();
+  }
+}
+
+void GpuMonitor::ask() {
+  const GpuState state = device_.state();
+  const std::lock_guard lock(mutex_);
+  ++samples_;
+  keep(power_w_, state.power_w);
+  keep(sm_clock_mhz_, state.sm_clock_mhz);
+  keep(memory_clock_mhz_, state.memory_clock_mhz);
+  keep(temperature_c_, state.temperature_c);
+  if (state.used_bytes) most_used_bytes_ = std::max(most_used_bytes_.value_or(0), *state.used_bytes);
+  if (state.throttle_reasons) {
+    if (!throttle_reasons_) throttle_reasons_.emplace();
+    throttle_reasons_->insert(state.throttle_reasons->begin(), state.throttle_reasons->end());
+  }
+  if (!state.processes) return;
+  std::vector<std::int64_t> pids;
+  for (const GpuProcess& process : *state.processes) pids.push_back(process.pid);
+  watch_.see(pids);
+}
+
+void GpuMonitor::end_thread() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_stopping_ = true;
+  }
+  wake_.notify_all();
+  const std::lock_guard lock(stop_mutex_);
+  if (thread_.joinable()) thread_.join();
+}
+
+GpuSummary GpuMonitor::stop() {
+  bool is_first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    is_first = !is_stopping_;
+    is_stopping_ = true;
+  }
+  if (is_first) ask();
+  end_thread();
+  return summary();
+}
+
+GpuSummary GpuMonitor::summary() const {
+  const std::lock_guard lock(mutex_);
+  return {.samples = samples_,
+          .power_w = range_of(power_w_),
+          .sm_clock_mhz = range_of(sm_clock_mhz_),
+          .memory_clock_mhz = range_of(memory_clock_mhz_),
+          .temperature_c = range_of(temperature_c_),
+          .most_used_bytes = most_used_bytes_,
+          .throttle_reasons = throttle_reasons_,
+          .other_processes = watch_.others()};
+}
+
+}  // namespace nanobench::core

@@ -1,0 +1,69 @@
+/// What Muon does beside its matrix products: momentum, Frobenius norms, the sums of the iterations, the step. For all
+/// matrices of one shape in one launch. Plain C++: includes no CUDA header. Thread-safe.
+///
+/// Rounds where the engine does (engine/optim/muon.cpp, engine/ops/orthogonalize.cpp). A tall matrix need not be
+/// transposed: its Gram matrix is X^T X, and the iterations multiply from the right.
+///
+/// Pointers are to device memory, matrices row-major without gaps; 16-byte alignment and matrices of a multiple of 8
+/// numbers are taken eight at a time, others one by one. Rates and momentum are read from device memory, so that a
+/// captured graph can be replayed with new ones. Everything enqueues on the stream and does not synchronise; throws
+/// CudaError.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/cuda/types.h"
+
+namespace nanobench::core::cuda {
+
+struct MuonShape {
+  std::int64_t matrices = 0;  ///< n
+  std::int64_t numbers = 0;   ///< of a matrix: rows times columns
+};
+
+/// The numbers of one step.
+struct MuonFactors {
+  float momentum;
+  float rest;  ///< 1 - momentum
+  float rate;
+};
+
+/// Made in double precision. `rate` holds what muon_rate of engine/optim/muon.h says.
+MuonFactors muon_factors(double momentum, double rate);
+
+struct MuonMomentum {
+  bool accumulates = false;  ///< buffer = momentum buffer + g, u = g + momentum buffer; false: buffer = lerp(buffer, g,
+                             ///< 1 - momentum), u = lerp(g, buffer, momentum)
+  bool is_nesterov = true;   ///< false: u is the buffer
+};
+
+/// Partial sums of a matrix's squares: workspaces hold n times as many numbers.
+inline constexpr std::int64_t kMuonPartials = 64;
+
+/// Moves the momentum on and sums the squares of u.
+///   gradients  n pointers on the device, each to `numbers` numbers; a null one counts as zero
+///   buffer     [n, numbers] float32, moved on
+///   update     [n, numbers] u: rounded to bf16 (the norm is of the rounded one), or float32
+///   partials   [n, kMuonPartials]
+/// Exists for gradients of float and bf16, updates of float and bf16.
+template <class Gradient, class Update>
+void muon_momentum(const MuonShape& shape, const MuonMomentum& form, const MuonFactors* factors,
+                   const Gradient* const* gradients, float* buffer, Update* update, float* partials, Stream stream);
+
+/// x = round(u / (|u|_F + eps)) of each matrix. With bf16 updates the norm and the sum are rounded too.
+/// x [n, numbers] may be u where that is bf16. Exists for updates of float and bf16.
+template <class Update>
+void muon_normalize(const MuonShape& shape, const Update* update, const float* partials, float eps, bf16* x,
+                    Stream stream);
+
+/// out = round(round(a x) + round(b y)) of `count` numbers; y null: round(a x). out may be x or y.
+void muon_combine(std::int64_t count, float a, const bf16* x, float b, const bf16* y, bf16* out, Stream stream);
+
+/// p -= rate round(scale u) of each matrix.
+///   update      [n, numbers]
+///   parameters  n pointers on the device, each to `numbers` floats
+///   copies      n pointers on the device to where the new parameter goes rounded, for products; null: not wanted
+void muon_apply(const MuonShape& shape, const bf16* update, float scale, const MuonFactors* factors,
+                float* const* parameters, bf16* const* copies, Stream stream);
+
+}  // namespace nanobench::core::cuda

@@ -1,0 +1,71 @@
+/// The residual stream at the seams of a transformer block: blend of x, skip and x0, then RMSNorm, each row in one
+/// pass. Plain C++: includes no CUDA header. Thread-safe.
+///
+///   blended = round(a (x + w skip) + b x0)      normed = round(blended / sqrt(mean(blended^2) + eps))
+///
+/// The one pair of kernels serves what a block begins with (U-net skip and x0 blend), the sum after attention or MLP
+/// (skip = the branch, w = its scale), the embedding's norm and the last one (x alone). Arithmetic is float32; round is
+/// to bfloat16, where the engine with PrecisionConfig::activations = kBfloat16 rounds: nothing in between is rounded.
+///
+/// All pointers are to device memory; those of rows to [rows, width], row-major, 16-byte aligned. Width is a multiple
+/// of 8, at most kMaxResidualWidth. Everything enqueues on the stream and does not synchronise. Throws
+/// Error{kInvalidArgument} for a width that it cannot take, CudaError where a launch fails.
+/// A warp takes a row and keeps it in registers, four rows a block: memory is read and written once.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/cuda/partial_sums.h"
+#include "engine/cuda/types.h"
+
+namespace nanobench::core::cuda {
+
+inline constexpr std::int64_t kMaxResidualWidth = 1024;
+
+struct ResidualShape {
+  std::int64_t rows = 0;
+  std::int64_t width = 0;
+};
+
+struct ResidualBlend {
+  const bf16* x = nullptr;
+  const bf16* skip = nullptr;          ///< null: none
+  const bf16* x0 = nullptr;            ///< null: none
+  const float* skip_weight = nullptr;  ///< w, one number on the device; null: skip_scale
+  const float* weights = nullptr;      ///< a and b, two numbers on the device; null: 1 and 0
+  float skip_scale = 1.0f;
+};
+
+struct ResidualOutputs {
+  bf16* blended = nullptr;  ///< null: not written. May be x, skip or x0
+  bf16* normed = nullptr;   ///< null: no norm
+  float eps = 0.0f;         ///< inside the root
+};
+
+void residual_norm_forward(const ResidualShape& shape, const ResidualBlend& blend, const ResidualOutputs& out,
+                           Stream stream);
+
+/// With d = round(dblended + the norm's gradient):
+///   dx = round(a d)    dskip = round(w a d)    dx0 = round(b d)
+///   dweights = sum of d (x + w skip), sum of d x0;    dskip_weight = a * sum of d skip
+/// What is null is not wanted, or (of inputs) zero. Each gradient has the type of its row: where a row is used in
+/// several places, who adds its gradients up finds them rounded, as autograd does those of bfloat16 tensors.
+struct ResidualGradients {
+  const bf16* blended = nullptr;   ///< of the forward pass; may be null without a norm
+  const bf16* dnormed = nullptr;   ///< null: no norm
+  const bf16* dblended = nullptr;  ///< from where else `blended` is used
+  float eps = 0.0f;
+  bf16* dx = nullptr;
+  bf16* dskip = nullptr;
+  bf16* dx0 = nullptr;
+  float* dweights = nullptr;      ///< two numbers, of a and b
+  float* dskip_weight = nullptr;  ///< one number
+  float* workspace = nullptr;     ///< kResidualWorkspace numbers where one of the three is wanted
+};
+
+inline constexpr std::int64_t kResidualWorkspace = 3 * kPartialBlocks;
+
+void residual_norm_backward(const ResidualShape& shape, const ResidualBlend& blend, const ResidualGradients& gradients,
+                            Stream stream);
+
+}  // namespace nanobench::core::cuda

@@ -1,0 +1,117 @@
+/// How the processes of one run exchange tensors: collectives, blocking and asynchronous.
+///
+/// Every process issues the same collectives with tensors of the same shapes in the same order. Sums are taken in the
+/// order of the ranks, 0 to size - 1, whoever arrives first: results depend on nothing but the values. Not thread-safe:
+/// one thread of a process issues and waits.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/distributed/host_share.h"
+#include "engine/ops/torch.h"
+
+namespace nanobench::core {
+
+/// A collective under way. Its tensors must not be touched before wait() has returned; dropping the handle does not
+/// cancel it.
+class Work {
+ public:
+  virtual ~Work() = default;
+  /// Returns when this process's tensors hold the result; at once when called again. Throws PeerFailed when another
+  /// process failed.
+  virtual void wait() = 0;
+};
+using WorkHandle = std::shared_ptr<Work>;
+
+/// One collective, as the implementations get it.
+struct Collective {
+  enum class Kind : std::uint32_t { kBarrier, kAllReduceSum, kAllGather, kBroadcast };
+  Kind kind = Kind::kBarrier;
+  at::Tensor tensor;                ///< in and out of a sum and of a broadcast; in of a gather
+  std::vector<at::Tensor> outputs;  ///< of a gather: one of [size, ...], or `size` of the input's shape
+  int root = 0;                     ///< of a broadcast
+};
+
+/// Collectives of a process, and the bytes of its own tensors that it gave to them (of a broadcast: what its root
+/// gave).
+struct CollectiveCounts {
+  struct Kind {
+    std::int64_t calls = 0;
+    std::int64_t bytes = 0;
+  };
+  Kind all_reduce, all_gather, broadcast;
+};
+
+/// Tensors are contiguous, on the CPU (between GPUs: there too); sums take float32, float64 and int64, everything else
+/// any dtype. Throws Error{kInternal} for other tensors.
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+
+  /// Each process's tensor becomes the sum of all of them.
+  void all_reduce_sum(const at::Tensor& tensor);
+  /// Row r of `output` [size, ...] becomes the input of process r.
+  void all_gather(const at::Tensor& output, const at::Tensor& input);
+  /// outputs[r] becomes the input of process r; `size` tensors of the input's shape.
+  void all_gather(const std::vector<at::Tensor>& outputs, const at::Tensor& input);
+  /// Each process's tensor becomes that of process `root`.
+  void broadcast(const at::Tensor& tensor, int root);
+  /// Returns when all processes have called it.
+  void barrier();
+
+  /// The same, begun; collectives are carried out in the order in which they are issued.
+  WorkHandle start_all_reduce_sum(const at::Tensor& tensor);
+  WorkHandle start_all_gather(const at::Tensor& output, const at::Tensor& input);
+  WorkHandle start_all_gather(const std::vector<at::Tensor>& outputs, const at::Tensor& input);
+  WorkHandle start_broadcast(const at::Tensor& tensor, int root);
+
+  /// Milliseconds that the issuing thread has spent in blocking collectives and in wait().
+  virtual double waited_ms() const = 0;
+  /// What the tensors travel through: "shared memory", "tcp", "mpi", "nccl"; for the record of the run.
+  virtual std::string name() const = 0;
+  /// Of this process's host: which of its processes this is, and how many there are.
+  virtual HostShare host_share() const { return {rank(), size()}; }
+  /// What has been issued so far.
+  const CollectiveCounts& counts() const { return counts_; }
+
+ protected:
+  virtual void run(const Collective& collective) = 0;
+  virtual WorkHandle start(const Collective& collective) = 0;
+  /// Whether tensors may lie where this one does.
+  virtual bool takes(const at::Tensor& tensor) const { return tensor.is_cpu(); }
+
+  /// For communicators that leave some collectives to another one.
+  static void run_by(Communicator& other, const Collective& collective) { other.run(collective); }
+  static WorkHandle start_by(Communicator& other, const Collective& collective) { return other.start(collective); }
+
+ private:
+  const Collective& counted(const Collective& collective);
+
+  CollectiveCounts counts_;
+};
+
+/// The only process of a run: a sum is its one term, a gather a copy, nothing is waited for.
+class SingleProcess final : public Communicator {
+ public:
+  int rank() const override { return 0; }
+  int size() const override { return 1; }
+  double waited_ms() const override { return 0.0; }
+  std::string name() const override { return "one process"; }
+
+ protected:
+  void run(const Collective& collective) override;
+  WorkHandle start(const Collective& collective) override;
+};
+
+/// Whether `value` is true in any process; the same answer in all of them.
+bool any_process(Communicator& communicator, bool value);
+
+/// The sum of one number over the processes; the same in all of them.
+std::int64_t sum_over_processes(Communicator& communicator, std::int64_t value);
+
+}  // namespace nanobench::core

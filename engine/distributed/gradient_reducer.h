@@ -1,0 +1,79 @@
+/// Sums the gradients of all processes, when and how DistributedConfig says. Not thread-safe.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/config/train_config.h"
+#include "engine/distributed/communicator.h"
+#include "engine/distributed/rank_share.h"
+#include "engine/nn/parameters.h"
+#include "engine/ops/torch.h"
+
+namespace nanobench::core {
+
+/// For every sequence: before_backward, backward, after_backward. Whatever the settings, a gradient is the sum, in the
+/// order of the ranks, of what the processes have added up: all settings but gradient_sync give the same bits.
+///
+/// reduction kPerParameter: one collective a parameter, in their order, after the backward pass (record #19). kBuckets:
+/// one a bucket, after it. kOverlappedBuckets: each bucket's begins during the backward pass, when the last of its
+/// gradients is ready (up to record #18). Buckets are filled in reverse order of the parameters, which is about the
+/// order in which gradients become ready.
+class GradientReducer {
+ public:
+  /// Of all parameters; a bucket holds one dtype. Keeps a reference to `communicator`.
+  GradientReducer(const Parameters& parameters, const DistributedConfig& config, Communicator& communicator);
+  /// Gives the parameters' hooks back.
+  ~GradientReducer();
+  GradientReducer(const GradientReducer&) = delete;
+  GradientReducer& operator=(const GradientReducer&) = delete;
+
+  /// At the beginning of a step: all gradients to zero (views of the buckets, or undefined).
+  void zero_gradients();
+
+  void before_backward(SyncPoint point);
+  /// After kMicroStep, process 0 alone keeps the sum, to which the next micro-step adds.
+  void after_backward(SyncPoint point);
+
+  /// Elements of each bucket, without padding; for tests and messages.
+  std::vector<std::int64_t> bucket_elements() const;
+
+ private:
+  struct Member {
+    std::size_t parameter = 0;
+    at::Tensor view;  ///< its place in the bucket, in its shape
+    bool is_ready = false;
+  };
+  struct Bucket {
+    at::Tensor flat;
+    std::vector<Member> members;
+    std::size_t pending = 0;
+    WorkHandle work;
+  };
+  struct Place {
+    std::size_t bucket = 0;
+    std::size_t member = 0;
+  };
+  class ReadyHook;
+
+  void build_buckets(std::int64_t bucket_bytes);
+  void add_bucket(const std::vector<std::size_t>& parameters);
+  void add_hooks();
+  void on_ready(std::size_t parameter);
+  void start_ready_buckets();
+  void reduce_parameters();
+  void reduce_buckets();
+  void finish_buckets();
+  void copy_in(Member& member);
+  void copy_out(Bucket& bucket);
+
+  std::vector<at::Tensor> parameters_;
+  DistributedConfig config_;
+  Communicator& communicator_;
+  std::vector<Bucket> buckets_;
+  std::vector<Place> places_;  ///< by parameter
+  bool is_overlapping_ = false;
+  std::size_t next_bucket_ = 0;  ///< buckets begin in their order, the same in all processes
+};
+
+}  // namespace nanobench::core

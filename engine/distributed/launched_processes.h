@@ -1,0 +1,47 @@
+/// Processes that torchrun, mpirun or srun has started, on one host or on several.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <thread>
+
+#include "engine/distributed/mpi_plugin.h"
+#include "engine/distributed/process_group.h"
+#include "engine/distributed/rendezvous.h"
+#include "engine/distributed/tcp_mesh.h"
+
+namespace nanobench::core {
+
+/// They meet at a Rendezvous and are connected by TCP, each with each: over these connections tensors travel, or with
+/// MPI at hand only word of a death. A run under mpirun goes through MPI where the plugin is there.
+class LaunchedProcesses final : public ProcessGroup {
+ public:
+  /// `communicator`: "auto", "tcp" or "mpi". Throws Error{kUnavailable}.
+  LaunchedProcesses(const Launch& launch, const std::string& communicator);
+  ~LaunchedProcesses() override;
+  LaunchedProcesses(const LaunchedProcesses&) = delete;
+  LaunchedProcesses& operator=(const LaunchedProcesses&) = delete;
+
+  Communicator& communicator() override { return *communicator_; }
+  void finish() override;
+  void check_alive() override;
+  void let_first_speak() override;
+  void watch(std::function<void(const ProcessFailure&)> on_death) override;
+  void report_failure(const ProcessFailure& failure) override;
+
+ private:
+  void start_world(const Launch& launch, const std::string& communicator);
+  RendezvousPlace place_of(const Launch& launch);
+  void end_watch();
+  void meet(RendezvousPlace place, int rank, int size);
+
+  std::unique_ptr<MpiWorld> world_;  ///< null without MPI
+  std::unique_ptr<Rendezvous> rendezvous_;
+  std::unique_ptr<TcpMesh> connections_;
+  std::unique_ptr<Mesh> mpi_mesh_;
+  std::unique_ptr<Communicator> communicator_;
+  std::atomic<bool> is_ending_{false};
+  std::thread watcher_;
+};
+
+}  // namespace nanobench::core

@@ -1,0 +1,38 @@
+/// The Communicator over a Transport: asynchronous collectives run on a thread of their own, in the order of issue.
+#pragma once
+
+#include <memory>
+
+#include "engine/distributed/communicator.h"
+#include "engine/distributed/transport.h"
+#include "engine/distributed/work_queue.h"
+
+namespace nanobench::core {
+
+/// Blocking collectives run in the calling thread when nothing else is under way.
+class QueuedCommunicator final : public Communicator {
+ public:
+  /// All processes on one host.
+  explicit QueuedCommunicator(std::unique_ptr<Transport> transport)
+      : transport_(std::move(transport)), host_share_{transport_->rank(), transport_->size()} {}
+  QueuedCommunicator(std::unique_ptr<Transport> transport, const HostShare& host_share)
+      : transport_(std::move(transport)), host_share_(host_share) {}
+
+  int rank() const override { return transport_->rank(); }
+  int size() const override { return transport_->size(); }
+  std::string name() const override { return transport_->name(); }
+  HostShare host_share() const override { return host_share_; }
+  double waited_ms() const override { return waited_ms_; }
+
+ protected:
+  void run(const Collective& collective) override;
+  WorkHandle start(const Collective& collective) override;
+
+ private:
+  std::unique_ptr<Transport> transport_;
+  HostShare host_share_;
+  double waited_ms_ = 0.0;
+  WorkQueue queue_;  ///< last: its thread uses the transport
+};
+
+}  // namespace nanobench::core

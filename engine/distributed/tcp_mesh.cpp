@@ -1,0 +1,249 @@
+#include "engine/distributed/tcp_mesh.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <random>
+
+#include "core/base/error.h"
+#include "core/base/json.h"
+
+namespace nanobench::core {
+namespace {
+
+constexpr std::uint32_t kMagic = 0x6e6d7368;  // also tells hosts of another byte order apart
+constexpr std::uint32_t kGoodbye = 0xffffffff;
+constexpr std::chrono::milliseconds kHandshakePatience{5000};
+
+/// Before each payload.
+struct Header {
+  std::uint32_t magic = kMagic;
+  std::uint32_t tag = 0;
+  std::uint64_t number = 0;
+  std::uint64_t bytes = 0;
+};
+static_assert(sizeof(Header) == 24);
+
+/// The first thing that travels over a connection.
+struct Hello {
+  std::array<char, 32> token{};
+  std::int32_t rank = 0;
+};
+
+/// 128 bits that only the processes of this run know: whoever else connects is turned away.
+std::string new_token() {
+  std::random_device device;
+  std::string token;
+  for (int i = 0; i < 4; ++i) {
+    char word[9];
+    std::snprintf(word, sizeof word, "%08x", static_cast<unsigned>(device()));
+    token += word;
+  }
+  return token;
+}
+
+/// What a process tells the others about itself.
+std::string own_card(const RendezvousPlace& place, const Socket& listener) {
+  return Json({{"address", own_address_towards(place.address, place.port)},
+               {"port", port_of(listener)},
+               {"host", host_name()},
+               {"token", new_token()}})
+      .dump();
+}
+
+HostShare share_of(const std::vector<std::string>& cards, int rank) {
+  HostShare share{.rank = 0, .size = 0};
+  const auto host = [&](std::size_t i) { return parse_json(cards[i], "rendezvous").at("host").get<std::string>(); };
+  const std::string own = host(static_cast<std::size_t>(rank));
+  for (std::size_t i = 0; i < cards.size(); ++i) {
+    if (host(i) != own) continue;
+    if (static_cast<int>(i) < rank) ++share.rank;
+    ++share.size;
+  }
+  return share;
+}
+
+Hello hello_of(const std::string& token, int rank) {
+  Hello hello;
+  std::copy_n(token.begin(), std::min(token.size(), hello.token.size()), hello.token.begin());
+  hello.rank = rank;
+  return hello;
+}
+
+}  // namespace
+
+TcpMesh::TcpMesh(Rendezvous& rendezvous, const RendezvousPlace& place, int rank, int size, FirstFailure first_failure)
+    : rank_(rank), size_(size), first_failure_(std::move(first_failure)), peers_(static_cast<std::size_t>(size)) {
+  const Socket listener = listen_anywhere();
+  const std::vector<std::string> cards = rendezvous.exchange("mesh", own_card(place, listener));
+  host_share_ = share_of(cards, rank);
+  connect(cards, listener, place);
+}
+
+void TcpMesh::connect(const std::vector<std::string>& cards, const Socket& listener, const RendezvousPlace& place) {
+  const std::string token = parse_json(cards.front(), "rendezvous").at("token").get<std::string>();
+  const Hello hello = hello_of(token, rank_);
+  for (int other = 0; other < rank_; ++other) {
+    const Json card = parse_json(cards[static_cast<std::size_t>(other)], "rendezvous");
+    Socket socket = connect_to(card.at("address").get<std::string>(), card.at("port").get<int>(), place.patience);
+    tune(socket);
+    if (!send_all(socket, &hello, sizeof hello, kHandshakePatience))
+      throw Error(ErrorCode::kUnavailable, process_name(other, size_) + " has closed the connection");
+    peers_[static_cast<std::size_t>(other)].socket = std::move(socket);
+  }
+  accept_higher_ranks(token, listener, place);
+}
+
+void TcpMesh::accept_higher_ranks(const std::string& token, const Socket& listener, const RendezvousPlace& place) {
+  const auto end = std::chrono::steady_clock::now() + place.patience;
+  for (int missing = size_ - 1 - rank_; missing > 0;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+    Socket socket = left.count() > 0 ? accept_from(listener, left) : Socket();
+    if (!socket.is_open()) {
+      throw Error(ErrorCode::kUnavailable, std::to_string(missing) + " of the other " + std::to_string(size_ - 1) +
+                                               " processes did not connect to " + process_name(rank_, size_));
+    }
+    Hello hello;
+    const bool is_ours = receive_all(socket, &hello, sizeof hello, kHandshakePatience) &&
+                         hello.token == hello_of(token, 0).token && hello.rank > rank_ && hello.rank < size_ &&
+                         !peers_[static_cast<std::size_t>(hello.rank)].socket.is_open();
+    if (!is_ours) continue;  // a stranger
+    tune(socket);
+    peers_[static_cast<std::size_t>(hello.rank)].socket = std::move(socket);
+    --missing;
+  }
+}
+
+void TcpMesh::fail(const std::string& message) {
+  throw PeerFailed(first_failure_({RunOutcome::kCrashed, message}));
+}
+
+void TcpMesh::lose(int peer) {
+  fail(process_name(peer, size_) + " has ended without a word");
+}
+
+/// One message out and one in, at one peer.
+class TcpMesh::Transfer {
+ public:
+  enum class Progress { kGoesOn, kLost };
+
+  Transfer(Peer& peer, const Header& header, std::span<const std::byte> out, std::span<std::byte> in)
+      : peer_(peer), header_out_(header), out_(out), in_(in) {
+    header_out_.bytes = out.size();
+  }
+
+  bool is_sent() const { return sent_ == sizeof(Header) + out_.size(); }
+  bool is_received() const { return received_ == sizeof(Header) + in_.size(); }
+  bool is_done() const { return is_sent() && is_received(); }
+  short events() const { return static_cast<short>((is_sent() ? 0 : POLLOUT) | (is_received() ? 0 : POLLIN)); }
+  const Header& header_in() const { return header_in_; }
+  bool has_header() const { return received_ >= sizeof(Header); }
+
+  Progress send_some() {
+    while (!is_sent()) {
+      const auto [from, count] = sent_ < sizeof(Header)
+                                     ? std::pair(bytes_of(header_out_) + sent_, sizeof(Header) - sent_)
+                                     : std::pair(out_.data() + (sent_ - sizeof(Header)), total_out() - sent_);
+      const ssize_t n = send(peer_.socket.fd(), from, count, MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return errno == EAGAIN ? Progress::kGoesOn : Progress::kLost;
+      sent_ += static_cast<std::size_t>(n);
+    }
+    return Progress::kGoesOn;
+  }
+
+  /// Stops behind the header, so that it can be looked at before the payload goes where it belongs.
+  Progress receive_some() {
+    while (!is_received()) {
+      const bool in_header = received_ < sizeof(Header);
+      std::byte* to =
+          in_header ? reinterpret_cast<std::byte*>(&header_in_) + received_ : in_.data() + (received_ - sizeof(Header));
+      const std::size_t count = (in_header ? sizeof(Header) : sizeof(Header) + in_.size()) - received_;
+      const ssize_t n = recv(peer_.socket.fd(), to, count, MSG_DONTWAIT);
+      if (n == 0) return Progress::kLost;
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return errno == EAGAIN ? Progress::kGoesOn : Progress::kLost;
+      received_ += static_cast<std::size_t>(n);
+      if (in_header && has_header()) return Progress::kGoesOn;
+    }
+    return Progress::kGoesOn;
+  }
+
+ private:
+  static const std::byte* bytes_of(const Header& header) { return reinterpret_cast<const std::byte*>(&header); }
+  std::size_t total_out() const { return sizeof(Header) + out_.size(); }
+
+  Peer& peer_;
+  Header header_out_;
+  Header header_in_{.magic = 0};
+  std::span<const std::byte> out_;
+  std::span<std::byte> in_;
+  std::size_t sent_ = 0;
+  std::size_t received_ = 0;
+};
+
+void TcpMesh::exchange(std::uint32_t tag, std::span<const std::span<const std::byte>> outgoing,
+                       std::span<const std::span<std::byte>> incoming) {
+  const Header header{.tag = tag, .number = messages_out_++};
+  std::vector<std::pair<int, Transfer>> transfers;
+  for (int peer = 0; peer < size_; ++peer) {
+    const auto p = static_cast<std::size_t>(peer);
+    if (peer != rank_) transfers.emplace_back(peer, Transfer(peers_[p], header, outgoing[p], incoming[p]));
+  }
+  const auto advance = [&](int peer, Transfer& transfer) {
+    if (!transfer.is_sent() && transfer.send_some() == Transfer::Progress::kLost) lose(peer);
+    const bool had_header = transfer.has_header();
+    if (!transfer.is_received() && transfer.receive_some() == Transfer::Progress::kLost) lose(peer);
+    if (had_header || !transfer.has_header()) return;
+    const Header& theirs = transfer.header_in();
+    if (theirs.magic == kMagic && theirs.tag == kGoodbye) fail(process_name(peer, size_) + " has left the run early");
+    const std::size_t expected = incoming[static_cast<std::size_t>(peer)].size();
+    if (theirs.magic != kMagic || theirs.tag != tag || theirs.number != header.number || theirs.bytes != expected) {
+      const auto text = [](std::uint32_t a, std::uint64_t n, std::uint64_t bytes) {
+        return "operation " + std::to_string(a) + " (number " + std::to_string(n) + ") of " + std::to_string(bytes) +
+               " bytes";
+      };
+      fail("internal error: process " + std::to_string(rank_) + " communicates " + text(tag, header.number, expected) +
+           " while process " + std::to_string(peer) + " communicates " + text(theirs.tag, theirs.number, theirs.bytes));
+    }
+    if (transfer.receive_some() == Transfer::Progress::kLost) lose(peer);
+  };
+  for (;;) {
+    std::vector<pollfd> waiting;
+    for (auto& [peer, transfer] : transfers) {
+      if (!transfer.is_done()) advance(peer, transfer);
+      if (!transfer.is_done())
+        waiting.push_back({peers_[static_cast<std::size_t>(peer)].socket.fd(), transfer.events(), 0});
+    }
+    if (waiting.empty()) return;
+    poll(waiting.data(), waiting.size(), -1);
+  }
+}
+
+void TcpMesh::check_alive() {
+  for (int peer = 0; peer < size_; ++peer) {
+    if (peer == rank_) continue;
+    char byte = 0;  // looked at only: whatever has come, a goodbye, is not an end without a word
+    const ssize_t n = recv(peers_[static_cast<std::size_t>(peer)].socket.fd(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) lose(peer);
+  }
+}
+
+bool TcpMesh::is_alive(int peer) const {
+  char byte = 0;
+  const ssize_t n = recv(peers_[static_cast<std::size_t>(peer)].socket.fd(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return n < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+void TcpMesh::say_goodbye() noexcept {
+  const Header goodbye{.tag = kGoodbye};
+  for (const Peer& peer : peers_) {
+    if (peer.socket.is_open()) send_all(peer.socket, &goodbye, sizeof goodbye, std::chrono::milliseconds(100));
+  }
+}
+
+}  // namespace nanobench::core

@@ -1,0 +1,30 @@
+/// The language-model head with its loss in float32: matrix product, logit softcap, cross-entropy and their gradients
+/// in one pass over chunks of tokens, so that T x V logits never exist. Plain C++ with vector units chosen at run time;
+/// no LibTorch. Thread-safe; the number of threads changes no bit.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/kernels/thread_pool.h"
+
+namespace nanobench::core {
+
+struct HeadShape {
+  std::int64_t length = 0;      ///< T
+  std::int64_t model_dim = 0;   ///< D
+  std::int64_t vocabulary = 0;  ///< V, padding rows included: they take part in the softmax
+};
+
+struct HeadInputs {
+  const float* x = nullptr;               ///< [T, D]
+  const float* weight = nullptr;          ///< [V, D]
+  const std::int64_t* targets = nullptr;  ///< [T], each in [0, V)
+  float cap = 0.0f;                       ///< logits become cap tanh(logit / cap); 0: they stay
+  bool is_sigmoid = false;                ///< or 2 cap sigmoid(2 logit / cap): the same loss but for rounding
+};
+
+/// Returns the mean cross-entropy in nats. With dx [T, D] and dweight [V, D] (both or neither; overwritten) also its
+/// gradients.
+double head_loss(const HeadShape& shape, const HeadInputs& in, float* dx, float* dweight, ThreadPool& threads);
+
+}  // namespace nanobench::core

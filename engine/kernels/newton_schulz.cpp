@@ -1,0 +1,45 @@
+#include "engine/kernels/newton_schulz.h"
+
+#include <algorithm>
+
+#include "engine/kernels/vector/paths.h"
+
+namespace nanobench::core {
+namespace {
+
+constexpr std::int64_t kMostJoined =
+    3;  // measured with ratios of singular values up to 1000: see vector/newton_schulz.cpp
+
+double flops_of(const NewtonSchulzMatrix& matrix, const NewtonSchulzSettings& settings) {
+  const std::int64_t short_side = std::min(matrix.rows, matrix.columns);
+  const std::int64_t long_side = std::max(matrix.rows, matrix.columns);
+  const auto m = static_cast<double>(short_side), n = static_cast<double>(long_side);
+  double flops = 0.0;
+  for (std::int64_t left = settings.steps; left > 0;) {
+    const std::int64_t joined = settings.by_terms ? 1 : joined_newton_schulz_steps(short_side, long_side, left);
+    const auto symmetric = static_cast<double>(joined + 3 * (joined - 1));  // products on the short side
+    flops += m * m * (settings.by_terms ? 5.0 * n : 3.0 * n + symmetric * m);
+    left -= joined;
+  }
+  return flops;
+}
+
+}  // namespace
+
+std::int64_t joined_newton_schulz_steps(std::int64_t short_side, std::int64_t long_side, std::int64_t left) {
+  if (long_side < 2 * short_side) return 1;  // products of A cost no less than those of X
+  return left == kMostJoined + 1 ? kMostJoined - 1 : std::min(left, kMostJoined);
+}
+
+double newton_schulz_flops(std::span<const NewtonSchulzMatrix> matrices, const NewtonSchulzSettings& settings) {
+  double flops = 0.0;
+  for (const NewtonSchulzMatrix& matrix : matrices) flops += flops_of(matrix, settings);
+  return flops;
+}
+
+void newton_schulz_update(std::span<const NewtonSchulzMatrix> matrices, const NewtonSchulzSettings& settings,
+                          ThreadPool& threads) {
+  NB_BY_PATH(newton_schulz_update)(matrices, settings, threads);
+}
+
+}  // namespace nanobench::core

@@ -1,0 +1,70 @@
+/// The threads that kernels run on. Plain C++.
+///
+/// Work comes as items that any thread may take next, so a core that another program borrows delays only the items it
+/// holds; what an item computes must not depend on who takes it.
+#pragma once
+
+#include <sched.h>
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace nanobench::core {
+
+/// Fixed threads that wait between calls: first by looking (about 50 us), then asleep. A call while another one runs
+/// (from an item, or from another thread) runs its items in the calling thread.
+class ThreadPool {
+ public:
+  /// `threads` of at least 1, the calling thread included. With `first_processor` thread i stays on processor
+  /// first_processor + i of those that this process may use (the calling thread, which must destroy the pool, on the
+  /// first); ignored where there are not that many.
+  explicit ThreadPool(int threads, std::optional<int> first_processor = std::nullopt);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int size() const { return static_cast<int>(workers_.size()) + 1; }
+
+  /// Calls body(i) for every i in [0, count), in any order and on any of the threads, and returns when all are done.
+  /// `body` must not throw.
+  template <class Body>
+  void parallel_for(std::int64_t count, Body&& body) {
+    run(
+        count, [](void* context, std::int64_t i) { (*static_cast<std::remove_reference_t<Body>*>(context))(i); },
+        const_cast<void*>(static_cast<const void*>(&body)));
+  }
+
+ private:
+  using Item = void (*)(void* context, std::int64_t i);
+
+  void run(std::int64_t count, Item item, void* context);
+  void share(std::int64_t count, Item item, void* context);
+  void work();
+  void take_items(std::uint32_t round);
+  std::uint32_t wait_for_round(std::uint32_t last);
+
+  // Round in the upper half, next item in the lower: an item is taken only from the round that it was looked up for.
+  std::atomic<std::uint64_t> ticket_{0};
+  std::atomic<std::uint32_t> round_{0};  ///< what sleeping threads wait on
+  std::atomic<std::int64_t> done_{0};
+  std::atomic<std::int64_t> count_{0};
+  std::atomic<Item> item_{nullptr};
+  std::atomic<void*> context_{nullptr};
+  std::atomic<bool> is_ending_{false};
+  std::atomic_flag is_busy_;
+  std::optional<cpu_set_t> mask_before_;  ///< of the calling thread, when it was pinned
+  std::vector<std::thread> workers_;
+};
+
+/// The pool of this process: one thread per processor that it may use, unless set otherwise.
+ThreadPool& kernel_threads();
+
+/// Replaces it by one of `threads`, unless it is like that already. Not to be called while kernels run.
+void set_kernel_threads(int threads, std::optional<int> first_processor = std::nullopt);
+
+}  // namespace nanobench::core

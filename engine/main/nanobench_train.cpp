@@ -1,0 +1,217 @@
+// nanobench-train: runs one RunSpec and reports events. See core/protocol/FORMAT.md.
+#include <ATen/Version.h>
+#include <torch/version.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <optional>
+#include <string>
+
+#include "core/base/build_info.h"
+#include "core/base/error.h"
+#include "core/hardware/cpu_path.h"
+#include "engine/distributed/launch.h"
+#include "engine/distributed/process_group.h"
+#include "engine/operations/operation_run.h"
+#include "engine/train/process_settings.h"
+#include "engine/train/trainer.h"
+
+namespace {
+
+using namespace nanobench::core;
+
+constexpr int kExitFailed = 1;
+constexpr int kExitUsage = 2;
+constexpr int kExitInterrupted = 130;
+
+std::atomic<bool> stop_requested{false};
+void request_stop(int) {
+  stop_requested = true;
+}
+
+const char* const kUsage =
+    "usage: nanobench-train --spec RUN.json [--events-fd N] [--device cpu|cuda|cuda:N]\n"
+    "       nanobench-train --version\n\n"
+    "Trains one fully resolved run and writes its events as JSON Lines to file descriptor N (default: 1, stdout).\n"
+    "--device goes before what the run says. Started by torchrun, mpirun or srun it is one process of the run.\n"
+    "People use `nanobench train` and `nanobench run`, which start this program.\n";
+
+struct Arguments {
+  std::string spec_file;
+  int events_fd = 1;
+  std::string device;  ///< empty: as the specification says
+};
+
+Arguments parse_arguments(int argc, char** argv) {
+  Arguments arguments;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string option = argv[i];
+    if (option == "--spec") {
+      arguments.spec_file = argv[i + 1];
+    } else if (option == "--device") {
+      arguments.device = argv[i + 1];
+    } else if (option == "--events-fd") {
+      char* end = nullptr;
+      const long fd = std::strtol(argv[i + 1], &end, 10);
+      if (*end != '\0' || fd < 0 || fd > 1 << 20)
+        throw Error(ErrorCode::kInvalidArgument,
+                    "--events-fd: expected a file descriptor, got " + std::string(argv[i + 1]));
+      arguments.events_fd = static_cast<int>(fd);
+    } else {
+      throw Error(ErrorCode::kInvalidArgument, "unknown option " + option);
+    }
+  }
+  if (arguments.spec_file.empty() || argc % 2 == 0)
+    throw Error(ErrorCode::kInvalidArgument, "expected --spec RUN.json");
+  return arguments;
+}
+
+struct Failure {
+  RunOutcome outcome;
+  std::string message;
+  int exit_code;
+};
+
+/// Whether the message is that of memory which is used up: the machine's, or a GPU's, as LibTorch, cuBLAS and our own
+/// checks say it.
+bool speaks_of_memory(const std::string& message) {
+  for (const char* const words : {"DefaultCPUAllocator", "CUDA out of memory", "CUDA error: out of memory",
+                                  "CUBLAS_STATUS_ALLOC_FAILED", "cudaErrorMemoryAllocation"})
+    if (message.find(words) != std::string::npos) return true;
+  return false;
+}
+
+/// Call in a catch block.
+Failure current_failure() {
+  const auto failure = [](RunOutcome outcome, const std::string& message) {
+    if (speaks_of_memory(message)) outcome = RunOutcome::kOutOfMemory;
+    return Failure{outcome, message, outcome == RunOutcome::kUnsupported ? kExitUsage : kExitFailed};
+  };
+  try {
+    throw;
+  } catch (const Error& error) {
+    return failure(error.code() == ErrorCode::kInternal ? RunOutcome::kCrashed : RunOutcome::kUnsupported,
+                   error.what());
+  } catch (const PeerFailed& error) {
+    return failure(error.outcome(), error.what());
+  } catch (const std::bad_alloc&) {
+    return failure(RunOutcome::kOutOfMemory, "the engine could not allocate memory");
+  } catch (const c10::Error& error) {
+    return failure(RunOutcome::kCrashed, error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    return failure(RunOutcome::kCrashed, std::string("internal error: ") + error.what());
+  }
+}
+
+int exit_code_of(RunOutcome outcome) {
+  switch (outcome) {
+    case RunOutcome::kCompleted: return 0;
+    case RunOutcome::kInterrupted: return kExitInterrupted;
+    default: return kExitFailed;
+  }
+}
+
+RunOutcome train(const RunSpec& spec, MetricSink& sink, ProcessGroup& processes) {
+  Communicator& host = processes.communicator();
+  RunDevice device(spec.device, host.host_share(), spec.config.gpu);
+  Communicator& communicator =
+      device.communicator_for({.host = &host, .check_alive = [&processes] { processes.check_alive(); }});
+  return Trainer(spec, sink, stop_requested, communicator, device).run();
+}
+
+/// Rank 0 reports and decides how the run ended.
+int run_first(const RunSpec& spec, MetricSink& sink, ProcessGroup& processes) {
+  const RunOutcome outcome = train(spec, sink, processes);
+  processes.finish();
+  return exit_code_of(outcome);
+}
+
+/// Another rank says nothing but why it failed, and that to rank 0.
+[[noreturn]] void run_other(const RunSpec& spec, int events_fd, ProcessGroup& processes) {
+  if (events_fd > STDERR_FILENO) close(events_fd);  // the reader must see the end when rank 0 ends
+  int exit_code = 0;
+  try {
+    NullMetricSink sink;
+    train(spec, sink, processes);
+    processes.finish();
+  } catch (const PeerFailed& error) {
+    processes.report_failure({error.outcome(), error.what()});  // known already, unless this process found it out
+    processes.let_first_speak();
+    exit_code = kExitFailed;
+  } catch (...) {
+    const Failure failure = current_failure();
+    const std::string who = process_name(processes.rank(), processes.communicator().size());
+    processes.report_failure({failure.outcome, who + ": " + failure.message});
+    processes.let_first_speak();
+    exit_code = kExitFailed;
+  }
+  _exit(exit_code);  // what exit would clean up is rank 0's
+}
+
+int run_reporting_failures(const RunSpec& spec, int events_fd) {
+  keep_freed_memory();
+  set_fused_ops(spec.kernels != "reference");
+  bool speaks = true;
+  FdMetricSink sink(events_fd);
+  try {
+    const std::optional<Launch> launch = find_launch();
+    speaks = !launch || launch->rank == 0;
+    if (spec.operation) return exit_code_of(run_operation(spec, sink, stop_requested));
+    const auto processes =
+        join_processes(static_cast<int>(spec.config.distributed.processes), spec.communicator, launch);
+    processes->watch([&](const ProcessFailure& failure) {
+      try {
+        if (speaks) sink.report(FailedEvent{failure.outcome, failure.message});
+      } catch (const Error&) {  // nobody reads any more
+      }
+      if (!speaks) processes->let_first_speak();
+      _exit(kExitFailed);  // whatever the other threads compute is for nothing
+    });
+    if (processes->rank() > 0) run_other(spec, events_fd, *processes);
+    return run_first(spec, sink, *processes);
+  } catch (...) {
+    const Failure failure = current_failure();
+    if (speaks) {
+      sink.report(FailedEvent{failure.outcome, failure.message});
+    } else {
+      std::fprintf(stderr, "nanobench-train: %s\n", failure.message.c_str());
+    }
+    return failure.exit_code;
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 2 && std::strcmp(argv[1], "--help") == 0) {
+    std::fputs(kUsage, stdout);
+    return 0;
+  }
+  if (argc == 2 && std::strcmp(argv[1], "--version") == 0) {
+    std::printf("nanobench-train %s, LibTorch %s, %s\n", version_text().c_str(), TORCH_VERSION,
+                at::get_cpu_capability().c_str());
+    return 0;
+  }
+  restart_with_settings(argv);
+  std::signal(SIGINT, request_stop);
+  std::signal(SIGTERM, request_stop);
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    const Arguments arguments = parse_arguments(argc, argv);
+    Json json = read_json_file(arguments.spec_file);
+    if (!arguments.device.empty() && json.is_object()) json["device"] = arguments.device;
+    const RunSpec spec = read_run_spec(json, arguments.spec_file);
+    return run_reporting_failures(spec, arguments.events_fd);
+  } catch (const Error& error) {
+    std::fprintf(stderr, "nanobench-train: %s\n", error.what());
+    return error.code() == ErrorCode::kInternal ? kExitFailed : kExitUsage;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "nanobench-train: internal error: %s\n", error.what());
+    return kExitFailed;
+  }
+}

@@ -1,0 +1,310 @@
+#include "engine/nn/gpt.h"
+
+#include "core/base/op_timer.h"
+#include "core/hardware/cpu_path.h"
+#include "engine/ops/blend.h"
+#include "engine/ops/device_block.h"
+#include "engine/ops/device_embedding.h"
+#include "engine/ops/device_head.h"
+#include "engine/ops/device_residual.h"
+#include "engine/ops/float8.h"
+#include "engine/ops/rms_norm.h"
+
+namespace nanobench::core {
+namespace {
+
+InitRule table_rule(const TrainConfig& config) {
+  if (config.init.scheme == InitScheme::kGpt2) return InitRule::kGpt2;
+  switch (config.init.embeddings) {
+    case TableInit::kNormal: return InitRule::kNormal;
+    case TableInit::kLinear: return InitRule::kLinear;
+    case TableInit::kByHead: break;
+  }
+  return config.model.tied_head ? InitRule::kLinear : InitRule::kNormal;  // a tied table starts as the head
+}
+
+InitRule head_rule(const TrainConfig& config) {
+  if (config.init.scheme == InitScheme::kGpt2) return InitRule::kGpt2;
+  return config.init.lm_head == MatrixInit::kZero ? InitRule::kZero : InitRule::kLinear;
+}
+
+}  // namespace
+
+GPT::GPT(const TrainConfig& config, at::ScalarType dtype, at::Device device)
+    : config_(config), dtype_(dtype), parameters_(device) {
+  add_tables();
+  add_head();
+  for (std::int64_t layer = 0; layer < config.model.num_layers; ++layer) add_block(layer);
+  final_norm_ = add_norm("ln_f");
+  if (config.model.unet_skips) {
+    const std::int64_t skips = config.model.num_layers / 2;
+    skip_weights_ = parameters_.add({.name = "skip_weights", .values = {1.0}}, {skips}, dtype);
+  }
+  const bool is_rotary = config.model.position == PositionEncoding::kRotary;
+  if (is_rotary && config.model.rope.precompute) tables_ = tables_for(config.model.rope.max_seq_len);
+}
+
+void GPT::add_tables() {
+  const ModelConfig& model = config_.model;
+  const bool is_gpt2 = config_.init.scheme == InitScheme::kGpt2;
+  const InitRule normal = is_gpt2 ? InitRule::kGpt2 : InitRule::kNormal;
+  Parameter table{.name = "embed.weight", .group = ParameterGroup::kEmbeddings, .rule = table_rule(config_)};
+  if (is_gpt2) table.zero_rows_from = model.vocab_size;
+  embed_ = parameters_.add(std::move(table), {model.embedding_rows(), model.model_dim}, dtype_);
+  if (model.position == PositionEncoding::kLearned) {
+    position_embed_ =
+        parameters_.add({.name = "position_embed.weight", .group = ParameterGroup::kEmbeddings, .rule = normal},
+                        {model.rope.max_seq_len, model.model_dim}, dtype_);
+  }
+  std::vector<std::string> names;
+  for (std::int64_t i = 0; i < model.value_embeddings.num_tables; ++i)
+    names.push_back("value_embeds.embed." + std::to_string(i) + ".weight");
+  const auto add_table = [&](Parameter parameter, std::int64_t columns) {
+    parameter.group = ParameterGroup::kEmbeddings;
+    parameter.rule = normal;
+    value_tables_.push_back(parameters_.add(std::move(parameter), {model.embedding_rows(), columns}, dtype_));
+  };
+  if (model.value_embeddings.layout == ValueTableLayout::kJoined) {
+    add_table({.name = "value_embeds.weight", .pieces = names, .pieces_are_columns = true},
+              model.value_embeddings.num_tables * model.kv_dim());
+  } else {
+    for (const std::string& name : names) add_table({.name = name}, model.kv_dim());
+  }
+}
+
+void GPT::add_head() {
+  if (config_.model.tied_head) {
+    lm_head_ = embed_;
+    return;
+  }
+  lm_head_ = parameters_.add({.name = "lm_head.weight", .group = ParameterGroup::kLmHead, .rule = head_rule(config_)},
+                             {config_.model.padded_vocab_size(), config_.model.model_dim}, dtype_);
+}
+
+Norm GPT::add_norm(const std::string& name) {
+  Norm norm{.eps = config_.model.norm_eps, .weight = {}, .bias = {}};
+  if (config_.model.norm == NormType::kRms) return norm;
+  norm.weight = parameters_.add({.name = name + ".weight", .values = {1.0}}, {config_.model.model_dim}, dtype_);
+  norm.bias = parameters_.add({.name = name + ".bias", .values = {0.0}}, {config_.model.model_dim}, dtype_);
+  return norm;
+}
+
+void GPT::add_block(std::int64_t layer) {
+  const ModelConfig& model = config_.model;
+  const std::string prefix = "blocks." + std::to_string(layer) + ".";
+  const std::int64_t hidden = model.mlp_ratio * model.model_dim;
+  Block block;
+  if (model.has_attention(layer)) {
+    block.attention_norm = add_norm(prefix + "ln_1");
+    block.attention.emplace(parameters_, config_, layer, dtype_);
+  }
+  block.mlp_norm = add_norm(prefix + "ln_2");
+  block.c_fc =
+      add_linear(parameters_, config_, prefix + "mlp.c_fc", {hidden, model.model_dim}, LinearRole::kInner, dtype_);
+  block.c_proj =
+      add_linear(parameters_, config_, prefix + "mlp.c_proj", {model.model_dim, hidden}, LinearRole::kOutput, dtype_);
+  if (model.x0_lambdas)
+    block.lambdas = parameters_.add({.name = prefix + "lambdas", .values = {1.0, 0.0}}, {2}, dtype_);
+  blocks_.push_back(std::move(block));
+}
+
+RotaryTables GPT::tables_for(std::int64_t length) const {
+  return rotary_tables(config_.model.rope, config_.model.head_dim(),
+                       at::arange(length, at::TensorOptions().device(device())), dtype_,
+                       config_.precision.rotary_tables);
+}
+
+Rounding GPT::rounding_of(Pass pass) const {
+  const PrecisionConfig& precision = config_.precision;
+  if (pass == Pass::kValidation && precision.validation == ValidationPrecision::kFloat32) return {};
+  const bool rounds_stream = precision.activations == ActivationPrecision::kBfloat16;
+  return {.products = precision.activations != ActivationPrecision::kFloat32,
+          .stream = rounds_stream,
+          .is_compact = rounds_stream && fits_device_blocks()};
+}
+
+/// What the GPU's kernel gives of all tables at once; nothing where it does not compute what this model asks for.
+GPT::TokenRows GPT::device_rows(const at::Tensor& tokens, const Rounding& rounding) const {
+  const ValueEmbeddingConfig& values = config_.model.value_embeddings;
+  const auto num_tables = static_cast<std::size_t>(values.num_tables);
+  TokenRows rows{.embed = {}, .values = std::vector<at::Tensor>(num_tables)};
+  if (!rounding.is_compact || position_embed_.defined()) return rows;  // positions are added before a sum is rounded
+  std::vector<bool> is_used(num_tables);
+  for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
+    const std::optional<std::int64_t>& table = values.layer_map[layer];
+    if (table && blocks_[layer].attention) is_used[static_cast<std::size_t>(*table)] = true;
+  }
+  std::vector<JoinedTables> tables = {{.weight = embed_}};
+  const bool is_joined = values.layout == ValueTableLayout::kJoined;
+  if (is_joined) tables.push_back({.weight = value_tables_.front(), .count = values.num_tables});
+  for (std::size_t i = 0; !is_joined && i < num_tables; ++i) {
+    if (is_used[i]) tables.push_back({.weight = value_tables_[i]});
+  }
+  const std::vector<at::Tensor> looked_up = device_embedding(tokens, tables);
+  rows.embed = looked_up.front();
+  auto next = looked_up.begin() + 1;
+  for (std::size_t i = 0; i < num_tables; ++i) {
+    if (is_joined || is_used[i]) rows.values[i] = *next++;
+  }
+  return rows;
+}
+
+/// The tables' gradients are dense, as Adam needs them. Adding only to the rows of this step's tokens was not worth
+/// gradients outside of autograd: measured, LibTorch's scatter takes 20 of 577 ms a step at 50,257 rows of 128, and 0.3
+/// of 150 ms at 257.
+at::Tensor GPT::embed(const at::Tensor& tokens, const TokenRows& rows, const Rounding& rounding) const {
+  const OpTimer timer("embedding");
+  at::Tensor x = rows.embed.defined() ? rows.embed : at::embedding(embed_, tokens);
+  if (position_embed_.defined()) x = x + position_embed_.narrow(0, 0, tokens.size(0));
+  return rounding.in_stream(config_.model.embed_norm ? rms_norm(rounding.in_stream(x), config_.model.norm_eps) : x);
+}
+
+/// One tensor per layer, undefined where the layer has no table.
+std::vector<at::Tensor> GPT::value_embeddings(const at::Tensor& tokens, const TokenRows& rows,
+                                              const Rounding& rounding) const {
+  const OpTimer timer("value_embeddings");
+  const ValueEmbeddingConfig& values = config_.model.value_embeddings;
+  const bool is_joined = values.layout == ValueTableLayout::kJoined;
+  const std::int64_t width = config_.model.kv_dim();
+  const bool splits = is_joined && !rows.embed.defined();
+  const at::Tensor joined = splits ? rounding.product(at::embedding(value_tables_.front(), tokens)) : at::Tensor();
+  std::vector<at::Tensor> by_layer(blocks_.size());
+  std::vector<at::Tensor> by_table = rows.values;
+  for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
+    const std::optional<std::int64_t>& table = values.layer_map[layer];
+    if (!table || !blocks_[layer].attention) continue;
+    at::Tensor& looked_up = by_table[static_cast<std::size_t>(*table)];
+    if (!looked_up.defined()) {
+      looked_up = is_joined ? joined.narrow(1, *table * width, width)
+                            : rounding.product(at::embedding(value_tables_[static_cast<std::size_t>(*table)], tokens));
+    }
+    by_layer[layer] = looked_up;
+  }
+  return by_layer;
+}
+
+at::Tensor GPT::mlp(const Block& block, const at::Tensor& x, const Rounding& rounding) const {
+  const at::Tensor hidden = block.c_fc(rounding.product_input(x), rounding);
+  at::Tensor active;
+  switch (config_.model.activation) {
+    case Activation::kReluSquared: active = relu_squared(hidden); break;
+    case Activation::kGelu: active = at::gelu(hidden); break;
+    case Activation::kGeluTanh: active = at::gelu(hidden, "tanh"); break;
+  }
+  return block.c_proj(rounding.product(active), rounding);
+}
+
+at::Tensor GPT::head_loss(const at::Tensor& x, const at::Tensor& targets, Pass pass, const Rounding& rounding) const {
+  const PrecisionConfig& precision = config_.precision;
+  HeadOptions options{.softcap = {config_.model.logit_softcap, config_.model.logit_softcap_form},
+                      .rounds_logits = rounding.products,
+                      .rounds_capped = rounding.products && precision.logits == StoredPrecision::kBfloat16,
+                      .fp8_grad_scale = std::nullopt};
+  const bool is_fp8 = precision.head == HeadPrecision::kFp8 && pass == Pass::kTraining;
+  if (rounding.is_compact && (!is_fp8 || fits_float8_head(x, lm_head_))) {
+    const auto fp8 = is_fp8 ? std::optional(precision.fp8) : std::nullopt;
+    return device_softcapped_cross_entropy(
+        x, lm_head_, targets, {.softcap = options.softcap, .rounds_capped = options.rounds_capped, .fp8 = fp8});
+  }
+  const at::Tensor input = rounding.product_input(x.to(dtype_));
+  if (is_fp8) {
+    options.fp8_grad_scale = precision.fp8.grad_scale;
+    return softcapped_cross_entropy(quantized_e4m3(input, precision.fp8.x_scale),
+                                    quantized_e4m3(lm_head_, precision.fp8.weight_scale), targets, options);
+  }
+  return softcapped_cross_entropy(input, rounding.product(lm_head_), targets, options);
+}
+
+/// Whether the kernels of the GPU, if there is one, take this model's blocks in bfloat16.
+bool GPT::fits_device_blocks() const {
+  const ModelConfig& model = config_.model;
+  const CudaKernels* const kernels = cuda_kernels();
+  return kernels != nullptr && device().type() == kernels->device && uses_fused_ops() && dtype_ == at::kFloat &&
+         model.norm == NormType::kRms && !model.bias && model.activation == Activation::kReluSquared &&
+         fits_device_rows(model.model_dim) && fits_device_heads(model.head_dim());
+}
+
+/// Whether the fused ops of a block compute what this configuration asks for.
+bool GPT::fuses_blocks(const Rounding& rounding) const {
+  if (rounding.is_compact) return true;
+  const ModelConfig& model = config_.model;
+  const bool is_plain = dtype_ == at::kFloat && !rounding.products && !rounding.stream &&
+                        model.norm == NormType::kRms && !model.bias && model.activation == Activation::kReluSquared;
+  const bool rounds_tables = config_.precision.rotary_tables != RotaryPrecision::kFloat32;
+  const bool has_usual_order = !model.qk_norm || model.qk_norm_position == QkNormPosition::kBeforeRotation;
+  const bool has_whole_vectors = model.model_dim % 16 == 0 && model.head_dim() % 16 == 0;
+  return device().is_cpu() && is_plain && !rounds_tables && has_usual_order && has_whole_vectors && uses_fused_ops();
+}
+
+/// What a block begins with; takes its U-net skip from the stack.
+BlendInputs GPT::blend_inputs(std::size_t layer, const at::Tensor& x, Stream& stream) const {
+  BlendInputs blend{.x = x};
+  const std::size_t half = blocks_.size() / 2;
+  if (config_.model.unet_skips && layer >= half) {
+    blend.skip = stream.skips.back();
+    blend.skip_weights = skip_weights_;
+    blend.skip_index = static_cast<std::int64_t>(layer - half);
+    stream.skips.pop_back();
+  }
+  if (config_.model.x0_lambdas) {
+    blend.x0 = stream.x0;
+    blend.lambdas = blocks_[layer].lambdas;
+  }
+  return blend;
+}
+
+at::Tensor GPT::fused_block(std::size_t layer, const at::Tensor& x, Stream& stream, const SequenceInput& input) const {
+  const ModelConfig& model = config_.model;
+  const Block& block = blocks_[layer];
+  const BlendInputs blend = blend_inputs(layer, x, stream);
+  if (block.attention) {
+    const CausalSelfAttention::Fused attended =
+        block.attention->fused_forward(blend, stream.values[layer], stream.first_values, stream.tables, input);
+    return fused_mlp(attended.x, attended.y, block.attention->output_weight(), block.c_fc.weight, block.c_proj.weight,
+                     model.attention_branch_scale, model.norm_eps);
+  }
+  const bool blends = blend.skip.defined() || blend.x0.defined();
+  return fused_mlp(blends ? fused_blend(blend) : x, {}, {}, block.c_fc.weight, block.c_proj.weight, 1.0,
+                   model.norm_eps);
+}
+
+at::Tensor GPT::block_by_ops(std::size_t layer, at::Tensor x, Stream& stream, const SequenceInput& input,
+                             const Rounding& rounding) const {
+  const Block& block = blocks_[layer];
+  const BlendInputs blend = blend_inputs(layer, x, stream);
+  if (blend.skip.defined())
+    x = weighted_sum(x, blend.skip, blend.skip_weights, BlendForm::kAddIndexed, blend.skip_index);
+  if (blend.x0.defined()) x = weighted_sum(x, blend.x0, blend.lambdas, BlendForm::kPair);
+  x = rounding.in_stream(x);
+  if (block.attention) {
+    const at::Tensor branch =
+        block.attention->forward(rounding.in_stream(block.attention_norm(x)), stream.values[layer], stream.first_values,
+                                 stream.tables, input, rounding);
+    x = rounding.in_stream(at::add(x, branch, config_.model.attention_branch_scale));
+  }
+  return rounding.in_stream(x + mlp(block, rounding.in_stream(block.mlp_norm(x)), rounding));
+}
+
+at::Tensor GPT::loss(const SequenceInput& input, Pass pass, const ActivationSink& sink) const {
+  const ModelConfig& model = config_.model;
+  const Rounding rounding = rounding_of(pass);
+  Stream stream;
+  if (model.position == PositionEncoding::kRotary)
+    stream.tables = tables_ ? *tables_ : tables_for(input.tokens.size(0));
+  const TokenRows rows = device_rows(input.tokens, rounding);
+  at::Tensor x = embed(input.tokens, rows, rounding);
+  stream.x0 = x;
+  stream.values = value_embeddings(input.tokens, rows, rounding);
+  if (sink) sink("x0", x);
+  const bool fuses = fuses_blocks(rounding);
+  for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
+    x = fuses ? fused_block(layer, x, stream, input) : block_by_ops(layer, x, stream, input, rounding);
+    if (model.unet_skips && layer < blocks_.size() / 2) stream.skips.push_back(x);
+    if (sink) sink("blocks." + std::to_string(layer), x);
+  }
+  x = rounding.in_stream(final_norm_(x));
+  if (sink) sink("logits_before_softcap", at::linear(x.to(dtype_), lm_head_));
+  return head_loss(x, input.targets, pass, rounding);
+}
+
+}  // namespace nanobench::core

@@ -1,0 +1,142 @@
+/// The GPT of the speedrun records, as one point of ModelConfig. Not thread-safe.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/config/train_config.h"
+#include "engine/nn/layers.h"
+#include "engine/nn/parameters.h"
+#include "engine/ops/attention.h"
+#include "engine/ops/fused_block.h"
+#include "engine/ops/rotary.h"
+#include "engine/ops/softcapped_cross_entropy.h"
+
+namespace nanobench::core {
+
+/// One sequence as the model takes it.
+struct SequenceInput {
+  at::Tensor tokens;                               ///< [T] int64 or int32
+  at::Tensor targets;                              ///< [T] int64: the tokens shifted by one
+  std::shared_ptr<const AttentionPlan> plan;       ///< of most layers
+  std::shared_ptr<const AttentionPlan> half_plan;  ///< of attention.window.half_layers; may be null when there are none
+};
+
+/// What a forward pass is for: precision may differ (PrecisionConfig::validation, and fp8 heads train only).
+enum class Pass { kTraining, kValidation };
+
+/// Gets named activations on the way: "x0", "blocks.<i>" [T, C], "logits_before_softcap" [T, V].
+using ActivationSink = std::function<void(const std::string& name, const at::Tensor& activation)>;
+
+/// One block's attention: norm of q and k, rotation, value mixing, attention, output projection.
+class CausalSelfAttention {
+ public:
+  CausalSelfAttention(Parameters& parameters, const TrainConfig& config, std::int64_t layer, at::ScalarType dtype);
+
+  /// x [T, C] (normalised), value_embedding [T, Hkv * E] or undefined. `first_values` holds layer 0's values once it
+  /// has run.
+  at::Tensor forward(const at::Tensor& x, const at::Tensor& value_embedding, at::Tensor& first_values,
+                     const RotaryTables& tables, const SequenceInput& input, const Rounding& rounding) const;
+
+  struct Fused {
+    at::Tensor x;  ///< [T, C] blended residual stream
+    at::Tensor y;  ///< [T, H, E] before the output projection
+  };
+  /// The same from the residual stream itself, without the output projection: norm and blend are part of it.
+  Fused fused_forward(const BlendInputs& blend, const at::Tensor& value_embedding, at::Tensor& first_values,
+                      const RotaryTables& tables, const SequenceInput& input) const;
+  const at::Tensor& output_weight() const { return c_proj_.weight; }
+
+ private:
+  struct Heads {
+    at::Tensor q, k, v;  ///< [T, H, E], [T, Hkv, E], [T, Hkv, E]
+  };
+  Heads project(const at::Tensor& x, const Rounding& rounding) const;
+  at::Tensor mix_values(const at::Tensor& v, const at::Tensor& value_embedding, at::Tensor& first_values) const;
+  at::Tensor normalize(const at::Tensor& heads, const Rounding& rounding) const;
+  at::Tensor place(const at::Tensor& heads, const RotaryTables& tables, const Rounding& rounding) const;
+  at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const SequenceInput& input,
+                    bool is_bfloat16 = false) const;
+
+  const TrainConfig& config_;
+  const ModelConfig& model_;
+  std::int64_t layer_;
+  bool uses_half_window_;
+  Linear c_q_, c_k_, c_v_;  ///< separate projections
+  Linear qkv_;              ///< (3, C, C) merged or (3 C, C) stacked; undefined weight otherwise
+  at::Tensor lambdas_;      ///< lamb [] or lambdas [2]; undefined without value mixing
+  Linear c_proj_;
+};
+
+class GPT {
+ public:
+  /// Keeps a reference to `config`, which must outlive it.
+  GPT(const TrainConfig& config, at::ScalarType dtype, at::Device device = at::kCPU);
+  GPT(const GPT&) = delete;
+  GPT& operator=(const GPT&) = delete;
+
+  /// Mean cross-entropy of one sequence in nats; scalar of the model's dtype, differentiable.
+  at::Tensor loss(const SequenceInput& input, Pass pass = Pass::kTraining, const ActivationSink& sink = {}) const;
+
+  /// Whether the blocks of a pass run through the fused ops (engine/ops/fused_block.h), on the kernels' threads.
+  bool fuses_blocks(Pass pass) const { return fuses_blocks(rounding_of(pass)); }
+
+  Parameters& parameters() { return parameters_; }
+  const Parameters& parameters() const { return parameters_; }
+  at::ScalarType dtype() const { return dtype_; }
+  at::Device device() const { return parameters_.device(); }
+
+ private:
+  struct Block {
+    std::optional<CausalSelfAttention> attention;
+    at::Tensor lambdas;  ///< [2]; undefined without x0_lambdas
+    Norm attention_norm, mlp_norm;
+    Linear c_fc, c_proj;
+  };
+
+  void add_tables();
+  void add_block(std::int64_t layer);
+  void add_head();
+  Norm add_norm(const std::string& name);
+  RotaryTables tables_for(std::int64_t length) const;
+  Rounding rounding_of(Pass pass) const;
+  /// The tables' rows of a sequence's tokens; undefined: not looked up yet.
+  struct TokenRows {
+    at::Tensor embed;                ///< [T, C]
+    std::vector<at::Tensor> values;  ///< by value table [T, Hkv * E]
+  };
+  TokenRows device_rows(const at::Tensor& tokens, const Rounding& rounding) const;
+  at::Tensor embed(const at::Tensor& tokens, const TokenRows& rows, const Rounding& rounding) const;
+  std::vector<at::Tensor> value_embeddings(const at::Tensor& tokens, const TokenRows& rows,
+                                           const Rounding& rounding) const;
+  /// What flows from block to block.
+  struct Stream {
+    at::Tensor x0;
+    at::Tensor first_values;
+    std::vector<at::Tensor> values;  ///< value embeddings, by layer
+    std::vector<at::Tensor> skips;
+    RotaryTables tables;
+  };
+  bool fuses_blocks(const Rounding& rounding) const;
+  bool fits_device_blocks() const;
+  BlendInputs blend_inputs(std::size_t layer, const at::Tensor& x, Stream& stream) const;
+  at::Tensor fused_block(std::size_t layer, const at::Tensor& x, Stream& stream, const SequenceInput& input) const;
+  at::Tensor block_by_ops(std::size_t layer, at::Tensor x, Stream& stream, const SequenceInput& input,
+                          const Rounding& rounding) const;
+  at::Tensor mlp(const Block& block, const at::Tensor& x, const Rounding& rounding) const;
+  at::Tensor head_loss(const at::Tensor& x, const at::Tensor& targets, Pass pass, const Rounding& rounding) const;
+
+  const TrainConfig& config_;
+  at::ScalarType dtype_;
+  Parameters parameters_;
+  at::Tensor embed_, position_embed_, lm_head_, skip_weights_;
+  Norm final_norm_;
+  std::vector<at::Tensor> value_tables_;  ///< one matrix with ValueTableLayout::kJoined
+  std::vector<Block> blocks_;
+  std::optional<RotaryTables> tables_;  ///< with rope.precompute
+};
+
+}  // namespace nanobench::core

@@ -1,0 +1,27 @@
+/// Causal attention under a BlockMask. Stateless, thread-safe.
+#pragma once
+
+#include <memory>
+
+#include "engine/ops/attention_plan.h"
+#include "engine/ops/torch.h"
+
+namespace nanobench::core {
+
+/// softmax(scale * q k^T) v over the keys that the plan allows.
+///   q        [T, H, E]   float32 or float64
+///   k, v     [T, Hkv, E] query head h reads key/value head h / (H / Hkv)
+///   returns  [T, H, E]; differentiable in q, k, v
+/// Never materialises T x T (unless the plan is dense): works block by block and computes the weights again in the
+/// backward pass. Deterministic: sums are taken in an order that the shape fixes.
+///   is_bfloat16  q, k and v hold bfloat16 values, and the caller rounds the result to them: a GPU may then multiply on
+///                its tensor cores
+at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                     const std::shared_ptr<const AttentionPlan>& plan, double scale, bool is_bfloat16 = false);
+
+/// The same by one dense T x T product per head, through plain autograd: the reference that `attention` is tested
+/// against.
+at::Tensor dense_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const BlockMask& mask,
+                           double scale);
+
+}  // namespace nanobench::core

@@ -1,0 +1,90 @@
+#include "engine/ops/device_newton_schulz.h"
+
+#include <utility>
+
+#include "core/base/op_timer.h"
+#include "engine/ops/device_tensor.h"
+#include "engine/ops/orthogonalize.h"
+
+namespace nanobench::core {
+namespace {
+
+constexpr std::int64_t kSideUnit = 8;
+constexpr auto kA = static_cast<float>(kQuintic.a);
+constexpr auto kB = static_cast<float>(kQuintic.b);
+constexpr auto kC = static_cast<float>(kQuintic.c);
+
+/// out = scale a a^T + addend_scale addend, of each matrix.
+void multiply_by_transpose(const at::Tensor& a, float scale, const at::Tensor& addend, float addend_scale,
+                           const at::Tensor& out) {
+  const CudaKernels& kernels = *cuda_kernels();
+  kernels.symmetric_product({.count = static_cast<std::int32_t>(a.size(0)),
+                             .rows = static_cast<std::int32_t>(a.size(1)),
+                             .columns = static_cast<std::int32_t>(a.size(2)),
+                             .a = bf16_data(a),
+                             .scale = scale,
+                             .addend = addend.defined() ? bf16_data(addend) : nullptr,
+                             .addend_scale = addend_scale},
+                            bf16_data(out), kernels.stream());
+}
+
+/// out = round(round(a x) + round(b y)); y undefined: round(a x).
+void combine(float a, const at::Tensor& x, float b, const at::Tensor& y, const at::Tensor& out) {
+  const CudaKernels& kernels = *cuda_kernels();
+  kernels.muon_combine(out.numel(), a, bf16_data(x), b, y.defined() ? bf16_data(y) : nullptr, bf16_data(out),
+                       kernels.stream());
+}
+
+/// What the iterations keep: x and the next one [n, short, long], and two squares [n, short, short].
+struct Iterates {
+  at::Tensor x, next, gram, square;
+
+  explicit Iterates(at::Tensor wide)
+      : x(std::move(wide)),
+        next(at::empty_like(x)),
+        gram(at::empty({x.size(0), x.size(1), x.size(1)}, x.options())),
+        square(at::empty_like(gram)) {}
+
+  /// x <- a x + (b A + c A A) x
+  void step_grouped() {
+    multiply_by_transpose(x, 1.0f, {}, 0.0f, gram);
+    multiply_by_transpose(gram, kC, gram, kB, square);
+    at::bmm_out(next, square, x);
+    combine(kA, x, 1.0f, next, next);
+    std::swap(x, next);
+  }
+
+  /// x <- a x + b (A x) + c A (A x)
+  void step_by_terms(at::Tensor& first) {
+    multiply_by_transpose(x, 1.0f, {}, 0.0f, gram);
+    at::bmm_out(first, gram, x);
+    combine(kA, x, kB, first, x);
+    combine(kC, gram, 0.0f, {}, square);
+    at::bmm_out(next, square, first);
+    combine(1.0f, x, 1.0f, next, x);
+  }
+};
+
+}  // namespace
+
+bool fits_device_newton_schulz(std::int64_t rows, std::int64_t columns) {
+  return rows > 0 && columns > 0 && rows % kSideUnit == 0 && columns % kSideUnit == 0;
+}
+
+at::Tensor device_newton_schulz(at::Tensor x, std::int64_t steps, NewtonSchulzForm form) {
+  const OpTimer timer("newton_schulz");
+  const bool is_tall = x.size(1) > x.size(2);
+  Iterates iterates(is_tall ? x.transpose(1, 2).contiguous() : std::move(x));
+  at::Tensor first;
+  if (form == NewtonSchulzForm::kTerms) first = at::empty_like(iterates.x);
+  for (std::int64_t i = 0; i < steps; ++i) {
+    if (form == NewtonSchulzForm::kGrouped) {
+      iterates.step_grouped();
+    } else {
+      iterates.step_by_terms(first);
+    }
+  }
+  return is_tall ? iterates.x.transpose(1, 2).contiguous() : iterates.x;
+}
+
+}  // namespace nanobench::core

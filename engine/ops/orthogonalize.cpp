@@ -1,0 +1,87 @@
+#include "engine/ops/orthogonalize.h"
+
+#include <tuple>
+
+#include "core/base/op_timer.h"
+#include "engine/ops/bfloat16.h"
+#include "engine/ops/bfloat16_product.h"
+
+namespace nanobench::core {
+namespace {
+
+constexpr double kA = kQuintic.a;
+constexpr double kB = kQuintic.b;
+constexpr double kC = kQuintic.c;
+
+/// x [n, short, long], norm already taken out.
+at::Tensor iterate(at::Tensor x, const NewtonSchulzOptions& options) {
+  for (std::int64_t i = 0; i < options.steps; ++i) {
+    const at::Tensor gram = at::bmm(x, x.transpose(1, 2));
+    if (options.form == NewtonSchulzForm::kGrouped) {
+      const at::Tensor polynomial = at::baddbmm(gram, gram, gram, kB, kC);
+      x = at::baddbmm(x, polynomial, x, kA, 1.0);
+    } else {
+      const at::Tensor first = at::bmm(gram, x);
+      x = at::baddbmm(x * kA + first * kB, gram, first, 1.0, kC);
+    }
+  }
+  return x;
+}
+
+at::Tensor rounded(const at::Tensor& x) {
+  return round_to_bfloat16(x);
+}
+
+/// Of matrices of rounded values.
+at::Tensor rounded_product(const at::Tensor& a, const at::Tensor& b) {
+  return fits_bfloat16_kernel(a, b) ? bfloat16_bmm(a, b) : rounded(at::bmm(a, b));
+}
+
+at::Tensor iterate_rounded(at::Tensor x, const NewtonSchulzOptions& options) {
+  for (std::int64_t i = 0; i < options.steps; ++i) {
+    const at::Tensor gram = rounded_product(x, x.transpose(1, 2));
+    if (options.form == NewtonSchulzForm::kGrouped) {
+      const at::Tensor polynomial = rounded(rounded(gram * kB) + rounded_product(rounded(gram * kC), gram));
+      x = rounded(rounded(x * kA) + rounded_product(polynomial, x));
+    } else {
+      const at::Tensor first = rounded_product(gram, x);
+      const at::Tensor sum = rounded(rounded(x * kA) + rounded(first * kB));
+      x = rounded(sum + rounded_product(rounded(gram * kC), first));
+    }
+  }
+  return x;
+}
+
+/// |x|_F + eps of each matrix, rounded as the iterations are.
+at::Tensor norms(const at::Tensor& x, const NewtonSchulzOptions& options) {
+  const bool rounds = options.dtype == NewtonSchulzDtype::kBfloat16 && options.norm == NewtonSchulzNorm::kRounded;
+  at::Tensor norm = at::linalg_vector_norm(x, 2, at::IntArrayRef{1, 2}, /*keepdim=*/true);
+  if (rounds) norm = rounded(norm);
+  norm = norm + options.eps;
+  return rounds ? rounded(norm) : norm;
+}
+
+}  // namespace
+
+at::Tensor newton_schulz(const at::Tensor& g, const NewtonSchulzOptions& options) {
+  const OpTimer timer("newton_schulz");
+  TORCH_CHECK(g.dim() >= 2, "newton_schulz: expected matrices, got ", g.sizes());
+  const bool is_tall = g.size(-2) > g.size(-1);
+  const bool rounds = options.dtype == NewtonSchulzDtype::kBfloat16;
+  at::Tensor x = g.reshape({-1, g.size(-2), g.size(-1)});
+  if (rounds && options.norm == NewtonSchulzNorm::kRounded) x = rounded(x);
+  if (is_tall) x = x.transpose(1, 2);
+  x = x.contiguous();
+  x = x / norms(x, options);
+  x = rounds ? iterate_rounded(rounded(x), options) : iterate(x, options);
+  if (is_tall) x = x.transpose(1, 2);
+  return x.reshape(g.sizes());
+}
+
+at::Tensor svd_orthogonalize(const at::Tensor& g) {
+  const OpTimer timer("svd");
+  const auto [u, singular_values, v_transposed] = at::linalg_svd(g, /*full_matrices=*/false);
+  return at::matmul(u, v_transposed);
+}
+
+}  // namespace nanobench::core

@@ -1,0 +1,15 @@
+/// Root-mean-square norm without a weight. Stateless, thread-safe.
+#pragma once
+
+#include "engine/ops/torch.h"
+
+namespace nanobench::core {
+
+/// x / sqrt(mean(x^2) + eps) over the last dimension.
+///   x        [..., D] float32 or float64; or bfloat16 on a GPU with kernels, then rounded as it is stored
+///   eps      inside the root
+///   returns  shape and dtype of x; differentiable
+/// Backward is written by hand: it keeps x and one number a row.
+at::Tensor rms_norm(const at::Tensor& x, double eps);
+
+}  // namespace nanobench::core

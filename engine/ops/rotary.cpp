@@ -1,0 +1,88 @@
+#include "engine/ops/rotary.h"
+
+#include "core/base/op_timer.h"
+#include "engine/ops/bfloat16.h"
+
+namespace nanobench::core {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+/// Rotation by -angle (sign = 1) or by +angle (sign = -1, the backward of the first).
+at::Tensor rotate_halves(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, double sign) {
+  const std::int64_t half = x.size(-1) / 2;
+  at::Tensor y = at::empty_like(x, at::MemoryFormat::Contiguous);
+  const at::Tensor x1 = x.narrow(-1, 0, half);
+  const at::Tensor x2 = x.narrow(-1, half, half);
+  at::Tensor y1 = y.narrow(-1, 0, half);
+  at::Tensor y2 = y.narrow(-1, half, half);
+  at::mul_out(y1, x1, cos).addcmul_(x2, sin, sign);
+  at::mul_out(y2, x2, cos).addcmul_(x1, sin, -sign);
+  return y;
+}
+
+/// The same with every product and sum rounded, as one tensor operation after the other does it.
+at::Tensor rotate_halves_rounded(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, double sign) {
+  const std::int64_t half = x.size(-1) / 2;
+  const at::Tensor x1 = x.narrow(-1, 0, half);
+  const at::Tensor x2 = x.narrow(-1, half, half);
+  const auto product = [](const at::Tensor& a, const at::Tensor& b) { return round_to_bfloat16(a * b); };
+  const at::Tensor y1 = product(x1, cos).add_(product(x2, sin), sign);
+  const at::Tensor y2 = product(x2, cos).sub_(product(x1, sin), sign);
+  return round_to_bfloat16(at::cat({y1, y2}, -1));
+}
+
+struct Rotate : torch::autograd::Function<Rotate> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
+                            bool rounds) {
+    context->save_for_backward({cos, sin});
+    context->saved_data["rounds"] = rounds;
+    return turned(x, cos, sin, 1.0, rounds);
+  }
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const variable_list saved = context->get_saved_variables();
+    const bool rounds = context->saved_data["rounds"].toBool();
+    return {turned(gradients[0], saved[0], saved[1], -1.0, rounds), at::Tensor(), at::Tensor(), at::Tensor()};
+  }
+
+ private:
+  static at::Tensor turned(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, double sign,
+                           bool rounds) {
+    const OpTimer timer("rotary");
+    return rounds ? rotate_halves_rounded(x, cos, sin, sign) : rotate_halves(x, cos, sin, sign);
+  }
+};
+
+}  // namespace
+
+RotaryTables rotary_tables(const RopeConfig& config, std::int64_t head_dim, const at::Tensor& positions,
+                           at::ScalarType dtype, RotaryPrecision precision) {
+  const auto options = positions.options().dtype(dtype);
+  at::Tensor frequencies;
+  if (config.half_truncate) {
+    const std::int64_t turning = head_dim / 4;
+    const at::Tensor exponents = at::linspace(0, 1, turning, options);
+    frequencies =
+        at::cat({at::pow(at::scalar_tensor(1.0 / config.base, options), exponents), at::zeros({turning}, options)});
+  } else {
+    const at::Tensor exponents = at::arange(0, head_dim, 2, options).div_(static_cast<double>(head_dim));
+    frequencies = at::pow(at::scalar_tensor(config.base, options), exponents).reciprocal_();
+  }
+  if (precision == RotaryPrecision::kBfloat16Frequencies) frequencies = round_to_bfloat16(frequencies);
+  at::Tensor angles = at::outer(positions.to(dtype), frequencies);
+  if (precision == RotaryPrecision::kBfloat16Frequencies)
+    angles = at::outer(round_to_bfloat16(positions.to(dtype)), frequencies);
+  if (precision == RotaryPrecision::kBfloat16Frequencies) angles = round_to_bfloat16(angles);
+  RotaryTables tables{at::cos(angles), at::sin(angles)};
+  if (precision != RotaryPrecision::kFloat32) tables = {round_to_bfloat16(tables.cos), round_to_bfloat16(tables.sin)};
+  return tables;
+}
+
+at::Tensor rotate(const at::Tensor& x, const RotaryTables& tables, bool rounds_to_bfloat16) {
+  const std::int64_t length = x.size(0);
+  return Rotate::apply(x, tables.cos.narrow(0, 0, length).unsqueeze(1), tables.sin.narrow(0, 0, length).unsqueeze(1),
+                       rounds_to_bfloat16);
+}
+
+}  // namespace nanobench::core

@@ -1,0 +1,145 @@
+#include "engine/ops/softcapped_cross_entropy.h"
+
+#include <algorithm>
+
+#include "core/base/op_timer.h"
+#include "engine/kernels/head_kernel.h"
+#include "engine/ops/bfloat16.h"
+#include "engine/ops/float8.h"
+#include "engine/ops/kernel_choice.h"
+
+namespace nanobench::core {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+/// Logits held at once, as rows that fit caches: 16 MiB of float32. A GPU has the memory, and takes longer to be told
+/// of an operation than to do one of that size: 256 MiB.
+constexpr std::int64_t kChunkElements = std::int64_t{1} << 22;
+constexpr std::int64_t kDeviceChunkElements = std::int64_t{1} << 26;
+
+/// Rows of logits held at once.
+std::int64_t chunk_rows(const at::Tensor& x, const at::Tensor& weight) {
+  return std::max<std::int64_t>(1, (x.is_cpu() ? kChunkElements : kDeviceChunkElements) / weight.size(0));
+}
+
+struct SoftcappedCrossEntropy : torch::autograd::Function<SoftcappedCrossEntropy> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
+                            const at::Tensor& targets, const HeadOptions& options, bool needs_gradient) {
+    const OpTimer timer("head");
+    const std::int64_t tokens = x.size(0);
+    const std::int64_t chunk = chunk_rows(x, weight);
+    const double factor = 1.0 / static_cast<double>(tokens);
+    at::Tensor loss = at::zeros({}, x.options().dtype(at::kDouble));
+    at::Tensor dx = needs_gradient ? at::empty_like(x) : at::Tensor();
+    at::Tensor dweight = needs_gradient ? at::zeros_like(weight) : at::Tensor();
+    for (std::int64_t begin = 0; begin < tokens; begin += chunk) {
+      const std::int64_t rows = std::min(chunk, tokens - begin);
+      const at::Tensor x_rows = x.narrow(0, begin, rows);
+      at::Tensor logits = at::linear(x_rows, weight);
+      loss.add_(cross_entropy_rows_(logits, targets.narrow(0, begin, rows), options, factor, needs_gradient));
+      if (!needs_gradient) continue;
+      if (options.fp8_grad_scale) quantize_e5m2_(logits, *options.fp8_grad_scale);
+      at::Tensor dx_rows = dx.narrow(0, begin, rows);
+      at::mm_out(dx_rows, logits, weight);
+      dweight.addmm_(logits.t(), x_rows);
+    }
+    context->save_for_backward({dx, dweight});
+    return loss.to(x.scalar_type());
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const OpTimer timer("head");
+    const variable_list saved = context->get_saved_variables();
+    const at::Tensor& dloss = gradients[0];
+    return {saved[0] * dloss, saved[1] * dloss, at::Tensor(), at::Tensor(), at::Tensor()};
+  }
+};
+
+/// Through the fused kernel.
+struct KernelHead : torch::autograd::Function<KernelHead> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
+                            const at::Tensor& targets, const Softcap& softcap, bool needs_gradient) {
+    const HeadShape shape{.length = x.size(0), .model_dim = x.size(1), .vocabulary = weight.size(0)};
+    const double products = needs_gradient ? 6.0 : 2.0;
+    const OpTimer timer("head", products * static_cast<double>(shape.length * shape.model_dim * shape.vocabulary));
+    at::Tensor dx = needs_gradient ? at::empty_like(x) : at::Tensor();
+    at::Tensor dweight = needs_gradient ? at::empty_like(weight) : at::Tensor();
+    const double loss = head_loss(shape,
+                                  {.x = x.const_data_ptr<float>(),
+                                   .weight = weight.const_data_ptr<float>(),
+                                   .targets = targets.const_data_ptr<std::int64_t>(),
+                                   .cap = static_cast<float>(softcap.cap.value_or(0.0)),
+                                   .is_sigmoid = softcap.form == SoftcapForm::kSigmoid},
+                                  needs_gradient ? dx.data_ptr<float>() : nullptr,
+                                  needs_gradient ? dweight.data_ptr<float>() : nullptr, kernel_threads());
+    context->save_for_backward({dx, dweight});
+    return at::scalar_tensor(loss, x.options());
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const OpTimer timer("head");
+    const variable_list saved = context->get_saved_variables();
+    const double factor = gradients[0].item<double>();
+    const auto scaled = [factor](const at::Tensor& gradient) { return factor == 1.0 ? gradient : gradient * factor; };
+    return {scaled(saved[0]), scaled(saved[1]), at::Tensor(), at::Tensor(), at::Tensor()};
+  }
+};
+
+bool fits_kernel(const at::Tensor& x, const HeadOptions& options) {
+  return may_use_cpu_kernels(x) && x.scalar_type() == at::kFloat && !options.rounds_logits && !options.rounds_capped &&
+         !options.fp8_grad_scale;
+}
+
+}  // namespace
+
+at::Tensor softcap_logits(const at::Tensor& logits, const Softcap& softcap) {
+  if (!softcap.cap) return logits;
+  const double shift =
+      softcap.form == SoftcapForm::kSigmoid ? *softcap.cap : 0.0;  // 2 c sigmoid(2 x / c) = c tanh(x / c) + c
+  return at::tanh(logits / *softcap.cap).mul_(*softcap.cap).add_(shift);
+}
+
+at::Tensor cross_entropy_rows_(at::Tensor& logits, const at::Tensor& targets, const HeadOptions& options, double factor,
+                               bool needs_gradient) {
+  const Softcap& softcap = options.softcap;
+  if (options.rounds_logits) round_to_bfloat16_(logits);
+  at::Tensor tanh;  // of logit / cap
+  at::Tensor capped = logits;
+  if (softcap.cap) {
+    tanh = logits.div_(*softcap.cap).tanh_();
+    capped = tanh * *softcap.cap;
+    if (softcap.form == SoftcapForm::kSigmoid) capped.add_(*softcap.cap);
+    if (options.rounds_capped) round_to_bfloat16_(capped);
+  }
+  const at::Tensor index = targets.unsqueeze(1);
+  const at::Tensor log_probabilities = at::_log_softmax(capped, -1, /*half_to_float=*/false);
+  const at::Tensor loss = log_probabilities.gather(1, index).sum(at::kDouble).mul_(-factor);
+  if (needs_gradient) {
+    at::Tensor gradient = at::exp(log_probabilities);
+    gradient.scatter_add_(1, index, at::full_like(index, -1, gradient.options()));
+    gradient.mul_(factor);
+    if (softcap.cap) {
+      if (options.rounds_capped) round_to_bfloat16_(gradient);
+      gradient.mul_(tanh.square_().neg_().add_(1.0));  // d capped / d logit = 1 - tanh^2, in either form
+    }
+    if (options.rounds_logits) round_to_bfloat16_(gradient);
+    logits = gradient;
+  }
+  return loss;
+}
+
+at::Tensor softcapped_cross_entropy(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& targets,
+                                    const HeadOptions& options) {
+  TORCH_CHECK(x.dim() == 2 && weight.dim() == 2 && x.size(1) == weight.size(1), "softcapped_cross_entropy: x ",
+              x.sizes(), " and weight ", weight.sizes(), " do not match");
+  const bool needs_gradient = at::GradMode::is_enabled() && (x.requires_grad() || weight.requires_grad());
+  if (fits_kernel(x, options)) {
+    return KernelHead::apply(x.contiguous(), weight.contiguous(), targets.contiguous(), options.softcap,
+                             needs_gradient);
+  }
+  return SoftcappedCrossEntropy::apply(x, weight, targets, options, needs_gradient);
+}
+
+}  // namespace nanobench::core

@@ -1,0 +1,48 @@
+/// The language-model head: matrix product, logit softcap and cross-entropy in one. Stateless, thread-safe.
+#pragma once
+
+#include <optional>
+
+#include "core/config/train_config.h"
+#include "engine/ops/torch.h"
+
+namespace nanobench::core {
+
+/// How logits are capped before the softmax: c tanh(x / c), or 2 c sigmoid(2 x / c) (the same plus c); nullopt: not at
+/// all.
+struct Softcap {
+  std::optional<double> cap;
+  SoftcapForm form = SoftcapForm::kTanh;
+};
+
+/// Capped logits; [rows, V], dtype of `logits`. Not differentiable: for looking at logits.
+at::Tensor softcap_logits(const at::Tensor& logits, const Softcap& softcap);
+
+/// How the head computes: what is rounded between the product and the loss.
+struct HeadOptions {
+  Softcap softcap;
+  bool rounds_logits = false;  ///< logits and their gradient to bfloat16: the storage of a bfloat16 product
+  bool rounds_capped = false;  ///< the capped logits and their gradient too: the cap is taken in bfloat16 (#9 to #18)
+  /// Gradients of the logits in e5m2 with this scale before the products of the backward pass (#19 to #21); nullopt:
+  /// not.
+  std::optional<double> fp8_grad_scale;
+};
+
+/// Mean cross-entropy of softcap(x weight^T) over the tokens, in nats.
+///   x        [T, C]  float32 or float64
+///   weight   [V, C]  padding rows take part in the softmax
+///   targets  [T]     int64, each below V
+///   returns  scalar; differentiable in x and weight
+/// Rows are taken in chunks, and where gradients are needed they are made in the same pass, so that T x V logits never
+/// exist in full.
+at::Tensor softcapped_cross_entropy(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& targets,
+                                    const HeadOptions& options);
+
+/// Sum of the cross-entropies of rows and its gradient by the logits before the cap, both multiplied by `factor`.
+///   logits   [rows, V] overwritten by the gradient
+///   targets  [rows] int64
+///   returns  the sum as a double-precision scalar tensor; it is accumulated in the dtype of `logits`
+at::Tensor cross_entropy_rows_(at::Tensor& logits, const at::Tensor& targets, const HeadOptions& options, double factor,
+                               bool needs_gradient);
+
+}  // namespace nanobench::core

@@ -1,0 +1,50 @@
+/// Adam over a group of parameters. Not thread-safe: one thread steps an optimiser.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/config/train_config.h"
+#include "engine/kernels/adam.h"
+#include "engine/ops/torch.h"
+
+namespace nanobench::core {
+
+/// Bias-corrected, dense: p -= lr / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + eps), after p -= lr weight_decay p.
+/// Moments start at 0, in the parameter's dtype.
+///
+/// config.fused: one pass over all parameters (engine/kernels/adam.h when they are contiguous float32 tensors,
+/// LibTorch's fused kernel otherwise); if not, one tensor operation after the other. The same but for rounding.
+class Adam {
+ public:
+  /// `parameters` are leaves; their .grad() is read by step(). An undefined gradient counts as zero. With
+  /// `storage` kBfloat16 gradients, moments and parameters are rounded as bfloat16 tensors would be, the arithmetic of
+  /// a step is not (as the fused kernels compute).
+  Adam(std::vector<at::Tensor> parameters, const OptimizerGroupConfig& config,
+       StoredPrecision storage = StoredPrecision::kFloat32);
+
+  /// One update with base rate config.lr * lr_factor.
+  void step(double lr_factor);
+
+  const std::vector<at::Tensor>& first_moments() const { return first_moments_; }
+  const std::vector<at::Tensor>& second_moments() const { return second_moments_; }
+  bool is_to_be_fused() const { return config_.fused; }
+  bool uses_kernel() const { return uses_kernel_; }
+
+ private:
+  std::vector<at::Tensor> gradients() const;
+  void step_by_kernel(double rate);
+  void step_fused(const std::vector<at::Tensor>& gradients, double rate);
+  void step_by_operations(const std::vector<at::Tensor>& gradients, double rate);
+
+  std::vector<at::Tensor> parameters_;
+  OptimizerGroupConfig config_;
+  StoredPrecision storage_;
+  std::vector<at::Tensor> first_moments_;
+  std::vector<at::Tensor> second_moments_;
+  std::int64_t steps_ = 0;
+  bool uses_kernel_ = false;
+  std::vector<AdamParameter> kernel_parameters_;
+};
+
+}  // namespace nanobench::core

@@ -1,0 +1,148 @@
+#include "engine/optim/device_muon.h"
+
+#include <algorithm>
+
+#include "core/base/op_timer.h"
+#include "core/hardware/cpu_path.h"
+#include "engine/ops/bfloat16.h"
+#include "engine/ops/device_newton_schulz.h"
+#include "engine/ops/device_tensor.h"
+
+namespace nanobench::core {
+namespace {
+
+std::vector<at::Tensor> parameters_of(const std::vector<DeviceMuonBatch>& batches) {
+  std::vector<at::Tensor> all;
+  for (const DeviceMuonBatch& batch : batches) all.insert(all.end(), batch.parameters.begin(), batch.parameters.end());
+  return all;
+}
+
+std::int64_t matrices_of(const std::vector<DeviceMuonBatch>& batches) {
+  std::int64_t count = 0;
+  for (const DeviceMuonBatch& batch : batches) count += batch.buffer.size(0);
+  return count;
+}
+
+std::int64_t address_bytes(const std::vector<DeviceMuonBatch>& batches) {
+  return matrices_of(batches) * static_cast<std::int64_t>(sizeof(void*));
+}
+
+at::Device device_of(const std::vector<DeviceMuonBatch>& batches) {
+  TORCH_CHECK(!batches.empty(), "Muon: no matrices");
+  return batches.front().buffer.device();
+}
+
+/// Adds the addresses of `count` matrices of `numbers` numbers that lie one after the other; null stays null.
+template <class Pointer>
+void add_addresses(std::vector<Pointer>& addresses, Pointer first, std::int64_t count, std::int64_t numbers) {
+  for (std::int64_t i = 0; i < count; ++i) addresses.push_back(first == nullptr ? first : first + i * numbers);
+}
+
+}  // namespace
+
+bool muon_fits_device(const OptimizerGroupConfig& config) {
+  return uses_fused_ops() && config.orthogonalizer == Orthogonalizer::kNewtonSchulz &&
+         config.ns_dtype == NewtonSchulzDtype::kBfloat16;
+}
+
+bool fits_device_muon(const DeviceMuonBatch& batch) {
+  const CudaKernels* const kernels = cuda_kernels();
+  return kernels != nullptr && fits_device_newton_schulz(batch.rows, batch.columns) &&
+         std::all_of(batch.parameters.begin(), batch.parameters.end(), [&](const at::Tensor& parameter) {
+           return parameter.device().type() == kernels->device && parameter.scalar_type() == at::kFloat &&
+                  parameter.is_contiguous();
+         });
+}
+
+DeviceMuon::DeviceMuon(std::vector<DeviceMuonBatch> batches, const OptimizerGroupConfig& config)
+    : batches_(std::move(batches)),
+      config_(config),
+      gradients_(parameters_of(batches_)),
+      factors_(static_cast<std::int64_t>(batches_.size() * sizeof(cuda::MuonFactors)), device_of(batches_)),
+      gradient_addresses_(address_bytes(batches_), device_of(batches_)),
+      parameter_addresses_(address_bytes(batches_), device_of(batches_)) {
+  std::int64_t first = 0;
+  std::vector<float*> addresses;
+  for (const DeviceMuonBatch& batch : batches_) {
+    first_matrix_.push_back(first);
+    first += batch.buffer.size(0);
+    const std::int64_t numbers = batch.rows * batch.columns;
+    for (const at::Tensor& parameter : batch.parameters) {
+      matrices_.push_back(parameter.numel() / numbers);
+      add_addresses(addresses, parameter.data_ptr<float>(), matrices_.back(), numbers);
+    }
+  }
+  parameter_addresses_.assign(addresses);
+}
+
+void DeviceMuon::prepare(double lr_factor, double momentum) {
+  std::vector<cuda::MuonFactors> factors;
+  for (const DeviceMuonBatch& batch : batches_)
+    factors.push_back(cuda_kernels()->muon_factors(momentum, config_.lr * lr_factor * batch.rate_scale));
+  factors_.assign(factors);
+  const std::vector<const float*> gradients = gradients_.addresses();
+  std::vector<const float*> addresses;
+  std::size_t parameter = 0;
+  for (const DeviceMuonBatch& batch : batches_) {
+    for (std::size_t i = 0; i < batch.parameters.size(); ++i, ++parameter)
+      add_addresses(addresses, gradients[parameter], matrices_[parameter], batch.rows * batch.columns);
+  }
+  gradient_addresses_.assign(addresses);
+}
+
+cuda::MuonShape DeviceMuon::shape_of(std::size_t batch) const {
+  return {.matrices = batches_[batch].buffer.size(0), .numbers = batches_[batch].rows * batches_[batch].columns};
+}
+
+/// Momentum, then the orthogonal matrices in bfloat16, not scaled.
+at::Tensor DeviceMuon::orthogonal_update(std::size_t index) {
+  const DeviceMuonBatch& batch = batches_[index];
+  const CudaKernels& kernels = *cuda_kernels();
+  const cuda::MuonShape shape = shape_of(index);
+  const cuda::MuonMomentum form = {.accumulates = config_.momentum_form == MomentumForm::kAccumulate,
+                                   .is_nesterov = config_.nesterov};
+  const cuda::MuonFactors* const factors = factors_.data<cuda::MuonFactors>() + index;
+  const float* const* const gradients = gradient_addresses_.data<const float*>() + first_matrix_[index];
+  float* const buffer = batch.buffer.data_ptr<float>();
+  const auto eps = static_cast<float>(config_.ns_eps);
+  const at::Tensor sums = at::empty({shape.matrices, cuda::kMuonPartials}, batch.buffer.options());
+  float* const partials = sums.data_ptr<float>();
+  const at::Tensor x = at::empty(batch.buffer.sizes(), batch.buffer.options().dtype(at::kBFloat16));
+  if (config_.ns_norm == NewtonSchulzNorm::kRounded) {
+    kernels.muon_momentum(shape, form, factors, gradients, buffer, bf16_data(x), partials, kernels.stream());
+    kernels.muon_normalize(shape, bf16_data(x), partials, eps, bf16_data(x), kernels.stream());
+  } else {
+    const at::Tensor update = at::empty_like(batch.buffer);
+    kernels.muon_momentum_float(shape, form, factors, gradients, buffer, update.data_ptr<float>(), partials,
+                                kernels.stream());
+    kernels.muon_normalize_float(shape, update.const_data_ptr<float>(), partials, eps, bf16_data(x), kernels.stream());
+  }
+  return device_newton_schulz(x, config_.ns_steps, config_.ns_form);
+}
+
+void DeviceMuon::launch() {
+  const OpTimer timer("muon");
+  const at::NoGradGuard no_grad;
+  gradients_.gather();
+  const CudaKernels& kernels = *cuda_kernels();
+  for (std::size_t i = 0; i < batches_.size(); ++i) {
+    const at::Tensor update = orthogonal_update(i);
+    kernels.muon_apply(shape_of(i), bf16_data(update), static_cast<float>(batches_[i].update_scale),
+                       factors_.data<cuda::MuonFactors>() + i, parameter_addresses_.data<float*>() + first_matrix_[i],
+                       /*copies=*/nullptr, kernels.stream());
+  }
+}
+
+at::Tensor DeviceMuon::single_update() {
+  const OpTimer timer("muon");
+  const at::NoGradGuard no_grad;
+  TORCH_CHECK(batches_.size() == 1, "single_update: this Muon has matrices of ", batches_.size(), " shapes");
+  gradients_.gather();
+  at::Tensor update = orthogonal_update(0).to(at::kFloat);
+  if (batches_.front().update_scale == 1.0) return update;
+  update.mul_(batches_.front().update_scale);
+  round_to_bfloat16_(update);
+  return update;
+}
+
+}  // namespace nanobench::core

@@ -1,0 +1,261 @@
+#include "engine/optim/muon.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/op_timer.h"
+#include "core/hardware/cpu_path.h"
+#include "engine/kernels/thread_pool.h"
+#include "engine/ops/bfloat16.h"
+#include "engine/ops/orthogonalize.h"
+
+namespace nanobench::core {
+
+double muon_update_scale(UpdateScale scale, std::int64_t rows, std::int64_t columns) {
+  const auto r = static_cast<double>(rows);
+  const auto c = static_cast<double>(columns);
+  switch (scale) {
+    case UpdateScale::kNone: return 1.0;
+    case UpdateScale::kSqrtRowsOverColumns: return std::sqrt(std::max(1.0, r / c));
+    case UpdateScale::kSqrtLargestSide: return std::sqrt(std::max(r, c));
+  }
+  return 1.0;
+}
+
+bool muon_fits_kernel(const OptimizerGroupConfig& config) {
+  return uses_fused_ops() && config.orthogonalizer == Orthogonalizer::kNewtonSchulz &&
+         config.ns_dtype == NewtonSchulzDtype::kCompute;
+}
+
+Muon::Muon(const std::vector<MuonParameter>& parameters, const OptimizerGroupConfig& config)
+    : parameters_(parameters), config_(config) {
+  build_batches();
+  build_device_batches();
+  uses_kernel_ = !device_ && kernel_applies();
+  if (uses_kernel_) build_kernel_matrices();
+}
+
+void Muon::build_batches() {
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const at::Tensor& tensor = parameters_[i].tensor;
+    const std::int64_t columns = tensor.size(-1);
+    const std::int64_t rows = tensor.numel() / columns / parameters_[i].matrices;
+    const auto same = std::find_if(batches_.begin(), batches_.end(),
+                                   [&](const Batch& b) { return b.rows == rows && b.columns == columns; });
+    Batch& batch = same != batches_.end() ? *same : batches_.emplace_back(Batch{rows, columns, {}, {}});
+    batch.parameters.push_back(i);
+  }
+  for (Batch& batch : batches_) {
+    std::int64_t count = 0;
+    for (const std::size_t i : batch.parameters) count += parameters_[i].matrices;
+    batch.buffer = at::zeros({count, batch.rows, batch.columns},
+                             parameters_[batch.parameters.front()].tensor.options().requires_grad(false));
+  }
+}
+
+/// Where a GPU's kernels take all of them.
+void Muon::build_device_batches() {
+  if (batches_.empty() || !muon_fits_device(config_)) return;
+  std::vector<DeviceMuonBatch> on_device;
+  for (const Batch& batch : batches_) {
+    const double scale = muon_update_scale(config_.update_scale, batch.rows, batch.columns);
+    const bool is_in_rate = config_.scale_application == ScaleApplication::kRate;
+    on_device.push_back({.rows = batch.rows,
+                         .columns = batch.columns,
+                         .buffer = batch.buffer,
+                         .rate_scale = is_in_rate ? scale : 1.0,
+                         .update_scale = is_in_rate ? 1.0 : scale});
+    for (const std::size_t i : batch.parameters) on_device.back().parameters.push_back(parameters_[i].tensor);
+  }
+  if (std::all_of(on_device.begin(), on_device.end(), fits_device_muon)) device_.emplace(std::move(on_device), config_);
+}
+
+bool Muon::kernel_applies() const {
+  return muon_fits_kernel(config_) && std::all_of(parameters_.begin(), parameters_.end(), [](const MuonParameter& p) {
+           return p.tensor.is_cpu() && p.tensor.scalar_type() == at::kFloat && p.tensor.is_contiguous();
+         });
+}
+
+void Muon::build_kernel_matrices() {
+  // By their work, about.
+  std::vector<const Batch*> by_size;
+  for (const Batch& batch : batches_) by_size.push_back(&batch);
+  std::stable_sort(by_size.begin(), by_size.end(), [](const Batch* a, const Batch* b) {
+    return a->rows * a->columns * std::min(a->rows, a->columns) > b->rows * b->columns * std::min(b->rows, b->columns);
+  });
+  for (const Batch* const batch : by_size) {
+    const std::int64_t numbers = batch->rows * batch->columns;
+    const double scale = config_.scale_application == ScaleApplication::kUpdate
+                             ? muon_update_scale(config_.update_scale, batch->rows, batch->columns)
+                             : 1.0;
+    float* momentum = batch->buffer.data_ptr<float>();
+    for (const std::size_t i : batch->parameters) {
+      for (std::int64_t index = 0; index < parameters_[i].matrices; ++index, momentum += numbers) {
+        matrices_.push_back(
+            {.rows = batch->rows, .columns = batch->columns, .momentum = momentum, .scale = static_cast<float>(scale)});
+        places_.push_back({.parameter = i, .index = index, .numbers = numbers});
+      }
+    }
+  }
+}
+
+at::Tensor Muon::gradients_of(const Batch& batch) const {
+  std::vector<at::Tensor> pieces;
+  for (const std::size_t i : batch.parameters) {
+    const MuonParameter& parameter = parameters_[i];
+    const at::Tensor gradient =
+        parameter.tensor.grad().defined() ? parameter.tensor.grad() : at::zeros_like(parameter.tensor);
+    pieces.push_back(gradient.reshape({parameter.matrices, batch.rows, batch.columns}));
+  }
+  return at::cat(pieces);
+}
+
+at::Tensor Muon::orthogonalize(const at::Tensor& updates) const {
+  if (config_.orthogonalizer == Orthogonalizer::kSvd) return svd_orthogonalize(updates);
+  return newton_schulz(updates, {.steps = config_.ns_steps,
+                                 .eps = config_.ns_eps,
+                                 .dtype = config_.ns_dtype,
+                                 .form = config_.ns_form,
+                                 .norm = config_.ns_norm});
+}
+
+at::Tensor Muon::update_of(Batch& batch, double momentum) const {
+  const OpTimer timer("muon");
+  at::Tensor update = gradients_of(batch);
+  if (config_.momentum_form == MomentumForm::kLerp) {
+    batch.buffer.lerp_(update, 1.0 - momentum);
+    update = config_.nesterov ? update.lerp_(batch.buffer, momentum) : batch.buffer;
+  } else {
+    batch.buffer.mul_(momentum).add_(update);
+    update = config_.nesterov ? update.add_(batch.buffer, momentum) : batch.buffer;
+  }
+  at::Tensor orthogonal = orthogonalize(update);
+  if (config_.scale_application == ScaleApplication::kUpdate) {
+    orthogonal.mul_(muon_update_scale(config_.update_scale, batch.rows, batch.columns));
+    if (config_.ns_dtype == NewtonSchulzDtype::kBfloat16) round_to_bfloat16_(orthogonal);
+  }
+  return orthogonal;
+}
+
+NewtonSchulzSettings Muon::kernel_settings(double momentum) const {
+  return {.steps = config_.ns_steps,
+          .eps = config_.ns_eps,
+          .momentum = momentum,
+          .accumulates = config_.momentum_form == MomentumForm::kAccumulate,
+          .is_nesterov = config_.nesterov,
+          .by_terms = config_.ns_form == NewtonSchulzForm::kTerms};
+}
+
+/// With the gradients of now; where the results go is in matrices_.
+void Muon::run_kernel(double momentum) {
+  std::vector<at::Tensor> gradients(parameters_.size());  // copies of those that are not contiguous
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const at::Tensor& gradient = parameters_[i].tensor.grad();
+    if (gradient.defined()) gradients[i] = gradient.contiguous();
+  }
+  for (std::size_t i = 0; i < matrices_.size(); ++i) {
+    const Place& place = places_[i];
+    const at::Tensor& gradient = gradients[place.parameter];
+    matrices_[i].gradient =
+        gradient.defined() ? gradient.const_data_ptr<float>() + place.index * place.numbers : nullptr;
+  }
+  const NewtonSchulzSettings settings = kernel_settings(momentum);
+  const OpTimer timer("muon", newton_schulz_flops(matrices_, settings));
+  newton_schulz_update(matrices_, settings, kernel_threads());
+}
+
+void Muon::step_by_kernel() {
+  for (std::size_t i = 0; i < matrices_.size(); ++i) {
+    const Place& place = places_[i];
+    const MuonParameter& parameter = parameters_[place.parameter];
+    matrices_[i].parameter = parameter.tensor.data_ptr<float>() + place.index * place.numbers;
+    matrices_[i].rate = static_cast<float>(muon_rate(parameter, config_, lr_factor_));
+  }
+  run_kernel(momentum_);
+}
+
+void Muon::step_by_operations() {
+  for (Batch& batch : batches_) {
+    const at::Tensor update = update_of(batch, momentum_);
+    std::int64_t begin = 0;
+    for (const std::size_t i : batch.parameters) {
+      apply_muon_update(parameters_[i], update.narrow(0, begin, parameters_[i].matrices), config_, lr_factor_);
+      begin += parameters_[i].matrices;
+    }
+  }
+}
+
+std::string Muon::path() const {
+  if (device_) return "GPU kernels";
+  return uses_kernel_ ? "CPU kernels" : "operations";
+}
+
+void Muon::step(double lr_factor, double momentum) {
+  prepare(lr_factor, momentum);
+  launch();
+}
+
+void Muon::prepare(double lr_factor, double momentum) {
+  lr_factor_ = lr_factor;
+  momentum_ = momentum;
+  if (device_) device_->prepare(lr_factor, momentum);
+}
+
+void Muon::launch() {
+  const at::NoGradGuard no_grad;
+  if (device_) {
+    device_->launch();
+  } else if (uses_kernel_) {
+    step_by_kernel();
+  } else {
+    step_by_operations();
+  }
+}
+
+at::Tensor Muon::single_update(double momentum) {
+  const at::NoGradGuard no_grad;
+  TORCH_CHECK(parameters_.size() == 1, "single_update: this Muon has ", parameters_.size(), " parameters");
+  if (device_) {
+    device_->prepare(/*lr_factor=*/1.0, momentum);
+    return device_->single_update();
+  }
+  if (!uses_kernel_) return update_of(batches_.front(), momentum);
+  at::Tensor update = at::empty_like(batches_.front().buffer);
+  for (std::size_t i = 0; i < matrices_.size(); ++i) {
+    matrices_[i].parameter = nullptr;
+    matrices_[i].update = update.data_ptr<float>() + places_[i].index * places_[i].numbers;
+  }
+  run_kernel(momentum);
+  return update;
+}
+
+double muon_rate(const MuonParameter& parameter, const OptimizerGroupConfig& config, double lr_factor) {
+  const double rate = config.lr * lr_factor;
+  if (config.scale_application != ScaleApplication::kRate) return rate;
+  const std::int64_t columns = parameter.tensor.size(-1);
+  const std::int64_t rows = parameter.tensor.numel() / columns / parameter.matrices;
+  return rate * muon_update_scale(config.update_scale, rows, columns);
+}
+
+void apply_muon_update(const MuonParameter& parameter, const at::Tensor& update, const OptimizerGroupConfig& config,
+                       double lr_factor) {
+  const OpTimer timer("muon");
+  const at::NoGradGuard no_grad;
+  const double rate = muon_rate(parameter, config, lr_factor);
+  at::Tensor tensor = parameter.tensor;
+  tensor.add_(update.reshape(tensor.sizes()), -rate);
+}
+
+at::Tensor Muon::momentum_buffer(std::size_t parameter) const {
+  for (const Batch& batch : batches_) {
+    std::int64_t begin = 0;
+    for (const std::size_t i : batch.parameters) {
+      if (i == parameter)
+        return batch.buffer.narrow(0, begin, parameters_[i].matrices).reshape(parameters_[i].tensor.sizes());
+      begin += parameters_[i].matrices;
+    }
+  }
+  return at::Tensor();
+}
+
+}  // namespace nanobench::core

@@ -1,0 +1,145 @@
+#include "engine/optim/sharded_muon.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/base/error.h"
+
+namespace nanobench::core {
+namespace {
+
+at::TensorOptions options_of(const MuonParameter& parameter) {
+  return parameter.tensor.options().requires_grad(false);
+}
+
+}  // namespace
+
+ShardedMuon::ShardedMuon(std::vector<MuonParameter> parameters, const OptimizerGroupConfig& config,
+                         const DistributedConfig& distributed, Communicator& communicator)
+    : parameters_(std::move(parameters)), config_(config), distributed_(distributed), communicator_(communicator) {
+  if (distributed_.muon == MuonSharding::kAllGather) build_groups();
+  std::int64_t total = 0;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (owns(i)) own_.emplace(i, Muon({parameters_[i]}, config_));
+    total += parameters_[i].tensor.numel();
+  }
+  if (distributed_.muon != MuonSharding::kAllReduce || parameters_.empty()) return;
+  flat_ = at::zeros({total}, options_of(parameters_.front()));
+  std::int64_t begin = 0;
+  for (const MuonParameter& parameter : parameters_) {
+    flat_views_.push_back(flat_.narrow(0, begin, parameter.tensor.numel()));
+    begin += parameter.tensor.numel();
+  }
+}
+
+std::set<std::string> ShardedMuon::paths() const {
+  std::set<std::string> paths;
+  for (const auto& [parameter, muon] : own_) paths.insert(muon.path());
+  return paths;
+}
+
+void ShardedMuon::build_groups() {
+  const std::int64_t processes = communicator_.size();
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const std::int64_t elements = parameters_[i].tensor.numel();
+    auto group = std::find_if(groups_.begin(), groups_.end(), [&](const Group& g) { return g.elements == elements; });
+    if (group == groups_.end()) group = groups_.insert(groups_.end(), Group{.elements = elements});
+    position_.push_back(group->parameters.size());
+    group->parameters.push_back(i);
+  }
+  check_groups();
+  for (Group& group : groups_) {
+    const at::TensorOptions options = options_of(parameters_[group.parameters.front()]);
+    if (distributed_.gather_buffer == GatherBuffer::kContiguous) {
+      group.contiguous = at::zeros({processes, group.elements}, options);
+      group.separate = group.contiguous.unbind(0);
+    } else {
+      for (std::int64_t process = 0; process < processes; ++process)
+        group.separate.push_back(at::zeros({group.elements}, options));
+    }
+  }
+}
+
+void ShardedMuon::check_groups() const {
+  if (distributed_.ragged_groups) return;
+  const auto processes = static_cast<std::size_t>(communicator_.size());
+  for (const Group& group : groups_) {
+    if (group.parameters.size() % processes == 0) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                "distributed/ragged_groups is false, but the " + std::to_string(group.parameters.size()) +
+                    " parameters of " + std::to_string(group.elements) + " elements do not divide among " +
+                    std::to_string(processes) + " processes; set it to true or change distributed/processes");
+  }
+}
+
+bool ShardedMuon::owns(std::size_t parameter) const {
+  const auto processes = static_cast<std::size_t>(communicator_.size());
+  const auto rank = static_cast<std::size_t>(communicator_.rank());
+  switch (distributed_.muon) {
+    case MuonSharding::kReplicated: return true;
+    case MuonSharding::kAllReduce: return parameter % processes == rank;
+    case MuonSharding::kAllGather: return position_[parameter] % processes == rank;
+  }
+  return true;
+}
+
+at::Tensor ShardedMuon::update_of(std::size_t parameter, double momentum) {
+  return own_.at(parameter).single_update(momentum).reshape({-1}).contiguous();
+}
+
+void ShardedMuon::apply(std::size_t parameter, const at::Tensor& update, double lr_factor) {
+  apply_muon_update(parameters_[parameter], update, config_, lr_factor);
+}
+
+void ShardedMuon::step(double lr_factor, double momentum) {
+  const at::NoGradGuard no_grad;
+  switch (distributed_.muon) {
+    case MuonSharding::kReplicated: step_replicated(lr_factor, momentum); break;
+    case MuonSharding::kAllReduce: step_all_reduce(lr_factor, momentum); break;
+    case MuonSharding::kAllGather:
+      for (Group& group : groups_) step_all_gather(group, lr_factor, momentum);
+      break;
+  }
+}
+
+void ShardedMuon::step_replicated(double lr_factor, double momentum) {
+  for (std::size_t i = 0; i < parameters_.size(); ++i) apply(i, update_of(i, momentum), lr_factor);
+}
+
+void ShardedMuon::step_all_reduce(double lr_factor, double momentum) {
+  if (parameters_.empty()) return;
+  flat_.zero_();
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (owns(i)) flat_views_[i].copy_(update_of(i, momentum));
+  }
+  communicator_.all_reduce_sum(flat_);
+  for (std::size_t i = 0; i < parameters_.size(); ++i) apply(i, flat_views_[i], lr_factor);
+}
+
+void ShardedMuon::step_all_gather(Group& group, double lr_factor, double momentum) {
+  const auto processes = static_cast<std::size_t>(communicator_.size());
+  const auto rank = static_cast<std::size_t>(communicator_.rank());
+  at::Tensor update = at::zeros({group.elements}, options_of(parameters_[group.parameters.front()]));
+  std::optional<Round> previous;
+  for (std::size_t begin = 0; begin < group.parameters.size(); begin += processes) {
+    if (begin + rank < group.parameters.size()) update = update_of(group.parameters[begin + rank], momentum);
+    if (previous) finish_round(group, *previous, lr_factor);
+    previous = Round{.begin = begin, .work = start_round(group, update)};
+    if (distributed_.all_gather == GatherTiming::kBlocking) previous->work->wait();
+  }
+  if (previous) finish_round(group, *previous, lr_factor);
+}
+
+WorkHandle ShardedMuon::start_round(Group& group, const at::Tensor& update) {
+  return group.contiguous.defined() ? communicator_.start_all_gather(group.contiguous, update)
+                                    : communicator_.start_all_gather(group.separate, update);
+}
+
+void ShardedMuon::finish_round(Group& group, const Round& round, double lr_factor) {
+  round.work->wait();
+  const std::size_t count =
+      std::min(group.parameters.size() - round.begin, static_cast<std::size_t>(communicator_.size()));
+  for (std::size_t i = 0; i < count; ++i) apply(group.parameters[round.begin + i], group.separate[i], lr_factor);
+}
+
+}  // namespace nanobench::core

@@ -1,0 +1,75 @@
+/// Muon over several processes: who orthogonalises which matrix, and how the updates reach everybody. Not thread-safe.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/distributed/communicator.h"
+#include "engine/optim/muon.h"
+
+namespace nanobench::core {
+
+/// The update of a parameter is computed for that parameter alone, and every process applies the same update to its
+/// copy of the parameter: all settings give the same bits for any number of processes.
+///
+///   kReplicated  every process computes every update.
+///   kAllReduce   (records #6 to #14) parameter i belongs to process i mod P, which alone keeps its momentum. One flat
+///                vector of all updates, zero where a process owns nothing, is summed over the processes.
+///   kAllGather   (from record #15) parameters of one number of elements form a group, in rounds of P; process r
+///                computes the r-th of a round. While a round is gathered, the next one's update is computed; then the
+///                gathered round is applied. In a last round that is not full, the processes beyond it send again
+///                what they sent before.
+class ShardedMuon {
+ public:
+  /// Keeps a reference to `communicator`. Throws Error{kInvalidArgument} when `distributed` forbids groups that do not
+  /// divide among the processes and there is one.
+  ShardedMuon(std::vector<MuonParameter> parameters, const OptimizerGroupConfig& config,
+              const DistributedConfig& distributed, Communicator& communicator);
+
+  /// One update with base rate config.lr * lr_factor, from gradients that are already summed.
+  void step(double lr_factor, double momentum);
+
+  /// What this process's updates go through (Muon::path); several paths side by side.
+  std::set<std::string> paths() const;
+
+ private:
+  /// Parameters of one number of elements.
+  struct Group {
+    std::int64_t elements = 0;
+    std::vector<std::size_t> parameters;
+    at::Tensor contiguous;             ///< [P, elements], or undefined
+    std::vector<at::Tensor> separate;  ///< P of [elements], or none; rows of `contiguous` otherwise
+  };
+  /// A round on its way: parameters [begin, begin + P) of a group.
+  struct Round {
+    std::size_t begin = 0;
+    WorkHandle work;
+  };
+
+  void build_groups();
+  void check_groups() const;
+  bool owns(std::size_t parameter) const;
+  at::Tensor update_of(std::size_t parameter, double momentum);
+  void apply(std::size_t parameter, const at::Tensor& update, double lr_factor);
+  void step_replicated(double lr_factor, double momentum);
+  void step_all_reduce(double lr_factor, double momentum);
+  void step_all_gather(Group& group, double lr_factor, double momentum);
+  WorkHandle start_round(Group& group, const at::Tensor& update);
+  void finish_round(Group& group, const Round& round, double lr_factor);
+
+  std::vector<MuonParameter> parameters_;
+  OptimizerGroupConfig config_;
+  DistributedConfig distributed_;
+  Communicator& communicator_;
+  std::map<std::size_t, Muon> own_;     ///< by parameter: those whose updates this process computes
+  std::vector<Group> groups_;           ///< kAllGather
+  std::vector<std::size_t> position_;   ///< kAllGather: by parameter, its place in its group
+  at::Tensor flat_;                     ///< kAllReduce: all updates one after the other
+  std::vector<at::Tensor> flat_views_;  ///< by parameter
+};
+
+}  // namespace nanobench::core

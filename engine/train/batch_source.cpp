@@ -1,0 +1,122 @@
+#include "engine/train/batch_source.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/base/op_timer.h"
+#include "core/config/schedule.h"
+#include "engine/ops/device_mask.h"
+
+namespace nanobench::core {
+namespace {
+
+LoaderOptions loader_options(const DataConfig& data, std::uint64_t seed) {
+  return {.sequence_length = data.sequence_length,
+          .sequences_per_step = data.sequences_per_step,
+          .ranks = data.ranks,
+          .position = data.loader.position,
+          .reserve_tokens = data.loader.reserve_tokens,
+          .sequences_per_read = data.loader.sequences_per_read,
+          .first_read_twice = data.loader.first_read_twice,
+          .wrap = data.loader.wrap,
+          .order = data.loader.order,
+          .seed = seed};
+}
+
+/// Validation reads its shards from the beginning, in order.
+LoaderOptions val_loader_options(const DataConfig& data) {
+  LoaderOptions options = loader_options(data, 0);
+  options.sequence_length = data.val_length();
+  options.sequences_per_step = std::min(data.sequences_per_step, data.val_sequences);  // what one read needs at most
+  options.first_read_twice = false;
+  options.wrap = true;
+  options.order = BatchOrder::kSequential;
+  return options;
+}
+
+}  // namespace
+
+BatchSource::BatchSource(const RunSpec& spec, at::ScalarType dtype, const RankShare& share, at::Device device)
+    : config_(spec.config),
+      dtype_(dtype),
+      share_(share),
+      device_(device),
+      train_loader_(open(spec.train_shards), loader_options(config_.data, spec.seed)),
+      val_loader_(open(spec.val_shards), val_loader_options(config_.data)),
+      validation_places_(val_loader_.validation_sequences(config_.data.val_sequences)) {}
+
+ShardList BatchSource::open(const std::vector<std::string>& paths) {
+  std::vector<std::filesystem::path> files;
+  for (const std::string& path : paths) {
+    for (const std::filesystem::path& file : expand_shards(path)) files.push_back(file);
+  }
+  const ShardStorage storage = config_.data.loader.storage;
+  ShardList shards = open_shards(files, storage);
+  for (const TokenShard& shard : *shards) {
+    shard.check_token_range(config_.model.vocab_size);
+    if (storage == ShardStorage::kPinned && !shard.is_locked()) {
+      warnings_.push_back("the memory of shard " + shard.path().string() +
+                          " could not be locked; raise the limit of locked memory (ulimit -l) for pinned storage");
+    }
+  }
+  return shards;
+}
+
+FetchedSequence BatchSource::fetch(const DataLoader& loader, const SequenceRef& place) const {
+  FetchedSequence sequence{.place = place, .raw = loader.tokens(place), .tokens = {}, .targets = {}};
+  if (!share_.plays(place)) return sequence;
+  const auto length = static_cast<std::int64_t>(sequence.raw.size()) - 1;
+  at::Tensor ids = at::empty({length + 1}, at::TensorOptions().dtype(at::kLong).pinned_memory(device_.is_cuda()));
+  std::copy(sequence.raw.begin(), sequence.raw.end(), ids.data_ptr<std::int64_t>());
+  ids = ids.to(device_, /*non_blocking=*/true);
+  sequence.targets = ids.narrow(0, 1, length);
+  sequence.tokens = ids.narrow(0, 0, length);
+  if (config_.data.loader.token_dtype == TokenDtype::kInt32) sequence.tokens = sequence.tokens.to(at::kInt);
+  return sequence;
+}
+
+std::vector<FetchedSequence> BatchSource::fetch_step() {
+  const OpTimer timer("fetch");
+  std::vector<FetchedSequence> sequences;
+  for (const SequenceRef& place : train_loader_.next_step()) sequences.push_back(fetch(train_loader_, place));
+  return sequences;
+}
+
+std::vector<FetchedSequence> BatchSource::next_step() {
+  if (!ahead_) return fetch_step();
+  std::vector<FetchedSequence> sequences = std::move(*ahead_);
+  ahead_.reset();
+  return sequences;
+}
+
+void BatchSource::fetch_ahead(FetchTime moment, bool has_next_step) {
+  if (has_next_step && moment == config_.data.loader.fetch) ahead_ = fetch_step();
+}
+
+void BatchSource::restart() {
+  ahead_.reset();
+  train_loader_.reset();
+}
+
+std::shared_ptr<const AttentionPlan> BatchSource::make_plan(std::span<const std::uint16_t> tokens,
+                                                            std::optional<std::int64_t> window) const {
+  const OpTimer timer("block_mask");
+  const AttentionConfig& attention = config_.attention;
+  const BlockMask mask(tokens, {.block_size = attention.block_size,
+                                .document_mask = attention.document_mask,
+                                .document_separator = attention.document_separator,
+                                .granularity = attention.window.granularity,
+                                .window_tokens = window});
+  return std::make_shared<const AttentionPlan>(mask, dtype_, plan_options(attention), device_);
+}
+
+SequenceInput BatchSource::make_input(const FetchedSequence& sequence, std::optional<std::int64_t> window) const {
+  const std::span<const std::uint16_t> tokens = sequence.raw.first(sequence.raw.size() - 1);
+  SequenceInput input{
+      .tokens = sequence.tokens, .targets = sequence.targets, .plan = make_plan(tokens, window), .half_plan = nullptr};
+  if (!config_.attention.window.half_layers.empty())
+    input.half_plan = make_plan(tokens, half_window_tokens(config_.attention, window));
+  return input;
+}
+
+}  // namespace nanobench::core

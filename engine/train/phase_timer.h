@@ -1,0 +1,108 @@
+/// How a step's time is divided among its phases. Not thread-safe.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/base/op_timer.h"
+#include "engine/distributed/communicator.h"
+#include "engine/train/cuda_plugin.h"
+
+namespace nanobench::core {
+
+/// The phases of one step after another. On a GPU they are measured between marks on its stream, so that nothing waits
+/// while a step goes on: complete() adds them up once the device has been waited for.
+class StepPhases {
+ public:
+  /// `marks`: of the GPU that computes; null: the host's clock. Must outlive this object.
+  explicit StepPhases(DeviceMarks* marks) : marks_(marks) { begin_step(); }
+
+  void begin_step() {
+    ms_ = {{"data", 0.0}, {"forward", 0.0}, {"backward", 0.0}, {"optimizer", 0.0}, {"communication", 0.0}};
+    spans_.clear();
+    if (marks_ != nullptr) marks_->reset();
+  }
+  /// The device has done everything of the step.
+  void complete() {
+    for (const Span& span : spans_) ms_[span.phase] += marks_->elapsed_ms(span.from, span.to);
+    spans_.clear();
+    for (const auto& [phase, ms] : ms_) total_ms_[phase] += ms;
+    ++steps_;
+  }
+  /// Of the complete steps so far.
+  std::map<std::string, double> mean_ms() const {
+    std::map<std::string, double> mean;
+    for (const auto& [phase, ms] : total_ms_) mean[phase] = ms / static_cast<double>(steps_);
+    return mean;
+  }
+  double& operator[](const char* phase) { return ms_[phase]; }
+  const std::map<std::string, double>& ms() const { return ms_; }
+
+ private:
+  friend class PhaseTimer;
+  struct Span {
+    const char* phase;
+    int from;
+    int to;
+  };
+  DeviceMarks* marks_;
+  std::map<std::string, double> ms_;
+  std::vector<Span> spans_;
+  std::map<std::string, double> total_ms_;
+  std::int64_t steps_ = 0;
+};
+
+/// Adds the milliseconds of its scope to a phase; a phase of the profile too, when there is one.
+class PhaseTimer {
+ public:
+  PhaseTimer(StepPhases& phases, const char* phase)
+      : scope_(SpanKind::kPhase, phase),
+        phases_(phases),
+        phase_(phase),
+        from_(phases.marks_ == nullptr ? 0 : phases.marks_->mark()),
+        start_(std::chrono::steady_clock::now()) {}
+  ~PhaseTimer() {
+    if (phases_.marks_ != nullptr) {
+      phases_.spans_.push_back({phase_, from_, phases_.marks_->mark()});
+    } else {
+      phases_[phase_] += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
+    }
+  }
+  PhaseTimer(const PhaseTimer&) = delete;
+  PhaseTimer& operator=(const PhaseTimer&) = delete;
+
+ private:
+  OpTimer scope_;
+  StepPhases& phases_;
+  const char* phase_;
+  int from_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+/// Moves what the communicator waits during its scope from one phase to another.
+class CommunicationTimer {
+ public:
+  CommunicationTimer(const Communicator& communicator, double& phase_ms, double& communication_ms)
+      : communicator_(communicator),
+        phase_ms_(phase_ms),
+        communication_ms_(communication_ms),
+        start_ms_(communicator.waited_ms()) {}
+  ~CommunicationTimer() {
+    const double waited_ms = communicator_.waited_ms() - start_ms_;
+    phase_ms_ -= waited_ms;
+    communication_ms_ += waited_ms;
+  }
+  CommunicationTimer(const CommunicationTimer&) = delete;
+  CommunicationTimer& operator=(const CommunicationTimer&) = delete;
+
+ private:
+  const Communicator& communicator_;
+  double& phase_ms_;
+  double& communication_ms_;
+  double start_ms_;
+};
+
+}  // namespace nanobench::core

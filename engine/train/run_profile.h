@@ -1,0 +1,48 @@
+/// The profile of a run: spans of its first timed steps. Not thread-safe; one at a time in a process.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+#include "core/base/op_timer.h"
+#include "core/base/step_profile.h"
+#include "core/protocol/run_spec.h"
+#include "engine/train/op_observer.h"
+
+namespace nanobench::core {
+
+class RunProfile {
+ public:
+  /// The first kMostProfiledSteps of the timed steps will be profiled.
+  explicit RunProfile(std::int64_t untimed_steps) : untimed_steps_(untimed_steps) {}
+
+  /// Profiles its scope, the whole of `step`, if the step is one of those.
+  class Step {
+   public:
+    Step(RunProfile& profile, std::int64_t step);
+    ~Step();
+    Step(const Step&) = delete;
+    Step& operator=(const Step&) = delete;
+
+   private:
+    bool is_profiled_;
+    std::optional<OpObserver> observer_;
+    std::optional<OpTimer> timer_;
+  };
+
+  /// What the steps so far come to, with the machine's rate, which it measures (some milliseconds).
+  StepProfile summary();
+  /// The trace with `summary` in it. Atomic. Throws Error{kIo}.
+  void write(const std::filesystem::path& file, const StepProfile& summary) const;
+
+ private:
+  std::int64_t untimed_steps_;
+  Profiler profiler_;
+};
+
+/// Billions of FLOPs a second that this process reaches in float32 products of 512 x 512 matrices with its threads: the
+/// best of several, about 50 ms.
+double measure_sgemm_gflops();
+
+}  // namespace nanobench::core

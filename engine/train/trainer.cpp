@@ -1,0 +1,399 @@
+#include "engine/train/trainer.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/Version.h>
+#include <sys/resource.h>
+#include <torch/version.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/base/build_info.h"
+#include "core/base/error.h"
+#include "core/config/schedule.h"
+#include "core/hardware/cpu_path.h"
+#include "core/hardware/gpu_report.h"
+#include "core/hardware/processors.h"
+#include "core/hardware/run_gpus.h"
+#include "engine/distributed/replicas.h"
+#include "engine/kernels/thread_pool.h"
+#include "engine/train/code_paths.h"
+#include "engine/train/engine_facts.h"
+#include "engine/train/phase_timer.h"
+#include "engine/train/safetensors.h"
+
+namespace nanobench::core {
+namespace {
+
+std::int64_t peak_resident_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss * 1024;
+}
+
+at::ScalarType dtype_of(const RunSpec& spec) {
+  return spec.dtype == "float64" ? at::kDouble : at::kFloat;
+}
+
+Communicator& checked(Communicator& communicator, const TrainConfig& config) {
+  if (communicator.size() == config.distributed.processes) return communicator;
+  throw Error(ErrorCode::kInvalidArgument, "distributed/processes is " + std::to_string(config.distributed.processes) +
+                                               ", but this is one of " + std::to_string(communicator.size()) +
+                                               " processes; let nanobench-train start them");
+}
+
+Communicator& only_process() {
+  static SingleProcess process;
+  return process;
+}
+
+const RunDevice& processor() {
+  static const RunDevice device;
+  return device;
+}
+
+/// What the loss of a sequence counts for in the gradients of a step.
+double gradient_weight(const TrainConfig& config) {
+  const std::int64_t parts =
+      config.run.gradient_reduction == GradientReduction::kMean ? config.data.sequences_per_step : config.data.ranks;
+  return 1.0 / static_cast<double>(parts);
+}
+
+std::vector<SequenceRef> places_of(const std::vector<FetchedSequence>& sequences) {
+  std::vector<SequenceRef> places;
+  for (const FetchedSequence& sequence : sequences) places.push_back(sequence.place);
+  return places;
+}
+
+}  // namespace
+
+Trainer::Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop)
+    : Trainer(spec, sink, stop, only_process()) {}
+
+Trainer::Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop, Communicator& communicator)
+    : Trainer(spec, sink, stop, communicator, processor()) {}
+
+Trainer::Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop, Communicator& communicator,
+                 const RunDevice& device)
+    : spec_(spec),
+      config_(spec.config),
+      sink_(sink),
+      stop_(stop),
+      communicator_(checked(communicator, config_)),
+      device_(device),
+      share_(config_.data.ranks, communicator.rank(), communicator.size()),
+      model_(config_, dtype_of(spec), device.device()),
+      batches_(spec, model_.dtype(), share_, device.device()),
+      marks_(device.make_marks()),
+      phases_(marks_.get()),
+      pass_(model_, config_, gradient_weight(config_), communicator_, phases_),
+      clock_(config_.run.untimed_steps),
+      cost_(config_) {
+  set_threads();
+  load_parameters();
+  optimizers_.emplace(model_.parameters(), config_, spec.seed, communicator_);
+  if (spec.trace_file && communicator_.rank() == 0) trace_.emplace();
+  if (spec.profile_file && communicator_.rank() == 0) profile_.emplace(config_.run.untimed_steps);
+}
+
+void Trainer::set_threads() const {
+  const HostShare host = communicator_.host_share();
+  const int threads = spec_.threads > 0 ? std::max(1, spec_.threads / communicator_.size())
+                                        : std::max(1, available_processors() / host.size);
+  std::optional<int> first_processor;  // the processes of a host side by side
+  if (spec_.pin_threads) first_processor = host.rank * threads;
+  set_kernel_threads(threads, first_processor);
+  // Where the kernels do the work, what is left to LibTorch is too short to be shared: two sets of threads would only
+  // wait for each other.
+  const OptimizerGroupConfig& hidden = config_.optimizer.hidden_matrices;
+  const bool has_kernels = hidden.type != OptimizerType::kMuon || muon_fits_kernel(hidden);
+  at::set_num_threads(model_.fuses_blocks(Pass::kTraining) && has_kernels ? 1 : threads);
+}
+
+void Trainer::load_parameters() {
+  if (spec_.init_file) {
+    model_.parameters().assign(read_safetensors(*spec_.init_file), *spec_.init_file);
+  } else {
+    model_.parameters().initialize(config_, spec_.seed);
+  }
+}
+
+void Trainer::report_hello() {
+  HelloEvent hello;
+  hello.engine = "nanobench-train";
+  hello.engine_version = version_text();
+  hello.environment = engine_facts(spec_);
+  for (const auto& [name, value] : device_.facts()) hello.environment[name] = value;
+  hello.environment["processes"] = std::to_string(communicator_.size());
+  hello.environment["communicator"] = communicator_.name();
+  if (device_.is_gpu() || config_.gpu.step_graph) hello.environment["graph"] = graph_.state;
+  if (graph_.graph) hello.environment["update_graph"] = update_graph_.state;
+  hello.environment.merge(code_paths(spec_, model_, *optimizers_));
+  hello.threads = kernel_threads().size() * communicator_.size();
+  hello.parameters = model_.parameters().count();
+  sink_.report(hello);
+  for (const std::string& warning : batches_.warnings()) sink_.report(WarningEvent{warning});
+  if (config_.gpu.step_graph && !graph_.graph) sink_.report(WarningEvent{"gpu/step_graph: " + graph_.state});
+}
+
+std::optional<std::int64_t> Trainer::window_of(std::int64_t step) const {
+  return window_tokens(config_.attention.window.schedule, step, config_.schedule.num_steps);
+}
+
+double Trainer::validate(std::int64_t step) {
+  const at::AutoGradMode gradients(config_.run.val_gradients);
+  const std::optional<std::int64_t> window = window_of(step);
+  const std::vector<SequenceRef>& places = batches_.validation_places();
+  OwnLosses own{.losses = {}, .places = share_.own(places), .count = places.size()};
+  for (const std::size_t i : own.places) {
+    const SequenceInput input = batches_.make_input(batches_.validation_sequence(places[i]), window);
+    own.losses.push_back(model_.loss(input, Pass::kValidation).detach());
+  }
+  const std::vector<double> losses = read_losses(own);
+  const auto sequences = static_cast<std::int64_t>(losses.size());
+  const double loss = std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(sequences);
+  sink_.report(EvalEvent{
+      .step = step, .loss = loss, .train_ms = clock_.train_ms(), .tokens = sequences * config_.data.val_length()});
+  sink_.report(MemoryEvent{.step = step, .peak_bytes = peak_bytes()});
+  if (trace_) trace_->val_losses[step] = loss;
+  return loss;
+}
+
+std::int64_t Trainer::peak_bytes() const {
+  return sum_over_processes(communicator_, peak_resident_bytes());
+}
+
+ActivationSink Trainer::activation_sink(std::int64_t step, std::size_t sequence) {
+  if (!trace_ || step != 0 || sequence != 0) return {};
+  return [this](const std::string& name, const at::Tensor& x) {
+    trace_->activations_step_0_sequence_0[name] = summarize(x);
+  };
+}
+
+/// Forward and backward over the step's sequences, each in its process: the losses of this one's, and the averaged
+/// gradients in the parameters. Waits for nothing that a GPU computes.
+Trainer::OwnLosses Trainer::accumulate(std::int64_t step) {
+  const std::optional<std::int64_t> window = window_of(step);
+  const bool has_next_step = step + 1 < config_.run.stop_after;
+  cost_.drop();
+  zero_gradients();
+  std::vector<FetchedSequence> sequences;
+  {
+    const PhaseTimer timer(phases_, "data");
+    sequences = batches_.next_step();
+  }
+  const auto fetch_ahead = [&](FetchTime moment, bool is_last) {
+    const PhaseTimer timer(phases_, "data");
+    batches_.fetch_ahead(moment, is_last && has_next_step);
+  };
+  const std::vector<SequenceRef> places = places_of(sequences);
+  const std::vector<std::size_t> own = share_.own(places);
+  const std::vector<SyncPoint> sync = share_.sync_points(places, config_.distributed.gradient_sync);
+  OwnLosses result{.losses = {}, .places = own, .count = sequences.size()};
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    const bool is_last = i + 1 == own.size();
+    SequenceInput input;
+    {
+      const PhaseTimer timer(phases_, "data");
+      input = batches_.make_input(sequences[own[i]], window);
+    }
+    cost_.add(input);
+    const auto between = [&] { fetch_ahead(FetchTime::kAfterForward, is_last); };
+    if (graph_.graph) {
+      result.losses.push_back(replay(input, window));
+      between();
+    } else {
+      result.losses.push_back(pass_.run(input, sync[i], activation_sink(step, own[i]), between));
+    }
+    fetch_ahead(FetchTime::kAfterBackward, is_last);
+  }
+  return result;
+}
+
+void Trainer::zero_gradients() {
+  if (graph_.graph) {
+    graph_.graph->zero_gradients();
+  } else {
+    pass_.zero_gradients();
+  }
+}
+
+at::Tensor Trainer::replay(const SequenceInput& input, std::optional<std::int64_t> window) {
+  const PhaseTimer timer(phases_, "replay");
+  return graph_.graph->run(input.tokens, input.targets, window);
+}
+
+/// Of all sequences, those of other processes too. The only place of a step where the host waits for a GPU.
+std::vector<double> Trainer::read_losses(const OwnLosses& own) {
+  std::vector<double> losses(own.count);
+  if (!own.losses.empty()) {
+    const at::Tensor values = at::stack(own.losses).to(at::kCPU, at::kDouble);
+    for (std::size_t i = 0; i < own.places.size(); ++i) losses[own.places[i]] = values.const_data_ptr<double>()[i];
+  }
+  if (communicator_.size() > 1) {
+    const PhaseTimer timer(phases_, "communication");
+    complete(communicator_, losses);
+  }
+  return losses;
+}
+
+/// Where a graph keeps the gradients in their place, the update may be one too.
+void Trainer::capture_update() {
+  update_graph_ = {};
+  if (!graph_.graph) return;
+  zero_gradients();
+  update_graph_ = choose_update_graph(*optimizers_, *device_.plugin());
+}
+
+void Trainer::update(std::int64_t step) {
+  if (update_graph_.graph) {
+    update_graph_.graph->step(step);
+  } else {
+    optimizers_->step(step);
+  }
+}
+
+double Trainer::train_step(std::int64_t step) {
+  StepEvent event{.step = step};
+  phases_.begin_step();
+  clock_.start_step(step);
+  std::optional<RunProfile::Step> profiled;
+  if (profile_) profiled.emplace(*profile_, step);
+  const CollectiveCounts before = communicator_.counts();
+  const OwnLosses own = accumulate(step);
+  if (trace_) trace_gradients(step);
+  {
+    const CommunicationTimer communication(communicator_, phases_["optimizer"], phases_["communication"]);
+    const PhaseTimer timer(phases_, "optimizer");
+    update(step);
+  }
+  std::vector<double> losses = read_losses(own);
+  profiled.reset();
+  communication_.add_step(before, communicator_.counts());
+  for (const double loss : losses) event.loss += loss / static_cast<double>(losses.size());
+  event.step_ms = clock_.end_step();
+  phases_.complete();
+  event.phases_ms = phases_.ms();
+  cost_.count_step();
+  event.train_ms = clock_.train_ms();
+  event.window_tokens = window_of(step).value_or(0);
+  event.learning_rate_factor = learning_rate_factor(config_.schedule, step);
+  sink_.report(event);
+  if (trace_) {
+    trace_->train_losses.push_back(event.loss);
+    trace_->sequence_losses.push_back(std::move(losses));
+  }
+  return event.loss;
+}
+
+/// Whole steps whose effect is undone: caches are warm and memory is allocated when the clock starts.
+void Trainer::warm_up() {
+  if (config_.run.warmup_iterations == 0) return;
+  const std::vector<at::Tensor> before = model_.parameters().values();
+  for (std::int64_t i = 0; i < config_.run.warmup_iterations && !any_process(communicator_, stop_); ++i) {
+    accumulate(0);
+    update(0);
+  }
+  model_.parameters().assign_values(before);
+  optimizers_.emplace(model_.parameters(), config_, spec_.seed, communicator_);
+  capture_update();
+  batches_.restart();
+}
+
+void Trainer::trace_gradients(std::int64_t step) {
+  const std::vector<std::int64_t>& steps = config_.run.gradient_steps;
+  if (std::find(steps.begin(), steps.end(), step) == steps.end()) return;
+  trace_->gradients[step] = summarize(model_.parameters(), /*gradients=*/true);
+}
+
+RunOutcome Trainer::run() {
+  graph_ = choose_step_graph(spec_, model_, gradient_weight(config_), communicator_.size(), device_.plugin());
+  capture_update();
+  report_hello();
+  monitor_ = device_.make_monitor();
+  warm_up();
+  const std::int64_t last = config_.run.stop_after;
+  double val_loss = 0.0;
+  for (std::int64_t step = 0;; ++step) {
+    if (any_process(communicator_, stop_))
+      return fail(RunOutcome::kInterrupted, "stopped before step " + std::to_string(step));
+    if (step % config_.run.val_every == 0 || step == last) {
+      val_loss = validate(step);
+      if (!std::isfinite(val_loss))
+        return fail(RunOutcome::kDiverged, "the validation loss at step " + std::to_string(step) + " is not finite");
+    }
+    if (step == last) return finish(last, val_loss);
+    const double loss = train_step(step);
+    if (!std::isfinite(loss))
+      return fail(RunOutcome::kDiverged, "the training loss of step " + std::to_string(step) + " is not finite");
+  }
+}
+
+void Trainer::report_profile() {
+  const StepProfile summary = profile_->summary();
+  profile_->write(*spec_.profile_file, summary);
+  sink_.report(CounterEvent{"profile/sgemm_gflops", summary.sgemm_gflops.value_or(0.0)});
+  sink_.report(CounterEvent{"profile/unaccounted_ms", summary.unaccounted_ms()});
+}
+
+/// What the GPU of the first process did, and those of the others.
+void Trainer::report_gpu() {
+  if (const std::optional<DeviceMemory> memory = device_.memory()) {
+    sink_.report(CounterEvent{"gpu/peak_allocated_bytes", static_cast<double>(memory->peak_allocated_bytes)});
+    sink_.report(CounterEvent{"gpu/peak_reserved_bytes", static_cast<double>(memory->peak_reserved_bytes)});
+    for (const auto& [phase, ms] : phases_.mean_ms()) sink_.report(CounterEvent{"gpu/phase_ms/" + phase, ms});
+  }
+  if (device_.is_gpu() && communicator_.size() > 1) return report_gpus();
+  if (!monitor_) return;
+  const GpuSummary summary = monitor_->stop();
+  for (const auto& [name, value] : gpu_counters(summary)) sink_.report(CounterEvent{name, value});
+  if (const std::optional<std::string> warning = gpu_warning(summary)) sink_.report(WarningEvent{*warning});
+}
+
+/// What the GPUs of all processes did, each watched by its own. All processes call it.
+void Trainer::report_gpus() {
+  const std::vector<double> own = packed({.process = communicator_.rank(),
+                                          .pid = getpid(),
+                                          .host = host_number(),
+                                          .gpu = device_.device().has_index() ? device_.device().index() : -1,
+                                          .summary = monitor_ ? std::optional(monitor_->stop()) : std::nullopt});
+  const at::Tensor all = at::empty({communicator_.size(), kPackedGpu}, at::kDouble);
+  const at::Tensor row = at::empty({kPackedGpu}, at::kDouble);
+  std::copy(own.begin(), own.end(), row.mutable_data_ptr<double>());
+  communicator_.all_gather(all, row);
+  std::vector<ProcessGpu> gpus;
+  for (int process = 0; process < communicator_.size(); ++process) {
+    const double* const values = all.const_data_ptr<double>() + static_cast<std::ptrdiff_t>(process) * kPackedGpu;
+    gpus.push_back(unpacked({values, values + kPackedGpu}));
+  }
+  forgive_own_processes(gpus);
+  for (const auto& [name, value] : run_gpu_counters(gpus)) sink_.report(CounterEvent{name, value});
+  if (const std::optional<std::string> warning = run_gpu_warning(gpus)) sink_.report(WarningEvent{*warning});
+}
+
+RunOutcome Trainer::finish(std::int64_t steps, double val_loss) {
+  check_replicas(model_.parameters(), communicator_);
+  if (trace_) {
+    trace_->final_parameters = summarize(model_.parameters(), /*gradients=*/false);
+    trace_->write(*spec_.trace_file);
+  }
+  if (profile_) report_profile();
+  cost_.report(sink_, communicator_, spec_.dtype == "float64" ? 8 : 4);
+  if (communicator_.size() > 1) communication_.report(sink_);
+  report_gpu();
+  sink_.report(FinishedEvent{.steps = steps,
+                             .timed_steps = clock_.timed_steps(),
+                             .train_ms = clock_.train_ms(),
+                             .final_val_loss = val_loss,
+                             .peak_bytes = peak_bytes()});
+  return RunOutcome::kCompleted;
+}
+
+RunOutcome Trainer::fail(RunOutcome outcome, const std::string& message) {
+  sink_.report(FailedEvent{outcome, message});
+  return outcome;
+}
+
+}  // namespace nanobench::core

@@ -1,0 +1,107 @@
+/// One training run: data, forward, backward, update, validation, clock. Not thread-safe.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/protocol/run_spec.h"
+#include "engine/distributed/communicator.h"
+#include "engine/distributed/rank_share.h"
+#include "engine/nn/gpt.h"
+#include "engine/optim/optimizer_set.h"
+#include "engine/train/batch_source.h"
+#include "engine/train/communication_meter.h"
+#include "engine/train/cost_meter.h"
+#include "engine/train/eager_pass.h"
+#include "engine/train/metric_sink.h"
+#include "engine/train/phase_timer.h"
+#include "engine/train/run_device.h"
+#include "engine/train/run_profile.h"
+#include "engine/train/step_graph.h"
+#include "engine/train/trace.h"
+#include "engine/train/training_clock.h"
+#include "engine/train/update_graph.h"
+
+namespace nanobench::core {
+
+/// Writes only to its MetricSink (and the trace and profile files that the spec names). Deterministic: the same spec on
+/// the same type of machine with the same number of threads reports the same losses, bit for bit.
+///
+/// Of a run of several processes, each has a Trainer with its own Communicator: it trains the sequences of its ranks,
+/// keeps its own copy of model and optimisers, and takes the same steps as all others, bit for bit. All of them know
+/// all losses; only rank 0 writes a trace or profile, and only its sink needs to go anywhere. Every process initialises
+/// alike, from the seed or from the same file, so nothing is broadcast.
+class Trainer {
+ public:
+  /// Sets the process's number of threads, opens the shards, builds and initialises the model. Keeps references to
+  /// `spec`, `sink`, `stop`, `communicator` and `device`. Throws Error for shards, init file or configuration that do
+  /// not fit together, and when the communicator has not distributed.processes processes. `stop` is looked at before
+  /// every step.
+  Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop, Communicator& communicator,
+          const RunDevice& device);
+  /// The only process of a run, on the CPU.
+  Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop);
+  /// One of several, on the CPU.
+  Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop, Communicator& communicator);
+
+  /// Trains to the end, a divergence, or `stop` (of any process); reports hello, steps, validations and, last, finished
+  /// or failed. The same outcome in all processes. Throws PeerFailed when another process failed.
+  RunOutcome run();
+
+ private:
+  void set_threads() const;
+  void report_hello();
+  void load_parameters();
+  void warm_up();
+  double validate(std::int64_t step);
+  double train_step(std::int64_t step);
+  /// The losses of the sequences at `places` of `count`, where they were computed.
+  struct OwnLosses {
+    std::vector<at::Tensor> losses;
+    std::vector<std::size_t> places;
+    std::size_t count = 0;
+  };
+  OwnLosses accumulate(std::int64_t step);
+  std::vector<double> read_losses(const OwnLosses& own);
+  ActivationSink activation_sink(std::int64_t step, std::size_t sequence);
+  void zero_gradients();
+  void capture_update();
+  void update(std::int64_t step);
+  at::Tensor replay(const SequenceInput& input, std::optional<std::int64_t> window);
+  void report_profile();
+  void report_gpu();
+  void report_gpus();
+  std::int64_t peak_bytes() const;
+  void trace_gradients(std::int64_t step);
+  std::optional<std::int64_t> window_of(std::int64_t step) const;
+  RunOutcome finish(std::int64_t steps, double val_loss);
+  RunOutcome fail(RunOutcome outcome, const std::string& message);
+
+  const RunSpec& spec_;
+  const TrainConfig& config_;
+  MetricSink& sink_;
+  const std::atomic<bool>& stop_;
+  Communicator& communicator_;
+  const RunDevice& device_;
+  RankShare share_;
+  GPT model_;
+  BatchSource batches_;
+  std::unique_ptr<DeviceMarks> marks_;  ///< of a GPU
+  StepPhases phases_;
+  EagerPass pass_;
+  StepGraphChoice graph_;  ///< in its place, where a GPU replays the micro-step
+  std::optional<OptimizerSet> optimizers_;
+  UpdateGraphChoice update_graph_;  ///< of the optimisers, where a GPU replays theirs
+  TrainingClock clock_;
+  std::optional<Trace> trace_;
+  std::optional<RunProfile> profile_;
+  CostMeter cost_;
+  CommunicationMeter communication_;
+  std::unique_ptr<GpuMonitor> monitor_;  ///< of a GPU, while it trains
+};
+
+}  // namespace nanobench::core

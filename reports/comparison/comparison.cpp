@@ -1,0 +1,445 @@
+#include "reports/comparison/comparison.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <set>
+
+#include "core/base/json.h"
+#include "core/base/text.h"
+#include "reports/comparison/code_paths.h"
+#include "results/host_load.h"
+#include "results/metric.h"
+
+namespace nanobench::reports {
+namespace {
+
+using core::RunOutcome;
+using results::RunRecord;
+
+/// What a run's measure is made of; ascending steps.
+struct MeasuredSamples {
+  std::optional<double> median_step_ms;
+  std::vector<results::Sample> val_loss;
+  std::vector<results::Sample> val_clock_ms;
+};
+
+/// The value at `step`, looked for from `at` on; steps are asked for in ascending order.
+std::optional<double> value_at(const std::vector<results::Sample>& samples, std::int64_t step, std::size_t& at) {
+  while (at < samples.size() && samples[at].step < step) ++at;
+  if (at == samples.size() || samples[at].step != step) return std::nullopt;
+  return samples[at].value;
+}
+
+std::vector<CurvePoint> curve_of(const MeasuredSamples& samples) {
+  std::vector<CurvePoint> curve;
+  std::size_t at = 0;
+  for (const results::Sample& sample : samples.val_loss) {
+    CurvePoint point{.clock_s = std::nullopt, .loss = sample.value, .step = sample.step};
+    const std::optional<double> clock_ms = value_at(samples.val_clock_ms, sample.step, at);
+    if (clock_ms && std::isfinite(*clock_ms)) point.clock_s = *clock_ms / 1000.0;
+    curve.push_back(point);
+  }
+  return curve;
+}
+
+/// From the stored configuration; nullopt for one of another program.
+std::optional<double> tokens_per_step(const std::string& config) {
+  const core::Json json = core::Json::parse(config, nullptr, false);
+  if (!json.is_object()) return std::nullopt;
+  const auto data = json.find("data");
+  if (data == json.end() || !data->is_object()) return std::nullopt;
+  const auto length = data->find("sequence_length");
+  const auto sequences = data->find("sequences_per_step");
+  if (length == data->end() || sequences == data->end() || !length->is_number() || !sequences->is_number()) {
+    return std::nullopt;
+  }
+  return length->get<double>() * sequences->get<double>();
+}
+
+/// The values of the completed runs, by seed.
+template <class Get>
+BySeed by_seed(const CellMeasures& cell, Get get) {
+  BySeed values;
+  for (const RunMeasure& run : cell.runs) {
+    const std::optional<double> value = get(run);
+    if (run.run.is_completed() && value && std::isfinite(*value)) values[run.run.seed] = *value;
+  }
+  return values;
+}
+
+TargetTimes target_times(const CellMeasures& cell, const std::optional<double>& target) {
+  TargetTimes times;
+  if (!target) return times;
+  std::vector<double> seconds;
+  for (const RunMeasure& run : cell.runs) {
+    if (!run.run.is_completed()) continue;
+    ++times.completed;
+    const TimeToTarget time = time_to_target(run.curve, *target);
+    times.has_curve = times.has_curve || time.status != TimeToTarget::Status::kNoCurve;
+    if (time.status == TimeToTarget::Status::kBeforeClock) ++times.before_clock;
+    if (time.is_reached()) seconds.push_back(time.seconds);
+  }
+  times.reached = static_cast<int>(seconds.size());
+  times.seconds = summarise(seconds);
+  return times;
+}
+
+/// One sentence for all seeds that ended in the same way.
+std::vector<std::string> reasons_of(const CellMeasures& cell) {
+  std::vector<std::pair<std::string, std::string>> ends;  // what happened, to which seeds
+  for (const RunMeasure& run : cell.runs) {
+    if (run.run.is_running() || run.run.is_completed() || run.run.result->outcome == RunOutcome::kInterrupted) continue;
+    std::string end = core::to_string(run.run.result->outcome);
+    if (!run.run.result->message.empty()) end += ": " + run.run.result->message;
+    const std::string seed = std::to_string(run.run.seed);
+    const auto same = std::find_if(ends.begin(), ends.end(), [&](const auto& known) { return known.first == end; });
+    if (same == ends.end()) {
+      ends.emplace_back(end, seed);
+    } else {
+      same->second += ", " + seed;
+    }
+  }
+  std::vector<std::string> reasons;
+  for (const auto& [end, seeds] : ends) {
+    reasons.push_back((seeds.find(',') == std::string::npos ? "seed " : "seeds ") + seeds + " " + end);
+  }
+  return reasons;
+}
+
+Comparison row_of(const CellMeasures& cell, const std::optional<double>& target) {
+  Comparison row;
+  row.label = cell.cell.label;
+  row.record = cell.cell.record;
+  row.changed = cell.cell.changed;
+  row.val_loss = summarise(val_losses(cell));
+  row.step_ms = summarise(step_times(cell));
+  row.mean_step_ms = summarise(by_seed(cell, [](const RunMeasure& run) { return run.mean_step_ms; }));
+  row.tokens_per_s = summarise(by_seed(cell, [](const RunMeasure& run) { return run.tokens_per_s; }));
+  row.peak_bytes = summarise(by_seed(cell, [](const RunMeasure& run) { return run.peak_bytes; }));
+  row.to_target = target_times(cell, target);
+  row.outliers = outliers_of(cell);
+  row.published_step_ms = cell.step_ms;
+  row.planned = cell.planned;
+  for (const RunMeasure& run : cell.runs) {
+    if (run.run.is_completed()) {
+      ++row.completed;
+    } else if (run.run.result && run.run.result->outcome != RunOutcome::kInterrupted) {
+      ++row.failed;
+    }
+  }
+  row.reasons = reasons_of(cell);
+  row.unfinished = std::max(0, row.planned - row.completed - row.failed);
+  return row;
+}
+
+/// Index of the row that `index` is compared with: the nearest earlier one (or the first) that has a completed run.
+std::optional<std::size_t> reference_of(const std::vector<Comparison>& rows, std::size_t index, bool is_ladder) {
+  if (!is_ladder) return index > 0 && rows.front().completed > 0 ? std::optional<std::size_t>(0) : std::nullopt;
+  for (std::size_t earlier = index; earlier > 0; --earlier) {
+    if (rows[earlier - 1].completed > 0) return earlier - 1;
+  }
+  return std::nullopt;
+}
+
+/// Whether all completed runs of both were made on one GPU and driver, or on none.
+bool share_gpu(const CellMeasures& a, const CellMeasures& b) {
+  std::set<std::string> gpus;
+  for (const CellMeasures* cell : {&a, &b}) {
+    for (const RunMeasure& run : cell->runs) {
+      if (run.run.is_completed()) gpus.insert(run.run.gpu);
+    }
+  }
+  return gpus.size() <= 1;
+}
+
+const RunMeasure* timed_run(const CellMeasures& cell, std::uint64_t seed) {
+  for (const RunMeasure& run : cell.runs) {
+    if (run.run.seed == seed && run.run.is_completed() && run.step_ms) return &run;
+  }
+  return nullptr;
+}
+
+bool is_of_one_machine(const std::vector<const CellMeasures*>& cells) {
+  const RunMeasure* first = nullptr;
+  for (const CellMeasures* cell : cells) {
+    for (const RunMeasure& run : cell->runs) {
+      if (!run.run.is_completed() || !run.step_ms) continue;
+      if (first == nullptr) first = &run;
+      if (!share_machine(*first, run)) return false;
+    }
+  }
+  return true;
+}
+
+/// Of runs on several machines only those pairs count that one machine ran.
+std::optional<Effect> speed_up_within_machines(const CellMeasures& cell, const CellMeasures& reference) {
+  if (is_of_one_machine({&cell, &reference})) return speed_up(step_times(cell), step_times(reference));
+  BySeed values;
+  BySeed bases;
+  for (const auto& [seed, time] : step_times(cell)) {
+    const RunMeasure* const run = timed_run(cell, seed);
+    const RunMeasure* const base = timed_run(reference, seed);
+    if (run == nullptr || base == nullptr || !share_machine(*run, *base)) continue;
+    values[seed] = time;
+    bases[seed] = *base->step_ms;
+  }
+  return values.empty() ? std::nullopt : speed_up(values, bases);
+}
+
+/// Every row that has times has them of the same seeds, each on the same machine as in the other rows.
+bool is_balanced(const std::vector<CellMeasures>& cells) {
+  const CellMeasures* first = nullptr;
+  for (const CellMeasures& cell : cells) {
+    const BySeed times = step_times(cell);
+    if (times.empty()) continue;
+    if (first == nullptr) first = &cell;
+    if (times.size() != step_times(*first).size()) return false;
+    for (const auto& [seed, time] : times) {
+      const RunMeasure* const other = timed_run(*first, seed);
+      if (other == nullptr || !share_machine(*timed_run(cell, seed), *other)) return false;
+    }
+  }
+  return true;
+}
+
+bool has_one_yardstick(const std::vector<CellMeasures>& cells) {
+  std::vector<const CellMeasures*> all;
+  for (const CellMeasures& cell : cells) all.push_back(&cell);
+  return is_of_one_machine(all) || is_balanced(cells);
+}
+
+void add_effects(ComparisonTable& table, const std::vector<CellMeasures>& cells, bool is_ladder) {
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    const std::optional<std::size_t> at = reference_of(table.rows, i, is_ladder);
+    if (!at) continue;
+    Comparison& row = table.rows[i];
+    const Comparison& reference = table.rows[*at];
+    row.reference = reference.label;
+    row.val_loss_change = difference(val_losses(cells[i]), val_losses(cells[*at]));
+    if (share_gpu(cells[i], cells[*at])) {
+      row.step_speed_up = speed_up_within_machines(cells[i], cells[*at]);
+    } else {
+      table.notes.push_back("The times of " + row.label + " and " + reference.label +
+                            " are not compared: they are of different GPUs or drivers.");
+    }
+    if (row.published_step_ms && reference.published_step_ms && row.record != reference.record) {
+      row.published_speed_up = *reference.published_step_ms / *row.published_step_ms;
+    }
+    if (is_ladder && *at + 1 != i && row.completed > 0) {
+      table.notes.push_back(row.label + " is compared with " + reference.label + ", because " +
+                            table.rows[i - 1].label + " has no completed run.");
+    }
+    if (row.val_loss_change && !row.val_loss_change->is_paired) {
+      table.notes.push_back(row.label + " and " + reference.label +
+                            " share no seed: their difference is that of the means and has no spread.");
+    }
+  }
+}
+
+void set_target(ComparisonTable& table, const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
+                const ComparisonOptions& options) {
+  if (options.target || plan.target) {
+    table.target = options.target ? options.target : plan.target;
+    table.target_source = options.target ? "given on the command line" : "given by the suite";
+    return;
+  }
+  if (cells.empty()) return;
+  const Summary first = summarise(val_losses(cells.front()));
+  if (!first.mean) return;
+  table.target = first.mean;
+  table.target_source = "the final loss of the first row, " + cells.front().cell.label;
+  if (first.n > 1) table.target_source += " (mean of " + std::to_string(first.n) + ")";
+}
+
+void add_spread_notes(ComparisonTable& table) {
+  int least = std::numeric_limits<int>::max();
+  for (const Comparison& row : table.rows) {
+    if (row.completed > 0) least = std::min(least, row.completed);
+  }
+  if (least == 1) {
+    table.notes.push_back(
+        "n = 1: one run has no spread, so a difference between two rows may be chance; --seeds 3 measures the spread.");
+  } else if (least < 5) {
+    table.notes.push_back("± is the standard deviation over n runs; with n = " + std::to_string(least) +
+                          " it is itself uncertain.");
+  } else if (least < std::numeric_limits<int>::max()) {
+    table.notes.push_back("± is the standard deviation over n runs.");
+  }
+}
+
+void add_floor_warnings(ComparisonTable& table, const std::vector<CellMeasures>& cells) {
+  int below = 0;
+  std::string first;
+  for (const CellMeasures& cell : cells) {
+    for (const RunMeasure& run : cell.runs) {
+      const std::optional<double>& floor = run.run.data_floor_nats;
+      if (!floor || !(run.lowest_val_loss < *floor) || ++below > 1) continue;
+      first = cell.cell.label + ", seed " + std::to_string(run.run.seed) + " has a validation loss of " +
+              format_fixed(run.lowest_val_loss, 4) + ", below the data's entropy floor of " + format_fixed(*floor, 4);
+    }
+  }
+  if (below == 0) return;
+  if (below > 1) first += ", and " + std::to_string(below - 1) + (below == 2 ? " more run" : " more runs");
+  table.warnings.push_back(first + ": no honest model can be there; look for a leak in data or evaluation.");
+}
+
+/// Losses do not mind a busy machine, times do.
+void add_disturbance_warning(ComparisonTable& table, const std::vector<CellMeasures>& cells) {
+  int disturbed = 0;
+  std::string first;
+  for (const CellMeasures& cell : cells) {
+    for (const RunMeasure& run : cell.runs) {
+      if (!run.run.is_completed() || !run.disturbance || ++disturbed > 1) continue;
+      first = cell.cell.label + ", seed " + std::to_string(run.run.seed) + ": " + *run.disturbance;
+    }
+  }
+  if (disturbed == 0) return;
+  table.warnings.push_back(std::to_string(disturbed) + (disturbed == 1 ? " run was" : " runs were") + " disturbed (" +
+                           first + (disturbed > 1 ? "; ..." : "") +
+                           "): losses count, times are doubtful; run again with --fresh on an idle machine.");
+}
+
+/// Times of one table should come from one machine and one number of threads.
+void add_mixture_warnings(ComparisonTable& table, const std::vector<CellMeasures>& cells) {
+  std::set<std::string> hardware;
+  std::set<std::string> gpus;
+  std::set<std::string> hosts;
+  std::set<std::string> engines;
+  for (const CellMeasures& cell : cells) {
+    for (const RunMeasure& run : cell.runs) {
+      hardware.insert(run.run.hardware + ", " + std::to_string(run.run.threads) + " threads");
+      if (run.run.is_completed()) gpus.insert(run.run.gpu.empty() ? "none" : run.run.gpu);
+      if (run.run.is_completed()) hosts.insert(run.run.owner.host);
+      engines.insert(run.run.engine + " " + run.run.engine_version);
+    }
+  }
+  if (hosts.size() > 1) {
+    table.warnings.push_back(
+        "The runs come from " + std::to_string(hosts.size()) +
+        " hosts: times are compared only between runs of one seed on one host, losses between all.");
+  } else if (hardware.size() > 1)
+    table.warnings.push_back("The runs come from different machines: do not compare their times.");
+  if (gpus.size() > 1) {
+    std::string names;
+    for (const std::string& gpu : gpus) names += (names.empty() ? "" : "; ") + gpu;
+    table.warnings.push_back("The runs come from different GPUs or drivers (" + names +
+                             "): do not compare their times.");
+  }
+  if (engines.size() > 1) table.warnings.push_back("The runs come from different versions of the engine.");
+}
+
+RunMeasure measure(const RunRecord& run, const MeasuredSamples& samples, const std::optional<double>& step_tokens) {
+  RunMeasure measure;
+  measure.run = run;
+  measure.step_tokens = step_tokens;
+  measure.lowest_val_loss = std::numeric_limits<double>::infinity();
+  measure.curve = curve_of(samples);
+  for (const CurvePoint& point : measure.curve) measure.lowest_val_loss = std::min(measure.lowest_val_loss, point.loss);
+  if (!run.is_completed()) return measure;
+  const results::RunResult& result = *run.result;
+  measure.val_loss = result.final_val_loss;
+  measure.step_ms = samples.median_step_ms;
+  if (result.peak_bytes && *result.peak_bytes > 0) measure.peak_bytes = static_cast<double>(*result.peak_bytes);
+  if (result.train_ms && result.timed_steps && *result.timed_steps > 0 && *result.train_ms > 0) {
+    measure.mean_step_ms = *result.train_ms / static_cast<double>(*result.timed_steps);
+    if (step_tokens) measure.tokens_per_s = *step_tokens / (*measure.mean_step_ms / 1000.0);
+  }
+  return measure;
+}
+
+MeasuredSamples read_samples(const results::Store& store, const RunRecord& run) {
+  if (!run.is_completed()) return {};
+  return {.median_step_ms = store.summary(run.id).median_step_ms,
+          .val_loss = store.samples(run.id, results::kValLoss),
+          .val_clock_ms = store.samples(run.id, results::kValClockMs)};
+}
+
+}  // namespace
+
+RunMeasure measure_run(const results::Store& store, const RunRecord& run) {
+  MeasuredSamples samples = read_samples(store, run);
+  if (!run.is_completed()) {  // its page shows the curve as far as it got
+    samples.val_loss = store.samples(run.id, results::kValLoss);
+    samples.val_clock_ms = store.samples(run.id, results::kValClockMs);
+  }
+  RunMeasure result = measure(run, samples, tokens_per_step(run.config));
+  result.disturbance = results::disturbance(store.run_facts(run.id), run.threads);
+  return result;
+}
+
+const RunMeasure* completed_run(const CellMeasures& cell, std::uint64_t seed) {
+  for (const RunMeasure& run : cell.runs) {
+    if (run.run.seed == seed && run.run.is_completed()) return &run;
+  }
+  return nullptr;
+}
+
+bool share_machine(const RunMeasure& a, const RunMeasure& b) {
+  return a.run.hardware == b.run.hardware && a.run.place() == b.run.place() && a.run.threads == b.run.threads;
+}
+
+BySeed val_losses(const CellMeasures& cell) {
+  return by_seed(cell, [](const RunMeasure& run) { return run.val_loss; });
+}
+BySeed step_times(const CellMeasures& cell) {
+  return by_seed(cell, [](const RunMeasure& run) { return run.step_ms; });
+}
+
+std::map<std::string, double> published_step_ms(const ablations::Catalogue& catalogue) {
+  std::map<std::string, double> published;
+  for (const ablations::Record* record : catalogue.records()) {
+    if (record->published.step_avg_ms) published[record->id] = *record->published.step_avg_ms;
+  }
+  return published;
+}
+
+std::vector<CellMeasures> read_cells(const results::Store& store, const results::PlanRecord& plan,
+                                     const ComparisonOptions& options) {
+  std::vector<CellMeasures> cells;
+  std::map<std::string, std::size_t> index;
+  for (const results::PlanCell& cell : plan.cells) {
+    index[cell.label] = cells.size();
+    cells.emplace_back().cell = cell;
+    const auto published = options.published_step_ms.find(cell.record.value_or(""));
+    if (published != options.published_step_ms.end() && cell.features.empty()) {
+      cells.back().step_ms = published->second;
+    }
+  }
+  std::map<std::string, std::optional<double>> step_tokens;  // by configuration: the replicates of a cell share theirs
+  for (const results::PlanLine& line : plan.lines) {
+    const auto found = index.find(line.cell);
+    if (found == index.end()) continue;
+    CellMeasures& cell = cells[found->second];
+    ++cell.planned;
+    if (!line.run_id) continue;
+    const RunRecord run = store.run(*line.run_id);
+    const auto [tokens, is_new] = step_tokens.try_emplace(run.config_digest);
+    if (is_new) tokens->second = tokens_per_step(run.config);
+    cell.runs.push_back(measure(run, read_samples(store, run), tokens->second));
+    cell.runs.back().disturbance = results::disturbance(store.run_facts(run.id), run.threads);
+  }
+  for (CellMeasures& cell : cells) {
+    std::sort(cell.runs.begin(), cell.runs.end(),
+              [](const RunMeasure& a, const RunMeasure& b) { return a.run.seed < b.run.seed; });
+  }
+  return cells;
+}
+
+ComparisonTable compare(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
+                        const ComparisonOptions& options) {
+  ComparisonTable table;
+  set_target(table, plan, cells, options);
+  for (const CellMeasures& cell : cells) table.rows.push_back(row_of(cell, table.target));
+  add_effects(table, cells, plan.design == "history");
+  table.has_one_yardstick = has_one_yardstick(cells);
+  add_spread_notes(table);
+  add_floor_warnings(table, cells);
+  add_mixture_warnings(table, cells);
+  add_code_warning(table, cells);
+  add_disturbance_warning(table, cells);
+  return table;
+}
+
+}  // namespace nanobench::reports

@@ -1,0 +1,120 @@
+/// The rows of a report: what was measured in each cell of a plan, and what it changes against its reference row.
+/// Pure functions of store rows; thread-safe as the Store is (one thread).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ablations/catalogue.h"
+#include "reports/comparison/outliers.h"
+#include "reports/stats/summary.h"
+#include "reports/stats/time_to_target.h"
+#include "results/store.h"
+
+namespace nanobench::reports {
+
+/// What one run came to. The metrics' definitions are DESIGN's: step time is the median over timed steps.
+struct RunMeasure {
+  results::RunRecord run;
+  std::optional<double> val_loss;          ///< final; nats per token; completed runs only, like all below
+  std::optional<double> step_ms;           ///< median over timed steps
+  std::optional<double> mean_step_ms;      ///< training clock over timed steps: the records' figure
+  std::optional<double> tokens_per_s;      ///< trained tokens over training-clock time
+  std::optional<double> step_tokens;       ///< tokens that one step trains on
+  std::optional<double> peak_bytes;        ///< of the process
+  std::vector<CurvePoint> curve;           ///< validations, in the order of steps
+  double lowest_val_loss = 0.0;            ///< of the curve; infinity when empty
+  std::optional<std::string> disturbance;  ///< why its times are doubtful (results/host_load.h)
+};
+
+RunMeasure measure_run(const results::Store& store, const results::RunRecord& run);
+
+/// All runs of one cell of a plan.
+struct CellMeasures {
+  results::PlanCell cell;
+  int planned = 0;                ///< replicates that the plan asks for
+  std::vector<RunMeasure> runs;   ///< those that exist, ascending seeds; also failed and running ones
+  std::optional<double> step_ms;  ///< published for the cell's record
+};
+
+/// Its completed run of this seed; nullptr where there is none.
+const RunMeasure* completed_run(const CellMeasures& cell, std::uint64_t seed);
+
+/// Whether the times of two runs may be compared: one machine, one GPU and driver, as many threads. Losses may be of
+/// any two.
+bool share_machine(const RunMeasure& a, const RunMeasure& b);
+
+/// Of the completed runs.
+BySeed val_losses(const CellMeasures& cell);
+BySeed step_times(const CellMeasures& cell);
+
+/// Time to the target over the completed runs of a cell.
+struct TargetTimes {
+  Summary seconds;         ///< over the runs that reached it
+  int reached = 0;         ///< runs
+  int completed = 0;       ///< runs
+  int before_clock = 0;    ///< runs that met it before their clock started
+  bool has_curve = false;  ///< false: no run has validations on the clock, or there is no target
+};
+
+/// One row.
+struct Comparison {
+  std::string label;
+  std::optional<std::string> record;
+  std::string changed;
+  std::optional<std::string> reference;  ///< label of the row that the effects are against
+
+  Summary val_loss;
+  std::optional<Effect> val_loss_change;  ///< negative: better
+  Summary step_ms;
+  std::optional<Effect> step_speed_up;  ///< above 1: faster
+  Summary mean_step_ms;
+  Summary tokens_per_s;
+  Summary peak_bytes;
+  TargetTimes to_target;
+  CellOutliers outliers;  ///< flagged, and left in all of the above
+  std::optional<double> published_step_ms;
+  std::optional<double> published_speed_up;
+
+  int planned = 0;
+  int completed = 0;
+  int failed = 0;                    ///< ended without evidence
+  int unfinished = 0;                ///< running, interrupted, or not begun
+  std::vector<std::string> reasons;  ///< of the failed runs: "seeds 2, 3 crashed: ..."
+};
+
+struct ComparisonTable {
+  std::optional<double> target;   ///< validation loss
+  std::string target_source;      ///< "the final loss of record12 (mean of 2)"
+  std::vector<Comparison> rows;   ///< in the suite's order
+  bool has_one_yardstick = true;  ///< the rows' mean times may be set in ratio: all of one machine, or each of the same
+                                  ///< seeds on the same machines
+  std::vector<int> looks;         ///< seeds at each look at these results (looks.h); one or none: no peeking
+  std::vector<std::string> warnings;
+  std::vector<std::string> notes;
+};
+
+/// What the comparison needs beside the store.
+struct ComparisonOptions {
+  std::map<std::string, double> published_step_ms;  ///< by record id
+  std::optional<double> target;                     ///< overrides the plan's
+  bool has_charts = false;                          ///< with pictures, for forms that show them
+  bool has_provenance = false;                      ///< with disturbed runs, commands, programs and machines
+};
+
+/// Mean step times that were published for the catalogue's records.
+std::map<std::string, double> published_step_ms(const ablations::Catalogue& catalogue);
+
+/// The cells of a plan in the suite's order.
+std::vector<CellMeasures> read_cells(const results::Store& store, const results::PlanRecord& plan,
+                                     const ComparisonOptions& options);
+
+/// Each row against the row before it (design "history") or the first row (other designs). A reference without a
+/// completed run is passed over, and a note says so.
+ComparisonTable compare(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
+                        const ComparisonOptions& options);
+
+}  // namespace nanobench::reports

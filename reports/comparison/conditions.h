@@ -1,0 +1,35 @@
+/// Under which conditions runs were made: what must be the same before one run's noise says anything of another's.
+/// Thread-safe as the Store is.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "results/store.h"
+#include "suites/design/plan.h"
+
+namespace nanobench::reports {
+
+struct Conditions {
+  std::string scale;
+  std::string engine;    ///< its name, of whatever version
+  std::string hardware;  ///< class (results/provenance.h)
+  std::string dtype;
+  int threads = 0;
+  std::string trainer;  ///< name of the suite of an external trainer, as trainers share no scale; empty: our engines
+
+  /// Whether runs of the stored plan may tell something: its scale, its trainer.
+  bool apply_to(const results::PlanRecord& plan) const;
+  /// A completed run under these conditions; the plan, not the run, knows the scale.
+  bool hold_for(const results::RunRecord& run) const;
+};
+
+Conditions conditions_of(const suites::Plan& plan);
+
+/// Those of the plan's first run that is stored; nullopt when it has none.
+std::optional<Conditions> conditions_of(const results::Store& store, const results::PlanRecord& plan);
+
+/// The newest plan of the design a_a at this scale whose runs were all completed under these conditions.
+std::optional<results::PlanRecord> newest_calibration(const results::Store& store, const Conditions& conditions);
+
+}  // namespace nanobench::reports

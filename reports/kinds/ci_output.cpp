@@ -1,0 +1,113 @@
+#include "reports/kinds/ci_output.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/base/text.h"
+#include "reports/kinds/gate_report.h"
+#include "reports/render/render.h"
+
+namespace nanobench::reports {
+namespace {
+
+/// Workflow commands end at a newline, and properties at a comma or colon.
+std::string command_text(const std::string& text, bool is_property) {
+  std::string out;
+  for (const char c : printable(text)) {
+    if (c == '%') {
+      out += "%25";
+    } else if (is_property && c == ':') {
+      out += "%3A";
+    } else if (is_property && c == ',') {
+      out += "%2C";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::string junit_case(const GateResult& result, const GateCheck& check) {
+  std::string out = "    <testcase classname=\"" + escape_markup(result.candidate.suite + "." + check.cell) +
+                    "\" name=\"" + escape_markup(check.name) + "\"";
+  const std::string word = to_string(check.verdict), message = " message=\"" + escape_markup(check.reason) + "\"";
+  if (!check.gates)
+    return out + "><system-out>" + escape_markup(word + ": " + check.reason + " (does not gate)") +
+           "</system-out></testcase>\n";
+  switch (check.verdict) {
+    case Verdict::kRegressed: return out + "><failure type=\"regressed\"" + message + "/></testcase>\n";
+    case Verdict::kMissing: return out + "><error type=\"missing\"" + message + "/></testcase>\n";
+    case Verdict::kInconclusive: return out + "><skipped" + message + "/></testcase>\n";
+    default: return out + "><system-out>" + escape_markup(word + ": " + check.reason) + "</system-out></testcase>\n";
+  }
+}
+
+/// The larger, the worse; 0: nothing to say.
+int severity(const GateCheck& check) {
+  if (!check.gates) return 0;
+  switch (check.verdict) {
+    case Verdict::kRegressed: return 3;
+    case Verdict::kMissing: return 2;
+    case Verdict::kInconclusive: return 1;
+    default: return 0;
+  }
+}
+
+}  // namespace
+
+std::string gate_junit(const GateResult& result) {
+  const auto count = [&](Verdict verdict) {
+    return std::to_string(std::count_if(result.checks.begin(), result.checks.end(), [&](const GateCheck& check) {
+      return check.gates && check.verdict == verdict;
+    }));
+  };
+  std::string cases;
+  for (const GateCheck& check : result.checks) cases += junit_case(result, check);
+  std::string problems;
+  for (const std::string& problem : result.problems) problems += escape_markup(problem) + "\n";
+  const std::string errors = std::to_string(std::stoi(count(Verdict::kMissing)) + (result.checks.empty() ? 1 : 0));
+  if (result.checks.empty())
+    cases =
+        "    <testcase classname=\"gate\" name=\"evidence\"><error type=\"missing\" message=\"there is nothing to "
+        "compare\"/></testcase>\n";
+  const std::string counts = " tests=\"" + std::to_string(std::max<std::size_t>(1, result.checks.size())) +
+                             "\" failures=\"" + count(Verdict::kRegressed) + "\" errors=\"" + errors + "\" skipped=\"" +
+                             count(Verdict::kInconclusive) + "\"";
+  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" + counts + ">\n  <testsuite name=\"" +
+         escape_markup("nanobench gate " + result.candidate.suite) + "\"" + counts + ">\n" + cases +
+         (problems.empty() ? "" : "    <system-err>" + problems + "</system-err>\n") +
+         "  </testsuite>\n</testsuites>\n";
+}
+
+std::string gate_annotations(const GateResult& result, std::size_t most) {
+  std::vector<const GateCheck*> checks;
+  for (const GateCheck& check : result.checks) {
+    if (severity(check) > 0) checks.push_back(&check);
+  }
+  const auto is_worse = [](const GateCheck* a, const GateCheck* b) {
+    if (severity(*a) != severity(*b)) return severity(*a) > severity(*b);
+    return a->adjusted_p.value_or(1.0) < b->adjusted_p.value_or(1.0);
+  };
+  std::stable_sort(checks.begin(), checks.end(), is_worse);
+  std::string out;
+  for (std::size_t i = 0; i < std::min(most, checks.size()); ++i) {
+    const GateCheck& check = *checks[i];
+    const bool is_last_of_many = i + 1 == most && checks.size() > most;
+    const std::string more =
+        is_last_of_many ? "; and " + std::to_string(checks.size() - most) + " more, see the job summary" : "";
+    out += std::string(severity(check) > 1 ? "::error" : "::warning") +
+           " title=" + command_text("nanobench gate: " + check.name + " " + to_string(check.verdict), true) +
+           "::" + command_text(check.cell + ": " + check.reason + more, false) + "\n";
+  }
+  return out;
+}
+
+std::string gate_markdown(const GateResult& result, std::size_t most_bytes) {
+  std::string text = std::string(kGateCommentMarker) + "\n" + render_markdown(gate_report(result));
+  if (text.size() <= most_bytes) return text;
+  const std::string note = "\n\n(The rest does not fit here; `nanobench gate --json` has it.)\n";
+  const std::size_t end = text.rfind('\n', most_bytes - note.size());
+  return text.substr(0, end) + note;
+}
+
+}  // namespace nanobench::reports

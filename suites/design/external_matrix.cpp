@@ -1,0 +1,287 @@
+// The cells of an external suite: the same designs as for our engine, over the features of the trainer's command.
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "suites/design/external_sources.h"
+#include "suites/design/external_suite.h"
+#include "suites/design/external_template.h"
+#include "suites/design/grid_table.h"
+#include "suites/design/matrix_builder.h"
+
+namespace nanobench::suites {
+namespace {
+
+using ablations::DesignTable;
+using core::Error;
+using core::ErrorCode;
+using core::Json;
+
+using Values = std::map<std::string, std::string>;  ///< by feature id
+constexpr const char* kBase = "base";
+
+class ExternalMatrix {
+ public:
+  explicit ExternalMatrix(const Suite& suite) : suite_(suite), trainer_(*suite.external) {}
+
+  Matrix build() {
+    where_ = "/engine/sources";
+    try {
+      sources_ = digests_of_files({}, trainer_.sources, trainer_.folder);
+      base_ = base_values();
+      add_cells();
+    } catch (const Error& error) {
+      throw Error(error.code(), core::json_location(suite_.source, where_) + ": " + error.what());
+    }
+    note_twins();
+    return std::move(matrix_);
+  }
+
+ private:
+  void add_cells() {
+    switch (suite_.design) {
+      case Design::kCells:
+      case Design::kHistory: return add_listed();
+      case Design::kLeaveOneOut:
+      case Design::kAddOneIn: return add_one_at_a_time();
+      case Design::kAA: return add_arms();
+      case Design::kFactorial:
+      case Design::kFractionalFactorial:
+      case Design::kSweep:
+      case Design::kPairs: return add_grid();
+      case Design::kClaims: break;  // about our engine
+    }
+  }
+
+  /// Throws when there is no such feature or value.
+  const ExternalFeature& feature(const std::string& id) const {
+    if (const ExternalFeature* found = trainer_.find(id)) return *found;
+    throw Error(ErrorCode::kInvalidArgument, "the engine has no feature " + id + core::suggestion(id, trainer_.ids()));
+  }
+  void require_value(const std::string& id, const std::string& value) const {
+    if (feature(id).text_of(value) != nullptr) return;
+    throw Error(ErrorCode::kInvalidArgument, "\"" + value + "\" is none of the values of " + id);
+  }
+
+  /// A ladder begins where nothing was done yet, everything else with all that there is.
+  Values base_values() {
+    Values values;
+    for (const ExternalFeature& item : trainer_.features)
+      values[item.id] = suite_.design == Design::kHistory ? item.before : item.after;
+    for (const auto& [id, value] : suite_.base_features) {
+      where_ = "/base/features/" + id;
+      require_value(id, value);
+      values[id] = value;
+    }
+    return values;
+  }
+
+  void note(const std::string& message) { matrix_.messages.push_back(message); }
+
+  /// The suite's features, else all.
+  std::vector<FeatureChoice> choices() const {
+    if (!suite_.features.empty()) return suite_.features;
+    std::vector<FeatureChoice> all;
+    for (const ExternalFeature& item : trainer_.features) all.push_back({.id = item.id, .value = {}, .values = {}});
+    return all;
+  }
+
+  /// Each on top of the base; in a ladder each on top of the one before.
+  void add_listed() {
+    const bool is_ladder = suite_.design == Design::kHistory;
+    Values values = base_;
+    ablations::Factor cells{"cell", {}};
+    for (const ExternalCell& cell : trainer_.cells) {
+      if (!is_ladder) values = base_;
+      std::string changed;
+      for (const auto& [id, value] : cell.values) {
+        values[id] = value;
+        changed += (changed.empty() ? "" : "; ") + id + " = " + value;
+      }
+      cells.levels.push_back(cell.label);
+      add(cell.label, values, changed.empty() ? "as the command is" : changed);
+    }
+    DesignTable table = is_ladder ? ablations::ladder(cells) : ablations::one_at_a_time({cells});
+    for (ablations::Contrast& contrast : table.contrasts) {
+      if (is_ladder) continue;
+      contrast.effect = cells.levels[contrast.term.parts[0].level];
+      contrast.meaning = contrast.effect + " against " + cells.levels[0];
+    }
+    add_contrasts(matrix_, table);
+  }
+
+  void add_arms() {
+    ablations::Factor arms{"arm", {}};
+    for (std::int64_t arm = 1; arm <= suite_.arms; ++arm) {
+      arms.levels.emplace_back(1, static_cast<char>('A' + arm - 1));
+      add(kBase + (" " + arms.levels.back()), base_, arm == 1 ? "the base" : "nothing: the same command again");
+      matrix_.cells.back().arm = arm;
+    }
+    add_contrasts(matrix_, ablations::replicas(arms));
+  }
+
+  void add_one_at_a_time() {
+    const bool is_added = suite_.design == Design::kAddOneIn;
+    const std::vector<FeatureChoice> chosen = choices();
+    for (std::size_t i = 0; is_added && i < chosen.size(); ++i) {
+      where_ = place_of(i);
+      base_[chosen[i].id] = feature(chosen[i].id).before;
+    }
+    add(kBase, base_, "the base");
+    std::vector<ablations::Factor> factors;
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      where_ = place_of(i);
+      add_variant(chosen[i], is_added, factors);
+    }
+    where_ = "/features";
+    require_factors(suite_, factors.size());
+    add_contrasts(matrix_, ablations::one_at_a_time(factors));
+  }
+
+  /// The base with one feature at another value, and its factor; nothing when the base has that value already.
+  void add_variant(const FeatureChoice& choice, bool is_added, std::vector<ablations::Factor>& factors) {
+    const ExternalFeature& item = feature(choice.id);
+    const std::string usual = is_added ? item.after : item.before;
+    const std::string value = choice.value.value_or(usual);
+    require_value(item.id, value);
+    const std::string now = base_.at(item.id);
+    const bool is_usual = value == usual;
+    const std::string label = is_usual ? (is_added ? "with " : "without ") + item.id : item.id + " = " + value;
+    if (now == value) return note(label + ": left out, " + item.id + " is \"" + value + "\" in the base already");
+    Values values = base_;
+    values[item.id] = value;
+    add(label, values, item.title + ": " + now + " -> " + value);
+    // The effect of a feature is what its later value does, whichever of the two is the base's.
+    factors.push_back({is_usual ? item.id : item.id + "=" + value, {now, value}, is_usual && !is_added});
+  }
+
+  void add_grid() {
+    const std::vector<GridAxis> axes = suite_.design == Design::kSweep ? axes_of_sweep() : axes_of_features();
+    where_ = suite_.design == Design::kSweep ? "/axes" : "/features";
+    require_factors(suite_, axes.size());
+    if (suite_.runs) where_ = "/runs";
+    if (suite_.resolution) where_ = "/resolution";
+    const DesignTable table = grid_table(suite_, axes);
+    for (const ablations::DesignCell& cell : table.cells) {
+      Values values = base_;
+      std::string changed;
+      for (std::size_t i = 0; i < cell.size(); ++i) {
+        std::string& value = values[axes[i].factor.name];
+        if (value == axes[i].factor.levels[cell[i]]) continue;
+        value = axes[i].factor.levels[cell[i]];
+        changed += (changed.empty() ? "" : ", ") + assignment(axes[i], cell[i]);
+      }
+      add(grid_label(suite_, axes, cell, kBase), values, changed.empty() ? "the base" : changed);
+    }
+    add_contrasts(matrix_, table);
+    for (const std::string& message : grid_notes(suite_, axes, table)) note(message);
+  }
+
+  std::vector<GridAxis> axes_of_sweep() {
+    std::vector<GridAxis> axes;
+    for (std::size_t i = 0; i < suite_.axes.size(); ++i) {
+      where_ = "/axes/" + std::to_string(i);
+      GridAxis axis{.factor = {suite_.axes[i].feature, {}}, .is_toggle = false, .pair_word = ""};
+      for (const Json& value : suite_.axes[i].values) axis.factor.levels.push_back(value.get<std::string>());
+      for (const std::string& level : axis.factor.levels) require_value(axis.factor.name, level);
+      axes.push_back(std::move(axis));
+    }
+    return axes;
+  }
+
+  std::vector<GridAxis> axes_of_features() {
+    std::vector<GridAxis> axes;
+    const std::vector<FeatureChoice> chosen = choices();
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      where_ = place_of(i);
+      const ExternalFeature& item = feature(chosen[i].id);
+      GridAxis axis{.factor = {item.id, levels_of(chosen[i], item)}, .is_toggle = false, .pair_word = ""};
+      if (axis.factor.levels.empty()) continue;
+      for (const std::string& level : axis.factor.levels) require_value(item.id, level);
+      const std::string& other = axis.factor.levels[1];
+      axis.is_toggle = chosen[i].values.empty();
+      axis.factor.is_reversed = suite_.design == Design::kPairs && other == item.before;
+      axis.pair_word = other == item.before  ? "without " + item.id
+                       : other == item.after ? "with " + item.id
+                                             : assignment(axis, 1);
+      axes.push_back(std::move(axis));
+    }
+    return axes;
+  }
+
+  /// Empty when the feature has nothing to change in the base, which is said then.
+  std::vector<std::string> levels_of(const FeatureChoice& choice, const ExternalFeature& item) {
+    if (!choice.values.empty()) return choice.values;
+    if (suite_.design != Design::kPairs && !choice.value) return {item.before, item.after};
+    const std::string& now = base_.at(item.id);
+    const std::string value = choice.value.value_or(now == item.after ? item.before : item.after);
+    if (now != value) return {now, value};
+    note(item.id + ": left out, it is \"" + value + "\" in the base already");
+    return {};
+  }
+
+  std::string place_of(std::size_t choice) const {
+    return suite_.features.empty() ? "/features" : "/features/" + std::to_string(choice);
+  }
+
+  void add(const std::string& label, const Values& values, const std::string& changed) {
+    for (const Cell& cell : matrix_.cells) {
+      if (cell.label == label) throw Error(ErrorCode::kInvalidArgument, label + " is there twice; keep one of them");
+    }
+    const auto value_of = [&](const std::string& name) -> std::string {
+      if (name == "seed") return "{seed}";
+      if (name == "cell") return with_braces_kept(label);
+      const std::string id = name.substr(std::string("feature:").size());
+      return with_braces_kept(*trainer_.find(id)->text_of(values.at(id)));
+    };
+    const auto fill = [&](const std::string& text) { return filled(text, value_of, false); };
+    std::vector<std::string> command;
+    for (const std::string& word : trainer_.command) command.push_back(fill(word));
+    Json env = Json::object();
+    for (const auto& [name, text] : trainer_.env) env[name] = fill(text);
+    Json files = digests_of_files(command, {}, trainer_.folder);
+    files.update(sources_);
+    Cell& cell = matrix_.cells.emplace_back();
+    cell.label = label;
+    cell.features = values;
+    cell.changed = changed;
+    if (trainer_.steps) {
+      cell.config.run.stop_after = *trainer_.steps;
+      cell.config.schedule.num_steps = std::max(cell.config.schedule.num_steps, *trainer_.steps);
+    }
+    cell.external = {{"command", command},
+                     {"env", env},
+                     {"folder", trainer_.folder.string()},
+                     {"files", files},
+                     {"suite_file", suite_.source}};
+    if (trainer_.inherit) cell.external["inherit"] = *trainer_.inherit;
+    if (!trainer_.log_file.empty()) cell.external["log_file"] = fill(trainer_.log_file);
+    if (!trainer_.revision.empty()) cell.external["revision"] = trainer_.revision;
+    if (!trainer_.tree.empty()) cell.external["tree"] = trainer_.tree;
+  }
+
+  /// Cells that are the same command are one run; their rows must not look like two measurements.
+  void note_twins() {
+    Values first;  // label by command
+    for (const Cell& cell : matrix_.cells) {
+      if (cell.arm > 0) continue;
+      const auto [found, is_new] = first.emplace(config_digest(cell), cell.label);
+      if (!is_new)
+        note(cell.label + ": the same command as " + found->second + ", so it is run once and stands in both rows");
+    }
+  }
+
+  const Suite& suite_;
+  const ExternalTrainer& trainer_;
+  std::string where_;  ///< pointer into the suite, for messages
+  Json sources_;       ///< digests of the trainer's sources, the same for all cells
+  Values base_;
+  Matrix matrix_;
+};
+
+}  // namespace
+
+Matrix make_external_matrix(const Suite& suite) {
+  return ExternalMatrix(suite).build();
+}
+
+}  // namespace nanobench::suites

@@ -1,0 +1,255 @@
+#include "suites/design/external_suite.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <set>
+
+#include "core/base/digest.h"
+#include "core/base/error.h"
+#include "suites/design/external_sources.h"
+#include "suites/design/external_template.h"
+#include "suites/design/plan.h"
+#include "suites/design/suite.h"
+
+namespace nanobench::suites {
+namespace {
+
+namespace fs = std::filesystem;
+using core::Json;
+using core::JsonObject;
+
+std::vector<std::pair<std::string, std::string>> read_values(JsonObject& object) {
+  const Json& json = object.at("values");
+  std::vector<std::pair<std::string, std::string>> values;
+  if (json.is_array()) {
+    for (const std::string& text : object.strings_or_empty("values")) values.emplace_back(text, text);
+  } else {
+    JsonObject names = object.object("values");
+    for (const auto& [name, unused] : json.items()) values.emplace_back(name, names.string(name));
+  }
+  std::set<std::string> distinct;
+  for (const auto& [name, text] : values) distinct.insert(name);
+  if (values.size() < 2 || distinct.size() != values.size())
+    object.fail("values", "expected at least two values, each once");
+  return values;
+}
+
+ExternalFeature read_feature(const std::string& id, JsonObject object) {
+  ExternalFeature feature{.id = id};
+  feature.title = object.string_or("title", id);
+  feature.values = read_values(object);
+  const bool is_list = object.at("values").is_array();  // only a list has a first and a last one
+  feature.before = is_list ? object.string_or("before", feature.values.front().first) : object.string("before");
+  feature.after = is_list ? object.string_or("after", feature.values.back().first) : object.string("after");
+  for (const char* key : {"before", "after"}) {
+    const std::string& value = std::string(key) == "before" ? feature.before : feature.after;
+    if (feature.text_of(value) == nullptr) object.fail(key, "\"" + value + "\" is none of the values");
+  }
+  if (feature.before == feature.after) object.fail("after", "is the same value as before");
+  object.finish();
+  return feature;
+}
+
+ExternalCell read_cell(const ExternalTrainer& trainer, JsonObject object) {
+  ExternalCell cell{.label = object.string("label"), .values = {}};
+  if (cell.label.empty()) object.fail("label", "expected a name, got \"\"");
+  if (object.find("values") != nullptr) {
+    JsonObject values = object.object("values");
+    for (const auto& [id, unused] : object.at("values").items()) {
+      const ExternalFeature* feature = trainer.find(id);
+      if (feature == nullptr) values.fail(id, "the engine has no such feature" + core::suggestion(id, trainer.ids()));
+      cell.values[id] = values.string(id);
+      if (feature->text_of(cell.values[id]) == nullptr)
+        values.fail(id, "\"" + cell.values[id] + "\" is none of the feature's values");
+    }
+  }
+  object.finish();
+  return cell;
+}
+
+/// Calls `check(key, text)` for each text that names are filled into.
+void for_each_template(const ExternalTrainer& trainer,
+                       const std::function<void(const char*, const std::string&)>& check) {
+  for (const std::string& word : trainer.command) check("command", word);
+  for (const auto& [name, text] : trainer.env) check("env", text);
+  check("log_file", trainer.log_file);
+}
+
+/// Every name in braces must mean something, and every feature must be named: a cell that changes nothing is a mistake.
+void check_templates(JsonObject& engine, const ExternalTrainer& trainer) {
+  std::set<std::string> used;
+  for_each_template(trainer, [&](const char* key, const std::string& text) {
+    filled(text, [&](const std::string& name) -> std::string {
+      const bool is_feature = name.starts_with("feature:");
+      if (is_feature && trainer.find(name.substr(8)) != nullptr) {
+        if (std::string(key) != "log_file") used.insert(name.substr(8));
+      } else if (name != "seed" && name != "cell") {
+        engine.fail(key, "{" + name + "} is unknown; expected {feature:ID}, {seed} or {cell}, and {{ for a brace" +
+                             (is_feature ? core::suggestion(name.substr(8), trainer.ids()) : ""));
+      }
+      return "";
+    });
+  });
+  for (const ExternalFeature& feature : trainer.features) {
+    if (!used.contains(feature.id))
+      engine.fail("features",
+                  "nothing uses {feature:" + feature.id + "} in command or env, so it would change nothing");
+  }
+}
+
+bool is_shell(const std::string& word) {
+  constexpr std::array<const char*, 6> kShells = {"sh", "bash", "dash", "zsh", "ksh", "fish"};
+  const std::string name = fs::path(word).filename().string();
+  return std::find(kShells.begin(), kShells.end(), name) != kShells.end();
+}
+
+/// "-c", "-ec", "-lc": the next word is code.
+bool announces_code(const std::string& word) {
+  return word.size() >= 2 && word[0] == '-' && word[1] != '-' && word.back() == 'c';
+}
+
+/// Words go to the program as they are, without a shell. One that is asked for would read values as code.
+void check_shells(JsonObject& engine, const ExternalTrainer& trainer) {
+  bool has_shell = false;
+  for (std::size_t i = 0; i < trainer.command.size(); ++i) {
+    if (has_shell && announces_code(trainer.command[i - 1])) {
+      filled(trainer.command[i], [&](const std::string& name) -> std::string {
+        if (name == "seed") return "";
+        engine.fail("command", "the shell would read what stands for {" + name +
+                                   "} as code; pass it by env, or as a word of its own: [\"sh\", \"-c\", \"python3 "
+                                   "train.py \\\"$1\\\"\", \"sh\", \"{" +
+                                   name + "}\"]");
+      });
+    }
+    has_shell = has_shell || is_shell(trainer.command[i]);
+  }
+}
+
+/// What cannot be handed to a process: a NUL ends a text, and a name of a variable has no "=".
+void check_texts(JsonObject& engine, const ExternalTrainer& trainer) {
+  const auto has_nul = [](const std::string& text) { return text.find('\0') != std::string::npos; };
+  for_each_template(trainer, [&](const char* key, const std::string& text) {
+    if (has_nul(text)) engine.fail(key, "a text holds the character NUL, which no program can be given");
+  });
+  for (const ExternalFeature& feature : trainer.features) {
+    for (const auto& [name, text] : feature.values) {
+      if (has_nul(text)) engine.fail("features", feature.id + ": a value holds the character NUL");
+    }
+  }
+  for (const auto& [name, text] : trainer.env) {
+    if (name.empty() || has_nul(name) || name.find('=') != std::string::npos)
+      engine.fail("env", "\"" + name + "\" is no name of an environment variable");
+  }
+}
+
+void read_surroundings(JsonObject& engine, ExternalTrainer& trainer) {
+  if (engine.find("env") != nullptr) {
+    JsonObject env = engine.object("env");
+    for (const auto& [name, unused] : engine.at("env").items()) trainer.env[name] = env.string(name);
+  }
+  if (engine.find("inherit") != nullptr) trainer.inherit = engine.strings_or_empty("inherit");
+  if (engine.find("folder") != nullptr) trainer.folder = trainer.folder / engine.string("folder");
+  trainer.folder = trainer.folder.lexically_normal();
+  if (!trainer.folder.has_filename()) trainer.folder = trainer.folder.parent_path();  // "a/.." is normally "./"
+  if (engine.find("sources") != nullptr) {
+    trainer.sources = engine.strings_or_empty("sources");
+    if (trainer.sources.empty()) engine.fail("sources", "expected at least one file or folder");
+  }
+}
+
+}  // namespace
+
+const std::string* ExternalFeature::text_of(const std::string& value) const {
+  const auto found = std::find_if(values.begin(), values.end(), [&](const auto& item) { return item.first == value; });
+  return found == values.end() ? nullptr : &found->second;
+}
+
+const ExternalFeature* ExternalTrainer::find(const std::string& id) const {
+  const auto found = std::find_if(features.begin(), features.end(), [&](const auto& item) { return item.id == id; });
+  return found == features.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> ExternalTrainer::ids() const {
+  std::vector<std::string> all;
+  for (const ExternalFeature& feature : features) all.push_back(feature.id);
+  return all;
+}
+
+bool is_external_engine(const Json* engine) {
+  return engine != nullptr && engine->is_object() && engine->contains("command");
+}
+
+ExternalTrainer read_external_trainer(JsonObject& suite) {
+  JsonObject engine = suite.object("engine");
+  ExternalTrainer trainer;
+  trainer.folder = fs::absolute(fs::path(suite.source())).parent_path();
+  engine.at("command");
+  trainer.command = engine.strings_or_empty("command");
+  if (trainer.command.empty() || trainer.command.front().empty())
+    engine.fail("command", "expected the program and its arguments, such as [\"python3\", \"train.py\"]");
+  if (const std::string log = engine.string_or("log", "speedrun"); log != "speedrun")
+    engine.fail("log", "expected \"speedrun\", got \"" + log + "\"");
+  trainer.log_file = engine.string_or("log_file", "");
+  if (engine.has("log_file") && trainer.log_file.empty()) engine.fail("log_file", "expected a path, got \"\"");
+  read_surroundings(engine, trainer);
+  if (engine.find("features") != nullptr) {
+    JsonObject features = engine.object("features");
+    for (const auto& [id, unused] : engine.at("features").items())
+      trainer.features.push_back(read_feature(id, features.object(id)));
+  }
+  if (engine.find("steps") != nullptr) trainer.steps = engine.integer("steps", 1, 1'000'000'000);
+  check_texts(engine, trainer);
+  check_templates(engine, trainer);
+  check_shells(engine, trainer);
+  engine.finish();
+  return trainer;
+}
+
+void read_external_cells(JsonObject& suite, ExternalTrainer& trainer) {
+  const Json& list = suite.at("cells");
+  if (!list.is_array() || list.empty()) suite.fail("cells", "expected a list with at least one cell");
+  std::set<std::string> labels;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    trainer.cells.push_back(
+        read_cell(trainer, JsonObject(list[i], suite.source(), suite.pointer_to("cells") + "/" + std::to_string(i))));
+    if (!labels.insert(trainer.cells.back().label).second)
+      suite.fail("cells", "the label \"" + trainer.cells.back().label + "\" is there twice");
+  }
+}
+
+Json external_settings(const Json& cell_settings, std::uint64_t seed) {
+  Json settings = cell_settings;
+  const auto fill = [&](Json& text) {
+    text = filled(text.get<std::string>(), [&](const std::string&) { return std::to_string(seed); });
+  };
+  for (Json& word : settings.at("command")) fill(word);
+  for (auto& [name, text] : settings.at("env").items()) fill(text);
+  if (settings.contains("log_file")) fill(settings.at("log_file"));
+  return settings;
+}
+
+Json external_configuration(const Json& cell_settings) {
+  Json configuration = cell_settings;
+  for (const char* key : {"folder", "files", "revision", "suite_file", "tree"}) configuration.erase(key);
+  return configuration;
+}
+
+Engine external_engine(const Suite& suite, std::vector<std::string> command) {
+  const ExternalTrainer& trainer = *suite.external;
+  const Json identity = {{"command", trainer.command},
+                         {"files", digests_of_files(trainer.command, trainer.sources, trainer.folder)},
+                         {"tree", trainer.tree}};
+  return {std::move(command), "external",
+          core::digest_of(identity.dump(-1, ' ', false, Json::error_handler_t::replace)).substr(0, 16)};
+}
+
+std::string external_calibration_name(const std::string& suite_name) {
+  return "calibration of " + suite_name;
+}
+
+bool is_of_trainer(const std::string& suite_name, const std::string& stored_name) {
+  return stored_name == suite_name || stored_name == external_calibration_name(suite_name);
+}
+
+}  // namespace nanobench::suites

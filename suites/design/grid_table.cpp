@@ -1,0 +1,138 @@
+#include "suites/design/grid_table.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+
+namespace nanobench::suites {
+namespace {
+
+using ablations::DesignCell;
+using ablations::DesignTable;
+using core::Error;
+using core::ErrorCode;
+
+constexpr std::size_t kMostNamedFactors = 4;  ///< of more, a label of names would fill the row: signs then
+
+bool are_toggles(const std::vector<GridAxis>& axes) {
+  return std::all_of(axes.begin(), axes.end(), [](const GridAxis& axis) { return axis.is_toggle; });
+}
+
+void require_at_most(std::size_t cells) {
+  if (cells <= kMostCells) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              "all combinations are " + std::string(cells >= kMostCells * 1000 ? "more than " : "") +
+                  std::to_string(cells) + " cells, and a suite has at most " + std::to_string(kMostCells) +
+                  "; take fewer of them, or the design \"fractional_factorial\"");
+}
+
+std::string pair_label(const std::vector<GridAxis>& axes, const DesignCell& cell, const std::string& base) {
+  std::string text;
+  for (std::size_t i = 0; i < cell.size(); ++i) {
+    if (cell[i] != 0) text += (text.empty() ? "" : ", ") + axes[i].pair_word;
+  }
+  return text.empty() ? base : text;
+}
+
+std::string signs_note(const std::vector<GridAxis>& axes) {
+  std::string names;
+  for (const GridAxis& axis : axes) {
+    names += (names.empty() ? "" : ", ") + axis.factor.name + " (- " + axis.factor.levels[0] + ", + " +
+             axis.factor.levels[1] + ")";
+  }
+  return "the signs in a row's name are, in order: " + names;
+}
+
+const char* resolution_meaning(int resolution) {
+  switch (resolution) {
+    case 3: return " (effects of single features are aliased with interactions of two)";
+    case 4: return " (effects of single features are clear of interactions of two, which are aliased with each other)";
+    default: return " (effects of single features and interactions of two are clear of each other)";
+  }
+}
+
+std::string fraction_note(const DesignTable& table) {
+  const ablations::Fraction& fraction = *table.fraction;
+  std::string text = "a fraction of " + std::to_string(fraction.runs()) + " of the 2^" +
+                     std::to_string(fraction.factors) + " combinations, of resolution " +
+                     ablations::roman(*fraction.resolution) + resolution_meaning(*fraction.resolution);
+  for (const std::string& generator : ablations::generators_in_words(table)) text += "; " + generator;
+  if (!fraction.is_proven_best) text += "; a better one may exist, not all were tried";
+  return text;
+}
+
+/// Empty when there are too many words to read.
+std::string relation_note(const DesignTable& table) {
+  constexpr std::size_t kMostWords = 31;
+  const std::vector<std::string> words = ablations::defining_relation_in_words(table);
+  if (words.empty() || words.size() > kMostWords) return "";
+  std::string relation = "I";
+  for (const std::string& word : words) relation += " = " + word;
+  return "its defining relation: " + relation;
+}
+
+}  // namespace
+
+void require_factors(const Suite& suite, std::size_t count) {
+  const std::size_t least = suite.design == Design::kPairs ? 2 : 1;
+  if (count >= least) return;
+  throw Error(ErrorCode::kInvalidArgument, "the design \"" + to_string(suite.design) + "\" needs at least " +
+                                               std::to_string(least) + (least == 1 ? " feature" : " features") +
+                                               " that can be changed in the base, and there are " +
+                                               std::to_string(count));
+}
+
+DesignTable grid_table(const Suite& suite, const std::vector<GridAxis>& axes) {
+  std::vector<ablations::Factor> factors;
+  for (const GridAxis& axis : axes) factors.push_back(axis.factor);
+  if (suite.design == Design::kFractionalFactorial) {
+    return ablations::fractional_factorial(
+        factors,
+        suite.runs ? ablations::fraction_of_runs(factors.size(), static_cast<std::size_t>(*suite.runs))
+                   : ablations::fraction_of_resolution(factors.size(), static_cast<int>(suite.resolution.value_or(4))));
+  }
+  if (suite.design == Design::kPairs) {
+    require_at_most(1 + factors.size() * (factors.size() + 1) / 2);
+    return ablations::all_pairs(factors);
+  }
+  std::size_t cells = 1;
+  for (const ablations::Factor& factor : factors) cells = std::min(cells * factor.levels.size(), kMostCells * 1000);
+  require_at_most(cells);
+  return factors.size() == 1 ? ablations::one_at_a_time(factors) : ablations::full_factorial(factors);
+}
+
+std::string assignment(const GridAxis& axis, std::size_t level) {
+  return axis.factor.name + "=" + axis.factor.levels[level];
+}
+
+std::string grid_label(const Suite& suite, const std::vector<GridAxis>& axes, const DesignCell& cell,
+                       const std::string& base) {
+  if (suite.design == Design::kPairs) return pair_label(axes, cell, base);
+  std::string text;
+  for (std::size_t i = 0; i < cell.size(); ++i) {
+    if (!are_toggles(axes)) {
+      text += (text.empty() ? "" : ", ") + assignment(axes[i], cell[i]);
+    } else if (cell.size() > kMostNamedFactors) {
+      text += cell[i] == 1 ? "+" : "-";
+    } else if (cell[i] == 1) {
+      text += (text.empty() ? "" : " + ") + axes[i].factor.name;
+    }
+  }
+  return text.empty() ? "none" : text;
+}
+
+std::vector<std::string> grid_notes(const Suite& suite, const std::vector<GridAxis>& axes, const DesignTable& table) {
+  std::vector<std::string> notes;
+  if (are_toggles(axes) && axes.size() > kMostNamedFactors && suite.design != Design::kPairs)
+    notes.push_back(signs_note(axes));
+  if (!table.fraction) return notes;
+  if (table.fraction->is_whole()) {
+    notes.emplace_back("so many runs are the whole factorial: nothing is aliased");
+    return notes;
+  }
+  notes.push_back(fraction_note(table));
+  if (const std::string relation = relation_note(table); !relation.empty()) notes.push_back(relation);
+  return notes;
+}
+
+}  // namespace nanobench::suites

@@ -1,0 +1,139 @@
+#include "suites/design/matrix_builder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace nanobench::suites {
+namespace {
+
+using ablations::Feature;
+using core::Error;
+using core::ErrorCode;
+using core::Json;
+
+std::string in_words(const ablations::Alias& alias) {
+  if (alias.coefficient == 1.0) return alias.effect;
+  if (alias.coefficient == -1.0) return "-" + alias.effect;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g ", alias.coefficient);
+  return text + alias.effect;
+}
+
+}  // namespace
+
+std::string MatrixBuilder::place_of(const FeatureChoice& choice) const {
+  const auto same = [&](const FeatureChoice& other) { return other.id == choice.id && other.value == choice.value; };
+  const auto found = std::find_if(suite_.features.begin(), suite_.features.end(), same);
+  if (found == suite_.features.end()) return "/features";
+  return "/features/" + std::to_string(found - suite_.features.begin());
+}
+
+std::vector<FeatureChoice> MatrixBuilder::choices(const ablations::FeatureSettings& effective) {
+  if (is_listed()) return suite_.features;
+  std::vector<FeatureChoice> all;
+  std::string others;
+  for (const Feature* feature : catalogue_.features()) {
+    const auto value = effective.find(feature->id);
+    if (value != effective.end() && value->second == feature->after) {
+      all.push_back({.id = feature->id});
+    } else {
+      others += (others.empty() ? "" : ", ") + feature->id;
+    }
+  }
+  if (!others.empty()) note("left out, as the base does not have their later value: " + others);
+  return all;
+}
+
+ablations::Resolved MatrixBuilder::resolve(const std::string& record, const ablations::FeatureSettings& settings,
+                                           const Json& patch, std::optional<std::int64_t> processes) const {
+  ablations::ResolveRequest request;
+  request.record = record;
+  request.settings = settings;
+  request.scale = suite_.scale;
+  request.patch = suite_.base_patch;
+  request.patch.merge_patch(patch);
+  request.patch_source =
+      patch.empty() ? core::json_location(suite_.source, "/base/patch") : patch.flatten().begin().key();
+  request.ranks = suite_.ranks;
+  request.processes = processes ? processes : suite_.processes;
+  request.device = suite_.device;
+  if (suite_.threads > 0) request.threads = suite_.threads;  // 0: all cores, how many is not known here
+  return ablations::resolve(catalogue_, request);
+}
+
+ablations::Resolved MatrixBuilder::resolve_base() {
+  at("/base");
+  return resolve(suite_.base_record, suite_.base_features);
+}
+
+void MatrixBuilder::add_cell(const std::string& label, const std::string& record, const ablations::Resolved& resolved,
+                             const std::string& changed, std::int64_t arm) {
+  for (const Cell& cell : matrix_.cells) {
+    if (cell.label == label) throw Error(ErrorCode::kInvalidArgument, label + " is there twice; keep one of them");
+  }
+  for (const std::string& message : resolved.messages) note(label + ": " + message);
+  for (const std::string& message : resolved.scale_notes) note("scale " + suite_.scale + ": " + message);
+  Cell cell;
+  cell.label = label;
+  cell.record = record;
+  cell.features = resolved.settings;
+  cell.changed = changed;
+  cell.config = resolved.config;
+  cell.vocabulary_asked_by = vocabulary_asked_by(resolved);
+  cell.arm = arm;
+  matrix_.cells.push_back(std::move(cell));
+}
+
+void MatrixBuilder::add_operation(const std::string& label, const core::OperationSpec& operation,
+                                  const std::string& changed, bool is_exact) {
+  Cell cell;
+  cell.label = label;
+  cell.changed = changed;
+  cell.operation = operation;
+  cell.is_exact = is_exact;
+  matrix_.cells.push_back(std::move(cell));
+}
+
+void MatrixBuilder::note_twin(const std::string& label, const ablations::Resolved& resolved) {
+  for (const Cell& cell : matrix_.cells) {
+    if (cell.operation || cell.config.digest() != resolved.config.digest()) continue;
+    note(label + ": the same configuration as " + cell.label + " at scale " + suite_.scale +
+         ", so it is run once and stands in both rows");
+    return;
+  }
+}
+
+void MatrixBuilder::note(const std::string& message) {
+  if (std::find(matrix_.messages.begin(), matrix_.messages.end(), message) == matrix_.messages.end())
+    matrix_.messages.push_back(message);
+}
+
+std::string MatrixBuilder::because_held(const ablations::Resolved& base, const std::string& feature) const {
+  return base.held.contains(feature) ? " (scale " + suite_.scale + " holds it)" : "";
+}
+
+std::string MatrixBuilder::vocabulary_asked_by(const ablations::Resolved& resolved) const {
+  static const Json::json_pointer kVocabulary("/model/vocab_size");
+  if (suite_.base_patch.contains(kVocabulary)) return core::json_location(suite_.source, "/base/patch");
+  for (const auto& [id, value] : resolved.settings) {
+    if (catalogue_.feature(id).value(value).patch.contains(kVocabulary)) return id + "=" + value;
+  }
+  return "";
+}
+
+void add_contrasts(Matrix& matrix, const ablations::DesignTable& table) {
+  for (const ablations::Contrast& contrast : table.contrasts) {
+    results::PlanContrast stored;
+    stored.effect = contrast.effect;
+    stored.kind = to_string(contrast.kind);
+    stored.meaning = contrast.meaning;
+    for (std::size_t i = 0; i < contrast.coefficients.size(); ++i) {
+      if (contrast.coefficients[i] != 0.0) stored.coefficients[matrix.cells[i].label] = contrast.coefficients[i];
+    }
+    for (const ablations::Alias& alias : contrast.aliases) stored.aliases.push_back(in_words(alias));
+    matrix.contrasts.push_back(std::move(stored));
+  }
+}
+
+}  // namespace nanobench::suites

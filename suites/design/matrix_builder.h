@@ -1,0 +1,77 @@
+/// What the designs share when they turn their rows into cells (internal to suites). One builder for one suite; not
+/// thread-safe.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ablations/catalogue.h"
+#include "ablations/design.h"
+#include "ablations/resolve.h"
+#include "core/base/error.h"
+#include "suites/design/plan.h"
+
+namespace nanobench::suites {
+
+/// The table's contrasts in the words of the store; the table's cells are the matrix's, in the same order.
+void add_contrasts(Matrix& matrix, const ablations::DesignTable& table);
+
+class MatrixBuilder {
+ public:
+  MatrixBuilder(const Suite& suite, const ablations::Catalogue& catalogue) : suite_(suite), catalogue_(catalogue) {}
+
+  const Suite& suite() const { return suite_; }
+  const ablations::Catalogue& catalogue() const { return catalogue_; }
+  const Matrix& matrix() const { return matrix_; }
+  Matrix take() { return std::move(matrix_); }
+
+  /// JSON pointer of what is being resolved, for messages.
+  void at(const std::string& pointer) { where_ = pointer; }
+  const std::string& where() const { return where_; }
+  std::string place_of(const FeatureChoice& choice) const;
+
+  /// Are the features named in the suite? Then one that cannot act is an error; else it is left out, and that is said.
+  bool is_listed() const { return !suite_.features.empty(); }
+  /// The suite's features; without any, all that the base has at their `after` value, and the others are said.
+  std::vector<FeatureChoice> choices(const ablations::FeatureSettings& effective);
+
+  /// `patch` comes after the base's own; `processes` in place of the suite's. Throws as ablations::resolve.
+  ablations::Resolved resolve(const std::string& record, const ablations::FeatureSettings& settings,
+                              const core::Json& patch = core::Json::object(),
+                              std::optional<std::int64_t> processes = std::nullopt) const;
+  ablations::Resolved resolve_base();
+
+  /// Throws Error{kInvalidArgument} when the label is there already.
+  void add_cell(const std::string& label, const std::string& record, const ablations::Resolved& resolved,
+                const std::string& changed, std::int64_t arm = 0);
+  /// A cell that measures an operation.
+  void add_operation(const std::string& label, const core::OperationSpec& operation, const std::string& changed,
+                     bool is_exact);
+  void add_contrasts(const ablations::DesignTable& table) { suites::add_contrasts(matrix_, table); }
+  /// Cells that differ in nothing that acts here are one run; their rows must not look like two measurements.
+  void note_twin(const std::string& label, const ablations::Resolved& resolved);
+  /// Each sentence is kept once.
+  void note(const std::string& message);
+
+  /// " (scale smoke holds it)" or "".
+  std::string because_held(const ablations::Resolved& base, const std::string& feature) const;
+
+ private:
+  std::string vocabulary_asked_by(const ablations::Resolved& resolved) const;
+
+  const Suite& suite_;
+  const ablations::Catalogue& catalogue_;
+  std::string where_ = "/scale";
+  Matrix matrix_;
+};
+
+/// One file each: the cells of a design, and the contrasts.
+void add_history(MatrixBuilder& builder);
+void add_leave_one_out(MatrixBuilder& builder);
+void add_add_one_in(MatrixBuilder& builder);
+void add_grid(MatrixBuilder& builder);  ///< factorial, fractional_factorial, sweep and pairs
+void add_arms(MatrixBuilder& builder);  ///< a_a
+void add_claims(MatrixBuilder& builder);
+
+}  // namespace nanobench::suites

@@ -1,0 +1,107 @@
+/// A suite file: which cells to measure, on what data, with which seeds. suite.schema.json says the same to editors.
+/// Plain values, no shared state.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+#include "results/records.h"
+#include "suites/design/external_suite.h"
+
+namespace nanobench::suites {
+
+enum class Design {
+  kHistory,              ///< one cell per record, in order: the cumulative ladder
+  kLeaveOneOut,          ///< the base, then the base with each feature turned to its `before` value
+  kAddOneIn,             ///< the base with all features at `before`, then with each one alone at `after`
+  kFactorial,            ///< all combinations of the features' values
+  kFractionalFactorial,  ///< 2^m of the combinations of two values each, as many effects apart as they can be
+  kSweep,                ///< the values of one feature or setting, or a grid of several
+  kPairs,                ///< the base, each feature changed alone, each two of them changed together
+  kAA,                   ///< the base several times, as if it were several cells
+  kCells,                ///< an external trainer's cells, one by one
+  kClaims,               ///< what the catalogue's claims are measured by: training cells and operations
+};
+std::string to_string(Design design);
+/// Their names, in this order.
+std::vector<std::string> design_list();
+
+/// One entry of "features": an id, {"id", "value"} to choose another value than the design's, or in factorials
+/// {"id", "values"}.
+struct FeatureChoice {
+  std::string id;
+  std::optional<std::string> value;
+  std::vector<std::string> values;
+};
+
+/// One direction of a sweep.
+struct Axis {
+  std::string feature;             ///< or empty:
+  std::string path;                ///< JSON pointer of one setting of the official configuration
+  std::vector<core::Json> values;  ///< the first is what the others are compared with
+};
+
+struct Limits {
+  double seconds_per_run = 6 * 3600;  ///< a run that takes longer is killed: timed_out
+  double silence_seconds = 600;       ///< so is one that says nothing for so long
+};
+
+struct Suite {
+  std::string source;  ///< file, for messages
+  std::string name;
+  std::string title;
+  std::string text;
+  Design design = Design::kHistory;
+  std::vector<std::string> records;                  ///< history
+  std::string base_record;                           ///< the other designs
+  std::map<std::string, std::string> base_features;  ///< settings on top of the base record
+  core::Json base_patch = core::Json::object();      ///< merge patch on the base's official configuration
+  std::optional<std::int64_t> ranks;                 ///< of every cell, in place of the scale's
+  std::optional<std::int64_t> processes;             ///< of every run; without `ranks`: as many ranks
+  std::vector<FeatureChoice> features;               ///< empty: every feature that the base has at `after`
+  std::vector<Axis> axes;                            ///< sweep
+  std::optional<std::int64_t> runs;                  ///< fractional_factorial: a power of two
+  std::optional<std::int64_t> resolution;            ///< fractional_factorial: in place of `runs`; default 4
+  std::int64_t arms = 2;                             ///< a_a
+  std::vector<std::string> claims;                   ///< claims: ids; empty: all that need runs
+  std::vector<core::Json> inline_features;           ///< feature files written into the suite
+  std::string scale = "nano";
+  std::vector<std::uint64_t> seeds = {1};
+  std::string data = "synthetic";  ///< "synthetic", "text:FILE" or "shards:FILE|DIR"
+  std::string dtype = "float32";
+  int threads = 0;                                    ///< 0: all cores
+  std::string device = "cpu";                         ///< of every run (core/protocol/run_spec.h)
+  std::string kernels = "fused";                      ///< of every run, likewise
+  std::uint64_t order_seed = 1;                       ///< of the shuffled order of execution
+  std::optional<results::SequentialLook> sequential;  ///< set by a runner that adds seeds; not from the file
+  std::optional<double> target;  ///< validation loss of "time to target"; absent: the first cell's final loss
+  Limits limits;
+  core::Json mock;                          ///< settings of the mock engine, null for the native one
+  std::optional<ExternalTrainer> external;  ///< somebody else's trainer in place of our engine
+};
+
+/// Command-line overrides; what is absent stays as the file says.
+struct SuiteOverrides {
+  std::optional<std::string> scale;
+  std::optional<std::vector<std::uint64_t>> seeds;
+  std::optional<std::string> data;
+  std::optional<int> threads;
+  std::optional<std::string> device;
+  std::optional<std::string> kernels;
+  std::optional<std::int64_t> ranks;
+  std::optional<std::int64_t> processes;
+  std::optional<std::uint64_t> order_seed;
+};
+
+/// Throw Error{kInvalidArgument} with file and JSON pointer; unknown keys are errors.
+Suite read_suite(const core::Json& value, const std::string& source);
+Suite read_suite_file(const std::filesystem::path& file);
+
+Suite with_overrides(Suite suite, const SuiteOverrides& overrides);
+
+}  // namespace nanobench::suites

@@ -1,0 +1,246 @@
+#include "suites/run/run_session.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+
+#include "core/base/error.h"
+#include "results/host_load.h"
+
+namespace nanobench::suites {
+namespace {
+
+using core::Error;
+using core::ErrorCode;
+
+constexpr std::size_t kReadBytes = 1 << 16;
+constexpr std::size_t kLongestLine = 1 << 20;  // an event is a few hundred bytes
+constexpr std::size_t kOutputTail = 8192;
+constexpr int kPollMs = 100;  // also how late an exit is seen whose pipes a grandchild keeps open
+constexpr auto kTick = std::chrono::milliseconds(500);
+
+std::chrono::steady_clock::duration seconds(double value) {
+  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(value));
+}
+
+std::string text_of(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", value);
+  return text;
+}
+
+/// Reads what is there, kReadBytes at most. Returns 0 at the end of the stream, -1 when nothing is there now.
+ssize_t read_some(int fd, char* bytes) {
+  ssize_t count = 0;
+  do count = read(fd, bytes, kReadBytes);
+  while (count < 0 && errno == EINTR);
+  return count;
+}
+
+/// What an engine printed, fit for a database, JSON and a terminal: valid UTF-8 without control characters.
+std::string plain_text(const std::string& text) {
+  using core::Json;
+  std::string plain = Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
+  for (char& c : plain) {
+    const auto code = static_cast<unsigned char>(c);
+    if ((code < 0x20 && c != '\n' && c != '\t') || code == 0x7f) c = ' ';
+  }
+  return plain;
+}
+
+/// What the engine took of the machine, in the words of results/host_load.h.
+results::Facts used_facts(const ChildExit& exit) {
+  return {{"used/user_ms", std::to_string(exit.user_ms)},
+          {"used/system_ms", std::to_string(exit.system_ms)},
+          {"used/voluntary_switches", std::to_string(exit.voluntary_switches)},
+          {"used/involuntary_switches", std::to_string(exit.involuntary_switches)}};
+}
+
+std::string spec_text(const PlannedRun& run, std::int64_t run_id, const std::string& mark) {
+  core::RunSpec spec = run.spec;
+  spec.run_id = "run-" + std::to_string(run_id);
+  if (!mark.empty()) spec.external["mark"] = mark;
+  return core::to_json(spec).dump();
+}
+
+}  // namespace
+
+RunSession::RunSession(const Plan& plan, const PlannedRun& run, std::int64_t run_id, results::Store& store,
+                       const RunnerOptions& options, const InterruptGuard& interrupts, RunnerObserver& observer)
+    : plan_(plan),
+      run_(run),
+      store_(store),
+      options_(options),
+      interrupts_(interrupts),
+      observer_(observer),
+      recorder_(store, run_id),
+      strays_(run.spec.external.is_null() ? "" : new_trainer_mark()),
+      child_(plan.engine.command, spec_text(run, run_id, strays_.mark())) {}
+
+results::RunResult RunSession::execute() {
+  recorder_.add_facts(results::load_facts("start/"));
+  std::optional<ChildExit> exit;
+  while (!exit) {
+    wait();
+    exit = child_.poll_exit();  // before reading: what the engine wrote is then all in the pipes
+    read_output();
+    read_events();
+    interrupts_.drain();
+    check_interrupts();
+    check_limits();
+    check_grace();
+    recorder_.flush_if_due();
+  }
+  while (read_events() || read_output()) {
+  }
+  recorder_.add_facts(results::load_facts("end/"));
+  recorder_.add_facts(used_facts(*exit));
+  const results::RunResult result = result_of(*exit);
+  if (!output_.empty() && result.outcome != core::RunOutcome::kCompleted)
+    recorder_.add_message("output", plain_text(output_));
+  recorder_.finish(result);
+  return result;
+}
+
+void RunSession::wait() {
+  pollfd fds[3] = {{child_.events_fd(), POLLIN, 0}, {child_.output_fd(), POLLIN, 0}, {interrupts_.fd(), POLLIN, 0}};
+  poll(fds, 3, kPollMs);
+  if (const auto now = Clock::now(); now - ticked_ >= kTick) {
+    ticked_ = now;
+    observer_.on_tick();
+  }
+}
+
+bool RunSession::read_output() {
+  if (child_.output_fd() < 0) return false;
+  char bytes[kReadBytes];
+  const ssize_t count = read_some(child_.output_fd(), bytes);
+  if (count == 0 || (count < 0 && errno != EAGAIN)) child_.close_output();
+  if (count <= 0) return false;
+  output_.append(bytes, static_cast<std::size_t>(count));
+  if (output_.size() > 2 * kOutputTail) output_.erase(0, output_.size() - kOutputTail);
+  return true;
+}
+
+bool RunSession::read_events() {
+  if (child_.events_fd() < 0) return false;
+  char bytes[kReadBytes];
+  const ssize_t count = read_some(child_.events_fd(), bytes);
+  if (count == 0 || (count < 0 && errno != EAGAIN)) child_.close_events();
+  if (count <= 0) return false;
+  heard_ = Clock::now();
+  if (!is_ignoring_events_) {
+    buffer_.append(bytes, static_cast<std::size_t>(count));
+    handle_lines();
+  }
+  return true;
+}
+
+void RunSession::handle_lines() {
+  std::size_t start = 0;
+  for (std::size_t end; !is_ignoring_events_ && (end = buffer_.find('\n', start)) != std::string::npos; start = end + 1)
+    handle_line(std::string_view(buffer_).substr(start, end - start));
+  buffer_.erase(0, start);
+  if (!is_ignoring_events_ && buffer_.size() > kLongestLine) {
+    is_ignoring_events_ = true;
+    stop(StopReason::kBrokenEvents, "event line " + std::to_string(line_ + 1) + " is longer than a megabyte", SIGKILL);
+  }
+}
+
+void RunSession::handle_line(std::string_view line) {
+  ++line_;
+  std::optional<core::RunEvent> event;
+  try {
+    event = core::parse_event_line(line);
+    recorder_.add(*event);
+  } catch (const Error& error) {
+    // Only a broken stream is the engine's fault; a failing store ends the suite.
+    if (error.code() == ErrorCode::kIo || error.code() == ErrorCode::kConflict || error.code() == ErrorCode::kInternal)
+      throw;
+    is_ignoring_events_ = true;
+    stop(StopReason::kBrokenEvents, "event line " + std::to_string(line_) + " is unusable: " + error.what(), SIGKILL);
+    return;
+  }
+  observer_.on_event(plan_, run_, *event);
+  if (recorder_.not_finite()) stop(StopReason::kNotFinite, *recorder_.not_finite(), SIGTERM);
+}
+
+void RunSession::check_interrupts() {
+  const int count = interrupts_.count();
+  if (count >= 1) stop(StopReason::kInterrupted, "stopped by the user", SIGINT);
+  if (count >= 2 && !is_killed_) {
+    is_killed_ = true;
+    child_.signal_group(SIGKILL);
+  }
+}
+
+void RunSession::check_limits() {
+  const auto now = Clock::now();
+  const Limits& limits = plan_.suite.limits;
+  if (now - started_ > seconds(limits.seconds_per_run)) {
+    stop(StopReason::kTimeLimit,
+         "the run took longer than its limit of " + text_of(limits.seconds_per_run) + " seconds", SIGTERM);
+  }
+  if (now - heard_ > seconds(limits.silence_seconds)) {
+    stop(StopReason::kSilence, "the engine said nothing for " + text_of(limits.silence_seconds) + " seconds", SIGTERM);
+  }
+}
+
+void RunSession::stop(StopReason reason, std::string message, int signal) {
+  const bool is_limit = reason == StopReason::kTimeLimit || reason == StopReason::kSilence;
+  // A user's stop waits for the step to end; only a limit may cut that short.
+  if (stop_ != StopReason::kNone && !(stop_ == StopReason::kInterrupted && is_limit && !kill_at_)) return;
+  if (stop_ == StopReason::kNone) {
+    stop_ = reason;
+    stop_message_ = std::move(message);
+  }
+  child_.signal_group(signal);
+  if (reason != StopReason::kInterrupted) kill_at_ = Clock::now() + seconds(options_.grace_seconds);
+}
+
+void RunSession::check_grace() {
+  if (!kill_at_ || is_killed_ || Clock::now() < *kill_at_) return;
+  is_killed_ = true;
+  child_.signal_group(SIGKILL);
+}
+
+RunEnd RunSession::end_of(const ChildExit& exit) const {
+  RunEnd end;
+  end.stop = stop_;
+  end.stop_message = stop_message_;
+  end.finished = recorder_.finished();
+  end.failed = recorder_.failed();
+  end.not_finite = recorder_.not_finite();
+  end.exit = exit;
+  end.was_oom_killed = !is_killed_ && oom_kills_before_ && oom_kills() > oom_kills_before_;
+  end.has_cut_line = !buffer_.empty() && !is_ignoring_events_;
+  end.output_tail = output_;
+  return end;
+}
+
+results::RunResult RunSession::result_of(const ChildExit& exit) const {
+  const Classification classification = classify(end_of(exit));
+  results::RunResult result;
+  result.outcome = classification.outcome;
+  result.message = plain_text(classification.message);
+  result.exit_code = exit.signal != 0 ? -exit.signal : exit.exit_code;
+  result.steps = recorder_.steps();
+  result.timed_steps = recorder_.timed_steps();
+  result.train_ms = recorder_.last_clock_ms();
+  result.final_val_loss = recorder_.last_val_loss();
+  if (const auto& finished = recorder_.finished()) {
+    result.steps = finished->steps;
+    result.timed_steps = finished->timed_steps;
+    result.train_ms = finished->train_ms;
+    result.final_val_loss = finished->final_val_loss;
+  }
+  const std::int64_t peak = recorder_.peak_bytes();
+  result.peak_bytes = peak > 0 ? peak : exit.max_rss_bytes;
+  return result;
+}
+
+}  // namespace nanobench::suites

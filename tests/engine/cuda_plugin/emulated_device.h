@@ -1,0 +1,26 @@
+/// A GPU whose memory is the CPU's: its kernels run emulated, on tensors of the CPU.
+#pragma once
+
+#include "engine/ops/cuda_kernels.h"
+
+namespace nanobench::core::testing {
+
+inline CudaKernels emulated_kernels() {
+  return {cuda::kernel_table(), at::kCPU, [] { return cuda::Stream(nullptr); }};
+}
+
+/// The engine has such a GPU as long as an object of this class lives. One at a time.
+class EmulatedDevice {
+ public:
+  EmulatedDevice() : kernels_(emulated_kernels()) { use_cuda_kernels(&kernels_); }
+  ~EmulatedDevice() { use_cuda_kernels(nullptr); }
+  EmulatedDevice(const EmulatedDevice&) = delete;
+  EmulatedDevice& operator=(const EmulatedDevice&) = delete;
+
+  CudaKernels& kernels() { return kernels_; }
+
+ private:
+  CudaKernels kernels_;
+};
+
+}  // namespace nanobench::core::testing

@@ -1,0 +1,81 @@
+/// The plugin of an emulated GPU, which keeps what it was told.
+#pragma once
+
+#include <chrono>
+#include <vector>
+
+#include "engine/train/cuda_plugin.h"
+#include "engine/train/run_device.h"
+#include "tests/engine/cuda_plugin/emulated_device.h"
+#include "tests/engine/cuda_plugin/emulated_graph.h"
+
+namespace nanobench::core::testing {
+
+/// What the engine asked of the GPU.
+struct Told {
+  CudaOptions options;
+  int recordings = 0;
+  std::string text() const {
+    return std::string(options.expandable_segments ? "expandable " : "") +
+           (options.initial_backward ? "backward " : "") +
+           (options.attention_products == cuda::AttentionProducts::kWarpgroup ? "warpgroups " : "") +
+           std::to_string(recordings);
+  }
+};
+
+class HostMarks final : public DeviceMarks {
+ public:
+  int mark() override {
+    marks_.push_back(std::chrono::steady_clock::now());
+    return static_cast<int>(marks_.size()) - 1;
+  }
+  double elapsed_ms(int from, int to) override {
+    const auto at = [this](int mark) { return marks_[static_cast<std::size_t>(mark)]; };
+    return std::chrono::duration<double, std::milli>(at(to) - at(from)).count();
+  }
+  void reset() override { marks_.clear(); }
+
+ private:
+  std::vector<std::chrono::steady_clock::time_point> marks_;
+};
+
+/// One at a time. Tensors that a graph uses must be made while it lives.
+class EmulatedPlugin {
+ public:
+  EmulatedPlugin() : table_(make_table()) { told = {}; }
+  ~EmulatedPlugin() { use_cuda_kernels(nullptr); }
+  EmulatedPlugin(const EmulatedPlugin&) = delete;
+  EmulatedPlugin& operator=(const EmulatedPlugin&) = delete;
+
+  const CudaPlugin& table() const { return table_; }
+  RunDevice open(const GpuConfig& config) const { return RunDevice(table_, "cuda", HostShare{}, config); }
+
+  static inline Told told;
+
+ private:
+  static CudaPlugin make_table() {
+    static CudaKernels kernels = emulated_kernels();
+    CudaPlugin table;
+    table.version = kCudaPluginVersion;
+    table.device_count = [] { return 1; };
+    table.open = [](const CudaOptions& options) {
+      told.options = options;
+      kernels.attention_products = options.attention_products;
+    };
+    table.facts = [] { return std::map<std::string, std::string>{{"gpu", "emulated"}, {"gpu_uuid", "GPU-emulated"}}; };
+    table.synchronize = [] {};
+    table.memory = [] { return DeviceMemory{}; };
+    table.make_marks = []() -> std::unique_ptr<DeviceMarks> { return std::make_unique<HostMarks>(); };
+    table.kernels = &kernels;
+    table.capture = [](const std::function<void()>& work) -> std::unique_ptr<DeviceGraph> {
+      ++told.recordings;
+      return std::make_unique<EmulatedGraph>(work);
+    };
+    return table;
+  }
+
+  SharedTensors tensors_;
+  CudaPlugin table_;
+};
+
+}  // namespace nanobench::core::testing

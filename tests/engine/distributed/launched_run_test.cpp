@@ -1,0 +1,294 @@
+// nanobench-train started as several processes by others: torchrun's variables, mpirun. The same losses as processes
+// that it starts itself, and a named end whatever happens to one of them.
+#include <gtest/gtest.h>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <memory>
+#include <numeric>
+
+#include "tests/engine/distributed/engine_process.h"
+#include "tests/engine/distributed/tiny_run.h"
+
+namespace nanobench::core::testing {
+namespace {
+
+int free_port() {
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in place{};
+  place.sin_family = AF_INET;
+  place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof place;
+  bind(fd, reinterpret_cast<sockaddr*>(&place), size);
+  getsockname(fd, reinterpret_cast<sockaddr*>(&place), &size);
+  close(fd);
+  return ntohs(place.sin_port);
+}
+
+std::vector<double> losses_of(const EngineProcess& engine) {
+  std::vector<double> losses;
+  for (const RunEvent& event : engine.events()) {
+    if (const auto* step = std::get_if<StepEvent>(&event)) losses.push_back(step->loss);
+  }
+  return losses;
+}
+
+std::string communicator_of(const EngineProcess& engine) {
+  return std::get<HelloEvent>(engine.events().front()).environment.at("communicator");
+}
+
+/// The processes of a run, each told its rank as torchrun tells it.
+class Ranks {
+ public:
+  Ranks(const RunSpec& spec, int size, std::vector<int> started = {}) {
+    if (started.empty()) {
+      started.resize(static_cast<std::size_t>(size));
+      std::iota(started.begin(), started.end(), 0);
+    }
+    const int port = free_port();
+    for (const int rank : started) {
+      const EngineStart start{.prefix = {},
+                              .variables = {{"RANK", std::to_string(rank)},
+                                            {"WORLD_SIZE", std::to_string(size)},
+                                            {"LOCAL_RANK", std::to_string(rank)},
+                                            {"MASTER_ADDR", "127.0.0.1"},
+                                            {"MASTER_PORT", std::to_string(port)},
+                                            {"NANOBENCH_RENDEZVOUS_SECONDS", "10"}},
+                              .keeps_errors = true};
+      engines_.push_back(std::make_unique<EngineProcess>(spec, start));
+    }
+  }
+  EngineProcess& operator[](std::size_t i) { return *engines_[i]; }
+
+ private:
+  std::vector<std::unique_ptr<EngineProcess>> engines_;
+};
+
+RunSpec endless(RunSpec spec) {
+  spec.config.schedule.num_steps = spec.config.run.stop_after = 10'000'000;
+  spec.config.run.val_every = 10'000'000;
+  return spec;
+}
+
+FailedEvent failure_of(const EngineProcess& engine) {
+  const std::vector<RunEvent> events = engine.events();
+  if (events.empty() || !std::holds_alternative<FailedEvent>(events.back()))
+    return {RunOutcome::kCompleted, "did not fail"};
+  return std::get<FailedEvent>(events.back());
+}
+
+std::vector<double> own_losses(const RunSpec& spec) {
+  EngineProcess engine(spec);
+  EXPECT_EQ(engine.wait(), 0);
+  EXPECT_EQ(communicator_of(engine), "shared memory");
+  return losses_of(engine);
+}
+
+TEST(LaunchedRun, ByTorchrunsVariablesGivesTheSameBits) {
+  const TinyRun run;
+  for (const int processes : {2, 4}) {
+    const RunSpec spec = run.spec(processes);
+    Ranks ranks(spec, processes);
+    for (int rank = 0; rank < processes; ++rank) EXPECT_EQ(ranks[static_cast<std::size_t>(rank)].wait(), 0) << rank;
+    EXPECT_EQ(communicator_of(ranks[0]), "tcp");
+    EXPECT_EQ(losses_of(ranks[0]), own_losses(spec));
+    for (int rank = 1; rank < processes; ++rank)
+      EXPECT_TRUE(ranks[static_cast<std::size_t>(rank)].events().empty()) << "only the first process speaks";
+  }
+}
+
+TEST(LaunchedRun, AKilledProcessEndsTheRunWithOneSentence) {
+  const TinyRun run;
+  Ranks ranks(endless(run.spec(4)), 4);
+  ASSERT_TRUE(eventually([&] { return !losses_of(ranks[0]).empty(); }));
+  kill(ranks[2].pid(), SIGKILL);
+  EXPECT_EQ(ranks[0].wait(), 1);
+  EXPECT_EQ(failure_of(ranks[0]).outcome, RunOutcome::kCrashed);
+  EXPECT_EQ(failure_of(ranks[0]).message, "process 2 of 4 (the first is 0) has ended without a word");
+  for (const std::size_t rank : {1U, 3U}) {
+    EXPECT_EQ(ranks[rank].wait(), 1) << rank;
+    EXPECT_EQ(ranks[rank].errors(), "") << rank;
+  }
+}
+
+TEST(LaunchedRun, WhenTheFirstProcessIsKilledTheOthersEndToo) {
+  const TinyRun run;
+  Ranks ranks(endless(run.spec(2)), 2);
+  ASSERT_TRUE(eventually([&] { return !losses_of(ranks[0]).empty(); }));
+  kill(ranks[0].pid(), SIGKILL);
+  EXPECT_EQ(ranks[1].wait(), 1);
+}
+
+TEST(LaunchedRun, AStopOfAnyProcessStopsAll) {
+  const TinyRun run;
+  Ranks ranks(endless(run.spec(2)), 2);
+  ASSERT_TRUE(eventually([&] { return !losses_of(ranks[0]).empty(); }));
+  kill(ranks[1].pid(), SIGTERM);
+  EXPECT_EQ(ranks[0].wait(), 130);
+  EXPECT_EQ(failure_of(ranks[0]).outcome, RunOutcome::kInterrupted);
+  EXPECT_EQ(ranks[1].wait(), 0);
+}
+
+TEST(LaunchedRun, AnErrorOfOneProcessIsTheRunsFailure) {
+  const TinyRun run;
+  const RunSpec good = endless(run.spec(2));
+  RunSpec bad = good;
+  bad.train_shards = {"/nowhere/train.bin"};
+  const int port = free_port();
+  const auto start = [&](const char* rank) {
+    return EngineStart{
+        .prefix = {},
+        .variables = {
+            {"RANK", rank}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "localhost"}, {"MASTER_PORT", std::to_string(port)}}};
+  };
+  EngineProcess first(good, start("0"));
+  EngineProcess second(bad, start("1"));
+  EXPECT_NE(first.wait(), 0);
+  EXPECT_NE(second.wait(), 0);
+  const std::string message = failure_of(first).message;
+  EXPECT_NE(message.find("process 1 of 2"), std::string::npos) << message;
+  EXPECT_NE(message.find("/nowhere/train.bin"), std::string::npos) << message;
+}
+
+TEST(LaunchedRun, AProcessThatDoesNotComeIsNamed) {
+  const TinyRun run;
+  Ranks ranks(run.spec(4), 4, {0, 1, 3});
+  EXPECT_EQ(ranks[0].wait(), 2);
+  EXPECT_EQ(failure_of(ranks[0]).outcome, RunOutcome::kUnsupported);
+  EXPECT_NE(failure_of(ranks[0]).message.find("waited in vain for process 2"), std::string::npos)
+      << failure_of(ranks[0]).message;
+  for (const std::size_t i : {0U, 1U}) {
+    ranks[i].wait();
+    EXPECT_EQ(ranks[i].errors().find("frame #"), std::string::npos) << ranks[i].errors();
+  }
+}
+
+TEST(LaunchedRun, ContradictionsAreRefused) {
+  const TinyRun run;
+  Ranks wrong_size(run.spec(4), 2, {0});
+  EXPECT_EQ(wrong_size[0].wait(), 2);
+  EXPECT_NE(failure_of(wrong_size[0]).message.find("torchrun started 2 processes, but distributed/processes is 4"),
+            std::string::npos);
+  RunSpec by_memory = run.spec(2);
+  by_memory.communicator = "shared_memory";
+  Ranks wrong_way(by_memory, 2, {0});
+  EXPECT_EQ(wrong_way[0].wait(), 2);
+  RunSpec by_tcp = run.spec(2);
+  by_tcp.communicator = "tcp";
+  EngineProcess not_launched(by_tcp);
+  EXPECT_EQ(not_launched.wait(), 2);
+  EXPECT_NE(failure_of(not_launched).message.find("torchrun, mpirun or srun"), std::string::npos);
+}
+
+/// A second host: a network namespace behind a cable of its own, which can be pulled. Needs root and iproute2.
+class SecondHost {
+ public:
+  SecondHost() : name_("nb" + std::to_string(getpid())) {
+    is_there_ = run("ip netns add " + name_) && run("ip link add " + near() + " type veth peer name " + far()) &&
+                run("ip link set " + far() + " netns " + name_) && run("ip addr add 198.18.77.1/30 dev " + near()) &&
+                run("ip link set " + near() + " up") && run(inside() + "ip addr add 198.18.77.2/30 dev " + far()) &&
+                run(inside() + "ip link set " + far() + " up");
+  }
+  ~SecondHost() {
+    run("ip link del " + near());
+    run("ip netns del " + name_);
+  }
+  SecondHost(const SecondHost&) = delete;
+  SecondHost& operator=(const SecondHost&) = delete;
+
+  bool is_there() const { return is_there_; }
+  void pull_the_cable() const { EXPECT_TRUE(run("ip link set " + near() + " down")); }
+  std::vector<std::string> prefix() const { return {"ip", "netns", "exec", name_}; }
+
+ private:
+  static bool run(const std::string& command) { return std::system((command + " 2>/dev/null").c_str()) == 0; }
+  std::string near() const { return name_ + "a"; }
+  std::string far() const { return name_ + "b"; }
+  std::string inside() const { return "ip netns exec " + name_ + " "; }
+
+  std::string name_;
+  bool is_there_ = false;
+};
+
+TEST(LaunchedRun, WhenAHostIsGoneBothSidesEnd) {
+  const SecondHost other;
+  if (!other.is_there()) GTEST_SKIP() << "no second network here (it needs root and iproute2)";
+  const TinyRun run;
+  const RunSpec spec = endless(run.spec(2));
+  const std::string port = std::to_string(free_port());
+  const auto variables = [&](const char* rank) {
+    return std::vector<std::pair<std::string, std::string>>{
+        {"RANK", rank}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "198.18.77.1"}, {"MASTER_PORT", port}};
+  };
+  EngineProcess first(spec, {.prefix = {}, .variables = variables("0")});
+  EngineProcess second(spec, {.prefix = other.prefix(), .variables = variables("1"), .keeps_errors = true});
+  ASSERT_TRUE(eventually([&] { return !losses_of(first).empty(); }));
+  other.pull_the_cable();
+  EXPECT_EQ(first.wait(), 1);
+  EXPECT_EQ(failure_of(first).message, "process 1 of 2 (the first is 0) has ended without a word");
+  EXPECT_EQ(second.wait(), 1);
+}
+
+/// Skipped where there is no MPI.
+class Mpirun : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(std::string(NANOBENCH_BIN_DIR) + "/libnanobench_mpi.so"))
+      GTEST_SKIP() << "built without MPI";
+    if (std::system("command -v mpirun > /dev/null") != 0) GTEST_SKIP() << "there is no mpirun";
+  }
+
+  static EngineStart start(int processes, std::vector<std::pair<std::string, std::string>> variables = {}) {
+    // As root and with more processes than processors, which Open MPI asks to be told.
+    variables.emplace_back("OMPI_ALLOW_RUN_AS_ROOT", "1");
+    variables.emplace_back("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    variables.emplace_back("OMPI_MCA_rmaps_base_oversubscribe", "1");
+    return {.prefix = {"mpirun", "-n", std::to_string(processes)}, .variables = std::move(variables)};
+  }
+};
+
+TEST_F(Mpirun, GivesTheSameBitsThroughMpiAndThroughTcp) {
+  const TinyRun run;
+  for (const int processes : {2, 4}) {
+    RunSpec spec = run.spec(processes);
+    EngineProcess by_mpi(spec, start(processes));
+    ASSERT_EQ(by_mpi.wait(), 0);
+    EXPECT_EQ(communicator_of(by_mpi), "mpi");
+    EXPECT_EQ(losses_of(by_mpi), own_losses(spec));
+  }
+  RunSpec spec = run.spec(2);
+  spec.communicator = "tcp";
+  EngineProcess by_tcp(spec, start(2, {{"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", std::to_string(free_port())}}));
+  ASSERT_EQ(by_tcp.wait(), 0);
+  EXPECT_EQ(communicator_of(by_tcp), "tcp");
+}
+
+TEST_F(Mpirun, ADeadProcessEndsTheRunWithOneSentence) {
+  const TinyRun run;
+  EngineProcess launcher(endless(run.spec(4)), start(4));
+  ASSERT_TRUE(eventually([&] { return !losses_of(launcher).empty(); }));
+  std::vector<pid_t> ranks = launcher.children();
+  ASSERT_EQ(ranks.size(), 4U);
+  std::sort(ranks.begin(), ranks.end());
+  kill(ranks[2], SIGKILL);
+  EXPECT_NE(launcher.wait(), 0);
+  const FailedEvent failure = failure_of(launcher);
+  EXPECT_EQ(failure.outcome, RunOutcome::kCrashed);
+  EXPECT_NE(failure.message.find("has ended without a word"), std::string::npos) << failure.message;
+  for (const pid_t rank : ranks) EXPECT_TRUE(eventually([&] { return !is_running(rank); }));
+}
+
+TEST_F(Mpirun, WithoutThePluginAndWithoutAPlaceToMeetItSaysWhatToDo) {
+  const TinyRun run;
+  const std::string nowhere = ::testing::TempDir();
+  EngineProcess engine(run.spec(2), start(2, {{"NANOBENCH_PLUGINS", nowhere}}));
+  EXPECT_NE(engine.wait(), 0);
+  EXPECT_EQ(failure_of(engine).outcome, RunOutcome::kUnsupported);
+  EXPECT_NE(failure_of(engine).message.find("libnanobench_mpi.so"), std::string::npos) << failure_of(engine).message;
+  EXPECT_NE(failure_of(engine).message.find("MASTER_ADDR"), std::string::npos) << failure_of(engine).message;
+}
+
+}  // namespace
+}  // namespace nanobench::core::testing

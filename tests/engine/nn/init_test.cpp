@@ -1,0 +1,135 @@
+// How parameters begin: the same (seed, name, shape) gives the same numbers whatever else is configured.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "engine/kernels/thread_pool.h"
+#include "engine/nn/gpt.h"
+#include "engine/ops/bfloat16.h"
+#include "tests/engine/golden_support.h"
+
+namespace nanobench::core::testing {
+namespace {
+
+TrainConfig small_config() {
+  TrainConfig config;
+  config.model.num_layers = 4;
+  config.model.num_heads = config.model.num_kv_heads = 2;
+  config.model.model_dim = 32;
+  config.model.vocab_size = 50;
+  config.model.vocab_pad_multiple = 16;
+  config.model.rope.max_seq_len = 64;
+  config.model.value_embeddings = {.num_tables = 2, .layer_map = {0, 1, std::nullopt, 0}};
+  config.model.attention_skip_layers = {2};
+  return config;
+}
+
+std::map<std::string, at::Tensor> initial(const TrainConfig& config, std::uint64_t seed = 5) {
+  GPT model(config, at::kFloat);
+  model.parameters().initialize(config, seed);
+  std::map<std::string, at::Tensor> tensors;
+  for (const Parameter& parameter : model.parameters().all()) tensors[parameter.name] = parameter.tensor.detach();
+  return tensors;
+}
+
+TEST(Init, JoinedMatricesBeginAsTheSeparateOnes) {
+  TrainConfig config = small_config();
+  const auto separate = initial(config);
+  config.model.value_embeddings.layout = ValueTableLayout::kJoined;
+  config.model.merged_qkv = true;
+  const auto merged = initial(config);
+  config.model.merged_qkv = false;
+  config.model.qkv_rows = QkvRows::kStacked;
+  const auto stacked = initial(config);
+  const at::Tensor qkv = at::stack({separate.at("blocks.1.attn.c_q.weight"), separate.at("blocks.1.attn.c_k.weight"),
+                                    separate.at("blocks.1.attn.c_v.weight")});
+  EXPECT_TRUE(at::equal(merged.at("blocks.1.attn.qkv_w"), qkv));
+  EXPECT_TRUE(at::equal(stacked.at("blocks.1.attn.c_attn.weight"), qkv.reshape({96, 32})));
+  EXPECT_TRUE(
+      at::equal(merged.at("value_embeds.weight"),
+                at::cat({separate.at("value_embeds.embed.0.weight"), separate.at("value_embeds.embed.1.weight")}, 1)));
+}
+
+/// Tables of more numbers than a thread draws at a time.
+TEST(Init, IsTheSameForAnyNumberOfThreads) {
+  TrainConfig config = small_config();
+  config.model.vocab_size = 1100;
+  set_kernel_threads(1, std::nullopt);
+  const auto alone = initial(config);
+  set_kernel_threads(3, std::nullopt);
+  const auto together = initial(config);
+  for (const auto& [name, tensor] : alone) EXPECT_TRUE(at::equal(tensor, together.at(name))) << name;
+  config.model.value_embeddings.layout = ValueTableLayout::kJoined;
+  const at::Tensor joined = initial(config).at("value_embeds.weight");
+  const at::Tensor first = alone.at("value_embeds.embed.0.weight"), second = alone.at("value_embeds.embed.1.weight");
+  EXPECT_TRUE(at::equal(joined, at::cat({first, second}, 1)));
+  // The last rows too are drawn, and not what the memory held before.
+  const at::Tensor last = second.slice(0, 1090);
+  EXPECT_NEAR(last.std().item<double>(), 1.0, 0.2);
+  EXPECT_FALSE(at::equal(last, first.slice(0, 1090)));
+}
+
+TEST(Init, DependsOnSeedNameAndShapeOnly) {
+  TrainConfig config = small_config();
+  const auto base = initial(config);
+  config.model.unet_skips = false;
+  config.model.x0_lambdas = false;
+  config.model.attention_skip_layers = {};
+  config.model.value_embeddings = {.source = ValueSource::kNone,
+                                   .num_tables = 0,
+                                   .layer_map = std::vector<std::optional<std::int64_t>>(4),
+                                   .mix = ValueMix::kNone};
+  const auto other = initial(config);
+  int shared = 0;
+  for (const auto& [name, tensor] : other) {
+    if (!base.contains(name)) continue;
+    EXPECT_TRUE(at::equal(tensor, base.at(name))) << name;
+    ++shared;
+  }
+  EXPECT_GE(shared, 20);
+  EXPECT_FALSE(at::equal(initial(config, 6).at("embed.weight"), base.at("embed.weight")));
+}
+
+TEST(Init, OfGpt2HasItsDeviationsAndZeroPaddingRows) {
+  TrainConfig config = small_config();
+  config.model.model_dim = 128;
+  config.model.vocab_pad_embeddings = true;
+  config.model.tied_head = true;
+  config.model.position = PositionEncoding::kLearned;
+  config.model.norm = NormType::kLayer;
+  config.model.bias = true;
+  config.init.scheme = InitScheme::kGpt2;
+  const auto tensors = initial(config);
+  const auto deviation = [&](const std::string& name) { return tensors.at(name).std().item<double>(); };
+  EXPECT_NEAR(deviation("blocks.0.mlp.c_fc.weight"), 0.02, 0.001);
+  EXPECT_NEAR(deviation("position_embed.weight"), 0.02, 0.001);
+  EXPECT_NEAR(deviation("blocks.0.mlp.c_proj.weight"), 0.02 / std::sqrt(8.0), 0.0005);
+  const at::Tensor embed = tensors.at("embed.weight");
+  EXPECT_EQ(embed.size(0), 64);
+  EXPECT_TRUE(embed.narrow(0, 50, 14).eq(0).all().item<bool>());
+  EXPECT_NEAR(embed.narrow(0, 0, 50).std().item<double>(), 0.02, 0.001);
+  EXPECT_TRUE(tensors.at("ln_f.weight").eq(1).all().item<bool>());
+  EXPECT_TRUE(tensors.at("blocks.1.attn.c_proj.bias").eq(0).all().item<bool>());
+}
+
+TEST(Init, OutputProjectionsAndHeadAreZeroOrLinear) {
+  TrainConfig config = small_config();
+  EXPECT_TRUE(initial(config).at("lm_head.weight").eq(0).all().item<bool>());
+  config.init.lm_head = config.init.output_projections = MatrixInit::kLinear;
+  config.init.embeddings = TableInit::kLinear;
+  const auto tensors = initial(config);
+  for (const char* name : {"lm_head.weight", "blocks.0.attn.c_proj.weight", "embed.weight"}) {
+    const double bound = 1.0 / std::sqrt(32.0);
+    EXPECT_LE(tensors.at(name).abs().max().item<double>(), bound) << name;
+    EXPECT_GE(tensors.at(name).abs().max().item<double>(), 0.9 * bound) << name;
+  }
+  config.precision.linear_init = StoredPrecision::kBfloat16;
+  const auto rounded = initial(config);
+  const at::Tensor exact = tensors.at("blocks.0.mlp.c_fc.weight");
+  EXPECT_TRUE(at::equal(rounded.at("blocks.0.mlp.c_fc.weight"), round_to_bfloat16(exact)));
+  EXPECT_TRUE(at::equal(rounded.at("embed.weight"), tensors.at("embed.weight")));
+}
+
+}  // namespace
+}  // namespace nanobench::core::testing

@@ -1,0 +1,156 @@
+// Every value of every feature, trained: finite losses; "numerics" features move them, "systems" features leave every
+// bit. Every record, trained a few steps.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <set>
+
+#include "ablations/resolve.h"
+#include "core/base/error.h"
+#include "core/data/token_shard.h"
+#include "tests/ablations/catalogue_support.h"
+#include "tests/engine/training_support.h"
+
+namespace nanobench::core::testing {
+namespace {
+
+using ablations::Catalogue;
+using ablations::embedded_catalogue;
+using ablations::Feature;
+
+constexpr std::int64_t kFewSteps = 4;
+
+/// One shard of random words with documents.
+class ShardFile {
+ public:
+  explicit ShardFile(std::int64_t length)
+      : path_(std::filesystem::temp_directory_path() / ("nanobench_contract_" + std::to_string(getpid()) + ".bin")) {
+    std::vector<std::uint16_t> tokens;
+    std::uint32_t state = 12345;
+    for (std::int64_t i = 0; i < length; ++i) {
+      state = state * 1664525U + 1013904223U;
+      tokens.push_back(i % 97 == 0 ? 256 : static_cast<std::uint16_t>((state >> 24) % 61));
+    }
+    write_token_shard(path_, tokens);
+  }
+  ~ShardFile() { std::filesystem::remove(path_); }
+  ShardFile(const ShardFile&) = delete;
+  ShardFile& operator=(const ShardFile&) = delete;
+  std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Features of the loader show only where a shard ends and only between two ranks.
+const std::set<std::string> kLoaderFeatures = {"loader_position", "loader_reserve"};
+
+/// With two ranks, rank 0 can read a shard of this length three times and rank 1 twice; with one token in reserve both
+/// twice.
+std::int64_t short_shard(const TrainConfig& config) {
+  return 6 * config.data.loader.sequences_per_read * config.data.sequence_length + 1;
+}
+
+std::int64_t long_shard(const TrainConfig& config) {
+  return config.run.stop_after * config.data.tokens_per_step() +
+         8 * std::max(config.data.tokens_per_step(), config.data.ranks * config.data.val_length()) + 1;
+}
+
+TrainConfig config_of(const Feature& feature, const std::string& value) {
+  const bool needs_micro_steps = feature.needs.micro_steps > 1;  // nano has two for each of two ranks
+  ablations::ResolveRequest request =
+      ablations::FeaturePoint{&feature, value}.request(needs_micro_steps ? "nano" : "smoke");
+  if (kLoaderFeatures.contains(feature.id)) request.ranks = 2;
+  if (feature.id == "validation_interval") {  // scales have an interval of their own: a value in proportion
+    request.settings.clear();
+    TrainConfig config = ablations::resolve(embedded_catalogue(), request).config;
+    config.run.val_every = std::stol(value) / 50;
+    return config;
+  }
+  return ablations::resolve(embedded_catalogue(), request).config;
+}
+
+struct Losses {
+  std::vector<double> training, validation;
+  bool operator==(const Losses&) const = default;
+};
+
+Losses train(const Feature& feature, const std::string& value, std::optional<std::int64_t> steps) {
+  RunSpec spec{.run_id = feature.id + "=" + value, .config = config_of(feature, value)};
+  if (steps) spec.config.run.stop_after = *steps;
+  const ShardFile shard(kLoaderFeatures.contains(feature.id) ? short_shard(spec.config) : long_shard(spec.config));
+  spec.threads = static_cast<int>(spec.config.distributed.processes);
+  spec.train_shards = spec.val_shards = {shard.path()};
+  // What the records start at zero is moved away from it, so that every path carries gradient from the first step.
+  spec.config.init.zero_init_std = 0.5;
+  spec.config.init.scalar_std = 0.1;
+  Losses losses;
+  for (const RunEvent& event : train_to_the_end(spec).events) {
+    if (const auto* step = std::get_if<StepEvent>(&event)) losses.training.push_back(step->loss);
+    if (const auto* eval = std::get_if<EvalEvent>(&event)) losses.validation.push_back(eval->loss);
+  }
+  return losses;
+}
+
+class FeatureContract : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(FeatureContract, ValuesTrainAndActAsTheirKindSays) {
+  const Feature& feature = embedded_catalogue().feature(GetParam());
+  std::map<std::string, Losses> losses;
+  for (const std::string& value : feature.value_names()) {
+    losses[value] = train(feature, value, kFewSteps);
+    ASSERT_EQ(losses[value].training.size(), static_cast<std::size_t>(kFewSteps)) << value << ": did not finish";
+    for (const double loss : losses[value].training) EXPECT_TRUE(std::isfinite(loss)) << value;
+  }
+  // What acts on a GPU only is seen there (GpuFeatures), and leaves the CPU's losses alone whatever its kind.
+  if (feature.kind == ablations::FeatureKind::kSystems || feature.needs.gpu) {
+    for (const auto& [value, series] : losses)
+      EXPECT_EQ(series.training, losses[feature.before].training)
+          << value << " is said to leave the losses as they are";
+  } else if (losses[feature.before] == losses[feature.after]) {
+    // It may begin late (a cooldown), or differ in rounding that takes time to reach a loss.
+    EXPECT_FALSE(train(feature, feature.before, std::nullopt) == train(feature, feature.after, std::nullopt))
+        << "nothing reads this feature";
+  }
+}
+
+std::vector<std::string> feature_ids() {
+  std::vector<std::string> ids;
+  for (const Feature* feature : embedded_catalogue().features()) ids.push_back(feature->id);
+  return ids;
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, FeatureContract, ::testing::ValuesIn(feature_ids()),
+                         [](const auto& test) { return test.param; });
+
+class RecordContract : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(RecordContract, TrainsAFewStepsAtSmoke) {
+  constexpr std::int64_t kSteps = 8;
+  RunSpec spec{.run_id = GetParam(),
+               .config = ablations::resolve(embedded_catalogue(), {.record = GetParam(), .scale = "smoke"}).config};
+  spec.config.run.stop_after = kSteps;
+  const ShardFile shard(long_shard(spec.config));
+  spec.train_shards = spec.val_shards = {shard.path()};
+  const std::vector<double> losses = step_losses(spec);
+  ASSERT_EQ(losses.size(), static_cast<std::size_t>(kSteps));
+  for (const double loss : losses) EXPECT_TRUE(std::isfinite(loss));
+  const double uniform = std::log(static_cast<double>(spec.config.model.padded_vocab_size()));
+  const bool begins_uniform = !spec.config.model.tied_head && spec.config.init.lm_head == MatrixInit::kZero;
+  EXPECT_NEAR(losses.front(), uniform, begins_uniform ? 1e-5 : 1.0);
+  EXPECT_LT(losses.back(), losses.front());
+}
+
+std::vector<std::string> record_ids() {
+  std::vector<std::string> ids;
+  for (const ablations::Record* record : embedded_catalogue().records()) ids.push_back(record->id);
+  return ids;
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, RecordContract, ::testing::ValuesIn(record_ids()),
+                         [](const auto& test) { return test.param; });
+
+}  // namespace
+}  // namespace nanobench::core::testing

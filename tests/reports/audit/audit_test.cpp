@@ -1,0 +1,217 @@
+#include "reports/audit/audit.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+
+#include "core/base/json.h"
+#include "reports/kinds/audit_report.h"
+#include "reports/render/render.h"
+#include "tests/results/import/log_texts.h"
+
+namespace nanobench::reports {
+namespace {
+
+results::LogFile file_in(const std::string& folder, const std::string& name, const std::string& subdir = "") {
+  return {.path = folder + "/" + name, .folder = folder, .subdir = subdir, .name = name};
+}
+
+class AuditTest : public testing::Test {
+ protected:
+  void add(const std::string& text, const std::string& folder = "logs", const std::string& subdir = "") {
+    auditor_.add(file_in(folder, "run" + std::to_string(++count_) + ".txt", subdir), results::read_speedrun_log(text));
+  }
+  /// A run whose curve is its own.
+  void add_run(double loss, double ms = 1000, const std::string& folder = "logs", const std::string& script = "one") {
+    std::string steps = "step:0/3 val_loss:10." + std::to_string(1000 + count_) +
+                        " train_time:0ms step_avg:nanms\n"
+                        "step:2/3 val_loss:4.5 train_time:500ms step_avg:1.00ms\n";
+    steps += "step:3/3 val_loss:" + std::to_string(loss) + " train_time:" + std::to_string(ms) + "ms step_avg:1.00ms\n";
+    add(results::log_text(steps, script), folder);
+  }
+  static bool has_flag(const AuditGroup& group, const std::string& part) {
+    return std::any_of(group.flags.begin(), group.flags.end(),
+                       [&](const std::string& flag) { return flag.find(part) != std::string::npos; });
+  }
+  Auditor auditor_{AuditOptions{}};
+  int count_ = 0;
+};
+
+TEST_F(AuditTest, TestsTheMeanAgainstTheTarget) {
+  for (const double loss : {3.2771, 3.2780, 3.2776, 3.2779}) add_run(loss);
+  const Audit audit = auditor_.finish();
+  ASSERT_EQ(audit.groups.size(), 1U);
+  const AuditGroup& group = audit.groups.front();
+  EXPECT_EQ(group.n, 4);
+  // mean 3.27765, s = 4.041452e-4, t = -0.00235 / (s / 2)
+  EXPECT_NEAR(*group.loss.mean, 3.27765, 1e-12);
+  EXPECT_NEAR(group.t->t, -11.629484, 1e-5);
+  EXPECT_NEAR(group.z->statistic, 0.0047, 1e-12);
+  EXPECT_TRUE(group.z->passes);
+  EXPECT_EQ(group.verdict, AuditVerdict::kMeets);
+  EXPECT_EQ(audit.verdict(), AuditVerdict::kMeets);
+  EXPECT_TRUE(group.flags.empty()) << group.flags.front();
+}
+
+TEST_F(AuditTest, AMeanBelowTheTargetIsNotEnough) {
+  for (const double loss : {3.2700, 3.2890, 3.2790}) add_run(loss);
+  const Audit audit = auditor_.finish();
+  EXPECT_LT(*audit.groups.front().loss.mean, 3.28);
+  EXPECT_EQ(audit.verdict(), AuditVerdict::kDoesNotMeet);
+}
+
+TEST_F(AuditTest, OneRunOrNoSpreadProvesNothing) {
+  add_run(3.2, 1000, "one");
+  add_run(3.2, 1000, "same");
+  add_run(3.2, 1001, "same");
+  const Audit audit = auditor_.finish();
+  ASSERT_EQ(audit.groups.size(), 2U);
+  for (const AuditGroup& group : audit.groups) EXPECT_EQ(group.verdict, AuditVerdict::kInconclusive);
+  EXPECT_TRUE(has_flag(audit.groups[0], "n = 1"));
+  EXPECT_FALSE(audit.groups[0].loss.sd);
+  EXPECT_EQ(audit.verdict(), AuditVerdict::kInconclusive);
+  EXPECT_EQ(Auditor({}).finish().verdict(), AuditVerdict::kInconclusive) << "no log at all";
+}
+
+TEST_F(AuditTest, TheZRuleJudgesOneRun) {
+  for (const auto& [loss, verdict] :
+       {std::pair(3.2760, AuditVerdict::kMeets), std::pair(3.2761, AuditVerdict::kDoesNotMeet)}) {
+    Auditor auditor({.rule = AuditRule::kZ});
+    auditor.add(file_in("logs", "a.txt"), results::read_speedrun_log(results::steps_text(std::to_string(loss))));
+    EXPECT_EQ(auditor.finish().verdict(), verdict) << loss;
+  }
+}
+
+TEST_F(AuditTest, ScriptsStepsAndHardwareAreGroupsOfTheirOwn) {
+  add_run(3.277);
+  add_run(3.278, 1000, "logs", "two");
+  add(results::script_text() + results::separator() + results::machine_text(4) + results::separator() +
+      results::steps_text());
+  const Audit audit = auditor_.finish();
+  ASSERT_EQ(audit.groups.size(), 3U);
+  for (const AuditGroup& group : audit.groups) {
+    EXPECT_TRUE(has_flag(group, "different hardware in this folder: 4x NVIDIA H100 80GB HBM3, 8x"));
+    EXPECT_TRUE(has_flag(group, "2 different scripts"));
+  }
+  ASSERT_EQ(audit.pooled.size(), 1U) << "the two scripts on eight GPUs";
+  EXPECT_EQ(audit.pooled.front().n, 2);
+  EXPECT_EQ(audit.verdict(), AuditVerdict::kInconclusive) << "what is taken together never decides";
+}
+
+TEST_F(AuditTest, RepeatedRunsCountOnce) {
+  add_run(3.2771);
+  add_run(3.2780);
+  const std::string copy = results::log_text(
+      "step:0/3 val_loss:10.9 train_time:0ms step_avg:nanms\nstep:2/3 val_loss:4.5 train_time:500ms step_avg:1.0ms\n"
+      "step:3/3 val_loss:3.2765 train_time:900ms step_avg:1.0ms\n");
+  std::string other_bytes = copy;
+  other_bytes.replace(other_bytes.find("38C"), 3, "39C");
+  std::string other_time = copy;
+  other_time.replace(other_time.find("900ms"), 5, "901ms");
+  for (const std::string& text : {copy, copy, other_bytes, other_time}) add(text);
+  add(copy, "elsewhere");
+  const Audit audit = auditor_.finish();
+  const AuditGroup& group = audit.groups.back();
+  EXPECT_EQ(group.runs.size(), 6U);
+  EXPECT_EQ(group.n, 3);
+  EXPECT_TRUE(has_flag(group, "is byte for byte run3.txt: counted once (run4.txt)"));
+  EXPECT_TRUE(has_flag(group, "holds the same losses and times as run3.txt: counted once (run5.txt)"));
+  EXPECT_TRUE(has_flag(group, "holds the same loss at every validation as run3.txt: counted once (run6.txt)"));
+  EXPECT_TRUE(has_flag(group, "the same runs lie in elsewhere"));
+}
+
+TEST_F(AuditTest, CutAndStrangeLogsAreFlaggedAndNotCounted) {
+  add_run(3.277);
+  add_run(3.278);
+  const std::string text = results::log_text();
+  add(text.substr(0, text.find("step:3/3 val_loss")));
+  add(results::log_text(results::steps_text("nan")));
+  add(text.substr(0, text.find("step:0/3")));
+  add("nothing of a trainer");
+  const Audit audit = auditor_.finish();
+  EXPECT_EQ(audit.other_files, 1U);
+  ASSERT_EQ(audit.groups.size(), 2U);
+  EXPECT_EQ(audit.groups[0].n, 0);
+  EXPECT_TRUE(has_flag(audit.groups[0], "a script without any step"));
+  EXPECT_EQ(audit.groups[1].n, 2);
+  EXPECT_TRUE(has_flag(audit.groups[1], "the last validation is at step 0 of 3 (run3.txt)"));
+  EXPECT_TRUE(has_flag(audit.groups[1], "the last validation loss is not finite (run4.txt)"));
+}
+
+TEST_F(AuditTest, ComparesTheTimeWithTheRecordBefore) {
+  add_run(3.277, 150'000, "2025-09-21_DropAttn");
+  add_run(3.278, 153'000, "2025-09-21_DropAttn");
+  add_run(3.278, 190'000, "2025-09-18_Smear");
+  const Audit audit = auditor_.finish();
+  const AuditGroup& slow = audit.groups[0];
+  const AuditGroup& fast = audit.groups[1];
+  ASSERT_NE(fast.before, nullptr);
+  EXPECT_EQ(fast.before->id, "34");
+  EXPECT_NEAR(*fast.time_over_before, 151.5 / (2.547 * 60), 1e-9);
+  EXPECT_FALSE(has_flag(fast, "published time"));
+  EXPECT_TRUE(has_flag(slow, "the mean time is not below the published time of record 33"));
+}
+
+TEST_F(AuditTest, TheReportHoldsEveryNumberAndNoNan) {
+  for (const double loss : {3.2771, 3.2780}) add_run(loss);
+  add(results::log_text(results::steps_text("nan")));
+  add_run(3.27, 1000, "<b>|evil|</b>");
+  const Document document = audit_report(auditor_.finish(), true);
+  const core::OrderedJson json = to_json(document);
+  EXPECT_EQ(json["kind"], "audit");
+  const std::string headline = json["headline"];
+  EXPECT_EQ(headline.rfind("0 of 2 groups of runs meet the rule, mean <= 3.2800 with p < 0.01", 0), 0U) << headline;
+  EXPECT_NE(headline.find("; 1 does not; 1 cannot be tested."), std::string::npos) << headline;
+  ASSERT_EQ(json["tables"]["groups"].size(), 2U);
+  EXPECT_NEAR(json["tables"]["groups"][1]["val_loss"]["mean"].get<double>(), 3.27755, 1e-12);
+  EXPECT_EQ(json["tables"]["groups"][1]["n"]["found"], 3);
+  EXPECT_EQ(json["tables"]["runs"].size(), 4U);
+  EXPECT_EQ(json["tables"]["groups"][0]["p"], nullptr);
+  for (const std::string& text : {render_terminal(document, {.width = 200}), render_markdown(document),
+                                  render_csv(document), render_json(document), render_html(document)}) {
+    EXPECT_EQ(text.find("nan,"), std::string::npos);
+    EXPECT_EQ(text.find(" nan "), std::string::npos);
+  }
+  EXPECT_EQ(render_html(document).find("<b>|evil"), std::string::npos);
+  EXPECT_EQ(render_markdown(document).find("invalid"), std::string::npos);
+}
+
+/// The logs that were published, and what they must come to: computed elsewhere.
+TEST(AuditOfPublicLogs, IsWhatWasComputedIndependently) {
+  const char* shared = std::getenv("NANOBENCH_SHARED");
+  const std::filesystem::path root = shared == nullptr ? "" : shared;
+  if (root.empty() || !std::filesystem::exists(root / "val_losses.json"))
+    GTEST_SKIP() << "no public logs; set NANOBENCH_SHARED";
+  Auditor auditor({});
+  std::string text;
+  for (const results::LogFile& file : results::find_log_files({root / "public_logs"}).files) {
+    ASSERT_EQ(results::read_log_file(file.path, text), std::nullopt);
+    auditor.add(file, results::read_speedrun_log(text));
+  }
+  const Audit audit = auditor.finish();
+  const core::Json known = core::read_json_file(root / "val_losses.json").at("folders");
+  std::size_t compared = 0;
+  for (const AuditGroup& group : audit.groups) {
+    const core::Json& entry = known.at(group.folder).at(0);
+    EXPECT_EQ(group.planned_steps, entry.at("steps").get<std::int64_t>()) << group.folder;
+    for (const AuditedRun& run : group.runs) {
+      const core::Json& files = entry.at("files");
+      const auto place = std::find(files.begin(), files.end(), run.file.name);
+      ASSERT_TRUE(place != files.end()) << run.file.name;
+      const auto index = static_cast<std::size_t>(place - files.begin());
+      EXPECT_EQ(run.loss, entry.at("losses").at(index).get<double>()) << run.file.name;
+      EXPECT_EQ(run.train_ms, entry.at("train_time_ms").at(index).get<double>()) << run.file.name;
+      ++compared;
+    }
+    if (group.t && group.n == entry.at("computed").at("n").get<int>()) {
+      EXPECT_NEAR(group.t->p / entry.at("computed").at("p_less_3p28").get<double>(), 1, 1e-9) << group.folder;
+    }
+  }
+  EXPECT_EQ(compared, 39U);
+}
+
+}  // namespace
+}  // namespace nanobench::reports

@@ -1,0 +1,116 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "ablations/catalogue.h"
+#include "core/base/error.h"
+#include "suites/design/plan.h"
+
+namespace nanobench::suites {
+namespace {
+
+const ablations::Catalogue& catalogue() {
+  static const ablations::Catalogue embedded = ablations::Catalogue::embedded();
+  return embedded;
+}
+
+Suite suite_of(std::vector<std::string> claims, const std::string& scale = "smoke") {
+  core::Json json = {{"name", "s"}, {"design", "claims"}, {"scale", scale}, {"seeds", {4, 5, 6}}};
+  if (!claims.empty()) json["claims"] = claims;
+  return read_suite(json, "s.json");
+}
+
+const Cell* find(const Matrix& matrix, const std::string& label) {
+  const auto found =
+      std::find_if(matrix.cells.begin(), matrix.cells.end(), [&](const Cell& cell) { return cell.label == label; });
+  return found == matrix.cells.end() ? nullptr : &*found;
+}
+
+Plan plan_of(const Suite& suite) {
+  const Matrix matrix = make_matrix(suite, catalogue());
+  core::DataSet data;
+  data.name = "d";
+  data.digest = "d";
+  results::MachineInfo machine;
+  machine.cores = 2;
+  return make_plan(suite, matrix, data, Engine{{"engine"}, "e", "1"}, machine);
+}
+
+TEST(ClaimsMatrix, TwoClaimsShareTheirCells) {
+  const Matrix matrix =
+      make_matrix(suite_of({"seed003_attention_skip_faster", "seed003_sparse_embeddings_save_time"}), catalogue());
+  EXPECT_EQ(matrix.cells.size(), 3U);
+  ASSERT_NE(find(matrix, "record17"), nullptr);
+  const Cell* const without = find(matrix, "record17 with attention_skip = none");
+  ASSERT_NE(without, nullptr);
+  EXPECT_TRUE(without->config.model.attention_skip_layers.empty());
+  EXPECT_NE(without->changed.find("seed003_attention_skip_faster"), std::string::npos);
+}
+
+TEST(ClaimsMatrix, ProcessesAreThoseThatTheClaimNeeds) {
+  const Matrix matrix = make_matrix(suite_of({"seed001_parameter_skew_solved"}), catalogue());
+  ASSERT_EQ(matrix.cells.size(), 1U);
+  EXPECT_EQ(matrix.cells[0].config.distributed.processes, 2);
+}
+
+TEST(ClaimsMatrix, AnOperationNeedsNoData) {
+  const Suite suite = suite_of({"seed000_attention_35_percent_faster"});
+  Matrix matrix = make_matrix(suite, catalogue());
+  ASSERT_EQ(matrix.cells.size(), 1U);
+  ASSERT_TRUE(matrix.cells[0].operation);
+  EXPECT_EQ(prepare_data(suite, matrix, "/nonexistent").name, "none");
+}
+
+TEST(ClaimsMatrix, WhatIsExactRunsOnce) {
+  const Plan plan =
+      plan_of(suite_of({"seed000_mask_instructions_60_percent_fewer", "seed000_attention_35_percent_faster"}));
+  ASSERT_EQ(plan.runs.size(), 4U);
+  std::set<std::string> digests;
+  int exact = 0;
+  for (const PlannedRun& run : plan.runs) {
+    ASSERT_TRUE(run.spec.operation);
+    digests.insert(run.digest);
+    if (!plan.cell_of(run).is_exact) continue;
+    ++exact;
+    EXPECT_EQ(run.seed, 4U);
+  }
+  EXPECT_EQ(exact, 1);
+  EXPECT_EQ(digests.size(), plan.runs.size());
+}
+
+TEST(ClaimsMatrix, ARunIsStoredWithTheOperationThatItMeasures) {
+  const Plan plan = plan_of(suite_of({"seed000_attention_35_percent_faster"}));
+  const core::Json config = core::Json::parse(stored_run(plan, plan.runs[0]).config);
+  EXPECT_EQ(config.at("operation").at("op"), "attention");
+  EXPECT_FALSE(stored_run(plan, plan.runs[0]).record);
+}
+
+TEST(ClaimsMatrix, AllClaimsThatNeedRunsHaveCellsAtNano) {
+  const Matrix matrix = make_matrix(suite_of({}, "nano"), catalogue());
+  EXPECT_GT(matrix.cells.size(), 40U);
+  std::vector<std::string> lost;
+  for (const std::string& message : matrix.messages) {
+    if (message.find("not measurable") != std::string::npos) lost.push_back(message);
+  }
+  ASSERT_EQ(lost.size(), 1U) << lost[0];  // the scale holds the tables in float32
+  EXPECT_EQ(lost[0].find("claim seed004_bfloat16_tables_save_memory: not measurable here, both sides are the same"), 0U)
+      << lost[0];
+}
+
+TEST(ClaimsMatrix, RefusesWhatIsNoClaim) {
+  const auto error_of = [](std::vector<std::string> claims) -> std::string {
+    try {
+      make_matrix(suite_of(std::move(claims)), catalogue());
+    } catch (const core::Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_NE(error_of({"seed003_attention_skip_fast"}).find("/claims/0"), std::string::npos);
+  EXPECT_NE(error_of({"seed003_value_parameters_halved"}).find("none of the claims"), std::string::npos);
+  EXPECT_THROW(suite_of({"seed003_attention_skip_faster", "seed003_attention_skip_faster"}), core::Error);
+}
+
+}  // namespace
+}  // namespace nanobench::suites

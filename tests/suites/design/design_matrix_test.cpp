@@ -1,0 +1,309 @@
+// Designs over the real catalogue: which cells, what is left out and said, what the contrasts recover.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <set>
+
+#include "ablations/catalogue.h"
+#include "core/base/error.h"
+#include "suites/design/plan.h"
+
+namespace nanobench::suites {
+namespace {
+
+using core::Json;
+
+const ablations::Catalogue& catalogue() {
+  static const ablations::Catalogue embedded = ablations::Catalogue::embedded();
+  return embedded;
+}
+
+Json suite_of(const std::string& design, const Json& features = nullptr) {
+  Json json = {{"name", "s"}, {"design", design}, {"base", {{"record", "record17"}}}, {"scale", "smoke"}};
+  if (!features.is_null()) json["features"] = features;
+  return json;
+}
+
+Json with(Json json, const std::string& key, const Json& value) {
+  json[key] = value;
+  return json;
+}
+
+Matrix matrix_of(const Json& json) {
+  return make_matrix(read_suite(json, "s.json"), catalogue());
+}
+
+std::string refusal(const Json& json) {
+  try {
+    matrix_of(json);
+  } catch (const core::Error& error) {
+    EXPECT_NE(error.code(), core::ErrorCode::kInternal);
+    EXPECT_TRUE(std::string(error.what()).starts_with("s.json: /")) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "accepted: " << json;
+  return "";
+}
+
+std::vector<std::string> labels_of(const Matrix& matrix) {
+  std::vector<std::string> labels;
+  for (const Cell& cell : matrix.cells) labels.push_back(cell.label);
+  return labels;
+}
+
+const results::PlanContrast& contrast_of(const Matrix& matrix, const std::string& effect) {
+  for (const results::PlanContrast& contrast : matrix.contrasts) {
+    if (contrast.effect == effect) return contrast;
+  }
+  throw core::Error(core::ErrorCode::kNotFound, "no contrast for " + effect);
+}
+
+bool says(const Matrix& matrix, const std::vector<std::string>& parts) {
+  return std::any_of(matrix.messages.begin(), matrix.messages.end(), [&](const std::string& message) {
+    return std::all_of(parts.begin(), parts.end(),
+                       [&](const std::string& part) { return message.find(part) != std::string::npos; });
+  });
+}
+
+std::string all_of(const std::vector<std::string>& messages) {
+  std::string text;
+  for (const std::string& message : messages) text += message + "\n";
+  return text;
+}
+
+/// The contrast over what `loss` makes of each cell.
+double estimate(const Matrix& matrix, const std::string& effect, const std::function<double(const Cell&)>& loss) {
+  double sum = 0.0;
+  const results::PlanContrast& contrast = contrast_of(matrix, effect);
+  for (const Cell& cell : matrix.cells) {
+    const auto found = contrast.coefficients.find(cell.label);
+    if (found != contrast.coefficients.end()) sum += found->second * loss(cell);
+  }
+  return sum;
+}
+
+bool skips_attention(const Cell& cell) {
+  return !cell.config.model.attention_skip_layers.empty();
+}
+bool has_half_rotary(const Cell& cell) {
+  return cell.config.model.rope.half_truncate;
+}
+bool has_late_beta(const Cell& cell) {
+  return core::to_json(cell.config)["optimizer"]["lm_head"]["betas"][0] < 0.85;
+}
+
+/// Effects of attention_skip, rotary and adam_beta1 in record 17, with one interaction.
+double planted(const Cell& cell) {
+  return 3.0 + (skips_attention(cell) ? 0.01 : 0) - (has_half_rotary(cell) ? 0.02 : 0) -
+         (has_late_beta(cell) ? 0.005 : 0) + (skips_attention(cell) && has_half_rotary(cell) ? 0.004 : 0);
+}
+
+const Json kThree = {"attention_skip", "rotary", "adam_beta1"};
+
+TEST(DesignMatrix, ALeaveOneOutEstimatesWhatTheLaterValueDoes) {
+  const Matrix matrix = matrix_of(suite_of("leave_one_out", kThree));
+  EXPECT_EQ(matrix.contrasts.size(), 3u);
+  EXPECT_NEAR(estimate(matrix, "attention_skip", planted), 0.014, 1e-12) << "in the company of rotary";
+  EXPECT_NEAR(estimate(matrix, "rotary", planted), -0.016, 1e-12);
+  EXPECT_EQ(contrast_of(matrix, "rotary").coefficients,
+            (std::map<std::string, double>{{"record17", 1}, {"without rotary", -1}}));
+  EXPECT_EQ(contrast_of(matrix, "rotary").kind, "simple");
+}
+
+TEST(DesignMatrix, WhatActsOnAGpuOnlyIsNoCellOfASuiteOnTheCpu) {
+  const auto has = [](const Matrix& matrix) {
+    const std::vector<std::string> labels = labels_of(matrix);
+    return std::find(labels.begin(), labels.end(), "without expandable_segments") != labels.end();
+  };
+  const Matrix on_cpu = matrix_of(suite_of("leave_one_out"));
+  EXPECT_FALSE(has(on_cpu));
+  EXPECT_TRUE(says(on_cpu, {"without expandable_segments: left out", "acts only on a GPU"})) << all_of(on_cpu.messages);
+  EXPECT_TRUE(has(matrix_of(with(suite_of("leave_one_out"), "device", "cuda"))));
+  const Json listed = Json::array({"expandable_segments", "attention_skip"});
+  EXPECT_NE(refusal(suite_of("leave_one_out", listed)).find("acts only on a GPU"), std::string::npos);
+}
+
+TEST(DesignMatrix, AnAddOneInEstimatesEachAlone) {
+  const Matrix matrix = matrix_of(suite_of("add_one_in", kThree));
+  EXPECT_NEAR(estimate(matrix, "attention_skip", planted), 0.01, 1e-12);
+  EXPECT_NEAR(estimate(matrix, "rotary", planted), -0.02, 1e-12);
+}
+
+TEST(DesignMatrix, AHistoryComparesEachRecordWithTheOneBefore) {
+  const Matrix matrix = matrix_of({{"name", "s"}, {"design", "history"}, {"records", {"record12", "record13"}}});
+  ASSERT_EQ(matrix.contrasts.size(), 1u);
+  EXPECT_EQ(matrix.contrasts[0].coefficients, (std::map<std::string, double>{{"record12", -1}, {"record13", 1}}));
+}
+
+TEST(DesignMatrix, AFactorialHasAllCombinationsAndRecoversInteractions) {
+  const Matrix matrix = matrix_of(suite_of("factorial", kThree));
+  EXPECT_EQ(labels_of(matrix),
+            (std::vector<std::string>{"none", "adam_beta1", "rotary", "rotary + adam_beta1", "attention_skip",
+                                      "attention_skip + adam_beta1", "attention_skip + rotary",
+                                      "attention_skip + rotary + adam_beta1"}));
+  EXPECT_EQ(matrix.cells.back().changed, "the base");
+  EXPECT_TRUE(matrix.cells.back().features.empty());
+  std::set<std::string> digests;
+  for (const Cell& cell : matrix.cells) digests.insert(cell.config.digest());
+  EXPECT_EQ(digests.size(), 8u);
+  EXPECT_NEAR(estimate(matrix, "attention_skip", planted), 0.012, 1e-12);
+  EXPECT_NEAR(estimate(matrix, "rotary", planted), -0.018, 1e-12);
+  EXPECT_NEAR(estimate(matrix, "adam_beta1", planted), -0.005, 1e-12);
+  EXPECT_NEAR(estimate(matrix, "attention_skip x rotary", planted), 0.002, 1e-12) << "half of what one changes";
+  EXPECT_NEAR(estimate(matrix, "attention_skip x rotary x adam_beta1", planted), 0.0, 1e-12);
+}
+
+TEST(DesignMatrix, AFactorialTakesSeveralValuesOfAFeature) {
+  const Matrix matrix = matrix_of(suite_of(
+      "factorial", Json::array({{{"id", "logit_softcap"}, {"values", {"30", "15", "off"}}}, "attention_skip"})));
+  EXPECT_EQ(matrix.cells.size(), 6u);
+  EXPECT_EQ(matrix.contrasts.size(), 5u);
+  const auto loss = [](const Cell& cell) { return cell.label.find("softcap=off") != std::string::npos ? 3.5 : 3.0; };
+  EXPECT_NEAR(estimate(matrix, "logit_softcap=off", loss), 0.5, 1e-12);
+  EXPECT_NEAR(estimate(matrix, "logit_softcap=15", loss), 0.0, 1e-12);
+  EXPECT_NEAR(estimate(matrix, "attention_skip", loss), 0.0, 1e-12);
+}
+
+TEST(DesignMatrix, PairsEstimateWhatTwoDoBeyondTheirSum) {
+  const Matrix matrix = matrix_of(suite_of("pairs", kThree));
+  EXPECT_EQ(labels_of(matrix)[0], "record17");
+  EXPECT_EQ(labels_of(matrix)[1], "without attention_skip");
+  EXPECT_EQ(labels_of(matrix)[4], "without attention_skip, without rotary");
+  EXPECT_EQ(matrix.cells.size(), 7u);
+  EXPECT_NEAR(estimate(matrix, "attention_skip", planted), 0.014, 1e-12);
+  EXPECT_NEAR(estimate(matrix, "attention_skip x rotary", planted), 0.004, 1e-12);
+  EXPECT_NEAR(estimate(matrix, "attention_skip x adam_beta1", planted), 0.0, 1e-12);
+}
+
+TEST(DesignMatrix, AFractionStatesItsResolutionAndAliases) {
+  const Json features = {"attention_skip", "rotary", "adam_beta1", "value_mix", "muon_momentum_form"};
+  const Matrix matrix = matrix_of(with(suite_of("fractional_factorial", features), "runs", 8));
+  EXPECT_EQ(matrix.cells.size(), 8u) << all_of(matrix.messages);
+  EXPECT_EQ(matrix.contrasts.size(), 7u);
+  EXPECT_TRUE(says(matrix, {"8 of the 2^5", "resolution III", "value_mix = attention_skip x rotary",
+                            "muon_momentum_form = attention_skip x adam_beta1"}))
+      << all_of(matrix.messages);
+  EXPECT_TRUE(says(matrix, {"defining relation: I = attention_skip x rotary x value_mix = "}))
+      << all_of(matrix.messages);
+  EXPECT_TRUE(says(matrix, {"signs", "attention_skip (- "})) << all_of(matrix.messages);
+  EXPECT_EQ(contrast_of(matrix, "attention_skip").aliases.front(), "rotary x value_mix");
+  for (const std::string& label : labels_of(matrix)) EXPECT_EQ(label.size(), 5u) << label;
+  EXPECT_NEAR(estimate(matrix, "adam_beta1", planted), -0.005, 1e-12);
+  EXPECT_NEAR(estimate(matrix, "value_mix", planted), 0.002, 1e-12) << "the alias attention_skip x rotary";
+  const Matrix clear = matrix_of(with(suite_of("fractional_factorial", features), "resolution", 5));
+  EXPECT_EQ(clear.cells.size(), 16u);
+  EXPECT_NEAR(estimate(clear, "value_mix", planted), 0.0, 1e-12);
+  EXPECT_NEAR(estimate(clear, "attention_skip x rotary", planted), 0.002, 1e-12);
+}
+
+TEST(DesignMatrix, AFractionOfAllFeaturesLeavesOutWhatCannotAct) {
+  const Matrix matrix = matrix_of(with(suite_of("fractional_factorial"), "resolution", 3));
+  EXPECT_GE(matrix.cells.size(), 16u);
+  EXPECT_TRUE(says(matrix, {"left out"}));
+}
+
+TEST(DesignMatrix, ASweepTakesPathsAndFeatures) {
+  Json json = suite_of("sweep");
+  json["axes"] = Json::array({{{"path", "/optimizer/hidden_matrices/lr"}, {"values", {0.02, 0.05, 0.1}}}});
+  const Matrix one = matrix_of(json);
+  EXPECT_EQ(labels_of(one), (std::vector<std::string>{"lr=0.02", "lr=0.05", "lr=0.1"}));
+  EXPECT_EQ(core::to_json(one.cells[2].config)["optimizer"]["hidden_matrices"]["lr"], 0.1);
+  EXPECT_EQ(contrast_of(one, "lr=0.1").coefficients, (std::map<std::string, double>{{"lr=0.02", -1}, {"lr=0.1", 1}}));
+  EXPECT_EQ(contrast_of(one, "lr=0.1").kind, "simple");
+  json["axes"].push_back({{"feature", "attention_skip"}, {"values", {"none", "layer_7"}}});
+  const Matrix grid = matrix_of(json);
+  EXPECT_EQ(grid.cells.size(), 6u);
+  EXPECT_EQ(grid.cells[1].label, "lr=0.02, attention_skip=layer_7");
+  EXPECT_NEAR(estimate(grid, "attention_skip", planted), 0.014, 1e-12);
+}
+
+TEST(DesignMatrix, ArmsOfAnAAAreRunsOfTheirOwn) {
+  const Json json = with(suite_of("a_a"), "engine", {{"mock", {{"loss_sigma", 0.1}}}});
+  const Suite suite = read_suite(json, "s.json");
+  const Matrix matrix = make_matrix(suite, catalogue());
+  EXPECT_EQ(labels_of(matrix), (std::vector<std::string>{"record17 A", "record17 B"}));
+  EXPECT_EQ(matrix.cells[0].config.digest(), matrix.cells[1].config.digest());
+  EXPECT_EQ(matrix.contrasts.at(0).kind, "noise");
+  core::DataSet data;
+  data.digest = "d";
+  const results::MachineInfo machine{"host", "CPU", "x86_64", 2, 1 << 30, "Linux"};
+  const auto plan_of = [&](const Suite& wanted) {
+    return make_plan(wanted, make_matrix(wanted, catalogue()), data, mock_engine({"mock"}), machine);
+  };
+  std::set<std::string> digests;
+  for (const PlannedRun& run : plan_of(suite).runs) digests.insert(run.digest);
+  digests.insert(plan_of(read_suite(with(suite_of("leave_one_out", {"rotary"}), "engine", json.at("engine")), "s.json"))
+                     .runs.front()
+                     .digest);
+  EXPECT_EQ(digests.size(), 3u) << "no arm is a run of another suite";
+  Suite native = suite;
+  native.mock = nullptr;
+  const Plan plan = plan_of(native);
+  EXPECT_NE(plan.runs[0].digest, plan.runs[1].digest) << "also where the engine is told nothing of arms";
+  EXPECT_EQ(matrix_of(with(json, "arms", 3)).cells.size(), 3u);
+}
+
+/// Three features of which two exclude each other, and one needs another.
+Json with_relations(const std::string& design) {
+  Json json = suite_of(design, {"cap", "ratio", "attention_skip"});
+  json["inline_features"] = Json::parse(R"([
+    {"id": "cap", "title": "t", "introduced": {}, "kind": "numerics", "text": "t.", "before": "high", "after": "low",
+     "values": {"high": {"model": {"logit_softcap": 40}}, "low": {"model": {"logit_softcap": 10}}},
+     "conflicts": [{"when": ["low"], "feature": "ratio", "values": ["two"]}]},
+    {"id": "ratio", "title": "t", "introduced": {}, "kind": "numerics", "text": "t.", "before": "two", "after": "three",
+     "values": {"two": {"model": {"mlp_ratio": 2}}, "three": {"model": {"mlp_ratio": 3}}},
+     "conflicts": [{"when": ["two"], "feature": "cap", "values": ["low"]}]}])");
+  return json;
+}
+
+TEST(DesignMatrix, CombinationsThatExcludeEachOtherAreLeftOutAndSaid) {
+  const Matrix matrix = matrix_of(with_relations("factorial"));
+  EXPECT_EQ(matrix.cells.size(), 6u) << all_of(matrix.messages);
+  EXPECT_TRUE(says(matrix, {"2 of 8 cells left out", "excludes", "cap; cap + attention_skip"}))
+      << all_of(matrix.messages);
+  EXPECT_TRUE(says(matrix, {"cannot be told from the others", "cap x ratio"})) << all_of(matrix.messages);
+  const auto loss = [](const Cell& cell) {
+    return 3.0 + (cell.config.model.mlp_ratio == 3 ? -0.1 : 0) + (skips_attention(cell) ? 0.02 : 0) +
+           (cell.config.model.logit_softcap == 10.0 ? 0.05 : 0);
+  };
+  EXPECT_NEAR(estimate(matrix, "ratio", loss), -0.1, 1e-12);
+  EXPECT_NEAR(estimate(matrix, "cap", loss), 0.05, 1e-12);
+  EXPECT_NEAR(estimate(matrix, "attention_skip", loss), 0.02, 1e-12);
+}
+
+TEST(DesignMatrix, ACellInWhichALevelIsPulledAwayIsLeftOut) {
+  Json json = suite_of("factorial", {"cap", "attention_skip"});
+  json["inline_features"] = Json::parse(R"([
+    {"id": "cap", "title": "t", "introduced": {}, "kind": "numerics", "text": "t.", "before": "high", "after": "low",
+     "values": {"high": {"model": {"logit_softcap": 40}}, "low": {"model": {"logit_softcap": 10}}},
+     "requires": [{"when": ["low"], "feature": "attention_skip", "values": ["none"]}]}])");
+  const Matrix matrix = matrix_of(json);
+  EXPECT_EQ(labels_of(matrix), (std::vector<std::string>{"none", "attention_skip", "cap"})) << all_of(matrix.messages);
+  EXPECT_TRUE(says(matrix, {"1 of 4 cells left out", "cap=low needs attention_skip=none"})) << all_of(matrix.messages);
+}
+
+TEST(DesignMatrix, RefusesInOneSentenceWithItsPlace) {
+  Json sweep = suite_of("sweep");
+  sweep["axes"] = Json::array({{{"path", "/optimizer/hidden_matrices/lrr"}, {"values", {0.02}}}});
+  std::string message = refusal(sweep);
+  EXPECT_EQ(message.rfind("s.json: /axes/0: ", 0), 0u) << message;
+  EXPECT_NE(message.find("did you mean \"lr\""), std::string::npos) << message;
+  sweep["axes"][0] = {{"path", "/optimizer/hidden_matrices/lr"}, {"values", {0.02, "fast"}}};
+  EXPECT_NE(refusal(sweep).find("lr"), std::string::npos);
+  sweep["axes"][0] = {{"feature", "attention_skp"}, {"values", {"none"}}};
+  EXPECT_NE(refusal(sweep).find("did you mean \"attention_skip\""), std::string::npos);
+  sweep["axes"][0] = {{"feature", "attention_skip"}, {"values", {"nine"}}};
+  EXPECT_NE(refusal(sweep).find("nine"), std::string::npos);
+  EXPECT_NE(refusal(suite_of("factorial", {"rotarry"})).find("s.json: /features/0: "), std::string::npos);
+  EXPECT_NE(refusal(suite_of("pairs", {"rotary"})).find("at least 2 features"), std::string::npos);
+  EXPECT_NE(refusal(suite_of("factorial")).find("a suite has at most 512"), std::string::npos);
+  message = refusal(with(suite_of("fractional_factorial", kThree), "runs", 6));
+  EXPECT_EQ(message.rfind("s.json: /runs: ", 0), 0u) << message;
+  EXPECT_NE(refusal(with(suite_of("fractional_factorial", kThree), "runs", 2)).find("at least 4 runs"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace nanobench::suites

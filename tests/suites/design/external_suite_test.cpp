@@ -1,0 +1,355 @@
+#include "suites/design/external_suite.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <set>
+
+#include "suites/design/plan.h"
+
+namespace nanobench::suites {
+namespace {
+
+using core::Json;
+
+Json suite_json() {
+  return {{"name", "mine"},
+          {"design", "leave_one_out"},
+          {"seeds", {1, 2}},
+          {"engine",
+           {{"command", {"sh", "train.sh", "--lr={feature:lr}", "{seed}", "{{x}}"}},
+            {"env", {{"OPT", "{feature:opt}-{cell}"}}},
+            {"features",
+             {{"lr", {{"values", {"0.1", "0.2"}}}},
+              {"opt", {{"values", {{"adam", "A {seed}"}, {"muon", "M"}}}, {"before", "adam"}, {"after", "muon"}}}}}}}};
+}
+
+std::string error_of(const Json& json) {
+  try {
+    make_external_matrix(read_suite(json, "s.json"));
+  } catch (const core::Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// Three features of two values, and a fourth of three.
+Json designed(const std::string& design, const Json& more = Json::object()) {
+  Json json = {{"name", "mine"},
+               {"design", design},
+               {"engine",
+                {{"command", {"train", "{feature:a}", "{feature:b}", "{feature:c}", "{feature:width}"}},
+                 {"features",
+                  {{"a", {{"values", {"0", "1"}}}},
+                   {"b", {{"values", {"0", "1"}}}},
+                   {"c", {{"values", {"0", "1"}}}},
+                   {"width", {{"values", {"32", "64", "128"}}}}}}}}};
+  json.update(more);
+  return json;
+}
+
+Matrix matrix_of(const Json& json) {
+  return make_external_matrix(read_suite(json, "s.json"));
+}
+
+std::vector<std::string> labels_of(const Matrix& matrix) {
+  std::vector<std::string> labels;
+  for (const Cell& cell : matrix.cells) labels.push_back(cell.label);
+  return labels;
+}
+
+/// "effect: +cell -cell" with the coefficients where they are not one.
+std::vector<std::string> contrasts_of(const Matrix& matrix) {
+  std::vector<std::string> all;
+  for (const results::PlanContrast& contrast : matrix.contrasts) {
+    std::string text = contrast.effect + ":";
+    for (const auto& [cell, weight] : contrast.coefficients) {
+      text += weight == 1 ? " +" : weight == -1 ? " -" : weight > 0 ? " +c " : " -c ";
+      text += cell;
+    }
+    all.push_back(text);
+  }
+  return all;
+}
+
+using Texts = std::vector<std::string>;
+
+class ExternalSuiteTest : public testing::Test {
+ protected:
+  ExternalSuiteTest() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "nanobench-test-XXXXXX").string();
+    folder_ = mkdtemp(pattern.data());
+    write("train.sh", "echo one");
+  }
+  ~ExternalSuiteTest() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+  }
+  Plan plan_of(const Json& json) const {
+    const Suite suite = read_suite(json, (folder_ / "s.json").string());
+    Matrix matrix = make_external_matrix(suite);
+    const core::DataSet data = prepare_data(suite, matrix, folder_);
+    return make_plan(suite, matrix, data, external_engine(suite, {"adapter"}), {.cpu_model = "test"});
+  }
+  static std::vector<std::string> digests(const Plan& plan) {
+    std::vector<std::string> all;
+    for (const PlannedRun& run : plan.runs) all.push_back(run.digest);
+    std::sort(all.begin(), all.end());
+    return all;
+  }
+  std::filesystem::path folder_;
+};
+
+TEST_F(ExternalSuiteTest, FillsInValuesSeedAndCell) {
+  const Plan plan = plan_of(suite_json());
+  ASSERT_EQ(plan.matrix.cells.size(), 3U);
+  ASSERT_EQ(plan.runs.size(), 6U);
+  EXPECT_EQ(plan.matrix.cells[1].label, "without lr");
+  EXPECT_EQ(plan.matrix.cells[1].changed, "lr: 0.2 -> 0.1");
+  for (const PlannedRun& run : plan.runs) {
+    const Json& external = run.spec.external;
+    const std::string label = plan.cell_of(run).label;
+    EXPECT_EQ(external.at("command").at(2), label == "without lr" ? "--lr=0.1" : "--lr=0.2");
+    EXPECT_EQ(external.at("command").at(3), std::to_string(run.seed));
+    EXPECT_EQ(external.at("command").at(4), "{x}");
+    EXPECT_EQ(external.at("env").at("OPT"), (label == "without opt" ? "A {seed}-" : "M-") + label);
+    EXPECT_EQ(external.at("folder"), folder_.string());
+  }
+}
+
+TEST_F(ExternalSuiteTest, TheIdentityIsWhatRunsNotWhereOrUnderWhichName) {
+  const std::vector<std::string> before = digests(plan_of(suite_json()));
+  Json renamed = suite_json();
+  renamed["name"] = "another";
+  EXPECT_EQ(digests(plan_of(renamed)), before);
+  Json other = suite_json();
+  other["engine"]["features"]["lr"]["values"][1] = "0.3";
+  EXPECT_NE(digests(plan_of(other)), before);
+  write("train.sh", "echo two");
+  EXPECT_NE(digests(plan_of(suite_json())), before) << "the script is part of what runs";
+}
+
+TEST_F(ExternalSuiteTest, AddOneInAndListedCells) {
+  Json json = suite_json();
+  json["design"] = "add_one_in";
+  const Plan added = plan_of(json);
+  EXPECT_EQ(added.matrix.cells[0].features.at("opt"), "adam");
+  EXPECT_EQ(added.matrix.cells[2].features.at("opt"), "muon");
+  json["design"] = "cells";
+  json["cells"] = Json::parse(R"([{"label": "as is"}, {"label": "slow", "values": {"lr": "0.1"}}])");
+  const Plan listed = plan_of(json);
+  ASSERT_EQ(listed.matrix.cells.size(), 2U);
+  EXPECT_EQ(listed.matrix.cells[0].features.at("lr"), "0.2");
+  EXPECT_EQ(listed.matrix.cells[1].features.at("lr"), "0.1");
+  const results::NewRun stored = stored_run(listed, listed.runs.front());
+  EXPECT_EQ(stored.engine, "external");
+  EXPECT_FALSE(stored.record);
+  EXPECT_NE(stored.config.find("train.sh"), std::string::npos);
+}
+
+TEST(ExternalDesign, LeaveOneOutAndAddOneIn) {
+  const Json chosen =
+      Json::parse(R"({"features": ["a", {"id": "width", "value": "64"}], "base": {"features": {"b": "0"}}})");
+  const Matrix out = matrix_of(designed("leave_one_out", chosen));
+  EXPECT_EQ(labels_of(out), (Texts{"base", "without a", "width = 64"}));
+  EXPECT_EQ(contrasts_of(out), (Texts{"a: +base -without a", "width=64: -base +width = 64"}));
+  EXPECT_EQ(out.cells[0].features.at("b"), "0");
+  EXPECT_EQ(out.cells[2].external.at("command"), Json({"train", "1", "0", "1", "64"}));
+  const Matrix in = matrix_of(designed("add_one_in", chosen));
+  EXPECT_EQ(labels_of(in), (Texts{"base", "with a", "width = 64"}));
+  EXPECT_EQ(contrasts_of(in), (Texts{"a: -base +with a", "width=64: -base +width = 64"}));
+  EXPECT_EQ(in.cells[0].features,
+            (std::map<std::string, std::string>{{"a", "0"}, {"b", "0"}, {"c", "1"}, {"width", "32"}}));
+  const Matrix idle = matrix_of(designed("leave_one_out", {{"base", {{"features", {{"a", "0"}}}}}}));
+  EXPECT_EQ(labels_of(idle), (Texts{"base", "without b", "without c", "without width"}));
+  ASSERT_EQ(idle.messages.size(), 1U);
+  EXPECT_EQ(idle.messages[0], "without a: left out, a is \"0\" in the base already");
+}
+
+TEST(ExternalDesign, HistoryIsALadderAndCellsStandAlone) {
+  const Json cells = Json::parse(R"({"cells": [{"label": "first"}, {"label": "then a", "values": {"a": "1"}},
+                                               {"label": "then b", "values": {"b": "1"}}]})");
+  const Matrix ladder = matrix_of(designed("history", cells));
+  EXPECT_EQ(contrasts_of(ladder), (Texts{"then a: -first +then a", "then b: -then a +then b"}));
+  EXPECT_EQ(ladder.cells[0].external.at("command"), Json({"train", "0", "0", "0", "32"}));
+  EXPECT_EQ(ladder.cells[2].external.at("command"), Json({"train", "1", "1", "0", "32"}));
+  const Matrix alone = matrix_of(designed("cells", cells));
+  EXPECT_EQ(contrasts_of(alone), (Texts{"then a: -first +then a", "then b: -first +then b"}));
+  EXPECT_EQ(alone.cells[0].features.at("a"), "1") << "what is not named is as in the base";
+  EXPECT_EQ(alone.messages.size(), 2U) << "the same command three times is said";
+}
+
+TEST(ExternalDesign, FactorialFractionSweepPairs) {
+  const Matrix full = matrix_of(designed("factorial", {{"features", {"a", "b"}}}));
+  EXPECT_EQ(labels_of(full), (Texts{"none", "b", "a", "a + b"}));
+  ASSERT_EQ(full.contrasts.size(), 3U);
+  EXPECT_EQ(full.contrasts[0].effect, "a");
+  EXPECT_EQ(full.contrasts[0].kind, "main");
+  EXPECT_EQ(full.contrasts[0].coefficients.at("a + b"), 0.5);
+  const Matrix levels = matrix_of(
+      designed("factorial", Json::parse(R"({"features": ["a", {"id": "width", "values": ["32", "64", "128"]}]})")));
+  EXPECT_EQ(levels.cells.size(), 6U);
+  EXPECT_EQ(levels.cells[1].label, "a=0, width=64");
+
+  const Matrix half = matrix_of(designed("fractional_factorial", {{"features", {"a", "b", "c"}}, {"runs", 4}}));
+  EXPECT_EQ(half.cells.size(), 4U);
+  EXPECT_EQ(half.contrasts[0].aliases, Texts{"b x c"});
+  ASSERT_GE(half.messages.size(), 1U);
+  EXPECT_NE(half.messages[0].find("resolution III"), std::string::npos) << half.messages[0];
+
+  const Matrix sweep =
+      matrix_of(designed("sweep", Json::parse(R"({"axes": [{"feature": "width", "values": ["32", "128", "64"]}]})")));
+  EXPECT_EQ(labels_of(sweep), (Texts{"width=32", "width=128", "width=64"}));
+  EXPECT_EQ(contrasts_of(sweep), (Texts{"width=128: +width=128 -width=32", "width=64: -width=32 +width=64"}));
+
+  const Matrix pairs = matrix_of(designed("pairs", {{"features", {"a", "b"}}}));
+  EXPECT_EQ(labels_of(pairs), (Texts{"base", "without a", "without b", "without a, without b"}));
+  EXPECT_EQ(contrasts_of(pairs)[0], "a: +base -without a");
+  EXPECT_EQ(contrasts_of(pairs)[2], "a x b: +base -without a +without a, without b -without b");
+}
+
+TEST(ExternalDesign, ArmsAreRunsOfTheirOwn) {
+  const Suite suite = read_suite(designed("a_a", {{"arms", 3}}), "s.json");
+  const Matrix matrix = make_external_matrix(suite);
+  EXPECT_EQ(labels_of(matrix), (Texts{"base A", "base B", "base C"}));
+  EXPECT_EQ(matrix.contrasts[1].kind, "noise");
+  EXPECT_TRUE(matrix.messages.empty());
+  const Plan plan = make_plan(suite, matrix, {}, external_engine(suite, {"adapter"}), {.cpu_model = "test"});
+  std::set<std::string> digests;
+  for (const PlannedRun& run : plan.runs) digests.insert(run.digest);
+  EXPECT_EQ(digests.size(), 3U);
+}
+
+TEST(ExternalDesign, WhatCannotBeIsSaidWithItsPlace) {
+  struct Case {
+    const char* design;
+    const char* more;
+    const char* words;
+  };
+  for (const Case& item :
+       {Case{"factorial", R"({"features": ["a", "bb"]})", "/features/1: the engine has no feature bb"},
+        {"leave_one_out", R"({"features": [{"id": "a", "value": "7"}]})", "/features/0: \"7\" is none"},
+        {"leave_one_out", R"({"features": ["a", {"id": "a", "value": "0"}]})", "is there twice"},
+        {"leave_one_out", R"({"base": {"features": {"a": "2"}}})", "/base/features/a: \"2\" is none"},
+        {"sweep", R"({"axes": [{"path": "/lr", "values": [1, 2]}]})", "/axes/0/path: an external"},
+        {"sweep", R"({"axes": [{"feature": "a", "values": ["0", "2"]}]})", "/axes/0: \"2\" is none"},
+        {"sweep", R"({})", "/axes: the design"},
+        {"pairs", R"({"features": ["a"]})", "needs at least 2 features"},
+        {"fractional_factorial", R"({"features": ["a", "b"], "runs": 3})", "/runs: "},
+        {"a_a", R"({"features": ["a"]})", "/features"},
+        {"a_a", R"({"scale": "nano"})", "/scale"}}) {
+    const std::string message = error_of(designed(item.design, Json::parse(item.more)));
+    EXPECT_NE(message.find(item.words), std::string::npos) << item.more << ": " << message;
+    EXPECT_TRUE(message.starts_with("s.json: /")) << message;
+  }
+}
+
+TEST(ExternalSuiteErrors, AShellWouldReadValuesAsCode) {
+  const auto command = [](const Json& words) {
+    Json json = designed("a_a");
+    json["engine"]["features"] = {{"x", {{"values", {"1; rm -rf .", "2"}}}}};
+    json["engine"]["command"] = words;
+    return error_of(json);
+  };
+  EXPECT_NE(command({"sh", "-c", "train {feature:x}"}).find("as code"), std::string::npos);
+  EXPECT_NE(command({"/usr/bin/env", "bash", "-ec", "train {feature:x}"}).find("as code"), std::string::npos);
+  EXPECT_EQ(command({"sh", "-c", "train \"$1\" {seed}", "sh", "{feature:x}"}), "");
+  EXPECT_EQ(command({"python3", "-c", "{feature:x}"}), "") << "no shell";
+}
+
+TEST(ExternalSuiteErrors, TextsThatNoProcessCanBeGiven) {
+  Json json = designed("a_a");
+  json["engine"]["env"] = {{"A=B", "x"}};
+  EXPECT_NE(error_of(json).find("/engine/env"), std::string::npos);
+  json["engine"]["env"] = {{"A", std::string("x\0y", 3)}};
+  EXPECT_NE(error_of(json).find("NUL"), std::string::npos);
+  json["engine"]["env"] = {{"A", "x"}};
+  EXPECT_EQ(error_of(json), "");
+}
+
+TEST_F(ExternalSuiteTest, TheSourcesArePartOfTheIdentityAndNotOfTheConfiguration) {
+  std::filesystem::create_directories(folder_ / "lib" / "__pycache__");
+  write("lib/model.py", "one");
+  write("lib/.hidden", "one");
+  Json json = suite_json();
+  json["engine"]["sources"] = {"lib"};
+  const Plan before = plan_of(json);
+  write("lib/.hidden", "two");
+  write("lib/__pycache__/model.pyc", "two");
+  EXPECT_EQ(digests(plan_of(json)), digests(before));
+  write("lib/model.py", "two");
+  const Plan after = plan_of(json);
+  EXPECT_NE(digests(after), digests(before));
+  EXPECT_NE(after.engine.version, before.engine.version);
+  EXPECT_EQ(config_digest(after.matrix.cells[0]), config_digest(before.matrix.cells[0]))
+      << "another state of the trainer is compared with, not another configuration";
+  json["engine"]["sources"] = {"nowhere"};
+  EXPECT_THROW(plan_of(json), core::Error);
+}
+
+TEST_F(ExternalSuiteTest, WhatGitSaysIsKept) {
+  Suite suite = read_suite(suite_json(), (folder_ / "s.json").string());
+  const auto plan = [&] {
+    const Matrix matrix = make_external_matrix(suite);
+    return make_plan(suite, matrix, {}, external_engine(suite, {"adapter"}), {.cpu_model = "test"});
+  };
+  const Plan before = plan();
+  suite.external->revision = "abc";
+  EXPECT_EQ(digests(plan()), digests(before)) << "the bytes count, not the commit";
+  EXPECT_EQ(plan().runs[0].spec.external.at("revision"), "abc");
+  suite.external->tree = "def";
+  EXPECT_NE(digests(plan()), digests(before));
+}
+
+TEST_F(ExternalSuiteTest, TheFolderIsSeenFromTheFile) {
+  Json json = suite_json();
+  json["engine"]["folder"] = "sub/..";
+  EXPECT_EQ(plan_of(json).runs[0].spec.external.at("folder"), folder_.string());
+  json["engine"]["log_file"] = "log {cell} {seed} {{}}";
+  EXPECT_EQ(plan_of(json).runs[0].spec.external.at("log_file").get<std::string>().substr(0, 4), "log ");
+  for (const PlannedRun& run : plan_of(json).runs) {
+    if (run.cell != 0) continue;
+    EXPECT_EQ(run.spec.external.at("log_file"), "log base " + std::to_string(run.seed) + " {}");
+  }
+}
+
+TEST(ExternalSuiteErrors, NameThePlaceAndTheRemedy) {
+  const auto with = [](const std::function<void(Json&)>& change) {
+    Json json = suite_json();
+    change(json);
+    return error_of(json);
+  };
+  EXPECT_EQ(with([](Json&) {}), "");
+  EXPECT_NE(with([](Json& j) { j["engine"]["command"][0] = "{feature:rl}"; }).find("did you mean"), std::string::npos);
+  EXPECT_NE(with([](Json& j) { j["engine"]["command"] = Json::array(); }).find("/engine/command"), std::string::npos);
+  EXPECT_NE(with([](Json& j) { j["engine"]["command"][2] = "x"; }).find("it would change nothing"), std::string::npos);
+  EXPECT_NE(with([](Json& j) { j["engine"]["log"] = "tqdm"; }).find("/engine/log"), std::string::npos);
+  EXPECT_NE(with([](Json& j) { j["engine"]["features"]["opt"]["after"] = "sgd"; }).find("none of the values"),
+            std::string::npos);
+  EXPECT_NE(with([](Json& j) { j["engine"]["features"]["opt"]["after"] = "adam"; }).find("same value"),
+            std::string::npos);
+  EXPECT_NE(with([](Json& j) { j["scale"] = "nano"; }).find("scale"), std::string::npos) << "no scale of ours";
+  EXPECT_NE(with([](Json& j) { j["design"] = "history"; }).find("cells"), std::string::npos);
+  EXPECT_NE(with([](Json& j) { j["base"] = {{"record", "record17"}}; }).find("/base/record"), std::string::npos);
+  EXPECT_NE(with([](Json& j) { j["design"] = "cells"; }).find("cells"), std::string::npos);
+  EXPECT_NE(with([](Json& j) {
+              j["design"] = "cells";
+              j["cells"] = Json::parse(R"([{"label": "a"}, {"label": "a"}])");
+            }).find("twice"),
+            std::string::npos);
+  EXPECT_NE(with([](Json& j) {
+              j["design"] = "cells";
+              j["cells"] = Json::parse(R"([{"label": "a", "values": {"lr": "7"}}])");
+            }).find("/cells/0/values/lr"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace nanobench::suites

@@ -1,0 +1,236 @@
+#include "suites/design/suite.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "core/base/error.h"
+
+namespace nanobench::suites {
+namespace {
+
+using core::Json;
+
+Json history() {
+  return {{"name", "s"}, {"design", "history"}, {"records", {"record12", "record13"}}};
+}
+
+Json leave_one_out() {
+  return {{"name", "s"}, {"design", "leave_one_out"}, {"base", {{"record", "record17"}}}};
+}
+
+/// The message with which `json` is refused.
+std::string refusal(const Json& json) {
+  try {
+    read_suite(json, "s.json");
+  } catch (const core::Error& error) {
+    EXPECT_EQ(error.code(), core::ErrorCode::kInvalidArgument) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "accepted: " << json;
+  return "";
+}
+
+Json with(Json json, const std::string& key, const Json& value) {
+  json[key] = value;
+  return json;
+}
+
+Json of_design(const std::string& design) {
+  return with(leave_one_out(), "design", design);
+}
+
+TEST(Suite, HasDefaults) {
+  const Suite suite = read_suite(history(), "s.json");
+  EXPECT_EQ(suite.name, "s");
+  EXPECT_EQ(suite.title, "s");
+  EXPECT_EQ(suite.design, Design::kHistory);
+  EXPECT_EQ(suite.records.size(), 2u);
+  EXPECT_EQ(suite.scale, "nano");
+  EXPECT_EQ(suite.seeds, std::vector<std::uint64_t>{1});
+  EXPECT_EQ(suite.data, "synthetic");
+  EXPECT_TRUE(suite.mock.is_null());
+  EXPECT_FALSE(suite.target.has_value());
+}
+
+TEST(Suite, ReadsEveryKey) {
+  Json json = leave_one_out();
+  json["$schema"] = "suite.schema.json";
+  json["title"] = "T";
+  json["text"] = "why";
+  json["base"]["features"] = {{"qk_norm", "off"}};
+  json["base"]["patch"] = {{"run", {{"val_every", 10}}}};
+  json["base"]["ranks"] = 4;
+  json["base"]["processes"] = 2;
+  json["features"] = {"rotary", {{"id", "logit_softcap"}, {"value", "off"}}};
+  json["inline_features"] = Json::array({Json::object({{"id", "x"}})});
+  json["scale"] = "smoke";
+  json["seeds"] = {3, 1};
+  json["data"] = "text:a.txt,b.txt";
+  json["dtype"] = "float64";
+  json["threads"] = 2;
+  json["order_seed"] = 9;
+  json["target"] = 3.28;
+  json["limits"] = {{"seconds_per_run", 5}, {"silence_seconds", 2.5}};
+  json["engine"] = {{"mock", {{"steps", 3}}}};
+  const Suite suite = read_suite(json, "s.json");
+  EXPECT_EQ(suite.base_record, "record17");
+  EXPECT_EQ(suite.base_features.at("qk_norm"), "off");
+  EXPECT_EQ(suite.base_patch.at("run").at("val_every"), 10);
+  EXPECT_EQ(suite.ranks, 4);
+  EXPECT_EQ(suite.processes, 2);
+  ASSERT_EQ(suite.features.size(), 2u);
+  EXPECT_EQ(suite.features[0].id, "rotary");
+  EXPECT_EQ(suite.features[1].value, "off");
+  EXPECT_EQ(suite.inline_features.size(), 1u);
+  EXPECT_EQ(suite.seeds, (std::vector<std::uint64_t>{3, 1}));
+  EXPECT_EQ(suite.order_seed, 9u);
+  EXPECT_EQ(suite.target, 3.28);
+  EXPECT_EQ(suite.limits.silence_seconds, 2.5);
+  EXPECT_EQ(suite.mock.at("steps"), 3);
+}
+
+TEST(Suite, AHistoryHasRanksAndProcessesInItsBaseAndNothingElse) {
+  EXPECT_EQ(read_suite(with(history(), "base", {{"processes", 2}}), "s.json").processes, 2);
+  const std::string message = refusal(with(history(), "base", {{"record", "record17"}}));
+  EXPECT_NE(message.find("s.json: /base/record"), std::string::npos) << message;
+}
+
+TEST(Suite, RefusesRanksThatDoNotDivideAmongTheProcesses) {
+  const std::string message = refusal(with(history(), "base", {{"processes", 2}, {"ranks", 3}}));
+  EXPECT_NE(message.find("s.json: /base/ranks"), std::string::npos) << message;
+  EXPECT_NE(refusal(with(history(), "base", {{"processes", 0}})).find("/base/processes"), std::string::npos);
+}
+
+TEST(Suite, RanksOfTheCommandLineReplaceThoseOfTheFileTogether) {
+  const Suite file = read_suite(with(history(), "base", {{"processes", 2}, {"ranks", 4}}), "s.json");
+  EXPECT_EQ(with_overrides(file, {}).ranks, 4);
+  const Suite three = with_overrides(file, {.processes = 3});
+  EXPECT_EQ(three.processes, 3);
+  EXPECT_FALSE(three.ranks.has_value()) << "4 ranks would not divide among 3 processes";
+}
+
+TEST(Suite, NamesTheNearestKey) {
+  const std::string message = refusal(with(history(), "sceds", {1}));
+  EXPECT_NE(message.find("s.json: /sceds"), std::string::npos) << message;
+  EXPECT_NE(message.find("did you mean \"seeds\""), std::string::npos) << message;
+}
+
+TEST(Suite, SaysWhereSomethingIsWrong) {
+  const std::vector<std::pair<Json, std::string>> cases = {
+      {Json::array(), "s.json: /: expected an object"},
+      {Json{{"name", "x"}, {"design", "history"}, {"recods", {"record12"}}},
+       "/recods: unknown key (did you mean \"records\"?)"},
+      {Json{{"design", "history"}}, "the key \"name\" is missing"},
+      {with(history(), "design", "histroy"), "/design: expected"},
+      {with(history(), "design", "histroy"), "did you mean \"history\""},
+      {with(history(), "records", Json::array()), "/records"},
+      {with(history(), "records", {"record12", "record12"}), "twice"},
+      {with(history(), "records", {12}), "/records: expected a list of strings"},
+      {with(history(), "features", {"rotary"}), "/features: unknown key"},
+      {with(leave_one_out(), "records", {"record12"}), "/records: unknown key"},
+      {with(leave_one_out(), "base", "record17"), "/base: expected an object"},
+      {with(leave_one_out(), "features", {{{"id", "rotary"}}}), "/features/0: the key \"value\" is missing"},
+      {with(leave_one_out(), "features", "rotary"), "/features: expected a list"},
+      {with(leave_one_out(), "features", {"rotary", "rotary"}), "/features: rotary is there twice"},
+      {with(leave_one_out(), "features", {{{"id", "a"}, {"values", {"x", "y"}}}}), "/features/0: the key \"value\""},
+      {with(of_design("factorial"), "features", {{{"id", "a"}, {"values", {"x"}}}}), "at least two values"},
+      {with(of_design("factorial"), "features", {{{"id", "a"}, {"values", {"x", "x"}}}}), "there twice"},
+      {with(of_design("fractional_factorial"), "features", {{{"id", "a"}, {"values", {"x", "y", "z"}}}}), "two values"},
+      {with(of_design("factorial"), "runs", 8), "/runs: unknown key"},
+      {with(with(of_design("fractional_factorial"), "runs", 8), "resolution", 4), "/resolution: \"runs\" is given too"},
+      {with(of_design("fractional_factorial"), "resolution", 2), "/resolution: expected 3 to"},
+      {of_design("sweep"), "/axes: the design \"sweep\" needs"},
+      {with(of_design("sweep"), "axis", Json::array()), "/axis: unknown key (did you mean \"axes\"?)"},
+      {with(of_design("sweep"), "axes", {{{"values", {1}}}}), "/axes/0"},
+      {with(of_design("sweep"), "axes", {{{"path", "a"}, {"values", {1}}}}), "/axes/0/path: expected a JSON pointer"},
+      {with(of_design("sweep"), "axes", {{{"path", "/a"}, {"values", {1, 1}}}}),
+       "/axes/0/values: the value 1 is there"},
+      {with(of_design("sweep"), "axes", {{{"path", "/a"}, {"values", Json::array()}}}), "/axes/0/values: expected at"},
+      {with(of_design("sweep"), "axes", {{{"feature", "a"}, {"values", {1}}}}), "/axes/0/values: expected names"},
+      {with(of_design("sweep"), "features", {"rotary"}), "/features: unknown key"},
+      {with(of_design("a_a"), "arms", 1), "/arms: expected 2 to 26"},
+      {with(of_design("a_a"), "features", {"rotary"}), "/features: unknown key"},
+      {with(history(), "seeds", {1, 1}), "/seeds: the seed 1 is there twice"},
+      {with(history(), "seeds", Json::array()), "/seeds: expected at least one seed"},
+      {with(history(), "seeds", {-1}), "/seeds: expected whole numbers"},
+      {with(history(), "seeds", {1.5}), "/seeds: expected whole numbers"},
+      {with(history(), "data", "test:x"), "did you mean \"text\""},
+      {with(history(), "data", "text:"), "/data: expected a path"},
+      {with(history(), "threads", -1), "/threads: expected 0 to 4096"},
+      {with(history(), "dtype", "bf16"), "/dtype"},
+      {with(history(), "target", "low"), "/target: expected a number"},
+      {with(history(), "limits", {{"seconds", 5}}), "/limits/seconds: unknown key"},
+      {with(history(), "engine", "nativ"), "/engine: expected \"native\""},
+      {with(history(), "kernels", "fast"), "/kernels: expected \"fused\" or \"reference\", got \"fast\""},
+      {with(history(), "engine", {{"mock", 3}}), "/engine/mock: expected an object"},
+  };
+  for (const auto& [json, expected] : cases) {
+    const std::string message = refusal(json);
+    EXPECT_NE(message.find(expected), std::string::npos) << message << "\n  lacks: " << expected;
+    EXPECT_TRUE(message.starts_with("s.json")) << message;
+  }
+}
+
+TEST(Suite, OverridesComeFromTheCommandLine) {
+  SuiteOverrides overrides;
+  overrides.scale = "smoke";
+  overrides.seeds = {{4, 5}};
+  overrides.data = "shards:dir";
+  overrides.threads = 3;
+  overrides.kernels = "reference";
+  const Suite suite = with_overrides(read_suite(history(), "s.json"), overrides);
+  EXPECT_EQ(suite.scale, "smoke");
+  EXPECT_EQ(suite.seeds.size(), 2u);
+  EXPECT_EQ(suite.data, "shards:dir");
+  EXPECT_EQ(suite.threads, 3);
+  EXPECT_EQ(suite.kernels, "reference");
+  overrides.data = "nonsense";
+  EXPECT_THROW(with_overrides(suite, overrides), core::Error);
+}
+
+TEST(Suite, PathsAreRelativeToItsFile) {
+  const auto folder = std::filesystem::temp_directory_path() / ("nanobench-suite-" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "s.json") << with(history(), "data", "text:a.txt,/abs/b.txt").dump();
+  EXPECT_EQ(read_suite_file(folder / "s.json").data, "text:" + (folder / "a.txt").string() + ",/abs/b.txt");
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Suite, TheFilesOfThisFolderAreValid) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(NANOBENCH_SOURCE_DIR "/suites")) {
+    const std::string name = entry.path().filename();
+    if (!name.ends_with(".json") || name == "suite.schema.json") continue;
+    EXPECT_EQ(read_suite_file(entry.path()).name + ".json", name);
+    ++count;
+  }
+  EXPECT_GE(count, 2);
+}
+
+TEST(Suite, TheSchemaKnowsTheSameKeys) {
+  const Json schema = core::read_json_file(NANOBENCH_SOURCE_DIR "/suites/suite.schema.json");
+  for (const auto& [key, unused] : schema.at("properties").items()) {
+    if (key == "$schema") continue;
+    const std::map<std::string, Json> of_other_design = {
+        {"base", leave_one_out()},
+        {"features", leave_one_out()},
+        {"axes", of_design("sweep")},
+        {"arms", of_design("a_a")},
+        {"claims", of_design("claims")},
+        {"runs", of_design("fractional_factorial")},
+        {"resolution", of_design("fractional_factorial")},
+    };
+    const auto other = of_other_design.find(key);
+    const Json nonsense = {{"nonsense", 1}};
+    const std::string message =
+        refusal(with(other == of_other_design.end() ? history() : other->second, key, nonsense));
+    EXPECT_EQ(message.find(": /" + key + ": unknown key"), std::string::npos) << message;
+  }
+}
+
+}  // namespace
+}  // namespace nanobench::suites
