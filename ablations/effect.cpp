@@ -145,8 +145,8 @@ void check_micro_steps(const std::string& setting, std::int64_t least, const Tra
                                            "the setting out");
 }
 
-void check_gpu(const std::string& setting, const std::optional<std::string>& device) {
-  if (!device || *device != "cpu") return;
+void check_gpu(const std::string& setting, const std::optional<core::DeviceChoice>& device) {
+  if (!device || device->is_gpu) return;
   throw Error(ErrorCode::kUnavailable, setting +
                                            " acts only on a GPU, and this run computes on the CPU; ask for one "
                                            "(--device cuda, or \"device\" in the suite) or leave the setting out");

@@ -10,6 +10,7 @@
 #include "ablations/catalogue.h"
 #include "core/base/json.h"
 #include "core/config/train_config.h"
+#include "core/protocol/run_choices.h"
 
 namespace nanobench::ablations {
 
@@ -23,7 +24,7 @@ struct ResolveRequest {
   std::optional<std::int64_t> ranks;              ///< in place of the scale's
   std::optional<std::int64_t> processes;          ///< absent: the record's; given alone: as many ranks
   std::optional<std::int64_t> threads;            ///< of the run, where they are known: some features need two
-  std::optional<std::string> device;              ///< of the run, where it is known: some features need a GPU
+  std::optional<core::DeviceChoice> device;       ///< of the run, where it is known: some features need a GPU
 };
 
 struct Resolved {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/protocol/run_choices.h"
 #include "core/protocol/run_outcome.h"
 
 namespace nanobench::results {
@@ -36,7 +37,7 @@ struct Owner {
 
 /// What is known of a run before it starts.
 struct NewRun {
-  std::string digest;  ///< identity: config, seed, data, dtype, threads, engine, hardware
+  std::string digest;  ///< identity (results/identity.h)
   std::string suite;
   std::string cell;                   ///< label within the suite
   std::optional<std::string> record;  ///< "record12", when the cell is based on one
@@ -49,12 +50,20 @@ struct NewRun {
   std::optional<double> data_floor_nats;  ///< entropy of the data in nats per token, where it is known
   std::string dtype;
   int threads = 0;
-  std::string engine;
+  std::string engine;          ///< "nanobench-train", "mock", ...
   std::string engine_version;  ///< the identity used in `digest`; the hello event's text is in the environment
   std::string hardware;        ///< hardware class, e.g. "x86_64 | CPU MODEL | 2 cores"
   std::optional<std::int64_t> plan_id;
   std::optional<std::int64_t> position;  ///< in the plan, from 0
+  std::optional<core::DeviceChoice> device;  ///< absent: unknown, as of external trainers and imported logs
+  core::KernelChoice kernels = core::KernelChoice::kFused;
+  std::int64_t arm = 0;             ///< of an a_a or a gate, from 1: runs of another arm are other runs; 0: none
+  std::optional<std::string> mock;  ///< settings of the mock engine as JSON; absent: another engine
 };
+
+/// "nanobench-train"; "nanobench-train, reference kernels": another engine to all that sets runs side by side, since
+/// their times do not continue each other.
+std::string engine_text(const std::string& engine, core::KernelChoice kernels);
 
 /// How a run ended: what finish_run writes.
 struct RunResult {
@@ -76,12 +85,15 @@ struct RunRecord : NewRun {
   std::optional<std::string> finished_at;
   std::optional<std::int64_t> environment_id;
   Owner owner;
-  /// What its engine told.
+  std::string heartbeat_at;  ///< last sign of life of the owner
+  /// What its engine reported.
   std::string gpu;            ///< "NVIDIA H100 80GB HBM3 (GPU-4c2f...), driver 570.86.15"; empty: none
   std::string no_kernel_for;  ///< "none", or parts of its step: "blocks, muon"; empty: it did not tell
 
   /// Where its times were measured: times of two places say nothing of each other.
   std::string place() const { return gpu.empty() ? owner.host : owner.host + ", " + gpu; }
+  /// The engine with its kernels.
+  std::string engine_text() const { return results::engine_text(engine, kernels); }
   bool is_running() const { return !result.has_value(); }
   bool is_completed() const { return result && result->outcome == core::RunOutcome::kCompleted; }
   /// Completed or diverged: evidence that running it again would only repeat.

@@ -5,8 +5,8 @@
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
-#include "core/config/enum_names.h"
 #include "core/config/train_config_fields.h"
+#include "core/config/train_config_names.h"
 
 namespace nanobench::core {
 namespace {
@@ -51,20 +51,9 @@ class Reader {
     if (!present(name)) return;
     member = object_.at(name).is_null() ? std::optional<double>() : object_.number(name, low, high);
   }
-  template <class Enum>
-  requires std::is_enum_v<Enum>
+  template <NamedEnum Enum>
   void field(const char* name, Enum& member) {
-    if (!present(name)) return;
-    const std::string text = object_.string(name);
-    for (const auto& [value, known] : EnumNames<Enum>::values()) {
-      if (known == text) {
-        member = value;
-        return;
-      }
-    }
-    std::string expected;
-    for (const std::string& known : enum_names<Enum>()) expected += (expected.empty() ? "\"" : ", \"") + known + "\"";
-    object_.fail(name, "expected one of " + expected + "; got \"" + text + "\"" + suggestion(text, enum_names<Enum>()));
+    if (present(name)) member = object_.enumeration<Enum>(name);
   }
   void field(const char* name, std::vector<std::int64_t>& member, std::int64_t low, std::int64_t high) {
     if (!present(name)) return;
@@ -121,6 +110,24 @@ class Reader {
   bool is_active_ = true;
 };
 
+template <class Value>
+OrderedJson json_of(const Value& value) {
+  if constexpr (NamedEnum<Value>) {
+    return enum_name(value);
+  } else {
+    return value;
+  }
+}
+template <class Value>
+OrderedJson json_of(const std::optional<Value>& value) {
+  return value ? OrderedJson(*value) : OrderedJson(nullptr);
+}
+OrderedJson json_of(const std::vector<std::optional<std::int64_t>>& values) {
+  OrderedJson list = OrderedJson::array();
+  for (const auto& value : values) list.push_back(json_of(value));
+  return list;
+}
+
 /// Struct -> JSON, fields in their declared order.
 class Writer {
  public:
@@ -134,7 +141,7 @@ class Writer {
   }
   template <class Value, class... Range>
   void field(const char* name, const Value& member, Range...) {
-    if (is_active_) json[name] = value_of(member);
+    if (is_active_) json[name] = json_of(member);
   }
   void pair(const char* name, double first, double second, double, double) {
     if (is_active_) json[name] = {first, second};
@@ -143,47 +150,51 @@ class Writer {
   OrderedJson json = OrderedJson::object();
 
  private:
-  template <class Value>
-  static OrderedJson value_of(const Value& value) {
-    if constexpr (std::is_enum_v<Value>) {
-      return enum_name(value);
-    } else {
-      return value;
-    }
-  }
-  template <class Value>
-  static OrderedJson value_of(const std::optional<Value>& value) {
-    return value ? OrderedJson(*value) : OrderedJson(nullptr);
-  }
-  static OrderedJson value_of(const std::vector<std::optional<std::int64_t>>& values) {
-    OrderedJson list = OrderedJson::array();
-    for (const auto& value : values) list.push_back(value_of(value));
-    return list;
-  }
-
   bool is_active_ = true;
 };
 
-class PointerLister {
+/// Every field with its pointer and value, whether it counts or not.
+class Lister {
  public:
-  explicit PointerLister(std::vector<std::string>& pointers, std::string prefix = "")
-      : pointers_(pointers), prefix_(std::move(prefix)) {}
+  explicit Lister(std::vector<std::pair<std::string, Json>>& fields, std::string prefix = "")
+      : fields_(fields), prefix_(std::move(prefix)) {}
   void active(bool) {}
   template <class Group>
   void group(const char* name, Group& member) {
-    PointerLister nested(pointers_, prefix_ + "/" + name);
+    Lister nested(fields_, prefix_ + "/" + name);
     visit_fields(nested, member);
   }
   template <class Value, class... Range>
-  void field(const char* name, const Value&, Range...) {
-    pointers_.push_back(prefix_ + "/" + name);
+  void field(const char* name, const Value& member, Range...) {
+    fields_.emplace_back(prefix_ + "/" + name, json_of(member));
   }
-  void pair(const char* name, double, double, double, double) { pointers_.push_back(prefix_ + "/" + name); }
+  void pair(const char* name, double first, double second, double, double) {
+    fields_.emplace_back(prefix_ + "/" + name, Json{first, second});
+  }
 
  private:
-  std::vector<std::string>& pointers_;
+  std::vector<std::pair<std::string, Json>>& fields_;
   std::string prefix_;
 };
+
+std::vector<std::pair<std::string, Json>> all_defaults() {
+  std::vector<std::pair<std::string, Json>> fields;
+  TrainConfig config;
+  Lister lister(fields);
+  visit_fields(lister, config);
+  return fields;
+}
+
+/// Takes out what `defaults` has at the same place, and groups that are empty then.
+void remove_defaults(Json& group, const std::string& pointer, const std::map<std::string, Json>& defaults) {
+  for (auto member = group.begin(); member != group.end();) {
+    const std::string place = pointer + "/" + member.key();
+    if (member->is_object()) remove_defaults(*member, place, defaults);
+    const auto usual = defaults.find(place);
+    const bool says_nothing = usual == defaults.end() ? member->empty() : *member == usual->second;
+    member = says_nothing ? group.erase(member) : std::next(member);
+  }
+}
 
 }  // namespace
 
@@ -204,10 +215,10 @@ bool ModelConfig::has_attention(std::int64_t layer) const {
 
 std::string TrainConfig::digest() const {
   TrainConfig identity = *this;
-  identity.name.clear();
+  identity.name = TrainConfig{}.name;
   identity.init.file.reset();
   identity.init.note.reset();
-  return digest_of(Json(to_json(identity)).dump());  // Json sorts the keys: field order is not identity
+  return digest_of(changed_settings(identity).dump());  // Json sorts the keys: field order is not identity
 }
 
 TrainConfig read_train_config(const Json& value, const std::string& source) {
@@ -231,11 +242,21 @@ OrderedJson to_json(const TrainConfig& config) {
   return std::move(writer.json);
 }
 
+Json changed_settings(const TrainConfig& config) {
+  static const std::map<std::string, Json> defaults = default_settings();
+  Json json = to_json(config);
+  remove_defaults(json, "", defaults);
+  return json;
+}
+
+std::map<std::string, Json> default_settings() {
+  const std::vector<std::pair<std::string, Json>> fields = all_defaults();
+  return {fields.begin(), fields.end()};
+}
+
 std::vector<std::string> train_config_pointers() {
   std::vector<std::string> pointers;
-  TrainConfig config;
-  PointerLister lister(pointers);
-  visit_fields(lister, config);
+  for (const auto& [pointer, value] : all_defaults()) pointers.push_back(pointer);
   return pointers;
 }
 

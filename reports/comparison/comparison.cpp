@@ -91,7 +91,7 @@ std::vector<std::string> reasons_of(const CellMeasures& cell) {
   std::vector<std::pair<std::string, std::string>> ends;  // what happened, to which seeds
   for (const RunMeasure& run : cell.runs) {
     if (run.run.is_running() || run.run.is_completed() || run.run.result->outcome == RunOutcome::kInterrupted) continue;
-    std::string end = core::to_string(run.run.result->outcome);
+    std::string end = enum_name(run.run.result->outcome);
     if (!run.run.result->message.empty()) end += ": " + run.run.result->message;
     const std::string seed = std::to_string(run.run.seed);
     const auto same = std::find_if(ends.begin(), ends.end(), [&](const auto& known) { return known.first == end; });

@@ -25,7 +25,7 @@ Conditions conditions_of(const suites::Plan& plan) {
   return {.scale = plan.suite.scale,
           .engine = plan.engine.name,
           .hardware = plan.hardware,
-          .dtype = plan.suite.external ? kExternal : plan.suite.dtype,
+          .dtype = plan.suite.external ? kExternal : enum_name(plan.suite.dtype),
           .threads = plan.threads,
           .trainer = plan.suite.external ? plan.suite.name : ""};
 }

@@ -57,7 +57,7 @@ ArmRun arm_run(const results::Store& store, const RunMeasure& measure) {
     run.message = "it is still running";
     return run;
   }
-  run.outcome = core::to_string(measure.run.result->outcome);
+  run.outcome = enum_name(measure.run.result->outcome);
   run.message = measure.run.result->message;
   if (!run.is_completed()) return run;
   run.host = measure.run.owner.host;

@@ -24,7 +24,7 @@ TableCell loss_cell(const std::optional<double>& loss) {
 }
 
 std::string outcome_of(const RunRecord& run) {
-  return run.result ? core::to_string(run.result->outcome) : "running";
+  return run.result ? enum_name(run.result->outcome) : "running";
 }
 
 void add_identity(FactList& list, const RunRecord& run) {

@@ -68,14 +68,14 @@ std::string identity(const Plan& plan, const PlannedRun& run) {
   Json parts = {{"config", config_digest(plan.cell_of(run))},
                 {"seed", run.seed},
                 {"data", plan.data.digest},
-                {"dtype", run.spec.dtype},
+                {"dtype", enum_name(run.spec.dtype)},
                 {"threads", run.spec.threads},
                 {"engine", plan.engine.name},
                 {"engine_version", plan.engine.version},
                 {"hardware", plan.hardware},
                 {"mock", run.spec.mock}};
   if (arm > 0) parts["arm"] = arm;
-  if (run.spec.device != "cpu") parts["device"] = run.spec.device;
+  if (run.spec.device != core::kCpuDevice) parts["device"] = to_string(run.spec.device);
   return core::digest_of(parts.dump());
 }
 
@@ -128,7 +128,7 @@ std::string digest_of_stored(const results::NewPlan& plan) {
 }  // namespace
 
 std::string config_digest(const Cell& cell) {
-  if (cell.operation) return core::digest_of(core::to_json(*cell.operation).dump());
+  if (cell.operation) return core::digest_of(core::changed_settings(*cell.operation).dump());
   return cell.external.is_null() ? cell.config.digest()
                                  : core::digest_of(text_of(external_configuration(cell.external)));
 }
@@ -151,8 +151,8 @@ core::DataSet prepare_data(const Suite& suite, Matrix& matrix, const std::filesy
   return data;
 }
 
-std::string engine_name(const std::string& engine, const std::string& kernels) {
-  return kernels == "fused" ? engine : engine + kReferenceKernels;
+std::string engine_name(const std::string& engine, core::KernelChoice kernels) {
+  return kernels == core::KernelChoice::kFused ? engine : engine + kReferenceKernels;
 }
 
 std::string kernels_of(const std::string& engine_name) {
@@ -219,7 +219,7 @@ results::NewRun stored_run(const Plan& plan, const PlannedRun& run) {
   stored.data_name = plan.data.name;
   stored.data_digest = plan.data.digest;
   stored.data_floor_nats = cell.floor_nats;
-  stored.dtype = cell.external.is_null() ? run.spec.dtype : "external";
+  stored.dtype = cell.external.is_null() ? enum_name(run.spec.dtype) : "external";
   stored.threads = run.spec.threads;
   stored.engine = plan.engine.name;
   stored.engine_version = plan.engine.version;

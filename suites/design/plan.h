@@ -55,7 +55,7 @@ struct Engine {
 
 /// The name that runs of an engine by these kernels (core/protocol/run_spec.h) are stored under: another engine to all
 /// that sets runs side by side, as their times are no continuation of each other.
-std::string engine_name(const std::string& engine, const std::string& kernels);
+std::string engine_name(const std::string& engine, core::KernelChoice kernels);
 /// The kernels of such a name.
 std::string kernels_of(const std::string& engine_name);
 

@@ -44,7 +44,7 @@ class TaskObserver : public RunnerObserver {
     progress_.reset();
     if (record.result->outcome == RunOutcome::kInterrupted) return;
     std::printf("%s seed %llu: %s %s\n", plan.cell_of(run).label.c_str(), static_cast<unsigned long long>(run.seed),
-                core::to_string(record.result->outcome).c_str(), record.result->message.c_str());
+                enum_name(record.result->outcome).c_str(), record.result->message.c_str());
     std::fflush(stdout);
   }
 

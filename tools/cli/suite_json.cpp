@@ -196,8 +196,8 @@ OrderedJson suite_json(const SuiteRequest& request, const suites::SuiteOverrides
   // A file's own paths are relative to it, those of a command to where it was typed.
   json["data"] = suites::relative_to(overrides.data.value_or("synthetic"), std::filesystem::current_path());
   if (overrides.threads) json["threads"] = *overrides.threads;
-  if (overrides.device) json["device"] = *overrides.device;
-  if (overrides.kernels) json["kernels"] = *overrides.kernels;
+  if (overrides.device) json["device"] = to_string(*overrides.device);
+  if (overrides.kernels) json["kernels"] = enum_name(*overrides.kernels);
   if (!request.engine.empty()) json["engine"] = engine_of(request.engine);
   return json;
 }

@@ -80,8 +80,8 @@ suites::SuiteOverrides overrides_of(const SuiteSettings& settings) {
   if (!settings.seeds.empty()) overrides.seeds = parse_seeds(settings.seeds);
   if (!settings.data.empty()) overrides.data = settings.data;
   overrides.threads = settings.threads;
-  if (!settings.device.empty()) overrides.device = settings.device;
-  if (!settings.kernels.empty()) overrides.kernels = settings.kernels;
+  overrides.device = settings.device;
+  overrides.kernels = settings.kernels;
   overrides.ranks = settings.ranks;
   overrides.processes = settings.processes;
   return overrides;

@@ -53,7 +53,7 @@ class ReadNoise : public results::StoreTest {
   ReadNoise() : store_(file()) {
     plan_.suite.name = "asked";
     plan_.suite.scale = "nano";
-    plan_.suite.dtype = "float32";
+    plan_.suite.dtype = core::Dtype::kFloat32;
     plan_.engine.name = "mock";
     plan_.hardware = new_run().hardware;
     plan_.threads = new_run().threads;
@@ -132,7 +132,7 @@ TEST_F(ReadNoise, OtherMachinesEnginesAndScalesDoNotCount) {
            [](suites::Plan& plan) { plan.threads = 7; }, [](suites::Plan& plan) { plan.hardware = "another"; },
            [](suites::Plan& plan) { plan.engine.name = "nanobench-train"; },
            [](suites::Plan& plan) { plan.suite.scale = "smoke"; },
-           [](suites::Plan& plan) { plan.suite.dtype = "float64"; }}) {
+           [](suites::Plan& plan) { plan.suite.dtype = core::Dtype::kFloat64; }}) {
     suites::Plan other = plan_;
     change(other);
     const Noise noise = read_noise(&store_, other);

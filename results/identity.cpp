@@ -1,0 +1,85 @@
+#include "results/identity.h"
+
+#include "core/base/digest.h"
+#include "core/base/embedded_files.h"
+
+namespace nanobench::results {
+namespace {
+
+using core::Json;
+
+std::string digest_of(const Json& parts) {
+  return core::digest_of(parts.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+/// What every run has.
+Json common_parts(const NewRun& run) {
+  return {{"config", run.config_digest},
+          {"seed", run.seed},
+          {"data", run.data_digest},
+          {"dtype", run.dtype},
+          {"threads", run.threads},
+          {"engine", run.engine},
+          {"engine_version", run.engine_version},
+          {"hardware", run.hardware}};
+}
+
+}  // namespace
+
+std::string run_digest(const NewRun& run) {
+  Json parts = common_parts(run);
+  if (run.kernels != core::KernelChoice::kFused) parts["kernels"] = enum_name(run.kernels);
+  if (run.device && *run.device != core::kCpuDevice) parts["device"] = to_string(*run.device);
+  if (run.arm > 0) parts["arm"] = run.arm;
+  if (run.mock) parts["mock"] = Json::parse(*run.mock);
+  return digest_of(parts);
+}
+
+std::string plan_digest(const NewPlan& plan) {
+  Json json = {{"suite", plan.suite},
+               {"title", plan.title},
+               {"design", plan.design},
+               {"scale", plan.scale},
+               {"order_seed", plan.order_seed},
+               {"messages", plan.messages},
+               {"target", plan.target ? Json(*plan.target) : Json()}};
+  if (plan.sequential) {
+    const SequentialLook& look = *plan.sequential;
+    json["sequential"] = {look.alpha, look.family, look.first, look.most, look.step, look.look};
+  }
+  for (const PlanCell& cell : plan.cells)
+    json["cells"].push_back({cell.label, cell.changed, cell.features, cell.config_digest});
+  for (const PlanContrast& contrast : plan.contrasts)
+    json["contrasts"].push_back({contrast.effect, contrast.coefficients});
+  for (const PlanLine& line : plan.lines) json["lines"].push_back({line.cell, line.seed, line.digest});
+  return digest_of(json);
+}
+
+namespace former {
+
+std::string config_digest(Json config) {
+  config["name"] = "";
+  config["init"]["file"] = nullptr;
+  config["init"]["note"] = nullptr;
+  return results::digest_of(config);
+}
+
+std::optional<std::string> config_digest(const core::TrainConfig& config) {
+  const Json changed = core::changed_settings(config).flatten();
+  Json complete = Json(core::to_json(config)).flatten();
+  const std::map<std::string, Json>& known = core::settings_of_first_release();
+  ...
+}
+
+std::string run_digest(const NewRun& run) {
+  Json parts = common_parts(run);
+  parts["engine"] = engine_text(run.engine, run.kernels);
+  parts["mock"] = run.mock ? Json::parse(*run.mock) : Json();
+  if (run.arm > 0) parts["arm"] = run.arm;
+  if (run.device && *run.device != core::kCpuDevice) parts["device"] = to_string(*run.device);
+  return results::digest_of(parts);
+}
+
+}  // namespace former
+
+}  // namespace nanobench::results
