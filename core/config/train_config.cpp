@@ -1,10 +1,12 @@
 #include "core/config/train_config.h"
 
 #include <limits>
+#include <map>
 #include <type_traits>
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/config/settings_reference.h"
 #include "core/config/train_config_fields.h"
 #include "core/config/train_config_names.h"
 
@@ -12,65 +14,64 @@ namespace nanobench::core {
 namespace {
 
 /// JSON -> struct. Absent fields keep their value; JSON null is the value of an optional.
-class Reader {
+class Reader : public FieldVisitor {
  public:
   explicit Reader(JsonObject& object) : object_(object) {}
 
-  void active(bool is_active) { is_active_ = is_active; }
-
   template <class Group>
-  void group(const char* name, Group& member) {
-    if (!present(name)) return;
-    JsonObject nested = object_.object(name);
+  void group(const FieldLabel& label, Group& member) {
+    if (!present(label.name)) return;
+    JsonObject nested = object_.object(label.name);
     Reader reader(nested);
     visit_fields(reader, member);
     nested.finish();
   }
 
-  void field(const char* name, bool& member) {
-    if (present(name)) member = object_.boolean_or(name, member);
+  void field(const FieldLabel& label, bool& member) {
+    if (present(label.name)) member = object_.boolean_or(label.name, member);
   }
-  void field(const char* name, std::string& member) {
-    if (present(name)) member = object_.string(name);
+  void field(const FieldLabel& label, std::string& member) {
+    if (present(label.name)) member = object_.string(label.name);
   }
-  void field(const char* name, std::optional<std::string>& member) {
-    if (!present(name)) return;
-    member = object_.at(name).is_null() ? std::optional<std::string>() : object_.string(name);
+  void field(const FieldLabel& label, std::optional<std::string>& member) {
+    if (!present(label.name)) return;
+    member = object_.at(label.name).is_null() ? std::optional<std::string>() : object_.string(label.name);
   }
-  void field(const char* name, std::int64_t& member, std::int64_t low, std::int64_t high) {
-    if (present(name)) member = object_.integer(name, low, high);
+  void field(const FieldLabel& label, std::int64_t& member, std::int64_t low, std::int64_t high) {
+    if (present(label.name)) member = object_.integer(label.name, low, high);
   }
-  void field(const char* name, std::optional<std::int64_t>& member, std::int64_t low, std::int64_t high) {
-    if (!present(name)) return;
-    member = object_.at(name).is_null() ? std::optional<std::int64_t>() : object_.integer(name, low, high);
+  void field(const FieldLabel& label, std::optional<std::int64_t>& member, std::int64_t low, std::int64_t high) {
+    if (!present(label.name)) return;
+    member = object_.at(label.name).is_null() ? std::optional<std::int64_t>() : object_.integer(label.name, low, high);
   }
-  void field(const char* name, double& member, double low, double high) {
-    if (present(name)) member = object_.number(name, low, high);
+  void field(const FieldLabel& label, double& member, double low, double high) {
+    if (present(label.name)) member = object_.number(label.name, low, high);
   }
-  void field(const char* name, std::optional<double>& member, double low, double high) {
-    if (!present(name)) return;
-    member = object_.at(name).is_null() ? std::optional<double>() : object_.number(name, low, high);
+  void field(const FieldLabel& label, std::optional<double>& member, double low, double high) {
+    if (!present(label.name)) return;
+    member = object_.at(label.name).is_null() ? std::optional<double>() : object_.number(label.name, low, high);
   }
   template <NamedEnum Enum>
-  void field(const char* name, Enum& member) {
-    if (present(name)) member = object_.enumeration<Enum>(name);
+  void field(const FieldLabel& label, Enum& member) {
+    if (present(label.name)) member = object_.enumeration<Enum>(label.name);
   }
-  void field(const char* name, std::vector<std::int64_t>& member, std::int64_t low, std::int64_t high) {
-    if (!present(name)) return;
+  void field(const FieldLabel& label, std::vector<std::int64_t>& member, std::int64_t low, std::int64_t high) {
+    if (!present(label.name)) return;
     member.clear();
-    for (const std::optional<std::int64_t>& item : list(name, low, high, false)) member.push_back(*item);
+    for (const std::optional<std::int64_t>& item : list(label.name, low, high, false)) member.push_back(*item);
   }
-  void field(const char* name, std::vector<std::optional<std::int64_t>>& member, std::int64_t low, std::int64_t high) {
-    if (present(name)) member = list(name, low, high, true);
+  void field(const FieldLabel& label, std::vector<std::optional<std::int64_t>>& member, std::int64_t low,
+             std::int64_t high) {
+    if (present(label.name)) member = list(label.name, low, high, true);
   }
-  void pair(const char* name, double& first, double& second, double low, double high) {
-    if (!present(name)) return;
-    const Json& value = object_.at(name);
+  void pair(const FieldLabel& label, double& first, double& second, double low, double high) {
+    if (!present(label.name)) return;
+    const Json& value = object_.at(label.name);
     const auto in_range = [&](const Json& item) {
       return item.is_number() && item.get<double>() >= low && item.get<double>() < high;
     };
     if (!value.is_array() || value.size() != 2 || !in_range(value[0]) || !in_range(value[1])) {
-      object_.fail(name, "expected two numbers of at least 0 and less than 1, got " + value.dump());
+      object_.fail(label.name, "expected two numbers of at least 0 and less than 1, got " + value.dump());
     }
     first = value[0].get<double>();
     second = value[1].get<double>();
@@ -78,7 +79,7 @@ class Reader {
 
  private:
   bool present(const char* name) {
-    if (!is_active_) {
+    if (!is_active()) {
       if (object_.has(name))
         object_.fail(name, "this field does not belong to the chosen \"type\"; remove it or change the type");
       return false;
@@ -107,91 +108,67 @@ class Reader {
   }
 
   JsonObject& object_;
-  bool is_active_ = true;
 };
 
-template <class Value>
-OrderedJson json_of(const Value& value) {
-  if constexpr (NamedEnum<Value>) {
-    return enum_name(value);
-  } else {
-    return value;
-  }
-}
-template <class Value>
-OrderedJson json_of(const std::optional<Value>& value) {
-  return value ? OrderedJson(*value) : OrderedJson(nullptr);
-}
-OrderedJson json_of(const std::vector<std::optional<std::int64_t>>& values) {
-  OrderedJson list = OrderedJson::array();
-  for (const auto& value : values) list.push_back(json_of(value));
-  return list;
-}
-
 /// Struct -> JSON, fields in their declared order.
-class Writer {
+class Writer : public FieldVisitor {
  public:
-  void active(bool is_active) { is_active_ = is_active; }
   template <class Group>
-  void group(const char* name, Group& member) {
-    if (!is_active_) return;
+  void group(const FieldLabel& label, Group& member) {
+    if (!is_active()) return;
     Writer nested;
     visit_fields(nested, member);
-    json[name] = std::move(nested.json);
+    json[label.name] = std::move(nested.json);
   }
   template <class Value, class... Range>
-  void field(const char* name, const Value& member, Range...) {
-    if (is_active_) json[name] = json_of(member);
+  void field(const FieldLabel& label, const Value& member, Range...) {
+    if (is_active()) json[label.name] = value_of(member);
   }
-  void pair(const char* name, double first, double second, double, double) {
-    if (is_active_) json[name] = {first, second};
+  void pair(const FieldLabel& label, double first, double second, double, double) {
+    if (is_active()) json[label.name] = {first, second};
   }
 
   OrderedJson json = OrderedJson::object();
 
  private:
-  bool is_active_ = true;
+  template <class Value>
+  static OrderedJson value_of(const Value& value) {
+    if constexpr (std::is_enum_v<Value>) {
+      return enum_name(value);
+    } else {
+      return value;
+    }
+  }
+  template <class Value>
+  static OrderedJson value_of(const std::optional<Value>& value) {
+    return value ? OrderedJson(*value) : OrderedJson(nullptr);
+  }
+  static OrderedJson value_of(const std::vector<std::optional<std::int64_t>>& values) {
+    OrderedJson list = OrderedJson::array();
+    for (const auto& value : values) list.push_back(value_of(value));
+    return list;
+  }
 };
 
-/// Every field with its pointer and value, whether it counts or not.
-class Lister {
- public:
-  explicit Lister(std::vector<std::pair<std::string, Json>>& fields, std::string prefix = "")
-      : fields_(fields), prefix_(std::move(prefix)) {}
-  void active(bool) {}
-  template <class Group>
-  void group(const char* name, Group& member) {
-    Lister nested(fields_, prefix_ + "/" + name);
-    visit_fields(nested, member);
-  }
-  template <class Value, class... Range>
-  void field(const char* name, const Value& member, Range...) {
-    fields_.emplace_back(prefix_ + "/" + name, json_of(member));
-  }
-  void pair(const char* name, double first, double second, double, double) {
-    fields_.emplace_back(prefix_ + "/" + name, Json{first, second});
-  }
-
- private:
-  std::vector<std::pair<std::string, Json>>& fields_;
-  std::string prefix_;
-};
-
-std::vector<std::pair<std::string, Json>> all_defaults() {
-  std::vector<std::pair<std::string, Json>> fields;
-  TrainConfig config;
-  Lister lister(fields);
-  visit_fields(lister, config);
-  return fields;
+/// Every field's value in TrainConfig{} by its pointer, whether it counts there or not.
+const std::map<std::string, Json>& defaults() {
+  static const std::map<std::string, Json> values = [] {
+    std::map<std::string, Json> found;
+    for (const SettingReference& setting : settings_reference()) {
+      if (setting.type != SettingType::kGroup) found.emplace(setting.pointer, setting.default_value);
+    }
+    return found;
+  }();
+  return values;
 }
 
-/// Takes out what `defaults` has at the same place, and groups that are empty then.
-void remove_defaults(Json& group, const std::string& pointer, const std::map<std::string, Json>& defaults) {
+/// Takes out what has its default, and groups that are empty then.
+void remove_defaults(Json& group, const std::string& pointer) {
   for (auto member = group.begin(); member != group.end();) {
     const std::string place = pointer + "/" + member.key();
-    if (member->is_object()) remove_defaults(*member, place, defaults);
-    const auto usual = defaults.find(place);
-    const bool says_nothing = usual == defaults.end() ? member->empty() : *member == usual->second;
+    if (member->is_object()) remove_defaults(*member, place);
+    const auto usual = defaults().find(place);
+    const bool says_nothing = usual == defaults().end() ? member->empty() : *member == usual->second;
     member = says_nothing ? group.erase(member) : std::next(member);
   }
 }
@@ -243,21 +220,9 @@ OrderedJson to_json(const TrainConfig& config) {
 }
 
 Json changed_settings(const TrainConfig& config) {
-  static const std::map<std::string, Json> defaults = default_settings();
   Json json = to_json(config);
-  remove_defaults(json, "", defaults);
+  remove_defaults(json, "");
   return json;
-}
-
-std::map<std::string, Json> default_settings() {
-  const std::vector<std::pair<std::string, Json>> fields = all_defaults();
-  return {fields.begin(), fields.end()};
-}
-
-std::vector<std::string> train_config_pointers() {
-  std::vector<std::string> pointers;
-  for (const auto& [pointer, value] : all_defaults()) pointers.push_back(pointer);
-  return pointers;
 }
 
 }  // namespace nanobench::core

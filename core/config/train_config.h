@@ -2,13 +2,12 @@
 ///
 /// A TrainConfig is a plain value. It is read from JSON by read_train_config (which checks types, ranges and the
 /// relations between fields), written by to_json, and named by digest(): two runs with equal digests do the same
-/// arithmetic. To add a field: member here, one line in train_config_fields.h, a relation (if any) in
+/// arithmetic. To add a field: member here, one line in train_config_fields.h with its meaning, a relation (if any) in
 /// train_config_checks.cpp. Its default must be what engines without the field do, and never changes: digests and run
 /// specifications hold only the settings that differ from it. A new behaviour is a new value.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -355,13 +354,7 @@ OrderedJson to_json(const TrainConfig& config);
 /// read_train_config makes the same configuration of it, also in a program that lacks fields which are not in it.
 Json changed_settings(const TrainConfig& config);
 
-/// The value of every field of TrainConfig{} by its JSON pointer, also of those that do not count for the chosen types.
-std::map<std::string, Json> default_settings();
-
 /// The relations between fields; read_train_config calls it. Throws Error{kInvalidArgument} or Error{kConflict}.
 void check_train_config(const TrainConfig& config, const std::string& source);
-
-/// JSON pointers of all fields, for suggestions and documentation.
-std::vector<std::string> train_config_pointers();
 
 }  // namespace nanobench::core
