@@ -1,7 +1,7 @@
 #include "results/identity.h"
 
 #include "core/base/digest.h"
-#include "core/base/embedded_files.h"
+#include "core/config/settings_reference.h"
 
 namespace nanobench::results {
 namespace {
@@ -25,6 +25,10 @@ Json common_parts(const NewRun& run) {
 }
 
 }  // namespace
+
+std::string engine_text(const std::string& engine, core::KernelChoice kernels) {
+  return kernels == core::KernelChoice::kFused ? engine : engine + ", " + enum_name(kernels) + " kernels";
+}
 
 std::string run_digest(const NewRun& run) {
   Json parts = common_parts(run);
@@ -65,10 +69,17 @@ std::string config_digest(Json config) {
 }
 
 std::optional<std::string> config_digest(const core::TrainConfig& config) {
-  const Json changed = core::changed_settings(config).flatten();
-  Json complete = Json(core::to_json(config)).flatten();
-  const std::map<std::string, Json>& known = core::settings_of_first_release();
-  ...
+  Json complete = core::to_json(config);
+  const Json changed = core::changed_settings(config);
+  for (const std::string& pointer : core::train_config_pointers()) {
+    const Json::json_pointer place(pointer);
+    if (core::first_settings().contains(pointer) || !complete.contains(place)) continue;
+    if (changed.contains(place)) return std::nullopt;
+    complete[place.parent_pointer()].erase(place.back());
+    for (auto group = place.parent_pointer(); !group.empty() && complete[group].empty(); group.pop_back())
+      complete[group.parent_pointer()].erase(group.back());
+  }
+  return config_digest(std::move(complete));
 }
 
 std::string run_digest(const NewRun& run) {

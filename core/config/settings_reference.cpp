@@ -3,6 +3,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/config/embedded_files.h"
 #include "core/config/train_config_fields.h"
 #include "core/config/train_config_names.h"
 
@@ -121,6 +122,17 @@ const std::vector<SettingReference>& settings_reference() {
     ReferenceLister lister(found, "", {});
     visit_fields(lister, defaults);
     return found;
+  }();
+  return settings;
+}
+
+const std::map<std::string, Json>& first_settings() {
+  static const std::map<std::string, Json> settings = [] {
+    constexpr std::string_view kFile = "config/first_settings.json";
+    for (const EmbeddedFile& file : embedded_files()) {
+      if (file.path == kFile) return parse_json(file.text, std::string(kFile)).get<std::map<std::string, Json>>();
+    }
+    throw Error(ErrorCode::kInternal, std::string(kFile) + " is not part of this build");
   }();
   return settings;
 }

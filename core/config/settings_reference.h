@@ -2,6 +2,7 @@
 /// Thread-safe.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,5 +47,9 @@ const std::vector<SettingReference>& settings_reference();
 
 /// JSON pointers of all fields, without the groups.
 const std::vector<std::string>& train_config_pointers();
+
+/// The settings of the first stored configurations (schema 2) with their defaults, by JSON pointer. Defaults never
+/// change: tests compare these with those of today.
+const std::map<std::string, Json>& first_settings();
 
 }  // namespace nanobench::core

@@ -312,7 +312,7 @@ void add_mixture_warnings(ComparisonTable& table, const std::vector<CellMeasures
       hardware.insert(run.run.hardware + ", " + std::to_string(run.run.threads) + " threads");
       if (run.run.is_completed()) gpus.insert(run.run.gpu.empty() ? "none" : run.run.gpu);
       if (run.run.is_completed()) hosts.insert(run.run.owner.host);
-      engines.insert(run.run.engine + " " + run.run.engine_version);
+      engines.insert(run.run.engine_text() + " " + run.run.engine_version);
     }
   }
   if (hosts.size() > 1) {

@@ -95,7 +95,7 @@ std::vector<Fact> facts_of(const suites::Plan& plan, const ForecastTotals& total
   list.add("scale", "scale", text_cell(plan.suite.scale));
   list.add("data", "data", text_cell(plan.data.name));
   list.add("seeds", "seeds", text_cell(seeds));
-  list.add("engine", "engine", text_cell(plan.engine.name));
+  list.add("engine", "engine", text_cell(results::engine_text(plan.engine.name, plan.suite.kernels)));
   list.add("machine", "machine", text_cell(plan.hardware + ", " + counted(plan.threads, "thread")));
   list.add("order", "order",
            text_cell("interleaved: for each seed all cells, shuffled by order_seed " +

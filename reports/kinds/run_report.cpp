@@ -39,7 +39,7 @@ void add_identity(FactList& list, const RunRecord& run) {
   list.add("floor_nats", "entropy floor", loss_cell(run.data_floor_nats));
   list.add("dtype", "number type", run.dtype);
   list.add("threads", "threads", count_cell(run.threads));
-  list.add("engine", "engine", run.engine + " " + run.engine_version);
+  list.add("engine", "engine", run.engine_text() + " " + run.engine_version);
   list.add("hardware", "machine", run.hardware);
   if (!run.gpu.empty()) list.add("gpu", "GPU", run.gpu);
   list.add("digest", "identity", run.digest);
