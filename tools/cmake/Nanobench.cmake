@@ -44,7 +44,7 @@ function(nanobench_library name)
   if(arg_PRECOMPILED)
     target_precompile_headers(${name} PRIVATE ${NANOBENCH_COMMON_HEADERS})
     # The same GCC bug as above: what comes from a precompiled header no longer counts as a system header.
-    target_compile_options(${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow>)
+    target_compile_options(${name} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow;-Wno-array-bounds>")
   endif()
 endfunction()
 
