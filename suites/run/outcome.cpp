@@ -4,6 +4,8 @@
 #include <cstring>
 #include <fstream>
 
+#include "core/base/exit_codes.h"
+
 namespace nanobench::suites {
 namespace {
 
@@ -48,6 +50,8 @@ Classification of_exit(const RunEnd& end) {
                             end.output_tail)};
   }
   if (end.finished && end.exit.exit_code == 0) return {RunOutcome::kCompleted, ""};
+  if (!end.has_hello && end.exit.exit_code == core::kExitUsage && !end.output_tail.empty())
+    return {RunOutcome::kUnsupported, "the engine refused the run: " + last_line(end.output_tail)};
   const std::string code = "exit code " + std::to_string(end.exit.exit_code);
   if (end.finished)
     return {RunOutcome::kCrashed, with_last_words("the engine finished, but then ended with " + code, end.output_tail)};

@@ -290,9 +290,20 @@ TEST(Gate, TimesOfTwoConfigurationsNeedOneCode) {
       << "of one configuration it is a revision that lost its kernel";
 }
 
+TEST(Gate, ABaselineOfAnOlderFileIsTheSameConfiguration) {
+  Arm baseline = arm_of("a", 5), candidate = arm_of("b", 5);
+  baseline.cells.front().config_digest = "former";
+  candidate.cells.front().config_digest = "today";
+  const GateSetting setting = {.is_interleaved = true};
+  EXPECT_NE(check_of(evaluate_gate(baseline, candidate, {}, setting), "loss").reason.find("another configuration"),
+            std::string::npos);
+  candidate.cells.front().former_config_digest = "former";
+  EXPECT_EQ(check_of(evaluate_gate(baseline, candidate, {}, setting), "loss").verdict, Verdict::kUnchanged);
+}
+
 TEST(Gate, TimesOfReferenceKernelsAreComparedWithTheirLike) {
   Arm reference = arm_of("b", 5);
-  reference.engine = "nanobench-train, reference kernels 1a2b";
+  reference.kernels = core::KernelChoice::kReference;
   const GateResult result = evaluate_gate(arm_of("a", 5), reference, {}, {.is_interleaved = true});
   EXPECT_NE(check_of(result, "step time").reason.find("the kind of kernels differs"), std::string::npos);
   EXPECT_EQ(check_of(result, "loss").verdict, Verdict::kUnchanged);
@@ -355,6 +366,12 @@ TEST(ArmFile, KeepsEverythingAndRefusesWhatItDoesNotKnow) {
   arm.cells.front().runs.front().disturbance = "others used the machine";
   const core::Json json = core::Json::parse(to_json(arm).dump());
   EXPECT_EQ(to_json(read_arm(json, "f")).dump(), to_json(arm).dump());
+
+  core::Json first = json;  // form 1: kernels in the engine's name alone
+  first["schema_version"] = 1;
+  EXPECT_EQ(read_arm(first, "f").kernels, core::KernelChoice::kFused);
+  first["engine"] = "nanobench-train, reference kernels 1a2b";
+  EXPECT_EQ(read_arm(first, "f").kernels, core::KernelChoice::kReference);
 
   core::Json newer = json;
   newer["schema_version"] = 99;
