@@ -4,6 +4,7 @@
 
 #include "ablations/design_effects.h"
 #include "core/base/error.h"
+#include "core/base/text.h"
 
 namespace nanobench::ablations {
 namespace {
@@ -11,12 +12,14 @@ namespace {
 using core::Error;
 using core::ErrorCode;
 
-std::string joined(const std::vector<Factor>& factors, FactorSet set) {
-  std::string text;
+constexpr std::string_view kTimes = " x ";
+
+std::string product_of(const std::vector<Factor>& factors, FactorSet set) {
+  std::vector<std::string> names;
   for (std::size_t i = 0; i < factors.size(); ++i) {
-    if ((set >> i) & 1) text += (text.empty() ? "" : " x ") + factors[i].name;
+    if ((set >> i) & 1) names.push_back(factors[i].name);
   }
-  return text;
+  return joined(names, kTimes);
 }
 
 void require_two_levels(const std::vector<Factor>& factors, const char* design) {
@@ -39,7 +42,7 @@ std::string simple_meaning(const DesignTable& table, const EffectTerm::Part& par
 
 Contrast simple_effect(const DesignTable& table, const EffectTerm::Part& part, std::size_t cell) {
   const Factor& factor = table.factors[part.factor];
-  Contrast contrast{.term = {{part}}, .effect = effect_name(table.factors, {{part}}), .kind = EffectKind::kSimple};
+  Contrast contrast{.term = {{part}}, .effect = effect_name(table.factors, {{part}}), .kind = ContrastKind::kSimple};
   contrast.meaning = simple_meaning(table, part);
   contrast.coefficients.assign(table.cells.size(), 0.0);
   contrast.coefficients[0] = factor.is_reversed ? 1.0 : -1.0;
@@ -51,7 +54,7 @@ Contrast simple_effect(const DesignTable& table, const EffectTerm::Part& part, s
 Contrast pair_effect(const DesignTable& table, const EffectTerm& term, std::size_t both) {
   const std::size_t a = term.parts[0].factor;
   const std::size_t b = term.parts[1].factor;
-  Contrast contrast{.term = term, .effect = effect_name(table.factors, term), .kind = EffectKind::kInteraction};
+  Contrast contrast{.term = term, .effect = effect_name(table.factors, term), .kind = ContrastKind::kInteraction};
   contrast.meaning = "what " + table.factors[a].name + " and " + table.factors[b].name +
                      " change together beyond the sum of each alone";
   const double sign = table.factors[a].is_reversed == table.factors[b].is_reversed ? 1.0 : -1.0;
@@ -63,24 +66,15 @@ Contrast pair_effect(const DesignTable& table, const EffectTerm& term, std::size
 
 }  // namespace
 
-const char* to_string(EffectKind kind) {
-  switch (kind) {
-    case EffectKind::kMain: return "main";
-    case EffectKind::kInteraction: return "interaction";
-    case EffectKind::kSimple: return "simple";
-    case EffectKind::kNoise: return "noise";
-  }
-  return "";
+std::string part_name(const std::vector<Factor>& factors, const EffectTerm::Part& part) {
+  const Factor& factor = factors[part.factor];
+  return factor.levels.size() == 2 ? factor.name : factor.name + "=" + factor.levels[part.level];
 }
 
 std::string effect_name(const std::vector<Factor>& factors, const EffectTerm& term) {
-  std::string text;
-  for (const EffectTerm::Part& part : term.parts) {
-    const Factor& factor = factors[part.factor];
-    text += (text.empty() ? "" : " x ") + factor.name;
-    if (factor.levels.size() != 2) text += "=" + factor.levels[part.level];
-  }
-  return text;
+  std::vector<std::string> names;
+  for (const EffectTerm::Part& part : term.parts) names.push_back(part_name(factors, part));
+  return joined(names, kTimes);
 }
 
 DesignTable ladder(const Factor& steps) {
@@ -88,7 +82,7 @@ DesignTable ladder(const Factor& steps) {
   table.factors = {steps};
   for (std::size_t i = 0; i < steps.levels.size(); ++i) table.cells.push_back({i});
   for (std::size_t i = 1; i < steps.levels.size(); ++i) {
-    Contrast contrast{.term = {{{0, i}}}, .effect = steps.levels[i], .kind = EffectKind::kSimple};
+    Contrast contrast{.term = {{{0, i, i - 1}}}, .effect = steps.levels[i], .kind = ContrastKind::kSimple};
     contrast.meaning = steps.levels[i] + " against " + steps.levels[i - 1];
     contrast.coefficients.assign(steps.levels.size(), 0.0);
     contrast.coefficients[i - 1] = -1.0;
@@ -179,7 +173,7 @@ DesignTable replicas(const Factor& arms) {
   DesignTable table = one_at_a_time({arms});
   for (Contrast& contrast : table.contrasts) {
     contrast.effect = arms.levels[contrast.term.parts[0].level] + " against " + arms.levels[0];
-    contrast.kind = EffectKind::kNoise;
+    contrast.kind = ContrastKind::kNoise;
     contrast.meaning = "the same configuration twice: what differs is noise";
   }
   return table;
@@ -192,7 +186,7 @@ DesignTable without_cells(const DesignTable& table, const std::vector<bool>& is_
     if (!is_lost[i]) rest.cells.push_back(table.cells[i]);
   }
   const bool is_factorial = std::any_of(table.contrasts.begin(), table.contrasts.end(),
-                                        [](const Contrast& contrast) { return contrast.kind == EffectKind::kMain; });
+                                        [](const Contrast& contrast) { return contrast.kind == ContrastKind::kMain; });
   if (is_factorial) {
     estimate_effects(rest);
     return rest;
@@ -219,7 +213,7 @@ std::vector<std::string> generators_in_words(const DesignTable& table) {
   std::vector<std::string> texts;
   if (!table.fraction) return texts;
   for (std::size_t i = table.fraction->free_factors; i < table.fraction->factors; ++i)
-    texts.push_back(table.factors[i].name + " = " + joined(table.factors, table.fraction->columns[i]));
+    texts.push_back(table.factors[i].name + " = " + product_of(table.factors, table.fraction->columns[i]));
   return texts;
 }
 
@@ -227,7 +221,7 @@ std::vector<std::string> defining_relation_in_words(const DesignTable& table) {
   std::vector<std::string> texts;
   if (!table.fraction) return texts;
   for (const FactorSet word : defining_words(*table.fraction).value_or(std::vector<FactorSet>{}))
-    texts.push_back(joined(table.factors, word));
+    texts.push_back(product_of(table.factors, word));
   return texts;
 }
 

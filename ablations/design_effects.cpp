@@ -98,7 +98,7 @@ void add_terms(const std::vector<Factor>& factors, std::size_t order, std::size_
   if (term.parts.size() == order) return terms.push_back(term);
   for (std::size_t factor = first; factor < factors.size(); ++factor) {
     for (std::size_t level = 1; level < factors[factor].levels.size(); ++level) {
-      term.parts.push_back({factor, level});
+      term.parts.push_back({.factor = factor, .level = level});
       add_terms(factors, order, factor + 1, term, terms);
       term.parts.pop_back();
     }
@@ -164,7 +164,7 @@ class EffectEstimation {
     if (std::sqrt(dot(column, column)) > kDependent * length) {
       basis_.add(std::move(column), std::move(coordinates));
       Contrast contrast{.term = term, .effect = effect_name(table_.factors, term)};
-      contrast.kind = term.parts.size() == 1 ? EffectKind::kMain : EffectKind::kInteraction;
+      contrast.kind = term.parts.size() == 1 ? ContrastKind::kMain : ContrastKind::kInteraction;
       contrast.meaning = meaning_of(table_, term);
       table_.contrasts.push_back(std::move(contrast));
       return;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "ablations/patch.h"
+#include "ablations/wording.h"
 #include "core/base/error.h"
 
 namespace nanobench::ablations {
@@ -30,16 +31,16 @@ std::vector<std::string> differing_pointers(const TrainConfig& a, const TrainCon
 }
 
 /// What the scale says about these settings.
-std::string reason(const ScaledConfig& scaled, const std::vector<std::string>& pointers) {
-  std::string text;
+std::vector<std::string> notes_about(const ScaledConfig& scaled, const std::vector<std::string>& pointers) {
+  std::vector<std::string> texts;
   for (const ScaleNote& note : scaled.notes) {
     const bool concerns = std::any_of(pointers.begin(), pointers.end(), [&](const std::string& pointer) {
       return std::any_of(note.settings.begin(), note.settings.end(),
                          [&](const std::string& setting) { return covers(setting, pointer); });
     });
-    if (concerns) text += (text.empty() ? "" : "; ") + note.text;
+    if (concerns) texts.push_back(note.text);
   }
-  return text;
+  return texts;
 }
 
 class EffectCheck {
@@ -56,15 +57,17 @@ class EffectCheck {
       if (!other || !is_idle(*other)) continue;
       const bool comes_along = !own && request_.patch.empty() && other->digest() == official_.digest();
       if (comes_along) continue;  // it is the default of what it pulled in, and that acts
-      throw Error(ErrorCode::kUnavailable, assignment(id, value) + " changes nothing" + why(*other, own));
+      throw Error(ErrorCode::kUnavailable, sentence(no_effect(assignment(id, value), *other, own)));
     }
   }
 
-  void check_patch(std::vector<std::string>& messages) const {
-    if (request_.patch.empty()) return;
+  /// Throws when the whole patch does nothing; otherwise one message for each part that does nothing.
+  std::vector<core::Message> check_patch() const {
+    std::vector<core::Message> messages;
+    if (request_.patch.empty()) return messages;
     const std::optional<TrainConfig> without = with_patch(settled_.config, Json::object());
     if (without && without->digest() != official_.digest() && is_idle(*without)) {
-      throw Error(ErrorCode::kUnavailable, request_.patch_source + " changes nothing" + why(*without, std::nullopt));
+      throw Error(ErrorCode::kUnavailable, sentence(no_effect(request_.patch_source, *without, std::nullopt)));
     }
     for (const std::string& leaf : leaves_of(request_.patch)) {
       Json rest = request_.patch;
@@ -72,8 +75,10 @@ class EffectCheck {
       rest.at(place.parent_pointer()).erase(place.back());
       const std::optional<TrainConfig> other = with_patch(settled_.config, rest);
       if (!other || other->digest() == official_.digest() || !is_idle(*other)) continue;
-      messages.push_back(request_.patch_source + ": " + leaf + " changes nothing" + why(*other, std::nullopt));
+      messages.push_back({core::MessageKind::kNoEffect, leaf,
+                          sentence(no_effect(request_.patch_source + ": " + leaf, *other, std::nullopt))});
     }
+    return messages;
   }
 
  private:
@@ -103,12 +108,13 @@ class EffectCheck {
     }
   }
 
-  std::string why(const TrainConfig& other, const std::optional<std::string>& own) const {
+  NoEffect no_effect(const std::string& what, const TrainConfig& other, const std::optional<std::string>& own) const {
     const std::vector<std::string> pointers = differing_pointers(official_, other);
-    if (pointers.empty()) return ": " + request_.patch_source + " sets the same";
-    std::string text = reason(scaled_, pointers);
-    if (text.empty()) text = own ? "there it is the same as \"" + *own + "\"" : "there it is the same as without";
-    return " at scale " + request_.scale + ": " + text + "; leave it out, or choose another value or scale";
+    return {.what = what,
+            .same_as = pointers.empty() ? std::optional(request_.patch_source) : std::nullopt,
+            .scale = request_.scale,
+            .scale_notes = notes_about(scaled_, pointers),
+            .own_value = own};
   }
 
   const Catalogue& catalogue_;
@@ -118,38 +124,19 @@ class EffectCheck {
   const ScaledConfig& scaled_;
 };
 
-struct Need {
-  const char* what;  ///< as in {"needs": ...} and in the option
-  std::int64_t least;
-  std::optional<std::int64_t> got;  ///< absent: not known here
-};
-
-void check_need(const std::string& setting, const Need& need) {
-  if (!need.got || *need.got >= need.least) return;
-  const std::string what = need.what;
-  throw Error(ErrorCode::kUnavailable, setting + " acts only with " + std::to_string(need.least) + " " + what +
-                                           " or more, and this run has " + std::to_string(*need.got) +
-                                           "; ask for them (--" + what + " " + std::to_string(need.least) + ", or \"" +
-                                           what + "\" in the suite) or leave the setting out");
-}
-
 /// Micro-steps follow from the batch, which no option changes.
-void check_micro_steps(const std::string& setting, std::int64_t least, const TrainConfig& scaled) {
+std::int64_t micro_steps(const TrainConfig& scaled) {
   const core::DataConfig& data = scaled.data;
-  const std::int64_t got = data.sequences_per_step / (data.ranks * data.loader.sequences_per_read);
-  if (got >= least) return;
-  throw Error(ErrorCode::kUnavailable, setting + " acts only with " + std::to_string(least) +
-                                           " micro-steps or more for each rank, and this run has " +
-                                           std::to_string(got) +
-                                           "; choose a scale or sequence length with more sequences a step, or leave "
-                                           "the setting out");
+  return data.sequences_per_step / (data.ranks * data.loader.sequences_per_read);
 }
 
-void check_gpu(const std::string& setting, const std::optional<std::string>& device) {
-  if (!device || *device != "cpu") return;
-  throw Error(ErrorCode::kUnavailable, setting +
-                                           " acts only on a GPU, and this run computes on the CPU; ask for one "
-                                           "(--device cuda, or \"device\" in the suite) or leave the setting out");
+void require(const std::string& setting, const std::string& what, std::int64_t needed,
+             const std::optional<std::int64_t>& got) {
+  if (got && *got < needed) throw too_few(setting, what, needed, *got);
+}
+
+bool is_on_cpu(const ResolveRequest& request) {
+  return request.device == "cpu";
 }
 
 }  // namespace
@@ -159,20 +146,23 @@ void check_needs(const Catalogue& catalogue, const ResolveRequest& request, cons
   for (const auto& [id, value] : request.settings) {
     const Feature& feature = catalogue.feature(id);
     if (value_at(settled.record, feature) == value) continue;
-    check_need(assignment(id, value), {"processes", feature.needs.processes, scaled.distributed.processes});
-    check_need(assignment(id, value), {"ranks", feature.needs.ranks, scaled.data.ranks});
-    check_need(assignment(id, value), {"threads", feature.needs.threads, request.threads});
-    check_micro_steps(assignment(id, value), feature.needs.micro_steps, scaled);
-    if (feature.needs.gpu) check_gpu(assignment(id, value), request.device);
+    const std::string setting = assignment(id, value);
+    require(setting, "processes", feature.needs.processes, scaled.distributed.processes);
+    require(setting, "ranks", feature.needs.ranks, scaled.data.ranks);
+    require(setting, "threads", feature.needs.threads, request.threads);
+    if (const std::int64_t got = micro_steps(scaled); got < feature.needs.micro_steps)
+      throw too_few_micro_steps(setting, feature.needs.micro_steps, got);
+    if (feature.needs.gpu && is_on_cpu(request)) throw needs_gpu(setting);
   }
-  if (request.patch.contains("gpu")) check_gpu(request.patch_source + ": /gpu", request.device);
+  if (request.patch.contains("gpu") && is_on_cpu(request)) throw needs_gpu(request.patch_source + ": /gpu");
 }
 
-void check_effects(const Catalogue& catalogue, const ResolveRequest& request, const Settled& settled,
-                   const TrainConfig& official, const ScaledConfig& scaled, std::vector<std::string>& messages) {
+std::vector<core::Message> check_effects(const Catalogue& catalogue, const ResolveRequest& request,
+                                         const Settled& settled, const TrainConfig& official,
+                                         const ScaledConfig& scaled) {
   const EffectCheck check(catalogue, request, settled, official, scaled);
   check.check_settings();
-  check.check_patch(messages);
+  return check.check_patch();
 }
 
 }  // namespace nanobench::ablations

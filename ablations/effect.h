@@ -1,7 +1,6 @@
 /// Nothing that was asked for may silently do nothing (internal to ablations). Pure; thread-safe.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "ablations/resolve.h"
@@ -16,8 +15,9 @@ void check_needs(const Catalogue& catalogue, const ResolveRequest& request, cons
                  const core::TrainConfig& scaled);
 
 /// Throws Error{kUnavailable} for a requested setting, or an inline patch, that changes the official configuration but
-/// not the scaled one, with the reason. Parts of the patch that do so are said in `messages`.
-void check_effects(const Catalogue& catalogue, const ResolveRequest& request, const Settled& settled,
-                   const core::TrainConfig& official, const ScaledConfig& scaled, std::vector<std::string>& messages);
+/// not the scaled one, with the reason. Returns a message for each part of the patch that does so.
+std::vector<core::Message> check_effects(const Catalogue& catalogue, const ResolveRequest& request,
+                                         const Settled& settled, const core::TrainConfig& official,
+                                         const ScaledConfig& scaled);
 
 }  // namespace nanobench::ablations

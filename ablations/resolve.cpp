@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "ablations/blame.h"
 #include "ablations/effect.h"
 #include "ablations/patch.h"
 #include "ablations/settle.h"
+#include "ablations/wording.h"
 #include "core/base/error.h"
 
 namespace nanobench::ablations {
@@ -13,12 +13,6 @@ namespace {
 
 using core::Json;
 using core::TrainConfig;
-
-std::string listed(const FeatureSettings& settings) {
-  std::string text;
-  for (const auto& [feature, value] : settings) text += (text.empty() ? "" : ", ") + assignment(feature, value);
-  return text;
-}
 
 Json to_plain_json(const TrainConfig& config) {
   return Json(core::to_json(config));
@@ -35,13 +29,59 @@ FeatureSettings changed_by_holding(const Catalogue& catalogue, const Settled& se
   return changed;
 }
 
-std::string held_note(const Catalogue& catalogue, const Settled& settled, const FeatureSettings& held) {
-  std::string text;
-  for (const auto& [id, value] : held) {
-    const std::optional<std::string> own = value_at(settled.record, catalogue.feature(id));
-    text += (text.empty() ? "" : ", ") + assignment(id, value) + (own ? " (officially " + *own + ")" : "");
+bool touches_any(const Json& patch, const std::vector<std::string>& pointers) {
+  return std::any_of(pointers.begin(), pointers.end(),
+                     [&](const std::string& pointer) { return touches(patch, pointer); });
+}
+
+/// Settings that were asked for, pulled in, or held by the scale.
+std::vector<std::string> guilty_settings(const Catalogue& catalogue, const ResolveRequest& request,
+                                         const Settled& settled, const std::vector<std::string>& pointers) {
+  std::vector<std::string> guilty;
+  for (const auto& [id, value] : settled.settings) {
+    if (touches_any(catalogue.feature(id).value(value).patch, pointers))
+      guilty.push_back(described(settled, {id, value}));
   }
-  return "held by the scale: " + text;
+  for (const auto& [id, value] : settled.held) {
+    const Json& patch = catalogue.feature(id).value(value).patch;
+    if (touches_any(patch, pointers) && !leaves_unchanged(settled.record, patch)) {
+      guilty.push_back(assignment(id, value) + " (which scale " + request.scale + " holds)");
+    }
+  }
+  return guilty;
+}
+
+std::vector<std::string> guilty_participants(const ResolveRequest& request, const std::vector<std::string>& pointers) {
+  static const Json ranks = {{"data", {{"ranks", 1}}}};
+  static const Json processes = {{"distributed", {{"processes", 1}}}};
+  std::vector<std::string> guilty;
+  if (request.processes && (touches_any(processes, pointers) || (!request.ranks && touches_any(ranks, pointers)))) {
+    guilty.push_back(std::to_string(*request.processes) + " processes");
+  }
+  if (request.ranks && touches_any(ranks, pointers)) guilty.push_back(std::to_string(*request.ranks) + " ranks");
+  return guilty;
+}
+
+/// What the record itself has there.
+std::vector<std::string> record_values(const Catalogue& catalogue, const Settled& settled,
+                                       const std::vector<std::string>& pointers) {
+  std::vector<std::string> values;
+  for (const Feature* feature : catalogue.features()) {
+    const std::optional<std::string> value = value_at(settled.record, *feature);
+    if (value && touches_any(feature->value(*value).patch, pointers)) values.push_back(assignment(feature->id, *value));
+  }
+  return values;
+}
+
+/// The error, and behind it the settings, the patch or the numbers that wrote one of its places; without any, the
+/// record's own value of a feature.
+core::Error with_askers(const core::LocatedError& error, const Catalogue& catalogue, const ResolveRequest& request,
+                        const Settled& settled) {
+  const std::vector<std::string>& pointers = error.pointers();
+  std::vector<std::string> askers = guilty_settings(catalogue, request, settled, pointers);
+  if (touches_any(request.patch, pointers)) askers.push_back(request.patch_source);
+  for (const std::string& participant : guilty_participants(request, pointers)) askers.push_back(participant);
+  return blamed(error, askers, request.record, record_values(catalogue, settled, pointers));
 }
 
 /// The steps of resolve() after the settings are settled; errors about fields name who asked for them.
@@ -52,19 +92,22 @@ class Resolution {
         request_(request),
         scale_(catalogue.scale(request.scale)),
         settled_(settle(catalogue, request.record, request.settings, scale_.holds)),
-        name_(request.record + (settled_.settings.empty() ? "" : " with " + listed(settled_.settings))) {}
+        name_(request.record + (settled_.settings.empty() ? "" : " with " + assignments(settled_.settings))) {}
 
   Resolved run() {
     const ScaledConfig scaled = shrink();
     check_needs(catalogue_, request_, settled_, scaled.config);
-    check_effects(catalogue_, request_, settled_, resolved_.official, scaled, resolved_.messages);
+    for (core::Message& message : check_effects(catalogue_, request_, settled_, resolved_.official, scaled))
+      resolved_.messages.push_back(std::move(message));
     finish(scaled);
     return std::move(resolved_);
   }
 
  private:
   ScaledConfig shrink() {
-    resolved_.messages = settled_.messages;
+    for (const FeatureSetting& setting : settled_.already_set)
+      resolved_.messages.push_back(already_set(setting, request_.record));
+    for (const PulledIn& item : settled_.pulled_in) resolved_.messages.push_back(set_too(item));
     try {
       resolved_.official = core::read_train_config(settled_.config, name_);
       if (!request_.patch.empty()) {
@@ -73,7 +116,7 @@ class Resolution {
       resolved_.official.name = name_;
       return apply_scale(resolved_.official, scale_, {request_.ranks, request_.processes});
     } catch (const core::LocatedError& error) {
-      throw blamed(error, catalogue_, request_, settled_);
+      throw with_askers(error, catalogue_, request_, settled_);
     }
   }
 
@@ -82,11 +125,18 @@ class Resolution {
     resolved_.config.name = name_ + " (" + scale_.id + ")";
     resolved_.effective = feature_values_at(catalogue_, resolved_.official);
     resolved_.settings = settled_.settings;
+    resolved_.pulled_in = settled_.pulled_in;
     resolved_.held = changed_by_holding(catalogue_, settled_);
-    if (!resolved_.held.empty()) {
-      resolved_.scale_notes.push_back(held_note(catalogue_, settled_, resolved_.held));
-    }
+    if (!resolved_.held.empty()) resolved_.scale_notes.push_back(held_note(with_own_values(resolved_.held)));
     for (const ScaleNote& note : scaled.notes) resolved_.scale_notes.push_back(note.text);
+  }
+
+  std::vector<std::pair<FeatureSetting, std::optional<std::string>>> with_own_values(
+      const FeatureSettings& settings) const {
+    std::vector<std::pair<FeatureSetting, std::optional<std::string>>> list;
+    for (const auto& [id, value] : settings)
+      list.push_back({{id, value}, value_at(settled_.record, catalogue_.feature(id))});
+    return list;
   }
 
   const Catalogue& catalogue_;

@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "ablations/contrast_kind.h"
+#include "core/base/enum_names.h"
+#include "core/base/message.h"
 #include "core/protocol/run_outcome.h"
 
 namespace nanobench::results {
@@ -142,6 +145,20 @@ struct SampleSet {
   std::vector<RunSamples> replicates;  ///< ascending seeds
 };
 
+/// What the cells of a suite are and how they are compared.
+enum class Design {
+  kHistory,              ///< one cell per record, in order: the cumulative ladder
+  kLeaveOneOut,          ///< the base, then the base with each feature turned to its `before` value
+  kAddOneIn,             ///< the base with all features at `before`, then with each one alone at `after`
+  kFactorial,            ///< all combinations of the features' values
+  kFractionalFactorial,  ///< 2^m of the combinations of two values each, as many effects apart as they can be
+  kSweep,                ///< the values of one feature or setting, or a grid of several
+  kPairs,                ///< the base, each feature changed alone, each two of them changed together
+  kAA,                   ///< the base several times, as if it were several cells
+  kCells,                ///< an external trainer's cells, one by one
+  kClaims,               ///< what the catalogue's claims are measured by: training cells and operations
+};
+
 /// One cell of a stored plan.
 struct PlanCell {
   std::string label;
@@ -160,13 +177,26 @@ struct PlanLine {
   std::optional<std::int64_t> run_id;
 };
 
+using ablations::ContrastKind;
+
+/// One of the changes that an effect is of.
+struct ContrastFactor {
+  std::string name;     ///< its part of the effect's name: "rotary", "lr=0.1"
+  std::string setting;  ///< the feature, or the JSON pointer of the setting: "/optimizer/hidden_matrices/lr"
+  std::string from;     ///< level; empty in plans that were stored without levels
+  std::string to;
+
+  friend bool operator==(const ContrastFactor&, const ContrastFactor&) = default;
+};
+
 /// Which combination of a plan's cells estimates which effect: the sum of coefficient * result.
 struct PlanContrast {
-  std::string effect;                          ///< "rotary", "rotary x qk_norm", "record13"; unique within the plan
-  std::string kind;                            ///< "main", "interaction", "simple" or "noise"
+  std::string effect;  ///< "rotary", "rotary x qk_norm", "record13"; unique within the plan
+  ContrastKind kind = ContrastKind::kSimple;
   std::string meaning;                         ///< what the number says, in words
   std::map<std::string, double> coefficients;  ///< by cell label; cells with 0 are left out
   std::vector<std::string> aliases;            ///< effects that it estimates too: "b x c", "-0.5 b x c"
+  std::vector<ContrastFactor> factors = {};    ///< the change, or those of an interaction
 };
 
 /// A plan whose number of seeds was not fixed beforehand: the looks at its results, of which it is one. Effects are
@@ -184,7 +214,7 @@ struct NewPlan {
   std::string digest;  ///< of suite, order seed and run digests: the same command finds the same plan
   std::string suite;
   std::string title;
-  std::string design;
+  Design design = Design::kHistory;
   std::string scale;
   std::string data_name;
   std::optional<double> target;  ///< validation loss of "time to target"; absent: the first cell's final loss
@@ -193,7 +223,7 @@ struct NewPlan {
   std::vector<PlanLine> lines;  ///< in the order of execution
   std::vector<PlanContrast> contrasts;
   std::optional<SequentialLook> sequential;  ///< absent: the seeds were fixed beforehand
-  std::vector<std::string> messages;
+  std::vector<core::Message> messages;
   std::vector<std::string> argv;  ///< the command line that made it
 };
 
@@ -249,3 +279,14 @@ struct BaselineRecord {
 };
 
 }  // namespace nanobench::results
+
+namespace nanobench::core {
+
+NB_ENUM_NAMES(results::Design, 10, {results::Design::kHistory, "history"},
+              {results::Design::kLeaveOneOut, "leave_one_out"}, {results::Design::kAddOneIn, "add_one_in"},
+              {results::Design::kFactorial, "factorial"},
+              {results::Design::kFractionalFactorial, "fractional_factorial"}, {results::Design::kSweep, "sweep"},
+              {results::Design::kPairs, "pairs"}, {results::Design::kAA, "a_a"}, {results::Design::kCells, "cells"},
+              {results::Design::kClaims, "claims"});
+
+}  // namespace nanobench::core

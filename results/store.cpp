@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "results/open_file.h"
+#include "results/plan_json.h"
 #include "results/provenance.h"
 #include "results/sqlite.h"
 
@@ -16,74 +17,6 @@ namespace {
 using core::Error;
 using core::ErrorCode;
 using core::Json;
-
-Json to_json(const std::vector<PlanCell>& cells) {
-  Json list = Json::array();
-  for (const PlanCell& cell : cells) {
-    list.push_back({{"label", cell.label},
-                    {"record", cell.record ? Json(*cell.record) : Json(nullptr)},
-                    {"changed", cell.changed},
-                    {"features", cell.features},
-                    {"config_digest", cell.config_digest}});
-  }
-  return list;
-}
-
-std::vector<PlanCell> read_cells(const std::string& text) {
-  std::vector<PlanCell> cells;
-  for (const Json& item : Json::parse(text)) {
-    PlanCell cell;
-    cell.label = item.at("label").get<std::string>();
-    if (!item.at("record").is_null()) cell.record = item.at("record").get<std::string>();
-    cell.changed = item.at("changed").get<std::string>();
-    cell.features = item.at("features").get<std::map<std::string, std::string>>();
-    cell.config_digest = item.at("config_digest").get<std::string>();
-    cells.push_back(std::move(cell));
-  }
-  return cells;
-}
-
-Json to_json(const std::vector<PlanContrast>& contrasts) {
-  Json list = Json::array();
-  for (const PlanContrast& contrast : contrasts) {
-    list.push_back({{"effect", contrast.effect},
-                    {"kind", contrast.kind},
-                    {"meaning", contrast.meaning},
-                    {"coefficients", contrast.coefficients},
-                    {"aliases", contrast.aliases}});
-  }
-  return list;
-}
-
-std::vector<PlanContrast> read_contrasts(const std::string& text) {
-  std::vector<PlanContrast> contrasts;
-  for (const Json& item : Json::parse(text)) {
-    contrasts.push_back({.effect = item.at("effect").get<std::string>(),
-                         .kind = item.at("kind").get<std::string>(),
-                         .meaning = item.at("meaning").get<std::string>(),
-                         .coefficients = item.at("coefficients").get<std::map<std::string, double>>(),
-                         .aliases = item.at("aliases").get<std::vector<std::string>>()});
-  }
-  return contrasts;
-}
-
-std::optional<std::string> to_text(const std::optional<SequentialLook>& look) {
-  if (!look) return std::nullopt;
-  return Json{{"alpha", look->alpha}, {"family", look->family}, {"first", look->first},
-              {"most", look->most},   {"step", look->step},     {"look", look->look}}
-      .dump();
-}
-
-std::optional<SequentialLook> read_sequential(const std::optional<std::string>& text) {
-  if (!text) return std::nullopt;
-  const Json json = Json::parse(*text);
-  return SequentialLook{.alpha = json.at("alpha").get<double>(),
-                        .family = json.at("family").get<int>(),
-                        .first = json.at("first").get<int>(),
-                        .most = json.at("most").get<int>(),
-                        .step = json.at("step").get<int>(),
-                        .look = json.at("look").get<int>()};
-}
 
 std::vector<PlanLine> read_lines(Database& database, std::int64_t plan_id) {
   Statement statement(
@@ -107,13 +40,13 @@ PlanRecord read_plan(Database& database, const Statement& row) {
   plan.digest = row.text(1);
   plan.suite = row.text(2);
   plan.title = row.text(3);
-  plan.design = row.text(4);
+  plan.design = read_design(row.text(4));
   plan.scale = row.text(5);
   plan.data_name = row.text(6);
   plan.target = row.optional_real(7);
   plan.order_seed = static_cast<std::uint64_t>(row.integer(8));
   plan.cells = read_cells(row.text(9));
-  plan.messages = Json::parse(row.text(10)).get<std::vector<std::string>>();
+  plan.messages = read_messages(row.text(10));
   plan.argv = Json::parse(row.text(11)).get<std::vector<std::string>>();
   plan.created_at = row.text(12);
   plan.contrasts = read_contrasts(row.text(13));
@@ -138,9 +71,9 @@ std::int64_t insert_plan(Database& database, const NewPlan& plan) {
   Statement row(database,
                 "INSERT INTO plans (digest, suite, title, design, scale, data_name, target, order_seed, cells, "
                 "messages, argv, created_at, contrasts, sequential) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-  row.bind(plan.digest, plan.suite, plan.title, plan.design, plan.scale, plan.data_name, plan.target, plan.order_seed,
-           to_json(plan.cells).dump(), Json(plan.messages).dump(), Json(plan.argv).dump(),
-           new_plans_time(database, plan.digest), to_json(plan.contrasts).dump(), to_text(plan.sequential));
+  row.bind(plan.digest, plan.suite, plan.title, core::enum_name(plan.design), plan.scale, plan.data_name, plan.target,
+           plan.order_seed, text_of(plan.cells), text_of(plan.messages), Json(plan.argv).dump(),
+           new_plans_time(database, plan.digest), text_of(plan.contrasts), text_of(plan.sequential));
   row.execute();
   const std::int64_t id = database.last_insert_id();
   Statement line(database,

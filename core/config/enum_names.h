@@ -1,24 +1,10 @@
 /// JSON names of TrainConfig's enumerations. "do not change": they are stored.
 #pragma once
 
-#include <array>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
+#include "core/base/enum_names.h"
 #include "core/config/train_config.h"
 
 namespace nanobench::core {
-
-template <class Enum>
-struct EnumNames;  ///< values(): array of {enumerator, name}
-
-#define NB_ENUM_NAMES(Enum, count, ...)                                                                        \
-  template <>                                                                                                  \
-  struct EnumNames<Enum> {                                                                                     \
-    static constexpr std::array<std::pair<Enum, std::string_view>, count> values() { return {{__VA_ARGS__}}; } \
-  }
 
 NB_ENUM_NAMES(Activation, 3, {Activation::kReluSquared, "relu_squared"}, {Activation::kGelu, "gelu"},
               {Activation::kGeluTanh, "gelu_tanh"});
@@ -92,22 +78,5 @@ NB_ENUM_NAMES(RotaryPrecision, 3, {RotaryPrecision::kFloat32, "float32"},
               {RotaryPrecision::kBfloat16Tables, "bfloat16_tables"},
               {RotaryPrecision::kBfloat16Frequencies, "bfloat16_frequencies"});
 NB_ENUM_NAMES(HeadPrecision, 2, {HeadPrecision::kActivations, "activations"}, {HeadPrecision::kFp8, "fp8"});
-
-#undef NB_ENUM_NAMES
-
-template <class Enum>
-std::string enum_name(Enum value) {
-  for (const auto& [candidate, name] : EnumNames<Enum>::values()) {
-    if (candidate == value) return std::string(name);
-  }
-  return "?";
-}
-
-template <class Enum>
-std::vector<std::string> enum_names() {
-  std::vector<std::string> names;
-  for (const auto& [unused, name] : EnumNames<Enum>::values()) names.emplace_back(name);
-  return names;
-}
 
 }  // namespace nanobench::core

@@ -432,7 +432,7 @@ ComparisonTable compare(const results::PlanRecord& plan, const std::vector<CellM
   ComparisonTable table;
   set_target(table, plan, cells, options);
   for (const CellMeasures& cell : cells) table.rows.push_back(row_of(cell, table.target));
-  add_effects(table, cells, plan.design == "history");
+  add_effects(table, cells, plan.design == results::Design::kHistory);
   table.has_one_yardstick = has_one_yardstick(cells);
   add_spread_notes(table);
   add_floor_warnings(table, cells);

@@ -282,7 +282,7 @@ Document record_report(const Catalogue& catalogue, const ablations::ResolveReque
   document.sections.push_back(size_section(resolved.config, request.scale));
   document.sections.emplace_back().tables.push_back(
       settings_table(catalogue, resolved, request.settings.empty() ? record.features : resolved.settings));
-  document.notes = resolved.messages;
+  document.notes = core::texts_of(resolved.messages);
   document.notes.insert(document.notes.end(), resolved.scale_notes.begin(), resolved.scale_notes.end());
   document.notes.push_back("`nanobench show " + record.id + " --scale NAME --config` prints the whole configuration.");
   return document;

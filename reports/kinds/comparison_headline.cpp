@@ -170,10 +170,10 @@ std::string comparison_headline(const results::PlanRecord& plan, const std::vect
   for (const Comparison& row : table.rows) completed += row.completed;
   if (completed == 0) answer = "Nothing is measured yet.";
   if (answer.empty()) {
-    answer = plan.design == "a_a" ? "The cells differ by nothing but noise, so no change is judged."
-                                  : "No single change is judged here.";
+    answer = plan.design == results::Design::kAA ? "The cells differ by nothing but noise, so no change is judged."
+                                                 : "No single change is judged here.";
   }
-  return joined({answer, plan.design == "history" ? course_of(table) : "", gaps_of(table)});
+  return joined({answer, plan.design == results::Design::kHistory ? course_of(table) : "", gaps_of(table)});
 }
 
 }  // namespace nanobench::reports

@@ -202,7 +202,7 @@ Section head_of(const results::PlanRecord& plan, const std::vector<CellMeasures>
     head.facts.push_back({.key = key, .title = title, .cell = std::move(cell)});
   };
   add("suite", "suite", text_cell(plan.suite));
-  add("design", "design", text_cell(plan.design));
+  add("design", "design", text_cell(core::enum_name(plan.design)));
   add("scale", "scale", text_cell(plan.scale));
   add("data", "data", text_cell(plan.data_name));
   if (const results::RunRecord* run = any_run(cells)) {
@@ -228,7 +228,7 @@ Section head_of(const results::PlanRecord& plan, const std::vector<CellMeasures>
                      .value = {{"val_loss", *table.target}, {"source", table.target_source}}};
     add("target", "target loss", std::move(target));
   }
-  head.bullets = plan.messages;
+  head.bullets = core::texts_of(plan.messages);
   return head;
 }
 
@@ -276,8 +276,9 @@ void add_peeking_warning(Document& document, const std::vector<int>& looks) {
 
 void add_reading_notes(Document& document, const results::PlanRecord& plan, const ComparisonTable& table) {
   document.notes = table.notes;
-  document.reading = {plan.design == "history" ? "change and speed-up: against the row before, the same seeds paired."
-                                               : "change and speed-up: against the first row, the same seeds paired."};
+  document.reading = {plan.design == results::Design::kHistory
+                          ? "change and speed-up: against the row before, the same seeds paired."
+                          : "change and speed-up: against the first row, the same seeds paired."};
   document.reading.emplace_back(
       "step ms: median over the timed steps. to target s: seconds of the training clock until the validation loss, "
       "interpolated between validations, first reaches the target.");

@@ -91,7 +91,7 @@ std::vector<Fact> facts_of(const suites::Plan& plan, const ForecastTotals& total
   FactList list;
   std::string seeds;
   for (const std::uint64_t seed : plan.suite.seeds) seeds += (seeds.empty() ? "" : ", ") + std::to_string(seed);
-  list.add("design", "design", text_cell(to_string(plan.suite.design)));
+  list.add("design", "design", text_cell(core::enum_name(plan.suite.design)));
   list.add("scale", "scale", text_cell(plan.suite.scale));
   list.add("data", "data", text_cell(plan.data.name));
   list.add("seeds", "seeds", text_cell(seeds));
@@ -184,7 +184,7 @@ Table effects_of(const Forecast& forecast) {
                           {.key = "time", .title = column_title("step time", has_time), .is_number = true},
                           {.key = "meaning", .title = "which is", .wraps = true, .priority = 2}}};
   for (const EffectForecast& effect : forecast.effects) {
-    table.rows.push_back({text_cell(effect.contrast.effect), text_cell(effect.contrast.kind),
+    table.rows.push_back({text_cell(effect.contrast.effect), text_cell(core::enum_name(effect.contrast.kind)),
                           effect_cell(effect.loss, has_loss, false), effect_cell(effect.time, has_time, true),
                           text_cell(effect.contrast.meaning)});
   }
@@ -307,7 +307,7 @@ Document plan_report(const suites::Plan& plan, const Forecast& forecast) {
   head.facts = facts_of(plan, forecast.totals);
   head.tables.push_back(cells_of(forecast));
   document.sections.push_back(detection_section(forecast));
-  document.notes = plan.matrix.messages;
+  document.notes = core::texts_of(plan.matrix.messages);
   add_notes(document, forecast);
   add_warnings(document, forecast);
   return document;

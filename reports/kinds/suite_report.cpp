@@ -13,7 +13,7 @@ Section head_of(const suites::Suite& suite) {
   };
   std::string seeds;
   for (const std::uint64_t seed : suite.seeds) seeds += (seeds.empty() ? "" : ", ") + std::to_string(seed);
-  add("design", "design", text_cell(to_string(suite.design)));
+  add("design", "design", text_cell(core::enum_name(suite.design)));
   add("scale", "scale", text_cell(suite.scale));
   add("data", "data", text_cell(suite.data));
   add("seeds", "seeds", text_cell(seeds));
@@ -45,7 +45,7 @@ Document suite_report(const suites::Suite& suite, const suites::Matrix& matrix) 
   document.sections.push_back(head_of(suite));
   document.sections.back().tables.push_back(cells_of(suite, matrix));
   if (!matrix.contrasts.empty()) document.sections.push_back(contrast_section(matrix.contrasts));
-  document.notes = matrix.messages;
+  document.notes = core::texts_of(matrix.messages);
   return document;
 }
 

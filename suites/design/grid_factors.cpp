@@ -1,5 +1,6 @@
 #include "suites/design/grid_factors.h"
 
+#include <algorithm>
 #include <map>
 
 namespace nanobench::suites {
@@ -48,7 +49,7 @@ void GridFactors::add_axes() {
     factor.path = axis.path;
     factor.values = axis.values;
     builder_.at("/axes/" + std::to_string(i));
-    factor.factor.name = axis.feature.empty() ? axis.path : axis.feature;
+    factor.factor.name = factor.factor.setting = axis.feature.empty() ? axis.path : axis.feature;
     for (const Json& value : axis.values) factor.factor.levels.push_back(text_of(value));
     keep_if_possible(std::move(factor));
   }
@@ -73,7 +74,7 @@ void GridFactors::add_features() {
     factor.feature = choice.id;
     const ablations::Feature& feature = builder_.catalogue().feature(choice.id);
     if (!feature.is_applicable()) feature.value("");  // throws with the reason
-    factor.factor.name = choice.id;
+    factor.factor.name = factor.factor.setting = choice.id;
     factor.factor.levels = levels_of(choice, feature);
     if (factor.factor.levels.empty()) continue;
     for (const std::string& level : factor.factor.levels) factor.values.emplace_back(level);
@@ -91,14 +92,13 @@ std::vector<std::string> GridFactors::levels_of(const FeatureChoice& choice, con
   if (suite_.design != Design::kPairs && !choice.value) return {feature.before, feature.after};
   const auto found = base_.effective.find(choice.id);
   if (found == base_.effective.end()) {
-    builder_.note(choice.id + ": left out, the base has none of its values");
+    builder_.note(left_out(choice.id, "the base has none of its values"));
     return {};
   }
   const std::string& now = found->second;
   const std::string value = choice.value.value_or(now == feature.after ? feature.before : feature.after);
   if (now != value) return {now, value};
-  builder_.note(choice.id + ": left out, it is \"" + value + "\" in the base already" +
-                builder_.because_held(base_, choice.id));
+  builder_.note(left_out(choice.id, already_in_base("it", value, builder_.holder_of(base_, choice.id))));
   return {};
 }
 
@@ -113,7 +113,7 @@ void GridFactors::keep_if_possible(GridFactor factor) {
     }
   } catch (const Error& error) {
     if (is_asked_for || error.code() == ErrorCode::kInternal) throw;
-    builder_.note(factor.factor.name + ": left out, " + error.what());
+    builder_.note(left_out(factor.factor.name, error.what()));
     return;
   }
   factors_.push_back(std::move(factor));
@@ -147,21 +147,22 @@ Resolved GridFactors::resolve(const CellSettings& cell) const {
   return builder_.resolve(suite_.base_record, settings, cell.patch);
 }
 
-std::string GridFactors::displaced(const ablations::DesignCell& cell, const Resolved& resolved) const {
+std::optional<Displacement> GridFactors::displaced(const ablations::DesignCell& cell, const Resolved& resolved) const {
   for (std::size_t i = 0; i < factors_.size(); ++i) {
     const std::string& id = factors_[i].feature;
     if (id.empty()) continue;
     const auto now = resolved.effective.find(id);
     const std::string wanted = factors_[i].values[cell[i]].get<std::string>();
-    if (now == resolved.effective.end()) return id + " has no meaning there";
+    Displacement found{.feature = id, .wanted = wanted, .now = std::nullopt, .pulled_in = std::nullopt};
+    if (now == resolved.effective.end()) return found;
     if (now->second == wanted) continue;
-    for (const std::string& message : resolved.messages) {
-      if (message.find(" needs " + id + "=") != std::string::npos)
-        return message.substr(0, message.find(", so ")) + ", and the cell has " + id + "=" + wanted;
-    }
-    return id + " is " + now->second + " there and not " + wanted;
+    found.now = now->second;
+    const auto pulled_in = std::find_if(resolved.pulled_in.begin(), resolved.pulled_in.end(),
+                                        [&](const auto& item) { return item.setting.feature == id; });
+    if (pulled_in != resolved.pulled_in.end()) found.pulled_in = *pulled_in;
+    return found;
   }
-  return "";
+  return std::nullopt;
 }
 
 /// Nobody named the features, so the largest part of them is taken that can be combined: the newest first, as the
@@ -180,7 +181,7 @@ void GridFactors::keep_compatible() {
       if (reason.empty()) reason = clash(cell);
     }
     if (reason.empty()) continue;
-    builder_.note(factor->factor.name + ": left out, it cannot be combined with the others: " + reason);
+    builder_.note(left_out(factor->factor.name, "it cannot be combined with the others: " + reason));
     factors_.erase(factors_.begin());
   }
 }
@@ -190,7 +191,8 @@ std::string GridFactors::clash(const ablations::DesignCell& cell) const {
   CellSettings settings;
   for (std::size_t i = 0; i < factors_.size(); ++i) set_level(settings, factors_[i], cell[i]);
   try {
-    return displaced(cell, resolve(settings));
+    const std::optional<Displacement> found = displaced(cell, resolve(settings));
+    return found ? reason_of(*found) : "";
   } catch (const Error& error) {
     if (error.code() == ErrorCode::kInternal) throw;
     return error.what();

@@ -7,6 +7,7 @@
 
 #include "suites/design/grid_table.h"
 #include "suites/design/matrix_builder.h"
+#include "suites/design/wording.h"
 
 namespace nanobench::suites {
 
@@ -36,9 +37,9 @@ class GridFactors {
   /// What the base has anyway is not set.
   void set_level(CellSettings& settings, const GridFactor& factor, std::size_t level) const;
   ablations::Resolved resolve(const CellSettings& cell) const;
-  /// Why the cell has a value other than its level says, as another level pulled it in or took its meaning away; empty
-  /// when every factor is at its level.
-  std::string displaced(const ablations::DesignCell& cell, const ablations::Resolved& resolved) const;
+  /// The first factor at another value than its level says, as another level pulled it in or took its meaning away;
+  /// nullopt when every factor is at its level.
+  std::optional<Displacement> displaced(const ablations::DesignCell& cell, const ablations::Resolved& resolved) const;
 
  private:
   void add_axes();

@@ -76,7 +76,7 @@ std::string relation_note(const DesignTable& table) {
 void require_factors(const Suite& suite, std::size_t count) {
   const std::size_t least = suite.design == Design::kPairs ? 2 : 1;
   if (count >= least) return;
-  throw Error(ErrorCode::kInvalidArgument, "the design \"" + to_string(suite.design) + "\" needs at least " +
+  throw Error(ErrorCode::kInvalidArgument, "the design \"" + core::enum_name(suite.design) + "\" needs at least " +
                                                std::to_string(least) + (least == 1 ? " feature" : " features") +
                                                " that can be changed in the base, and there are " +
                                                std::to_string(count));
@@ -121,17 +121,17 @@ std::string grid_label(const Suite& suite, const std::vector<GridAxis>& axes, co
   return text.empty() ? "none" : text;
 }
 
-std::vector<std::string> grid_notes(const Suite& suite, const std::vector<GridAxis>& axes, const DesignTable& table) {
-  std::vector<std::string> notes;
-  if (are_toggles(axes) && axes.size() > kMostNamedFactors && suite.design != Design::kPairs)
-    notes.push_back(signs_note(axes));
+std::vector<core::Message> grid_notes(const Suite& suite, const std::vector<GridAxis>& axes, const DesignTable& table) {
+  std::vector<core::Message> notes;
+  const auto add = [&](const std::string& text) { notes.push_back({core::MessageKind::kDesign, "", text}); };
+  if (are_toggles(axes) && axes.size() > kMostNamedFactors && suite.design != Design::kPairs) add(signs_note(axes));
   if (!table.fraction) return notes;
   if (table.fraction->is_whole()) {
-    notes.emplace_back("so many runs are the whole factorial: nothing is aliased");
+    add("so many runs are the whole factorial: nothing is aliased");
     return notes;
   }
-  notes.push_back(fraction_note(table));
-  if (const std::string relation = relation_note(table); !relation.empty()) notes.push_back(relation);
+  add(fraction_note(table));
+  if (const std::string relation = relation_note(table); !relation.empty()) add(relation);
   return notes;
 }
 

@@ -51,11 +51,11 @@ class MatrixBuilder {
   void add_contrasts(const ablations::DesignTable& table) { suites::add_contrasts(matrix_, table); }
   /// Cells that differ in nothing that acts here are one run; their rows must not look like two measurements.
   void note_twin(const std::string& label, const ablations::Resolved& resolved);
-  /// Each sentence is kept once.
-  void note(const std::string& message);
+  /// Each message is kept once.
+  void note(const core::Message& message);
 
-  /// " (scale smoke holds it)" or "".
-  std::string because_held(const ablations::Resolved& base, const std::string& feature) const;
+  /// The suite's scale, when it holds the feature in the base.
+  std::optional<std::string> holder_of(const ablations::Resolved& base, const std::string& feature) const;
 
  private:
   std::string vocabulary_asked_by(const ablations::Resolved& resolved) const;

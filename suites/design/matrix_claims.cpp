@@ -3,6 +3,7 @@
 
 #include "ablations/claim_cells.h"
 #include "suites/design/matrix_builder.h"
+#include "suites/design/wording.h"
 
 namespace nanobench::suites {
 namespace {
@@ -53,7 +54,7 @@ class ClaimMatrix {
       }
     } catch (const Error& error) {
       if (error.code() == ErrorCode::kInternal) throw;
-      builder_.note(claim_message_begin(claim.id) + "not measurable here, " + error.what());
+      builder_.note(not_measurable(claim.id, error.what()));
       return;
     }
     for (std::size_t i = 0; i < fresh.size(); ++i) add_cell(fresh[i], resolved[i], "for claim " + claim.id);
@@ -74,10 +75,6 @@ class ClaimMatrix {
 };
 
 }  // namespace
-
-std::string claim_message_begin(const std::string& claim) {
-  return "claim " + claim + ": ";
-}
 
 void add_claims(MatrixBuilder& builder) {
   builder.at("/claims");

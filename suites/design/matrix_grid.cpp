@@ -4,6 +4,7 @@
 
 #include "suites/design/grid_factors.h"
 #include "suites/design/matrix_builder.h"
+#include "suites/design/wording.h"
 
 namespace nanobench::suites {
 namespace {
@@ -29,7 +30,7 @@ class Grid {
     DesignTable table = make_table();
     add_cells(table);
     builder_.add_contrasts(table);
-    for (const std::string& note : grid_notes(suite_, axes_, table)) builder_.note(note);
+    for (const core::Message& note : grid_notes(suite_, axes_, table)) builder_.note(note);
   }
 
  private:
@@ -44,20 +45,14 @@ class Grid {
     std::vector<bool> is_lost;
     for (const DesignCell& cell : table.cells) is_lost.push_back(!add_cell(cell));
     if (lost_.empty()) return;
-    say_lost(table.cells.size());
+    for (const auto& [reason, labels] : lost_) builder_.note(left_out_cells(labels, table.cells.size(), reason));
     table = ablations::without_cells(table, is_lost);
     if (table.cells.size() < 2) {
       throw Error(ErrorCode::kConflict, "of the combinations " +
                                             std::string(table.cells.empty() ? "none" : "only one") +
                                             " is possible: " + lost_.begin()->first);
     }
-    if (table.not_estimable.empty()) return;
-    std::string text;
-    for (const std::string& effect : table.not_estimable) text += (text.empty() ? "" : ", ") + effect;
-    builder_.note(
-        "without the combinations left out these effects cannot be told from the others, which hold if they "
-        "are zero: " +
-        text);
+    if (!table.not_estimable.empty()) builder_.note(not_estimable(table.not_estimable));
   }
 
   /// False, with the reason kept, when the combination is not possible.
@@ -68,12 +63,13 @@ class Grid {
     std::string reason;
     try {
       const Resolved resolved = grid_.resolve(settings);
-      reason = grid_.displaced(cell, resolved);
-      if (reason.empty()) {
+      const std::optional<Displacement> displaced = grid_.displaced(cell, resolved);
+      if (!displaced) {
         builder_.note_twin(label, resolved);
         builder_.add_cell(label, suite_.base_record, resolved, changed_in(cell));
         return true;
       }
+      reason = reason_of(*displaced);
     } catch (const Error& error) {
       const bool is_combination = error.code() == ErrorCode::kConflict || error.code() == ErrorCode::kUnavailable ||
                                   error.code() == ErrorCode::kInvalidArgument;
@@ -82,17 +78,6 @@ class Grid {
     }
     lost_[reason].push_back(label);
     return false;
-  }
-
-  void say_lost(std::size_t cells) {
-    constexpr std::size_t kMostNamed = 8;
-    for (const auto& [reason, labels] : lost_) {
-      std::string text;
-      for (std::size_t i = 0; i < std::min(labels.size(), kMostNamed); ++i) text += (i == 0 ? "" : "; ") + labels[i];
-      if (labels.size() > kMostNamed) text += "; and " + std::to_string(labels.size() - kMostNamed) + " more";
-      builder_.note(std::to_string(labels.size()) + " of " + std::to_string(cells) + " cells left out, " + reason +
-                    ": " + text);
-    }
   }
 
   /// Against the base.

@@ -1,5 +1,6 @@
 // leave_one_out and its mirror add_one_in: a base, and one cell for each feature at another value.
 #include "suites/design/matrix_builder.h"
+#include "suites/design/wording.h"
 
 namespace nanobench::suites {
 namespace {
@@ -53,7 +54,7 @@ class OneAtATime {
         off = std::move(more);
       } catch (const Error& error) {
         if (error.code() == ErrorCode::kInternal) throw;
-        builder_.note("only " + choice->id + ": left out, " + error.what());
+        builder_.note(left_out("only " + choice->id, error.what()));
       }
     }
     return off;
@@ -80,12 +81,13 @@ class OneAtATime {
       const std::string before = now.value_or("another value");
       builder_.add_cell(label, suite_.base_record, resolved, feature.title + ": " + before + " -> " + value);
       // The effect of a feature is what its later value does, whichever of the two is the base's.
-      factors_.push_back({is_usual ? feature.id : feature.id + "=" + value, {before, value}, is_usual && !is_added_});
+      factors_.push_back(
+          {is_usual ? feature.id : feature.id + "=" + value, {before, value}, is_usual && !is_added_, feature.id});
     } catch (const Error& error) {
       const bool is_fatal =
           error.code() == ErrorCode::kInternal || (builder_.is_listed() && error.code() != ErrorCode::kConflict);
       if (is_fatal) throw;
-      builder_.note(label + ": left out, " + error.what());
+      builder_.note(left_out(label, error.what()));
     }
   }
 
@@ -93,14 +95,13 @@ class OneAtATime {
   bool is_idle(const ablations::Resolved& base, const FeatureChoice& choice, const std::string& label,
                const std::string& value, const std::optional<std::string>& now) {
     const Feature& feature = builder_.catalogue().feature(choice.id);
-    const std::string held = builder_.because_held(base, feature.id);
+    const std::optional<std::string> held_by = builder_.holder_of(base, feature.id);
     if (now == value) {
-      builder_.note(label + ": left out, " + feature.id + " is \"" + value + "\" in the base already" + held);
+      builder_.note(left_out(label, already_in_base(feature.id, value, held_by)));
       return true;
     }
     if (choice.value || is_added_ || now == feature.after) return false;
-    builder_.note(label + ": left out, " + feature.id + " is " + (now ? "\"" + *now + "\"" : "without a value") +
-                  " in the base and not \"" + feature.after + "\"" + held + "; name the value to turn it to");
+    builder_.note(left_out(label, other_value_in_base(feature.id, now, feature.after, held_by)));
     return true;
   }
 

@@ -108,10 +108,10 @@ core::RunSpec spec_of(const Plan& plan, const Cell& cell, std::uint64_t seed) {
 std::string digest_of_stored(const results::NewPlan& plan) {
   Json json = {{"suite", plan.suite},
                {"title", plan.title},
-               {"design", plan.design},
+               {"design", core::enum_name(plan.design)},
                {"scale", plan.scale},
                {"order_seed", plan.order_seed},
-               {"messages", plan.messages},
+               {"messages", core::texts_of(plan.messages)},
                {"target", plan.target ? Json(*plan.target) : Json()}};
   if (plan.sequential) {
     const results::SequentialLook& look = *plan.sequential;
@@ -187,7 +187,7 @@ results::NewPlan stored_plan(const Plan& plan, const std::vector<std::string>& a
   stored.digest = plan.digest;
   stored.suite = plan.suite.name;
   stored.title = plan.suite.title;
-  stored.design = to_string(plan.suite.design);
+  stored.design = plan.suite.design;
   stored.scale = plan.suite.scale;
   stored.data_name = plan.data.name;
   stored.target = plan.suite.target;

@@ -3,36 +3,13 @@
 #include <algorithm>
 #include <set>
 
+#include "core/base/text.h"
+
 namespace nanobench::suites {
 namespace {
 
 using core::Json;
 using core::JsonObject;
-
-const std::vector<std::pair<Design, std::string>>& design_names() {
-  static const std::vector<std::pair<Design, std::string>> names = {
-      {Design::kHistory, "history"},
-      {Design::kLeaveOneOut, "leave_one_out"},
-      {Design::kAddOneIn, "add_one_in"},
-      {Design::kFactorial, "factorial"},
-      {Design::kFractionalFactorial, "fractional_factorial"},
-      {Design::kSweep, "sweep"},
-      {Design::kPairs, "pairs"},
-      {Design::kAA, "a_a"},
-      {Design::kCells, "cells"},
-      {Design::kClaims, "claims"},
-  };
-  return names;
-}
-
-std::string known_designs() {
-  std::string text;
-  for (std::size_t i = 0; i < design_names().size(); ++i) {
-    text += i == 0 ? "" : i + 1 == design_names().size() ? " or " : ", ";
-    text += "\"" + design_names()[i].second + "\"";
-  }
-  return text;
-}
 
 bool is_factorial(Design design) {
   return design == Design::kFactorial || design == Design::kFractionalFactorial;
@@ -177,19 +154,6 @@ void read_axes(JsonObject& object, Suite& suite) {
 
 }  // namespace
 
-std::string to_string(Design design) {
-  for (const auto& [value, name] : design_names()) {
-    if (value == design) return name;
-  }
-  return "";
-}
-
-std::vector<std::string> design_list() {
-  std::vector<std::string> names;
-  for (const auto& [unused, name] : design_names()) names.push_back(name);
-  return names;
-}
-
 const Json& list_at(JsonObject& object, const std::string& key) {
   static const Json empty = Json::array();
   const Json* value = object.find(key);
@@ -200,11 +164,11 @@ const Json& list_at(JsonObject& object, const std::string& key) {
 
 Design read_design(JsonObject& object) {
   const std::string text = object.string("design");
-  for (const auto& [design, name] : design_names()) {
-    if (name == text) return design;
-  }
-  object.fail("design",
-              "expected " + known_designs() + ", got \"" + text + "\"" + core::suggestion(text, design_list()));
+  if (const std::optional<Design> design = core::enum_of<Design>(text)) return *design;
+  const std::vector<std::string> known = core::enum_names<Design>();
+  std::vector<std::string> quoted;
+  for (const std::string& name : known) quoted.push_back("\"" + name + "\"");
+  object.fail("design", "expected " + listed(quoted, "or") + ", got \"" + text + "\"" + core::suggestion(text, known));
 }
 
 void read_cells(JsonObject& object, Suite& suite) {

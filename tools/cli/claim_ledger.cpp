@@ -23,8 +23,9 @@ bool is_made_for(const results::PlanRecord& plan, const ablations::Catalogue& ca
     return std::any_of(plan.cells.begin(), plan.cells.end(),
                        [&](const results::PlanCell& planned) { return planned.label == cell.label; });
   };
-  const std::string begin = suites::claim_message_begin(claim.id);
-  const auto is_of_claim = [&](const std::string& message) { return message.starts_with(begin); };
+  const auto is_of_claim = [&](const core::Message& message) {
+    return message.kind == core::MessageKind::kNotMeasurable && message.subject == claim.id;
+  };
   if (std::any_of(plan.messages.begin(), plan.messages.end(), is_of_claim)) return true;
   try {
     const std::vector<ablations::ClaimCell> cells = all_cells(ablations::cells_of(catalogue, claim));
@@ -93,7 +94,7 @@ reports::Document document_of(const ClaimLedger& ledger) {
 }
 
 bool is_of_claims(const results::PlanRecord& plan) {
-  return plan.design == suites::to_string(suites::Design::kClaims);
+  return plan.design == results::Design::kClaims;
 }
 
 reports::Document ledger_of_plan(const results::Store& store, const results::PlanRecord& plan,

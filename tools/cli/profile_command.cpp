@@ -73,7 +73,7 @@ core::TrainConfig named_config(const ProfileOptions& options) {
     if (options.engine.threads > 0) request.threads = options.engine.threads;
     const ablations::Resolved resolved = ablations::resolve(catalogue, request);
     if (!options.is_quiet) {
-      for (const std::string& message : resolved.messages) write_to_stderr(message + "\n");
+      for (const core::Message& message : resolved.messages) write_to_stderr(message.text + "\n");
     }
     return resolved.config;
   }

@@ -102,7 +102,7 @@ void show_record(const ShowOptions& options, const ablations::Catalogue& catalog
   request.processes = options.processes;
   if (!options.is_config) return print(reports::record_report(catalogue, request), options.is_json);
   const ablations::Resolved resolved = ablations::resolve(catalogue, request);
-  for (const std::string& message : resolved.messages) write_to_stderr(message + "\n");
+  for (const core::Message& message : resolved.messages) write_to_stderr(message.text + "\n");
   print_config(core::to_json(resolved.config));
 }
 

@@ -121,7 +121,7 @@ void check_options(const SuiteRequest& request) {
     throw Error(ErrorCode::kInvalidArgument, std::string(option) + " has no meaning in the design \"" + request.design +
                                                  "\"; it belongs to \"" + *designs.begin() + "\"");
   };
-  const std::vector<std::string> known = suites::design_list();
+  const std::vector<std::string> known = core::enum_names<suites::Design>();
   if (std::find(known.begin(), known.end(), request.design) == known.end()) {
     std::string names;
     for (const std::string& name : known) names += (names.empty() ? "" : ", ") + name;

@@ -219,8 +219,9 @@ int run_until_decided(const suites::Suite& suite, const UntilDecided& rule, cons
   const suites::Matrix matrix = matrix_of(suite, options.catalogue);
   const int changes = reports::single_changes(matrix.contrasts);
   if (changes == 0) {
-    throw core::Error(core::ErrorCode::kInvalidArgument,
-                      suite.source + ": the design " + to_string(suite.design) + " asks about no change to decide on");
+    throw core::Error(
+        core::ErrorCode::kInvalidArgument,
+        suite.source + ": the design " + core::enum_name(suite.design) + " asks about no change to decide on");
   }
   results::SequentialLook look = looks_for(suite, rule, changes);
   results::Store store(database_file(options.database));

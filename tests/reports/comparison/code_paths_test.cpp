@@ -49,13 +49,13 @@ TEST(CodePaths, OneWarningNamesTheRows) {
   for (const char* label : {"v", "w", "x", "y", "z"}) cells.push_back(cell_without(label, "blocks"));
   cells.push_back(cell_without("alike", "none"));
   results::PlanRecord plan;
-  plan.design = "leave_one_out";
+  plan.design = results::Design::kLeaveOneOut;
   const ComparisonTable table = compare(plan, cells, {});
   ASSERT_EQ(table.warnings.size(), 1U);
   EXPECT_NE(table.warnings[0].find("The times of 5 rows (v, w, x, y and 1 more)"), std::string::npos)
       << table.warnings[0];
   EXPECT_NE(table.warnings[0].find("--kernels reference"), std::string::npos);
-  plan.design = "history";  // each row against the one before: the first of the five, and the last row
+  plan.design = results::Design::kHistory;  // each row against the one before: the first of the five, and the last row
   const ComparisonTable ladder = compare(plan, cells, {});
   ASSERT_EQ(ladder.warnings.size(), 1U);
   EXPECT_NE(ladder.warnings[0].find("The times of 2 rows (v, alike)"), std::string::npos) << ladder.warnings[0];

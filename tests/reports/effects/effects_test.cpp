@@ -58,7 +58,11 @@ class Cells {
 };
 
 results::PlanContrast contrast(const std::string& effect, const std::string& on, const std::string& off) {
-  return {.effect = effect, .kind = "simple", .meaning = "", .coefficients = {{on, 1.0}, {off, -1.0}}, .aliases = {}};
+  return {.effect = effect,
+          .kind = results::ContrastKind::kSimple,
+          .meaning = "",
+          .coefficients = {{on, 1.0}, {off, -1.0}},
+          .aliases = {}};
 }
 
 TEST(Effects, EachFeatureGetsTheVerdictThatWasPlanted) {
@@ -193,7 +197,8 @@ TEST(Effects, AFactorialThatRanOnceIsJudgedByItsSmallEffects) {
     cells.add(std::to_string(cell), {.loss = 3.0 + (cell & 1 ? 0.1 : 0.0), .time_cv = 0.001}, 1);
   for (int mask = 1; mask < 8; ++mask) {
     results::PlanContrast one{.effect = std::to_string(mask),
-                              .kind = mask == 1 || mask == 2 || mask == 4 ? "main" : "interaction",
+                              .kind = mask == 1 || mask == 2 || mask == 4 ? results::ContrastKind::kMain
+                                                                          : results::ContrastKind::kInteraction,
                               .meaning = "",
                               .coefficients = {},
                               .aliases = {}};

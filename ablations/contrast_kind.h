@@ -1,0 +1,23 @@
+/// The kinds of comparison that a design makes, by which reports choose how to judge.
+#pragma once
+
+#include "core/base/enum_names.h"
+
+namespace nanobench::ablations {
+
+enum class ContrastKind {
+  kMain,         ///< of a factorial: averaged over the other factors
+  kInteraction,  ///< what factors change together beyond each alone
+  kSimple,       ///< one cell against another
+  kNoise,        ///< a configuration against itself
+};
+
+}  // namespace nanobench::ablations
+
+namespace nanobench::core {
+
+NB_ENUM_NAMES(ablations::ContrastKind, 4, {ablations::ContrastKind::kMain, "main"},
+              {ablations::ContrastKind::kInteraction, "interaction"}, {ablations::ContrastKind::kSimple, "simple"},
+              {ablations::ContrastKind::kNoise, "noise"});
+
+}  // namespace nanobench::core
