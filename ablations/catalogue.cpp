@@ -62,6 +62,7 @@ void check_relation(const Catalogue& catalogue, const Feature& feature, const Fe
       throw Error(ErrorCode::kUnavailable, other.id + " cannot be set: " + *other.not_applicable);
     for (const std::string& name : relation.values) other.value(name);
   } catch (const Error& error) {
+    rethrow_internal(error);
     fail(error.what());
   }
 }
@@ -104,6 +105,7 @@ void check_settings(const Catalogue& catalogue, const FeatureSettings& settings,
     try {
       catalogue.feature(id).value(value);
     } catch (const Error& error) {
+      rethrow_internal(error);
       throw Error(ErrorCode::kInvalidArgument, core::json_location(source, pointer + "/" + id) + ": " + error.what());
     }
   }

@@ -16,6 +16,7 @@ void look_up_at(const Claim& claim, const std::string& pointer, LookUp look_up) 
   try {
     look_up();
   } catch (const Error& error) {
+    rethrow_internal(error);
     throw Error(ErrorCode::kInvalidArgument, core::json_location(claim.source, pointer) + ": " + error.what());
   }
 }

@@ -81,7 +81,8 @@ std::optional<TrainConfig> mixture(const Catalogue& catalogue, const ComparedSid
     const TrainConfig official = with_features(catalogue, a.resolved->official, moved);
     const Participants participants{a.request.ranks, a.request.processes};
     return apply_scale(official, catalogue.scale(a.request.scale), participants).config;
-  } catch (const core::Error&) {
+  } catch (const core::Error& error) {
+    rethrow_internal(error);
     return std::nullopt;
   }
 }

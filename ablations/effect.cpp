@@ -93,7 +93,8 @@ class EffectCheck {
   std::optional<TrainConfig> with_patch(const Json& config, const Json& patch) const {
     try {
       return core::read_train_config(merged(config, patch), "");
-    } catch (const Error&) {
+    } catch (const Error& error) {
+      rethrow_internal(error);
       return std::nullopt;
     }
   }
@@ -103,7 +104,8 @@ class EffectCheck {
       const Participants participants{request_.ranks, request_.processes};
       return apply_scale(other, catalogue_.scale(request_.scale), participants).config.digest() ==
              scaled_.config.digest();
-    } catch (const Error&) {
+    } catch (const Error& error) {
+      rethrow_internal(error);
       return false;
     }
   }

@@ -42,7 +42,8 @@ class PatchOrder {
 Json with_defaults(const Json& config) {
   try {
     return Json(core::to_json(core::read_train_config(config, "")));
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    rethrow_internal(error);
     return config;
   }
 }

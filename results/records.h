@@ -11,6 +11,7 @@
 #include "ablations/contrast_kind.h"
 #include "core/base/enum_names.h"
 #include "core/base/message.h"
+#include "core/protocol/run_event.h"
 #include "core/protocol/run_outcome.h"
 
 namespace nanobench::results {
@@ -80,8 +81,8 @@ struct RunRecord : NewRun {
   std::optional<std::int64_t> environment_id;
   Owner owner;
   /// What its engine told.
-  std::string gpu;            ///< "NVIDIA H100 80GB HBM3 (GPU-4c2f...), driver 570.86.15"; empty: none
-  std::string no_kernel_for;  ///< "none", or parts of its step: "blocks, muon"; empty: it did not tell
+  std::string gpu;  ///< "NVIDIA H100 80GB HBM3 (GPU-4c2f...), driver 570.86.15"; empty: none
+  std::optional<core::StepParts> no_kernel_for;  ///< parts of its step that it has no kernel for; absent: not said
 
   /// Where its times were measured: times of two places say nothing of each other.
   std::string place() const { return gpu.empty() ? owner.host : owner.host + ", " + gpu; }

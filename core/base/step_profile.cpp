@@ -196,6 +196,7 @@ StepProfile read_step_profile(const Json& value, const std::string& source) {
     for (const Json& op : object.at("ops")) profile.ops.push_back(read_op(op, source));
     return profile;
   } catch (const Error& error) {
+    rethrow_internal(error);
     throw Error(ErrorCode::kDataLoss, std::string("not the profile of this program: ") + error.what());
   }
 }

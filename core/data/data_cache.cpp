@@ -49,7 +49,7 @@ DataSet ensure(const Json& request, const fs::path& cache, Make&& make) {
     try {
       return load_data_set(folder);
     } catch (const Error& damage) {
-      if (damage.code() == ErrorCode::kInternal) throw;
+      rethrow_internal(damage);
       remove_damaged(folder);
     }
   }

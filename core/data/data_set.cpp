@@ -229,6 +229,7 @@ DataSet write_data_set(const DataSetContents& contents, const fs::path& named) {
     if (present.digest == digest) return present;
     found = "other data, \"" + present.name + "\"";
   } catch (const Error& error) {
+    rethrow_internal(error);
     if (error.code() == ErrorCode::kIo) throw;
   }
   throw Error(ErrorCode::kConflict, "the folder " + folder.string() + " holds " + found +

@@ -41,7 +41,8 @@ void LaunchedProcesses::start_world(const Launch& launch, const std::string& com
   if (communicator != "mpi" && !may_use) return;
   try {
     world_ = start_mpi();
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    rethrow_internal(error);
     if (communicator == "mpi" || launch.address.empty()) throw;
     return;
   }

@@ -1,7 +1,6 @@
 #include "engine/train/code_paths.h"
 
-#include <vector>
-
+#include "core/protocol/run_event.h"
 #include "engine/ops/attention_plan.h"
 
 namespace nanobench::core {
@@ -14,14 +13,12 @@ std::string attention_path(const TrainConfig& config, const GPT& model) {
 }
 
 std::string no_kernel_for(const std::map<std::string, std::string>& paths, const OptimizerSet& optimizers) {
-  std::vector<std::string> parts;
-  if (paths.at("blocks") != "fused") parts.emplace_back("blocks");
-  if (paths.at("attention") == "tiled") parts.emplace_back("attention");
-  if (optimizers.lacks_adam_kernel()) parts.emplace_back("adam");
-  if (optimizers.lacks_muon_kernel()) parts.emplace_back("muon");
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
-  return text.empty() ? "none" : text;
+  StepParts parts;
+  if (paths.at("blocks") != "fused") parts.insert("blocks");
+  if (paths.at("attention") == "tiled") parts.insert("attention");
+  if (optimizers.lacks_adam_kernel()) parts.insert("adam");
+  if (optimizers.lacks_muon_kernel()) parts.insert("muon");
+  return text_of(parts);
 }
 
 }  // namespace

@@ -65,6 +65,7 @@ StepGraphChoice choose_step_graph(const RunSpec& spec, GPT& model, double weight
   try {
     return {std::make_unique<StepGraph>(model, spec.config, weight, *plugin), "captured"};
   } catch (const Error& error) {
+    rethrow_internal(error);
     return not_captured(error.what());
   } catch (const c10::Error& error) {
     return not_captured(first_line(error.what_without_backtrace()));

@@ -20,6 +20,7 @@ UpdateGraphChoice choose_update_graph(OptimizerSet& optimizers, const CudaPlugin
   try {
     return {std::make_unique<UpdateGraph>(optimizers, plugin), "captured"};
   } catch (const Error& error) {
+    rethrow_internal(error);
     return not_captured(error.what());
   } catch (const c10::Error& error) {
     const std::string text = error.what_without_backtrace();

@@ -78,7 +78,7 @@ std::string CellMetrics::doubt() const {
   const std::set<std::string> rates = {"tokens_per_second", "train_seconds", "time_to_target_s", "share_of_peak"};
   const bool is_of_times = metric.ends_with("_ms") || rates.contains(metric);
   if (!is_of_times || before_ == nullptr || after_ == nullptr) return "";
-  const std::string parts = parts_without_kernel({{after_, 1.0}, {before_, -1.0}});
+  const core::StepParts parts = parts_without_kernel({{after_, 1.0}, {before_, -1.0}});
   return parts.empty() ? "" : different_code(parts);
 }
 

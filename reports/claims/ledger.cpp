@@ -105,7 +105,7 @@ class Judge {
       if (std::isnan(value)) return not_measurable("the count before is 0, so there is no ratio.");
       entry_.measured = exact_number(value);
     } catch (const core::Error& error) {
-      if (error.code() == core::ErrorCode::kInternal) throw;
+      rethrow_internal(error);
       not_measurable(error.what());
     }
   }
@@ -133,7 +133,7 @@ class Judge {
     try {
       resolve_all(judged_cells);
     } catch (const core::Error& error) {
-      if (error.code() == core::ErrorCode::kInternal) throw;
+      rethrow_internal(error);
       return not_measurable("at scale " + evidence_.scale() + ": " + error.what());
     }
     const ClaimPlan* plan = evidence_.plan_of(judged_cells);

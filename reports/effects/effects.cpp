@@ -93,7 +93,7 @@ std::vector<std::string> cells_without_result(const std::vector<ContrastPart>& p
   return labels;
 }
 
-std::string other_code_of(const std::vector<ContrastPart>& parts) {
+core::StepParts other_code_of(const std::vector<ContrastPart>& parts) {
   std::vector<WeightedCell> difference;
   for (const ContrastPart& part : parts) difference.push_back({part.cell, part.coefficient});
   return parts_without_kernel(difference);

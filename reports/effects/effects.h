@@ -28,7 +28,7 @@ struct EffectResult {
   std::optional<FeatureVerdict> verdict;  ///< of single changes: main and simple effects
   std::string reason;                     ///< why no verdict could be tried; empty when one was
   std::vector<std::string> missing;       ///< cells without a completed run
-  std::string other_code;  ///< parts_without_kernel(): times of different code, which more seeds do not mend
+  core::StepParts other_code;  ///< parts_without_kernel(): times of different code, which more seeds do not mend
   std::optional<int> decided_at_look;  ///< of a plan of looks: whose verdict it is; absent while there is none
 };
 

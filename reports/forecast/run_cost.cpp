@@ -42,7 +42,8 @@ core::AttentionCounts attention_of(const TrainConfig& config) {
 std::optional<RunWork> work_in(const std::string& config) {
   try {
     return work_of(core::read_train_config(core::parse_json(config, "stored run"), "stored run"));
-  } catch (const core::Error&) {
+  } catch (const core::Error& error) {
+    rethrow_internal(error);
     return std::nullopt;
   }
 }

@@ -24,11 +24,11 @@ struct ArmRun {
   std::optional<double> val_loss;  ///< final, nats per token; completed runs only, like all below
   std::optional<double> step_ms;   ///< median over timed steps
   std::optional<double> peak_bytes;
-  std::map<std::string, double> costs;     ///< of the cost model: "flops_per_step", ...
-  std::string loss_digest;                 ///< of every step's loss, bit for bit; empty: unknown
-  std::optional<std::string> disturbance;  ///< why its times are doubtful
-  std::string host;                        ///< of a run of this database; not kept in files
-  std::string no_kernel_for;               ///< as results::RunRecord has it; not kept in files
+  std::map<std::string, double> costs;           ///< of the cost model: "flops_per_step", ...
+  std::string loss_digest;                       ///< of every step's loss, bit for bit; empty: unknown
+  std::optional<std::string> disturbance;        ///< why its times are doubtful
+  std::string host;                              ///< of a run of this database; not kept in files
+  std::optional<core::StepParts> no_kernel_for;  ///< as results::RunRecord has it; not kept in files
 
   bool is_completed() const { return outcome == "completed"; }
 };

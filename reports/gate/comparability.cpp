@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/text.h"
 #include "reports/comparison/code_paths.h"
 #include "suites/design/plan.h"
 
@@ -40,18 +41,18 @@ std::string host_mismatch(const Arm& a, const Arm& b, const GateSetting& setting
   return has_several(a.host) ? "the runs come from several hosts, whose times are not compared" : "";
 }
 
-/// What the first completed run told; empty: none did.
-std::string no_kernel_for(const ArmCell& cell) {
+/// What the first completed run says; nullopt: none does.
+std::optional<core::StepParts> no_kernel_for(const ArmCell& cell) {
   const auto first =
       std::find_if(cell.runs.begin(), cell.runs.end(), [](const ArmRun& run) { return run.is_completed(); });
-  return first == cell.runs.end() ? "" : first->no_kernel_for;
+  return first == cell.runs.end() ? std::nullopt : first->no_kernel_for;
 }
 
 /// Of two configurations: a kernel that one revision has and another lacks is what a gate is to see.
 std::string code_mismatch(const ArmCell& a, const ArmCell& b) {
   if (a.config_digest == b.config_digest) return "";
-  const std::string parts = parts_of_one_alone(no_kernel_for(a), no_kernel_for(b));
-  return parts.empty() ? "" : "the engine has a kernel for " + parts + " on one side alone; " + kSameCodeRemedy;
+  const core::StepParts parts = parts_of_one_alone(no_kernel_for(a), no_kernel_for(b));
+  return parts.empty() ? "" : "the engine has a kernel for " + joined(parts) + " on one side alone; " + kSameCodeRemedy;
 }
 
 }  // namespace

@@ -110,7 +110,8 @@ std::optional<RunGlance> SlurmWatch::result_of(const GlancedRun& run) {
     glance->plan_id = plan_.id;
     results_[run.result] = *glance;
     return glance;
-  } catch (const core::Error&) {
+  } catch (const core::Error& error) {
+    rethrow_internal(error);
     return std::nullopt;
   }
 }

@@ -112,7 +112,8 @@ void GridFactors::keep_if_possible(GridFactor factor) {
       try_alone(settings);
     }
   } catch (const Error& error) {
-    if (is_asked_for || error.code() == ErrorCode::kInternal) throw;
+    rethrow_internal(error);
+    if (is_asked_for) throw;
     builder_.note(left_out(factor.factor.name, error.what()));
     return;
   }
@@ -194,7 +195,7 @@ std::string GridFactors::clash(const ablations::DesignCell& cell) const {
     const std::optional<Displacement> found = displaced(cell, resolve(settings));
     return found ? reason_of(*found) : "";
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::kInternal) throw;
+    rethrow_internal(error);
     return error.what();
   }
 }

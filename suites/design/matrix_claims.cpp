@@ -53,7 +53,7 @@ class ClaimMatrix {
         fresh.push_back(cell);
       }
     } catch (const Error& error) {
-      if (error.code() == ErrorCode::kInternal) throw;
+      rethrow_internal(error);
       builder_.note(not_measurable(claim.id, error.what()));
       return;
     }

@@ -53,7 +53,7 @@ class OneAtATime {
         builder_.resolve(suite_.base_record, more);
         off = std::move(more);
       } catch (const Error& error) {
-        if (error.code() == ErrorCode::kInternal) throw;
+        rethrow_internal(error);
         builder_.note(left_out("only " + choice->id, error.what()));
       }
     }
@@ -84,9 +84,8 @@ class OneAtATime {
       factors_.push_back(
           {is_usual ? feature.id : feature.id + "=" + value, {before, value}, is_usual && !is_added_, feature.id});
     } catch (const Error& error) {
-      const bool is_fatal =
-          error.code() == ErrorCode::kInternal || (builder_.is_listed() && error.code() != ErrorCode::kConflict);
-      if (is_fatal) throw;
+      rethrow_internal(error);
+      if (builder_.is_listed() && error.code() != ErrorCode::kConflict) throw;
       builder_.note(left_out(label, error.what()));
     }
   }

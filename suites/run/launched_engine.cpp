@@ -52,7 +52,8 @@ class EventRelay final : public LogReader {
       has_ended_ =
           std::holds_alternative<core::FinishedEvent>(event) || std::holds_alternative<core::FailedEvent>(event);
       return true;
-    } catch (const Error&) {
+    } catch (const Error& error) {
+      rethrow_internal(error);
       return false;
     }
   }

@@ -162,7 +162,8 @@ std::optional<results::Owner> read_holder(const fs::path& file) {
     owner.pid = object.integer("pid", 1, std::numeric_limits<std::int64_t>::max());
     owner.pid_started = object.integer("started", 0, std::numeric_limits<std::int64_t>::max());
     return owner;
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    rethrow_internal(error);
     return std::nullopt;  // it is being written, or another version's
   }
 }

@@ -262,7 +262,8 @@ class SlurmSession {
     noted_queue_ = watch_.summary();
     try {
       write_whole(folder_.queue_file(), noted_queue_ + "\n");
-    } catch (const Error&) {  // what comes next and does matter will say it
+    } catch (const Error& error) {
+      rethrow_internal(error);  // any other: what comes next and does matter will say it
     }
   }
 

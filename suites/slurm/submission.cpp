@@ -28,6 +28,7 @@ auto checked(const std::string& source, Read read) {
   try {
     return read();
   } catch (const Error& error) {
+    rethrow_internal(error);
     if (error.code() == ErrorCode::kDataLoss) throw;
     fail(source, error.what());
   } catch (const Json::exception&) {

@@ -30,8 +30,9 @@ bool is_made_for(const results::PlanRecord& plan, const ablations::Catalogue& ca
   try {
     const std::vector<ablations::ClaimCell> cells = all_cells(ablations::cells_of(catalogue, claim));
     return !cells.empty() && std::all_of(cells.begin(), cells.end(), has_cell);
-  } catch (const core::Error&) {  // a feature that this catalogue lacks
-    return false;
+  } catch (const core::Error& error) {
+    rethrow_internal(error);
+    return false;  // a feature that this catalogue lacks
   }
 }
 

@@ -79,6 +79,7 @@ Side run_side(const DiffOptions& options, const Catalogue& catalogue, std::int64
   try {
     compared.resolved = ablations::resolve(catalogue, compared.request);
   } catch (const Error& error) {
+    rethrow_internal(error);
     side.warning = side.name + ": the catalogue no longer gives what it was made from (" + error.what() +
                    "), so its features are read off its configuration";
   }

@@ -195,6 +195,7 @@ Check check_database() {
     const results::Store store(file, results::OpenMode::kReadOnly);
     check.found += ", " + std::to_string(store.runs().size()) + " runs";
   } catch (const core::Error& error) {
+    rethrow_internal(error);
     check.status = "missing";
     check.found = error.what();
   }

@@ -78,6 +78,7 @@ class Foreground {
       note_not_finite(event);
       callbacks_.on_event(event);
     } catch (const core::Error& error) {
+      rethrow_internal(error);
       end_.stop = suites::StopReason::kBrokenEvents;
       end_.stop_message = std::string("an event line is unusable: ") + error.what();
       child_.signal_group(SIGKILL);

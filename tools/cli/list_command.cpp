@@ -47,6 +47,7 @@ reports::Document suites_report() {
                             reports::text_cell(suite.scale), reports::text_cell(suite.title),
                             reports::text_cell(file.string())});
     } catch (const core::Error& error) {  // one broken file must not hide the others
+      rethrow_internal(error);
       document.warnings.emplace_back(error.what());
     }
   }

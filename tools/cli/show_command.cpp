@@ -72,7 +72,8 @@ bool is_suite(const std::string& name) {
   try {
     find_suite(name);
     return true;
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    rethrow_internal(error);
     return false;
   }
 }

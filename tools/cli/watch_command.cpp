@@ -104,6 +104,7 @@ WatchState next_state(PlanWatcher& watcher, const WatchState& last) {
   try {
     return watcher.read(now_s());
   } catch (const Error& error) {
+    rethrow_internal(error);
     WatchState state = last;
     state.problem = std::string("not read now: ") + error.what();
     return state;

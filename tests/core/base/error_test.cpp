@@ -36,5 +36,17 @@ TEST(Error, CheckEvaluatesOnce) {
   EXPECT_EQ(count, 1);
 }
 
+TEST(Error, ABugIsThrownOnAndNothingElse) {
+  const auto passes = [](ErrorCode code) {
+    try {
+      throw Error(code, "what");
+    } catch (const Error& error) {
+      rethrow_internal(error);
+    }
+  };
+  EXPECT_NO_THROW(passes(ErrorCode::kConflict));
+  EXPECT_THROW(passes(ErrorCode::kInternal), Error);
+}
+
 }  // namespace
 }  // namespace nanobench::core

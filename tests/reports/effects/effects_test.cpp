@@ -130,13 +130,14 @@ TEST(Effects, TimesOfDifferentCodeGiveNoVerdict) {
   cells.add("without x", {.step_ms = 250.0}, 8);
   cells.add("without keep", {.loss = 3.004}, 8);
   for (CellMeasures& cell : cells.cells) {
-    for (RunMeasure& run : cell.runs) run.run.no_kernel_for = cell.cell.label == "without x" ? "blocks" : "none";
+    for (RunMeasure& run : cell.runs)
+      run.run.no_kernel_for = cell.cell.label == "without x" ? core::StepParts{"blocks"} : core::StepParts{};
   }
   results::PlanRecord plan;
   for (const char* name : {"x", "keep"})
     plan.contrasts.push_back(contrast(name, "base", std::string("without ") + name));
   const std::vector<EffectResult> results = analyse_effects(plan, cells.cells);
-  EXPECT_EQ(results[0].other_code, "blocks");
+  EXPECT_EQ(results[0].other_code, core::StepParts{"blocks"});
   EXPECT_EQ(results[0].verdict, FeatureVerdict::kInconclusive);
   EXPECT_EQ(results[0].log_time.verdict, Verdict::kInconclusive);
   EXPECT_EQ(results[0].loss.verdict, Verdict::kUnchanged) << "losses may be compared";
