@@ -76,10 +76,12 @@ std::vector<FeatureRelation> read_relations(JsonObject& object, const std::strin
   return relations;
 }
 
+/// Absent for an idea that no record and no analysis has.
 void read_introduced(JsonObject& object, Feature& feature) {
+  if (object.find("introduced") == nullptr) return;
   JsonObject introduced = object.object("introduced");
   if (introduced.find("record") != nullptr) feature.introduced_record = introduced.integer("record", 1, 10000);
-  feature.introduced_seeds = introduced.strings_or_empty("seeds");
+  feature.analyses = introduced.strings_or_empty("analyses");
   introduced.finish();
 }
 

@@ -53,7 +53,7 @@ struct Feature {
   std::string id;  ///< noun phrase, the file's stem
   std::string title;
   std::optional<std::int64_t> introduced_record;  ///< number of the record that changed before to after
-  std::vector<std::string> introduced_seeds;      ///< "000" ... "004": the change analyses that mention it
+  std::vector<std::string> analyses;              ///< "000" ... "004": the change analyses that mention it
   std::vector<DocumentedChange> changes;
   /// Why this change has no meaning in this engine; such an entry has no values and cannot be set.
   std::optional<std::string> not_applicable;

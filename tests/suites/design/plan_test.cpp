@@ -280,7 +280,7 @@ TEST(Matrix, SaysWhichFileNamesSomethingUnknown) {
 TEST(Matrix, TakesFeaturesFromTheSuite) {
   Suite suite = ablation("leave_one_out", {"wide_mlp"});
   suite.inline_features = {Json::parse(R"({
-    "id": "wide_mlp", "title": "Width of the MLP", "introduced": {"seeds": []},
+    "id": "wide_mlp", "title": "Width of the MLP", "introduced": {"analyses": []},
     "values": {"half": {"model": {"mlp_ratio": 2}}, "full": {"model": {"mlp_ratio": 4}}},
     "before": "half", "after": "full", "kind": "numerics", "text": "for this test"})")};
   const Matrix matrix = make_matrix(suite, catalogue());
