@@ -1,10 +1,10 @@
 // Matrix products over packed operands for one instruction set; after simd.inl.
 //
-// B is packed in panels of kPanel columns, [inner, kPanel] each, zero behind the last column: the inner block reads it in
-// order, whatever its strides were (rows a power of two apart fall into few cache sets otherwise). A is read as it lies
-// when its rows are contiguous, and packed block by block when it is a transpose.
-// Every element of C is one sum over `inner` in ascending order, in parts of kInner: its bits depend neither on the block of
-// rows it is computed in nor on who computes it.
+// B is packed in panels of kPanel columns, [inner, kPanel] each, zero behind the last column: the inner block reads it
+// in order, whatever its strides were (rows a power of two apart fall into few cache sets otherwise). A is read as it
+// lies when its rows are contiguous, and packed block by block when it is a transpose. Every element of C is one sum
+// over `inner` in ascending order, in parts of kInner: its bits depend neither on the block of rows it is computed in
+// nor on who computes it.
 
 constexpr std::int64_t kPanel = 2 * NB_LANES;
 constexpr std::int64_t kInner = NB_LANES >= 16 ? 128 : 256;  // a panel's part of 16 KiB stays in the first-level cache
@@ -59,8 +59,8 @@ inline void transpose_quad(const float* rows, std::int64_t row, float* out) {
 }
 
 /// Panel `p` of B = W^T for W [columns, inner] with rows w_row apart.
-inline void pack_transposed(const float* w, std::int64_t w_row, std::int64_t inner, std::int64_t columns, std::int64_t p,
-                            float* packed) {
+inline void pack_transposed(const float* w, std::int64_t w_row, std::int64_t inner, std::int64_t columns,
+                            std::int64_t p, float* packed) {
   const std::int64_t first = p * kPanel, width = smaller(kPanel, columns - first);
   const std::int64_t whole_inner = inner / 4 * 4, whole_width = width / 4 * 4;
   const float* const rows = w + first * w_row;

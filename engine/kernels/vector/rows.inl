@@ -1,8 +1,8 @@
 // Rows of activations: norms, blends, and how a matrix of T rows is shared out; after gemm.inl.
 
-/// Rows that a thread takes through a kernel at a time: few, so that they and one panel of weights share the first-level
-/// cache; more where the weights are large and must come from further away. Sums over rows are taken part by part, so
-/// this is part of what the results are: it depends on the shape alone.
+/// Rows that a thread takes through a kernel at a time: few, so that they and one panel of weights share the
+/// first-level cache; more where the weights are large and must come from further away. Sums over rows are taken part
+/// by part, so this is part of what the results are: it depends on the shape alone.
 inline std::int64_t rows_of_part(std::int64_t width) {
   constexpr std::int64_t kFew = 24, kMany = 96, kLargeWidth = 512;
   static_assert(kFew % NB_TILE_ROWS == 0 && kMany % NB_TILE_ROWS == 0);

@@ -54,14 +54,15 @@ struct WeightGradient {
   bool squares_a, transposes_out;  // out is [columns, rows]
 };
 
-constexpr std::int64_t kGradientRows = 2048;   // of activations that are packed at a time
+constexpr std::int64_t kGradientRows = 2048;    // of activations that are packed at a time
 constexpr std::int64_t kGradientColumns = 128;  // of an item
 static_assert(kGradientColumns % kPanel == 0);
 
 /// One item: rows [row, row + kTransposedRows) of A^T times columns [column, column + kGradientColumns) of B.
 inline void weight_gradient_tile(const WeightGradient& g, const PackedRows& b, const float* packed, std::int64_t begin,
                                  std::int64_t count, std::int64_t row, std::int64_t column, float* block, float* tile) {
-  const std::int64_t rows = smaller(kTransposedRows, g.rows - row), columns = smaller(kGradientColumns, b.columns - column);
+  const std::int64_t rows = smaller(kTransposedRows, g.rows - row),
+                     columns = smaller(kGradientColumns, b.columns - column);
   for (std::int64_t k = 0; k < count; k += kInner) {
     const std::int64_t part = smaller(kInner, count - k);
     for (std::int64_t j = 0; j < part; ++j) {
@@ -85,7 +86,8 @@ inline void weight_gradient_tile(const WeightGradient& g, const PackedRows& b, c
   const bool accumulates = begin > 0;
   for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t j = 0; j < columns; ++j) {
-      float& out = g.transposes_out ? g.out[(column + j) * g.rows + row + i] : g.out[(row + i) * b.columns + column + j];
+      float& out =
+          g.transposes_out ? g.out[(column + j) * g.rows + row + i] : g.out[(row + i) * b.columns + column + j];
       const float value = tile[i * kGradientColumns + j] * g.scale;
       out = accumulates ? out + value : value;
     }
