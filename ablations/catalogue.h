@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,13 @@
 #include "ablations/feature.h"
 #include "ablations/record.h"
 #include "ablations/scale.h"
+#include "core/base/embedded_file.h"
 #include "core/base/json.h"
 
 namespace nanobench::ablations {
+
+/// The JSON files as compiled into the program, in order of path, relative to ablations/.
+std::span<const core::EmbeddedFile> embedded_files();
 
 /// Claims are many, and only those who print or judge them need them: the others start in half the time without.
 enum class CatalogueParts { kAll, kWithoutClaims };

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "ablations/claim_cells.h"
 #include "ablations/claim_counters.h"
-#include "ablations/claim_facts.h"
 #include "ablations/resolve.h"
 #include "core/base/error.h"
 #include "core/base/text.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "ablations/difference.h"
+#include "ablations/config_difference.h"
 #include "reports/document/document.h"
 
 namespace nanobench::reports {
@@ -20,6 +20,7 @@ struct Circumstance {
 /// The names stand over the columns. Circumstances that do not differ are left out; without any there is no table of
 /// them.
 Document difference_report(const ablations::Catalogue& catalogue, const std::string& a, const std::string& b,
-                           const ablations::Difference& difference, const std::vector<Circumstance>& circumstances);
+                           const ablations::ConfigDifference& difference,
+                           const std::vector<Circumstance>& circumstances);
 
 }  // namespace nanobench::reports

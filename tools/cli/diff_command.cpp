@@ -4,7 +4,7 @@
 #include <charconv>
 #include <memory>
 
-#include "ablations/difference.h"
+#include "ablations/config_difference.h"
 #include "core/base/error.h"
 #include "reports/kinds/difference_report.h"
 #include "results/store.h"
@@ -148,9 +148,10 @@ std::vector<reports::Circumstance> circumstances_of(const Side& a, const Side& b
 void diff(const DiffOptions& options) {
   const Catalogue catalogue = load_catalogue(options.catalogue);
   const std::vector<Side> sides = sides_of(options, catalogue);
-  reports::Document document = reports::difference_report(
-      catalogue, sides[0].name, sides[1].name, ablations::difference(catalogue, sides[0].compared, sides[1].compared),
-      circumstances_of(sides[0], sides[1]));
+  reports::Document document =
+      reports::difference_report(catalogue, sides[0].name, sides[1].name,
+                                 ablations::config_difference(catalogue, sides[0].compared, sides[1].compared),
+                                 circumstances_of(sides[0], sides[1]));
   for (const Side& side : sides) {
     if (!side.warning.empty()) document.warnings.push_back(side.warning);
   }

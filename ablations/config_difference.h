@@ -28,13 +28,13 @@ struct SettingDifference {
   core::Json b;
 };
 
-struct Difference {
+struct ConfigDifference {
   std::vector<FeatureDifference> features;  ///< in the catalogue's order
   std::vector<SettingDifference> settings;  ///< that are not what the features make of them; by pointer
 };
 
 /// A setting is explained when `a` with b's features, at a's scale, has b's value there. Where that cannot be said (a
 /// side is not resolved, or the mixture is no valid configuration) it is explained when a feature that differs sets it.
-Difference difference(const Catalogue& catalogue, const ComparedSide& a, const ComparedSide& b);
+ConfigDifference config_difference(const Catalogue& catalogue, const ComparedSide& a, const ComparedSide& b);
 
 }  // namespace nanobench::ablations

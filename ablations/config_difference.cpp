@@ -1,4 +1,4 @@
-#include "ablations/difference.h"
+#include "ablations/config_difference.h"
 
 #include <algorithm>
 #include <set>
@@ -97,8 +97,8 @@ bool is_set_by(const Catalogue& catalogue, const std::vector<FeatureDifference>&
 
 }  // namespace
 
-Difference difference(const Catalogue& catalogue, const ComparedSide& a, const ComparedSide& b) {
-  Difference result{feature_differences(catalogue, a, b), all_differences(a.config, b.config)};
+ConfigDifference config_difference(const Catalogue& catalogue, const ComparedSide& a, const ComparedSide& b) {
+  ConfigDifference result{feature_differences(catalogue, a, b), all_differences(a.config, b.config)};
   std::optional<TrainConfig> mixed;
   if (a.resolved && b.resolved) mixed = mixture(catalogue, a, result.features);
   if (!mixed) {
