@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
 
 namespace nanobench::ablations {
 namespace {

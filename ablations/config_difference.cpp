@@ -5,6 +5,7 @@
 
 #include "ablations/patch.h"
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
 
 namespace nanobench::ablations {
 namespace {

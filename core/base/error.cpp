@@ -15,10 +15,6 @@ const char* to_string(ErrorCode code) {
   return "internal";
 }
 
-void rethrow_internal(const Error& error) {
-  if (error.code() == ErrorCode::kInternal) throw;
-}
-
 void throw_check_failure(const char* expression, const char* file, int line, const std::string& message) {
   throw Error(ErrorCode::kInternal,
               std::string(file) + ":" + std::to_string(line) + ": " + message + " (failed: " + expression + ")");

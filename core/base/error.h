@@ -32,10 +32,6 @@ class Error : public std::runtime_error {
   ErrorCode code_;
 };
 
-/// For handlers that go on after an Error: throws on the one that is being handled when it is a bug (kInternal), which
-/// nobody may pass over.
-void rethrow_internal(const Error& error);
-
 [[noreturn]] void throw_check_failure(const char* expression, const char* file, int line, const std::string& message);
 
 }  // namespace nanobench::core

@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/rethrow.h"
+
 namespace nanobench::core {
 namespace {
 

@@ -8,6 +8,7 @@
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
 #include "core/data/synthetic_corpus.h"
 
 namespace nanobench::core {

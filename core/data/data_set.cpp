@@ -10,6 +10,7 @@
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
 #include "core/data/atomic_write.h"
 
 namespace nanobench::core {

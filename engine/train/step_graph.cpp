@@ -1,6 +1,7 @@
 #include "engine/train/step_graph.h"
 
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
 
 namespace nanobench::core {
 namespace {

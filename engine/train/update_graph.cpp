@@ -1,6 +1,7 @@
 #include "engine/train/update_graph.h"
 
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
 
 namespace nanobench::core {
 

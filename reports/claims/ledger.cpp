@@ -8,6 +8,7 @@
 #include "ablations/claim_counters.h"
 #include "ablations/resolve.h"
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
 #include "core/base/text.h"
 #include "reports/claims/cell_metrics.h"
 

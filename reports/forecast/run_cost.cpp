@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
 #include "core/config/cost_model.h"
 #include "core/config/schedule.h"
 #include "reports/stats/summary.h"

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
 #include "results/provenance.h"
 #include "results/store.h"
 

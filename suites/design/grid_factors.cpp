@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "core/base/rethrow.h"
+
 namespace nanobench::suites {
 namespace {
 

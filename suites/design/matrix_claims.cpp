@@ -2,6 +2,7 @@
 #include <set>
 
 #include "ablations/claim_cells.h"
+#include "core/base/rethrow.h"
 #include "suites/design/matrix_builder.h"
 #include "suites/design/wording.h"
 

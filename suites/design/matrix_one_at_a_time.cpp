@@ -1,4 +1,5 @@
 // leave_one_out and its mirror add_one_in: a base, and one cell for each feature at another value.
+#include "core/base/rethrow.h"
 #include "suites/design/matrix_builder.h"
 #include "suites/design/wording.h"
 

@@ -10,6 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/rethrow.h"
 #include "core/base/temporary_folder.h"
 #include "core/data/atomic_write.h"
 #include "core/protocol/run_event.h"

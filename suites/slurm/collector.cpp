@@ -3,6 +3,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
 #include "results/check.h"
 #include "results/merge.h"
 #include "suites/slurm/result_file.h"

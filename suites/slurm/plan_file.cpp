@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "core/base/rethrow.h"
+
 namespace nanobench::suites {
 namespace {
 

@@ -11,6 +11,7 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/rethrow.h"
 #include "results/merge.h"
 #include "suites/run/interrupt.h"
 #include "suites/slurm/collector.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
 #include "reports/comparison/comparison.h"
 #include "reports/kinds/disturbance_section.h"
 #include "reports/kinds/ledger_report.h"

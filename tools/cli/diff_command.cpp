@@ -6,6 +6,7 @@
 
 #include "ablations/config_difference.h"
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
 #include "reports/kinds/difference_report.h"
 #include "results/store.h"
 #include "tools/cli/options.h"

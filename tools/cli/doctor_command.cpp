@@ -11,6 +11,7 @@
 #include "core/base/build_info.h"
 #include "core/base/error.h"
 #include "core/base/exit_codes.h"
+#include "core/base/rethrow.h"
 #include "core/base/text.h"
 #include "core/hardware/cpu_path.h"
 #include "results/provenance.h"

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
 #include "suites/run/child_process.h"
 #include "suites/run/interrupt.h"
 

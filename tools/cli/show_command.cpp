@@ -6,6 +6,7 @@
 
 #include "ablations/resolve.h"
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
 #include "reports/kinds/catalogue_report.h"
 #include "reports/kinds/claim_report.h"
 #include "reports/kinds/run_report.h"

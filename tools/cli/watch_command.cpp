@@ -10,6 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/base/exit_codes.h"
+#include "core/base/rethrow.h"
 #include "reports/kinds/watch_report.h"
 #include "reports/watch/plan_watcher.h"
 #include "suites/design/suite.h"

@@ -1,4 +1,5 @@
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
 
 #include <gtest/gtest.h>
 
