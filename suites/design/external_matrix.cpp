@@ -2,9 +2,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "suites/design/external_sources.h"
 #include "suites/design/external_suite.h"
-#include "suites/design/external_template.h"
 #include "suites/design/grid_table.h"
 #include "suites/design/matrix_builder.h"
 #include "suites/design/wording.h"

@@ -66,12 +66,6 @@ class MatrixBuilder {
   Matrix matrix_;
 };
 
-/// One file each: the cells of a design, and the contrasts.
-void add_history(MatrixBuilder& builder);
-void add_leave_one_out(MatrixBuilder& builder);
-void add_add_one_in(MatrixBuilder& builder);
-void add_grid(MatrixBuilder& builder);  ///< factorial, fractional_factorial, sweep and pairs
-void add_arms(MatrixBuilder& builder);  ///< a_a
-void add_claims(MatrixBuilder& builder);
+void add_grid(MatrixBuilder& builder);  ///< factorial, fractional_factorial, sweep and pairs: matrix_grid.cpp
 
 }  // namespace nanobench::suites
