@@ -115,7 +115,7 @@ void check_record(const Catalogue& catalogue, const Record& record) {
   check_settings(catalogue, record.features, record.source, "/features");
 }
 
-/// Runs `look_up`; what it throws is said to be at this place of the claim's file.
+/// Runs `look_up`; an error gets this place of the claim's file.
 template <class LookUp>
 void look_up_at(const Claim& claim, const std::string& pointer, LookUp look_up) {
   try {
@@ -190,19 +190,19 @@ void Catalogue::overlay(const std::filesystem::path& folder) {
 void Catalogue::add_feature(const Json& json, const std::string& source) {
   Feature feature = read_feature(json, source);
   features_[feature.id] = std::move(feature);
-  forget_made();
+  invalidate_cache();
 }
 
 void Catalogue::add_record(const Json& json, const std::string& source) {
   Record record = read_record(json, source);
   records_[record.id] = std::move(record);
-  forget_made();
+  invalidate_cache();
 }
 
 void Catalogue::add_scale(const Json& json, const std::string& source) {
   Scale scale = read_scale(json, source);
   scales_[scale.id] = std::move(scale);
-  forget_made();
+  invalidate_cache();
 }
 
 void Catalogue::add_claim(const Json& json, const std::string& source) {
@@ -297,14 +297,14 @@ std::vector<const Record*> Catalogue::lineage(const std::string& id) const {
   return chain;
 }
 
-Json Catalogue::once(const std::string& record, const std::function<Json()>& make) const {
+Json Catalogue::cached(const std::string& record, const std::function<Json()>& make) const {
   {
-    const std::lock_guard lock(made_->mutex);
-    if (const auto found = made_->by_record.find(record); found != made_->by_record.end()) return found->second;
+    const std::lock_guard lock(cache_->mutex);
+    if (const auto found = cache_->by_record.find(record); found != cache_->by_record.end()) return found->second;
   }
   Json value = make();
-  const std::lock_guard lock(made_->mutex);
-  made_->by_record[record] = value;
+  const std::lock_guard lock(cache_->mutex);
+  cache_->by_record[record] = value;
   return value;
 }
 

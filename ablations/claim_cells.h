@@ -32,7 +32,7 @@ struct ClaimCells {
   std::vector<ClaimCell> also;         ///< in the order of the measure's list
 };
 
-/// Whether anything must be run for it. What only a run of two processes tells counts too.
+/// Whether anything must be run for it, be it only a run of two processes.
 bool needs_runs(const Claim& claim);
 
 /// Throws Error{kNotFound} for features that do not exist.

@@ -18,7 +18,7 @@ namespace nanobench::ablations {
 /// Mean tokens of a generated document here.
 inline constexpr std::int64_t kCountedDocumentTokens = 1024;
 
-/// The metric of the configuration. nullopt for what only a run tells (rank_parameter_difference), and for a
+/// The metric of the configuration. nullopt for what only a run can measure (rank_parameter_difference), and for a
 /// configuration that the metric does not fit. Throws Error{kInternal} for a metric that claim_metrics() does not have.
 std::optional<double> counted(const std::string& metric, const core::TrainConfig& config);
 

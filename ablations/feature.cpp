@@ -102,12 +102,12 @@ std::vector<DocumentedChange> read_changes(JsonObject& object) {
 FeatureNeeds read_needs(JsonObject& object) {
   FeatureNeeds needs;
   if (object.find("needs") == nullptr) return needs;
-  constexpr std::int64_t kMost = 1 << 16;
+  constexpr std::int64_t kMax = 1 << 16;
   JsonObject nested = object.object("needs");
-  needs.processes = nested.integer_or("processes", 1, 1, kMost);
-  needs.ranks = nested.integer_or("ranks", needs.processes, needs.processes, kMost);
-  needs.threads = nested.integer_or("threads", 1, 1, kMost);
-  needs.micro_steps = nested.integer_or("micro_steps", 1, 1, kMost);
+  needs.processes = nested.integer_or("processes", 1, 1, kMax);
+  needs.ranks = nested.integer_or("ranks", needs.processes, needs.processes, kMax);
+  needs.threads = nested.integer_or("threads", 1, 1, kMax);
+  needs.micro_steps = nested.integer_or("micro_steps", 1, 1, kMax);
   needs.gpu = nested.boolean_or("gpu", false);
   nested.finish();
   return needs;

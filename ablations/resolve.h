@@ -21,10 +21,10 @@ struct ResolveRequest {
   /// Merge patch over the official configuration, applied after the features and before the scale.
   core::Json patch = core::Json::object();
   std::string patch_source = "the inline patch";  ///< names the patch in messages, e.g. "suite.json: /base/patch"
-  std::optional<std::int64_t> ranks;              ///< in place of the scale's
+  std::optional<std::int64_t> ranks;              ///< replaces the scale's
   std::optional<std::int64_t> processes;          ///< absent: the record's; given alone: as many ranks
-  std::optional<std::int64_t> threads;            ///< of the run, where they are known: some features need two
-  std::optional<std::string> device;              ///< of the run, where it is known: some features need a GPU
+  std::optional<std::int64_t> threads;            ///< of the run, if known: some features need two
+  std::optional<std::string> device;              ///< of the run, if known: some features need a GPU
 };
 
 /// One value of one feature.
@@ -44,7 +44,7 @@ struct PulledIn {
 };
 
 struct Resolved {
-  core::TrainConfig config;              ///< complete, checked, scaled; its name tells record, scale and settings
+  core::TrainConfig config;              ///< complete, checked, scaled; its name has record, scale and settings
   core::TrainConfig official;            ///< the same before the scale shrank it, with what the scale holds
   FeatureSettings settings;              ///< as requested, and what they pulled in
   FeatureSettings held;                  ///< what the scale changed of the record, unless a setting speaks of it

@@ -16,7 +16,7 @@ using core::Json;
 using core::JsonObject;
 using core::TrainConfig;
 
-constexpr std::int64_t kMostParticipants = 1 << 16;
+constexpr std::int64_t kMaxParticipants = 1 << 16;
 
 std::string text(std::int64_t value) {
   return std::to_string(value);
@@ -298,10 +298,10 @@ class Shrink {
 void check_participants(const Participants& participants) {
   for (const auto& [count, name] :
        {std::pair(participants.ranks, "ranks"), std::pair(participants.processes, "processes")}) {
-    if (count && (*count < 1 || *count > kMostParticipants)) {
+    if (count && (*count < 1 || *count > kMaxParticipants)) {
       throw core::Error(
           core::ErrorCode::kInvalidArgument,
-          std::string("the number of ") + name + " is " + text(*count) + ", expected 1 to " + text(kMostParticipants));
+          std::string("the number of ") + name + " is " + text(*count) + ", expected 1 to " + text(kMaxParticipants));
     }
   }
   if (participants.ranks && participants.processes && *participants.ranks % *participants.processes != 0) {

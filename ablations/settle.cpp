@@ -188,7 +188,7 @@ Settled settle(const Catalogue& catalogue, const std::string& record, const Feat
 /// A root begins from nothing, so that absent settings take their defaults when it is read.
 Json record_json(const Catalogue& catalogue, const std::string& id) {
   catalogue.lineage(id);  // throws for one that has no end
-  return catalogue.once(id, [&] {
+  return catalogue.cached(id, [&] {
     const Record& record = catalogue.record(id);
     Json config = record.parent ? record_json(catalogue, *record.parent) : Json::object();
     config = merged(with_settings(catalogue, std::move(config), record.features), record.patch);

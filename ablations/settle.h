@@ -1,5 +1,5 @@
-/// Settings applied to one record: what they require is pulled in, what excludes each other is refused, and what the
-/// scale holds is put under them (internal to ablations). Pure; thread-safe.
+/// Applies settings to one record: pulls in what they require, refuses settings that exclude each other, and puts what
+/// the scale holds under them (internal to ablations). Pure; thread-safe.
 #pragma once
 
 #include <optional>

@@ -207,7 +207,7 @@ class ExternalMatrix {
     return axes;
   }
 
-  /// Empty when the feature has nothing to change in the base, which is said then.
+  /// Empty, with a message, when the feature has nothing to change in the base.
   std::vector<std::string> levels_of(const FeatureChoice& choice, const ExternalFeature& item) {
     if (!choice.values.empty()) return choice.values;
     if (suite_.design != Design::kPairs && !choice.value) return {item.before, item.after};
@@ -224,7 +224,7 @@ class ExternalMatrix {
 
   void add(const std::string& label, const Values& values, const std::string& changed) {
     for (const Cell& cell : matrix_.cells) {
-      if (cell.label == label) throw Error(ErrorCode::kInvalidArgument, label + " is there twice; keep one of them");
+      if (cell.label == label) throw Error(ErrorCode::kInvalidArgument, label + " appears twice; keep one of them");
     }
     const auto value_of = [&](const std::string& name) -> std::string {
       if (name == "seed") return "{seed}";

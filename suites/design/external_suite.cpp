@@ -243,7 +243,7 @@ void read_external_cells(JsonObject& suite, ExternalTrainer& trainer) {
     trainer.cells.push_back(
         read_cell(trainer, JsonObject(list[i], suite.source(), suite.pointer_to("cells") + "/" + std::to_string(i))));
     if (!labels.insert(trainer.cells.back().label).second)
-      suite.fail("cells", "the label \"" + trainer.cells.back().label + "\" is there twice");
+      suite.fail("cells", "the label \"" + trainer.cells.back().label + "\" appears twice");
   }
 }
 

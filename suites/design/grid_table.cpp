@@ -12,17 +12,17 @@ using ablations::DesignTable;
 using core::Error;
 using core::ErrorCode;
 
-constexpr std::size_t kMostNamedFactors = 4;  ///< of more, a label of names would fill the row: signs then
+constexpr std::size_t kMaxNamedFactors = 4;  ///< of more, a label of names would fill the row: signs then
 
 bool are_toggles(const std::vector<GridAxis>& axes) {
   return std::all_of(axes.begin(), axes.end(), [](const GridAxis& axis) { return axis.is_toggle; });
 }
 
 void require_at_most(std::size_t cells) {
-  if (cells <= kMostCells) return;
+  if (cells <= kMaxCells) return;
   throw Error(ErrorCode::kInvalidArgument,
-              "all combinations are " + std::string(cells >= kMostCells * 1000 ? "more than " : "") +
-                  std::to_string(cells) + " cells, and a suite has at most " + std::to_string(kMostCells) +
+              "all combinations are " + std::string(cells >= kMaxCells * 1000 ? "more than " : "") +
+                  std::to_string(cells) + " cells, and a suite has at most " + std::to_string(kMaxCells) +
                   "; take fewer of them, or the design \"fractional_factorial\"");
 }
 
@@ -63,9 +63,9 @@ std::string fraction_note(const DesignTable& table) {
 
 /// Empty when there are too many words to read.
 std::string relation_note(const DesignTable& table) {
-  constexpr std::size_t kMostWords = 31;
+  constexpr std::size_t kMaxWords = 31;
   const std::vector<std::string> words = ablations::defining_relation_in_words(table);
-  if (words.empty() || words.size() > kMostWords) return "";
+  if (words.empty() || words.size() > kMaxWords) return "";
   std::string relation = "I";
   for (const std::string& word : words) relation += " = " + word;
   return "its defining relation: " + relation;
@@ -96,7 +96,7 @@ DesignTable grid_table(const Suite& suite, const std::vector<GridAxis>& axes) {
     return ablations::all_pairs(factors);
   }
   std::size_t cells = 1;
-  for (const ablations::Factor& factor : factors) cells = std::min(cells * factor.levels.size(), kMostCells * 1000);
+  for (const ablations::Factor& factor : factors) cells = std::min(cells * factor.levels.size(), kMaxCells * 1000);
   require_at_most(cells);
   return factors.size() == 1 ? ablations::one_at_a_time(factors) : ablations::full_factorial(factors);
 }
@@ -112,7 +112,7 @@ std::string grid_label(const Suite& suite, const std::vector<GridAxis>& axes, co
   for (std::size_t i = 0; i < cell.size(); ++i) {
     if (!are_toggles(axes)) {
       text += (text.empty() ? "" : ", ") + assignment(axes[i], cell[i]);
-    } else if (cell.size() > kMostNamedFactors) {
+    } else if (cell.size() > kMaxNamedFactors) {
       text += cell[i] == 1 ? "+" : "-";
     } else if (cell[i] == 1) {
       text += (text.empty() ? "" : " + ") + axes[i].factor.name;
@@ -124,7 +124,7 @@ std::string grid_label(const Suite& suite, const std::vector<GridAxis>& axes, co
 std::vector<core::Message> grid_notes(const Suite& suite, const std::vector<GridAxis>& axes, const DesignTable& table) {
   std::vector<core::Message> notes;
   const auto add = [&](const std::string& text) { notes.push_back({core::MessageKind::kDesign, "", text}); };
-  if (are_toggles(axes) && axes.size() > kMostNamedFactors && suite.design != Design::kPairs) add(signs_note(axes));
+  if (are_toggles(axes) && axes.size() > kMaxNamedFactors && suite.design != Design::kPairs) add(signs_note(axes));
   if (!table.fraction) return notes;
   if (table.fraction->is_whole()) {
     add("so many runs are the whole factorial: nothing is aliased");

@@ -12,7 +12,7 @@
 namespace nanobench::suites {
 
 /// More would be a mistake: each cell is trained once per seed.
-inline constexpr std::size_t kMostCells = 512;
+inline constexpr std::size_t kMaxCells = 512;
 
 /// One factor of such a design.
 struct GridAxis {

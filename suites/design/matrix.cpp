@@ -94,7 +94,7 @@ class OneAtATime {
     return off;
   }
 
-  /// The newest first, as the oldest take the ground from many others (Muon's settings have no meaning under Adam).
+  /// Newest features first: turning the oldest back makes many others inapplicable (Muon's settings under Adam).
   FeatureSettings as_many_before_as_possible(const std::vector<FeatureChoice>& chosen) {
     FeatureSettings off = suite_.base_features;
     for (auto choice = chosen.rbegin(); choice != chosen.rend(); ++choice) {
@@ -111,7 +111,7 @@ class OneAtATime {
     return off;
   }
 
-  /// The base with one feature at another value. Combinations that exclude each other are left out, and that is said.
+  /// The base with one feature at another value. Combinations that exclude each other are left out, with a message.
   void add_variant(const ablations::Resolved& base, const FeatureChoice& choice, const FeatureSettings& base_settings) {
     builder_.at(builder_.place_of(choice));
     const Feature& feature = builder_.catalogue().feature(choice.id);
@@ -141,7 +141,7 @@ class OneAtATime {
     }
   }
 
-  /// Is there nothing to change in the base? Then that is said.
+  /// Whether there is nothing to change in the base; adds a message then.
   bool is_idle(const ablations::Resolved& base, const FeatureChoice& choice, const std::string& label,
                const std::string& value, const std::optional<std::string>& now) {
     const Feature& feature = builder_.catalogue().feature(choice.id);

@@ -88,7 +88,7 @@ ablations::Resolved MatrixBuilder::resolve_base() {
 void MatrixBuilder::add_cell(const std::string& label, const std::string& record, const ablations::Resolved& resolved,
                              const std::string& changed, std::int64_t arm) {
   for (const Cell& cell : matrix_.cells) {
-    if (cell.label == label) throw Error(ErrorCode::kInvalidArgument, label + " is there twice; keep one of them");
+    if (cell.label == label) throw Error(ErrorCode::kInvalidArgument, label + " appears twice; keep one of them");
   }
   for (const core::Message& message : resolved.messages) note(about_cell(label, message));
   for (const std::string& text : resolved.scale_notes) note(scale_note(suite_.scale, text));

@@ -31,9 +31,10 @@ class MatrixBuilder {
   const std::string& where() const { return where_; }
   std::string place_of(const FeatureChoice& choice) const;
 
-  /// Are the features named in the suite? Then one that cannot act is an error; else it is left out, and that is said.
+  /// Whether the suite names its features. A named feature that cannot act is an error; any other is left out with a
+  /// message.
   bool is_listed() const { return !suite_.features.empty(); }
-  /// The suite's features; without any, all that the base has at their `after` value, and the others are said.
+  /// The suite's features. Without any: all that the base has at their `after` value, with a message about the others.
   std::vector<FeatureChoice> choices(const ablations::FeatureSettings& effective);
 
   /// `patch` comes after the base's own; `processes` in place of the suite's. Throws as ablations::resolve.
@@ -49,7 +50,7 @@ class MatrixBuilder {
   void add_operation(const std::string& label, const core::OperationSpec& operation, const std::string& changed,
                      bool is_exact);
   void add_contrasts(const ablations::DesignTable& table) { suites::add_contrasts(matrix_, table); }
-  /// Cells that differ in nothing that acts here are one run; their rows must not look like two measurements.
+  /// Adds a message when an earlier cell has the same configuration: one run stands in both rows, not two measurements.
   void note_twin(const std::string& label, const ablations::Resolved& resolved);
   /// Each message is kept once.
   void note(const core::Message& message);

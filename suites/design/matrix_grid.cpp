@@ -138,7 +138,7 @@ void GridFactors::add_features() {
   if (!builder_.is_listed() && suite_.design != Design::kPairs) keep_compatible();
 }
 
-/// Empty when the feature has nothing to change in the base, which is said then.
+/// Empty, with a message, when the feature has nothing to change in the base.
 std::vector<std::string> GridFactors::levels_of(const FeatureChoice& choice, const ablations::Feature& feature) {
   if (!choice.values.empty()) return choice.values;
   if (suite_.design != Design::kPairs && !choice.value) return {feature.before, feature.after};

@@ -35,7 +35,7 @@ FeatureChoice read_choice(JsonObject& choice, Design design) {
   if (is_factorial(design) && choice.find("values") != nullptr) {
     feature.values = choice.strings_or_empty("values");
     const std::set<std::string> distinct(feature.values.begin(), feature.values.end());
-    if (distinct.size() != feature.values.size()) choice.fail("values", "a value is there twice; keep one of them");
+    if (distinct.size() != feature.values.size()) choice.fail("values", "a value appears twice; keep one of them");
     if (design == Design::kFractionalFactorial && feature.values.size() != 2)
       choice.fail("values", "expected two values, got " + std::to_string(feature.values.size()));
     if (feature.values.size() < 2) choice.fail("values", "expected at least two values");
@@ -61,16 +61,16 @@ std::vector<FeatureChoice> read_features(JsonObject& object, Design design) {
       return other.id == choices.back().id && (!may_repeat || other.value == choices.back().value);
     };
     if (std::count_if(choices.begin(), choices.end(), is_same) > 1)
-      object.fail("features", choices.back().id + " is there twice; keep one of them");
+      object.fail("features", choices.back().id + " appears twice; keep one of them");
   }
   return choices;
 }
 
 /// "ranks" and "processes", which every design may have in its base.
 void read_participants(JsonObject& base, Suite& suite) {
-  constexpr std::int64_t kMost = 1 << 16;
-  if (base.find("ranks") != nullptr) suite.ranks = base.integer("ranks", 1, kMost);
-  if (base.find("processes") != nullptr) suite.processes = base.integer("processes", 1, kMost);
+  constexpr std::int64_t kMax = 1 << 16;
+  if (base.find("ranks") != nullptr) suite.ranks = base.integer("ranks", 1, kMax);
+  if (base.find("processes") != nullptr) suite.processes = base.integer("processes", 1, kMax);
   if (suite.ranks && suite.processes && *suite.ranks % *suite.processes != 0) {
     base.fail("ranks", "expected a multiple of the " + std::to_string(*suite.processes) + " processes, got " +
                            std::to_string(*suite.ranks));
@@ -111,18 +111,18 @@ void read_records(JsonObject& object, Suite& suite) {
     read_participants(base, suite);
     base.finish();
   }
-  object.finish();  // all else has been read: a misspelt "records" is said as such, not as missing
+  object.finish();  // all else has been read, so a misspelt "records" is reported as unknown, not as missing
   suite.records = object.strings_or_empty("records");
   if (suite.records.empty()) object.fail("records", "the design \"history\" needs a list of records");
   if (std::set<std::string>(suite.records.begin(), suite.records.end()).size() != suite.records.size())
-    object.fail("records", "a record is there twice; keep one of them");
+    object.fail("records", "a record appears twice; keep one of them");
 }
 
 void read_claims(JsonObject& object, Suite& suite) {
   if (suite.external) object.fail("design", "\"claims\" are about our engine, not an external trainer");
   suite.claims = object.strings_or_empty("claims");
   if (std::set<std::string>(suite.claims.begin(), suite.claims.end()).size() != suite.claims.size())
-    object.fail("claims", "a claim is there twice; keep one of them");
+    object.fail("claims", "a claim appears twice; keep one of them");
 }
 
 Axis read_axis(JsonObject& object, bool is_external) {
@@ -144,7 +144,7 @@ Axis read_axis(JsonObject& object, bool is_external) {
       object.fail("values", "expected names of the feature's values, got " + value.dump());
     if (value.is_object()) object.fail("values", "expected values of one setting, got an object");
     if (std::count(axis.values.begin(), axis.values.end(), value) > 0)
-      object.fail("values", "the value " + value.dump() + " is there twice; keep one of them");
+      object.fail("values", "the value " + value.dump() + " appears twice; keep one of them");
     axis.values.push_back(value);
   }
   if (axis.values.empty()) object.fail("values", "expected at least one value");
@@ -161,7 +161,7 @@ void read_axes(JsonObject& object, Suite& suite) {
       return other.feature == suite.axes.back().feature && other.path == suite.axes.back().path;
     };
     if (std::count_if(suite.axes.begin(), suite.axes.end(), is_same) > 1)
-      object.fail("axes", suite.axes.back().feature + suite.axes.back().path + " is there twice; keep one of them");
+      object.fail("axes", suite.axes.back().feature + suite.axes.back().path + " appears twice; keep one of them");
   }
 }
 
@@ -177,7 +177,7 @@ Design read_design(JsonObject& object) {
 /// The keys that belong to the suite's design; those of another design stay unknown keys. An external trainer is read
 /// before.
 void read_cells(JsonObject& object, Suite& suite) {
-  constexpr std::int64_t kMost = 1 << 20;
+  constexpr std::int64_t kMax = 1 << 20;
   const bool is_listed = suite.design == Design::kCells || suite.design == Design::kHistory;
   if (suite.design == Design::kCells && !suite.external)
     object.fail("design", "\"cells\" is for an external trainer: {\"engine\": {\"command\": [...]}}");
@@ -187,7 +187,7 @@ void read_cells(JsonObject& object, Suite& suite) {
   if (is_listed) return read_external_cells(object, *suite.external);
   if (suite.design == Design::kSweep) {
     read_axes(object, suite);
-    object.finish();  // a misspelt "axes" is said as such
+    object.finish();  // a misspelt "axes" is reported as unknown
     if (suite.axes.empty()) object.fail("axes", "the design \"sweep\" needs at least one axis");
     return;
   }
@@ -197,7 +197,7 @@ void read_cells(JsonObject& object, Suite& suite) {
   }
   suite.features = read_features(object, suite.design);
   if (suite.design != Design::kFractionalFactorial) return;
-  if (object.find("runs") != nullptr) suite.runs = object.integer("runs", 2, kMost);
+  if (object.find("runs") != nullptr) suite.runs = object.integer("runs", 2, kMax);
   if (object.find("resolution") != nullptr) suite.resolution = object.integer("resolution", 3, 16);
   if (suite.runs && suite.resolution) object.fail("resolution", "\"runs\" is given too; keep one of them");
 }
@@ -209,7 +209,7 @@ std::vector<std::uint64_t> read_seeds(JsonObject& object) {
       object.fail("seeds", "expected whole numbers of at least 0, got " + item.dump());
     const auto seed = item.get<std::uint64_t>();
     if (std::find(seeds.begin(), seeds.end(), seed) != seeds.end())
-      object.fail("seeds", "the seed " + std::to_string(seed) + " is there twice; keep one of them");
+      object.fail("seeds", "the seed " + std::to_string(seed) + " appears twice; keep one of them");
     seeds.push_back(seed);
   }
   if (object.has("seeds") && seeds.empty()) object.fail("seeds", "expected at least one seed");

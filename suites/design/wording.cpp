@@ -78,7 +78,7 @@ std::string other_value_in_base(const std::string& feature, const std::optional<
 
 std::string reason_of(const Displacement& displacement) {
   const std::string& feature = displacement.feature;
-  if (!displacement.now) return feature + " has no meaning there";
+  if (!displacement.now) return feature + " does not apply there";
   if (displacement.pulled_in) {
     return ablations::need_of(*displacement.pulled_in) + ", and the cell has " +
            ablations::assignment(feature, displacement.wanted);

@@ -42,7 +42,7 @@ std::string other_value_in_base(const std::string& feature, const std::optional<
 struct Displacement {
   std::string feature;
   std::string wanted;
-  std::optional<std::string> now;                ///< absent: the feature has no meaning there
+  std::optional<std::string> now;                ///< absent: the feature does not apply there
   std::optional<ablations::PulledIn> pulled_in;  ///< by another level
 };
 std::string reason_of(const Displacement& displacement);

@@ -237,7 +237,7 @@ TEST(ExternalDesign, WhatCannotBeIsSaidWithItsPlace) {
   for (const Case& item :
        {Case{"factorial", R"({"features": ["a", "bb"]})", "/features/1: the engine has no feature bb"},
         {"leave_one_out", R"({"features": [{"id": "a", "value": "7"}]})", "/features/0: \"7\" is none"},
-        {"leave_one_out", R"({"features": ["a", {"id": "a", "value": "0"}]})", "is there twice"},
+        {"leave_one_out", R"({"features": ["a", {"id": "a", "value": "0"}]})", "appears twice"},
         {"leave_one_out", R"({"base": {"features": {"a": "2"}}})", "/base/features/a: \"2\" is none"},
         {"sweep", R"({"axes": [{"path": "/lr", "values": [1, 2]}]})", "/axes/0/path: an external"},
         {"sweep", R"({"axes": [{"feature": "a", "values": ["0", "2"]}]})", "/axes/0: \"2\" is none"},
