@@ -155,7 +155,7 @@ int run_first(const RunSpec& spec, MetricSink& sink, ProcessGroup& processes) {
 
 int run_reporting_failures(const RunSpec& spec, int events_fd) {
   keep_freed_memory();
-  set_fused_ops(spec.kernels != "reference");
+  set_fused_ops(spec.kernels == KernelChoice::kFused);
   bool speaks = true;
   FdMetricSink sink(events_fd);
   try {

@@ -27,7 +27,7 @@ std::map<std::string, std::string> code_paths(const RunSpec& spec, const GPT& mo
   std::map<std::string, std::string> paths = optimizers.paths();
   paths["blocks"] = model.fuses_blocks(Pass::kTraining) ? "fused" : "op by op";
   paths["attention"] = attention_path(spec.config, model);
-  paths["no_kernel_for"] = spec.kernels == "reference" ? "all" : no_kernel_for(paths, optimizers);
+  paths["no_kernel_for"] = spec.kernels == KernelChoice::kReference ? "all" : no_kernel_for(paths, optimizers);
   return paths;
 }
 

@@ -12,7 +12,7 @@ std::map<std::string, std::string> engine_facts(const RunSpec& spec) {
   return {{"libtorch", TORCH_VERSION},
           {"device", "cpu"},
           {"cpu_capability", at::get_cpu_capability()},
-          {"dtype", spec.dtype},
+          {"dtype", enum_name(spec.dtype)},
           {"vector_path", to_string(cpu_path())},
           {"bfloat16", to_string(bfloat16_path())},
           {"compiler", build_info().compiler},

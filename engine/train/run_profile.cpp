@@ -11,7 +11,7 @@
 namespace nanobench::core {
 
 RunProfile::Step::Step(RunProfile& profile, std::int64_t step)
-    : is_profiled_(step >= profile.untimed_steps_ && step < profile.untimed_steps_ + kMostProfiledSteps) {
+    : is_profiled_(step >= profile.untimed_steps_ && step < profile.untimed_steps_ + kMaxProfiledSteps) {
   if (!is_profiled_) return;
   set_profiler(&profile.profiler_);
   observer_.emplace();

@@ -14,7 +14,7 @@ namespace nanobench::core {
 
 class RunProfile {
  public:
-  /// The first kMostProfiledSteps of the timed steps will be profiled.
+  /// The first kMaxProfiledSteps of the timed steps will be profiled.
   explicit RunProfile(std::int64_t untimed_steps) : untimed_steps_(untimed_steps) {}
 
   /// Profiles its scope, the whole of `step`, if the step is one of those.

@@ -34,7 +34,7 @@ std::int64_t peak_resident_bytes() {
 }
 
 at::ScalarType dtype_of(const RunSpec& spec) {
-  return spec.dtype == "float64" ? at::kDouble : at::kFloat;
+  return spec.dtype == Dtype::kFloat64 ? at::kDouble : at::kFloat;
 }
 
 Communicator& checked(Communicator& communicator, const TrainConfig& config) {
@@ -380,7 +380,7 @@ RunOutcome Trainer::finish(std::int64_t steps, double val_loss) {
     trace_->write(*spec_.trace_file);
   }
   if (profile_) report_profile();
-  cost_.report(sink_, communicator_, spec_.dtype == "float64" ? 8 : 4);
+  cost_.report(sink_, communicator_, spec_.dtype == Dtype::kFloat64 ? 8 : 4);
   if (communicator_.size() > 1) communication_.report(sink_);
   report_gpu();
   sink_.report(FinishedEvent{.steps = steps,

@@ -169,7 +169,7 @@ class Judge {
       for (const RunMeasure& run : measures.runs) {
         if (!run.run.result) continue;
         const core::RunOutcome outcome = run.run.result->outcome;
-        entry_.reason = cell.label + " " + core::to_string(outcome) + ": " + run.run.result->message;
+        entry_.reason = cell.label + " " + enum_name(outcome) + ": " + run.run.result->message;
         if (outcome == core::RunOutcome::kUnsupported || outcome == core::RunOutcome::kOutOfMemory)
           entry_.verdict = LedgerVerdict::kNotMeasurable;
       }

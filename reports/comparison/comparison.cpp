@@ -91,7 +91,7 @@ std::vector<std::string> reasons_of(const CellMeasures& cell) {
   std::vector<std::pair<std::string, std::string>> ends;  // what happened, to which seeds
   for (const RunMeasure& run : cell.runs) {
     if (run.run.is_running() || run.run.is_completed() || run.run.result->outcome == RunOutcome::kInterrupted) continue;
-    std::string end = core::to_string(run.run.result->outcome);
+    std::string end = enum_name(run.run.result->outcome);
     if (!run.run.result->message.empty()) end += ": " + run.run.result->message;
     const std::string seed = std::to_string(run.run.seed);
     const auto same = std::find_if(ends.begin(), ends.end(), [&](const auto& known) { return known.first == end; });
@@ -312,7 +312,7 @@ void add_mixture_warnings(ComparisonTable& table, const std::vector<CellMeasures
       hardware.insert(run.run.hardware + ", " + std::to_string(run.run.threads) + " threads");
       if (run.run.is_completed()) gpus.insert(run.run.gpu.empty() ? "none" : run.run.gpu);
       if (run.run.is_completed()) hosts.insert(run.run.owner.host);
-      engines.insert(run.run.engine + " " + run.run.engine_version);
+      engines.insert(run.run.engine_text() + " " + run.run.engine_version);
     }
   }
   if (hosts.size() > 1) {

@@ -143,8 +143,8 @@ RunCost from_operation(const suites::Cell& cell) {
 bool is_alike(const results::RunRecord& run, const suites::Plan& plan) {
   // Two trainers may have the same command.
   if (plan.suite.external && !suites::is_of_trainer(plan.suite.name, run.suite)) return false;
-  return run.engine == plan.engine.name && run.hardware == plan.hardware && run.threads == plan.threads &&
-         (run.dtype == plan.suite.dtype || run.dtype == "external");
+  return run.engine == plan.engine.name && run.kernels == plan.suite.kernels && run.hardware == plan.hardware &&
+         run.threads == plan.threads && (run.dtype == enum_name(plan.suite.dtype) || run.dtype == "external");
 }
 
 }  // namespace

@@ -202,7 +202,7 @@ Section head_of(const results::PlanRecord& plan, const std::vector<CellMeasures>
     head.facts.push_back({.key = key, .title = title, .cell = std::move(cell)});
   };
   add("suite", "suite", text_cell(plan.suite));
-  add("design", "design", text_cell(core::enum_name(plan.design)));
+  add("design", "design", text_cell(enum_name(plan.design)));
   add("scale", "scale", text_cell(plan.scale));
   add("data", "data", text_cell(plan.data_name));
   if (const results::RunRecord* run = any_run(cells)) {

@@ -91,11 +91,11 @@ std::vector<Fact> facts_of(const suites::Plan& plan, const ForecastTotals& total
   FactList list;
   std::string seeds;
   for (const std::uint64_t seed : plan.suite.seeds) seeds += (seeds.empty() ? "" : ", ") + std::to_string(seed);
-  list.add("design", "design", text_cell(core::enum_name(plan.suite.design)));
+  list.add("design", "design", text_cell(enum_name(plan.suite.design)));
   list.add("scale", "scale", text_cell(plan.suite.scale));
   list.add("data", "data", text_cell(plan.data.name));
   list.add("seeds", "seeds", text_cell(seeds));
-  list.add("engine", "engine", text_cell(plan.engine.name));
+  list.add("engine", "engine", text_cell(results::engine_text(plan.engine.name, plan.suite.kernels)));
   list.add("machine", "machine", text_cell(plan.hardware + ", " + counted(plan.threads, "thread")));
   list.add("order", "order",
            text_cell("interleaved: for each seed all cells, shuffled by order_seed " +
@@ -184,7 +184,7 @@ Table effects_of(const Forecast& forecast) {
                           {.key = "time", .title = column_title("step time", has_time), .is_number = true},
                           {.key = "meaning", .title = "which is", .wraps = true, .priority = 2}}};
   for (const EffectForecast& effect : forecast.effects) {
-    table.rows.push_back({text_cell(effect.contrast.effect), text_cell(core::enum_name(effect.contrast.kind)),
+    table.rows.push_back({text_cell(effect.contrast.effect), text_cell(enum_name(effect.contrast.kind)),
                           effect_cell(effect.loss, has_loss, false), effect_cell(effect.time, has_time, true),
                           text_cell(effect.contrast.meaning)});
   }

@@ -13,7 +13,7 @@ Section head_of(const suites::Suite& suite) {
   };
   std::string seeds;
   for (const std::uint64_t seed : suite.seeds) seeds += (seeds.empty() ? "" : ", ") + std::to_string(seed);
-  add("design", "design", text_cell(core::enum_name(suite.design)));
+  add("design", "design", text_cell(enum_name(suite.design)));
   add("scale", "scale", text_cell(suite.scale));
   add("data", "data", text_cell(suite.data));
   add("seeds", "seeds", text_cell(seeds));

@@ -17,7 +17,7 @@ struct CellTally {
 
 std::string end_of(const WatchedLine& line) {
   const std::string message = line.run->message.empty() ? "" : ": " + line.run->message;
-  return "seed " + std::to_string(line.seed) + " " + core::to_string(*line.run->outcome) + message;
+  return "seed " + std::to_string(line.seed) + " " + enum_name(*line.run->outcome) + message;
 }
 
 void add_evidence(CellTally& tally, const WatchedLine& line) {

@@ -63,7 +63,7 @@ CalibrationStep run_calibration_step(const suites::Plan& plan, std::size_t posit
     step.run = past_run(observed, spec.config, wall_s);
   } else {
     step.failure =
-        "the calibration run ended as " + core::to_string(outcome) + ": " + printable(result.classification.message);
+        "the calibration run ended as " + enum_name(outcome) + ": " + printable(result.classification.message);
   }
   return step;
 }

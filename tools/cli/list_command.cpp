@@ -48,7 +48,7 @@ reports::Document suites_report() {
   for (const std::filesystem::path& file : suite_files()) {
     try {
       const suites::Suite suite = suites::read_suite_file(file);
-      table.rows.push_back({reports::text_cell(suite.name), reports::text_cell(core::enum_name(suite.design)),
+      table.rows.push_back({reports::text_cell(suite.name), reports::text_cell(enum_name(suite.design)),
                             reports::text_cell(suite.scale), reports::text_cell(suite.title),
                             reports::text_cell(file.string())});
     } catch (const core::Error& error) {  // one broken file must not hide the others

@@ -121,7 +121,7 @@ void check_options(const SuiteRequest& request) {
     throw Error(ErrorCode::kInvalidArgument, std::string(option) + " has no meaning in the design \"" + request.design +
                                                  "\"; it belongs to \"" + *designs.begin() + "\"");
   };
-  const std::vector<std::string> known = core::enum_names<suites::Design>();
+  const std::vector<std::string> known = enum_names<suites::Design>();
   if (std::find(known.begin(), known.end(), request.design) == known.end()) {
     std::string names;
     for (const std::string& name : known) names += (names.empty() ? "" : ", ") + name;
@@ -196,8 +196,8 @@ OrderedJson suite_json(const SuiteRequest& request, const suites::SuiteOverrides
   // A file's own paths are relative to it, those of a command to where it was typed.
   json["data"] = suites::relative_to(overrides.data.value_or("synthetic"), std::filesystem::current_path());
   if (overrides.threads) json["threads"] = *overrides.threads;
-  if (overrides.device) json["device"] = *overrides.device;
-  if (overrides.kernels) json["kernels"] = *overrides.kernels;
+  if (overrides.device) json["device"] = to_string(*overrides.device);
+  if (overrides.kernels) json["kernels"] = enum_name(*overrides.kernels);
   if (!request.engine.empty()) json["engine"] = engine_of(request.engine);
   return json;
 }

@@ -80,8 +80,8 @@ suites::SuiteOverrides overrides_of(const SuiteSettings& settings) {
   if (!settings.seeds.empty()) overrides.seeds = parse_seeds(settings.seeds);
   if (!settings.data.empty()) overrides.data = settings.data;
   overrides.threads = settings.threads;
-  if (!settings.device.empty()) overrides.device = settings.device;
-  if (!settings.kernels.empty()) overrides.kernels = settings.kernels;
+  overrides.device = settings.device;
+  overrides.kernels = settings.kernels;
   overrides.ranks = settings.ranks;
   overrides.processes = settings.processes;
   return overrides;
@@ -221,7 +221,7 @@ int run_until_decided(const suites::Suite& suite, const UntilDecided& rule, cons
   if (changes == 0) {
     throw core::Error(
         core::ErrorCode::kInvalidArgument,
-        suite.source + ": the design " + core::enum_name(suite.design) + " asks about no change to decide on");
+        suite.source + ": the design " + enum_name(suite.design) + " asks about no change to decide on");
   }
   results::SequentialLook look = looks_for(suite, rule, changes);
   results::Store store(database_file(options.database));

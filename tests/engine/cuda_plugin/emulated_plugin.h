@@ -48,7 +48,7 @@ class EmulatedPlugin {
   EmulatedPlugin& operator=(const EmulatedPlugin&) = delete;
 
   const CudaPlugin& table() const { return table_; }
-  RunDevice open(const GpuConfig& config) const { return RunDevice(table_, "cuda", HostShare{}, config); }
+  RunDevice open(const GpuConfig& config) const { return RunDevice(table_, kGpuDevice, HostShare{}, config); }
 
   static inline Told told;
 

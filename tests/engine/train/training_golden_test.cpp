@@ -9,8 +9,8 @@ namespace {
 
 Json trace_of(const RunSpec& base) {
   RunSpec spec = base;
-  const std::filesystem::path file =
-      std::filesystem::temp_directory_path() / ("nanobench_trace_" + spec.run_id + "_" + spec.dtype + ".json");
+  const std::filesystem::path file = std::filesystem::temp_directory_path() /
+                                     ("nanobench_trace_" + spec.run_id + "_" + enum_name(spec.dtype) + ".json");
   spec.trace_file = file.string();
   EventLog log;
   Trainer trainer(spec, log, kNeverStop);
