@@ -7,7 +7,7 @@
 #include "ablations/claim.h"
 #include "ablations/mask_counts.h"
 #include "core/base/error.h"
-#include "core/config/hidden_matrices.h"
+#include "core/config/parameter_list.h"
 
 namespace nanobench::ablations {
 namespace {

@@ -15,4 +15,8 @@ void use_cuda_kernels(const CudaKernels* kernels) {
   current = kernels;
 }
 
+bool takes_device_tensors(at::Device device) {
+  return current != nullptr && device.type() == current->device;
+}
+
 }  // namespace nanobench::core

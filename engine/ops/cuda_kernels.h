@@ -21,4 +21,7 @@ const CudaKernels* cuda_kernels();
 /// `kernels` must live as long as the process; null: none.
 void use_cuda_kernels(const CudaKernels* kernels);
 
+/// Whether a GPU is open that takes tensors of `device`.
+bool takes_device_tensors(at::Device device);
+
 }  // namespace nanobench::core

@@ -1,27 +1,35 @@
 #include "engine/train/code_paths.h"
 
+#include <algorithm>
 #include <vector>
 
-#include "engine/ops/attention_plan.h"
+#include "core/base/text.h"
+#include "core/config/kernel_coverage.h"
+#include "engine/ops/cuda_kernels.h"
 
 namespace nanobench::core {
 namespace {
 
-std::string attention_path(const TrainConfig& config, const GPT& model) {
-  if (config.attention.implementation == AttentionImplementation::kDense) return "dense";
-  const AttentionPlan plan(BlockMask({}, {}), model.dtype(), {}, model.device());
-  return plan.uses_kernel(config.model.head_dim()) ? "kernel" : "tiled";
+/// Whose kernels take the model's tensors: both where a GPU is emulated.
+std::vector<KernelDevice> devices_of(const GPT& model) {
+  std::vector<KernelDevice> devices;
+  if (takes_device_tensors(model.device())) devices.push_back(KernelDevice::kGpu);
+  if (model.device().is_cpu()) devices.push_back(KernelDevice::kCpu);
+  return devices;
 }
 
-std::string no_kernel_for(const std::map<std::string, std::string>& paths, const OptimizerSet& optimizers) {
+std::string attention_path(const KernelQuery& query, const std::vector<KernelDevice>& devices) {
+  if (query.config.attention.implementation == AttentionImplementation::kDense) return "dense";
+  const bool has_one = std::any_of(devices.begin(), devices.end(), [&](KernelDevice device) {
+    return has_kernel(StepPart::kAttention, device, query);
+  });
+  return has_one ? "kernel" : "tiled";
+}
+
+std::string no_kernel_for(const KernelQuery& query, const std::vector<KernelDevice>& devices) {
   std::vector<std::string> parts;
-  if (paths.at("blocks") != "fused") parts.emplace_back("blocks");
-  if (paths.at("attention") == "tiled") parts.emplace_back("attention");
-  if (optimizers.lacks_adam_kernel()) parts.emplace_back("adam");
-  if (optimizers.lacks_muon_kernel()) parts.emplace_back("muon");
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
-  return text.empty() ? "none" : text;
+  for (const StepPart part : parts_without_kernel(query, devices)) parts.emplace_back(to_string(part));
+  return parts.empty() ? "none" : joined(parts);
 }
 
 }  // namespace
@@ -29,8 +37,10 @@ std::string no_kernel_for(const std::map<std::string, std::string>& paths, const
 std::map<std::string, std::string> code_paths(const RunSpec& spec, const GPT& model, const OptimizerSet& optimizers) {
   std::map<std::string, std::string> paths = optimizers.paths();
   paths["blocks"] = model.fuses_blocks(Pass::kTraining) ? "fused" : "op by op";
-  paths["attention"] = attention_path(spec.config, model);
-  paths["no_kernel_for"] = spec.kernels == "reference" ? "all" : no_kernel_for(paths, optimizers);
+  const KernelQuery query(spec.config, model.dtype() == at::kFloat);
+  const std::vector<KernelDevice> devices = devices_of(model);
+  paths["attention"] = attention_path(query, devices);
+  paths["no_kernel_for"] = spec.kernels == "reference" ? "all" : no_kernel_for(query, devices);
   return paths;
 }
 

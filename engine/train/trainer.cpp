@@ -12,6 +12,7 @@
 
 #include "core/base/build_info.h"
 #include "core/base/error.h"
+#include "core/config/kernel_coverage.h"
 #include "core/config/schedule.h"
 #include "core/hardware/cpu_path.h"
 #include "core/hardware/gpu_report.h"
@@ -108,7 +109,8 @@ void Trainer::set_threads() const {
   // Where the kernels do the work, what is left to LibTorch is too short to be shared: two sets of threads would only
   // wait for each other.
   const OptimizerGroupConfig& hidden = config_.optimizer.hidden_matrices;
-  const bool has_kernels = hidden.type != OptimizerType::kMuon || muon_fits_kernel(hidden);
+  const bool has_kernels =
+      hidden.type != OptimizerType::kMuon || (uses_fused_ops() && muon_has_kernel(KernelDevice::kCpu, hidden));
   at::set_num_threads(model_.fuses_blocks(Pass::kTraining) && has_kernels ? 1 : threads);
 }
 
@@ -291,14 +293,12 @@ double Trainer::train_step(std::int64_t step) {
 /// Whole steps whose effect is undone: caches are warm and memory is allocated when the clock starts.
 void Trainer::warm_up() {
   if (config_.run.warmup_iterations == 0) return;
-  const std::vector<at::Tensor> before = model_.parameters().values();
+  const OptimizerSet::State before = optimizers_->state();
   for (std::int64_t i = 0; i < config_.run.warmup_iterations && !any_process(communicator_, stop_); ++i) {
     accumulate(0);
     update(0);
   }
-  model_.parameters().assign_values(before);
-  optimizers_.emplace(model_.parameters(), config_, spec_.seed, communicator_);
-  capture_update();
+  optimizers_->restore(before);
   batches_.restart();
 }
 

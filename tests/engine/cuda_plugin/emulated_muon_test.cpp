@@ -145,7 +145,7 @@ TEST(EmulatedMuon, AParameterAloneGetsWhatItGetsAmongOthers) {
   Muon muon(together, config);
   SingleProcess process;
   ShardedMuon sharded(alone, config, {}, process);  // updates one by one, applied by operations
-  EXPECT_EQ(sharded.paths(), std::set<std::string>{"GPU kernels"});
+  EXPECT_EQ(sharded.paths(), std::set<UpdatePath>{UpdatePath::kGpuKernels});
   train(muon, together);
   train(sharded, alone);
   for (std::size_t i = 0; i < together.size(); ++i)

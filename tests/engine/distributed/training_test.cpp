@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/base/error.h"
-#include "core/config/hidden_matrices.h"
+#include "core/config/parameter_list.h"
 #include "engine/nn/gpt.h"
 #include "tests/engine/distributed/tiny_run.h"
 #include "tests/engine/training_support.h"

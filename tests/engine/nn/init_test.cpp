@@ -33,6 +33,26 @@ std::map<std::string, at::Tensor> initial(const TrainConfig& config, std::uint64
   return tensors;
 }
 
+/// The constructor throws where the model lacks a parameter of the list; here, that it has no other.
+TEST(Parameters, AreThoseOfTheList) {
+  std::vector<TrainConfig> configs(5, small_config());
+  configs[1].model.merged_qkv = true;
+  configs[2].model.qkv_rows = QkvRows::kStacked;
+  configs[2].model.bias = true;
+  configs[3].model.norm = NormType::kLayer;
+  configs[3].model.position = PositionEncoding::kLearned;
+  configs[3].model.tied_head = true;
+  configs[4].model.value_embeddings.mix = ValueMix::kLerp;
+  configs[4].model.value_embeddings.layout = ValueTableLayout::kJoined;
+  for (const TrainConfig& config : configs) {
+    const GPT model(config, at::kFloat);
+    std::int64_t numbers = 0;
+    for (const ParameterShape& parameter : parameter_list(config)) numbers += parameter.numbers();
+    EXPECT_EQ(model.parameters().count(), numbers);
+    EXPECT_EQ(model.parameters().all().size(), parameter_list(config).size());
+  }
+}
+
 TEST(Init, JoinedMatricesBeginAsTheSeparateOnes) {
   TrainConfig config = small_config();
   const auto separate = initial(config);
