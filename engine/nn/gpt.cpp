@@ -2,7 +2,7 @@
 
 #include "core/base/op_timer.h"
 #include "core/config/kernel_coverage.h"
-#include "core/hardware/cpu_path.h"
+#include "engine/kernels/engine_context.h"
 #include "engine/ops/blend.h"
 #include "engine/ops/device_block.h"
 #include "engine/ops/device_embedding.h"
@@ -97,7 +97,7 @@ Rounding GPT::rounding_of(Pass pass) const {
   if (pass == Pass::kValidation && precision.validation == ValidationPrecision::kFloat32) return {};
   return {.products = precision.activations != ActivationPrecision::kFloat32,
           .stream = precision.activations == ActivationPrecision::kBfloat16,
-          .is_compact = uses_fused_ops() && takes_device_tensors(device()) &&
+          .is_compact = EngineContext::current().uses_kernels() && takes_device_tensors(device()) &&
                         has_kernel(StepPart::kBlocks, KernelDevice::kGpu, KernelQuery(config_, dtype_ == at::kFloat))};
 }
 
@@ -197,7 +197,8 @@ bool GPT::fuses_blocks(const Rounding& rounding) const {
   if (rounding.is_compact) return true;
   KernelQuery query(config_, dtype_ == at::kFloat);
   if (!rounding.products) query.activations = ActivationPrecision::kFloat32;
-  return device().is_cpu() && uses_fused_ops() && has_kernel(StepPart::kBlocks, KernelDevice::kCpu, query);
+  return device().is_cpu() && EngineContext::current().uses_kernels() &&
+         has_kernel(StepPart::kBlocks, KernelDevice::kCpu, query);
 }
 
 /// What a block begins with; takes its U-net skip from the stack.

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "core/base/op_timer.h"
-#include "core/hardware/cpu_path.h"
+#include "engine/kernels/engine_context.h"
 #include "engine/kernels/thread_pool.h"
 #include "engine/ops/bfloat16.h"
 
@@ -17,7 +17,7 @@ Adam::Adam(std::vector<at::Tensor> parameters, const OptimizerGroupConfig& confi
     first_moments_.push_back(at::zeros_like(parameter).detach());
     second_moments_.push_back(at::zeros_like(parameter).detach());
   }
-  uses_kernel_ = config_.fused && uses_fused_ops() && are_plain_floats(parameters_, at::kCPU);
+  uses_kernel_ = config_.fused && EngineContext::current().uses_kernels() && are_plain_floats(parameters_, at::kCPU);
   if (!uses_kernel_) return;
   for (std::size_t i = 0; i < parameters_.size(); ++i)
     kernel_parameters_.push_back({.first_moment = first_moments_[i].data_ptr<float>(),

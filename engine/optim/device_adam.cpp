@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/op_timer.h"
-#include "core/hardware/cpu_path.h"
+#include "engine/kernels/engine_context.h"
 #include "engine/ops/bfloat16.h"
 #include "engine/ops/cuda_kernels.h"
 
@@ -25,7 +25,7 @@ std::int64_t bytes_of(std::size_t entries, std::size_t entry) {
 
 bool fits_device_adam(const AdamGroup& group) {
   const CudaKernels* const kernels = cuda_kernels();
-  return kernels != nullptr && uses_fused_ops() && group.config.fused &&
+  return kernels != nullptr && EngineContext::current().uses_kernels() && group.config.fused &&
          are_plain_floats(group.parameters, kernels->device);
 }
 

@@ -2,7 +2,7 @@
 
 #include "core/base/op_timer.h"
 #include "core/config/kernel_coverage.h"
-#include "core/hardware/cpu_path.h"
+#include "engine/kernels/engine_context.h"
 #include "engine/ops/bfloat16.h"
 #include "engine/ops/device_newton_schulz.h"
 #include "engine/ops/device_tensor.h"
@@ -42,7 +42,7 @@ void add_addresses(std::vector<Pointer>& addresses, Pointer first, std::int64_t 
 
 bool fits_device_muon(const DeviceMuonBatch& batch, const OptimizerGroupConfig& config) {
   const CudaKernels* const kernels = cuda_kernels();
-  return kernels != nullptr && uses_fused_ops() && muon_has_kernel(KernelDevice::kGpu, config) &&
+  return kernels != nullptr && EngineContext::current().uses_kernels() && muon_has_kernel(KernelDevice::kGpu, config) &&
          fits_device_newton_schulz(batch.rows, batch.columns) && are_plain_floats(batch.parameters, kernels->device);
 }
 

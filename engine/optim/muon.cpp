@@ -4,7 +4,7 @@
 
 #include "core/base/op_timer.h"
 #include "core/config/kernel_coverage.h"
-#include "core/hardware/cpu_path.h"
+#include "engine/kernels/engine_context.h"
 #include "engine/kernels/thread_pool.h"
 #include "engine/ops/bfloat16.h"
 #include "engine/ops/orthogonalize.h"
@@ -54,7 +54,8 @@ void Muon::build_device_batches() {
 bool Muon::kernel_applies() const {
   std::vector<at::Tensor> tensors;
   for (const MuonParameter& parameter : parameters_) tensors.push_back(parameter.tensor);
-  return uses_fused_ops() && muon_has_kernel(KernelDevice::kCpu, config_) && are_plain_floats(tensors, at::kCPU);
+  return EngineContext::current().uses_kernels() && muon_has_kernel(KernelDevice::kCpu, config_) &&
+         are_plain_floats(tensors, at::kCPU);
 }
 
 void Muon::build_kernel_matrices() {

@@ -4,7 +4,7 @@
 #include <torch/version.h>
 
 #include "core/base/build_info.h"
-#include "core/hardware/cpu_path.h"
+#include "engine/kernels/engine_context.h"
 
 namespace nanobench::core {
 
@@ -13,8 +13,8 @@ std::map<std::string, std::string> engine_facts(const RunSpec& spec) {
           {"device", "cpu"},
           {"cpu_capability", at::get_cpu_capability()},
           {"dtype", spec.dtype},
-          {"vector_path", to_string(cpu_path())},
-          {"bfloat16", to_string(bfloat16_path())},
+          {"vector_path", to_string(EngineContext::current().cpu_path())},
+          {"bfloat16", to_string(EngineContext::current().bfloat16_path())},
           {"compiler", build_info().compiler},
           {"build_type", build_info().build_type}};
 }

@@ -14,11 +14,11 @@
 #include "core/base/error.h"
 #include "core/config/kernel_coverage.h"
 #include "core/config/schedule.h"
-#include "core/hardware/cpu_path.h"
 #include "core/hardware/gpu_report.h"
 #include "core/hardware/processors.h"
 #include "core/hardware/run_gpus.h"
 #include "engine/distributed/replicas.h"
+#include "engine/kernels/engine_context.h"
 #include "engine/kernels/thread_pool.h"
 #include "engine/train/code_paths.h"
 #include "engine/train/engine_facts.h"
@@ -45,16 +45,6 @@ Communicator& checked(Communicator& communicator, const TrainConfig& config) {
                                                " processes; let nanobench-train start them");
 }
 
-Communicator& only_process() {
-  static SingleProcess process;
-  return process;
-}
-
-const RunDevice& processor() {
-  static const RunDevice device;
-  return device;
-}
-
 /// What the loss of a sequence counts for in the gradients of a step.
 double gradient_weight(const TrainConfig& config) {
   const std::int64_t parts =
@@ -69,12 +59,6 @@ std::vector<SequenceRef> places_of(const std::vector<FetchedSequence>& sequences
 }
 
 }  // namespace
-
-Trainer::Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop)
-    : Trainer(spec, sink, stop, only_process()) {}
-
-Trainer::Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop, Communicator& communicator)
-    : Trainer(spec, sink, stop, communicator, processor()) {}
 
 Trainer::Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop, Communicator& communicator,
                  const RunDevice& device)
@@ -105,12 +89,12 @@ void Trainer::set_threads() const {
                                         : std::max(1, available_processors() / host.size);
   std::optional<int> first_processor;  // the processes of a host side by side
   if (spec_.pin_threads) first_processor = host.rank * threads;
-  set_kernel_threads(threads, first_processor);
+  EngineContext::current().set_threads(threads, first_processor);
   // Where the kernels do the work, what is left to LibTorch is too short to be shared: two sets of threads would only
   // wait for each other.
   const OptimizerGroupConfig& hidden = config_.optimizer.hidden_matrices;
-  const bool has_kernels =
-      hidden.type != OptimizerType::kMuon || (uses_fused_ops() && muon_has_kernel(KernelDevice::kCpu, hidden));
+  const bool has_kernels = hidden.type != OptimizerType::kMuon ||
+                           (EngineContext::current().uses_kernels() && muon_has_kernel(KernelDevice::kCpu, hidden));
   at::set_num_threads(model_.fuses_blocks(Pass::kTraining) && has_kernels ? 1 : threads);
 }
 

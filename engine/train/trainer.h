@@ -37,16 +37,12 @@ namespace nanobench::core {
 /// alike, from the seed or from the same file, so nothing is broadcast.
 class Trainer {
  public:
-  /// Sets the process's number of threads, opens the shards, builds and initialises the model. Keeps references to
-  /// `spec`, `sink`, `stop`, `communicator` and `device`. Throws Error for shards, init file or configuration that do
-  /// not fit together, and when the communicator has not distributed.processes processes. `stop` is looked at before
-  /// every step.
+  /// Sets the number of threads of the current EngineContext, opens the shards, builds and initialises the model. Keeps
+  /// references to `spec`, `sink`, `stop`, `communicator` and `device`. Throws Error for shards, init file or
+  /// configuration that do not fit together, and when the communicator has not distributed.processes processes. `stop`
+  /// is looked at before every step.
   Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop, Communicator& communicator,
           const RunDevice& device);
-  /// The only process of a run, on the CPU.
-  Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop);
-  /// One of several, on the CPU.
-  Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop, Communicator& communicator);
 
   /// Trains to the end, a divergence, or `stop` (of any process); reports hello, steps, validations and, last, finished
   /// or failed. The same outcome in all processes. Throws PeerFailed when another process failed.

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "engine/kernels/thread_pool.h"
+#include "engine/kernels/engine_context.h"
 #include "engine/nn/gpt.h"
 #include "engine/ops/bfloat16.h"
 #include "tests/engine/golden_support.h"
@@ -75,9 +75,10 @@ TEST(Init, JoinedMatricesBeginAsTheSeparateOnes) {
 TEST(Init, IsTheSameForAnyNumberOfThreads) {
   TrainConfig config = small_config();
   config.model.vocab_size = 1100;
-  set_kernel_threads(1, std::nullopt);
+  EngineContext context;
+  context.set_threads(1);
   const auto alone = initial(config);
-  set_kernel_threads(3, std::nullopt);
+  context.set_threads(3);
   const auto together = initial(config);
   for (const auto& [name, tensor] : alone) EXPECT_TRUE(at::equal(tensor, together.at(name))) << name;
   config.model.value_embeddings.layout = ValueTableLayout::kJoined;
