@@ -1,6 +1,6 @@
 /// Which parts of a training step the engine has a kernel for, on which device, under which settings: one table. The
 /// engine chooses its code by it (engine/nn, engine/optim), states the parts without a kernel by it
-/// (engine/train/code_paths.h), and docs/kernels.md is its text. Plain C++, pure, thread-safe.
+/// (engine/train/engine_facts.h), and docs/kernels.md is its text. Plain C++, pure, thread-safe.
 ///
 /// A condition is either a limit of the kernel, or a choice: a setting that asks for operations (dense attention, Adam
 /// that is not fused). A part has a gap where a limit stands against its kernel and no choice does.

@@ -6,8 +6,7 @@
 
 #include "core/config/train_config.h"
 #include "engine/cuda/adam.h"
-#include "engine/ops/device_table.h"
-#include "engine/optim/device_gradients.h"
+#include "engine/optim/device_memory.h"
 #include "engine/optim/optimizer.h"
 
 namespace nanobench::core {

@@ -7,9 +7,8 @@
 
 #include "core/config/train_config.h"
 #include "engine/cuda/muon.h"
-#include "engine/ops/device_table.h"
 #include "engine/ops/torch.h"
-#include "engine/optim/device_gradients.h"
+#include "engine/optim/device_memory.h"
 #include "engine/optim/muon_rate.h"
 
 namespace nanobench::core {

@@ -3,16 +3,23 @@
 #include <algorithm>
 #include <set>
 
+#include "core/base/op_timer.h"
 #include "core/base/text.h"
 #include "core/config/schedule.h"
 #include "engine/optim/adam.h"
 #include "engine/optim/device_adam.h"
-#include "engine/optim/gradient_clip.h"
 #include "engine/optim/muon.h"
 #include "engine/optim/sharded_muon.h"
 
 namespace nanobench::core {
 namespace {
+
+constexpr double kSmall = 1e-6;  // keeps a zero gradient from dividing by zero
+
+/// A scalar on the gradient's device: nobody waits for its value here.
+at::Tensor norm_of(const at::Tensor& gradient) {
+  return at::linalg_vector_norm(gradient, 2, at::OptionalIntArrayRef(), /*keepdim=*/false).to(at::kDouble);
+}
 
 StoredPrecision storage_of(const PrecisionConfig& precision, ParameterGroup group) {
   if (group == ParameterGroup::kEmbeddings) return precision.embeddings;
@@ -27,6 +34,27 @@ std::unique_ptr<Optimizer> make_muon(const std::vector<MuonParameter>& parameter
 }
 
 }  // namespace
+
+void clip_gradients(const Parameters& parameters, const GradientClipConfig& config) {
+  if (config.type == GradientClipType::kNone) return;
+  const OpTimer timer("gradient_clip");
+  const at::NoGradGuard no_grad;
+  at::Tensor squares;
+  for (const Parameter& parameter : parameters.all()) {
+    const at::Tensor& gradient = parameter.tensor.grad();
+    if (!gradient.defined()) continue;
+    const at::Tensor norm = norm_of(gradient);
+    squares = squares.defined() ? squares + norm * norm : norm * norm;
+    if (config.type == GradientClipType::kPerParameter)
+      gradient.mul_((norm + kSmall).reciprocal().to(gradient.scalar_type()));
+  }
+  if (config.type != GradientClipType::kGlobalNorm || !squares.defined()) return;
+  const at::Tensor factor = (config.max_norm / (squares.sqrt() + kSmall)).clamp_max(1.0);
+  for (const Parameter& parameter : parameters.all()) {
+    const at::Tensor& gradient = parameter.tensor.grad();
+    if (gradient.defined()) gradient.mul_(factor.to(gradient.scalar_type()));
+  }
+}
 
 std::vector<std::unique_ptr<Optimizer>> make_optimizers(const Parameters& parameters, const TrainConfig& config,
                                                         Communicator& communicator) {

@@ -20,7 +20,6 @@
 #include "engine/distributed/replicas.h"
 #include "engine/kernels/engine_context.h"
 #include "engine/kernels/thread_pool.h"
-#include "engine/train/code_paths.h"
 #include "engine/train/engine_facts.h"
 #include "engine/train/phase_timer.h"
 #include "engine/train/safetensors.h"

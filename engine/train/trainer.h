@@ -14,17 +14,15 @@
 #include "engine/nn/gpt.h"
 #include "engine/optim/optimizer_set.h"
 #include "engine/train/batch_source.h"
-#include "engine/train/communication_meter.h"
-#include "engine/train/cost_meter.h"
 #include "engine/train/eager_pass.h"
 #include "engine/train/metric_sink.h"
 #include "engine/train/phase_timer.h"
+#include "engine/train/run_counters.h"
 #include "engine/train/run_device.h"
 #include "engine/train/run_profile.h"
 #include "engine/train/step_graph.h"
 #include "engine/train/trace.h"
 #include "engine/train/training_clock.h"
-#include "engine/train/update_graph.h"
 
 namespace nanobench::core {
 
@@ -89,9 +87,9 @@ class Trainer {
   std::unique_ptr<DeviceMarks> marks_;  ///< of a GPU
   StepPhases phases_;
   EagerPass pass_;
-  StepGraphChoice graph_;  ///< in its place, where a GPU replays the micro-step
+  GraphChoice<StepGraph> graph_;  ///< in its place, where a GPU replays the micro-step
   std::optional<OptimizerSet> optimizers_;
-  UpdateGraphChoice update_graph_;  ///< of the optimisers, where a GPU replays theirs
+  GraphChoice<UpdateGraph> update_graph_;  ///< of the optimisers, where a GPU replays theirs
   TrainingClock clock_;
   std::optional<Trace> trace_;
   std::optional<RunProfile> profile_;

@@ -7,9 +7,9 @@
 #include "engine/ops/bfloat16.h"
 #include "engine/ops/orthogonalize.h"
 #include "engine/optim/adam.h"
-#include "engine/optim/gradient_clip.h"
 #include "engine/optim/master_weights.h"
 #include "engine/optim/muon.h"
+#include "engine/optim/optimizer_set.h"
 #include "engine/optim/sharded_muon.h"
 #include "tests/engine/golden_support.h"
 
