@@ -107,16 +107,16 @@ std::vector<std::string> cpu_flags() {
 Check check_vector_path() {
   std::string others;
   for (const core::CpuPath path : core::available_cpu_paths()) {
-    if (path != core::cpu_path()) others += (others.empty() ? "" : ", ") + std::string(core::to_string(path));
+    if (path != core::best_cpu_path()) others += (others.empty() ? "" : ", ") + std::string(core::to_string(path));
   }
   return {"vector_path", "vector path", "ok",
-          std::string(core::to_string(core::cpu_path())) + (others.empty() ? "" : "; also there: " + others),
+          std::string(core::to_string(core::best_cpu_path())) + (others.empty() ? "" : "; also there: " + others),
           "the kernels of attention, blocks, head and optimisers"};
 }
 
 /// How settings in bfloat16 are computed (it is in every run's record too).
 Check check_bfloat16_path() {
-  const core::Bfloat16Path path = core::bfloat16_path();
+  const core::Bfloat16Path path = core::best_bfloat16_path(core::best_cpu_path());
   return {"bfloat16", "bfloat16 path", "ok",
           path == core::Bfloat16Path::kEmulated ? "emulated: float32 arithmetic, rounded where it is stored"
                                                 : core::to_string(path),

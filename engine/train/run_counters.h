@@ -1,4 +1,5 @@
-/// Counts what the steps of a run had to do (core/config/cost_model.h). Not thread-safe.
+/// What the training steps of a run had to do, for the counters "cost/..." (core/config/cost_model.h) and
+/// "communication/..." (core/protocol/FORMAT.md). Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,20 @@
 #include "engine/train/metric_sink.h"
 
 namespace nanobench::core {
+
+/// Of one process: what it issued in its steps, validation and warm-up apart.
+class CommunicationMeter {
+ public:
+  /// A step during which the counts of the communicator went from `before` to `after`.
+  void add_step(const CollectiveCounts& before, const CollectiveCounts& after);
+
+  /// Means over the steps so far.
+  void report(MetricSink& sink) const;
+
+ private:
+  CollectiveCounts total_;
+  std::int64_t steps_ = 0;
+};
 
 class CostMeter {
  public:

@@ -1,5 +1,5 @@
-/// What kernels read from the device's memory and the host changes between launches: factors of a step, addresses. Not
-/// thread-safe.
+/// What the kernels of a GPU read from its memory for an update and the host changes between launches: factors of a
+/// step, addresses, gradients. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -40,6 +40,21 @@ class DeviceTable {
   at::Tensor table_;
   std::vector<std::byte> assigned_;
   std::int64_t copies_ = 0;
+};
+
+/// Of float32 parameters.
+class DeviceGradients {
+ public:
+  explicit DeviceGradients(std::vector<at::Tensor> parameters);
+
+  /// Where the gradients lie now, or, of those with gaps, where gather() copies them to; null: undefined.
+  std::vector<const float*> addresses();
+  /// Enqueues those copies.
+  void gather();
+
+ private:
+  std::vector<at::Tensor> parameters_;
+  std::vector<at::Tensor> copies_;  ///< by parameter, where one was needed
 };
 
 }  // namespace nanobench::core
