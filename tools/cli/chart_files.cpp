@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/data/atomic_write.h"
-#include "tools/cli/capture.h"
+#include "core/process/command.h"
 #include "tools/cli/places.h"
 
 namespace nanobench::tools {
@@ -54,8 +54,7 @@ std::string draw(const std::vector<std::string>& files) {
   if (const auto root = source_root()) words.push_back("PYTHONPATH=" + (*root / ".deps/vl_convert").string());
   words.insert(words.end(), {"python3", "-B", "-c", kDraw, kVegaLite});
   words.insert(words.end(), files.begin(), files.end());
-  const Captured captured = capture(words, kDrawSeconds);
-  if (captured.has_started && !captured.is_timed_out && captured.exit_code == 0) return "";
+  if (core::run_command(words, {.seconds = kDrawSeconds}).is_success()) return "";
   return "no pictures were drawn: Python's vl-convert is not to be had or failed (`./nanobench setup` installs it); "
          "the "
          "charts' Vega-Lite specifications are there";

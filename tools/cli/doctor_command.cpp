@@ -14,9 +14,9 @@
 #include "core/base/rethrow.h"
 #include "core/base/text.h"
 #include "core/hardware/cpu_path.h"
+#include "core/process/command.h"
 #include "results/provenance.h"
 #include "results/store.h"
-#include "tools/cli/capture.h"
 #include "tools/cli/doctor_checks.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
@@ -54,14 +54,16 @@ std::vector<Check> check_engine() {
                "training; `./nanobench setup` builds it"};
   Check torch{"libtorch", "LibTorch", "missing", "unknown without the engine", "training"};
   if (access(program.c_str(), X_OK) != 0) return {engine, torch};
-  const Captured answer = capture({program.string(), "--version"}, kEngineSeconds);
-  if (answer.exit_code != 0 || answer.is_timed_out) {
+  const core::CommandResult answer = core::run_command({program.string(), "--version"}, {.seconds = kEngineSeconds});
+  if (!answer.is_success()) {
     engine.found =
-        program.string() + (answer.is_timed_out ? " does not answer" : " does not start: " + first_line(answer.output));
+        program.string() + (answer.is_timed_out
+                                ? " does not answer"
+                                : " does not start: " + first_line(answer.err.empty() ? answer.out : answer.err));
     return {engine, torch};
   }
   engine.status = "ok";
-  engine.found = first_line(answer.output);
+  engine.found = first_line(answer.out);
   engine.enables = "training";
   const std::size_t at = engine.found.find("LibTorch ");
   if (at != std::string::npos) {

@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "core/base/error.h"
+#include "core/process/command.h"
 #include "reports/kinds/comparison_report.h"
 #include "reports/kinds/ledger_report.h"
-#include "tools/cli/capture.h"
 #include "tools/cli/chart_files.h"
 #include "tools/cli/claim_ledger.h"
 #include "tools/cli/options.h"
@@ -57,8 +57,10 @@ results::PlanRecord find_plan(const results::Store& store, const ReportOptions& 
 }
 
 void open_in_browser(const std::filesystem::path& file) {
-  const Captured captured = capture({"/usr/bin/env", "xdg-open", file.string()}, kOpenSeconds);
-  if (captured.has_started && captured.exit_code == 0) return;
+  // The browser that it may start stays when we go.
+  const core::CommandResult result =
+      core::run_command({"xdg-open", file.string()}, {.seconds = kOpenSeconds, .group = core::ChildGroup::kOurs});
+  if (result.start_error == 0 && result.exit.is_success()) return;
   throw Error(ErrorCode::kNotFound, "xdg-open could not open a browser; the page is " + file.string());
 }
 

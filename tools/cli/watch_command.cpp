@@ -1,5 +1,4 @@
 // `nanobench watch`: a running suite, from another terminal.
-#include <poll.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -77,7 +76,7 @@ bool is_not_there_yet(const Error& error) {
 
 /// The first reading; with --wait when there is something to read. nullopt: interrupted.
 std::optional<WatchState> first_state(PlanWatcher& watcher, const WatchOptions& options,
-                                      const suites::InterruptGuard& interrupts) {
+                                      suites::InterruptGuard& interrupts) {
   bool has_told = false;
   while (interrupts.count() == 0) {
     try {
@@ -87,8 +86,7 @@ std::optional<WatchState> first_state(PlanWatcher& watcher, const WatchOptions& 
       if (!has_told) write_to_stderr(std::string("waiting: ") + error.what() + "\n");
       has_told = true;
     }
-    pollfd wake = {interrupts.fd(), POLLIN, 0};
-    poll(&wake, 1, static_cast<int>(options.interval_s * 1000));
+    interrupts.wait(options.interval_s);
   }
   return std::nullopt;
 }
@@ -140,7 +138,7 @@ WatchState show_live(PlanWatcher& watcher, WatchState state, const WatchOptions&
 int watch(const WatchOptions& options) {
   PlanWatcher watcher(database_file(options.database),
                       {.suite = suite_name(options.suite), .plan_id = options.plan_id});
-  const suites::InterruptGuard interrupts;
+  suites::InterruptGuard interrupts;
   std::optional<WatchState> state = first_state(watcher, options, interrupts);
   if (!state) return core::kExitInterrupted;
   if (options.is_json) {

@@ -35,9 +35,6 @@ class StatusLines {
   std::size_t shown_ = 0;
 };
 
-/// False when somebody does not take it all.
-bool write_all(int fd, const std::string& text);
-
 /// Writes to standard error.
 void write_to_stderr(const std::string& text);
 

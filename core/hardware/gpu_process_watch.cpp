@@ -1,4 +1,4 @@
-#include "core/hardware/process_watch.h"
+#include "core/hardware/gpu_process_watch.h"
 
 #include <filesystem>
 #include <fstream>
