@@ -11,8 +11,8 @@
 namespace nanobench::reports {
 namespace {
 
-constexpr std::size_t kMostNamed = 4;  // rows of a warning
-constexpr double kCancels = 1e-9;      // of weights that are fractions
+constexpr std::size_t kMaxNamed = 4;  // rows of a warning
+constexpr double kCancels = 1e-9;     // of weights that are fractions
 
 std::set<std::string> parts_in(const std::string& text) {
   std::set<std::string> parts;
@@ -92,8 +92,8 @@ void add_code_warning(ComparisonTable& table, const std::vector<CellMeasures>& c
   if (labels.empty()) return;
   const std::size_t count = labels.size();
   std::string names =
-      joined({labels.begin(), labels.begin() + static_cast<std::ptrdiff_t>(std::min(count, kMostNamed))});
-  if (count > kMostNamed) names += " and " + std::to_string(count - kMostNamed) + " more";
+      joined({labels.begin(), labels.begin() + static_cast<std::ptrdiff_t>(std::min(count, kMaxNamed))});
+  if (count > kMaxNamed) names += " and " + std::to_string(count - kMaxNamed) + " more";
   table.warnings.push_back("The times of " + std::to_string(count) + (count == 1 ? " row" : " rows") + " (" + names +
                            ") are of other code than those of the rows they are compared with: the engine has a kernel "
                            "for " +

@@ -6,7 +6,7 @@
 
 #include "ablations/difference.h"
 #include "core/base/error.h"
-#include "reports/kinds/difference_report.h"
+#include "reports/kinds/kinds.h"
 #include "results/store.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"

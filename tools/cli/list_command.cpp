@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <memory>
 
+#include "ablations/catalogue.h"
+#include "ablations/resolve.h"
 #include "core/base/error.h"
-#include "reports/kinds/catalogue_report.h"
-#include "reports/kinds/claim_report.h"
-#include "reports/kinds/run_report.h"
+#include "reports/kinds/kinds.h"
+#include "results/store.h"
 #include "suites/design/suite.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"

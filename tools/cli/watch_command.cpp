@@ -10,8 +10,9 @@
 
 #include "core/base/error.h"
 #include "core/base/exit_codes.h"
-#include "reports/kinds/watch_report.h"
+#include "reports/kinds/kinds.h"
 #include "reports/watch/plan_watcher.h"
+#include "reports/watch/watch_state.h"
 #include "suites/design/suite.h"
 #include "suites/run/interrupt.h"
 #include "tools/cli/options.h"
