@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/config/settings_reference.h"
 
 namespace nanobench::core {
 namespace {
