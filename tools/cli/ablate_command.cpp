@@ -6,9 +6,10 @@
 #include <memory>
 #include <string_view>
 
+#include "ablations/catalogue.h"
 #include "core/base/error.h"
 #include "core/data/atomic_write.h"
-#include "reports/kinds/suite_report.h"
+#include "reports/kinds/kinds.h"
 #include "suites/design/plan.h"
 #include "suites/design/suite.h"
 #include "tools/cli/engine_run.h"

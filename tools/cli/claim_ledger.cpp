@@ -4,10 +4,10 @@
 
 #include "core/base/error.h"
 #include "core/base/rethrow.h"
+#include "reports/claims/ledger.h"
 #include "reports/comparison/comparison.h"
-#include "reports/kinds/disturbance_section.h"
-#include "reports/kinds/ledger_report.h"
-#include "reports/kinds/provenance_section.h"
+#include "reports/kinds/kinds.h"
+#include "reports/kinds/sections.h"
 #include "suites/design/plan.h"
 #include "suites/design/suite.h"
 #include "tools/cli/options.h"

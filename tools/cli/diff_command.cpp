@@ -7,7 +7,7 @@
 #include "ablations/config_difference.h"
 #include "core/base/error.h"
 #include "core/base/rethrow.h"
-#include "reports/kinds/difference_report.h"
+#include "reports/kinds/kinds.h"
 #include "results/store.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"

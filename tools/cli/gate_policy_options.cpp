@@ -72,7 +72,7 @@ reports::GatePolicy policy_of(const GatePolicyOptions& options) {
   }
   if (options.least_runs) {
     if (*options.least_runs < 2) throw Error(ErrorCode::kInvalidArgument, "--least-runs: expected 2 or more");
-    policy.least_runs = *options.least_runs;
+    policy.min_runs = *options.least_runs;
   }
   return policy;
 }

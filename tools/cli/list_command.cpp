@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <memory>
 
+#include "ablations/catalogue.h"
+#include "ablations/resolve.h"
 #include "core/base/error.h"
 #include "core/base/rethrow.h"
 #include "core/base/text.h"
 #include "core/config/settings_reference.h"
-#include "reports/kinds/catalogue_report.h"
-#include "reports/kinds/claim_report.h"
-#include "reports/kinds/run_report.h"
+#include "reports/kinds/kinds.h"
+#include "results/store.h"
 #include "suites/design/suite.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"

@@ -5,7 +5,8 @@
 
 #include "core/base/exit_codes.h"
 #include "reports/forecast/forecast.h"
-#include "reports/kinds/plan_report.h"
+#include "reports/kinds/kinds.h"
+#include "suites/design/plan.h"
 #include "tools/cli/calibration_step.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"

@@ -5,8 +5,9 @@
 
 #include "core/base/error.h"
 #include "core/process/command.h"
-#include "reports/kinds/comparison_report.h"
-#include "reports/kinds/ledger_report.h"
+#include "reports/claims/ledger.h"
+#include "reports/comparison/comparison.h"
+#include "reports/kinds/kinds.h"
 #include "tools/cli/chart_files.h"
 #include "tools/cli/claim_ledger.h"
 #include "tools/cli/options.h"

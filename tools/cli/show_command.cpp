@@ -4,13 +4,12 @@
 #include <iostream>
 #include <memory>
 
+#include "ablations/catalogue.h"
 #include "ablations/resolve.h"
 #include "core/base/error.h"
 #include "core/base/rethrow.h"
-#include "reports/kinds/catalogue_report.h"
-#include "reports/kinds/claim_report.h"
-#include "reports/kinds/run_report.h"
-#include "reports/kinds/suite_report.h"
+#include "reports/kinds/kinds.h"
+#include "results/store.h"
 #include "suites/design/plan.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"

@@ -7,7 +7,7 @@
 #include "core/base/text.h"
 #include "reports/comparison/comparison.h"
 #include "reports/effects/effects.h"
-#include "reports/kinds/comparison_report.h"
+#include "reports/kinds/kinds.h"
 #include "results/provenance.h"
 #include "suites/design/external_suite.h"
 #include "suites/design/plan.h"

@@ -1,4 +1,4 @@
-#include "reports/stats/one_sample.h"
+#include "reports/stats/t_tests.h"
 
 #include <cmath>
 #include <cstdlib>

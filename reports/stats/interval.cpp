@@ -1,4 +1,4 @@
-#include "reports/stats/checks.h"
+#include "reports/stats/interval.h"
 
 #include <cmath>
 #include <sstream>

@@ -1,4 +1,4 @@
-#include "reports/stats/equal_loss.h"
+#include "reports/stats/loss_curve.h"
 
 #include <algorithm>
 #include <array>
@@ -6,10 +6,33 @@
 #include <limits>
 #include <numeric>
 
-#include "reports/stats/checks.h"
 #include "reports/stats/distributions.h"
+#include "reports/stats/interval.h"
 
 namespace nanobench::reports {
+
+TimeToTarget time_to_target(const std::vector<CurvePoint>& curve, double target) {
+  TimeToTarget result;
+  const CurvePoint* previous = nullptr;
+  for (const CurvePoint& point : curve) {
+    if (!std::isfinite(point.loss)) continue;
+    if (point.clock_s) result.status = TimeToTarget::Status::kNotReached;
+    if (point.loss > target) {
+      previous = &point;
+      continue;
+    }
+    if (!point.clock_s) return {.status = TimeToTarget::Status::kBeforeClock};
+    result = {.status = TimeToTarget::Status::kReached, .seconds = *point.clock_s};
+    if (previous != nullptr) {
+      const double start = previous->clock_s.value_or(0.0);
+      const double fraction = (previous->loss - target) / (previous->loss - point.loss);
+      result.seconds = start + fraction * (*point.clock_s - start);
+    }
+    return result;
+  }
+  return result;
+}
+
 namespace {
 
 bool is_usable(const SlopePoint& point) {
