@@ -20,7 +20,7 @@ namespace {
 constexpr double kVersionSeconds = 20.0;
 constexpr std::int64_t kSteps = 2;
 constexpr int kPollMs = 100;
-constexpr std::size_t kMostOutput = 64 * 1024;  // the total stands at the end
+constexpr std::size_t kMaxOutput = 64 * 1024;  // the total stands at the end
 
 /// Takes what is there; false at the end of the stream.
 bool drain(int fd, std::string* kept) {
@@ -32,7 +32,7 @@ bool drain(int fd, std::string* kept) {
     if (count == 0) return false;
     if (kept == nullptr) continue;
     kept->append(bytes.data(), static_cast<std::size_t>(count));
-    if (kept->size() > 2 * kMostOutput) kept->erase(0, kept->size() - kMostOutput);
+    if (kept->size() > 2 * kMaxOutput) kept->erase(0, kept->size() - kMaxOutput);
   }
 }
 
@@ -81,8 +81,8 @@ core::RunSpec counting_spec(const suites::Plan& plan) {
   core::RunSpec spec = first->spec;
   if (spec.config.distributed.processes > 1) {
     throw core::Error(core::ErrorCode::kInvalidArgument,
-                      "--instructions counts one process, and the suite's first cell trains in " +
-                          std::to_string(spec.config.distributed.processes) + "; leave it out");
+                      "--instructions counts one process, but the suite's first cell trains in " +
+                          std::to_string(spec.config.distributed.processes) + "; leave --instructions out");
   }
   spec.run_id = "instructions";
   spec.threads = 1;
@@ -113,7 +113,7 @@ InstructionCount count_instructions(const suites::Plan& plan, const std::string&
   const suites::ChildExit exit = wait_for(child, output);
   if (exit.signal == 0 && exit.exit_code == 0) {
     if (const std::optional<double> count = instructions_in(output)) return {.count = count, .problem = ""};
-    return {.count = std::nullopt, .problem = side + ": valgrind told no count of instructions"};
+    return {.count = std::nullopt, .problem = side + ": valgrind printed no count of instructions"};
   }
   const std::string how =
       exit.signal != 0 ? "signal " + std::to_string(exit.signal) : "exit code " + std::to_string(exit.exit_code);
