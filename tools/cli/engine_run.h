@@ -12,7 +12,7 @@
 #include "core/protocol/run_spec.h"
 #include "suites/design/plan.h"
 #include "tools/cli/foreground_run.h"
-#include "tools/terminal/run_progress.h"
+#include "tools/terminal/run_meter.h"
 #include "tools/terminal/status_lines.h"
 #include "tools/terminal/suite_progress.h"
 
@@ -65,7 +65,7 @@ class TrainView {
   DisplayHost host_;
   bool is_quiet_;
   StatusLines lines_;
-  RunProgress progress_;
+  RunMeter progress_;
   std::string name_;
   std::vector<core::EvalEvent> evals_;
   std::vector<double> timed_step_ms_;
