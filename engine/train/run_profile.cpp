@@ -186,8 +186,7 @@ StepProfile RunProfile::summary() {
 
 void RunProfile::write(const std::filesystem::path& file, const StepProfile& summary) const {
   const std::string text = chrome_trace(profiler_.spans(), profiler_.threads(), "nanobench-train", summary);
-  const std::string_view pieces[] = {text};
-  write_file_atomically(file, pieces);
+  write_file_atomically(file, text);
 }
 
 double measure_sgemm_gflops() {

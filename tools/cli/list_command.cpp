@@ -1,4 +1,4 @@
-// `nanobench list KIND`: what there is.
+// `nanobench list KIND`: names with a line about each.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
@@ -14,7 +14,7 @@
 #include "suites/design/suite.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
-#include "tools/cli/session.h"
+#include "tools/cli/program.h"
 
 namespace nanobench::tools {
 namespace {

@@ -1,5 +1,5 @@
-/// How far one run is, from its events: pure state, no output, no clock of its own. Times are seconds of any steady
-/// clock. Not thread-safe.
+/// The progress of one run, from its events: pure state, no output, no clock of its own. Times are seconds of any
+/// steady clock. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace nanobench::tools {
 
-class RunProgress {
+class RunMeter {
  public:
-  RunProgress(const core::TrainConfig& config, double now_s);
-  /// Of a run that may measure an operation in place of training.
-  RunProgress(const core::RunSpec& spec, double now_s);
+  RunMeter(const core::TrainConfig& config, double now_s);
+  /// The same for a run that may measure an operation in place of training.
+  RunMeter(const core::RunSpec& spec, double now_s);
 
   void on_event(const core::RunEvent& event, double now_s);
 
@@ -27,7 +27,7 @@ class RunProgress {
   std::optional<double> val_loss() const { return val_loss_; }  ///< of the last validation
   std::optional<double> tokens_per_s() const;                   ///< over the last steps
   double elapsed_s(double now_s) const { return now_s - started_s_; }
-  /// Until the last step, from the pace since the first one; nullopt before two steps are done.
+  /// Seconds until the last step, from the pace since the first one; nullopt before two steps are done.
   std::optional<double> remaining_s(double now_s) const;
 
   /// "step 120/240  loss 3.4512  val 3.5120  12,345 tok/s"
@@ -35,7 +35,7 @@ class RunProgress {
 
  private:
   bool is_operation_ = false;
-  std::int64_t measured_ = 0;  ///< values that an operation has told
+  std::int64_t measured_ = 0;  ///< values that an operation has reported
   std::int64_t total_steps_;
   double tokens_per_step_;
   double started_s_;

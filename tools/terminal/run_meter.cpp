@@ -1,4 +1,4 @@
-#include "tools/terminal/run_progress.h"
+#include "tools/terminal/run_meter.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,16 +15,16 @@ constexpr std::size_t kShortestBar = 5;
 
 }  // namespace
 
-RunProgress::RunProgress(const core::TrainConfig& config, double now_s)
+RunMeter::RunMeter(const core::TrainConfig& config, double now_s)
     : total_steps_(config.run.stop_after),
       tokens_per_step_(static_cast<double>(config.data.tokens_per_step())),
       started_s_(now_s) {}
 
-RunProgress::RunProgress(const core::RunSpec& spec, double now_s) : RunProgress(spec.config, now_s) {
+RunMeter::RunMeter(const core::RunSpec& spec, double now_s) : RunMeter(spec.config, now_s) {
   is_operation_ = spec.operation.has_value();
 }
 
-void RunProgress::on_event(const core::RunEvent& event, double now_s) {
+void RunMeter::on_event(const core::RunEvent& event, double now_s) {
   if (const auto* eval = std::get_if<core::EvalEvent>(&event)) {
     val_loss_ = eval->loss;
     return;
@@ -43,13 +43,13 @@ void RunProgress::on_event(const core::RunEvent& event, double now_s) {
   last_step_s_ = now_s;
 }
 
-std::optional<double> RunProgress::tokens_per_s() const {
+std::optional<double> RunMeter::tokens_per_s() const {
   const double total_ms = std::accumulate(step_ms_.begin(), step_ms_.end(), 0.0);
   if (!(total_ms > 0)) return std::nullopt;
   return tokens_per_step_ * static_cast<double>(step_ms_.size()) / (total_ms / 1000.0);
 }
 
-std::optional<double> RunProgress::remaining_s(double now_s) const {
+std::optional<double> RunMeter::remaining_s(double now_s) const {
   if (!first_step_s_ || step_ <= first_step_) return std::nullopt;
   const double pace = (last_step_s_ - *first_step_s_) / static_cast<double>(step_ - first_step_);
   const auto steps_left = static_cast<double>(total_steps_ - step_);
@@ -57,7 +57,7 @@ std::optional<double> RunProgress::remaining_s(double now_s) const {
   return std::max({pace * steps_left - (now_s - last_step_s_), pace * (steps_left - 1), 0.0});
 }
 
-std::string RunProgress::text() const {
+std::string RunMeter::text() const {
   if (is_operation_) return "measuring, " + std::to_string(measured_) + " values so far";
   std::string text = "step " + std::to_string(step_) + "/" + std::to_string(total_steps_);
   if (loss_) text += "  loss " + format_fixed(*loss_, 4);
