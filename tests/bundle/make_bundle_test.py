@@ -1,6 +1,6 @@
 """What is in a bundle, what is not, and what making one refuses.
 
-    NANOBENCH=build/release/bin/nanobench python3 tests/bundle/make_bundle_test.py
+NANOBENCH=build/release/bin/nanobench python3 tests/bundle/make_bundle_test.py
 """
 
 import gzip
@@ -12,9 +12,7 @@ import subprocess
 import unittest
 
 import bench
-
 import elf  # tools/bundle, which bench puts on the path
-
 
 FOREIGN = r"^(ld-linux|libc\.|libm\.|libdl|libpthread|librt|libcuda|libcublas|libnccl|libtorch|libc10)"
 
@@ -76,9 +74,9 @@ class Contents(unittest.TestCase):
     def test_no_link_and_no_path_of_the_build_in_its_texts(self):
         for path in self.bundle.rglob("*"):
             self.assertFalse(path.is_symlink(), path)
-            if path.is_file() and path.suffix in (".json", ".sh", ".py", ".md", ""):
-                if not elf.is_elf(path):
-                    self.assertNotIn(str(bench.BUILD).encode(), path.read_bytes(), path)
+            is_text = path.is_file() and path.suffix in (".json", ".sh", ".py", ".md", "") and not elf.is_elf(path)
+            if is_text:
+                self.assertNotIn(str(bench.BUILD).encode(), path.read_bytes(), path)
 
     def test_what_is_run_may_be_run(self):
         for name in ("gpu_check.sh", "bin/nanobench", "bin/nanobench-train", "peers/compare"):

@@ -1,6 +1,6 @@
 """A real bundle, moved away from where it was made, checks the CPU with the real programs, small and from end to end.
 
-    NANOBENCH=build/release/bin/nanobench python3 tests/bundle/whole_check_test.py
+NANOBENCH=build/release/bin/nanobench python3 tests/bundle/whole_check_test.py
 """
 
 import json

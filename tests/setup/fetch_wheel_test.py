@@ -69,8 +69,7 @@ class FetchWheel(unittest.TestCase):
         self.assertEqual(self.fetch().read_bytes(), CONTENT)
         at = 1000 + (2 << 20)
         self.assertEqual(
-            self.server.file_requests(),
-            [None, "bytes=1000-", f"bytes={at}-", f"bytes={at}-", f"bytes={at + 500}-"],
+            self.server.file_requests(), [None, "bytes=1000-", f"bytes={at}-", f"bytes={at}-", f"bytes={at + 500}-"]
         )
 
     def test_continues_what_an_earlier_run_left(self):
@@ -169,7 +168,9 @@ class KilledDownload(unittest.TestCase):
 class ReadPipSettings(unittest.TestCase):
     def test_environment_wins_over_files(self):
         with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
-            file.write("[global]\nindex-url = http://a/simple/\ncert = /c\n[download]\nextra-index-url = http://b/simple\n")
+            file.write(
+                "[global]\nindex-url = http://a/simple/\ncert = /c\n[download]\nextra-index-url = http://b/simple\n"
+            )
             file.flush()
             kept = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
             kept |= {"PIP_CONFIG_FILE": file.name, "PIP_FIND_LINKS": "/x /y", "PIP_INDEX_URL": "http://e/simple"}

@@ -13,9 +13,9 @@ import zipfile
 from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools/setup"))
-import install_libtorch  # noqa: E402
-from fetch_wheel import SetupError  # noqa: E402
-from pip_settings import PipSettings  # noqa: E402
+import install_libtorch
+from fetch_wheel import SetupError
+from pip_settings import PipSettings
 
 TORCH_FILES = [
     "torch/include/ATen/ATen.h",
@@ -153,7 +153,10 @@ class InstallLibTorch(unittest.TestCase):
 
     def test_full_disk_is_told_before_the_download(self):
         usage = shutil._ntuple_diskusage(1 << 40, 1 << 40, 1 << 20)
-        with mock.patch("shutil.disk_usage", lambda folder: usage), self.assertRaisesRegex(SetupError, "not enough disk"):
+        with (
+            mock.patch("shutil.disk_usage", lambda folder: usage),
+            self.assertRaisesRegex(SetupError, "not enough disk"),
+        ):
             self.install()
 
     def test_unknown_machine_is_a_sentence(self):

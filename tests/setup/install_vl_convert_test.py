@@ -30,8 +30,11 @@ class InstallVlConvert(unittest.TestCase):
         self.pin = {"file": "a.whl", "sha256": "1", "bytes": 10}
         self.fetched = 0
         self.package = GOOD
-        for name, stand_in in (("read_pin", lambda: (self.pin, "5.1")), ("fetch", self.fetch),
-                               ("read_pip_settings", lambda: None)):
+        for name, stand_in in (
+            ("read_pin", lambda: (self.pin, "5.1")),
+            ("fetch", self.fetch),
+            ("read_pip_settings", lambda: None),
+        ):
             patch = mock.patch.object(install_vl_convert, name, stand_in)
             patch.start()
             self.addCleanup(patch.stop)

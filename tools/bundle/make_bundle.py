@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes a folder that checks nanobench on a machine with a GPU, Python and torch, and nothing else (docs/bundle.md).
 
-  make_bundle.py --build BUILD [--golden DIR] [--replace] FOLDER
+make_bundle.py --build BUILD [--golden DIR] [--replace] FOLDER
 """
 
 import argparse

@@ -271,7 +271,16 @@ class Progress:
 
 def _download_by_pip(pin, target, first_problem):
     tags = pin["file"][: -len(".whl")].split("-")[2:]  # python, abi, platforms
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--dest", str(target.parent)]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--no-deps",
+        "--only-binary=:all:",
+        "--dest",
+        str(target.parent),
+    ]
     command += ["--implementation", "cp", "--python-version", "3.11"]
     for platform in tags[2].split("."):
         command += ["--platform", platform]

@@ -51,7 +51,9 @@ def main(deps, cache):
             fcntl.flock(lock, fcntl.LOCK_EX)
         check_space(deps, cache, pins)
         begin_s = time.monotonic()
-        say(f"LibTorch {pins[0]['version']}: {sum(pin['bytes'] for pin in pins) >> 20} MB to download once, into {cache}")
+        say(
+            f"LibTorch {pins[0]['version']}: {sum(pin['bytes'] for pin in pins) >> 20} MB to download once, into {cache}"
+        )
         settings = read_pip_settings()
         wheels = [fetch(pin, cache, settings) for pin in pins]
     say(f"LibTorch is here and verified after {time.monotonic() - begin_s:.0f} s; unpacking it")

@@ -75,7 +75,9 @@ def install(place, wheel, stamp, vega_lite):
     )
     if made.returncode != 0:
         why = (made.stderr.strip().splitlines() or ["it ended without a word"])[-1]
-        raise SetupError(f"the chart library cannot make its script ({why}); NANOBENCH_CHARTS=OFF builds without charts")
+        raise SetupError(
+            f"the chart library cannot make its script ({why}); NANOBENCH_CHARTS=OFF builds without charts"
+        )
     (fresh / "stamp").write_text(stamp)
     if place.exists():
         place.rename(fresh / "old")
