@@ -6,7 +6,7 @@
 
 #include "ablations/patch.h"
 #include "core/base/error.h"
-#include "core/config/train_config.h"
+#include "core/config/settings_reference.h"
 #include "core/protocol/operation_spec.h"
 
 namespace nanobench::ablations {
@@ -135,7 +135,7 @@ std::optional<MeasureArm> read_arm(JsonObject& object, const std::string& key, M
 
 /// A setting of TrainConfig, or a group of them.
 void check_pointer(const JsonObject& object, const std::string& pointer) {
-  static const std::vector<std::string> known = core::train_config_pointers();
+  const std::vector<std::string>& known = core::train_config_pointers();
   const auto is_here = [&](const std::string& setting) {
     return setting == pointer || setting.rfind(pointer + "/", 0) == 0;
   };

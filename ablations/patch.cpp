@@ -7,44 +7,20 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/config/train_config.h"
-#include "core/config/train_config_fields.h"
+#include "core/config/settings_reference.h"
 
 namespace nanobench::ablations {
 namespace {
 
 using core::Json;
 
-/// Collects the pointers of the settings that may be null.
-class OptionalLister {
- public:
-  OptionalLister(std::set<std::string>& pointers, std::string prefix)
-      : pointers_(pointers), prefix_(std::move(prefix)) {}
-  void active(bool) {}
-  template <class Group>
-  void group(const char* name, Group& member) {
-    OptionalLister nested(pointers_, prefix_ + "/" + name);
-    visit_fields(nested, member);
-  }
-  template <class Value, class... Range>
-  void field(const char*, const Value&, Range...) {}
-  template <class Value, class... Range>
-  void field(const char* name, const std::optional<Value>&, Range...) {
-    pointers_.insert(prefix_ + "/" + name);
-  }
-  void pair(const char*, double, double, double, double) {}
-
- private:
-  std::set<std::string>& pointers_;
-  std::string prefix_;
-};
-
+/// The pointers of the settings that may be null.
 const std::set<std::string>& optional_pointers() {
   static const std::set<std::string> pointers = [] {
     std::set<std::string> found;
-    core::TrainConfig config;
-    OptionalLister lister(found, "");
-    visit_fields(lister, config);
+    for (const core::SettingReference& setting : core::settings_reference()) {
+      if (setting.is_optional && setting.type != core::SettingType::kIntegerList) found.insert(setting.pointer);
+    }
     return found;
   }();
   return pointers;

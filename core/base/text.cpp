@@ -190,7 +190,9 @@ std::string format_percent(double fraction, int digits) {
 }
 
 std::string format_signed(double value, int digits) {
-  return (value < 0 ? "" : "+") + format_fixed(value, digits);
+  std::string text = format_fixed(value, digits);
+  if (!(value < 0)) text.insert(text.begin(), '+');
+  return text;
 }
 
 std::string format_significant(double value, int digits) {

@@ -12,50 +12,48 @@ namespace nanobench::core {
 namespace {
 
 /// JSON -> struct. Absent fields keep their value; JSON null is the value of an optional.
-class Reader {
+class Reader : public FieldVisitor {
  public:
   explicit Reader(JsonObject& object) : object_(object) {}
 
-  void active(bool is_active) { is_active_ = is_active; }
-
   template <class Group>
-  void group(const char* name, Group& member) {
-    if (!present(name)) return;
-    JsonObject nested = object_.object(name);
+  void group(const FieldLabel& label, Group& member) {
+    if (!present(label.name)) return;
+    JsonObject nested = object_.object(label.name);
     Reader reader(nested);
     visit_fields(reader, member);
     nested.finish();
   }
 
-  void field(const char* name, bool& member) {
-    if (present(name)) member = object_.boolean_or(name, member);
+  void field(const FieldLabel& label, bool& member) {
+    if (present(label.name)) member = object_.boolean_or(label.name, member);
   }
-  void field(const char* name, std::string& member) {
-    if (present(name)) member = object_.string(name);
+  void field(const FieldLabel& label, std::string& member) {
+    if (present(label.name)) member = object_.string(label.name);
   }
-  void field(const char* name, std::optional<std::string>& member) {
-    if (!present(name)) return;
-    member = object_.at(name).is_null() ? std::optional<std::string>() : object_.string(name);
+  void field(const FieldLabel& label, std::optional<std::string>& member) {
+    if (!present(label.name)) return;
+    member = object_.at(label.name).is_null() ? std::optional<std::string>() : object_.string(label.name);
   }
-  void field(const char* name, std::int64_t& member, std::int64_t low, std::int64_t high) {
-    if (present(name)) member = object_.integer(name, low, high);
+  void field(const FieldLabel& label, std::int64_t& member, std::int64_t low, std::int64_t high) {
+    if (present(label.name)) member = object_.integer(label.name, low, high);
   }
-  void field(const char* name, std::optional<std::int64_t>& member, std::int64_t low, std::int64_t high) {
-    if (!present(name)) return;
-    member = object_.at(name).is_null() ? std::optional<std::int64_t>() : object_.integer(name, low, high);
+  void field(const FieldLabel& label, std::optional<std::int64_t>& member, std::int64_t low, std::int64_t high) {
+    if (!present(label.name)) return;
+    member = object_.at(label.name).is_null() ? std::optional<std::int64_t>() : object_.integer(label.name, low, high);
   }
-  void field(const char* name, double& member, double low, double high) {
-    if (present(name)) member = object_.number(name, low, high);
+  void field(const FieldLabel& label, double& member, double low, double high) {
+    if (present(label.name)) member = object_.number(label.name, low, high);
   }
-  void field(const char* name, std::optional<double>& member, double low, double high) {
-    if (!present(name)) return;
-    member = object_.at(name).is_null() ? std::optional<double>() : object_.number(name, low, high);
+  void field(const FieldLabel& label, std::optional<double>& member, double low, double high) {
+    if (!present(label.name)) return;
+    member = object_.at(label.name).is_null() ? std::optional<double>() : object_.number(label.name, low, high);
   }
   template <class Enum>
   requires std::is_enum_v<Enum>
-  void field(const char* name, Enum& member) {
-    if (!present(name)) return;
-    const std::string text = object_.string(name);
+  void field(const FieldLabel& label, Enum& member) {
+    if (!present(label.name)) return;
+    const std::string text = object_.string(label.name);
     for (const auto& [value, known] : EnumNames<Enum>::values()) {
       if (known == text) {
         member = value;
@@ -64,24 +62,26 @@ class Reader {
     }
     std::string expected;
     for (const std::string& known : enum_names<Enum>()) expected += (expected.empty() ? "\"" : ", \"") + known + "\"";
-    object_.fail(name, "expected one of " + expected + "; got \"" + text + "\"" + suggestion(text, enum_names<Enum>()));
+    object_.fail(label.name,
+                 "expected one of " + expected + "; got \"" + text + "\"" + suggestion(text, enum_names<Enum>()));
   }
-  void field(const char* name, std::vector<std::int64_t>& member, std::int64_t low, std::int64_t high) {
-    if (!present(name)) return;
+  void field(const FieldLabel& label, std::vector<std::int64_t>& member, std::int64_t low, std::int64_t high) {
+    if (!present(label.name)) return;
     member.clear();
-    for (const std::optional<std::int64_t>& item : list(name, low, high, false)) member.push_back(*item);
+    for (const std::optional<std::int64_t>& item : list(label.name, low, high, false)) member.push_back(*item);
   }
-  void field(const char* name, std::vector<std::optional<std::int64_t>>& member, std::int64_t low, std::int64_t high) {
-    if (present(name)) member = list(name, low, high, true);
+  void field(const FieldLabel& label, std::vector<std::optional<std::int64_t>>& member, std::int64_t low,
+             std::int64_t high) {
+    if (present(label.name)) member = list(label.name, low, high, true);
   }
-  void pair(const char* name, double& first, double& second, double low, double high) {
-    if (!present(name)) return;
-    const Json& value = object_.at(name);
+  void pair(const FieldLabel& label, double& first, double& second, double low, double high) {
+    if (!present(label.name)) return;
+    const Json& value = object_.at(label.name);
     const auto in_range = [&](const Json& item) {
       return item.is_number() && item.get<double>() >= low && item.get<double>() < high;
     };
     if (!value.is_array() || value.size() != 2 || !in_range(value[0]) || !in_range(value[1])) {
-      object_.fail(name, "expected two numbers of at least 0 and less than 1, got " + value.dump());
+      object_.fail(label.name, "expected two numbers of at least 0 and less than 1, got " + value.dump());
     }
     first = value[0].get<double>();
     second = value[1].get<double>();
@@ -89,7 +89,7 @@ class Reader {
 
  private:
   bool present(const char* name) {
-    if (!is_active_) {
+    if (!is_active()) {
       if (object_.has(name))
         object_.fail(name, "this field does not belong to the chosen \"type\"; remove it or change the type");
       return false;
@@ -118,26 +118,24 @@ class Reader {
   }
 
   JsonObject& object_;
-  bool is_active_ = true;
 };
 
 /// Struct -> JSON, fields in their declared order.
-class Writer {
+class Writer : public FieldVisitor {
  public:
-  void active(bool is_active) { is_active_ = is_active; }
   template <class Group>
-  void group(const char* name, Group& member) {
-    if (!is_active_) return;
+  void group(const FieldLabel& label, Group& member) {
+    if (!is_active()) return;
     Writer nested;
     visit_fields(nested, member);
-    json[name] = std::move(nested.json);
+    json[label.name] = std::move(nested.json);
   }
   template <class Value, class... Range>
-  void field(const char* name, const Value& member, Range...) {
-    if (is_active_) json[name] = value_of(member);
+  void field(const FieldLabel& label, const Value& member, Range...) {
+    if (is_active()) json[label.name] = value_of(member);
   }
-  void pair(const char* name, double first, double second, double, double) {
-    if (is_active_) json[name] = {first, second};
+  void pair(const FieldLabel& label, double first, double second, double, double) {
+    if (is_active()) json[label.name] = {first, second};
   }
 
   OrderedJson json = OrderedJson::object();
@@ -160,29 +158,6 @@ class Writer {
     for (const auto& value : values) list.push_back(value_of(value));
     return list;
   }
-
-  bool is_active_ = true;
-};
-
-class PointerLister {
- public:
-  explicit PointerLister(std::vector<std::string>& pointers, std::string prefix = "")
-      : pointers_(pointers), prefix_(std::move(prefix)) {}
-  void active(bool) {}
-  template <class Group>
-  void group(const char* name, Group& member) {
-    PointerLister nested(pointers_, prefix_ + "/" + name);
-    visit_fields(nested, member);
-  }
-  template <class Value, class... Range>
-  void field(const char* name, const Value&, Range...) {
-    pointers_.push_back(prefix_ + "/" + name);
-  }
-  void pair(const char* name, double, double, double, double) { pointers_.push_back(prefix_ + "/" + name); }
-
- private:
-  std::vector<std::string>& pointers_;
-  std::string prefix_;
 };
 
 }  // namespace
@@ -229,14 +204,6 @@ OrderedJson to_json(const TrainConfig& config) {
   Writer writer;
   visit_fields(writer, copy);
   return std::move(writer.json);
-}
-
-std::vector<std::string> train_config_pointers() {
-  std::vector<std::string> pointers;
-  TrainConfig config;
-  PointerLister lister(pointers);
-  visit_fields(lister, config);
-  return pointers;
 }
 
 }  // namespace nanobench::core

@@ -2,7 +2,7 @@
 ///
 /// A TrainConfig is a plain value. It is read from JSON by read_train_config (which checks types, ranges and the
 /// relations between fields), written by to_json, and named by digest(): two runs with equal digests do the same
-/// arithmetic. To add a field: member here, one line in train_config_fields.h, a relation (if any) in
+/// arithmetic. To add a field: member here, one line in train_config_fields.h with its meaning, a relation (if any) in
 /// train_config_checks.cpp.
 #pragma once
 
@@ -351,8 +351,5 @@ OrderedJson to_json(const TrainConfig& config);
 
 /// The relations between fields; read_train_config calls it. Throws Error{kInvalidArgument} or Error{kConflict}.
 void check_train_config(const TrainConfig& config, const std::string& source);
-
-/// JSON pointers of all fields, for suggestions and documentation.
-std::vector<std::string> train_config_pointers();
 
 }  // namespace nanobench::core

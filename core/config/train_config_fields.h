@@ -1,273 +1,386 @@
-/// The one list of TrainConfig's JSON fields: name, member, range. A visitor reads, writes or lists them.
+/// The one list of TrainConfig's JSON fields: name, meaning, member, range. A visitor reads, writes or lists them.
 ///
-/// Visitor requirements: group(name, fn) for a nested object; field(name, member, low, high) for numbers;
-/// field(name, member) for booleans, strings, enumerations, lists and optionals; active(bool) tells whether the
-/// following fields count for the chosen type (writers skip inactive ones, readers refuse them).
+/// A field is described here and nowhere else: `nanobench list settings` and docs/settings.md are made from this list
+/// (settings_reference.h).
+///
+/// Visitor requirements: group(label, member) for a nested object; field(label, member, low, high) for numbers;
+/// field(label, member) for booleans, strings, enumerations, lists and optionals; pair(label, first, second, low,
+/// high); active_when(sibling, value, wanted): the following fields count only while the sibling field has the wanted
+/// value (writers skip inactive ones, readers refuse them); active_always() ends that. FieldVisitor has the last two.
 #pragma once
 
 #include "core/config/train_config.h"
 
 namespace nanobench::core {
 
+/// A field's JSON name, what it does in one sentence, and its unit ("" for none).
+struct FieldLabel {
+  const char* name;
+  const char* meaning;
+  const char* unit = "";
+};
+
+/// What every visitor keeps: whether the fields that follow count.
+class FieldVisitor {
+ public:
+  template <class Enum>
+  void active_when(const char* /*sibling*/, Enum value, Enum wanted) {
+    is_active_ = value == wanted;
+  }
+  void active_always() { is_active_ = true; }
+
+ protected:
+  bool is_active() const { return is_active_; }
+
+ private:
+  bool is_active_ = true;
+};
+
 inline constexpr std::int64_t kMaxCount = std::int64_t{1} << 40;
 inline constexpr std::int64_t kMaxTokens = std::int64_t{1} << 31;
 
 template <class Visitor>
 void visit_fields(Visitor& v, RopeConfig& c) {
-  v.field("base", c.base, 1.0, 1e9);
-  v.field("half_truncate", c.half_truncate);
-  v.field("precompute", c.precompute);
-  v.field("max_seq_len", c.max_seq_len, 1, kMaxTokens);
+  v.field({"base", "Base of the geometric series of rotary frequencies."}, c.base, 1.0, 1e9);
+  v.field({"half_truncate", "Half of the rotary pairs turn and the others stand still; false: all pairs turn."},
+          c.half_truncate);
+  v.field({"precompute",
+           "The tables are computed once for max_seq_len positions; false: in each forward pass. The "
+           "numbers are the same."},
+          c.precompute);
+  v.field({"max_seq_len", "Positions in the rotary tables, or rows of the table of learned positions.", "tokens"},
+          c.max_seq_len, 1, kMaxTokens);
 }
 
 template <class Visitor>
 void visit_fields(Visitor& v, ValueEmbeddingConfig& c) {
-  v.field("source", c.source);
-  v.field("num_tables", c.num_tables, 0, 1024);
-  v.field("layer_map", c.layer_map, 0, 1023);
-  v.field("mix", c.mix);
-  v.field("layout", c.layout);
+  v.field({"source",
+           "What is mixed into the attention values of a layer: nothing, the values of the first layer, or a "
+           "table that is looked up by token."},
+          c.source);
+  v.field({"num_tables", "Number of value tables; 0 unless the source is \"tokens\".", "tables"}, c.num_tables, 0,
+          1024);
+  v.field({"layer_map", "The value table of each layer, or null; one entry a layer."}, c.layer_map, 0, 1023);
+  v.field({"mix", "How values are mixed: not at all, by one weight a layer (v + w (v1 - v)), or by a pair of weights."},
+          c.mix);
+  v.field(
+      {"layout", "The tables are separate parameters, or lie side by side in one matrix. The numbers are the same."},
+      c.layout);
 }
 
 template <class Visitor>
 void visit_fields(Visitor& v, ModelConfig& c) {
-  v.field("num_layers", c.num_layers, 1, 1024);
-  v.field("num_heads", c.num_heads, 1, 1024);
-  v.field("num_kv_heads", c.num_kv_heads, 1, 1024);
-  v.field("model_dim", c.model_dim, 2, 1 << 20);
-  v.field("mlp_ratio", c.mlp_ratio, 1, 64);
-  v.field("vocab_size", c.vocab_size, 2, 65536);
-  v.field("vocab_pad_multiple", c.vocab_pad_multiple, 1, 65536);
-  v.field("vocab_pad_embeddings", c.vocab_pad_embeddings);
-  v.field("norm", c.norm);
-  v.field("position", c.position);
-  v.field("bias", c.bias);
-  v.field("activation", c.activation);
-  v.field("norm_eps", c.norm_eps, 0.0, 1.0);
-  v.field("qk_norm", c.qk_norm);
-  v.field("qk_norm_eps", c.qk_norm_eps, 0.0, 1.0);
-  v.field("qk_norm_position", c.qk_norm_position);
-  v.group("rope", c.rope);
-  v.group("value_embeddings", c.value_embeddings);
-  v.field("attention_skip_layers", c.attention_skip_layers, 0, 1023);
-  v.field("logit_softcap", c.logit_softcap, 1e-3, 1e6);
-  v.field("logit_softcap_form", c.logit_softcap_form);
-  v.field("unet_skips", c.unet_skips);
-  v.field("x0_lambdas", c.x0_lambdas);
-  v.field("embed_norm", c.embed_norm);
-  v.field("tied_head", c.tied_head);
-  v.field("merged_qkv", c.merged_qkv);
-  v.field("qkv_rows", c.qkv_rows);
-  v.field("attention_scale", c.attention_scale, 1e-6, 1e3);
-  v.field("attention_branch_scale", c.attention_branch_scale, -1e3, 1e3);
-  v.field("linear_init_std", c.linear_init_std, 0.0, 1e3);
+  v.field({"num_layers", "Number of transformer blocks (L).", "layers"}, c.num_layers, 1, 1024);
+  v.field({"num_heads", "Number of attention heads (H).", "heads"}, c.num_heads, 1, 1024);
+  v.field({"num_kv_heads", "Number of heads of keys and values; must divide num_heads.", "heads"}, c.num_kv_heads, 1,
+          1024);
+  v.field({"model_dim", "Width of the residual stream (C).", "features"}, c.model_dim, 2, 1 << 20);
+  v.field({"mlp_ratio", "Width of the MLP's hidden layer over model_dim."}, c.mlp_ratio, 1, 64);
+  v.field({"vocab_size", "Number of distinct tokens (V).", "tokens"}, c.vocab_size, 2, 65536);
+  v.field({"vocab_pad_multiple", "The head's rows are padded to a multiple of this.", "tokens"}, c.vocab_pad_multiple,
+          1, 65536);
+  v.field({"vocab_pad_embeddings", "The token and value tables are padded like the head."}, c.vocab_pad_embeddings);
+  v.field({"norm", "RMSNorm without parameters, or LayerNorm with weight and bias."}, c.norm);
+  v.field({"position",
+           "How positions enter: by rotation of queries and keys, by a learned table added to the token "
+           "embedding, or not at all."},
+          c.position);
+  v.field({"bias", "Every linear layer of the blocks has a bias."}, c.bias);
+  v.field({"activation", "Activation of the MLP."}, c.activation);
+  v.field({"norm_eps", "Added to the mean square inside a norm."}, c.norm_eps, 0.0, 1.0);
+  v.field({"qk_norm", "Queries and keys are normalised in each head."}, c.qk_norm);
+  v.field({"qk_norm_eps", "Added to the mean square in the norm of queries and keys; null: norm_eps."}, c.qk_norm_eps,
+          0.0, 1.0);
+  v.field(
+      {"qk_norm_position", "Queries and keys are normalised before or after their rotation; only rounding differs."},
+      c.qk_norm_position);
+  v.group({"rope", "Rotary position encoding."}, c.rope);
+  v.group({"value_embeddings", "What is mixed into the values of attention."}, c.value_embeddings);
+  v.field({"attention_skip_layers", "Layers without attention, counted from 0."}, c.attention_skip_layers, 0, 1023);
+  v.field({"logit_softcap", "Logits are squashed smoothly into plus and minus this value; null: not at all."},
+          c.logit_softcap, 1e-3, 1e6);
+  v.field({"logit_softcap_form", "The squashing function: the scaled hyperbolic tangent or a sigmoid."},
+          c.logit_softcap_form);
+  v.field({"unet_skips",
+           "The second half of the layers adds the outputs of the first half in mirrored order, each with "
+           "a learned weight."},
+          c.unet_skips);
+  v.field({"x0_lambdas", "Every layer blends its input with the embedding by two learned weights."}, c.x0_lambdas);
+  v.field({"embed_norm", "The token embedding is normalised."}, c.embed_norm);
+  v.field({"tied_head", "The head's matrix is the token table."}, c.tied_head);
+  v.field({"merged_qkv", "Queries, keys and values come from one parameter of shape [3, C, C]."}, c.merged_qkv);
+  v.field({"qkv_rows", "Queries, keys and values have a matrix each, or are stacked as the rows of one matrix."},
+          c.qkv_rows);
+  v.field({"attention_scale", "Factor on the products of queries and keys; null: 1 over the root of the head width."},
+          c.attention_scale, 1e-6, 1e3);
+  v.field({"attention_branch_scale", "Factor on the output of attention before it joins the residual stream."},
+          c.attention_branch_scale, -1e3, 1e3);
+  v.field({"linear_init_std",
+           "Standard deviation of initial matrices, times the root of their inputs; null: uniform "
+           "within plus and minus 1 over that root."},
+          c.linear_init_std, 0.0, 1e3);
 }
 
 template <class Visitor>
 void visit_fields(Visitor& v, WindowScheduleConfig& c) {
-  v.field("type", c.type);
-  v.active(c.type == WindowScheduleType::kConstant);
-  v.field("tokens", c.tokens, 1, kMaxTokens);
-  v.active(c.type == WindowScheduleType::kLinear);
-  v.field("start_tokens", c.start_tokens, 0, kMaxTokens);
-  v.field("end_tokens", c.end_tokens, 1, kMaxTokens);
-  v.field("offset_tokens", c.offset_tokens, 0, kMaxTokens);
-  v.field("quantum_tokens", c.quantum_tokens, 1, kMaxTokens);
-  v.field("rounding", c.rounding);
-  v.active(true);
+  v.field({"type", "The window is constant, grows linearly over the run, or does not exist."}, c.type);
+  v.active_when("type", c.type, WindowScheduleType::kConstant);
+  v.field({"tokens", "Length of the constant window.", "tokens"}, c.tokens, 1, kMaxTokens);
+  v.active_when("type", c.type, WindowScheduleType::kLinear);
+  v.field({"start_tokens", "Window at step 0, before offset and rounding.", "tokens"}, c.start_tokens, 0, kMaxTokens);
+  v.field({"end_tokens", "Window at the last step, before offset and rounding.", "tokens"}, c.end_tokens, 1,
+          kMaxTokens);
+  v.field({"offset_tokens", "Added to the window before it is rounded.", "tokens"}, c.offset_tokens, 0, kMaxTokens);
+  v.field({"quantum_tokens", "The window is rounded to a multiple of this.", "tokens"}, c.quantum_tokens, 1,
+          kMaxTokens);
+  v.field({"rounding", "The window is rounded down or up."}, c.rounding);
+  v.active_always();
 }
 
 template <class Visitor>
 void visit_fields(Visitor& v, WindowConfig& c) {
-  v.field("granularity", c.granularity);
-  v.field("half_layers", c.half_layers, 0, 1023);
-  v.group("schedule", c.schedule);
+  v.field({"granularity",
+           "The window is counted in tokens, in tokens but never beyond the blocks it visits, or in "
+           "whole blocks."},
+          c.granularity);
+  v.field({"half_layers", "Layers that see half as many blocks as the others, at least one."}, c.half_layers, 0, 1023);
+  v.group({"schedule", "Length of the window over the run."}, c.schedule);
 }
 
 template <class Visitor>
 void visit_fields(Visitor& v, AttentionConfig& c) {
-  v.field("document_mask", c.document_mask);
-  v.field("document_separator", c.document_separator, 0, 65535);
-  v.field("block_size", c.block_size, 1, 1 << 20);
-  v.field("implementation", c.implementation);
-  v.active(c.implementation == AttentionImplementation::kTiled);
-  v.field("split_full_blocks", c.split_full_blocks);
-  v.field("block_order", c.block_order);
-  v.active(true);
-  v.group("window", c.window);
+  v.field({"document_mask", "A token sees only tokens of its own document."}, c.document_mask);
+  v.field({"document_separator", "The token that opens a document.", "token id"}, c.document_separator, 0, 65535);
+  v.field({"block_size", "Side of a block of the attention mask; must divide the sequence length.", "tokens"},
+          c.block_size, 1, 1 << 20);
+  v.field({"implementation",
+           "Tiled attention visits only blocks that the mask leaves; dense attention forms all T x T "
+           "products."},
+          c.implementation);
+  v.active_when("implementation", c.implementation, AttentionImplementation::kTiled);
+  v.field({"split_full_blocks", "Blocks without a masked pair skip the element mask. The sums are the same."},
+          c.split_full_blocks);
+  v.field({"block_order", "Order in which the key blocks of a query are summed."}, c.block_order);
+  v.active_always();
+  v.group({"window", "How far back a token sees."}, c.window);
 }
 
 template <class Visitor>
 void visit_fields(Visitor& v, OptimizerGroupConfig& c) {
-  v.field("type", c.type);
-  v.field("lr", c.lr, 0.0, 1e3);
-  v.active(c.type == OptimizerType::kAdam);
-  v.pair("betas", c.beta1, c.beta2, 0.0, 1.0);
-  v.field("eps", c.eps, 0.0, 1.0);
-  v.field("weight_decay", c.weight_decay, 0.0, 1e3);
-  v.field("fused", c.fused);
-  v.active(c.type == OptimizerType::kMuon);
-  v.field("nesterov", c.nesterov);
-  v.field("momentum_form", c.momentum_form);
-  v.field("orthogonalizer", c.orthogonalizer);
-  v.field("ns_steps", c.ns_steps, 0, 100);
-  v.field("ns_eps", c.ns_eps, 0.0, 1.0);
-  v.field("ns_dtype", c.ns_dtype);
-  v.field("ns_form", c.ns_form);
-  v.field("ns_norm", c.ns_norm);
-  v.field("split_qkv", c.split_qkv);
-  v.field("update_scale", c.update_scale);
-  v.field("scale_application", c.scale_application);
-  v.active(true);
+  v.field({"type", "Optimiser of this group of parameters; only hidden_matrices can use Muon."}, c.type);
+  v.field({"lr", "Base learning rate, which the schedule multiplies."}, c.lr, 0.0, 1e3);
+  v.active_when("type", c.type, OptimizerType::kAdam);
+  v.pair({"betas", "Decay of Adam's first and second moment; each is below 1."}, c.beta1, c.beta2, 0.0, 1.0);
+  v.field({"eps", "Added to the root of Adam's second moment."}, c.eps, 0.0, 1.0);
+  v.field({"weight_decay", "Decoupled decay (AdamW): rate times this share of a parameter is taken off at each step."},
+          c.weight_decay, 0.0, 1e3);
+  v.field({"fused", "One kernel updates the whole group; false: one tensor operation after the other."}, c.fused);
+  v.active_when("type", c.type, OptimizerType::kMuon);
+  v.field({"nesterov", "The update looks ahead by Nesterov's rule."}, c.nesterov);
+  v.field({"momentum_form", "Momentum as a moving average of gradients, or as their decaying sum."}, c.momentum_form);
+  v.field({"orthogonalizer",
+           "How an update is made orthogonal: by Newton-Schulz iterations or by a singular value "
+           "decomposition."},
+          c.orthogonalizer);
+  v.field({"ns_steps", "Number of Newton-Schulz iterations.", "iterations"}, c.ns_steps, 0, 100);
+  v.field({"ns_eps", "Added to the Frobenius norm before the iterations."}, c.ns_eps, 0.0, 1.0);
+  v.field({"ns_dtype", "Number type of the iterations: that of the run, or bfloat16."}, c.ns_dtype);
+  v.field({"ns_form", "The polynomial is grouped as (b A + c A A) X, or summed term by term."}, c.ns_form);
+  v.field({"ns_norm", "With ns_dtype \"bfloat16\": the norm is that of the rounded matrix, or of the exact one."},
+          c.ns_norm);
+  v.field({"split_qkv", "Stacked or merged queries, keys and values count as three matrices; false: as one."},
+          c.split_qkv);
+  v.field({"update_scale", "Factor on the orthogonal update by the shape of its matrix."}, c.update_scale);
+  v.field({"scale_application", "The scale multiplies the rate, or the update in the number type of the iterations."},
+          c.scale_application);
+  v.active_always();
 }
 
 template <class Visitor>
 void visit_fields(Visitor& v, GradientClipConfig& c) {
-  v.field("type", c.type);
-  v.active(c.type == GradientClipType::kGlobalNorm);
-  v.field("max_norm", c.max_norm, 0.0, 1e9);
-  v.active(true);
+  v.field({"type", "Gradients are left alone, scaled by their common norm, or divided by the norm of each parameter."},
+          c.type);
+  v.active_when("type", c.type, GradientClipType::kGlobalNorm);
+  v.field({"max_norm", "Gradients with a larger common norm are scaled down to it."}, c.max_norm, 0.0, 1e9);
+  v.active_always();
 }
 
 template <class Visitor>
 void visit_fields(Visitor& v, OptimizerConfig& c) {
-  v.group("embeddings", c.embeddings);
-  v.group("lm_head", c.lm_head);
-  v.group("hidden_matrices", c.hidden_matrices);
-  v.group("scalars", c.scalars);
-  v.group("gradient_clip", c.gradient_clip);
+  v.group({"embeddings", "Token, value and position tables."}, c.embeddings);
+  v.group({"lm_head", "The head's matrix, unless it is the token table."}, c.lm_head);
+  v.group({"hidden_matrices", "The matrices of the blocks."}, c.hidden_matrices);
+  v.group({"scalars", "Mixing and skip weights, biases, and the parameters of norms."}, c.scalars);
+  v.group({"gradient_clip", "What is done to the averaged gradients before the optimisers see them."}, c.gradient_clip);
 }
 
 template <class Visitor>
 void visit_fields(Visitor& v, LearningRateConfig& c) {
-  v.field("shape", c.shape);
-  v.field("warmup_steps", c.warmup_steps, 0, kMaxCount);
-  v.active(c.shape == LearningRateShape::kTrapezoid);
-  v.field("cooldown_steps", c.cooldown_steps, 0.0, 1e12);
-  v.active(true);
-  v.field("floor", c.floor, 0.0, 1.0);
+  v.field({"shape", "After the warm-up the rate is flat and then falls linearly, or falls along a cosine."}, c.shape);
+  v.field({"warmup_steps", "Steps over which the rate rises linearly.", "steps"}, c.warmup_steps, 0, kMaxCount);
+  v.active_when("shape", c.shape, LearningRateShape::kTrapezoid);
+  v.field({"cooldown_steps", "Last steps, over which the rate falls linearly; a fraction is allowed.", "steps"},
+          c.cooldown_steps, 0.0, 1e12);
+  v.active_always();
+  v.field({"floor", "Fraction of the base rate that remains at the end."}, c.floor, 0.0, 1.0);
 }
 
 template <class Visitor>
 void visit_fields(Visitor& v, MomentumConfig& c) {
-  v.field("start", c.start, 0.0, 1.0);
-  v.field("end", c.end, 0.0, 1.0);
-  v.field("warmup_steps", c.warmup_steps, 0, kMaxCount);
+  v.field({"start", "Momentum at step 0."}, c.start, 0.0, 1.0);
+  v.field({"end", "Momentum after the warm-up."}, c.end, 0.0, 1.0);
+  v.field({"warmup_steps", "Steps over which the momentum changes linearly.", "steps"}, c.warmup_steps, 0, kMaxCount);
 }
 
 template <class Visitor>
 void visit_fields(Visitor& v, ScheduleConfig& c) {
-  v.field("num_steps", c.num_steps, 1, kMaxCount);
-  v.group("learning_rate", c.learning_rate);
-  v.group("muon_momentum", c.muon_momentum);
+  v.field({"num_steps", "Length of the schedules of learning rate and window.", "steps"}, c.num_steps, 1, kMaxCount);
+  v.group({"learning_rate", "Factor on all learning rates over the run."}, c.learning_rate);
+  v.group({"muon_momentum", "Muon's momentum over the run."}, c.muon_momentum);
 }
 
 template <class Visitor>
 void visit_fields(Visitor& v, LoaderConfig& c) {
-  v.field("position", c.position);
-  v.field("reserve_tokens", c.reserve_tokens, 0, 1);
-  v.field("sequences_per_read", c.sequences_per_read, 1, 1 << 20);
-  v.field("first_read_twice", c.first_read_twice);
-  v.field("wrap", c.wrap);
-  v.field("order", c.order);
-  v.field("storage", c.storage);
-  v.field("fetch", c.fetch);
-  v.field("token_dtype", c.token_dtype);
+  v.field({"position", "Each rank keeps its own place in the data, or all ranks share one."}, c.position);
+  v.field({"reserve_tokens", "Tokens that must remain in a shard after a read.", "tokens"}, c.reserve_tokens, 0, 1);
+  v.field({"sequences_per_read", "Sequences that a rank reads at once: its micro-batch.", "sequences"},
+          c.sequences_per_read, 1, 1 << 20);
+  v.field({"first_read_twice", "Steps 0 and 1 train on the same batch."}, c.first_read_twice);
+  v.field({"wrap", "After the last shard comes the first; false: the run ends with an error."}, c.wrap);
+  v.field({"order", "Shards and their reads come in order, or in an order drawn from the seed."}, c.order);
+  v.field({"storage", "Where the tokens of a shard lie: in the mapped file, in memory, or in locked memory."},
+          c.storage);
+  v.field({"fetch", "When the tokens of a step are fetched: at its start, or during the step before."}, c.fetch);
+  v.field({"token_dtype", "Integer type of the model's inputs."}, c.token_dtype);
 }
 
 template <class Visitor>
 void visit_fields(Visitor& v, DataConfig& c) {
-  v.field("sequence_length", c.sequence_length, 1, kMaxTokens);
-  v.field("sequences_per_step", c.sequences_per_step, 1, 1 << 20);
-  v.field("ranks", c.ranks, 1, 1 << 16);
-  v.group("loader", c.loader);
-  v.field("val_sequences", c.val_sequences, 1, 1 << 20);
-  v.field("val_sequence_length", c.val_sequence_length, 1, kMaxTokens);
+  v.field({"sequence_length", "Length of a training sequence (T).", "tokens"}, c.sequence_length, 1, kMaxTokens);
+  v.field({"sequences_per_step", "Sequences in the batch of a step, over all ranks.", "sequences"},
+          c.sequences_per_step, 1, 1 << 20);
+  v.field({"ranks", "Data-parallel ranks that share the batch of a step.", "ranks"}, c.ranks, 1, 1 << 16);
+  v.group({"loader", "Which tokens a rank reads, and when."}, c.loader);
+  v.field({"val_sequences", "Sequences of one validation, over all ranks.", "sequences"}, c.val_sequences, 1, 1 << 20);
+  v.field({"val_sequence_length", "Length of a validation sequence; null: sequence_length.", "tokens"},
+          c.val_sequence_length, 1, kMaxTokens);
 }
 
 template <class Visitor>
 void visit_fields(Visitor& v, RunConfig& c) {
-  v.field("stop_after", c.stop_after, 0, kMaxCount);
-  v.field("val_every", c.val_every, 1, kMaxCount);
-  v.field("untimed_steps", c.untimed_steps, 0, kMaxCount);
-  v.field("warmup_iterations", c.warmup_iterations, 0, kMaxCount);
-  v.field("val_gradients", c.val_gradients);
-  v.field("gradient_reduction", c.gradient_reduction);
-  v.field("gradient_steps", c.gradient_steps, 0, kMaxCount);
+  v.field({"stop_after", "Steps that are trained; at most schedule/num_steps.", "steps"}, c.stop_after, 0, kMaxCount);
+  v.field({"val_every", "Steps between validations; the last step is always validated.", "steps"}, c.val_every, 1,
+          kMaxCount);
+  v.field({"untimed_steps", "Steps before the training clock starts.", "steps"}, c.untimed_steps, 0, kMaxCount);
+  v.field({"warmup_iterations", "Training steps before step 0 whose effect is undone.", "steps"}, c.warmup_iterations,
+          0, kMaxCount);
+  v.field({"val_gradients", "Validation records what a backward pass would need."}, c.val_gradients);
+  v.field({"gradient_reduction", "Summed gradients are divided by the sequences of the step, or by the ranks only."},
+          c.gradient_reduction);
+  v.field({"gradient_steps", "Steps whose gradients a trace keeps."}, c.gradient_steps, 0, kMaxCount);
 }
 
 template <class Visitor>
 void visit_fields(Visitor& v, InitConfig& c) {
-  v.field("file", c.file);
-  v.field("scheme", c.scheme);
-  v.active(c.scheme == InitScheme::kRecords);
-  v.field("embeddings", c.embeddings);
-  v.field("output_projections", c.output_projections);
-  v.field("lm_head", c.lm_head);
-  v.active(true);
-  v.field("zero_init_std", c.zero_init_std, 0.0, 1e3);
-  v.field("scalar_std", c.scalar_std, 0.0, 1e3);
-  v.field("note", c.note);
+  v.field({"file",
+           "Initial parameters as safetensors, relative to the configuration's folder; null: drawn from the "
+           "seed."},
+          c.file);
+  v.field({"scheme", "How parameters are drawn: as the records do, or as GPT-2 does."}, c.scheme);
+  v.active_when("scheme", c.scheme, InitScheme::kRecords);
+  v.field({"embeddings", "The token table: as the head demands, standard normal, or like a linear layer."},
+          c.embeddings);
+  v.field({"output_projections", "The last matrix of each attention and each MLP: zero, or like a linear layer."},
+          c.output_projections);
+  v.field({"lm_head", "The head's matrix: zero, or like a linear layer."}, c.lm_head);
+  v.active_always();
+  v.field({"zero_init_std",
+           "Standard deviation of matrices that start at zero otherwise, times the root of their "
+           "inputs."},
+          c.zero_init_std, 0.0, 1e3);
+  v.field({"scalar_std", "Standard deviation of the noise that is added to initial scalars."}, c.scalar_std, 0.0, 1e3);
+  v.field({"note", "A remark for people."}, c.note);
 }
 
 template <class Visitor>
 void visit_fields(Visitor& v, Fp8Config& c) {
-  v.field("x_scale", c.x_scale, 1e-12, 1e12);
-  v.field("weight_scale", c.weight_scale, 1e-12, 1e12);
-  v.field("grad_scale", c.grad_scale, 1e-12, 1e12);
+  v.field({"x_scale", "Factor on the activations before they are rounded to e4m3."}, c.x_scale, 1e-12, 1e12);
+  v.field({"weight_scale", "Factor on the weights before they are rounded to e4m3."}, c.weight_scale, 1e-12, 1e12);
+  v.field({"grad_scale", "Factor on the gradients before they are rounded to e5m2."}, c.grad_scale, 1e-12, 1e12);
 }
 
 template <class Visitor>
 void visit_fields(Visitor& v, PrecisionConfig& c) {
-  v.field("activations", c.activations);
-  v.field("validation", c.validation);
-  v.field("parameters", c.parameters);
-  v.field("embeddings", c.embeddings);
-  v.field("scalars", c.scalars);
-  v.field("linear_init", c.linear_init);
-  v.field("rotary_tables", c.rotary_tables);
-  v.field("rotation", c.rotation);
-  v.field("logits", c.logits);
-  v.field("head", c.head);
-  v.active(c.head == HeadPrecision::kFp8);
-  v.group("fp8", c.fp8);
-  v.active(true);
+  v.field({"activations",
+           "What is rounded to bfloat16: nothing, matrix products and attention, or the residual stream "
+           "too."},
+          c.activations);
+  v.field({"validation", "Validation rounds like training, or not at all."}, c.validation);
+  v.field({"parameters", "Parameters in float32, or bfloat16 copies with stochastic rounding beside float32 masters."},
+          c.parameters);
+  v.field({"embeddings", "Storage of the tables and of their Adam state."}, c.embeddings);
+  v.field({"scalars", "Storage of mixing and skip weights and of their Adam state."}, c.scalars);
+  v.field({"linear_init", "Initial values of the matrices are rounded once."}, c.linear_init);
+  v.field({"rotary_tables", "Rotary tables in float32, rounded to bfloat16, or made from rounded frequencies."},
+          c.rotary_tables);
+  v.field({"rotation", "Queries and keys are turned in float32, or rounded to bfloat16 first."}, c.rotation);
+  v.field({"logits", "The number type in which the soft cap is taken."}, c.logits);
+  v.field({"head", "The head's product has the precision of the activations, or 8-bit operands."}, c.head);
+  v.active_when("head", c.head, HeadPrecision::kFp8);
+  v.group({"fp8", "The head in 8-bit floating point."}, c.fp8);
+  v.active_always();
 }
 
 template <class Visitor>
 void visit_fields(Visitor& v, DistributedConfig& c) {
-  v.field("processes", c.processes, 1, 1 << 16);
-  v.field("gradient_sync", c.gradient_sync);
-  v.field("reduction", c.reduction);
-  v.field("buckets", c.buckets);
-  v.field("bucket_bytes", c.bucket_bytes, 1, std::int64_t{1} << 40);
-  v.field("muon", c.muon);
-  v.field("all_gather", c.all_gather);
-  v.field("gather_buffer", c.gather_buffer);
-  v.field("ragged_groups", c.ragged_groups);
+  v.field({"processes", "Processes of the run; each plays data/ranks over processes ranks.", "processes"}, c.processes,
+          1, 1 << 16);
+  v.field({"gradient_sync", "Gradients are summed over processes after the last micro-step, or after each."},
+          c.gradient_sync);
+  v.field({"reduction",
+           "Gradients are summed in buckets during the backward pass, in buckets after it, or one "
+           "parameter after the other."},
+          c.reduction);
+  v.field({"buckets", "Gradients live in the buckets, or are copied in and out."}, c.buckets);
+  v.field({"bucket_bytes", "Size of a bucket of gradients.", "bytes"}, c.bucket_bytes, 1, std::int64_t{1} << 40);
+  v.field({"muon",
+           "Who makes Muon's updates orthogonal: every process all of them, or each its share, which is then "
+           "summed or gathered."},
+          c.muon);
+  v.field({"all_gather", "A round of updates is gathered while the next one is computed, or waited for."},
+          c.all_gather);
+  v.field({"gather_buffer", "Updates are gathered into one contiguous tensor, or into one for each process."},
+          c.gather_buffer);
+  v.field({"ragged_groups", "The matrices of one size need not be a multiple of the processes."}, c.ragged_groups);
 }
 
 template <class Visitor>
 void visit_fields(Visitor& v, GpuConfig& c) {
-  v.field("expandable_segments", c.expandable_segments);
-  v.field("initial_backward", c.initial_backward);
-  v.field("step_graph", c.step_graph);
-  v.field("attention_products", c.attention_products);
+  v.field({"expandable_segments", "LibTorch's allocator grows its segments instead of adding new ones."},
+          c.expandable_segments);
+  v.field({"initial_backward", "A backward pass through one number comes before everything else."}, c.initial_backward);
+  v.field({"step_graph", "Forward and backward pass of a sequence are one CUDA graph for the whole run."},
+          c.step_graph);
+  v.field({"attention_products",
+           "Attention uses the tensor-core instructions of one warp, or of four (compute "
+           "capability 9.0)."},
+          c.attention_products);
 }
 
 template <class Visitor>
 void visit_fields(Visitor& v, TrainConfig& c) {
-  v.field("name", c.name);
-  v.group("model", c.model);
-  v.group("attention", c.attention);
-  v.group("optimizer", c.optimizer);
-  v.group("schedule", c.schedule);
-  v.group("data", c.data);
-  v.group("run", c.run);
-  v.group("init", c.init);
-  v.group("precision", c.precision);
-  v.group("distributed", c.distributed);
-  v.group("gpu", c.gpu);
+  v.field({"name", "Name of the configuration in reports; no part of its identity."}, c.name);
+  v.group({"model", "The GPT."}, c.model);
+  v.group({"attention", "Which tokens see which, and how that is computed."}, c.attention);
+  v.group({"optimizer", "One optimiser for each group of parameters."}, c.optimizer);
+  v.group({"schedule", "What changes over the run."}, c.schedule);
+  v.group({"data", "Batches of training and validation."}, c.data);
+  v.group({"run", "Length of the run, validations and clock."}, c.run);
+  v.group({"init", "How parameters begin."}, c.init);
+  v.group({"precision", "Where values are rounded; arithmetic stays float32 or float64."}, c.precision);
+  v.group({"distributed", "Data parallelism over processes; all but processes acts only with two or more."},
+          c.distributed);
+  v.group({"gpu", "Settings of the GPU itself; a run on the CPU refuses features that change them."}, c.gpu);
 }
 
 }  // namespace nanobench::core

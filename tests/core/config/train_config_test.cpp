@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/config/settings_reference.h"
 #include "tests/golden/golden_data.h"
 
 namespace nanobench::core {

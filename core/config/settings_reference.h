@@ -1,0 +1,48 @@
+/// What train_config_fields.h says of every setting, as values: for documentation, suggestions and patches.
+/// Thread-safe.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+
+namespace nanobench::core {
+
+enum class SettingType { kGroup, kBoolean, kInteger, kNumber, kText, kEnumeration, kIntegerList, kNumberPair };
+
+/// "group", "boolean", "integer", "number", "text", "enumeration", "list of integers", "two numbers".
+const char* to_string(SettingType type);
+
+struct SettingRange {
+  OrderedJson low, high;  ///< numbers
+  bool includes_high = true;
+};
+
+/// A setting acts only while another one has this value.
+struct SettingCondition {
+  std::string pointer;
+  std::string value;
+};
+
+/// One field of TrainConfig, or a group of them.
+struct SettingReference {
+  std::string pointer;  ///< "/model/rope/base"
+  SettingType type = SettingType::kGroup;
+  std::string meaning;                       ///< one sentence
+  std::string unit;                          ///< empty: none
+  std::optional<SettingRange> range;         ///< of numbers, and of the entries of lists
+  std::vector<std::string> values;           ///< of an enumeration
+  OrderedJson default_value;                 ///< null for groups too
+  bool is_optional = false;                  ///< may be null; of a list: its entries
+  std::vector<SettingCondition> conditions;  ///< all of them must hold; empty: it always acts
+};
+
+/// All settings in the order of TrainConfig, each group before its members.
+const std::vector<SettingReference>& settings_reference();
+
+/// JSON pointers of all fields, without the groups.
+const std::vector<std::string>& train_config_pointers();
+
+}  // namespace nanobench::core
