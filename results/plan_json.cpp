@@ -14,9 +14,9 @@ using core::MessageKind;
 template <class Enum>
 Enum known(const std::string& text, const char* what) {
   if (const std::optional<Enum> value = enum_value<Enum>(text)) return *value;
-  throw core::Error(core::ErrorCode::kUnavailable,
-                    "a stored plan has the " + std::string(what) + " \"" + text + "\", and this version knows only " +
-                        listed(enum_names<Enum>()) + "; use the version that stored it, or a newer one");
+  throw core::Error(core::ErrorCode::kUnavailable, "a stored plan has the " + std::string(what) + " \"" + text +
+                                                       "\", and this version knows only " + listed(enum_names<Enum>()) +
+                                                       "; use the version that stored it, or a newer one");
 }
 
 Json to_json(const ContrastFactor& factor) {

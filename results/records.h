@@ -58,7 +58,7 @@ struct NewRun {
   std::string engine_version;  ///< the identity used in `digest`; the hello event's text is in the environment
   std::string hardware;        ///< hardware class, e.g. "x86_64 | CPU MODEL | 2 cores"
   std::optional<std::int64_t> plan_id;
-  std::optional<std::int64_t> position;  ///< in the plan, from 0
+  std::optional<std::int64_t> position;      ///< in the plan, from 0
   std::optional<core::DeviceChoice> device;  ///< absent: unknown, as of external trainers and imported logs
   core::KernelChoice kernels = core::KernelChoice::kFused;
   std::int64_t arm = 0;             ///< of an a_a or a gate, from 1: runs of another arm are other runs; 0: none
@@ -172,12 +172,10 @@ enum class Design {
   kClaims,               ///< what the catalogue's claims are measured by: training cells and operations
 };
 
-NB_ENUM_NAMES(Design, {Design::kHistory, "history"},
-              {Design::kLeaveOneOut, "leave_one_out"}, {Design::kAddOneIn, "add_one_in"},
-              {Design::kFactorial, "factorial"},
+NB_ENUM_NAMES(Design, {Design::kHistory, "history"}, {Design::kLeaveOneOut, "leave_one_out"},
+              {Design::kAddOneIn, "add_one_in"}, {Design::kFactorial, "factorial"},
               {Design::kFractionalFactorial, "fractional_factorial"}, {Design::kSweep, "sweep"},
-              {Design::kPairs, "pairs"}, {Design::kAA, "a_a"}, {Design::kCells, "cells"},
-              {Design::kClaims, "claims"});
+              {Design::kPairs, "pairs"}, {Design::kAA, "a_a"}, {Design::kCells, "cells"}, {Design::kClaims, "claims"});
 
 /// One cell of a stored plan.
 struct PlanCell {

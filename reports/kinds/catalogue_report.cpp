@@ -345,7 +345,8 @@ Table circumstances_table(const std::string& a, const std::string& b, const std:
 }  // namespace
 
 Document difference_report(const ablations::Catalogue& catalogue, const std::string& a, const std::string& b,
-                           const ablations::ConfigDifference& difference, const std::vector<Circumstance>& circumstances) {
+                           const ablations::ConfigDifference& difference,
+                           const std::vector<Circumstance>& circumstances) {
   Document document{.kind = "difference", .title = a + " against " + b};
   Section& section = document.sections.emplace_back();
   section.facts = {{.key = "a", .title = "A", .cell = text_cell(a)}, {.key = "b", .title = "B", .cell = text_cell(b)}};

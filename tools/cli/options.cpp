@@ -77,8 +77,7 @@ void add_kernels_option(CLI::App& command, std::optional<core::KernelChoice>& ke
   const auto take = [&kernels](const std::string& name) { kernels = enum_value<core::KernelChoice>(name); };
   command
       .add_option_function<std::string>(
-          "--kernels", take,
-          "fused (default), or reference: single operations in every run, to compare like with like")
+          "--kernels", take, "fused (default), or reference: single operations in every run, to compare like with like")
       ->check(CLI::IsMember(enum_names<core::KernelChoice>()))
       ->type_name("KIND");
 }
