@@ -42,10 +42,10 @@ std::string run_digest(const NewRun& run) {
 std::string plan_digest(const NewPlan& plan) {
   Json json = {{"suite", plan.suite},
                {"title", plan.title},
-               {"design", plan.design},
+               {"design", enum_name(plan.design)},
                {"scale", plan.scale},
                {"order_seed", plan.order_seed},
-               {"messages", plan.messages},
+               {"messages", core::texts_of(plan.messages)},
                {"target", plan.target ? Json(*plan.target) : Json()}};
   if (plan.sequential) {
     const SequentialLook& look = *plan.sequential;

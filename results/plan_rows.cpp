@@ -4,80 +4,13 @@
 #include <thread>
 
 #include "core/base/json.h"
+#include "results/plan_json.h"
 #include "results/provenance.h"
 
 namespace nanobench::results {
 namespace {
 
 using core::Json;
-
-Json to_json(const std::vector<PlanCell>& cells) {
-  Json list = Json::array();
-  for (const PlanCell& cell : cells) {
-    list.push_back({{"label", cell.label},
-                    {"record", cell.record ? Json(*cell.record) : Json(nullptr)},
-                    {"changed", cell.changed},
-                    {"features", cell.features},
-                    {"config_digest", cell.config_digest}});
-  }
-  return list;
-}
-
-std::vector<PlanCell> read_cells(const std::string& text) {
-  std::vector<PlanCell> cells;
-  for (const Json& item : Json::parse(text)) {
-    PlanCell cell;
-    cell.label = item.at("label").get<std::string>();
-    if (!item.at("record").is_null()) cell.record = item.at("record").get<std::string>();
-    cell.changed = item.at("changed").get<std::string>();
-    cell.features = item.at("features").get<std::map<std::string, std::string>>();
-    cell.config_digest = item.at("config_digest").get<std::string>();
-    cells.push_back(std::move(cell));
-  }
-  return cells;
-}
-
-Json to_json(const std::vector<PlanContrast>& contrasts) {
-  Json list = Json::array();
-  for (const PlanContrast& contrast : contrasts) {
-    list.push_back({{"effect", contrast.effect},
-                    {"kind", contrast.kind},
-                    {"meaning", contrast.meaning},
-                    {"coefficients", contrast.coefficients},
-                    {"aliases", contrast.aliases}});
-  }
-  return list;
-}
-
-std::vector<PlanContrast> read_contrasts(const std::string& text) {
-  std::vector<PlanContrast> contrasts;
-  for (const Json& item : Json::parse(text)) {
-    contrasts.push_back({.effect = item.at("effect").get<std::string>(),
-                         .kind = item.at("kind").get<std::string>(),
-                         .meaning = item.at("meaning").get<std::string>(),
-                         .coefficients = item.at("coefficients").get<std::map<std::string, double>>(),
-                         .aliases = item.at("aliases").get<std::vector<std::string>>()});
-  }
-  return contrasts;
-}
-
-std::optional<std::string> to_text(const std::optional<SequentialLook>& look) {
-  if (!look) return std::nullopt;
-  return Json{{"alpha", look->alpha}, {"family", look->family}, {"first", look->first},
-              {"most", look->most},   {"step", look->step},     {"look", look->look}}
-      .dump();
-}
-
-std::optional<SequentialLook> read_sequential(const std::optional<std::string>& text) {
-  if (!text) return std::nullopt;
-  const Json json = Json::parse(*text);
-  return SequentialLook{.alpha = json.at("alpha").get<double>(),
-                        .family = json.at("family").get<int>(),
-                        .first = json.at("first").get<int>(),
-                        .most = json.at("most").get<int>(),
-                        .step = json.at("step").get<int>(),
-                        .look = json.at("look").get<int>()};
-}
 
 /// The one list of the columns of `plans`. Visitor requirement: column(name, member).
 template <class Visitor, class Plan>
@@ -121,9 +54,11 @@ struct Binder {
   void column(const char*, const std::optional<double>& member) { statement.bind(member); }
   void column(const char*, std::uint64_t member) { statement.bind(member); }
   void column(const char*, const std::vector<std::string>& member) { statement.bind(Json(member).dump()); }
-  void column(const char*, const std::vector<PlanCell>& member) { statement.bind(to_json(member).dump()); }
-  void column(const char*, const std::vector<PlanContrast>& member) { statement.bind(to_json(member).dump()); }
-  void column(const char*, const std::optional<SequentialLook>& member) { statement.bind(to_text(member)); }
+  void column(const char*, Design member) { statement.bind(enum_name(member)); }
+  void column(const char*, const std::vector<PlanCell>& member) { statement.bind(text_of(member)); }
+  void column(const char*, const std::vector<PlanContrast>& member) { statement.bind(text_of(member)); }
+  void column(const char*, const std::vector<core::Message>& member) { statement.bind(text_of(member)); }
+  void column(const char*, const std::optional<SequentialLook>& member) { statement.bind(text_of(member)); }
   Statement& statement;
 };
 
@@ -134,6 +69,8 @@ struct RowReader {
   void column(const char*, std::vector<std::string>& member) {
     member = Json::parse(row.text(next++)).get<std::vector<std::string>>();
   }
+  void column(const char*, Design& member) { member = read_design(row.text(next++)); }
+  void column(const char*, std::vector<core::Message>& member) { member = read_messages(row.text(next++)); }
   void column(const char*, std::vector<PlanCell>& member) { member = read_cells(row.text(next++)); }
   void column(const char*, std::vector<PlanContrast>& member) { member = read_contrasts(row.text(next++)); }
   void column(const char*, std::optional<SequentialLook>& member) {
@@ -202,7 +139,7 @@ std::int64_t insert_plan(Database& database, const NewPlan& plan) {
 
 void update_identities(Database& database, const PlanRecord& plan) {
   Statement row(database, "UPDATE plans SET digest = ?, cells = ? WHERE id = ?");
-  row.bind(plan.digest, to_json(plan.cells).dump(), plan.id);
+  row.bind(plan.digest, text_of(plan.cells), plan.id);
   row.execute();
   Statement line(database, "UPDATE plan_lines SET digest = ? WHERE plan_id = ? AND position = ?");
   for (const PlanLine& item : plan.lines) {

@@ -150,8 +150,8 @@ bool write_result(Database& database, std::int64_t run_id, const RunResult& resu
   run.result = result;
   ResultUpdate update;
   visit_run_figures(update, run);
-  Statement statement(database, "UPDATE runs SET " + joined(update.assignments) +
-                                    ", finished_at = ? WHERE id = ? AND outcome IS NULL");
+  Statement statement(
+      database, "UPDATE runs SET " + joined(update.assignments) + ", finished_at = ? WHERE id = ? AND outcome IS NULL");
   update.statement = &statement;
   visit_run_figures(update, run);
   statement.bind(finished_at, run_id);

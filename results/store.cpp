@@ -27,8 +27,8 @@ Store::Store(const std::filesystem::path& file, OpenMode mode) : file_(file), mo
 Store::~Store() = default;
 
 std::optional<PlanRecord> Store::find_plan(const std::string& digest) const {
-  Statement statement(*database_,
-                      "SELECT " + plan_columns() + " FROM plans WHERE digest = ? ORDER BY created_at DESC, id DESC LIMIT 1");
+  Statement statement(*database_, "SELECT " + plan_columns() +
+                                      " FROM plans WHERE digest = ? ORDER BY created_at DESC, id DESC LIMIT 1");
   statement.bind(digest);
   if (!statement.step()) return std::nullopt;
   return read_plan_row(*database_, statement);
@@ -43,7 +43,8 @@ std::optional<PlanRecord> Store::newest_plan(const std::optional<std::string>& s
 }
 
 std::vector<PlanRecord> Store::plans(const std::optional<std::string>& suite) const {
-  Statement statement(*database_, "SELECT " + plan_columns() + " FROM plans " + (suite ? "WHERE suite = ? " : "") + "ORDER BY id");
+  Statement statement(*database_,
+                      "SELECT " + plan_columns() + " FROM plans " + (suite ? "WHERE suite = ? " : "") + "ORDER BY id");
   if (suite) statement.bind(*suite);
   std::vector<PlanRecord> plans;
   while (statement.step()) plans.push_back(read_plan_row(*database_, statement));

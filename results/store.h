@@ -179,7 +179,7 @@ class Store {
   /// What a run's record takes from its environment.
   struct EngineFacts {
     std::string gpu;
-    std::string no_kernel_for;
+    std::optional<core::StepParts> no_kernel_for;
   };
   static EngineFacts engine_facts(const std::string& facts);
   void add_engine_facts(RunRecord& run) const;

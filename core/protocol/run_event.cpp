@@ -2,8 +2,10 @@
 
 #include <cmath>
 #include <limits>
+#include <sstream>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "core/protocol/run_spec.h"
 #include "core/protocol/step_line.h"
 
@@ -135,7 +137,24 @@ RunEvent read_event(const Json& json) {
   throw Error(ErrorCode::kDataLoss, "unknown event \"" + kind + "\"");
 }
 
+constexpr const char* kNoParts = "none";
+
 }  // namespace
+
+std::string text_of(const StepParts& parts) {
+  return parts.empty() ? kNoParts : joined(parts);
+}
+
+std::optional<StepParts> read_step_parts(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  StepParts parts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, ',');) {
+    part.erase(0, part.find_first_not_of(' '));
+    if (!part.empty() && part != kNoParts) parts.insert(part);
+  }
+  return parts;
+}
 
 std::string to_line(const RunEvent& event) {
   return std::visit(ToJson{}, event).dump(-1, ' ', false, Json::error_handler_t::replace);

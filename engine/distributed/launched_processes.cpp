@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
 #include "engine/distributed/mesh_transport.h"
 #include "engine/distributed/queued_communicator.h"
 
@@ -41,7 +42,8 @@ void LaunchedProcesses::start_world(const Launch& launch, CommunicatorChoice com
   if (communicator != CommunicatorChoice::kMpi && !may_use) return;
   try {
     world_ = start_mpi();
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    rethrow_internal(error);
     if (communicator == CommunicatorChoice::kMpi || launch.address.empty()) throw;
     return;
   }

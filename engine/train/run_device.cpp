@@ -50,7 +50,7 @@ void RunDevice::open(const CudaPlugin& plugin, const DeviceChoice& choice, const
     throw Error(ErrorCode::kUnavailable, "cannot use a GPU: " + first_line(error.what_without_backtrace()));
   }
   plugin_ = &plugin;
-  use_cuda_kernels(plugin.kernels);
+  EngineContext::current().set_gpu(plugin.kernels);
   gpu_ = find_gpu(plugin.facts().at("gpu_uuid")).device;
 }
 

@@ -49,8 +49,7 @@ std::optional<results::PlanRecord> newest_calibration(const results::Store& stor
   std::stable_sort(plans.begin(), plans.end(),
                    [](const auto& a, const auto& b) { return a.created_at > b.created_at; });
   for (results::PlanRecord& plan : plans) {
-    if (plan.design != suites::to_string(suites::Design::kAA) || !conditions.apply_to(plan) || plan.lines.empty())
-      continue;
+    if (plan.design != results::Design::kAA || !conditions.apply_to(plan) || plan.lines.empty()) continue;
     const bool is_complete = std::all_of(plan.lines.begin(), plan.lines.end(), [&](const results::PlanLine& line) {
       return line.run_id && conditions.hold_for(store.run(*line.run_id));
     });

@@ -73,7 +73,7 @@ ArmRun arm_run(const results::Store& store, const RunMeasure& measure) {
   return run;
 }
 
-/// A replicate that no run answers is missing evidence, not less evidence.
+/// A replicate without a run is missing evidence, not less evidence.
 void add_missing(ArmCell& cell, const results::PlanRecord& plan, const std::string& label) {
   for (const results::PlanLine& line : plan.lines) {
     if (line.cell != label) continue;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/text.h"
 #include "reports/comparison/code_paths.h"
 
 namespace nanobench::reports {
@@ -45,18 +46,18 @@ bool is_same_configuration(const ArmCell& baseline, const ArmCell& candidate) {
          (!candidate.former_config_digest.empty() && baseline.config_digest == candidate.former_config_digest);
 }
 
-/// What the first completed run reported; empty: none did.
-std::string no_kernel_for(const ArmCell& cell) {
+/// What the first completed run says; nullopt: none does.
+std::optional<core::StepParts> no_kernel_for(const ArmCell& cell) {
   const auto first =
       std::find_if(cell.runs.begin(), cell.runs.end(), [](const ArmRun& run) { return run.is_completed(); });
-  return first == cell.runs.end() ? "" : first->no_kernel_for;
+  return first == cell.runs.end() ? std::nullopt : first->no_kernel_for;
 }
 
 /// Of two configurations: a kernel that one revision has and another lacks is what a gate is to see.
 std::string code_mismatch(const ArmCell& a, const ArmCell& b) {
   if (is_same_configuration(a, b)) return "";
-  const std::string parts = parts_of_one_alone(no_kernel_for(a), no_kernel_for(b));
-  return parts.empty() ? "" : "the engine has a kernel for " + parts + " on one side alone; " + kSameCodeRemedy;
+  const core::StepParts parts = parts_of_one_alone(no_kernel_for(a), no_kernel_for(b));
+  return parts.empty() ? "" : "the engine has a kernel for " + joined(parts) + " on one side alone; " + kSameCodeRemedy;
 }
 
 }  // namespace

@@ -169,7 +169,7 @@ results::NewPlan stored_plan(const Plan& plan, const std::vector<std::string>& a
   stored.digest = plan.digest;
   stored.suite = plan.suite.name;
   stored.title = plan.suite.title;
-  stored.design = to_string(plan.suite.design);
+  stored.design = plan.suite.design;
   stored.scale = plan.suite.scale;
   stored.data_name = plan.data.name;
   stored.target = plan.suite.target;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/message.h"
 #include "core/data/data_set.h"
 #include "core/protocol/operation_spec.h"
 #include "core/protocol/run_spec.h"
@@ -40,11 +41,8 @@ struct Cell {
 struct Matrix {
   std::vector<Cell> cells;
   std::vector<results::PlanContrast> contrasts;  ///< which combination of the cells estimates which effect
-  std::vector<std::string> messages;  ///< cells left out or completed because of requires/conflicts, notes of the scale
+  std::vector<core::Message> messages;           ///< what was left out, completed or fitted, and why
 };
-
-/// How a matrix's messages about a claim begin.
-std::string claim_message_begin(const std::string& claim);
 
 /// A program that speaks the protocol of core/protocol/FORMAT.md.
 struct Engine {

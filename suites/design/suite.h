@@ -16,21 +16,7 @@
 
 namespace nanobench::suites {
 
-enum class Design {
-  kHistory,              ///< one cell per record, in order: the cumulative ladder
-  kLeaveOneOut,          ///< the base, then the base with each feature turned to its `before` value
-  kAddOneIn,             ///< the base with all features at `before`, then with each one alone at `after`
-  kFactorial,            ///< all combinations of the features' values
-  kFractionalFactorial,  ///< 2^m of the combinations of two values each, as many effects apart as they can be
-  kSweep,                ///< the values of one feature or setting, or a grid of several
-  kPairs,                ///< the base, each feature changed alone, each two of them changed together
-  kAA,                   ///< the base several times, as if it were several cells
-  kCells,                ///< an external trainer's cells, one by one
-  kClaims,               ///< what the catalogue's claims are measured by: training cells and operations
-};
-std::string to_string(Design design);
-/// Their names, in this order.
-std::vector<std::string> design_list();
+using results::Design;
 
 /// One entry of "features": an id, {"id", "value"} to choose another value than the design's, or in factorials
 /// {"id", "values"}.

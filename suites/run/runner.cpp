@@ -1,7 +1,5 @@
 #include "suites/run/runner.h"
 
-#include <poll.h>
-
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -127,9 +125,7 @@ class PlanRunner {
   }
 
   void pause() {
-    pollfd fd = {interrupts_.fd(), POLLIN, 0};
-    poll(&fd, 1, static_cast<int>(options_.wait_poll_seconds * 1000));
-    interrupts_.drain();
+    interrupts_.wait(options_.wait_poll_seconds);
     observer_.on_tick();
   }
 

@@ -45,7 +45,7 @@ inline NewPlan big_store_plan(const BigStore& size) {
   plan.digest = "big";
   plan.suite = "big";
   plan.title = "Many runs";
-  plan.design = "sweep";
+  plan.design = results::Design::kSweep;
   plan.scale = "nano";
   plan.data_name = "synthetic";
   for (int cell = 0; cell < size.cells; ++cell) {

@@ -41,7 +41,7 @@ void EngineOptions::apply(core::RunSpec& spec) const {
 }
 
 void add_engine_options(CLI::App& command, EngineOptions& options) {
-  command.add_option("--threads", options.threads, "0: all cores")
+  command.add_option("--threads", options.threads, "Threads of the run; 0: all cores")
       ->type_name("N")
       ->check(CLI::Range(0, 4096).description(""))
       ->capture_default_str();
@@ -60,7 +60,7 @@ std::string writable_file(const std::string& option, const std::string& name) {
   std::error_code ignored;
   if (!fs::is_directory(folder, ignored) || access(folder.c_str(), W_OK) != 0 || fs::is_directory(file, ignored)) {
     throw Error(ErrorCode::kIo, option + " " + name + ": cannot write into " + folder.string() +
-                                    "; name a file in an existing folder that is yours");
+                                    "; name a file in an existing folder that you may write to");
   }
   return file;
 }

@@ -130,5 +130,14 @@ TEST(RunEvent, AStepMayTellNoLoss) {
   EXPECT_TRUE(std::get<StepEvent>(parse_event_line(to_line(event))).has_loss);
 }
 
+TEST(StepParts, TextAndSetAreTheSame) {
+  for (const StepParts& parts : {StepParts{}, StepParts{"muon"}, StepParts{"blocks", "muon"}})
+    EXPECT_EQ(read_step_parts(text_of(parts)), parts);
+  EXPECT_EQ(text_of({}), "none");
+  EXPECT_EQ(text_of({"muon", "blocks"}), "blocks, muon");
+  EXPECT_EQ(read_step_parts("muon,adam"), (StepParts{"adam", "muon"}));
+  EXPECT_EQ(read_step_parts(""), std::nullopt) << "an engine that leaves it out";
+}
+
 }  // namespace
 }  // namespace nanobench::core
