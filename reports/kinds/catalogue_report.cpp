@@ -242,7 +242,7 @@ Document feature_report(const Catalogue& catalogue, const std::string& id) {
             .detail = "",
             .value = ablations::to_string(feature.kind)});
   list.add("introduced_record", "introduced in record", count_or_missing(feature.introduced_record));
-  if (!feature.analyses.empty()) list.add("analyses", "change analyses", joined(feature.analyses));
+  if (!feature.analyses.empty()) list.add("analyses", "change analyses", joined(feature.analyses, ", "));
   if (!feature.changes.empty()) list.add("changes", "documented changes", changes_cell(feature.changes));
   if (!feature.is_applicable()) {
     list.add("not_applicable", "cannot be set", *feature.not_applicable);
