@@ -9,7 +9,7 @@
 #include "ablations/claim.h"
 #include "core/base/error.h"
 #include "core/base/random.h"
-#include "core/config/hidden_matrices.h"
+#include "core/config/parameter_list.h"
 #include "core/config/schedule.h"
 #include "core/data/block_mask.h"
 

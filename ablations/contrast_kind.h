@@ -12,12 +12,7 @@ enum class ContrastKind {
   kNoise,        ///< a configuration against itself
 };
 
+NB_ENUM_NAMES(ContrastKind, {ContrastKind::kMain, "main"}, {ContrastKind::kInteraction, "interaction"},
+              {ContrastKind::kSimple, "simple"}, {ContrastKind::kNoise, "noise"});
+
 }  // namespace nanobench::ablations
-
-namespace nanobench::core {
-
-NB_ENUM_NAMES(ablations::ContrastKind, 4, {ablations::ContrastKind::kMain, "main"},
-              {ablations::ContrastKind::kInteraction, "interaction"}, {ablations::ContrastKind::kSimple, "simple"},
-              {ablations::ContrastKind::kNoise, "noise"});
-
-}  // namespace nanobench::core

@@ -210,7 +210,7 @@ void require(const std::string& setting, const std::string& what, std::int64_t n
 }
 
 bool is_on_cpu(const ResolveRequest& request) {
-  return request.device == "cpu";
+  return request.device && !request.device->is_gpu;
 }
 
 /// Throws Error{kUnavailable} for a requested setting that acts only with more ranks, processes or threads than this

@@ -11,6 +11,7 @@
 #include "core/base/json.h"
 #include "core/base/message.h"
 #include "core/config/train_config.h"
+#include "core/protocol/run_choices.h"
 
 namespace nanobench::ablations {
 
@@ -24,7 +25,7 @@ struct ResolveRequest {
   std::optional<std::int64_t> ranks;              ///< replaces the scale's
   std::optional<std::int64_t> processes;          ///< absent: the record's; given alone: as many ranks
   std::optional<std::int64_t> threads;            ///< of the run, if known: some features need two
-  std::optional<std::string> device;              ///< of the run, if known: some features need a GPU
+  std::optional<core::DeviceChoice> device;       ///< of the run, if known: some features need a GPU
 };
 
 /// One value of one feature.

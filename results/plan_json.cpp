@@ -13,10 +13,10 @@ using core::MessageKind;
 
 template <class Enum>
 Enum known(const std::string& text, const char* what) {
-  if (const std::optional<Enum> value = core::enum_of<Enum>(text)) return *value;
-  throw core::Error(core::ErrorCode::kUnavailable,
-                    "a stored plan has the " + std::string(what) + " \"" + text + "\", and this version knows only " +
-                        listed(core::enum_names<Enum>()) + "; use the version that stored it, or a newer one");
+  if (const std::optional<Enum> value = enum_value<Enum>(text)) return *value;
+  throw core::Error(core::ErrorCode::kUnavailable, "a stored plan has the " + std::string(what) + " \"" + text +
+                                                       "\", and this version knows only " + listed(enum_names<Enum>()) +
+                                                       "; use the version that stored it, or a newer one");
 }
 
 Json to_json(const ContrastFactor& factor) {
@@ -76,7 +76,7 @@ std::string text_of(const std::vector<PlanContrast>& contrasts) {
   Json list = Json::array();
   for (const PlanContrast& contrast : contrasts) {
     Json& item = list.emplace_back(Json{{"effect", contrast.effect},
-                                        {"kind", core::enum_name(contrast.kind)},
+                                        {"kind", enum_name(contrast.kind)},
                                         {"factors", Json::array()},
                                         {"meaning", contrast.meaning},
                                         {"coefficients", contrast.coefficients},
@@ -89,7 +89,7 @@ std::string text_of(const std::vector<PlanContrast>& contrasts) {
 std::string text_of(const std::vector<Message>& messages) {
   Json list = Json::array();
   for (const Message& message : messages)
-    list.push_back({{"kind", core::enum_name(message.kind)}, {"subject", message.subject}, {"text", message.text}});
+    list.push_back({{"kind", enum_name(message.kind)}, {"subject", message.subject}, {"text", message.text}});
   return list.dump();
 }
 
@@ -140,7 +140,7 @@ std::vector<Message> read_messages(const std::string& text) {
       continue;
     }
     // A kind that only a newer version knows is a note to this one: its text says all that there is to show.
-    const auto kind = core::enum_of<MessageKind>(item.at("kind").get<std::string>());
+    const auto kind = enum_value<MessageKind>(item.at("kind").get<std::string>());
     messages.push_back(
         {kind.value_or(MessageKind::kNote), item.at("subject").get<std::string>(), item.at("text").get<std::string>()});
   }

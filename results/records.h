@@ -11,6 +11,7 @@
 #include "ablations/contrast_kind.h"
 #include "core/base/enum_names.h"
 #include "core/base/message.h"
+#include "core/protocol/run_choices.h"
 #include "core/protocol/run_event.h"
 #include "core/protocol/run_outcome.h"
 
@@ -40,7 +41,7 @@ struct Owner {
 
 /// What is known of a run before it starts.
 struct NewRun {
-  std::string digest;  ///< identity: config, seed, data, dtype, threads, engine, hardware
+  std::string digest;  ///< identity (results/identity.h)
   std::string suite;
   std::string cell;                   ///< label within the suite
   std::optional<std::string> record;  ///< "record12", when the cell is based on one
@@ -53,12 +54,20 @@ struct NewRun {
   std::optional<double> data_floor_nats;  ///< entropy of the data in nats per token, where it is known
   std::string dtype;
   int threads = 0;
-  std::string engine;
+  std::string engine;          ///< "nanobench-train", "mock", ...
   std::string engine_version;  ///< the identity used in `digest`; the hello event's text is in the environment
   std::string hardware;        ///< hardware class, e.g. "x86_64 | CPU MODEL | 2 cores"
   std::optional<std::int64_t> plan_id;
-  std::optional<std::int64_t> position;  ///< in the plan, from 0
+  std::optional<std::int64_t> position;      ///< in the plan, from 0
+  std::optional<core::DeviceChoice> device;  ///< absent: unknown, as of external trainers and imported logs
+  core::KernelChoice kernels = core::KernelChoice::kFused;
+  std::int64_t arm = 0;             ///< of an a_a or a gate, from 1: runs of another arm are other runs; 0: none
+  std::optional<std::string> mock;  ///< settings of the mock engine as JSON; absent: another engine
 };
+
+/// "nanobench-train"; "nanobench-train, reference kernels": another engine to all that sets runs side by side, since
+/// their times do not continue each other.
+std::string engine_text(const std::string& engine, core::KernelChoice kernels);
 
 /// How a run ended: what finish_run writes.
 struct RunResult {
@@ -80,12 +89,15 @@ struct RunRecord : NewRun {
   std::optional<std::string> finished_at;
   std::optional<std::int64_t> environment_id;
   Owner owner;
-  /// What its engine told.
+  std::string heartbeat_at;  ///< last sign of life of the owner
+  /// What its engine reported.
   std::string gpu;  ///< "NVIDIA H100 80GB HBM3 (GPU-4c2f...), driver 570.86.15"; empty: none
   std::optional<core::StepParts> no_kernel_for;  ///< parts of its step that it has no kernel for; absent: not said
 
   /// Where its times were measured: times of two places say nothing of each other.
   std::string place() const { return gpu.empty() ? owner.host : owner.host + ", " + gpu; }
+  /// The engine with its kernels.
+  std::string engine_text() const { return results::engine_text(engine, kernels); }
   bool is_running() const { return !result.has_value(); }
   bool is_completed() const { return result && result->outcome == core::RunOutcome::kCompleted; }
   /// Completed or diverged: evidence that running it again would only repeat.
@@ -159,6 +171,11 @@ enum class Design {
   kCells,                ///< an external trainer's cells, one by one
   kClaims,               ///< what the catalogue's claims are measured by: training cells and operations
 };
+
+NB_ENUM_NAMES(Design, {Design::kHistory, "history"}, {Design::kLeaveOneOut, "leave_one_out"},
+              {Design::kAddOneIn, "add_one_in"}, {Design::kFactorial, "factorial"},
+              {Design::kFractionalFactorial, "fractional_factorial"}, {Design::kSweep, "sweep"},
+              {Design::kPairs, "pairs"}, {Design::kAA, "a_a"}, {Design::kCells, "cells"}, {Design::kClaims, "claims"});
 
 /// One cell of a stored plan.
 struct PlanCell {
@@ -280,14 +297,3 @@ struct BaselineRecord {
 };
 
 }  // namespace nanobench::results
-
-namespace nanobench::core {
-
-NB_ENUM_NAMES(results::Design, 10, {results::Design::kHistory, "history"},
-              {results::Design::kLeaveOneOut, "leave_one_out"}, {results::Design::kAddOneIn, "add_one_in"},
-              {results::Design::kFactorial, "factorial"},
-              {results::Design::kFractionalFactorial, "fractional_factorial"}, {results::Design::kSweep, "sweep"},
-              {results::Design::kPairs, "pairs"}, {results::Design::kAA, "a_a"}, {results::Design::kCells, "cells"},
-              {results::Design::kClaims, "claims"});
-
-}  // namespace nanobench::core

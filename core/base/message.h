@@ -24,7 +24,7 @@ enum class MessageKind {
   kNotMeasurable,  ///< a claim that no cell can decide here: the claim
 };
 
-NB_ENUM_NAMES(MessageKind, 11, {MessageKind::kNote, "note"}, {MessageKind::kAlreadySet, "already_set"},
+NB_ENUM_NAMES(MessageKind, {MessageKind::kNote, "note"}, {MessageKind::kAlreadySet, "already_set"},
               {MessageKind::kSetToo, "set_too"}, {MessageKind::kNoEffect, "no_effect"}, {MessageKind::kScale, "scale"},
               {MessageKind::kLeftOut, "left_out"}, {MessageKind::kSameRun, "same_run"},
               {MessageKind::kNotEstimable, "not_estimable"}, {MessageKind::kDesign, "design"},

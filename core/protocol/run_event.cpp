@@ -77,7 +77,7 @@ struct ToJson {
             {"peak_bytes", e.peak_bytes}};
   }
   Json operator()(const FailedEvent& e) const {
-    return {{"event", "failed"}, {"outcome", to_string(e.outcome)}, {"message", e.message}};
+    return {{"event", "failed"}, {"outcome", enum_name(e.outcome)}, {"message", e.message}};
   }
 };
 
@@ -109,7 +109,7 @@ RunEvent read_step(const Json& json) {
 }
 
 RunEvent read_failed(const Json& json) {
-  const auto outcome = run_outcome_from(json.at("outcome").get<std::string>());
+  const auto outcome = enum_value<RunOutcome>(json.at("outcome").get<std::string>());
   if (!outcome) throw Error(ErrorCode::kDataLoss, "unknown outcome in a failed event");
   return FailedEvent{*outcome, json.at("message").get<std::string>()};
 }

@@ -13,8 +13,8 @@ namespace {
 
 using core::StepParts;
 
-constexpr std::size_t kMostNamed = 4;  // rows of a warning
-constexpr double kCancels = 1e-9;      // of weights that are fractions
+constexpr std::size_t kMaxNamed = 4;  // rows of a warning
+constexpr double kCancels = 1e-9;     // of weights that are fractions
 
 /// Of its completed runs; nullopt where none told.
 std::optional<StepParts> parts_of(const CellMeasures& cell) {
@@ -76,9 +76,9 @@ void add_code_warning(ComparisonTable& table, const std::vector<CellMeasures>& c
   }
   if (labels.empty()) return;
   const std::size_t count = labels.size();
-  labels.resize(std::min(count, kMostNamed));
+  labels.resize(std::min(count, kMaxNamed));
   std::string names = joined(labels);
-  if (count > kMostNamed) names += " and " + std::to_string(count - kMostNamed) + " more";
+  if (count > kMaxNamed) names += " and " + std::to_string(count - kMaxNamed) + " more";
   table.warnings.push_back("The times of " + std::to_string(count) + (count == 1 ? " row" : " rows") + " (" + names +
                            ") are of other code than those of the rows they are compared with: the engine has a kernel "
                            "for " +

@@ -1,6 +1,6 @@
 /// Whether a difference of times is of what the cells differ in, or also of the code that computed them: the engine has
 /// kernels for the settings that the records ended with, and computes some others by operations
-/// (engine/train/code_paths.h). Pure, thread-safe.
+/// (engine/train/engine_facts.h). Pure, thread-safe.
 #pragma once
 
 #include <optional>

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <map>
 
-#include "reports/stats/moments.h"
 #include "reports/stats/shapley.h"
+#include "reports/stats/summary.h"
 
 namespace nanobench::reports {
 namespace {
@@ -121,7 +121,7 @@ std::optional<SubsetCells> subsets_of(const results::PlanRecord& plan) {
     if (changes.size() == 2 && interactions.size() == 1) sets = sets_of_pair(changes, *interactions.front());
   }
   const std::size_t k = changes.size();
-  if (k < 2 || k > static_cast<std::size_t>(kMostExactFeatures) || sets.size() != std::size_t{1} << k)
+  if (k < 2 || k > static_cast<std::size_t>(kMaxExactFeatures) || sets.size() != std::size_t{1} << k)
     return std::nullopt;
   SubsetCells subsets{.changes = {}, .labels = std::vector<std::string>(sets.size())};
   for (const PlanContrast* change : changes) subsets.changes.push_back(change->effect);

@@ -76,7 +76,7 @@ std::string relation_note(const DesignTable& table) {
 void require_factors(const Suite& suite, std::size_t count) {
   const std::size_t least = suite.design == Design::kPairs ? 2 : 1;
   if (count >= least) return;
-  throw Error(ErrorCode::kInvalidArgument, "the design \"" + core::enum_name(suite.design) + "\" needs at least " +
+  throw Error(ErrorCode::kInvalidArgument, "the design \"" + enum_name(suite.design) + "\" needs at least " +
                                                std::to_string(least) + (least == 1 ? " feature" : " features") +
                                                " that can be changed in the base, and there are " +
                                                std::to_string(count));

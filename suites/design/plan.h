@@ -47,15 +47,9 @@ struct Matrix {
 /// A program that speaks the protocol of core/protocol/FORMAT.md.
 struct Engine {
   std::vector<std::string> command;  ///< program and leading arguments; "--spec FILE --events-fd N" are added
-  std::string name;                  ///< "nanobench-train", "mock"; of a plan: "nanobench-train, reference kernels"
+  std::string name;                  ///< "nanobench-train", "mock"
   std::string version;               ///< identity: another version's runs are other runs
 };
-
-/// The name that runs of an engine by these kernels (core/protocol/run_spec.h) are stored under: another engine to all
-/// that sets runs side by side, as their times are no continuation of each other.
-std::string engine_name(const std::string& engine, const std::string& kernels);
-/// The kernels of such a name.
-std::string kernels_of(const std::string& engine_name);
 
 /// nanobench-train: its version is the digest of the program's bytes. Throws Error{kNotFound} when it is not there.
 Engine native_engine(const std::filesystem::path& program);

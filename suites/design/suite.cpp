@@ -167,8 +167,8 @@ void read_axes(JsonObject& object, Suite& suite) {
 
 Design read_design(JsonObject& object) {
   const std::string text = object.string("design");
-  if (const std::optional<Design> design = core::enum_of<Design>(text)) return *design;
-  const std::vector<std::string> known = core::enum_names<Design>();
+  if (const std::optional<Design> design = enum_value<Design>(text)) return *design;
+  const std::vector<std::string> known = enum_names<Design>();
   std::vector<std::string> quoted;
   for (const std::string& name : known) quoted.push_back("\"" + name + "\"");
   object.fail("design", "expected " + listed(quoted, "or") + ", got \"" + text + "\"" + core::suggestion(text, known));
@@ -258,16 +258,10 @@ void read_native(JsonObject& object, Suite& suite) {
   suite.scale = object.string_or("scale", suite.scale);
   suite.data = object.string_or("data", suite.data);
   parse_data_request(suite.data, core::json_location(suite.source, "/data"));
-  suite.dtype = object.string_or("dtype", suite.dtype);
-  if (suite.dtype != "float32" && suite.dtype != "float64")
-    object.fail("dtype", "expected \"float32\" or \"float64\", got \"" + suite.dtype + "\"");
+  suite.dtype = object.enumeration_or("dtype", suite.dtype);
   suite.threads = static_cast<int>(object.integer_or("threads", 0, 0, 4096));
-  suite.device = object.string_or("device", suite.device);
-  if (!core::is_device_name(suite.device))
-    object.fail("device", "expected \"cpu\", \"cuda\" or \"cuda:N\", got \"" + suite.device + "\"");
-  suite.kernels = object.string_or("kernels", suite.kernels);
-  if (!core::is_kernels_name(suite.kernels))
-    object.fail("kernels", "expected \"fused\" or \"reference\", got \"" + suite.kernels + "\"");
+  suite.device = core::read_device(object);
+  suite.kernels = object.enumeration_or("kernels", suite.kernels);
   suite.mock = read_mock(object);
   read_cells(object, suite);
 }

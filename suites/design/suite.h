@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/json.h"
+#include "core/protocol/run_choices.h"
 #include "results/records.h"
 #include "suites/design/external_suite.h"
 
@@ -59,12 +60,12 @@ struct Suite {
   std::string scale = "nano";
   std::vector<std::uint64_t> seeds = {1};
   std::string data = "synthetic";  ///< "synthetic", "text:FILE" or "shards:FILE|DIR"
-  std::string dtype = "float32";
-  int threads = 0;                                    ///< 0: all cores
-  std::string device = "cpu";                         ///< of every run (core/protocol/run_spec.h)
-  std::string kernels = "fused";                      ///< of every run, likewise
-  std::uint64_t order_seed = 1;                       ///< of the shuffled order of execution
-  std::optional<results::SequentialLook> sequential;  ///< set by a runner that adds seeds; not from the file
+  core::Dtype dtype = core::Dtype::kFloat32;
+  int threads = 0;                                          ///< 0: all cores
+  core::DeviceChoice device;                                ///< of every run
+  core::KernelChoice kernels = core::KernelChoice::kFused;  ///< of every run
+  std::uint64_t order_seed = 1;                             ///< of the shuffled order of execution
+  std::optional<results::SequentialLook> sequential;        ///< set by a runner that adds seeds; not from the file
   std::optional<double> target;  ///< validation loss of "time to target"; absent: the first cell's final loss
   Limits limits;
   core::Json mock;                          ///< settings of the mock engine, null for the native one
@@ -77,8 +78,8 @@ struct SuiteOverrides {
   std::optional<std::vector<std::uint64_t>> seeds;
   std::optional<std::string> data;
   std::optional<int> threads;
-  std::optional<std::string> device;
-  std::optional<std::string> kernels;
+  std::optional<core::DeviceChoice> device;
+  std::optional<core::KernelChoice> kernels;
   std::optional<std::int64_t> ranks;
   std::optional<std::int64_t> processes;
   std::optional<std::uint64_t> order_seed;

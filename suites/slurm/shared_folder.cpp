@@ -50,7 +50,7 @@ bool is_same_file(int fd, const fs::path& file) {
 
 void copy_bytes(const fs::path& from, const fs::path& to) {
   std::ifstream in(from, std::ios::binary);
-  const Fd out(open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  const core::Fd out(open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (out.get() < 0) fail_to_write(to, errno);
   std::array<char, 65536> bytes{};
   while (in.read(bytes.data(), bytes.size()) || in.gcount() > 0) {
@@ -124,7 +124,7 @@ std::string last_words(const fs::path& file) {
 
 SubmitterLock::SubmitterLock(const fs::path& file) : file_(file) {
   for (;;) {
-    fd_ = Fd(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    fd_ = core::Fd(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
     if (fd_.get() < 0) fail_to_write(file, errno);
     if (flock(fd_.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno == EINTR) continue;

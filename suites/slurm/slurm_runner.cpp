@@ -1,7 +1,5 @@
 #include "suites/slurm/slurm_runner.h"
 
-#include <poll.h>
-
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -397,9 +395,7 @@ class SlurmSession {
   void wait() {
     const double until = now_s() + std::min(kLookForResultsSeconds, slurm_.poll_seconds);
     while (now_s() < until && interrupts_.count() == 0) {
-      pollfd fd = {interrupts_.fd(), POLLIN, 0};
-      const double seconds = std::clamp(until - now_s(), 0.001, kTickSeconds);
-      poll(&fd, 1, static_cast<int>(seconds * 1000) + 1);
+      interrupts_.wait(std::clamp(until - now_s(), 0.001, kTickSeconds));
       observer_.on_tick();
     }
   }

@@ -97,10 +97,10 @@ TEST_F(StoreTest, ReusesEvidenceUnlessFresh) {
   Store store(file());
   const std::int64_t id = claim(store, new_run());
   store.finish_run(id, completed());
-  const Claim again = store.claim_run(new_run(), this_process());
+  const RunClaim again = store.claim_run(new_run(), this_process());
   ASSERT_TRUE(std::holds_alternative<AlreadyDone>(again));
   EXPECT_EQ(std::get<AlreadyDone>(again).run.id, id);
-  const Claim fresh = store.claim_run(new_run(), this_process(), true);
+  const RunClaim fresh = store.claim_run(new_run(), this_process(), true);
   ASSERT_TRUE(std::holds_alternative<Claimed>(fresh));
   EXPECT_NE(std::get<Claimed>(fresh).run_id, id);
 }
@@ -123,7 +123,7 @@ TEST_F(StoreTest, RunsAgainWhatFailedAndKeepsWhatDiverged) {
 TEST_F(StoreTest, DoesNotRunWhatALivingProcessRuns) {
   Store store(file());
   const std::int64_t id = claim(store, new_run());
-  const Claim second = store.claim_run(new_run(), this_process());
+  const RunClaim second = store.claim_run(new_run(), this_process());
   ASSERT_TRUE(std::holds_alternative<AlreadyRunning>(second));
   EXPECT_EQ(std::get<AlreadyRunning>(second).run.id, id);
   EXPECT_TRUE(std::holds_alternative<Claimed>(store.claim_run(new_run("other"), this_process())));

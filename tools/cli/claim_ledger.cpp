@@ -4,10 +4,10 @@
 
 #include "core/base/error.h"
 #include "core/base/rethrow.h"
+#include "reports/claims/ledger.h"
 #include "reports/comparison/comparison.h"
-#include "reports/kinds/disturbance_section.h"
-#include "reports/kinds/ledger_report.h"
-#include "reports/kinds/provenance_section.h"
+#include "reports/kinds/kinds.h"
+#include "reports/kinds/sections.h"
 #include "suites/design/plan.h"
 #include "suites/design/suite.h"
 #include "tools/cli/options.h"
@@ -18,7 +18,7 @@ using ablations::Claim;
 
 namespace {
 
-/// Whether the plan was made for the claim: it has its cells, or says why it has not.
+/// Whether the plan measures the claim: it has the claim's cells, or a message why not.
 bool is_made_for(const results::PlanRecord& plan, const ablations::Catalogue& catalogue, const Claim& claim) {
   const auto has_cell = [&](const ablations::ClaimCell& cell) {
     return std::any_of(plan.cells.begin(), plan.cells.end(),
@@ -37,7 +37,7 @@ bool is_made_for(const results::PlanRecord& plan, const ablations::Catalogue& ca
   }
 }
 
-/// Those that the plan was made for; none: all of them.
+/// The claims that the plan measures; empty: all of them.
 std::vector<std::string> claims_of(const results::PlanRecord& plan, const ablations::Catalogue& catalogue) {
   std::vector<std::string> ids;
   bool is_whole = true;

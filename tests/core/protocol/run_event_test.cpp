@@ -114,9 +114,9 @@ TEST(RunEvent, CutOrFlippedLinesNeverCrash) {
 TEST(RunOutcome, NamesRoundTrip) {
   for (const auto outcome : {RunOutcome::kCompleted, RunOutcome::kDiverged, RunOutcome::kTimedOut, RunOutcome::kCrashed,
                              RunOutcome::kOutOfMemory, RunOutcome::kUnsupported, RunOutcome::kInterrupted}) {
-    EXPECT_EQ(run_outcome_from(to_string(outcome)), outcome);
+    EXPECT_EQ(enum_value<RunOutcome>(enum_name(outcome)), outcome);
   }
-  EXPECT_EQ(run_outcome_from("Completed"), std::nullopt);
+  EXPECT_EQ(enum_value<RunOutcome>("Completed"), std::nullopt);
 }
 
 TEST(RunEvent, AStepMayTellNoLoss) {

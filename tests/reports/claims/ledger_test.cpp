@@ -7,7 +7,7 @@
 #include <set>
 
 #include "core/protocol/operation_spec.h"
-#include "reports/kinds/ledger_report.h"
+#include "reports/kinds/kinds.h"
 #include "results/metric.h"
 #include "tests/results/store_fixture.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "reports/kinds/comparison_report.h"
+#include "reports/kinds/kinds.h"
 #include "reports/render/render.h"
 
 namespace nanobench::reports {

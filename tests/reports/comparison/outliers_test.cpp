@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "reports/kinds/comparison_report.h"
+#include "reports/comparison/comparison.h"
+#include "reports/kinds/kinds.h"
 #include "reports/render/render.h"
 #include "tests/reports/made_cells.h"
 #include "tests/reports/stats/simulation.h"

@@ -5,7 +5,8 @@
 #include <cmath>
 
 #include "ablations/design.h"
-#include "reports/kinds/comparison_report.h"
+#include "reports/comparison/comparison.h"
+#include "reports/kinds/kinds.h"
 #include "reports/render/render.h"
 #include "reports/stats/shapley.h"
 #include "tests/reports/made_cells.h"

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <random>
 
-#include "reports/effects/seeds_needed.h"
-
 namespace nanobench::reports {
 namespace {
 

@@ -4,7 +4,8 @@
 
 #include <functional>
 
-#include "reports/kinds/comparison_report.h"
+#include "reports/comparison/comparison.h"
+#include "reports/kinds/kinds.h"
 #include "reports/render/render.h"
 #include "tests/reports/made_cells.h"
 

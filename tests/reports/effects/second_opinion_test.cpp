@@ -4,11 +4,11 @@
 
 #include <random>
 
+#include "reports/comparison/comparison.h"
 #include "reports/effects/effects.h"
-#include "reports/kinds/comparison_report.h"
+#include "reports/kinds/kinds.h"
 #include "reports/render/render.h"
 #include "reports/stats/rank_tests.h"
-#include "reports/stats/signed_rank.h"
 #include "tests/reports/made_cells.h"
 
 namespace nanobench::reports {

@@ -1,8 +1,9 @@
 // Verdicts of a plan of looks: what crossed a boundary stays decided.
 #include <gtest/gtest.h>
 
+#include "reports/comparison/comparison.h"
 #include "reports/effects/effects.h"
-#include "reports/kinds/comparison_report.h"
+#include "reports/kinds/kinds.h"
 #include "reports/render/render.h"
 #include "reports/stats/power.h"
 #include "tests/reports/made_cells.h"

@@ -1,4 +1,4 @@
-#include "reports/forecast/detectable.h"
+#include "reports/forecast/forecast.h"
 
 #include <gtest/gtest.h>
 

@@ -53,7 +53,7 @@ class ReadNoise : public results::StoreTest {
   ReadNoise() : store_(file()) {
     plan_.suite.name = "asked";
     plan_.suite.scale = "nano";
-    plan_.suite.dtype = "float32";
+    plan_.suite.dtype = core::Dtype::kFloat32;
     plan_.engine.name = "mock";
     plan_.hardware = new_run().hardware;
     plan_.threads = new_run().threads;
@@ -62,7 +62,7 @@ class ReadNoise : public results::StoreTest {
   /// Two cells; losses[cell][seed], step times in milliseconds alike.
   void add(const std::string& suite, results::Design design, const std::vector<std::vector<double>>& losses,
            const std::vector<std::vector<double>>& step_ms) {
-    const std::string name = suite + core::enum_name(design) + std::to_string(++plans_);
+    const std::string name = suite + enum_name(design) + std::to_string(++plans_);
     results::NewPlan plan{.digest = name, .suite = suite, .title = "", .design = design, .scale = "nano"};
     for (std::size_t cell = 0; cell < losses.size(); ++cell) {
       plan.cells.push_back({.label = "cell" + std::to_string(cell)});
@@ -133,7 +133,7 @@ TEST_F(ReadNoise, OtherMachinesEnginesAndScalesDoNotCount) {
            [](suites::Plan& plan) { plan.threads = 7; }, [](suites::Plan& plan) { plan.hardware = "another"; },
            [](suites::Plan& plan) { plan.engine.name = "nanobench-train"; },
            [](suites::Plan& plan) { plan.suite.scale = "smoke"; },
-           [](suites::Plan& plan) { plan.suite.dtype = "float64"; }}) {
+           [](suites::Plan& plan) { plan.suite.dtype = core::Dtype::kFloat64; }}) {
     suites::Plan other = plan_;
     change(other);
     const Noise noise = read_noise(&store_, other);

@@ -1,8 +1,9 @@
-#include "reports/kinds/comparison_headline.h"
+#include "reports/kinds/sections.h"
 
 #include <gtest/gtest.h>
 
-#include "reports/kinds/comparison_report.h"
+#include "reports/comparison/comparison.h"
+#include "reports/kinds/kinds.h"
 #include "tests/reports/made_cells.h"
 
 namespace nanobench::reports {
@@ -31,7 +32,7 @@ struct Judged {
 };
 
 SeedsForVerdict told(int have, int seeds) {
-  return {.status = Status::kTold, .have = have, .seeds = seeds};
+  return {.status = Status::kKnown, .have = have, .seeds = seeds};
 }
 
 TEST(EffectsHeadline, CountsEveryVerdict) {

@@ -4,7 +4,8 @@
 
 #include <cmath>
 
-#include "reports/kinds/comparison_report.h"
+#include "reports/comparison/comparison.h"
+#include "reports/kinds/kinds.h"
 #include "reports/render/render.h"
 
 namespace nanobench::reports {

@@ -24,7 +24,7 @@ inline bool says(const Matrix& matrix, MessageKind kind, const std::string& subj
 inline std::string all_of(const std::vector<core::Message>& messages) {
   std::string text;
   for (const core::Message& message : messages)
-    text += core::enum_name(message.kind) + " [" + message.subject + "] " + message.text + "\n";
+    text += enum_name(message.kind) + " [" + message.subject + "] " + message.text + "\n";
   return text;
 }
 

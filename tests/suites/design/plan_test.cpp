@@ -359,7 +359,7 @@ TEST(Plan, ARunIsAnotherRunWhenWhatItMeasuresDiffers) {
   other.threads = 1;
   EXPECT_NE(digest(plan_of(other)), digest(base));
   other = suite;
-  other.dtype = "float64";
+  other.dtype = core::Dtype::kFloat64;
   EXPECT_NE(digest(plan_of(other)), digest(base));
   other = suite;
   other.seeds = {2};

@@ -181,13 +181,13 @@ TEST(Suite, OverridesComeFromTheCommandLine) {
   overrides.seeds = {{4, 5}};
   overrides.data = "shards:dir";
   overrides.threads = 3;
-  overrides.kernels = "reference";
+  overrides.kernels = core::KernelChoice::kReference;
   const Suite suite = with_overrides(read_suite(history(), "s.json"), overrides);
   EXPECT_EQ(suite.scale, "smoke");
   EXPECT_EQ(suite.seeds.size(), 2u);
   EXPECT_EQ(suite.data, "shards:dir");
   EXPECT_EQ(suite.threads, 3);
-  EXPECT_EQ(suite.kernels, "reference");
+  EXPECT_EQ(suite.kernels, core::KernelChoice::kReference);
   overrides.data = "nonsense";
   EXPECT_THROW(with_overrides(suite, overrides), core::Error);
 }
