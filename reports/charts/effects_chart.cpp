@@ -19,8 +19,8 @@ double percent_of(double log_ratio) {
 void add_row(Table& table, const std::string& effect, const char* metric, std::optional<double> value,
              std::optional<double> low, std::optional<double> high, int n, const std::string& verdict) {
   if (!value) return;
-  table.rows.push_back({text_cell(effect), text_cell(metric), number_cell(value), number_cell(low), number_cell(high),
-                        count_cell(n), text_cell(verdict)});
+  table.rows.push_back({text_cell(effect), text_cell(metric), plotted_cell(value), plotted_cell(low),
+                        plotted_cell(high), count_cell(n), text_cell(verdict)});
 }
 
 void add_effect(Table& table, const EffectResult& effect) {
@@ -41,7 +41,7 @@ void add_effect(Table& table, const EffectResult& effect) {
   }
 }
 
-/// One metric beside the others, each with its own axis.
+/// The panel of one metric, with an axis of its own.
 OrderedJson panel(const char* metric, const std::vector<std::string>& names) {
   OrderedJson y = name_axis("effect");
   y["scale"] = {{"domain", names}};  // all panels have all rows
@@ -73,8 +73,8 @@ std::optional<Chart> effects_chart(const std::vector<EffectResult>& effects) {
   Chart chart{.id = "effects",
               .title = "Effects with their intervals",
               .text =
-                  "What each change does: left of the dashed line is better. Bars are intervals that hold together "
-                  "for all effects; an effect without a bar has no error that could be told from its runs."};
+                  "The effect of each change: left of the dashed line is better. Bars are intervals that hold "
+                  "simultaneously for all effects. An effect without a bar has no error, because its runs give none."};
   chart.data = {.id = "effects",
                 .title = "",
                 .columns = {text_column("effect", "change"), text_column("metric", "on"),

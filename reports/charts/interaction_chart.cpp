@@ -22,11 +22,12 @@ std::optional<std::pair<std::string, std::string>> factors_of(const std::string&
 }  // namespace
 
 std::optional<Chart> interaction_chart(const std::vector<EffectResult>& effects) {
-  Chart chart{.id = "interactions",
-              .title = "Interactions on the loss",
-              .text =
-                  "How far two changes together differ from what they do one by one, in nats per token: far from 0 "
-                  "means that one of them changes what the other is worth."};
+  Chart chart{
+      .id = "interactions",
+      .title = "Interactions on the loss",
+      .text =
+          "How far the effect of two changes together differs from the sum of both alone, in nats per token. Far "
+          "from 0 means that one change alters what the other is worth."};
   chart.data = {
       .id = "interactions",
       .title = "",
@@ -37,10 +38,8 @@ std::optional<Chart> interaction_chart(const std::vector<EffectResult>& effects)
     if (!factors || !effect.loss.value) continue;
     const auto& interval = effect.loss.interval;
     const auto add = [&](const std::string& first, const std::string& second) {
-      chart.data.rows.push_back({text_cell(first), text_cell(second), number_cell(effect.loss.value),
-                                 number_cell(interval ? std::optional(interval->low) : std::nullopt),
-                                 number_cell(interval ? std::optional(interval->high) : std::nullopt),
-                                 number_cell(effect.loss.adjusted_p)});
+      chart.data.rows.push_back({text_cell(first), text_cell(second), plotted_cell(effect.loss.value),
+                                 low_cell(interval), high_cell(interval), plotted_cell(effect.loss.adjusted_p)});
     };
     add(factors->first, factors->second);
     add(factors->second, factors->first);

@@ -8,7 +8,7 @@
 namespace nanobench::reports {
 namespace {
 
-/// The same with every string as it can be shown: a drawing shows what it is given.
+/// Makes every string of the specification printable, because a drawing escapes nothing.
 void make_printable(core::OrderedJson& json) {
   if (json.is_string()) {
     json = printable(json.get_ref<const std::string&>());
