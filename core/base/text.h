@@ -48,6 +48,12 @@ std::string printable(std::string_view text);
 /// Printable text that HTML and XML take literally, also inside attributes.
 std::string escape_markup(std::string_view text);
 
+/// The same words with single blanks between them, and "..." in place of what comes after `max_bytes`.
+std::string on_one_line(std::string_view text, std::size_t max_bytes);
+
+/// The last line that is more than blanks, without those at its end; "" when there is none.
+std::string last_line(std::string_view text);
+
 /// Words in lines of at most `width` columns; longer words are cut. At least one line.
 std::vector<std::string> wrap(std::string_view text, std::size_t width);
 

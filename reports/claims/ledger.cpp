@@ -6,10 +6,11 @@
 #include <cstring>
 #include <set>
 
+#include "ablations/claim_cells.h"
 #include "ablations/claim_counters.h"
-#include "ablations/claim_facts.h"
 #include "ablations/resolve.h"
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
 #include "core/base/text.h"
 #include "reports/comparison/code_paths.h"
 #include "reports/stats/loss_curve.h"
@@ -107,7 +108,7 @@ std::string CellMetrics::doubt() const {
   const std::set<std::string> rates = {"tokens_per_second", "train_seconds", "time_to_target_s", "share_of_peak"};
   const bool is_of_times = metric.ends_with("_ms") || rates.contains(metric);
   if (!is_of_times || before_ == nullptr || after_ == nullptr) return "";
-  const std::string parts = parts_without_kernel({{after_, 1.0}, {before_, -1.0}});
+  const core::StepParts parts = parts_without_kernel({{after_, 1.0}, {before_, -1.0}});
   return parts.empty() ? "" : different_code(parts);
 }
 
@@ -278,7 +279,7 @@ class Judge {
       if (std::isnan(value)) return not_measurable("the count before is 0, so there is no ratio.");
       entry_.measured = exact_number(value);
     } catch (const core::Error& error) {
-      if (error.code() == core::ErrorCode::kInternal) throw;
+      rethrow_internal(error);
       not_measurable(error.what());
     }
   }
@@ -306,7 +307,7 @@ class Judge {
     try {
       resolve_all(judged_cells);
     } catch (const core::Error& error) {
-      if (error.code() == core::ErrorCode::kInternal) throw;
+      rethrow_internal(error);
       return not_measurable("at scale " + evidence_.scale() + ": " + error.what());
     }
     const ClaimPlan* plan = evidence_.plan_of(judged_cells);
@@ -341,7 +342,7 @@ class Judge {
       for (const RunMeasure& run : measures.runs) {
         if (!run.run.result) continue;
         const core::RunOutcome outcome = run.run.result->outcome;
-        entry_.reason = cell.label + " " + core::to_string(outcome) + ": " + run.run.result->message;
+        entry_.reason = cell.label + " " + enum_name(outcome) + ": " + run.run.result->message;
         if (outcome == core::RunOutcome::kUnsupported || outcome == core::RunOutcome::kOutOfMemory)
           entry_.verdict = LedgerVerdict::kNotMeasurable;
       }

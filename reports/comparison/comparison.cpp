@@ -91,7 +91,7 @@ std::vector<std::string> reasons_of(const CellMeasures& cell) {
   std::vector<std::pair<std::string, std::vector<std::uint64_t>>> ends;  // what happened, to which seeds
   for (const RunMeasure& run : cell.runs) {
     if (run.run.is_running() || run.run.is_completed() || run.run.result->outcome == RunOutcome::kInterrupted) continue;
-    std::string end = core::to_string(run.run.result->outcome);
+    std::string end = enum_name(run.run.result->outcome);
     if (!run.run.result->message.empty()) end += ": " + run.run.result->message;
     auto same = std::find_if(ends.begin(), ends.end(), [&](const auto& known) { return known.first == end; });
     if (same == ends.end()) same = ends.insert(ends.end(), {end, {}});
@@ -307,7 +307,7 @@ void add_mixture_warnings(ComparisonTable& table, const std::vector<CellMeasures
       hardware.insert(run.run.hardware + ", " + counted(run.run.threads, "thread"));
       if (run.run.is_completed()) gpus.insert(run.run.gpu.empty() ? "none" : run.run.gpu);
       if (run.run.is_completed()) hosts.insert(run.run.owner.host);
-      engines.insert(run.run.engine + " " + run.run.engine_version);
+      engines.insert(run.run.engine_text() + " " + run.run.engine_version);
     }
   }
   if (hosts.size() > 1) {
@@ -425,7 +425,7 @@ ComparisonTable compare(const results::PlanRecord& plan, const std::vector<CellM
   ComparisonTable table;
   set_target(table, plan, cells, options);
   for (const CellMeasures& cell : cells) table.rows.push_back(row_of(cell, table.target));
-  add_effects(table, cells, plan.design == "history");
+  add_effects(table, cells, plan.design == results::Design::kHistory);
   table.has_one_yardstick = has_one_yardstick(cells);
   add_spread_notes(table);
   add_floor_warnings(table, cells);

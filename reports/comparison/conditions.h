@@ -12,7 +12,7 @@ namespace nanobench::reports {
 
 struct Conditions {
   std::string scale;
-  std::string engine;    ///< its name, of whatever version
+  std::string engine;    ///< with its kernels, of whatever version
   std::string hardware;  ///< class (results/provenance.h)
   std::string dtype;
   int threads = 0;

@@ -16,7 +16,7 @@ constexpr std::size_t kMinForLenth = 7;
 constexpr double kMinNominal = 1e-12;  // below it 1 - p loses its digits
 
 bool is_factorial(const results::PlanContrast& contrast) {
-  return contrast.kind == "main" || contrast.kind == "interaction";
+  return contrast.kind == results::ContrastKind::kMain || contrast.kind == results::ContrastKind::kInteraction;
 }
 
 /// Factorial effects that have no error of their own get that of the small ones among them.
@@ -93,14 +93,14 @@ std::vector<std::string> cells_without_result(const std::vector<ContrastPart>& p
   return labels;
 }
 
-std::string other_code_of(const std::vector<ContrastPart>& parts) {
+core::StepParts other_code_of(const std::vector<ContrastPart>& parts) {
   std::vector<WeightedCell> difference;
   for (const ContrastPart& part : parts) difference.push_back({part.cell, part.coefficient});
   return parts_without_kernel(difference);
 }
 
 bool is_single_change(const results::PlanContrast& contrast) {
-  return contrast.kind == "simple" || contrast.kind == "main";
+  return contrast.kind == results::ContrastKind::kSimple || contrast.kind == results::ContrastKind::kMain;
 }
 
 /// Every cell has a run with a step time.
@@ -157,7 +157,7 @@ void judge_features(std::vector<EffectResult>& results, const std::vector<CellMe
   std::vector<std::optional<double>> p;
   for (const EffectResult& result : results) {
     const Estimate& seconds = result.seconds.equal_loss.seconds;
-    const bool is_asked = result.contrast.kind != "noise" && result.other_code.empty() &&
+    const bool is_asked = result.contrast.kind != results::ContrastKind::kNoise && result.other_code.empty() &&
                           result.seconds.equal_loss.is_converted() && seconds.is_usable();
     p.push_back(is_asked ? std::optional<double>(p_of(seconds)) : std::nullopt);
   }

@@ -29,7 +29,7 @@ struct EffectResult {
   std::optional<FeatureVerdict> verdict;  ///< of single changes: main and simple effects
   std::string reason;                     ///< why no verdict was possible; empty otherwise
   std::vector<std::string> missing;       ///< cells without a completed run
-  std::string other_code;  ///< parts_without_kernel(): times of different code, which more seeds do not mend
+  core::StepParts other_code;  ///< parts_without_kernel(): times of different code, which more seeds do not mend
   std::optional<int> decided_at_look;  ///< in a plan of looks: the look that decided; absent while undecided
 };
 

@@ -120,7 +120,7 @@ ForecastTotals totals_of(const std::vector<CellForecast>& cells) {
 DetectionPlan detection_plan(const suites::Plan& plan) {
   const std::vector<results::PlanContrast>& contrasts = plan.matrix.contrasts;
   const bool is_factorial = std::all_of(contrasts.begin(), contrasts.end(), [](const auto& contrast) {
-    return contrast.kind == "main" || contrast.kind == "interaction";
+    return contrast.kind == results::ContrastKind::kMain || contrast.kind == results::ContrastKind::kInteraction;
   });
   return {.seeds = static_cast<int>(plan.suite.seeds.size()),
           .tests = std::max(1, static_cast<int>(contrasts.size())),

@@ -61,7 +61,7 @@ class NoiseReader {
     noise.loss = loss_within_suite();
     for (const results::PlanRecord& stored : plans_) {
       if (noise.loss.spread && noise.log_time.spread) return noise;
-      if (stored.design == suites::to_string(suites::Design::kAA)) read_a_a(stored, noise);
+      if (stored.design == results::Design::kAA) read_a_a(stored, noise);
     }
     if (!noise.loss.spread) noise.loss = pooled_loss();
     if (!noise.log_time.spread) noise.log_time = pooled_log_time();

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
 #include "core/base/text.h"
 #include "core/config/cost_model.h"
 #include "core/config/schedule.h"
@@ -44,7 +45,7 @@ std::optional<RunWork> work_in(const std::string& config) {
   try {
     return work_of(core::read_train_config(core::parse_json(config, "stored run"), "stored run"));
   } catch (const core::Error& error) {
-    if (error.code() == core::ErrorCode::kInternal) throw;
+    rethrow_internal(error);
     return std::nullopt;
   }
 }
@@ -143,8 +144,8 @@ RunCost from_operation(const suites::Cell& cell) {
 bool is_alike(const results::RunRecord& run, const suites::Plan& plan) {
   // Two trainers may have the same command.
   if (plan.suite.external && !suites::is_of_trainer(plan.suite.name, run.suite)) return false;
-  return run.engine == plan.engine.name && run.hardware == plan.hardware && run.threads == plan.threads &&
-         (run.dtype == plan.suite.dtype || run.dtype == "external");
+  return run.engine == plan.engine.name && run.kernels == plan.suite.kernels && run.hardware == plan.hardware &&
+         run.threads == plan.threads && (run.dtype == enum_name(plan.suite.dtype) || run.dtype == "external");
 }
 
 }  // namespace

@@ -24,11 +24,11 @@ struct ArmRun {
   std::optional<double> val_loss;  ///< final, nats per token; completed runs only, like all below
   std::optional<double> step_ms;   ///< median over timed steps
   std::optional<double> peak_bytes;
-  std::map<std::string, double> costs;     ///< of the cost model: "flops_per_step", ...
-  std::string loss_digest;                 ///< of every step's loss, bit for bit; empty: unknown
-  std::optional<std::string> disturbance;  ///< why its times are doubtful
-  std::string host;                        ///< of a run of this database; not kept in files
-  std::string no_kernel_for;               ///< as results::RunRecord has it; not kept in files
+  std::map<std::string, double> costs;           ///< of the cost model: "flops_per_step", ...
+  std::string loss_digest;                       ///< of every step's loss, bit for bit; empty: unknown
+  std::optional<std::string> disturbance;        ///< why its times are doubtful
+  std::string host;                              ///< of a run of this database; not kept in files
+  std::optional<core::StepParts> no_kernel_for;  ///< as results::RunRecord has it; not kept in files
 
   bool is_completed() const { return outcome == "completed"; }
 };
@@ -36,6 +36,7 @@ struct ArmRun {
 struct ArmCell {
   std::string label;
   std::string config_digest;
+  std::string former_config_digest;    ///< as files of form 1 have it (results/identity.h); empty: unknown; not kept
   std::vector<ArmRun> runs;            ///< ascending seeds
   std::optional<double> instructions;  ///< of a short extra run, counted on request; not kept in files
 };
@@ -46,11 +47,12 @@ struct Arm {
   std::string suite;
   std::string scale;
   std::string data_digest;
-  std::string engine;    ///< with its version
+  std::string engine;    ///< with its kernels and version, as text
   std::string revision;  ///< of the sources that were measured, or empty
   std::string hardware;  ///< class
   std::string host;      ///< times of different hosts are not compared; of several: "a, b"
   std::string gpu;       ///< and its driver; empty: none
+  core::KernelChoice kernels = core::KernelChoice::kFused;
   int threads = 0;
   std::int64_t processes = 1;  ///< of a run: the world size
   std::string measured_at;     ///< the first run's start
@@ -64,8 +66,8 @@ Arm read_arm(const results::Store& store, const results::PlanRecord& plan, const
 /// These runs, cell by cell. Among several runs of a cell with one seed, the newest completed one counts.
 Arm read_arm(const results::Store& store, const std::vector<results::RunRecord>& runs, const std::string& name);
 
-/// Version of the file's form.
-inline constexpr int kArmSchemaVersion = 1;
+/// Version of the file's form. Form 1 has the former digests of configurations, and is read.
+inline constexpr int kArmSchemaVersion = 2;
 
 core::OrderedJson to_json(const Arm& arm);
 /// Throws Error{kInvalidArgument} with file and JSON pointer; Error{kUnavailable} for a newer version of the form.

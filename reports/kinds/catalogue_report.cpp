@@ -1,5 +1,5 @@
 #include "ablations/catalogue.h"
-#include "ablations/difference.h"
+#include "ablations/config_difference.h"
 #include "ablations/resolve.h"
 #include "core/base/text.h"
 #include "reports/kinds/kinds.h"
@@ -220,7 +220,7 @@ Document feature_report(const Catalogue& catalogue, const std::string& id) {
            value_cell(is_system ? "systems: the losses must stay bit-identical" : "numerics: the losses change",
                       ablations::to_string(feature.kind)));
   list.add("introduced_record", "introduced in record", count_cell(feature.introduced_record));
-  list.add("introduced_seeds", "change analyses", joined(feature.introduced_seeds));
+  if (!feature.analyses.empty()) list.add("analyses", "change analyses", joined(feature.analyses));
   if (!feature.changes.empty()) list.add("changes", "documented changes", changes_cell(feature.changes));
   if (!feature.is_applicable()) {
     list.add("not_applicable", "cannot be set", *feature.not_applicable);
@@ -260,7 +260,7 @@ Document record_report(const Catalogue& catalogue, const ablations::ResolveReque
   document.sections.push_back(size_section(resolved.config, request.scale));
   document.sections.emplace_back().tables.push_back(
       settings_table(catalogue, resolved, request.settings.empty() ? record.features : resolved.settings));
-  document.notes = resolved.messages;
+  document.notes = core::texts_of(resolved.messages);
   document.notes.insert(document.notes.end(), resolved.scale_notes.begin(), resolved.scale_notes.end());
   document.notes.push_back("`nanobench show " + record.id + " --scale NAME --config` prints the whole configuration.");
   return document;
@@ -345,7 +345,8 @@ Table circumstances_table(const std::string& a, const std::string& b, const std:
 }  // namespace
 
 Document difference_report(const ablations::Catalogue& catalogue, const std::string& a, const std::string& b,
-                           const ablations::Difference& difference, const std::vector<Circumstance>& circumstances) {
+                           const ablations::ConfigDifference& difference,
+                           const std::vector<Circumstance>& circumstances) {
   Document document{.kind = "difference", .title = a + " against " + b};
   Section& section = document.sections.emplace_back();
   section.facts = {{.key = "a", .title = "A", .cell = text_cell(a)}, {.key = "b", .title = "B", .cell = text_cell(b)}};

@@ -158,10 +158,11 @@ std::string comparison_headline(const results::PlanRecord& plan, const std::vect
   for (const Comparison& row : table.rows) completed += row.completed;
   if (completed == 0) answer = "Nothing has been measured yet.";
   if (answer.empty()) {
-    answer = plan.design == "a_a" ? "The cells are identical but for noise, so no change is judged."
-                                  : "This design judges no single change.";
+    answer = plan.design == results::Design::kAA ? "The cells are identical but for noise, so no change is judged."
+                                                 : "This design judges no single change.";
   }
-  std::vector<std::string> sentences = {answer, plan.design == "history" ? course_of(table) : "", gaps_of(table)};
+  std::vector<std::string> sentences = {answer, plan.design == results::Design::kHistory ? course_of(table) : "",
+                                        gaps_of(table)};
   std::erase(sentences, "");
   return joined(sentences, " ");
 }

@@ -172,7 +172,7 @@ std::string seeds_of(const std::vector<CellMeasures>& cells) {
 Section head_of(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells, const ComparisonTable& table) {
   FactList list;
   list.add("suite", "suite", plan.suite);
-  list.add("design", "design", plan.design);
+  list.add("design", "design", enum_name(plan.design));
   list.add("scale", "scale", plan.scale);
   list.add("data", "data", plan.data_name);
   if (const results::RunRecord* run = any_run(cells)) {
@@ -198,7 +198,7 @@ Section head_of(const results::PlanRecord& plan, const std::vector<CellMeasures>
   }
   Section head;
   head.facts = std::move(list.facts);
-  head.bullets = plan.messages;
+  head.bullets = core::texts_of(plan.messages);
   return head;
 }
 
@@ -242,7 +242,7 @@ void add_peeking_warning(Document& document, const std::vector<int>& looks) {
 
 void add_reading_notes(Document& document, const results::PlanRecord& plan, const ComparisonTable& table) {
   document.notes = table.notes;
-  const char* const reference = plan.design == "history" ? "the row before" : "the first row";
+  const char* const reference = plan.design == results::Design::kHistory ? "the row before" : "the first row";
   document.reading = {std::string("change and speed-up: against ") + reference + ", paired by seed.",
                       "step ms: median over the timed steps. to target s: seconds of the training clock until the "
                       "validation loss first reaches the target, interpolated between validations."};

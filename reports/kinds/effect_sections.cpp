@@ -224,7 +224,7 @@ Section contrast_section(const std::vector<results::PlanContrast>& contrasts, co
   Table table{.id = "effects", .columns = columns(has_estimates)};
   for (std::size_t i = 0; i < contrasts.size(); ++i) {
     const results::PlanContrast& contrast = contrasts[i];
-    std::vector<TableCell> row = {text_cell(contrast.effect), text_cell(contrast.kind)};
+    std::vector<TableCell> row = {text_cell(contrast.effect), text_cell(enum_name(contrast.kind))};
     if (has_estimates) {
       const EffectResult& effect = effects.at(i);
       row.push_back(loss_cell(effect.loss, effect.second));

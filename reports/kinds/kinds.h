@@ -78,7 +78,8 @@ struct Circumstance {
 /// Two records or runs: features, settings that no feature explains, circumstances that differ. `a` and `b` are the
 /// titles of the columns.
 Document difference_report(const ablations::Catalogue& catalogue, const std::string& a, const std::string& b,
-                           const ablations::Difference& difference, const std::vector<Circumstance>& circumstances);
+                           const ablations::ConfigDifference& difference,
+                           const std::vector<Circumstance>& circumstances);
 
 // Before a suite runs.
 

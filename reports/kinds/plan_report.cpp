@@ -80,11 +80,11 @@ std::string power_text(const Forecast& forecast) {
 std::vector<Fact> facts_of(const suites::Plan& plan, const ForecastTotals& totals) {
   const auto if_whole = [&](double seconds) { return totals.is_whole ? OrderedJson(seconds) : OrderedJson(); };
   FactList list;
-  list.add("design", "design", to_string(plan.suite.design));
+  list.add("design", "design", enum_name(plan.suite.design));
   list.add("scale", "scale", plan.suite.scale);
   list.add("data", "data", plan.data.name);
   list.add("seeds", "seeds", joined(plan.suite.seeds));
-  list.add("engine", "engine", plan.engine.name);
+  list.add("engine", "engine", results::engine_text(plan.engine.name, plan.suite.kernels));
   list.add("machine", "machine", plan.hardware + ", " + amount(plan.threads, "thread"));
   list.add("order", "order",
            "interleaved: for each seed all cells, shuffled by order_seed " + std::to_string(plan.suite.order_seed));
@@ -163,7 +163,7 @@ Table effects_of(const Forecast& forecast) {
                           {.key = "time", .title = column_title("step time", has_time), .is_number = true},
                           {.key = "meaning", .title = "which is", .wraps = true, .priority = 2}}};
   for (const EffectForecast& effect : forecast.effects) {
-    table.rows.push_back({text_cell(effect.contrast.effect), text_cell(effect.contrast.kind),
+    table.rows.push_back({text_cell(effect.contrast.effect), text_cell(enum_name(effect.contrast.kind)),
                           effect_cell(effect.loss, has_loss, false), effect_cell(effect.time, has_time, true),
                           text_cell(effect.contrast.meaning)});
   }
@@ -285,7 +285,7 @@ Document plan_report(const suites::Plan& plan, const Forecast& forecast) {
   head.facts = facts_of(plan, forecast.totals);
   head.tables.push_back(cells_of(forecast));
   document.sections.push_back(detection_section(forecast));
-  document.notes = plan.matrix.messages;
+  document.notes = core::texts_of(plan.matrix.messages);
   add_notes(document, forecast);
   add_warnings(document, forecast);
   return document;
@@ -295,7 +295,7 @@ namespace {
 
 Section head_of(const suites::Suite& suite) {
   FactList list;
-  list.add("design", "design", to_string(suite.design));
+  list.add("design", "design", enum_name(suite.design));
   list.add("scale", "scale", suite.scale);
   list.add("data", "data", suite.data);
   list.add("seeds", "seeds", joined(suite.seeds));
@@ -330,7 +330,7 @@ Document suite_report(const suites::Suite& suite, const suites::Matrix& matrix) 
   document.sections.push_back(head_of(suite));
   document.sections.back().tables.push_back(cells_of(suite, matrix));
   if (!matrix.contrasts.empty()) document.sections.push_back(contrast_section(matrix.contrasts));
-  document.notes = matrix.messages;
+  document.notes = core::texts_of(matrix.messages);
   return document;
 }
 

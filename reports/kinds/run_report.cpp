@@ -16,7 +16,7 @@ TableCell loss_cell(const std::optional<double>& loss) {
 }
 
 std::string outcome_of(const RunRecord& run) {
-  return run.result ? core::to_string(run.result->outcome) : "running";
+  return run.result ? enum_name(run.result->outcome) : "running";
 }
 
 void add_identity(FactList& list, const RunRecord& run) {
@@ -30,7 +30,7 @@ void add_identity(FactList& list, const RunRecord& run) {
   list.add("floor_nats", "entropy floor", loss_cell(run.data_floor_nats));
   list.add("dtype", "number type", run.dtype);
   list.add("threads", "threads", count_cell(run.threads));
-  list.add("engine", "engine", run.engine + " " + run.engine_version);
+  list.add("engine", "engine", run.engine_text() + " " + run.engine_version);
   list.add("hardware", "machine", run.hardware);
   list.add_if("gpu", "GPU", run.gpu);
   list.add("digest", "identity", run.digest);

@@ -21,7 +21,7 @@ struct CellTally {
 
 std::string end_of(const WatchedLine& line) {
   const std::string message = line.run->message.empty() ? "" : ": " + line.run->message;
-  return "seed " + std::to_string(line.seed) + " " + core::to_string(*line.run->outcome) + message;
+  return "seed " + std::to_string(line.seed) + " " + enum_name(*line.run->outcome) + message;
 }
 
 void add_evidence(CellTally& tally, const WatchedLine& line) {
@@ -239,7 +239,7 @@ std::vector<std::string> line_warnings(const std::vector<WatchedLine>& lines, co
     const WatchedLine& line = lines[i];
     if (states[i] == LineState::kFailed || (line.run && line.run->outcome == RunOutcome::kDiverged)) {
       const std::string message = line.run->message.empty() ? "" : ": " + line.run->message;
-      warnings.push_back(name_of(line) + " " + core::to_string(*line.run->outcome) + message);
+      warnings.push_back(name_of(line) + " " + enum_name(*line.run->outcome) + message);
     } else if (line.disturbance) {
       warnings.push_back(name_of(line) + " was disturbed, its times are doubtful: " + *line.disturbance);
     }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
 #include "results/provenance.h"
 #include "results/store.h"
 
@@ -111,7 +112,7 @@ std::optional<RunGlance> SlurmWatch::result_of(const GlancedRun& run) {
     results_[run.result] = *glance;
     return glance;
   } catch (const core::Error& error) {
-    if (error.code() == core::ErrorCode::kInternal) throw;
+    rethrow_internal(error);
     return std::nullopt;
   }
 }

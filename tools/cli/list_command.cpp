@@ -1,4 +1,4 @@
-// `nanobench list KIND`: what there is.
+// `nanobench list KIND`: names with a line about each.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
@@ -6,12 +6,15 @@
 #include "ablations/catalogue.h"
 #include "ablations/resolve.h"
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
+#include "core/base/text.h"
+#include "core/config/settings_reference.h"
 #include "reports/kinds/kinds.h"
 #include "results/store.h"
 #include "suites/design/suite.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
-#include "tools/cli/session.h"
+#include "tools/cli/program.h"
 
 namespace nanobench::tools {
 namespace {
@@ -22,14 +25,16 @@ struct ListOptions {
   std::string catalogue;
   std::string suite;
   std::optional<std::int64_t> limit;
-  bool is_json = false;
+  DocumentOptions output;
 };
 
 constexpr const char* kFooter =
     "Examples:\n"
     "  nanobench list                      features, records, scales and suites\n"
     "  nanobench list features\n"
-    "  nanobench list claims               what analyses say of the records, and what would decide it\n"
+    "  nanobench list settings             every field of a configuration: type, unit, range, default, meaning\n"
+    "  nanobench list settings --out settings.md\n"
+    "  nanobench list claims               the claims of published analyses, and what would decide each\n"
     "  nanobench list runs --limit 20\n"
     "  nanobench list runs --json | jq '.tables.runs[].final_val_loss'";
 
@@ -44,22 +49,84 @@ reports::Document suites_report() {
   for (const std::filesystem::path& file : suite_files()) {
     try {
       const suites::Suite suite = suites::read_suite_file(file);
-      table.rows.push_back({reports::text_cell(suite.name), reports::text_cell(to_string(suite.design)),
+      table.rows.push_back({reports::text_cell(suite.name), reports::text_cell(enum_name(suite.design)),
                             reports::text_cell(suite.scale), reports::text_cell(suite.title),
                             reports::text_cell(file.string())});
     } catch (const core::Error& error) {  // one broken file must not hide the others
+      rethrow_internal(error);
       document.warnings.emplace_back(error.what());
     }
   }
   if (table.rows.empty()) {
-    document.notes.push_back("No suites come along with this installation; name a suite by its file.");
+    document.notes.push_back("This installation has no suites; name a suite by its file.");
   }
   document.sections.emplace_back().tables.push_back(std::move(table));
   return document;
 }
 
+std::string range_text(const core::SettingReference& setting) {
+  if (!setting.values.empty()) return joined(setting.values);
+  if (!setting.range) return "";
+  const char* end = setting.range->includes_high ? " to " : " to below ";
+  return setting.range->low.dump() + end + setting.range->high.dump() + (setting.is_optional ? ", or null" : "");
+}
+
+reports::TableCell range_cell(const core::SettingReference& setting) {
+  core::OrderedJson value;
+  if (!setting.values.empty()) value = setting.values;
+  if (setting.range) value = {setting.range->low, setting.range->high};
+  return {.text = range_text(setting), .detail = "", .value = std::move(value)};
+}
+
+reports::TableCell conditions_cell(const std::vector<core::SettingCondition>& conditions) {
+  reports::TableCell cell{.text = "", .detail = "", .value = core::OrderedJson::array()};
+  for (const core::SettingCondition& condition : conditions) {
+    cell.text += (cell.text.empty() ? "" : ", ") + condition.pointer + " = " + condition.value;
+    cell.value.push_back({{"setting", condition.pointer}, {"value", condition.value}});
+  }
+  return cell;
+}
+
+std::vector<reports::TableCell> setting_row(const core::SettingReference& setting) {
+  const bool is_group = setting.type == core::SettingType::kGroup;
+  const std::string standard = is_group ? "" : setting.default_value.dump();
+  return {reports::text_cell(setting.pointer),
+          reports::text_cell(to_string(setting.type)),
+          reports::text_cell(setting.unit),
+          range_cell(setting),
+          {.text = standard, .detail = "", .value = setting.default_value},
+          conditions_cell(setting.conditions),
+          reports::text_cell(setting.meaning)};
+}
+
+/// Every setting of a training configuration; docs/settings.md is this document.
+reports::Document settings_report() {
+  reports::Document document{.kind = "settings", .title = "Settings of a training configuration"};
+  for (const core::SettingReference& setting : core::settings_reference()) {
+    const std::string name = setting.pointer.substr(1);
+    const bool is_top = name.find('/') == std::string::npos;
+    if (is_top) {
+      reports::Section& section = document.sections.emplace_back();
+      section.title = name;
+      if (setting.type == core::SettingType::kGroup) section.paragraphs = {setting.meaning};
+      section.tables.push_back(
+          {.id = name,
+           .columns = {{.key = "setting", .title = "setting"},
+                       {.key = "type", .title = "type"},
+                       {.key = "unit", .title = "unit", .priority = 3},
+                       {.key = "range", .title = "range or values", .wraps = true},
+                       {.key = "default", .title = "default", .wraps = true},
+                       {.key = "active_when", .title = "active when", .wraps = true, .priority = 2},
+                       {.key = "meaning", .title = "meaning", .wraps = true, .priority = 1}}});
+    }
+    if (!is_top || setting.type != core::SettingType::kGroup)
+      document.sections.back().tables.back().rows.push_back(setting_row(setting));
+  }
+  return document;
+}
+
 /// The parts of several documents as one.
-reports::Document joined(const std::vector<reports::Document>& parts) {
+reports::Document merged(const std::vector<reports::Document>& parts) {
   reports::Document whole{.kind = "all", .title = ""};
   for (const reports::Document& part : parts) {
     for (reports::Section section : part.sections) {
@@ -69,8 +136,8 @@ reports::Document joined(const std::vector<reports::Document>& parts) {
     whole.warnings.insert(whole.warnings.end(), part.warnings.begin(), part.warnings.end());
   }
   whole.notes.push_back(
-      "`nanobench show NAME` prints one of them; `nanobench list claims` the claims, `nanobench list runs` the stored "
-      "runs.");
+      "`nanobench show NAME` prints one of them. `nanobench list settings`, `list claims` and `list runs` print the "
+      "settings, the claims and the stored runs.");
   return whole;
 }
 
@@ -86,40 +153,45 @@ reports::Document document_of(const ListOptions& options) {
   if (options.kind == "claims") {
     return reports::claims_report(load_catalogue(options.catalogue, ablations::CatalogueParts::kAll));
   }
+  if (options.kind == "settings") return settings_report();
   const ablations::Catalogue catalogue = load_catalogue(options.catalogue);
   if (options.kind == "features") return reports::features_report(catalogue);
   if (options.kind == "records") return reports::records_report(catalogue);
   if (options.kind == "scales") return reports::scales_report(catalogue);
-  return joined({reports::features_report(catalogue), reports::records_report(catalogue),
+  return merged({reports::features_report(catalogue), reports::records_report(catalogue),
                  reports::scales_report(catalogue), suites_report()});
 }
 
 void check_kind(const std::string& kind) {
-  const std::vector<std::string> kinds = {"all", "features", "records", "scales", "claims", "suites", "runs"};
+  const std::vector<std::string> kinds = {"all",    "features", "settings", "records",
+                                          "scales", "claims",   "suites",   "runs"};
   if (std::find(kinds.begin(), kinds.end(), kind) != kinds.end()) return;
-  throw core::Error(
-      core::ErrorCode::kInvalidArgument,
-      "list " + kind + ": expected features, records, scales, claims, suites or runs" + core::suggestion(kind, kinds));
+  throw core::Error(core::ErrorCode::kInvalidArgument,
+                    "list " + kind + ": expected features, settings, records, scales, claims, suites or runs" +
+                        core::suggestion(kind, kinds));
 }
 
 }  // namespace
 
 void add_list_command(CLI::App& app, Session& /*session*/) {
-  CLI::App* command = app.add_subcommand("list", "List features, records, scales, claims, suites or stored runs");
+  CLI::App* command =
+      app.add_subcommand("list", "List features, settings, records, scales, claims, suites or stored runs");
   const auto options = std::make_shared<ListOptions>();
   command->add_option("KIND", options->kind,
-                      "features, records, scales, claims, suites, runs; without: all but claims and runs");
-  command->add_option("--suite", options->suite, "Only this suite's runs")->type_name("NAME");
-  command->add_option("--limit", options->limit, "Only the newest so many runs")
+                      "features, settings, records, scales, claims, suites or runs (default: features, records, scales "
+                      "and suites)");
+  command->add_option("--suite", options->suite, "Only runs of this suite")->type_name("NAME");
+  command->add_option("--limit", options->limit, "Only the newest N runs")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40).description(""));
   add_database_option(*command, options->database);
   add_catalogue_option(*command, options->catalogue);
-  add_json_option(*command, options->is_json);
+  add_file_options(*command, options->output);
+  add_json_option(*command, options->output.is_json);
   command->footer(kFooter);
   command->callback([options] {
     check_kind(options->kind);
-    print(document_of(*options), options->is_json);
+    write(document_of(*options), chosen_format(options->output), options->output);
   });
 }
 

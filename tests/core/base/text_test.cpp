@@ -29,6 +29,16 @@ TEST(Text, ListsAndCountsInWords) {
   EXPECT_EQ(counted(2, "entry", "entries"), "2 entries");
 }
 
+TEST(Text, LinesOfAProgramsOutput) {
+  EXPECT_EQ(on_one_line(" a\n\tb  c \r\n", 100), "a b c");
+  EXPECT_EQ(on_one_line("\n \t", 100), "");
+  EXPECT_EQ(on_one_line("abcdef", 3), "abc...");
+  EXPECT_EQ(last_line("a\nb c \r\n \n"), "b c");
+  EXPECT_EQ(last_line("one"), "one");
+  EXPECT_EQ(last_line(" \n"), "");
+  EXPECT_EQ(last_line(""), "");
+}
+
 TEST(Text, WidthIsThatOfTheTerminal) {
   EXPECT_EQ(display_width("abc"), 3U);
   EXPECT_EQ(display_width("±0.1"), 4U);

@@ -24,12 +24,12 @@ std::string label_of(const ablations::DesignTable& table, const ablations::Desig
 
 results::PlanRecord plan_of(const ablations::DesignTable& table) {
   results::PlanRecord plan;
-  plan.design = "factorial";
+  plan.design = results::Design::kFactorial;
   for (const ablations::DesignCell& cell : table.cells) plan.cells.push_back({.label = label_of(table, cell)});
   for (const ablations::Contrast& contrast : table.contrasts) {
     results::PlanContrast& stored = plan.contrasts.emplace_back();
     stored.effect = contrast.effect;
-    stored.kind = to_string(contrast.kind);
+    stored.kind = contrast.kind;
     for (std::size_t i = 0; i < contrast.coefficients.size(); ++i) {
       if (contrast.coefficients[i] != 0.0) stored.coefficients[plan.cells[i].label] = contrast.coefficients[i];
     }

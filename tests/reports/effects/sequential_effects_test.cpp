@@ -16,7 +16,7 @@ using Values = std::vector<double>;
 
 results::PlanRecord plan_of(const results::SequentialLook& look, const std::vector<std::uint64_t>& seeds) {
   results::PlanRecord plan;
-  plan.design = "leave_one_out";
+  plan.design = results::Design::kLeaveOneOut;
   plan.sequential = look;
   plan.contrasts = {simple_contrast("x", "base", "without x")};
   for (const std::uint64_t seed : seeds) {

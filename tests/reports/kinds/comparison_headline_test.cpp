@@ -85,7 +85,7 @@ TEST(EffectsHeadline, OneChangeIsNamed) {
 
 TEST(ComparisonHeadline, SaysWhatFailedAndWhereAHistoryWent) {
   results::PlanRecord plan;
-  plan.design = "history";
+  plan.design = results::Design::kHistory;
   std::vector<CellMeasures> cells = {made_cell("record1", {3.3, 3.4}), made_cell("record2", {3.2, 3.2})};
   for (RunMeasure& run : cells[1].runs) run.step_ms = 80.0;
   cells[1].planned = 4;
