@@ -24,14 +24,6 @@ inline TableCell high_cell(const std::optional<ConfidenceInterval>& interval) {
   return plotted_cell(interval ? std::optional(interval->high) : std::nullopt);
 }
 
-inline Column number_column(const std::string& key, const std::string& title) {
-  return {.key = key, .title = title, .is_number = true};
-}
-
-inline Column text_column(const std::string& key, const std::string& title) {
-  return {.key = key, .title = title};
-}
-
 /// Names in the given order, not the alphabetical one.
 inline core::OrderedJson name_axis(const std::string& field, const std::string& title = "") {
   core::OrderedJson axis = {{"field", field}, {"type", "nominal"}, {"sort", nullptr}};

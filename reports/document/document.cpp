@@ -79,6 +79,18 @@ core::OrderedJson json_of(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? core::OrderedJson(*value) : core::OrderedJson(nullptr);
 }
 
+Column text_column(const std::string& key, const std::string& title, int priority) {
+  return {.key = key, .title = title, .priority = priority};
+}
+
+Column number_column(const std::string& key, const std::string& title, int priority) {
+  return {.key = key, .title = title, .is_number = true, .priority = priority};
+}
+
+Column wide_column(const std::string& key, const std::string& title, int priority) {
+  return {.key = key, .title = title, .wraps = true, .priority = priority};
+}
+
 std::vector<std::string> counted_texts(const std::vector<std::string>& texts) {
   std::vector<std::string> once;
   std::vector<int> times;

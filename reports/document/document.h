@@ -59,6 +59,11 @@ struct Column {
   int priority = 0;    ///< a narrow terminal leaves out the highest first; 0 always stays
 };
 
+Column text_column(const std::string& key, const std::string& title, int priority = 0);
+Column number_column(const std::string& key, const std::string& title, int priority = 0);
+/// Of running text.
+Column wide_column(const std::string& key, const std::string& title, int priority = 0);
+
 struct Table {
   std::string id;     ///< stable name in JSON
   std::string title;  ///< may be empty
