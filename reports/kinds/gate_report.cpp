@@ -32,8 +32,8 @@ TableCell change_cell(const GateCheck& check, const std::optional<double>& chang
 }
 
 TableCell n_cell(const GateCheck& check) {
-  const int least = std::min(check.baseline.n, check.candidate.n);
-  return count_cell(check.pairs > 0 ? check.pairs : least);
+  const int smaller = std::min(check.baseline.n, check.candidate.n);
+  return count_cell(check.pairs > 0 ? check.pairs : smaller);
 }
 
 std::string arm_text(const Arm& arm) {
