@@ -76,10 +76,12 @@ std::vector<FeatureRelation> read_relations(JsonObject& object, const std::strin
   return relations;
 }
 
+/// Absent for an idea that no record and no analysis has.
 void read_introduced(JsonObject& object, Feature& feature) {
+  if (object.find("introduced") == nullptr) return;
   JsonObject introduced = object.object("introduced");
   if (introduced.find("record") != nullptr) feature.introduced_record = introduced.integer("record", 1, 10000);
-  feature.introduced_seeds = introduced.strings_or_empty("seeds");
+  feature.analyses = introduced.strings_or_empty("analyses");
   introduced.finish();
 }
 
@@ -100,12 +102,12 @@ std::vector<DocumentedChange> read_changes(JsonObject& object) {
 FeatureNeeds read_needs(JsonObject& object) {
   FeatureNeeds needs;
   if (object.find("needs") == nullptr) return needs;
-  constexpr std::int64_t kMost = 1 << 16;
+  constexpr std::int64_t kMax = 1 << 16;
   JsonObject nested = object.object("needs");
-  needs.processes = nested.integer_or("processes", 1, 1, kMost);
-  needs.ranks = nested.integer_or("ranks", needs.processes, needs.processes, kMost);
-  needs.threads = nested.integer_or("threads", 1, 1, kMost);
-  needs.micro_steps = nested.integer_or("micro_steps", 1, 1, kMost);
+  needs.processes = nested.integer_or("processes", 1, 1, kMax);
+  needs.ranks = nested.integer_or("ranks", needs.processes, needs.processes, kMax);
+  needs.threads = nested.integer_or("threads", 1, 1, kMax);
+  needs.micro_steps = nested.integer_or("micro_steps", 1, 1, kMax);
   needs.gpu = nested.boolean_or("gpu", false);
   nested.finish();
   return needs;

@@ -10,6 +10,7 @@
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
 #include "core/data/atomic_write.h"
 
 namespace nanobench::core {
@@ -227,6 +228,7 @@ DataSet write_data_set(const DataSetContents& contents, const fs::path& named) {
     if (present.digest == digest) return present;
     found = "other data, \"" + present.name + "\"";
   } catch (const Error& error) {
+    rethrow_internal(error);
     if (error.code() == ErrorCode::kIo) throw;
   }
   throw Error(ErrorCode::kConflict, "the folder " + folder.string() + " holds " + found +

@@ -14,9 +14,9 @@
 
 #include "core/base/build_info.h"
 #include "core/base/error.h"
-#include "core/hardware/cpu_path.h"
 #include "engine/distributed/launch.h"
 #include "engine/distributed/process_group.h"
+#include "engine/kernels/engine_context.h"
 #include "engine/operations/operation_run.h"
 #include "engine/train/process_settings.h"
 #include "engine/train/trainer.h"
@@ -155,7 +155,8 @@ int run_first(const RunSpec& spec, MetricSink& sink, ProcessGroup& processes) {
 
 int run_reporting_failures(const RunSpec& spec, int events_fd) {
   keep_freed_memory();
-  set_fused_ops(spec.kernels != "reference");
+  EngineContext engine;
+  engine.set_uses_kernels(spec.kernels == KernelChoice::kFused);
   bool speaks = true;
   FdMetricSink sink(events_fd);
   try {

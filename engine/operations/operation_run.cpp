@@ -9,8 +9,8 @@
 #include "core/base/build_info.h"
 #include "core/base/error.h"
 #include "core/hardware/processors.h"
+#include "engine/kernels/engine_context.h"
 #include "engine/kernels/scratch.h"
-#include "engine/kernels/thread_pool.h"
 #include "engine/operations/allocation_meter.h"
 #include "engine/operations/measured_operation.h"
 #include "engine/operations/valgrind_count.h"
@@ -51,7 +51,7 @@ class OperationRun {
 
   RunOutcome run() {
     const int threads = spec_.threads > 0 ? spec_.threads : available_processors();
-    set_kernel_threads(threads, spec_.pin_threads ? std::optional<int>(0) : std::nullopt);
+    EngineContext::current().set_threads(threads, spec_.pin_threads ? std::optional<int>(0) : std::nullopt);
     at::set_num_threads(threads);
     report_hello(threads);
     measure();

@@ -1,10 +1,11 @@
 // What logs show beside what was claimed for them.
-#include "reports/charts/audit_charts.h"
 
 #include <vector>
 
+#include "reports/audit/audit.h"
+#include "reports/charts/charts.h"
 #include "reports/charts/rows.h"
-#include "reports/stats/one_sample.h"
+#include "reports/stats/t_tests.h"
 
 namespace nanobench::reports {
 namespace {

@@ -1,8 +1,9 @@
-/// The pictures of a suite's report. Each function makes the rows and the Vega-Lite specification of one chart, or
-/// nothing where there is nothing to draw. Names of cells and effects are data, never part of a specification's
+/// The charts of all reports. Each function makes the rows and the Vega-Lite specification of one chart, or nullopt
+/// where there is nothing to draw. Names of cells, effects and files are data, never part of a specification's
 /// expressions. Pure, thread-safe.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,6 +14,9 @@
 #include "reports/effects/effects.h"
 
 namespace nanobench::reports {
+
+struct Audit;
+struct Trend;
 
 /// Each row's step time against the first row's, and beside it the published one: in a history as a waterfall, where a
 /// bar begins where the row before ended.
@@ -41,5 +45,17 @@ std::optional<Chart> phase_chart(const std::vector<PhaseTimes>& cells);
 
 /// Interactions of two factors on the loss, as a square of all pairs.
 std::optional<Chart> interaction_chart(const std::vector<EffectResult>& effects);
+
+/// Every counted run's final loss and each group's mean, against the target; nothing without a loss.
+std::optional<Chart> audit_loss_chart(const Audit& audit);
+
+/// Mean training time of each group beside the published one; nothing when no folder is a record's.
+std::optional<Chart> audit_time_chart(const Audit& audit);
+
+inline constexpr std::size_t kMaxTrendCharts = 8;
+
+/// One for each of the first series (the worst come first) that has values in two revisions: means and ranges over the
+/// revisions, where the values before let a mean expect, and where a new level begins.
+std::vector<Chart> trend_charts(const Trend& trend, std::size_t most = kMaxTrendCharts);
 
 }  // namespace nanobench::reports

@@ -1,25 +1,7 @@
-#include <set>
-
 #include "reports/charts/charts.h"
 #include "reports/charts/rows.h"
 
 namespace nanobench::reports {
-namespace {
-
-using core::OrderedJson;
-
-constexpr const char* kTimes = " x ";
-
-/// "a x b" of two factors.
-std::optional<std::pair<std::string, std::string>> factors_of(const std::string& effect) {
-  const std::size_t at = effect.find(kTimes);
-  if (at == std::string::npos) return std::nullopt;
-  const std::string second = effect.substr(at + std::string(kTimes).size());
-  if (second.find(kTimes) != std::string::npos) return std::nullopt;
-  return std::pair(effect.substr(0, at), second);
-}
-
-}  // namespace
 
 std::optional<Chart> interaction_chart(const std::vector<EffectResult>& effects) {
   Chart chart{.id = "interactions",
@@ -33,8 +15,9 @@ std::optional<Chart> interaction_chart(const std::vector<EffectResult>& effects)
       .columns = {text_column("first", "change"), text_column("second", "with"), number_column("value", "interaction"),
                   number_column("low", "from"), number_column("high", "to"), number_column("adjusted_p", "p")}};
   for (const EffectResult& effect : effects) {
-    const auto factors = effect.contrast.kind == "interaction" ? factors_of(effect.contrast.effect) : std::nullopt;
-    if (!factors || !effect.loss.value) continue;
+    const std::vector<results::ContrastFactor>& factors = effect.contrast.factors;
+    const bool is_of_two = effect.contrast.kind == results::ContrastKind::kInteraction && factors.size() == 2;
+    if (!is_of_two || !effect.loss.value) continue;
     const auto& interval = effect.loss.interval;
     const auto add = [&](const std::string& first, const std::string& second) {
       chart.data.rows.push_back({text_cell(first), text_cell(second), number_cell(effect.loss.value),
@@ -42,8 +25,8 @@ std::optional<Chart> interaction_chart(const std::vector<EffectResult>& effects)
                                  number_cell(interval ? std::optional(interval->high) : std::nullopt),
                                  number_cell(effect.loss.adjusted_p)});
     };
-    add(factors->first, factors->second);
-    add(factors->second, factors->first);
+    add(factors[0].name, factors[1].name);
+    add(factors[1].name, factors[0].name);
   }
   if (chart.data.rows.empty()) return std::nullopt;
   chart.spec = {

@@ -11,9 +11,9 @@ namespace {
 using core::OrderedJson;
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-constexpr std::size_t kMostPoints = 2400;      ///< of the whole chart
-constexpr std::size_t kLeastPoints = 40;       ///< of each curve
-constexpr std::size_t kMostFullRows = 400000;  ///< about 12 MB of a page
+constexpr std::size_t kMaxPoints = 2400;      ///< of the whole chart
+constexpr std::size_t kMinPoints = 40;        ///< of each curve
+constexpr std::size_t kMaxFullRows = 400000;  ///< about 12 MB of a page
 
 /// One step of one cell over its runs.
 struct Point {
@@ -108,7 +108,7 @@ FullData full_data(const std::vector<CellMeasures>& cells) {
         block.values.insert(block.values.end(), {static_cast<double>(point.step), point.loss, point.clock_s});
     }
   }
-  if (rows > kMostFullRows) full.blocks.clear();
+  if (rows > kMaxFullRows) full.blocks.clear();
   return full;
 }
 
@@ -180,7 +180,7 @@ std::optional<Chart> loss_chart(const std::vector<CellMeasures>& cells) {
                   number_column("progress", "part of the run")}};
   std::optional<double> floor;
   bool has_bands = false;
-  const std::size_t most = std::max(kLeastPoints, kMostPoints / std::max<std::size_t>(cells.size(), 1));
+  const std::size_t most = std::max(kMinPoints, kMaxPoints / std::max<std::size_t>(cells.size(), 1));
   for (const CellMeasures& cell : cells) {
     add_cell(chart.data, cell, most);
     has_bands = has_bands || cell.runs.size() > 1;

@@ -54,7 +54,7 @@ OrderedJson spec_of(bool is_waterfall, bool has_published) {
 
 std::optional<Chart> speed_chart(const results::PlanRecord& plan, const ComparisonTable& table) {
   if (table.rows.size() < 2 || !table.has_one_yardstick) return std::nullopt;
-  const bool is_waterfall = plan.design == "history";
+  const bool is_waterfall = plan.design == results::Design::kHistory;
   Chart chart{.id = "speed",
               .title = is_waterfall ? "How the speed-ups add up" : "Speed-up of the step over the first row",
               .text = is_waterfall ? "Speed-up of one training step over the first row, record after record: each bar "

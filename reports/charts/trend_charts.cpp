@@ -1,10 +1,10 @@
-#include "reports/charts/trend_charts.h"
-
 #include <algorithm>
 #include <limits>
 #include <string>
 
+#include "reports/charts/charts.h"
 #include "reports/charts/rows.h"
+#include "reports/trend/trend.h"
 
 namespace nanobench::reports {
 namespace {

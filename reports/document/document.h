@@ -2,8 +2,11 @@
 /// it for people or machines. Plain values.
 #pragma once
 
+#include <cmath>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/json.h"
@@ -17,10 +20,36 @@ struct TableCell {
   core::OrderedJson value;  ///< for machines: number, string, null, or an object of such
 };
 
-TableCell text_cell(const std::string& text);
-TableCell count_cell(std::int64_t count);
 /// "-" and null.
 TableCell missing_cell();
+TableCell text_cell(const std::string& text);
+/// The same, or missing_cell() for no text.
+TableCell text_or_missing(const std::string& text);
+TableCell count_cell(std::int64_t count);
+TableCell count_cell(const std::optional<std::int64_t>& count);
+TableCell seed_cell(std::uint64_t seed);
+/// "yes" and true.
+TableCell yes_no_cell(bool is_so);
+
+/// Two forms of one value: for people, and for machines.
+TableCell value_cell(std::string text, core::OrderedJson value, std::string detail = "");
+
+/// A number as `format` writes it for people; missing_cell() for one that is absent or not finite.
+template <class Format>
+TableCell number_cell(const std::optional<double>& value, Format format) {
+  return value && std::isfinite(*value) ? value_cell(format(*value), *value) : missing_cell();
+}
+/// The same in the forms of core/base/text.h.
+TableCell fixed_cell(const std::optional<double>& value, int digits);
+TableCell significant_cell(const std::optional<double>& value, int digits);
+TableCell percent_cell(const std::optional<double>& fraction, int digits);
+TableCell duration_cell(const std::optional<double>& seconds);
+TableCell bytes_cell(const std::optional<std::int64_t>& bytes);
+/// Two significant digits.
+TableCell p_cell(const std::optional<double>& p);
+
+/// Null for one that is absent or not finite.
+core::OrderedJson json_of(const std::optional<double>& value);
 
 struct Column {
   std::string key;    ///< stable name in JSON and CSV
@@ -41,6 +70,23 @@ struct Fact {
   std::string key;    ///< stable name in JSON
   std::string title;  ///< for people
   TableCell cell;
+};
+
+/// Facts, collected one by one.
+class FactList {
+ public:
+  void add(const std::string& key, const std::string& title, TableCell cell) {
+    facts.push_back({.key = key, .title = title, .cell = std::move(cell)});
+  }
+  void add(const std::string& key, const std::string& title, const std::string& text) {
+    add(key, title, text_cell(text));
+  }
+  /// Nothing for an empty text.
+  void add_if(const std::string& key, const std::string& title, const std::string& text) {
+    if (!text.empty()) add(key, title, text);
+  }
+
+  std::vector<Fact> facts;
 };
 
 /// What a picture's rows were made from, where that is too much for a table: blocks of plain numbers.
@@ -89,7 +135,7 @@ struct Document {
 };
 
 /// Warnings that stand in sight at once; of more, the others are folded away or counted.
-inline constexpr std::size_t kMostShownWarnings = 8;
+inline constexpr std::size_t kMaxShownWarnings = 8;
 
 /// Each text once, in the order of first sight; "... (3 times)" where there were several.
 std::vector<std::string> counted_texts(const std::vector<std::string>& texts);

@@ -9,6 +9,7 @@
 #include "core/base/digest.h"
 #include "core/base/error.h"
 #include "reports/comparison/comparison.h"
+#include "results/identity.h"
 #include "results/metric.h"
 
 namespace nanobench::reports {
@@ -20,6 +21,7 @@ using core::Json;
 using core::JsonObject;
 using core::OrderedJson;
 
+constexpr int kFirstForm = 1;
 constexpr double kLargest = std::numeric_limits<double>::max();
 constexpr std::int64_t kLargestInteger = std::numeric_limits<std::int64_t>::max();
 /// Counted once for each step's mean; the shares of the parts say where a change comes from.
@@ -57,7 +59,7 @@ ArmRun arm_run(const results::Store& store, const RunMeasure& measure) {
     run.message = "it is still running";
     return run;
   }
-  run.outcome = core::to_string(measure.run.result->outcome);
+  run.outcome = enum_name(measure.run.result->outcome);
   run.message = measure.run.result->message;
   if (!run.is_completed()) return run;
   run.host = measure.run.owner.host;
@@ -71,7 +73,7 @@ ArmRun arm_run(const results::Store& store, const RunMeasure& measure) {
   return run;
 }
 
-/// A replicate that no run answers is missing evidence, not less evidence.
+/// A replicate without a run is missing evidence, not less evidence.
 void add_missing(ArmCell& cell, const results::PlanRecord& plan, const std::string& label) {
   for (const results::PlanLine& line : plan.lines) {
     if (line.cell != label) continue;
@@ -85,7 +87,8 @@ void add_missing(ArmCell& cell, const results::PlanRecord& plan, const std::stri
 /// What all runs share is taken from the first.
 void describe(Arm& arm, const results::Store& store, const results::RunRecord& run) {
   arm.data_digest = run.data_digest;
-  arm.engine = run.engine + " " + run.engine_version;
+  arm.engine = run.engine_text() + " " + run.engine_version;
+  arm.kernels = run.kernels;
   arm.hardware = run.hardware;
   arm.host = run.owner.host;
   arm.gpu = run.gpu;
@@ -171,6 +174,24 @@ OrderedJson to_json(const ArmRun& run) {
   return json;
 }
 
+/// Files of the first form have the kernels in the engine's name alone.
+core::KernelChoice former_kernels(const std::string& engine) {
+  const bool is_reference = engine.find(", reference kernels ") != std::string::npos;
+  return is_reference ? core::KernelChoice::kReference : core::KernelChoice::kFused;
+}
+
+/// Of a stored run; empty where it cannot be told.
+std::string former_config_digest(const results::RunRecord& run) {
+  const Json config = Json::parse(run.config, nullptr, false);
+  if (!config.is_object() || config.contains("operation") || config.contains("command")) return "";
+  try {
+    return results::former::config_digest(core::read_train_config(config, "stored run")).value_or("");
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kInternal) throw;
+    return "";
+  }
+}
+
 }  // namespace
 
 Arm read_arm(const results::Store& store, const results::PlanRecord& plan, const std::string& name,
@@ -185,6 +206,7 @@ Arm read_arm(const results::Store& store, const results::PlanRecord& plan, const
     cell.config_digest = measures.cell.config_digest;
     for (const RunMeasure& measure : measures.runs) {
       if (!is_described) describe(arm, store, measure.run);
+      if (cell.former_config_digest.empty()) cell.former_config_digest = former_config_digest(measure.run);
       is_described = true;
       cell.runs.push_back(arm_run(store, measure));
     }
@@ -210,7 +232,10 @@ Arm read_arm(const results::Store& store, const std::vector<results::RunRecord>&
       arm.scale = run.scale;
     }
     if (arm.cells.empty() || arm.cells.back().label != run.cell)
-      arm.cells.push_back({.label = run.cell, .config_digest = run.config_digest, .runs = {}});
+      arm.cells.push_back({.label = run.cell,
+                           .config_digest = run.config_digest,
+                           .former_config_digest = former_config_digest(run),
+                           .runs = {}});
     arm.cells.back().runs.push_back(arm_run(store, measure_run(store, run)));
   }
   name_hosts(arm);
@@ -230,7 +255,8 @@ OrderedJson to_json(const Arm& arm) {
                       {"threads", arm.threads},
                       {"processes", arm.processes},
                       {"measured_at", arm.measured_at}};
-  if (!arm.gpu.empty()) json["gpu"] = arm.gpu;  // older versions refuse what they do not know
+  if (!arm.gpu.empty()) json["gpu"] = arm.gpu;
+  if (arm.kernels != core::KernelChoice::kFused) json["kernels"] = enum_name(arm.kernels);
   json["cells"] = OrderedJson::array();
   for (const ArmCell& cell : arm.cells) {
     OrderedJson runs = OrderedJson::array();
@@ -255,6 +281,7 @@ Arm read_arm(const Json& value, const std::string& source) {
   arm.hardware = object.string("hardware");
   arm.host = object.string("host");
   arm.gpu = object.string_or("gpu", "");
+  arm.kernels = object.enumeration_or("kernels", version == kFirstForm ? former_kernels(arm.engine) : arm.kernels);
   arm.threads = static_cast<int>(object.integer("threads", 0, 1 << 20));
   arm.processes = object.integer_or("processes", 1, 1, 1 << 20);
   arm.measured_at = object.string_or("measured_at", "");

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/text.h"
 #include "reports/comparison/code_paths.h"
-#include "suites/design/plan.h"
 
 namespace nanobench::reports {
 namespace {
@@ -40,18 +40,24 @@ std::string host_mismatch(const Arm& a, const Arm& b, const GateSetting& setting
   return has_several(a.host) ? "the runs come from several hosts, whose times are not compared" : "";
 }
 
-/// What the first completed run told; empty: none did.
-std::string no_kernel_for(const ArmCell& cell) {
+/// A baseline of an older file has the former digest.
+bool is_same_configuration(const ArmCell& baseline, const ArmCell& candidate) {
+  return baseline.config_digest == candidate.config_digest ||
+         (!candidate.former_config_digest.empty() && baseline.config_digest == candidate.former_config_digest);
+}
+
+/// What the first completed run says; nullopt: none does.
+std::optional<core::StepParts> no_kernel_for(const ArmCell& cell) {
   const auto first =
       std::find_if(cell.runs.begin(), cell.runs.end(), [](const ArmRun& run) { return run.is_completed(); });
-  return first == cell.runs.end() ? "" : first->no_kernel_for;
+  return first == cell.runs.end() ? std::nullopt : first->no_kernel_for;
 }
 
 /// Of two configurations: a kernel that one revision has and another lacks is what a gate is to see.
 std::string code_mismatch(const ArmCell& a, const ArmCell& b) {
-  if (a.config_digest == b.config_digest) return "";
-  const std::string parts = parts_of_one_alone(no_kernel_for(a), no_kernel_for(b));
-  return parts.empty() ? "" : "the engine has a kernel for " + parts + " on one side alone; " + kSameCodeRemedy;
+  if (is_same_configuration(a, b)) return "";
+  const core::StepParts parts = parts_of_one_alone(no_kernel_for(a), no_kernel_for(b));
+  return parts.empty() ? "" : "the engine has a kernel for " + joined(parts) + " on one side alone; " + kSameCodeRemedy;
 }
 
 }  // namespace
@@ -62,8 +68,8 @@ Comparability::Comparability(const Arm& a, const Arm& b, const GateSetting& sett
   if (a.data_digest != b.data_digest) all_mismatch_ = differ("the data", a.data_digest, b.data_digest);
   if (a.hardware != b.hardware) machine_mismatch_ = differ("the machine", a.hardware, b.hardware);
   if (a.gpu != b.gpu) machine_mismatch_ = differ("the GPU", a.gpu, b.gpu);
-  if (const std::string of_a = suites::kernels_of(a.engine), of_b = suites::kernels_of(b.engine); of_a != of_b)
-    machine_mismatch_ = differ("the kind of kernels", of_a, of_b);
+  if (a.kernels != b.kernels)
+    machine_mismatch_ = differ("the kind of kernels", enum_name(a.kernels), enum_name(b.kernels));
   if (a.threads != b.threads) {
     machine_mismatch_ = differ("the number of threads", std::to_string(a.threads), std::to_string(b.threads));
   }
@@ -76,7 +82,7 @@ Comparability::Comparability(const Arm& a, const Arm& b, const GateSetting& sett
 std::string Comparability::mismatch_of(GateMetric metric, const ArmCell* baseline, const ArmCell& candidate) const {
   if (baseline == nullptr) return "the baseline has no such cell";
   if (!all_mismatch_.empty()) return all_mismatch_;
-  if (!allows_other_configs_ && baseline->config_digest != candidate.config_digest)
+  if (!allows_other_configs_ && !is_same_configuration(*baseline, candidate))
     return "the cell is another configuration than in the baseline";
   const bool needs_machine = metric == GateMetric::kTime || metric == GateMetric::kMemory;
   if (needs_machine && !machine_mismatch_.empty()) return machine_mismatch_;

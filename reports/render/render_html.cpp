@@ -11,11 +11,11 @@
 namespace nanobench::reports {
 namespace {
 
-constexpr std::size_t kMostShownRemarks = 3;
-constexpr std::size_t kMostShownColumns = 240;  ///< of running text in a table; of longer text a beginning is shown
+constexpr std::size_t kMaxShownRemarks = 3;
+constexpr std::size_t kMaxShownColumns = 240;  ///< of running text in a table; of longer text a beginning is shown
 constexpr std::size_t kShownColumns = 120;
-constexpr std::size_t kMostStaticRows = 200;  ///< a longer table under a chart is made when it is opened
-constexpr std::size_t kMostLowRows = 30;      ///< a longer table scrolls in a frame of its own, under its header
+constexpr std::size_t kMaxStaticRows = 200;  ///< a longer table under a chart is made when it is opened
+constexpr std::size_t kMaxLowRows = 30;      ///< a longer table scrolls in a frame of its own, under its header
 
 std::string cell_html(const TableCell& cell) {
   return escape_markup(cell.text) + (cell.detail.empty() ? "" : "<small>" + escape_markup(cell.detail) + "</small>");
@@ -34,7 +34,7 @@ std::string class_of(const Column& column) {
 
 /// What scrolls can be reached by keyboard, and has a name then.
 std::string scroll_tag(const std::string& name, std::size_t rows) {
-  return std::string("<div class=\"scroll") + (rows > kMostLowRows ? " tall" : "") +
+  return std::string("<div class=\"scroll") + (rows > kMaxLowRows ? " tall" : "") +
          "\" tabindex=\"0\" role=\"region\" aria-label=\"" + escape_markup(name) + "\">";
 }
 
@@ -47,7 +47,7 @@ void add_table(std::string& out, const Table& table, const std::string& name) {
   for (const std::vector<TableCell>& row : table.rows) {
     out += "<tr>";
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
-      const bool is_long = table.columns[i].wraps && display_width(row.at(i).text) > kMostShownColumns;
+      const bool is_long = table.columns[i].wraps && display_width(row.at(i).text) > kMaxShownColumns;
       out += "<td" + class_of(table.columns[i]) + ">" + (is_long ? long_cell_html(row[i]) : cell_html(row.at(i))) +
              "</td>";
     }
@@ -65,7 +65,7 @@ void add_list(std::string& out, const std::vector<std::string>& items) {
 
 /// Many of them wait until somebody asks.
 void add_remarks(std::string& out, const std::vector<std::string>& items) {
-  if (items.size() <= kMostShownRemarks) return add_list(out, items);
+  if (items.size() <= kMaxShownRemarks) return add_list(out, items);
   out += "<details><summary>" + std::to_string(items.size()) + " remarks</summary>\n";
   add_list(out, items);
   out += "</details>\n";
@@ -87,7 +87,7 @@ void add_warnings(std::string& out, const std::vector<std::string>& warnings) {
     return;
   }
   out += "<div class=\"warning\"><strong>" + std::to_string(lines.size()) + " warnings</strong>\n<ul>\n";
-  const std::size_t shown = std::min(lines.size(), kMostShownWarnings);
+  const std::size_t shown = std::min(lines.size(), kMaxShownWarnings);
   for (std::size_t i = 0; i < shown; ++i) out += "<li>" + escape_markup(lines[i]) + "</li>\n";
   out += "</ul>\n";
   if (lines.size() > shown) {
@@ -151,7 +151,7 @@ void add_full_data(std::string& out, const FullData& full) {
 
 void add_chart(std::string& out, const Chart& chart, const char* heading) {
   const std::string table_name = chart.title + ": the data";
-  const bool is_long = chart.data.rows.size() > kMostStaticRows;
+  const bool is_long = chart.data.rows.size() > kMaxStaticRows;
   out += "<figure id=\"chart_" + escape_markup(chart.id) + "\" data-chart=\"" + escape_markup(chart.id) +
          "\" data-columns=\"" + escape_markup(columns_json(chart.data)) + "\">\n<" + heading + ">" +
          escape_markup(chart.title) + "</" + heading + ">\n<div class=\"plot\"></div>\n<figcaption>" +

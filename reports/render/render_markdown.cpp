@@ -9,7 +9,7 @@
 namespace nanobench::reports {
 namespace {
 
-constexpr std::size_t kMostShownRemarks = 3;
+constexpr std::size_t kMaxShownRemarks = 3;
 
 bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0;
@@ -119,7 +119,7 @@ void add_folded(std::string& out, const std::string& summary, const std::vector<
 
 /// Many of them wait until somebody asks.
 void add_remarks(std::string& out, const std::vector<std::string>& items) {
-  if (items.size() <= kMostShownRemarks) return add_list(out, items);
+  if (items.size() <= kMaxShownRemarks) return add_list(out, items);
   add_folded(out, std::to_string(items.size()) + " remarks", items);
 }
 
@@ -132,7 +132,7 @@ void add_warnings(std::string& out, const std::vector<std::string>& warnings) {
     return;
   }
   out += "> **" + std::to_string(lines.size()) + " warnings**\n>\n";
-  const std::size_t shown = std::min(lines.size(), kMostShownWarnings);
+  const std::size_t shown = std::min(lines.size(), kMaxShownWarnings);
   for (std::size_t i = 0; i < shown; ++i) out += "> - " + escape_line(lines[i]) + "\n";
   out += "\n";
   add_folded(out, std::to_string(lines.size() - shown) + " more warnings",

@@ -10,9 +10,9 @@
 namespace nanobench::reports {
 namespace {
 
-constexpr std::size_t kGap = 2;                ///< blanks between columns
-constexpr std::size_t kLeastTextColumns = 16;  ///< running text is not squeezed further
-constexpr std::size_t kMostShownNotes = 3;     ///< of one place, where they are folded
+constexpr std::size_t kGap = 2;              ///< blanks between columns
+constexpr std::size_t kMinTextColumns = 16;  ///< running text is not squeezed further
+constexpr std::size_t kMaxShownNotes = 3;    ///< of one place, where they are folded
 constexpr const char* kBold = "\x1b[1m";
 constexpr const char* kDim = "\x1b[2m";
 constexpr const char* kYellow = "\x1b[33m";
@@ -72,7 +72,7 @@ class Layout {
     for (; total > width; --total) {
       std::size_t* widest = nullptr;
       for (std::size_t i = 0; i < shown_.size(); ++i) {
-        const bool gives_way = table_.columns[shown_[i]].wraps && widths_[i] > kLeastTextColumns;
+        const bool gives_way = table_.columns[shown_[i]].wraps && widths_[i] > kMinTextColumns;
         if (gives_way && (widest == nullptr || widths_[i] > *widest)) widest = &widths_[i];
       }
       if (widest == nullptr) return false;
@@ -190,7 +190,7 @@ class Remarks {
   explicit Remarks(const TerminalStyle& style) : style_(style) {}
 
   void add(std::string& out, const std::vector<std::string>& texts) {
-    const std::size_t shown = style_.folds_notes ? std::min(texts.size(), kMostShownNotes) : texts.size();
+    const std::size_t shown = style_.folds_notes ? std::min(texts.size(), kMaxShownNotes) : texts.size();
     for (std::size_t i = 0; i < shown; ++i) out += styled(kDim, indented("- ", texts[i], style_.width));
     hidden_ += texts.size() - shown;
   }
@@ -198,7 +198,7 @@ class Remarks {
   void add_warnings(std::string& out, const std::vector<std::string>& warnings) const {
     const std::vector<std::string> lines = counted_texts(warnings);
     if (!lines.empty()) out += "\n";
-    const std::size_t shown = style_.folds_notes ? std::min(lines.size(), kMostShownWarnings) : lines.size();
+    const std::size_t shown = style_.folds_notes ? std::min(lines.size(), kMaxShownWarnings) : lines.size();
     for (std::size_t i = 0; i < shown; ++i) out += styled(kYellow, indented("WARNING: ", lines[i], style_.width));
     if (lines.size() > shown) {
       const std::string more = std::to_string(lines.size() - shown) + " more warnings: --notes";

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reports/stats/checks.h"
-#include "reports/stats/moments.h"
-#include "reports/stats/random_draws.h"
+#include "core/base/random.h"
+#include "reports/stats/interval.h"
+#include "reports/stats/summary.h"
 
 namespace nanobench::reports {
 namespace {
@@ -81,8 +81,10 @@ double permutation_p(std::vector<double> values, const std::vector<Segment>& seg
   const double reached = statistic * (1.0 - 1e-12);
   int as_good = 1;
   for (int i = 0; i < settings.permutations; ++i) {
-    for (const Segment& segment : segments) shuffle(values, segment.begin, segment.end, random);
-    const Split split = best_of(values, segments, static_cast<std::size_t>(settings.least_segment));
+    for (const Segment& segment : segments) {
+      random.shuffle(std::span(values).subspan(segment.begin, segment.end - segment.begin));
+    }
+    const Split split = best_of(values, segments, static_cast<std::size_t>(settings.min_segment));
     if (split.statistic >= reached) ++as_good;
   }
   return static_cast<double>(as_good) / (settings.permutations + 1.0);
@@ -122,8 +124,8 @@ std::optional<std::vector<ChangePoint>> change_points(std::span<const double> va
                                                       const ChangePointSettings& settings) {
   require_fraction(settings.alpha, "alpha");
   require_count(settings.permutations, 19, "the number of permutations");
-  require_count(settings.least_segment, 2, "the smallest segment");
-  const std::size_t least = static_cast<std::size_t>(settings.least_segment);
+  require_count(settings.min_segment, 2, "the smallest segment");
+  const std::size_t least = static_cast<std::size_t>(settings.min_segment);
   const std::optional<double> mean = mean_of(values);
   if (values.size() < 2 * least || !mean) return std::nullopt;
   const std::vector<double> series = centred(values, *mean);

@@ -13,7 +13,7 @@ namespace nanobench::reports {
 struct ChangePointSettings {
   double alpha = 0.05;     ///< a split stands when its permutation p is at most this
   int permutations = 199;  ///< at least 19; the smallest p is 1 / (permutations + 1)
-  int least_segment = 5;   ///< values on each side of a split, at least 2
+  int min_segment = 5;     ///< values on each side of a split, at least 2
   std::uint64_t seed = 0;
 };
 
@@ -29,7 +29,7 @@ struct ChangePoint {
 /// Hierarchical: the best split of any segment is tested against permutations within all segments; it stands, or the
 /// search ends. Assumes values that are independent in time; a slow drift is found as steps.
 /// `values` in the order of time. Changes come ascending; none for a series without a change.
-/// nullopt for fewer than 2 * least_segment values, or one that is not finite. Throws Error{kInvalidArgument} for
+/// nullopt for fewer than 2 * min_segment values, or one that is not finite. Throws Error{kInvalidArgument} for
 /// settings out of range. O(permutations * n^2) per change; 500 values take about 50 ms.
 /// Differs from the published form: a split is sought with the segment's own end, not with every earlier end.
 std::optional<std::vector<ChangePoint>> change_points(std::span<const double> values,

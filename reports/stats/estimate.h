@@ -6,7 +6,7 @@
 #include <span>
 
 #include "reports/stats/interval.h"
-#include "reports/stats/moments.h"
+#include "reports/stats/summary.h"
 
 namespace nanobench::reports {
 

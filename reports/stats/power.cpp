@@ -4,9 +4,8 @@
 #include <cmath>
 
 #include "core/base/error.h"
-#include "reports/stats/checks.h"
 #include "reports/stats/distributions.h"
-#include "reports/stats/spread_integral.h"
+#include "reports/stats/interval.h"
 
 namespace nanobench::reports {
 namespace {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <optional>
 
-#include "reports/stats/equivalence.h"
+#include "reports/stats/verdict.h"
 
 namespace nanobench::reports {
 

@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "core/base/error.h"
-#include "reports/stats/checks.h"
 #include "reports/stats/distributions.h"
+#include "reports/stats/interval.h"
 
 namespace nanobench::reports {
 namespace {
@@ -16,18 +16,18 @@ using Gauss = boost::math::quadrature::gauss<double, 16>;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kHighestZ = 8.0;
-constexpr std::size_t kMostLooks = 50;
-constexpr double kLeastStep = 0.002;
+constexpr std::size_t kMaxLooks = 50;
+constexpr double kMinStep = 0.002;
 
 [[noreturn]] void refuse(const std::string& message) {
   throw core::Error(core::ErrorCode::kInvalidArgument, message);
 }
 
 void check_information(std::span<const double> information) {
-  if (information.empty() || information.size() > kMostLooks) refuse("a sequential plan has 1 to 50 looks");
+  if (information.empty() || information.size() > kMaxLooks) refuse("a sequential plan has 1 to 50 looks");
   double before = 0.0;
   for (const double fraction : information) {
-    if (!(fraction - before >= kLeastStep)) refuse("looks stand at ascending fractions, at least 0.002 apart");
+    if (!(fraction - before >= kMinStep)) refuse("looks stand at ascending fractions, at least 0.002 apart");
     before = fraction;
   }
   if (std::abs(information.back() - 1.0) > 1e-12) refuse("the last look stands at fraction 1");

@@ -30,7 +30,7 @@ struct Attribution {
   double total = 0.0;         ///< value with all features less value with none; the sum of the shares
 };
 
-inline constexpr int kMostExactFeatures = 20;
+inline constexpr int kMaxExactFeatures = 20;
 
 /// Exact, from the values of all 2^k sets, in the order of FeatureSet.
 /// Where sets share their seeds the errors are not independent: attribute seed by seed and take the moments of the

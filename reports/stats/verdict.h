@@ -1,13 +1,47 @@
+/// "No harm" and "no difference", proved inside stated margins. The p of an ordinary test proves neither. Pure,
+/// thread-safe.
 /// From an effect with its error to one word. Nothing passes for lack of evidence: "unchanged" and "barnacle" are
 /// proved inside a margin, and too few runs are inconclusive however small their p. Pure, thread-safe.
 #pragma once
 
 #include <optional>
 
-#include "reports/stats/equivalence.h"
 #include "reports/stats/estimate.h"
+#include "reports/stats/interval.h"
 
 namespace nanobench::reports {
+
+/// Which way of a number is better: losses, times and bytes are better lower, tokens/s higher.
+enum class Better { kLower, kHigher };
+
+/// How much of a change counts as none, in the unit of the effect. Both above 0.
+struct Margins {
+  double low = 0.0;   ///< the effect may reach down to -low
+  double high = 0.0;  ///< and up to +high
+
+  static Margins symmetric(double margin) { return {.low = margin, .high = margin}; }
+};
+
+struct Equivalence {
+  double p_above_low = 0.0;     ///< against "the effect is -low or less"
+  double p_below_high = 0.0;    ///< against "the effect is +high or more"
+  double p = 0.0;               ///< the larger of the two: equivalent when below alpha
+  ConfidenceInterval interval;  ///< at level 1 - 2 alpha: inside the margins exactly when p < alpha
+  bool is_equivalent = false;
+};
+
+/// Two one-sided tests (Schuirmann 1987) on any estimate: Welch's, a paired one, or a summary (effect, se, df).
+/// Throws Error{kInvalidArgument} for an unusable estimate, margins that are not above 0, or alpha outside (0, 0.5).
+Equivalence equivalence(const Estimate& effect, const Margins& margins, double alpha = 0.05);
+
+struct NonInferiority {
+  double p = 0.0;               ///< against "worse by the margin or more"
+  ConfidenceInterval interval;  ///< one-sided, level 1 - alpha: the worst that the data bear
+  bool is_proved = false;       ///< p < alpha
+};
+
+/// Is the effect (candidate - baseline) not worse than the margin? Throws as equivalence().
+NonInferiority non_inferiority(const Estimate& effect, double margin, Better better, double alpha = 0.05);
 
 enum class Verdict {
   kImproved,      ///< proved better than no change
@@ -24,7 +58,7 @@ struct VerdictRule {
   Better better = Better::kLower;
   Margins margins;      ///< in the unit of the effect; both above 0
   double alpha = 0.05;  ///< in (0, 0.5)
-  int least_n = 3;      ///< runs in each arm, or pairs; at least 2
+  int min_n = 3;        ///< runs in each arm, or pairs; at least 2
 };
 
 /// What is known of one effect.
@@ -37,7 +71,7 @@ struct Evidence {
 
 /// In this order:
 ///   missing       n = 0, or an effect or p that is not finite
-///   inconclusive  n below least_n, or no effect (n = 1, or no spread, has no error)
+///   inconclusive  n below min_n, or no effect (n = 1, or no spread, has no error)
 ///   unchanged     p_equivalence < alpha: inside the margins, even where it is also proved not to be 0
 ///   improved, regressed   p < alpha, by the effect's sign
 ///   inconclusive  otherwise
@@ -58,6 +92,6 @@ const char* to_string(FeatureVerdict verdict);
 /// verdict_of() read for a removal: a regression keeps the feature, an improvement drops it, unchanged is a barnacle.
 ///   removal   effect on seconds at equal loss (equal_loss.h), without the feature less with it
 ///   margin_s  seconds, above 0: what is too little to matter
-FeatureVerdict feature_verdict_of(const Evidence& removal, double margin_s, double alpha = 0.05, int least_n = 3);
+FeatureVerdict feature_verdict_of(const Evidence& removal, double margin_s, double alpha = 0.05, int min_n = 3);
 
 }  // namespace nanobench::reports

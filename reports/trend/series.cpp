@@ -70,7 +70,7 @@ std::vector<SeriesValue> by_seed(const std::vector<SeriesValue>& values) {
 
 void add_run(SeriesRevision& revision, const TrendRun& run, TrendMetric metric) {
   revision.failed += run.is_failed() ? 1 : 0;
-  if (run.is_failed()) revision.failure = core::to_string(*run.outcome);
+  if (run.is_failed()) revision.failure = enum_name(*run.outcome);
   if (!run.is_completed()) {
     revision.unfinished += run.is_failed() ? 0 : 1;
     return;

@@ -6,12 +6,11 @@
 
 #include "reports/gate/gate_policy.h"
 #include "reports/stats/change_points.h"
-#include "reports/stats/checks.h"
 #include "reports/stats/distributions.h"
-#include "reports/stats/moments.h"
+#include "reports/stats/interval.h"
 #include "reports/stats/multiple.h"
 #include "reports/stats/prediction.h"
-#include "reports/trend/day_effect.h"
+#include "reports/stats/summary.h"
 #include "reports/trend/trend_values.h"
 
 namespace nanobench::reports {
@@ -19,8 +18,8 @@ namespace {
 
 constexpr int kFirstPermutations = 199;
 constexpr double kFirstAlpha = 0.1;  // a p that is above it with few permutations is not looked at again
-constexpr int kLeastPermutations = 999;
-constexpr int kMostPermutations = 19999;
+constexpr int kMinPermutations = 999;
+constexpr int kMaxPermutations = 19999;
 
 double binomial(int n, int k) {
   double count = 1.0;
@@ -31,21 +30,21 @@ double binomial(int n, int k) {
 /// Means of revisions are looked at when even the latest change, with the fewest values after it, would leave room
 /// below alpha / family for the permutations' own error.
 bool are_enough_revisions(int revisions, int family, double alpha) {
-  if (revisions < 2 * kLeastBeside) return false;
-  return 1.0 / binomial(revisions, kLeastBeside) <= alpha / (4.0 * family);
+  if (revisions < 2 * kMinBeside) return false;
+  return 1.0 / binomial(revisions, kMinBeside) <= alpha / (4.0 * family);
 }
 
 /// All changes with p <= alpha; nothing when the first look at few permutations sees none.
 std::vector<ChangePoint> search(const std::vector<double>& values, int family, const TrendSettings& settings) {
   ChangePointSettings look{.alpha = std::max(kFirstAlpha, settings.alpha),
                            .permutations = kFirstPermutations,
-                           .least_segment = kLeastBeside,
+                           .min_segment = kMinBeside,
                            .seed = settings.seed};
   const auto first = change_points(values, look);
   if (!first || first->empty()) return {};
   look.alpha = settings.alpha;
-  const double wanted = std::min(2.0 * family / settings.alpha, static_cast<double>(kMostPermutations));
-  look.permutations = std::max(kLeastPermutations, static_cast<int>(std::ceil(wanted)));
+  const double wanted = std::min(2.0 * family / settings.alpha, static_cast<double>(kMaxPermutations));
+  look.permutations = std::max(kMinPermutations, static_cast<int>(std::ceil(wanted)));
   return change_points(values, look).value_or(std::vector<ChangePoint>{});
 }
 
@@ -77,7 +76,7 @@ class SeriesAnalysis {
     trend_.values = static_cast<int>(values_.size());
     if (trend_.values < needed_) return;
     const std::vector<double> all = plain(values_);
-    const std::vector<double> searched = averaged(all, kMostSearched);
+    const std::vector<double> searched = averaged(all, kMaxSearched);
     found_ = search(searched, family, settings);
     if (searched.size() < all.size()) place_exactly(all, searched.size());
   }
@@ -104,7 +103,7 @@ class SeriesAnalysis {
     for (std::size_t i = 0; i < found_.size(); ++i) {
       const std::size_t end = i + 1 < found_.size() ? found_[i + 1].index : all.size();
       const std::size_t split =
-          refined_split(all.subspan(begin, end - begin), found_[i].index - begin, all.size() / parts, kLeastBeside);
+          refined_split(all.subspan(begin, end - begin), found_[i].index - begin, all.size() / parts, kMinBeside);
       found_[i].index = begin = begin + split;
     }
   }
@@ -113,7 +112,7 @@ class SeriesAnalysis {
     for (const ChangePoint& change : found_) {
       const double adjusted = std::min(1.0, change.p * factor);
       if (adjusted > settings_.alpha) continue;
-      const Boundary boundary = boundary_at(values_, change.index, kLeastBeside);
+      const Boundary boundary = boundary_at(values_, change.index, kMinBeside);
       if (!boundaries_.empty() && boundaries_.back() >= boundary.index) continue;  // two splits of one boundary
       boundaries_.push_back(boundary.index);
       trend_.changes.push_back(
@@ -176,7 +175,7 @@ class SeriesAnalysis {
   std::optional<Expectation> expect_loss(const std::vector<SeriesValue>& before,
                                          const std::vector<SeriesValue>& own) const {
     Expectation result{.before = static_cast<int>(before.size())};
-    if (own.empty() || result.before < kLeastBeside) return result;
+    if (own.empty() || result.before < kMinBeside) return result;
     const std::optional<Shift> shift = loss_shift(before, own, 1.0 - settings_.alpha);
     if (!shift || (!shift->interval && !shift->is_exact)) return std::nullopt;
     double mean = 0.0;
@@ -196,7 +195,7 @@ class SeriesAnalysis {
   Expectation expect(const std::vector<double>& before, const std::vector<double>& own) const {
     Expectation result{.before = static_cast<int>(before.size())};
     const std::optional<Moments> moments = moments_of(before);
-    if (own.empty() || result.before < kLeastBeside || !moments) return result;
+    if (own.empty() || result.before < kMinBeside || !moments) return result;
     result.mean_before = moments->mean;
     const double mean = *mean_of(own);
     const int count = static_cast<int>(own.size());
@@ -298,7 +297,7 @@ int needed_values(int family, double alpha) {
   require_fraction(alpha, "alpha");
   require_count(family, 1, "the number of series");
   // The best case is a clean step in the middle: of all arrangements only it and its mirror image split as well.
-  int count = 2 * kLeastBeside;
+  int count = 2 * kMinBeside;
   while (2.0 / binomial(count, count / 2) > alpha / family) ++count;
   return count;
 }

@@ -14,7 +14,7 @@
 
 namespace nanobench::reports {
 
-inline constexpr int kLeastBeside = 4;  ///< values on each side of a change, and before a revision that is judged
+inline constexpr int kMinBeside = 4;  ///< values on each side of a change, and before a revision that is judged
 
 struct TrendSettings {
   double alpha = 0.05;     ///< chance of one false change or more, over all series that are asked for
@@ -32,7 +32,7 @@ const char* to_string(TrendPosition position);
 
 struct Expectation {
   TrendPosition position = TrendPosition::kUnknown;
-  int before = 0;  ///< values since the last change; fewer than kLeastBeside tell nothing
+  int before = 0;  ///< values since the last change; fewer than kMinBeside tell nothing
   std::optional<double> mean_before;
   std::optional<ConfidenceInterval> interval;  ///< of the mean, at 1 - alpha; absent when those before are all equal
   std::optional<double> p;                     ///< of "it belongs to those before"; absent with the interval
@@ -90,10 +90,10 @@ int needed_values(int family, double alpha);
 
 /// Series are searched by E-divisive, and judged by Holm over all of them; so is the newest revision of each. The
 /// values are means of revisions when these are many enough to find a change by; else single runs, which then count as
-/// independent. Throws Error{kInvalidArgument} for an alpha outside (0, 1). A series of more than kMostSearched values
+/// independent. Throws Error{kInvalidArgument} for an alpha outside (0, 1). A series of more than kMaxSearched values
 /// is searched by means of neighbours; the place of a change is then the best step among them.
 Trend analyse_trend(SeriesSet set, const TrendSettings& settings = {});
 
-inline constexpr std::size_t kMostSearched = 200;  ///< the search takes the square of it
+inline constexpr std::size_t kMaxSearched = 200;  ///< the search takes the square of it
 
 }  // namespace nanobench::reports

@@ -33,7 +33,7 @@ class Reader {
     item.cell = cell;
     item.seed = run.seed;
     item.source = source_of(run);
-    item.conditions = {.engine = run.engine,
+    item.conditions = {.engine = run.engine_text(),
                        .scale = run.scale,
                        .config = config_of(run),
                        .data = run.data_digest,
@@ -72,7 +72,7 @@ class Reader {
     if (!run.environment_id) return {.program = run.engine_version};
     const SourceRevision source = source_revision(run.engine, run.engine_version, facts_of(*run.environment_id));
     if (source.is_known())
-      sources_[{run.engine, run.engine_version}].emplace(std::pair(source.name, source.is_dirty), source);
+      sources_[{run.engine_text(), run.engine_version}].emplace(std::pair(source.name, source.is_dirty), source);
     return source;
   }
 

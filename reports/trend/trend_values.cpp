@@ -1,10 +1,13 @@
 #include "reports/trend/trend_values.h"
 
 #include <algorithm>
+#include <boost/math/distributions/fisher_f.hpp>
 #include <cmath>
+#include <limits>
 #include <set>
+#include <vector>
 
-#include "reports/stats/moments.h"
+#include "reports/stats/summary.h"
 
 namespace nanobench::reports {
 namespace {
@@ -13,7 +16,7 @@ using SeedLevels = std::map<std::uint64_t, double>;
 
 // Sums in another order are the same loss.
 constexpr double kLossResolution = 1e-8;
-constexpr int kMostRounds = 200;
+constexpr int kMaxRounds = 200;
 
 TrendValue value_from(std::span<const SeriesValue> members, std::size_t revision, const SeedLevels& levels) {
   TrendValue result{.revision = revision, .members = {members.begin(), members.end()}};
@@ -66,7 +69,7 @@ std::map<std::uint64_t, double> seed_levels(const TrendSeries& series) {
   for (const SeriesRevision& revision : series.revisions) {
     for (const SeriesValue& item : revision.values) levels[item.seed] = 0.0;
   }
-  for (int round = 0; round < kMostRounds; ++round) {
+  for (int round = 0; round < kMaxRounds; ++round) {
     const SeedLevels next = refined(series, levels);
     double moved = 0.0;
     for (const auto& [seed, level] : next) moved = std::max(moved, std::abs(level - levels.at(seed)));
@@ -147,6 +150,54 @@ Boundary boundary_at(std::span<const TrendValue> values, std::size_t split, std:
     if (index == values.size()) index = begin;
   }
   return {.index = index, .before = values[index - 1].revision, .after = values[index].revision};
+}
+
+namespace {
+
+struct Squares {
+  double sum = 0.0;
+  double df = 0.0;
+};
+
+double squares_about(std::span<const double> values, double mean) {
+  double sum = 0.0;
+  for (const double value : values) sum += (value - mean) * (value - mean);
+  return sum;
+}
+
+/// Adds one level: its revisions about its mean, and their values about their own.
+void add_level(std::span<const TrendValue> level, Squares& between, Squares& within) {
+  const double mean = *mean_of(plain(level));
+  for (std::size_t begin = 0; begin < level.size();) {
+    std::size_t end = begin;
+    while (end < level.size() && level[end].revision == level[begin].revision) ++end;
+    const std::vector<double> own = plain(level.subspan(begin, end - begin));
+    const double own_mean = *mean_of(own);
+    const auto count = static_cast<double>(own.size());
+    within.sum += squares_about(own, own_mean);
+    within.df += count - 1.0;
+    between.sum += count * (own_mean - mean) * (own_mean - mean);
+    between.df += 1.0;
+    begin = end;
+  }
+  between.df -= 1.0;
+}
+
+}  // namespace
+
+std::optional<double> day_effect_p(std::span<const TrendValue> values, std::span<const std::size_t> boundaries) {
+  if (values.empty()) return std::nullopt;
+  Squares between, within;
+  for (std::size_t i = 0; i <= boundaries.size(); ++i) {
+    const std::size_t begin = i == 0 ? 0 : boundaries[i - 1];
+    const std::size_t end = i < boundaries.size() ? boundaries[i] : values.size();
+    add_level(values.subspan(begin, end - begin), between, within);
+  }
+  const double rounding = 4.0 * std::numeric_limits<double>::epsilon() * std::abs(values.front().value);
+  if (between.df < 1.0 || within.df < 1.0 || !(std::sqrt(within.sum / within.df) > rounding)) return std::nullopt;
+  const boost::math::fisher_f distribution(between.df, within.df);
+  const double statistic = between.sum / between.df / (within.sum / within.df);
+  return boost::math::cdf(boost::math::complement(distribution, statistic));
 }
 
 }  // namespace nanobench::reports

@@ -1,10 +1,13 @@
 /// The values of a series as the search for changes takes them, and where between revisions a split of them lies.
 /// Pure, thread-safe.
+/// Whether the machine had its days: runs of one revision that are more alike than those of different ones. Pure,
+/// thread-safe.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -53,5 +56,10 @@ struct Boundary {
 /// A split beside a boundary of revisions is taken for it: noise moves a split by a few values. One that leaves `least`
 /// values and a tenth of its revision on both sides, or is in a series' only revision, happened within the revision.
 Boundary boundary_at(std::span<const TrendValue> values, std::size_t split, std::size_t least);
+
+/// p of "the revisions of one level differ by no more than their runs do": the F test of one-way analysis of variance,
+/// within the levels that begin at `boundaries` (ascending). Assumes near normal runs. nullopt when no level has two
+/// revisions, no revision has two values, or nothing differs.
+std::optional<double> day_effect_p(std::span<const TrendValue> values, std::span<const std::size_t> boundaries);
 
 }  // namespace nanobench::reports

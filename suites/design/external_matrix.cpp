@@ -2,11 +2,10 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "suites/design/external_sources.h"
 #include "suites/design/external_suite.h"
-#include "suites/design/external_template.h"
 #include "suites/design/grid_table.h"
 #include "suites/design/matrix_builder.h"
+#include "suites/design/wording.h"
 
 namespace nanobench::suites {
 namespace {
@@ -75,7 +74,7 @@ class ExternalMatrix {
     return values;
   }
 
-  void note(const std::string& message) { matrix_.messages.push_back(message); }
+  void note(const core::Message& message) { matrix_.messages.push_back(message); }
 
   /// The suite's features, else all.
   std::vector<FeatureChoice> choices() const {
@@ -146,12 +145,12 @@ class ExternalMatrix {
     const std::string now = base_.at(item.id);
     const bool is_usual = value == usual;
     const std::string label = is_usual ? (is_added ? "with " : "without ") + item.id : item.id + " = " + value;
-    if (now == value) return note(label + ": left out, " + item.id + " is \"" + value + "\" in the base already");
+    if (now == value) return note(left_out(label, already_in_base(item.id, value, std::nullopt)));
     Values values = base_;
     values[item.id] = value;
     add(label, values, item.title + ": " + now + " -> " + value);
     // The effect of a feature is what its later value does, whichever of the two is the base's.
-    factors.push_back({is_usual ? item.id : item.id + "=" + value, {now, value}, is_usual && !is_added});
+    factors.push_back({is_usual ? item.id : item.id + "=" + value, {now, value}, is_usual && !is_added, item.id});
   }
 
   void add_grid() {
@@ -173,7 +172,7 @@ class ExternalMatrix {
       add(grid_label(suite_, axes, cell, kBase), values, changed.empty() ? "the base" : changed);
     }
     add_contrasts(matrix_, table);
-    for (const std::string& message : grid_notes(suite_, axes, table)) note(message);
+    for (const core::Message& message : grid_notes(suite_, axes, table)) note(message);
   }
 
   std::vector<GridAxis> axes_of_sweep() {
@@ -208,14 +207,14 @@ class ExternalMatrix {
     return axes;
   }
 
-  /// Empty when the feature has nothing to change in the base, which is said then.
+  /// Empty, with a message, when the feature has nothing to change in the base.
   std::vector<std::string> levels_of(const FeatureChoice& choice, const ExternalFeature& item) {
     if (!choice.values.empty()) return choice.values;
     if (suite_.design != Design::kPairs && !choice.value) return {item.before, item.after};
     const std::string& now = base_.at(item.id);
     const std::string value = choice.value.value_or(now == item.after ? item.before : item.after);
     if (now != value) return {now, value};
-    note(item.id + ": left out, it is \"" + value + "\" in the base already");
+    note(left_out(item.id, already_in_base("it", value, std::nullopt)));
     return {};
   }
 
@@ -225,7 +224,7 @@ class ExternalMatrix {
 
   void add(const std::string& label, const Values& values, const std::string& changed) {
     for (const Cell& cell : matrix_.cells) {
-      if (cell.label == label) throw Error(ErrorCode::kInvalidArgument, label + " is there twice; keep one of them");
+      if (cell.label == label) throw Error(ErrorCode::kInvalidArgument, label + " appears twice; keep one of them");
     }
     const auto value_of = [&](const std::string& name) -> std::string {
       if (name == "seed") return "{seed}";
@@ -265,8 +264,7 @@ class ExternalMatrix {
     for (const Cell& cell : matrix_.cells) {
       if (cell.arm > 0) continue;
       const auto [found, is_new] = first.emplace(config_digest(cell), cell.label);
-      if (!is_new)
-        note(cell.label + ": the same command as " + found->second + ", so it is run once and stands in both rows");
+      if (!is_new) note(same_run(cell.label, found->second, "command", ""));
     }
   }
 

@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/data/token_shard.h"
+#include "suites/design/wording.h"
 
 namespace nanobench::suites {
 namespace {
@@ -28,10 +29,10 @@ class DataFit {
   }
 
  private:
-  void note(const std::string& message) {
-    std::vector<std::string>& messages = matrix_.messages;
-    const std::string whole = "data " + data_.name + ": " + message;
-    if (std::find(messages.begin(), messages.end(), whole) == messages.end()) messages.push_back(whole);
+  void note(const std::string& text) {
+    std::vector<core::Message>& messages = matrix_.messages;
+    const core::Message message = data_note(data_.name, text);
+    if (std::find(messages.begin(), messages.end(), message) == messages.end()) messages.push_back(message);
   }
 
   /// What comes with the scale or the record is enlarged; what somebody asked for must hold every token.

@@ -6,6 +6,7 @@
 #include "core/base/digest.h"
 #include "core/base/random.h"
 #include "core/data/synthetic_corpus.h"
+#include "results/identity.h"
 #include "suites/design/data_source.h"
 #include "suites/design/external_suite.h"
 #include "suites/design/fit_data.h"
@@ -14,8 +15,6 @@ namespace nanobench::suites {
 namespace {
 
 using core::Json;
-
-constexpr const char* kReferenceKernels = ", reference kernels";
 
 std::vector<std::size_t> shuffled(std::size_t count, core::SplitMix64& random) {
   std::vector<std::size_t> order(count);
@@ -54,29 +53,13 @@ std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Everything that decides what a run measures. Labels, suites and the order do not.
-std::string identity(const Plan& plan, const PlannedRun& run) {
-  const std::int64_t arm = plan.cell_of(run).arm;
-  if (!run.spec.external.is_null()) {
-    Json external = run.spec.external;
-    // The bytes count, not where they lie or which commit has them.
-    for (const char* key : {"folder", "revision", "suite_file"}) external.erase(key);
-    Json parts = {{"external", std::move(external)}, {"seed", run.seed}, {"hardware", plan.hardware}};
-    if (arm > 0) parts["arm"] = arm;
-    return core::digest_of(text_of(parts));
-  }
-  Json parts = {{"config", config_digest(plan.cell_of(run))},
-                {"seed", run.seed},
-                {"data", plan.data.digest},
-                {"dtype", run.spec.dtype},
-                {"threads", run.spec.threads},
-                {"engine", plan.engine.name},
-                {"engine_version", plan.engine.version},
-                {"hardware", plan.hardware},
-                {"mock", run.spec.mock}};
-  if (arm > 0) parts["arm"] = arm;
-  if (run.spec.device != "cpu") parts["device"] = run.spec.device;
-  return core::digest_of(parts.dump());
+/// Of an external trainer: the bytes count, not where they lie or which commit has them.
+std::string external_identity(const Plan& plan, const PlannedRun& run) {
+  Json external = run.spec.external;
+  for (const char* key : {"folder", "revision", "suite_file"}) external.erase(key);
+  Json parts = {{"external", std::move(external)}, {"seed", run.seed}, {"hardware", plan.hardware}};
+  if (const std::int64_t arm = plan.cell_of(run).arm; arm > 0) parts["arm"] = arm;
+  return core::digest_of(text_of(parts));
 }
 
 /// Of what the cell trains with, or measures.
@@ -105,30 +88,37 @@ core::RunSpec spec_of(const Plan& plan, const Cell& cell, std::uint64_t seed) {
   return spec;
 }
 
-std::string digest_of_stored(const results::NewPlan& plan) {
-  Json json = {{"suite", plan.suite},
-               {"title", plan.title},
-               {"design", plan.design},
-               {"scale", plan.scale},
-               {"order_seed", plan.order_seed},
-               {"messages", plan.messages},
-               {"target", plan.target ? Json(*plan.target) : Json()}};
-  if (plan.sequential) {
-    const results::SequentialLook& look = *plan.sequential;
-    json["sequential"] = {look.alpha, look.family, look.first, look.most, look.step, look.look};
-  }
-  for (const results::PlanCell& cell : plan.cells)
-    json["cells"].push_back({cell.label, cell.changed, cell.features, cell.config_digest});
-  for (const results::PlanContrast& contrast : plan.contrasts)
-    json["contrasts"].push_back({contrast.effect, contrast.coefficients});
-  for (const results::PlanLine& line : plan.lines) json["lines"].push_back({line.cell, line.seed, line.digest});
-  return core::digest_of(text_of(json));
+/// The running row without its digest and configuration.
+results::NewRun described(const Plan& plan, const PlannedRun& run) {
+  const Cell& cell = plan.cell_of(run);
+  results::NewRun row;
+  row.suite = plan.suite.name;
+  row.cell = cell.label;
+  row.record = record_of(cell);
+  row.scale = plan.suite.scale;
+  row.seed = run.seed;
+  row.config_digest = config_digest(cell);
+  row.data_name = plan.data.name;
+  row.data_digest = plan.data.digest;
+  row.data_floor_nats = cell.floor_nats;
+  row.dtype = cell.external.is_null() ? enum_name(run.spec.dtype) : "external";
+  row.threads = run.spec.threads;
+  row.engine = plan.engine.name;
+  row.engine_version = plan.engine.version;
+  row.hardware = plan.hardware;
+  row.position = static_cast<std::int64_t>(run.position);
+  row.arm = cell.arm;
+  if (!cell.external.is_null()) return row;
+  row.device = run.spec.device;
+  row.kernels = run.spec.kernels;
+  if (!run.spec.mock.is_null()) row.mock = text_of(run.spec.mock);
+  return row;
 }
 
 }  // namespace
 
 std::string config_digest(const Cell& cell) {
-  if (cell.operation) return core::digest_of(core::to_json(*cell.operation).dump());
+  if (cell.operation) return core::digest_of(core::changed_settings(*cell.operation).dump());
   return cell.external.is_null() ? cell.config.digest()
                                  : core::digest_of(text_of(external_configuration(cell.external)));
 }
@@ -151,14 +141,6 @@ core::DataSet prepare_data(const Suite& suite, Matrix& matrix, const std::filesy
   return data;
 }
 
-std::string engine_name(const std::string& engine, const std::string& kernels) {
-  return kernels == "fused" ? engine : engine + kReferenceKernels;
-}
-
-std::string kernels_of(const std::string& engine_name) {
-  return engine_name.find(kReferenceKernels) == std::string::npos ? "fused" : "reference";
-}
-
 Plan make_plan(const Suite& suite, const Matrix& matrix, const core::DataSet& data, const Engine& engine,
                const results::MachineInfo& machine) {
   Plan plan;
@@ -166,7 +148,6 @@ Plan make_plan(const Suite& suite, const Matrix& matrix, const core::DataSet& da
   plan.matrix = matrix;
   plan.data = data;
   plan.engine = engine;
-  plan.engine.name = engine_name(engine.name, suite.kernels);
   plan.hardware = results::hardware_class(machine);
   plan.threads = suite.threads > 0 ? suite.threads : machine.cores;
   core::SplitMix64 random(suite.order_seed);
@@ -174,11 +155,12 @@ Plan make_plan(const Suite& suite, const Matrix& matrix, const core::DataSet& da
     for (const std::size_t cell : shuffled(matrix.cells.size(), random)) {
       if (matrix.cells[cell].is_exact && seed != suite.seeds.front()) continue;
       PlannedRun run{plan.runs.size(), cell, seed, "", spec_of(plan, matrix.cells[cell], seed)};
-      run.digest = identity(plan, run);
+      run.digest =
+          run.spec.external.is_null() ? results::run_digest(described(plan, run)) : external_identity(plan, run);
       plan.runs.push_back(std::move(run));
     }
   }
-  plan.digest = digest_of_stored(stored_plan(plan, {}));
+  plan.digest = results::plan_digest(stored_plan(plan, {}));
   return plan;
 }
 
@@ -187,7 +169,7 @@ results::NewPlan stored_plan(const Plan& plan, const std::vector<std::string>& a
   stored.digest = plan.digest;
   stored.suite = plan.suite.name;
   stored.title = plan.suite.title;
-  stored.design = to_string(plan.suite.design);
+  stored.design = plan.suite.design;
   stored.scale = plan.suite.scale;
   stored.data_name = plan.data.name;
   stored.target = plan.suite.target;
@@ -206,26 +188,10 @@ results::NewPlan stored_plan(const Plan& plan, const std::vector<std::string>& a
 }
 
 results::NewRun stored_run(const Plan& plan, const PlannedRun& run) {
-  const Cell& cell = plan.cell_of(run);
-  results::NewRun stored;
-  stored.digest = run.digest;
-  stored.suite = plan.suite.name;
-  stored.cell = cell.label;
-  stored.record = record_of(cell);
-  stored.scale = plan.suite.scale;
-  stored.seed = run.seed;
-  stored.config = config_text(cell);
-  stored.config_digest = config_digest(cell);
-  stored.data_name = plan.data.name;
-  stored.data_digest = plan.data.digest;
-  stored.data_floor_nats = cell.floor_nats;
-  stored.dtype = cell.external.is_null() ? run.spec.dtype : "external";
-  stored.threads = run.spec.threads;
-  stored.engine = plan.engine.name;
-  stored.engine_version = plan.engine.version;
-  stored.hardware = plan.hardware;
-  stored.position = static_cast<std::int64_t>(run.position);
-  return stored;
+  results::NewRun row = described(plan, run);
+  row.digest = run.digest;
+  row.config = config_text(plan.cell_of(run));
+  return row;
 }
 
 }  // namespace nanobench::suites

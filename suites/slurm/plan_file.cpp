@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "core/base/rethrow.h"
+
 namespace nanobench::suites {
 namespace {
 
@@ -122,6 +124,7 @@ Plan read_plan(const Json& value, const std::string& source) {
   try {
     return read_checked(value, source);
   } catch (const Error& error) {
+    rethrow_internal(error);
     if (error.code() == ErrorCode::kUnavailable) throw;
     throw Error(ErrorCode::kDataLoss, std::string(error.what()) + "; the file is damaged");
   }

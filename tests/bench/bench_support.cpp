@@ -7,7 +7,7 @@
 #include <array>
 #include <chrono>
 
-#include "engine/kernels/thread_pool.h"
+#include "engine/kernels/engine_context.h"
 
 namespace nanobench::bench {
 namespace {
@@ -22,23 +22,17 @@ double seconds_since(Clock::time_point begin) {
 class Setting {
  public:
   Setting(int threads, std::optional<core::CpuPath> path) : threads_before_(at::get_num_threads()) {
-    use_threads(threads);
-    core::set_cpu_path(path);
+    at::set_num_threads(threads);
+    context_.set_threads(threads);
+    context_.set_cpu_path(path);
   }
   Setting(const Setting&) = delete;
   Setting& operator=(const Setting&) = delete;
-  ~Setting() {
-    use_threads(threads_before_);
-    core::set_cpu_path(std::nullopt);
-  }
+  ~Setting() { at::set_num_threads(threads_before_); }
 
  private:
-  static void use_threads(int threads) {
-    core::set_kernel_threads(threads);
-    at::set_num_threads(threads);
-  }
-
   int threads_before_;
+  core::EngineContext context_;
 };
 
 void report(benchmark::State& state, const Case& description, double seconds) {

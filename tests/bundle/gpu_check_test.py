@@ -1,6 +1,6 @@
 """gpu_check.sh on machines that are pretended (fake_programs.py): with a GPU and without, whole and broken.
 
-    NANOBENCH=build/release/bin/nanobench python3 tests/bundle/gpu_check_test.py
+NANOBENCH=build/release/bin/nanobench python3 tests/bundle/gpu_check_test.py
 """
 
 import functools
@@ -216,7 +216,15 @@ class WithGpu(Machine):
 
     def test_interrupted_it_leaves_what_it_has(self):
         out = self.folder / "interrupted.json"
-        command = [self.bundle / "gpu_check.sh", "--python", self.python, "--out", out, "--parts", "environment,history"]
+        command = [
+            self.bundle / "gpu_check.sh",
+            "--python",
+            self.python,
+            "--out",
+            out,
+            "--parts",
+            "environment,history",
+        ]
         variables = {"PATH": "/usr/bin:/bin", "FAKE": "history_slow", "TMPDIR": str(self.folder)}
         process = subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         log = self.folder / "interrupted.logs/history.log"
@@ -249,7 +257,9 @@ class WithGpu(Machine):
         self.assertIn("nanobench-gpu-tests: it was not built", result.step("parity", "kernel_tests")["reason"])
         self.assertEqual(result.part("parity")["outcome"], "passed")
         self.assertFalse(result.part("parity")["is_complete"])
-        named = self.check("--pairs", "1", "--parts", "side_by_side", "--peer", bench.HERE / "fake_peer.py", bundle=bundle)
+        named = self.check(
+            "--pairs", "1", "--parts", "side_by_side", "--peer", bench.HERE / "fake_peer.py", bundle=bundle
+        )
         self.assertEqual(named.code, 0, named.text)
 
 
@@ -317,7 +327,9 @@ class Refusals(Machine):
         folder = bench.temporary_folder(type(self))
         (folder / "site").mkdir()
         python = bench.write_python(folder / "bin/python3", folder / "site")
-        self.refused("has no torch; name an interpreter that has it with --python", bench.check(self.bundle, python, folder))
+        self.refused(
+            "has no torch; name an interpreter that has it with --python", bench.check(self.bundle, python, folder)
+        )
 
     def test_half_a_torch(self):
         python = self.torch()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes a folder that checks nanobench on a machine with a GPU, Python and torch, and nothing else (docs/bundle.md).
 
-  make_bundle.py --build BUILD [--shared DIR] [--replace] FOLDER
+make_bundle.py --build BUILD [--golden DIR] [--replace] FOLDER
 """
 
 import argparse
@@ -33,8 +33,7 @@ PACKED = ("nanobench-gpu-tests", "nanobench-gpu-bench")
 GOLDEN_CASES = ("record12", "record15", "record17", "record17_window_token", "record17_kv_heads_1")
 GOLDEN_FILES = ("config.json", "init.safetensors", "train.bin", "val.bin", "expected.json")
 PEER_SCRIPTS = ("compare", "comparisons.py", "engine_side.py", "machine.py", "pairs.py", "processes.py", "report.py")
-PEER_SCRIPTS += ("torch_side.py",)
-PEER = "torch_peer.py"
+PEER_SCRIPTS += ("torch_peer.py", "torch_side.py")
 
 
 class BundleError(Exception):
@@ -53,10 +52,9 @@ def make_parser():
     parser.add_argument("folder", metavar="DIR", help="what to make; it must be empty or not exist")
     parser.add_argument("--build", metavar="DIR", required=True, help="build folder with the programs in its bin/")
     parser.add_argument(
-        "--shared",
+        "--golden",
         metavar="DIR",
-        default=os.environ.get("NANOBENCH_SHARED") or ROOT.parent / "shared",
-        help="folder with golden/ and peers/ ($NANOBENCH_SHARED); what it lacks is left out and said",
+        help="folder with the golden training cases (those that the build has unpacked); reports and leaves out what it lacks",
     )
     parser.add_argument("--replace", action="store_true", help="make an earlier bundle in DIR anew")
     return parser
@@ -143,19 +141,15 @@ def add_files(folder):
     copy(ROOT / "docs/bundle.md", folder / "README.md")
 
 
-def add_shared(shared, folder):
-    """Golden cases and the peer, where they are at hand; returns what was left out, with the reason."""
+def add_golden(golden, folder):
+    """The golden training cases; returns what `golden` lacks, with the reason."""
     absent = {}
     for case in GOLDEN_CASES:
-        if all((shared / "golden" / case / name).is_file() for name in GOLDEN_FILES):
+        if all((golden / case / name).is_file() for name in GOLDEN_FILES):
             for name in GOLDEN_FILES:
-                copy(shared / "golden" / case / name, folder / "golden" / case / name)
+                copy(golden / case / name, folder / "golden" / case / name)
         else:
-            absent[f"golden/{case}"] = "it was not at hand when the bundle was made"
-    if (shared / "peers" / PEER).is_file():
-        copy(shared / "peers" / PEER, folder / "peers" / PEER)
-    else:
-        absent[f"peers/{PEER}"] = "it was not at hand when the bundle was made"
+            absent[f"golden/{case}"] = f"{golden / case} lacks it or part of it"
     return absent
 
 
@@ -206,7 +200,7 @@ def make(arguments):
     try:
         absent = add_programs(build, fresh)
         add_files(fresh)
-        absent.update(add_shared(pathlib.Path(arguments.shared), fresh))
+        absent.update(add_golden(pathlib.Path(arguments.golden or build / "tests/golden/golden"), fresh))
         manifest = write_manifest(fresh, versions, absent)
         check_size(manifest)
         fresh.chmod(0o755)

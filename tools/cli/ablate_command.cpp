@@ -8,11 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "ablations/catalogue.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
 #include "core/data/atomic_write.h"
-#include "reports/kinds/suite_report.h"
+#include "reports/kinds/kinds.h"
 #include "suites/design/data_source.h"
 #include "suites/design/plan.h"
 #include "suites/design/suite.h"
@@ -185,7 +186,7 @@ void check_options(const SuiteRequest& request) {
     throw Error(ErrorCode::kInvalidArgument, std::string(option) + " does not apply to the design \"" + request.design +
                                                  "\"; it belongs to \"" + *designs.begin() + "\"");
   };
-  const std::vector<std::string> known = suites::design_list();
+  const std::vector<std::string> known = enum_names<suites::Design>();
   if (std::find(known.begin(), known.end(), request.design) == known.end()) {
     fail("--design", request.design, "expected one of " + joined(known) + core::suggestion(request.design, known));
   }
@@ -257,8 +258,8 @@ OrderedJson suite_json(const SuiteRequest& request, const suites::SuiteOverrides
   // A file's own paths are relative to it, those of a command to where it was typed.
   json["data"] = suites::relative_to(overrides.data.value_or("synthetic"), std::filesystem::current_path());
   if (overrides.threads) json["threads"] = *overrides.threads;
-  if (overrides.device) json["device"] = *overrides.device;
-  if (overrides.kernels) json["kernels"] = *overrides.kernels;
+  if (overrides.device) json["device"] = to_string(*overrides.device);
+  if (overrides.kernels) json["kernels"] = enum_name(*overrides.kernels);
   if (!request.engine.empty()) json["engine"] = engine_of(request.engine);
   return json;
 }

@@ -5,7 +5,8 @@
 
 #include "core/base/error.h"
 #include "core/base/exit_codes.h"
-#include "reports/kinds/audit_report.h"
+#include "reports/audit/audit.h"
+#include "reports/kinds/kinds.h"
 #include "tools/cli/options.h"
 #include "tools/cli/program.h"
 

@@ -4,7 +4,8 @@
 
 #include "core/base/error.h"
 #include "core/base/exit_codes.h"
-#include "reports/kinds/calibration_report.h"
+#include "reports/gate/calibration.h"
+#include "reports/kinds/kinds.h"
 #include "results/provenance.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"

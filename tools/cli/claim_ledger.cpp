@@ -3,10 +3,11 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
+#include "reports/claims/ledger.h"
 #include "reports/comparison/comparison.h"
-#include "reports/kinds/disturbance_section.h"
-#include "reports/kinds/ledger_report.h"
-#include "reports/kinds/provenance_section.h"
+#include "reports/kinds/kinds.h"
+#include "reports/kinds/sections.h"
 #include "suites/design/plan.h"
 #include "suites/design/suite.h"
 #include "tools/cli/options.h"
@@ -23,14 +24,16 @@ bool is_made_for(const results::PlanRecord& plan, const ablations::Catalogue& ca
     return std::any_of(plan.cells.begin(), plan.cells.end(),
                        [&](const results::PlanCell& planned) { return planned.label == cell.label; });
   };
-  const std::string begin = suites::claim_message_begin(claim.id);
-  const auto is_of_claim = [&](const std::string& message) { return message.starts_with(begin); };
+  const auto is_of_claim = [&](const core::Message& message) {
+    return message.kind == core::MessageKind::kNotMeasurable && message.subject == claim.id;
+  };
   if (std::any_of(plan.messages.begin(), plan.messages.end(), is_of_claim)) return true;
   try {
     const std::vector<ablations::ClaimCell> cells = all_cells(ablations::cells_of(catalogue, claim));
     return !cells.empty() && std::all_of(cells.begin(), cells.end(), has_cell);
-  } catch (const core::Error&) {  // a feature that this catalogue lacks
-    return false;
+  } catch (const core::Error& error) {
+    rethrow_internal(error);
+    return false;  // a feature that this catalogue lacks
   }
 }
 
@@ -93,7 +96,7 @@ reports::Document document_of(const ClaimLedger& ledger) {
 }
 
 bool is_of_claims(const results::PlanRecord& plan) {
-  return plan.design == suites::to_string(suites::Design::kClaims);
+  return plan.design == results::Design::kClaims;
 }
 
 reports::Document ledger_of_plan(const results::Store& store, const results::PlanRecord& plan,

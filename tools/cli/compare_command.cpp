@@ -6,7 +6,8 @@
 #include <memory>
 
 #include "core/base/error.h"
-#include "reports/kinds/compare_report.h"
+#include "reports/gate/gate.h"
+#include "reports/kinds/kinds.h"
 #include "tools/cli/gate_options.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"

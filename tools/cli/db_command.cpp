@@ -4,7 +4,10 @@
 #include <memory>
 
 #include "core/base/error.h"
-#include "reports/kinds/store_report.h"
+#include "reports/kinds/kinds.h"
+#include "results/check.h"
+#include "results/merge.h"
+#include "results/store.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
 #include "tools/cli/program.h"

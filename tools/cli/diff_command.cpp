@@ -4,9 +4,10 @@
 #include <charconv>
 #include <memory>
 
-#include "ablations/difference.h"
+#include "ablations/config_difference.h"
 #include "core/base/error.h"
-#include "reports/kinds/difference_report.h"
+#include "core/base/rethrow.h"
+#include "reports/kinds/kinds.h"
 #include "results/store.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
@@ -79,6 +80,7 @@ Side run_side(const DiffOptions& options, const Catalogue& catalogue, std::int64
   try {
     compared.resolved = ablations::resolve(catalogue, compared.request);
   } catch (const Error& error) {
+    rethrow_internal(error);
     side.warning = side.name + ": the catalogue no longer resolves its settings (" + error.what() +
                    "), so its features are read from its configuration";
   }
@@ -147,9 +149,10 @@ std::vector<reports::Circumstance> circumstances_of(const Side& a, const Side& b
 void diff(const DiffOptions& options) {
   const Catalogue catalogue = load_catalogue(options.catalogue);
   const std::vector<Side> sides = sides_of(options, catalogue);
-  reports::Document document = reports::difference_report(
-      catalogue, sides[0].name, sides[1].name, ablations::difference(catalogue, sides[0].compared, sides[1].compared),
-      circumstances_of(sides[0], sides[1]));
+  reports::Document document =
+      reports::difference_report(catalogue, sides[0].name, sides[1].name,
+                                 ablations::config_difference(catalogue, sides[0].compared, sides[1].compared),
+                                 circumstances_of(sides[0], sides[1]));
   for (const Side& side : sides) {
     if (!side.warning.empty()) document.warnings.push_back(side.warning);
   }

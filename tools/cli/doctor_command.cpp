@@ -12,12 +12,13 @@
 #include "core/base/build_info.h"
 #include "core/base/error.h"
 #include "core/base/exit_codes.h"
+#include "core/base/rethrow.h"
 #include "core/base/text.h"
 #include "core/hardware/cpu_path.h"
 #include "core/hardware/nvml.h"
+#include "core/process/command.h"
 #include "results/provenance.h"
 #include "results/store.h"
-#include "tools/cli/capture.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
 #include "tools/cli/program.h"
@@ -64,14 +65,16 @@ std::vector<Check> check_engine() {
                "training; `./nanobench setup` builds it"};
   Check torch{"libtorch", "LibTorch", "missing", "unknown without the engine", "training"};
   if (access(program.c_str(), X_OK) != 0) return {engine, torch};
-  const Captured answer = capture({program.string(), "--version"}, kEngineSeconds);
-  if (answer.exit_code != 0 || answer.is_timed_out) {
+  const core::CommandResult answer = core::run_command({program.string(), "--version"}, {.seconds = kEngineSeconds});
+  if (!answer.is_success()) {
     engine.found =
-        program.string() + (answer.is_timed_out ? " does not answer" : " does not start: " + first_line(answer.output));
+        program.string() + (answer.is_timed_out
+                                ? " does not answer"
+                                : " does not start: " + first_line(answer.err.empty() ? answer.out : answer.err));
     return {engine, torch};
   }
   engine.status = "ok";
-  engine.found = first_line(answer.output);
+  engine.found = first_line(answer.out);
   engine.enables = "training";
   const std::size_t at = engine.found.find("LibTorch ");
   if (at != std::string::npos) {
@@ -164,16 +167,16 @@ std::vector<std::string> cpu_flags() {
 Check check_vector_path() {
   std::string others;
   for (const core::CpuPath path : core::available_cpu_paths()) {
-    if (path != core::cpu_path()) others += (others.empty() ? "" : ", ") + std::string(core::to_string(path));
+    if (path != core::best_cpu_path()) others += (others.empty() ? "" : ", ") + std::string(core::to_string(path));
   }
   return {"vector_path", "vector path", "ok",
-          std::string(core::to_string(core::cpu_path())) + (others.empty() ? "" : "; also available: " + others),
+          std::string(core::to_string(core::best_cpu_path())) + (others.empty() ? "" : "; also available: " + others),
           "the kernels of attention, blocks, head and optimisers"};
 }
 
 /// How settings in bfloat16 are computed (it is in every run's record too).
 Check check_bfloat16_path() {
-  const core::Bfloat16Path path = core::bfloat16_path();
+  const core::Bfloat16Path path = core::best_bfloat16_path(core::best_cpu_path());
   return {"bfloat16", "bfloat16 path", "ok",
           path == core::Bfloat16Path::kEmulated ? "emulated: float32 arithmetic, rounded where it is stored"
                                                 : core::to_string(path),
@@ -253,6 +256,7 @@ Check check_database() {
     const results::Store store(file, results::OpenMode::kReadOnly);
     check.found += ", " + std::to_string(store.runs().size()) + " runs";
   } catch (const core::Error& error) {
+    rethrow_internal(error);
     check.status = "missing";
     check.found = error.what();
   }

@@ -36,8 +36,8 @@ int exit_code_of(const ForegroundResult& result) {
 void EngineOptions::apply(core::RunSpec& spec) const {
   spec.threads = threads;
   spec.pin_threads = pins_threads;
-  spec.kernels = kernels;
-  spec.device = device;
+  spec.kernels = kernels.value_or(spec.kernels);
+  spec.device = device.value_or(spec.device);
 }
 
 void add_engine_options(CLI::App& command, EngineOptions& options) {
@@ -153,7 +153,7 @@ ForegroundResult run_with_view(const suites::Engine& engine, const core::RunSpec
 int report_end(const ForegroundResult& result) {
   const int code = exit_code_of(result);
   if (code != core::kExitSuccess) {
-    write_to_stderr("nanobench: the run ended as " + core::to_string(result.classification.outcome) + ": " +
+    write_to_stderr("nanobench: the run ended as " + enum_name(result.classification.outcome) + ": " +
                     printable(result.classification.message) + "\n");
   }
   return code;

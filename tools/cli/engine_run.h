@@ -22,8 +22,8 @@ namespace nanobench::tools {
 struct EngineOptions {
   int threads = 0;
   bool pins_threads = false;
-  std::string kernels = "fused";
-  std::string device = "cpu";
+  std::optional<core::KernelChoice> kernels;
+  std::optional<core::DeviceChoice> device;
 
   void apply(core::RunSpec& spec) const;
 };

@@ -14,7 +14,7 @@
 #include "reports/gate/calibration.h"
 #include "reports/gate/gate.h"
 #include "reports/kinds/ci_output.h"
-#include "reports/kinds/gate_report.h"
+#include "reports/kinds/kinds.h"
 #include "suites/run/runner.h"
 #include "tools/cli/engine_run.h"
 #include "tools/cli/gate_options.h"

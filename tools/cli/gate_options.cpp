@@ -124,7 +124,7 @@ reports::GatePolicy policy_of(const GatePolicyOptions& options) {
   }
   if (options.min_runs) {
     if (*options.min_runs < 2) throw Error(ErrorCode::kInvalidArgument, "--least-runs: expected 2 or more");
-    policy.least_runs = *options.min_runs;
+    policy.min_runs = *options.min_runs;
   }
   return policy;
 }

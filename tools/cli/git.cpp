@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "core/base/digest.h"
-#include "tools/cli/capture.h"
+#include "core/process/command.h"
 
 namespace nanobench::tools {
 namespace {
@@ -16,12 +16,12 @@ constexpr std::size_t kMaxOutput = std::size_t{256} << 20;  ///< the list of a r
 
 /// The output of `git WORDS...` in the folder when it succeeds.
 std::optional<std::string> git(const fs::path& folder, const std::vector<std::string>& words) {
-  std::vector<std::string> command = {"/usr/bin/env", "git"};
+  std::vector<std::string> command = {"git"};
   if (!folder.empty()) command.insert(command.end(), {"-C", folder.string()});
   command.insert(command.end(), words.begin(), words.end());
-  const Captured captured = capture(command, kSeconds, kMaxOutput);
-  if (!captured.has_started || captured.is_timed_out || captured.exit_code != 0) return std::nullopt;
-  return captured.output;
+  core::CommandResult result = core::run_command(command, {.seconds = kSeconds, .max_output = kMaxOutput});
+  if (!result.is_success()) return std::nullopt;
+  return std::move(result.out);
 }
 
 std::string first_line(const std::string& text) {

@@ -61,20 +61,24 @@ void add_participant_options(CLI::App& command, std::optional<std::int64_t>& ran
   command.add_option("--processes", processes, "Processes of a run (default: 1)")->type_name("N")->check(in_range());
 }
 
-void add_device_option(CLI::App& command, std::string& device) {
+void add_device_option(CLI::App& command, std::optional<core::DeviceChoice>& device) {
   const auto is_device = [](const std::string& name) {
-    return core::is_device_name(name) ? std::string() : "expected cpu, cuda or cuda:N, got " + name;
+    return core::device_choice(name) ? std::string() : "expected cpu, cuda or cuda:N, got " + name;
   };
-  command.add_option("--device", device, "Device of the runs: cpu (default), cuda, or cuda:N for one GPU of several")
+  const auto take = [&device](const std::string& name) { device = core::device_choice(name); };
+  command
+      .add_option_function<std::string>("--device", take,
+                                        "Device of the runs: cpu (default), cuda, or cuda:N for one GPU of several")
       ->type_name("NAME")
       ->check(CLI::Validator(is_device, "", "device"));
 }
 
-void add_kernels_option(CLI::App& command, std::string& kernels) {
+void add_kernels_option(CLI::App& command, std::optional<core::KernelChoice>& kernels) {
+  const auto take = [&kernels](const std::string& name) { kernels = enum_value<core::KernelChoice>(name); };
   command
-      .add_option("--kernels", kernels,
-                  "fused (default), or reference: single operations in every run, to compare like with like")
-      ->check(CLI::IsMember({"fused", "reference"}))
+      .add_option_function<std::string>(
+          "--kernels", take, "fused (default), or reference: single operations in every run, to compare like with like")
+      ->check(CLI::IsMember(enum_names<core::KernelChoice>()))
       ->type_name("KIND");
 }
 

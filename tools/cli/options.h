@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ablations/catalogue.h"
+#include "core/protocol/run_choices.h"
 #include "reports/document/document.h"
 
 namespace nanobench::tools {
@@ -21,8 +22,8 @@ void add_database_option(CLI::App& command, std::string& file);
 void add_participant_options(CLI::App& command, std::optional<std::int64_t>& ranks,
                              std::optional<std::int64_t>& processes);
 /// --device: cpu, cuda or cuda:N
-void add_device_option(CLI::App& command, std::string& device);
-void add_kernels_option(CLI::App& command, std::string& kernels);
+void add_device_option(CLI::App& command, std::optional<core::DeviceChoice>& device);
+void add_kernels_option(CLI::App& command, std::optional<core::KernelChoice>& kernels);
 /// --json
 void add_json_option(CLI::App& command, bool& is_json);
 /// --notes, of commands whose tables fold notes away

@@ -11,7 +11,7 @@
 #include "core/base/text.h"
 #include "reports/forecast/forecast.h"
 #include "reports/forecast/run_cost.h"
-#include "reports/kinds/plan_report.h"
+#include "reports/kinds/kinds.h"
 #include "suites/design/plan.h"
 #include "tools/cli/engine_run.h"
 #include "tools/cli/options.h"
@@ -100,7 +100,7 @@ CalibrationStep run_calibration_step(const suites::Plan& plan, std::size_t posit
     step.run = past_run(observed, spec.config, wall_s);
   } else {
     step.failure =
-        "the calibration run ended as " + core::to_string(outcome) + ": " + printable(result.classification.message);
+        "the calibration run ended as " + enum_name(outcome) + ": " + printable(result.classification.message);
   }
   return step;
 }

@@ -13,7 +13,8 @@
 #include "core/base/temporary_folder.h"
 #include "core/base/text.h"
 #include "core/data/atomic_write.h"
-#include "reports/kinds/profile_report.h"
+#include "core/protocol/run_event.h"
+#include "reports/kinds/kinds.h"
 #include "tools/cli/engine_run.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
@@ -68,11 +69,11 @@ core::TrainConfig named_config(const ProfileOptions& options) {
     request.scale = options.scale.empty() ? "nano" : options.scale;
     request.ranks = options.ranks;
     request.processes = options.processes;
-    request.device = options.engine.device;
+    request.device = options.engine.device.value_or(core::kCpuDevice);
     if (options.engine.threads > 0) request.threads = options.engine.threads;
     const ablations::Resolved resolved = ablations::resolve(catalogue, request);
     if (!options.is_quiet) {
-      for (const std::string& message : resolved.messages) write_to_stderr(message + "\n");
+      for (const core::Message& message : resolved.messages) write_to_stderr(message.text + "\n");
     }
     return resolved.config;
   }
@@ -154,7 +155,7 @@ void add_profile_command(CLI::App& app, Session& session) {
   add_participant_options(*command, options->ranks, options->processes);
   command->add_option("--steps", options->steps, "Steps to profile")
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, core::kMostProfiledSteps).description(""))
+      ->check(CLI::Range(std::int64_t{1}, core::kMaxProfiledSteps).description(""))
       ->capture_default_str();
   add_engine_options(*command, options->engine);
   command->add_option("--trace", options->trace, "Keep every span as a Chrome trace (JSON), for Perfetto")

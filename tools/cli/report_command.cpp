@@ -8,10 +8,11 @@
 
 #include "core/base/error.h"
 #include "core/data/atomic_write.h"
+#include "core/process/command.h"
+#include "reports/claims/ledger.h"
+#include "reports/comparison/comparison.h"
 #include "reports/document/document.h"
-#include "reports/kinds/comparison_report.h"
-#include "reports/kinds/ledger_report.h"
-#include "tools/cli/capture.h"
+#include "reports/kinds/kinds.h"
 #include "tools/cli/claim_ledger.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
@@ -79,8 +80,7 @@ std::string draw(const std::vector<std::string>& files) {
   if (const auto root = source_root()) words.push_back("PYTHONPATH=" + (*root / ".deps/vl_convert").string());
   words.insert(words.end(), {"python3", "-B", "-c", kDraw, kVegaLite});
   words.insert(words.end(), files.begin(), files.end());
-  const Captured captured = capture(words, kDrawSeconds);
-  if (captured.has_started && !captured.is_timed_out && captured.exit_code == 0) return "";
+  if (core::run_command(words, {.seconds = kDrawSeconds}).is_success()) return "";
   return "no pictures were drawn: Python's vl-convert is missing or failed (`./nanobench setup` installs it); the "
          "charts' "
          "Vega-Lite specifications were written";
@@ -129,8 +129,10 @@ results::PlanRecord find_plan(const results::Store& store, const ReportOptions& 
 }
 
 void open_in_browser(const std::filesystem::path& file) {
-  const Captured captured = capture({"/usr/bin/env", "xdg-open", file.string()}, kOpenSeconds);
-  if (captured.has_started && captured.exit_code == 0) return;
+  // The browser that it may start stays when we go.
+  const core::CommandResult result =
+      core::run_command({"xdg-open", file.string()}, {.seconds = kOpenSeconds, .group = core::ChildGroup::kOurs});
+  if (result.start_error == 0 && result.exit.is_success()) return;
   throw Error(ErrorCode::kNotFound, "xdg-open could not open a browser; the page is " + file.string());
 }
 

@@ -4,12 +4,12 @@
 #include <iostream>
 #include <memory>
 
+#include "ablations/catalogue.h"
 #include "ablations/resolve.h"
 #include "core/base/error.h"
-#include "reports/kinds/catalogue_report.h"
-#include "reports/kinds/claim_report.h"
-#include "reports/kinds/run_report.h"
-#include "reports/kinds/suite_report.h"
+#include "core/base/rethrow.h"
+#include "reports/kinds/kinds.h"
+#include "results/store.h"
 #include "suites/design/plan.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
@@ -72,7 +72,8 @@ bool is_suite(const std::string& name) {
   try {
     find_suite(name);
     return true;
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    rethrow_internal(error);
     return false;
   }
 }
@@ -102,7 +103,7 @@ void show_record(const ShowOptions& options, const ablations::Catalogue& catalog
   request.processes = options.processes;
   if (!options.is_config) return print(reports::record_report(catalogue, request), options.is_json);
   const ablations::Resolved resolved = ablations::resolve(catalogue, request);
-  for (const std::string& message : resolved.messages) write_to_stderr(message + "\n");
+  for (const core::Message& message : resolved.messages) write_to_stderr(message.text + "\n");
   print_config(core::to_json(resolved.config));
 }
 

@@ -7,7 +7,7 @@
 #include "core/base/text.h"
 #include "reports/comparison/comparison.h"
 #include "reports/effects/effects.h"
-#include "reports/kinds/comparison_report.h"
+#include "reports/kinds/kinds.h"
 #include "results/provenance.h"
 #include "suites/design/external_suite.h"
 #include "suites/design/plan.h"
@@ -83,8 +83,8 @@ suites::SuiteOverrides overrides_of(const SuiteSettings& settings) {
   if (!settings.seeds.empty()) overrides.seeds = parse_seeds(settings.seeds);
   if (!settings.data.empty()) overrides.data = settings.data;
   overrides.threads = settings.threads;
-  if (!settings.device.empty()) overrides.device = settings.device;
-  if (!settings.kernels.empty()) overrides.kernels = settings.kernels;
+  overrides.device = settings.device;
+  overrides.kernels = settings.kernels;
   overrides.ranks = settings.ranks;
   overrides.processes = settings.processes;
   return overrides;
@@ -223,7 +223,7 @@ int run_until_decided(const suites::Suite& suite, const UntilDecided& rule, cons
   const suites::Matrix matrix = matrix_of(suite, options.catalogue);
   const int changes = reports::single_changes(matrix.contrasts);
   if (changes == 0) {
-    throw core::Error(core::ErrorCode::kInvalidArgument, suite.source + ": the design " + to_string(suite.design) +
+    throw core::Error(core::ErrorCode::kInvalidArgument, suite.source + ": the design " + enum_name(suite.design) +
                                                              " has no change to decide on; leave --until-decided out");
   }
   results::SequentialLook look = looks_for(suite, rule, changes);

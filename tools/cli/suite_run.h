@@ -22,8 +22,8 @@ struct SuiteSettings {
   std::string seeds;
   std::string data;
   std::optional<int> threads;
-  std::string device;
-  std::string kernels;
+  std::optional<core::DeviceChoice> device;
+  std::optional<core::KernelChoice> kernels;
   std::optional<std::int64_t> ranks;
   std::optional<std::int64_t> processes;
 };

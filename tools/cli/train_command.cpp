@@ -102,7 +102,7 @@ core::RunSpec make_spec(const TrainOptions& options) {
   spec.run_id = "train";
   spec.config = core::read_train_config_file(options.config);
   spec.seed = options.seed;
-  spec.dtype = options.dtype;
+  spec.dtype = enum_value<core::Dtype>(options.dtype).value();
   options.engine.apply(spec);
   spec.init_file = init_file(options, spec.config);
   if (!options.trace.empty()) spec.trace_file = writable_file("--trace", options.trace);
@@ -119,7 +119,7 @@ reports::Section facts_of(const core::RunSpec& spec, const TrainView& view, cons
   const auto add = [&](const char* key, const char* title, reports::TableCell cell) {
     section.facts.push_back({.key = key, .title = title, .cell = std::move(cell)});
   };
-  add("outcome", "outcome", reports::text_cell(core::to_string(result.classification.outcome)));
+  add("outcome", "outcome", reports::text_cell(enum_name(result.classification.outcome)));
   if (!result.classification.message.empty()) add("message", "why", reports::text_cell(result.classification.message));
   const auto& finished = result.end.finished;
   if (finished && finished->final_val_loss) {

@@ -7,8 +7,9 @@
 
 #include "core/base/error.h"
 #include "core/base/exit_codes.h"
-#include "reports/charts/trend_charts.h"
-#include "reports/kinds/trend_report.h"
+#include "reports/charts/charts.h"
+#include "reports/kinds/kinds.h"
+#include "reports/trend/trend.h"
 #include "suites/design/suite.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"

@@ -1,5 +1,4 @@
 // `nanobench watch`: a running suite, from another terminal.
-#include <poll.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -10,8 +9,10 @@
 
 #include "core/base/error.h"
 #include "core/base/exit_codes.h"
-#include "reports/kinds/watch_report.h"
+#include "core/base/rethrow.h"
+#include "reports/kinds/kinds.h"
 #include "reports/watch/plan_watcher.h"
+#include "reports/watch/watch_state.h"
 #include "suites/design/suite.h"
 #include "suites/run/interrupt.h"
 #include "tools/cli/options.h"
@@ -77,7 +78,7 @@ bool is_not_there_yet(const Error& error) {
 
 /// The first reading; --wait waits until it succeeds. nullopt: interrupted.
 std::optional<WatchState> first_state(PlanWatcher& watcher, const WatchOptions& options,
-                                      const suites::InterruptGuard& interrupts) {
+                                      suites::InterruptGuard& interrupts) {
   bool has_reported = false;
   while (interrupts.count() == 0) {
     try {
@@ -87,8 +88,7 @@ std::optional<WatchState> first_state(PlanWatcher& watcher, const WatchOptions& 
       if (!has_reported) write_to_stderr(std::string("waiting: ") + error.what() + "\n");
       has_reported = true;
     }
-    pollfd wake = {interrupts.fd(), POLLIN, 0};
-    poll(&wake, 1, static_cast<int>(options.interval_s * 1000));
+    interrupts.wait(options.interval_s);
   }
   return std::nullopt;
 }
@@ -105,6 +105,7 @@ WatchState next_state(PlanWatcher& watcher, const WatchState& last) {
   try {
     return watcher.read(now_s());
   } catch (const Error& error) {
+    rethrow_internal(error);
     WatchState state = last;
     state.problem = std::string("cannot be read at the moment: ") + error.what();
     return state;
@@ -139,7 +140,7 @@ WatchState show_live(PlanWatcher& watcher, WatchState state, const WatchOptions&
 int watch(const WatchOptions& options) {
   PlanWatcher watcher(database_file(options.database),
                       {.suite = suite_name(options.suite), .plan_id = options.plan_id});
-  const suites::InterruptGuard interrupts;
+  suites::InterruptGuard interrupts;
   std::optional<WatchState> state = first_state(watcher, options, interrupts);
   if (!state) return core::kExitInterrupted;
   if (options.is_json) {

@@ -35,9 +35,6 @@ class StatusLines {
   std::size_t shown_ = 0;
 };
 
-/// False when the reader does not take everything.
-bool write_all(int fd, const std::string& text);
-
 /// Writes to standard error.
 void write_to_stderr(const std::string& text);
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/watch/time_left.h"
+#include "reports/watch/plan_progress.h"
 #include "suites/run/runner.h"
 #include "tools/terminal/run_meter.h"
 #include "tools/terminal/status_lines.h"

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "core/protocol/operation_spec.h"
-#include "reports/kinds/ledger_report.h"
+#include "reports/kinds/kinds.h"
 #include "results/metric.h"
 #include "tests/results/store_fixture.h"
 
@@ -63,7 +63,7 @@ class LedgerTest : public results::StoreTest {
     results::NewPlan plan;
     plan.digest = "plan";
     plan.suite = "seed_claims";
-    plan.design = "claims";
+    plan.design = results::Design::kClaims;
     plan.scale = "nano";
     std::vector<results::FinishedRun> runs;
     for (std::size_t i = 0; i < made_.size(); ++i) {

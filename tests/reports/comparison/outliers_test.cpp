@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "reports/kinds/comparison_report.h"
+#include "reports/comparison/comparison.h"
+#include "reports/kinds/kinds.h"
 #include "reports/render/render.h"
 #include "tests/reports/made_cells.h"
 #include "tests/reports/stats/simulation.h"
@@ -63,7 +64,7 @@ TEST(Outliers, TimesAreHeldAgainstThoseOfTheSameGpu) {
 
 TEST(Outliers, AreNamedCountedAndLeftInTheMean) {
   results::PlanRecord plan;
-  plan.design = "history";
+  plan.design = results::Design::kHistory;
   const std::vector<CellMeasures> cells = {made_cell("base", {3.280, 3.281, 3.279, 3.420, 3.282, 3.280}),
                                            made_cell("few", {3.0, 3.1})};
   const Document document = comparison_report(plan, cells, compare(plan, cells, {}));

@@ -270,7 +270,7 @@ Arm random_arm(const std::string& name, std::mt19937_64& random, double loss_cha
 
 /// `compare a b` of two configurations: what the change costs, or what a kernel saves?
 TEST(Gate, TimesOfTwoConfigurationsNeedOneCode) {
-  const auto with_code = [](const std::string& name, const std::string& digest, const std::string& no_kernel_for) {
+  const auto with_code = [](const std::string& name, const std::string& digest, const core::StepParts& no_kernel_for) {
     Arm arm = arm_of(name, 5, [&](ArmRun& run) {
       run.no_kernel_for = no_kernel_for;
       *run.step_ms += noise(run);
@@ -279,13 +279,12 @@ TEST(Gate, TimesOfTwoConfigurationsNeedOneCode) {
     return arm;
   };
   const GateSetting others = {.is_interleaved = true, .allows_other_configs = true};
-  const Arm base = with_code("a", "c", "none");
-  const GateCheck differing = check_of(evaluate_gate(base, with_code("b", "d", "blocks"), {}, others), "step time");
+  const Arm base = with_code("a", "c", {});
+  const GateCheck differing = check_of(evaluate_gate(base, with_code("b", "d", {"blocks"}), {}, others), "step time");
   EXPECT_NE(differing.reason.find("a kernel for blocks on one side alone"), std::string::npos) << differing.reason;
   EXPECT_EQ(differing.verdict, Verdict::kMissing);
-  EXPECT_NE(check_of(evaluate_gate(base, with_code("b", "d", "none"), {}, others), "step time").verdict,
-            Verdict::kMissing);
-  EXPECT_NE(check_of(evaluate_gate(base, with_code("b", "c", "blocks"), {}, others), "step time").verdict,
+  EXPECT_NE(check_of(evaluate_gate(base, with_code("b", "d", {}), {}, others), "step time").verdict, Verdict::kMissing);
+  EXPECT_NE(check_of(evaluate_gate(base, with_code("b", "c", {"blocks"}), {}, others), "step time").verdict,
             Verdict::kMissing)
       << "of one configuration it is a revision that lost its kernel";
 }

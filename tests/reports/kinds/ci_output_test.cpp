@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "reports/kinds/compare_report.h"
-#include "reports/kinds/gate_report.h"
+#include "reports/gate/gate.h"
+#include "reports/kinds/kinds.h"
 #include "reports/render/render.h"
 
 namespace nanobench::reports {

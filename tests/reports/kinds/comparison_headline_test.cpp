@@ -1,8 +1,9 @@
-#include "reports/kinds/comparison_headline.h"
+#include "reports/kinds/sections.h"
 
 #include <gtest/gtest.h>
 
-#include "reports/kinds/comparison_report.h"
+#include "reports/comparison/comparison.h"
+#include "reports/kinds/kinds.h"
 #include "tests/reports/made_cells.h"
 
 namespace nanobench::reports {
@@ -31,7 +32,7 @@ struct Judged {
 };
 
 SeedsForVerdict told(int have, int seeds) {
-  return {.status = Status::kTold, .have = have, .seeds = seeds};
+  return {.status = Status::kKnown, .have = have, .seeds = seeds};
 }
 
 TEST(EffectsHeadline, CountsEveryVerdict) {
@@ -83,7 +84,7 @@ TEST(EffectsHeadline, OneChangeIsNamed) {
 
 TEST(ComparisonHeadline, SaysWhatFailedAndWhereAHistoryWent) {
   results::PlanRecord plan;
-  plan.design = "history";
+  plan.design = results::Design::kHistory;
   std::vector<CellMeasures> cells = {made_cell("record1", {3.3, 3.4}), made_cell("record2", {3.2, 3.2})};
   for (RunMeasure& run : cells[1].runs) run.step_ms = 80.0;
   cells[1].planned = 4;

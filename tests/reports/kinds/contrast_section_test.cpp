@@ -4,7 +4,8 @@
 
 #include <cmath>
 
-#include "reports/kinds/comparison_report.h"
+#include "reports/comparison/comparison.h"
+#include "reports/kinds/kinds.h"
 #include "reports/render/render.h"
 
 namespace nanobench::reports {
@@ -29,13 +30,16 @@ CellMeasures cell(const std::string& label, std::vector<RunMeasure> runs) {
 
 results::PlanRecord plan_of(const results::PlanContrast& contrast) {
   results::PlanRecord plan;
-  plan.design = "factorial";
+  plan.design = results::Design::kFactorial;
   plan.contrasts = {contrast};
   return plan;
 }
 
-const results::PlanContrast kInteraction = {
-    "a x b", "interaction", "half of it", {{"none", 0.5}, {"a", -0.5}, {"b", -0.5}, {"a + b", 0.5}}, {"c x d"}};
+const results::PlanContrast kInteraction = {"a x b",
+                                            results::ContrastKind::kInteraction,
+                                            "half of it",
+                                            {{"none", 0.5}, {"a", -0.5}, {"b", -0.5}, {"a + b", 0.5}},
+                                            {"c x d"}};
 
 std::vector<EffectResult> effects_of(const results::PlanContrast& contrast, const std::vector<CellMeasures>& cells) {
   return analyse_effects(plan_of(contrast), cells);
@@ -56,7 +60,7 @@ TEST(ContrastEffects, AreTakenSeedBySeed) {
 }
 
 TEST(ContrastEffects, OneSeedHasNoErrorAndNoCommonSeedTheMeans) {
-  const results::PlanContrast simple{"x", "simple", "", {{"base", -1}, {"x", 1}}, {}};
+  const results::PlanContrast simple{"x", results::ContrastKind::kSimple, "", {{"base", -1}, {"x", 1}}, {}};
   const EffectResult one =
       effects_of(simple, {cell("base", {completed(1, 3.0, 10)}), cell("x", {completed(1, 2.5, 10)})}).front();
   EXPECT_NEAR(*one.loss.value, -0.5, 1e-12);

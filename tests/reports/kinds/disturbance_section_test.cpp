@@ -1,4 +1,4 @@
-#include "reports/kinds/disturbance_section.h"
+#include "reports/kinds/sections.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,14 @@
-#include "reports/kinds/profile_report.h"
+#include "core/base/step_profile.h"
+#include "core/protocol/run_event.h"
+#include "reports/kinds/kinds.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
-#include "reports/kinds/run_report.h"
 #include "reports/render/render.h"
 #include "results/provenance.h"
+#include "results/store.h"
 
 namespace nanobench::reports {
 namespace {

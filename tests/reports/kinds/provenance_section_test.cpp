@@ -1,4 +1,4 @@
-#include "reports/kinds/provenance_section.h"
+#include "reports/kinds/sections.h"
 
 #include "core/base/text.h"
 

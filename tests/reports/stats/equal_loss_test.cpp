@@ -1,4 +1,4 @@
-#include "reports/stats/equal_loss.h"
+#include "reports/stats/loss_curve.h"
 
 #include "core/base/error.h"
 #include "tests/reports/stats/simulation.h"

@@ -1,4 +1,4 @@
-#include "reports/stats/moments.h"
+#include "reports/stats/summary.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,10 @@
-#include "reports/stats/one_sample.h"
+#include "reports/stats/t_tests.h"
 
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 
 #include "core/base/error.h"
+#include "core/base/json.h"
+#include "tests/golden/golden_data.h"
 #include "tests/reports/stats/vectors.h"
 
 namespace nanobench::reports {
@@ -13,13 +12,9 @@ namespace {
 
 using Values = std::vector<double>;
 
-/// Published lists of losses with mean, spread, t and p; null when the file is not there.
-nlohmann::json published_losses() {
-  const char* shared = std::getenv("NANOBENCH_SHARED");
-  const std::filesystem::path root =
-      shared != nullptr ? std::filesystem::path(shared) : std::filesystem::path(NANOBENCH_SOURCE_DIR) / "../shared";
-  std::ifstream file(root / "val_losses.json");
-  return file ? nlohmann::json::parse(file) : nlohmann::json();
+/// Published lists of losses with mean, spread, t and p.
+core::Json published_losses() {
+  return core::read_json_file(golden_data("val_losses.json"));
 }
 
 /// What the file rounds to `digits` decimals.
@@ -46,7 +41,6 @@ void expect_published(const nlohmann::json& entry, const std::string& where) {
 
 TEST(OneSampleT, ReproducesThePublishedLists) {
   const nlohmann::json published = published_losses();
-  if (published.is_null()) GTEST_SKIP() << "no val_losses.json; set NANOBENCH_SHARED";
   int from_readmes = 0;
   for (const auto& [folder, lists] : published.at("folders").items()) {
     for (const nlohmann::json& entry : lists) {
@@ -60,7 +54,6 @@ TEST(OneSampleT, ReproducesThePublishedLists) {
 
 TEST(OneSampleT, TheEightyLossesOfRecord18) {
   const nlohmann::json published = published_losses();
-  if (published.is_null()) GTEST_SKIP() << "no val_losses.json; set NANOBENCH_SHARED";
   for (const nlohmann::json& entry : published.at("folders").at("2025-01-04_SoftCap")) {
     if (entry.at("source") != "README") continue;
     const std::optional<OneSampleT> result = one_sample_t(entry.at("losses").get<Values>(), 3.28);

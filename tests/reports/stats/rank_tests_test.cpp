@@ -1,7 +1,6 @@
 #include "reports/stats/rank_tests.h"
 
 #include "core/base/error.h"
-#include "reports/stats/rank_sum.h"
 #include "tests/reports/stats/simulation.h"
 #include "tests/reports/stats/vectors.h"
 

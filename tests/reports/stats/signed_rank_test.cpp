@@ -1,7 +1,6 @@
-#include "reports/stats/signed_rank.h"
+#include "reports/stats/rank_tests.h"
 
 #include "core/base/error.h"
-#include "reports/stats/rank_tests.h"
 #include "tests/reports/stats/simulation.h"
 #include "tests/reports/stats/vectors.h"
 
@@ -45,7 +44,7 @@ TEST(SignedRank, TheSmallestPIsOfOneSignEverywhere) {
   for (int n = 1; n <= 12; ++n) {
     Values values;
     for (int i = 1; i <= n; ++i) values.push_back(i);
-    EXPECT_DOUBLE_EQ(signed_rank(values)->p, least_signed_rank_p(n)) << n;
+    EXPECT_DOUBLE_EQ(signed_rank(values)->p, min_signed_rank_p(n)) << n;
   }
   EXPECT_FALSE(paired_shift(Values{1, 2, 3, 4, 5})->interval) << "too few for 95 %";
 }
@@ -55,9 +54,9 @@ TEST(MannWhitney, TheSmallestPIsThatOfArmsApart) {
     Values first, second;
     for (int i = 0; i < n; ++i) first.push_back(i);
     for (int i = 0; i < m; ++i) second.push_back(100 + i);
-    EXPECT_NEAR(mann_whitney(first, second)->p, least_mann_whitney_p(n, m), 1e-15) << n << " against " << m;
+    EXPECT_NEAR(mann_whitney(first, second)->p, min_mann_whitney_p(n, m), 1e-15) << n << " against " << m;
   }
-  EXPECT_GT(least_mann_whitney_p(500, 500), 0.0);
+  EXPECT_GT(min_mann_whitney_p(500, 500), 0.0);
 }
 
 TEST(SignedRank, DifferencesOfNothingAreLeftOut) {
@@ -74,8 +73,8 @@ TEST(SignedRank, WhatCannotAnswerIsNothing) {
   EXPECT_FALSE(paired_shift(Values{std::nan("")}));
   EXPECT_DOUBLE_EQ(paired_shift(Values{0.0, 0.0})->shift, 0.0);
   EXPECT_THROW(paired_shift(Values{1.0}, 1.0), core::Error);
-  EXPECT_THROW(least_signed_rank_p(0), core::Error);
-  EXPECT_THROW(least_mann_whitney_p(0, 3), core::Error);
+  EXPECT_THROW(min_signed_rank_p(0), core::Error);
+  EXPECT_THROW(min_mann_whitney_p(0, 3), core::Error);
 }
 
 TEST(PairedShift, ManyDifferencesNeedNoTable) {

@@ -1,4 +1,4 @@
-#include "reports/stats/time_to_target.h"
+#include "reports/stats/loss_curve.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "reports/stats/two_sample.h"
+#include "reports/stats/t_tests.h"
 
 #include "core/base/error.h"
 #include "tests/reports/stats/simulation.h"

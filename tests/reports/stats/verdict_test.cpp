@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "core/base/error.h"
-#include "reports/stats/two_sample.h"
+#include "reports/stats/t_tests.h"
 #include "tests/reports/stats/simulation.h"
 
 namespace nanobench::reports {
@@ -71,7 +71,7 @@ TEST(Verdict, RulesOutOfRangeAreRefused) {
   EXPECT_THROW(verdict_of(of(0.0, 1.0), {}), core::Error) << "margins have no default";
   EXPECT_THROW(verdict_of({}, {}), core::Error) << "whatever the evidence";
   EXPECT_THROW(verdict_of({}, {.margins = Margins::symmetric(1.0), .alpha = 0.5}), core::Error);
-  EXPECT_THROW(verdict_of({}, {.margins = Margins::symmetric(1.0), .least_n = 1}), core::Error);
+  EXPECT_THROW(verdict_of({}, {.margins = Margins::symmetric(1.0), .min_n = 1}), core::Error);
 }
 
 TEST(FeatureVerdict, ReadsARemoval) {

@@ -1,4 +1,4 @@
-#include "reports/trend/day_effect.h"
+#include "reports/trend/trend_values.h"
 
 #include "tests/reports/stats/simulation.h"
 

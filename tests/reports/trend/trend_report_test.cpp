@@ -1,4 +1,5 @@
-#include "reports/kinds/trend_report.h"
+#include "reports/kinds/kinds.h"
+#include "reports/trend/trend.h"
 
 #include <algorithm>
 

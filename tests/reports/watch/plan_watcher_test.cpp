@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "reports/kinds/watch_report.h"
+#include "reports/kinds/kinds.h"
 #include "reports/render/render.h"
+#include "reports/watch/watch_state.h"
 #include "reports/watch/watch_text.h"
 #include "results/metric.h"
 #include "results/sqlite.h"

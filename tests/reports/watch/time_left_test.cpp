@@ -1,4 +1,4 @@
-#include "reports/watch/time_left.h"
+#include "reports/watch/plan_progress.h"
 
 #include <gtest/gtest.h>
 

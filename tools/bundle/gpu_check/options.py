@@ -68,7 +68,9 @@ def make_parser():
         "not run; 2 nothing could be checked; 130 interrupted.",
     )
     parser.add_argument("--parts", type=_parts, default=list(PARTS), help="some of " + ",".join(PARTS))
-    parser.add_argument("--device", type=_device, default="cuda", help="cuda, cuda:N, or cpu: all of it small, without GPU")
+    parser.add_argument(
+        "--device", type=_device, default="cuda", help="cuda, cuda:N, or cpu: all of it small, without GPU"
+    )
     parser.add_argument("--budget", type=_seconds, metavar="SECONDS", help="for everything together")
     parser.add_argument(
         "--limit", type=_limit, action="append", default=[], metavar="PART=SECONDS", help="for one part"

@@ -16,7 +16,7 @@ START_SECONDS = 120  # LibTorch may come from a slow disk the first time
 def _script(program, folders):
     known = os.environ.get("LD_LIBRARY_PATH", "")
     path = ":".join([*folders, *([known] if known else [])])
-    return f"#!/bin/sh\nLD_LIBRARY_PATH={shlex.quote(path)} exec {shlex.quote(str(program))} \"$@\"\n"
+    return f'#!/bin/sh\nLD_LIBRARY_PATH={shlex.quote(path)} exec {shlex.quote(str(program))} "$@"\n'
 
 
 def _starts(script, environment):
