@@ -192,7 +192,7 @@ TEST(Headers, AreTheFirstIncludeOfTheirOwnSource) {
 /// The types that a header defines outside of other types.
 std::set<std::string> types_of(const std::string& header) {
   static const std::regex kType(
-      R"(^(?:template <[^\n]*>\s*)?(?:struct|class|enum|enum class) (\w+)(?: final)?[^;{}()=]*\{)",
+      R"(^(?:template <[^\n]*>\s*)?(?:struct|enum class|enum|class) (\w+)(?: final)?[^;{}()=]*\{)",
       std::regex::ECMAScript | std::regex::multiline);
   std::set<std::string> types;
   for (std::sregex_iterator it(header.begin(), header.end(), kType), end; it != end; ++it) types.insert((*it)[1].str());
