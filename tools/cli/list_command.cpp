@@ -91,7 +91,7 @@ std::vector<reports::TableCell> setting_row(const core::SettingReference& settin
   const bool is_group = setting.type == core::SettingType::kGroup;
   const std::string standard = is_group ? "" : setting.default_value.dump();
   return {reports::text_cell(setting.pointer),
-          reports::text_cell(to_string(setting.type)),
+          reports::text_cell(enum_name(setting.type)),
           reports::text_cell(setting.unit),
           range_cell(setting),
           {.text = standard, .detail = "", .value = setting.default_value},
