@@ -1,4 +1,4 @@
-/// A run that measures one operation instead of training: the arms in turn, so that a drift of the machine is nobody's.
+/// A run that measures one operation instead of training: the arms in turn, so that machine drift cancels out.
 #pragma once
 
 #include <atomic>
