@@ -66,6 +66,9 @@ class Renewal {
   explicit Renewal(Database& database) : database_(database) {}
 
   void run() {
+    database_.execute(
+        "UPDATE runs SET kernels = 'reference', engine = replace(engine, ', reference kernels', '') "
+        "WHERE engine LIKE '%, reference kernels'");
     read_configs();
     read_runs();
     write_runs();

@@ -142,14 +142,12 @@ CREATE TABLE run_summaries (
 ) STRICT;
 )sql";
 
-// The parts of a run's identity that were in its digest alone. Reference kernels were part of the engine's name.
+// The parts of a run's identity that were in its digest alone, or in the engine's name.
 constexpr const char* kVersion3 = R"sql(
 ALTER TABLE runs ADD COLUMN device TEXT;
 ALTER TABLE runs ADD COLUMN kernels TEXT NOT NULL DEFAULT 'fused' CHECK (kernels IN ('fused', 'reference'));
 ALTER TABLE runs ADD COLUMN arm INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE runs ADD COLUMN mock TEXT;
-UPDATE runs SET kernels = 'reference', engine = replace(engine, ', reference kernels', '')
-  WHERE engine LIKE '%, reference kernels';
 )sql";
 
 constexpr std::array kMigrations = {Migration{kVersion3, renew_identities}};
@@ -194,14 +192,15 @@ void migrate(Database& database, const Schema& schema) {
   if (check_identity(database, newest) == newest) return;
   Transaction transaction(database);
   int version = check_identity(database, newest);  // another process may have been first
-  if (version == 0) {
+  const bool is_new = version == 0;
+  if (is_new) {
     database.execute(schema.tables);
     version = schema.oldest;
   }
   for (; version < newest; ++version) {
     const Migration& step = schema.migrations[static_cast<std::size_t>(version - schema.oldest)];
     database.execute(step.sql);
-    if (step.then != nullptr) step.then(database);
+    if (step.then != nullptr && !is_new) step.then(database);
   }
   database.execute(("PRAGMA application_id = " + std::to_string(kApplicationId)).c_str());
   database.execute(("PRAGMA user_version = " + std::to_string(newest)).c_str());

@@ -14,7 +14,7 @@ inline constexpr int kOldestSchema = 2;
 /// One step to the next `user_version`.
 struct Migration {
   const char* sql;
-  void (*then)(Database& database) = nullptr;  ///< what SQL cannot do, in the same transaction
+  void (*then)(Database& database) = nullptr;  ///< what SQL cannot do to rows that are there, in the same transaction
 };
 
 struct Schema {

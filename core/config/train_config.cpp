@@ -191,8 +191,9 @@ bool ModelConfig::has_attention(std::int64_t layer) const {
 }
 
 std::string TrainConfig::digest() const {
+  static const TrainConfig defaults;
   TrainConfig identity = *this;
-  identity.name = TrainConfig{}.name;
+  identity.name = defaults.name;
   identity.init.file.reset();
   identity.init.note.reset();
   return digest_of(changed_settings(identity).dump());  // Json sorts the keys: field order is not identity

@@ -16,10 +16,9 @@
 
 namespace nanobench::core {
 
-/// Changes the gradients in place (TrainConfig::optimizer.gradient_clip). kGlobalNorm: all times min(1, max_norm /
-/// (norm
-/// + 1e-6)), the norm being that of all gradients together (record #1). kPerParameter: each divided by (its own norm +
-/// 1e-6) (record #2). Undefined gradients count as zero.
+/// Changes the gradients in place (TrainConfig::optimizer.gradient_clip). Undefined gradients count as zero.
+///   kGlobalNorm    all times min(1, max_norm / (norm + 1e-6)), with the norm of all gradients together (record #1)
+///   kPerParameter  each divided by (its own norm + 1e-6) (record #2)
 void clip_gradients(const Parameters& parameters, const GradientClipConfig& config);
 
 /// The optimisers of the parameters' groups, each parameter in one of them. Groups of Adam that a GPU's kernel takes

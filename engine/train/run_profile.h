@@ -27,6 +27,7 @@ class OpObserver {
   std::uint64_t handle_;
 };
 
+/// One run's. Measures with an OpObserver while a step is profiled.
 class RunProfile {
  public:
   /// The first kMaxProfiledSteps of the timed steps will be profiled.

@@ -16,7 +16,7 @@ using core::StepParts;
 constexpr std::size_t kMaxNamed = 4;  // rows of a warning
 constexpr double kCancels = 1e-9;     // of weights that are fractions
 
-/// Of its completed runs; nullopt where none told.
+/// The parts of the cell's completed runs; nullopt where no engine reported them.
 std::optional<StepParts> parts_of(const CellMeasures& cell) {
   std::optional<StepParts> parts;
   for (const RunMeasure& run : cell.runs) {
@@ -57,7 +57,7 @@ StepParts parts_of_one_alone(const std::optional<StepParts>& a, const std::optio
 }
 
 std::string different_code(const StepParts& parts) {
-  return "times of different code: the engine has a kernel for " + joined(parts) + " in some of its cells alone; " +
+  return "times of different code: the engine has a kernel for " + joined(parts) + " in some of the cells only; " +
          kSameCodeRemedy;
 }
 
@@ -75,14 +75,11 @@ void add_code_warning(ComparisonTable& table, const std::vector<CellMeasures>& c
     labels.push_back(row.label);
   }
   if (labels.empty()) return;
-  const std::size_t count = labels.size();
-  labels.resize(std::min(count, kMaxNamed));
-  std::string names = joined(labels);
-  if (count > kMaxNamed) names += " and " + std::to_string(count - kMaxNamed) + " more";
-  table.warnings.push_back("The times of " + std::to_string(count) + (count == 1 ? " row" : " rows") + " (" + names +
-                           ") are of other code than those of the rows they are compared with: the engine has a kernel "
+  table.warnings.push_back("The times of " + counted(static_cast<std::int64_t>(labels.size()), "row") + " (" +
+                           listed_first(labels, kMaxNamed) +
+                           ") come from different code than the times they are compared with: the engine has a kernel "
                            "for " +
-                           joined(parts) + " on one side alone. They decide nothing; " + kSameCodeRemedy + ".");
+                           joined(parts) + " on one side only. They decide nothing; " + kSameCodeRemedy + ".");
 }
 
 }  // namespace nanobench::reports

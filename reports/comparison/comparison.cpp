@@ -249,17 +249,17 @@ void set_target(ComparisonTable& table, const results::PlanRecord& plan, const s
 }
 
 void add_spread_notes(ComparisonTable& table) {
-  int least = std::numeric_limits<int>::max();
+  int fewest = std::numeric_limits<int>::max();
   for (const Comparison& row : table.rows) {
-    if (row.completed > 0) least = std::min(least, row.completed);
+    if (row.completed > 0) fewest = std::min(fewest, row.completed);
   }
-  if (least == 1) {
+  if (fewest == 1) {
     table.notes.push_back(
         "n = 1: one run has no spread, so a difference between two rows may be chance. --seeds 3 measures the spread.");
-  } else if (least < 5) {
-    table.notes.push_back("± is the standard deviation over n runs; with n = " + std::to_string(least) +
+  } else if (fewest < 5) {
+    table.notes.push_back("± is the standard deviation over n runs; with n = " + std::to_string(fewest) +
                           " it is itself uncertain.");
-  } else if (least < std::numeric_limits<int>::max()) {
+  } else if (fewest < std::numeric_limits<int>::max()) {
     table.notes.push_back("± is the standard deviation over n runs.");
   }
 }

@@ -8,7 +8,7 @@
 namespace nanobench::reports {
 namespace {
 
-/// The same with every string as it can be shown: a drawing shows what it is given.
+/// Makes every string of the specification printable, because a drawing escapes nothing.
 void make_printable(core::OrderedJson& json) {
   if (json.is_string()) {
     json = printable(json.get_ref<const std::string&>());
@@ -77,6 +77,18 @@ TableCell p_cell(const std::optional<double>& p) {
 
 core::OrderedJson json_of(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? core::OrderedJson(*value) : core::OrderedJson(nullptr);
+}
+
+Column text_column(const std::string& key, const std::string& title, int priority) {
+  return {.key = key, .title = title, .priority = priority};
+}
+
+Column number_column(const std::string& key, const std::string& title, int priority) {
+  return {.key = key, .title = title, .is_number = true, .priority = priority};
+}
+
+Column wide_column(const std::string& key, const std::string& title, int priority) {
+  return {.key = key, .title = title, .wraps = true, .priority = priority};
 }
 
 std::vector<std::string> counted_texts(const std::vector<std::string>& texts) {

@@ -16,7 +16,7 @@ struct RankShift {
   std::optional<ConfidenceInterval> interval;  ///< of this effect alone, at 95 %; absent for too few runs
   std::optional<double> p;                     ///< two-sided, of no shift; absent when all losses are equal
   std::optional<double> adjusted_p;            ///< by Holm over the plan's effects; with looks: its own
-  double min_p = 1.0;                          ///< that so many runs could have given
+  double min_p = 1.0;                          ///< the smallest p that so many runs can give
   int n = 0;                                   ///< runs with the change, or seeds that both arms completed
   int n_without = 0;                           ///< runs without it; for pairs equal to n
 };

@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/base/text.h"
+#include "reports/effects/effects.h"
 #include "reports/stats/power.h"
 
 namespace nanobench::reports {
@@ -81,8 +82,6 @@ Detectable detectable(const results::PlanContrast& contrast, const NoiseFigure& 
 
 namespace {
 
-constexpr std::size_t kMinForLenth = 7;  // as in reports/effects
-
 std::vector<CellForecast> cells_of(const suites::Plan& plan, const results::Store* store,
                                    const ForecastOptions& options) {
   std::vector<CellForecast> cells(plan.matrix.cells.size());
@@ -119,12 +118,9 @@ ForecastTotals totals_of(const std::vector<CellForecast>& cells) {
 
 DetectionPlan detection_plan(const suites::Plan& plan) {
   const std::vector<results::PlanContrast>& contrasts = plan.matrix.contrasts;
-  const bool is_factorial = std::all_of(contrasts.begin(), contrasts.end(), [](const auto& contrast) {
-    return contrast.kind == results::ContrastKind::kMain || contrast.kind == results::ContrastKind::kInteraction;
-  });
   return {.seeds = static_cast<int>(plan.suite.seeds.size()),
           .tests = std::max(1, static_cast<int>(contrasts.size())),
-          .has_lenth = is_factorial && contrasts.size() >= kMinForLenth};
+          .has_lenth = is_judged_by_lenth(contrasts)};
 }
 
 /// From the logarithm to a fraction of the step time.
@@ -148,25 +144,25 @@ std::vector<EffectForecast> effects_of(const suites::Plan& plan, const Noise& no
 }
 
 /// The largest over all that is asked for; nullopt where one of them is not known.
-std::optional<int> most_seeds(const Forecast& forecast, std::optional<int> Detectable::*seeds) {
-  std::optional<int> most;
+std::optional<int> max_seeds(const Forecast& forecast, std::optional<int> Detectable::*seeds) {
+  std::optional<int> largest;
   for (const EffectForecast& effect : forecast.effects) {
     for (const auto& [is_asked, metric] :
          {std::pair(forecast.rules.loss.has_value(), &effect.loss), {forecast.rules.time.has_value(), &effect.time}}) {
       if (!is_asked) continue;
       if (!(metric->*seeds)) return std::nullopt;
-      most = std::max(most.value_or(0), *(metric->*seeds));
+      largest = std::max(largest.value_or(0), *(metric->*seeds));
     }
   }
-  return most;
+  return largest;
 }
 
 std::optional<SeedsNeeded> needed(const Forecast& forecast, std::optional<int> Detectable::*seeds) {
-  const std::optional<int> most = most_seeds(forecast, seeds);
-  if (!most) return std::nullopt;
-  SeedsNeeded needed{.seeds = *most, .wall_s = 0.0};
+  const std::optional<int> largest = max_seeds(forecast, seeds);
+  if (!largest) return std::nullopt;
+  SeedsNeeded needed{.seeds = *largest, .wall_s = 0.0};
   for (const CellForecast& cell : forecast.cells) {
-    const int runs = std::max(0, *most - cell.reused);
+    const int runs = std::max(0, *largest - cell.reused);
     needed.more_runs += runs;
     if (runs == 0 || !needed.wall_s) continue;
     needed.wall_s = cell.cost.wall_s ? std::optional(*needed.wall_s + runs * *cell.cost.wall_s) : std::nullopt;
@@ -191,15 +187,15 @@ Forecast forecast(const suites::Plan& plan, const results::Store* store, const F
 
 std::optional<std::size_t> run_to_calibrate(const suites::Plan& plan, const Forecast& forecast) {
   std::optional<std::size_t> cheapest;
-  double least_flops = 0.0;
+  double min_flops = 0.0;
   for (const suites::PlannedRun& run : plan.runs) {
     const CellForecast& cell = forecast.cells[run.cell];
     const bool is_native = run.spec.mock.is_null() && run.spec.external.is_null();
     if (!is_native || cell.to_run() == 0 || cell.cost.source != CostSource::kUnknown) continue;
     const double flops = work_of(run.spec.config).step_flops;
-    if (cheapest && flops >= least_flops) continue;
+    if (cheapest && flops >= min_flops) continue;
     cheapest = run.position;
-    least_flops = flops;
+    min_flops = flops;
   }
   return cheapest;
 }

@@ -8,6 +8,7 @@
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "reports/comparison/comparison.h"
 #include "results/identity.h"
 #include "results/metric.h"
@@ -22,6 +23,7 @@ using core::JsonObject;
 using core::OrderedJson;
 
 constexpr int kFirstForm = 1;
+constexpr const char* kHostSeparator = ", ";
 constexpr double kLargest = std::numeric_limits<double>::max();
 constexpr std::int64_t kLargestInteger = std::numeric_limits<std::int64_t>::max();
 /// Counted once for each step's mean; the shares of the parts say where a change comes from.
@@ -90,7 +92,7 @@ void describe(Arm& arm, const results::Store& store, const results::RunRecord& r
   arm.engine = run.engine_text() + " " + run.engine_version;
   arm.kernels = run.kernels;
   arm.hardware = run.hardware;
-  arm.host = run.owner.host;
+  arm.hosts = {run.owner.host};
   arm.gpu = run.gpu;
   arm.threads = run.threads;
   arm.measured_at = run.started_at;
@@ -110,7 +112,7 @@ void describe(Arm& arm, const results::Store& store, const results::RunRecord& r
   if (config.is_object() && config.contains(kProcesses)) arm.processes = config.at(kProcesses).get<std::int64_t>();
 }
 
-/// All hosts with completed runs, where there are several.
+/// Without a completed run, the first run's host stays.
 void name_hosts(Arm& arm) {
   std::set<std::string> hosts;
   for (const ArmCell& cell : arm.cells) {
@@ -118,9 +120,18 @@ void name_hosts(Arm& arm) {
       if (run.is_completed()) hosts.insert(run.host);
     }
   }
-  if (hosts.size() < 2) return;
-  arm.host.clear();
-  for (const std::string& host : hosts) arm.host += (arm.host.empty() ? "" : kHostSeparator) + host;
+  if (!hosts.empty()) arm.hosts.assign(hosts.begin(), hosts.end());
+}
+
+/// "a, b", as files hold it.
+std::vector<std::string> read_hosts(const std::string& text) {
+  std::vector<std::string> hosts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(kHostSeparator, begin), text.size());
+    hosts.push_back(text.substr(begin, end - begin));
+    begin = end + std::string_view(kHostSeparator).size();
+  }
+  return hosts;
 }
 
 bool ends_with(const std::string& text, const std::string& end) {
@@ -251,7 +262,7 @@ OrderedJson to_json(const Arm& arm) {
                       {"engine", arm.engine},
                       {"revision", arm.revision},
                       {"hardware", arm.hardware},
-                      {"host", arm.host},
+                      {"host", joined(arm.hosts, kHostSeparator)},
                       {"threads", arm.threads},
                       {"processes", arm.processes},
                       {"measured_at", arm.measured_at}};
@@ -279,7 +290,7 @@ Arm read_arm(const Json& value, const std::string& source) {
   arm.engine = object.string("engine");
   arm.revision = object.string_or("revision", "");
   arm.hardware = object.string("hardware");
-  arm.host = object.string("host");
+  arm.hosts = read_hosts(object.string("host"));
   arm.gpu = object.string_or("gpu", "");
   arm.kernels = object.enumeration_or("kernels", version == kFirstForm ? former_kernels(arm.engine) : arm.kernels);
   arm.threads = static_cast<int>(object.integer("threads", 0, 1 << 20));

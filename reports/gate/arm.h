@@ -13,9 +13,6 @@
 
 namespace nanobench::reports {
 
-/// Between the names in Arm::host.
-inline constexpr const char* kHostSeparator = ", ";
-
 /// One run.
 struct ArmRun {
   std::uint64_t seed = 0;
@@ -47,11 +44,12 @@ struct Arm {
   std::string suite;
   std::string scale;
   std::string data_digest;
-  std::string engine;    ///< with its kernels and version, as text
-  std::string revision;  ///< of the sources that were measured, or empty
-  std::string hardware;  ///< class
-  std::string host;      ///< times of different hosts are not compared; of several: "a, b"
-  std::string gpu;       ///< and its driver; empty: none
+  std::string engine;              ///< with its kernels and version, as text
+  std::string revision;            ///< of the sources that were measured, or empty
+  std::string hardware;            ///< class
+  std::vector<std::string> hosts;  ///< of the completed runs, in alphabetical order; times of different hosts are not
+                                   ///< compared
+  std::string gpu;                 ///< and its driver; empty: none
   core::KernelChoice kernels = core::KernelChoice::kFused;
   int threads = 0;
   std::int64_t processes = 1;  ///< of a run: the world size

@@ -13,11 +13,7 @@ std::string differ(const std::string& what, const std::string& before, const std
          (now.empty() ? "none" : now);
 }
 
-bool has_several(const std::string& host) {
-  return host.find(kHostSeparator) != std::string::npos;
-}
-
-/// Arms that ran in turn are paired by seed: then a seed is on one host, or its times say nothing.
+/// Arms that ran in turn are paired by seed: both runs of a seed must be on one host, or their times prove nothing.
 bool has_torn_pair(const Arm& a, const Arm& b) {
   for (const ArmCell& cell : a.cells) {
     for (const ArmCell& other : b.cells) {
@@ -36,8 +32,8 @@ bool has_torn_pair(const Arm& a, const Arm& b) {
 std::string host_mismatch(const Arm& a, const Arm& b, const GateSetting& setting) {
   if (setting.is_interleaved)
     return has_torn_pair(a, b) ? "runs of one seed come from different hosts, whose times are not compared" : "";
-  if (a.host != b.host) return differ("the host", a.host, b.host);
-  return has_several(a.host) ? "the runs come from several hosts, whose times are not compared" : "";
+  if (a.hosts != b.hosts) return differ("the host", joined(a.hosts), joined(b.hosts));
+  return a.hosts.size() > 1 ? "the runs come from several hosts, whose times are not compared" : "";
 }
 
 /// A baseline of an older file has the former digest.
@@ -46,18 +42,18 @@ bool is_same_configuration(const ArmCell& baseline, const ArmCell& candidate) {
          (!candidate.former_config_digest.empty() && baseline.config_digest == candidate.former_config_digest);
 }
 
-/// What the first completed run says; nullopt: none does.
+/// From the first completed run; nullopt: its engine did not report them.
 std::optional<core::StepParts> no_kernel_for(const ArmCell& cell) {
   const auto first =
       std::find_if(cell.runs.begin(), cell.runs.end(), [](const ArmRun& run) { return run.is_completed(); });
   return first == cell.runs.end() ? std::nullopt : first->no_kernel_for;
 }
 
-/// Of two configurations: a kernel that one revision has and another lacks is what a gate is to see.
+/// Only between two configurations: a kernel that one revision has and another lacks is what a gate must see.
 std::string code_mismatch(const ArmCell& a, const ArmCell& b) {
   if (is_same_configuration(a, b)) return "";
   const core::StepParts parts = parts_of_one_alone(no_kernel_for(a), no_kernel_for(b));
-  return parts.empty() ? "" : "the engine has a kernel for " + joined(parts) + " on one side alone; " + kSameCodeRemedy;
+  return parts.empty() ? "" : "the engine has a kernel for " + joined(parts) + " on one side only; " + kSameCodeRemedy;
 }
 
 }  // namespace
@@ -83,7 +79,7 @@ std::string Comparability::mismatch_of(GateMetric metric, const ArmCell* baselin
   if (baseline == nullptr) return "the baseline has no such cell";
   if (!all_mismatch_.empty()) return all_mismatch_;
   if (!allows_other_configs_ && !is_same_configuration(*baseline, candidate))
-    return "the cell is another configuration than in the baseline";
+    return "the cell's configuration differs from the baseline's";
   const bool needs_machine = metric == GateMetric::kTime || metric == GateMetric::kMemory;
   if (needs_machine && !machine_mismatch_.empty()) return machine_mismatch_;
   if (metric != GateMetric::kTime) return "";

@@ -60,21 +60,21 @@ TableCell flags_cell(const AuditGroup& group) {
 
 std::vector<Column> group_columns() {
   return {
-      {.key = "folder", .title = "folder", .wraps = true},
-      {.key = "subdir", .title = "sub-directory", .wraps = true, .priority = 2},
-      {.key = "steps", .title = "steps", .is_number = true},
-      {.key = "hardware", .title = "hardware", .wraps = true, .priority = 5},
-      {.key = "script", .title = "script", .priority = 6},
-      {.key = "n", .title = "n", .is_number = true},
-      {.key = "val_loss", .title = "val loss", .is_number = true},
-      {.key = "t", .title = "t", .is_number = true, .priority = 7},
-      {.key = "p", .title = "p", .is_number = true},
-      {.key = "z_rule", .title = "z rule", .is_number = true, .priority = 4},
-      {.key = "train_s", .title = "time s", .is_number = true, .priority = 1},
-      {.key = "train_cv", .title = "CV", .is_number = true, .priority = 8},
-      {.key = "time_over_before", .title = "time / record before", .is_number = true, .priority = 3},
-      {.key = "verdict", .title = "evidence in this folder", .wraps = true},
-      {.key = "flags", .title = "flags", .wraps = true},
+      wide_column("folder", "folder"),
+      wide_column("subdir", "sub-directory", 2),
+      number_column("steps", "steps"),
+      wide_column("hardware", "hardware", 5),
+      text_column("script", "script", 6),
+      number_column("n", "n"),
+      number_column("val_loss", "val loss"),
+      number_column("t", "t", 7),
+      number_column("p", "p"),
+      number_column("z_rule", "z rule", 4),
+      number_column("train_s", "time s", 1),
+      number_column("train_cv", "CV", 8),
+      number_column("time_over_before", "time / record before", 3),
+      wide_column("verdict", "evidence in this folder"),
+      wide_column("flags", "flags"),
   };
 }
 
@@ -109,15 +109,10 @@ Table groups_table(const char* id, const char* title, const std::vector<AuditGro
 Table runs_table(const Audit& audit) {
   Table table{.id = "runs",
               .title = "Runs",
-              .columns = {{.key = "folder", .title = "folder", .wraps = true},
-                          {.key = "subdir", .title = "sub-directory", .wraps = true, .priority = 1},
-                          {.key = "file", .title = "file", .wraps = true},
-                          {.key = "run", .title = "run", .is_number = true, .priority = 3},
-                          {.key = "steps", .title = "steps", .is_number = true},
-                          {.key = "script", .title = "script", .priority = 2},
-                          {.key = "val_loss", .title = "val loss", .is_number = true},
-                          {.key = "train_ms", .title = "time ms", .is_number = true},
-                          {.key = "counted", .title = "counted", .wraps = true}}};
+              .columns = {wide_column("folder", "folder"), wide_column("subdir", "sub-directory", 1),
+                          wide_column("file", "file"), number_column("run", "run", 3), number_column("steps", "steps"),
+                          text_column("script", "script", 2), number_column("val_loss", "val loss"),
+                          number_column("train_ms", "time ms"), wide_column("counted", "counted")}};
   for (const AuditGroup& group : audit.groups) {
     for (const AuditedRun& run : group.runs) {
       TableCell counted = yes_no_cell(run.is_counted());

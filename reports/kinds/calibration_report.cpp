@@ -28,10 +28,8 @@ Table margins_table(const Calibration& calibration, double power) {
   Table table{.id = "margins",
               .title = "Margins within which an unchanged candidate passes each check with a chance of " +
                        format_percent(power, 0) + ", for n runs of each side",
-              .columns = {{.key = "runs", .title = "n", .is_number = true},
-                          {.key = "loss", .title = "loss, nats", .is_number = true},
-                          {.key = "time", .title = "time", .is_number = true},
-                          {.key = "memory", .title = "memory", .is_number = true}}};
+              .columns = {number_column("runs", "n"), number_column("loss", "loss, nats"),
+                          number_column("time", "time"), number_column("memory", "memory")}};
   for (const int n : kRuns) {
     const std::optional<GatePolicy> policy = derived_policy(calibration, n, power);
     if (!policy) continue;

@@ -61,9 +61,8 @@ TableCell toggle_cell(const Feature& feature) {
 Table values_table(const Feature& feature) {
   Table table{.id = "values",
               .title = "Values",
-              .columns = {{.key = "value", .title = "value"},
-                          {.key = "role", .title = ""},
-                          {.key = "patch", .title = "settings (merge patch on the configuration)", .wraps = true}}};
+              .columns = {text_column("value", "value"), text_column("role", ""),
+                          wide_column("patch", "settings (merge patch on the configuration)")}};
   for (const ablations::FeatureValue& value : feature.values) {
     const std::string role = value.name == feature.before ? "before" : value.name == feature.after ? "after" : "";
     table.rows.push_back({text_cell(value.name), text_cell(role), json_cell(value.patch)});
@@ -74,7 +73,7 @@ Table values_table(const Feature& feature) {
 Table use_table(const Catalogue& catalogue, const Feature& feature) {
   Table table{.id = "records",
               .title = "In the records",
-              .columns = {{.key = "record", .title = "record"}, {.key = "value", .title = "value"}}};
+              .columns = {text_column("record", "record"), text_column("value", "value")}};
   for (const Record* record : catalogue.records()) {
     const auto value = ablations::feature_value_at(ablations::resolve_record(catalogue, record->id), feature);
     TableCell cell = value ? text_cell(*value) : missing_cell();
@@ -89,9 +88,8 @@ Table settings_table(const Catalogue& catalogue, const ablations::Resolved& reso
                      const ablations::FeatureSettings& own) {
   Table table{.id = "features",
               .title = "Features",
-              .columns = {{.key = "feature", .title = "feature"},
-                          {.key = "value", .title = "value"},
-                          {.key = "title", .title = "what it is", .wraps = true}}};
+              .columns = {text_column("feature", "feature"), text_column("value", "value"),
+                          wide_column("title", "what it is")}};
   for (const Feature* feature : catalogue.features()) {
     const auto value = resolved.effective.find(feature->id);
     TableCell cell = value == resolved.effective.end() ? missing_cell() : text_cell(value->second);
@@ -148,14 +146,11 @@ TableCell divisor_cell(std::int64_t divisor) {
 
 Document features_report(const Catalogue& catalogue) {
   Document document{.kind = "features", .title = "Features: documented changes and their values"};
-  Table table{.id = "features",
-              .columns = {{.key = "feature", .title = "feature"},
-                          {.key = "record", .title = "record", .is_number = true},
-                          {.key = "before", .title = "before", .priority = 1},
-                          {.key = "after", .title = "after", .priority = 1},
-                          {.key = "kind", .title = "kind", .priority = 2},
-                          {.key = "not_applicable", .title = "can be set"},
-                          {.key = "title", .title = "what it is", .wraps = true}}};
+  Table table{
+      .id = "features",
+      .columns = {text_column("feature", "feature"), number_column("record", "record"),
+                  text_column("before", "before", 1), text_column("after", "after", 1), text_column("kind", "kind", 2),
+                  text_column("not_applicable", "can be set"), wide_column("title", "what it is")}};
   for (const Feature* feature : catalogue.all_features()) {
     table.rows.push_back({text_cell(feature->id), count_cell(feature->introduced_record),
                           text_or_missing(feature->before), text_or_missing(feature->after),
@@ -169,14 +164,11 @@ Document features_report(const Catalogue& catalogue) {
 
 Document records_report(const Catalogue& catalogue) {
   Document document{.kind = "records", .title = "Records of the speedrun"};
-  Table table{.id = "records",
-              .columns = {{.key = "record", .title = "record"},
-                          {.key = "date", .title = "date", .priority = 2},
-                          {.key = "title", .title = "title", .wraps = true},
-                          {.key = "published_minutes", .title = "minutes", .is_number = true},
-                          {.key = "published_step_ms", .title = "step ms", .is_number = true},
-                          {.key = "published_val_loss", .title = "val loss", .is_number = true, .priority = 1},
-                          {.key = "published_steps", .title = "steps", .is_number = true, .priority = 1}}};
+  Table table{
+      .id = "records",
+      .columns = {text_column("record", "record"), text_column("date", "date", 2), wide_column("title", "title"),
+                  number_column("published_minutes", "minutes"), number_column("published_step_ms", "step ms"),
+                  number_column("published_val_loss", "val loss", 1), number_column("published_steps", "steps", 1)}};
   for (const Record* record : catalogue.records()) {
     const ablations::PublishedFigures& published = record->published;
     table.rows.push_back({text_cell(record->id), text_cell(record->date), text_cell(record->title),
@@ -192,12 +184,9 @@ Document records_report(const Catalogue& catalogue) {
 Document scales_report(const Catalogue& catalogue) {
   Document document{.kind = "scales", .title = "Scales: the official configuration shrunk to hardware"};
   Table table{.id = "scales",
-              .columns = {{.key = "scale", .title = "scale"},
-                          {.key = "model_dim", .title = "width"},
-                          {.key = "context", .title = "context"},
-                          {.key = "tokens_per_step", .title = "tokens a step"},
-                          {.key = "steps", .title = "steps"},
-                          {.key = "title", .title = "what it is for", .wraps = true}}};
+              .columns = {text_column("scale", "scale"), text_column("model_dim", "width"),
+                          text_column("context", "context"), text_column("tokens_per_step", "tokens a step"),
+                          text_column("steps", "steps"), wide_column("title", "what it is for")}};
   for (const Scale* scale : catalogue.scales()) {
     table.rows.push_back({text_cell(scale->id), divisor_cell(scale->model_dim_divisor),
                           divisor_cell(scale->context_divisor), divisor_cell(scale->tokens_per_step_divisor),
@@ -305,10 +294,8 @@ Table differing_features(const ablations::Catalogue& catalogue, const std::strin
                          const std::vector<ablations::FeatureDifference>& features) {
   Table table{.id = "features",
               .title = "Features",
-              .columns = {{.key = "feature", .title = "feature"},
-                          {.key = "a", .title = a},
-                          {.key = "b", .title = b},
-                          {.key = "title", .title = "what it is", .wraps = true, .priority = 1}}};
+              .columns = {text_column("feature", "feature"), text_column("a", a), text_column("b", b),
+                          wide_column("title", "what it is", 1)}};
   for (const ablations::FeatureDifference& item : features) {
     table.rows.push_back({text_cell(item.feature), text_or_missing(item.a.value_or("")),
                           text_or_missing(item.b.value_or("")), text_cell(catalogue.feature(item.feature).title)});
@@ -320,9 +307,7 @@ Table unexplained_settings(const std::string& a, const std::string& b,
                            const std::vector<ablations::SettingDifference>& settings) {
   Table table{.id = "settings",
               .title = "Settings that no feature explains",
-              .columns = {{.key = "setting", .title = "setting"},
-                          {.key = "a", .title = a, .wraps = true},
-                          {.key = "b", .title = b, .wraps = true}}};
+              .columns = {text_column("setting", "setting"), wide_column("a", a), wide_column("b", b)}};
   for (const ablations::SettingDifference& item : settings) {
     table.rows.push_back({text_cell(item.pointer), setting_cell(item.a), setting_cell(item.b)});
   }
@@ -332,9 +317,7 @@ Table unexplained_settings(const std::string& a, const std::string& b,
 Table circumstances_table(const std::string& a, const std::string& b, const std::vector<Circumstance>& all) {
   Table table{.id = "circumstances",
               .title = "Circumstances",
-              .columns = {{.key = "what", .title = "what"},
-                          {.key = "a", .title = a, .wraps = true},
-                          {.key = "b", .title = b, .wraps = true}}};
+              .columns = {text_column("what", "what"), wide_column("a", a), wide_column("b", b)}};
   for (const Circumstance& item : all) {
     if (item.a == item.b) continue;
     table.rows.push_back({value_cell(item.title, item.key), text_cell(item.a), text_cell(item.b)});

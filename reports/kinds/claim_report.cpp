@@ -98,12 +98,9 @@ void add_published(FactList& facts, const ablations::PublishedEvidence& publishe
 Document claims_report(const Catalogue& catalogue) {
   Document document{.kind = "claims", .title = "Claims of five analyses about the records, to be tested"};
   Table table{.id = "claims",
-              .columns = {{.key = "claim", .title = "claim"},
-                          {.key = "seed", .title = "analysis", .priority = 1},
-                          {.key = "record", .title = "record", .is_number = true},
-                          {.key = "statement", .title = "what is claimed", .wraps = true},
-                          {.key = "measured_by", .title = "measured by", .priority = 1},
-                          {.key = "published", .title = "published sources"}}};
+              .columns = {text_column("claim", "claim"), text_column("seed", "analysis", 1),
+                          number_column("record", "record"), wide_column("statement", "what is claimed"),
+                          text_column("measured_by", "measured by", 1), text_column("published", "published sources")}};
   for (const Claim* claim : catalogue.claims()) {
     table.rows.push_back({text_cell(claim->id), text_cell(claim->seed), count_cell(claim->record),
                           text_cell(claim->statement), text_cell(measured_by(*claim)),
@@ -232,17 +229,11 @@ TableCell published_cell(const LedgerEntry& entry) {
 Table ledger_table() {
   return {.id = "claims",
           .title = "",
-          .columns = {{.key = "statement", .title = "what is claimed", .wraps = true},
-                      {.key = "verdict", .title = "verdict"},
-                      {.key = "claimed", .title = "claimed", .is_number = true, .priority = 1},
-                      {.key = "measured", .title = "measured here", .is_number = true},
-                      {.key = "published", .title = "published", .priority = 1},
-                      {.key = "remark", .title = "why, and what else", .wraps = true, .priority = 2},
-                      {.key = "scale", .title = "at", .priority = 2},
-                      {.key = "quantity", .title = "number", .priority = 5},
-                      {.key = "by", .title = "from", .priority = 3},
-                      {.key = "analysis", .title = "analysis", .priority = 3},
-                      {.key = "claim", .title = "claim", .priority = 4}},
+          .columns = {wide_column("statement", "what is claimed"), text_column("verdict", "verdict"),
+                      number_column("claimed", "claimed", 1), number_column("measured", "measured here"),
+                      text_column("published", "published", 1), wide_column("remark", "why, and what else", 2),
+                      text_column("scale", "at", 2), text_column("quantity", "number", 5), text_column("by", "from", 3),
+                      text_column("analysis", "analysis", 3), text_column("claim", "claim", 4)},
           .rows = {}};
 }
 
@@ -271,9 +262,9 @@ Table verdict_table(const std::vector<LedgerEntry>& entries) {
   std::map<std::string, std::map<LedgerVerdict, int>> counts;
   for (const LedgerEntry& entry : entries) ++counts[entry.claim->seed][entry.verdict];
   Table table{.id = "verdicts", .title = "Verdicts by analysis", .columns = {}, .rows = {}};
-  table.columns.push_back({.key = "seed", .title = "analysis"});
+  table.columns.push_back(text_column("seed", "analysis"));
   for (const LedgerVerdict verdict : kLedgerVerdicts)
-    table.columns.push_back({.key = word_of(verdict), .title = to_string(verdict), .is_number = true});
+    table.columns.push_back(number_column(word_of(verdict), to_string(verdict)));
   for (auto& [seed, of] : counts) {
     std::vector<TableCell> row = {text_cell(seed)};
     for (const LedgerVerdict verdict : kLedgerVerdicts) row.push_back(count_cell(of[verdict]));

@@ -120,19 +120,19 @@ TableCell changed_cell(const Comparison& row) {
 
 std::vector<Column> columns() {
   return {
-      {.key = "row", .title = "record"},
-      {.key = "changed", .title = "what changed", .wraps = true},
-      {.key = "val_loss", .title = "val loss", .is_number = true},
-      {.key = "val_loss_change", .title = "change", .is_number = true},
-      {.key = "step_ms", .title = "step ms", .is_number = true},
-      {.key = "speed_up", .title = "speed-up", .is_number = true},
-      {.key = "to_target_s", .title = "to target s", .is_number = true, .priority = 1},
-      {.key = "peak_mib", .title = "peak MiB", .is_number = true, .priority = 4},
-      {.key = "published_step_ms", .title = "published ms", .is_number = true, .priority = 2},
-      {.key = "published_speed_up", .title = "published speed-up", .is_number = true, .priority = 3},
-      {.key = "mean_step_ms", .title = "mean step ms", .is_number = true, .priority = 6},
-      {.key = "tokens_per_s", .title = "tokens/s", .is_number = true, .priority = 5},
-      {.key = "n", .title = "n", .is_number = true},
+      text_column("row", "record"),
+      wide_column("changed", "what changed"),
+      number_column("val_loss", "val loss"),
+      number_column("val_loss_change", "change"),
+      number_column("step_ms", "step ms"),
+      number_column("speed_up", "speed-up"),
+      number_column("to_target_s", "to target s", 1),
+      number_column("peak_mib", "peak MiB", 4),
+      number_column("published_step_ms", "published ms", 2),
+      number_column("published_speed_up", "published speed-up", 3),
+      number_column("mean_step_ms", "mean step ms", 6),
+      number_column("tokens_per_s", "tokens/s", 5),
+      number_column("n", "n"),
   };
 }
 

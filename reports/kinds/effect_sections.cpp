@@ -147,18 +147,18 @@ TableCell n_cell(const EffectResult& effect) {
 }
 
 std::vector<Column> columns(bool has_estimates) {
-  std::vector<Column> list = {{.key = "effect", .title = "effect"}, {.key = "kind", .title = "kind", .priority = 4}};
+  std::vector<Column> list = {text_column("effect", "effect"), text_column("kind", "kind", 4)};
   if (has_estimates) {
-    list.push_back({.key = "loss", .title = "on val loss", .is_number = true});
-    list.push_back({.key = "time_ratio", .title = "on step time", .is_number = true});
-    list.push_back({.key = "seconds", .title = "s at equal loss", .is_number = true});
-    list.push_back({.key = "n", .title = "n", .is_number = true});
-    list.push_back({.key = "verdict", .title = "verdict", .wraps = true});
-    list.push_back({.key = "seeds_needed", .title = "seeds needed", .is_number = true, .priority = 1});
+    list.push_back(number_column("loss", "on val loss"));
+    list.push_back(number_column("time_ratio", "on step time"));
+    list.push_back(number_column("seconds", "s at equal loss"));
+    list.push_back(number_column("n", "n"));
+    list.push_back(wide_column("verdict", "verdict"));
+    list.push_back(number_column("seeds_needed", "seeds needed", 1));
   }
-  list.push_back({.key = "meaning", .title = "which is", .wraps = true, .priority = has_estimates ? 2 : 0});
-  list.push_back({.key = "aliases", .title = "aliased with", .wraps = true, .priority = 1});
-  list.push_back({.key = "contrast", .title = "from", .wraps = true, .priority = 3});
+  list.push_back(wide_column("meaning", "which is", has_estimates ? 2 : 0));
+  list.push_back(wide_column("aliases", "aliased with", 1));
+  list.push_back(wide_column("contrast", "from", 3));
   return list;
 }
 
@@ -281,9 +281,8 @@ std::string attribution_text(const LossAttribution& attribution) {
 Section attribution_section(const LossAttribution& attribution) {
   Section section{.title = "What each change contributes (Shapley)", .paragraphs = {attribution_text(attribution)}};
   Table table{.id = "shapley",
-              .columns = {{.key = "change", .title = "change"},
-                          {.key = "loss", .title = "share of val loss", .is_number = true},
-                          {.key = "part", .title = "of the whole", .is_number = true}}};
+              .columns = {text_column("change", "change"), number_column("loss", "share of val loss"),
+                          number_column("part", "of the whole")}};
   const auto add = [&](const FactorShare& share) {
     table.rows.push_back(
         {text_cell(share.factor), share_cell(share, attribution), part_cell(share, attribution.total)});

@@ -32,8 +32,8 @@ TableCell change_cell(const GateCheck& check, const std::optional<double>& chang
 }
 
 TableCell n_cell(const GateCheck& check) {
-  const int least = std::min(check.baseline.n, check.candidate.n);
-  return count_cell(check.pairs > 0 ? check.pairs : least);
+  const int smaller = std::min(check.baseline.n, check.candidate.n);
+  return count_cell(check.pairs > 0 ? check.pairs : smaller);
 }
 
 std::string arm_text(const Arm& arm) {
@@ -70,21 +70,15 @@ std::vector<Fact> facts_of(const GateResult& result) {
 }  // namespace
 
 Table checks_table(const GateResult& result) {
-  Table table{.id = "checks",
-              .title = "",
-              .columns = {{.key = "cell", .title = "cell"},
-                          {.key = "metric", .title = "metric"},
-                          {.key = "verdict", .title = "verdict"},
-                          {.key = "gates", .title = "gates", .priority = 5},
-                          {.key = "baseline", .title = "baseline", .is_number = true, .priority = 2},
-                          {.key = "candidate", .title = "candidate", .is_number = true, .priority = 2},
-                          {.key = "change", .title = "change", .is_number = true},
-                          {.key = "bound", .title = "at worst", .is_number = true, .priority = 1},
-                          {.key = "margin", .title = "margin", .is_number = true, .priority = 1},
-                          {.key = "n", .title = "n", .is_number = true, .priority = 1},
-                          {.key = "adjusted_p", .title = "p", .is_number = true, .priority = 4},
-                          {.key = "pass_power", .title = "power", .is_number = true, .priority = 4},
-                          {.key = "reason", .title = "why", .wraps = true, .priority = 3}}};
+  Table table{
+      .id = "checks",
+      .title = "",
+      .columns = {text_column("cell", "cell"), text_column("metric", "metric"), text_column("verdict", "verdict"),
+                  text_column("gates", "gates", 5), number_column("baseline", "baseline", 2),
+                  number_column("candidate", "candidate", 2), number_column("change", "change"),
+                  number_column("bound", "at worst", 1), number_column("margin", "margin", 1),
+                  number_column("n", "n", 1), number_column("adjusted_p", "p", 4),
+                  number_column("pass_power", "power", 4), wide_column("reason", "why", 3)}};
   for (const GateCheck& check : result.checks) {
     const char* const verdict = to_string(check.verdict);
     table.rows.push_back({text_cell(check.cell), text_cell(check.name),

@@ -102,16 +102,11 @@ std::vector<Fact> facts_of(const suites::Plan& plan, const ForecastTotals& total
 Table cells_of(const Forecast& forecast) {
   Table table{.id = "cells",
               .title = "Cells",
-              .columns = {{.key = "cell", .title = "cell"},
-                          {.key = "changed", .title = "what changed", .wraps = true, .priority = 3},
-                          {.key = "planned", .title = "seeds", .is_number = true},
-                          {.key = "reused", .title = "reused", .is_number = true},
-                          {.key = "to_run", .title = "to run", .is_number = true},
-                          {.key = "step_ms", .title = "step ms", .is_number = true, .priority = 2},
-                          {.key = "clock_seconds", .title = "clock", .is_number = true, .priority = 2},
-                          {.key = "seconds", .title = "a run", .is_number = true},
-                          {.key = "peak_bytes", .title = "memory", .is_number = true, .priority = 1},
-                          {.key = "source", .title = "estimated from", .wraps = true, .priority = 1}}};
+              .columns = {text_column("cell", "cell"), wide_column("changed", "what changed", 3),
+                          number_column("planned", "seeds"), number_column("reused", "reused"),
+                          number_column("to_run", "to run"), number_column("step_ms", "step ms", 2),
+                          number_column("clock_seconds", "clock", 2), number_column("seconds", "a run"),
+                          number_column("peak_bytes", "memory", 1), wide_column("source", "estimated from", 1)}};
   for (const CellForecast& cell : forecast.cells) {
     table.rows.push_back({text_cell(cell.label), text_cell(cell.changed), count_cell(cell.planned),
                           count_cell(cell.reused), count_cell(cell.to_run()), number_cell(cell.cost.step_ms, step_text),
@@ -157,11 +152,11 @@ Table effects_of(const Forecast& forecast) {
   const bool has_loss = forecast.rules.loss.has_value(), has_time = forecast.rules.time.has_value();
   Table table{.id = "effects",
               .title = "",
-              .columns = {{.key = "effect", .title = "effect"},
-                          {.key = "kind", .title = "kind", .priority = 3},
+              .columns = {text_column("effect", "effect"),
+                          text_column("kind", "kind", 3),
                           {.key = "loss", .title = column_title("val loss", has_loss), .is_number = true},
                           {.key = "time", .title = column_title("step time", has_time), .is_number = true},
-                          {.key = "meaning", .title = "which is", .wraps = true, .priority = 2}}};
+                          wide_column("meaning", "which is", 2)}};
   for (const EffectForecast& effect : forecast.effects) {
     table.rows.push_back({text_cell(effect.contrast.effect), text_cell(enum_name(effect.contrast.kind)),
                           effect_cell(effect.loss, has_loss, false), effect_cell(effect.time, has_time, true),
@@ -308,13 +303,11 @@ Section head_of(const suites::Suite& suite) {
 
 Table cells_of(const suites::Suite& suite, const suites::Matrix& matrix) {
   const bool has_steps = !suite.external || suite.external->steps;
-  Table table{.id = "cells",
-              .title = "Cells",
-              .columns = {{.key = "cell", .title = "cell"},
-                          {.key = "record", .title = "record"},
-                          {.key = "changed", .title = "what changed", .wraps = true},
-                          {.key = "steps", .title = "steps", .is_number = true},
-                          {.key = "config_digest", .title = "configuration", .priority = 1}}};
+  Table table{
+      .id = "cells",
+      .title = "Cells",
+      .columns = {text_column("cell", "cell"), text_column("record", "record"), wide_column("changed", "what changed"),
+                  number_column("steps", "steps"), text_column("config_digest", "configuration", 1)}};
   for (const suites::Cell& cell : matrix.cells) {
     table.rows.push_back({text_cell(cell.label), text_cell(cell.record), text_cell(cell.changed),
                           has_steps ? count_cell(cell.config.run.stop_after) : missing_cell(),

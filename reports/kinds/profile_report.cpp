@@ -75,12 +75,9 @@ std::vector<Fact> facts_of(const StepProfile& profile, const ProfiledRun& run) {
 Table phase_table(const StepProfile& profile) {
   Table table{.id = "phases",
               .title = "Phases",
-              .columns = {{.key = "phase", .title = "phase"},
-                          {.key = "ms", .title = "ms a step", .is_number = true},
-                          {.key = "share", .title = "of step", .is_number = true},
-                          {.key = "unaccounted_ms", .title = "outside any op", .is_number = true},
-                          {.key = "flops", .title = "FLOPs", .is_number = true, .priority = 1},
-                          {.key = "gflops", .title = "GFLOP/s", .is_number = true}}};
+              .columns = {text_column("phase", "phase"), number_column("ms", "ms a step"),
+                          number_column("share", "of step"), number_column("unaccounted_ms", "outside any op"),
+                          number_column("flops", "FLOPs", 1), number_column("gflops", "GFLOP/s")}};
   const double steps = static_cast<double>(profile.steps);
   for (const PhaseProfile& phase : profile.phases) {
     table.rows.push_back({text_cell(phase.phase), fixed_cell(phase.total_ms / steps, 3),
@@ -93,16 +90,11 @@ Table phase_table(const StepProfile& profile) {
 Table op_table(const StepProfile& profile) {
   Table table{.id = "ops",
               .title = "Ops, by their own time",
-              .columns = {{.key = "phase", .title = "phase"},
-                          {.key = "op", .title = "op"},
-                          {.key = "calls", .title = "calls", .is_number = true},
-                          {.key = "self_ms", .title = "ms a step", .is_number = true},
-                          {.key = "total_ms", .title = "with inner ops", .is_number = true, .priority = 2},
-                          {.key = "share", .title = "of step", .is_number = true},
-                          {.key = "flops", .title = "FLOPs", .is_number = true, .priority = 1},
-                          {.key = "gflops", .title = "GFLOP/s", .is_number = true},
-                          {.key = "bytes", .title = "bytes", .is_number = true, .priority = 3},
-                          {.key = "gbytes_per_s", .title = "GB/s", .is_number = true}}};
+              .columns = {text_column("phase", "phase"), text_column("op", "op"), number_column("calls", "calls"),
+                          number_column("self_ms", "ms a step"), number_column("total_ms", "with inner ops", 2),
+                          number_column("share", "of step"), number_column("flops", "FLOPs", 1),
+                          number_column("gflops", "GFLOP/s"), number_column("bytes", "bytes", 3),
+                          number_column("gbytes_per_s", "GB/s")}};
   const double steps = static_cast<double>(profile.steps);
   for (const OpProfile& op : profile.ops) {
     table.rows.push_back({text_cell(op.phase), text_cell(op.op),
@@ -138,12 +130,9 @@ std::string format_amount(double value) {
 Table cost_table(const std::map<std::string, double>& counters) {
   Table table{.id = "cost",
               .title = "Work of a step, by the cost model",
-              .columns = {{.key = "by", .title = "by"},
-                          {.key = "part", .title = "part"},
-                          {.key = "flops", .title = "FLOPs", .is_number = true},
-                          {.key = "flops_share", .title = "share", .is_number = true},
-                          {.key = "bytes", .title = "bytes", .is_number = true},
-                          {.key = "bytes_share", .title = "share", .is_number = true}}};
+              .columns = {text_column("by", "by"), text_column("part", "part"), number_column("flops", "FLOPs"),
+                          number_column("flops_share", "share"), number_column("bytes", "bytes"),
+                          number_column("bytes_share", "share")}};
   for (std::size_t i = 0; i < core::kOpFamilies; ++i)
     add_cost_row(table, counters, "family", core::to_string(static_cast<core::OpFamily>(i)));
   for (std::size_t i = 0; i < core::kCostPhases; ++i)

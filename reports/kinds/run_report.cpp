@@ -62,9 +62,8 @@ void add_outcome(FactList& list, const RunMeasure& measure) {
 Table curve_table(const results::Store& store, std::int64_t run_id) {
   Table table{.id = "curve",
               .title = "Validations",
-              .columns = {{.key = "step", .title = "step", .is_number = true},
-                          {.key = "val_loss", .title = "val loss", .is_number = true},
-                          {.key = "clock_s", .title = "clock s", .is_number = true}}};
+              .columns = {number_column("step", "step"), number_column("val_loss", "val loss"),
+                          number_column("clock_s", "clock s")}};
   std::map<std::int64_t, double> clock;
   for (const results::Sample& sample : store.samples(run_id, results::kValClockMs)) clock[sample.step] = sample.value;
   for (const results::Sample& sample : store.samples(run_id, results::kValLoss)) {
@@ -140,15 +139,10 @@ Section facts_section(const std::string& title, const std::map<std::string, std:
 Document runs_report(const results::Store& store, const results::RunFilter& filter) {
   Document document{.kind = "runs", .title = "Stored runs"};
   Table table{.id = "runs",
-              .columns = {{.key = "run", .title = "run", .is_number = true},
-                          {.key = "suite", .title = "suite", .priority = 3},
-                          {.key = "cell", .title = "cell", .wraps = true},
-                          {.key = "scale", .title = "scale", .priority = 2},
-                          {.key = "data", .title = "data", .priority = 4},
-                          {.key = "seed", .title = "seed", .is_number = true},
-                          {.key = "outcome", .title = "outcome"},
-                          {.key = "final_val_loss", .title = "val loss", .is_number = true},
-                          {.key = "started_at", .title = "started", .priority = 1}}};
+              .columns = {number_column("run", "run"), text_column("suite", "suite", 3), wide_column("cell", "cell"),
+                          text_column("scale", "scale", 2), text_column("data", "data", 4),
+                          number_column("seed", "seed"), text_column("outcome", "outcome"),
+                          number_column("final_val_loss", "val loss"), text_column("started_at", "started", 1)}};
   for (const RunRecord& run : store.runs(filter)) {
     const std::optional<double> loss = run.result ? run.result->final_val_loss : std::nullopt;
     table.rows.push_back({count_cell(run.id), text_cell(run.suite), text_cell(run.cell), text_cell(run.scale),

@@ -37,13 +37,9 @@ TableCell change_cell(const RunMeasure& run, const std::optional<double>& quiet_
 std::optional<Section> disturbance_section(const std::vector<CellMeasures>& cells) {
   Table table{.id = "disturbed_runs",
               .title = "",
-              .columns = {{.key = "run", .title = "run", .is_number = true},
-                          {.key = "cell", .title = "cell", .wraps = true},
-                          {.key = "seed", .title = "seed", .is_number = true},
-                          {.key = "began", .title = "began", .priority = 2},
-                          {.key = "reason", .title = "because", .wraps = true},
-                          {.key = "step_ms", .title = "step ms", .is_number = true, .priority = 1},
-                          {.key = "change", .title = "against quiet runs", .is_number = true}}};
+              .columns = {number_column("run", "run"), wide_column("cell", "cell"), number_column("seed", "seed"),
+                          text_column("began", "began", 2), wide_column("reason", "because"),
+                          number_column("step_ms", "step ms", 1), number_column("change", "against quiet runs")}};
   for (const CellMeasures& cell : cells) {
     const std::optional<double> quiet_ms = quiet_step_ms(cell);
     for (const RunMeasure& run : cell.runs) {
@@ -114,8 +110,7 @@ std::string again_command(const std::vector<std::string>& argv) {
 Table commands_table(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells) {
   Table table{.id = "reproduce",
               .title = "How to reproduce each number",
-              .columns = {{.key = "numbers", .title = "numbers", .wraps = true},
-                          {.key = "command", .title = "command", .wraps = true}}};
+              .columns = {wide_column("numbers", "numbers"), wide_column("command", "command")}};
   const std::string database = database_words(plan.argv), id = std::to_string(plan.id);
   const auto add = [&](const std::string& numbers, const std::string& command) {
     table.rows.push_back({text_cell(numbers), text_cell(command)});
@@ -148,7 +143,7 @@ Section provenance_section(const results::Store& store, const results::PlanRecor
   section.tables.push_back(commands_table(plan, cells));
   Table table{.id = "environment",
               .title = "Programs and machines",
-              .columns = {{.key = "fact", .title = "fact"}, {.key = "value", .title = "value", .wraps = true}}};
+              .columns = {text_column("fact", "fact"), wide_column("value", "value")}};
   for (const auto& [name, values] : count_facts(store, cells)) {
     table.rows.push_back({text_cell(name), values_cell(values)});
   }

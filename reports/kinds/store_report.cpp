@@ -15,15 +15,12 @@ TableCell amount_cell(std::int64_t count) {
 
 Document merge_report(const std::filesystem::path& into, const std::vector<MergedFile>& merged) {
   Document document{.kind = "merge", .title = "Merged into " + into.string()};
-  Table table{.id = "files",
-              .columns = {{.key = "file", .title = "from", .wraps = true},
-                          {.key = "runs_added", .title = "runs added", .is_number = true},
-                          {.key = "runs_known", .title = "known", .is_number = true},
-                          {.key = "runs_running", .title = "left", .is_number = true},
-                          {.key = "samples_added", .title = "samples added", .is_number = true, .priority = 1},
-                          {.key = "plans_added", .title = "plans added", .is_number = true, .priority = 2},
-                          {.key = "plans_known", .title = "known", .is_number = true, .priority = 3},
-                          {.key = "baselines_added", .title = "baselines added", .is_number = true, .priority = 2}}};
+  Table table{
+      .id = "files",
+      .columns = {wide_column("file", "from"), number_column("runs_added", "runs added"),
+                  number_column("runs_known", "known"), number_column("runs_running", "left"),
+                  number_column("samples_added", "samples added", 1), number_column("plans_added", "plans added", 2),
+                  number_column("plans_known", "known", 3), number_column("baselines_added", "baselines added", 2)}};
   for (const MergedFile& item : merged) {
     const results::MergeResult& result = item.result;
     table.rows.push_back({text_cell(item.file.string()), amount_cell(result.runs_added), amount_cell(result.runs_known),
@@ -48,10 +45,8 @@ Document check_report(const std::filesystem::path& file, const results::StoreChe
   Section& head = document.sections.emplace_back();
   head.facts = std::move(list.facts);
   Table table{.id = "problems",
-              .columns = {{.key = "rule", .title = "rule"},
-                          {.key = "text", .title = "what must hold", .wraps = true},
-                          {.key = "count", .title = "broken", .is_number = true},
-                          {.key = "where", .title = "where", .wraps = true}}};
+              .columns = {text_column("rule", "rule"), wide_column("text", "what must hold"),
+                          number_column("count", "broken"), wide_column("where", "where")}};
   for (const results::StoreProblem& problem : check.problems) {
     TableCell where = value_cell(joined(problem.where, "; "), problem.where);
     if (problem.count > static_cast<std::int64_t>(problem.where.size())) where.text += "; ...";
@@ -81,13 +76,9 @@ Document vacuum_report(const std::filesystem::path& file, const results::VacuumR
 Document baseline_list_report(const std::vector<results::BaselineRecord>& baselines) {
   Document document{.kind = "list_baselines", .title = "Baselines"};
   Table table{.id = "baselines",
-              .columns = {{.key = "name", .title = "name"},
-                          {.key = "suite", .title = "suite"},
-                          {.key = "plan", .title = "plan", .is_number = true},
-                          {.key = "accepted", .title = "accepted"},
-                          {.key = "created_at", .title = "since"},
-                          {.key = "revision", .title = "revision", .priority = 1},
-                          {.key = "reason", .title = "reason", .wraps = true, .priority = 2}}};
+              .columns = {text_column("name", "name"), text_column("suite", "suite"), number_column("plan", "plan"),
+                          text_column("accepted", "accepted"), text_column("created_at", "since"),
+                          text_column("revision", "revision", 1), wide_column("reason", "reason", 2)}};
   for (const results::BaselineRecord& baseline : baselines) {
     table.rows.push_back({text_cell(baseline.name), text_cell(baseline.suite), count_cell(baseline.plan_id),
                           yes_no_cell(baseline.is_accepted), text_cell(baseline.created_at),

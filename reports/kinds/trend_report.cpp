@@ -130,51 +130,37 @@ void add_revision_rows(Table& table, const Trend& trend, const SeriesTrend& item
 Table series_table(const Trend& trend) {
   Table table{.id = "series",
               .title = "",
-              .columns = {{.key = "cell", .title = "cell"},
-                          {.key = "metric", .title = "metric"},
-                          {.key = "answer", .title = "answer", .wraps = true},
-                          {.key = "adjusted_p", .title = "p", .is_number = true, .priority = 3},
-                          {.key = "newest_revision", .title = "newest revision", .priority = 2},
-                          {.key = "newest", .title = "newest is", .priority = 1},
-                          {.key = "newest_p", .title = "p of newest", .is_number = true, .priority = 4},
-                          {.key = "revisions", .title = "revisions", .is_number = true, .priority = 1},
-                          {.key = "runs", .title = "runs", .is_number = true},
-                          {.key = "values", .title = "values", .is_number = true, .priority = 5}}};
+              .columns = {text_column("cell", "cell"), text_column("metric", "metric"), wide_column("answer", "answer"),
+                          number_column("adjusted_p", "p", 3), text_column("newest_revision", "newest revision", 2),
+                          text_column("newest", "newest is", 1), number_column("newest_p", "p of newest", 4),
+                          number_column("revisions", "revisions", 1), number_column("runs", "runs"),
+                          number_column("values", "values", 5)}};
   for (const SeriesTrend& item : trend.series) table.rows.push_back(series_row(trend, item));
   return table;
 }
 
 /// The worst first.
 Table changes_table(const Trend& trend) {
-  Table table{.id = "changes",
-              .title = "Changes, the worst first",
-              .columns = {{.key = "cell", .title = "cell"},
-                          {.key = "metric", .title = "metric"},
-                          {.key = "change", .title = "change", .is_number = true},
-                          {.key = "last_before", .title = "last before"},
-                          {.key = "first_after", .title = "first after"},
-                          {.key = "date", .title = "date", .priority = 1},
-                          {.key = "mean_before", .title = "before", .is_number = true, .priority = 2},
-                          {.key = "mean_after", .title = "since", .is_number = true, .priority = 2},
-                          {.key = "p", .title = "p alone", .is_number = true, .priority = 4},
-                          {.key = "adjusted_p", .title = "p", .is_number = true, .priority = 3},
-                          {.key = "values", .title = "values", .is_number = true, .priority = 5}}};
+  Table table{
+      .id = "changes",
+      .title = "Changes, the worst first",
+      .columns = {text_column("cell", "cell"), text_column("metric", "metric"), number_column("change", "change"),
+                  text_column("last_before", "last before"), text_column("first_after", "first after"),
+                  text_column("date", "date", 1), number_column("mean_before", "before", 2),
+                  number_column("mean_after", "since", 2), number_column("p", "p alone", 4),
+                  number_column("adjusted_p", "p", 3), number_column("values", "values", 5)}};
   for (const PlacedChange& placed : all_changes(trend)) table.rows.push_back(change_row(trend, placed));
   return table;
 }
 
 /// One row for each series and revision; with more than `max_rows`, steady series are left out.
 Table revisions_table(const Trend& trend, std::size_t max_rows) {
-  Table table{.id = "revisions",
-              .title = "Revision by revision",
-              .columns = {{.key = "cell", .title = "cell"},
-                          {.key = "metric", .title = "metric"},
-                          {.key = "revision", .title = "revision"},
-                          {.key = "date", .title = "date", .priority = 1},
-                          {.key = "runs", .title = "runs", .is_number = true},
-                          {.key = "value", .title = "mean", .is_number = true},
-                          {.key = "expected", .title = "beside the runs before", .priority = 2},
-                          {.key = "change", .title = "change", .priority = 3}}};
+  Table table{
+      .id = "revisions",
+      .title = "Revision by revision",
+      .columns = {text_column("cell", "cell"), text_column("metric", "metric"), text_column("revision", "revision"),
+                  text_column("date", "date", 1), number_column("runs", "runs"), number_column("value", "mean"),
+                  text_column("expected", "beside the runs before", 2), text_column("change", "change", 3)}};
   std::size_t all = 0;
   for (const SeriesTrend& item : trend.series) all += item.rows.size();
   for (const SeriesTrend& item : trend.series) {
@@ -188,10 +174,8 @@ Table revisions_table(const Trend& trend, std::size_t max_rows) {
 Table left_out_table(const Trend& trend) {
   Table table{.id = "left_out",
               .title = "Left out: not comparable",
-              .columns = {{.key = "cell", .title = "cell"},
-                          {.key = "metrics", .title = "metrics"},
-                          {.key = "reason", .title = "because of", .wraps = true},
-                          {.key = "runs", .title = "completed runs", .is_number = true}}};
+              .columns = {text_column("cell", "cell"), text_column("metrics", "metrics"),
+                          wide_column("reason", "because of"), number_column("runs", "completed runs")}};
   for (const LeftOutRuns& item : trend.left_out) {
     std::vector<std::string> titles;
     core::OrderedJson names = core::OrderedJson::array();

@@ -53,9 +53,7 @@ Section run_section(const WatchedRun& run) {
   list.add("run_step_ms", "ms/step", fixed_cell(run.step_ms, 2));
   list.add("run_elapsed_s", "so far", duration_cell(run.elapsed_s));
   list.add("run_remaining_s", "left", duration_cell(run.remaining_s));
-  Table table{.id = "validations",
-              .columns = {{.key = "step", .title = "step", .is_number = true},
-                          {.key = "val_loss", .title = "val loss", .is_number = true}}};
+  Table table{.id = "validations", .columns = {number_column("step", "step"), number_column("val_loss", "val loss")}};
   for (const results::Sample& sample : run.val_losses)
     table.rows.push_back({count_cell(sample.step), fixed_cell(sample.value, 4)});
   return {.title = "Running", .facts = std::move(list.facts), .tables = {std::move(table)}};
@@ -67,17 +65,11 @@ Section nodes_section(const WatchState& state) {
   list.add("slurm_queue", "last answer of Slurm", state.slurm->queue);
   list.add("uncollected", "results to collect", count_cell(state.slurm->uncollected));
   Table table{.id = "node_runs",
-              .columns = {{.key = "cell", .title = "cell"},
-                          {.key = "seed", .title = "seed", .is_number = true},
-                          {.key = "host", .title = "host"},
-                          {.key = "step", .title = "steps done", .is_number = true},
-                          {.key = "steps", .title = "of steps", .is_number = true},
-                          {.key = "train_loss", .title = "training loss", .is_number = true},
-                          {.key = "val_loss", .title = "validation loss", .is_number = true},
-                          {.key = "step_ms", .title = "ms/step", .is_number = true},
-                          {.key = "elapsed_s", .title = "so far", .is_number = true},
-                          {.key = "remaining_s", .title = "left", .is_number = true},
-                          {.key = "silent_s", .title = "last heard, ago", .is_number = true}}};
+              .columns = {text_column("cell", "cell"), number_column("seed", "seed"), text_column("host", "host"),
+                          number_column("step", "steps done"), number_column("steps", "of steps"),
+                          number_column("train_loss", "training loss"), number_column("val_loss", "validation loss"),
+                          number_column("step_ms", "ms/step"), number_column("elapsed_s", "so far"),
+                          number_column("remaining_s", "left"), number_column("silent_s", "last heard, ago")}};
   for (const WatchedRun& run : state.node_runs) {
     table.rows.push_back({text_cell(run.cell), seed_cell(run.seed), text_cell(run.host), count_cell(run.step),
                           count_cell(run.total_steps), fixed_cell(last_value(run.train_losses), 4),
@@ -103,14 +95,11 @@ Section machine_section(const WatchedMachine& machine) {
 }
 
 Table cell_table(const std::vector<WatchedCell>& cells) {
-  Table table{.id = "cells",
-              .columns = {{.key = "cell", .title = "cell"},
-                          {.key = "planned", .title = "runs", .is_number = true},
-                          {.key = "finished", .title = "finished", .is_number = true},
-                          {.key = "failed", .title = "failed", .is_number = true},
-                          {.key = "val_loss", .title = "val loss", .is_number = true},
-                          {.key = "step_ms", .title = "step ms", .is_number = true},
-                          {.key = "state", .title = "state", .wraps = true}}};
+  Table table{
+      .id = "cells",
+      .columns = {text_column("cell", "cell"), number_column("planned", "runs"), number_column("finished", "finished"),
+                  number_column("failed", "failed"), number_column("val_loss", "val loss"),
+                  number_column("step_ms", "step ms"), wide_column("state", "state")}};
   for (const WatchedCell& cell : cells) {
     TableCell state = text_cell(to_string(cell.state));
     state.detail = cell.reason;

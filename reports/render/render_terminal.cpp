@@ -1,5 +1,5 @@
 // Tables on a terminal. A table that is too wide is narrowed in steps: spreads move below their values, running text
-// wraps, and only then the columns of the highest priority number are left out (and the reader is told).
+// wraps, and only then the columns of the highest priority number are left out, which a line says.
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -61,7 +61,7 @@ class Layout {
   }
 
  private:
-  /// Widths for the shown columns; false when they do not fit. Running text gives way, the widest column first.
+  /// Widths for the shown columns; false when they do not fit. Running text shrinks first, from the widest column.
   bool fit(std::size_t width) {
     widths_.clear();
     std::size_t total = shown_.empty() ? 0 : kGap * (shown_.size() - 1);
@@ -125,7 +125,7 @@ class Layout {
     return {printable(cell.text), printable(cell.detail)};
   }
 
-  /// Cells of several lines side by side.
+  /// Cells of several lines, side by side.
   std::string block(const std::vector<std::vector<std::string>>& cells, const std::string& color,
                     bool at_bottom) const {
     std::size_t height = 0;
@@ -184,7 +184,7 @@ std::string facts_text(const std::vector<Fact>& facts, std::size_t width) {
   return out;
 }
 
-/// Warnings and notes. Where they are folded, a few stay, and a last line counts the rest.
+/// Warnings and notes. Folded ones keep a few lines, and the last line counts the rest.
 class Remarks {
  public:
   explicit Remarks(const TerminalStyle& style) : style_(style) {}
@@ -216,7 +216,7 @@ class Remarks {
 
   void add_rest(std::string& out) const {
     if (hidden_ == 0) return;
-    const std::string count = std::to_string(hidden_) + (hidden_ == 1 ? " more note" : " more notes");
+    const std::string count = counted(static_cast<std::int64_t>(hidden_), "more note");
     out += styled(kDim, indented("", count + " on these numbers and how to read them: --notes", style_.width));
   }
 

@@ -1,5 +1,5 @@
-/// Intervals without a shape: the bias-corrected and accelerated bootstrap (Efron 1987). Seeded: the same seed draws
-/// the same resamples on every machine. Pure, thread-safe.
+/// Intervals that assume no shape: the bias-corrected and accelerated bootstrap (Efron 1987). Seeded: the same seed
+/// draws the same resamples on every machine. Pure, thread-safe.
 #pragma once
 
 #include <cstdint>

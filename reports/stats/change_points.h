@@ -1,5 +1,5 @@
-/// Where a series changed: drift over commits or days. E-divisive (Matteson and James 2014): any change of
-/// distribution, no assumption on its shape. Seeded: the same on every machine. Pure, thread-safe.
+/// The places where a series changed, such as a drift over commits or days. E-divisive (Matteson and James 2014): any
+/// change of distribution, no assumption on its shape. Seeded: the same on every machine. Pure, thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 namespace nanobench::reports {
 
 struct ChangePointSettings {
-  double alpha = 0.05;     ///< a split stands when its permutation p is at most this
+  double alpha = 0.05;     ///< the largest permutation p of a split that stands
   int permutations = 199;  ///< at least 19; the smallest p is 1 / (permutations + 1)
   int min_segment = 5;     ///< values on each side of a split, at least 2
   std::uint64_t seed = 0;
@@ -23,7 +23,7 @@ struct ChangePoint {
   double p = 0.0;            ///< by permutation within the segments found before it
   double mean_before = 0.0;  ///< of the segment that ends here
   double mean_after = 0.0;   ///< of the segment that begins here
-  int order = 0;             ///< of finding, from 1: the p of the first is that of "nothing ever changed"
+  int order = 0;             ///< in which it was found, from 1; the p of the first is that of "nothing ever changed"
 };
 
 /// Hierarchical: the best split of any segment is tested against permutations within all segments; it stands, or the

@@ -1,9 +1,9 @@
 /// Distribution functions, by Boost.Math where it is exact and by integration where it is not (non-central t). Thread-
 /// safe. Arguments outside the domain throw Error{kInvalidArgument}. Relative error below 1e-10 down to tails of 1e-30,
 /// except near p = 1, where it is that of 1 - p.
-/// Expectations over what a sample makes of a spread: the estimated standard deviation is e^U times the true one, with
-/// e^U = sqrt(X / df) and X chi-squared. Non-central t and the power of equivalence tests are such integrals. Pure,
-/// thread-safe.
+///
+/// Non-central t and the power of equivalence tests are expectations over an estimated spread: the estimated standard
+/// deviation is e^U times the true one, with e^U = sqrt(X / df) and X chi-squared.
 #pragma once
 
 #include <functional>
@@ -30,7 +30,7 @@ double t_p_value(double t, double df, Tail tail);
 double t_critical(double level, double df);
 
 /// Non-central t: the distribution of (Z + shift) / sqrt(X / df), X chi-squared with df degrees of freedom. By
-/// integration (spread_integral.h), because Boost 1.74 loses its digits in the tails. 10 us to 1 ms.
+/// integration (integrate_over_spread), because Boost 1.74 loses its digits in the tails. 10 us to 1 ms.
 double noncentral_t_cdf(double t, double df, double shift);
 double noncentral_t_upper(double t, double df, double shift);
 

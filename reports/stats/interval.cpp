@@ -29,8 +29,8 @@ void require_positive(double value, const char* name) {
   if (!std::isfinite(value) || value <= 0.0) refuse(name, "a finite number above 0", value);
 }
 
-void require_count(long count, long least, const char* name) {
-  if (count < least) refuse(name, ("at least " + std::to_string(least)).c_str(), count);
+void require_count(long count, long min, const char* name) {
+  if (count < min) refuse(name, ("at least " + std::to_string(min)).c_str(), count);
 }
 
 }  // namespace nanobench::reports

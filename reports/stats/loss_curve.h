@@ -1,6 +1,6 @@
-/// When a run's validation loss first reached a target, on the training clock. Pure, thread-safe.
-/// What a difference in loss is worth in steps and seconds: the locally fitted slope of the loss curve turns it into
-/// the steps that would make it up, so that every change has one number, seconds at equal loss. Pure, thread-safe.
+/// From loss curves to seconds: the time at which a run first reaches a target loss, and seconds at equal loss. There
+/// the locally fitted slope of the curve converts a difference in loss into steps, so that every change has one number.
+/// Pure, thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct TimeToTarget {
   enum class Status {
     kReached,
     kNotReached,
-    kBeforeClock,  ///< the target was met before the clock started: no time can be given
+    kBeforeClock,  ///< the run reached the target before the clock started: there is no time
     kNoCurve,      ///< no validation, or none on the clock
   };
   Status status = Status::kNoCurve;
@@ -57,10 +57,10 @@ struct LineFit {
   double residual_sd = 0.0;  ///< of one point with weight 1
 };
 
-/// (Weighted) least squares on one curve. Assumes a straight line with independent residuals within the window; what
-/// curvature and slow noise add is not in its error, so prefer slope_over_runs() where there are runs.
-/// nullopt for fewer than 3 points, one x only, a number that is not finite, a weight not above 0, or points exactly on
-/// a line (no error can be told).
+/// (Weighted) least squares on one curve. Assumes a straight line with independent residuals within the window. Its
+/// error lacks curvature and slow noise, so prefer slope_over_runs() where there are several runs. nullopt for fewer
+/// than 3 points, one x only, a number that is not finite, a weight not above 0, or points exactly on a line (there is
+/// no error).
 std::optional<LineFit> fit_line(std::span<const SlopePoint> points);
 
 /// The mean of the runs' own slopes, with the error that their scatter gives; df = runs - 1. Assumes independent runs,
@@ -80,12 +80,12 @@ struct EqualLossInput {
 struct EqualLoss {
   enum class Status {
     kConverted,
-    kSlopeUncertain,  ///< the slope's interval reaches 0: any number of steps may be needed
-    kMissing,         ///< a number is absent or not finite, or an error or df is not to be had
+    kSlopeUncertain,  ///< the slope's interval reaches 0: no number of steps is certain
+    kMissing,         ///< a number is absent or not finite, or lacks an error or df
   };
   Status status = Status::kMissing;
   // The rest is meaningful for kConverted only.
-  Estimate steps;                     ///< more steps that the candidate needs for the baseline's loss (delta method)
+  Estimate steps;                     ///< extra steps that the candidate needs for the baseline's loss (delta method)
   ConfidenceInterval steps_interval;  ///< by Fieller's theorem (1954)
   Estimate seconds;  ///< candidate's time to the baseline's loss less the baseline's; below 0: it saves
   ConfidenceInterval seconds_interval;  ///< Fieller's limits and the ratio's, joined as in Zou and Donner 2008

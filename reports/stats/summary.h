@@ -1,7 +1,8 @@
 /// Means with their spread, and the effect of one cell against another. Pure functions, thread-safe. Undefined is
 /// nullopt, never 0: one value has no spread.
-/// Mean and spread of a sample as tests need them: all values finite, n >= 2, and a spread that is not mere rounding.
-/// Unlike summarise() it leaves nothing out. Pure, thread-safe.
+///
+/// A Summary is for tables, and leaves out values that are not finite. Moments are for tests: they need finite values,
+/// n >= 2, and know a spread from mere rounding.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace nanobench::reports {
 
-/// One number per replicate, by seed. Two cells with common seeds share their random numbers, so they can be paired.
+/// One number per replicate, by seed. Cells with common seeds share their random numbers, so they can be paired.
 using BySeed = std::map<std::uint64_t, double>;
 
 struct Summary {
@@ -28,12 +29,12 @@ Summary summarise(const BySeed& values);
 /// Middle value, or the mean of the two middle ones; ignores values that are not finite; nullopt when none is left.
 std::optional<double> median(std::vector<double> values);
 
-/// What a cell changes against its reference.
+/// The effect of a cell against its reference.
 struct Effect {
   double value = 0.0;
   std::optional<double> sd;  ///< of the differences (ratios) seed by seed; absent for n < 2 or unpaired
   int n = 0;                 ///< pairs; for unpaired the smaller n
-  bool is_paired = false;    ///< means of differences seed by seed; else the difference of the means
+  bool is_paired = false;    ///< the mean of differences seed by seed; else the difference of the means
 };
 
 /// value - reference; nullopt when either side has no value.
@@ -42,7 +43,7 @@ std::optional<Effect> difference(const BySeed& values, const BySeed& reference);
 /// reference / value: above 1 the cell is faster. nullopt when either side has no value above 0.
 std::optional<Effect> speed_up(const BySeed& values, const BySeed& reference);
 
-/// Sum that loses no digits to the order of its terms (Neumaier 1974).
+/// A sum that loses no digits to the order of its terms (Neumaier 1974).
 double compensated_sum(std::span<const double> values);
 
 /// nullopt for no value, or one that is not finite.
@@ -58,9 +59,9 @@ struct Moments {
 };
 
 /// Two passes, scaled, so neither a large offset nor tiny or huge values lose the spread.
-///   magnitude   of what the values were computed from: differences of numbers near 3 carry the rounding of 3. The
-///               largest |value| counts as well.
-/// A spread of no more than 4 units of rounding of the magnitude is 0: rounding is nothing to test against.
+///   magnitude   of the numbers that the values were computed from: differences of numbers near 3 carry the rounding
+///               of 3. The largest |value| counts as well.
+/// A spread of up to 4 units of rounding of the magnitude is 0, because a test cannot use rounding.
 /// nullopt for n < 2, or a value that is not finite.
 std::optional<Moments> moments_of(std::span<const double> values, double magnitude = 0.0);
 

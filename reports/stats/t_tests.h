@@ -1,5 +1,5 @@
-/// Is the mean below a target? The speedrun's rules for a record claim. Pure, thread-safe.
-/// The mean of one arm against another. Effects are first - second, in the unit of the values. Pure, thread-safe.
+/// Tests of means: a sample against a target, with the speedrun's rules for a record claim, and one arm against
+/// another. Effects are first - second, in the unit of the values. Pure, thread-safe.
 #pragma once
 
 #include <optional>
@@ -11,14 +11,14 @@
 
 namespace nanobench::reports {
 
-/// One sample against a number that is known exactly.
+/// A sample against an exactly known number.
 struct OneSampleT {
   int n = 0;
   double mean = 0.0;
   double sd = 0.0;              ///< n - 1
   double t = 0.0;               ///< (mean - target) / (sd / sqrt(n))
   double df = 0.0;              ///< n - 1
-  double p = 0.0;               ///< of the tail that was asked
+  double p = 0.0;               ///< of the requested tail
   ConfidenceInterval interval;  ///< of the mean; kLess has only a high end, kGreater only a low end
 };
 
@@ -30,10 +30,10 @@ struct OneSampleT {
 std::optional<OneSampleT> one_sample_t(std::span<const double> values, double target, Tail tail = Tail::kLess,
                                        double level = 0.95);
 
-/// A rule with a fixed threshold in place of an estimated spread, so n = 1 can be judged.
+/// A rule with a fixed threshold instead of an estimated spread, so that it can judge n = 1.
 struct ThresholdRule {
   double threshold = 0.004;     ///< nats per token times sqrt(runs): the track's
-  std::optional<double> sigma;  ///< spread of one run's loss, known from elsewhere; gives z and p
+  std::optional<double> sigma;  ///< known spread of one run's loss; gives z and p
 };
 
 struct RuleResult {
@@ -50,7 +50,7 @@ std::optional<RuleResult> known_sigma_rule(std::span<const double> losses, doubl
                                            const ThresholdRule& rule = {});
 std::optional<RuleResult> known_sigma_rule(double mean, int n, double target, const ThresholdRule& rule = {});
 
-/// Two arms of which only means and counts are known.
+/// Two arms with known means and counts only.
 struct PairwiseClaim {
   double baseline_loss = 0.0;   ///< mean
   double candidate_loss = 0.0;  ///< mean
@@ -58,7 +58,7 @@ struct PairwiseClaim {
   double candidate_steps = 0.0;
   int baseline_n = 0;
   int candidate_n = 0;
-  double loss_per_step = 0.0;  ///< what one step less is worth, nats per token, above or equal 0
+  double loss_per_step = 0.0;  ///< the worth of one step less, nats per token; at least 0
 };
 
 /// (dloss + slope * dsteps) / sqrt(1 / n1 + 1 / n2) >= threshold, with dloss = baseline - candidate loss (above 0: the
@@ -68,7 +68,7 @@ std::optional<RuleResult> pairwise_rule(const PairwiseClaim& claim, const Thresh
 
 /// mean(first) - mean(second) with Welch's error and Satterthwaite's degrees of freedom; never pooled. Intervals and
 /// p-values: interval_of, p_of. Assumes independent runs near normal within each arm; the spreads may differ.
-/// Needs n >= 2 in both arms; one arm without spread is borne, two are not.
+/// Needs n >= 2 in both arms. One arm may lack a spread, both may not.
 /// nullopt otherwise, and for values that are not finite. Source: Welch 1947, Satterthwaite 1946.
 std::optional<Estimate> welch(std::span<const double> first, std::span<const double> second);
 std::optional<Estimate> welch(const Moments& first, const Moments& second);

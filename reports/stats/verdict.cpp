@@ -29,12 +29,12 @@ Equivalence equivalence(const Estimate& effect, const Margins& margins, double a
   return result;
 }
 
-NonInferiority non_inferiority(const Estimate& effect, double margin, Better better, double alpha) {
+NonInferiority non_inferiority(const Estimate& effect, double margin, Direction direction, double alpha) {
   require_alpha(alpha);
   require_positive(margin, "the margin");
-  const Tail tail = better == Better::kLower ? Tail::kLess : Tail::kGreater;
+  const Tail tail = direction == Direction::kLowerIsBetter ? Tail::kLess : Tail::kGreater;
   NonInferiority result;
-  result.p = p_of(effect, tail, better == Better::kLower ? margin : -margin);
+  result.p = p_of(effect, tail, direction == Direction::kLowerIsBetter ? margin : -margin);
   result.interval = interval_of(effect, 1.0 - alpha, tail);
   result.is_proved = result.p < alpha;
   return result;
@@ -83,7 +83,7 @@ Verdict verdict_of(const Evidence& evidence, const VerdictRule& rule) {
   if (p_inside < rule.alpha) return Verdict::kUnchanged;
   if (!(evidence.p.value_or(p_of(effect)) < rule.alpha)) return Verdict::kInconclusive;
   const bool is_lower = effect.value < 0.0;
-  return is_lower == (rule.better == Better::kLower) ? Verdict::kImproved : Verdict::kRegressed;
+  return is_lower == (rule.direction == Direction::kLowerIsBetter) ? Verdict::kImproved : Verdict::kRegressed;
 }
 
 const char* to_string(FeatureVerdict verdict) {
@@ -98,7 +98,7 @@ const char* to_string(FeatureVerdict verdict) {
 
 FeatureVerdict feature_verdict_of(const Evidence& removal, double margin_s, double alpha, int min_n) {
   const VerdictRule rule{
-      .better = Better::kLower, .margins = Margins::symmetric(margin_s), .alpha = alpha, .min_n = min_n};
+      .direction = Direction::kLowerIsBetter, .margins = Margins::symmetric(margin_s), .alpha = alpha, .min_n = min_n};
   switch (verdict_of(removal, rule)) {
     case Verdict::kRegressed: return FeatureVerdict::kKeep;
     case Verdict::kImproved: return FeatureVerdict::kDrop;

@@ -1,7 +1,6 @@
-/// "No harm" and "no difference", proved inside stated margins. The p of an ordinary test proves neither. Pure,
-/// thread-safe.
-/// From an effect with its error to one word. Nothing passes for lack of evidence: "unchanged" and "barnacle" are
-/// proved inside a margin, and too few runs are inconclusive however small their p. Pure, thread-safe.
+/// From an effect with its error to a verdict. Non-inferiority and equivalence are proved inside stated margins, which
+/// the p of an ordinary test cannot do. Nothing passes for lack of evidence: "unchanged" and "barnacle" are proofs, and
+/// too few runs are inconclusive however small their p. Pure, thread-safe.
 #pragma once
 
 #include <optional>
@@ -11,10 +10,10 @@
 
 namespace nanobench::reports {
 
-/// Which way of a number is better: losses, times and bytes are better lower, tokens/s higher.
-enum class Better { kLower, kHigher };
+/// The better direction of a number: lower for losses, times and bytes, higher for tokens/s.
+enum class Direction { kLowerIsBetter, kHigherIsBetter };
 
-/// How much of a change counts as none, in the unit of the effect. Both above 0.
+/// The largest changes that are too small to matter, in the unit of the effect. Both above 0.
 struct Margins {
   double low = 0.0;   ///< the effect may reach down to -low
   double high = 0.0;  ///< and up to +high
@@ -36,12 +35,12 @@ Equivalence equivalence(const Estimate& effect, const Margins& margins, double a
 
 struct NonInferiority {
   double p = 0.0;               ///< against "worse by the margin or more"
-  ConfidenceInterval interval;  ///< one-sided, level 1 - alpha: the worst that the data bear
+  ConfidenceInterval interval;  ///< one-sided, level 1 - alpha: the worst effect that the data allow
   bool is_proved = false;       ///< p < alpha
 };
 
 /// Is the effect (candidate - baseline) not worse than the margin? Throws as equivalence().
-NonInferiority non_inferiority(const Estimate& effect, double margin, Better better, double alpha = 0.05);
+NonInferiority non_inferiority(const Estimate& effect, double margin, Direction direction, double alpha = 0.05);
 
 enum class Verdict {
   kImproved,      ///< proved better than no change
@@ -55,15 +54,15 @@ enum class Verdict {
 const char* to_string(Verdict verdict);
 
 struct VerdictRule {
-  Better better = Better::kLower;
+  Direction direction = Direction::kLowerIsBetter;
   Margins margins;      ///< in the unit of the effect; both above 0
   double alpha = 0.05;  ///< in (0, 0.5)
   int min_n = 3;        ///< runs in each arm, or pairs; at least 2
 };
 
-/// What is known of one effect.
+/// The evidence about one effect.
 struct Evidence {
-  std::optional<Estimate> effect;       ///< candidate - baseline; absent where no error can be told
+  std::optional<Estimate> effect;       ///< candidate - baseline; absent where there is no error
   int n = 0;                            ///< runs in the smaller arm, or pairs
   std::optional<double> p;              ///< two-sided, of no effect, adjusted (holm()); absent: the effect's own
   std::optional<double> p_equivalence;  ///< of equivalence(), adjusted; absent: the effect's own
@@ -78,20 +77,20 @@ struct Evidence {
 /// Throws Error{kInvalidArgument} for a rule out of range.
 Verdict verdict_of(const Evidence& evidence, const VerdictRule& rule);
 
-/// What to do with a feature, from the seconds at equal loss that REMOVING it costs.
+/// The verdict on a feature, from the seconds at equal loss that REMOVING it costs.
 enum class FeatureVerdict {
   kKeep,          ///< removing it is proved to cost time
   kDrop,          ///< removing it is proved to gain time
-  kBarnacle,      ///< proved inside the margin on both sides: it does nothing
+  kBarnacle,      ///< proved to lie inside the margin on both sides: neither good nor harm
   kInconclusive,  ///< not enough evidence, or none
 };
 
 /// "keep", "drop", "barnacle", "inconclusive": stable names.
 const char* to_string(FeatureVerdict verdict);
 
-/// verdict_of() read for a removal: a regression keeps the feature, an improvement drops it, unchanged is a barnacle.
+/// verdict_of() for a removal: a regression keeps the feature, an improvement drops it, unchanged is a barnacle.
 ///   removal   effect on seconds at equal loss (equal_loss.h), without the feature less with it
-///   margin_s  seconds, above 0: what is too little to matter
+///   margin_s  seconds, above 0: the largest effect that is too small to matter
 FeatureVerdict feature_verdict_of(const Evidence& removal, double margin_s, double alpha = 0.05, int min_n = 3);
 
 }  // namespace nanobench::reports

@@ -17,7 +17,7 @@ namespace nanobench::reports {
 namespace {
 
 constexpr int kFirstPermutations = 199;
-constexpr double kFirstAlpha = 0.1;  // a p that is above it with few permutations is not looked at again
+constexpr double kFirstAlpha = 0.1;  // a p above it with few permutations is not tested again
 constexpr int kMinPermutations = 999;
 constexpr int kMaxPermutations = 19999;
 
@@ -27,14 +27,14 @@ double binomial(int n, int k) {
   return count;
 }
 
-/// Means of revisions are looked at when even the latest change, with the fewest values after it, would leave room
-/// below alpha / family for the permutations' own error.
+/// Means of revisions are used when even the latest possible change, with the fewest values after it, leaves room below
+/// alpha / family for the permutations' own error.
 bool are_enough_revisions(int revisions, int family, double alpha) {
   if (revisions < 2 * kMinBeside) return false;
   return 1.0 / binomial(revisions, kMinBeside) <= alpha / (4.0 * family);
 }
 
-/// All changes with p <= alpha; nothing when the first look at few permutations sees none.
+/// All changes with p <= alpha; none when the first search, with few permutations, finds none.
 std::vector<ChangePoint> search(const std::vector<double>& values, int family, const TrendSettings& settings) {
   ChangePointSettings look{.alpha = std::max(kFirstAlpha, settings.alpha),
                            .permutations = kFirstPermutations,
@@ -48,7 +48,7 @@ std::vector<ChangePoint> search(const std::vector<double>& values, int family, c
   return change_points(values, look).value_or(std::vector<ChangePoint>{});
 }
 
-/// Of the split that was found first: "nothing ever changed".
+/// The p of the first split: that of "nothing ever changed".
 std::optional<double> first_p(const std::vector<ChangePoint>& changes) {
   for (const ChangePoint& change : changes) {
     if (change.order == 1) return change.p;
@@ -62,7 +62,7 @@ double margin_of(TrendMetric metric) {
   return metric == TrendMetric::kPeakMemory ? usual.memory.margin : usual.time.margin;
 }
 
-/// One series on its way to its answer.
+/// The analysis of one series.
 class SeriesAnalysis {
  public:
   SeriesAnalysis(TrendSeries series, int family, const TrendSettings& settings)
@@ -83,7 +83,7 @@ class SeriesAnalysis {
 
   std::optional<double> p() const { return first_p(found_); }
 
-  /// With the adjusted p of the first change: the others are held to the same factor.
+  /// `adjusted`: p of the first change; the other changes get the same factor.
   void decide(const std::optional<double>& adjusted) {
     if (trend_.values >= needed_) trend_.answer = TrendAnswer::kSteady;
     if (adjusted && *adjusted <= settings_.alpha) {
@@ -119,7 +119,7 @@ class SeriesAnalysis {
           {.before = boundary.before, .after = boundary.after, .p = change.p, .adjusted_p = adjusted});
     }
     for (std::size_t i = 0; i < trend_.changes.size(); ++i) measure(i);
-    // A loss depends on seeds, not on days.
+    // A loss depends on seeds, not on the state of the machine.
     if (trend_.is_by_revision || trend_.series.metric == TrendMetric::kLoss) return;
     trend_.has_days = day_effect_p(values_, boundaries_).value_or(1.0) <= settings_.alpha;
   }
@@ -170,8 +170,8 @@ class SeriesAnalysis {
     return expect(plain(before), plain(own));
   }
 
-  /// Seed by seed, with the spread of their differences: it also holds for a program that draws all losses anew.
-  /// nullopt where the seeds are too few for it.
+  /// Seed by seed, with the spread of the differences, so that it also holds for a program that changes every loss.
+  /// nullopt for too few seeds.
   std::optional<Expectation> expect_loss(const std::vector<SeriesValue>& before,
                                          const std::vector<SeriesValue>& own) const {
     Expectation result{.before = static_cast<int>(before.size())};
@@ -206,7 +206,7 @@ class SeriesAnalysis {
       high = result.interval->high;
       const double se = moments->sd * std::sqrt(1.0 / count + 1.0 / moments->n);
       result.p = t_p_value((mean - moments->mean) / se, moments->n - 1.0, Tail::kTwoSided);
-    } else {  // all equal: what differs by more than rounding is apart
+    } else {  // all equal: any difference beyond rounding stands apart
       const double rounding = 4.0 * std::numeric_limits<double>::epsilon() * std::abs(mean);
       low -= rounding;
       high += rounding;
@@ -223,8 +223,7 @@ class SeriesAnalysis {
   std::vector<std::size_t> boundaries_;  ///< first values of new levels; one for each change
 };
 
-/// When those before are all equal, there is no chance to reckon with: other sums of the same numbers are no news, a
-/// difference that a gate would not let pass is.
+/// Values before that are all equal leave nothing to chance: a difference counts when a gate would not let it pass.
 bool is_beyond_margin(const SeriesTrend& trend) {
   const RevisionTrend& newest = trend.rows.back();
   if (newest.expectation.position == TrendPosition::kUnknown || !newest.summary.mean) return false;
@@ -234,7 +233,7 @@ bool is_beyond_margin(const SeriesTrend& trend) {
   return difference > margin_of(trend.series.metric) * (is_ratio ? before : 1.0);
 }
 
-/// The newest revision of each series, judged together.
+/// Judges the newest revisions of all series together.
 void judge_newest(std::vector<SeriesAnalysis>& all, double alpha) {
   std::vector<std::optional<double>> p;
   for (SeriesAnalysis& analysis : all) {

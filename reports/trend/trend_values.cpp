@@ -92,8 +92,8 @@ std::vector<TrendValue> trend_values(const TrendSeries& series, bool is_by_revis
   return result;
 }
 
-std::vector<double> averaged(std::span<const double> values, std::size_t most) {
-  const std::size_t together = std::max<std::size_t>(1, (values.size() + most - 1) / most);
+std::vector<double> averaged(std::span<const double> values, std::size_t max) {
+  const std::size_t together = std::max<std::size_t>(1, (values.size() + max - 1) / max);
   const std::size_t parts = values.size() / together;
   std::vector<double> result;
   for (std::size_t part = 0; part < parts; ++part) {
@@ -104,17 +104,17 @@ std::vector<double> averaged(std::span<const double> values, std::size_t most) {
   return result;
 }
 
-std::size_t refined_split(std::span<const double> values, std::size_t split, std::size_t reach, std::size_t least) {
-  if (reach == 0 || values.size() < 2 * least) return split;
+std::size_t refined_split(std::span<const double> values, std::size_t split, std::size_t reach, std::size_t min) {
+  if (reach == 0 || values.size() < 2 * min) return split;
   const double centre = *mean_of(values);
   double before = 0.0;  // sum of what comes before `index`, about the mean of all
   double best_gain = -1.0;
   std::size_t best = split;
-  for (std::size_t index = 0; index + least <= values.size(); ++index) {
+  for (std::size_t index = 0; index + min <= values.size(); ++index) {
     const std::size_t distance = index > split ? index - split : split - index;
     const double count = static_cast<double>(index);
     const double gain = before * before / (count * (static_cast<double>(values.size()) - count));
-    if (index >= least && distance <= reach && gain > best_gain) {
+    if (index >= min && distance <= reach && gain > best_gain) {
       best = index;
       best_gain = gain;
     }
@@ -135,14 +135,14 @@ std::vector<SeriesValue> members_of(std::span<const TrendValue> values) {
   return result;
 }
 
-Boundary boundary_at(std::span<const TrendValue> values, std::size_t split, std::size_t least) {
+Boundary boundary_at(std::span<const TrendValue> values, std::size_t split, std::size_t min) {
   const std::size_t revision = values[split].revision;
   std::size_t begin = split, end = split;
   while (begin > 0 && values[begin - 1].revision == revision) --begin;
   while (end < values.size() && values[end].revision == revision) ++end;
   const std::size_t left = split - begin, right = end - split;
   std::size_t index = split;
-  const std::size_t apart = std::max(least, (left + right) / 10);
+  const std::size_t apart = std::max(min, (left + right) / 10);
   const bool is_within = left >= apart && right >= apart;
   if (!is_within && (begin > 0 || end < values.size())) {
     index = left <= right ? begin : end;

@@ -1,7 +1,5 @@
 #include "suites/design/plan.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -253,19 +251,6 @@ core::DataSet prepare_data(const Suite& suite, Matrix& matrix, const std::filesy
     cell.floor_nats = floors[targets];
   }
   return data;
-}
-
-Engine native_engine(const std::filesystem::path& program) {
-  if (access(program.c_str(), X_OK) != 0) {
-    throw core::Error(core::ErrorCode::kNotFound, "the engine " + program.string() +
-                                                      " is missing or cannot be executed; build it (`./nanobench "
-                                                      "doctor` says what that needs)");
-  }
-  return {{program.string()}, "nanobench-train", core::digest_of_file(program).substr(0, 16)};
-}
-
-Engine mock_engine(std::vector<std::string> command) {
-  return {std::move(command), "mock", "1"};
 }
 
 Plan make_plan(const Suite& suite, const Matrix& matrix, const core::DataSet& data, const Engine& engine,

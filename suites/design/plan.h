@@ -51,8 +51,17 @@ struct Engine {
   std::string version;               ///< identity: another version's runs are other runs
 };
 
-/// nanobench-train: its version is the digest of the program's bytes. Throws Error{kNotFound} when it is not there.
-Engine native_engine(const std::filesystem::path& program);
+/// What decides which parts an engine loads.
+struct EngineUse {
+  core::DeviceChoice device;
+  bool has_launcher = false;  ///< processes that mpirun or srun starts: they may talk through MPI
+  bool is_here = true;        ///< runs are made on this machine, by its instructions; false: on others, of a cluster
+};
+
+/// nanobench-train. Its version names everything that computes: the program's bytes, and behind a minus LibTorch's
+/// build, the plugins that such runs load, and the instructions that the processor has. Reads a few MiB. Throws
+/// Error{kNotFound} when the program is not there.
+Engine native_engine(const std::filesystem::path& program, const EngineUse& use = {});
 /// The mock engine behind a command like {"nanobench", "mock-engine"}.
 Engine mock_engine(std::vector<std::string> command);
 

@@ -11,6 +11,7 @@
 #include <memory>
 #include <sstream>
 
+#include "results/run_columns.h"
 #include "results/schema.h"
 #include "results/sqlite.h"
 #include "store_fixture.h"
@@ -220,6 +221,25 @@ TEST_F(StoreTest, RefusesTheFirstSchemaWithOneSentence) {
   for (const OpenMode mode : {OpenMode::kCreate, OpenMode::kReadOnly}) {
     const std::string message = message_of(ErrorCode::kUnavailable, [&] { Store store(file(), mode); });
     EXPECT_NE(message.find("is of schema 1"), std::string::npos) << message;
+  }
+}
+
+TEST_F(StoreTest, EveryColumnIsDocumentedAndEveryColumnOfARunIsRead) {
+  { Store store(file()); }
+  const std::string text = bytes_of(std::string(NANOBENCH_SOURCE_DIR) + "/results/SCHEMA.md");
+  Database database(file(), file().string(), SQLITE_OPEN_READONLY);
+  std::string of_runs;
+  Statement columns(database,
+                    "SELECT tables.name, columns.name FROM sqlite_master AS tables, pragma_table_info(tables.name) AS "
+                    "columns WHERE tables.type = 'table' AND tables.name NOT LIKE 'sqlite_%'");
+  while (columns.step()) {
+    const std::string name = columns.text(1);
+    const bool is_owners = name.starts_with("owner_") && text.find("`owner_*`") != std::string::npos;
+    const bool is_number = name == "id" || name == "text";
+    EXPECT_TRUE(text.find("`" + name + "`") != std::string::npos || is_owners || is_number)
+        << columns.text(0) << "." << name;
+    if (columns.text(0) != "runs") continue;
+    EXPECT_NE((", " + run_columns() + ",").find(" " + name + ","), std::string::npos) << name;
   }
 }
 

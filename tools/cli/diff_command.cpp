@@ -140,7 +140,7 @@ std::vector<reports::Circumstance> circumstances_of(const Side& a, const Side& b
   add("data_digest", "digest of the data", a.run->data_digest, b.run->data_digest);
   add("dtype", "number type", a.run->dtype, b.run->dtype);
   add("threads", "threads", std::to_string(a.run->threads), std::to_string(b.run->threads));
-  add("engine", "engine", a.run->engine, b.run->engine);
+  add("engine", "engine", a.run->engine_text(), b.run->engine_text());
   add("engine_version", "version of the engine", a.run->engine_version, b.run->engine_version);
   add("hardware", "hardware", a.run->hardware, b.run->hardware);
   return all;

@@ -93,7 +93,8 @@ suites::Plan baseline_plan(const GateOptions& options, const suites::Suite& suit
   }
   if (!options.baseline_folder.empty()) other.external->folder = full_path(options.baseline_folder);
   std::optional<suites::Engine> engine;
-  if (!options.baseline_engine.empty()) engine = suites::native_engine(options.baseline_engine);
+  if (!options.baseline_engine.empty())
+    engine = suites::native_engine(options.baseline_engine, use_of(suite, options.run));
   return plan_suite(other, options.run, {.engine = engine, .arm = 1});
 }
 

@@ -24,7 +24,16 @@ namespace {
 
 constexpr const char* kCalibration = "calibration";
 
-suites::Engine engine_for(const suites::Suite& suite, const std::string& launcher) {
+}  // namespace
+
+suites::EngineUse use_of(const suites::Suite& suite, const SuiteRunOptions& options) {
+  return {.device = suite.device, .has_launcher = !options.launcher.empty(), .is_here = !options.slurm};
+}
+
+namespace {
+
+suites::Engine engine_for(const suites::Suite& suite, const SuiteRunOptions& options) {
+  const std::string& launcher = options.launcher;
   const bool is_ours = !suite.external && suite.mock.is_null();
   if (!launcher.empty() && !is_ours) {
     throw core::Error(core::ErrorCode::kInvalidArgument,
@@ -32,12 +41,12 @@ suites::Engine engine_for(const suites::Suite& suite, const std::string& launche
                           " has another engine; leave it out");
   }
   if (!launcher.empty()) {
-    return suites::launched_engine(suites::native_engine(engine_program()), launcher,
+    return suites::launched_engine(suites::native_engine(engine_program(), use_of(suite, options)), launcher,
                                    {own_program().string(), "launched-engine"});
   }
   if (suite.external) return suites::external_engine(suite, {own_program().string(), "external-engine"});
   if (!suite.mock.is_null()) return suites::mock_engine({own_program().string(), "mock-engine"});
-  return suites::native_engine(engine_program());
+  return suites::native_engine(engine_program(), use_of(suite, options));
 }
 
 std::string figures_of(const results::Store& store, const results::RunRecord& run) {
@@ -136,7 +145,7 @@ suites::Plan plan_suite(const suites::Suite& asked, const SuiteRunOptions& optio
     if (request.arm > 0) cell.arm = request.arm;
   }
   // Before the data, which may take a while to make.
-  const suites::Engine engine = request.engine ? *request.engine : engine_for(suite, options.launcher);
+  const suites::Engine engine = request.engine ? *request.engine : engine_for(suite, options);
   if (!options.is_quiet && suite.data == "synthetic")
     write_to_stderr("preparing generated data in " + cache_folder().string() + "\n");
   const core::DataSet data = suites::prepare_data(suite, matrix, cache_folder());

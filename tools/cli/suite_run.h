@@ -61,6 +61,9 @@ suites::Suite with_trainer_revision(suites::Suite suite);
 std::string calibration_name(const suites::Suite& suite);
 bool is_calibration(const std::string& suite_name);
 
+/// Which parts of nanobench-train the runs of the suite load.
+suites::EngineUse use_of(const suites::Suite& suite, const SuiteRunOptions& options);
+
 /// The plan of a suite on this machine. It may generate data, with a message on standard error. Throws Error.
 suites::Plan plan_suite(const suites::Suite& suite, const SuiteRunOptions& options, const PlanRequest& request = {});
 

@@ -56,7 +56,7 @@ TEST(ProcessRun, TakesTheKernelsThatTheSpecAsksFor) {
     spec.kernels = kernels;
     EngineProcess engine(spec);
     ASSERT_EQ(engine.wait(), 0);
-    const auto& environment = std::get<HelloEvent>(engine.events().front()).environment;
+    const auto environment = std::get<HelloEvent>(engine.events().front()).environment;
     EXPECT_EQ(environment.at("blocks"), blocks);
     EXPECT_EQ(environment.at("no_kernel_for"), missing);
   }

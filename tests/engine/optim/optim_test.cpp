@@ -165,7 +165,7 @@ void expect_restorable(Make&& make) {
   step(gradients[1]);
   const at::Tensor expected = parameter.detach().clone();
   parameter.detach().copy_(before);
-  step(gradients[0]);
+  step(gradients[1]);
   EXPECT_FALSE(at::equal(parameter.detach(), expected)) << "the state does not matter";
   parameter.detach().copy_(before);
   optimizer->restore(state);

@@ -103,7 +103,7 @@ TEST(Effects, OneRunHasNoErrorAndNoVerdict) {
   EXPECT_FALSE(result.loss.estimate || result.loss.interval || result.loss.p);
   EXPECT_EQ(result.loss.verdict, Verdict::kInconclusive);
   EXPECT_EQ(result.verdict, FeatureVerdict::kInconclusive);
-  EXPECT_EQ(result.reason, "n = 1 has no error");
+  EXPECT_EQ(result.reason, "n = 1 gives no error");
 }
 
 TEST(Effects, TimesOfTwoMachinesAreNotSubtracted) {

@@ -1,3 +1,4 @@
+// Charts of effects: each with its interval, and the interactions of pairs.
 #include <cmath>
 
 #include "reports/charts/charts.h"
@@ -19,8 +20,8 @@ double percent_of(double log_ratio) {
 void add_row(Table& table, const std::string& effect, const char* metric, std::optional<double> value,
              std::optional<double> low, std::optional<double> high, int n, const std::string& verdict) {
   if (!value) return;
-  table.rows.push_back({text_cell(effect), text_cell(metric), number_cell(value), number_cell(low), number_cell(high),
-                        count_cell(n), text_cell(verdict)});
+  table.rows.push_back({text_cell(effect), text_cell(metric), plotted_cell(value), plotted_cell(low),
+                        plotted_cell(high), count_cell(n), text_cell(verdict)});
 }
 
 void add_effect(Table& table, const EffectResult& effect) {
@@ -41,7 +42,7 @@ void add_effect(Table& table, const EffectResult& effect) {
   }
 }
 
-/// One metric beside the others, each with its own axis.
+/// The panel of one metric, with an axis of its own.
 OrderedJson panel(const char* metric, const std::vector<std::string>& names) {
   OrderedJson y = name_axis("effect");
   y["scale"] = {{"domain", names}};  // all panels have all rows
@@ -73,8 +74,8 @@ std::optional<Chart> effects_chart(const std::vector<EffectResult>& effects) {
   Chart chart{.id = "effects",
               .title = "Effects with their intervals",
               .text =
-                  "What each change does: left of the dashed line is better. Bars are intervals that hold together "
-                  "for all effects; an effect without a bar has no error that could be told from its runs."};
+                  "The effect of each change: left of the dashed line is better. Bars are intervals that hold "
+                  "simultaneously for all effects. An effect without a bar has no error, because its runs give none."};
   chart.data = {.id = "effects",
                 .title = "",
                 .columns = {text_column("effect", "change"), text_column("metric", "on"),
@@ -93,6 +94,51 @@ std::optional<Chart> effects_chart(const std::vector<EffectResult>& effects) {
     }
   }
   chart.spec = {{"concat", std::move(panels)}, {"columns", 3}, {"resolve", {{"scale", {{"color", "shared"}}}}}};
+  return chart;
+}
+
+std::optional<Chart> interaction_chart(const std::vector<EffectResult>& effects) {
+  Chart chart{
+      .id = "interactions",
+      .title = "Interactions on the loss",
+      .text =
+          "How far the effect of two changes together differs from the sum of both alone, in nats per token. Far "
+          "from 0 means that one change alters what the other is worth."};
+  chart.data = {
+      .id = "interactions",
+      .title = "",
+      .columns = {text_column("first", "change"), text_column("second", "with"), number_column("value", "interaction"),
+                  number_column("low", "from"), number_column("high", "to"), number_column("adjusted_p", "p")}};
+  for (const EffectResult& effect : effects) {
+    const std::vector<results::ContrastFactor>& factors = effect.contrast.factors;
+    const bool is_of_two = effect.contrast.kind == results::ContrastKind::kInteraction && factors.size() == 2;
+    if (!is_of_two || !effect.loss.value) continue;
+    const auto& interval = effect.loss.interval;
+    const auto add = [&](const std::string& first, const std::string& second) {
+      chart.data.rows.push_back({text_cell(first), text_cell(second), plotted_cell(effect.loss.value),
+                                 low_cell(interval), high_cell(interval), plotted_cell(effect.loss.adjusted_p)});
+    };
+    add(factors[0].name, factors[1].name);
+    add(factors[1].name, factors[0].name);
+  }
+  if (chart.data.rows.empty()) return std::nullopt;
+  chart.spec = {
+      {"encoding", {{"x", name_axis("first")}, {"y", name_axis("second")}}},
+      {"width", {{"step", 64}}},
+      {"height", {{"step", 40}}},
+      {"layer",
+       {{{"mark", {{"type", "rect"}}},
+         {"encoding",
+          {{"color",
+            {{"field", "value"},
+             {"type", "quantitative"},
+             {"title", "nats/token"},
+             {"scale", {{"range", {"#a58be0", "#f7f7f7", "#ff9e4a"}}, {"domainMid", 0}}}}},
+           {"tooltip",
+            {tooltip("first", "change"), tooltip("second", "with"), tooltip("value", "interaction", "+.5f"),
+             tooltip("low", "from", "+.5f"), tooltip("high", "to", "+.5f"), tooltip("adjusted_p", "p", ".3~g")}}}}},
+        {{"mark", {{"type", "text"}, {"color", "#1b1f24"}}},
+         {"encoding", {{"text", {{"field", "value"}, {"type", "quantitative"}, {"format", "+.4f"}}}}}}}}};
   return chart;
 }
 

@@ -1,12 +1,15 @@
-// The arrows of the layout: a file includes only what stands before it, and the plain folders never see LibTorch.
+// The layout: a file includes only what stands before it, the plain folders never see LibTorch, the tests mirror the
+// tree, a type's name means one thing, and comments name files that exist.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <regex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -184,6 +187,82 @@ TEST(Headers, AreTheFirstIncludeOfTheirOwnSource) {
     EXPECT_EQ(includes.front().target, fs::relative(header, NANOBENCH_SOURCE_DIR).generic_string()) << file;
   }
   EXPECT_GT(found, 20) << "under " << NANOBENCH_SOURCE_DIR;
+}
+
+/// The types that a header defines outside of other types.
+std::set<std::string> types_of(const std::string& header) {
+  static const std::regex kType(
+      R"(^(?:template <[^\n]*>\s*)?(?:struct|enum class|enum|class) (\w+)(?: final)?[^;{}()=]*\{)",
+      std::regex::ECMAScript | std::regex::multiline);
+  std::set<std::string> types;
+  for (std::sregex_iterator it(header.begin(), header.end(), kType), end; it != end; ++it) types.insert((*it)[1].str());
+  return types;
+}
+
+TEST(Names, OneTypeHasOneName) {
+  // The kernels of both devices are named alike because they compute the same.
+  const std::set<std::string> kOfBothDevices = {"AttentionShape", "AttentionInputs", "ResidualBlend"};
+  std::map<std::string, std::string> homes;
+  for (const fs::path& file : sources()) {
+    if (file.extension() != ".h" && file.extension() != ".cuh") continue;
+    for (const std::string& type : types_of(read_file(file))) {
+      if (kOfBothDevices.contains(type)) continue;
+      const auto [home, is_new] = homes.emplace(type, file.string());
+      EXPECT_TRUE(is_new) << type << " is defined in " << home->second << " and in " << file;
+    }
+  }
+  EXPECT_GT(homes.size(), 100U);
+  EXPECT_EQ(
+      types_of("struct A;\nstruct B {\n  struct Inner {};\n};\nenum class C : int { kD };\nclass E final : F {\n"),
+      (std::set<std::string>{"B", "C", "E"}));
+}
+
+/// Files of this repository that a text names, as in "see docs/gpu.md".
+std::vector<std::string> files_named_in(const std::string& text) {
+  static const std::regex kPath(
+      R"((^|[^\w/.$}{-])((core|engine|ablations|results|suites|reports|tools|tests|docs)/[\w./-]*\w\.(cpp|cuh|cu|h|inl|py|sh|md|cmake|txt))(?!\w))");
+  std::vector<std::string> files;
+  for (std::sregex_iterator it(text.begin(), text.end(), kPath), end; it != end; ++it) files.push_back((*it)[2].str());
+  return files;
+}
+
+TEST(Comments, NameFilesThatExist) {
+  for (const fs::path& file : sources()) {
+    const std::string text = read_file(file);
+    EXPECT_EQ(text.find("../shared"), std::string::npos) << file << " names a folder outside of the repository";
+    for (const std::string& named : files_named_in(text)) {
+      EXPECT_TRUE(fs::exists(fs::path(NANOBENCH_SOURCE_DIR) / named)) << file << " names " << named;
+    }
+  }
+  EXPECT_EQ(files_named_in("see docs/gpu.md, $A/docs/x.md and tools/setup/build.sh."),
+            (std::vector<std::string>{"docs/gpu.md", "tools/setup/build.sh"}));
+}
+
+bool has_file(const fs::path& folder, const std::string& ending) {
+  if (!fs::is_directory(folder)) return false;
+  return std::any_of(fs::directory_iterator(folder), fs::directory_iterator(),
+                     [&](const auto& entry) { return entry.path().filename().string().ends_with(ending); });
+}
+
+TEST(Tests, MirrorTheTree) {
+  // Programs, which tests start; and what the tests of a neighbour cover.
+  const std::set<std::string> kWithoutOwnFolder = {"engine/main", "tools/main", "tools/cli", "tools/terminal",
+                                                   "reports/document"};
+  const fs::path root = NANOBENCH_SOURCE_DIR;
+  for (const std::vector<std::string>& rank : kRanks) {
+    for (const std::string& folder : rank) {
+      if (!kWithoutOwnFolder.contains(folder))
+        EXPECT_TRUE(has_file(root / "tests" / folder, "_test.cpp")) << "tests/" << folder << " has no *_test.cpp";
+    }
+  }
+  // What is no folder of sources: tests of the tree, of whole programs and of scripts, and their data.
+  const std::set<std::string> kOther = {"architecture", "bench",  "browser", "bundle", "ci",   "documents",
+                                        "fault",        "golden", "peers",   "setup",  "slurm"};
+  for (const auto& entry : fs::directory_iterator(root / "tests")) {
+    const std::string name = entry.path().filename().string();
+    if (entry.is_directory() && !name.starts_with("__") && !kOther.contains(name))
+      EXPECT_TRUE(fs::is_directory(root / name)) << "tests/" << name << " mirrors no folder";
+  }
 }
 
 }  // namespace
