@@ -10,6 +10,7 @@ namespace nanobench {
 namespace {
 
 constexpr char32_t kReplacement = 0xFFFD;
+constexpr std::string_view kBlanks = " \n\r\t";
 
 /// The next code point of `text` from `at` (moved on); broken bytes give kReplacement one by one.
 char32_t next_code_point(std::string_view text, std::size_t& at) {
@@ -84,6 +85,12 @@ std::string listed(const std::vector<std::string>& items, std::string_view last)
   return text;
 }
 
+std::string listed_first(const std::vector<std::string>& items, std::size_t max, std::string_view separator) {
+  if (items.size() <= max) return joined(items, separator);
+  const std::vector<std::string> first(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(max));
+  return joined(first, separator) + " and " + std::to_string(items.size() - max) + " more";
+}
+
 std::string counted(std::int64_t count, std::string_view one, std::string_view many) {
   std::string text = std::to_string(count);
   text.append(" ");
@@ -132,6 +139,26 @@ std::string escape_markup(std::string_view text) {
     }
   }
   return out;
+}
+
+std::string on_one_line(std::string_view text, std::size_t max_bytes) {
+  std::string line;
+  for (const char c : text) {
+    if (kBlanks.find(c) == std::string_view::npos)
+      line += c;
+    else if (!line.empty() && line.back() != ' ')
+      line += ' ';
+  }
+  if (!line.empty() && line.back() == ' ') line.pop_back();
+  if (line.size() > max_bytes) line = line.substr(0, max_bytes) + "...";
+  return line;
+}
+
+std::string last_line(std::string_view text) {
+  const std::size_t end = text.find_last_not_of(kBlanks);
+  if (end == std::string_view::npos) return "";
+  text = text.substr(0, end + 1);
+  return std::string(text.substr(text.find_last_of('\n') + 1));  // npos + 1 is 0
 }
 
 std::vector<std::string> wrap(std::string_view text, std::size_t width) {
@@ -193,6 +220,10 @@ std::string format_signed(double value, int digits) {
   std::string text = format_fixed(value, digits);
   if (!(value < 0)) text.insert(text.begin(), '+');
   return text;
+}
+
+std::string format_signed_percent(double fraction, int digits) {
+  return (fraction < 0 ? "" : "+") + format_percent(fraction, digits);
 }
 
 std::string format_significant(double value, int digits) {

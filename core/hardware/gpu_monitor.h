@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "core/hardware/gpu_process_watch.h"
 #include "core/hardware/nvml.h"
-#include "core/hardware/process_watch.h"
 
 namespace nanobench::core {
 
@@ -32,7 +32,7 @@ struct GpuSummary {
   std::optional<GpuRange> temperature_c;
   std::optional<std::int64_t> most_used_bytes;               ///< of all processes together
   std::optional<std::set<std::string>> throttle_reasons;     ///< all that were seen
-  std::optional<std::vector<std::int64_t>> other_processes;  ///< pids of others (process_watch.h)
+  std::optional<std::vector<std::int64_t>> other_processes;  ///< pids of others (gpu_process_watch.h)
 };
 
 struct GpuMonitorOptions {

@@ -11,8 +11,6 @@
 
 namespace nanobench::core {
 
-class ProcessWatch;
-
 class ForkedProcesses final : public ProcessGroup {
  public:
   /// Starts `processes` - 1 copies of this process, for at least two; returns in all of them. Must come before any
@@ -30,11 +28,12 @@ class ForkedProcesses final : public ProcessGroup {
   void report_failure(const ProcessFailure& failure) override;
 
  private:
+  class Children;
   void start_others(int processes);
 
   int rank_ = 0;
   std::unique_ptr<SharedSegment> segment_;
-  std::unique_ptr<ProcessWatch> watch_;  ///< rank 0 only
+  std::unique_ptr<Children> children_;  ///< rank 0 only
   std::unique_ptr<Communicator> communicator_;
 };
 

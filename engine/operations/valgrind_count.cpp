@@ -1,13 +1,6 @@
 #include "engine/operations/valgrind_count.h"
 
-#include <fcntl.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <csignal>
-#include <cstring>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -16,13 +9,14 @@
 #include "core/base/error.h"
 #include "core/base/temporary_folder.h"
 #include "core/base/valgrind.h"
+#include "core/process/command.h"
 
 namespace nanobench::core {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kExitNotStarted = 127;
+constexpr double kNoLimit = 1e8;  ///< seconds: the runner has one
 // One simulated cache everywhere, so that counts compare: first level 32 KiB, last level 8 MiB.
 constexpr const char* kFirstInstructions = "--I1=32768,8,64";
 constexpr const char* kFirstData = "--D1=32768,8,64";
@@ -48,29 +42,6 @@ std::vector<std::string> counting_command(const std::string& metric, const fs::p
   }
   const fs::path program = fs::read_symlink("/proc/self/exe");
   return valgrind_command(options, {program.string(), "--spec", (folder / "spec.json").string(), "--events-fd", "1"});
-}
-
-/// Its exit code, or 128 + the signal that ended it; its output goes to `output`.
-int run(const std::vector<std::string>& command, const fs::path& output) {
-  std::vector<char*> arguments;
-  for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
-  arguments.push_back(nullptr);
-  const int output_fd = open(output.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-  if (output_fd < 0) throw Error(ErrorCode::kIo, "cannot write " + output.string() + ": " + std::strerror(errno));
-  const pid_t parent = getpid();
-  const pid_t child = fork();
-  if (child < 0) throw Error(ErrorCode::kIo, std::string("cannot start a process: ") + std::strerror(errno));
-  if (child == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent || dup2(output_fd, STDOUT_FILENO) < 0) _exit(kExitNotStarted);
-    execvp(arguments[0], arguments.data());
-    _exit(kExitNotStarted);
-  }
-  close(output_fd);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 double total_of(const std::string& metric, const std::map<std::string, double>& totals) {
@@ -116,13 +87,13 @@ double count_by_valgrind(const RunSpec& spec) {
   one.threads = 1;
   const std::string metric = std::exchange(one.operation->metric, "call");
   std::ofstream(folder.path() / "spec.json") << to_json(one);
-  const int exit_code = run(counting_command(metric, folder.path()), folder.path() / "output");
-  if (exit_code == kExitNotStarted)
+  const CommandResult result =
+      run_command(counting_command(metric, folder.path()), {.seconds = kNoLimit, .group = ChildGroup::kOurs});
+  std::fputs(result.err.c_str(), stderr);
+  if (result.start_error != 0)
     throw Error(ErrorCode::kUnavailable, "valgrind is not installed, and it counts " + metric);
-  if (exit_code != 0) {
-    throw Error(ErrorCode::kUnavailable,
-                "the operation under valgrind ended with exit code " + std::to_string(exit_code));
-  }
+  if (!result.is_success())
+    throw Error(ErrorCode::kUnavailable, "the operation under valgrind ended with " + result.exit.text());
   const double total = total_of(metric, callgrind_totals(text_of(folder.path() / "log")));
   if (total == 0) throw Error(ErrorCode::kUnavailable, "valgrind saw no call: the program has no symbols");
   return total;

@@ -1,20 +1,17 @@
 #include "suites/external/external_engine.h"
 
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 #include <cstring>
 #include <filesystem>
 #include <optional>
 
 #include "core/base/build_info.h"
-#include "core/base/error.h"
+#include "core/base/text.h"
 #include "suites/external/speedrun_events.h"
 #include "suites/run/engine_main.h"
-#include "suites/run/line_cutter.h"
 #include "suites/run/log_follower.h"
 #include "suites/run/trainer_process.h"
-#include "suites/run/trainer_session.h"
 
 namespace nanobench::suites {
 namespace {
@@ -24,7 +21,7 @@ class EventWriter : public LogReader {
  public:
   explicit EventWriter(int events_fd) : events_fd_(events_fd) {}
 
-  void say(const core::RunEvent& event) const { write_all(events_fd_, core::to_line(event) + "\n"); }
+  void say(const core::RunEvent& event) const { core::write_all(events_fd_, core::to_line(event) + "\n"); }
   void on_bytes(std::string_view bytes) override {
     lines_.add(bytes, [this](std::string_view line) { take_line(line); });
   }
@@ -42,16 +39,14 @@ class EventWriter : public LogReader {
   }
 
   int events_fd_;
-  LineCutter lines_;
+  core::LineCutter lines_;
   SpeedrunEvents events_;
 };
 
 core::HelloEvent hello_of(const TrainerSettings& settings) {
-  std::string command;
-  for (const std::string& word : settings.command) command += (command.empty() ? "" : " ") + word;
   core::HelloEvent hello{.engine = "external", .engine_version = core::version_text(), .environment = {}};
   hello.environment = settings.identity;
-  hello.environment["command"] = command;
+  hello.environment["command"] = joined(settings.command, " ");
   return hello;
 }
 
@@ -85,13 +80,12 @@ int run_external_engine(const core::RunSpec& spec, int events_fd) {
                                      "; name a program of $PATH or a file as seen from that folder"});
     return 0;
   }
-  TrainerSession session(trainer, settings.mark, log ? nullptr : &writer);
-  const int status = session.wait([&](bool is_last) {
+  const core::ProcessExit exit = trainer.wait(log ? nullptr : &writer, /*prints_on=*/true, [&](bool is_last) {
     if (log) log->read(writer, is_last);
     if (log && is_last) writer.on_end();
   });
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) writer.say(last_event(writer, log, session.last_words()));
-  return end_like(status);
+  if (exit.is_success()) writer.say(last_event(writer, log, trainer.last_words()));
+  return end_like(exit);
 }
 
 int external_engine_main(const std::vector<std::string>& arguments) {

@@ -29,12 +29,10 @@ void on_signal(int) {
 
 InterruptGuard::InterruptGuard() {
   NB_CHECK(write_end.load() < 0, "two suites run in one process at once");
-  int ends[2] = {-1, -1};
-  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
-    throw core::Error(core::ErrorCode::kIo, "cannot make a pipe; close other programs and run again");
-  read_end_ = ends[0];
+  pipe_ = core::make_pipe();
+  fcntl(pipe_.write.get(), F_SETFL, O_NONBLOCK);  // a signal handler must not wait
   received.store(0);
-  write_end.store(ends[1]);
+  write_end.store(pipe_.write.get());
   struct sigaction action = {};
   action.sa_handler = on_signal;
   sigemptyset(&action.sa_mask);
@@ -43,17 +41,20 @@ InterruptGuard::InterruptGuard() {
 
 InterruptGuard::~InterruptGuard() {
   for (int i = 0; i < 3; ++i) sigaction(kSignals[i], &former_[i], nullptr);
-  close(write_end.exchange(-1));
-  close(read_end_);
+  write_end.store(-1);
 }
 
 int InterruptGuard::count() const {
   return received.load();
 }
 
-void InterruptGuard::drain() const {
-  char bytes[16];
-  while (read(read_end_, bytes, sizeof bytes) > 0) {
+void InterruptGuard::wait(double seconds) {
+  core::wait_readable({fd()}, std::chrono::duration<double>(seconds));
+  drain();
+}
+
+void InterruptGuard::drain() {
+  while (!core::read_available(pipe_.read).empty()) {
   }
 }
 

@@ -4,6 +4,8 @@
 
 #include <csignal>
 
+#include "core/process/streams.h"
+
 namespace nanobench::suites {
 
 class InterruptGuard {
@@ -15,12 +17,14 @@ class InterruptGuard {
 
   /// Signals received so far: 1 asks to stop after the current step, 2 to stop now.
   int count() const;
+  /// Until a signal arrives or the time is over.
+  void wait(double seconds);
   /// Becomes readable with each signal; drain() empties it.
-  int fd() const { return read_end_; }
-  void drain() const;
+  int fd() const { return pipe_.read.get(); }
+  void drain();
 
  private:
-  int read_end_ = -1;
+  core::Pipe pipe_;
   struct sigaction former_[3] = {};
 };
 

@@ -1,6 +1,5 @@
 #include "suites/run/launched_engine.h"
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -10,13 +9,13 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/rethrow.h"
 #include "core/base/temporary_folder.h"
 #include "core/data/atomic_write.h"
 #include "core/protocol/run_event.h"
 #include "core/protocol/run_spec.h"
-#include "suites/run/line_cutter.h"
 #include "suites/run/marked_processes.h"
-#include "suites/run/trainer_session.h"
+#include "suites/run/trainer_process.h"
 
 namespace nanobench::suites {
 namespace {
@@ -42,7 +41,7 @@ class EventRelay final : public LogReader {
     if (line.empty()) return;
     const std::string text = std::string(line) + "\n";
     const bool is_event = is_event_line(line);
-    write_all(is_event ? events_fd_ : STDOUT_FILENO, text);
+    core::write_all(is_event ? events_fd_ : STDOUT_FILENO, text);
   }
 
   bool is_event_line(std::string_view line) {
@@ -52,13 +51,14 @@ class EventRelay final : public LogReader {
       has_ended_ =
           std::holds_alternative<core::FinishedEvent>(event) || std::holds_alternative<core::FailedEvent>(event);
       return true;
-    } catch (const Error&) {
+    } catch (const Error& error) {
+      rethrow_internal(error);
       return false;
     }
   }
 
   int events_fd_;
-  LineCutter lines_;
+  core::LineCutter lines_;
   bool has_ended_ = false;
 };
 
@@ -112,7 +112,7 @@ int run(const Arguments& arguments) {
   TrainerProcess launcher(settings);
   const int events_fd = std::atoi(arguments.events_fd.c_str());
   const auto say = [&](core::RunOutcome outcome, const std::string& message) {
-    write_all(events_fd, core::to_line(core::FailedEvent{outcome, message}) + "\n");
+    core::write_all(events_fd, core::to_line(core::FailedEvent{outcome, message}) + "\n");
   };
   if (launcher.start_error() != 0) {
     say(core::RunOutcome::kUnsupported,
@@ -120,15 +120,12 @@ int run(const Arguments& arguments) {
     return 0;
   }
   EventRelay relay(events_fd);
-  TrainerSession session(launcher, settings.mark, &relay, /*prints_on=*/false);
-  const int status = session.wait([](bool) {});
-  const bool is_well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-  if (!relay.has_ended() && WIFEXITED(status) && !is_well) {
-    say(core::RunOutcome::kCrashed, "the launcher " + settings.command.front() + " ended with exit code " +
-                                        std::to_string(WEXITSTATUS(status)) +
-                                        "; its last words: " + session.last_words());
+  const core::ProcessExit exit = launcher.wait(&relay, /*prints_on=*/false, [](bool) {});
+  if (!relay.has_ended() && exit.signal == 0 && !exit.is_success()) {
+    say(core::RunOutcome::kCrashed, "the launcher " + settings.command.front() + " ended with " + exit.text() +
+                                        "; its last words: " + launcher.last_words());
   }
-  return end_like(status);
+  return end_like(exit);
 }
 
 }  // namespace

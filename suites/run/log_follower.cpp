@@ -26,7 +26,7 @@ std::optional<struct stat> status_of(const fs::path& path) {
 
 /// Up to `size` bytes at `offset`; fewer where the file ends or cannot be read.
 std::string bytes_at(const fs::path& path, off_t offset, off_t size) {
-  const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const core::Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string bytes(static_cast<std::size_t>(size), '\0');
   const ssize_t count = file.get() < 0 ? 0 : pread(file.get(), bytes.data(), bytes.size(), offset);
   bytes.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
@@ -92,7 +92,7 @@ std::optional<LogFollower::Found> LogFollower::newest(bool is_last) const {
 void LogFollower::open_newest(LogReader& reader, bool is_last) {
   const std::optional<Found> found = newest(is_last);
   if (!found || (file_.get() >= 0 && found->inode == inode_)) return;
-  Fd file(open(found->path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  core::Fd file(open(found->path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) {
     open_error_ = found->path.string() + ": " + std::strerror(errno);
     return;

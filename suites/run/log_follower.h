@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "suites/run/child_process.h"
+#include "core/process/streams.h"
 
 namespace nanobench::suites {
 
@@ -65,7 +65,7 @@ class LogFollower {
   bool has_wildcard_ = false;
   std::map<std::filesystem::path, Before> before_;
   std::set<std::filesystem::path> followed_;  ///< of a pattern: each once
-  Fd file_;
+  core::Fd file_;
   ino_t inode_ = 0;
   off_t offset_ = 0;
   int calls_ = 0;

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <csignal>
@@ -17,6 +16,7 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/base/random.h"
+#include "core/process/child_process.h"
 #include "core/protocol/run_event.h"
 #include "suites/run/engine_main.h"
 #include "suites/run/mock_settings.h"
@@ -87,12 +87,7 @@ class MockEngine {
 
  private:
   void write_all(std::string_view text) const {
-    while (!text.empty()) {
-      const ssize_t count = write(fd_, text.data(), text.size());
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) _exit(1);  // nobody listens
-      text.remove_prefix(static_cast<std::size_t>(count));
-    }
+    if (!core::write_all(fd_, text)) _exit(1);  // nobody listens
   }
 
   void say(const core::RunEvent& event) const { write_all(core::to_line(event) + "\n"); }
@@ -172,7 +167,7 @@ class MockEngine {
   }
 
   static void leave_grandchild() {
-    if (fork() == 0) {
+    if (core::fork_process(/*dies_with_us=*/false) == 0) {
       sleep_ms(600'000);
       _exit(0);
     }

@@ -1,20 +1,15 @@
 #include "suites/run/outcome.h"
 
 #include <csignal>
-#include <cstring>
 #include <fstream>
+
+#include "core/base/exit_codes.h"
+#include "core/base/text.h"
 
 namespace nanobench::suites {
 namespace {
 
 using core::RunOutcome;
-
-std::string signal_text(int number) {
-  const char* name = sigabbrev_np(number);
-  const char* text = sigdescr_np(number);
-  return "signal " + std::to_string(number) + (name == nullptr ? "" : std::string(" (SIG") + name + ")") +
-         (text == nullptr ? "" : std::string(": ") + text);
-}
 
 bool speaks_of_memory(const std::string& output) {
   for (const char* phrase : {"std::bad_alloc", "out of memory", "Out of memory", "can't allocate memory",
@@ -22,14 +17,6 @@ bool speaks_of_memory(const std::string& output) {
     if (output.find(phrase) != std::string::npos) return true;
   }
   return false;
-}
-
-std::string last_line(const std::string& output) {
-  const std::size_t end = output.find_last_not_of(" \n\r\t");
-  if (end == std::string::npos) return "";
-  const std::size_t start = output.find_last_of('\n', end);
-  return output.substr(start == std::string::npos ? 0 : start + 1,
-                       end - (start == std::string::npos ? 0 : start + 1) + 1);
 }
 
 std::string with_last_words(std::string message, const std::string& output) {
@@ -43,12 +30,14 @@ Classification of_exit(const RunEnd& end) {
   if (end.exit.signal != 0) {
     const bool is_memory = (end.exit.signal == SIGKILL && end.was_oom_killed) || speaks_of_memory(end.output_tail);
     return {is_memory ? RunOutcome::kOutOfMemory : RunOutcome::kCrashed,
-            with_last_words(std::string("the engine was ended by ") + signal_text(end.exit.signal) + cut +
+            with_last_words("the engine was ended by " + end.exit.text() + cut +
                                 (is_memory ? "; the machine had no memory left" : ""),
                             end.output_tail)};
   }
-  if (end.finished && end.exit.exit_code == 0) return {RunOutcome::kCompleted, ""};
-  const std::string code = "exit code " + std::to_string(end.exit.exit_code);
+  if (end.finished && end.exit.is_success()) return {RunOutcome::kCompleted, ""};
+  if (!end.has_hello && end.exit.exit_code == core::kExitUsage && !end.output_tail.empty())
+    return {RunOutcome::kUnsupported, "the engine refused the run: " + last_line(end.output_tail)};
+  const std::string code = end.exit.text();
   if (end.finished)
     return {RunOutcome::kCrashed, with_last_words("the engine finished, but then ended with " + code, end.output_tail)};
   return {speaks_of_memory(end.output_tail) ? RunOutcome::kOutOfMemory : RunOutcome::kCrashed,
@@ -69,7 +58,7 @@ std::optional<std::int64_t> counter_in(const char* file, const std::string& name
 }  // namespace
 
 Classification classify(const RunEnd& end) {
-  const bool is_whole = end.finished && end.exit.signal == 0 && end.exit.exit_code == 0;
+  const bool is_whole = end.finished && end.exit.is_success();
   switch (end.stop) {
     case StopReason::kTimeLimit:
     case StopReason::kSilence: return {RunOutcome::kTimedOut, with_last_words(end.stop_message, end.output_tail)};

@@ -1,10 +1,5 @@
 #include "suites/run/run_session.h"
 
-#include <poll.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
 
@@ -17,10 +12,6 @@ namespace {
 using core::Error;
 using core::ErrorCode;
 
-constexpr std::size_t kReadBytes = 1 << 16;
-constexpr std::size_t kLongestLine = 1 << 20;  // an event is a few hundred bytes
-constexpr std::size_t kOutputTail = 8192;
-constexpr int kPollMs = 100;  // also how late an exit is seen whose pipes a grandchild keeps open
 constexpr auto kTick = std::chrono::milliseconds(500);
 
 std::chrono::steady_clock::duration seconds(double value) {
@@ -31,14 +22,6 @@ std::string text_of(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%g", value);
   return text;
-}
-
-/// Reads what is there, kReadBytes at most. Returns 0 at the end of the stream, -1 when nothing is there now.
-ssize_t read_some(int fd, char* bytes) {
-  ssize_t count = 0;
-  do count = read(fd, bytes, kReadBytes);
-  while (count < 0 && errno == EINTR);
-  return count;
 }
 
 /// What an engine printed, fit for a database, JSON and a terminal: valid UTF-8 without control characters.
@@ -53,7 +36,7 @@ std::string plain_text(const std::string& text) {
 }
 
 /// What the engine took of the machine, in the words of results/host_load.h.
-results::Facts used_facts(const ChildExit& exit) {
+results::Facts used_facts(const core::ProcessExit& exit) {
   return {{"used/user_ms", std::to_string(exit.user_ms)},
           {"used/system_ms", std::to_string(exit.system_ms)},
           {"used/voluntary_switches", std::to_string(exit.voluntary_switches)},
@@ -70,7 +53,7 @@ std::string spec_text(const PlannedRun& run, std::int64_t run_id, const std::str
 }  // namespace
 
 RunSession::RunSession(const Plan& plan, const PlannedRun& run, std::int64_t run_id, results::Store& store,
-                       const RunnerOptions& options, const InterruptGuard& interrupts, RunnerObserver& observer)
+                       const RunnerOptions& options, InterruptGuard& interrupts, RunnerObserver& observer)
     : plan_(plan),
       run_(run),
       store_(store),
@@ -79,14 +62,14 @@ RunSession::RunSession(const Plan& plan, const PlannedRun& run, std::int64_t run
       observer_(observer),
       recorder_(store, run_id),
       strays_(run.spec.external.is_null() ? "" : new_trainer_mark()),
-      child_(plan.engine.command, spec_text(run, run_id, strays_.mark())) {}
+      engine_(plan.engine.command, spec_text(run, run_id, strays_.mark())) {}
 
 results::RunResult RunSession::execute() {
   recorder_.add_facts(results::load_facts("start/"));
-  std::optional<ChildExit> exit;
+  std::optional<core::ProcessExit> exit;
   while (!exit) {
     wait();
-    exit = child_.poll_exit();  // before reading: what the engine wrote is then all in the pipes
+    exit = engine_.poll_exit();  // before reading: what the engine wrote is then all in the pipes
     read_output();
     read_events();
     interrupts_.drain();
@@ -100,15 +83,14 @@ results::RunResult RunSession::execute() {
   recorder_.add_facts(results::load_facts("end/"));
   recorder_.add_facts(used_facts(*exit));
   const results::RunResult result = result_of(*exit);
-  if (!output_.empty() && result.outcome != core::RunOutcome::kCompleted)
-    recorder_.add_message("output", plain_text(output_));
+  if (!output_.text().empty() && result.outcome != core::RunOutcome::kCompleted)
+    recorder_.add_message("output", plain_text(output_.text()));
   recorder_.finish(result);
   return result;
 }
 
 void RunSession::wait() {
-  pollfd fds[3] = {{child_.events_fd(), POLLIN, 0}, {child_.output_fd(), POLLIN, 0}, {interrupts_.fd(), POLLIN, 0}};
-  poll(fds, 3, kPollMs);
+  engine_.wait(interrupts_.fd());
   if (const auto now = Clock::now(); now - ticked_ >= kTick) {
     ticked_ = now;
     observer_.on_tick();
@@ -116,42 +98,25 @@ void RunSession::wait() {
 }
 
 bool RunSession::read_output() {
-  if (child_.output_fd() < 0) return false;
-  char bytes[kReadBytes];
-  const ssize_t count = read_some(child_.output_fd(), bytes);
-  if (count == 0 || (count < 0 && errno != EAGAIN)) child_.close_output();
-  if (count <= 0) return false;
-  output_.append(bytes, static_cast<std::size_t>(count));
-  if (output_.size() > 2 * kOutputTail) output_.erase(0, output_.size() - kOutputTail);
-  return true;
+  const std::string_view bytes = core::read_available(engine_.output());
+  output_.add(bytes);
+  return !bytes.empty();
 }
 
 bool RunSession::read_events() {
-  if (child_.events_fd() < 0) return false;
-  char bytes[kReadBytes];
-  const ssize_t count = read_some(child_.events_fd(), bytes);
-  if (count == 0 || (count < 0 && errno != EAGAIN)) child_.close_events();
-  if (count <= 0) return false;
+  const std::string_view bytes = core::read_available(engine_.events());
+  if (bytes.empty()) return false;
   heard_ = Clock::now();
-  if (!is_ignoring_events_) {
-    buffer_.append(bytes, static_cast<std::size_t>(count));
-    handle_lines();
+  lines_.add(bytes, [this](std::string_view line) { handle_line(line); });
+  if (lines_.is_dropping() && !is_ignoring_events_) {
+    is_ignoring_events_ = true;
+    stop(StopReason::kBrokenEvents, "event line " + std::to_string(line_ + 1) + " is longer than a megabyte", SIGKILL);
   }
   return true;
 }
 
-void RunSession::handle_lines() {
-  std::size_t start = 0;
-  for (std::size_t end; !is_ignoring_events_ && (end = buffer_.find('\n', start)) != std::string::npos; start = end + 1)
-    handle_line(std::string_view(buffer_).substr(start, end - start));
-  buffer_.erase(0, start);
-  if (!is_ignoring_events_ && buffer_.size() > kLongestLine) {
-    is_ignoring_events_ = true;
-    stop(StopReason::kBrokenEvents, "event line " + std::to_string(line_ + 1) + " is longer than a megabyte", SIGKILL);
-  }
-}
-
 void RunSession::handle_line(std::string_view line) {
+  if (is_ignoring_events_) return;
   ++line_;
   std::optional<core::RunEvent> event;
   try {
@@ -174,7 +139,7 @@ void RunSession::check_interrupts() {
   if (count >= 1) stop(StopReason::kInterrupted, "stopped by the user", SIGINT);
   if (count >= 2 && !is_killed_) {
     is_killed_ = true;
-    child_.signal_group(SIGKILL);
+    engine_.signal(SIGKILL);
   }
 }
 
@@ -198,17 +163,17 @@ void RunSession::stop(StopReason reason, std::string message, int signal) {
     stop_ = reason;
     stop_message_ = std::move(message);
   }
-  child_.signal_group(signal);
+  engine_.signal(signal);
   if (reason != StopReason::kInterrupted) kill_at_ = Clock::now() + seconds(options_.grace_seconds);
 }
 
 void RunSession::check_grace() {
   if (!kill_at_ || is_killed_ || Clock::now() < *kill_at_) return;
   is_killed_ = true;
-  child_.signal_group(SIGKILL);
+  engine_.signal(SIGKILL);
 }
 
-RunEnd RunSession::end_of(const ChildExit& exit) const {
+RunEnd RunSession::end_of(const core::ProcessExit& exit) const {
   RunEnd end;
   end.stop = stop_;
   end.stop_message = stop_message_;
@@ -216,13 +181,14 @@ RunEnd RunSession::end_of(const ChildExit& exit) const {
   end.failed = recorder_.failed();
   end.not_finite = recorder_.not_finite();
   end.exit = exit;
+  end.has_hello = recorder_.has_hello();
   end.was_oom_killed = !is_killed_ && oom_kills_before_ && oom_kills() > oom_kills_before_;
-  end.has_cut_line = !buffer_.empty() && !is_ignoring_events_;
-  end.output_tail = output_;
+  end.has_cut_line = !lines_.rest().empty() && !is_ignoring_events_;
+  end.output_tail = output_.text();
   return end;
 }
 
-results::RunResult RunSession::result_of(const ChildExit& exit) const {
+results::RunResult RunSession::result_of(const core::ProcessExit& exit) const {
   const Classification classification = classify(end_of(exit));
   results::RunResult result;
   result.outcome = classification.outcome;

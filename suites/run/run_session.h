@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "suites/run/child_process.h"
+#include "suites/run/engine_process.h"
 #include "suites/run/interrupt.h"
 #include "suites/run/marked_processes.h"
 #include "suites/run/outcome.h"
@@ -19,7 +19,7 @@ namespace nanobench::suites {
 class RunSession {
  public:
   RunSession(const Plan& plan, const PlannedRun& run, std::int64_t run_id, results::Store& store,
-             const RunnerOptions& options, const InterruptGuard& interrupts, RunnerObserver& observer);
+             const RunnerOptions& options, InterruptGuard& interrupts, RunnerObserver& observer);
 
   /// Returns when the engine has ended and its result is stored. Throws Error when the store fails; the engine is dead
   /// then.
@@ -32,27 +32,26 @@ class RunSession {
   /// One piece each; false when nothing is there now.
   bool read_events();
   bool read_output();
-  void handle_lines();
   void handle_line(std::string_view line);
   void check_interrupts();
   void check_limits();
   void check_grace();
   /// Asks the engine to stop; a second call only notes nothing.
   void stop(StopReason reason, std::string message, int signal);
-  RunEnd end_of(const ChildExit& exit) const;
-  results::RunResult result_of(const ChildExit& exit) const;
+  RunEnd end_of(const core::ProcessExit& exit) const;
+  results::RunResult result_of(const core::ProcessExit& exit) const;
 
   const Plan& plan_;
   const PlannedRun& run_;
   results::Store& store_;
   const RunnerOptions& options_;
-  const InterruptGuard& interrupts_;
+  InterruptGuard& interrupts_;
   RunnerObserver& observer_;
   RunRecorder recorder_;
-  MarkedProcesses strays_;  ///< of an external trainer; after the child they end, whatever happens
-  ChildProcess child_;
-  std::string buffer_;  ///< of an unfinished event line
-  std::string output_;  ///< the end of what the engine printed
+  MarkedProcesses strays_;  ///< of an external trainer; after the engine they end, whatever happens
+  EngineProcess engine_;
+  core::LineCutter lines_;  ///< of events
+  core::TextTail output_;
   std::int64_t line_ = 0;
   bool is_ignoring_events_ = false;  ///< after an unreadable line
   bool is_killed_ = false;

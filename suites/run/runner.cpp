@@ -1,7 +1,5 @@
 #include "suites/run/runner.h"
 
-#include <poll.h>
-
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -86,7 +84,7 @@ class PlanRunner {
     row.plan_id = result_.plan_id;
     bool is_first_look = true;
     while (interrupts_.count() == 0) {
-      const results::Claim claim =
+      const results::RunClaim claim =
           store_.claim_run(row, owner_, options_.is_fresh || options_.is_own_evidence, !options_.is_machine_shared);
       if (const auto* claimed = std::get_if<results::Claimed>(&claim)) {
         execute(run, claimed->run_id);
@@ -127,9 +125,7 @@ class PlanRunner {
   }
 
   void pause() {
-    pollfd fd = {interrupts_.fd(), POLLIN, 0};
-    poll(&fd, 1, static_cast<int>(options_.wait_poll_seconds * 1000));
-    interrupts_.drain();
+    interrupts_.wait(options_.wait_poll_seconds);
     observer_.on_tick();
   }
 

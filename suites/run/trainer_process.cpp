@@ -1,14 +1,10 @@
 #include "suites/run/trainer_process.h"
 
-#include <fcntl.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 
 #include "core/base/error.h"
 #include "suites/run/marked_processes.h"
@@ -19,39 +15,58 @@ namespace {
 using core::Error;
 using core::ErrorCode;
 using core::Json;
+using Variables = std::map<std::string, std::string>;
 
-std::pair<Fd, Fd> make_pipe() {
-  int ends[2] = {-1, -1};
-  if (pipe2(ends, O_CLOEXEC) != 0)
-    throw Error(ErrorCode::kIo, std::string("cannot make a pipe: ") + std::strerror(errno));
-  return {Fd(ends[0]), Fd(ends[1])};
+constexpr std::chrono::duration<double> kLook{0.1};
+constexpr int kMaxReads = 64;  ///< at a time: a trainer that prints without end must not keep us from looking up
+constexpr std::size_t kMaxWords = 300;
+
+volatile std::sig_atomic_t runner_is_gone = 0;
+
+void on_stop(int /*number*/) {}
+
+void on_runner_death(int /*number*/) {
+  runner_is_gone = 1;
 }
 
-void keep_only(const std::vector<std::string>& names) {
-  std::map<std::string, std::string> kept;
-  for (const std::string& name : names) {
-    if (const char* value = getenv(name.c_str())) kept[name] = value;
+void end_with_the_runner(const std::string& mark) {
+  kill_marked(mark);
+  kill(0, SIGKILL);
+}
+
+Variables our_variables() {
+  Variables variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    if (const std::size_t at = text.find('='); at != std::string_view::npos)
+      variables.emplace(text.substr(0, at), text.substr(at + 1));
   }
-  clearenv();
-  for (const auto& [name, value] : kept) setenv(name.c_str(), value.c_str(), 1);
+  return variables;
 }
 
-/// In the forked child, which has one thread.
-[[noreturn]] void become_trainer(char* const* argv, const TrainerSettings& settings, int output, int report,
-                                 pid_t parent) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(127);
-  for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGPIPE}) signal(number, SIG_DFL);
-  if (settings.inherit) keep_only(*settings.inherit);
-  setenv("PYTHONUNBUFFERED", "1", 0);  // or Python keeps its lines back while nobody looks at a terminal
-  for (const auto& [name, value] : settings.env) setenv(name.c_str(), value.c_str(), 1);
-  setenv(kTrainerMark, settings.mark.c_str(), 1);
-  dup2(output, STDOUT_FILENO);
-  close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);  // the runner's pipes are not for the trainer
-  if (settings.folder.empty() || chdir(settings.folder.c_str()) == 0) execvp(argv[0], argv);
-  const int error = errno;
-  [[maybe_unused]] const ssize_t ignored = write(report, &error, sizeof error);
-  _exit(127);
+Variables environment_of(const TrainerSettings& settings) {
+  Variables variables;
+  if (settings.inherit) {
+    for (const std::string& name : *settings.inherit) {
+      if (const char* value = std::getenv(name.c_str())) variables[name] = value;
+    }
+  } else {
+    variables = our_variables();
+  }
+  variables.try_emplace("PYTHONUNBUFFERED", "1");  // or Python keeps its lines back when no terminal reads them
+  for (const auto& [name, value] : settings.env) variables[name] = value;
+  variables[kTrainerMark] = settings.mark;
+  return variables;
+}
+
+core::ChildSetup setup_of(const TrainerSettings& settings) {
+  core::ChildSetup setup;
+  setup.command = settings.command;
+  setup.environment = environment_of(settings);
+  setup.folder = settings.folder;
+  setup.pipes = {{STDOUT_FILENO}};
+  setup.group = core::ChildGroup::kOurs;
+  return setup;
 }
 
 }  // namespace
@@ -76,37 +91,52 @@ TrainerSettings read_trainer_settings(const Json& json) {
   }
 }
 
-TrainerProcess::TrainerProcess(const TrainerSettings& settings) {
-  std::vector<std::string> words = settings.command;
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  auto [output_read, output_write] = make_pipe();
-  auto [report_read, report_write] = make_pipe();
-  const pid_t parent = getpid();
-  pid_ = fork();
-  if (pid_ < 0) throw Error(ErrorCode::kIo, std::string("cannot start a process: ") + std::strerror(errno));
-  if (pid_ == 0) become_trainer(argv.data(), settings, output_write.get(), report_write.get(), parent);
-  output_ = std::move(output_read);
-  fcntl(output_.get(), F_SETFL, O_NONBLOCK);
-  report_write.reset();
-  ssize_t count = 0;
-  do count = read(report_read.get(), &start_error_, sizeof start_error_);
-  while (count < 0 && errno == EINTR);
-  if (count != static_cast<ssize_t>(sizeof start_error_)) start_error_ = 0;
+void set_adapter_signals() {
+  struct sigaction action = {};
+  action.sa_handler = on_stop;
+  for (const int number : {SIGINT, SIGTERM, SIGPIPE}) sigaction(number, &action, nullptr);
+  if (getpgrp() != getpid()) return;  // without a group of our own there is no runner
+  action.sa_handler = on_runner_death;
+  sigaction(SIGUSR1, &action, nullptr);
+  prctl(PR_SET_PDEATHSIG, SIGUSR1);  // replaces SIGKILL, which the runner set: one of the two is always set
 }
 
-TrainerProcess::~TrainerProcess() {
-  if (status_) return;
-  kill(pid_, SIGKILL);
-  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+TrainerProcess::TrainerProcess(const TrainerSettings& settings) : mark_(settings.mark), child_(setup_of(settings)) {}
+
+core::ProcessExit TrainerProcess::wait(LogReader* reader, bool prints_on,
+                                       const std::function<void(bool is_last)>& on_tick) {
+  std::optional<core::ProcessExit> exit;
+  while (!exit) {
+    core::wait_readable({child_.pipe(0).get()}, kLook);
+    if (runner_is_gone != 0) end_with_the_runner(mark_);
+    exit = child_.poll_exit();  // before reading: what it wrote is then all in the pipe
+    read_some(reader, prints_on);
+    if (!exit) on_tick(/*is_last=*/false);
+  }
+  kill_marked(mark_);  // what it has left behind must not go on beside the next run
+  read_some(reader, prints_on);
+  on_tick(/*is_last=*/true);
+  if (reader != nullptr) reader->on_end();
+  return *exit;
+}
+
+void TrainerProcess::read_some(LogReader* reader, bool prints_on) {
+  for (int i = 0; i < kMaxReads; ++i) {
+    const std::string_view bytes = core::read_available(child_.pipe(0));
+    if (bytes.empty()) return;
+    if (prints_on) core::write_all(STDOUT_FILENO, bytes);  // when the runner is gone, so is this process soon
+    if (reader != nullptr) reader->on_bytes(bytes);
+    lines_.add(bytes, [this](std::string_view line) {
+      if (line.find_first_not_of(" \r\t") != std::string_view::npos) last_words_ = line.substr(0, kMaxWords);
+    });
   }
 }
 
-std::optional<int> TrainerProcess::poll_status() {
-  int status = 0;
-  if (!status_ && waitpid(pid_, &status, WNOHANG) == pid_) status_ = status;
-  return status_;
+int end_like(const core::ProcessExit& exit) {
+  if (exit.signal == 0) return exit.exit_code;
+  signal(exit.signal, SIG_DFL);
+  kill(getpid(), exit.signal);
+  return 128 + exit.signal;
 }
 
 }  // namespace nanobench::suites

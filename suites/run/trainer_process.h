@@ -1,19 +1,22 @@
-/// The process of an external trainer's command (internal to suites). Not thread-safe.
+/// The command of an external trainer, or of a launcher, inside the adapter that stands in for an engine
+/// (external_engine.h, launched_engine.h): its output goes on to ours and to a reader, signals reach it, nothing of it
+/// outlives the run. Internal to suites. Not thread-safe.
 #pragma once
 
-#include <sys/types.h>
-
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/json.h"
-#include "suites/run/child_process.h"
+#include "core/process/child_process.h"
+#include "suites/run/log_follower.h"
 
 namespace nanobench::suites {
 
-/// What the specification of an external run says (external_settings).
+/// The specification of an external run (external_settings).
 struct TrainerSettings {
   std::vector<std::string> command;
   std::map<std::string, std::string> env;
@@ -21,31 +24,44 @@ struct TrainerSettings {
   std::string folder;
   std::string log_file;
   std::string mark;                             ///< kTrainerMark
-  std::map<std::string, std::string> identity;  ///< "revision", "tree": told to the runner as they are
+  std::map<std::string, std::string> identity;  ///< "revision", "tree": reported to the runner as they are
 };
 
 /// Throws Error{kInvalidArgument}.
 TrainerSettings read_trainer_settings(const core::Json& json);
 
-/// The running command, in our process group, so that the runner's signals reach it. It dies with us; what it started
-/// is killed by its mark (marked_processes.h).
+/// Call before the trainer starts. The trainer gets these signals too and decides; this process stays to report how it
+/// ended. A handler, unlike SIG_IGN, is not inherited. A runner that is killed takes the trainer's whole tree with it,
+/// not this process alone: a launcher's workers would go on.
+void set_adapter_signals();
+
+/// Runs in our process group, so that the runner's signals reach it. It dies with us; what it started is killed by its
+/// mark (marked_processes.h).
 class TrainerProcess {
  public:
   explicit TrainerProcess(const TrainerSettings& settings);
-  ~TrainerProcess();
-  TrainerProcess(const TrainerProcess&) = delete;
-  TrainerProcess& operator=(const TrainerProcess&) = delete;
 
-  int output_fd() const { return output_.get(); }   ///< its standard output; non-blocking
-  int start_error() const { return start_error_; }  ///< errno of a command that could not be started, or 0
-  /// The wait status, once it has ended.
-  std::optional<int> poll_status();
+  /// errno of a command that could not be started, or 0.
+  int start_error() const { return child_.start_error(); }
+
+  /// Until the trainer has ended and all its output is read. `reader` gets its standard output; null: nobody does.
+  /// `prints_on`: the output also goes to ours. `on_tick(is_last)` comes about ten times a second and once more at the
+  /// end.
+  core::ProcessExit wait(LogReader* reader, bool prints_on, const std::function<void(bool is_last)>& on_tick);
+
+  /// The last line that is not blank.
+  const std::string& last_words() const { return last_words_; }
 
  private:
-  pid_t pid_ = -1;
-  Fd output_;
-  int start_error_ = 0;
-  std::optional<int> status_;
+  void read_some(LogReader* reader, bool prints_on);
+
+  std::string mark_;
+  core::ChildProcess child_;
+  core::LineCutter lines_;
+  std::string last_words_;
 };
+
+/// Ends this process as the trainer ended: by the same signal (does not return then), or with the exit code returned.
+int end_like(const core::ProcessExit& exit);
 
 }  // namespace nanobench::suites

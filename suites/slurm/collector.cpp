@@ -3,6 +3,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
 #include "results/check.h"
 #include "results/merge.h"
 #include "suites/slurm/result_file.h"
@@ -47,6 +48,7 @@ std::optional<RunRecord> Collector::read(const fs::path& file, const std::string
     if (runs.size() == 1 && runs[0].digest == digest && runs[0].result) return std::move(runs[0]);
     trouble = "it does not hold this run alone";
   } catch (const Error& error) {
+    rethrow_internal(error);
     trouble = error.what();
   }
   return std::nullopt;

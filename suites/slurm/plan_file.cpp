@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "core/base/rethrow.h"
+
 namespace nanobench::suites {
 namespace {
 
@@ -19,6 +21,7 @@ Json cell_json(const Cell& cell) {
   if (cell.floor_nats) json["floor_nats"] = *cell.floor_nats;
   if (cell.operation) json["operation"] = core::to_json(*cell.operation);
   if (!cell.external.is_null()) json["external"] = cell.external;
+  if (cell.arm > 0) json["arm"] = cell.arm;
   return json;
 }
 
@@ -32,6 +35,7 @@ Cell read_cell(const Json& value, const std::string& source, const std::string& 
   if (const Json* operation = object.find("operation"))
     cell.operation = core::read_operation_spec(*operation, source + "#" + pointer + "/operation");
   if (const Json* external = object.find("external")) cell.external = *external;
+  cell.arm = object.integer_or("arm", 0, 0, kMost);
   object.find("floor_nats");
   object.finish();
   return cell;
@@ -122,6 +126,7 @@ Plan read_plan(const Json& value, const std::string& source) {
   try {
     return read_checked(value, source);
   } catch (const Error& error) {
+    rethrow_internal(error);
     if (error.code() == ErrorCode::kUnavailable) throw;
     throw Error(ErrorCode::kDataLoss, std::string(error.what()) + "; the file is damaged");
   }

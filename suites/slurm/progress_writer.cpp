@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "suites/run/child_process.h"
+#include "core/process/streams.h"
 #include "suites/slurm/shared_folder.h"
 
 namespace nanobench::suites {
@@ -22,7 +22,7 @@ constexpr std::size_t kMostValidations = 1000;  // of a line
 /// False where not all of it could be written. The file is opened each time: on a network's file system closing it is
 /// what others see.
 bool append(const std::filesystem::path& file, const std::string& text) {
-  const Fd fd(open(file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  const core::Fd fd(open(file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   return fd.get() >= 0 && write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 

@@ -6,7 +6,6 @@
 #include <charconv>
 
 #include "core/base/json.h"
-#include "suites/slurm/command.h"
 
 namespace nanobench::suites {
 namespace {
@@ -126,34 +125,39 @@ std::vector<std::string> accounting_command(const std::string& job_id, std::int6
           "--allocations", "--format=State", "--jobs=" + job_id + "_" + std::to_string(index)};
 }
 
+core::CommandResult call_slurm(const std::vector<std::string>& command, double seconds) {
+  return core::run_command(command, {.seconds = seconds, .group = core::ChildGroup::kDetached});
+}
+
 QueueAnswer ask_queue(const std::vector<std::string>& job_names) {
   const std::vector<std::string> command = queue_command(job_names);
-  const CommandResult result = run_command(command, kPatienceSeconds);
-  if (!result.is_fine()) return {.is_known = false, .trouble = failure_text(command, result), .tasks = {}};
+  const core::CommandResult result = call_slurm(command, kPatienceSeconds);
+  if (!result.is_success()) return {.is_known = false, .trouble = core::failure_text(command, result), .tasks = {}};
   return {.is_known = true, .trouble = "", .tasks = parse_queue(result.out)};
 }
 
 std::optional<std::string> ask_accounting(const std::string& job_id, std::int64_t index) {
-  const CommandResult result = run_command(accounting_command(job_id, index), kPatienceSeconds);
-  return result.is_fine() ? parse_accounting(result.out) : std::nullopt;
+  const core::CommandResult result = call_slurm(accounting_command(job_id, index), kPatienceSeconds);
+  return result.is_success() ? parse_accounting(result.out) : std::nullopt;
 }
 
 std::string cancel_jobs(const std::vector<std::string>& job_ids) {
   std::vector<std::string> command = {"scancel"};
   command.insert(command.end(), job_ids.begin(), job_ids.end());
-  const CommandResult result = run_command(command, kPatienceSeconds);
-  return result.is_fine() ? "" : failure_text(command, result);
+  const core::CommandResult result = call_slurm(command, kPatienceSeconds);
+  return result.is_success() ? "" : core::failure_text(command, result);
 }
 
 Partition find_partition(const std::string& name) {
   const std::vector<std::string> command = {"sinfo", "--noheader", "--format=%P|%c"};
-  const CommandResult result = run_command(command, kPatienceSeconds);
+  const core::CommandResult result = call_slurm(command, kPatienceSeconds);
   if (result.start_error == ENOENT) {
     throw Error(ErrorCode::kUnavailable,
                 "--executor slurm: sinfo and sbatch are not on PATH; run this where jobs are submitted to Slurm");
   }
-  if (!result.is_fine())
-    throw Error(ErrorCode::kUnavailable, "Slurm gives no list of its partitions: " + failure_text(command, result));
+  if (!result.is_success())
+    throw Error(ErrorCode::kUnavailable,
+                "Slurm gives no list of its partitions: " + core::failure_text(command, result));
   const std::vector<Partition> partitions = parse_partitions(result.out);
   std::vector<std::string> names;
   for (const Partition& partition : partitions) {

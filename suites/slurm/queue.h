@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/process/command.h"
+
 namespace nanobench::suites {
 
 /// One task of an array.
@@ -50,6 +52,10 @@ QueueAnswer ask_queue(const std::vector<std::string>& job_names);
 
 /// How an ended task is remembered by Slurm's accounting; nullopt where there is none.
 std::optional<std::string> ask_accounting(const std::string& job_id, std::int64_t index);
+
+/// A program of Slurm, with a time limit. Ctrl-C is not for it, and it ends what it began although we are killed: a job
+/// must not be half submitted.
+core::CommandResult call_slurm(const std::vector<std::string>& command, double seconds);
 
 /// scancel for all of them; its words when that failed, else empty.
 std::string cancel_jobs(const std::vector<std::string>& job_ids);

@@ -53,7 +53,7 @@ bool publish_end(const Plan& plan, const PlannedRun& run, const results::RunResu
     results::Store store(local.file());
     results::NewRun row = stored_run(plan, run);
     row.plan_id = store.ensure_plan(stored_plan(plan, {}));
-    const results::Claim claim = store.claim_run(row, results::this_process());
+    const results::RunClaim claim = store.claim_run(row, results::this_process());
     const auto* claimed = std::get_if<results::Claimed>(&claim);
     NB_CHECK(claimed != nullptr, "a new store has this run already");
     store.finish_run(claimed->run_id, result);

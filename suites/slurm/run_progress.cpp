@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "core/base/json.h"
-#include "suites/run/child_process.h"
+#include "core/process/streams.h"
 
 namespace nanobench::suites {
 namespace {
@@ -102,7 +102,7 @@ void RunProgress::add(const ProgressLine& line) {
 }
 
 bool ProgressReader::update() {
-  const Fd fd(open(file_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const core::Fd fd(open(file_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat facts = {};
   if (fd.get() < 0 || fstat(fd.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return false;
   const std::pair mark(static_cast<std::uint64_t>(facts.st_dev), static_cast<std::uint64_t>(facts.st_ino));

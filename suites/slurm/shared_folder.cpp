@@ -15,6 +15,7 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/rethrow.h"
 #include "results/output_file.h"
 #include "results/provenance.h"
 
@@ -49,7 +50,7 @@ bool is_same_file(int fd, const fs::path& file) {
 
 void copy_bytes(const fs::path& from, const fs::path& to) {
   std::ifstream in(from, std::ios::binary);
-  const Fd out(open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  const core::Fd out(open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (out.get() < 0) fail_to_write(to, errno);
   std::array<char, 65536> bytes{};
   while (in.read(bytes.data(), bytes.size()) || in.gcount() > 0) {
@@ -123,7 +124,7 @@ std::string last_words(const fs::path& file) {
 
 SubmitterLock::SubmitterLock(const fs::path& file) : file_(file) {
   for (;;) {
-    fd_ = Fd(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    fd_ = core::Fd(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
     if (fd_.get() < 0) fail_to_write(file, errno);
     if (flock(fd_.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno == EINTR) continue;
@@ -162,7 +163,8 @@ std::optional<results::Owner> read_holder(const fs::path& file) {
     owner.pid = object.integer("pid", 1, std::numeric_limits<std::int64_t>::max());
     owner.pid_started = object.integer("started", 0, std::numeric_limits<std::int64_t>::max());
     return owner;
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    rethrow_internal(error);
     return std::nullopt;  // it is being written, or another version's
   }
 }

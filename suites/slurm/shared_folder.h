@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "core/process/streams.h"
 #include "results/records.h"
-#include "suites/run/child_process.h"
 
 namespace nanobench::suites {
 
@@ -35,7 +35,7 @@ class SubmitterLock {
 
  private:
   std::filesystem::path file_;
-  Fd fd_;
+  core::Fd fd_;
 };
 
 /// Who held the lock of this file last; nullopt where the file is not there or says nothing that can be read. Takes no

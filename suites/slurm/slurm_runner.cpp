@@ -1,7 +1,5 @@
 #include "suites/slurm/slurm_runner.h"
 
-#include <poll.h>
-
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -11,6 +9,7 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/rethrow.h"
 #include "results/merge.h"
 #include "suites/run/interrupt.h"
 #include "suites/slurm/collector.h"
@@ -262,7 +261,8 @@ class SlurmSession {
     noted_queue_ = watch_.summary();
     try {
       write_whole(folder_.queue_file(), noted_queue_ + "\n");
-    } catch (const Error&) {  // what comes next and does matter will say it
+    } catch (const Error& error) {
+      rethrow_internal(error);  // any other: what comes next and does matter will say it
     }
   }
 
@@ -395,9 +395,7 @@ class SlurmSession {
   void wait() {
     const double until = now_s() + std::min(kLookForResultsSeconds, slurm_.poll_seconds);
     while (now_s() < until && interrupts_.count() == 0) {
-      pollfd fd = {interrupts_.fd(), POLLIN, 0};
-      const double seconds = std::clamp(until - now_s(), 0.001, kTickSeconds);
-      poll(&fd, 1, static_cast<int>(seconds * 1000) + 1);
+      interrupts_.wait(std::clamp(until - now_s(), 0.001, kTickSeconds));
       observer_.on_tick();
     }
   }

@@ -7,7 +7,6 @@
 #include "core/base/digest.h"
 #include "core/base/error.h"
 #include "results/provenance.h"
-#include "suites/slurm/command.h"
 #include "suites/slurm/job_script.h"
 #include "suites/slurm/shared_folder.h"
 
@@ -124,12 +123,12 @@ void Submitter::call_sbatch(Submission& submission) {
                                                            .most_at_once = options_.most_at_once,
                                                            .cpus = plan_.threads,
                                                            .options = options_.sbatch_options});
-  const CommandResult result = run_command(command, kSbatchSeconds);
+  const core::CommandResult result = call_slurm(command, kSbatchSeconds);
   if (result.is_timed_out) {
     throw Error(ErrorCode::kUnavailable,
                 "sbatch gave no answer in time; the same command finds out whether the job was submitted");
   }
-  const std::string id = result.is_fine() ? job_id_in(result.out) : "";
+  const std::string id = result.is_success() ? job_id_in(result.out) : "";
   if (id.empty()) {
     abandon(submission);
     save();
@@ -137,7 +136,7 @@ void Submitter::call_sbatch(Submission& submission) {
       throw Error(ErrorCode::kUnavailable,
                   "--executor slurm: sbatch is not on PATH; run this where jobs are submitted to Slurm");
     }
-    throw Error(ErrorCode::kUnavailable, "sbatch refused the job: " + failure_text(command, result));
+    throw Error(ErrorCode::kUnavailable, "sbatch refused the job: " + core::failure_text(command, result));
   }
   submission.job_id = id;
   save();

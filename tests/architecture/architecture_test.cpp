@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 /// it. Folders of one line know nothing of each other.
 const std::vector<std::vector<std::string>> kRanks = {
     {"core/base"},
-    {"core/hardware", "core/config"},
+    {"core/hardware", "core/config", "core/process"},
     {"core/protocol", "core/data"},
     {"engine/kernels", "engine/cuda"},
     {"engine/ops"},

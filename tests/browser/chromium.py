@@ -26,11 +26,11 @@ def find_program():
 
 
 class Chromium:
-    """One browser with one page. `events` holds what the page said since it was opened."""
+    """One browser with one page. `events` holds the events of the page since it was opened."""
 
     @classmethod
     def for_tests(cls, case):
-        """One for a test's class, as cls.browser; closed after its tests."""
+        """A browser for a test class, as cls.browser; closed after its tests."""
         case.browser = cls()
         case.addClassCleanup(case.browser.close)
 
@@ -153,7 +153,7 @@ class Chromium:
     # --- what the page did ---
 
     def of(self, method):
-        self.evaluate("0")  # everything that was said before has arrived then
+        self.evaluate("0")  # all earlier events have arrived then
         return [event["params"] for event in self.events if event.get("method") == method]
 
     def problems(self):

@@ -63,7 +63,7 @@ ATTACKS = [
     "%s %n {0} %(x)s",
 ]
 
-# Columns whose words the program itself writes and reads. What else could stand in them is put into rows of their own.
+# Columns whose words the program itself writes and reads. Hostile texts for them get rows of their own.
 WORDS = {
     ("runs", "outcome"),
     ("runs", "started_at"),
@@ -83,13 +83,13 @@ FACTS_THAT_ARE_READ = ("git_revision", "git_dirty")
 
 
 def hostile(text):
-    """The text behind all attacks, each on a line; which of them comes first depends on the text alone, so equal texts stay equal."""
+    """The text after all attacks, one a line. The text alone decides which attack comes first, so equal texts stay equal."""
     first = zlib.crc32(text.encode(errors="surrogateescape")) % len(ATTACKS)
     return "\n".join([*ATTACKS[first:], *ATTACKS[:first], text])
 
 
 def hostile_bytes(text):
-    """With bytes that are no UTF-8."""
+    """The text with bytes that are not UTF-8."""
     return hostile(text).encode() + b" \xff\xc3\x28\xed\xa0\x80 " + text.encode()
 
 
@@ -105,7 +105,7 @@ def hostile_json(value, names, change=hostile):
 
 
 def behind_one(text):
-    """For texts of which there are very many."""
+    """For very frequent texts."""
     return ATTACKS[zlib.crc32(text.encode()) % len(ATTACKS)] + text
 
 

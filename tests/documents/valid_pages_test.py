@@ -34,13 +34,13 @@ def contrast(a, b):
 
 
 def parse(text):
-    """The tree, and what html5lib finds wrong."""
+    """The tree, and the errors that html5lib finds."""
     parser = html5lib.HTMLParser(tree=html5lib.getTreeBuilder("etree"))
     return parser.parse(text), parser.errors
 
 
 def tidied(page):
-    """tidy's exit code, and what it finds wrong."""
+    """tidy's exit code, and the errors that it finds."""
     done = subprocess.run(
         ["tidy", "-errors", "-quiet", "--gnu-emacs", "yes", "--mute-id", "yes", str(page)],
         capture_output=True,
@@ -86,7 +86,7 @@ class ValidPages(unittest.TestCase):
             self.assertEqual(tidied(page), (0, ""), page.name)
 
     def test_broken_pages_are_found(self):
-        """Both readers are asked whether they read at all: a page of ours with one thing wrong in it each time."""
+        """Both validators must find a planted mistake: one of our pages with one error each time."""
         good = self.pages[0].read_text(encoding="utf-8")
         broken = {
             "an end that nothing began": ("</main>", "</main></section>"),

@@ -1,4 +1,4 @@
-"""A folder with made results, and the program that reads them: what the tests of documents, pages and browsers share."""
+"""A folder with generated results and the program that reads them, for the tests of documents, pages and browsers."""
 
 import json
 import os
@@ -22,7 +22,7 @@ HISTORY = {
     "records": ["record1", "record8", "record12", "record17"],
     "engine": {"mock": {**MOCK, "cells": {"record12": {"step_ms": 8}, "record17": {"step_ms": 5, "effect": -0.01}}}},
 }
-# Effects and interactions far above the noise: what is drawn of them is the same whatever the noise of the day.
+# Effects and interactions far above the noise, so that charts of them do not depend on the noise of the day.
 FACTORIAL_EFFECTS = {
     "rotary": -0.03,
     "attention_skip": 0.02,
@@ -58,7 +58,7 @@ LOG_LINES = (
 
 
 class Workbench:
-    """Everything is in `folder`, which goes with it. Paths given to the program are seen from there."""
+    """Everything lies in `folder`, which is removed at the end. Relative paths start there."""
 
     def __init__(self):
         self._folder = tempfile.TemporaryDirectory()
@@ -76,7 +76,7 @@ class Workbench:
 
     @classmethod
     def of(cls, case):
-        """One for a test's class, as cls.bench; closed after its tests."""
+        """A workbench for a test class, as cls.bench; closed after its tests."""
         case.bench = cls()
         case.addClassCleanup(case.bench.close)
         return case.bench

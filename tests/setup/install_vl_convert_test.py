@@ -12,8 +12,8 @@ from unittest import mock
 
 SETUP = pathlib.Path(__file__).resolve().parents[2] / "tools/setup"
 sys.path.insert(0, str(SETUP))
-import install_vl_convert  # noqa: E402
-from fetch_wheel import SetupError  # noqa: E402
+import install_vl_convert
+from wheels import SetupError
 
 GOOD = "def javascript_bundle(vl_version):\n    return '/*' + vl_version + '*/' + 'x;' * 100_000\n"
 SHORT = "def javascript_bundle(vl_version):\n    return 'x'\n"
@@ -30,23 +30,20 @@ class InstallVlConvert(unittest.TestCase):
         self.pin = {"file": "a.whl", "sha256": "1", "bytes": 10}
         self.fetched = 0
         self.package = GOOD
-        for name, stand_in in (
-            ("read_pin", lambda: (self.pin, "5.1")),
-            ("fetch", self.fetch),
-            ("read_pip_settings", lambda: None),
-        ):
+        for name, stand_in in (("read_pin", lambda: (self.pin, "5.1")), ("fetch", self.fetch)):
             patch = mock.patch.object(install_vl_convert, name, stand_in)
             patch.start()
             self.addCleanup(patch.stop)
 
-    def fetch(self, pin, cache, settings):
+    def fetch(self, pins, cache, what):
         self.fetched += 1
+        (pin,) = pins
         wheel = self.base / pin["file"]
         with zipfile.ZipFile(wheel, "w") as archive:
             archive.writestr("vl_convert/__init__.py", self.package)
             archive.writestr("vl_convert-1.dist-info/licenses/LICENSE", "free")
             archive.writestr("vl_convert-1.dist-info/METADATA", "left out")
-        return wheel
+        return [wheel]
 
     def install(self):
         with contextlib.redirect_stderr(io.StringIO()):
@@ -90,8 +87,9 @@ class Pins(unittest.TestCase):
     def test_are_complete(self):
         pins = json.loads((SETUP / "vl_convert.json").read_text())
         for machine in ("x86_64", "aarch64"):
-            self.assertIn(machine, pins[machine]["file"])
-            self.assertRegex(pins[machine]["sha256"], "^[0-9a-f]{64}$")
+            (pin,) = pins[machine]
+            self.assertIn(machine, pin["file"])
+            self.assertRegex(pin["sha256"], "^[0-9a-f]{64}$")
 
 
 if __name__ == "__main__":

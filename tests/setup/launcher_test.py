@@ -24,6 +24,7 @@ PACKAGE_HEADERS = (
     "nlohmann/json.hpp CLI/CLI.hpp sqlite3.h benchmark/benchmark.h gtest/gtest.h xxhash.h "
     "boost/math/distributions/students_t.hpp"
 ).split()
+SOURCE_FOLDERS = ("core", "engine", "ablations", "results", "suites", "reports", "tools")
 NOBODY = 65534
 
 TOOLS = {
@@ -67,8 +68,8 @@ class Launcher(unittest.TestCase):
     def make_checkout(self):
         shutil.copytree(SOURCE / "tools/setup", self.checkout / "tools/setup")
         shutil.copy2(SOURCE / "nanobench", self.checkout)
-        for folder in ("core", "ablations", "results", "suites", "reports"):
-            (self.checkout / folder).mkdir()
+        for folder in SOURCE_FOLDERS:
+            (self.checkout / folder).mkdir(exist_ok=True)
         for name in ("CMakeLists.txt", "CMakePresets.json", "core/a.cpp", "core/b.cpp"):
             (self.checkout / name).write_text("x")
 
@@ -164,6 +165,10 @@ class Launcher(unittest.TestCase):
     def test_every_change_of_the_sources_is_noticed(self):
         changes = {
             "edited": lambda: (self.checkout / "core/a.cpp").write_text("yy"),
+            **{
+                f"new in {folder}": lambda folder=folder: (self.checkout / folder / "new.cpp").write_text("x")
+                for folder in SOURCE_FOLDERS
+            },
             "added": lambda: (self.checkout / "suites/new.json").write_text("{}"),
             "renamed": lambda: (self.checkout / "core/b.cpp").rename(self.checkout / "core/c.cpp"),
             "deleted": lambda: (self.checkout / "core/c.cpp").unlink(),

@@ -1,4 +1,4 @@
-"""A package index on 127.0.0.1 for tests: it can cut connections, refuse ranges, ask for a password, send wrong bytes."""
+"""A package index on 127.0.0.1 for tests: it can cut connections, ask for a password, and wait in the middle of a file."""
 
 import http.server
 import re
@@ -11,7 +11,6 @@ class WheelServer:
     def __init__(self, files):
         self.files = files
         self.cut_after = []  # bytes after which the next answers end early, one entry per answer
-        self.ranges = True
         self.authorization = ""  # the header that every request must carry
         self.hold = None  # an Event that answers wait for after their first half
         self.requests = []  # (path, Range header)
@@ -43,10 +42,14 @@ class WheelServer:
         wanted_range = handler.headers.get("Range")
         self.requests.append((handler.path, wanted_range))
         if self.authorization and handler.headers.get("Authorization") != self.authorization:
-            handler.send_error(401)
+            handler.send_response(401)
+            handler.send_header("WWW-Authenticate", 'Basic realm="packages"')
+            handler.send_header("Content-Length", "0")
+            handler.end_headers()
         elif handler.path.startswith("/simple/"):
-            page = "".join(f'<a href="../../files/{name}#sha256=0">{name}</a>' for name in self.files).encode()
+            page = "".join(f'<a href="../../files/{name}">{name}</a>' for name in self.files).encode()
             handler.send_response(200)
+            handler.send_header("Content-Type", "text/html")
             handler.send_header("Content-Length", str(len(page)))
             handler.end_headers()
             handler.wfile.write(page)
@@ -54,7 +57,7 @@ class WheelServer:
             self._send_file(handler, self.files[handler.path[len("/files/") :]], wanted_range)
 
     def _send_file(self, handler, content, wanted_range):
-        begin = int(re.fullmatch(r"bytes=(\d+)-", wanted_range)[1]) if wanted_range and self.ranges else 0
+        begin = int(re.fullmatch(r"bytes=(\d+)-", wanted_range)[1]) if wanted_range else 0
         handler.send_response(206 if begin else 200)
         if begin:
             handler.send_header("Content-Range", f"bytes {begin}-{len(content) - 1}/{len(content)}")

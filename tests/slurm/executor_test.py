@@ -354,7 +354,7 @@ class Executor(unittest.TestCase):
         self.assert_one_sentence(err, "not on PATH")
         code, out, err = self.bench.finish(self.bench.start_plain("--partition", "main"))
         self.assertEqual((code, out), (2, ""))
-        self.assert_one_sentence(err, "--partition goes with --executor slurm only")
+        self.assert_one_sentence(err, "--partition needs --executor slurm")
 
     def test_a_damaged_state_is_said(self):
         self.bench.suite(LONG, seeds=(1,))

@@ -1,73 +1,57 @@
 #include "tools/cli/foreground_run.h"
 
-#include <poll.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cmath>
 #include <csignal>
 #include <optional>
 
 #include "core/base/error.h"
-#include "suites/run/child_process.h"
+#include "core/base/rethrow.h"
+#include "suites/run/engine_process.h"
 #include "suites/run/interrupt.h"
 
 namespace nanobench::tools {
 namespace {
 
-constexpr int kPollMs = 100;
-constexpr std::size_t kOutputTail = 8192;
-
 class Foreground {
  public:
   Foreground(const std::vector<std::string>& command, const core::RunSpec& spec, const ForegroundCallbacks& callbacks)
-      : callbacks_(callbacks), child_(command, core::to_json(spec).dump()) {}
+      : callbacks_(callbacks), engine_(command, core::to_json(spec).dump()) {}
 
   ForegroundResult run() {
-    std::optional<suites::ChildExit> exit;
+    std::optional<core::ProcessExit> exit;
     while (!exit) {
-      wait();
-      exit = child_.poll_exit();  // before reading: what the engine wrote is then all in the pipes
+      engine_.wait(interrupts_.fd());
+      interrupts_.drain();
+      exit = engine_.poll_exit();  // before reading: what the engine wrote is then all in the pipes
       read_output();
       read_events();
       check_interrupts();
       callbacks_.on_tick();
     }
-    while (child_.events_fd() >= 0) read_events();
-    while (child_.output_fd() >= 0) read_output();
-    if (!output_line_.empty()) say(output_line_);
+    while (read_events() || read_output()) {
+    }
+    if (const std::string rest = output_lines_.take_rest(); !rest.empty()) say(rest);
     end_.exit = *exit;
-    end_.has_cut_line = !events_.empty() && end_.stop != suites::StopReason::kBrokenEvents;
+    end_.output_tail = output_.text();
+    end_.has_cut_line = !events_.rest().empty() && end_.stop != suites::StopReason::kBrokenEvents;
     return {end_, suites::classify(end_)};
   }
 
  private:
-  void wait() {
-    std::array<pollfd, 3> fds = {
-        {{child_.events_fd(), POLLIN, 0}, {child_.output_fd(), POLLIN, 0}, {interrupts_.fd(), POLLIN, 0}}};
-    poll(fds.data(), fds.size(), kPollMs);
-    interrupts_.drain();
+  /// One piece each; false when nothing is there now.
+  bool read_events() {
+    const std::string_view bytes = core::read_available(engine_.events());
+    events_.add(bytes, [this](std::string_view line) {
+      if (end_.stop != suites::StopReason::kBrokenEvents) handle_line(line);
+    });
+    return !bytes.empty();
   }
 
-  /// Appends what is there; false at the end of the stream.
-  static bool read_into(int fd, std::string& buffer) {
-    std::array<char, 1 << 16> bytes{};
-    const ssize_t count = read(fd, bytes.data(), bytes.size());
-    if (count > 0) buffer.append(bytes.data(), static_cast<std::size_t>(count));
-    return count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR));
-  }
-
-  void read_events() {
-    if (child_.events_fd() < 0) return;
-    if (!read_into(child_.events_fd(), events_)) child_.close_events();
-    std::size_t start = 0;
-    for (std::size_t at = 0; (at = events_.find('\n', start)) != std::string::npos; start = at + 1) {
-      if (end_.stop != suites::StopReason::kBrokenEvents)
-        handle_line(std::string_view(events_).substr(start, at - start));
-    }
-    events_.erase(0, start);
+  bool read_output() {
+    const std::string_view bytes = core::read_available(engine_.output());
+    output_.add(bytes);
+    output_lines_.add(bytes, [this](std::string_view line) { say(std::string(line)); });
+    return !bytes.empty();
   }
 
   void handle_line(std::string_view line) {
@@ -78,9 +62,10 @@ class Foreground {
       note_not_finite(event);
       callbacks_.on_event(event);
     } catch (const core::Error& error) {
+      rethrow_internal(error);
       end_.stop = suites::StopReason::kBrokenEvents;
       end_.stop_message = std::string("an event line is unusable: ") + error.what();
-      child_.signal_group(SIGKILL);
+      engine_.signal(SIGKILL);
     }
   }
 
@@ -95,19 +80,6 @@ class Foreground {
     }
   }
 
-  void read_output() {
-    if (child_.output_fd() < 0) return;
-    const std::size_t before = output_line_.size();
-    if (!read_into(child_.output_fd(), output_line_)) child_.close_output();
-    end_.output_tail += output_line_.substr(before);
-    if (end_.output_tail.size() > 2 * kOutputTail) end_.output_tail.erase(0, end_.output_tail.size() - kOutputTail);
-    std::size_t start = 0;
-    for (std::size_t at = 0; (at = output_line_.find('\n', start)) != std::string::npos; start = at + 1) {
-      say(output_line_.substr(start, at - start));
-    }
-    output_line_.erase(0, start);
-  }
-
   void say(const std::string& line) const { callbacks_.on_output(line); }
 
   void check_interrupts() {
@@ -117,17 +89,17 @@ class Foreground {
         end_.stop = suites::StopReason::kInterrupted;
         end_.stop_message = "stopped by the user";
       }
-      child_.signal_group(count == 1 ? SIGINT : SIGKILL);
+      engine_.signal(count == 1 ? SIGINT : SIGKILL);
     }
     signals_ = count;
   }
 
   const ForegroundCallbacks& callbacks_;
   suites::InterruptGuard interrupts_;
-  suites::ChildProcess child_;
+  suites::EngineProcess engine_;
   suites::RunEnd end_;
-  std::string events_;       ///< of an unfinished line
-  std::string output_line_;  ///< likewise
+  core::LineCutter events_, output_lines_;
+  core::TextTail output_;
   int signals_ = 0;
 };
 

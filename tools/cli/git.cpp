@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "core/base/digest.h"
-#include "tools/cli/capture.h"
+#include "core/process/command.h"
 
 namespace nanobench::tools {
 namespace {
@@ -12,16 +12,16 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kSeconds = 20.0;
-constexpr std::size_t kMostOutput = std::size_t{256} << 20;  ///< the list of a repository of two million files
+constexpr std::size_t kMaxOutput = std::size_t{256} << 20;  ///< the list of a repository of two million files
 
 /// The output of `git WORDS...` in the folder when it succeeds.
 std::optional<std::string> git(const fs::path& folder, const std::vector<std::string>& words) {
-  std::vector<std::string> command = {"/usr/bin/env", "git"};
+  std::vector<std::string> command = {"git"};
   if (!folder.empty()) command.insert(command.end(), {"-C", folder.string()});
   command.insert(command.end(), words.begin(), words.end());
-  const Captured captured = capture(command, kSeconds, kMostOutput);
-  if (!captured.has_started || captured.is_timed_out || captured.exit_code != 0) return std::nullopt;
-  return captured.output;
+  core::CommandResult result = core::run_command(command, {.seconds = kSeconds, .max_output = kMaxOutput});
+  if (!result.is_success()) return std::nullopt;
+  return std::move(result.out);
 }
 
 std::string first_line(const std::string& text) {
@@ -38,7 +38,7 @@ std::vector<std::string> pieces(const std::string& text) {
 
 using FileStates = std::map<std::string, std::string>;  ///< "MODE OBJECT STAGE" by name as seen from the root
 
-/// What the index says.
+/// The files of the index.
 std::optional<FileStates> tracked_files(const fs::path& root) {
   const std::optional<std::string> listed = git(root, {"ls-files", "-z", "--stage"});
   if (!listed) return std::nullopt;
@@ -50,7 +50,7 @@ std::optional<FileStates> tracked_files(const fs::path& root) {
   return files;
 }
 
-/// What lies on the disk in place of that, in the same form: a commit of it changes nothing.
+/// Replaces the states of files that differ on the disk, in the form that a commit of them would have.
 bool apply_changes(const fs::path& root, FileStates& files) {
   const std::optional<std::string> changed = git(root, {"diff-files", "-z", "--name-only"});
   if (!changed) return false;

@@ -143,7 +143,7 @@ configure() {
   if ! run_tool cmake -S "$root" --preset "$preset" "-DNANOBENCH_TORCH=${NANOBENCH_TORCH-}" \
     "-DNANOBENCH_CHARTS=${NANOBENCH_CHARTS:-ON}" "-DNB_CUDA=${NANOBENCH_CUDA:-AUTO}" >"$log" 2>&1; then
     tail -n 30 "$log" >&2
-    fail 2 "cmake could not configure $build; the lines above say why, all of it is in $log"
+    fail 2 "cmake could not configure $build: see the lines above, or all of its output in $log"
   fi
   printf '%s\n' "$choices" >"$build/configured.stamp"
   say "configured build/$preset in $((SECONDS - begin)) s"
@@ -213,7 +213,7 @@ command_setup() {
 
 command_bundle() {
   if [[ ${1-} == -h || ${1-} == --help ]]; then exec python3 -B "$root/tools/bundle/make_bundle.py" --help; fi
-  needs_libtorch || fail 2 "the preset $preset builds no engine, which a bundle is about; say NANOBENCH_PRESET=release"
+  needs_libtorch || fail 2 "the preset $preset builds no engine, and a bundle tests the engine; set NANOBENCH_PRESET=release"
   prepare
   say "building what a bundle holds ($(compile_jobs) at once)"
   build_targets 'the programs of the bundle' bundle_programs
@@ -230,7 +230,7 @@ command_test() {
   cd -- "$root" || exit
   # As many tests at once as compilers; -j among ctest's arguments still wins.
   CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-$(compile_jobs)}
-  # LibTorch's threads wait by turning round: those of several tests at once would mostly keep each other from working.
+  # LibTorch's threads spin while they wait: those of several tests at once would keep each other from working.
   OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
   OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}
   export CTEST_PARALLEL_LEVEL OMP_NUM_THREADS OMP_WAIT_POLICY

@@ -5,24 +5,21 @@
 
 Result: DEPS/vl_convert with the Python package vl_convert (draws SVG from Vega-Lite), vega_bundle.js (Vega, Vega-Lite and
 Vega-Embed as one script, which is compiled into the program), the licence, and `stamp`: a folder of this name is complete.
-Exit code 0: installed; 2: it says in one sentence why not; 130: interrupted.
+Exit code 0: installed; 2: one sentence on stderr says why not; 130: interrupted.
 """
 
-import json
+from __future__ import annotations
+
 import os
 import pathlib
-import platform
 import re
 import shutil
 import subprocess
 import sys
 import time
-import zipfile
 
-from fetch_wheel import SetupError, fetch, run_setup, say
-from pip_settings import read_pip_settings
+from wheels import Pin, SetupError, fetch, read_pins, run_setup, say, unpack
 
-PINS = pathlib.Path(__file__).parent / "vl_convert.json"
 WANTED = re.compile(r"vl_convert/[^/]+")
 LICENCE = re.compile(r"[^/]*\.dist-info/licenses/(.+)")
 BUNDLE = """
@@ -33,40 +30,40 @@ open(sys.argv[2], "w", encoding="utf-8", newline="").write(text)
 """
 
 
-def main(deps, cache):
+def main(deps: pathlib.Path, cache: pathlib.Path) -> None:
     pin, vega_lite = read_pin()
     place = deps / "vl_convert"
     if (place / "stamp").is_file() and (place / "stamp").read_text() == stamp_text(pin, vega_lite):
         return
     deps.mkdir(parents=True, exist_ok=True)
+    wheel = fetch([pin], cache, "chart library")[0]
     begin_s = time.monotonic()
-    say(f"chart library: {pin['bytes'] >> 20} MB to download once, into {cache}")
-    wheel = fetch(pin, cache, read_pip_settings())
     install(place, wheel, stamp_text(pin, vega_lite), vega_lite)
-    say(f"chart library unpacked into {place} after {time.monotonic() - begin_s:.0f} s")
+    say(f"chart library unpacked into {place} in {time.monotonic() - begin_s:.0f} s")
 
 
-def read_pin():
-    pins = json.loads(PINS.read_text())
-    machine = platform.machine()
-    if machine not in pins or sys.platform != "linux":
-        raise SetupError(
-            f"there is no vl-convert {pins['version']} wheel for {sys.platform} {machine}: build without charts, "
-            "NANOBENCH_CHARTS=OFF ./nanobench ..."
-        )
-    return pins[machine], pins["vega_lite"]
+def read_pin() -> tuple[Pin, str]:
+    pins, file = read_pins("vl_convert.json", "vl-convert", "build without charts, NANOBENCH_CHARTS=OFF ./nanobench ...")
+    return pins[0], file["vega_lite"]
 
 
-def stamp_text(pin, vega_lite):
+def stamp_text(pin: Pin, vega_lite: str) -> str:
     return f"{pin['file']} {pin['sha256']} Vega-Lite {vega_lite}\n"
 
 
-def install(place, wheel, stamp, vega_lite):
+def place_of(name: str) -> str | None:
+    licence = LICENCE.fullmatch(name)
+    if licence:
+        return f"licences/{licence[1]}"
+    return name if WANTED.fullmatch(name) else None
+
+
+def install(place: pathlib.Path, wheel: pathlib.Path, stamp: str, vega_lite: str) -> None:
     """Unpacks beside the final place and renames: the folder is there complete or not at all."""
     for leftover in place.parent.glob(".unpacking-charts-*"):
         shutil.rmtree(leftover)
     fresh = place.parent / f".unpacking-charts-{os.getpid()}"
-    unpack(wheel, fresh)
+    unpack(wheel, fresh, place_of)
     made = subprocess.run(
         [sys.executable, "-B", "-c", BUNDLE, vega_lite, str(fresh / "vega_bundle.js")],
         env={**os.environ, "PYTHONPATH": str(fresh)},
@@ -74,26 +71,13 @@ def install(place, wheel, stamp, vega_lite):
         text=True,
     )
     if made.returncode != 0:
-        why = (made.stderr.strip().splitlines() or ["it ended without a word"])[-1]
-        raise SetupError(
-            f"the chart library cannot make its script ({why}); NANOBENCH_CHARTS=OFF builds without charts"
-        )
+        why = (made.stderr.strip().splitlines() or ["it printed nothing"])[-1]
+        raise SetupError(f"the chart library cannot make its script ({why}); NANOBENCH_CHARTS=OFF builds without charts")
     (fresh / "stamp").write_text(stamp)
     if place.exists():
         place.rename(fresh / "old")
     fresh.rename(place)
     shutil.rmtree(place / "old", ignore_errors=True)
-
-
-def unpack(wheel, folder):
-    with zipfile.ZipFile(wheel) as archive:
-        for member in archive.infolist():
-            licence = LICENCE.fullmatch(member.filename)
-            if licence:
-                member.filename = f"licences/{licence[1]}"
-            elif not WANTED.fullmatch(member.filename):
-                continue
-            archive.extract(member, folder)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
 #include "tools/terminal/full_screen.h"
 
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 
+#include "core/process/streams.h"
 #include "tools/terminal/status_lines.h"
 #include "tools/terminal/terminal.h"
 
@@ -17,7 +17,7 @@ constexpr char kQuit = 0x1c;     // Ctrl-backslash
 constexpr const char* kAlternateScreen = "\x1b[?1049h\x1b[2J";
 constexpr const char* kFormerScreen = "\x1b[?1049l";
 
-/// That there is a handler is enough: poll() then returns.
+/// That there is a handler is enough: a wait ends then.
 void on_resize(int) {}
 
 /// A background process that touched the terminal's settings would be stopped.
@@ -51,11 +51,11 @@ void FullScreen::enter() {
     keys.c_cc[VQUIT] = _POSIX_VDISABLE;
     tcsetattr(input_, TCSANOW, &keys);
   }
-  write_all(output_, kAlternateScreen);
+  core::write_all(output_, kAlternateScreen);
 }
 
 void FullScreen::leave() {
-  write_all(output_, kFormerScreen);
+  core::write_all(output_, kFormerScreen);
   if (has_keys_) tcsetattr(input_, TCSANOW, &former_);
 }
 
@@ -76,13 +76,12 @@ std::size_t FullScreen::height() const {
 bool FullScreen::draw(const std::vector<std::string>& lines) {
   std::string text = "\x1b[H";
   for (std::size_t i = 0; i < lines.size(); ++i) text += (i == 0 ? "" : "\r\n") + lines[i] + "\x1b[K";
-  return write_all(output_, text + "\x1b[J");
+  return core::write_all(output_, text + "\x1b[J");
 }
 
 std::optional<char> FullScreen::wait(double seconds, int wake_fd) {
-  pollfd fds[2] = {{has_keys_ ? input_ : -1, POLLIN, 0}, {wake_fd, POLLIN, 0}};
-  const int ready = poll(fds, 2, static_cast<int>(std::max(seconds, 0.0) * 1000) + 1);
-  return ready > 0 && fds[0].revents != 0 ? read_key() : std::nullopt;
+  const auto ready = core::wait_readable({has_keys_ ? input_ : -1, wake_fd}, std::chrono::duration<double>(seconds));
+  return ready == 0U ? read_key() : std::nullopt;
 }
 
 std::optional<char> FullScreen::read_key() {

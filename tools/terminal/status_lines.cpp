@@ -2,10 +2,10 @@
 
 #include <unistd.h>
 
-#include <cerrno>
 #include <utility>
 
 #include "core/base/text.h"
+#include "core/process/streams.h"
 
 namespace nanobench::tools {
 
@@ -46,18 +46,8 @@ void StatusLines::clear() {
   shown_ = 0;
 }
 
-bool write_all(int fd, const std::string& text) {
-  for (std::size_t done = 0; done < text.size();) {
-    const ssize_t count = ::write(fd, text.data() + done, text.size() - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    done += static_cast<std::size_t>(count);
-  }
-  return true;
-}
-
 void write_to_stderr(const std::string& text) {
-  write_all(STDERR_FILENO, text);  // progress is not worth failing for
+  core::write_all(STDERR_FILENO, text);  // progress is not worth failing for
 }
 
 }  // namespace nanobench::tools

@@ -51,7 +51,7 @@ std::vector<double> losses_of(const std::vector<RunEvent>& events) {
 TEST(ProcessRun, TakesTheKernelsThatTheSpecAsksFor) {
   const TinyRun run;
   for (const auto& [kernels, blocks, missing] :
-       {std::tuple("fused", "fused", "none"), std::tuple("reference", "op by op", "all")}) {
+       {std::tuple(KernelChoice::kFused, "fused", "none"), std::tuple(KernelChoice::kReference, "op by op", "all")}) {
     RunSpec spec = run.spec(1);
     spec.kernels = kernels;
     EngineProcess engine(spec);

@@ -1,8 +1,8 @@
 // Adam, Muon and the schedules against the golden updates.
 #include <gtest/gtest.h>
 
-#include "core/config/enum_names.h"
 #include "core/config/schedule.h"
+#include "core/config/train_config_names.h"
 #include "engine/optim/adam.h"
 #include "engine/optim/muon.h"
 #include "tests/engine/golden_support.h"
@@ -12,7 +12,7 @@ namespace {
 
 template <class Enum>
 Enum enum_of(const Json& value) {
-  for (const auto& [candidate, name] : EnumNames<Enum>::values()) {
+  for (const auto& [candidate, name] : enum_table(Enum{})) {
     if (value.get<std::string>() == name) return candidate;
   }
   throw std::runtime_error("unknown enumerator " + value.dump());

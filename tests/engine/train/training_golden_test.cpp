@@ -9,11 +9,11 @@ namespace {
 
 Json trace_of(const RunSpec& base) {
   RunSpec spec = base;
-  const std::filesystem::path file =
-      std::filesystem::temp_directory_path() / ("nanobench_trace_" + spec.run_id + "_" + spec.dtype + ".json");
+  const std::filesystem::path file = std::filesystem::temp_directory_path() /
+                                     ("nanobench_trace_" + spec.run_id + "_" + enum_name(spec.dtype) + ".json");
   spec.trace_file = file.string();
   EventLog log;
-  Trainer trainer(spec, log, kNeverStop);
+  CpuTrainer trainer(spec, log, kNeverStop);
   EXPECT_EQ(trainer.run(), RunOutcome::kCompleted);
   Json trace = read_json_file(file);
   std::filesystem::remove(file);
@@ -54,7 +54,7 @@ TEST(Trainer, StopsBeforeTheNextStepWhenAsked) {
   const RunSpec spec = golden_spec(golden_folder() / "record17", "float32");
   EventLog log;
   const std::atomic<bool> stop{true};
-  EXPECT_EQ(Trainer(spec, log, stop).run(), RunOutcome::kInterrupted);
+  EXPECT_EQ(CpuTrainer(spec, log, stop).run(), RunOutcome::kInterrupted);
   EXPECT_TRUE(std::holds_alternative<FailedEvent>(log.events.back()));
 }
 
@@ -63,7 +63,7 @@ TEST(Trainer, ANaNLossIsDivergence) {
   spec.config.optimizer.hidden_matrices.lr = 1e30;
   spec.config.optimizer.embeddings.lr = 1e30;
   EventLog log;
-  EXPECT_EQ(Trainer(spec, log, kNeverStop).run(), RunOutcome::kDiverged);
+  EXPECT_EQ(CpuTrainer(spec, log, kNeverStop).run(), RunOutcome::kDiverged);
   const auto* failed = std::get_if<FailedEvent>(&log.events.back());
   ASSERT_NE(failed, nullptr);
   EXPECT_EQ(failed->outcome, RunOutcome::kDiverged);

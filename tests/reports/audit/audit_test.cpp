@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "core/base/json.h"
-#include "reports/kinds/audit_report.h"
+#include "reports/kinds/kinds.h"
 #include "reports/render/render.h"
 #include "tests/golden/golden_data.h"
 #include "tests/results/import/log_texts.h"

@@ -15,7 +15,7 @@
 #include "core/base/error.h"
 #include "core/protocol/run_event.h"
 #include "core/protocol/run_spec.h"
-#include "suites/run/child_process.h"
+#include "suites/run/engine_process.h"
 
 namespace nanobench::suites::testing {
 namespace {
@@ -55,7 +55,7 @@ class LaunchedRun : public ::testing::Test {
   struct Result {
     std::vector<std::string> events;
     std::string output;
-    ChildExit exit;
+    core::ProcessExit exit;
   };
 
   Result run(int processes, const std::string& launcher) const {
@@ -63,20 +63,20 @@ class LaunchedRun : public ::testing::Test {
     spec.config.distributed.processes = processes;
     const std::string program = std::string(NANOBENCH_BIN_DIR) + "/nanobench";
     const Engine engine{{(folder_ / "engine").string()}, "engine", "1"};
-    ChildProcess child(launched_engine(engine, launcher, {program, "launched-engine"}).command,
-                       core::to_json(spec).dump());
+    EngineProcess child(launched_engine(engine, launcher, {program, "launched-engine"}).command,
+                        core::to_json(spec).dump());
     Result result;
     std::string events;
-    std::optional<ChildExit> exit;
+    std::optional<core::ProcessExit> exit;
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (!exit && std::chrono::steady_clock::now() < end) {
       exit = child.poll_exit();
-      read_into(child.events_fd(), events);
-      read_into(child.output_fd(), result.output);
+      read_into(child.events(), events);
+      read_into(child.output(), result.output);
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     EXPECT_TRUE(exit.has_value()) << "it never ended";
-    result.exit = exit.value_or(ChildExit{});
+    result.exit = exit.value_or(core::ProcessExit{});
     std::istringstream lines(events);
     for (std::string line; std::getline(lines, line);) result.events.push_back(line);
     return result;
@@ -87,10 +87,8 @@ class LaunchedRun : public ::testing::Test {
   std::filesystem::path folder_;
 
  private:
-  static void read_into(int fd, std::string& text) {
-    char bytes[4096];
-    for (ssize_t count = 0; (count = read(fd, bytes, sizeof bytes)) > 0;)
-      text.append(bytes, static_cast<std::size_t>(count));
+  static void read_into(core::Fd& fd, std::string& text) {
+    for (std::string_view bytes; !(bytes = core::read_available(fd)).empty();) text += bytes;
   }
 };
 

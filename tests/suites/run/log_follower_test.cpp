@@ -5,8 +5,6 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "suites/run/line_cutter.h"
-
 namespace nanobench::suites {
 namespace {
 
@@ -122,22 +120,6 @@ TEST_F(LogFollowerTest, AFolderIsNoLog) {
   LogFollower log = follow("log.txt");
   EXPECT_EQ(look(log, true), "");
   EXPECT_NE(log.problem(), "");
-}
-
-TEST(LineCutter, CutsAndPassesOverWhatIsTooLong) {
-  LineCutter cutter;
-  std::vector<std::string> lines;
-  const auto add = [&](const std::string& bytes) {
-    cutter.add(bytes, [&](std::string_view line) { lines.emplace_back(line); });
-  };
-  add("one\ntw");
-  add("o\r\n");
-  add(std::string(LineCutter::kLongestLine, 'x'));
-  add("x");
-  add("still the long line\nthree\nrest");
-  EXPECT_EQ(lines, (std::vector<std::string>{"one", "two\r", "three"}));
-  EXPECT_EQ(cutter.take_rest(), "rest");
-  EXPECT_EQ(cutter.take_rest(), "");
 }
 
 }  // namespace

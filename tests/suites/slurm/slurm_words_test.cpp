@@ -8,7 +8,7 @@
 #include <random>
 
 #include "core/base/error.h"
-#include "suites/slurm/command.h"
+#include "core/process/command.h"
 #include "suites/slurm/job_script.h"
 #include "suites/slurm/queue.h"
 #include "suites/slurm/task_watch.h"
@@ -18,8 +18,8 @@ namespace {
 
 /// What a shell makes of a word.
 std::string echoed(const std::string& word) {
-  const CommandResult result = run_command({"/bin/sh", "-c", "printf %s " + shell_quoted(word)}, 20);
-  EXPECT_TRUE(result.is_fine()) << result.err;
+  const core::CommandResult result = core::run_command({"/bin/sh", "-c", "printf %s " + shell_quoted(word)});
+  EXPECT_TRUE(result.is_success()) << result.err;
   return result.out;
 }
 
@@ -37,11 +37,12 @@ TEST(SlurmScript, RunsTheProgramWithFolderAndIndex) {
   std::filesystem::permissions(program, std::filesystem::perms::owner_all);
   const std::filesystem::path script = folder / "job.sh";
   std::ofstream(script) << job_script(program, folder);
-  const CommandResult result = run_command({"/usr/bin/env", "SLURM_ARRAY_TASK_ID=7", "/bin/sh", script.string()}, 20);
+  const core::CommandResult result =
+      core::run_command({"/usr/bin/env", "SLURM_ARRAY_TASK_ID=7", "/bin/sh", script.string()});
   EXPECT_EQ(result.out, "slurm-task|" + folder.string() + "|7|") << result.err;
   std::filesystem::remove(program);
-  const CommandResult missing = run_command({"/bin/sh", script.string()}, 20);
-  EXPECT_EQ(missing.exit_code, 127);
+  const core::CommandResult missing = core::run_command({"/bin/sh", script.string()});
+  EXPECT_EQ(missing.exit.exit_code, 127);
   EXPECT_NE(missing.err.find(program.string() + " is not on "), std::string::npos) << missing.err;
   std::filesystem::remove_all(folder);
 }
@@ -119,15 +120,10 @@ TEST(SlurmQueue, AccountingSaysWhoCancelled) {
   EXPECT_EQ(parse_accounting("Slurm accounting storage is disabled"), std::nullopt);
 }
 
-TEST(SlurmCommand, EndsInAllWays) {
-  const CommandResult both = run_command({"/bin/sh", "-c", "echo out; echo err >&2; exit 3"}, 20);
-  EXPECT_EQ(both.out, "out\n");
-  EXPECT_EQ(both.err, "err\n");
-  EXPECT_EQ(both.exit_code, 3);
-  EXPECT_EQ(failure_text({"x"}, both), "err");
-  EXPECT_EQ(run_command({"nanobench-no-such-program"}, 20).start_error, ENOENT);
-  EXPECT_TRUE(run_command({"/bin/sh", "-c", "sleep 100"}, 0.2).is_timed_out);
-  EXPECT_EQ(run_command({"/bin/sh", "-c", "kill -9 $$"}, 20).exit_code, 137);
+TEST(SlurmCommand, FailuresAreToldInItsOwnWords) {
+  const core::CommandResult result = call_slurm({"/bin/sh", "-c", "echo out; echo err >&2; exit 3"}, 20);
+  EXPECT_EQ(core::failure_text({"x"}, result), "err");
+  EXPECT_TRUE(call_slurm({"/bin/sh", "-c", "sleep 100"}, 0.2).is_timed_out);
 }
 
 class WatchTest : public testing::Test {
@@ -173,7 +169,7 @@ TEST_F(WatchTest, WhatWasOverBeforeIsKnown) {
   for (ExpectedTask& item : former) item.is_former = true;
   watch_.look(former, {task(0, "CANCELLED"), task(1, "RUNNING")}, 0);
   watch_.look(former, {task(0, "CANCELLED"), task(1, "CANCELLED")}, 5);
-  const auto gone = watch_.look(former, {task(0, "CANCELLED"), task(1, "CANCELLED")}, 20);
+  const auto gone = watch_.look(former, {task(0, "CANCELLED"), task(1, "CANCELLED")});
   ASSERT_EQ(gone.size(), 2U);
   EXPECT_TRUE(gone[0].was_gone_before);
   EXPECT_FALSE(gone[1].was_gone_before);

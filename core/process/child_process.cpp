@@ -1,0 +1,180 @@
+#include "core/process/child_process.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "core/base/error.h"
+
+namespace nanobench::core {
+namespace {
+
+constexpr int kNotStarted = 127;
+
+std::int64_t milliseconds(const timeval& time) {
+  return static_cast<std::int64_t>(time.tv_sec) * 1000 + time.tv_usec / 1000;
+}
+
+/// Pointers to the words and a null; `words` stays the owner.
+std::vector<char*> pointers(std::vector<std::string>& words) {
+  std::vector<char*> all;
+  for (std::string& word : words) all.push_back(word.data());
+  all.push_back(nullptr);
+  return all;
+}
+
+/// Everything that the child needs between fork and exec, where only async-signal-safe calls are allowed.
+struct Program {
+  std::vector<std::string> words, variables;
+  std::vector<char*> argv, environment;    ///< environment empty: ours
+  const char* folder = nullptr;            ///< null: ours
+  std::vector<std::pair<int, int>> files;  ///< ours, the child's
+  int first_free = STDERR_FILENO + 1;      ///< above all of the child's
+  bool has_own_group = true;
+};
+
+[[noreturn]] void report_errno(int report) {
+  const int error = errno;
+  [[maybe_unused]] const ssize_t ignored = write(report, &error, sizeof error);
+  _exit(kNotStarted);
+}
+
+/// In the child. `report` gets errno when that fails, and closes when it succeeds.
+[[noreturn]] void become(Program& program, int report) {
+  if (program.has_own_group) setpgid(0, 0);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1}) signal(number, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  // Out of the way first: the targets may be among the sources.
+  report = fcntl(report, F_DUPFD_CLOEXEC, program.first_free);
+  for (auto& [source, target] : program.files) source = fcntl(source, F_DUPFD_CLOEXEC, program.first_free);
+  for (const auto& [source, target] : program.files) {
+    if (dup2(source, target) < 0) report_errno(report);
+  }
+  close_range(static_cast<unsigned>(program.first_free), ~0U, CLOSE_RANGE_CLOEXEC);
+  if (program.folder != nullptr && chdir(program.folder) != 0) report_errno(report);
+  if (!program.environment.empty()) environ = program.environment.data();
+  execvp(program.argv[0], program.argv.data());
+  report_errno(report);
+}
+
+Program program_of(const ChildSetup& setup) {
+  Program program;
+  program.words = setup.command;
+  program.argv = pointers(program.words);
+  if (setup.environment) {
+    for (const auto& [name, value] : *setup.environment) program.variables.push_back(name + "=" + value);
+    program.environment = pointers(program.variables);
+  }
+  if (!setup.folder.empty()) program.folder = setup.folder.c_str();
+  program.files = setup.files;
+  program.has_own_group = setup.group != ChildGroup::kOurs;
+  return program;
+}
+
+}  // namespace
+
+std::string signal_text(int number) {
+  const char* name = sigabbrev_np(number);
+  const char* text = sigdescr_np(number);
+  return "signal " + std::to_string(number) + (name == nullptr ? "" : std::string(" (SIG") + name + ")") +
+         (text == nullptr ? "" : std::string(": ") + text);
+}
+
+std::string ProcessExit::text() const {
+  return signal != 0 ? signal_text(signal) : "exit code " + std::to_string(exit_code);
+}
+
+ProcessExit exit_of_status(int wait_status) {
+  ProcessExit exit;
+  if (WIFSIGNALED(wait_status)) exit.signal = WTERMSIG(wait_status);
+  if (WIFEXITED(wait_status)) exit.exit_code = WEXITSTATUS(wait_status);
+  return exit;
+}
+
+pid_t fork_process(bool dies_with_us) {
+  const pid_t parent = getpid();
+  const pid_t pid = fork();
+  if (pid != 0 || !dies_with_us) return pid;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(kNotStarted);  // it died before the line above
+  return 0;
+}
+
+ChildProcess::ChildProcess(const ChildSetup& setup) : group_(setup.group) {
+  NB_CHECK(!setup.command.empty(), "no program to start");
+  start(setup);
+}
+
+void ChildProcess::start(const ChildSetup& setup) {
+  Program program = program_of(setup);
+  const Fd nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  program.files.emplace_back(nothing.get(), STDIN_FILENO);
+  std::vector<Fd> write_ends;
+  for (const std::vector<int>& targets : setup.pipes) {
+    Pipe pipe = make_pipe();
+    for (const int target : targets) program.files.emplace_back(pipe.write.get(), target);
+    pipes_.push_back(std::move(pipe.read));
+    write_ends.push_back(std::move(pipe.write));
+  }
+  for (const auto& [source, target] : program.files) program.first_free = std::max(program.first_free, target + 1);
+  Pipe report = make_pipe();
+  pid_ = fork_process(/*dies_with_us=*/group_ != ChildGroup::kDetached);
+  if (pid_ < 0) start_error_ = errno;
+  if (pid_ < 0) return;
+  if (pid_ == 0) become(program, report.write.get());
+  if (program.has_own_group) setpgid(pid_, pid_);  // in both processes: whoever is first
+  report.write.reset();
+  ssize_t count = 0;
+  do count = read(report.read.get(), &start_error_, sizeof start_error_);
+  while (count < 0 && errno == EINTR);
+  if (count == static_cast<ssize_t>(sizeof start_error_))
+    exit_ = reap();
+  else
+    start_error_ = 0;
+}
+
+ChildProcess::~ChildProcess() {
+  if (pid_ <= 0 || exit_) return;
+  signal(SIGKILL);
+  reap();
+}
+
+void ChildProcess::signal(int number) const {
+  if (pid_ > 0 && !exit_) kill(group_ == ChildGroup::kOurs ? pid_ : -pid_, number);
+}
+
+std::optional<ProcessExit> ChildProcess::poll_exit() {
+  if (exit_ || pid_ <= 0) return exit_;
+  siginfo_t info = {};
+  // WNOWAIT keeps the zombie, so that its number still means the group below.
+  const bool has_ended =
+      waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
+  if (has_ended) exit_ = reap();
+  return exit_;
+}
+
+ProcessExit ChildProcess::reap() {
+  if (group_ == ChildGroup::kOwn) kill(-pid_, SIGKILL);
+  int status = 0;
+  rusage usage = {};
+  while (wait4(pid_, &status, 0, &usage) < 0 && errno == EINTR) {
+  }
+  ProcessExit exit = exit_of_status(status);
+  exit.max_rss_bytes = static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
+  exit.user_ms = milliseconds(usage.ru_utime);
+  exit.system_ms = milliseconds(usage.ru_stime);
+  exit.voluntary_switches = usage.ru_nvcsw;
+  exit.involuntary_switches = usage.ru_nivcsw;
+  return exit;
+}
+
+}  // namespace nanobench::core

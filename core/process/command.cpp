@@ -1,0 +1,71 @@
+#include "core/process/command.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+
+#include "core/base/text.h"
+
+namespace nanobench::core {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+
+constexpr Seconds kLook{0.1};       ///< how late an exit is seen whose pipes another process keeps open
+constexpr Seconds kEndLook{0.002};  ///< the same when both pipes are closed, which is the end of most programs
+constexpr int kMaxReads = 64;       ///< after the end: a pipe is smaller, but another process may go on writing
+constexpr double kForever = 1e8;
+constexpr std::size_t kMaxWords = 600;  ///< of a message
+
+void read_into(std::string& text, Fd& fd, int max_reads, std::size_t max_bytes) {
+  for (int i = 0; i < max_reads; ++i) {
+    const std::string_view bytes = read_available(fd);
+    if (bytes.empty()) return;
+    if (text.size() < max_bytes) text += bytes;
+  }
+}
+
+}  // namespace
+
+CommandResult run_command(const std::vector<std::string>& command, const CommandLimits& limits) {
+  ChildProcess child({.command = command, .pipes = {{STDOUT_FILENO}, {STDERR_FILENO}}, .group = limits.group});
+  CommandResult result;
+  result.start_error = child.start_error();
+  if (result.start_error != 0) return result;
+  Fd &out = child.pipe(0), &err = child.pipe(1);
+  const auto read_both = [&](int max_reads) {
+    read_into(result.out, out, max_reads, limits.max_output);
+    read_into(result.err, err, max_reads, limits.max_output);
+  };
+  const auto deadline =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(Seconds(std::min(limits.seconds, kForever)));
+  std::optional<ProcessExit> exit;
+  while (!(exit = child.poll_exit())) {
+    const Seconds left = deadline - Clock::now();
+    if (left <= Seconds(0) && !result.is_timed_out) {
+      result.is_timed_out = true;
+      child.signal(SIGKILL);
+    }
+    const Seconds look = out.is_open() || err.is_open() ? kLook : kEndLook;
+    wait_readable({out.get(), err.get()}, result.is_timed_out ? kEndLook : std::min(left, look));
+    read_both(1);
+  }
+  read_both(kMaxReads);
+  result.exit = *exit;
+  return result;
+}
+
+std::string failure_text(const std::vector<std::string>& command, const CommandResult& result) {
+  const std::string& name = command.front();
+  if (result.start_error != 0) return name + " could not be started: " + std::strerror(result.start_error);
+  if (result.is_timed_out) return name + " gave no answer in time";
+  const std::string words = on_one_line(result.err.empty() ? result.out : result.err, kMaxWords);
+  if (!words.empty()) return words;
+  return name + " ended with " + result.exit.text() + " and printed nothing";
+}
+
+}  // namespace nanobench::core

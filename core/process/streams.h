@@ -1,0 +1,100 @@
+/// File descriptors of pipes and files: who closes them, how bytes are read, cut into lines and written, and the one
+/// place where several of them are waited for. Nothing here is thread-safe.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace nanobench::core {
+
+/// A file descriptor that closes itself; -1 is none.
+class Fd {
+ public:
+  explicit Fd(int fd = -1) : fd_(fd) {}
+  ~Fd() { reset(); }
+  Fd(Fd&& other) noexcept : fd_(other.release()) {}
+  Fd& operator=(Fd&& other) noexcept;
+  int get() const { return fd_; }
+  bool is_open() const { return fd_ >= 0; }
+  int release() { return std::exchange(fd_, -1); }
+  void reset();
+
+ private:
+  int fd_;
+};
+
+struct Pipe {
+  Fd read;
+  Fd write;
+};
+
+/// Both ends are closed in programs that this process starts. Throws Error{kUnavailable}.
+Pipe make_pipe();
+
+/// Returns at once with what has come, which is never waited for. Empty when there is nothing now; at the end of the
+/// stream, or when it fails, `fd` is closed too. The bytes stay valid until the next call of this thread.
+std::string_view read_available(Fd& fd);
+
+/// All of the bytes. False when nobody reads them any more.
+bool write_all(int fd, std::string_view bytes);
+
+/// Waits until one of the descriptors can be read or has ended, a signal arrives, or the time is over. Negative
+/// descriptors are passed over. Returns the place of the first one that is ready.
+std::optional<std::size_t> wait_readable(std::initializer_list<int> fds, std::chrono::duration<double> time);
+
+/// Bytes as they come, cut into lines.
+class LineCutter {
+ public:
+  /// Longer lines are dropped.
+  static constexpr std::size_t kMaxLine = std::size_t{1} << 20;
+
+  /// Calls `take(line)` for each line that is complete now, without its newline.
+  template <class Take>
+  void add(std::string_view bytes, Take take) {
+    rest_ += bytes;
+    std::size_t start = 0;
+    for (std::size_t end; (end = rest_.find('\n', start)) != std::string::npos; start = end + 1) {
+      if (!is_dropping_) take(std::string_view(rest_).substr(start, end - start));
+      is_dropping_ = false;
+    }
+    rest_.erase(0, start);
+    if (is_dropping_ || rest_.size() > kMaxLine) {
+      is_dropping_ = true;
+      rest_.clear();
+    }
+  }
+
+  /// Whether the current line is too long.
+  bool is_dropping() const { return is_dropping_; }
+  /// What came after the last newline.
+  const std::string& rest() const { return rest_; }
+  /// The same; the next bytes begin a new line.
+  std::string take_rest() {
+    is_dropping_ = false;
+    return std::exchange(rest_, {});
+  }
+
+ private:
+  std::string rest_;
+  bool is_dropping_ = false;  ///< until the end of a line that is too long
+};
+
+/// The end of a stream of any length.
+class TextTail {
+ public:
+  static constexpr std::size_t kMinBytes = 8192;  ///< kept at least; at most twice as many
+
+  void add(std::string_view bytes);
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+}  // namespace nanobench::core

@@ -1,0 +1,208 @@
+#include "core/process/child_process.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <thread>
+
+namespace nanobench::core {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+ChildSetup shell(const std::string& script) {
+  ChildSetup setup;
+  setup.command = {"/bin/sh", "-c", script};
+  setup.pipes = {{STDOUT_FILENO, STDERR_FILENO}};
+  return setup;
+}
+
+bool eventually(const std::function<bool()>& holds) {
+  const auto end = Clock::now() + std::chrono::seconds(20);
+  while (!holds() && Clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  return holds();
+}
+
+ProcessExit exit_of(ChildProcess& child) {
+  EXPECT_TRUE(eventually([&] { return child.poll_exit().has_value(); })) << "it never ended";
+  return child.poll_exit().value_or(ProcessExit{});
+}
+
+std::string all_of(Fd& fd) {
+  std::string text;
+  const auto end = Clock::now() + std::chrono::seconds(20);
+  while (fd.is_open() && Clock::now() < end) {
+    wait_readable({fd.get()}, std::chrono::seconds(1));
+    text += read_available(fd);
+  }
+  return text;
+}
+
+std::string output_of(const ChildSetup& setup) {
+  ChildProcess child(setup);
+  const std::string output = all_of(child.pipe(0));
+  exit_of(child);
+  return output;
+}
+
+std::size_t open_descriptors() {
+  return static_cast<std::size_t>(std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator()));
+}
+
+/// False for one that has ended, although nobody has waited for it yet.
+bool is_running(pid_t pid) {
+  std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
+  std::string number, name, state;
+  return in >> number >> name >> state && state != "Z" && state != "X";
+}
+
+TEST(ChildProcess, ItsExitIsItsCodeOrItsSignal) {
+  ChildProcess fine(shell("exit 0")), code(shell("exit 3")), crash(shell("kill -SEGV $$"));
+  EXPECT_TRUE(exit_of(fine).is_success());
+  EXPECT_EQ(exit_of(code).exit_code, 3);
+  EXPECT_FALSE(exit_of(code).is_success());
+  EXPECT_EQ(exit_of(code).text(), "exit code 3");
+  EXPECT_EQ(exit_of(crash).signal, SIGSEGV);
+  EXPECT_FALSE(exit_of(crash).is_success());
+  EXPECT_EQ(exit_of(crash).text(), signal_text(SIGSEGV));
+  EXPECT_EQ(signal_text(SIGKILL).substr(0, 18), "signal 9 (SIGKILL)");
+  EXPECT_GT(exit_of(code).max_rss_bytes, 0);
+}
+
+TEST(ChildProcess, AMissingProgramIsAnErrorNumber) {
+  ChildSetup setup;
+  setup.command = {"nanobench-no-such-program"};
+  EXPECT_EQ(ChildProcess(setup).start_error(), ENOENT);
+  setup.command = {"/"};
+  EXPECT_EQ(ChildProcess(setup).start_error(), EACCES);
+  setup = shell("exit 0");
+  setup.folder = "/no/such/folder";
+  EXPECT_EQ(ChildProcess(setup).start_error(), ENOENT);
+  EXPECT_EQ(ChildProcess(shell("exit 0")).start_error(), 0);
+}
+
+TEST(ChildProcess, StreamsGoWhereTheSetupSays) {
+  EXPECT_EQ(output_of(shell("cat; echo out; echo err >&2")), "out\nerr\n") << "standard input is empty";
+  ChildSetup setup = shell("echo out; echo err >&2; echo three >&3; cat <&4");
+  setup.pipes = {{3}, {STDOUT_FILENO}, {STDERR_FILENO}};
+  Pipe given = make_pipe();
+  write_all(given.write.get(), "given");
+  given.write.reset();
+  setup.files = {{given.read.get(), 4}};
+  ChildProcess child(setup);
+  EXPECT_EQ(all_of(child.pipe(0)), "three\n");
+  EXPECT_EQ(all_of(child.pipe(1)), "out\ngiven");
+  EXPECT_EQ(all_of(child.pipe(2)), "err\n");
+}
+
+TEST(ChildProcess, RunsInItsFolderWithItsEnvironment) {
+  ChildSetup setup = shell("pwd; echo \"$NB_A|$HOME\"");
+  setup.folder = "/";
+  setup.environment.emplace();
+  setup.environment->emplace("NB_A", "a b");
+  EXPECT_EQ(output_of(setup), "/\na b|\n");
+}
+
+TEST(ChildProcess, NoDescriptorGetsIntoTheProgramAndNoneIsLeftHere) {
+  const std::size_t before = open_descriptors();
+  const Fd ours(dup(STDERR_FILENO));  // without close-on-exec
+  const std::string listed = output_of(shell("ls /proc/self/fd | wc -l"));
+  EXPECT_EQ(std::stoi(listed), 4) << "three streams, and the folder that ls reads";
+  for (int i = 0; i < 20; ++i) {
+    ChildProcess child(shell("exit 0"));
+    exit_of(child);
+    ChildSetup missing;
+    missing.command = {"nanobench-no-such-program"};
+    missing.pipes = {{STDOUT_FILENO}};
+    ChildProcess never(missing);
+  }
+  EXPECT_EQ(open_descriptors(), before + 1);
+}
+
+TEST(ChildProcess, SignalsOfThisProcessAreNotInherited) {
+  const auto former = signal(SIGPIPE, SIG_IGN);
+  sigset_t blocked, old;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGTERM);
+  sigprocmask(SIG_BLOCK, &blocked, &old);
+  ChildProcess pipe(shell("kill -PIPE $$; exit 0")), term(shell("kill -TERM $$; exit 0"));
+  sigprocmask(SIG_SETMASK, &old, nullptr);
+  signal(SIGPIPE, former);
+  EXPECT_EQ(exit_of(pipe).signal, SIGPIPE);
+  EXPECT_EQ(exit_of(term).signal, SIGTERM);
+}
+
+/// The number of the process that it starts in the background.
+pid_t grandchild_of(ChildProcess& child) {
+  std::string text;
+  EXPECT_TRUE(eventually([&] {
+    text += read_available(child.pipe(0));
+    return text.find('\n') != std::string::npos;
+  }));
+  return static_cast<pid_t>(std::stol(text));
+}
+
+TEST(ChildProcess, ItsOwnGroupEndsWithIt) {
+  ChildProcess left_behind(shell("sleep 600 & echo $!"));
+  const pid_t first = grandchild_of(left_behind);
+  EXPECT_TRUE(exit_of(left_behind).is_success());
+  EXPECT_TRUE(eventually([&] { return !is_running(first); })) << "what it left behind is killed when it ends";
+  pid_t second = 0;
+  {
+    ChildProcess killed(shell("sleep 600 & echo $!; wait"));
+    second = grandchild_of(killed);
+  }
+  EXPECT_TRUE(eventually([&] { return !is_running(second); })) << "and when its object goes";
+  ChildProcess asked(shell("sleep 600 & echo $!; wait"));
+  const pid_t third = grandchild_of(asked);
+  asked.signal(SIGTERM);
+  EXPECT_EQ(exit_of(asked).signal, SIGTERM);
+  EXPECT_TRUE(eventually([&] { return !is_running(third); }));
+}
+
+TEST(ChildProcess, InOurGroupItEndsAlone) {
+  for (const ChildGroup group : {ChildGroup::kOurs, ChildGroup::kDetached}) {
+    ChildSetup setup = shell("sleep 600 & echo $!");
+    setup.group = group;
+    ChildProcess child(setup);
+    const pid_t grandchild = grandchild_of(child);
+    EXPECT_TRUE(exit_of(child).is_success());
+    EXPECT_TRUE(is_running(grandchild));
+    EXPECT_EQ(getpgid(grandchild) == getpgrp(), group == ChildGroup::kOurs);
+    kill(grandchild, SIGKILL);
+  }
+}
+
+TEST(ChildProcess, DiesWithTheThreadThatStartedIt) {
+  for (const ChildGroup group : {ChildGroup::kOwn, ChildGroup::kOurs, ChildGroup::kDetached}) {
+    ChildSetup setup = shell("echo $$; sleep 600");
+    setup.group = group;
+    std::optional<ChildProcess> child;
+    std::thread([&] { child.emplace(setup); }).join();
+    if (group == ChildGroup::kDetached) {
+      EXPECT_TRUE(is_running(grandchild_of(*child)));
+    } else {
+      EXPECT_EQ(exit_of(*child).signal, SIGKILL);
+    }
+  }
+}
+
+TEST(ChildProcess, ACopyOfThisProcessGoesOn) {
+  Pipe pipe = make_pipe();
+  const pid_t pid = fork_process(/*dies_with_us=*/true);
+  if (pid == 0) {
+    write_all(pipe.write.get(), "copy");
+    _exit(0);
+  }
+  pipe.write.reset();
+  EXPECT_EQ(all_of(pipe.read), "copy");
+}
+
+}  // namespace
+}  // namespace nanobench::core
