@@ -202,9 +202,8 @@ std::set<std::string> types_of(const std::string& header) {
 
 TEST(Names, OneTypeHasOneName) {
   // These mean the same on two sides that do not include one another: kernels of the CPU and of the GPU, configurations
-  // and kernels, stored metrics and statistics.
-  const std::set<std::string> kOnTwoSides = {"AttentionShape", "AttentionInputs", "ResidualBlend", "AttentionProducts",
-                                             "Better"};
+  // and kernels.
+  const std::set<std::string> kOnTwoSides = {"AttentionShape", "AttentionInputs", "ResidualBlend", "AttentionProducts"};
   std::map<std::string, std::string> homes;
   for (const fs::path& file : sources()) {
     if (file.extension() != ".h" && file.extension() != ".cuh") continue;
