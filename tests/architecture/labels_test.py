@@ -1,6 +1,6 @@
 """Every test carries the label of a folder of the tree, so that `ctest -L FOLDER` runs what a change there concerns.
 
-    labels_test.py CTEST BUILD FOLDER...
+labels_test.py CTEST BUILD FOLDER...
 """
 
 import collections

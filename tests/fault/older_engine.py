@@ -3,13 +3,32 @@
 
 `--without POINTER` takes a setting from what it knows, as if that one had been added since.
 """
+
 import json
 import os
 import sys
 from pathlib import Path
 
-KEYS = {"protocol", "run_id", "config", "seed", "dtype", "threads", "pin_threads", "device", "communicator", "kernels",
-        "train_shards", "val_shards", "init_file", "trace_file", "profile_file", "operation", "mock", "external"}
+KEYS = {
+    "protocol",
+    "run_id",
+    "config",
+    "seed",
+    "dtype",
+    "threads",
+    "pin_threads",
+    "device",
+    "communicator",
+    "kernels",
+    "train_shards",
+    "val_shards",
+    "init_file",
+    "trace_file",
+    "profile_file",
+    "operation",
+    "mock",
+    "external",
+}
 MANDATORY = {"protocol", "run_id", "config", "seed", "dtype", "threads"}
 SETTINGS = Path(__file__).parents[2] / "core" / "config" / "first_settings.json"
 
@@ -42,11 +61,26 @@ def main():
     def report(**event):
         os.write(int(options["--events-fd"]), (json.dumps(event) + "\n").encode())
 
-    report(event="hello", protocol=1, engine="nanobench-train", engine_version="0.1.0", environment={},
-           threads=spec["threads"], parameters=10)
+    report(
+        event="hello",
+        protocol=1,
+        engine="nanobench-train",
+        engine_version="0.1.0",
+        environment={},
+        threads=spec["threads"],
+        parameters=10,
+    )
     for step in range(3):
-        report(event="step", step=step, loss=4 - step / 8, step_ms=2.0, train_ms=2.0 * (step + 1), window_tokens=0,
-               learning_rate_factor=1.0, phases_ms={})
+        report(
+            event="step",
+            step=step,
+            loss=4 - step / 8,
+            step_ms=2.0,
+            train_ms=2.0 * (step + 1),
+            window_tokens=0,
+            learning_rate_factor=1.0,
+            phases_ms={},
+        )
     report(event="eval", step=3, loss=3.5, train_ms=6.0, tokens=1024)
     report(event="finished", steps=3, timed_steps=3, train_ms=6.0, final_val_loss=3.5, peak_bytes=1000)
 

@@ -155,7 +155,10 @@ class InstallLibTorch(unittest.TestCase):
 
     def test_full_disk_is_told_before_the_download(self):
         usage = shutil._ntuple_diskusage(1 << 40, 1 << 40, 1 << 20)
-        with mock.patch("shutil.disk_usage", lambda folder: usage), self.assertRaisesRegex(SetupError, "not enough disk"):
+        with (
+            mock.patch("shutil.disk_usage", lambda folder: usage),
+            self.assertRaisesRegex(SetupError, "not enough disk"),
+        ):
             self.install()
 
     def test_unknown_machine_is_a_sentence(self):

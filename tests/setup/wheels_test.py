@@ -11,15 +11,14 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import unittest
 import zipfile
 from unittest import mock
 
 SETUP = pathlib.Path(__file__).resolve().parents[2] / "tools/setup"
 sys.path.insert(0, str(SETUP))
-import wheels
-from wheel_server import WheelServer
+import wheels  # noqa: E402
+from wheel_server import WheelServer  # noqa: E402
 
 NAME = "torch-1.0-cp311-cp311-manylinux_2_28_x86_64.whl"
 OTHER = "nvidia_a-1.0-py3-none-manylinux2014_x86_64.manylinux_2_17_x86_64.whl"
@@ -142,12 +141,16 @@ class Fetch(WheelsTest):
         self.assertEqual(needed, 2 * len(CONTENT), "pip makes a copy")
         for free, is_enough in ((needed, True), (needed - 1, False)):
             with mock.patch("shutil.disk_usage", lambda folder, free=free: mock.Mock(free=free)):
-                refused = contextlib.nullcontext() if is_enough else self.assertRaisesRegex(wheels.SetupError, "disk space")
+                refused = (
+                    contextlib.nullcontext() if is_enough else self.assertRaisesRegex(wheels.SetupError, "disk space")
+                )
                 with refused:
                     wheels.check_space({self.cache: needed}, "LibTorch")
-        with mock.patch("shutil.disk_usage", lambda folder: mock.Mock(free=needed)):
-            with self.assertRaisesRegex(wheels.SetupError, "disk space"):
-                wheels.check_space({self.cache: needed, self.cache.parent: 1}, "LibTorch")
+        with (
+            mock.patch("shutil.disk_usage", lambda folder: mock.Mock(free=needed)),
+            self.assertRaisesRegex(wheels.SetupError, "disk space"),
+        ):
+            wheels.check_space({self.cache: needed, self.cache.parent: 1}, "LibTorch")
         (self.cache / NAME).write_bytes(CONTENT)
         self.assertEqual(wheels.bytes_to_download([pin_of(CONTENT)], self.cache), 0)
 

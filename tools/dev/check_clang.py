@@ -23,6 +23,7 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -35,8 +36,8 @@ SHARES = 16
 # What only GCC knows, and what is not asked for here: objects, optimisation, dependencies.
 DROPPED = ("-O", "-g", "-Winvalid-pch", "-Wno-restrict", "-Wno-stringop-overflow", "-Wno-maybe-uninitialized", "-c")
 DROPPED_WITH_VALUE = ("-o", "-MF", "-MT", "-include", "-x")
-# GCC's own -Wconversion lets signs be in C++.
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
+# GCC's own -Wconversion lets signs be in C++.
 ADDED = ("-Wno-sign-conversion", "-Wno-unknown-warning-option", "-Werror")
 
 
@@ -103,9 +104,8 @@ def first_include(source):
 def headers_alone(units):
     """Headers that no source includes first, each with the flags of a source near it."""
     first = {first_include(unit.file) for unit in units}
-    tracked = subprocess.run(["git", "ls-files", "*.h"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     alone = []
-    for name in tracked.split():
+    for name in (git("ls-files", "*.h") or "").split():
         header = ROOT / name
         if name in first or not header.is_file():
             continue
@@ -207,13 +207,16 @@ class Checker:
         return failed
 
 
+def git(*words):
+    """What git prints, or None where it fails."""
+    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
 def changed_files(base):
-    """Files that differ from where this branch left `base`, committed or not; none where there is no such revision."""
-    fork = subprocess.run(["git", "merge-base", "HEAD", base], cwd=ROOT, capture_output=True, text=True, check=False)
-    if fork.returncode != 0:
-        return set()
-    command = ["git", "diff", "--name-only", fork.stdout.strip()]
-    return set(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split())
+    """Files that differ from where this branch left `base`, committed or not; without `base`, those of ten commits."""
+    fork = git("merge-base", "HEAD", base) or git("rev-parse", "HEAD~10")
+    return set((git("diff", "--name-only", fork) or "").split()) if fork else set()
 
 
 def to_tidy(units, kind, base):
@@ -223,8 +226,7 @@ def to_tidy(units, kind, base):
     if kind == "all":
         return {unit.name for unit in units}
     changed = changed_files(base)
-    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    share = int(head, 16) % SHARES
+    share = int(git("rev-parse", "HEAD") or "0", 16) % SHARES
     plain = sorted(unit.name for unit in units if not unit.has_libtorch and not unit.name.startswith("tests/"))
     return ({unit.name for unit in units} & changed) | set(plain[share::SHARES])
 
@@ -245,6 +247,9 @@ def main():
         print(f"clang-{VERSION} clang-tidy-{VERSION}")
         return 0
     arguments = read_arguments()
+    for program in (CLANG, CLANG_TIDY):
+        if not shutil.which(program):
+            raise UsageError(f"{program} is not here; install {program.replace('++', '')} (Debian 12 has it)")
     begin = time.monotonic()
     sources = units_of(arguments.build)
     tidied = to_tidy(sources, arguments.tidy, arguments.base)
@@ -265,6 +270,6 @@ def main():
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except (UsageError, FileNotFoundError) as error:
+    except UsageError as error:
         print(f"check_clang: {error}", file=sys.stderr)
         sys.exit(2)

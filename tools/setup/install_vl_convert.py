@@ -43,7 +43,9 @@ def main(deps: pathlib.Path, cache: pathlib.Path) -> None:
 
 
 def read_pin() -> tuple[Pin, str]:
-    pins, file = read_pins("vl_convert.json", "vl-convert", "build without charts, NANOBENCH_CHARTS=OFF ./nanobench ...")
+    pins, file = read_pins(
+        "vl_convert.json", "vl-convert", "build without charts, NANOBENCH_CHARTS=OFF ./nanobench ..."
+    )
     return pins[0], file["vega_lite"]
 
 
@@ -72,7 +74,9 @@ def install(place: pathlib.Path, wheel: pathlib.Path, stamp: str, vega_lite: str
     )
     if made.returncode != 0:
         why = (made.stderr.strip().splitlines() or ["it printed nothing"])[-1]
-        raise SetupError(f"the chart library cannot make its script ({why}); NANOBENCH_CHARTS=OFF builds without charts")
+        raise SetupError(
+            f"the chart library cannot make its script ({why}); NANOBENCH_CHARTS=OFF builds without charts"
+        )
     (fresh / "stamp").write_text(stamp)
     if place.exists():
         place.rename(fresh / "old")

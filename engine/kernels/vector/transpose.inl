@@ -1,16 +1,18 @@
 // Transposes in vector registers for one instruction set; after simd.inl.
 
+/// Lanes First, First + 1, ... of `a` and of `b` by turns.
+template <int First, int... Lane>
+inline Vec interleaved(Vec a, Vec b, std::integer_sequence<int, Lane...>) {
+  return __builtin_shufflevector(a, b, (First + Lane / 2 + Lane % 2 * NB_LANES)...);
+}
+
 /// One round of a perfect shuffle: row 2 i and 2 i + 1 of the result hold rows i and i + NB_LANES / 2 by turns. After
 /// log2(NB_LANES) rounds the rows are columns.
 inline void shuffle_round(const Vec* from, Vec* to) {
-  IntVec low, high;
-  for (int i = 0; i < NB_LANES; ++i) {
-    low[i] = i / 2 + i % 2 * NB_LANES;
-    high[i] = low[i] + NB_LANES / 2;
-  }
+  constexpr std::make_integer_sequence<int, NB_LANES> kLanes;
   for (int i = 0; i < NB_LANES / 2; ++i) {
-    to[2 * i] = __builtin_shuffle(from[i], from[i + NB_LANES / 2], low);
-    to[2 * i + 1] = __builtin_shuffle(from[i], from[i + NB_LANES / 2], high);
+    to[2 * i] = interleaved<0>(from[i], from[i + NB_LANES / 2], kLanes);
+    to[2 * i + 1] = interleaved<NB_LANES / 2>(from[i], from[i + NB_LANES / 2], kLanes);
   }
 }
 
