@@ -1,4 +1,4 @@
-"""gpu_check.sh on machines that are pretended (fake_programs.py): with a GPU and without, whole and broken.
+"""gpu_check.sh on simulated machines (fake_programs.py): with a GPU and without, whole and broken.
 
 NANOBENCH=build/release/bin/nanobench python3 tests/bundle/gpu_check_test.py
 """
@@ -270,14 +270,14 @@ class WithoutGpu(Machine):
         self.assertEqual(result.step("environment", "gpu")["outcome"], "not_run")
         for name in ("parity", "history", "side_by_side"):
             self.assertEqual(result.part(name)["outcome"], "not_run")
-            self.assertEqual(result.part(name)["reason"], "there is no GPU here: libnvidia-ml.so.1: no such file")
+            self.assertEqual(result.part(name)["reason"], "no GPU was found: libnvidia-ml.so.1: no such file")
         self.assertEqual(result.step("micro", "gpu")["outcome"], "not_run")
         self.assertEqual(result.step("micro", "cpu")["outcome"], "passed")
 
     def test_parts_alone_know_it_too(self):
         result = self.check("--parts", "history", fake="no_gpu")
         self.assertEqual(result.code, 4, result.text)
-        self.assertIn("there is no GPU here", result.part("history")["reason"])
+        self.assertIn("no GPU was found", result.part("history")["reason"])
 
     def test_on_the_cpu_nothing_needs_one(self):
         result = self.check("--device", "cpu", "--pairs", "1", fake="no_gpu")
@@ -297,7 +297,7 @@ class Refusals(Machine):
 
     def test_wrong_arguments(self):
         for sentence, options in (
-            ("there is no part 'speed'", ["--parts", "speed"]),
+            ("unknown part 'speed'", ["--parts", "speed"]),
             ("expected cpu, cuda or cuda:N, got 'gpu'", ["--device", "gpu"]),
             ("expected a number of seconds from 1, got 'nan'", ["--budget", "nan"]),
             ("expected a number of seconds from 1, got '0'", ["--budget", "0"]),
@@ -355,7 +355,7 @@ class Refusals(Machine):
         bundle = self.copy_of_bundle()
         with open(bundle / "lib/libsqlite3.so.0", "r+b") as file:
             file.truncate(1000)
-        self.refused("lib/libsqlite3.so.0 is not as it was made", self.check(bundle=bundle))
+        self.refused("lib/libsqlite3.so.0 was changed", self.check(bundle=bundle))
 
     def test_programs_that_do_not_start(self):
         bundle = self.copy_of_bundle()

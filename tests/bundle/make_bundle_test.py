@@ -137,7 +137,7 @@ class Refusals(unittest.TestCase):
     def test_a_folder_with_something_else_is_left_alone(self):
         (self.folder / "mine").mkdir()
         (self.folder / "mine/file").write_text("mine")
-        self.refused("is not empty and no bundle", self.folder / "mine", "--replace")
+        self.refused("is not empty and not a bundle", self.folder / "mine", "--replace")
         self.refused("is a file", self.folder / "mine/file")
         self.assertEqual((self.folder / "mine/file").read_text(), "mine")
 
@@ -145,7 +145,7 @@ class Refusals(unittest.TestCase):
         bundle = self.folder / "bundle"
         self.assertEqual(bench.make(bundle).returncode, 0)
         (bundle / "bin/old").write_text("")
-        self.refused("say --replace", bundle)
+        self.refused("add --replace", bundle)
         self.assertTrue((bundle / "bin/old").exists())
         self.assertEqual(bench.make(bundle, "--replace").returncode, 0)
         self.assertFalse((bundle / "bin/old").exists())

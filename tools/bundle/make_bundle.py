@@ -56,7 +56,7 @@ def make_parser():
         metavar="DIR",
         help="folder with the golden training cases (those that the build has unpacked); reports and leaves out what it lacks",
     )
-    parser.add_argument("--replace", action="store_true", help="make an earlier bundle in DIR anew")
+    parser.add_argument("--replace", action="store_true", help="replace an earlier bundle in DIR")
     return parser
 
 
@@ -75,7 +75,7 @@ def libtorch_folder(build):
         for folder in (pathlib.Path(candidate), pathlib.Path(candidate) / "lib"):
             if (folder / "libtorch_cpu.so").is_file():
                 return folder
-    raise BundleError(f"the LibTorch that {build} was linked with is not on this machine any more; build again")
+    raise BundleError(f"the LibTorch that {build} was linked with is no longer on this machine; build again")
 
 
 def copy(source, target):
@@ -91,13 +91,13 @@ def check_folder(folder, may_replace):
     if not folder.is_dir() or not any(folder.iterdir()):
         return
     if not ((folder / "manifest.json").is_file() and (folder / "gpu_check.sh").is_file()):
-        raise BundleError(f"{folder} is not empty and no bundle; name a new folder")
+        raise BundleError(f"{folder} is not empty and not a bundle; name a new folder")
     if not may_replace:
-        raise BundleError(f"{folder} holds a bundle already; name a new folder, or say --replace")
+        raise BundleError(f"{folder} holds a bundle already; name a new folder, or add --replace")
 
 
 def pack(path):
-    """path becomes path.gz, the same bytes each time."""
+    """Replaces path by path.gz, with the same bytes each time."""
     path.with_name(path.name + ".gz").write_bytes(gzip.compress(path.read_bytes(), 6, mtime=0))
     path.unlink()
 
@@ -154,14 +154,14 @@ def add_golden(golden, folder):
 
 
 def version_of(build):
-    """What the engine says of itself: version, revision, LibTorch."""
+    """What the engine reports: version, revision, LibTorch."""
     try:
         done = subprocess.run([build / "bin/nanobench-train", "--version"], capture_output=True, text=True, check=False)
     except OSError as error:
         raise BundleError(f"{build}/bin/nanobench-train does not start: {error}") from error
     match = re.match(r"nanobench-train (.+), LibTorch ([^,\s]+)", done.stdout)
     if done.returncode != 0 or not match:
-        last = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
+        last = (done.stderr.strip().splitlines() or ["it prints nothing"])[-1]
         raise BundleError(f"{build}/bin/nanobench-train does not start: {last}")
     return {"version": match[1], "libtorch": match[2]}
 
@@ -192,7 +192,7 @@ def check_size(manifest):
 def make(arguments):
     folder, build = pathlib.Path(arguments.folder), pathlib.Path(arguments.build)
     if not (build / "bin").is_dir():
-        raise BundleError(f"{build} is no build folder: it has no bin/")
+        raise BundleError(f"{build} is not a build folder: it has no bin/")
     check_folder(folder, arguments.replace)
     versions = version_of(build)
     folder.parent.mkdir(parents=True, exist_ok=True)

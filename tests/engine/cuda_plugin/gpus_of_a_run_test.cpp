@@ -1,4 +1,4 @@
-// A run of two processes on two GPUs of a pretended driver, each of which its own process watches.
+// A run of two processes on two GPUs of a fake driver, each of which its own process watches.
 #include <gtest/gtest.h>
 
 #include "tests/core/hardware/fake_driver.h"

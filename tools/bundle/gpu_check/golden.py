@@ -83,5 +83,5 @@ def check(part, case, dtype, device):
         f"{row['kind']} {row['error']:.2g} (allowed {row['tolerance']:.2g})" for row in rows if not row["is_within"]
     ]
     if beyond:
-        raise Failed(f"{case} in {dtype} is not what it should be: " + ", ".join(beyond), numbers, rows)
+        raise Failed(f"{case} in {dtype} exceeds its tolerances: " + ", ".join(beyond), numbers, rows)
     return numbers, rows

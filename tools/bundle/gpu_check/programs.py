@@ -37,7 +37,7 @@ def _starts(script, environment):
 
 
 class Programs:
-    """Scripts in `work`/bin. The compiler's libraries are taken from the bundle only where the machine's do not do:
+    """Scripts in `work`/bin. The compiler's libraries are taken from the bundle only where the machine's are too old:
     newer ones serve older programs, not the other way round."""
 
     def __init__(self, torch, work, environment):
