@@ -12,7 +12,7 @@ namespace {
 using core::Error;
 using core::ErrorCode;
 
-constexpr std::size_t kMostPlaces = 10;  // named of each rule; all are counted
+constexpr std::size_t kMaxPlaces = 10;  // named of each rule; all are counted
 
 /// What must hold between the rows. The query returns the places where it does not.
 struct Rule {
@@ -67,7 +67,7 @@ constexpr std::array kRules = {
          "finished_at NOT GLOB '[0-9]*-*-*T*:*:*Z'"}};
 
 void add_place(StoreProblem& problem, std::string place) {
-  if (problem.where.size() < kMostPlaces) problem.where.push_back(std::move(place));
+  if (problem.where.size() < kMaxPlaces) problem.where.push_back(std::move(place));
   ++problem.count;
 }
 

@@ -13,7 +13,7 @@
 namespace nanobench::results {
 namespace {
 
-constexpr std::size_t kMostNameBytes = 100;
+constexpr std::size_t kMaxNameBytes = 100;
 
 /// Fit for a folder's name anywhere.
 std::string plain_name(const std::string& text) {
@@ -23,7 +23,7 @@ std::string plain_name(const std::string& text) {
         (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_';
     name += is_plain ? c : '_';
   }
-  if (name.size() > kMostNameBytes) name.resize(kMostNameBytes);
+  if (name.size() > kMaxNameBytes) name.resize(kMaxNameBytes);
   return name.empty() || name.front() == '.' ? "_" + name : name;
 }
 

@@ -153,7 +153,7 @@ std::string percent(double share) {
 
 std::optional<std::string> judge_steal(const Facts& facts) {
   const std::optional<double> share = steal_share(facts);
-  if (!share || *share <= kMostSteal) return std::nullopt;
+  if (!share || *share <= kMaxSteal) return std::nullopt;
   return "the hypervisor took " + percent(*share) + " of the CPU time";
 }
 
@@ -170,12 +170,12 @@ std::optional<std::string> judge_others(const Facts& facts, int threads, double 
   const double used = (*whole - *idle - growth(facts, "steal_ticks").value_or(0)) * tick_seconds / seconds;
   const double others = used - (*user_ms + *system_ms) / 1000 / seconds;
   const double missing = others + threads - processors;
-  if (others <= 0 || missing <= kMostMissingProcessors * threads) return std::nullopt;
+  if (others <= 0 || missing <= kMaxMissingProcessors * threads) return std::nullopt;
   return "other programs kept " + text_of(others, 1) + " of " + text_of(processors, 0) + " processors busy";
 }
 
 std::optional<std::string> judge_throttling(const Facts& facts, double seconds) {
-  if (const auto us = growth(facts, "throttled_us"); us && *us * 1e-6 / seconds > kMostThrottled)
+  if (const auto us = growth(facts, "throttled_us"); us && *us * 1e-6 / seconds > kMaxThrottled)
     return "the control group's quota stopped it for " + percent(*us * 1e-6 / seconds) + " of the time";
   if (const auto count = growth(facts, "thermal_throttles"); count && *count > 0)
     return "the processor slowed down for heat";
@@ -186,7 +186,7 @@ std::optional<std::string> judge_switches(const Facts& facts, int threads, doubl
   const std::optional<double> switches = number(facts, "used/involuntary_switches");
   if (!switches || threads <= 0) return std::nullopt;
   const double rate = *switches / seconds / threads;
-  if (rate <= kMostInvoluntarySwitches) return std::nullopt;
+  if (rate <= kMaxInvoluntarySwitches) return std::nullopt;
   return "its threads lost their processors " + text_of(rate, 0) + " times a second each";
 }
 

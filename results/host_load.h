@@ -34,10 +34,10 @@ std::optional<double> busy_share(const Facts& facts);
 
 // A run is disturbed above these. They are judgement, not measurement: each is about what an idle machine stays below.
 // The facts stay in `run_facts`, for other thresholds.
-inline constexpr double kMostSteal = 0.02;               ///< of all CPU time
-inline constexpr double kMostMissingProcessors = 0.1;    ///< of the run's threads: those that other programs kept busy
-inline constexpr double kMostThrottled = 0.01;           ///< of the wall time
-inline constexpr double kMostInvoluntarySwitches = 100;  ///< a second and thread
+inline constexpr double kMaxSteal = 0.02;               ///< of all CPU time
+inline constexpr double kMaxMissingProcessors = 0.1;    ///< of the run's threads: those that other programs kept busy
+inline constexpr double kMaxThrottled = 0.01;           ///< of the wall time
+inline constexpr double kMaxInvoluntarySwitches = 100;  ///< a second and thread
 inline constexpr double kShortestJudged = 1.0;           ///< seconds: ticks are a hundredth
 
 /// Why the times of a run with these facts are doubtful, in words that follow "because"; nullopt when nothing says so.

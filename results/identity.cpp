@@ -24,6 +24,24 @@ Json common_parts(const NewRun& run) {
           {"hardware", run.hardware}};
 }
 
+/// What today's and the former identity of a plan share.
+Json plan_parts(const NewPlan& plan) {
+  Json json = {{"suite", plan.suite},
+               {"title", plan.title},
+               {"design", enum_name(plan.design)},
+               {"scale", plan.scale},
+               {"order_seed", plan.order_seed}};
+  if (plan.target) json["target"] = *plan.target;
+  if (plan.sequential) {
+    const SequentialLook& look = *plan.sequential;
+    json["sequential"] = {look.alpha, look.family, look.first, look.most, look.step, look.look};
+  }
+  for (const PlanContrast& contrast : plan.contrasts)
+    json["contrasts"].push_back({contrast.effect, contrast.coefficients});
+  for (const PlanLine& line : plan.lines) json["lines"].push_back({line.cell, line.seed, line.digest});
+  return json;
+}
+
 }  // namespace
 
 std::string engine_text(const std::string& engine, core::KernelChoice kernels) {
@@ -40,26 +58,21 @@ std::string run_digest(const NewRun& run) {
 }
 
 std::string plan_digest(const NewPlan& plan) {
-  Json json = {{"suite", plan.suite},
-               {"title", plan.title},
-               {"design", enum_name(plan.design)},
-               {"scale", plan.scale},
-               {"order_seed", plan.order_seed},
-               {"messages", core::texts_of(plan.messages)},
-               {"target", plan.target ? Json(*plan.target) : Json()}};
-  if (plan.sequential) {
-    const SequentialLook& look = *plan.sequential;
-    json["sequential"] = {look.alpha, look.family, look.first, look.most, look.step, look.look};
-  }
-  for (const PlanCell& cell : plan.cells)
-    json["cells"].push_back({cell.label, cell.changed, cell.features, cell.config_digest});
-  for (const PlanContrast& contrast : plan.contrasts)
-    json["contrasts"].push_back({contrast.effect, contrast.coefficients});
-  for (const PlanLine& line : plan.lines) json["lines"].push_back({line.cell, line.seed, line.digest});
+  Json json = plan_parts(plan);
+  for (const PlanCell& cell : plan.cells) json["cells"].push_back({cell.label, cell.features, cell.config_digest});
   return digest_of(json);
 }
 
 namespace former {
+
+std::string plan_digest(const NewPlan& plan) {
+  Json json = plan_parts(plan);
+  json["target"] = plan.target ? Json(*plan.target) : Json();
+  json["messages"] = core::texts_of(plan.messages);
+  for (const PlanCell& cell : plan.cells)
+    json["cells"].push_back({cell.label, cell.changed, cell.features, cell.config_digest});
+  return results::digest_of(json);
+}
 
 std::string config_digest(Json config) {
   config["name"] = "";

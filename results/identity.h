@@ -15,7 +15,7 @@ namespace nanobench::results {
 /// Identity of a run of one of our engines. Labels, suites and the order of execution do not count.
 std::string run_digest(const NewRun& run);
 
-/// Identity of a plan: of everything that the store keeps of it but the command line.
+/// Identity of a plan: of its values. Sentences for people and the command line do not count.
 std::string plan_digest(const NewPlan& plan);
 
 /// The identities of stores of schema 2 and of baseline files of form 1, which held every setting: for reading those.
@@ -26,6 +26,7 @@ std::optional<std::string> config_digest(const core::TrainConfig& config);
 /// Of a stored configuration, complete as it was written.
 std::string config_digest(core::Json config);
 std::string run_digest(const NewRun& run);
+std::string plan_digest(const NewPlan& plan);
 
 }  // namespace former
 

@@ -124,7 +124,7 @@ class Renewal {
       while (statement.step()) plans.push_back(read_plan_row(database_, statement));
     }
     for (PlanRecord& plan : plans) {
-      bool is_whole = plan_digest(plan) == plan.digest;
+      bool is_whole = former::plan_digest(plan) == plan.digest;
       const std::map<std::string, std::string> lines = renewed_lines(plan);
       for (PlanLine& line : plan.lines) {
         const auto found = lines.find(line.digest);

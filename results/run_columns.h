@@ -69,4 +69,7 @@ std::int64_t insert_run_row(Database& database, const RunRecord& run);
 /// False when the run is unknown or has a result already.
 bool write_result(Database& database, std::int64_t run_id, const RunResult& result, const std::string& finished_at);
 
+/// Computes the summary of a run from its samples and keeps it; inside a transaction of the caller.
+RunSummary store_summary(Database& database, std::int64_t run_id);
+
 }  // namespace nanobench::results

@@ -13,8 +13,8 @@ namespace {
 using core::Error;
 using core::ErrorCode;
 
-constexpr int kMostTurns = 10;  // each as long as the patience, while other processes write
-constexpr std::size_t kMostKeptStatements = 64;
+constexpr int kMaxTurns = 10;  // each as long as the patience, while other processes write
+constexpr std::size_t kMaxKeptStatements = 64;
 
 void sleep_for_random_ms(int least, int most) {
   static thread_local std::minstd_rand random(std::random_device{}());
@@ -111,7 +111,7 @@ void Database::keep(StatementHandle statement) noexcept {
   sqlite3_reset(statement.get());
   sqlite3_clear_bindings(statement.get());
   try {
-    if (kept_.size() < kMostKeptStatements) kept_.emplace(sqlite3_sql(statement.get()), std::move(statement));
+    if (kept_.size() < kMaxKeptStatements) kept_.emplace(sqlite3_sql(statement.get()), std::move(statement));
   } catch (const std::bad_alloc&) {  // then it is prepared anew the next time
   }
 }
@@ -196,7 +196,7 @@ Transaction::Transaction(Database& database) : database_(database) {
     if (code == SQLITE_OK) return;
     // The version changes when another connection commits: then the lock is not stuck, we only had no luck.
     const bool is_passed_over = (code & 0xff) == SQLITE_BUSY && database_.integer_of("PRAGMA data_version") != version;
-    if (!is_passed_over || turn == kMostTurns) database_.fail(code, "BEGIN IMMEDIATE");
+    if (!is_passed_over || turn == kMaxTurns) database_.fail(code, "BEGIN IMMEDIATE");
     sleep_for_random_ms(1, 100);
   }
 }

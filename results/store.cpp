@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "results/open_file.h"
 #include "results/plan_rows.h"
+#include "results/provenance.h"
 #include "results/sqlite.h"
 
 namespace nanobench::results {
@@ -13,6 +14,28 @@ namespace {
 
 using core::Error;
 using core::ErrorCode;
+
+constexpr const char* kBaselineColumns = "name, suite, plan_id, created_at, reason, revision, is_accepted";
+
+BaselineRecord read_baseline(const Statement& row) {
+  return {.name = row.text(0),
+          .suite = row.text(1),
+          .plan_id = row.integer(2),
+          .created_at = row.text(3),
+          .reason = row.text(4),
+          .revision = row.text(5),
+          .is_accepted = row.integer(6) != 0};
+}
+
+std::int64_t bytes_of(const std::filesystem::path& file) {
+  std::int64_t bytes = 0;
+  for (const char* end : {"", "-wal"}) {
+    std::error_code error;
+    const std::uintmax_t size = std::filesystem::file_size(file.string() + end, error);
+    if (!error) bytes += static_cast<std::int64_t>(size);
+  }
+  return bytes;
+}
 
 }  // namespace
 
@@ -74,6 +97,52 @@ std::vector<std::int64_t> Store::ensure_plans(const std::vector<NewPlan>& plans,
   }
   transaction.commit();
   return ids;
+}
+
+// --- baselines ---
+
+void Store::set_baseline(const std::string& name, std::int64_t plan_id, const BaselineNotes& notes) {
+  const PlanRecord plan = this->plan(plan_id);
+  Transaction transaction(*database_);
+  Statement statement(*database_, std::string("INSERT OR REPLACE INTO baselines (") + kBaselineColumns +
+                                      ") VALUES (?, ?, ?, ?, ?, ?, ?)");
+  statement.bind(name, plan.suite, plan_id, utc_now(), notes.reason, notes.revision,
+                 static_cast<std::int64_t>(notes.is_accepted ? 1 : 0));
+  statement.execute();
+  transaction.commit();
+}
+
+std::optional<BaselineRecord> Store::find_baseline(const std::string& name) const {
+  Statement statement(*database_, std::string("SELECT ") + kBaselineColumns + " FROM baselines WHERE name = ?");
+  statement.bind(name);
+  if (!statement.step()) return std::nullopt;
+  return read_baseline(statement);
+}
+
+std::vector<BaselineRecord> Store::baselines(const std::optional<std::string>& suite) const {
+  Statement statement(*database_, std::string("SELECT ") + kBaselineColumns + " FROM baselines " +
+                                      (suite ? "WHERE suite = ? " : "") + "ORDER BY created_at, name");
+  if (suite) statement.bind(*suite);
+  std::vector<BaselineRecord> baselines;
+  while (statement.step()) baselines.push_back(read_baseline(statement));
+  return baselines;
+}
+
+// --- upkeep ---
+
+VacuumResult Store::vacuum() {
+  if (const std::optional<RunRecord> run = living_run()) {
+    throw Error(ErrorCode::kConflict, "database " + file_.string() + " is in use: process " +
+                                          std::to_string(run->owner.pid) + " on " + run->owner.host + " is running " +
+                                          run->cell + " (seed " + std::to_string(run->seed) +
+                                          "); try again when it has ended");
+  }
+  VacuumResult result;
+  result.bytes_before = bytes_of(file_);
+  result.summaries_made = complete_summaries();
+  database_->execute("PRAGMA wal_checkpoint(TRUNCATE); VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
+  result.bytes_after = bytes_of(file_);
+  return result;
 }
 
 std::filesystem::path default_store_file(const std::optional<std::string>& option,

@@ -7,7 +7,6 @@
 #include "core/base/json.h"
 #include "results/provenance.h"
 #include "results/run_columns.h"
-#include "results/run_summary.h"
 #include "results/sqlite.h"
 #include "results/store.h"
 

@@ -81,27 +81,27 @@ class Summary {
   std::map<std::pair<std::string, std::string>, OpProfile> ops_;
 };
 
-constexpr double kMostMs = 1e15;
-constexpr double kMostWork = 1e300;
+constexpr double kMaxMs = 1e15;
+constexpr double kMaxWork = 1e300;
 
 OpProfile read_op(const Json& value, const std::string& source) {
   JsonObject object(value, source, "/ops");
   return {.phase = object.string("phase"),
           .op = object.string("op"),
           .calls = object.integer("calls", 0, std::numeric_limits<std::int64_t>::max()),
-          .total_ms = object.number("total_ms", 0, kMostMs),
-          .self_ms = object.number("self_ms", -kMostMs, kMostMs),
-          .flops = object.number("flops", 0, kMostWork),
-          .bytes = object.number("bytes", 0, kMostWork)};
+          .total_ms = object.number("total_ms", 0, kMaxMs),
+          .self_ms = object.number("self_ms", -kMaxMs, kMaxMs),
+          .flops = object.number("flops", 0, kMaxWork),
+          .bytes = object.number("bytes", 0, kMaxWork)};
 }
 
 PhaseProfile read_phase(const Json& value, const std::string& source) {
   JsonObject object(value, source, "/phases");
   return {.phase = object.string("phase"),
-          .total_ms = object.number("total_ms", 0, kMostMs),
-          .self_ms = object.number("self_ms", -kMostMs, kMostMs),
-          .flops = object.number("flops", 0, kMostWork),
-          .bytes = object.number("bytes", 0, kMostWork)};
+          .total_ms = object.number("total_ms", 0, kMaxMs),
+          .self_ms = object.number("self_ms", -kMaxMs, kMaxMs),
+          .flops = object.number("flops", 0, kMaxWork),
+          .bytes = object.number("bytes", 0, kMaxWork)};
 }
 
 /// One event and what separates it from the one before.
@@ -188,12 +188,12 @@ StepProfile read_step_profile(const Json& value, const std::string& source) {
     JsonObject object(value, source);
     object.integer("schema_version", kProfileSchemaVersion, kProfileSchemaVersion);
     StepProfile profile{.steps = object.integer("steps", 0, std::numeric_limits<std::int64_t>::max()),
-                        .steps_ms = object.number("steps_ms", 0, kMostMs),
-                        .other_ms = object.number("other_ms", -kMostMs, kMostMs),
+                        .steps_ms = object.number("steps_ms", 0, kMaxMs),
+                        .other_ms = object.number("other_ms", -kMaxMs, kMaxMs),
                         .phases = {},
                         .ops = {},
                         .sgemm_gflops = std::nullopt};
-    if (!object.at("sgemm_gflops").is_null()) profile.sgemm_gflops = object.number("sgemm_gflops", 0, kMostWork);
+    if (!object.at("sgemm_gflops").is_null()) profile.sgemm_gflops = object.number("sgemm_gflops", 0, kMaxWork);
     for (const Json& phase : object.at("phases")) profile.phases.push_back(read_phase(phase, source));
     for (const Json& op : object.at("ops")) profile.ops.push_back(read_op(op, source));
     return profile;

@@ -8,7 +8,7 @@
 namespace nanobench::core {
 namespace {
 
-constexpr int kMostGenerations = 256;
+constexpr int kMaxGenerations = 256;
 /// The first namespace of processes has this number on every Linux (PROC_PID_INIT_INO).
 constexpr const char* kFirstNamespace = "pid:[4026531836]";
 
@@ -28,7 +28,7 @@ std::int64_t parent_of(std::int64_t pid) {
 }  // namespace
 
 bool is_of_family(std::int64_t pid, std::int64_t root) {
-  for (int i = 0; i < kMostGenerations && pid > 0; ++i) {
+  for (int i = 0; i < kMaxGenerations && pid > 0; ++i) {
     const std::int64_t parent = parent_of(pid);
     if (pid == root) return parent > 0 || root == 1;
     pid = parent;

@@ -59,7 +59,7 @@ namespace {
 
 constexpr const char* kLibrary = "libnvidia-ml.so.1";
 constexpr std::size_t kTextBytes = 96;   // more than any text that is asked for
-constexpr unsigned int kMostGrowth = 4;  // times that a list of processes grows between two questions
+constexpr unsigned int kMaxGrowth = 4;  // times that a list of processes grows between two questions
 constexpr unsigned int kSpareProcesses = 8;
 constexpr double kMilliwatts = 1000.0;
 
@@ -132,7 +132,7 @@ template <class Process>
 std::optional<std::vector<GpuProcess>> processes_by(nvml::Return (*function)(nvml::Device, unsigned int*, Process*),
                                                     nvml::Device device) {
   std::vector<Process> list(kSpareProcesses);
-  for (unsigned int attempt = 0; attempt < kMostGrowth; ++attempt) {
+  for (unsigned int attempt = 0; attempt < kMaxGrowth; ++attempt) {
     auto count = static_cast<unsigned int>(list.size());
     const nvml::Return result = function(device, &count, list.data());
     if (result == nvml::kInsufficientSize) {

@@ -35,7 +35,7 @@ enum Place : std::size_t {
   kOthers,
   kFirstOther
 };
-static_assert(kFirstOther + kMostPackedProcesses <= static_cast<std::size_t>(kPackedGpu));
+static_assert(kFirstOther + kMaxPackedProcesses <= static_cast<std::size_t>(kPackedGpu));
 
 constexpr std::uint64_t kOtherReason = 1U << 20U;  // beyond NVML's bits: "other", and names of a later version
 constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
@@ -158,7 +158,7 @@ std::vector<double> packed(const ProcessGpu& gpu) {
   if (seen.most_used_bytes) values[kUsedBytes] = static_cast<double>(*seen.most_used_bytes);
   if (seen.throttle_reasons) values[kReasons] = packed_reasons(*seen.throttle_reasons);
   if (!seen.other_processes) return values;
-  const std::size_t count = std::min<std::size_t>(seen.other_processes->size(), kMostPackedProcesses);
+  const std::size_t count = std::min<std::size_t>(seen.other_processes->size(), kMaxPackedProcesses);
   values[kOthers] = static_cast<double>(count);
   for (std::size_t i = 0; i < count; ++i) values[kFirstOther + i] = static_cast<double>((*seen.other_processes)[i]);
   return values;

@@ -27,8 +27,8 @@ std::int64_t host_number();
 /// As numbers to be sent to the other processes: always kPackedGpu of them. Of many foreign processes the first ones.
 std::vector<double> packed(const ProcessGpu& gpu);
 ProcessGpu unpacked(const std::vector<double>& values);
-inline constexpr int kMostPackedProcesses = 32;
-inline constexpr int kPackedGpu = 24 + kMostPackedProcesses;
+inline constexpr int kMaxPackedProcesses = 32;
+inline constexpr int kPackedGpu = 24 + kMaxPackedProcesses;
 
 /// The run's other processes are no foreign ones, whichever GPUs of their host they are on.
 void forgive_own_processes(std::vector<ProcessGpu>& gpus);

@@ -22,7 +22,7 @@ namespace {
 using core::Error;
 using core::ErrorCode;
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // the largest public log has 2 MB
+constexpr std::size_t kMaxBytes = std::size_t{1} << 30;  // the largest public log has 2 MB
 
 bool is_log_name(const fs::path& file) {
   std::string extension = file.extension().string();
@@ -144,12 +144,12 @@ std::optional<std::string> read_log_file(const fs::path& file, std::string& buff
   struct stat status {};
   if (::fstat(descriptor.fd, &status) != 0) return reason(errno);
   if (!S_ISREG(status.st_mode)) return "is no ordinary file";
-  if (static_cast<std::size_t>(status.st_size) > kMostBytes) return "is larger than 1 GiB, which no log of a run is";
+  if (static_cast<std::size_t>(status.st_size) > kMaxBytes) return "is larger than 1 GiB, which no log of a run is";
   buffer.resize(static_cast<std::size_t>(status.st_size) + 1);  // one more: sees the end without growing
   std::size_t size = 0;
   while (true) {
     if (size == buffer.size()) {
-      if (size > kMostBytes) return "is larger than 1 GiB, which no log of a run is";
+      if (size > kMaxBytes) return "is larger than 1 GiB, which no log of a run is";
       buffer.resize(size * 2);
     }
     const ssize_t got = ::read(descriptor.fd, buffer.data() + size, buffer.size() - size);

@@ -6,7 +6,7 @@
 namespace nanobench::results {
 namespace {
 
-constexpr std::int64_t kMostSteps = 1'000'000'000'000;
+constexpr std::int64_t kMaxSteps = 1'000'000'000'000;
 
 bool take(std::string_view& text, std::string_view prefix) {
   if (text.substr(0, prefix.size()) != prefix) return false;
@@ -18,7 +18,7 @@ bool take(std::string_view& text, std::string_view prefix) {
 std::optional<std::int64_t> take_count(std::string_view& text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || value < 0 || value > kMostSteps) return std::nullopt;
+  if (error != std::errc() || value < 0 || value > kMaxSteps) return std::nullopt;
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
   return value;
 }

@@ -11,7 +11,7 @@
 namespace nanobench::results {
 namespace {
 
-constexpr std::size_t kMostRuns = 10'000;  // of one file: the public ones have up to 30
+constexpr std::size_t kMaxRuns = 10'000;  // of one file: the public ones have up to 30
 
 void add_once(std::vector<std::string>& sentences, const std::string& sentence) {
   if (std::find(sentences.begin(), sentences.end(), sentence) == sentences.end()) sentences.push_back(sentence);
@@ -40,8 +40,8 @@ class RunReader {
     const bool goes_back = is_validation ? !run.validations.empty() && line.step < run.validations.back().step
                                          : !run.steps.empty() && line.step < run.steps.back().step &&
                                                (line.step <= 1 || run.final_validation().has_value());
-    if (goes_back && log_.runs.size() < kMostRuns) return log_.runs.emplace_back();
-    if (goes_back) add_once(log_.problems, "more than " + std::to_string(kMostRuns) + " runs; the others are left out");
+    if (goes_back && log_.runs.size() < kMaxRuns) return log_.runs.emplace_back();
+    if (goes_back) add_once(log_.problems, "more than " + std::to_string(kMaxRuns) + " runs; the others are left out");
     return log_.runs.back();
   }
 
@@ -66,7 +66,7 @@ class RunReader {
         add_once(run.problems, "two different validation losses are given for one step; the first one counts");
       return;
     }
-    if (!run.validations.empty() && line.step < run.validations.back().step) return;  // beyond kMostRuns
+    if (!run.validations.empty() && line.step < run.validations.back().step) return;  // beyond kMaxRuns
     run.validations.push_back({.step = line.step, .loss = *line.loss, .clock_ms = line.clock_ms});
   }
 

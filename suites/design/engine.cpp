@@ -6,7 +6,6 @@
 #include "core/base/error.h"
 #include "core/base/plugin.h"
 #include "core/base/shared_library.h"
-#include "core/hardware/cpu_path.h"
 #include "suites/design/plan.h"
 
 namespace nanobench::suites {
@@ -28,9 +27,9 @@ core::Json parts_of(const std::filesystem::path& program, const EngineUse& use) 
   const auto torch = core::needed_library(program, "libtorch_cpu.so");
   if (!torch) return parts;
   parts["libtorch"] = core::sampled_digest(*torch);
-  if (!use.is_here) return parts;
-  parts["vector_path"] = core::to_string(core::best_cpu_path());
-  parts["bfloat16"] = core::to_string(core::best_bfloat16_path(core::best_cpu_path()));
+  if (!use.vector_path) return parts;
+  parts["vector_path"] = core::to_string(*use.vector_path);
+  parts["bfloat16"] = core::to_string(core::best_bfloat16_path(*use.vector_path));
   if (const char* asked = std::getenv("ATEN_CPU_CAPABILITY")) parts["libtorch_path"] = asked;
   return parts;
 }

@@ -11,6 +11,7 @@
 
 #include "core/base/message.h"
 #include "core/data/data_set.h"
+#include "core/hardware/cpu_path.h"
 #include "core/protocol/operation_spec.h"
 #include "core/protocol/run_spec.h"
 #include "results/provenance.h"
@@ -55,7 +56,8 @@ struct Engine {
 struct EngineUse {
   core::DeviceChoice device;
   bool has_launcher = false;  ///< processes that mpirun or srun starts: they may talk through MPI
-  bool is_here = true;        ///< runs are made on this machine, by its instructions; false: on others, of a cluster
+  /// Of the machine that makes the runs; nullopt where that is not known beforehand, as on a cluster.
+  std::optional<core::CpuPath> vector_path = core::best_cpu_path();
 };
 
 /// nanobench-train. Its version names everything that computes: the program's bytes, and behind a minus LibTorch's

@@ -65,7 +65,7 @@ std::string variable(const char* name) {
 
 /// As the submitter saw the engine: the instructions of the nodes are theirs.
 EngineUse use_of(const Plan& plan) {
-  return {.device = plan.runs.empty() ? core::kCpuDevice : plan.runs.front().spec.device, .is_here = false};
+  return {.device = plan.runs.empty() ? core::kCpuDevice : plan.runs.front().spec.device, .vector_path = std::nullopt};
 }
 
 /// What this node lacks that every run needs; empty when nothing.

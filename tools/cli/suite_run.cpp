@@ -27,7 +27,9 @@ constexpr const char* kCalibration = "calibration";
 }  // namespace
 
 suites::EngineUse use_of(const suites::Suite& suite, const SuiteRunOptions& options) {
-  return {.device = suite.device, .has_launcher = !options.launcher.empty(), .is_here = !options.slurm};
+  suites::EngineUse use{.device = suite.device, .has_launcher = !options.launcher.empty()};
+  if (options.slurm) use.vector_path.reset();
+  return use;
 }
 
 namespace {

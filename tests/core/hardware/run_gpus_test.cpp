@@ -99,7 +99,7 @@ TEST(RunGpusPacked, WhatIsNotKnownStaysSo) {
   std::vector<std::int64_t> many(100);
   for (std::size_t i = 0; i < many.size(); ++i) many[i] = static_cast<std::int64_t>(i) + 1;
   EXPECT_EQ(unpacked(packed(seen(1, {.other_processes = many}))).summary->other_processes->size(),
-            static_cast<std::size_t>(kMostPackedProcesses));
+            static_cast<std::size_t>(kMaxPackedProcesses));
   EXPECT_TRUE(unpacked(packed(seen(1, {.other_processes = std::vector<std::int64_t>()}))).summary->other_processes)
       << "nobody was there, which is known";
 }

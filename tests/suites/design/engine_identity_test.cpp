@@ -6,7 +6,6 @@
 
 #include "core/base/shared_library.h"
 #include "core/base/temporary_folder.h"
-#include "core/hardware/cpu_path.h"
 #include "suites/design/plan.h"
 
 namespace nanobench::suites {
@@ -22,7 +21,6 @@ class EngineIdentity : public testing::Test {
     write("libnanobench_cuda.so", "cuda");
     write("libnanobench_mpi.so", "mpi");
   }
-  ~EngineIdentity() override { core::set_cpu_path(std::nullopt); }
 
   fs::path engine_folder() const { return folder_.path() / "engine"; }
   fs::path program() const { return engine_folder() / "fake_engine"; }
@@ -64,13 +62,11 @@ TEST_F(EngineIdentity, CoversThePluginsThatItsRunsLoad) {
   EXPECT_EQ(version(), cpu);
 }
 
-TEST_F(EngineIdentity, CoversTheInstructionsOfThisMachineOnly) {
-  const std::string best = version(), elsewhere = version({.is_here = false});
-  core::set_cpu_path(core::CpuPath::kGeneric);
-  const bool has_better = core::available_cpu_paths().size() > 1;
-  EXPECT_EQ(version() != best, has_better);
-  EXPECT_EQ(version({.is_here = false}), elsewhere);
-  core::set_cpu_path(std::nullopt);
+TEST_F(EngineIdentity, CoversTheInstructions) {
+  const std::string best = version(), generic = version({.vector_path = core::CpuPath::kGeneric});
+  EXPECT_EQ(generic != best, core::best_cpu_path() != core::CpuPath::kGeneric);
+  EXPECT_NE(generic, version({.vector_path = core::CpuPath::kAvx2}));
+  EXPECT_NE(generic, version({.vector_path = std::nullopt})) << "of a cluster's nodes";
   setenv("ATEN_CPU_CAPABILITY", "default", 1);
   EXPECT_NE(version(), best);
   unsetenv("ATEN_CPU_CAPABILITY");
