@@ -4,9 +4,8 @@
 #include <set>
 #include <tuple>
 
-#include "ablations/claim_check.h"
-#include "ablations/embedded_files.h"
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
 
 namespace nanobench::ablations {
 namespace {
@@ -62,6 +61,7 @@ void check_relation(const Catalogue& catalogue, const Feature& feature, const Fe
       throw Error(ErrorCode::kUnavailable, other.id + " cannot be set: " + *other.not_applicable);
     for (const std::string& name : relation.values) other.value(name);
   } catch (const Error& error) {
+    rethrow_internal(error);
     fail(error.what());
   }
 }
@@ -104,6 +104,7 @@ void check_settings(const Catalogue& catalogue, const FeatureSettings& settings,
     try {
       catalogue.feature(id).value(value);
     } catch (const Error& error) {
+      rethrow_internal(error);
       throw Error(ErrorCode::kInvalidArgument, core::json_location(source, pointer + "/" + id) + ": " + error.what());
     }
   }
@@ -112,6 +113,40 @@ void check_settings(const Catalogue& catalogue, const FeatureSettings& settings,
 void check_record(const Catalogue& catalogue, const Record& record) {
   catalogue.lineage(record.id);
   check_settings(catalogue, record.features, record.source, "/features");
+}
+
+/// Runs `look_up`; an error gets this place of the claim's file.
+template <class LookUp>
+void look_up_at(const Claim& claim, const std::string& pointer, LookUp look_up) {
+  try {
+    look_up();
+  } catch (const Error& error) {
+    rethrow_internal(error);
+    throw Error(ErrorCode::kInvalidArgument, core::json_location(claim.source, pointer) + ": " + error.what());
+  }
+}
+
+void check_arm(const Catalogue& catalogue, const Claim& claim, const MeasureArm& arm, const std::string& pointer) {
+  if (claim.measure.kind == MeasureKind::kBenchmark) return;
+  look_up_at(claim, pointer + "/record", [&] { catalogue.record(arm.record); });
+  for (const auto& [id, value] : arm.features) {
+    look_up_at(claim, pointer + "/features/" + id, [&] { catalogue.feature(id).value(value); });
+  }
+}
+
+/// The record, features and values that the claim names exist.
+void check_claim(const Catalogue& catalogue, const Claim& claim) {
+  const auto records = catalogue.records();
+  if (std::none_of(records.begin(), records.end(), [&](const Record* r) { return r->number == claim.record; })) {
+    throw Error(ErrorCode::kInvalidArgument, core::json_location(claim.source, "/record") +
+                                                 ": there is no record number " + std::to_string(claim.record) +
+                                                 "; `nanobench list records` shows all");
+  }
+  for (std::size_t i = 0; i < claim.features.size(); ++i) {
+    look_up_at(claim, "/features/" + std::to_string(i), [&] { catalogue.feature(claim.features[i]); });
+  }
+  if (claim.measure.before) check_arm(catalogue, claim, *claim.measure.before, "/measure/before");
+  if (claim.measure.after) check_arm(catalogue, claim, *claim.measure.after, "/measure/after");
 }
 
 }  // namespace
@@ -155,19 +190,19 @@ void Catalogue::overlay(const std::filesystem::path& folder) {
 void Catalogue::add_feature(const Json& json, const std::string& source) {
   Feature feature = read_feature(json, source);
   features_[feature.id] = std::move(feature);
-  forget_made();
+  invalidate_cache();
 }
 
 void Catalogue::add_record(const Json& json, const std::string& source) {
   Record record = read_record(json, source);
   records_[record.id] = std::move(record);
-  forget_made();
+  invalidate_cache();
 }
 
 void Catalogue::add_scale(const Json& json, const std::string& source) {
   Scale scale = read_scale(json, source);
   scales_[scale.id] = std::move(scale);
-  forget_made();
+  invalidate_cache();
 }
 
 void Catalogue::add_claim(const Json& json, const std::string& source) {
@@ -262,14 +297,14 @@ std::vector<const Record*> Catalogue::lineage(const std::string& id) const {
   return chain;
 }
 
-Json Catalogue::once(const std::string& record, const std::function<Json()>& make) const {
+Json Catalogue::cached(const std::string& record, const std::function<Json()>& make) const {
   {
-    const std::lock_guard lock(made_->mutex);
-    if (const auto found = made_->by_record.find(record); found != made_->by_record.end()) return found->second;
+    const std::lock_guard lock(cache_->mutex);
+    if (const auto found = cache_->by_record.find(record); found != cache_->by_record.end()) return found->second;
   }
   Json value = make();
-  const std::lock_guard lock(made_->mutex);
-  made_->by_record[record] = value;
+  const std::lock_guard lock(cache_->mutex);
+  cache_->by_record[record] = value;
   return value;
 }
 

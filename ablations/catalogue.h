@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,11 +18,15 @@
 #include "ablations/feature.h"
 #include "ablations/record.h"
 #include "ablations/scale.h"
+#include "core/base/embedded_file.h"
 #include "core/base/json.h"
 
 namespace nanobench::ablations {
 
-/// Claims are many, and only those who print or judge them need them: the others start in half the time without.
+/// The JSON files as compiled into the program, in order of path, relative to ablations/.
+std::span<const core::EmbeddedFile> embedded_files();
+
+/// There are many claims, and only what prints or judges them needs them. Without them a command starts twice as fast.
 enum class CatalogueParts { kAll, kWithoutClaims };
 
 class Catalogue {
@@ -67,23 +72,23 @@ class Catalogue {
   /// The record and its ancestors, root first. Throws Error{kNotFound} or Error{kInvalidArgument} for a cycle.
   std::vector<const Record*> lineage(const std::string& record) const;
 
-  /// What `make` gives for a record, made once until the catalogue is modified: for what depends on the catalogue alone
-  /// and takes a while. `make` may ask for other records. Thread-safe.
-  core::Json once(const std::string& record, const std::function<core::Json()>& make) const;
+  /// The result of `make` for a record, kept until the catalogue is modified. For results that depend on the catalogue
+  /// alone and take a while. `make` may ask for other records. Thread-safe.
+  core::Json cached(const std::string& record, const std::function<core::Json()>& make) const;
 
  private:
-  struct Made {
+  struct Cache {
     std::mutex mutex;
     std::map<std::string, core::Json> by_record;
   };
-  /// After a change nothing that was made counts; copies made before it keep theirs.
-  void forget_made() { made_ = std::make_shared<Made>(); }
+  /// Copies of the catalogue made before a change keep their cache.
+  void invalidate_cache() { cache_ = std::make_shared<Cache>(); }
 
   std::map<std::string, Feature> features_;
   std::map<std::string, Record> records_;
   std::map<std::string, Scale> scales_;
   std::map<std::string, Claim> claims_;
-  std::shared_ptr<Made> made_ = std::make_shared<Made>();
+  std::shared_ptr<Cache> cache_ = std::make_shared<Cache>();
 };
 
 }  // namespace nanobench::ablations

@@ -34,7 +34,7 @@ enum class MeasureKind {
   kCounter,       ///< what engine or block mask count, without timing
   kConfig,        ///< a setting of the arms' resolved configuration
   kPublishedLog,  ///< the arms' published figures
-  kNone,          ///< not measurable here; `why` says it
+  kNone,          ///< not measurable here; `why` gives the reason
 };
 
 const char* to_string(MeasureKind kind);
@@ -47,7 +47,7 @@ struct MeasureArm {
   core::Json patch = core::Json::object();     ///< benchmark: over TrainConfig, the settings that the operation takes
 };
 
-/// The arms of a benchmark once more, at other sizes or in another metric: told beside the measurement, not judged.
+/// The arms of a benchmark again, at other sizes or in another metric: reported beside the measurement, but not judged.
 struct AlsoMeasured {
   std::map<std::string, std::int64_t> shapes;  ///< in place of the arms' sizes of these names
   std::string metric;

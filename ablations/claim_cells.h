@@ -1,4 +1,5 @@
-/// What must be run to measure a claim: training cells, or an operation. Pure; thread-safe.
+/// What must be run to measure a claim: training cells, or an operation; and what is known without a run: published
+/// figures of the records, and settings of their configurations. Pure; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,7 @@ struct ClaimCells {
   std::vector<ClaimCell> also;         ///< in the order of the measure's list
 };
 
-/// Whether anything must be run for it. What only a run of two processes tells counts too.
+/// Whether anything must be run for it, be it only a run of two processes.
 bool needs_runs(const Claim& claim);
 
 /// Throws Error{kNotFound} for features that do not exist.
@@ -42,5 +43,10 @@ void require_difference(const core::TrainConfig& before, const core::TrainConfig
 
 /// All cells of it, before first.
 std::vector<ClaimCell> all_cells(const ClaimCells& cells);
+
+/// The number that the claim's rule judges, from the arms' resolved official configurations (config), the arms'
+/// published figures (published_log; cells of plain records), else the value that the claim's file gives. nullopt when
+/// none of them has it. Throws Error{kNotFound} for an arm's record, feature or value that does not exist.
+std::optional<double> known_value(const Catalogue& catalogue, const Claim& claim);
 
 }  // namespace nanobench::ablations

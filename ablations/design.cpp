@@ -1,9 +1,10 @@
 #include "ablations/design.h"
 
 #include <algorithm>
+#include <cmath>
 
-#include "ablations/design_effects.h"
 #include "core/base/error.h"
+#include "core/base/text.h"
 
 namespace nanobench::ablations {
 namespace {
@@ -11,12 +12,14 @@ namespace {
 using core::Error;
 using core::ErrorCode;
 
-std::string joined(const std::vector<Factor>& factors, FactorSet set) {
-  std::string text;
+constexpr std::string_view kTimes = " x ";
+
+std::string product_of(const std::vector<Factor>& factors, FactorSet set) {
+  std::vector<std::string> names;
   for (std::size_t i = 0; i < factors.size(); ++i) {
-    if ((set >> i) & 1) text += (text.empty() ? "" : " x ") + factors[i].name;
+    if ((set >> i) & 1) names.push_back(factors[i].name);
   }
-  return text;
+  return joined(names, kTimes);
 }
 
 void require_two_levels(const std::vector<Factor>& factors, const char* design) {
@@ -39,7 +42,7 @@ std::string simple_meaning(const DesignTable& table, const EffectTerm::Part& par
 
 Contrast simple_effect(const DesignTable& table, const EffectTerm::Part& part, std::size_t cell) {
   const Factor& factor = table.factors[part.factor];
-  Contrast contrast{.term = {{part}}, .effect = effect_name(table.factors, {{part}}), .kind = EffectKind::kSimple};
+  Contrast contrast{.term = {{part}}, .effect = effect_name(table.factors, {{part}}), .kind = ContrastKind::kSimple};
   contrast.meaning = simple_meaning(table, part);
   contrast.coefficients.assign(table.cells.size(), 0.0);
   contrast.coefficients[0] = factor.is_reversed ? 1.0 : -1.0;
@@ -51,7 +54,7 @@ Contrast simple_effect(const DesignTable& table, const EffectTerm::Part& part, s
 Contrast pair_effect(const DesignTable& table, const EffectTerm& term, std::size_t both) {
   const std::size_t a = term.parts[0].factor;
   const std::size_t b = term.parts[1].factor;
-  Contrast contrast{.term = term, .effect = effect_name(table.factors, term), .kind = EffectKind::kInteraction};
+  Contrast contrast{.term = term, .effect = effect_name(table.factors, term), .kind = ContrastKind::kInteraction};
   contrast.meaning = "what " + table.factors[a].name + " and " + table.factors[b].name +
                      " change together beyond the sum of each alone";
   const double sign = table.factors[a].is_reversed == table.factors[b].is_reversed ? 1.0 : -1.0;
@@ -61,26 +64,221 @@ Contrast pair_effect(const DesignTable& table, const EffectTerm& term, std::size
   return contrast;
 }
 
+using Column = std::vector<double>;
+
+constexpr double kDependent = 1e-9;       ///< of a column's length: what is left of it is rounding
+constexpr std::size_t kManyFactors = 12;  ///< beyond, aliases of three factors are too many to read
+constexpr std::size_t kManyCells = 256;   ///< beyond, only main effects and interactions of two factors
+
+double dot(const Column& a, const Column& b) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+/// X = Q R column by column: Q orthogonal and not normalised, so that two-level designs stay exact; R has ones on its
+/// diagonal.
+class Orthogonalisation {
+ public:
+  /// Coordinates of `column` in Q, which is what is left of it afterwards.
+  Column reduce(Column& column) const {
+    Column coordinates(q_.size(), 0.0);
+    for (int pass = 0; pass < 2; ++pass) {
+      for (std::size_t i = 0; i < q_.size(); ++i) {
+        const double r = dot(q_[i], column) / squares_[i];
+        if (r == 0.0) continue;
+        coordinates[i] += r;
+        for (std::size_t cell = 0; cell < column.size(); ++cell) column[cell] -= r * q_[i][cell];
+      }
+    }
+    return coordinates;
+  }
+
+  void add(Column rest, Column coordinates) {
+    squares_.push_back(dot(rest, rest));
+    q_.push_back(std::move(rest));
+    r_.push_back(std::move(coordinates));
+  }
+
+  std::size_t rank() const { return q_.size(); }
+
+  /// Solves R x = y in place: from coordinates in Q to coefficients of the columns.
+  void solve(std::vector<Column>& y) const {
+    for (std::size_t j = r_.size(); j-- > 0;) {
+      for (std::size_t i = 0; i < j; ++i) {
+        const double r = r_[j][i];
+        if (r == 0.0) continue;
+        for (std::size_t k = 0; k < y[i].size(); ++k) y[i][k] -= r * y[j][k];
+      }
+    }
+  }
+
+  /// The pseudo-inverse of X: a row for each column.
+  std::vector<Column> pseudo_inverse() const {
+    std::vector<Column> rows;
+    for (std::size_t i = 0; i < q_.size(); ++i) {
+      Column row = q_[i];
+      for (double& value : row) value /= squares_[i];
+      rows.push_back(std::move(row));
+    }
+    solve(rows);
+    return rows;
+  }
+
+  bool is_orthogonal() const {
+    for (const Column& coordinates : r_) {
+      if (std::any_of(coordinates.begin(), coordinates.end(), [](double r) { return std::abs(r) > kDependent; }))
+        return false;
+    }
+    return true;
+  }
+
+ private:
+  std::vector<Column> q_;
+  std::vector<double> squares_;
+  std::vector<Column> r_;  ///< of each column its coordinates in the columns of Q before it
+};
+
+/// Centred indicators of the levels, multiplied, times 2^(factors - 1).
+Column column_of(const DesignTable& table, const EffectTerm& term) {
+  Column column(table.cells.size(), std::ldexp(1.0, static_cast<int>(term.parts.size()) - 1));
+  for (const EffectTerm::Part& part : term.parts) {
+    const double mean = 1.0 / static_cast<double>(table.factors[part.factor].levels.size());
+    for (std::size_t cell = 0; cell < column.size(); ++cell)
+      column[cell] *= (table.cells[cell][part.factor] == part.level ? 1.0 : 0.0) - mean;
+  }
+  return column;
+}
+
+/// All terms of `order` factors, the first factors first.
+void add_terms(const std::vector<Factor>& factors, std::size_t order, std::size_t first, EffectTerm& term,
+               std::vector<EffectTerm>& terms) {
+  if (term.parts.size() == order) return terms.push_back(term);
+  for (std::size_t factor = first; factor < factors.size(); ++factor) {
+    for (std::size_t level = 1; level < factors[factor].levels.size(); ++level) {
+      term.parts.push_back({.factor = factor, .level = level});
+      add_terms(factors, order, factor + 1, term, terms);
+      term.parts.pop_back();
+    }
+  }
+}
+
+std::vector<EffectTerm> terms_of(const std::vector<Factor>& factors, std::size_t order) {
+  std::vector<EffectTerm> terms;
+  EffectTerm term;
+  add_terms(factors, order, 0, term, terms);
+  return terms;
+}
+
+std::string against(const Factor& factor, std::size_t level) {
+  return factor.name + " " + factor.levels[level] + " against " + factor.levels[0];
+}
+
+std::string meaning_of(const DesignTable& table, const EffectTerm& term) {
+  const Factor& first = table.factors[term.parts[0].factor];
+  if (term.parts.size() == 1) {
+    return against(first, term.parts[0].level) + (table.factors.size() > 1 ? ", averaged over the other factors" : "");
+  }
+  if (term.parts.size() == 2) {
+    return "half of what " + against(table.factors[term.parts[1].factor], term.parts[1].level) +
+           " changes in the effect of " + against(first, term.parts[0].level);
+  }
+  return "interaction of " + std::to_string(term.parts.size()) + " factors";
+}
+
+double tidy(double value) {
+  return std::abs(value) < 1e-12 ? 0.0 : value;
+}
+
+class EffectEstimation {
+ public:
+  explicit EffectEstimation(DesignTable& table) : table_(table) {}
+
+  void run() {
+    table_.contrasts.clear();
+    table_.not_estimable.clear();
+    const bool is_large = table_.factors.size() > kManyFactors || table_.cells.size() > kManyCells;
+    table_.alias_order = std::min<std::size_t>(table_.factors.size(), is_large ? 2 : 3);
+    basis_.add(Column(table_.cells.size(), 1.0), {});  // the mean
+    for (std::size_t order = 1; order <= table_.factors.size() && !is_done(order); ++order) {
+      for (const EffectTerm& term : terms_of(table_.factors, order)) take(term);
+    }
+    fill_contrasts();
+    fill_aliases();
+    table_.is_orthogonal = basis_.is_orthogonal();
+  }
+
+ private:
+  /// Nothing more to tell apart, and nothing more to list as an alias.
+  bool is_done(std::size_t order) const {
+    if (table_.cells.size() > kManyCells) return order > 2;
+    return order > table_.alias_order && basis_.rank() == table_.cells.size();
+  }
+
+  void take(const EffectTerm& term) {
+    Column column = column_of(table_, term);
+    const double length = std::sqrt(dot(column, column));
+    Column coordinates = basis_.reduce(column);
+    if (std::sqrt(dot(column, column)) > kDependent * length) {
+      basis_.add(std::move(column), std::move(coordinates));
+      Contrast contrast{.term = term, .effect = effect_name(table_.factors, term)};
+      contrast.kind = term.parts.size() == 1 ? ContrastKind::kMain : ContrastKind::kInteraction;
+      contrast.meaning = meaning_of(table_, term);
+      table_.contrasts.push_back(std::move(contrast));
+      return;
+    }
+    if (term.parts.size() <= 2) table_.not_estimable.push_back(effect_name(table_.factors, term));
+    if (term.parts.size() > table_.alias_order) return;
+    dependent_.push_back(term);
+    dependent_coordinates_.push_back(std::move(coordinates));
+  }
+
+  void fill_contrasts() {
+    const std::vector<Column> rows = basis_.pseudo_inverse();
+    for (std::size_t i = 0; i < table_.contrasts.size(); ++i) {
+      table_.contrasts[i].coefficients = rows[i + 1];
+      for (double& value : table_.contrasts[i].coefficients) value = tidy(value);
+    }
+  }
+
+  /// How much of each effect without a contrast every contrast holds.
+  void fill_aliases() {
+    std::vector<Column> parts(basis_.rank(), Column(dependent_.size(), 0.0));
+    for (std::size_t d = 0; d < dependent_.size(); ++d) {
+      for (std::size_t i = 0; i < dependent_coordinates_[d].size(); ++i) parts[i][d] = dependent_coordinates_[d][i];
+    }
+    basis_.solve(parts);
+    for (std::size_t d = 0; d < dependent_.size(); ++d) {
+      for (std::size_t i = 0; i < table_.contrasts.size(); ++i) {
+        const double part = parts[i + 1][d];
+        if (std::abs(part) < kDependent) continue;
+        table_.contrasts[i].aliases.push_back({dependent_[d], effect_name(table_.factors, dependent_[d]), part});
+      }
+    }
+  }
+
+  DesignTable& table_;
+  Orthogonalisation basis_;
+  std::vector<EffectTerm> dependent_;
+  std::vector<Column> dependent_coordinates_;
+};
+
+/// Contrasts, aliases and what cannot be estimated, from the table's cells.
+void estimate_effects(DesignTable& table) {
+  EffectEstimation(table).run();
+}
+
 }  // namespace
 
-const char* to_string(EffectKind kind) {
-  switch (kind) {
-    case EffectKind::kMain: return "main";
-    case EffectKind::kInteraction: return "interaction";
-    case EffectKind::kSimple: return "simple";
-    case EffectKind::kNoise: return "noise";
-  }
-  return "";
+std::string part_name(const std::vector<Factor>& factors, const EffectTerm::Part& part) {
+  const Factor& factor = factors[part.factor];
+  return factor.levels.size() == 2 ? factor.name : factor.name + "=" + factor.levels[part.level];
 }
 
 std::string effect_name(const std::vector<Factor>& factors, const EffectTerm& term) {
-  std::string text;
-  for (const EffectTerm::Part& part : term.parts) {
-    const Factor& factor = factors[part.factor];
-    text += (text.empty() ? "" : " x ") + factor.name;
-    if (factor.levels.size() != 2) text += "=" + factor.levels[part.level];
-  }
-  return text;
+  std::vector<std::string> names;
+  for (const EffectTerm::Part& part : term.parts) names.push_back(part_name(factors, part));
+  return joined(names, kTimes);
 }
 
 DesignTable ladder(const Factor& steps) {
@@ -88,7 +286,7 @@ DesignTable ladder(const Factor& steps) {
   table.factors = {steps};
   for (std::size_t i = 0; i < steps.levels.size(); ++i) table.cells.push_back({i});
   for (std::size_t i = 1; i < steps.levels.size(); ++i) {
-    Contrast contrast{.term = {{{0, i}}}, .effect = steps.levels[i], .kind = EffectKind::kSimple};
+    Contrast contrast{.term = {{{0, i, i - 1}}}, .effect = steps.levels[i], .kind = ContrastKind::kSimple};
     contrast.meaning = steps.levels[i] + " against " + steps.levels[i - 1];
     contrast.coefficients.assign(steps.levels.size(), 0.0);
     contrast.coefficients[i - 1] = -1.0;
@@ -179,7 +377,7 @@ DesignTable replicas(const Factor& arms) {
   DesignTable table = one_at_a_time({arms});
   for (Contrast& contrast : table.contrasts) {
     contrast.effect = arms.levels[contrast.term.parts[0].level] + " against " + arms.levels[0];
-    contrast.kind = EffectKind::kNoise;
+    contrast.kind = ContrastKind::kNoise;
     contrast.meaning = "the same configuration twice: what differs is noise";
   }
   return table;
@@ -192,7 +390,7 @@ DesignTable without_cells(const DesignTable& table, const std::vector<bool>& is_
     if (!is_lost[i]) rest.cells.push_back(table.cells[i]);
   }
   const bool is_factorial = std::any_of(table.contrasts.begin(), table.contrasts.end(),
-                                        [](const Contrast& contrast) { return contrast.kind == EffectKind::kMain; });
+                                        [](const Contrast& contrast) { return contrast.kind == ContrastKind::kMain; });
   if (is_factorial) {
     estimate_effects(rest);
     return rest;
@@ -219,7 +417,7 @@ std::vector<std::string> generators_in_words(const DesignTable& table) {
   std::vector<std::string> texts;
   if (!table.fraction) return texts;
   for (std::size_t i = table.fraction->free_factors; i < table.fraction->factors; ++i)
-    texts.push_back(table.factors[i].name + " = " + joined(table.factors, table.fraction->columns[i]));
+    texts.push_back(table.factors[i].name + " = " + product_of(table.factors, table.fraction->columns[i]));
   return texts;
 }
 
@@ -227,7 +425,7 @@ std::vector<std::string> defining_relation_in_words(const DesignTable& table) {
   std::vector<std::string> texts;
   if (!table.fraction) return texts;
   for (const FactorSet word : defining_words(*table.fraction).value_or(std::vector<FactorSet>{}))
-    texts.push_back(joined(table.factors, word));
+    texts.push_back(product_of(table.factors, word));
   return texts;
 }
 

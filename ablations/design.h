@@ -12,27 +12,27 @@
 #include <string>
 #include <vector>
 
+#include "ablations/contrast_kind.h"
 #include "ablations/fraction.h"
 
 namespace nanobench::ablations {
 
 struct Factor {
-  std::string name;
+  std::string name;                 ///< in the names of effects
   std::vector<std::string> levels;  ///< at least two, or one in a design that never leaves it
   bool is_reversed = false;         ///< the first level is the later one: simple effects are first less other
+  std::string setting = {};         ///< feature or JSON pointer that it changes; empty: `name`
 };
 
 /// Of each factor the index of its level.
 using DesignCell = std::vector<std::size_t>;
-
-enum class EffectKind { kMain, kInteraction, kSimple, kNoise };
-const char* to_string(EffectKind kind);
 
 /// Some factors at levels other than their first: what a main effect or interaction is about.
 struct EffectTerm {
   struct Part {
     std::size_t factor = 0;
     std::size_t level = 1;
+    std::size_t from = 0;  ///< the level that it is compared with
   };
   std::vector<Part> parts;  ///< ascending factors
 };
@@ -48,7 +48,7 @@ struct Alias {
 struct Contrast {
   EffectTerm term;
   std::string effect;  ///< "a", "a x b", "width=64"
-  EffectKind kind = EffectKind::kMain;
+  ContrastKind kind = ContrastKind::kMain;
   std::string meaning;               ///< what the number is, in words
   std::vector<double> coefficients;  ///< one for each cell
   std::vector<Alias> aliases;        ///< by order; those of the orders that `DesignTable::alias_order` covers
@@ -66,7 +66,9 @@ struct DesignTable {
   std::vector<std::string> not_estimable;
 };
 
-/// "a" for a factor of two levels, else "a=level".
+/// The part's name in that of its effect: "a" for a factor of two levels, else "a=level".
+std::string part_name(const std::vector<Factor>& factors, const EffectTerm::Part& part);
+/// The names of the parts, "a x b=level".
 std::string effect_name(const std::vector<Factor>& factors, const EffectTerm& term);
 
 /// Each cell against the one before it; one factor whose levels are the steps.

@@ -3,9 +3,13 @@
 #include <algorithm>
 
 #include "ablations/patch.h"
+#include "core/base/enum_names.h"
 #include "core/base/error.h"
 
 namespace nanobench::ablations {
+
+NB_ENUM_NAMES(FeatureKind, {FeatureKind::kNumerics, "numerics"}, {FeatureKind::kSystems, "systems"});
+
 namespace {
 
 using core::Json;
@@ -17,11 +21,9 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 
 /// "a", "b" or "c"
 std::string quoted_list(const std::vector<std::string>& names) {
-  std::string text;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    text += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + ("\"" + names[i] + "\"");
-  }
-  return text;
+  std::vector<std::string> quoted;
+  for (const std::string& name : names) quoted.push_back('"' + name + '"');
+  return listed(quoted, "or");
 }
 
 void read_values(JsonObject& object, Feature& feature) {
@@ -76,10 +78,12 @@ std::vector<FeatureRelation> read_relations(JsonObject& object, const std::strin
   return relations;
 }
 
+/// Absent for an idea that no record and no analysis has.
 void read_introduced(JsonObject& object, Feature& feature) {
+  if (object.find("introduced") == nullptr) return;
   JsonObject introduced = object.object("introduced");
   if (introduced.find("record") != nullptr) feature.introduced_record = introduced.integer("record", 1, 10000);
-  feature.introduced_seeds = introduced.strings_or_empty("seeds");
+  feature.analyses = introduced.strings_or_empty("analyses");
   introduced.finish();
 }
 
@@ -100,12 +104,12 @@ std::vector<DocumentedChange> read_changes(JsonObject& object) {
 FeatureNeeds read_needs(JsonObject& object) {
   FeatureNeeds needs;
   if (object.find("needs") == nullptr) return needs;
-  constexpr std::int64_t kMost = 1 << 16;
+  constexpr std::int64_t kMax = 1 << 16;
   JsonObject nested = object.object("needs");
-  needs.processes = nested.integer_or("processes", 1, 1, kMost);
-  needs.ranks = nested.integer_or("ranks", needs.processes, needs.processes, kMost);
-  needs.threads = nested.integer_or("threads", 1, 1, kMost);
-  needs.micro_steps = nested.integer_or("micro_steps", 1, 1, kMost);
+  needs.processes = nested.integer_or("processes", 1, 1, kMax);
+  needs.ranks = nested.integer_or("ranks", needs.processes, needs.processes, kMax);
+  needs.threads = nested.integer_or("threads", 1, 1, kMax);
+  needs.micro_steps = nested.integer_or("micro_steps", 1, 1, kMax);
   needs.gpu = nested.boolean_or("gpu", false);
   nested.finish();
   return needs;
@@ -126,13 +130,6 @@ void read_not_applicable(JsonObject& object, Feature& feature) {
   for (const char* key : {"values", "before", "after", "requires", "conflicts", "needs", "base"}) {
     if (object.has(key)) object.fail(key, "an entry that is not applicable cannot be set, so it has none; remove it");
   }
-}
-
-FeatureKind read_kind(JsonObject& object) {
-  const std::string kind = object.string("kind");
-  if (kind == "numerics") return FeatureKind::kNumerics;
-  if (kind == "systems") return FeatureKind::kSystems;
-  object.fail("kind", "expected \"numerics\" or \"systems\", got \"" + kind + "\"");
 }
 
 }  // namespace
@@ -174,7 +171,7 @@ Feature read_feature(const Json& json, const std::string& source) {
   feature.title = object.string("title");
   read_introduced(object, feature);
   feature.changes = read_changes(object);
-  feature.kind = read_kind(object);
+  feature.kind = object.enumeration<FeatureKind>("kind");
   if (object.has("not_applicable")) {
     read_not_applicable(object, feature);
   } else {

@@ -23,8 +23,8 @@ struct FeatureValue {
   core::Json patch;  ///< an object over TrainConfig; its keys are checked when the feature is read
 };
 
-/// A relation to another feature: it holds for the values in `when` (empty: all) and speaks of `values` (empty: any) of
-/// `feature`.
+/// A relation to another feature. It holds for the values in `when` (empty: all) and concerns the `values` (empty: any)
+/// of `feature`.
 struct FeatureRelation {
   std::vector<std::string> when;
   std::string feature;
@@ -53,9 +53,9 @@ struct Feature {
   std::string id;  ///< noun phrase, the file's stem
   std::string title;
   std::optional<std::int64_t> introduced_record;  ///< number of the record that changed before to after
-  std::vector<std::string> introduced_seeds;      ///< "000" ... "004": the change analyses that mention it
+  std::vector<std::string> analyses;              ///< "000" ... "004": the change analyses that mention it
   std::vector<DocumentedChange> changes;
-  /// Why this change has no meaning in this engine; such an entry has no values and cannot be set.
+  /// Why this change does not apply to this engine; such an entry has no values and cannot be set.
   std::optional<std::string> not_applicable;
   std::vector<FeatureValue> values;  ///< at least two: before, after, then the others by name
   std::string before;

@@ -14,9 +14,9 @@ namespace {
 using core::Error;
 using core::ErrorCode;
 
-constexpr std::size_t kMostListedGenerators = 12;  ///< 4095 words
-constexpr std::size_t kMostSearchedGenerators = 10;
-constexpr std::size_t kMostWordsLookedAt = 50'000'000;  ///< of a search: a fifth of a second
+constexpr std::size_t kMaxListedGenerators = 12;  ///< 4095 words
+constexpr std::size_t kMaxSearchedGenerators = 10;
+constexpr std::size_t kMaxWordsLookedAt = 50'000'000;  ///< of a search: a fifth of a second
 
 FactorSet bit(std::size_t factor) {
   return FactorSet{1} << factor;
@@ -43,7 +43,7 @@ class GeneratorSearch {
     for (std::size_t i = 0; i < free_factors_; ++i) best.columns.push_back(bit(i));
     best.columns.insert(best.columns.end(), best_.begin(), best_.end());
     best.word_lengths = best_lengths_;
-    best.is_proven_best = looked_at_ < kMostWordsLookedAt;
+    best.is_proven_best = looked_at_ < kMaxWordsLookedAt;
     return best;
   }
 
@@ -57,7 +57,7 @@ class GeneratorSearch {
     const std::size_t missing = factors_ - free_factors_ - chosen_.size();
     for (std::size_t i = first; i + missing <= candidates_.size(); ++i) {
       // Without a whole choice there is nothing to go back to: the first one is always finished.
-      if (looked_at_ >= kMostWordsLookedAt && !best_.empty()) return;
+      if (looked_at_ >= kMaxWordsLookedAt && !best_.empty()) return;
       const FactorSet generator = candidates_[i] | bit(free_factors_ + chosen_.size());
       std::vector<FactorSet> more = words;
       WordLengths more_lengths = lengths;
@@ -113,17 +113,17 @@ int shortest_word(const Fraction& fraction) {
 }
 
 Fraction best_fraction(std::size_t factors, std::size_t free_factors) {
-  Fraction fraction = factors - free_factors <= kMostSearchedGenerators ? GeneratorSearch(factors, free_factors).run()
-                                                                        : odd_products_first(factors, free_factors);
+  Fraction fraction = factors - free_factors <= kMaxSearchedGenerators ? GeneratorSearch(factors, free_factors).run()
+                                                                       : odd_products_first(factors, free_factors);
   if (!fraction.is_whole()) fraction.resolution = shortest_word(fraction);
   return fraction;
 }
 
 void check_factors(std::size_t factors) {
   if (factors == 0) throw Error(ErrorCode::kInvalidArgument, "a fractional factorial needs at least one feature");
-  if (factors > kMostFractionFactors) {
+  if (factors > kMaxFractionFactors) {
     throw Error(ErrorCode::kInvalidArgument, "a fractional factorial has at most " +
-                                                 std::to_string(kMostFractionFactors) + " features, and there are " +
+                                                 std::to_string(kMaxFractionFactors) + " features, and there are " +
                                                  std::to_string(factors));
   }
 }
@@ -140,9 +140,9 @@ Fraction fraction_of_runs(std::size_t factors, std::size_t runs) {
   check_factors(factors);
   const std::string given = "a fraction of " + std::to_string(runs) + " runs for " + std::to_string(factors) +
                             (factors == 1 ? " feature" : " features");
-  if (!std::has_single_bit(runs) || runs < 2 || runs > kMostFractionRuns) {
+  if (!std::has_single_bit(runs) || runs < 2 || runs > kMaxFractionRuns) {
     throw Error(ErrorCode::kInvalidArgument,
-                given + " does not exist: the runs are a power of two from 2 to " + std::to_string(kMostFractionRuns));
+                given + " does not exist: the runs are a power of two from 2 to " + std::to_string(kMaxFractionRuns));
   }
   if (runs <= factors) {
     throw Error(ErrorCode::kInvalidArgument, given + " cannot tell their effects apart; it takes at least " +
@@ -165,17 +165,17 @@ Fraction fraction_of_resolution(std::size_t factors, int resolution) {
                 "a resolution of " + std::to_string(resolution) +
                     " mixes the effects of single features with each other; ask for at least 3");
   }
-  for (std::size_t m = least_free_factors(factors); bit(m) <= kMostFractionRuns && m <= factors; ++m) {
+  for (std::size_t m = least_free_factors(factors); bit(m) <= kMaxFractionRuns && m <= factors; ++m) {
     Fraction fraction = best_fraction(factors, m);
     if (!fraction.resolution || *fraction.resolution >= resolution) return fraction;
   }
-  throw Error(ErrorCode::kInvalidArgument, "no fraction of at most " + std::to_string(kMostFractionRuns) +
-                                               " runs for " + std::to_string(factors) + " features has resolution " +
+  throw Error(ErrorCode::kInvalidArgument, "no fraction of at most " + std::to_string(kMaxFractionRuns) + " runs for " +
+                                               std::to_string(factors) + " features has resolution " +
                                                std::to_string(resolution) + "; ask for less, or name fewer features");
 }
 
 std::optional<std::vector<FactorSet>> defining_words(const Fraction& fraction) {
-  if (fraction.factors - fraction.free_factors > kMostListedGenerators) return std::nullopt;
+  if (fraction.factors - fraction.free_factors > kMaxListedGenerators) return std::nullopt;
   std::vector<FactorSet> words;
   for (std::size_t i = fraction.free_factors; i < fraction.factors; ++i) {
     const FactorSet generator = fraction.columns[i] | bit(i);

@@ -1,8 +1,9 @@
 /// Regular fractions of two-level factorials: which 2^m of the 2^k combinations to run. Pure; thread-safe.
 ///
 /// The first m factors are free; each further one is set to the product of some of them (its generator), signs +1 for
-/// the second level and -1 for the first. What such products make the same can no longer be told apart: the words of
-/// the defining relation are the products that are +1 in every run, and the resolution is the length of the shortest.
+/// the second level and -1 for the first. Effects that such products make equal can no longer be told apart. The words
+/// of the defining relation are the products that are +1 in every run, and the resolution is the length of the
+/// shortest.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +16,8 @@ namespace nanobench::ablations {
 /// A set of factors, bit i being factor i.
 using FactorSet = std::uint64_t;
 
-inline constexpr std::size_t kMostFractionFactors = 64;
-inline constexpr std::size_t kMostFractionRuns = 128;
+inline constexpr std::size_t kMaxFractionFactors = 64;
+inline constexpr std::size_t kMaxFractionRuns = 128;
 
 struct Fraction {
   std::size_t factors = 0;         ///< k

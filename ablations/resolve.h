@@ -9,7 +9,9 @@
 
 #include "ablations/catalogue.h"
 #include "core/base/json.h"
+#include "core/base/message.h"
 #include "core/config/train_config.h"
+#include "core/protocol/run_choices.h"
 
 namespace nanobench::ablations {
 
@@ -20,20 +22,37 @@ struct ResolveRequest {
   /// Merge patch over the official configuration, applied after the features and before the scale.
   core::Json patch = core::Json::object();
   std::string patch_source = "the inline patch";  ///< names the patch in messages, e.g. "suite.json: /base/patch"
-  std::optional<std::int64_t> ranks;              ///< in place of the scale's
+  std::optional<std::int64_t> ranks;              ///< replaces the scale's
   std::optional<std::int64_t> processes;          ///< absent: the record's; given alone: as many ranks
-  std::optional<std::int64_t> threads;            ///< of the run, where they are known: some features need two
-  std::optional<std::string> device;              ///< of the run, where it is known: some features need a GPU
+  std::optional<std::int64_t> threads;            ///< of the run, if known: some features need two
+  std::optional<core::DeviceChoice> device;       ///< of the run, if known: some features need a GPU
+};
+
+/// One value of one feature.
+struct FeatureSetting {
+  std::string feature;
+  std::string value;
+
+  friend bool operator==(const FeatureSetting&, const FeatureSetting&) = default;
+};
+
+/// A setting that another one brought with it.
+struct PulledIn {
+  FeatureSetting setting;
+  FeatureSetting needed_by;           ///< the setting that requires it
+  FeatureSetting asked;               ///< the requested setting at the start: `needed_by`, or what pulled that in
+  std::optional<std::string> before;  ///< the feature's value until then; absent: it had none
 };
 
 struct Resolved {
-  core::TrainConfig config;              ///< complete, checked, scaled; its name tells record, scale and settings
+  core::TrainConfig config;              ///< complete, checked, scaled; its name has record, scale and settings
   core::TrainConfig official;            ///< the same before the scale shrank it, with what the scale holds
   FeatureSettings settings;              ///< as requested, and what they pulled in
   FeatureSettings held;                  ///< what the scale changed of the record, unless a setting speaks of it
   FeatureSettings effective;             ///< value of every feature that has one here
   std::vector<std::string> scale_notes;  ///< what the scale held, shrank and could not keep
-  std::vector<std::string> messages;     ///< requirements pulled in, settings that the record has anyway
+  std::vector<PulledIn> pulled_in;       ///< those of `settings` that were not requested, in the order of setting
+  std::vector<core::Message> messages;   ///< requirements pulled in, settings and patches that change nothing
 };
 
 /// Throws Error{kNotFound} (unknown record, feature, value or scale, with the nearest name), Error{kConflict} (settings

@@ -3,7 +3,7 @@
 ///
 /// Kept in proportion: head count and key/value heads, window against block, window as a function of s / num_steps,
 /// cooldown and warm-ups against num_steps, microbatches of a rank. Layers and learning rates are never touched.
-/// What cannot be kept is said in ScaledConfig::notes.
+/// ScaledConfig::notes lists what cannot be kept.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct Scale {
   std::int64_t model_dim_divisor = 1;
   std::int64_t num_heads_divisor = 1;
   std::int64_t context_divisor = 1;  ///< of attention blocks, windows and sequence lengths
-  /// Of tokens_per_step. A sequence is never longer than a step's tokens, so it may shrink by more than the context.
+  /// Divides tokens_per_step. A sequence is never longer than a step's tokens, so it may shrink more than the context.
   std::int64_t tokens_per_step_divisor = 1;
   std::int64_t steps_divisor = 1;  ///< of num_steps, stop_after, cooldown and warm-ups
   std::optional<std::int64_t> vocab_size;
@@ -35,13 +35,13 @@ struct Scale {
   std::optional<std::int64_t> val_every;          ///< steps
   std::optional<std::int64_t> untimed_steps;      ///< where the official run has any
   std::optional<std::int64_t> warmup_iterations;  ///< where the official run has any; absent: divided like the steps
-  /// Feature settings that resolve() imposes unless something else was asked for; apply_scale knows nothing of them.
+  /// Feature settings that resolve() imposes unless others were asked for; apply_scale ignores them.
   FeatureSettings holds;
   std::string source;  ///< the file it was read from, for messages
 };
 
-/// How many take part in a run, where that is asked for in place of what the scale says. `processes` alone means as
-/// many ranks; ranks must be a multiple of the processes.
+/// Ranks and processes that somebody asked for; they replace the scale's. `processes` alone means as many ranks; ranks
+/// must be a multiple of the processes.
 struct Participants {
   std::optional<std::int64_t> ranks;
   std::optional<std::int64_t> processes;

@@ -4,7 +4,9 @@
 #include <set>
 
 #include "ablations/patch.h"
+#include "ablations/wording.h"
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
 #include "core/config/train_config.h"
 
 namespace nanobench::ablations {
@@ -13,12 +15,6 @@ namespace {
 using core::Error;
 using core::ErrorCode;
 using core::Json;
-
-std::string alternatives(const std::vector<std::string>& names) {
-  std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : " or ") + name;
-  return list;
-}
 
 /// Visits what a feature requires before the feature.
 class PatchOrder {
@@ -47,7 +43,8 @@ class PatchOrder {
 Json with_defaults(const Json& config) {
   try {
     return Json(core::to_json(core::read_train_config(config, "")));
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    rethrow_internal(error);
     return config;
   }
 }
@@ -79,7 +76,7 @@ class Settler {
       const auto hold = holds_.find(id);
       if (hold != holds_.end() && hold->second != value) continue;
       if (value_at(settled_.record, catalogue_.feature(id)) == value) {
-        settled_.messages.push_back(assignment(id, value) + " is what " + record_ + " already has");
+        settled_.already_set.push_back({id, value});
       }
     }
   }
@@ -121,8 +118,9 @@ class Settler {
         if (!requirement.concerns(value)) continue;
         const std::optional<std::string> other = current_value(requirement.feature);
         if (other && requirement.names(*other)) continue;
-        if (settled_.settings.contains(requirement.feature)) refuse_requirement(id, value, requirement, *other);
-        pull_in(id, requirement, other);
+        if (settled_.settings.contains(requirement.feature))
+          throw unmet_requirement(settled_, {id, value}, requirement, {requirement.feature, *other});
+        pull_in({id, value}, requirement, other);
         return true;
       }
     }
@@ -130,30 +128,14 @@ class Settler {
   }
 
   /// The record's own value, where the scale took it away and it would do; else the first that the requirement names.
-  void pull_in(const std::string& wanted_by, const FeatureRelation& requirement,
+  void pull_in(const FeatureSetting& needed_by, const FeatureRelation& requirement,
                const std::optional<std::string>& now) {
-    const std::string asker = assignment(wanted_by, settled_.settings.at(wanted_by));
-    const auto root = settled_.pulled_by.find(wanted_by);
-    settled_.pulled_by[requirement.feature] = root == settled_.pulled_by.end() ? asker : root->second;
+    const PulledIn* const root = settled_.find_pulled_in(needed_by.feature);
+    const FeatureSetting asked = root == nullptr ? needed_by : root->asked;
     const std::optional<std::string> own = value_at(settled_.record, catalogue_.feature(requirement.feature));
     const std::string& wanted = own && requirement.names(*own) ? *own : requirement.values.front();
-    settled_.messages.push_back(asker + " needs " + assignment(requirement.feature, wanted) + ", so " +
-                                requirement.feature + " is set too" + (now ? " (it was " + *now + ")" : ""));
+    settled_.pulled_in.push_back({{requirement.feature, wanted}, needed_by, asked, now});
     settled_.settings[requirement.feature] = wanted;
-  }
-
-  /// A setting, and for whom it was pulled in.
-  std::string described(const std::string& id, const std::string& value) const {
-    const auto pulled = settled_.pulled_by.find(id);
-    return assignment(id, value) + (pulled == settled_.pulled_by.end() ? "" : " (for " + pulled->second + ")");
-  }
-
-  [[noreturn]] void refuse_requirement(const std::string& id, const std::string& value,
-                                       const FeatureRelation& requirement, const std::string& other) const {
-    throw Error(ErrorCode::kConflict, described(id, value) + " needs " + requirement.feature + " to be " +
-                                          alternatives(requirement.values) + ", but it is set to " +
-                                          described(requirement.feature, other).substr(requirement.feature.size() + 1) +
-                                          "; leave one of the two settings out");
   }
 
   void check_conflicts() const {
@@ -162,11 +144,8 @@ class Settler {
         if (!conflict.concerns(value)) continue;
         const std::optional<std::string> other = current_value(conflict.feature);
         if (!other || !conflict.names(*other)) continue;
-        throw Error(ErrorCode::kConflict, described(id, value) + " excludes " + described(conflict.feature, *other) +
-                                              "; " +
-                                              (settled_.settings.contains(conflict.feature)
-                                                   ? "leave one of the two settings out"
-                                                   : "set " + conflict.feature + " to another value as well"));
+        throw exclusion(settled_, {id, value}, {conflict.feature, *other},
+                        settled_.settings.contains(conflict.feature));
       }
     }
   }
@@ -178,8 +157,7 @@ class Settler {
       if (leaves_unchanged(current_, patch)) continue;
       for (const auto& [other, other_value] : settled_.settings) {
         if (other == id || !overlap(patch, catalogue_.feature(other).value(other_value).patch)) continue;
-        throw Error(ErrorCode::kConflict, described(id, value) + " and " + described(other, other_value) +
-                                              " change the same setting; leave one of them out");
+        throw same_place(settled_, {id, value}, {other, other_value});
       }
       throw Error(ErrorCode::kInternal, assignment(id, value) + " did not take effect");
     }
@@ -196,6 +174,12 @@ class Settler {
 
 }  // namespace
 
+const PulledIn* Settled::find_pulled_in(const std::string& feature) const {
+  const auto found = std::find_if(pulled_in.begin(), pulled_in.end(),
+                                  [&](const PulledIn& item) { return item.setting.feature == feature; });
+  return found == pulled_in.end() ? nullptr : &*found;
+}
+
 Settled settle(const Catalogue& catalogue, const std::string& record, const FeatureSettings& requested,
                const FeatureSettings& holds) {
   return Settler(catalogue, record, requested, holds).settle();
@@ -204,7 +188,7 @@ Settled settle(const Catalogue& catalogue, const std::string& record, const Feat
 /// A root begins from nothing, so that absent settings take their defaults when it is read.
 Json record_json(const Catalogue& catalogue, const std::string& id) {
   catalogue.lineage(id);  // throws for one that has no end
-  return catalogue.once(id, [&] {
+  return catalogue.cached(id, [&] {
     const Record& record = catalogue.record(id);
     Json config = record.parent ? record_json(catalogue, *record.parent) : Json::object();
     config = merged(with_settings(catalogue, std::move(config), record.features), record.patch);
@@ -230,10 +214,6 @@ std::optional<std::string> value_at(const Json& config, const Feature& feature) 
     if (leaves_unchanged(config, value.patch)) return value.name;
   }
   return std::nullopt;
-}
-
-std::string assignment(const std::string& feature, const std::string& value) {
-  return feature + "=" + value;
 }
 
 }  // namespace nanobench::ablations

@@ -1,25 +1,26 @@
-/// Settings applied to one record: what they require is pulled in, what excludes each other is refused, and what the
-/// scale holds is put under them (internal to ablations). Pure; thread-safe.
+/// Applies settings to one record: pulls in what they require, refuses settings that exclude each other, and puts what
+/// the scale holds under them (internal to ablations). Pure; thread-safe.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "ablations/catalogue.h"
+#include "ablations/resolve.h"
 #include "core/base/json.h"
 
 namespace nanobench::ablations {
 
 struct Settled {
-  core::Json record;         ///< the official configuration without any setting
-  core::Json config;         ///< with the settings and what is held
-  FeatureSettings settings;  ///< as requested, and what they pulled in
-  FeatureSettings held;      ///< imposed by the scale; what the record has anyway is among them
-  /// Feature that was pulled in -> the requested setting that needs it (by way of others, perhaps), as "feature=value".
-  std::map<std::string, std::string> pulled_by;
-  std::vector<std::string> messages;
+  core::Json record;                        ///< the official configuration without any setting
+  core::Json config;                        ///< with the settings and what is held
+  FeatureSettings settings;                 ///< as requested, and what they pulled in
+  FeatureSettings held;                     ///< imposed by the scale; what the record has anyway is among them
+  std::vector<FeatureSetting> already_set;  ///< requested, and the record has it anyway
+  std::vector<PulledIn> pulled_in;          ///< in the order of setting
+
+  /// nullptr for a feature that was requested or not set.
+  const PulledIn* find_pulled_in(const std::string& feature) const;
 };
 
 /// Throws as resolve() does for what concerns settings alone; the configuration is not read yet.
@@ -36,8 +37,5 @@ core::Json with_settings(const Catalogue& catalogue, core::Json config, const Fe
 
 /// The value whose patch leaves this official configuration as it is.
 std::optional<std::string> value_at(const core::Json& config, const Feature& feature);
-
-/// "feature=value"
-std::string assignment(const std::string& feature, const std::string& value);
 
 }  // namespace nanobench::ablations

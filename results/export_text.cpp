@@ -31,7 +31,7 @@ std::string field_of(const std::optional<Value>& value) {
 }
 
 std::string outcome_of(const RunRecord& run) {
-  return run.result ? core::to_string(run.result->outcome) : "running";
+  return run.result ? enum_name(run.result->outcome) : "running";
 }
 
 std::optional<double> mean_step_ms(const RunResult& result) {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/base/error.h"
+#include "core/base/temporary_folder.h"
 #include "results/open_file.h"
 #include "results/schema.h"
 
@@ -19,13 +20,13 @@ constexpr std::size_t kRunsAtOnce = 32;  // a transaction: other writers get the
 /// Numbers there -> numbers here.
 using IdMap = std::map<std::int64_t, std::int64_t>;
 
-/// Refuses what could not be copied whole, before anything is written.
-void check_source(const std::filesystem::path& from) {
+/// Refuses what could not be copied whole, before anything is written. Returns the version of the schema.
+int check_source(const std::filesystem::path& from) {
   check_file(from, OpenMode::kReadOnly);
   Database database(from, read_only_uri(from), SQLITE_OPEN_READONLY);
   const std::string file = "database " + from.string();
-  if (check_identity(database, kSchemaVersion) == 0)
-    throw Error(ErrorCode::kInvalidArgument, file + " is empty; there is nothing to merge");
+  const int version = check_identity(database, kSchemaVersion);
+  if (version == 0) throw Error(ErrorCode::kInvalidArgument, file + " is empty; there is nothing to merge");
   if (const std::string answer = database.text_of("PRAGMA quick_check(1)"); answer != "ok") {
     throw Error(ErrorCode::kDataLoss, file + " is damaged (" + answer +
                                           "), so nothing of it was merged; `nanobench db check` lists what is wrong");
@@ -35,12 +36,27 @@ void check_source(const std::filesystem::path& from) {
                                           " has rows that point to nothing, so nothing of it was merged; `nanobench "
                                           "db check` lists them");
   }
+  return version;
+}
+
+/// A copy at this build's version, whose rows have the identities of today; the file itself is only read.
+std::filesystem::path renewed_copy(const std::filesystem::path& from, const std::filesystem::path& folder) {
+  std::filesystem::path copy = folder / "renewed.db";
+  {
+    Database database(from, read_only_uri(from), SQLITE_OPEN_READONLY);
+    Statement statement(database, "VACUUM INTO ?");
+    statement.bind(copy.string());
+    statement.execute();
+  }
+  open_for_writing(copy);
+  return copy;
 }
 
 class Merge {
  public:
-  Merge(const std::filesystem::path& into, const std::filesystem::path& from)
-      : from_(from), database_(open_for_writing(into)) {
+  /// `name`: what messages call the file `from`.
+  Merge(const std::filesystem::path& into, const std::filesystem::path& from, const std::filesystem::path& name)
+      : from_(name), database_(open_for_writing(into)) {
     const std::string uri = read_only_uri(from);
     Statement attach(*database_, "ATTACH ? AS other");
     attach.bind(uri + (uri.find('?') == std::string::npos ? "?" : "&") + "mode=ro");
@@ -282,12 +298,13 @@ MergeResult merge_store(const std::filesystem::path& into, const std::filesystem
     throw Error(ErrorCode::kInvalidArgument,
                 from.string() + " is the database to merge into; name the others after it");
   }
-  check_source(from);
-  return Merge(into, from).run();
+  if (check_source(from) == kSchemaVersion) return Merge(into, from, from).run();
+  const core::TemporaryFolder folder("merge");
+  return Merge(into, renewed_copy(from, folder.path()), from).run();
 }
 
 void copy_plan(const std::filesystem::path& into, const std::filesystem::path& from, std::int64_t plan_id) {
-  Merge(into, from).run_plan_only(plan_id);
+  Merge(into, from, from).run_plan_only(plan_id);
 }
 
 void make_movable(const std::filesystem::path& file) {

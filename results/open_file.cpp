@@ -150,7 +150,7 @@ std::unique_ptr<Database> open_for_writing(const std::filesystem::path& file) {
   database->execute(
       "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -32768; "
       "PRAGMA wal_autocheckpoint = 4000");
-  migrate(*database, migrations());
+  migrate(*database, schema());
   if (sqlite3_db_readonly(database->handle(), "main") == 1) database->fail(SQLITE_READONLY, "open");
   return database;
 }

@@ -8,6 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "ablations/contrast_kind.h"
+#include "core/base/enum_names.h"
+#include "core/base/message.h"
+#include "core/protocol/run_choices.h"
+#include "core/protocol/run_event.h"
 #include "core/protocol/run_outcome.h"
 
 namespace nanobench::results {
@@ -36,7 +41,7 @@ struct Owner {
 
 /// What is known of a run before it starts.
 struct NewRun {
-  std::string digest;  ///< identity: config, seed, data, dtype, threads, engine, hardware
+  std::string digest;  ///< identity (results/identity.h)
   std::string suite;
   std::string cell;                   ///< label within the suite
   std::optional<std::string> record;  ///< "record12", when the cell is based on one
@@ -49,12 +54,20 @@ struct NewRun {
   std::optional<double> data_floor_nats;  ///< entropy of the data in nats per token, where it is known
   std::string dtype;
   int threads = 0;
-  std::string engine;
+  std::string engine;          ///< "nanobench-train", "mock", ...
   std::string engine_version;  ///< the identity used in `digest`; the hello event's text is in the environment
   std::string hardware;        ///< hardware class, e.g. "x86_64 | CPU MODEL | 2 cores"
   std::optional<std::int64_t> plan_id;
-  std::optional<std::int64_t> position;  ///< in the plan, from 0
+  std::optional<std::int64_t> position;      ///< in the plan, from 0
+  std::optional<core::DeviceChoice> device;  ///< absent: unknown, as of external trainers and imported logs
+  core::KernelChoice kernels = core::KernelChoice::kFused;
+  std::int64_t arm = 0;             ///< of an a_a or a gate, from 1: runs of another arm are other runs; 0: none
+  std::optional<std::string> mock;  ///< settings of the mock engine as JSON; absent: another engine
 };
+
+/// "nanobench-train"; "nanobench-train, reference kernels": another engine to all that sets runs side by side, since
+/// their times do not continue each other.
+std::string engine_text(const std::string& engine, core::KernelChoice kernels);
 
 /// How a run ended: what finish_run writes.
 struct RunResult {
@@ -76,12 +89,15 @@ struct RunRecord : NewRun {
   std::optional<std::string> finished_at;
   std::optional<std::int64_t> environment_id;
   Owner owner;
-  /// What its engine told.
-  std::string gpu;            ///< "NVIDIA H100 80GB HBM3 (GPU-4c2f...), driver 570.86.15"; empty: none
-  std::string no_kernel_for;  ///< "none", or parts of its step: "blocks, muon"; empty: it did not tell
+  std::string heartbeat_at;  ///< last sign of life of the owner
+  /// What its engine reported.
+  std::string gpu;  ///< "NVIDIA H100 80GB HBM3 (GPU-4c2f...), driver 570.86.15"; empty: none
+  std::optional<core::StepParts> no_kernel_for;  ///< parts of its step that it has no kernel for; absent: not said
 
   /// Where its times were measured: times of two places say nothing of each other.
   std::string place() const { return gpu.empty() ? owner.host : owner.host + ", " + gpu; }
+  /// The engine with its kernels.
+  std::string engine_text() const { return results::engine_text(engine, kernels); }
   bool is_running() const { return !result.has_value(); }
   bool is_completed() const { return result && result->outcome == core::RunOutcome::kCompleted; }
   /// Completed or diverged: evidence that running it again would only repeat.
@@ -142,6 +158,25 @@ struct SampleSet {
   std::vector<RunSamples> replicates;  ///< ascending seeds
 };
 
+/// What the cells of a suite are and how they are compared.
+enum class Design {
+  kHistory,              ///< one cell per record, in order: the cumulative ladder
+  kLeaveOneOut,          ///< the base, then the base with each feature turned to its `before` value
+  kAddOneIn,             ///< the base with all features at `before`, then with each one alone at `after`
+  kFactorial,            ///< all combinations of the features' values
+  kFractionalFactorial,  ///< 2^m of the combinations of two values each, as many effects apart as they can be
+  kSweep,                ///< the values of one feature or setting, or a grid of several
+  kPairs,                ///< the base, each feature changed alone, each two of them changed together
+  kAA,                   ///< the base several times, as if it were several cells
+  kCells,                ///< an external trainer's cells, one by one
+  kClaims,               ///< what the catalogue's claims are measured by: training cells and operations
+};
+
+NB_ENUM_NAMES(Design, {Design::kHistory, "history"}, {Design::kLeaveOneOut, "leave_one_out"},
+              {Design::kAddOneIn, "add_one_in"}, {Design::kFactorial, "factorial"},
+              {Design::kFractionalFactorial, "fractional_factorial"}, {Design::kSweep, "sweep"},
+              {Design::kPairs, "pairs"}, {Design::kAA, "a_a"}, {Design::kCells, "cells"}, {Design::kClaims, "claims"});
+
 /// One cell of a stored plan.
 struct PlanCell {
   std::string label;
@@ -160,13 +195,26 @@ struct PlanLine {
   std::optional<std::int64_t> run_id;
 };
 
+using ablations::ContrastKind;
+
+/// One of the changes that an effect is of.
+struct ContrastFactor {
+  std::string name;     ///< its part of the effect's name: "rotary", "lr=0.1"
+  std::string setting;  ///< the feature, or the JSON pointer of the setting: "/optimizer/hidden_matrices/lr"
+  std::string from;     ///< level; empty in plans that were stored without levels
+  std::string to;
+
+  friend bool operator==(const ContrastFactor&, const ContrastFactor&) = default;
+};
+
 /// Which combination of a plan's cells estimates which effect: the sum of coefficient * result.
 struct PlanContrast {
-  std::string effect;                          ///< "rotary", "rotary x qk_norm", "record13"; unique within the plan
-  std::string kind;                            ///< "main", "interaction", "simple" or "noise"
+  std::string effect;  ///< "rotary", "rotary x qk_norm", "record13"; unique within the plan
+  ContrastKind kind = ContrastKind::kSimple;
   std::string meaning;                         ///< what the number says, in words
   std::map<std::string, double> coefficients;  ///< by cell label; cells with 0 are left out
   std::vector<std::string> aliases;            ///< effects that it estimates too: "b x c", "-0.5 b x c"
+  std::vector<ContrastFactor> factors = {};    ///< the change, or those of an interaction
 };
 
 /// A plan whose number of seeds was not fixed beforehand: the looks at its results, of which it is one. Effects are
@@ -184,7 +232,7 @@ struct NewPlan {
   std::string digest;  ///< of suite, order seed and run digests: the same command finds the same plan
   std::string suite;
   std::string title;
-  std::string design;
+  Design design = Design::kHistory;
   std::string scale;
   std::string data_name;
   std::optional<double> target;  ///< validation loss of "time to target"; absent: the first cell's final loss
@@ -193,7 +241,7 @@ struct NewPlan {
   std::vector<PlanLine> lines;  ///< in the order of execution
   std::vector<PlanContrast> contrasts;
   std::optional<SequentialLook> sequential;  ///< absent: the seeds were fixed beforehand
-  std::vector<std::string> messages;
+  std::vector<core::Message> messages;
   std::vector<std::string> argv;  ///< the command line that made it
 };
 

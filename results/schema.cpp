@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/base/error.h"
+#include "results/renew_identities.h"
 #include "results/store.h"
 
 namespace nanobench::results {
@@ -12,8 +13,8 @@ namespace {
 using core::Error;
 using core::ErrorCode;
 
-// Never edit a migration that has been released: add the next one.
-constexpr Migration kVersion1 = R"sql(
+// Version 2, the oldest that a file may have. Never edit what has been released: add a migration.
+constexpr const char* kTables = R"sql(
 CREATE TABLE environments (
   id          INTEGER PRIMARY KEY,
   digest      TEXT NOT NULL UNIQUE,
@@ -34,10 +35,14 @@ CREATE TABLE plans (
   cells       TEXT NOT NULL,
   messages    TEXT NOT NULL,
   argv        TEXT NOT NULL,
-  created_at  TEXT NOT NULL
+  created_at  TEXT NOT NULL,
+  contrasts   TEXT NOT NULL DEFAULT '[]',
+  sequential  TEXT
 ) STRICT;
-CREATE INDEX plans_by_digest ON plans (digest);
-CREATE INDEX plans_by_suite ON plans (suite);
+-- The order in time decides which run or plan is the newest: numbers of merged ones say nothing.
+CREATE INDEX plans_by_digest ON plans (digest, created_at);
+CREATE INDEX plans_by_suite ON plans (suite, created_at);
+CREATE INDEX plans_by_time ON plans (created_at);
 
 CREATE TABLE runs (
   id               INTEGER PRIMARY KEY,
@@ -79,7 +84,7 @@ CREATE TABLE runs (
   heartbeat_at     TEXT NOT NULL,
   CHECK ((outcome IS NULL) = (finished_at IS NULL))
 ) STRICT;
-CREATE INDEX runs_by_digest ON runs (digest);
+CREATE INDEX runs_by_digest ON runs (digest, started_at);
 CREATE INDEX runs_by_suite ON runs (suite, cell);
 CREATE INDEX runs_by_plan ON runs (plan_id);
 CREATE INDEX runs_running ON runs (id) WHERE outcome IS NULL;
@@ -123,46 +128,35 @@ CREATE TABLE baselines (
   name        TEXT PRIMARY KEY,
   suite       TEXT NOT NULL,
   plan_id     INTEGER NOT NULL REFERENCES plans (id),
-  created_at  TEXT NOT NULL
+  created_at  TEXT NOT NULL,
+  reason      TEXT NOT NULL DEFAULT '',
+  revision    TEXT NOT NULL DEFAULT '',
+  is_accepted INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
-)sql";
 
-// Version 2, one piece a subject.
-
-// Which contrast of a plan's cells estimates which effect; plans of version 1 have none.
-constexpr const char* kVersion2Contrasts =
-    "ALTER TABLE plans ADD COLUMN contrasts TEXT NOT NULL DEFAULT '[]';"
-    "ALTER TABLE plans ADD COLUMN sequential TEXT;";
-
-constexpr const char* kVersion2Baselines = R"sql(
-ALTER TABLE baselines ADD COLUMN reason TEXT NOT NULL DEFAULT '';
-ALTER TABLE baselines ADD COLUMN revision TEXT NOT NULL DEFAULT '';
-ALTER TABLE baselines ADD COLUMN is_accepted INTEGER NOT NULL DEFAULT 0;
-)sql";
-
-// A report over thousands of runs cannot read all their steps. Of older runs the row is made when it is first asked
-// for. The order in time decides which run or plan is the newest: numbers of merged ones say nothing.
-constexpr const char* kVersion2Summaries = R"sql(
+-- A report over thousands of runs cannot read all their steps.
 CREATE TABLE run_summaries (
   run_id          INTEGER PRIMARY KEY REFERENCES runs (id),
   median_step_ms  REAL,
   timed_samples   INTEGER NOT NULL
 ) STRICT;
-DROP INDEX runs_by_digest;
-CREATE INDEX runs_by_digest ON runs (digest, started_at);
-DROP INDEX plans_by_digest;
-CREATE INDEX plans_by_digest ON plans (digest, created_at);
-DROP INDEX plans_by_suite;
-CREATE INDEX plans_by_suite ON plans (suite, created_at);
-CREATE INDEX plans_by_time ON plans (created_at);
 )sql";
+
+// The parts of a run's identity that were in its digest alone, or in the engine's name.
+constexpr const char* kVersion3 = R"sql(
+ALTER TABLE runs ADD COLUMN device TEXT;
+ALTER TABLE runs ADD COLUMN kernels TEXT NOT NULL DEFAULT 'fused' CHECK (kernels IN ('fused', 'reference'));
+ALTER TABLE runs ADD COLUMN arm INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE runs ADD COLUMN mock TEXT;
+)sql";
+
+constexpr std::array kMigrations = {Migration{kVersion3, renew_identities}};
+static_assert(kOldestSchema + static_cast<int>(kMigrations.size()) == kSchemaVersion);
 
 }  // namespace
 
-std::span<const Migration> migrations() {
-  static const std::string version2 = std::string(kVersion2Contrasts) + kVersion2Baselines + kVersion2Summaries;
-  static const std::array<Migration, kSchemaVersion> steps = {kVersion1, version2.c_str()};
-  return steps;
+Schema schema() {
+  return {kTables, kOldestSchema, kMigrations};
 }
 
 int check_identity(Database& database, int known_version) {
@@ -184,15 +178,30 @@ int check_identity(Database& database, int known_version) {
                                              ", this build knows " + std::to_string(known_version) +
                                              "); update nanobench, or name another file with --db");
   }
+  if (version < kOldestSchema) {
+    throw Error(ErrorCode::kUnavailable, file + " is of schema " + std::to_string(version) +
+                                             ", which no release of nanobench has written, and this build reads " +
+                                             std::to_string(kOldestSchema) +
+                                             " and later; name another file with --db, and measure anew");
+  }
   return static_cast<int>(version);
 }
 
-void migrate(Database& database, std::span<const Migration> steps) {
-  const int newest = static_cast<int>(steps.size());
+void migrate(Database& database, const Schema& schema) {
+  const int newest = schema.oldest + static_cast<int>(schema.migrations.size());
   if (check_identity(database, newest) == newest) return;
   Transaction transaction(database);
-  const int version = check_identity(database, newest);  // another process may have been first
-  for (int i = version; i < newest; ++i) database.execute(steps[static_cast<std::size_t>(i)]);
+  int version = check_identity(database, newest);  // another process may have been first
+  const bool is_new = version == 0;
+  if (is_new) {
+    database.execute(schema.tables);
+    version = schema.oldest;
+  }
+  for (; version < newest; ++version) {
+    const Migration& step = schema.migrations[static_cast<std::size_t>(version - schema.oldest)];
+    database.execute(step.sql);
+    if (step.then != nullptr && !is_new) step.then(database);
+  }
   database.execute(("PRAGMA application_id = " + std::to_string(kApplicationId)).c_str());
   database.execute(("PRAGMA user_version = " + std::to_string(newest)).c_str());
   transaction.commit();

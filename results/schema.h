@@ -2,23 +2,36 @@
 /// columns.
 #pragma once
 
-#include <filesystem>
 #include <span>
 
 #include "results/sqlite.h"
 
 namespace nanobench::results {
 
-/// One step from `user_version` i to i + 1, i being its index in the list.
-using Migration = const char*;
+/// The oldest version of a file that is read.
+inline constexpr int kOldestSchema = 2;
 
-std::span<const Migration> migrations();
+/// One step to the next `user_version`.
+struct Migration {
+  const char* sql;
+  void (*then)(Database& database) = nullptr;  ///< what SQL cannot do to rows that are there, in the same transaction
+};
 
-/// Refuses what is not ours before anything is written: another program's database, a newer version, a damaged file.
-/// Returns the version found; 0 for an empty file. Throws Error.
+struct Schema {
+  const char* tables;  ///< SQL that makes them as they were at version `oldest`
+  int oldest;
+  std::span<const Migration> migrations;  ///< from there on
+};
+
+/// That of this build.
+Schema schema();
+
+/// Refuses what is not ours before anything is written: another program's database, another version than
+/// kOldestSchema to `known_version`, a damaged file. Returns the version found; 0 for an empty file. Throws Error.
 int check_identity(Database& database, int known_version);
 
-/// Applies the missing migrations in one transaction: afterwards the file is at the newest version, or as before.
-void migrate(Database& database, std::span<const Migration> steps);
+/// Makes the tables where there are none, and applies the missing migrations, in one transaction: afterwards the file
+/// is at the newest version, or as before.
+void migrate(Database& database, const Schema& schema);
 
 }  // namespace nanobench::results

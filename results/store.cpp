@@ -2,12 +2,10 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <thread>
 
 #include "core/base/error.h"
-#include "core/base/json.h"
 #include "results/open_file.h"
-#include "results/provenance.h"
+#include "results/plan_rows.h"
 #include "results/sqlite.h"
 
 namespace nanobench::results {
@@ -15,142 +13,6 @@ namespace {
 
 using core::Error;
 using core::ErrorCode;
-using core::Json;
-
-Json to_json(const std::vector<PlanCell>& cells) {
-  Json list = Json::array();
-  for (const PlanCell& cell : cells) {
-    list.push_back({{"label", cell.label},
-                    {"record", cell.record ? Json(*cell.record) : Json(nullptr)},
-                    {"changed", cell.changed},
-                    {"features", cell.features},
-                    {"config_digest", cell.config_digest}});
-  }
-  return list;
-}
-
-std::vector<PlanCell> read_cells(const std::string& text) {
-  std::vector<PlanCell> cells;
-  for (const Json& item : Json::parse(text)) {
-    PlanCell cell;
-    cell.label = item.at("label").get<std::string>();
-    if (!item.at("record").is_null()) cell.record = item.at("record").get<std::string>();
-    cell.changed = item.at("changed").get<std::string>();
-    cell.features = item.at("features").get<std::map<std::string, std::string>>();
-    cell.config_digest = item.at("config_digest").get<std::string>();
-    cells.push_back(std::move(cell));
-  }
-  return cells;
-}
-
-Json to_json(const std::vector<PlanContrast>& contrasts) {
-  Json list = Json::array();
-  for (const PlanContrast& contrast : contrasts) {
-    list.push_back({{"effect", contrast.effect},
-                    {"kind", contrast.kind},
-                    {"meaning", contrast.meaning},
-                    {"coefficients", contrast.coefficients},
-                    {"aliases", contrast.aliases}});
-  }
-  return list;
-}
-
-std::vector<PlanContrast> read_contrasts(const std::string& text) {
-  std::vector<PlanContrast> contrasts;
-  for (const Json& item : Json::parse(text)) {
-    contrasts.push_back({.effect = item.at("effect").get<std::string>(),
-                         .kind = item.at("kind").get<std::string>(),
-                         .meaning = item.at("meaning").get<std::string>(),
-                         .coefficients = item.at("coefficients").get<std::map<std::string, double>>(),
-                         .aliases = item.at("aliases").get<std::vector<std::string>>()});
-  }
-  return contrasts;
-}
-
-std::optional<std::string> to_text(const std::optional<SequentialLook>& look) {
-  if (!look) return std::nullopt;
-  return Json{{"alpha", look->alpha}, {"family", look->family}, {"first", look->first},
-              {"most", look->most},   {"step", look->step},     {"look", look->look}}
-      .dump();
-}
-
-std::optional<SequentialLook> read_sequential(const std::optional<std::string>& text) {
-  if (!text) return std::nullopt;
-  const Json json = Json::parse(*text);
-  return SequentialLook{.alpha = json.at("alpha").get<double>(),
-                        .family = json.at("family").get<int>(),
-                        .first = json.at("first").get<int>(),
-                        .most = json.at("most").get<int>(),
-                        .step = json.at("step").get<int>(),
-                        .look = json.at("look").get<int>()};
-}
-
-std::vector<PlanLine> read_lines(Database& database, std::int64_t plan_id) {
-  Statement statement(
-      database, "SELECT position, cell, seed, digest, run_id FROM plan_lines WHERE plan_id = ? ORDER BY position");
-  statement.bind(plan_id);
-  std::vector<PlanLine> lines;
-  while (statement.step()) {
-    lines.push_back({statement.integer(0), statement.text(1), static_cast<std::uint64_t>(statement.integer(2)),
-                     statement.text(3), statement.optional_integer(4)});
-  }
-  return lines;
-}
-
-constexpr const char* kPlanColumns =
-    "SELECT id, digest, suite, title, design, scale, data_name, target, order_seed, cells, messages, argv, created_at, "
-    "contrasts, sequential FROM plans ";
-
-PlanRecord read_plan(Database& database, const Statement& row) {
-  PlanRecord plan;
-  plan.id = row.integer(0);
-  plan.digest = row.text(1);
-  plan.suite = row.text(2);
-  plan.title = row.text(3);
-  plan.design = row.text(4);
-  plan.scale = row.text(5);
-  plan.data_name = row.text(6);
-  plan.target = row.optional_real(7);
-  plan.order_seed = static_cast<std::uint64_t>(row.integer(8));
-  plan.cells = read_cells(row.text(9));
-  plan.messages = Json::parse(row.text(10)).get<std::vector<std::string>>();
-  plan.argv = Json::parse(row.text(11)).get<std::vector<std::string>>();
-  plan.created_at = row.text(12);
-  plan.contrasts = read_contrasts(row.text(13));
-  plan.sequential = read_sequential(row.optional_text(14));
-  plan.lines = read_lines(database, plan.id);
-  return plan;
-}
-
-/// The time of day, and of no other plan of this digest: by these two a plan is known when files are merged.
-std::string new_plans_time(Database& database, const std::string& digest) {
-  Statement taken(database, "SELECT 1 FROM plans WHERE digest = ? AND created_at = ?");
-  for (;;) {
-    std::string now = utc_now();
-    taken.rebind(1, digest, now);
-    if (!taken.step()) return now;
-    taken.reset();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-}
-
-std::int64_t insert_plan(Database& database, const NewPlan& plan) {
-  Statement row(database,
-                "INSERT INTO plans (digest, suite, title, design, scale, data_name, target, order_seed, cells, "
-                "messages, argv, created_at, contrasts, sequential) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-  row.bind(plan.digest, plan.suite, plan.title, plan.design, plan.scale, plan.data_name, plan.target, plan.order_seed,
-           to_json(plan.cells).dump(), Json(plan.messages).dump(), Json(plan.argv).dump(),
-           new_plans_time(database, plan.digest), to_json(plan.contrasts).dump(), to_text(plan.sequential));
-  row.execute();
-  const std::int64_t id = database.last_insert_id();
-  Statement line(database,
-                 "INSERT INTO plan_lines (plan_id, position, cell, seed, digest, run_id) VALUES (?, ?, ?, ?, ?, ?)");
-  for (const PlanLine& item : plan.lines) {
-    line.bind(id, item.position, item.cell, item.seed, item.digest, item.run_id);
-    line.execute();
-  }
-  return id;
-}
 
 }  // namespace
 
@@ -165,37 +27,38 @@ Store::Store(const std::filesystem::path& file, OpenMode mode) : file_(file), mo
 Store::~Store() = default;
 
 std::optional<PlanRecord> Store::find_plan(const std::string& digest) const {
-  Statement statement(*database_,
-                      std::string(kPlanColumns) + "WHERE digest = ? ORDER BY created_at DESC, id DESC LIMIT 1");
+  Statement statement(*database_, "SELECT " + plan_columns() +
+                                      " FROM plans WHERE digest = ? ORDER BY created_at DESC, id DESC LIMIT 1");
   statement.bind(digest);
   if (!statement.step()) return std::nullopt;
-  return read_plan(*database_, statement);
+  return read_plan_row(*database_, statement);
 }
 
 std::optional<PlanRecord> Store::newest_plan(const std::optional<std::string>& suite) const {
-  Statement statement(*database_, std::string(kPlanColumns) + (suite ? "WHERE suite = ? " : "") +
+  Statement statement(*database_, "SELECT " + plan_columns() + " FROM plans " + (suite ? "WHERE suite = ? " : "") +
                                       "ORDER BY created_at DESC, id DESC LIMIT 1");
   if (suite) statement.bind(*suite);
   if (!statement.step()) return std::nullopt;
-  return read_plan(*database_, statement);
+  return read_plan_row(*database_, statement);
 }
 
 std::vector<PlanRecord> Store::plans(const std::optional<std::string>& suite) const {
-  Statement statement(*database_, std::string(kPlanColumns) + (suite ? "WHERE suite = ? " : "") + "ORDER BY id");
+  Statement statement(*database_,
+                      "SELECT " + plan_columns() + " FROM plans " + (suite ? "WHERE suite = ? " : "") + "ORDER BY id");
   if (suite) statement.bind(*suite);
   std::vector<PlanRecord> plans;
-  while (statement.step()) plans.push_back(read_plan(*database_, statement));
+  while (statement.step()) plans.push_back(read_plan_row(*database_, statement));
   return plans;
 }
 
 PlanRecord Store::plan(std::int64_t id) const {
-  Statement statement(*database_, std::string(kPlanColumns) + "WHERE id = ?");
+  Statement statement(*database_, "SELECT " + plan_columns() + " FROM plans WHERE id = ?");
   statement.bind(id);
   if (!statement.step()) {
     throw Error(ErrorCode::kNotFound, "database " + file_.string() + " has no plan " + std::to_string(id) +
                                           "; `nanobench list` shows what it has");
   }
-  return read_plan(*database_, statement);
+  return read_plan_row(*database_, statement);
 }
 
 std::int64_t Store::ensure_plan(const NewPlan& plan, bool is_fresh) {

@@ -21,7 +21,7 @@ namespace nanobench::results {
 class Database;
 
 /// The schema this build writes (`PRAGMA user_version`) and the mark of our files (`PRAGMA application_id`).
-inline constexpr int kSchemaVersion = 2;
+inline constexpr int kSchemaVersion = 3;
 inline constexpr int kApplicationId = 0x6e616e6f;  // "nano"
 
 enum class OpenMode {
@@ -53,7 +53,7 @@ struct AlreadyDone {
 struct AlreadyRunning {
   RunRecord run;  ///< what a living process works on
 };
-using Claim = std::variant<Claimed, AlreadyDone, AlreadyRunning>;
+using RunClaim = std::variant<Claimed, AlreadyDone, AlreadyRunning>;
 
 /// What is kept with a baseline's name.
 struct BaselineNotes {
@@ -104,7 +104,7 @@ class Store {
   /// one: timed runs have the machine to themselves. Running rows of this digest whose owner is gone become
   /// `interrupted` first. `is_fresh` ignores finished evidence. The line of the plan (plan_id, position), when given,
   /// is answered by whichever run it is.
-  Claim claim_run(const NewRun& run, const Owner& owner, bool is_fresh = false, bool is_machine_ours = false);
+  RunClaim claim_run(const NewRun& run, const Owner& owner, bool is_fresh = false, bool is_machine_ours = false);
   /// A run that somebody works on now, as far as can be told.
   std::optional<RunRecord> living_run() const;
   /// Marks every running row whose owner is gone as interrupted; returns how many.
@@ -179,7 +179,7 @@ class Store {
   /// What a run's record takes from its environment.
   struct EngineFacts {
     std::string gpu;
-    std::string no_kernel_for;
+    std::optional<core::StepParts> no_kernel_for;
   };
   static EngineFacts engine_facts(const std::string& facts);
   void add_engine_facts(RunRecord& run) const;

@@ -4,7 +4,7 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "results/metric.h"
-#include "results/run_row.h"
+#include "results/run_columns.h"
 #include "results/sqlite.h"
 #include "results/store.h"
 
@@ -14,21 +14,6 @@ namespace {
 using core::Error;
 using core::ErrorCode;
 using core::Json;
-
-std::optional<RunResult> read_result(const Statement& row) {
-  const std::optional<std::string> outcome = row.optional_text(7);
-  if (!outcome) return std::nullopt;
-  RunResult result;
-  result.outcome = core::run_outcome_from(*outcome).value_or(core::RunOutcome::kCrashed);
-  result.message = row.text(8);
-  result.final_val_loss = row.optional_real(11);
-  result.train_ms = row.optional_real(12);
-  result.steps = row.optional_integer(13);
-  result.timed_steps = row.optional_integer(14);
-  result.peak_bytes = row.optional_integer(15);
-  result.exit_code = row.optional_integer(16);
-  return result;
-}
 
 std::string where_of(const RunFilter& filter) {
   std::string where = " WHERE TRUE";
@@ -56,42 +41,13 @@ void bind_filter(Statement& statement, const RunFilter& filter) {
   if (filter.digest) statement.bind(*filter.digest);
   if (filter.scale) statement.bind(*filter.scale);
   if (filter.plan_id) statement.bind(*filter.plan_id);
-  if (filter.outcome) statement.bind(core::to_string(*filter.outcome));
+  if (filter.outcome) statement.bind(enum_name(*filter.outcome));
 }
 
 }  // namespace
 
-RunRecord read_run_row(const Statement& row) {
-  RunRecord run;
-  run.id = row.integer(0);
-  run.digest = row.text(1);
-  run.suite = row.text(2);
-  run.cell = row.text(3);
-  run.record = row.optional_text(4);
-  run.scale = row.text(5);
-  run.seed = static_cast<std::uint64_t>(row.integer(6));
-  run.result = read_result(row);
-  run.started_at = row.text(9);
-  run.finished_at = row.optional_text(10);
-  run.config = row.text(17);
-  run.config_digest = row.text(18);
-  run.data_name = row.text(19);
-  run.data_digest = row.text(20);
-  run.data_floor_nats = row.optional_real(21);
-  run.dtype = row.text(22);
-  run.threads = static_cast<int>(row.integer(23));
-  run.engine = row.text(24);
-  run.engine_version = row.text(25);
-  run.hardware = row.text(26);
-  run.environment_id = row.optional_integer(27);
-  run.plan_id = row.optional_integer(28);
-  run.position = row.optional_integer(29);
-  run.owner = {row.text(30), row.text(31), row.text(32), row.integer(33), row.integer(34)};
-  return run;
-}
-
 std::vector<RunRecord> Store::runs(const RunFilter& filter) const {
-  std::string sql = std::string("SELECT ") + kRunColumns + " FROM runs" + where_of(filter) + " ORDER BY id";
+  std::string sql = "SELECT " + run_columns() + " FROM runs" + where_of(filter) + " ORDER BY id";
   if (filter.limit) sql += " DESC LIMIT " + std::to_string(*filter.limit);
   Statement statement(*database_, sql);
   bind_filter(statement, filter);
@@ -103,7 +59,7 @@ std::vector<RunRecord> Store::runs(const RunFilter& filter) const {
 }
 
 RunRecord Store::run(std::int64_t id) const {
-  Statement statement(*database_, std::string("SELECT ") + kRunColumns + " FROM runs WHERE id = ?");
+  Statement statement(*database_, "SELECT " + run_columns() + " FROM runs WHERE id = ?");
   statement.bind(id);
   if (!statement.step()) {
     throw Error(ErrorCode::kNotFound, "database " + file_.string() + " has no run " + std::to_string(id) +
@@ -121,7 +77,7 @@ Store::EngineFacts Store::engine_facts(const std::string& facts) {
     const auto found = json.is_object() ? json.find(name) : json.end();
     return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
   };
-  EngineFacts told{.gpu = fact("engine/gpu"), .no_kernel_for = fact("engine/no_kernel_for")};
+  EngineFacts told{.gpu = fact("engine/gpu"), .no_kernel_for = core::read_step_parts(fact("engine/no_kernel_for"))};
   if (told.gpu.empty()) return told;
   if (const std::string uuid = fact("engine/gpu_uuid"); !uuid.empty()) told.gpu += " (" + uuid + ")";
   if (const std::string driver = fact("engine/driver"); !driver.empty()) told.gpu += ", driver " + driver;

@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "results/provenance.h"
-#include "results/run_row.h"
+#include "results/run_columns.h"
 #include "results/run_summary.h"
 #include "results/sqlite.h"
 #include "results/store.h"
@@ -87,19 +87,11 @@ void answer_line_of(Database& database, const NewRun& run, std::int64_t run_id) 
 }
 
 std::int64_t insert_run(Database& database, const NewRun& run, const Owner& owner) {
-  Statement statement(
-      database,
-      "INSERT INTO runs (digest, suite, cell, record, scale, seed, config, config_digest, data_name, data_digest, "
-      "data_floor_nats, dtype, threads, engine, engine_version, hardware, plan_id, position, started_at, owner_host, "
-      "owner_boot, owner_namespace, owner_pid, owner_started, heartbeat_at) "
-      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-  const std::string now = utc_now();
-  statement.bind(run.digest, run.suite, run.cell, run.record, run.scale, run.seed, run.config, run.config_digest,
-                 run.data_name, run.data_digest, run.data_floor_nats, run.dtype, run.threads, run.engine,
-                 run.engine_version, run.hardware, run.plan_id, run.position, now, owner.host, owner.boot_id,
-                 owner.pid_namespace, owner.pid, owner.pid_started, now);
-  statement.execute();
-  return database.last_insert_id();
+  RunRecord row{run};
+  row.started_at = utc_now();
+  row.heartbeat_at = row.started_at;
+  row.owner = owner;
+  return insert_run_row(database, row);
 }
 
 /// Inserts a run's samples of one metric `rows` at a time: one statement for many rows takes half the time.
@@ -156,17 +148,6 @@ void insert_batch(Database& database, std::int64_t run_id, const RunBatch& batch
   }
 }
 
-/// False when the run is unknown or has a result already.
-bool write_result(Database& database, std::int64_t run_id, const RunResult& result) {
-  Statement statement(database,
-                      "UPDATE runs SET outcome = ?, message = ?, finished_at = ?, final_val_loss = ?, train_ms = ?, "
-                      "steps = ?, timed_steps = ?, peak_bytes = ?, exit_code = ? WHERE id = ? AND outcome IS NULL");
-  statement.bind(core::to_string(result.outcome), result.message, utc_now(), result.final_val_loss, result.train_ms,
-                 result.steps, result.timed_steps, result.peak_bytes, result.exit_code, run_id);
-  statement.execute();
-  return sqlite3_changes(database.handle()) == 1;
-}
-
 /// A running row that keeps us from starting: of the same run, or (`is_machine_ours`) of a process beside us.
 std::optional<std::int64_t> find_rival(Database& database, const std::string& digest, bool is_machine_ours) {
   if (const auto same = running_rows(database, digest); !same.empty()) return same.front().id;
@@ -179,11 +160,11 @@ std::optional<std::int64_t> find_rival(Database& database, const std::string& di
 
 }  // namespace
 
-Claim Store::claim_run(const NewRun& run, const Owner& owner, bool is_fresh, bool is_machine_ours) {
+RunClaim Store::claim_run(const NewRun& run, const Owner& owner, bool is_fresh, bool is_machine_ours) {
   Transaction transaction(*database_);
   release_dead(*database_, run.digest);
   const std::optional<std::int64_t> done = is_fresh ? std::nullopt : newest_evidence(*database_, run.digest);
-  Claim claim;
+  RunClaim claim;
   if (done) {
     answer_line_of(*database_, run, *done);
     claim = AlreadyDone{this->run(*done)};
@@ -272,7 +253,7 @@ std::int64_t Store::set_environment(std::int64_t run_id, const std::map<std::str
 void Store::finish_run(std::int64_t run_id, const RunResult& result, const RunBatch& last) {
   Transaction transaction(*database_);
   insert_batch(*database_, run_id, last);
-  if (!write_result(*database_, run_id, result)) {
+  if (!write_result(*database_, run_id, result, utc_now())) {
     throw Error(ErrorCode::kConflict, "database " + file_.string() + ": run " + std::to_string(run_id) +
                                           " is unknown or has ended already; a finished run is never overwritten");
   }
@@ -292,7 +273,7 @@ std::vector<AddedRun> Store::add_finished_runs(const std::vector<FinishedRun>& r
     added.push_back({.run_id = id ? *id : insert_run(*database_, item.run, owner), .is_new = !id});
     if (id) continue;
     insert_batch(*database_, added.back().run_id, item.batch);
-    write_result(*database_, added.back().run_id, item.result);
+    write_result(*database_, added.back().run_id, item.result, utc_now());
   }
   transaction.commit();
   return added;

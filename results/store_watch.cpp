@@ -31,7 +31,7 @@ std::optional<RunGlance> Store::glance(std::int64_t run_id) const {
   run.digest = row.text(1);
   run.plan_id = row.optional_integer(2);
   if (const auto outcome = row.optional_text(3))
-    run.outcome = core::run_outcome_from(*outcome).value_or(core::RunOutcome::kCrashed);
+    run.outcome = enum_value<core::RunOutcome>(*outcome).value_or(core::RunOutcome::kCrashed);
   run.message = row.text(4);
   run.started_at = row.text(5);
   run.heartbeat_at = row.text(6);

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/enum_names.h"
 #include "core/base/error.h"
 
 namespace nanobench::core {
@@ -66,6 +67,17 @@ class JsonObject {
   double number(const std::string& key, double low, double high);
   bool boolean_or(const std::string& key, bool fallback);
   std::vector<std::string> strings_or_empty(const std::string& key);
+  /// By the table of names of the enumeration.
+  template <NamedEnum Enum>
+  Enum enumeration(const std::string& key) {
+    const std::string text = string(key);
+    if (const std::optional<Enum> value = enum_value<Enum>(text)) return *value;
+    fail(key, "expected " + expected_names<Enum>() + ", got \"" + text + "\"" + suggestion(text, enum_names<Enum>()));
+  }
+  template <NamedEnum Enum>
+  Enum enumeration_or(const std::string& key, Enum fallback) {
+    return find(key) == nullptr ? fallback : enumeration<Enum>(key);
+  }
 
   /// Throws LocatedError{kInvalidArgument} at this key: "FILE: /pointer/key: message".
   [[noreturn]] void fail(const std::string& key, const std::string& message) const;

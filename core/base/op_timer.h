@@ -74,7 +74,7 @@ inline void set_profiler(Profiler* profiler) {
 class OpTimer {
  public:
   /// An op that does `flops` floating-point operations and moves `bytes` of memory. When both are 0, the work is that
-  /// of the LibTorch calls inside it, as far as somebody watches them (engine/train/op_observer.h).
+  /// of the LibTorch calls inside it, as far as somebody watches them (engine/train/run_profile.h).
   explicit OpTimer(const char* op, double flops = 0, double bytes = 0) : OpTimer(SpanKind::kOp, op) {
     if (profiler_ == nullptr) return;
     flops_ = flops;

@@ -3,17 +3,11 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
-#include <filesystem>
 
 #include "core/base/error.h"
 
 namespace nanobench::core {
 namespace {
-
-std::filesystem::path plugin_folder() {
-  if (const char* folder = std::getenv("NANOBENCH_PLUGINS")) return folder;
-  return std::filesystem::read_symlink("/proc/self/exe").parent_path();
-}
 
 std::string loader_reason() {
   const char* reason = dlerror();
@@ -22,8 +16,13 @@ std::string loader_reason() {
 
 }  // namespace
 
+std::filesystem::path plugin_file(const std::filesystem::path& program, const std::string& file_name) {
+  const char* const folder = std::getenv("NANOBENCH_PLUGINS");
+  return (folder != nullptr ? std::filesystem::path(folder) : program.parent_path()) / file_name;
+}
+
 const void* load_plugin(const std::string& file_name, const std::string& symbol, const std::string& remedy) {
-  const std::filesystem::path file = plugin_folder() / file_name;
+  const std::filesystem::path file = plugin_file(std::filesystem::read_symlink("/proc/self/exe"), file_name);
   if (!std::filesystem::exists(file))
     throw Error(ErrorCode::kUnavailable, "there is no " + file.string() + "; " + remedy);
   // Global: what the library brings along (an MPI, LibTorch's part for GPUs) looks for its own parts by name.

@@ -63,6 +63,17 @@ class RandomStream {
     return result;
   }
 
+  /// Uniform on [0, 1), 53 bits.
+  double fraction() { return static_cast<double>(next() >> 11) * 0x1p-53; }
+  /// 0 ... count - 1, each as likely as 53 bits can make it.
+  std::size_t below(std::size_t count) { return static_cast<std::size_t>(fraction() * static_cast<double>(count)); }
+
+  /// Fisher-Yates; a span of the items shuffles a part of them.
+  template <class Items>
+  void shuffle(Items&& items) {
+    for (std::size_t left = items.size(); left > 1; --left) std::swap(items[left - 1], items[below(left)]);
+  }
+
   /// 32 random bits.
   std::uint32_t next_32() { return static_cast<std::uint32_t>(next() >> 32); }
 

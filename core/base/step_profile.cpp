@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/rethrow.h"
+
 namespace nanobench::core {
 namespace {
 
@@ -196,6 +198,7 @@ StepProfile read_step_profile(const Json& value, const std::string& source) {
     for (const Json& op : object.at("ops")) profile.ops.push_back(read_op(op, source));
     return profile;
   } catch (const Error& error) {
+    rethrow_internal(error);
     throw Error(ErrorCode::kDataLoss, std::string("not the profile of this program: ") + error.what());
   }
 }

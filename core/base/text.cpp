@@ -85,6 +85,12 @@ std::string listed(const std::vector<std::string>& items, std::string_view last)
   return text;
 }
 
+std::string listed_first(const std::vector<std::string>& items, std::size_t max, std::string_view separator) {
+  if (items.size() <= max) return joined(items, separator);
+  const std::vector<std::string> first(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(max));
+  return joined(first, separator) + " and " + std::to_string(items.size() - max) + " more";
+}
+
 std::string counted(std::int64_t count, std::string_view one, std::string_view many) {
   std::string text = std::to_string(count);
   text.append(" ");
@@ -214,6 +220,10 @@ std::string format_signed(double value, int digits) {
   std::string text = format_fixed(value, digits);
   if (!(value < 0)) text.insert(text.begin(), '+');
   return text;
+}
+
+std::string format_signed_percent(double fraction, int digits) {
+  return (fraction < 0 ? "" : "+") + format_percent(fraction, digits);
 }
 
 std::string format_significant(double value, int digits) {

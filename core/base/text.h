@@ -6,18 +6,23 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace nanobench {
 
-/// The items one after the other: joined({"a", "b"}) is "a, b". Any range of strings.
+/// The items one after the other: joined({"a", "b"}) is "a, b". Any range of strings or whole numbers.
 template <class Strings>
 std::string joined(const Strings& items, std::string_view separator = ", ") {
   std::string text;
   bool is_first = true;
   for (const auto& item : items) {
     if (!is_first) text += separator;
-    text += item;
+    if constexpr (std::is_integral_v<std::decay_t<decltype(item)>>) {
+      text += std::to_string(item);
+    } else {
+      text += item;
+    }
     is_first = false;
   }
   return text;
@@ -26,6 +31,9 @@ std::string joined(std::initializer_list<std::string_view> items, std::string_vi
 
 /// The same as a sentence lists them: "a", "a and b", "a, b and c".
 std::string listed(const std::vector<std::string>& items, std::string_view last = "and");
+
+/// The first `max` items and how many more there are: "a, b and 3 more".
+std::string listed_first(const std::vector<std::string>& items, std::size_t max, std::string_view separator = ", ");
 
 /// A number and its noun: counted(1, "run") is "1 run", counted(2, "run") "2 runs"; `many` for other plurals.
 std::string counted(std::int64_t count, std::string_view one, std::string_view many = {});
@@ -64,6 +72,8 @@ std::string format_significant(double value, int digits);
 std::string format_percent(double fraction, int digits);
 /// With its sign also above 0: "+0.0012"
 std::string format_signed(double value, int digits);
+/// The same of a fraction: "+1.2 %"
+std::string format_signed_percent(double fraction, int digits);
 /// "1.9 s", "2 min 05 s", "3 h 12 min"
 std::string format_duration(double seconds);
 /// "312 MiB", "1.4 GiB"

@@ -4,6 +4,8 @@
 #include <set>
 #include <vector>
 
+#include "core/config/parameter_list.h"
+
 namespace nanobench::core {
 namespace {
 
@@ -56,14 +58,6 @@ struct Sizes {
   }
 };
 
-/// Matrices of one shape that Muon orthogonalises one by one.
-struct MatrixShape {
-  std::int64_t rows;
-  std::int64_t columns;
-  std::int64_t count;
-  double elements() const { return as_double(rows * columns * count); }
-};
-
 /// Counts one step, attention apart.
 class Counter {
  public:
@@ -71,6 +65,7 @@ class Counter {
       : config_(config),
         model_(config.model),
         size_(config, number_bytes),
+        parameters_(parameter_list(config)),
         tokens_(as_double(config.data.tokens_per_step())),
         sequences_(as_double(config.data.sequences_per_step)),
         width_(as_double(model_.model_dim)),
@@ -88,8 +83,7 @@ class Counter {
     blends();
     activation();
     gradients();
-    adam();
-    if (config_.optimizer.hidden_matrices.type == OptimizerType::kMuon) muon();
+    optimizers();
     return cost_;
   }
 
@@ -132,21 +126,9 @@ class Counter {
   }
 
   void linear_layers() {
-    const double hidden = as_double(model_.mlp_ratio) * width_;
-    const bool is_joined = model_.merged_qkv || model_.qkv_rows == QkvRows::kStacked;
-    for (std::int64_t layer = 0; layer < model_.num_layers; ++layer) {
-      linear(width_, hidden);
-      linear(hidden, width_);
-    }
-    for (std::size_t i = 0; i < attention_layers_.size(); ++i) {
-      if (is_joined) {
-        linear(width_, 3 * width_);
-      } else {
-        linear(width_, width_);
-        linear(width_, kv_width_);
-        linear(width_, kv_width_);
-      }
-      linear(width_, width_);
+    for (const ParameterShape& parameter : parameters_) {
+      if (parameter.group != ParameterGroup::kHiddenMatrices) continue;
+      linear(as_double(parameter.columns()), as_double(parameter.numbers() / parameter.columns()));
     }
   }
 
@@ -274,7 +256,8 @@ class Counter {
 
   /// Sums over sequences, clipping, masters: what happens to every parameter's gradient or value.
   void gradients() {
-    const double parameters = table_parameters() + head_parameters() + scalar_parameters() + hidden_parameters();
+    double parameters = 0;
+    for (const ParameterShape& parameter : parameters_) parameters += as_double(parameter.numbers());
     const double sums = as_double(config_.data.sequences_per_step - 1) * parameters;
     add(OpFamily::kElementWise, CostPhase::kBackward, sums, 3 * sums * size_.number);
     if (config_.optimizer.gradient_clip.type != GradientClipType::kNone)
@@ -283,34 +266,7 @@ class Counter {
       add(OpFamily::kElementWise, CostPhase::kOptimizer, 2 * parameters, 6 * parameters * size_.number);
   }
 
-  double table_parameters() const {
-    double columns = width_ + as_double(model_.value_embeddings.num_tables) * kv_width_;
-    columns *= as_double(model_.embedding_rows());
-    if (model_.position == PositionEncoding::kLearned) columns += as_double(model_.rope.max_seq_len) * width_;
-    return columns;
-  }
-  double head_parameters() const { return model_.tied_head ? 0 : as_double(model_.padded_vocab_size()) * width_; }
-  double hidden_parameters() const {
-    double elements = 0;
-    for (const MatrixShape& shape : hidden_matrices()) elements += shape.elements();
-    return elements;
-  }
-  double scalar_parameters() const {
-    const double layers = as_double(model_.num_layers);
-    const double attention_layers = as_double(static_cast<std::int64_t>(attention_layers_.size()));
-    double numbers = model_.x0_lambdas ? 2 * layers : 0;
-    if (model_.unet_skips) numbers += as_double(model_.num_layers / 2);
-    if (model_.norm == NormType::kLayer) numbers += 2 * width_ * (layers + attention_layers + 1);
-    const ValueMix mix = model_.value_embeddings.mix;
-    if (mix != ValueMix::kNone) numbers += attention_layers * (mix == ValueMix::kPair ? 2 : 1);
-    if (model_.bias) {
-      numbers += layers * as_double(model_.mlp_ratio + 1) * width_;
-      numbers += attention_layers * (2 * width_ + 2 * kv_width_);
-    }
-    return numbers;
-  }
-
-  void adam_group(const OptimizerGroupConfig& group, double parameters, double bytes_each) {
+  void adam(const OptimizerGroupConfig& group, double parameters, double bytes_each) {
     const double decay = group.weight_decay != 0.0 ? 1 : 0;
     // Fused: reads p, g, m, v, writes p, m, v. Else seven operations after each other, and one more for the decay.
     const double accesses = group.fused ? 7 : 18 + 2 * decay;
@@ -319,50 +275,35 @@ class Counter {
         processes * parameters * accesses * bytes_each);
   }
 
-  void adam() {
-    const OptimizerConfig& optimizer = config_.optimizer;
-    adam_group(optimizer.embeddings, table_parameters(), size_.table);
-    adam_group(optimizer.lm_head, head_parameters(), size_.number);
-    adam_group(optimizer.scalars, scalar_parameters(), size_.number);
-    if (optimizer.hidden_matrices.type == OptimizerType::kAdam)
-      adam_group(optimizer.hidden_matrices, hidden_parameters(), size_.number);
-  }
-
-  std::vector<MatrixShape> hidden_matrices() const {
-    const std::int64_t width = model_.model_dim, hidden = model_.mlp_ratio * width;
-    const auto layers = static_cast<std::int64_t>(attention_layers_.size());
-    std::vector<MatrixShape> shapes = {{hidden, width, model_.num_layers}, {width, hidden, model_.num_layers}};
-    const bool is_joined = model_.merged_qkv || model_.qkv_rows == QkvRows::kStacked;
-    if (is_joined && !config_.optimizer.hidden_matrices.split_qkv) {
-      shapes.push_back({3 * width, width, layers});
-      shapes.push_back({width, width, layers});
-    } else {
-      shapes.push_back({width, width, 2 * layers});
-      shapes.push_back({model_.kv_dim(), width, 2 * layers});
+  void optimizers() {
+    for (const ParameterShape& parameter : parameters_) {
+      const OptimizerGroupConfig& group = group_config(config_.optimizer, parameter.group);
+      const bool is_table = parameter.group == ParameterGroup::kEmbeddings;
+      if (group.type == OptimizerType::kMuon) {
+        muon(group, parameter);
+      } else {
+        adam(group, as_double(parameter.numbers()), is_table ? size_.table : size_.number);
+      }
     }
-    return shapes;
   }
 
-  void muon() {
-    const OptimizerGroupConfig& group = config_.optimizer.hidden_matrices;
+  void muon(const OptimizerGroupConfig& group, const ParameterShape& parameter) {
     const double processes = as_double(config_.distributed.processes);
     const double replicas = config_.distributed.muon == MuonSharding::kReplicated ? processes : 1;
-    for (const MatrixShape& shape : hidden_matrices()) {
-      const double momentum = group.momentum_form == MomentumForm::kLerp ? 3 : 2;
-      const double flops =
-          momentum * (group.nesterov ? 2 : 1) + (group.scale_application == ScaleApplication::kUpdate ? 1 : 0);
-      // Momentum reads gradient and buffer and writes both; every process applies every update.
-      add(OpFamily::kMuon, CostPhase::kOptimizer, (replicas * flops + processes * 2) * shape.elements(),
-          (replicas * 4 + processes * 3) * shape.elements() * size_.number);
-      orthogonalize(shape, replicas);
-    }
+    const double momentum = group.momentum_form == MomentumForm::kLerp ? 3 : 2;
+    const double flops =
+        momentum * (group.nesterov ? 2 : 1) + (group.scale_application == ScaleApplication::kUpdate ? 1 : 0);
+    const double numbers = as_double(parameter.numbers());
+    // Momentum reads gradient and buffer and writes both; every process applies every update.
+    add(OpFamily::kMuon, CostPhase::kOptimizer, (replicas * flops + processes * 2) * numbers,
+        (replicas * 4 + processes * 3) * numbers * size_.number);
+    orthogonalize(group, parameter, replicas);
   }
 
-  void orthogonalize(const MatrixShape& shape, double replicas) {
-    const OptimizerGroupConfig& group = config_.optimizer.hidden_matrices;
-    const double s = as_double(std::min(shape.rows, shape.columns));
-    const double l = as_double(std::max(shape.rows, shape.columns));
-    const double count = replicas * as_double(shape.count);
+  void orthogonalize(const OptimizerGroupConfig& group, const ParameterShape& parameter, double replicas) {
+    const std::int64_t rows = parameter.matrix_rows(), columns = parameter.columns();
+    const double s = as_double(std::min(rows, columns)), l = as_double(std::max(rows, columns));
+    const double count = replicas * as_double(parameter.matrices);
     if (group.orthogonalizer == Orthogonalizer::kSvd) {
       const double factors = 6 * l * s * s + 20 * s * s * s;
       const double product = 2 * l * s * s;
@@ -385,6 +326,7 @@ class Counter {
   const TrainConfig& config_;
   const ModelConfig& model_;
   Sizes size_;
+  std::vector<ParameterShape> parameters_;
   double tokens_, sequences_, width_, kv_width_;
   std::vector<std::int64_t> attention_layers_;
   StepCost cost_;

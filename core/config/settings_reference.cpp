@@ -3,8 +3,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/config/enum_names.h"
+#include "core/config/embedded_files.h"
 #include "core/config/train_config_fields.h"
+#include "core/config/train_config_names.h"
 
 namespace nanobench::core {
 namespace {
@@ -114,20 +115,6 @@ class ReferenceLister {
 
 }  // namespace
 
-const char* to_string(SettingType type) {
-  switch (type) {
-    case SettingType::kGroup: return "group";
-    case SettingType::kBoolean: return "boolean";
-    case SettingType::kInteger: return "integer";
-    case SettingType::kNumber: return "number";
-    case SettingType::kText: return "text";
-    case SettingType::kEnumeration: return "enumeration";
-    case SettingType::kIntegerList: return "list of integers";
-    case SettingType::kNumberPair: return "two numbers";
-  }
-  return "?";
-}
-
 const std::vector<SettingReference>& settings_reference() {
   static const std::vector<SettingReference> settings = [] {
     std::vector<SettingReference> found;
@@ -135,6 +122,17 @@ const std::vector<SettingReference>& settings_reference() {
     ReferenceLister lister(found, "", {});
     visit_fields(lister, defaults);
     return found;
+  }();
+  return settings;
+}
+
+const std::map<std::string, Json>& first_settings() {
+  static const std::map<std::string, Json> settings = [] {
+    constexpr std::string_view kFile = "config/first_settings.json";
+    for (const EmbeddedFile& file : embedded_files()) {
+      if (file.path == kFile) return parse_json(file.text, std::string(kFile)).get<std::map<std::string, Json>>();
+    }
+    throw Error(ErrorCode::kInternal, std::string(kFile) + " is not part of this build");
   }();
   return settings;
 }

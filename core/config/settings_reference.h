@@ -2,6 +2,7 @@
 /// Thread-safe.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,8 +13,10 @@ namespace nanobench::core {
 
 enum class SettingType { kGroup, kBoolean, kInteger, kNumber, kText, kEnumeration, kIntegerList, kNumberPair };
 
-/// "group", "boolean", "integer", "number", "text", "enumeration", "list of integers", "two numbers".
-const char* to_string(SettingType type);
+NB_ENUM_NAMES(SettingType, {SettingType::kGroup, "group"}, {SettingType::kBoolean, "boolean"},
+              {SettingType::kInteger, "integer"}, {SettingType::kNumber, "number"}, {SettingType::kText, "text"},
+              {SettingType::kEnumeration, "enumeration"}, {SettingType::kIntegerList, "list of integers"},
+              {SettingType::kNumberPair, "two numbers"});
 
 struct SettingRange {
   OrderedJson low, high;  ///< numbers
@@ -44,5 +47,9 @@ const std::vector<SettingReference>& settings_reference();
 
 /// JSON pointers of all fields, without the groups.
 const std::vector<std::string>& train_config_pointers();
+
+/// The settings of the first stored configurations (schema 2) with their defaults, by JSON pointer. Defaults never
+/// change: tests compare these with those of today.
+const std::map<std::string, Json>& first_settings();
 
 }  // namespace nanobench::core

@@ -1,12 +1,14 @@
 #include "core/config/train_config.h"
 
 #include <limits>
+#include <map>
 #include <type_traits>
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
-#include "core/config/enum_names.h"
+#include "core/config/settings_reference.h"
 #include "core/config/train_config_fields.h"
+#include "core/config/train_config_names.h"
 
 namespace nanobench::core {
 namespace {
@@ -49,21 +51,9 @@ class Reader : public FieldVisitor {
     if (!present(label.name)) return;
     member = object_.at(label.name).is_null() ? std::optional<double>() : object_.number(label.name, low, high);
   }
-  template <class Enum>
-  requires std::is_enum_v<Enum>
+  template <NamedEnum Enum>
   void field(const FieldLabel& label, Enum& member) {
-    if (!present(label.name)) return;
-    const std::string text = object_.string(label.name);
-    for (const auto& [value, known] : EnumNames<Enum>::values()) {
-      if (known == text) {
-        member = value;
-        return;
-      }
-    }
-    std::string expected;
-    for (const std::string& known : enum_names<Enum>()) expected += (expected.empty() ? "\"" : ", \"") + known + "\"";
-    object_.fail(label.name,
-                 "expected one of " + expected + "; got \"" + text + "\"" + suggestion(text, enum_names<Enum>()));
+    if (present(label.name)) member = object_.enumeration<Enum>(label.name);
   }
   void field(const FieldLabel& label, std::vector<std::int64_t>& member, std::int64_t low, std::int64_t high) {
     if (!present(label.name)) return;
@@ -160,6 +150,29 @@ class Writer : public FieldVisitor {
   }
 };
 
+/// Every field's value in TrainConfig{} by its pointer, whether it counts there or not.
+const std::map<std::string, Json>& defaults() {
+  static const std::map<std::string, Json> values = [] {
+    std::map<std::string, Json> found;
+    for (const SettingReference& setting : settings_reference()) {
+      if (setting.type != SettingType::kGroup) found.emplace(setting.pointer, setting.default_value);
+    }
+    return found;
+  }();
+  return values;
+}
+
+/// Takes out what has its default, and groups that are empty then.
+void remove_defaults(Json& group, const std::string& pointer) {
+  for (auto member = group.begin(); member != group.end();) {
+    const std::string place = pointer + "/" + member.key();
+    if (member->is_object()) remove_defaults(*member, place);
+    const auto usual = defaults().find(place);
+    const bool says_nothing = usual == defaults().end() ? member->empty() : *member == usual->second;
+    member = says_nothing ? group.erase(member) : std::next(member);
+  }
+}
+
 }  // namespace
 
 std::int64_t ModelConfig::padded_vocab_size() const {
@@ -178,11 +191,12 @@ bool ModelConfig::has_attention(std::int64_t layer) const {
 }
 
 std::string TrainConfig::digest() const {
+  static const TrainConfig defaults;
   TrainConfig identity = *this;
-  identity.name.clear();
+  identity.name = defaults.name;
   identity.init.file.reset();
   identity.init.note.reset();
-  return digest_of(Json(to_json(identity)).dump());  // Json sorts the keys: field order is not identity
+  return digest_of(changed_settings(identity).dump());  // Json sorts the keys: field order is not identity
 }
 
 TrainConfig read_train_config(const Json& value, const std::string& source) {
@@ -204,6 +218,12 @@ OrderedJson to_json(const TrainConfig& config) {
   Writer writer;
   visit_fields(writer, copy);
   return std::move(writer.json);
+}
+
+Json changed_settings(const TrainConfig& config) {
+  Json json = to_json(config);
+  remove_defaults(json, "");
+  return json;
 }
 
 }  // namespace nanobench::core

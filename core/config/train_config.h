@@ -3,7 +3,8 @@
 /// A TrainConfig is a plain value. It is read from JSON by read_train_config (which checks types, ranges and the
 /// relations between fields), written by to_json, and named by digest(): two runs with equal digests do the same
 /// arithmetic. To add a field: member here, one line in train_config_fields.h with its meaning, a relation (if any) in
-/// train_config_checks.cpp.
+/// train_config_checks.cpp. Its default must be what engines without the field do, and never changes: digests and run
+/// specifications hold only the settings that differ from it. A new behaviour is a new value.
 #pragma once
 
 #include <cstdint>
@@ -337,7 +338,7 @@ struct TrainConfig {
   DistributedConfig distributed;
   GpuConfig gpu;
 
-  /// Identity of the arithmetic: of all fields but name, init.file and init.note.
+  /// Identity of the arithmetic: of all changed settings but name, init.file and init.note.
   std::string digest() const;
 };
 
@@ -346,8 +347,12 @@ struct TrainConfig {
 TrainConfig read_train_config(const Json& value, const std::string& source);
 TrainConfig read_train_config_file(const std::string& file);
 
-/// Every field, in the order of the headers above.
+/// For people: every field that counts for the chosen types, in the order of the headers above.
 OrderedJson to_json(const TrainConfig& config);
+
+/// For engines and digests: of these fields, the ones that differ from TrainConfig{}'s at the same place.
+/// read_train_config makes the same configuration of it, also in a program that lacks fields which are not in it.
+Json changed_settings(const TrainConfig& config);
 
 /// The relations between fields; read_train_config calls it. Throws Error{kInvalidArgument} or Error{kConflict}.
 void check_train_config(const TrainConfig& config, const std::string& source);

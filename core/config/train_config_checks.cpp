@@ -3,7 +3,7 @@
 #include <initializer_list>
 #include <string>
 
-#include "core/config/hidden_matrices.h"
+#include "core/config/parameter_list.h"
 #include "core/config/train_config.h"
 
 namespace nanobench::core {

@@ -88,6 +88,10 @@ void write_file_atomically(const fs::path& file, std::span<const std::string_vie
   sync_folder(file.parent_path());
 }
 
+void write_file_atomically(const fs::path& file, std::string_view text) {
+  write_file_atomically(file, std::span(&text, 1));
+}
+
 StagedFolder::StagedFolder(fs::path target) : target_(std::move(target)) {
   if (!target_.has_filename()) target_ = target_.parent_path();  // "out/" names the folder "out"
   target_ = fs::absolute(target_).lexically_normal();

@@ -11,6 +11,7 @@ namespace nanobench::core {
 /// Throws Error{kIo} naming the file and the system's reason (disk full, read-only folder, ...); nothing is left then
 /// and an older file stays as it was.
 void write_file_atomically(const std::filesystem::path& file, std::span<const std::string_view> pieces);
+void write_file_atomically(const std::filesystem::path& file, std::string_view text);
 
 /// A temporary folder beside `target` that commit() renames to it. Destroying an uncommitted one removes it.
 class StagedFolder {

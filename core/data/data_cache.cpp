@@ -8,6 +8,7 @@
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
 #include "core/data/synthetic_corpus.h"
 
 namespace nanobench::core {
@@ -49,7 +50,7 @@ DataSet ensure(const Json& request, const fs::path& cache, Make&& make) {
     try {
       return load_data_set(folder);
     } catch (const Error& damage) {
-      if (damage.code() == ErrorCode::kInternal) throw;
+      rethrow_internal(damage);
       remove_damaged(folder);
     }
   }

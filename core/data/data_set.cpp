@@ -10,6 +10,7 @@
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
 #include "core/data/atomic_write.h"
 
 namespace nanobench::core {
@@ -219,9 +220,7 @@ DataSet write_data_set(const DataSetContents& contents, const fs::path& named) {
       {"val_tokens", contents.val.size()},
       {"floor_nats", contents.floor_nats ? OrderedJson(*contents.floor_nats) : OrderedJson(nullptr)},
       {"details", OrderedJson::parse(contents.details.dump(-1, ' ', false, Json::error_handler_t::replace))}};
-  const std::string text = meta.dump(2) + "\n";
-  const std::array<std::string_view, 1> pieces{text};
-  write_file_atomically(staged.path() / "meta.json", pieces);
+  write_file_atomically(staged.path() / "meta.json", meta.dump(2) + "\n");
   if (staged.commit()) return load_data_set(folder);
   std::string found = "other files";
   try {
@@ -229,6 +228,7 @@ DataSet write_data_set(const DataSetContents& contents, const fs::path& named) {
     if (present.digest == digest) return present;
     found = "other data, \"" + present.name + "\"";
   } catch (const Error& error) {
+    rethrow_internal(error);
     if (error.code() == ErrorCode::kIo) throw;
   }
   throw Error(ErrorCode::kConflict, "the folder " + folder.string() + " holds " + found +

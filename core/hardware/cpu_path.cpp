@@ -1,22 +1,7 @@
 #include "core/hardware/cpu_path.h"
 
-#include <algorithm>
-#include <atomic>
-
-#include "core/base/error.h"
-
 namespace nanobench::core {
 namespace {
-
-CpuPath& chosen() {
-  static CpuPath path = available_cpu_paths().back();
-  return path;
-}
-
-std::optional<Bfloat16Path>& chosen_bfloat16() {
-  static std::optional<Bfloat16Path> path;
-  return path;
-}
 
 bool has_bfloat16_units() {
 #if defined(__x86_64__)
@@ -33,8 +18,6 @@ bool are_bfloat16_units_fast() {
   return false;
 #endif
 }
-
-std::atomic<bool> fused_ops{true};
 
 }  // namespace
 
@@ -57,15 +40,9 @@ std::vector<CpuPath> available_cpu_paths() {
   return paths;
 }
 
-CpuPath cpu_path() {
-  return chosen();
-}
-
-void set_cpu_path(std::optional<CpuPath> path) {
-  const std::vector<CpuPath> paths = available_cpu_paths();
-  if (path && std::find(paths.begin(), paths.end(), *path) == paths.end())
-    throw Error(ErrorCode::kUnavailable, std::string("this processor has no ") + to_string(*path));
-  chosen() = path.value_or(paths.back());
+CpuPath best_cpu_path() {
+  static const CpuPath best = available_cpu_paths().back();
+  return best;
 }
 
 const char* to_string(Bfloat16Path path) {
@@ -78,25 +55,9 @@ std::vector<Bfloat16Path> available_bfloat16_paths() {
   return paths;
 }
 
-Bfloat16Path bfloat16_path() {
+Bfloat16Path best_bfloat16_path(CpuPath path) {
   static const Bfloat16Path best = are_bfloat16_units_fast() ? Bfloat16Path::kAvx512Bf16 : Bfloat16Path::kEmulated;
-  if (chosen_bfloat16()) return *chosen_bfloat16();
-  return cpu_path() == CpuPath::kAvx512 ? best : Bfloat16Path::kEmulated;
-}
-
-void set_bfloat16_path(std::optional<Bfloat16Path> path) {
-  const std::vector<Bfloat16Path> paths = available_bfloat16_paths();
-  if (path && std::find(paths.begin(), paths.end(), *path) == paths.end())
-    throw Error(ErrorCode::kUnavailable, std::string("this processor has no ") + to_string(*path));
-  chosen_bfloat16() = path;
-}
-
-bool uses_fused_ops() {
-  return fused_ops;
-}
-
-void set_fused_ops(bool uses) {
-  fused_ops = uses;
+  return path == CpuPath::kAvx512 ? best : Bfloat16Path::kEmulated;
 }
 
 }  // namespace nanobench::core

@@ -7,14 +7,14 @@
 namespace nanobench::core {
 namespace {
 
-constexpr std::int64_t kMostSize = 1 << 26;
+constexpr std::int64_t kMaxSize = 1 << 26;
 
 OperationArm read_arm(JsonObject object) {
   OperationArm arm;
   arm.name = object.string("name");
   JsonObject shapes = object.object("shapes");
   for (const auto& [shape, unused] : object.at("shapes").items()) {
-    arm.shapes[shape] = shapes.integer(shape.c_str(), 1, kMostSize);
+    arm.shapes[shape] = shapes.integer(shape.c_str(), 1, kMaxSize);
   }
   arm.config = read_train_config(object.at("config"), object.source() + "#" + object.pointer_to("config"));
   object.finish();
@@ -24,11 +24,17 @@ OperationArm read_arm(JsonObject object) {
 std::string known(JsonObject& object, const char* key, const std::vector<std::string>& names) {
   const std::string name = object.string(key);
   if (std::find(names.begin(), names.end(), name) == names.end()) {
-    std::string list;
-    for (const std::string& each : names) list += (list.empty() ? "" : ", ") + each;
-    object.fail(key, "expected one of " + list + ", got \"" + name + "\"" + suggestion(name, names));
+    object.fail(key, "expected one of " + joined(names) + ", got \"" + name + "\"" + suggestion(name, names));
   }
   return name;
+}
+
+template <class WriteConfig>
+Json written(const OperationSpec& spec, WriteConfig write_config) {
+  Json arms = Json::array();
+  for (const OperationArm& arm : spec.arms)
+    arms.push_back({{"name", arm.name}, {"shapes", arm.shapes}, {"config", write_config(arm.config)}});
+  return {{"op", spec.op}, {"metric", spec.metric}, {"arms", std::move(arms)}};
 }
 
 }  // namespace
@@ -62,10 +68,11 @@ std::string operation_counter(const std::string& arm, const std::string& metric)
 }
 
 Json to_json(const OperationSpec& spec) {
-  Json arms = Json::array();
-  for (const OperationArm& arm : spec.arms)
-    arms.push_back({{"name", arm.name}, {"shapes", arm.shapes}, {"config", to_json(arm.config)}});
-  return {{"op", spec.op}, {"metric", spec.metric}, {"arms", std::move(arms)}};
+  return written(spec, [](const TrainConfig& config) { return to_json(config); });
+}
+
+Json changed_settings(const OperationSpec& spec) {
+  return written(spec, [](const TrainConfig& config) { return changed_settings(config); });
 }
 
 OperationSpec read_operation_spec(const Json& value, const std::string& source) {

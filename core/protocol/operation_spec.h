@@ -36,7 +36,10 @@ const std::vector<std::string>& operation_metrics();
 /// "operation/before/time_ms": the counter that tells the metric of an arm, once for each repetition.
 std::string operation_counter(const std::string& arm, const std::string& metric);
 
+/// For people and for the store: with complete configurations.
 Json to_json(const OperationSpec& spec);
+/// For an engine and for the digest: the configurations hold their changed settings alone.
+Json changed_settings(const OperationSpec& spec);
 
 /// Throws Error{kInvalidArgument} with `source` and the JSON pointer.
 OperationSpec read_operation_spec(const Json& value, const std::string& source);

@@ -2,8 +2,10 @@
 
 #include <cmath>
 #include <limits>
+#include <sstream>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "core/protocol/run_spec.h"
 #include "core/protocol/step_line.h"
 
@@ -75,7 +77,7 @@ struct ToJson {
             {"peak_bytes", e.peak_bytes}};
   }
   Json operator()(const FailedEvent& e) const {
-    return {{"event", "failed"}, {"outcome", to_string(e.outcome)}, {"message", e.message}};
+    return {{"event", "failed"}, {"outcome", enum_name(e.outcome)}, {"message", e.message}};
   }
 };
 
@@ -107,7 +109,7 @@ RunEvent read_step(const Json& json) {
 }
 
 RunEvent read_failed(const Json& json) {
-  const auto outcome = run_outcome_from(json.at("outcome").get<std::string>());
+  const auto outcome = enum_value<RunOutcome>(json.at("outcome").get<std::string>());
   if (!outcome) throw Error(ErrorCode::kDataLoss, "unknown outcome in a failed event");
   return FailedEvent{*outcome, json.at("message").get<std::string>()};
 }
@@ -135,7 +137,24 @@ RunEvent read_event(const Json& json) {
   throw Error(ErrorCode::kDataLoss, "unknown event \"" + kind + "\"");
 }
 
+constexpr const char* kNoParts = "none";
+
 }  // namespace
+
+std::string text_of(const StepParts& parts) {
+  return parts.empty() ? kNoParts : joined(parts);
+}
+
+std::optional<StepParts> read_step_parts(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  StepParts parts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, ',');) {
+    part.erase(0, part.find_first_not_of(' '));
+    if (!part.empty() && part != kNoParts) parts.insert(part);
+  }
+  return parts;
+}
 
 std::string to_line(const RunEvent& event) {
   return std::visit(ToJson{}, event).dump(-1, ' ', false, Json::error_handler_t::replace);

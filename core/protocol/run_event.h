@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -13,6 +14,14 @@
 #include "core/protocol/run_outcome.h"
 
 namespace nanobench::core {
+
+/// Parts of a training step, by name: "blocks", "muon".
+using StepParts = std::set<std::string>;
+
+/// As the fact `no_kernel_for` of an engine's environment: "blocks, muon", or "none".
+std::string text_of(const StepParts& parts);
+/// The parts in that text; nullopt for an empty one: the engine left it out.
+std::optional<StepParts> read_step_parts(const std::string& text);
 
 /// First line of a run.
 struct HelloEvent {

@@ -1,9 +1,7 @@
-/// How a run ended. Stored by name: do not change the names.
+/// How a run ended.
 #pragma once
 
-#include <optional>
-#include <string>
-#include <string_view>
+#include "core/base/enum_names.h"
 
 namespace nanobench::core {
 
@@ -16,8 +14,9 @@ enum class RunOutcome {
   kUnsupported,  ///< the engine cannot do what the run asks for
   kInterrupted,  ///< the user stopped it; `run` continues it
 };
-
-std::string to_string(RunOutcome outcome);
-std::optional<RunOutcome> run_outcome_from(std::string_view name);
+NB_ENUM_NAMES(RunOutcome, {RunOutcome::kCompleted, "completed"}, {RunOutcome::kDiverged, "diverged"},
+              {RunOutcome::kTimedOut, "timed_out"}, {RunOutcome::kCrashed, "crashed"},
+              {RunOutcome::kOutOfMemory, "out_of_memory"}, {RunOutcome::kUnsupported, "unsupported"},
+              {RunOutcome::kInterrupted, "interrupted"});
 
 }  // namespace nanobench::core

@@ -1,35 +1,52 @@
 #include "core/protocol/run_spec.h"
 
-#include <algorithm>
 #include <limits>
 
 #include "core/base/error.h"
 
 namespace nanobench::core {
+namespace {
 
-bool is_device_name(const std::string& name) {
-  if (name == "cpu" || name == "cuda") return true;
-  const std::string number = name.starts_with("cuda:") ? name.substr(5) : "";
-  return !number.empty() && number.size() <= 3 && number.find_first_not_of("0123456789") == std::string::npos;
+std::optional<std::string> optional_string(JsonObject& object, const char* key) {
+  return object.find(key) == nullptr ? std::nullopt : std::optional(object.string(key));
 }
 
-bool is_kernels_name(const std::string& name) {
-  return name == "fused" || name == "reference";
+}  // namespace
+
+std::string to_string(const DeviceChoice& device) {
+  if (!device.is_gpu) return "cpu";
+  return device.index ? "cuda:" + std::to_string(*device.index) : "cuda";
+}
+
+std::optional<DeviceChoice> device_choice(std::string_view text) {
+  if (text == "cpu") return kCpuDevice;
+  if (text == "cuda") return kGpuDevice;
+  if (!text.starts_with("cuda:")) return std::nullopt;
+  const std::string number(text.substr(5));
+  if (number.empty() || number.size() > 3 || number.find_first_not_of("0123456789") != std::string::npos)
+    return std::nullopt;
+  return DeviceChoice{.is_gpu = true, .index = std::stoi(number)};
+}
+
+DeviceChoice read_device(JsonObject& object) {
+  const std::string text = object.string_or("device", to_string(kCpuDevice));
+  if (const std::optional<DeviceChoice> device = device_choice(text)) return *device;
+  object.fail("device", "expected \"cpu\", \"cuda\" or \"cuda:N\", got \"" + text + "\"");
 }
 
 Json to_json(const RunSpec& spec) {
-  Json json = {{"protocol", kProtocolVersion}, {"run_id", spec.run_id},   {"seed", spec.seed},
-               {"dtype", spec.dtype},          {"threads", spec.threads}, {"train_shards", spec.train_shards},
+  Json json = {{"protocol", kProtocolVersion},   {"run_id", spec.run_id},   {"seed", spec.seed},
+               {"dtype", enum_name(spec.dtype)}, {"threads", spec.threads}, {"train_shards", spec.train_shards},
                {"val_shards", spec.val_shards}};
-  json["config"] = to_json(spec.config);
+  json["config"] = changed_settings(spec.config);
   if (spec.pin_threads) json["pin_threads"] = true;
-  if (spec.kernels != "fused") json["kernels"] = spec.kernels;
-  if (spec.device != "cpu") json["device"] = spec.device;
-  if (spec.communicator != "auto") json["communicator"] = spec.communicator;
+  if (spec.kernels != KernelChoice::kFused) json["kernels"] = enum_name(spec.kernels);
+  if (spec.device != kCpuDevice) json["device"] = to_string(spec.device);
+  if (spec.communicator != CommunicatorChoice::kAuto) json["communicator"] = enum_name(spec.communicator);
   if (spec.init_file) json["init_file"] = *spec.init_file;
   if (spec.trace_file) json["trace_file"] = *spec.trace_file;
   if (spec.profile_file) json["profile_file"] = *spec.profile_file;
-  if (spec.operation) json["operation"] = to_json(*spec.operation);
+  if (spec.operation) json["operation"] = changed_settings(*spec.operation);
   if (!spec.mock.is_null()) json["mock"] = spec.mock;
   if (!spec.external.is_null()) json["external"] = spec.external;
   return json;
@@ -46,37 +63,22 @@ RunSpec read_run_spec(const Json& value, const std::string& source) {
   RunSpec spec;
   spec.run_id = object.string("run_id");
   spec.seed = static_cast<std::uint64_t>(object.integer("seed", 0, std::numeric_limits<std::int64_t>::max()));
-  spec.dtype = object.string("dtype");
-  if (spec.dtype != "float32" && spec.dtype != "float64")
-    object.fail("dtype", "expected \"float32\" or \"float64\", got \"" + spec.dtype + "\"");
-  spec.device = object.string_or("device", spec.device);
-  if (!is_device_name(spec.device))
-    object.fail("device", "expected \"cpu\", \"cuda\" or \"cuda:N\", got \"" + spec.device + "\"");
+  spec.dtype = object.enumeration<Dtype>("dtype");
+  spec.device = read_device(object);
   spec.threads = static_cast<int>(object.integer("threads", 0, 4096));
   spec.pin_threads = object.boolean_or("pin_threads", false);
-  if (object.has("kernels")) spec.kernels = object.string("kernels");
-  if (!is_kernels_name(spec.kernels))
-    object.fail("kernels", "expected \"fused\" or \"reference\", got \"" + spec.kernels + "\"");
-  spec.communicator = object.string_or("communicator", spec.communicator);
-  const std::vector<std::string> communicators = {"auto", "shared_memory", "tcp", "mpi"};
-  if (std::find(communicators.begin(), communicators.end(), spec.communicator) == communicators.end()) {
-    object.fail("communicator",
-                "expected \"auto\", \"shared_memory\", \"tcp\" or \"mpi\", got \"" + spec.communicator + "\"");
-  }
+  spec.kernels = object.enumeration_or("kernels", spec.kernels);
+  spec.communicator = object.enumeration_or("communicator", spec.communicator);
   spec.train_shards = object.strings_or_empty("train_shards");
   spec.val_shards = object.strings_or_empty("val_shards");
-  if (object.has("init_file")) spec.init_file = object.string("init_file");
-  if (object.has("trace_file")) spec.trace_file = object.string("trace_file");
-  if (object.has("profile_file")) spec.profile_file = object.string("profile_file");
+  spec.init_file = optional_string(object, "init_file");
+  spec.trace_file = optional_string(object, "trace_file");
+  spec.profile_file = optional_string(object, "profile_file");
   if (const Json* operation = object.find("operation"))
     spec.operation = read_operation_spec(*operation, source + "#/operation");
   if (const Json* mock = object.find("mock")) spec.mock = *mock;
   if (const Json* external = object.find("external")) spec.external = *external;
   spec.config = read_train_config(object.at("config"), source + "#/config");
-  object.find("kernels");
-  object.find("init_file");
-  object.find("trace_file");
-  object.find("profile_file");
   object.finish();
   return spec;
 }

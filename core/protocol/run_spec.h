@@ -9,24 +9,24 @@
 #include "core/base/json.h"
 #include "core/config/train_config.h"
 #include "core/protocol/operation_spec.h"
+#include "core/protocol/run_choices.h"
 
 namespace nanobench::core {
 
 inline constexpr int kProtocolVersion = 1;
-inline constexpr std::int64_t kMostProfiledSteps = 64;  ///< each has thousands of spans
+inline constexpr std::int64_t kMaxProfiledSteps = 64;  ///< each has thousands of spans
 
 /// Complete in itself: an engine reads this file and nothing else but the shards and files it names.
 struct RunSpec {
-  std::string run_id;             ///< the runner's name for this run
-  TrainConfig config;             ///< what to train; no feature is left in it
-  std::uint64_t seed = 1;         ///< of the initial parameters
-  std::string dtype = "float32";  ///< "float32" or "float64"
-  std::string device = "cpu";     ///< "cpu"; "cuda": the GPU of the process's number on its host; "cuda:N"
-  int threads = 0;                ///< of all processes together; 0: as many as the machine has cores
-  bool pin_threads = false;       ///< each thread stays on one processor
-  std::string kernels = "fused";  ///< where they fit, or "reference": one operation after the other, to compare with
-  /// What the processes of a run talk through: "auto", "shared_memory", "tcp" or "mpi" (process_group.h).
-  std::string communicator = "auto";
+  std::string run_id;      ///< the runner's name for this run
+  TrainConfig config;      ///< what to train; no feature is left in it
+  std::uint64_t seed = 1;  ///< of the initial parameters
+  Dtype dtype = Dtype::kFloat32;
+  DeviceChoice device;
+  int threads = 0;           ///< of all processes together; 0: as many as the machine has cores
+  bool pin_threads = false;  ///< each thread stays on one processor
+  KernelChoice kernels = KernelChoice::kFused;
+  CommunicatorChoice communicator = CommunicatorChoice::kAuto;
   std::vector<std::string> train_shards;
   std::vector<std::string> val_shards;
   std::optional<std::string> init_file;     ///< safetensors with every parameter; absent: initialised from the seed
@@ -37,10 +37,8 @@ struct RunSpec {
   Json external;                            ///< another trainer's command, for the adapter around it; null for ours
 };
 
-/// Whether `name` may stand in RunSpec::device, or RunSpec::kernels.
-bool is_device_name(const std::string& name);
-bool is_kernels_name(const std::string& name);
-
+/// What an engine reads. Settings at their defaults are left out, so that an older engine runs every specification
+/// that uses none of the newer ones.
 Json to_json(const RunSpec& spec);
 
 /// Throws Error{kInvalidArgument} with `source` and the JSON pointer; Error{kUnavailable} for another protocol version.

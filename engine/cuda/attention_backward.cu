@@ -7,7 +7,7 @@ constexpr int kWarps = 4;
 constexpr int kThreads = kWarps * 32;
 constexpr int kRows = kWarps * 16;  // queries of a tile of queries and keys of a tile of keys
 
-/// One block's shared memory in both passes: two tiles that stay, two more that change and are there twice.
+/// One block's shared memory in both passes: two tiles that stay, two more that change and are held twice.
 template <int kHeadDim>
 struct Layout {
   static constexpr int kTileBytes = Tile<kHeadDim>::bytes(kRows);

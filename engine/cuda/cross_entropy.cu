@@ -12,14 +12,14 @@ namespace {
 constexpr int kThreads = 1024;  // two blocks fill a multiprocessor, and two rows of 50304 its shared memory
 constexpr int kSharedSums = kThreads / kWarp;
 /// Bytes of a row: every device since sm_80 lends a block 99 KiB, sums of the warps included.
-constexpr std::int64_t kMostCached = 99 * 1024 - kSharedSums * static_cast<int>(sizeof(float));
+constexpr std::int64_t kMaxCached = 99 * 1024 - kSharedSums * static_cast<int>(sizeof(float));
 
 /// Of `vocabulary` logits, wherever the first one lies in its vector.
 template <class Logit>
 constexpr std::int64_t cached_bytes(std::int64_t vocabulary) {
   return (vocabulary + 2 * kVector) * static_cast<std::int64_t>(sizeof(Logit));
 }
-static_assert(cached_bytes<bf16>(50304) <= kMostCached);
+static_assert(cached_bytes<bf16>(50304) <= kMaxCached);
 
 __device__ inline float exponential(float x) {
   constexpr float kLog2E = 1.44269504f;
@@ -189,7 +189,7 @@ void cross_entropy_rows(const LogitsShape& shape, const Logit* logits, const std
   CrossEntropyOptions complete = options;
   if (std::is_same_v<Logit, bf16>) complete.rounds_logits = true;  // their gradient, before e5m2 too
   const std::int64_t bytes = cached_bytes<Logit>(shape.vocabulary);
-  const bool caches = gradient != nullptr && bytes <= kMostCached;
+  const bool caches = gradient != nullptr && bytes <= kMaxCached;
   NB_LAUNCH((loss_of_rows<Logit, Gradient>), dim3(static_cast<unsigned>(shape.rows)), dim3(kThreads),
             caches ? static_cast<std::size_t>(bytes) : 0, stream, shape, logits, targets, complete, losses, gradient,
             caches);

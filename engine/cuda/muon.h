@@ -28,7 +28,7 @@ struct MuonFactors {
   float rate;
 };
 
-/// Made in double precision. `rate` holds what muon_rate of engine/optim/muon.h says.
+/// Made in double precision. `rate` holds what MuonRate::at of engine/optim/muon_rate.h gives.
 MuonFactors muon_factors(double momentum, double rate);
 
 struct MuonMomentum {

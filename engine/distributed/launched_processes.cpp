@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
 #include "engine/distributed/mesh_transport.h"
 #include "engine/distributed/queued_communicator.h"
 
@@ -21,7 +22,7 @@ std::chrono::seconds patience() {
 
 }  // namespace
 
-LaunchedProcesses::LaunchedProcesses(const Launch& launch, const std::string& communicator) {
+LaunchedProcesses::LaunchedProcesses(const Launch& launch, CommunicatorChoice communicator) {
   start_world(launch, communicator);
   meet(place_of(launch), launch.rank, launch.size);
   Mesh* mesh = connections_.get();
@@ -36,13 +37,14 @@ LaunchedProcesses::LaunchedProcesses(const Launch& launch, const std::string& co
 }
 
 /// By MPI where it was asked for, and under mpirun where it is there; a launcher's address is enough without.
-void LaunchedProcesses::start_world(const Launch& launch, const std::string& communicator) {
-  const bool may_use = communicator == "auto" && launch.launcher == Launcher::kMpirun;
-  if (communicator != "mpi" && !may_use) return;
+void LaunchedProcesses::start_world(const Launch& launch, CommunicatorChoice communicator) {
+  const bool may_use = communicator == CommunicatorChoice::kAuto && launch.launcher == Launcher::kMpirun;
+  if (communicator != CommunicatorChoice::kMpi && !may_use) return;
   try {
     world_ = start_mpi();
-  } catch (const Error&) {
-    if (communicator == "mpi" || launch.address.empty()) throw;
+  } catch (const Error& error) {
+    rethrow_internal(error);
+    if (communicator == CommunicatorChoice::kMpi || launch.address.empty()) throw;
     return;
   }
   if (world_->rank() == launch.rank && world_->size() == launch.size) return;

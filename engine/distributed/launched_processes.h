@@ -16,8 +16,8 @@ namespace nanobench::core {
 /// MPI at hand only word of a death. A run under mpirun goes through MPI where the plugin is there.
 class LaunchedProcesses final : public ProcessGroup {
  public:
-  /// `communicator`: "auto", "tcp" or "mpi". Throws Error{kUnavailable}.
-  LaunchedProcesses(const Launch& launch, const std::string& communicator);
+  /// `communicator`: anything but kSharedMemory. Throws Error{kUnavailable}.
+  LaunchedProcesses(const Launch& launch, CommunicatorChoice communicator);
   ~LaunchedProcesses() override;
   LaunchedProcesses(const LaunchedProcesses&) = delete;
   LaunchedProcesses& operator=(const LaunchedProcesses&) = delete;
@@ -30,7 +30,7 @@ class LaunchedProcesses final : public ProcessGroup {
   void report_failure(const ProcessFailure& failure) override;
 
  private:
-  void start_world(const Launch& launch, const std::string& communicator);
+  void start_world(const Launch& launch, CommunicatorChoice communicator);
   RendezvousPlace place_of(const Launch& launch);
   void end_watch();
   void meet(RendezvousPlace place, int rank, int size);

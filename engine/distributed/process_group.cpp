@@ -18,14 +18,14 @@ class OneProcess final : public ProcessGroup {
   SingleProcess communicator_;
 };
 
-void check_launch(int processes, const Launch& launch, const std::string& communicator) {
+void check_launch(int processes, const Launch& launch, CommunicatorChoice communicator) {
   if (launch.size != processes) {
     throw Error(ErrorCode::kInvalidArgument,
                 std::string(to_string(launch.launcher)) + " started " + std::to_string(launch.size) +
                     " processes, but distributed/processes is " + std::to_string(processes) +
                     "; make them the same, or unset the launcher's variables (RANK, WORLD_SIZE)");
   }
-  if (communicator == "shared_memory") {
+  if (communicator == CommunicatorChoice::kSharedMemory) {
     throw Error(ErrorCode::kInvalidArgument,
                 "communicator \"shared_memory\" is for processes that the engine starts itself, but " +
                     std::string(to_string(launch.launcher)) + " started these; use \"auto\", \"tcp\" or \"mpi\"");
@@ -34,14 +34,14 @@ void check_launch(int processes, const Launch& launch, const std::string& commun
 
 }  // namespace
 
-std::unique_ptr<ProcessGroup> join_processes(int processes, const std::string& communicator,
+std::unique_ptr<ProcessGroup> join_processes(int processes, CommunicatorChoice communicator,
                                              const std::optional<Launch>& launch) {
   if (launch) {
     check_launch(processes, *launch, communicator);
     return std::make_unique<LaunchedProcesses>(*launch, communicator);
   }
-  if (communicator != "auto" && communicator != "shared_memory") {
-    throw Error(ErrorCode::kInvalidArgument, "communicator \"" + communicator +
+  if (communicator != CommunicatorChoice::kAuto && communicator != CommunicatorChoice::kSharedMemory) {
+    throw Error(ErrorCode::kInvalidArgument, "communicator \"" + enum_name(communicator) +
                                                  "\" is for processes that torchrun, mpirun or srun has started; "
                                                  "start them so, or use \"auto\"");
   }

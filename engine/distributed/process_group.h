@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "core/protocol/run_choices.h"
 #include "engine/distributed/communicator.h"
 #include "engine/distributed/launch.h"
 #include "engine/distributed/process_failure.h"
@@ -41,10 +42,10 @@ class ProcessGroup {
 
 /// The processes of a run that wants `processes` of them: those that a launcher started, or copies that this one makes
 /// of itself (returns in all of them then, and must come before any thread).
-///   communicator  "auto"; or "shared_memory", "tcp", "mpi": that or none
+///   communicator  another than kAuto: that or none
 /// Throws Error{kInvalidArgument} where launcher, configuration and communicator contradict each other,
 /// Error{kUnavailable} where the processes do not come together.
-std::unique_ptr<ProcessGroup> join_processes(int processes, const std::string& communicator,
+std::unique_ptr<ProcessGroup> join_processes(int processes, CommunicatorChoice communicator,
                                              const std::optional<Launch>& launch);
 
 }  // namespace nanobench::core

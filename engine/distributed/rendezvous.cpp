@@ -22,13 +22,13 @@ std::string first_line(const std::string& text) {
 }
 
 std::string to_text(const ProcessFailure& failure) {
-  return Json({{"outcome", to_string(failure.outcome)}, {"message", failure.message}}).dump();
+  return Json({{"outcome", enum_name(failure.outcome)}, {"message", failure.message}}).dump();
 }
 
 ProcessFailure failure_from(const std::string& text, const ProcessFailure& otherwise) {
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("outcome") || !json.contains("message")) return otherwise;
-  return {run_outcome_from(json.at("outcome").get<std::string>()).value_or(otherwise.outcome),
+  return {enum_value<RunOutcome>(json.at("outcome").get<std::string>()).value_or(otherwise.outcome),
           json.at("message").get<std::string>()};
 }
 

@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
-#include "core/hardware/cpu_path.h"
 #include "engine/kernels/bfloat16/units.h"
 #include "engine/kernels/bfloat16_rounding.h"
+#include "engine/kernels/engine_context.h"
 
 namespace nanobench::core {
 namespace {
@@ -21,7 +21,7 @@ void emulate(const MatrixProduct& product, bool rounds, ThreadPool& threads) {
 }  // namespace
 
 void multiply_bfloat16(const MatrixProduct& product, bool rounds, ThreadPool& threads) {
-  if (bfloat16_path() == Bfloat16Path::kAvx512Bf16) {
+  if (EngineContext::current().bfloat16_path() == Bfloat16Path::kAvx512Bf16) {
     avx512_bf16::multiply(product, rounds, threads);
   } else {
     emulate(product, rounds, threads);

@@ -7,7 +7,7 @@
 namespace nanobench::core {
 namespace {
 
-constexpr std::int64_t kMostJoined =
+constexpr std::int64_t kMaxJoined =
     3;  // measured with ratios of singular values up to 1000: see vector/newton_schulz.cpp
 
 double flops_of(const NewtonSchulzMatrix& matrix, const NewtonSchulzSettings& settings) {
@@ -28,7 +28,7 @@ double flops_of(const NewtonSchulzMatrix& matrix, const NewtonSchulzSettings& se
 
 std::int64_t joined_newton_schulz_steps(std::int64_t short_side, std::int64_t long_side, std::int64_t left) {
   if (long_side < 2 * short_side) return 1;  // products of A cost no less than those of X
-  return left == kMostJoined + 1 ? kMostJoined - 1 : std::min(left, kMostJoined);
+  return left == kMaxJoined + 1 ? kMaxJoined - 1 : std::min(left, kMaxJoined);
 }
 
 double newton_schulz_flops(std::span<const NewtonSchulzMatrix> matrices, const NewtonSchulzSettings& settings) {

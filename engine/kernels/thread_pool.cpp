@@ -5,10 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <memory>
-#include <mutex>
-
-#include "core/hardware/processors.h"
 
 namespace nanobench::core {
 namespace {
@@ -48,17 +44,6 @@ void pin(pthread_t thread, const cpu_set_t& allowed, int place) {
     pthread_setaffinity_np(thread, sizeof(one), &one);
     return;
   }
-}
-
-struct ProcessPool {
-  std::mutex mutex;
-  std::optional<int> first_processor;
-  std::unique_ptr<ThreadPool> pool;
-};
-
-ProcessPool& process_pool() {
-  static ProcessPool pool;
-  return pool;
 }
 
 }  // namespace
@@ -137,23 +122,6 @@ void ThreadPool::work() {
     if (is_ending_) return;
     take_items(round);
   }
-}
-
-ThreadPool& kernel_threads() {
-  ProcessPool& process = process_pool();
-  const std::lock_guard lock(process.mutex);
-  if (!process.pool) process.pool = std::make_unique<ThreadPool>(available_processors());
-  return *process.pool;
-}
-
-void set_kernel_threads(int threads, std::optional<int> first_processor) {
-  ProcessPool& process = process_pool();
-  const std::lock_guard lock(process.mutex);
-  const int size = std::max(1, threads);
-  if (process.pool && process.pool->size() == size && process.first_processor == first_processor) return;
-  process.pool.reset();
-  process.pool = std::make_unique<ThreadPool>(size, first_processor);
-  process.first_processor = first_processor;
 }
 
 }  // namespace nanobench::core

@@ -61,10 +61,7 @@ class ThreadPool {
   std::vector<std::thread> workers_;
 };
 
-/// The pool of this process: one thread per processor that it may use, unless set otherwise.
+/// The threads of the current EngineContext (engine/kernels/engine_context.h).
 ThreadPool& kernel_threads();
-
-/// Replaces it by one of `threads`, unless it is like that already. Not to be called while kernels run.
-void set_kernel_threads(int threads, std::optional<int> first_processor = std::nullopt);
 
 }  // namespace nanobench::core

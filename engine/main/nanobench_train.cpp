@@ -14,9 +14,9 @@
 
 #include "core/base/build_info.h"
 #include "core/base/error.h"
-#include "core/hardware/cpu_path.h"
 #include "engine/distributed/launch.h"
 #include "engine/distributed/process_group.h"
+#include "engine/kernels/engine_context.h"
 #include "engine/operations/operation_run.h"
 #include "engine/train/process_settings.h"
 #include "engine/train/trainer.h"
@@ -38,7 +38,8 @@ const char* const kUsage =
     "usage: nanobench-train --spec RUN.json [--events-fd N] [--device cpu|cuda|cuda:N]\n"
     "       nanobench-train --version\n\n"
     "Trains one fully resolved run and writes its events as JSON Lines to file descriptor N (default: 1, stdout).\n"
-    "--device goes before what the run says. Started by torchrun, mpirun or srun it is one process of the run.\n"
+    "--device overrides the device of the run. Started by torchrun, mpirun or srun, the program is one process of the "
+    "run.\n"
     "People use `nanobench train` and `nanobench run`, which start this program.\n";
 
 struct Arguments {
@@ -77,9 +78,9 @@ struct Failure {
   int exit_code;
 };
 
-/// Whether the message is that of memory which is used up: the machine's, or a GPU's, as LibTorch, cuBLAS and our own
-/// checks say it.
-bool speaks_of_memory(const std::string& message) {
+/// Whether the message reports exhausted memory, of the machine or of a GPU, in the words of LibTorch, cuBLAS or our
+/// own checks.
+bool reports_exhausted_memory(const std::string& message) {
   for (const char* const words : {"DefaultCPUAllocator", "CUDA out of memory", "CUDA error: out of memory",
                                   "CUBLAS_STATUS_ALLOC_FAILED", "cudaErrorMemoryAllocation"})
     if (message.find(words) != std::string::npos) return true;
@@ -89,7 +90,7 @@ bool speaks_of_memory(const std::string& message) {
 /// Call in a catch block.
 Failure current_failure() {
   const auto failure = [](RunOutcome outcome, const std::string& message) {
-    if (speaks_of_memory(message)) outcome = RunOutcome::kOutOfMemory;
+    if (reports_exhausted_memory(message)) outcome = RunOutcome::kOutOfMemory;
     return Failure{outcome, message, outcome == RunOutcome::kUnsupported ? kExitUsage : kExitFailed};
   };
   try {
@@ -131,7 +132,7 @@ int run_first(const RunSpec& spec, MetricSink& sink, ProcessGroup& processes) {
   return exit_code_of(outcome);
 }
 
-/// Another rank says nothing but why it failed, and that to rank 0.
+/// Another rank reports nothing but the reason of its failure, to rank 0.
 [[noreturn]] void run_other(const RunSpec& spec, int events_fd, ProcessGroup& processes) {
   if (events_fd > STDERR_FILENO) close(events_fd);  // the reader must see the end when rank 0 ends
   int exit_code = 0;
@@ -150,33 +151,34 @@ int run_first(const RunSpec& spec, MetricSink& sink, ProcessGroup& processes) {
     processes.let_first_speak();
     exit_code = kExitFailed;
   }
-  _exit(exit_code);  // what exit would clean up is rank 0's
+  _exit(exit_code);  // without the cleaning up of exit, which belongs to rank 0
 }
 
 int run_reporting_failures(const RunSpec& spec, int events_fd) {
   keep_freed_memory();
-  set_fused_ops(spec.kernels != "reference");
-  bool speaks = true;
+  EngineContext engine;
+  engine.set_uses_kernels(spec.kernels == KernelChoice::kFused);
+  bool reports = true;
   FdMetricSink sink(events_fd);
   try {
     const std::optional<Launch> launch = find_launch();
-    speaks = !launch || launch->rank == 0;
+    reports = !launch || launch->rank == 0;
     if (spec.operation) return exit_code_of(run_operation(spec, sink, stop_requested));
     const auto processes =
         join_processes(static_cast<int>(spec.config.distributed.processes), spec.communicator, launch);
     processes->watch([&](const ProcessFailure& failure) {
       try {
-        if (speaks) sink.report(FailedEvent{failure.outcome, failure.message});
-      } catch (const Error&) {  // nobody reads any more
+        if (reports) sink.report(FailedEvent{failure.outcome, failure.message});
+      } catch (const Error&) {  // the reader has gone
       }
-      if (!speaks) processes->let_first_speak();
+      if (!reports) processes->let_first_speak();
       _exit(kExitFailed);  // whatever the other threads compute is for nothing
     });
     if (processes->rank() > 0) run_other(spec, events_fd, *processes);
     return run_first(spec, sink, *processes);
   } catch (...) {
     const Failure failure = current_failure();
-    if (speaks) {
+    if (reports) {
       sink.report(FailedEvent{failure.outcome, failure.message});
     } else {
       std::fprintf(stderr, "nanobench-train: %s\n", failure.message.c_str());

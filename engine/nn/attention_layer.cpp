@@ -7,28 +7,24 @@
 
 namespace nanobench::core {
 
-CausalSelfAttention::CausalSelfAttention(Parameters& parameters, const TrainConfig& config, std::int64_t layer,
-                                         at::ScalarType dtype)
+CausalSelfAttention::CausalSelfAttention(Parameters& parameters, const TrainConfig& config, std::int64_t layer)
     : config_(config), model_(config.model), layer_(layer) {
   const std::vector<std::int64_t>& half_layers = config.attention.window.half_layers;
   uses_half_window_ = std::find(half_layers.begin(), half_layers.end(), layer) != half_layers.end();
   const std::string prefix = "blocks." + std::to_string(layer) + ".attn.";
-  const std::int64_t width = model_.model_dim;
   if (model_.merged_qkv) {
-    qkv_ = add_joined_qkv(parameters, config, prefix, "qkv_w", "qkv_b", {3, width, width}, dtype);
+    qkv_ = add_joined_qkv(parameters, config, prefix, "qkv_w", "qkv_b");
   } else if (model_.qkv_rows == QkvRows::kStacked) {
-    qkv_ = add_joined_qkv(parameters, config, prefix, "c_attn.weight", "c_attn.bias", {3 * width, width}, dtype);
+    qkv_ = add_joined_qkv(parameters, config, prefix, "c_attn.weight", "c_attn.bias");
   } else {
-    c_q_ = add_linear(parameters, config, prefix + "c_q", {width, width}, LinearRole::kInner, dtype);
-    c_k_ = add_linear(parameters, config, prefix + "c_k", {model_.kv_dim(), width}, LinearRole::kInner, dtype);
-    c_v_ = add_linear(parameters, config, prefix + "c_v", {model_.kv_dim(), width}, LinearRole::kInner, dtype);
+    c_q_ = add_linear(parameters, config, prefix + "c_q", LinearRole::kInner);
+    c_k_ = add_linear(parameters, config, prefix + "c_k", LinearRole::kInner);
+    c_v_ = add_linear(parameters, config, prefix + "c_v", LinearRole::kInner);
   }
-  if (model_.value_embeddings.mix == ValueMix::kLerp) {
-    lambdas_ = parameters.add({.name = prefix + "lamb", .values = {0.5}}, {}, dtype);
-  } else if (model_.value_embeddings.mix == ValueMix::kPair) {
-    lambdas_ = parameters.add({.name = prefix + "lambdas", .values = {0.5, 0.5}}, {2}, dtype);
-  }
-  c_proj_ = add_linear(parameters, config, prefix + "c_proj", {width, width}, LinearRole::kOutput, dtype);
+  lambdas_ = model_.value_embeddings.mix == ValueMix::kLerp
+                 ? parameters.add({.name = prefix + "lamb", .values = {0.5}})
+                 : parameters.add({.name = prefix + "lambdas", .values = {0.5, 0.5}});
+  c_proj_ = add_linear(parameters, config, prefix + "c_proj", LinearRole::kOutput);
 }
 
 CausalSelfAttention::Heads CausalSelfAttention::project(const at::Tensor& x, const Rounding& rounding) const {

@@ -1,7 +1,8 @@
 #include "engine/nn/gpt.h"
 
 #include "core/base/op_timer.h"
-#include "core/hardware/cpu_path.h"
+#include "core/config/kernel_coverage.h"
+#include "engine/kernels/engine_context.h"
 #include "engine/ops/blend.h"
 #include "engine/ops/device_block.h"
 #include "engine/ops/device_embedding.h"
@@ -31,80 +32,57 @@ InitRule head_rule(const TrainConfig& config) {
 }  // namespace
 
 GPT::GPT(const TrainConfig& config, at::ScalarType dtype, at::Device device)
-    : config_(config), dtype_(dtype), parameters_(device) {
+    : config_(config), dtype_(dtype), parameters_(parameter_list(config), dtype, device) {
   add_tables();
   add_head();
   for (std::int64_t layer = 0; layer < config.model.num_layers; ++layer) add_block(layer);
   final_norm_ = add_norm("ln_f");
-  if (config.model.unet_skips) {
-    const std::int64_t skips = config.model.num_layers / 2;
-    skip_weights_ = parameters_.add({.name = "skip_weights", .values = {1.0}}, {skips}, dtype);
-  }
+  skip_weights_ = parameters_.add({.name = "skip_weights", .values = {1.0}});
+  parameters_.check_complete();
   const bool is_rotary = config.model.position == PositionEncoding::kRotary;
   if (is_rotary && config.model.rope.precompute) tables_ = tables_for(config.model.rope.max_seq_len);
 }
 
 void GPT::add_tables() {
-  const ModelConfig& model = config_.model;
+  const ValueEmbeddingConfig& values = config_.model.value_embeddings;
   const bool is_gpt2 = config_.init.scheme == InitScheme::kGpt2;
   const InitRule normal = is_gpt2 ? InitRule::kGpt2 : InitRule::kNormal;
-  Parameter table{.name = "embed.weight", .group = ParameterGroup::kEmbeddings, .rule = table_rule(config_)};
-  if (is_gpt2) table.zero_rows_from = model.vocab_size;
-  embed_ = parameters_.add(std::move(table), {model.embedding_rows(), model.model_dim}, dtype_);
-  if (model.position == PositionEncoding::kLearned) {
-    position_embed_ =
-        parameters_.add({.name = "position_embed.weight", .group = ParameterGroup::kEmbeddings, .rule = normal},
-                        {model.rope.max_seq_len, model.model_dim}, dtype_);
-  }
+  Parameter table{.name = "embed.weight", .rule = table_rule(config_)};
+  if (is_gpt2) table.zero_rows_from = config_.model.vocab_size;
+  embed_ = parameters_.add(std::move(table));
+  position_embed_ = parameters_.add({.name = "position_embed.weight", .rule = normal});
   std::vector<std::string> names;
-  for (std::int64_t i = 0; i < model.value_embeddings.num_tables; ++i)
+  for (std::int64_t i = 0; i < values.num_tables; ++i)
     names.push_back("value_embeds.embed." + std::to_string(i) + ".weight");
-  const auto add_table = [&](Parameter parameter, std::int64_t columns) {
-    parameter.group = ParameterGroup::kEmbeddings;
-    parameter.rule = normal;
-    value_tables_.push_back(parameters_.add(std::move(parameter), {model.embedding_rows(), columns}, dtype_));
-  };
-  if (model.value_embeddings.layout == ValueTableLayout::kJoined) {
-    add_table({.name = "value_embeds.weight", .pieces = names, .pieces_are_columns = true},
-              model.value_embeddings.num_tables * model.kv_dim());
+  if (values.layout == ValueTableLayout::kJoined) {
+    value_tables_.push_back(
+        parameters_.add({.name = "value_embeds.weight", .rule = normal, .pieces = names, .pieces_are_columns = true}));
   } else {
-    for (const std::string& name : names) add_table({.name = name}, model.kv_dim());
+    for (const std::string& name : names) value_tables_.push_back(parameters_.add({.name = name, .rule = normal}));
   }
 }
 
 void GPT::add_head() {
-  if (config_.model.tied_head) {
-    lm_head_ = embed_;
-    return;
-  }
-  lm_head_ = parameters_.add({.name = "lm_head.weight", .group = ParameterGroup::kLmHead, .rule = head_rule(config_)},
-                             {config_.model.padded_vocab_size(), config_.model.model_dim}, dtype_);
+  lm_head_ = config_.model.tied_head ? embed_ : parameters_.add({.name = "lm_head.weight", .rule = head_rule(config_)});
 }
 
 Norm GPT::add_norm(const std::string& name) {
-  Norm norm{.eps = config_.model.norm_eps, .weight = {}, .bias = {}};
-  if (config_.model.norm == NormType::kRms) return norm;
-  norm.weight = parameters_.add({.name = name + ".weight", .values = {1.0}}, {config_.model.model_dim}, dtype_);
-  norm.bias = parameters_.add({.name = name + ".bias", .values = {0.0}}, {config_.model.model_dim}, dtype_);
-  return norm;
+  return {.eps = config_.model.norm_eps,
+          .weight = parameters_.add({.name = name + ".weight", .values = {1.0}}),
+          .bias = parameters_.add({.name = name + ".bias", .values = {0.0}})};
 }
 
 void GPT::add_block(std::int64_t layer) {
-  const ModelConfig& model = config_.model;
   const std::string prefix = "blocks." + std::to_string(layer) + ".";
-  const std::int64_t hidden = model.mlp_ratio * model.model_dim;
   Block block;
-  if (model.has_attention(layer)) {
+  if (config_.model.has_attention(layer)) {
     block.attention_norm = add_norm(prefix + "ln_1");
-    block.attention.emplace(parameters_, config_, layer, dtype_);
+    block.attention.emplace(parameters_, config_, layer);
   }
   block.mlp_norm = add_norm(prefix + "ln_2");
-  block.c_fc =
-      add_linear(parameters_, config_, prefix + "mlp.c_fc", {hidden, model.model_dim}, LinearRole::kInner, dtype_);
-  block.c_proj =
-      add_linear(parameters_, config_, prefix + "mlp.c_proj", {model.model_dim, hidden}, LinearRole::kOutput, dtype_);
-  if (model.x0_lambdas)
-    block.lambdas = parameters_.add({.name = prefix + "lambdas", .values = {1.0, 0.0}}, {2}, dtype_);
+  block.c_fc = add_linear(parameters_, config_, prefix + "mlp.c_fc", LinearRole::kInner);
+  block.c_proj = add_linear(parameters_, config_, prefix + "mlp.c_proj", LinearRole::kOutput);
+  block.lambdas = parameters_.add({.name = prefix + "lambdas", .values = {1.0, 0.0}});
   blocks_.push_back(std::move(block));
 }
 
@@ -117,10 +95,10 @@ RotaryTables GPT::tables_for(std::int64_t length) const {
 Rounding GPT::rounding_of(Pass pass) const {
   const PrecisionConfig& precision = config_.precision;
   if (pass == Pass::kValidation && precision.validation == ValidationPrecision::kFloat32) return {};
-  const bool rounds_stream = precision.activations == ActivationPrecision::kBfloat16;
   return {.products = precision.activations != ActivationPrecision::kFloat32,
-          .stream = rounds_stream,
-          .is_compact = rounds_stream && fits_device_blocks()};
+          .stream = precision.activations == ActivationPrecision::kBfloat16,
+          .is_compact = EngineContext::current().uses_kernels() && takes_device_tensors(device()) &&
+                        has_kernel(StepPart::kBlocks, KernelDevice::kGpu, KernelQuery(config_, dtype_ == at::kFloat))};
 }
 
 /// What the GPU's kernel gives of all tables at once; nothing where it does not compute what this model asks for.
@@ -215,25 +193,12 @@ at::Tensor GPT::head_loss(const at::Tensor& x, const at::Tensor& targets, Pass p
   return softcapped_cross_entropy(input, rounding.product(lm_head_), targets, options);
 }
 
-/// Whether the kernels of the GPU, if there is one, take this model's blocks in bfloat16.
-bool GPT::fits_device_blocks() const {
-  const ModelConfig& model = config_.model;
-  const CudaKernels* const kernels = cuda_kernels();
-  return kernels != nullptr && device().type() == kernels->device && uses_fused_ops() && dtype_ == at::kFloat &&
-         model.norm == NormType::kRms && !model.bias && model.activation == Activation::kReluSquared &&
-         fits_device_rows(model.model_dim) && fits_device_heads(model.head_dim());
-}
-
-/// Whether the fused ops of a block compute what this configuration asks for.
 bool GPT::fuses_blocks(const Rounding& rounding) const {
   if (rounding.is_compact) return true;
-  const ModelConfig& model = config_.model;
-  const bool is_plain = dtype_ == at::kFloat && !rounding.products && !rounding.stream &&
-                        model.norm == NormType::kRms && !model.bias && model.activation == Activation::kReluSquared;
-  const bool rounds_tables = config_.precision.rotary_tables != RotaryPrecision::kFloat32;
-  const bool has_usual_order = !model.qk_norm || model.qk_norm_position == QkNormPosition::kBeforeRotation;
-  const bool has_whole_vectors = model.model_dim % 16 == 0 && model.head_dim() % 16 == 0;
-  return device().is_cpu() && is_plain && !rounds_tables && has_usual_order && has_whole_vectors && uses_fused_ops();
+  KernelQuery query(config_, dtype_ == at::kFloat);
+  if (!rounding.products) query.activations = ActivationPrecision::kFloat32;
+  return device().is_cpu() && EngineContext::current().uses_kernels() &&
+         has_kernel(StepPart::kBlocks, KernelDevice::kCpu, query);
 }
 
 /// What a block begins with; takes its U-net skip from the stack.

@@ -34,7 +34,7 @@ using ActivationSink = std::function<void(const std::string& name, const at::Ten
 /// One block's attention: norm of q and k, rotation, value mixing, attention, output projection.
 class CausalSelfAttention {
  public:
-  CausalSelfAttention(Parameters& parameters, const TrainConfig& config, std::int64_t layer, at::ScalarType dtype);
+  CausalSelfAttention(Parameters& parameters, const TrainConfig& config, std::int64_t layer);
 
   /// x [T, C] (normalised), value_embedding [T, Hkv * E] or undefined. `first_values` holds layer 0's values once it
   /// has run.
@@ -121,7 +121,6 @@ class GPT {
     RotaryTables tables;
   };
   bool fuses_blocks(const Rounding& rounding) const;
-  bool fits_device_blocks() const;
   BlendInputs blend_inputs(std::size_t layer, const at::Tensor& x, Stream& stream) const;
   at::Tensor fused_block(std::size_t layer, const at::Tensor& x, Stream& stream, const SequenceInput& input) const;
   at::Tensor block_by_ops(std::size_t layer, at::Tensor x, Stream& stream, const SequenceInput& input,

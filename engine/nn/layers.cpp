@@ -15,33 +15,17 @@ InitRule matrix_rule(const TrainConfig& config, LinearRole role) {
 
 }  // namespace
 
-Linear add_linear(Parameters& parameters, const TrainConfig& config, const std::string& name, at::IntArrayRef shape,
-                  LinearRole role, at::ScalarType dtype) {
-  Linear linear;
-  linear.weight = parameters.add(
-      {.name = name + ".weight", .group = ParameterGroup::kHiddenMatrices, .rule = matrix_rule(config, role)}, shape,
-      dtype);
-  if (config.model.bias) linear.bias = parameters.add({.name = name + ".bias", .values = {0.0}}, shape[0], dtype);
-  return linear;
+Linear add_linear(Parameters& parameters, const TrainConfig& config, const std::string& name, LinearRole role) {
+  return {.weight = parameters.add({.name = name + ".weight", .rule = matrix_rule(config, role)}),
+          .bias = parameters.add({.name = name + ".bias", .values = {0.0}})};
 }
 
 Linear add_joined_qkv(Parameters& parameters, const TrainConfig& config, const std::string& prefix,
-                      const std::string& weight_name, const std::string& bias_name, at::IntArrayRef shape,
-                      at::ScalarType dtype) {
-  const bool is_split =
-      config.optimizer.hidden_matrices.type != OptimizerType::kMuon || config.optimizer.hidden_matrices.split_qkv;
-  Linear linear;
-  linear.weight = parameters.add({.name = prefix + weight_name,
-                                  .group = ParameterGroup::kHiddenMatrices,
-                                  .rule = matrix_rule(config, LinearRole::kInner),
-                                  .matrices = is_split ? 3 : 1,
-                                  .pieces = {prefix + "c_q.weight", prefix + "c_k.weight", prefix + "c_v.weight"}},
-                                 shape, dtype);
-  if (config.model.bias) {
-    linear.bias =
-        parameters.add({.name = prefix + bias_name, .values = {0.0}}, shape.slice(0, shape.size() - 1), dtype);
-  }
-  return linear;
+                      const std::string& weight_name, const std::string& bias_name) {
+  return {.weight = parameters.add({.name = prefix + weight_name,
+                                    .rule = matrix_rule(config, LinearRole::kInner),
+                                    .pieces = {prefix + "c_q.weight", prefix + "c_k.weight", prefix + "c_v.weight"}}),
+          .bias = parameters.add({.name = prefix + bias_name, .values = {0.0}})};
 }
 
 at::Tensor Linear::operator()(const at::Tensor& x, const Rounding& rounding) const {

@@ -41,15 +41,13 @@ struct Linear {
 /// Output projections of attention and MLP begin by a rule of their own (InitConfig::output_projections).
 enum class LinearRole { kInner, kOutput };
 
-/// Adds `name`.weight of `shape` [out, in] and, with model.bias, `name`.bias to the parameters.
-Linear add_linear(Parameters& parameters, const TrainConfig& config, const std::string& name, at::IntArrayRef shape,
-                  LinearRole role, at::ScalarType dtype);
+/// Adds `name`.weight [out, in] and, with model.bias, `name`.bias to the parameters.
+Linear add_linear(Parameters& parameters, const TrainConfig& config, const std::string& name, LinearRole role);
 
 /// Adds the projections of q, k and v as one matrix, [3, C, C] or [3 C, C], that begins with the values of three
 /// separate ones named prefix + "c_q.weight", "c_k.weight", "c_v.weight".
 Linear add_joined_qkv(Parameters& parameters, const TrainConfig& config, const std::string& prefix,
-                      const std::string& weight_name, const std::string& bias_name, at::IntArrayRef shape,
-                      at::ScalarType dtype);
+                      const std::string& weight_name, const std::string& bias_name);
 
 /// RMS norm, or LayerNorm with weight and bias.
 struct Norm {

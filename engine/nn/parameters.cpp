@@ -103,6 +103,23 @@ std::string shape_text(at::IntArrayRef shape) {
 
 }  // namespace
 
+at::Tensor Parameters::add(Parameter parameter) {
+  const auto listed = std::find_if(list_.begin(), list_.end(),
+                                   [&](const ParameterShape& shape) { return shape.name == parameter.name; });
+  if (listed == list_.end()) return at::Tensor();
+  parameter.group = listed->group;
+  parameter.matrices = listed->matrices;
+  return add(std::move(parameter), listed->sizes, dtype_);
+}
+
+void Parameters::check_complete() const {
+  for (const ParameterShape& shape : list_) {
+    const bool is_added = std::any_of(parameters_.begin(), parameters_.end(),
+                                      [&](const Parameter& parameter) { return parameter.name == shape.name; });
+    if (!is_added) throw Error(ErrorCode::kInternal, "the model has no parameter " + shape.name + " of its list");
+  }
+}
+
 at::Tensor Parameters::add(Parameter parameter, at::IntArrayRef shape, at::ScalarType dtype) {
   parameter.tensor = at::zeros(shape, at::TensorOptions().dtype(dtype).device(device_));
   parameter.tensor.requires_grad_(true);

@@ -1,4 +1,4 @@
-/// The trained tensors of a model, by their records' names, and how they begin. Not thread-safe.
+/// The trained tensors of a model, by their records' names, and their initial values. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "core/config/parameter_list.h"
 #include "core/config/train_config.h"
 #include "engine/ops/torch.h"
 
 namespace nanobench::core {
-
-/// Which optimiser group a parameter belongs to (TrainConfig::optimizer).
-enum class ParameterGroup { kEmbeddings, kLmHead, kHiddenMatrices, kScalars };
 
 /// How a parameter begins when no file gives it.
 enum class InitRule {
@@ -42,10 +40,18 @@ struct Parameter {
 /// An ordered set of parameters.
 class Parameters {
  public:
-  /// `device`: where they live.
-  explicit Parameters(at::Device device = at::kCPU) : device_(device) {}
+  Parameters() = default;
+  /// Those of a model: `list` gives the shape, group and number of matrices of each. `device`: where they live.
+  Parameters(std::vector<ParameterShape> list, at::ScalarType dtype, at::Device device = at::kCPU)
+      : list_(std::move(list)), dtype_(dtype), device_(device) {}
   at::Device device() const { return device_; }
+  at::ScalarType dtype() const { return dtype_; }
 
+  /// Adds a parameter of the list, by its name; undefined where the list has none of that name.
+  at::Tensor add(Parameter parameter);
+  /// Throws Error{kInternal} that names a parameter of the list which was not added.
+  void check_complete() const;
+  /// Adds a parameter that is on no list.
   at::Tensor add(Parameter parameter, at::IntArrayRef shape, at::ScalarType dtype);
 
   std::vector<Parameter>& all() { return parameters_; }
@@ -63,7 +69,9 @@ class Parameters {
   void assign(const std::map<std::string, at::Tensor>& tensors, const std::string& source);
 
  private:
-  at::Device device_;
+  std::vector<ParameterShape> list_;
+  at::ScalarType dtype_ = at::kFloat;
+  at::Device device_ = at::kCPU;
   std::vector<Parameter> parameters_;
 };
 

@@ -13,7 +13,7 @@ struct MeasuredOperation {
   /// One call, as a training step makes it: forward and backward, or one update. Returns everything that outlives the
   /// call: results and gradients.
   std::function<std::vector<at::Tensor>()> call;
-  double flops = 0;               ///< of one call; 0: not told
+  double flops = 0;               ///< of one call; 0: not known
   std::function<double()> error;  ///< relative distance of the result from the same in float64; may be empty
   std::function<double()> distance_to_polar;  ///< |x - U V^T| / |U V^T| for g = U S V^T; may be empty
 };

@@ -9,8 +9,8 @@
 #include "core/base/build_info.h"
 #include "core/base/error.h"
 #include "core/hardware/processors.h"
+#include "engine/kernels/engine_context.h"
 #include "engine/kernels/scratch.h"
-#include "engine/kernels/thread_pool.h"
 #include "engine/operations/allocation_meter.h"
 #include "engine/operations/measured_operation.h"
 #include "engine/operations/valgrind_count.h"
@@ -21,8 +21,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kFewestRepetitions = 3;
-constexpr int kMostRepetitions = 25;
+constexpr int kMinRepetitions = 3;
+constexpr int kMaxRepetitions = 25;
 constexpr auto kLength = std::chrono::seconds(6);  // of the repetitions, unless the fewest take longer
 
 std::int64_t bytes_of(const std::vector<at::Tensor>& tensors) {
@@ -51,7 +51,7 @@ class OperationRun {
 
   RunOutcome run() {
     const int threads = spec_.threads > 0 ? spec_.threads : available_processors();
-    set_kernel_threads(threads, spec_.pin_threads ? std::optional<int>(0) : std::nullopt);
+    EngineContext::current().set_threads(threads, spec_.pin_threads ? std::optional<int>(0) : std::nullopt);
     at::set_num_threads(threads);
     report_hello(threads);
     measure();
@@ -76,7 +76,7 @@ class OperationRun {
     sink_.report(hello);
   }
 
-  void tell(const OperationArm& arm, double value) {
+  void report_value(const OperationArm& arm, double value) {
     sink_.report(CounterEvent{operation_counter(arm.name, operation_.metric), value});
   }
 
@@ -91,7 +91,7 @@ class OperationRun {
       if (metric == "call") {
         make_counted_call(made(arm).call);
       } else {
-        tell(arm, value_of(made(arm)));
+        report_value(arm, value_of(made(arm)));
       }
     }
   }
@@ -104,7 +104,7 @@ class OperationRun {
       one.operation->arms = {arm};
       counts.push_back(std::async(std::launch::async, [one] { return count_by_valgrind(one); }));
     }
-    for (std::size_t i = 0; i < counts.size(); ++i) tell(operation_.arms[i], counts[i].get());
+    for (std::size_t i = 0; i < counts.size(); ++i) report_value(operation_.arms[i], counts[i].get());
   }
 
   double value_of(const MeasuredOperation& operation) const {
@@ -120,12 +120,13 @@ class OperationRun {
     for (const OperationArm& arm : operation_.arms) {
       arms.push_back(made(arm));
       if (operation_.metric == "gflops" && arms.back().flops <= 0)
-        throw Error(ErrorCode::kInvalidArgument, operation_.op + " does not tell its operations");
+        throw Error(ErrorCode::kInvalidArgument,
+                    "the number of operations of " + operation_.op + " is not known: it has no gflops to measure");
     }
     for (const MeasuredOperation& arm : arms) arm.call();  // caches, pages, threads
     const Clock::time_point begin = Clock::now();
-    for (int i = 0; i < kMostRepetitions && !stop_; ++i) {
-      if (i >= kFewestRepetitions && Clock::now() - begin > kLength) break;
+    for (int i = 0; i < kMaxRepetitions && !stop_; ++i) {
+      if (i >= kMinRepetitions && Clock::now() - begin > kLength) break;
       repeat(arms, i % 2 != 0);
     }
   }
@@ -134,7 +135,7 @@ class OperationRun {
     for (std::size_t i = 0; i < arms.size(); ++i) {
       const std::size_t at = is_turned_round ? arms.size() - 1 - i : i;
       const double ms = time_ms(arms[at]);
-      tell(operation_.arms[at], operation_.metric == "gflops" ? arms[at].flops / ms * 1e-6 : ms);
+      report_value(operation_.arms[at], operation_.metric == "gflops" ? arms[at].flops / ms * 1e-6 : ms);
     }
   }
 

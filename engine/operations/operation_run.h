@@ -1,4 +1,4 @@
-/// A run that measures one operation instead of training: the arms in turn, so that a drift of the machine is nobody's.
+/// A run that measures one operation instead of training: the arms in turn, so that machine drift cancels out.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ namespace nanobench::core {
 ///   error                relative distance from the same in float64
 ///   distance_to_polar    of the orthogonalised from U V^T, relative
 ///   instructions, mask_instructions, cache_misses    under valgrind (valgrind_count.h)
-///   call                 makes one call and tells nothing
+///   call                 makes one call and reports nothing
 /// Throws Error{kInvalidArgument} for what the operation does not have, Error{kUnavailable} without valgrind.
 RunOutcome run_operation(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop);
 

@@ -20,10 +20,10 @@ bool is_counted_by_valgrind(const std::string& metric);
 void make_counted_call(const std::function<std::vector<at::Tensor>()>& call);
 
 /// The metric of the specification's only arm. This program starts again under valgrind with one thread, which takes
-/// about a minute. Throws Error{kUnavailable} when valgrind is not there or tells nothing.
+/// about a minute. Throws Error{kUnavailable} when valgrind is missing or reports nothing.
 double count_by_valgrind(const RunSpec& spec);
 
-/// The numbers after "Collected :" of what callgrind logs, in the order of "Events    :"; empty when it tells none.
+/// The numbers after "Collected :" of what callgrind logs, in the order of "Events    :"; empty when there are none.
 std::map<std::string, double> callgrind_totals(const std::string& log);
 
 }  // namespace nanobench::core

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/base/error.h"
+#include "core/config/kernel_coverage.h"
 
 namespace nanobench::core {
 namespace {
@@ -94,9 +95,8 @@ AttentionPlan::AttentionPlan(Ranges ranges, const AttentionPlanOptions& options)
 }
 
 bool AttentionPlan::uses_kernel(std::int64_t head_dim) const {
-  constexpr std::int64_t kHeadUnit = 16;  // floats of the widest vector
   return options_.implementation == AttentionImplementation::kTiled && dtype_ == at::kFloat && device_.is_cpu() &&
-         !is_of_device_ && head_dim % kHeadUnit == 0;
+         !is_of_device_ && head_dim % kernel_units::kVector == 0;
 }
 
 const std::vector<AttentionPlan::Tile>& AttentionPlan::tiles() const {

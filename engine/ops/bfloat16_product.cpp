@@ -1,8 +1,8 @@
 #include "engine/ops/bfloat16_product.h"
 
 #include "core/base/op_timer.h"
-#include "core/hardware/cpu_path.h"
 #include "engine/kernels/bfloat16_gemm.h"
+#include "engine/kernels/engine_context.h"
 #include "engine/ops/bfloat16.h"
 
 namespace nanobench::core {
@@ -82,7 +82,7 @@ bool fits_bfloat16_kernel(const at::Tensor& a, const at::Tensor& b) {
   const auto is_plain = [](const at::Tensor& t) {
     return (t.is_cpu() || t.is_cuda()) && t.scalar_type() == at::kFloat;
   };
-  return uses_fused_ops() && is_plain(a) && is_plain(b) && a.numel() > 0 && b.numel() > 0;
+  return EngineContext::current().uses_kernels() && is_plain(a) && is_plain(b) && a.numel() > 0 && b.numel() > 0;
 }
 
 at::Tensor bfloat16_linear(const at::Tensor& x, const at::Tensor& weight) {

@@ -6,7 +6,7 @@
 
 namespace nanobench::core {
 
-/// Do the kernels take these? float32 on the CPU, and uses_fused_ops().
+/// Do the kernels take these? float32 on the CPU, and EngineContext::uses_kernels().
 bool fits_bfloat16_kernel(const at::Tensor& a, const at::Tensor& b);
 
 /// round(x round(W)^T), as a bfloat16 linear layer stores its result. Back: dy is rounded as it comes; dW is rounded;

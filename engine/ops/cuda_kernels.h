@@ -1,8 +1,9 @@
-/// The GPU's kernels as ops call them: a table of functions that libnanobench_cuda.so fills in when a run asks for a
-/// GPU. Set once, before any thread computes.
+/// The GPU's kernels as operations call them: a table of functions that libnanobench_cuda.so fills in when a run asks
+/// for a GPU. EngineContext::set_gpu makes them known.
 #pragma once
 
 #include "engine/cuda/kernel_table.h"
+#include "engine/kernels/engine_context.h"
 #include "engine/ops/torch.h"
 
 namespace nanobench::core {
@@ -17,8 +18,13 @@ struct CudaKernels : cuda::KernelTable {
 };
 
 /// Null until a GPU is opened.
-const CudaKernels* cuda_kernels();
-/// `kernels` must live as long as the process; null: none.
-void use_cuda_kernels(const CudaKernels* kernels);
+inline const CudaKernels* cuda_kernels() {
+  return EngineContext::current().gpu();
+}
+
+/// Whether a GPU is open that takes tensors of `device`.
+inline bool takes_device_tensors(at::Device device) {
+  return cuda_kernels() != nullptr && device.type() == cuda_kernels()->device;
+}
 
 }  // namespace nanobench::core

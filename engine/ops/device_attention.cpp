@@ -1,6 +1,7 @@
 #include "engine/ops/device_attention.h"
 
 #include "core/base/op_timer.h"
+#include "core/config/kernel_coverage.h"
 #include "engine/ops/device_tensor.h"
 
 namespace nanobench::core {
@@ -8,9 +9,6 @@ namespace {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
-
-constexpr std::int64_t kMostHeadDim = 128;
-constexpr std::int64_t kHeadUnit = 16;
 
 cuda::AttentionShape shape_of(const at::Tensor& q, const at::Tensor& k) {
   return {.length = static_cast<std::int32_t>(q.size(0)),
@@ -75,10 +73,8 @@ struct DeviceAttention : torch::autograd::Function<DeviceAttention> {
 }  // namespace
 
 bool fits_device_attention(const at::Tensor& q, const AttentionPlan& plan) {
-  const CudaKernels* const kernels = cuda_kernels();
-  return kernels != nullptr && q.device().type() == kernels->device &&
-         plan.options().implementation == AttentionImplementation::kTiled && q.size(2) % kHeadUnit == 0 &&
-         q.size(2) <= kMostHeadDim;
+  return takes_device_tensors(q.device()) && plan.options().implementation == AttentionImplementation::kTiled &&
+         q.size(2) % kernel_units::kHead == 0 && q.size(2) <= kernel_units::kMaxAttention;
 }
 
 at::Tensor device_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,

@@ -7,9 +7,6 @@
 
 namespace nanobench::core {
 
-/// Whether heads of this width fit the kernels.
-bool fits_device_heads(std::int64_t head_dim);
-
 /// x, skip, x0, value_embedding and the results bfloat16; gradients of the weights are bfloat16 values.
 QkvOutput device_qkv(const BlendInputs& blend, const at::Tensor& wq, const at::Tensor& wk, const at::Tensor& wv,
                      const RotaryTables& tables, const at::Tensor& value_embedding, const at::Tensor& value_lambdas,

@@ -3,13 +3,14 @@
 #include <utility>
 
 #include "core/base/op_timer.h"
+#include "core/config/kernel_coverage.h"
 #include "engine/ops/device_tensor.h"
 #include "engine/ops/orthogonalize.h"
 
 namespace nanobench::core {
 namespace {
 
-constexpr std::int64_t kSideUnit = 8;
+constexpr std::int64_t kSideUnit = kernel_units::kMatrixSide;
 constexpr auto kA = static_cast<float>(kQuintic.a);
 constexpr auto kB = static_cast<float>(kQuintic.b);
 constexpr auto kC = static_cast<float>(kQuintic.c);

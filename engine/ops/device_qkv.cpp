@@ -1,4 +1,5 @@
 #include "core/base/op_timer.h"
+#include "core/config/kernel_coverage.h"
 #include "engine/ops/device_block.h"
 #include "engine/ops/device_residual.h"
 
@@ -7,6 +8,8 @@ namespace {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
+
+static_assert(kernel_units::kMaxHead == cuda::kMaxHeadDim);
 
 /// What the backward pass needs besides: the projections as they came, [T, n], one or three.
 enum QkvSaved { kBlended = kQkvSlots, kNormed, kProjectedQ, kProjectedK, kProjectedV };
@@ -165,10 +168,6 @@ struct DeviceQkv : torch::autograd::Function<DeviceQkv> {
 };
 
 }  // namespace
-
-bool fits_device_heads(std::int64_t head_dim) {
-  return head_dim % 16 == 0 && head_dim <= cuda::kMaxHeadDim;
-}
 
 QkvOutput device_qkv(const BlendInputs& blend, const at::Tensor& wq, const at::Tensor& wk, const at::Tensor& wv,
                      const RotaryTables& tables, const at::Tensor& value_embedding, const at::Tensor& value_lambdas,

@@ -1,6 +1,7 @@
 #include "engine/ops/device_residual.h"
 
 #include "core/base/op_timer.h"
+#include "core/config/kernel_coverage.h"
 
 namespace nanobench::core {
 namespace {
@@ -62,7 +63,8 @@ struct DeviceBlend : torch::autograd::Function<DeviceBlend> {
 }  // namespace
 
 bool fits_device_rows(std::int64_t width) {
-  return width % 8 == 0 && width <= cuda::kMaxResidualWidth;
+  static_assert(kernel_units::kMaxRow == cuda::kMaxResidualWidth);
+  return width % kernel_units::kRow == 0 && width <= kernel_units::kMaxRow;
 }
 
 cuda::ResidualShape residual_shape(const at::Tensor& rows) {

@@ -22,8 +22,7 @@ inline at::Tensor as_bfloat16(const at::Tensor& x) {
 
 /// Whether the kernels of a GPU that is open take this tensor: it lies there and holds bfloat16.
 inline bool takes_device_kernels(const at::Tensor& x) {
-  const CudaKernels* const kernels = cuda_kernels();
-  return kernels != nullptr && x.device().type() == kernels->device && x.scalar_type() == at::kBFloat16;
+  return takes_device_tensors(x.device()) && x.scalar_type() == at::kBFloat16;
 }
 
 }  // namespace nanobench::core

@@ -1,10 +1,9 @@
 #include "engine/optim/adam.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "core/base/op_timer.h"
-#include "core/hardware/cpu_path.h"
+#include "engine/kernels/engine_context.h"
 #include "engine/kernels/thread_pool.h"
 #include "engine/ops/bfloat16.h"
 
@@ -18,10 +17,7 @@ Adam::Adam(std::vector<at::Tensor> parameters, const OptimizerGroupConfig& confi
     first_moments_.push_back(at::zeros_like(parameter).detach());
     second_moments_.push_back(at::zeros_like(parameter).detach());
   }
-  uses_kernel_ = config_.fused && uses_fused_ops() &&
-                 std::all_of(parameters_.begin(), parameters_.end(), [](const at::Tensor& parameter) {
-                   return parameter.is_cpu() && parameter.scalar_type() == at::kFloat && parameter.is_contiguous();
-                 });
+  uses_kernel_ = config_.fused && EngineContext::current().uses_kernels() && are_plain_floats(parameters_, at::kCPU);
   if (!uses_kernel_) return;
   for (std::size_t i = 0; i < parameters_.size(); ++i)
     kernel_parameters_.push_back({.first_moment = first_moments_[i].data_ptr<float>(),
@@ -39,19 +35,29 @@ std::vector<at::Tensor> Adam::gradients() const {
   return gradients;
 }
 
-void Adam::step(double lr_factor) {
+std::set<UpdatePath> Adam::paths() const {
+  return {uses_kernel_ ? UpdatePath::kCpuKernels : UpdatePath::kOperations};
+}
+
+std::vector<at::Tensor> Adam::state_tensors() const {
+  std::vector<at::Tensor> tensors = first_moments_;
+  tensors.insert(tensors.end(), second_moments_.begin(), second_moments_.end());
+  return tensors;
+}
+
+void Adam::launch() {
   if (parameters_.empty()) return;
   const OpTimer timer("adam");
   const at::NoGradGuard no_grad;
-  ++steps_;
+  const double rate = config_.lr * lr_factor_;
   if (uses_kernel_) {
-    step_by_kernel(config_.lr * lr_factor);
+    step_by_kernel(rate);
     return;
   }
   if (config_.fused) {
-    step_fused(gradients(), config_.lr * lr_factor);
+    step_fused(gradients(), rate);
   } else {
-    step_by_operations(gradients(), config_.lr * lr_factor);
+    step_by_operations(gradients(), rate);
   }
   if (storage_ == StoredPrecision::kFloat32) return;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {

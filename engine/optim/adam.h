@@ -6,7 +6,7 @@
 
 #include "core/config/train_config.h"
 #include "engine/kernels/adam.h"
-#include "engine/ops/torch.h"
+#include "engine/optim/optimizer.h"
 
 namespace nanobench::core {
 
@@ -15,7 +15,7 @@ namespace nanobench::core {
 ///
 /// config.fused: one pass over all parameters (engine/kernels/adam.h when they are contiguous float32 tensors,
 /// LibTorch's fused kernel otherwise); if not, one tensor operation after the other. The same but for rounding.
-class Adam {
+class Adam final : public Optimizer {
  public:
   /// `parameters` are leaves; their .grad() is read by step(). An undefined gradient counts as zero. With
   /// `storage` kBfloat16 gradients, moments and parameters are rounded as bfloat16 tensors would be, the arithmetic of
@@ -23,13 +23,16 @@ class Adam {
   Adam(std::vector<at::Tensor> parameters, const OptimizerGroupConfig& config,
        StoredPrecision storage = StoredPrecision::kFloat32);
 
-  /// One update with base rate config.lr * lr_factor.
-  void step(double lr_factor);
+  void launch() override;
+  OptimizerType type() const override { return OptimizerType::kAdam; }
+  std::set<UpdatePath> paths() const override;
 
   const std::vector<at::Tensor>& first_moments() const { return first_moments_; }
   const std::vector<at::Tensor>& second_moments() const { return second_moments_; }
-  bool is_to_be_fused() const { return config_.fused; }
   bool uses_kernel() const { return uses_kernel_; }
+
+ protected:
+  std::vector<at::Tensor> state_tensors() const override;
 
  private:
   std::vector<at::Tensor> gradients() const;
@@ -42,7 +45,6 @@ class Adam {
   StoredPrecision storage_;
   std::vector<at::Tensor> first_moments_;
   std::vector<at::Tensor> second_moments_;
-  std::int64_t steps_ = 0;
   bool uses_kernel_ = false;
   std::vector<AdamParameter> kernel_parameters_;
 };

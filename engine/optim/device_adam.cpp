@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/op_timer.h"
-#include "core/hardware/cpu_path.h"
+#include "engine/kernels/engine_context.h"
 #include "engine/ops/bfloat16.h"
 #include "engine/ops/cuda_kernels.h"
 
@@ -25,11 +25,8 @@ std::int64_t bytes_of(std::size_t entries, std::size_t entry) {
 
 bool fits_device_adam(const AdamGroup& group) {
   const CudaKernels* const kernels = cuda_kernels();
-  return kernels != nullptr && uses_fused_ops() && group.config.fused &&
-         std::all_of(group.parameters.begin(), group.parameters.end(), [&](const at::Tensor& parameter) {
-           return parameter.device().type() == kernels->device && parameter.scalar_type() == at::kFloat &&
-                  parameter.is_contiguous();
-         });
+  return kernels != nullptr && EngineContext::current().uses_kernels() && group.config.fused &&
+         are_plain_floats(group.parameters, kernels->device);
 }
 
 DeviceAdam::DeviceAdam(std::vector<AdamGroup> groups)
@@ -60,19 +57,22 @@ void DeviceAdam::add_tensors(const AdamGroup& group, std::int32_t index) {
   }
 }
 
-void DeviceAdam::prepare(double lr_factor) {
-  assign(lr_factor, ++steps_);
+std::vector<at::Tensor> DeviceAdam::state_tensors() const {
+  std::vector<at::Tensor> tensors = first_moments_;
+  tensors.insert(tensors.end(), second_moments_.begin(), second_moments_.end());
+  return tensors;
 }
 
-void DeviceAdam::assign(double lr_factor, std::int64_t step) {
+void DeviceAdam::send_numbers() {
   std::vector<cuda::AdamFactors> factors;
   for (const AdamGroup& group : groups_) {
-    factors.push_back(cuda_kernels()->adam_factors({.rate = group.config.lr * lr_factor,
-                                                    .beta1 = group.config.beta1,
-                                                    .beta2 = group.config.beta2,
-                                                    .eps = group.config.eps,
-                                                    .weight_decay = group.config.weight_decay,
-                                                    .step = step}));
+    factors.push_back(
+        cuda_kernels()->adam_factors({.rate = group.config.lr * lr_factor_,
+                                      .beta1 = group.config.beta1,
+                                      .beta2 = group.config.beta2,
+                                      .eps = group.config.eps,
+                                      .weight_decay = group.config.weight_decay,
+                                      .step = std::max<std::int64_t>(steps_, 1)}));  // idle: before the first
   }
   factors_.assign(factors);
   const std::vector<const float*> gradients = gradients_.addresses();

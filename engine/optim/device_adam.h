@@ -6,9 +6,8 @@
 
 #include "core/config/train_config.h"
 #include "engine/cuda/adam.h"
-#include "engine/ops/device_table.h"
-#include "engine/ops/torch.h"
-#include "engine/optim/device_gradients.h"
+#include "engine/optim/device_memory.h"
+#include "engine/optim/optimizer.h"
 
 namespace nanobench::core {
 
@@ -25,22 +24,16 @@ bool fits_device_adam(const AdamGroup& group);
 
 /// The update of Adam with config.fused, for several groups. Moments of a group that is stored in bfloat16 are bfloat16
 /// tensors; its parameters are float32 tensors of such values.
-class DeviceAdam {
+class DeviceAdam final : public Optimizer {
  public:
   /// REQUIRES fits_device_adam(group) of each, and one device. At least one parameter.
   explicit DeviceAdam(std::vector<AdamGroup> groups);
 
-  /// Begins a step with base rates config.lr * lr_factor: enqueues copies of its factors, and of the gradients'
-  /// addresses where those changed. Waits for nothing.
-  void prepare(double lr_factor);
-  /// Factors with which launch() changes nothing while gradients are zero. Not a step.
-  void prepare_idle() { assign(0.0, 1); }
-  /// The update. Everything that differs between steps is read from memory that prepare() fills.
-  void launch();
-  void step(double lr_factor) {
-    prepare(lr_factor);
-    launch();
-  }
+  /// Everything that differs between steps is read from memory that prepare() fills.
+  void launch() override;
+  bool is_replayable() const override { return true; }
+  OptimizerType type() const override { return OptimizerType::kAdam; }
+  std::set<UpdatePath> paths() const override { return {UpdatePath::kGpuKernels}; }
 
   /// Of the parameters of all groups, in order.
   const std::vector<at::Tensor>& first_moments() const { return first_moments_; }
@@ -48,8 +41,12 @@ class DeviceAdam {
   /// Copies to the device until now.
   std::int64_t copies() const { return table_.copies() + factors_.copies(); }
 
+ protected:
+  std::vector<at::Tensor> state_tensors() const override;
+  /// Enqueues copies of the step's factors, and of the gradients' addresses where those changed.
+  void send_numbers() override;
+
  private:
-  void assign(double lr_factor, std::int64_t step);
   void add_tensors(const AdamGroup& group, std::int32_t index);
 
   std::vector<AdamGroup> groups_;
@@ -59,7 +56,6 @@ class DeviceAdam {
   DeviceGradients gradients_;
   std::vector<cuda::AdamTensor> tensors_;
   std::int64_t items_ = 0;
-  std::int64_t steps_ = 0;
   DeviceTable table_;    ///< tensors_
   DeviceTable factors_;  ///< one cuda::AdamFactors a group
 };

@@ -1,12 +1,12 @@
 #include "engine/optim/device_muon.h"
 
-#include <algorithm>
-
 #include "core/base/op_timer.h"
-#include "core/hardware/cpu_path.h"
+#include "core/config/kernel_coverage.h"
+#include "engine/kernels/engine_context.h"
 #include "engine/ops/bfloat16.h"
 #include "engine/ops/device_newton_schulz.h"
 #include "engine/ops/device_tensor.h"
+#include "engine/optim/optimizer.h"
 
 namespace nanobench::core {
 namespace {
@@ -40,18 +40,10 @@ void add_addresses(std::vector<Pointer>& addresses, Pointer first, std::int64_t 
 
 }  // namespace
 
-bool muon_fits_device(const OptimizerGroupConfig& config) {
-  return uses_fused_ops() && config.orthogonalizer == Orthogonalizer::kNewtonSchulz &&
-         config.ns_dtype == NewtonSchulzDtype::kBfloat16;
-}
-
-bool fits_device_muon(const DeviceMuonBatch& batch) {
+bool fits_device_muon(const DeviceMuonBatch& batch, const OptimizerGroupConfig& config) {
   const CudaKernels* const kernels = cuda_kernels();
-  return kernels != nullptr && fits_device_newton_schulz(batch.rows, batch.columns) &&
-         std::all_of(batch.parameters.begin(), batch.parameters.end(), [&](const at::Tensor& parameter) {
-           return parameter.device().type() == kernels->device && parameter.scalar_type() == at::kFloat &&
-                  parameter.is_contiguous();
-         });
+  return kernels != nullptr && EngineContext::current().uses_kernels() && muon_has_kernel(KernelDevice::kGpu, config) &&
+         fits_device_newton_schulz(batch.rows, batch.columns) && are_plain_floats(batch.parameters, kernels->device);
 }
 
 DeviceMuon::DeviceMuon(std::vector<DeviceMuonBatch> batches, const OptimizerGroupConfig& config)
@@ -78,7 +70,7 @@ DeviceMuon::DeviceMuon(std::vector<DeviceMuonBatch> batches, const OptimizerGrou
 void DeviceMuon::prepare(double lr_factor, double momentum) {
   std::vector<cuda::MuonFactors> factors;
   for (const DeviceMuonBatch& batch : batches_)
-    factors.push_back(cuda_kernels()->muon_factors(momentum, config_.lr * lr_factor * batch.rate_scale));
+    factors.push_back(cuda_kernels()->muon_factors(momentum, batch.rate.at(lr_factor)));
   factors_.assign(factors);
   const std::vector<const float*> gradients = gradients_.addresses();
   std::vector<const float*> addresses;
@@ -127,7 +119,7 @@ void DeviceMuon::launch() {
   const CudaKernels& kernels = *cuda_kernels();
   for (std::size_t i = 0; i < batches_.size(); ++i) {
     const at::Tensor update = orthogonal_update(i);
-    kernels.muon_apply(shape_of(i), bf16_data(update), static_cast<float>(batches_[i].update_scale),
+    kernels.muon_apply(shape_of(i), bf16_data(update), static_cast<float>(batches_[i].rate.update_scale),
                        factors_.data<cuda::MuonFactors>() + i, parameter_addresses_.data<float*>() + first_matrix_[i],
                        /*copies=*/nullptr, kernels.stream());
   }
@@ -139,8 +131,9 @@ at::Tensor DeviceMuon::single_update() {
   TORCH_CHECK(batches_.size() == 1, "single_update: this Muon has matrices of ", batches_.size(), " shapes");
   gradients_.gather();
   at::Tensor update = orthogonal_update(0).to(at::kFloat);
-  if (batches_.front().update_scale == 1.0) return update;
-  update.mul_(batches_.front().update_scale);
+  const double scale = batches_.front().rate.update_scale;
+  if (scale == 1.0) return update;
+  update.mul_(scale);
   round_to_bfloat16_(update);
   return update;
 }

@@ -7,9 +7,9 @@
 
 #include "core/config/train_config.h"
 #include "engine/cuda/muon.h"
-#include "engine/ops/device_table.h"
 #include "engine/ops/torch.h"
-#include "engine/optim/device_gradients.h"
+#include "engine/optim/device_memory.h"
+#include "engine/optim/muon_rate.h"
 
 namespace nanobench::core {
 
@@ -18,21 +18,18 @@ struct DeviceMuonBatch {
   std::int64_t rows = 0, columns = 0;
   std::vector<at::Tensor> parameters;  ///< each of one or several matrices, one below the other
   at::Tensor buffer;                   ///< [n, rows, columns], their momentum in order
-  double rate_scale = 1.0;             ///< factor on the rate
-  double update_scale = 1.0;           ///< factor on the orthogonal update, in bfloat16
+  MuonRate rate;                       ///< of its matrices; rate.update_scale in bfloat16
 };
 
-/// Whether the kernels compute what `config` asks for.
-bool muon_fits_device(const OptimizerGroupConfig& config);
-/// And for these matrices, where they lie: a GPU with kernels, contiguous float32 parameters, sides that are multiples
-/// of 8.
-bool fits_device_muon(const DeviceMuonBatch& batch);
+/// Whether the kernels compute what `config` asks for (core/config/kernel_coverage.h) for these matrices, where they
+/// lie: a GPU with kernels, contiguous float32 parameters, sides that are multiples of 8.
+bool fits_device_muon(const DeviceMuonBatch& batch, const OptimizerGroupConfig& config);
 
 /// The update of Muon (engine/optim/muon.h) with ns_dtype kBfloat16. Rounds as that does, but for b A + c A A
 /// (engine/ops/device_newton_schulz.h).
 class DeviceMuon {
  public:
-  /// REQUIRES muon_fits_device(config), fits_device_muon(batch) of each, and one device. At least one batch. Moves the
+  /// REQUIRES fits_device_muon(batch, config) of each, and one device. At least one batch. Moves the
   /// batches' buffers on.
   DeviceMuon(std::vector<DeviceMuonBatch> batches, const OptimizerGroupConfig& config);
 

@@ -11,7 +11,7 @@ MasterWeights::MasterWeights(Parameters& parameters, std::uint64_t seed) : param
   round();
 }
 
-void MasterWeights::restore() {
+void MasterWeights::unround() {
   const OpTimer timer("master_weights");
   const at::NoGradGuard no_grad;
   for (std::size_t i = 0; i < masters_.size(); ++i) parameters_.all()[i].tensor.copy_(masters_[i]);
@@ -25,6 +25,18 @@ void MasterWeights::round() {
     round_stochastically_(parameters_.all()[i].tensor, seed_, rounds_ * masters_.size() + i);
   }
   ++rounds_;
+}
+
+MasterWeights::State MasterWeights::state() const {
+  State state{.masters = {}, .rounds = rounds_};
+  for (const at::Tensor& master : masters_) state.masters.push_back(master.clone());
+  return state;
+}
+
+void MasterWeights::restore(const State& state) {
+  const at::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < masters_.size(); ++i) masters_[i].copy_(state.masters[i]);
+  rounds_ = state.rounds;
 }
 
 }  // namespace nanobench::core

@@ -18,9 +18,17 @@ class MasterWeights {
   MasterWeights(Parameters& parameters, std::uint64_t seed);
 
   /// Before the optimisers' step: the parameters hold their masters.
-  void restore();
+  void unround();
   /// After it: the masters are taken from the parameters, which are rounded again.
   void round();
+
+  /// What steps change besides the parameters: copies.
+  struct State {
+    std::vector<at::Tensor> masters;
+    std::uint64_t rounds = 0;
+  };
+  State state() const;
+  void restore(const State& state);
 
  private:
   Parameters& parameters_;

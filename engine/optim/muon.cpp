@@ -1,31 +1,15 @@
 #include "engine/optim/muon.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/base/op_timer.h"
-#include "core/hardware/cpu_path.h"
+#include "core/config/kernel_coverage.h"
+#include "engine/kernels/engine_context.h"
 #include "engine/kernels/thread_pool.h"
 #include "engine/ops/bfloat16.h"
 #include "engine/ops/orthogonalize.h"
 
 namespace nanobench::core {
-
-double muon_update_scale(UpdateScale scale, std::int64_t rows, std::int64_t columns) {
-  const auto r = static_cast<double>(rows);
-  const auto c = static_cast<double>(columns);
-  switch (scale) {
-    case UpdateScale::kNone: return 1.0;
-    case UpdateScale::kSqrtRowsOverColumns: return std::sqrt(std::max(1.0, r / c));
-    case UpdateScale::kSqrtLargestSide: return std::sqrt(std::max(r, c));
-  }
-  return 1.0;
-}
-
-bool muon_fits_kernel(const OptimizerGroupConfig& config) {
-  return uses_fused_ops() && config.orthogonalizer == Orthogonalizer::kNewtonSchulz &&
-         config.ns_dtype == NewtonSchulzDtype::kCompute;
-}
 
 Muon::Muon(const std::vector<MuonParameter>& parameters, const OptimizerGroupConfig& config)
     : parameters_(parameters), config_(config) {
@@ -37,12 +21,12 @@ Muon::Muon(const std::vector<MuonParameter>& parameters, const OptimizerGroupCon
 
 void Muon::build_batches() {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    const at::Tensor& tensor = parameters_[i].tensor;
-    const std::int64_t columns = tensor.size(-1);
-    const std::int64_t rows = tensor.numel() / columns / parameters_[i].matrices;
+    const std::int64_t rows = parameters_[i].rows(), columns = parameters_[i].columns();
     const auto same = std::find_if(batches_.begin(), batches_.end(),
                                    [&](const Batch& b) { return b.rows == rows && b.columns == columns; });
-    Batch& batch = same != batches_.end() ? *same : batches_.emplace_back(Batch{rows, columns, {}, {}});
+    Batch& batch = same != batches_.end()
+                       ? *same
+                       : batches_.emplace_back(Batch{rows, columns, {}, {}, muon_rate(config_, rows, columns)});
     batch.parameters.push_back(i);
   }
   for (Batch& batch : batches_) {
@@ -55,25 +39,23 @@ void Muon::build_batches() {
 
 /// Where a GPU's kernels take all of them.
 void Muon::build_device_batches() {
-  if (batches_.empty() || !muon_fits_device(config_)) return;
+  if (batches_.empty()) return;
   std::vector<DeviceMuonBatch> on_device;
   for (const Batch& batch : batches_) {
-    const double scale = muon_update_scale(config_.update_scale, batch.rows, batch.columns);
-    const bool is_in_rate = config_.scale_application == ScaleApplication::kRate;
-    on_device.push_back({.rows = batch.rows,
-                         .columns = batch.columns,
-                         .buffer = batch.buffer,
-                         .rate_scale = is_in_rate ? scale : 1.0,
-                         .update_scale = is_in_rate ? 1.0 : scale});
+    on_device.push_back(
+        {.rows = batch.rows, .columns = batch.columns, .parameters = {}, .buffer = batch.buffer, .rate = batch.rate});
     for (const std::size_t i : batch.parameters) on_device.back().parameters.push_back(parameters_[i].tensor);
   }
-  if (std::all_of(on_device.begin(), on_device.end(), fits_device_muon)) device_.emplace(std::move(on_device), config_);
+  if (std::all_of(on_device.begin(), on_device.end(),
+                  [&](const DeviceMuonBatch& batch) { return fits_device_muon(batch, config_); }))
+    device_.emplace(std::move(on_device), config_);
 }
 
 bool Muon::kernel_applies() const {
-  return muon_fits_kernel(config_) && std::all_of(parameters_.begin(), parameters_.end(), [](const MuonParameter& p) {
-           return p.tensor.is_cpu() && p.tensor.scalar_type() == at::kFloat && p.tensor.is_contiguous();
-         });
+  std::vector<at::Tensor> tensors;
+  for (const MuonParameter& parameter : parameters_) tensors.push_back(parameter.tensor);
+  return EngineContext::current().uses_kernels() && muon_has_kernel(KernelDevice::kCpu, config_) &&
+         are_plain_floats(tensors, at::kCPU);
 }
 
 void Muon::build_kernel_matrices() {
@@ -85,14 +67,13 @@ void Muon::build_kernel_matrices() {
   });
   for (const Batch* const batch : by_size) {
     const std::int64_t numbers = batch->rows * batch->columns;
-    const double scale = config_.scale_application == ScaleApplication::kUpdate
-                             ? muon_update_scale(config_.update_scale, batch->rows, batch->columns)
-                             : 1.0;
     float* momentum = batch->buffer.data_ptr<float>();
     for (const std::size_t i : batch->parameters) {
       for (std::int64_t index = 0; index < parameters_[i].matrices; ++index, momentum += numbers) {
-        matrices_.push_back(
-            {.rows = batch->rows, .columns = batch->columns, .momentum = momentum, .scale = static_cast<float>(scale)});
+        matrices_.push_back({.rows = batch->rows,
+                             .columns = batch->columns,
+                             .momentum = momentum,
+                             .scale = static_cast<float>(batch->rate.update_scale)});
         places_.push_back({.parameter = i, .index = index, .numbers = numbers});
       }
     }
@@ -131,7 +112,7 @@ at::Tensor Muon::update_of(Batch& batch, double momentum) const {
   }
   at::Tensor orthogonal = orthogonalize(update);
   if (config_.scale_application == ScaleApplication::kUpdate) {
-    orthogonal.mul_(muon_update_scale(config_.update_scale, batch.rows, batch.columns));
+    orthogonal.mul_(batch.rate.update_scale);
     if (config_.ns_dtype == NewtonSchulzDtype::kBfloat16) round_to_bfloat16_(orthogonal);
   }
   return orthogonal;
@@ -169,7 +150,7 @@ void Muon::step_by_kernel() {
     const Place& place = places_[i];
     const MuonParameter& parameter = parameters_[place.parameter];
     matrices_[i].parameter = parameter.tensor.data_ptr<float>() + place.index * place.numbers;
-    matrices_[i].rate = static_cast<float>(muon_rate(parameter, config_, lr_factor_));
+    matrices_[i].rate = static_cast<float>(muon_rate(config_, parameter.rows(), parameter.columns()).at(lr_factor_));
   }
   run_kernel(momentum_);
 }
@@ -185,20 +166,19 @@ void Muon::step_by_operations() {
   }
 }
 
-std::string Muon::path() const {
-  if (device_) return "GPU kernels";
-  return uses_kernel_ ? "CPU kernels" : "operations";
+UpdatePath Muon::path() const {
+  if (device_) return UpdatePath::kGpuKernels;
+  return uses_kernel_ ? UpdatePath::kCpuKernels : UpdatePath::kOperations;
 }
 
-void Muon::step(double lr_factor, double momentum) {
-  prepare(lr_factor, momentum);
-  launch();
+std::vector<at::Tensor> Muon::state_tensors() const {
+  std::vector<at::Tensor> buffers;
+  for (const Batch& batch : batches_) buffers.push_back(batch.buffer);
+  return buffers;
 }
 
-void Muon::prepare(double lr_factor, double momentum) {
-  lr_factor_ = lr_factor;
-  momentum_ = momentum;
-  if (device_) device_->prepare(lr_factor, momentum);
+void Muon::send_numbers() {
+  if (device_) device_->prepare(lr_factor_, momentum_);
 }
 
 void Muon::launch() {
@@ -227,23 +207,6 @@ at::Tensor Muon::single_update(double momentum) {
   }
   run_kernel(momentum);
   return update;
-}
-
-double muon_rate(const MuonParameter& parameter, const OptimizerGroupConfig& config, double lr_factor) {
-  const double rate = config.lr * lr_factor;
-  if (config.scale_application != ScaleApplication::kRate) return rate;
-  const std::int64_t columns = parameter.tensor.size(-1);
-  const std::int64_t rows = parameter.tensor.numel() / columns / parameter.matrices;
-  return rate * muon_update_scale(config.update_scale, rows, columns);
-}
-
-void apply_muon_update(const MuonParameter& parameter, const at::Tensor& update, const OptimizerGroupConfig& config,
-                       double lr_factor) {
-  const OpTimer timer("muon");
-  const at::NoGradGuard no_grad;
-  const double rate = muon_rate(parameter, config, lr_factor);
-  at::Tensor tensor = parameter.tensor;
-  tensor.add_(update.reshape(tensor.sizes()), -rate);
 }
 
 at::Tensor Muon::momentum_buffer(std::size_t parameter) const {

@@ -2,25 +2,15 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "core/config/train_config.h"
 #include "engine/kernels/newton_schulz.h"
-#include "engine/ops/torch.h"
 #include "engine/optim/device_muon.h"
+#include "engine/optim/muon_rate.h"
+#include "engine/optim/optimizer.h"
 
 namespace nanobench::core {
-
-/// A parameter of Muon: [rows, columns], [n, rows, columns], or [n * rows, columns] to be taken as n matrices one below
-/// the other.
-struct MuonParameter {
-  at::Tensor tensor;
-  std::int64_t matrices = 1;  ///< n; each is orthogonalised and scaled by itself
-};
-
-/// Whether the kernel computes what `config` asks for, on contiguous float32 parameters.
-bool muon_fits_kernel(const OptimizerGroupConfig& config);
 
 /// p -= lr * scale * O(u): u from the momentum buffer (form and Nesterov as configured), O by Newton-Schulz or SVD,
 /// scale from the shape of one matrix.
@@ -28,18 +18,14 @@ bool muon_fits_kernel(const OptimizerGroupConfig& config);
 /// Newton-Schulz without rounding, on contiguous float32 parameters, is one call of engine/kernels/newton_schulz.h for
 /// all matrices; in bfloat16 on a GPU, kernels of its own (engine/optim/device_muon.h). Everything else goes through
 /// LibTorch, the matrices of one shape as one batch.
-class Muon {
+class Muon final : public Optimizer {
  public:
   Muon(const std::vector<MuonParameter>& parameters, const OptimizerGroupConfig& config);
 
-  /// One update with base rate config.lr * lr_factor: prepare, then launch.
-  void step(double lr_factor, double momentum);
-
-  /// Takes the numbers of a step. By a GPU's kernels: enqueues copies of all that differs from the last one.
-  void prepare(double lr_factor, double momentum);
-  /// The update. By a GPU's kernels, all launches are the same in every step, so that they can be captured and
-  /// replayed.
-  void launch();
+  void launch() override;
+  bool is_replayable() const override { return device_.has_value(); }
+  OptimizerType type() const override { return OptimizerType::kMuon; }
+  std::set<UpdatePath> paths() const override { return {path()}; }
 
   /// For a Muon of one parameter: what step() would apply to it, [n, rows, columns]; moves the momentum on.
   at::Tensor single_update(double momentum);
@@ -49,8 +35,11 @@ class Muon {
 
   bool uses_kernel() const { return uses_kernel_; }
   bool uses_device_kernels() const { return device_.has_value(); }
-  /// "GPU kernels", "CPU kernels" or "operations".
-  std::string path() const;
+  UpdatePath path() const;
+
+ protected:
+  std::vector<at::Tensor> state_tensors() const override;
+  void send_numbers() override;
 
  private:
   /// All matrices of one shape: slices [begin, begin + matrices) of `buffer` belong to one parameter.
@@ -59,6 +48,7 @@ class Muon {
     std::int64_t columns = 0;
     std::vector<std::size_t> parameters;
     at::Tensor buffer;  ///< [n, rows, columns]
+    MuonRate rate;
   };
   /// A matrix of the kernel: matrix `index` of a parameter.
   struct Place {
@@ -82,22 +72,10 @@ class Muon {
   std::vector<MuonParameter> parameters_;
   OptimizerGroupConfig config_;
   std::vector<Batch> batches_;
-  double lr_factor_ = 1.0;
-  double momentum_ = 0.0;
   std::optional<DeviceMuon> device_;
   bool uses_kernel_ = false;
   std::vector<NewtonSchulzMatrix> matrices_;  ///< the largest first
   std::vector<Place> places_;                 ///< of matrices_
 };
-
-/// parameter -= rate * update, with the rate of its shape; `update` holds the parameter's matrices in any shape.
-void apply_muon_update(const MuonParameter& parameter, const at::Tensor& update, const OptimizerGroupConfig& config,
-                       double lr_factor);
-
-/// The factor on a parameter's update: config.lr * lr_factor, times the shape's scale where it is in the rate.
-double muon_rate(const MuonParameter& parameter, const OptimizerGroupConfig& config, double lr_factor);
-
-/// The factor on the orthogonalised update of a [rows, columns] matrix.
-double muon_update_scale(UpdateScale scale, std::int64_t rows, std::int64_t columns);
 
 }  // namespace nanobench::core

@@ -3,62 +3,92 @@
 #include <algorithm>
 #include <set>
 
+#include "core/base/op_timer.h"
+#include "core/base/text.h"
 #include "core/config/schedule.h"
-#include "engine/optim/gradient_clip.h"
+#include "engine/optim/adam.h"
+#include "engine/optim/device_adam.h"
+#include "engine/optim/muon.h"
+#include "engine/optim/sharded_muon.h"
 
 namespace nanobench::core {
 namespace {
 
-std::string joined(const std::set<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
+constexpr double kSmall = 1e-6;  // keeps a zero gradient from dividing by zero
+
+/// A scalar on the gradient's device: nobody waits for its value here.
+at::Tensor norm_of(const at::Tensor& gradient) {
+  return at::linalg_vector_norm(gradient, 2, at::OptionalIntArrayRef(), /*keepdim=*/false).to(at::kDouble);
+}
+
+StoredPrecision storage_of(const PrecisionConfig& precision, ParameterGroup group) {
+  if (group == ParameterGroup::kEmbeddings) return precision.embeddings;
+  return group == ParameterGroup::kScalars ? precision.scalars : StoredPrecision::kFloat32;
+}
+
+std::unique_ptr<Optimizer> make_muon(const std::vector<MuonParameter>& parameters, const TrainConfig& config,
+                                     Communicator& communicator) {
+  const OptimizerGroupConfig& group = config.optimizer.hidden_matrices;
+  if (communicator.size() == 1) return std::make_unique<Muon>(parameters, group);
+  return std::make_unique<ShardedMuon>(parameters, group, config.distributed, communicator);
 }
 
 }  // namespace
 
-OptimizerSet::OptimizerSet(Parameters& parameters, const TrainConfig& config, std::uint64_t seed,
-                           Communicator& communicator)
-    : parameters_(parameters), config_(config) {
-  std::vector<at::Tensor> embeddings, lm_head, scalars, hidden;
-  std::vector<MuonParameter> matrices;
+void clip_gradients(const Parameters& parameters, const GradientClipConfig& config) {
+  if (config.type == GradientClipType::kNone) return;
+  const OpTimer timer("gradient_clip");
+  const at::NoGradGuard no_grad;
+  at::Tensor squares;
   for (const Parameter& parameter : parameters.all()) {
-    switch (parameter.group) {
-      case ParameterGroup::kEmbeddings: embeddings.push_back(parameter.tensor); break;
-      case ParameterGroup::kLmHead: lm_head.push_back(parameter.tensor); break;
-      case ParameterGroup::kScalars: scalars.push_back(parameter.tensor); break;
-      case ParameterGroup::kHiddenMatrices:
-        hidden.push_back(parameter.tensor);
-        matrices.push_back({parameter.tensor, parameter.matrices});
-        break;
-    }
+    const at::Tensor& gradient = parameter.tensor.grad();
+    if (!gradient.defined()) continue;
+    const at::Tensor norm = norm_of(gradient);
+    squares = squares.defined() ? squares + norm * norm : norm * norm;
+    if (config.type == GradientClipType::kPerParameter)
+      gradient.mul_((norm + kSmall).reciprocal().to(gradient.scalar_type()));
   }
-  std::vector<AdamGroup> adams = {{embeddings, config.optimizer.embeddings, config.precision.embeddings},
-                                  {lm_head, config.optimizer.lm_head},
-                                  {scalars, config.optimizer.scalars, config.precision.scalars}};
-  const OptimizerGroupConfig& hidden_config = config.optimizer.hidden_matrices;
-  if (hidden_config.type != OptimizerType::kMuon) {
-    adams.push_back({hidden, hidden_config});
-  } else if (communicator.size() > 1) {
-    sharded_muon_.emplace(matrices, hidden_config, config.distributed, communicator);
-  } else {
-    muon_.emplace(matrices, hidden_config);
+  if (config.type != GradientClipType::kGlobalNorm || !squares.defined()) return;
+  const at::Tensor factor = (config.max_norm / (squares.sqrt() + kSmall)).clamp_max(1.0);
+  for (const Parameter& parameter : parameters.all()) {
+    const at::Tensor& gradient = parameter.tensor.grad();
+    if (gradient.defined()) gradient.mul_(factor.to(gradient.scalar_type()));
   }
-  add_adams(std::move(adams));
-  if (config.precision.parameters == ParameterStorage::kBfloat16Stochastic) masters_.emplace(parameters, seed);
 }
 
-void OptimizerSet::add_adams(std::vector<AdamGroup> groups) {
+std::vector<std::unique_ptr<Optimizer>> make_optimizers(const Parameters& parameters, const TrainConfig& config,
+                                                        Communicator& communicator) {
+  std::vector<std::unique_ptr<Optimizer>> optimizers;
   std::vector<AdamGroup> on_device;
-  for (AdamGroup& group : groups) {
-    if (group.parameters.empty()) continue;
-    if (fits_device_adam(group)) {
-      on_device.push_back(std::move(group));
-    } else {
-      adams_.emplace_back(std::move(group.parameters), group.config, group.storage);
+  std::unique_ptr<Optimizer> muon;
+  for (const ParameterGroup group : {ParameterGroup::kEmbeddings, ParameterGroup::kLmHead, ParameterGroup::kScalars,
+                                     ParameterGroup::kHiddenMatrices}) {
+    AdamGroup adam{.parameters = {},
+                   .config = group_config(config.optimizer, group),
+                   .storage = storage_of(config.precision, group)};
+    std::vector<MuonParameter> matrices;
+    for (const Parameter& parameter : parameters.all()) {
+      if (parameter.group != group) continue;
+      adam.parameters.push_back(parameter.tensor);
+      matrices.push_back({parameter.tensor, parameter.matrices});
+    }
+    if (adam.config.type == OptimizerType::kMuon) {
+      muon = make_muon(matrices, config, communicator);
+    } else if (!adam.parameters.empty() && fits_device_adam(adam)) {
+      on_device.push_back(std::move(adam));
+    } else if (!adam.parameters.empty()) {
+      optimizers.push_back(std::make_unique<Adam>(std::move(adam.parameters), adam.config, adam.storage));
     }
   }
-  if (!on_device.empty()) device_adam_.emplace(std::move(on_device));
+  if (!on_device.empty()) optimizers.push_back(std::make_unique<DeviceAdam>(std::move(on_device)));
+  if (muon) optimizers.push_back(std::move(muon));
+  return optimizers;
+}
+
+OptimizerSet::OptimizerSet(Parameters& parameters, const TrainConfig& config, std::uint64_t seed,
+                           Communicator& communicator)
+    : parameters_(parameters), config_(config), optimizers_(make_optimizers(parameters, config, communicator)) {
+  if (config.precision.parameters == ParameterStorage::kBfloat16Stochastic) masters_.emplace(parameters, seed);
 }
 
 void OptimizerSet::step(std::int64_t step) {
@@ -67,51 +97,50 @@ void OptimizerSet::step(std::int64_t step) {
 }
 
 void OptimizerSet::prepare(std::int64_t step) {
-  lr_factor_ = learning_rate_factor(config_.schedule, step);
-  momentum_ = muon_momentum(config_.schedule.muon_momentum, step);
-  if (device_adam_) device_adam_->prepare(lr_factor_);
-  if (muon_) muon_->prepare(lr_factor_, momentum_);
+  const double lr_factor = learning_rate_factor(config_.schedule, step);
+  const double momentum = muon_momentum(config_.schedule.muon_momentum, step);
+  for (const auto& optimizer : optimizers_) optimizer->prepare(lr_factor, momentum);
 }
 
 void OptimizerSet::prepare_idle() {
-  if (device_adam_) device_adam_->prepare_idle();
-  if (muon_) muon_->prepare(/*lr_factor=*/0.0, /*momentum=*/0.0);
+  for (const auto& optimizer : optimizers_) optimizer->prepare_idle();
 }
 
 void OptimizerSet::launch() {
   clip_gradients(parameters_, config_.optimizer.gradient_clip);
-  if (masters_) masters_->restore();
-  for (Adam& adam : adams_) adam.step(lr_factor_);
-  if (device_adam_) device_adam_->launch();
-  if (muon_) muon_->launch();
-  if (sharded_muon_) sharded_muon_->step(lr_factor_, momentum_);
+  if (masters_) masters_->unround();
+  for (const auto& optimizer : optimizers_) optimizer->launch();
   if (masters_) masters_->round();
 }
 
 bool OptimizerSet::is_replayable() const {
-  return adams_.empty() && (!muon_ || muon_->uses_device_kernels()) && !sharded_muon_ && !masters_;
+  return !masters_ && std::all_of(optimizers_.begin(), optimizers_.end(),
+                                  [](const auto& optimizer) { return optimizer->is_replayable(); });
+}
+
+OptimizerSet::State OptimizerSet::state() const {
+  State state{.parameters = parameters_.values(), .optimizers = {}, .masters = {}};
+  for (const auto& optimizer : optimizers_) state.optimizers.push_back(optimizer->state());
+  if (masters_) state.masters = masters_->state();
+  return state;
+}
+
+void OptimizerSet::restore(const State& state) {
+  parameters_.assign_values(state.parameters);
+  for (std::size_t i = 0; i < optimizers_.size(); ++i) optimizers_[i]->restore(state.optimizers[i]);
+  if (masters_) masters_->restore(*state.masters);
 }
 
 std::map<std::string, std::string> OptimizerSet::paths() const {
-  std::set<std::string> adam;
-  if (device_adam_) adam.insert("GPU kernels");
-  for (const Adam& group : adams_) adam.insert(group.uses_kernel() ? "CPU kernels" : "operations");
-  std::map<std::string, std::string> paths = {{"adam", joined(adam)}};
-  if (muon_) paths["muon"] = muon_->path();
-  if (sharded_muon_) paths["muon"] = joined(sharded_muon_->paths());
+  std::map<OptimizerType, std::set<UpdatePath>> by_type;
+  for (const auto& optimizer : optimizers_) by_type[optimizer->type()].merge(optimizer->paths());
+  std::map<std::string, std::string> paths;
+  for (const auto& [type, used] : by_type) {
+    std::vector<std::string> names;
+    for (const UpdatePath path : used) names.emplace_back(to_string(path));
+    paths[type == OptimizerType::kMuon ? "muon" : "adam"] = joined(names);
+  }
   return paths;
-}
-
-bool OptimizerSet::lacks_adam_kernel() const {
-  return std::any_of(adams_.begin(), adams_.end(),
-                     [](const Adam& group) { return group.is_to_be_fused() && !group.uses_kernel(); });
-}
-
-bool OptimizerSet::lacks_muon_kernel() const {
-  const auto paths_by_part = paths();
-  const auto muon = paths_by_part.find("muon");
-  return muon != paths_by_part.end() && muon->second.find("operations") != std::string::npos &&
-         config_.optimizer.hidden_matrices.orthogonalizer == Orthogonalizer::kNewtonSchulz;
 }
 
 }  // namespace nanobench::core

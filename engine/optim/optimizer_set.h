@@ -1,9 +1,9 @@
-/// All optimisers of a run: one per parameter group, with what happens to gradients before and to parameters after. Not
-/// thread-safe.
+/// All optimisers of a run, with what happens to gradients before and to parameters after an update. Not thread-safe.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,13 +11,21 @@
 #include "core/config/train_config.h"
 #include "engine/distributed/communicator.h"
 #include "engine/nn/parameters.h"
-#include "engine/optim/adam.h"
-#include "engine/optim/device_adam.h"
 #include "engine/optim/master_weights.h"
-#include "engine/optim/muon.h"
-#include "engine/optim/sharded_muon.h"
+#include "engine/optim/optimizer.h"
 
 namespace nanobench::core {
+
+/// Changes the gradients in place (TrainConfig::optimizer.gradient_clip). Undefined gradients count as zero.
+///   kGlobalNorm    all times min(1, max_norm / (norm + 1e-6)), with the norm of all gradients together (record #1)
+///   kPerParameter  each divided by (its own norm + 1e-6) (record #2)
+void clip_gradients(const Parameters& parameters, const GradientClipConfig& config);
+
+/// The optimisers of the parameters' groups, each parameter in one of them. Groups of Adam that a GPU's kernel takes
+/// share one. Of several processes, each makes these and steps them with the others; keeps a reference to
+/// `communicator`.
+std::vector<std::unique_ptr<Optimizer>> make_optimizers(const Parameters& parameters, const TrainConfig& config,
+                                                        Communicator& communicator);
 
 class OptimizerSet {
  public:
@@ -41,25 +49,25 @@ class OptimizerSet {
   /// was captured with have to stay.
   bool is_replayable() const;
 
-  /// What the updates go through, by "adam" and "muon" where there is one: "GPU kernels", "CPU kernels" or
-  /// "operations"; several where groups differ.
+  /// The parameters, and everything that steps change: copies.
+  struct State {
+    std::vector<at::Tensor> parameters;
+    std::vector<OptimizerState> optimizers;
+    std::optional<MasterWeights::State> masters;
+  };
+  State state() const;
+  /// Undoes the steps since then.
+  void restore(const State& state);
+
+  /// The code that the updates run through, by "adam" and "muon" where there is one (to_string(UpdatePath)); several
+  /// where groups differ.
   std::map<std::string, std::string> paths() const;
-  /// Whether groups of Adam that are to be fused, or Newton-Schulz iterations, go through operations all the same.
-  bool lacks_adam_kernel() const;
-  bool lacks_muon_kernel() const;
 
  private:
-  void add_adams(std::vector<AdamGroup> groups);
-
   Parameters& parameters_;
   const TrainConfig& config_;
-  std::vector<Adam> adams_;
-  std::optional<DeviceAdam> device_adam_;  ///< the groups that a GPU's kernel takes
-  std::optional<Muon> muon_;
-  std::optional<ShardedMuon> sharded_muon_;  ///< in its place with several processes
+  std::vector<std::unique_ptr<Optimizer>> optimizers_;
   std::optional<MasterWeights> masters_;
-  double lr_factor_ = 0.0;
-  double momentum_ = 0.0;
 };
 
 }  // namespace nanobench::core

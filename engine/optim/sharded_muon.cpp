@@ -32,10 +32,16 @@ ShardedMuon::ShardedMuon(std::vector<MuonParameter> parameters, const OptimizerG
   }
 }
 
-std::set<std::string> ShardedMuon::paths() const {
-  std::set<std::string> paths;
+std::set<UpdatePath> ShardedMuon::paths() const {
+  std::set<UpdatePath> paths;
   for (const auto& [parameter, muon] : own_) paths.insert(muon.path());
   return paths;
+}
+
+std::vector<at::Tensor> ShardedMuon::state_tensors() const {
+  std::vector<at::Tensor> buffers;
+  for (const auto& [parameter, muon] : own_) buffers.push_back(muon.momentum_buffer(0));
+  return buffers;
 }
 
 void ShardedMuon::build_groups() {
@@ -83,51 +89,51 @@ bool ShardedMuon::owns(std::size_t parameter) const {
   return true;
 }
 
-at::Tensor ShardedMuon::update_of(std::size_t parameter, double momentum) {
-  return own_.at(parameter).single_update(momentum).reshape({-1}).contiguous();
+at::Tensor ShardedMuon::update_of(std::size_t parameter) {
+  return own_.at(parameter).single_update(momentum_).reshape({-1}).contiguous();
 }
 
-void ShardedMuon::apply(std::size_t parameter, const at::Tensor& update, double lr_factor) {
-  apply_muon_update(parameters_[parameter], update, config_, lr_factor);
+void ShardedMuon::apply(std::size_t parameter, const at::Tensor& update) {
+  apply_muon_update(parameters_[parameter], update, config_, lr_factor_);
 }
 
-void ShardedMuon::step(double lr_factor, double momentum) {
+void ShardedMuon::launch() {
   const at::NoGradGuard no_grad;
   switch (distributed_.muon) {
-    case MuonSharding::kReplicated: step_replicated(lr_factor, momentum); break;
-    case MuonSharding::kAllReduce: step_all_reduce(lr_factor, momentum); break;
+    case MuonSharding::kReplicated: step_replicated(); break;
+    case MuonSharding::kAllReduce: step_all_reduce(); break;
     case MuonSharding::kAllGather:
-      for (Group& group : groups_) step_all_gather(group, lr_factor, momentum);
+      for (Group& group : groups_) step_all_gather(group);
       break;
   }
 }
 
-void ShardedMuon::step_replicated(double lr_factor, double momentum) {
-  for (std::size_t i = 0; i < parameters_.size(); ++i) apply(i, update_of(i, momentum), lr_factor);
+void ShardedMuon::step_replicated() {
+  for (std::size_t i = 0; i < parameters_.size(); ++i) apply(i, update_of(i));
 }
 
-void ShardedMuon::step_all_reduce(double lr_factor, double momentum) {
+void ShardedMuon::step_all_reduce() {
   if (parameters_.empty()) return;
   flat_.zero_();
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (owns(i)) flat_views_[i].copy_(update_of(i, momentum));
+    if (owns(i)) flat_views_[i].copy_(update_of(i));
   }
   communicator_.all_reduce_sum(flat_);
-  for (std::size_t i = 0; i < parameters_.size(); ++i) apply(i, flat_views_[i], lr_factor);
+  for (std::size_t i = 0; i < parameters_.size(); ++i) apply(i, flat_views_[i]);
 }
 
-void ShardedMuon::step_all_gather(Group& group, double lr_factor, double momentum) {
+void ShardedMuon::step_all_gather(Group& group) {
   const auto processes = static_cast<std::size_t>(communicator_.size());
   const auto rank = static_cast<std::size_t>(communicator_.rank());
   at::Tensor update = at::zeros({group.elements}, options_of(parameters_[group.parameters.front()]));
   std::optional<Round> previous;
   for (std::size_t begin = 0; begin < group.parameters.size(); begin += processes) {
-    if (begin + rank < group.parameters.size()) update = update_of(group.parameters[begin + rank], momentum);
-    if (previous) finish_round(group, *previous, lr_factor);
+    if (begin + rank < group.parameters.size()) update = update_of(group.parameters[begin + rank]);
+    if (previous) finish_round(group, *previous);
     previous = Round{.begin = begin, .work = start_round(group, update)};
     if (distributed_.all_gather == GatherTiming::kBlocking) previous->work->wait();
   }
-  if (previous) finish_round(group, *previous, lr_factor);
+  if (previous) finish_round(group, *previous);
 }
 
 WorkHandle ShardedMuon::start_round(Group& group, const at::Tensor& update) {
@@ -135,11 +141,11 @@ WorkHandle ShardedMuon::start_round(Group& group, const at::Tensor& update) {
                                     : communicator_.start_all_gather(group.separate, update);
 }
 
-void ShardedMuon::finish_round(Group& group, const Round& round, double lr_factor) {
+void ShardedMuon::finish_round(Group& group, const Round& round) {
   round.work->wait();
   const std::size_t count =
       std::min(group.parameters.size() - round.begin, static_cast<std::size_t>(communicator_.size()));
-  for (std::size_t i = 0; i < count; ++i) apply(group.parameters[round.begin + i], group.separate[i], lr_factor);
+  for (std::size_t i = 0; i < count; ++i) apply(group.parameters[round.begin + i], group.separate[i]);
 }
 
 }  // namespace nanobench::core

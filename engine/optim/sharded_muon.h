@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <string>
 #include <vector>
 
 #include "engine/distributed/communicator.h"
@@ -23,18 +22,21 @@ namespace nanobench::core {
 ///                computes the r-th of a round. While a round is gathered, the next one's update is computed; then the
 ///                gathered round is applied. In a last round that is not full, the processes beyond it send again
 ///                what they sent before.
-class ShardedMuon {
+class ShardedMuon final : public Optimizer {
  public:
   /// Keeps a reference to `communicator`. Throws Error{kInvalidArgument} when `distributed` forbids groups that do not
   /// divide among the processes and there is one.
   ShardedMuon(std::vector<MuonParameter> parameters, const OptimizerGroupConfig& config,
               const DistributedConfig& distributed, Communicator& communicator);
 
-  /// One update with base rate config.lr * lr_factor, from gradients that are already summed.
-  void step(double lr_factor, double momentum);
+  void launch() override;
+  OptimizerType type() const override { return OptimizerType::kMuon; }
+  /// Of the updates that this process computes.
+  std::set<UpdatePath> paths() const override;
 
-  /// What this process's updates go through (Muon::path); several paths side by side.
-  std::set<std::string> paths() const;
+ protected:
+  /// The momentum of those updates.
+  std::vector<at::Tensor> state_tensors() const override;
 
  private:
   /// Parameters of one number of elements.
@@ -53,13 +55,13 @@ class ShardedMuon {
   void build_groups();
   void check_groups() const;
   bool owns(std::size_t parameter) const;
-  at::Tensor update_of(std::size_t parameter, double momentum);
-  void apply(std::size_t parameter, const at::Tensor& update, double lr_factor);
-  void step_replicated(double lr_factor, double momentum);
-  void step_all_reduce(double lr_factor, double momentum);
-  void step_all_gather(Group& group, double lr_factor, double momentum);
+  at::Tensor update_of(std::size_t parameter);
+  void apply(std::size_t parameter, const at::Tensor& update);
+  void step_replicated();
+  void step_all_reduce();
+  void step_all_gather(Group& group);
   WorkHandle start_round(Group& group, const at::Tensor& update);
-  void finish_round(Group& group, const Round& round, double lr_factor);
+  void finish_round(Group& group, const Round& round);
 
   std::vector<MuonParameter> parameters_;
   OptimizerGroupConfig config_;

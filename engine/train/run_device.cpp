@@ -15,31 +15,31 @@ cuda::AttentionProducts products_of(AttentionProducts products) {
                                                    : cuda::AttentionProducts::kWarp;
 }
 
-int index_of(const std::string& name, const HostShare& host, int devices) {
-  const int index = name == "cuda" ? host.rank : std::stoi(name.substr(5));
+int index_of(const DeviceChoice& choice, const HostShare& host, int devices) {
+  const int index = choice.index.value_or(host.rank);
   if (index < devices) return index;
-  const std::string what = name == "cuda" && host.size > 1 ? "process " + std::to_string(host.rank) + " of the " +
-                                                                 std::to_string(host.size) + " of this host has none"
-                                                           : "there is no cuda:" + std::to_string(index);
+  const std::string what = !choice.index && host.size > 1 ? "process " + std::to_string(host.rank) + " of the " +
+                                                                std::to_string(host.size) + " of this host has none"
+                                                          : "there is no cuda:" + std::to_string(index);
   throw Error(ErrorCode::kUnavailable,
               "this machine has " + std::to_string(devices) + (devices == 1 ? " GPU" : " GPUs") + "; " + what);
 }
 
 }  // namespace
 
-RunDevice::RunDevice(const std::string& name, const HostShare& host, const GpuConfig& config) {
-  if (name != "cpu") open(load_cuda_plugin(), name, host, config);
+RunDevice::RunDevice(const DeviceChoice& choice, const HostShare& host, const GpuConfig& config) {
+  if (choice.is_gpu) open(load_cuda_plugin(), choice, host, config);
 }
 
-RunDevice::RunDevice(const CudaPlugin& plugin, const std::string& name, const HostShare& host,
+RunDevice::RunDevice(const CudaPlugin& plugin, const DeviceChoice& choice, const HostShare& host,
                      const GpuConfig& config) {
-  open(plugin, name, host, config);
+  open(plugin, choice, host, config);
 }
 
-void RunDevice::open(const CudaPlugin& plugin, const std::string& name, const HostShare& host,
+void RunDevice::open(const CudaPlugin& plugin, const DeviceChoice& choice, const HostShare& host,
                      const GpuConfig& config) {
   try {
-    const int index = index_of(name, host, plugin.device_count());
+    const int index = index_of(choice, host, plugin.device_count());
     plugin.open({.index = index,
                  .expandable_segments = config.expandable_segments,
                  .initial_backward = config.initial_backward,
@@ -50,7 +50,7 @@ void RunDevice::open(const CudaPlugin& plugin, const std::string& name, const Ho
     throw Error(ErrorCode::kUnavailable, "cannot use a GPU: " + first_line(error.what_without_backtrace()));
   }
   plugin_ = &plugin;
-  use_cuda_kernels(plugin.kernels);
+  EngineContext::current().set_gpu(plugin.kernels);
   gpu_ = find_gpu(plugin.facts().at("gpu_uuid")).device;
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/config/train_config.h"
 #include "core/hardware/gpu_monitor.h"
+#include "core/protocol/run_choices.h"
 #include "engine/train/cuda_plugin.h"
 
 namespace nanobench::core {
@@ -16,11 +17,10 @@ class RunDevice {
  public:
   /// The CPU.
   RunDevice() = default;
-  /// `name`: "cpu"; "cuda": the GPU with the number of this process on its host; or "cuda:N". Throws
-  /// Error{kUnavailable} when it cannot be had.
-  RunDevice(const std::string& name, const HostShare& host, const GpuConfig& config);
+  /// Throws Error{kUnavailable} when the device cannot be had.
+  RunDevice(const DeviceChoice& choice, const HostShare& host, const GpuConfig& config);
   /// A GPU through this plugin, which must outlive the object.
-  RunDevice(const CudaPlugin& plugin, const std::string& name, const HostShare& host, const GpuConfig& config);
+  RunDevice(const CudaPlugin& plugin, const DeviceChoice& choice, const HostShare& host, const GpuConfig& config);
 
   at::Device device() const { return device_; }
   /// Null on the CPU.
@@ -41,7 +41,7 @@ class RunDevice {
   Communicator& communicator_for(const DeviceGroup& group);
 
  private:
-  void open(const CudaPlugin& plugin, const std::string& name, const HostShare& host, const GpuConfig& config);
+  void open(const CudaPlugin& plugin, const DeviceChoice& choice, const HostShare& host, const GpuConfig& config);
 
   at::Device device_ = at::kCPU;
   const CudaPlugin* plugin_ = nullptr;

@@ -8,13 +8,29 @@
 #include "core/base/op_timer.h"
 #include "core/base/step_profile.h"
 #include "core/protocol/run_spec.h"
-#include "engine/train/op_observer.h"
+#include "engine/ops/torch.h"
 
 namespace nanobench::core {
 
+/// Watches this thread for as long as it lives. Calls directly in a step or phase, and autograd's functions, become
+/// spans: "add", "mul", ...; the backward functions of products are "linear". FLOPs are those of matrix and dot
+/// products; bytes are those of a call's inputs and outputs, or of the calls it makes when they are more; views move
+/// none.
+class OpObserver {
+ public:
+  OpObserver();
+  ~OpObserver();
+  OpObserver(const OpObserver&) = delete;
+  OpObserver& operator=(const OpObserver&) = delete;
+
+ private:
+  std::uint64_t handle_;
+};
+
+/// One run's. Measures with an OpObserver while a step is profiled.
 class RunProfile {
  public:
-  /// The first kMostProfiledSteps of the timed steps will be profiled.
+  /// The first kMaxProfiledSteps of the timed steps will be profiled.
   explicit RunProfile(std::int64_t untimed_steps) : untimed_steps_(untimed_steps) {}
 
   /// Profiles its scope, the whole of `step`, if the step is one of those.

@@ -1,9 +1,15 @@
 #include "engine/train/step_graph.h"
 
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
+#include "core/config/schedule.h"
 
 namespace nanobench::core {
 namespace {
+
+at::Tensor numbers(const GPT& model, at::IntArrayRef shape, at::ScalarType dtype) {
+  return at::zeros(shape, at::TensorOptions().dtype(dtype).device(model.device()));
+}
 
 /// Why a run of this kind is not recorded; nothing when it may be.
 std::optional<std::string> obstacle(const RunSpec& spec, int processes, const CudaPlugin* plugin) {
@@ -14,15 +20,69 @@ std::optional<std::string> obstacle(const RunSpec& spec, int processes, const Cu
   return std::nullopt;
 }
 
-std::string first_line(const std::string& text) {
-  return text.substr(0, text.find('\n'));
-}
-
-StepGraphChoice not_captured(const std::string& why) {
+template <class Graph>
+GraphChoice<Graph> not_captured(const std::string& why) {
   return {nullptr, "not captured: " + why};
 }
 
+/// What `record` makes, or why it cannot.
+template <class Graph, class Record>
+GraphChoice<Graph> recorded(Record&& record) {
+  try {
+    return {record(), "captured"};
+  } catch (const Error& error) {
+    rethrow_internal(error);
+    return not_captured<Graph>(error.what());
+  } catch (const c10::Error& error) {
+    const std::string text = error.what_without_backtrace();
+    return not_captured<Graph>(text.substr(0, text.find('\n')));
+  }
+}
+
 }  // namespace
+
+MicroStep::MicroStep(const GPT& model, const TrainConfig& config, double weight)
+    : model_(model), attention_(config.attention) {
+  if (cuda_kernels() == nullptr) throw Error(ErrorCode::kUnavailable, "there are no kernels of a GPU");
+  const std::int64_t length = config.data.sequence_length;
+  const bool is_int32 = config.data.loader.token_dtype == TokenDtype::kInt32;
+  tokens_ = numbers(model, {length}, is_int32 ? at::kInt : at::kLong);
+  mask_tokens_ = is_int32 ? tokens_ : numbers(model, {length}, at::kInt);
+  targets_ = numbers(model, {length}, at::kLong);
+  windows_ = numbers(model, {2}, at::kInt).fill_(attention_.block_size);
+  weight_ = numbers(model, {}, model.dtype()).fill_(weight);
+  loss_ = numbers(model, {}, model.dtype());
+  const std::int64_t masks = attention_.window.half_layers.empty() ? 1 : 2;
+  for (std::int64_t mask = 0; mask < masks; ++mask)
+    masks_.emplace_back(attention_, mask_tokens_, windows_.narrow(0, mask, 1));
+  loaded_.resize(masks_.size(), attention_.block_size);
+  input_ = {.tokens = tokens_,
+            .targets = targets_,
+            .plan = masks_.front().plan(),
+            .half_plan = masks == 2 ? masks_.back().plan() : nullptr};
+}
+
+void MicroStep::set_window(std::int64_t mask, std::optional<std::int64_t> window) {
+  std::optional<std::int64_t>& loaded = loaded_[static_cast<std::size_t>(mask)];
+  if (loaded == window) return;
+  windows_.narrow(0, mask, 1).fill_(window.value_or(0));
+  loaded = window;
+}
+
+void MicroStep::load(const at::Tensor& tokens, const at::Tensor& targets, std::optional<std::int64_t> window) {
+  tokens_.copy_(tokens, /*non_blocking=*/true);
+  targets_.copy_(targets, /*non_blocking=*/true);
+  set_window(0, window);
+  if (masks_.size() == 2) set_window(1, half_window_tokens(attention_, window));
+}
+
+void MicroStep::run() {
+  if (!mask_tokens_.is_same(tokens_)) mask_tokens_.copy_(tokens_);
+  for (const DeviceMask& mask : masks_) mask.fill();
+  const at::Tensor loss = model_.loss(input_, Pass::kTraining);
+  loss.backward(weight_);
+  loss_.copy_(loss.detach());
+}
 
 StepGraph::StepGraph(GPT& model, const TrainConfig& config, double weight, const CudaPlugin& plugin)
     : parameters_(model.parameters()), step_(model, config, weight) {
@@ -58,17 +118,27 @@ at::Tensor StepGraph::run(const at::Tensor& tokens, const at::Tensor& targets, s
   return step_.loss().clone();
 }
 
-StepGraphChoice choose_step_graph(const RunSpec& spec, GPT& model, double weight, int processes,
-                                  const CudaPlugin* plugin) {
-  if (!spec.config.gpu.step_graph) return {nullptr, "off"};
-  if (const std::optional<std::string> why = obstacle(spec, processes, plugin)) return not_captured(*why);
-  try {
-    return {std::make_unique<StepGraph>(model, spec.config, weight, *plugin), "captured"};
-  } catch (const Error& error) {
-    return not_captured(error.what());
-  } catch (const c10::Error& error) {
-    return not_captured(first_line(error.what_without_backtrace()));
-  }
+GraphChoice<StepGraph> choose_step_graph(const RunSpec& spec, GPT& model, double weight, int processes,
+                                         const CudaPlugin* plugin) {
+  if (!spec.config.gpu.step_graph) return {};
+  if (const std::optional<std::string> why = obstacle(spec, processes, plugin)) return not_captured<StepGraph>(*why);
+  return recorded<StepGraph>([&] { return std::make_unique<StepGraph>(model, spec.config, weight, *plugin); });
+}
+
+UpdateGraph::UpdateGraph(OptimizerSet& optimizers, const CudaPlugin& plugin) : optimizers_(optimizers) {
+  optimizers_.prepare_idle();
+  graph_ = plugin.capture([this] { optimizers_.launch(); });
+}
+
+void UpdateGraph::step(std::int64_t step) {
+  optimizers_.prepare(step);
+  graph_->replay();
+}
+
+GraphChoice<UpdateGraph> choose_update_graph(OptimizerSet& optimizers, const CudaPlugin& plugin) {
+  if (!optimizers.is_replayable())
+    return not_captured<UpdateGraph>("not all parameters are updated by the GPU's kernels");
+  return recorded<UpdateGraph>([&] { return std::make_unique<UpdateGraph>(optimizers, plugin); });
 }
 
 }  // namespace nanobench::core

@@ -64,8 +64,7 @@ void Trace::write(const std::filesystem::path& file) const {
   for (const auto& [step, summaries] : gradients) json["gradients"][std::to_string(step)] = to_json(summaries);
   json["final_parameters"] = to_json(final_parameters);
   const std::string text = json.dump(1) + "\n";
-  const std::string_view pieces[] = {text};
-  write_file_atomically(file, pieces);
+  write_file_atomically(file, text);
 }
 
 }  // namespace nanobench::core

@@ -12,14 +12,14 @@
 
 #include "core/base/build_info.h"
 #include "core/base/error.h"
+#include "core/config/kernel_coverage.h"
 #include "core/config/schedule.h"
-#include "core/hardware/cpu_path.h"
 #include "core/hardware/gpu_report.h"
 #include "core/hardware/processors.h"
 #include "core/hardware/run_gpus.h"
 #include "engine/distributed/replicas.h"
+#include "engine/kernels/engine_context.h"
 #include "engine/kernels/thread_pool.h"
-#include "engine/train/code_paths.h"
 #include "engine/train/engine_facts.h"
 #include "engine/train/phase_timer.h"
 #include "engine/train/safetensors.h"
@@ -34,7 +34,7 @@ std::int64_t peak_resident_bytes() {
 }
 
 at::ScalarType dtype_of(const RunSpec& spec) {
-  return spec.dtype == "float64" ? at::kDouble : at::kFloat;
+  return spec.dtype == Dtype::kFloat64 ? at::kDouble : at::kFloat;
 }
 
 Communicator& checked(Communicator& communicator, const TrainConfig& config) {
@@ -42,16 +42,6 @@ Communicator& checked(Communicator& communicator, const TrainConfig& config) {
   throw Error(ErrorCode::kInvalidArgument, "distributed/processes is " + std::to_string(config.distributed.processes) +
                                                ", but this is one of " + std::to_string(communicator.size()) +
                                                " processes; let nanobench-train start them");
-}
-
-Communicator& only_process() {
-  static SingleProcess process;
-  return process;
-}
-
-const RunDevice& processor() {
-  static const RunDevice device;
-  return device;
 }
 
 /// What the loss of a sequence counts for in the gradients of a step.
@@ -68,12 +58,6 @@ std::vector<SequenceRef> places_of(const std::vector<FetchedSequence>& sequences
 }
 
 }  // namespace
-
-Trainer::Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop)
-    : Trainer(spec, sink, stop, only_process()) {}
-
-Trainer::Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop, Communicator& communicator)
-    : Trainer(spec, sink, stop, communicator, processor()) {}
 
 Trainer::Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop, Communicator& communicator,
                  const RunDevice& device)
@@ -104,11 +88,12 @@ void Trainer::set_threads() const {
                                         : std::max(1, available_processors() / host.size);
   std::optional<int> first_processor;  // the processes of a host side by side
   if (spec_.pin_threads) first_processor = host.rank * threads;
-  set_kernel_threads(threads, first_processor);
+  EngineContext::current().set_threads(threads, first_processor);
   // Where the kernels do the work, what is left to LibTorch is too short to be shared: two sets of threads would only
   // wait for each other.
   const OptimizerGroupConfig& hidden = config_.optimizer.hidden_matrices;
-  const bool has_kernels = hidden.type != OptimizerType::kMuon || muon_fits_kernel(hidden);
+  const bool has_kernels = hidden.type != OptimizerType::kMuon ||
+                           (EngineContext::current().uses_kernels() && muon_has_kernel(KernelDevice::kCpu, hidden));
   at::set_num_threads(model_.fuses_blocks(Pass::kTraining) && has_kernels ? 1 : threads);
 }
 
@@ -291,14 +276,12 @@ double Trainer::train_step(std::int64_t step) {
 /// Whole steps whose effect is undone: caches are warm and memory is allocated when the clock starts.
 void Trainer::warm_up() {
   if (config_.run.warmup_iterations == 0) return;
-  const std::vector<at::Tensor> before = model_.parameters().values();
+  const OptimizerSet::State before = optimizers_->state();
   for (std::int64_t i = 0; i < config_.run.warmup_iterations && !any_process(communicator_, stop_); ++i) {
     accumulate(0);
     update(0);
   }
-  model_.parameters().assign_values(before);
-  optimizers_.emplace(model_.parameters(), config_, spec_.seed, communicator_);
-  capture_update();
+  optimizers_->restore(before);
   batches_.restart();
 }
 
@@ -380,7 +363,7 @@ RunOutcome Trainer::finish(std::int64_t steps, double val_loss) {
     trace_->write(*spec_.trace_file);
   }
   if (profile_) report_profile();
-  cost_.report(sink_, communicator_, spec_.dtype == "float64" ? 8 : 4);
+  cost_.report(sink_, communicator_, spec_.dtype == Dtype::kFloat64 ? 8 : 4);
   if (communicator_.size() > 1) communication_.report(sink_);
   report_gpu();
   sink_.report(FinishedEvent{.steps = steps,

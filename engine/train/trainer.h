@@ -14,17 +14,15 @@
 #include "engine/nn/gpt.h"
 #include "engine/optim/optimizer_set.h"
 #include "engine/train/batch_source.h"
-#include "engine/train/communication_meter.h"
-#include "engine/train/cost_meter.h"
 #include "engine/train/eager_pass.h"
 #include "engine/train/metric_sink.h"
 #include "engine/train/phase_timer.h"
+#include "engine/train/run_counters.h"
 #include "engine/train/run_device.h"
 #include "engine/train/run_profile.h"
 #include "engine/train/step_graph.h"
 #include "engine/train/trace.h"
 #include "engine/train/training_clock.h"
-#include "engine/train/update_graph.h"
 
 namespace nanobench::core {
 
@@ -37,16 +35,12 @@ namespace nanobench::core {
 /// alike, from the seed or from the same file, so nothing is broadcast.
 class Trainer {
  public:
-  /// Sets the process's number of threads, opens the shards, builds and initialises the model. Keeps references to
-  /// `spec`, `sink`, `stop`, `communicator` and `device`. Throws Error for shards, init file or configuration that do
-  /// not fit together, and when the communicator has not distributed.processes processes. `stop` is looked at before
-  /// every step.
+  /// Sets the number of threads of the current EngineContext, opens the shards, builds and initialises the model. Keeps
+  /// references to `spec`, `sink`, `stop`, `communicator` and `device`. Throws Error for shards, init file or
+  /// configuration that do not fit together, and when the communicator has not distributed.processes processes. `stop`
+  /// is looked at before every step.
   Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop, Communicator& communicator,
           const RunDevice& device);
-  /// The only process of a run, on the CPU.
-  Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop);
-  /// One of several, on the CPU.
-  Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop, Communicator& communicator);
 
   /// Trains to the end, a divergence, or `stop` (of any process); reports hello, steps, validations and, last, finished
   /// or failed. The same outcome in all processes. Throws PeerFailed when another process failed.
@@ -93,9 +87,9 @@ class Trainer {
   std::unique_ptr<DeviceMarks> marks_;  ///< of a GPU
   StepPhases phases_;
   EagerPass pass_;
-  StepGraphChoice graph_;  ///< in its place, where a GPU replays the micro-step
+  GraphChoice<StepGraph> graph_;  ///< in its place, where a GPU replays the micro-step
   std::optional<OptimizerSet> optimizers_;
-  UpdateGraphChoice update_graph_;  ///< of the optimisers, where a GPU replays theirs
+  GraphChoice<UpdateGraph> update_graph_;  ///< of the optimisers, where a GPU replays theirs
   TrainingClock clock_;
   std::optional<Trace> trace_;
   std::optional<RunProfile> profile_;

@@ -8,15 +8,139 @@
 
 #include "core/base/digest.h"
 #include "core/base/text.h"
-#include "reports/audit/audit_flags.h"
 
 namespace nanobench::reports {
 namespace {
 
+constexpr std::size_t kNamesShown = 3;
+
+/// "a.txt, b.txt, c.txt and 4 more"; any range of strings or numbers.
+template <class Items>
+std::string named(const Items& items) {
+  std::vector<std::string> names;
+  for (const auto& item : items) names.push_back(joined(std::vector{item}));
+  return listed_first(names, kNamesShown);
+}
+
+/// Sentences that several files share, each once with their names.
+class FlagsByFile {
+ public:
+  void add(const std::string& sentence, const std::string& file) {
+    const auto found =
+        std::find_if(flags_.begin(), flags_.end(), [&](const auto& flag) { return flag.first == sentence; });
+    if (found == flags_.end()) {
+      flags_.push_back({sentence, {file}});
+    } else {
+      found->second.push_back(file);
+    }
+  }
+  void append_to(std::vector<std::string>& flags) const {
+    for (const auto& [sentence, files] : flags_) flags.push_back(sentence + " (" + named(files) + ")");
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::vector<std::string>>> flags_;
+};
+
+void flag_runs(AuditGroup& group) {
+  FlagsByFile flags;
+  for (const AuditedRun& run : group.runs) {
+    for (const std::string& problem : run.problems) flags.add(problem, run.file.name);
+    if (!run.repeats.empty()) flags.add(run.repeats + ": counted once", run.file.name);
+  }
+  flags.append_to(group.flags);
+}
+
+/// An equal final loss with an equal time to the millisecond proves nothing, but deserves a look.
+void flag_equal_ends(AuditGroup& group) {
+  std::map<std::pair<double, double>, std::string> known;
+  for (const AuditedRun& run : group.runs) {
+    if (!run.is_counted() || !run.train_ms) continue;
+    const auto [place, is_new] = known.emplace(std::pair(*run.loss, *run.train_ms), run.file.name);
+    if (!is_new)
+      group.flags.push_back("the same final loss and training time appear twice (" + place->second + ", " +
+                            run.file.name + "): perhaps one run");
+  }
+}
+
+void flag_numbers(AuditGroup& group) {
+  if (group.n == 1) group.flags.emplace_back("n = 1");
+  if (group.n == 0) group.flags.emplace_back("no run with a final loss");
+  if (group.before != nullptr && group.time_over_before && *group.time_over_before >= 1) {
+    group.flags.push_back("the mean time is not below the published time of record " + group.before->id + " (" +
+                          format_significant(group.before->minutes, 4) +
+                          " min); that time is from another machine, or this is a baseline");
+  }
+}
+
+std::string place_of(const AuditGroup& group) {
+  return group.subdir.empty() ? group.folder : group.folder + "/" + group.subdir;
+}
+
+/// Runs with the same losses or bytes as runs of another group: one set of runs in two places or two forms.
+void flag_repeats_elsewhere(std::vector<AuditGroup>& groups) {
+  std::map<std::string, const AuditGroup*> known;
+  for (AuditGroup& group : groups) {
+    std::map<std::string, std::vector<std::string>> files;
+    for (const AuditedRun& run : group.runs) {
+      const auto [entry, is_new] = known.emplace(run.curve.empty() ? run.content : run.curve, &group);
+      const AuditGroup& other = *entry->second;
+      if (is_new || &other == &group) continue;
+      const std::string place = place_of(other);
+      files[place == place_of(group) ? "appear in another group of this folder" : "appear in " + place].push_back(
+          run.file.name);
+    }
+    for (const auto& [where, names] : files)
+      group.flags.push_back("the same runs " + where + " (" + named(names) + ")");
+  }
+}
+
+/// What differs between the groups of one folder and sub-directory.
+struct FolderMix {
+  std::set<std::string> hardware;
+  std::set<std::int64_t> steps;
+  std::set<std::string> scripts;
+};
+
+void flag_mixes(std::vector<AuditGroup>& groups) {
+  std::map<std::pair<std::string, std::string>, FolderMix> folders;
+  for (const AuditGroup& group : groups) {
+    FolderMix& mix = folders[{group.folder, group.subdir}];
+    mix.hardware.insert(group.hardware);
+    if (group.planned_steps) mix.steps.insert(*group.planned_steps);
+    mix.scripts.insert(group.script_digest);
+  }
+  for (AuditGroup& group : groups) {
+    const FolderMix& mix = folders[{group.folder, group.subdir}];
+    if (mix.hardware.size() > 1) {
+      group.flags.push_back("different hardware in this folder: " + named(mix.hardware));
+    }
+    if (mix.steps.size() > 1) group.flags.push_back("different numbers of steps in this folder: " + named(mix.steps));
+    if (mix.scripts.size() > 1) {
+      group.flags.push_back(std::to_string(mix.scripts.size()) + " different scripts in this folder");
+    }
+  }
+}
+
+void add_flags(Audit& audit) {
+  for (std::vector<AuditGroup>* groups : {&audit.groups, &audit.pooled}) {
+    for (AuditGroup& group : *groups) {
+      flag_numbers(group);
+      flag_runs(group);
+      flag_equal_ends(group);
+    }
+  }
+  flag_mixes(audit.groups);
+  flag_repeats_elsewhere(audit.groups);
+  for (AuditGroup& group : audit.pooled) {
+    group.flags.insert(group.flags.begin(), std::to_string(group.scripts) + " different scripts, pooled");
+  }
+}
+
 using results::LoggedValidation;
 using results::SpeedrunRun;
 
-constexpr std::size_t kLeastCurve = 3;  // fewer validations to four digits may agree by chance
+constexpr std::size_t kMinCurve = 3;  // fewer validations to four digits may agree by chance
 
 AuditedRun audited_run(const results::LogFile& file, const results::SpeedrunLog& log, std::size_t index) {
   const SpeedrunRun& run = log.runs[index];
@@ -33,7 +157,7 @@ AuditedRun audited_run(const results::LogFile& file, const results::SpeedrunLog&
     item.loss = last->loss;
     item.train_ms = last->clock_ms;
   }
-  if (run.validations.size() >= kLeastCurve) {
+  if (run.validations.size() >= kMinCurve) {
     core::Digest numbers;
     core::Digest curve;
     for (const LoggedValidation& point : run.validations) {
@@ -50,7 +174,7 @@ AuditedRun audited_run(const results::LogFile& file, const results::SpeedrunLog&
   return item;
 }
 
-/// A log that has a script and no step: it belongs to its folder, and says nothing.
+/// A log with a script and without a step: it belongs to its folder, but holds no evidence.
 AuditedRun empty_run(const results::LogFile& file, const results::SpeedrunLog& log) {
   AuditedRun item{.file = file};
   item.gpu = log.gpu;
@@ -66,7 +190,7 @@ auto place_of(const AuditedRun& run) {
   return std::tie(run.file.folder, run.file.subdir, run.planned_steps, run.gpu, run.gpu_count);
 }
 
-/// Runs of the group that repeat an earlier one are evidence once.
+/// Marks the runs of the group that repeat an earlier one, so that evidence counts once.
 void mark_repeats(std::vector<AuditedRun>& runs) {
   std::map<std::string, std::string> known;
   for (AuditedRun& run : runs) {
@@ -83,8 +207,9 @@ void mark_repeats(std::vector<AuditedRun>& runs) {
 
 void decide_by_t(AuditGroup& group, const AuditOptions& options) {
   if (!group.t) {
-    group.reason = group.n == 1 ? "one run: no spread, so nothing can be tested"
-                                : "the " + std::to_string(group.n) + " losses are equal: no spread to test against";
+    group.reason = group.n == 1
+                       ? "one run has no spread, so nothing can be tested"
+                       : "all " + std::to_string(group.n) + " losses are equal, so there is no spread to test against";
     return;
   }
   const bool is_below = *group.loss.mean <= options.target;

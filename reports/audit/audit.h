@@ -1,5 +1,5 @@
-/// What a set of speedrun logs shows: runs grouped by what was run on what, their statistics against the track's rules,
-/// and what is doubtful about them. Pure; an Auditor is not thread-safe.
+/// What a set of speedrun logs shows: runs in groups of one script and machine, their statistics against the track's
+/// rules, and what makes them doubtful. Pure; an Auditor is not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "reports/stats/one_sample.h"
 #include "reports/stats/summary.h"
+#include "reports/stats/t_tests.h"
 #include "results/import/log_files.h"
 #include "results/import/speedrun_log.h"
 #include "results/published_records.h"
@@ -18,7 +18,7 @@ namespace nanobench::reports {
 /// Which test of the mean loss decides.
 enum class AuditRule {
   kT,  ///< one-sided one-sample t, p below a limit: track 1 and 2
-  kZ,  ///< (target - mean) * sqrt(n) >= threshold: known spread, so one run can do
+  kZ,  ///< (target - mean) * sqrt(n) >= threshold: the spread is known, so one run can meet it
 };
 
 struct AuditOptions {
@@ -30,8 +30,8 @@ struct AuditOptions {
 
 enum class AuditVerdict {
   kMeets,         ///< the evidence meets the rule
-  kDoesNotMeet,   ///< it can be tested, and does not
-  kInconclusive,  ///< nothing can be tested: no final loss, or one run for the t test
+  kDoesNotMeet,   ///< the test was possible, and failed
+  kInconclusive,  ///< no test is possible: no final loss, or one run for the t test
 };
 std::string to_string(AuditVerdict verdict);
 
@@ -50,7 +50,7 @@ struct AuditedRun {
   std::string content;  ///< digest of the file and the run's place in it
   std::string numbers;  ///< digest of all validations with their times; empty when there are too few to tell runs apart
   std::string curve;    ///< the same without the times
-  std::string repeats;  ///< why it is not counted: another run of the group that it repeats; else empty
+  std::string repeats;  ///< which run of the group it repeats, in words: then it does not count; else empty
   bool is_counted() const { return loss.has_value() && repeats.empty(); }
 };
 
@@ -60,8 +60,8 @@ struct AuditGroup {
   std::string subdir;
   std::optional<std::int64_t> planned_steps;
   std::string hardware;
-  std::string script_digest;  ///< empty without a script, or when several were taken together
-  std::size_t scripts = 1;    ///< taken together
+  std::string script_digest;  ///< empty without a script, and for several
+  std::size_t scripts = 1;    ///< pooled in this group
   std::vector<AuditedRun> runs;
 
   int n = 0;  ///< counted runs
@@ -81,9 +81,9 @@ struct AuditGroup {
 struct Audit {
   AuditOptions options;
   std::vector<AuditGroup> groups;  ///< by folder, sub-directory, steps, hardware, script
-  std::vector<AuditGroup> pooled;  ///< where several scripts share all the rest: those together; never decides
+  std::vector<AuditGroup> pooled;  ///< groups that differ in the script only, pooled; they never decide
   std::size_t files = 0;           ///< read
-  std::size_t other_files = 0;     ///< that hold nothing of a trainer
+  std::size_t other_files = 0;     ///< files without a trainer's line
   std::uint64_t bytes = 0;
   std::vector<std::string> problems;  ///< files and folders that could not be read
 

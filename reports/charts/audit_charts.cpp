@@ -1,10 +1,11 @@
-// What logs show beside what was claimed for them.
-#include "reports/charts/audit_charts.h"
+// Charts of logs beside what was claimed for them.
 
 #include <vector>
 
+#include "reports/audit/audit.h"
+#include "reports/charts/charts.h"
 #include "reports/charts/rows.h"
-#include "reports/stats/one_sample.h"
+#include "reports/stats/t_tests.h"
 
 namespace nanobench::reports {
 namespace {
@@ -20,7 +21,7 @@ std::string name_of(const AuditGroup& group) {
   return name;
 }
 
-/// Of the mean; absent for fewer than two values or none that differ.
+/// Interval of the mean; absent for fewer than two values, or where all are equal.
 std::optional<ConfidenceInterval> interval_of_mean(const std::vector<double>& values, double center) {
   const std::optional<OneSampleT> t = one_sample_t(values, center, Tail::kTwoSided, kLevel);
   return t ? std::optional(t->interval) : std::nullopt;
@@ -34,7 +35,7 @@ OrderedJson column_of(const char* title) {
           {"encoding", {{"y", y}}},   {"description", title}};
 }
 
-/// A mean with its interval, and what it is compared with.
+/// The means of the groups.
 OrderedJson mean_layer(const char* axis, const OrderedJson& items) {
   return {{"mark", {{"type", "point"}, {"filled", true}, {"size", 60}}},
           {"encoding",
@@ -64,7 +65,7 @@ std::optional<Chart> audit_loss_chart(const Audit& audit) {
               .text =
                   "Final validation loss of every run that counts, and the mean of each group with its 95 % "
                   "interval. The dashed line is the target, " +
-                  format_fixed(audit.options.target, 4) + ": a claim needs the mean left of it."};
+                  format_fixed(audit.options.target, 4) + ": a claim needs its mean to the left of it."};
   chart.data = {.id = "losses",
                 .title = "",
                 .columns = {text_column("folder", "group"), text_column("file", "file"), number_column("loss", "loss"),
@@ -74,15 +75,14 @@ std::optional<Chart> audit_loss_chart(const Audit& audit) {
     const std::string name = name_of(group);
     for (const AuditedRun& run : group.runs) {
       if (!run.is_counted()) continue;
-      chart.data.rows.push_back({text_cell(name), text_cell(run.file.name), number_cell(run.loss), missing_cell(),
+      chart.data.rows.push_back({text_cell(name), text_cell(run.file.name), plotted_cell(run.loss), missing_cell(),
                                  missing_cell(), missing_cell(), missing_cell(), missing_cell()});
     }
     if (!group.loss.mean) continue;
     const auto interval = interval_of_mean(counted(group, &AuditedRun::loss), audit.options.target);
-    chart.data.rows.push_back({text_cell(name), missing_cell(), missing_cell(), number_cell(group.loss.mean),
-                               number_cell(interval ? std::optional(interval->low) : std::nullopt),
-                               number_cell(interval ? std::optional(interval->high) : std::nullopt),
-                               count_cell(group.n), text_cell(to_string(group.verdict))});
+    chart.data.rows.push_back({text_cell(name), missing_cell(), missing_cell(), plotted_cell(group.loss.mean),
+                               low_cell(interval), high_cell(interval), count_cell(group.n),
+                               text_cell(to_string(group.verdict))});
   }
   if (chart.data.rows.empty()) return std::nullopt;
   const char* axis = "validation loss, nats/token";
@@ -102,11 +102,12 @@ std::optional<Chart> audit_loss_chart(const Audit& audit) {
 }
 
 std::optional<Chart> audit_time_chart(const Audit& audit) {
-  Chart chart{.id = "times",
-              .title = "Training time: recomputed beside claimed",
-              .text =
-                  "Mean training time of the runs of each group with its 95 % interval, and, as a bar across, the "
-                  "time that was published for the record whose folder it is."};
+  Chart chart{
+      .id = "times",
+      .title = "Training time: recomputed beside claimed",
+      .text =
+          "Mean training time of the runs of each group with its 95 % interval. The bar across is the time that "
+          "was published for the record of this folder."};
   chart.data = {.id = "times",
                 .title = "",
                 .columns = {text_column("folder", "group"), text_column("record", "record"),
@@ -122,10 +123,9 @@ std::optional<Chart> audit_time_chart(const Audit& audit) {
     has_claims = has_claims || group.record != nullptr;
     chart.data.rows.push_back(
         {text_cell(name_of(group)), group.record != nullptr ? text_cell(group.record->id) : missing_cell(),
-         number_cell(*group.train_ms.mean / kMsPerMinute),
-         number_cell(interval ? std::optional(interval->low) : std::nullopt),
-         number_cell(interval ? std::optional(interval->high) : std::nullopt), count_cell(group.train_ms.n),
-         number_cell(group.record != nullptr ? std::optional(group.record->minutes) : std::nullopt),
+         plotted_cell(*group.train_ms.mean / kMsPerMinute), low_cell(interval), high_cell(interval),
+         count_cell(group.train_ms.n),
+         plotted_cell(group.record != nullptr ? std::optional(group.record->minutes) : std::nullopt),
          text_cell(to_string(group.verdict))});
   }
   if (!has_claims) return std::nullopt;

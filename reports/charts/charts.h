@@ -1,8 +1,9 @@
-/// The pictures of a suite's report. Each function makes the rows and the Vega-Lite specification of one chart, or
-/// nothing where there is nothing to draw. Names of cells and effects are data, never part of a specification's
+/// The charts of all reports. Each function makes the rows and the Vega-Lite specification of one chart, or nullopt
+/// where there is nothing to draw. Names of cells, effects and files are data, never part of a specification's
 /// expressions. Pure, thread-safe.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,16 +15,19 @@
 
 namespace nanobench::reports {
 
-/// Each row's step time against the first row's, and beside it the published one: in a history as a waterfall, where a
-/// bar begins where the row before ended.
+struct Audit;
+struct Trend;
+
+/// Each row's step time against the first row's, beside the published one. A history is a waterfall: each bar begins
+/// where the bar before ended.
 std::optional<Chart> speed_chart(const results::PlanRecord& plan, const ComparisonTable& table);
 
 /// Every effect with its interval: on the loss, on the step time, in seconds at equal loss.
 std::optional<Chart> effects_chart(const std::vector<EffectResult>& effects);
 
 /// The validation loss of each cell, mean and range over seeds, against steps, tokens or seconds of the training clock.
-/// Long curves are thinned: of each stretch the lowest and the highest point stay. All runs' validations are its full
-/// data, unless there are more of them than a page should hold.
+/// Long curves are thinned: each stretch keeps its lowest and highest point. The full data are all runs' validations,
+/// unless there are more of them than a page should hold.
 std::optional<Chart> loss_chart(const std::vector<CellMeasures>& cells);
 
 /// Peak memory of each cell.
@@ -41,5 +45,17 @@ std::optional<Chart> phase_chart(const std::vector<PhaseTimes>& cells);
 
 /// Interactions of two factors on the loss, as a square of all pairs.
 std::optional<Chart> interaction_chart(const std::vector<EffectResult>& effects);
+
+/// Every counted run's final loss and each group's mean, against the target; nullopt without a loss.
+std::optional<Chart> audit_loss_chart(const Audit& audit);
+
+/// Mean training time of each group beside the published one; nullopt when no folder is a record's.
+std::optional<Chart> audit_time_chart(const Audit& audit);
+
+inline constexpr std::size_t kMaxTrendCharts = 8;
+
+/// One for each of the first series (the worst come first) that has values in two revisions: means and ranges over the
+/// revisions, the range that the values before predict, and where a new level begins.
+std::vector<Chart> trend_charts(const Trend& trend, std::size_t max = kMaxTrendCharts);
 
 }  // namespace nanobench::reports

@@ -11,9 +11,9 @@ namespace {
 using core::OrderedJson;
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-constexpr std::size_t kMostPoints = 2400;      ///< of the whole chart
-constexpr std::size_t kLeastPoints = 40;       ///< of each curve
-constexpr std::size_t kMostFullRows = 400000;  ///< about 12 MB of a page
+constexpr std::size_t kMaxPoints = 2400;      ///< of the whole chart
+constexpr std::size_t kMinPoints = 40;        ///< of each curve
+constexpr std::size_t kMaxFullRows = 400000;  ///< about 12 MB of a page
 
 /// One step of one cell over its runs.
 struct Point {
@@ -76,13 +76,13 @@ void add_cell(Table& table, const CellMeasures& cell, std::size_t most) {
     if (!drawn.contains(i)) continue;
     const double progress = points.size() == 1 ? 1.0 : static_cast<double>(i) / static_cast<double>(points.size() - 1);
     table.rows.push_back(
-        {text_cell(cell.cell.label), count_cell(step), number_cell(step_tokens * static_cast<double>(step), 10),
-         number_cell(point.clocks > 0 ? point.clock_sum / point.clocks : kUnknown), number_cell(point.sum / point.n),
-         number_cell(point.low), number_cell(point.high), count_cell(point.n), number_cell(progress)});
+        {text_cell(cell.cell.label), count_cell(step), plotted_cell(step_tokens * static_cast<double>(step), 10),
+         plotted_cell(point.clocks > 0 ? point.clock_sum / point.clocks : kUnknown), plotted_cell(point.sum / point.n),
+         plotted_cell(point.low), plotted_cell(point.high), count_cell(point.n), plotted_cell(progress)});
   }
 }
 
-/// Logs tell no tokens, and some no clock; an axis without any value cannot be drawn.
+/// Logs have no tokens, and some have no clock; an axis without any value cannot be drawn.
 std::vector<const char*> known_axes(const Table& table) {
   const auto has = [&](std::size_t column) {
     return std::any_of(table.rows.begin(), table.rows.end(),
@@ -94,7 +94,7 @@ std::vector<const char*> known_axes(const Table& table) {
   return axes;
 }
 
-/// Every validation of every run; nothing where that would be too much for a page.
+/// Every validation of every run; empty where that is too much for a page.
 FullData full_data(const std::vector<CellMeasures>& cells) {
   FullData full{.name_columns = {"cell", "seed"}, .columns = {"step", "loss", "seconds"}};
   std::size_t rows = 0;
@@ -108,7 +108,7 @@ FullData full_data(const std::vector<CellMeasures>& cells) {
         block.values.insert(block.values.end(), {static_cast<double>(point.step), point.loss, point.clock_s});
     }
   }
-  if (rows > kMostFullRows) full.blocks.clear();
+  if (rows > kMaxFullRows) full.blocks.clear();
   return full;
 }
 
@@ -139,7 +139,7 @@ OrderedJson spec_of(std::optional<double> floor, bool has_bands, const std::vect
            tooltip("seconds", "seconds", ".4~g"), tooltip("loss", "loss, mean", ".4f"), tooltip("low", "lowest", ".4f"),
            tooltip("high", "highest", ".4f"), tooltip("n", "runs", "d")}}}}});
   if (floor) {
-    // Beside the whole curve only: it is far below the ends that the other choices show.
+    // Only beside the whole curve: it lies far below the ends that the other choices show.
     layers.push_back({{"transform",
                        {{{"filter", "part == 'all'"}},
                         {{"aggregate", {{{"op", "count"}, {"as", "points"}}}}},
@@ -169,8 +169,8 @@ std::optional<Chart> loss_chart(const std::vector<CellMeasures>& cells) {
   Chart chart{.id = "loss",
               .title = "Validation loss",
               .text =
-                  "Mean over the runs of each cell; the band is from the lowest to the highest run. Choose below "
-                  "what it is drawn against, and click a name in the legend to single it out."};
+                  "Mean over the runs of each cell; the band reaches from the lowest to the highest run. Choose the "
+                  "horizontal axis below, and click a name in the legend to single it out."};
   chart.data = {
       .id = "loss",
       .title = "",
@@ -180,7 +180,7 @@ std::optional<Chart> loss_chart(const std::vector<CellMeasures>& cells) {
                   number_column("progress", "part of the run")}};
   std::optional<double> floor;
   bool has_bands = false;
-  const std::size_t most = std::max(kLeastPoints, kMostPoints / std::max<std::size_t>(cells.size(), 1));
+  const std::size_t most = std::max(kMinPoints, kMaxPoints / std::max<std::size_t>(cells.size(), 1));
   for (const CellMeasures& cell : cells) {
     add_cell(chart.data, cell, most);
     has_bands = has_bands || cell.runs.size() > 1;
@@ -189,7 +189,7 @@ std::optional<Chart> loss_chart(const std::vector<CellMeasures>& cells) {
   if (chart.data.rows.empty()) return std::nullopt;
   if (floor)
     chart.text += " The dashed line under the whole curve is the entropy of the data, " + format_fixed(*floor, 4) +
-                  ": no model can be below.";
+                  ": no model can be below it.";
   chart.spec = spec_of(floor, has_bands, known_axes(chart.data));
   chart.full = full_data(cells);
   return chart;

@@ -1,4 +1,4 @@
-/// Cells of a chart's data.
+/// Cells, columns and axes that charts share.
 #pragma once
 
 #include <cmath>
@@ -7,26 +7,24 @@
 
 #include "core/base/text.h"
 #include "reports/document/document.h"
+#include "reports/stats/interval.h"
 
 namespace nanobench::reports {
 
-inline TableCell number_cell(double value, int digits = 6) {
-  if (!std::isfinite(value)) return missing_cell();
-  return {.text = format_significant(value, digits), .detail = "", .value = value};
+inline constexpr double kBytesPerMebibyte = 1024.0 * 1024.0;
+
+/// A number of a chart's data, with as many digits as a plot shows.
+inline TableCell plotted_cell(const std::optional<double>& value, int digits = 6) {
+  return significant_cell(value, digits);
 }
-inline TableCell number_cell(const std::optional<double>& value, int digits = 6) {
-  return value ? number_cell(*value, digits) : missing_cell();
+inline TableCell low_cell(const std::optional<ConfidenceInterval>& interval) {
+  return plotted_cell(interval ? std::optional(interval->low) : std::nullopt);
+}
+inline TableCell high_cell(const std::optional<ConfidenceInterval>& interval) {
+  return plotted_cell(interval ? std::optional(interval->high) : std::nullopt);
 }
 
-inline Column number_column(const std::string& key, const std::string& title) {
-  return {.key = key, .title = title, .is_number = true};
-}
-
-inline Column text_column(const std::string& key, const std::string& title) {
-  return {.key = key, .title = title};
-}
-
-/// Names in the order in which they are given, not in that of the alphabet.
+/// Names in the given order, not the alphabetical one.
 inline core::OrderedJson name_axis(const std::string& field, const std::string& title = "") {
   core::OrderedJson axis = {{"field", field}, {"type", "nominal"}, {"sort", nullptr}};
   axis["title"] = title.empty() ? core::OrderedJson(nullptr) : core::OrderedJson(title);

@@ -1,4 +1,4 @@
-// What a step takes: memory, phases, and how steady its time is.
+// Charts of a step: its memory, its phases, how steady its time is, and its speed-up.
 #include <algorithm>
 #include <array>
 
@@ -12,8 +12,6 @@ namespace {
 
 using core::OrderedJson;
 
-constexpr double kBytesPerMebibyte = 1024.0 * 1024.0;
-
 constexpr std::array<const char*, 4> kPhaseOrder = {"data", "forward", "backward", "optimizer"};
 
 /// As a step goes through them; phases of other names follow.
@@ -24,7 +22,7 @@ std::size_t place_of(const std::string& phase) {
 constexpr const char* kQuiet = "quiet";
 constexpr const char* kDisturbed = "disturbed";
 
-/// The same marks whether or not a run of either kind is there.
+/// The same marks, whichever kinds of runs there are.
 OrderedJson shape_of_states() {
   return {{"field", "state"},
           {"type", "nominal"},
@@ -78,7 +76,7 @@ std::optional<Chart> memory_chart(const ComparisonTable& table) {
   for (const Comparison& row : table.rows) {
     if (!row.peak_bytes.mean) continue;
     chart.data.rows.push_back(
-        {text_cell(row.label), number_cell(*row.peak_bytes.mean / kBytesPerMebibyte), count_cell(row.peak_bytes.n)});
+        {text_cell(row.label), plotted_cell(*row.peak_bytes.mean / kBytesPerMebibyte), count_cell(row.peak_bytes.n)});
   }
   if (chart.data.rows.empty()) return std::nullopt;
   OrderedJson x = number_axis("mebibytes", "MiB");
@@ -98,7 +96,7 @@ std::optional<Chart> order_chart(const std::vector<CellMeasures>& cells) {
               .title = "Step time in the order of the runs",
               .text =
                   "Each run's step time against the median of its cell, in the order in which the runs began: a "
-                  "slope or a jump is the machine's doing. Disturbed runs have another shape."};
+                  "slope or a jump is caused by the machine. Disturbed runs have another shape."};
   chart.data = {
       .id = "order",
       .title = "",
@@ -106,9 +104,9 @@ std::optional<Chart> order_chart(const std::vector<CellMeasures>& cells) {
                   number_column("change", "against the median"), number_column("step_ms", "step, ms"),
                   text_column("state", "machine"), text_column("reason", "because")}};
   for (const Began& run : in_order(cells)) {
-    chart.data.rows.push_back({number_cell(run.minutes), text_cell(run.cell->cell.label),
-                               count_cell(static_cast<std::int64_t>(run.run->run.seed)), number_cell(run.change),
-                               number_cell(run.run->step_ms), text_cell(run.run->disturbance ? kDisturbed : kQuiet),
+    chart.data.rows.push_back({plotted_cell(run.minutes), text_cell(run.cell->cell.label),
+                               count_cell(static_cast<std::int64_t>(run.run->run.seed)), plotted_cell(run.change),
+                               plotted_cell(run.run->step_ms), text_cell(run.run->disturbance ? kDisturbed : kQuiet),
                                run.run->disturbance ? text_cell(*run.run->disturbance) : missing_cell()});
   }
   if (chart.data.rows.empty()) return std::nullopt;
@@ -144,8 +142,8 @@ std::optional<Chart> phase_chart(const std::vector<PhaseTimes>& cells) {
     double sum = 0.0;
     for (const auto& [phase, ms] : cell.phases) sum += ms;
     for (const auto& [phase, ms] : cell.phases) {
-      chart.data.rows.push_back({text_cell(cell.cell), text_cell(phase), number_cell(ms),
-                                 number_cell(sum > 0.0 ? std::optional(ms / sum) : std::nullopt),
+      chart.data.rows.push_back({text_cell(cell.cell), text_cell(phase), plotted_cell(ms),
+                                 plotted_cell(sum > 0.0 ? std::optional(ms / sum) : std::nullopt),
                                  count_cell(static_cast<std::int64_t>(place_of(phase)))});
     }
   }
@@ -163,6 +161,85 @@ std::optional<Chart> phase_chart(const std::vector<PhaseTimes>& cells) {
         {"tooltip",
          {tooltip("cell", "cell"), tooltip("phase", "phase"), tooltip("ms", "ms", ".4~g"),
           tooltip("share", "share of the step", ".1%")}}}}});
+  return chart;
+}
+
+namespace {
+
+constexpr const char* kMeasured = "measured here";
+constexpr const char* kPublished = "published";
+
+/// Speed-ups of one kind, row after row.
+class SpeedUps {
+ public:
+  SpeedUps(Table& table, bool is_waterfall) : table_(table), is_waterfall_(is_waterfall) {}
+
+  void add(const std::string& row, const std::string& kind, std::optional<double> first, std::optional<double> now) {
+    if (!first || !now || !(*first > 0.0) || !(*now > 0.0)) return;
+    const double speed_up = *first / *now;
+    const double from = is_waterfall_ ? last_ : 1.0;
+    table_.rows.push_back({text_cell(row), text_cell(kind), plotted_cell(from), plotted_cell(speed_up),
+                           plotted_cell(speed_up / from), plotted_cell(*now)});
+    last_ = speed_up;
+  }
+
+ private:
+  Table& table_;
+  bool is_waterfall_;
+  double last_ = 1.0;
+};
+
+OrderedJson speed_spec(bool is_waterfall, bool has_published) {
+  OrderedJson x = number_axis("from", "speed-up of the step over the first row");
+  OrderedJson y = name_axis("row");
+  OrderedJson color = {{"field", "kind"}, {"type", "nominal"}, {"title", nullptr}};
+  if (!has_published) color["legend"] = nullptr;
+  OrderedJson spec = bar_rows(has_published ? 13 : 22);
+  spec.update(OrderedJson{
+      {"encoding",
+       {{"y", y},
+        {"yOffset", {{"field", "kind"}, {"type", "nominal"}}},
+        {"color", color},
+        {"tooltip",
+         {tooltip("row", "row"), tooltip("kind", "kind"), tooltip("speed_up", "speed-up over the first row", ".3f"),
+          tooltip("step", is_waterfall ? "over the row before" : "over the first row", ".3f"),
+          tooltip("step_ms", "step, ms", ".4~g")}}}},
+      {"layer",
+       {{{"mark", {{"type", "bar"}, {"opacity", 0.75}}}, {"encoding", {{"x", x}, {"x2", {{"field", "speed_up"}}}}}},
+        {{"mark", {{"type", "tick"}, {"thickness", 3}}}, {"encoding", {{"x", number_axis("speed_up", "")}}}}}}});
+  return spec;
+}
+
+}  // namespace
+
+std::optional<Chart> speed_chart(const results::PlanRecord& plan, const ComparisonTable& table) {
+  if (table.rows.size() < 2 || !table.has_one_yardstick) return std::nullopt;
+  const bool is_waterfall = plan.design == results::Design::kHistory;
+  Chart chart{.id = "speed",
+              .title = is_waterfall ? "How the speed-ups add up" : "Speed-up of the step over the first row",
+              .text = is_waterfall ? "Speed-up of one training step over the first row, record after record: each bar "
+                                     "leads from the row before to this row."
+                                   : "Speed-up of one training step over the first row."};
+  chart.data = {.id = "speed",
+                .title = "",
+                .columns = {text_column("row", "row"), text_column("kind", "kind"), number_column("from", "from"),
+                            number_column("speed_up", "speed-up over the first row"),
+                            number_column("step", is_waterfall ? "over the row before" : "over the first row"),
+                            number_column("step_ms", "step, ms")}};
+  SpeedUps measured(chart.data, is_waterfall), published(chart.data, is_waterfall);
+  bool has_published = false;
+  for (const Comparison& row : table.rows) {
+    measured.add(row.label, kMeasured, table.rows.front().step_ms.mean, row.step_ms.mean);
+    published.add(row.label, kPublished, table.rows.front().published_step_ms, row.published_step_ms);
+    has_published = has_published || (row.published_step_ms && table.rows.front().published_step_ms);
+  }
+  if (chart.data.rows.empty()) return std::nullopt;
+  if (has_published) {
+    chart.text +=
+        " Published: the official model on 8 H100, whose steps differ from this scale's. Compare the shapes, not the "
+        "lengths.";
+  }
+  chart.spec = speed_spec(is_waterfall, has_published);
   return chart;
 }
 

@@ -1,17 +1,15 @@
-#include "reports/charts/trend_charts.h"
-
 #include <algorithm>
 #include <limits>
 #include <string>
 
+#include "reports/charts/charts.h"
 #include "reports/charts/rows.h"
+#include "reports/trend/trend.h"
 
 namespace nanobench::reports {
 namespace {
 
 using core::OrderedJson;
-
-constexpr double kBytesPerMebibyte = 1024.0 * 1024.0;
 
 struct Unit {
   const char* title;
@@ -56,11 +54,11 @@ void add_row(Table& table, const Trend& trend, const SeriesTrend& item, std::siz
   const auto& interval = row.expectation.interval;
   const auto level = level_at(item, index);
   table.rows.push_back({text_cell(trend.revisions[revision.revision].label), text_cell(revision.first_at),
-                        number_cell(*row.summary.mean / size), number_cell(low / size), number_cell(high / size),
+                        plotted_cell(*row.summary.mean / size), plotted_cell(low / size), plotted_cell(high / size),
                         count_cell(row.summary.n),
-                        number_cell(interval ? std::optional(interval->low / size) : std::nullopt),
-                        number_cell(interval ? std::optional(interval->high / size) : std::nullopt),
-                        number_cell(level ? std::optional(*level / size) : std::nullopt),
+                        plotted_cell(interval ? std::optional(interval->low / size) : std::nullopt),
+                        plotted_cell(interval ? std::optional(interval->high / size) : std::nullopt),
+                        plotted_cell(level ? std::optional(*level / size) : std::nullopt),
                         begins_level(item, index) ? text_cell("new level") : missing_cell()});
 }
 
@@ -99,13 +97,14 @@ OrderedJson spec_of(const char* axis, bool has_levels) {
 
 Chart chart_of(const Trend& trend, const SeriesTrend& item, std::size_t number) {
   const Unit unit = unit_of(item.series.metric);
-  Chart chart{.id = "trend_" + std::to_string(number),
-              .title = std::string(title_of(item.series.metric)) + " of " + item.series.cell,
-              .text =
-                  "Mean of each revision with the range of its values, oldest first. The band is where the values "
-                  "since the last change let a mean expect."};
+  Chart chart{
+      .id = "trend_" + std::to_string(number),
+      .title = std::string(title_of(item.series.metric)) + " of " + item.series.cell,
+      .text =
+          "Mean of each revision with the range of its values, oldest first. The band is the range that the values "
+          "since the last change predict for a mean."};
   if (!item.changes.empty())
-    chart.text += " A dashed line is where a new level begins; the steps are the levels' means.";
+    chart.text += " A dashed line marks the beginning of a new level; the steps are the levels' means.";
   chart.data = {
       .id = chart.id,
       .title = "",
@@ -120,10 +119,10 @@ Chart chart_of(const Trend& trend, const SeriesTrend& item, std::size_t number) 
 
 }  // namespace
 
-std::vector<Chart> trend_charts(const Trend& trend, std::size_t most) {
+std::vector<Chart> trend_charts(const Trend& trend, std::size_t max) {
   std::vector<Chart> charts;
   for (const SeriesTrend& item : trend.series) {
-    if (charts.size() == most) break;
+    if (charts.size() == max) break;
     Chart chart = chart_of(trend, item, charts.size() + 1);
     if (chart.data.rows.size() >= 2) charts.push_back(std::move(chart));
   }

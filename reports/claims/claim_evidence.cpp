@@ -8,7 +8,6 @@
 namespace nanobench::reports {
 namespace {
 
-constexpr const char* kDesign = "claims";
 constexpr const char* kDefaultScale = "nano";
 
 bool is_completed(const CellMeasures& cell) {
@@ -38,7 +37,7 @@ ClaimEvidence::ClaimEvidence(const results::Store& store, const std::optional<st
   std::stable_sort(plans.begin(), plans.end(),
                    [](const auto& a, const auto& b) { return a.created_at > b.created_at; });
   for (results::PlanRecord& plan : plans) {
-    if (plan.design != kDesign) continue;
+    if (plan.design != results::Design::kClaims) continue;
     if (scale_.empty()) scale_ = plan.scale;
     if (plan.scale != scale_) continue;
     ClaimPlan read;

@@ -1,4 +1,4 @@
-/// What a store knows of the cells that claims are measured by. Reads the store; as thread-safe as that.
+/// The stored measurements of the cells that claims need. Reads the store; as thread-safe as the Store.
 #pragma once
 
 #include <map>
@@ -32,7 +32,8 @@ class ClaimEvidence {
   /// The newest plan that has all these cells, those with completed runs of each first; nullptr when none has.
   const ClaimPlan* plan_of(const std::vector<ablations::ClaimCell>& cells) const;
 
-  /// A metric of claim_metrics() of a training cell, by seed; completed runs only. Empty for what no run tells.
+  /// A metric of claim_metrics() of a training cell, by seed; completed runs only. Empty for a metric that no run
+  /// reports.
   BySeed values(const CellMeasures& cell, const std::string& metric) const;
   /// Training losses of a run, by step.
   std::vector<results::Sample> training_losses(const RunMeasure& run) const;

@@ -1,18 +1,188 @@
 #include "reports/claims/ledger.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
+#include <set>
 
+#include "ablations/claim_cells.h"
 #include "ablations/claim_counters.h"
-#include "ablations/claim_facts.h"
 #include "ablations/resolve.h"
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
 #include "core/base/text.h"
-#include "reports/claims/cell_metrics.h"
+#include "reports/comparison/code_paths.h"
+#include "reports/stats/loss_curve.h"
 
 namespace nanobench::reports {
 namespace {
+
+constexpr double kGiga = 1e9;
+constexpr double kMsPerS = 1e3;
+
+/// Steps whose losses are not the same double.
+std::int64_t different_steps(const std::vector<results::Sample>& first, const std::vector<results::Sample>& second) {
+  std::int64_t count = static_cast<std::int64_t>(std::max(first.size(), second.size()));
+  for (std::size_t i = 0; i < std::min(first.size(), second.size()); ++i) {
+    const bool is_same = first[i].step == second[i].step &&
+                         std::bit_cast<std::uint64_t>(first[i].value) == std::bit_cast<std::uint64_t>(second[i].value);
+    count -= is_same ? 1 : 0;
+  }
+  return count;
+}
+
+/// Only seeds whose runs were on one machine: times of two machines are never compared.
+BySeed on_one_machine(const BySeed& values, const CellMeasures& cell, const CellMeasures* other) {
+  if (other == nullptr) return values;
+  BySeed kept;
+  for (const auto& [seed, value] : values) {
+    const RunMeasure* const one = completed_run(cell, seed);
+    const RunMeasure* const two = completed_run(*other, seed);
+    if (one != nullptr && two != nullptr && share_machine(*one, *two)) kept[seed] = value;
+  }
+  return kept;
+}
+
+bool is_time(const std::string& metric) {
+  return metric != "final_val_loss" && metric != "final_val_loss_sd" && metric != "peak_bytes";
+}
+
+const CellMeasures* find(const ClaimPlan& plan, const std::optional<ablations::ClaimCell>& cell) {
+  if (!cell) return nullptr;
+  const auto found = plan.cells.find(cell->label);
+  return found == plan.cells.end() ? nullptr : &found->second;
+}
+
+class CellMetrics {
+ public:
+  /// Keeps references. The plan has all cells of the claim.
+  CellMetrics(const ClaimEvidence& evidence, const ablations::Claim& claim, const ablations::ClaimCells& cells,
+              const ClaimPlan& plan);
+
+  /// Without a value, `reason` says why unless no run reports the metric.
+  MeasuredNumber number(std::string& reason) const;
+
+  /// Why a time measures the code rather than the claim; empty where it does not.
+  std::string doubt() const;
+
+ private:
+  MeasuredNumber different_losses(std::string& reason) const;
+  MeasuredNumber time_to_target(std::string& reason) const;
+  MeasuredNumber share_of_peak() const;
+  MeasuredNumber parameter_difference() const;
+
+  const ClaimEvidence& evidence_;
+  const ablations::Claim& claim_;
+  const CellMeasures* before_ = nullptr;
+  const CellMeasures* after_ = nullptr;
+  const CellMeasures* operation_ = nullptr;
+};
+
+CellMetrics::CellMetrics(const ClaimEvidence& evidence, const ablations::Claim& claim,
+                         const ablations::ClaimCells& cells, const ClaimPlan& plan)
+    : evidence_(evidence),
+      claim_(claim),
+      before_(find(plan, cells.before)),
+      after_(find(plan, cells.after)),
+      operation_(find(plan, cells.operation)) {}
+
+MeasuredNumber CellMetrics::number(std::string& reason) const {
+  const std::string& metric = claim_.rule->metric;
+  if (metric == "different_losses") return different_losses(reason);
+  if (metric == "time_to_target_s") return time_to_target(reason);
+  if (metric == "share_of_peak") return share_of_peak();
+  if (metric == "rank_parameter_difference") return parameter_difference();
+  BySeed before = before_ != nullptr ? evidence_.values(*before_, metric) : BySeed();
+  BySeed after = after_ != nullptr ? evidence_.values(*after_, metric) : BySeed();
+  if (metric == "final_val_loss_sd") return sd_ratio(before, after);
+  if (is_time(metric) && before_ != nullptr && after_ != nullptr) {
+    before = on_one_machine(before, *before_, after_);
+    after = on_one_machine(after, *after_, before_);
+  }
+  return number_of(claim_.rule->form, before, after);
+}
+
+std::string CellMetrics::doubt() const {
+  const std::string& metric = claim_.rule->metric;
+  const std::set<std::string> rates = {"tokens_per_second", "train_seconds", "time_to_target_s", "share_of_peak"};
+  const bool is_of_times = metric.ends_with("_ms") || rates.contains(metric);
+  if (!is_of_times || before_ == nullptr || after_ == nullptr) return "";
+  const core::StepParts parts = parts_without_kernel({{after_, 1.0}, {before_, -1.0}});
+  return parts.empty() ? "" : different_code(parts);
+}
+
+MeasuredNumber CellMetrics::different_losses(std::string& reason) const {
+  std::int64_t count = 0;
+  MeasuredNumber number;
+  for (const RunMeasure& run : after_->runs) {
+    const RunMeasure* const other = completed_run(*before_, run.run.seed);
+    if (!run.run.is_completed() || other == nullptr) continue;
+    count += different_steps(evidence_.training_losses(*other), evidence_.training_losses(run));
+    ++number.n;
+  }
+  if (number.n == 0) {
+    reason = "no seed has runs of both arms";
+    return number;
+  }
+  number.value = static_cast<double>(count);
+  number.is_exact = true;  // the same bits are the same, and one that differs is a difference
+  return number;
+}
+
+MeasuredNumber CellMetrics::time_to_target(std::string& reason) const {
+  const Summary losses = summarise(evidence_.values(*before_, "final_val_loss"));
+  if (!losses.mean) return {};
+  const auto seconds = [&](const CellMeasures& cell) {
+    BySeed times;
+    for (const RunMeasure& run : cell.runs) {
+      const TimeToTarget time = reports::time_to_target(run.curve, *losses.mean);
+      if (run.run.is_completed() && time.is_reached()) times[run.run.seed] = time.seconds;
+    }
+    return times;
+  };
+  const BySeed before = seconds(*before_), after = seconds(*after_);
+  const auto missing = [](const CellMeasures& cell, const BySeed& times) {
+    const auto completed =
+        std::count_if(cell.runs.begin(), cell.runs.end(), [](const RunMeasure& run) { return run.run.is_completed(); });
+    return completed - static_cast<std::ptrdiff_t>(times.size());
+  };
+  if (missing(*before_, before) > 0 || missing(*after_, after) > 0) {
+    // A mean without the seeds that never arrive would flatter the arm.
+    reason =
+        "not all runs reach the mean final loss of the earlier record: " + std::to_string(missing(*before_, before)) +
+        " before and " + std::to_string(missing(*after_, after)) + " after do not";
+    return {};
+  }
+  return number_of(claim_.rule->form, before, after);
+}
+
+MeasuredNumber CellMetrics::share_of_peak() const {
+  BySeed shares;
+  std::vector<double> rates;
+  for (const OperationRepetitions& run : evidence_.repetitions(*operation_, "gflops"))
+    rates.insert(rates.end(), run.after.begin(), run.after.end());
+  if (rates.empty()) return {};
+  const double peak = *std::max_element(rates.begin(), rates.end());
+  for (const RunMeasure& run : after_->runs) {
+    const std::optional<double> flops = evidence_.counter(run, "cost/flops_per_step");
+    if (!run.run.is_completed() || !flops || !run.step_ms) continue;
+    shares[run.run.seed] = *flops / (*run.step_ms / kMsPerS) / (peak * kGiga);
+  }
+  return number_of(claim_.rule->form, {}, shares);
+}
+
+/// At the end of a run the engine compares every parameter of its processes, and fails where one bit differs.
+MeasuredNumber CellMetrics::parameter_difference() const {
+  const CellMeasures* const cell = before_ != nullptr ? before_ : after_;
+  BySeed differences;
+  for (const RunMeasure& run : cell->runs) {
+    if (run.run.is_completed()) differences[run.run.seed] = 0.0;
+  }
+  MeasuredNumber number = number_of(claim_.rule->form, differences, differences);
+  number.is_exact = number.value.has_value();
+  return number;
+}
 
 using ablations::Catalogue;
 using ablations::Claim;
@@ -29,8 +199,12 @@ MeasuredNumber exact_number(double value) {
   return number;
 }
 
-std::string plural(int count, const char* one, const char* many) {
-  return std::to_string(count) + " " + (count == 1 ? one : many);
+/// "rows 768 columns 3072"
+template <class Shapes>
+std::string sizes_text(const Shapes& shapes) {
+  std::vector<std::string> words;
+  for (const auto& [shape, size] : shapes) words.push_back(shape + " " + std::to_string(size));
+  return joined(words, " ");
 }
 
 class Judge {
@@ -67,11 +241,11 @@ class Judge {
   void say_why() {
     if (entry_.verdict != LedgerVerdict::kInconclusive || !entry_.reason.empty()) return;
     if (!entry_.measured.interval && !entry_.measured.is_exact) {
-      entry_.reason = "one run tells no interval; more seeds do";
+      entry_.reason = "one run gives no interval; more seeds do";
     } else if (entry_.measured.interval) {
-      entry_.reason = "the interval reaches over a border of the rule; more seeds make it narrower";
+      entry_.reason = "the interval crosses a limit of the rule; more seeds make it narrower";
     } else {
-      entry_.reason = "the number lies between what supports and what contradicts";
+      entry_.reason = "the number lies between support and contradiction";
     }
   }
 
@@ -100,17 +274,17 @@ class Judge {
     entry_.scale = "official";
     try {
       const std::optional<double> before = counted(claim_.measure.before), after = counted(claim_.measure.after);
-      if (!before || !after) return not_measurable("the configuration has nothing that could be counted.");
+      if (!before || !after) return not_measurable("the configuration has nothing to count.");
       const double value = ablations::combined(claim_.rule->form, *before, *after);
       if (std::isnan(value)) return not_measurable("the count before is 0, so there is no ratio.");
       entry_.measured = exact_number(value);
     } catch (const core::Error& error) {
-      if (error.code() == core::ErrorCode::kInternal) throw;
+      rethrow_internal(error);
       not_measurable(error.what());
     }
   }
 
-  /// Throws Error when an arm cannot be had at this scale.
+  /// Throws Error when an arm does not exist at this scale.
   void resolve_all(const std::vector<ClaimCell>& cells) const {
     std::vector<core::TrainConfig> configs;
     for (const ClaimCell& cell : cells) {
@@ -133,12 +307,12 @@ class Judge {
     try {
       resolve_all(judged_cells);
     } catch (const core::Error& error) {
-      if (error.code() == core::ErrorCode::kInternal) throw;
+      rethrow_internal(error);
       return not_measurable("at scale " + evidence_.scale() + ": " + error.what());
     }
     const ClaimPlan* plan = evidence_.plan_of(judged_cells);
     if (plan == nullptr) {
-      entry_.reason = "`nanobench claims --measure` does it";
+      entry_.reason = "not measured yet; `nanobench claims --measure` does it";
       return;
     }
     if (explains_failure(*plan, judged_cells)) return;
@@ -152,9 +326,9 @@ class Judge {
     }
     if (!entry_.measured.value) {
       entry_.verdict = LedgerVerdict::kInconclusive;
-      if (entry_.reason.empty()) entry_.reason = "no run tells the metric";
+      if (entry_.reason.empty()) entry_.reason = "no run reports the metric";
     }
-    if (entry_.by.empty()) entry_.by = plural(entry_.measured.n, "seed", "seeds");
+    if (entry_.by.empty()) entry_.by = nanobench::counted(entry_.measured.n, "seed");
     for (const ClaimCell& cell : cells.also) add_side_number(cell);
   }
 
@@ -164,11 +338,11 @@ class Judge {
       const CellMeasures& measures = plan.cells.at(cell.label);
       const auto completed = [](const RunMeasure& run) { return run.run.is_completed(); };
       if (std::any_of(measures.runs.begin(), measures.runs.end(), completed)) continue;
-      entry_.reason = cell.label + ": not run yet; `nanobench claims --measure` goes on";
+      entry_.reason = cell.label + ": not run yet; `nanobench claims --measure` continues";
       for (const RunMeasure& run : measures.runs) {
         if (!run.run.result) continue;
         const core::RunOutcome outcome = run.run.result->outcome;
-        entry_.reason = cell.label + " " + core::to_string(outcome) + ": " + run.run.result->message;
+        entry_.reason = cell.label + " " + enum_name(outcome) + ": " + run.run.result->message;
         if (outcome == core::RunOutcome::kUnsupported || outcome == core::RunOutcome::kOutOfMemory)
           entry_.verdict = LedgerVerdict::kNotMeasurable;
       }
@@ -179,9 +353,7 @@ class Judge {
 
   std::string sizes() const {
     const std::optional<MeasureArm>& arm = claim_.measure.after ? claim_.measure.after : claim_.measure.before;
-    std::string text = claim_.measure.op;
-    for (const auto& [shape, size] : arm->shapes) text += " " + shape + " " + std::to_string(size);
-    return text;
+    return claim_.measure.op + (arm->shapes.empty() ? "" : " ") + sizes_text(arm->shapes);
   }
 
   MeasuredNumber operation_number(const ClaimPlan& plan, const ClaimCell& cell) {
@@ -192,8 +364,8 @@ class Judge {
     std::size_t repetitions = 0;
     for (const OperationRepetitions& run : runs) repetitions += std::max(run.before.size(), run.after.size());
     entry_.by = cell.is_exact ? "counted"
-                              : plural(static_cast<int>(repetitions), "repetition", "repetitions") + " in " +
-                                    plural(static_cast<int>(runs.size()), "run", "runs");
+                              : nanobench::counted(static_cast<std::int64_t>(repetitions), "repetition") + " in " +
+                                    nanobench::counted(static_cast<std::int64_t>(runs.size()), "run");
     return number;
   }
 
@@ -202,9 +374,7 @@ class Judge {
     if (plan == nullptr) return;
     const std::string& metric = cell.operation->metric;
     const std::vector<OperationRepetitions> runs = evidence_.repetitions(plan->cells.at(cell.label), metric);
-    std::string sizes;
-    for (const auto& [shape, size] : cell.operation->arms.back().shapes)
-      sizes += (sizes.empty() ? "" : " ") + shape + " " + std::to_string(size);
+    const std::string sizes = sizes_text(cell.operation->arms.back().shapes);
     if (metric == claim_.rule->metric) {
       entry_.also.push_back(
           {sizes + ": " + metric + " " + ablations::to_string(claim_.rule->form), number_of(claim_.rule->form, runs)});

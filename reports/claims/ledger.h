@@ -14,14 +14,14 @@
 namespace nanobench::reports {
 
 enum class LedgerVerdict {
-  kSupported,      ///< the whole interval is where the claim says
-  kContradicted,   ///< the whole interval is where it cannot be
+  kSupported,      ///< the whole interval agrees with the claim
+  kContradicted,   ///< the whole interval disagrees with it
   kInconclusive,   ///< measured, and neither
-  kNotMeasured,    ///< could be, and was not
-  kNotMeasurable,  ///< cannot be here: `reason`
+  kNotMeasured,    ///< it could be measured, and was not
+  kNotMeasurable,  ///< it cannot be measured here; `reason` says why
 };
 
-/// All of them, in the order in which they are told.
+/// All of them, in the order of reports.
 inline constexpr std::array<LedgerVerdict, 5> kLedgerVerdicts = {
     LedgerVerdict::kSupported, LedgerVerdict::kContradicted, LedgerVerdict::kInconclusive, LedgerVerdict::kNotMeasured,
     LedgerVerdict::kNotMeasurable};

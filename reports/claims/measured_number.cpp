@@ -12,7 +12,7 @@ namespace {
 using ablations::RuleForm;
 
 constexpr double kLevel = 0.95;
-constexpr std::size_t kFewestRuns = 3;  // below that a spread over runs is hardly known
+constexpr std::size_t kMinRuns = 3;  // below that a spread over runs is hardly known
 
 bool is_ratio(RuleForm form) {
   return form == RuleForm::kAfterOverBefore || form == RuleForm::kBeforeOverAfter;
@@ -97,7 +97,7 @@ MeasuredNumber sd_ratio(const BySeed& before, const BySeed& after) {
 
 MeasuredNumber number_of(RuleForm form, const std::vector<OperationRepetitions>& runs) {
   std::vector<double> numbers;
-  for (const OperationRepetitions& run : runs) add_numbers(form, run, runs.size() >= kFewestRuns, numbers);
+  for (const OperationRepetitions& run : runs) add_numbers(form, run, runs.size() >= kMinRuns, numbers);
   return mean_of_numbers(form, numbers);
 }
 

@@ -26,7 +26,7 @@ MeasuredNumber number_of(ablations::RuleForm form, const BySeed& before, const B
 /// The ratio of two standard deviations, with Fisher's interval; at least two runs each, and normal values.
 MeasuredNumber sd_ratio(const BySeed& before, const BySeed& after);
 
-/// A run's repetitions of one operation, arm by arm; pairs[i] are the i-th of both arms, or of the only one twice.
+/// A run's repetitions of one operation, arm by arm; the i-th of both arms belong together.
 struct OperationRepetitions {
   std::vector<double> before;
   std::vector<double> after;

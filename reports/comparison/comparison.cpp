@@ -25,7 +25,7 @@ struct MeasuredSamples {
   std::vector<results::Sample> val_clock_ms;
 };
 
-/// The value at `step`, looked for from `at` on; steps are asked for in ascending order.
+/// The value at `step`, searched from `at` on; callers ask for ascending steps.
 std::optional<double> value_at(const std::vector<results::Sample>& samples, std::int64_t step, std::size_t& at) {
   while (at < samples.size() && samples[at].step < step) ++at;
   if (at == samples.size() || samples[at].step != step) return std::nullopt;
@@ -86,25 +86,20 @@ TargetTimes target_times(const CellMeasures& cell, const std::optional<double>& 
   return times;
 }
 
-/// One sentence for all seeds that ended in the same way.
+/// One sentence for all seeds that ended in the same way: "seeds 2, 3 crashed: ...".
 std::vector<std::string> reasons_of(const CellMeasures& cell) {
-  std::vector<std::pair<std::string, std::string>> ends;  // what happened, to which seeds
+  std::vector<std::pair<std::string, std::vector<std::uint64_t>>> ends;  // what happened, to which seeds
   for (const RunMeasure& run : cell.runs) {
     if (run.run.is_running() || run.run.is_completed() || run.run.result->outcome == RunOutcome::kInterrupted) continue;
-    std::string end = core::to_string(run.run.result->outcome);
+    std::string end = enum_name(run.run.result->outcome);
     if (!run.run.result->message.empty()) end += ": " + run.run.result->message;
-    const std::string seed = std::to_string(run.run.seed);
-    const auto same = std::find_if(ends.begin(), ends.end(), [&](const auto& known) { return known.first == end; });
-    if (same == ends.end()) {
-      ends.emplace_back(end, seed);
-    } else {
-      same->second += ", " + seed;
-    }
+    auto same = std::find_if(ends.begin(), ends.end(), [&](const auto& known) { return known.first == end; });
+    if (same == ends.end()) same = ends.insert(ends.end(), {end, {}});
+    same->second.push_back(run.run.seed);
   }
   std::vector<std::string> reasons;
-  for (const auto& [end, seeds] : ends) {
-    reasons.push_back((seeds.find(',') == std::string::npos ? "seed " : "seeds ") + seeds + " " + end);
-  }
+  for (const auto& [end, seeds] : ends)
+    reasons.push_back((seeds.size() == 1 ? "seed " : "seeds ") + joined(seeds) + " " + end);
   return reasons;
 }
 
@@ -173,7 +168,7 @@ bool is_of_one_machine(const std::vector<const CellMeasures*>& cells) {
   return true;
 }
 
-/// Of runs on several machines only those pairs count that one machine ran.
+/// For runs on several machines, only pairs from one machine count.
 std::optional<Effect> speed_up_within_machines(const CellMeasures& cell, const CellMeasures& reference) {
   if (is_of_one_machine({&cell, &reference})) return speed_up(step_times(cell), step_times(reference));
   BySeed values;
@@ -222,7 +217,7 @@ void add_effects(ComparisonTable& table, const std::vector<CellMeasures>& cells,
       row.step_speed_up = speed_up_within_machines(cells[i], cells[*at]);
     } else {
       table.notes.push_back("The times of " + row.label + " and " + reference.label +
-                            " are not compared: they are of different GPUs or drivers.");
+                            " are not compared: they come from different GPUs or drivers.");
     }
     if (row.published_step_ms && reference.published_step_ms && row.record != reference.record) {
       row.published_speed_up = *reference.published_step_ms / *row.published_step_ms;
@@ -233,7 +228,7 @@ void add_effects(ComparisonTable& table, const std::vector<CellMeasures>& cells,
     }
     if (row.val_loss_change && !row.val_loss_change->is_paired) {
       table.notes.push_back(row.label + " and " + reference.label +
-                            " share no seed: their difference is that of the means and has no spread.");
+                            " share no seed: their difference is that of the means, without a spread.");
     }
   }
 }
@@ -242,7 +237,7 @@ void set_target(ComparisonTable& table, const results::PlanRecord& plan, const s
                 const ComparisonOptions& options) {
   if (options.target || plan.target) {
     table.target = options.target ? options.target : plan.target;
-    table.target_source = options.target ? "given on the command line" : "given by the suite";
+    table.target_source = options.target ? "from the command line" : "from the suite";
     return;
   }
   if (cells.empty()) return;
@@ -254,17 +249,17 @@ void set_target(ComparisonTable& table, const results::PlanRecord& plan, const s
 }
 
 void add_spread_notes(ComparisonTable& table) {
-  int least = std::numeric_limits<int>::max();
+  int fewest = std::numeric_limits<int>::max();
   for (const Comparison& row : table.rows) {
-    if (row.completed > 0) least = std::min(least, row.completed);
+    if (row.completed > 0) fewest = std::min(fewest, row.completed);
   }
-  if (least == 1) {
+  if (fewest == 1) {
     table.notes.push_back(
-        "n = 1: one run has no spread, so a difference between two rows may be chance; --seeds 3 measures the spread.");
-  } else if (least < 5) {
-    table.notes.push_back("± is the standard deviation over n runs; with n = " + std::to_string(least) +
+        "n = 1: one run has no spread, so a difference between two rows may be chance. --seeds 3 measures the spread.");
+  } else if (fewest < 5) {
+    table.notes.push_back("± is the standard deviation over n runs; with n = " + std::to_string(fewest) +
                           " it is itself uncertain.");
-  } else if (least < std::numeric_limits<int>::max()) {
+  } else if (fewest < std::numeric_limits<int>::max()) {
     table.notes.push_back("± is the standard deviation over n runs.");
   }
 }
@@ -281,11 +276,11 @@ void add_floor_warnings(ComparisonTable& table, const std::vector<CellMeasures>&
     }
   }
   if (below == 0) return;
-  if (below > 1) first += ", and " + std::to_string(below - 1) + (below == 2 ? " more run" : " more runs");
-  table.warnings.push_back(first + ": no honest model can be there; look for a leak in data or evaluation.");
+  if (below > 1) first += ", and so do " + counted(below - 1, "more run");
+  table.warnings.push_back(first + ". No honest model can be there; look for a leak in data or evaluation.");
 }
 
-/// Losses do not mind a busy machine, times do.
+/// A busy machine leaves losses alone, but not times.
 void add_disturbance_warning(ComparisonTable& table, const std::vector<CellMeasures>& cells) {
   int disturbed = 0;
   std::string first;
@@ -296,12 +291,12 @@ void add_disturbance_warning(ComparisonTable& table, const std::vector<CellMeasu
     }
   }
   if (disturbed == 0) return;
-  table.warnings.push_back(std::to_string(disturbed) + (disturbed == 1 ? " run was" : " runs were") + " disturbed (" +
-                           first + (disturbed > 1 ? "; ..." : "") +
-                           "): losses count, times are doubtful; run again with --fresh on an idle machine.");
+  table.warnings.push_back(counted(disturbed, "run was", "runs were") + " disturbed (" + first +
+                           (disturbed > 1 ? "; ..." : "") +
+                           "). Losses count, times are doubtful; run again with --fresh on an idle machine.");
 }
 
-/// Times of one table should come from one machine and one number of threads.
+/// The times of one table should come from one machine and one number of threads.
 void add_mixture_warnings(ComparisonTable& table, const std::vector<CellMeasures>& cells) {
   std::set<std::string> hardware;
   std::set<std::string> gpus;
@@ -309,22 +304,20 @@ void add_mixture_warnings(ComparisonTable& table, const std::vector<CellMeasures
   std::set<std::string> engines;
   for (const CellMeasures& cell : cells) {
     for (const RunMeasure& run : cell.runs) {
-      hardware.insert(run.run.hardware + ", " + std::to_string(run.run.threads) + " threads");
+      hardware.insert(run.run.hardware + ", " + counted(run.run.threads, "thread"));
       if (run.run.is_completed()) gpus.insert(run.run.gpu.empty() ? "none" : run.run.gpu);
       if (run.run.is_completed()) hosts.insert(run.run.owner.host);
-      engines.insert(run.run.engine + " " + run.run.engine_version);
+      engines.insert(run.run.engine_text() + " " + run.run.engine_version);
     }
   }
   if (hosts.size() > 1) {
     table.warnings.push_back(
         "The runs come from " + std::to_string(hosts.size()) +
-        " hosts: times are compared only between runs of one seed on one host, losses between all.");
+        " hosts. Times are compared only between runs of one seed on one host, losses between all runs.");
   } else if (hardware.size() > 1)
     table.warnings.push_back("The runs come from different machines: do not compare their times.");
   if (gpus.size() > 1) {
-    std::string names;
-    for (const std::string& gpu : gpus) names += (names.empty() ? "" : "; ") + gpu;
-    table.warnings.push_back("The runs come from different GPUs or drivers (" + names +
+    table.warnings.push_back("The runs come from different GPUs or drivers (" + joined(gpus, "; ") +
                              "): do not compare their times.");
   }
   if (engines.size() > 1) table.warnings.push_back("The runs come from different versions of the engine.");
@@ -432,7 +425,7 @@ ComparisonTable compare(const results::PlanRecord& plan, const std::vector<CellM
   ComparisonTable table;
   set_target(table, plan, cells, options);
   for (const CellMeasures& cell : cells) table.rows.push_back(row_of(cell, table.target));
-  add_effects(table, cells, plan.design == "history");
+  add_effects(table, cells, plan.design == results::Design::kHistory);
   table.has_one_yardstick = has_one_yardstick(cells);
   add_spread_notes(table);
   add_floor_warnings(table, cells);

@@ -10,13 +10,13 @@
 
 #include "ablations/catalogue.h"
 #include "reports/comparison/outliers.h"
+#include "reports/stats/loss_curve.h"
 #include "reports/stats/summary.h"
-#include "reports/stats/time_to_target.h"
 #include "results/store.h"
 
 namespace nanobench::reports {
 
-/// What one run came to. The metrics' definitions are DESIGN's: step time is the median over timed steps.
+/// The metrics of one run.
 struct RunMeasure {
   results::RunRecord run;
   std::optional<double> val_loss;          ///< final; nats per token; completed runs only, like all below
@@ -40,11 +40,11 @@ struct CellMeasures {
   std::optional<double> step_ms;  ///< published for the cell's record
 };
 
-/// Its completed run of this seed; nullptr where there is none.
+/// The cell's completed run with this seed; nullptr where there is none.
 const RunMeasure* completed_run(const CellMeasures& cell, std::uint64_t seed);
 
-/// Whether the times of two runs may be compared: one machine, one GPU and driver, as many threads. Losses may be of
-/// any two.
+/// Whether the times of two runs may be compared: one machine, one GPU and driver, as many threads. Losses of any two
+/// runs may be.
 bool share_machine(const RunMeasure& a, const RunMeasure& b);
 
 /// Of the completed runs.
@@ -90,19 +90,19 @@ struct ComparisonTable {
   std::optional<double> target;   ///< validation loss
   std::string target_source;      ///< "the final loss of record12 (mean of 2)"
   std::vector<Comparison> rows;   ///< in the suite's order
-  bool has_one_yardstick = true;  ///< the rows' mean times may be set in ratio: all of one machine, or each of the same
-                                  ///< seeds on the same machines
-  std::vector<int> looks;         ///< seeds at each look at these results (looks.h); one or none: no peeking
+  bool has_one_yardstick = true;  ///< mean times of the rows may be divided by each other: all runs are on one
+                                  ///< machine, or each row has the same seeds on the same machines
+  std::vector<int> looks;         ///< seeds at each look at these results (looks.h); one or none: no earlier look
   std::vector<std::string> warnings;
   std::vector<std::string> notes;
 };
 
-/// What the comparison needs beside the store.
+/// What the comparison needs besides the store.
 struct ComparisonOptions {
   std::map<std::string, double> published_step_ms;  ///< by record id
   std::optional<double> target;                     ///< overrides the plan's
-  bool has_charts = false;                          ///< with pictures, for forms that show them
-  bool has_provenance = false;                      ///< with disturbed runs, commands, programs and machines
+  bool has_charts = false;                          ///< adds charts, for forms that show them
+  bool has_provenance = false;                      ///< adds disturbed runs, commands, programs and machines
 };
 
 /// Mean step times that were published for the catalogue's records.

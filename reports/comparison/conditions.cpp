@@ -17,15 +17,15 @@ bool Conditions::apply_to(const results::PlanRecord& plan) const {
 }
 
 bool Conditions::hold_for(const results::RunRecord& run) const {
-  return run.is_completed() && run.engine == engine && run.hardware == hardware && run.threads == threads &&
+  return run.is_completed() && run.engine_text() == engine && run.hardware == hardware && run.threads == threads &&
          run.dtype == dtype;
 }
 
 Conditions conditions_of(const suites::Plan& plan) {
   return {.scale = plan.suite.scale,
-          .engine = plan.engine.name,
+          .engine = results::engine_text(plan.engine.name, plan.suite.kernels),
           .hardware = plan.hardware,
-          .dtype = plan.suite.external ? kExternal : plan.suite.dtype,
+          .dtype = plan.suite.external ? kExternal : enum_name(plan.suite.dtype),
           .threads = plan.threads,
           .trainer = plan.suite.external ? plan.suite.name : ""};
 }
@@ -35,7 +35,7 @@ std::optional<Conditions> conditions_of(const results::Store& store, const resul
     if (!line.run_id) continue;
     const results::RunRecord run = store.run(*line.run_id);
     return Conditions{.scale = plan.scale,
-                      .engine = run.engine,
+                      .engine = run.engine_text(),
                       .hardware = run.hardware,
                       .dtype = run.dtype,
                       .threads = run.threads,
@@ -49,8 +49,7 @@ std::optional<results::PlanRecord> newest_calibration(const results::Store& stor
   std::stable_sort(plans.begin(), plans.end(),
                    [](const auto& a, const auto& b) { return a.created_at > b.created_at; });
   for (results::PlanRecord& plan : plans) {
-    if (plan.design != suites::to_string(suites::Design::kAA) || !conditions.apply_to(plan) || plan.lines.empty())
-      continue;
+    if (plan.design != results::Design::kAA || !conditions.apply_to(plan) || plan.lines.empty()) continue;
     const bool is_complete = std::all_of(plan.lines.begin(), plan.lines.end(), [&](const results::PlanLine& line) {
       return line.run_id && conditions.hold_for(store.run(*line.run_id));
     });

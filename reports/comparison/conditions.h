@@ -1,4 +1,4 @@
-/// Under which conditions runs were made: what must be the same before one run's noise says anything of another's.
+/// The conditions of runs: what must be equal before the noise of one run says anything about another.
 /// Thread-safe as the Store is.
 #pragma once
 
@@ -12,15 +12,16 @@ namespace nanobench::reports {
 
 struct Conditions {
   std::string scale;
-  std::string engine;    ///< its name, of whatever version
+  std::string engine;    ///< with its kernels, of whatever version
   std::string hardware;  ///< class (results/provenance.h)
   std::string dtype;
   int threads = 0;
-  std::string trainer;  ///< name of the suite of an external trainer, as trainers share no scale; empty: our engines
+  std::string
+      trainer;  ///< the suite's name of an external trainer, because trainers share no scale; empty: our engines
 
-  /// Whether runs of the stored plan may tell something: its scale, its trainer.
+  /// Whether runs of the stored plan may count, by its scale and trainer.
   bool apply_to(const results::PlanRecord& plan) const;
-  /// A completed run under these conditions; the plan, not the run, knows the scale.
+  /// Whether the run completed under these conditions. The scale is known to its plan only.
   bool hold_for(const results::RunRecord& run) const;
 };
 

@@ -18,7 +18,7 @@ struct Candidate {
 
 /// Adds those that stand apart among `group`; nothing when there are too few.
 void judge(const std::vector<Candidate>& group, std::optional<std::vector<OutlyingRun>>& found) {
-  if (group.size() < kLeastForOutliers) return;
+  if (group.size() < kMinForOutliers) return;
   if (!found) found.emplace();
   std::vector<double> values;
   for (const Candidate& candidate : group) values.push_back(candidate.value);

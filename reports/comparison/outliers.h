@@ -1,5 +1,5 @@
-/// Runs that stand apart from the others of their cell. They are flagged and left in every mean: a wild run is a
-/// finding too. Pure, thread-safe.
+/// Runs that stand apart from the others of their cell. They are flagged but kept in every mean, because a wild run is
+/// a finding too. Pure, thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace nanobench::reports {
 
 struct CellMeasures;
 
-/// Fewer runs cannot say which of them is the odd one.
-inline constexpr std::size_t kLeastForOutliers = 5;
+/// Among fewer runs, nothing shows which one is odd.
+inline constexpr std::size_t kMinForOutliers = 5;
 /// Robust standard deviations from the median (reports/stats/prediction.h).
 inline constexpr double kOutlierLimit = 3.5;
 
@@ -20,12 +20,11 @@ struct OutlyingRun {
   std::uint64_t seed = 0;
   std::int64_t run_id = 0;
   double value = 0.0;
-  double median = 0.0;  ///< of the runs that it is held against
+  double median = 0.0;  ///< of the runs that it is compared with
   double score = 0.0;   ///< signed, in robust standard deviations
 };
 
-/// Of the completed runs of a cell, each list in the order of its runs. Empty: all belong together; absent: too few
-/// runs to judge by.
+/// The outlying runs of a cell, in the order of its completed runs. Empty: none; absent: too few runs to judge by.
 struct CellOutliers {
   std::optional<std::vector<OutlyingRun>> val_loss;  ///< final, nats per token
   std::optional<std::vector<OutlyingRun>> step_ms;   ///< each against runs of the same machine and threads

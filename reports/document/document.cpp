@@ -1,13 +1,14 @@
 #include "reports/document/document.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/text.h"
 
 namespace nanobench::reports {
 namespace {
 
-/// The same with every string as it can be shown: a drawing shows what it is given.
+/// Makes every string of the specification printable, because a drawing escapes nothing.
 void make_printable(core::OrderedJson& json) {
   if (json.is_string()) {
     json = printable(json.get_ref<const std::string&>());
@@ -18,16 +19,76 @@ void make_printable(core::OrderedJson& json) {
 
 }  // namespace
 
+TableCell missing_cell() {
+  return value_cell("-", nullptr);
+}
+
 TableCell text_cell(const std::string& text) {
-  return {.text = text, .detail = "", .value = text};
+  return value_cell(text, text);
+}
+
+TableCell text_or_missing(const std::string& text) {
+  return text.empty() ? missing_cell() : text_cell(text);
 }
 
 TableCell count_cell(std::int64_t count) {
-  return {.text = std::to_string(count), .detail = "", .value = count};
+  return value_cell(std::to_string(count), count);
 }
 
-TableCell missing_cell() {
-  return {.text = "-", .detail = "", .value = nullptr};
+TableCell count_cell(const std::optional<std::int64_t>& count) {
+  return count ? count_cell(*count) : missing_cell();
+}
+
+TableCell seed_cell(std::uint64_t seed) {
+  return value_cell(std::to_string(seed), seed);
+}
+
+TableCell yes_no_cell(bool is_so) {
+  return value_cell(is_so ? "yes" : "no", is_so);
+}
+
+TableCell value_cell(std::string text, core::OrderedJson value, std::string detail) {
+  return {.text = std::move(text), .detail = std::move(detail), .value = std::move(value)};
+}
+
+TableCell fixed_cell(const std::optional<double>& value, int digits) {
+  return number_cell(value, [=](double number) { return format_fixed(number, digits); });
+}
+
+TableCell significant_cell(const std::optional<double>& value, int digits) {
+  return number_cell(value, [=](double number) { return format_significant(number, digits); });
+}
+
+TableCell percent_cell(const std::optional<double>& fraction, int digits) {
+  return number_cell(fraction, [=](double number) { return format_percent(number, digits); });
+}
+
+TableCell duration_cell(const std::optional<double>& seconds) {
+  return number_cell(seconds, format_duration);
+}
+
+TableCell bytes_cell(const std::optional<std::int64_t>& bytes) {
+  return bytes ? value_cell(format_bytes(static_cast<double>(*bytes)), *bytes) : missing_cell();
+}
+
+TableCell p_cell(const std::optional<double>& p) {
+  return significant_cell(p, 2);
+}
+
+core::OrderedJson json_of(const std::optional<double>& value) {
+  return value && std::isfinite(*value) ? core::OrderedJson(*value) : core::OrderedJson(nullptr);
+}
+
+Column text_column(const std::string& key, const std::string& title, int priority) {
+  return {.key = key, .title = title, .priority = priority};
+}
+
+Column number_column(const std::string& key, const std::string& title, int priority) {
+  return {.key = key, .title = title, .is_number = true, .priority = priority};
+}
+
+Column wide_column(const std::string& key, const std::string& title, int priority) {
+  return {.key = key, .title = title, .wraps = true, .priority = priority};
 }
 
 std::vector<std::string> counted_texts(const std::vector<std::string>& texts) {

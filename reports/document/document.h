@@ -1,34 +1,68 @@
-/// What a report says, before it has a form: facts, tables, notes. Builders (kinds/) make it, renderers (render/) print
-/// it for people or machines. Plain values.
+/// The content of a report before it has a form: facts, tables, notes. Builders (kinds/) make it, and renderers
+/// (render/) print it for people or machines. Plain values.
 #pragma once
 
+#include <cmath>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/json.h"
 
 namespace nanobench::reports {
 
-/// A value twice: as people read it, and as machines do.
+/// A value in two forms: for people and for machines.
 struct TableCell {
   std::string text;         ///< for people; UTF-8, may hold anything (renderers escape it)
-  std::string detail;       ///< the spread or a remark, beside or below `text`; may be empty
+  std::string detail;       ///< a spread or a remark, beside or below `text`; may be empty
   core::OrderedJson value;  ///< for machines: number, string, null, or an object of such
 };
 
-TableCell text_cell(const std::string& text);
-TableCell count_cell(std::int64_t count);
 /// "-" and null.
 TableCell missing_cell();
+TableCell text_cell(const std::string& text);
+/// The same, or missing_cell() for no text.
+TableCell text_or_missing(const std::string& text);
+TableCell count_cell(std::int64_t count);
+TableCell count_cell(const std::optional<std::int64_t>& count);
+TableCell seed_cell(std::uint64_t seed);
+/// "yes" and true.
+TableCell yes_no_cell(bool is_so);
+
+/// Two forms of one value: for people, and for machines.
+TableCell value_cell(std::string text, core::OrderedJson value, std::string detail = "");
+
+/// A number as `format` writes it for people; missing_cell() for one that is absent or not finite.
+template <class Format>
+TableCell number_cell(const std::optional<double>& value, Format format) {
+  return value && std::isfinite(*value) ? value_cell(format(*value), *value) : missing_cell();
+}
+/// The same in the forms of core/base/text.h.
+TableCell fixed_cell(const std::optional<double>& value, int digits);
+TableCell significant_cell(const std::optional<double>& value, int digits);
+TableCell percent_cell(const std::optional<double>& fraction, int digits);
+TableCell duration_cell(const std::optional<double>& seconds);
+TableCell bytes_cell(const std::optional<std::int64_t>& bytes);
+/// Two significant digits.
+TableCell p_cell(const std::optional<double>& p);
+
+/// Null for one that is absent or not finite.
+core::OrderedJson json_of(const std::optional<double>& value);
 
 struct Column {
   std::string key;    ///< stable name in JSON and CSV
   std::string title;  ///< for people; with its unit
   bool is_number = false;
   bool wraps = false;  ///< running text, may take several lines
-  int priority = 0;    ///< a narrow terminal leaves out the highest ones first; 0 always stays
+  int priority = 0;    ///< a narrow terminal leaves out the highest first; 0 always stays
 };
+
+Column text_column(const std::string& key, const std::string& title, int priority = 0);
+Column number_column(const std::string& key, const std::string& title, int priority = 0);
+/// Of running text.
+Column wide_column(const std::string& key, const std::string& title, int priority = 0);
 
 struct Table {
   std::string id;     ///< stable name in JSON
@@ -43,7 +77,24 @@ struct Fact {
   TableCell cell;
 };
 
-/// What a picture's rows were made from, where that is too much for a table: blocks of plain numbers.
+/// Facts, collected one by one.
+class FactList {
+ public:
+  void add(const std::string& key, const std::string& title, TableCell cell) {
+    facts.push_back({.key = key, .title = title, .cell = std::move(cell)});
+  }
+  void add(const std::string& key, const std::string& title, const std::string& text) {
+    add(key, title, text_cell(text));
+  }
+  /// Nothing for an empty text.
+  void add_if(const std::string& key, const std::string& title, const std::string& text) {
+    if (!text.empty()) add(key, title, text);
+  }
+
+  std::vector<Fact> facts;
+};
+
+/// The data behind a chart's rows, where they are too many for a table: blocks of plain numbers.
 struct FullData {
   struct Block {
     std::vector<std::string> names;             ///< one for each of name_columns
@@ -54,25 +105,25 @@ struct FullData {
   std::vector<Block> blocks;
 };
 
-/// A picture of a table.
+/// A chart of a table.
 struct Chart {
   std::string id;          ///< stable name: letters, digits, '_'
   std::string title;       ///< for people
-  std::string text;        ///< in words what it shows, for those who do not see it
+  std::string text;        ///< what it shows, for those who do not see it
   core::OrderedJson spec;  ///< Vega-Lite v5 without data; its fields are keys of `data`
   Table data;              ///< each value a number, a string, a boolean or null
-  FullData full;           ///< no blocks: the table is all there is
-  std::string file;        ///< a drawing of it, as the document names it; empty: none
+  FullData full;           ///< no blocks: the table is complete
+  std::string file;        ///< the document's name for a drawing of it; empty: none
 };
 
 struct Section {
   std::string title;  ///< may be empty
   std::vector<std::string> paragraphs;
   std::vector<Fact> facts;
-  std::vector<std::string> bullets;  ///< remarks that belong to the facts; with the notes in JSON
+  std::vector<std::string> bullets;  ///< remarks on the facts; JSON lists them among the notes
   std::vector<Table> tables;
   std::vector<Chart> charts;
-  std::vector<std::string> reading;  ///< how to read its tables, folded away where there is room for more
+  std::vector<std::string> reading;  ///< how to read its tables; folded where possible
 };
 
 /// The chart's specification with its data: what Vega-Lite draws.
@@ -81,17 +132,17 @@ core::OrderedJson complete_spec(const Chart& chart);
 struct Document {
   std::string kind;  ///< "comparison", "run", "list_runs", ...: stable
   std::string title;
-  std::string headline;  ///< the answer in one or two sentences; empty: there is none
+  std::string headline;  ///< the answer in one or two sentences; may be empty
   std::vector<Section> sections;
-  std::vector<std::string> warnings;  ///< what makes the numbers doubtful
-  std::vector<std::string> notes;     ///< what else is to be known of them
-  std::vector<std::string> reading;   ///< how to read them, folded away where there is room for more
+  std::vector<std::string> warnings;  ///< reasons to doubt the numbers
+  std::vector<std::string> notes;     ///< further remarks on the numbers
+  std::vector<std::string> reading;   ///< how to read the report; folded where possible
 };
 
-/// Warnings that stand in sight at once; of more, the others are folded away or counted.
-inline constexpr std::size_t kMostShownWarnings = 8;
+/// Warnings that are always shown; further ones are folded or counted.
+inline constexpr std::size_t kMaxShownWarnings = 8;
 
-/// Each text once, in the order of first sight; "... (3 times)" where there were several.
+/// Each text once, in the order of first sight, with "(3 times)" after a repeated one.
 std::vector<std::string> counted_texts(const std::vector<std::string>& texts);
 
 /// Version of the JSON form; grows when a key changes its meaning or goes away.

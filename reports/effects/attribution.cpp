@@ -4,8 +4,8 @@
 #include <cmath>
 #include <map>
 
-#include "reports/stats/moments.h"
 #include "reports/stats/shapley.h"
+#include "reports/stats/summary.h"
 
 namespace nanobench::reports {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 using results::PlanContrast;
 using Sets = std::map<std::string, FeatureSet>;  // by cell
 
-std::vector<const PlanContrast*> contrasts_of(const results::PlanRecord& plan, const char* kind) {
+std::vector<const PlanContrast*> contrasts_of(const results::PlanRecord& plan, results::ContrastKind kind) {
   std::vector<const PlanContrast*> found;
   for (const PlanContrast& contrast : plan.contrasts) {
     if (contrast.kind == kind) found.push_back(&contrast);
@@ -111,17 +111,17 @@ std::optional<LossAttribution> by_cells(const SubsetCells& subsets, const std::v
 }  // namespace
 
 std::optional<SubsetCells> subsets_of(const results::PlanRecord& plan) {
-  std::vector<const PlanContrast*> changes = contrasts_of(plan, "main");
+  std::vector<const PlanContrast*> changes = contrasts_of(plan, results::ContrastKind::kMain);
   Sets sets;
   if (!changes.empty()) {
     sets = sets_of_factorial(changes, plan.cells.size());
   } else {
-    changes = contrasts_of(plan, "simple");
-    const std::vector<const PlanContrast*> interactions = contrasts_of(plan, "interaction");
+    changes = contrasts_of(plan, results::ContrastKind::kSimple);
+    const std::vector<const PlanContrast*> interactions = contrasts_of(plan, results::ContrastKind::kInteraction);
     if (changes.size() == 2 && interactions.size() == 1) sets = sets_of_pair(changes, *interactions.front());
   }
   const std::size_t k = changes.size();
-  if (k < 2 || k > static_cast<std::size_t>(kMostExactFeatures) || sets.size() != std::size_t{1} << k)
+  if (k < 2 || k > static_cast<std::size_t>(kMaxExactFeatures) || sets.size() != std::size_t{1} << k)
     return std::nullopt;
   SubsetCells subsets{.changes = {}, .labels = std::vector<std::string>(sets.size())};
   for (const PlanContrast* change : changes) subsets.changes.push_back(change->effect);

@@ -1,4 +1,4 @@
-/// Who earned the change of the loss from none of a plan's changes to all of them. Pure, thread-safe.
+/// The contribution of each of a plan's changes to the whole change of the loss. Pure, thread-safe.
 #pragma once
 
 #include <optional>
@@ -12,12 +12,12 @@ namespace nanobench::reports {
 struct FactorShare {
   std::string factor;
   double value = 0.0;        ///< nats per token; below 0: it lowers the loss
-  std::optional<double> se;  ///< absent for one run; 0 where all seeds say the same
+  std::optional<double> se;  ///< absent for one run; 0 where all seeds agree
 };
 
 struct LossAttribution {
   std::vector<FactorShare> shares;  ///< in the order of the plan's contrasts; they sum to the total
-  FactorShare total;                ///< with all changes less with none
+  FactorShare total;                ///< loss with all changes less loss with none
   bool is_by_seed = false;          ///< the errors are over the seeds; else from the cells' own spreads
   int n = 0;                        ///< complete seeds, or runs of the cell with the fewest
 };
@@ -28,8 +28,8 @@ struct SubsetCells {
   std::vector<std::string> labels;  ///< by set of changes, from none to all
 };
 
-/// Of plans with a cell for each set of their two or more changes: a full factorial of two levels, or two changes in
-/// pairs; nullopt of others.
+/// For plans with a cell for each set of their two or more changes: a full factorial of two levels, or two changes in
+/// pairs; nullopt for others.
 std::optional<SubsetCells> subsets_of(const results::PlanRecord& plan);
 
 /// Shapley's shares of the final loss (reports/stats/shapley.h), seed by seed where the cells share complete seeds.

@@ -7,15 +7,16 @@
 #include "reports/comparison/code_paths.h"
 #include "reports/stats/factorial_effects.h"
 #include "reports/stats/multiple.h"
+#include "reports/stats/power.h"
 
 namespace nanobench::reports {
 namespace {
 
-constexpr std::size_t kLeastForLenth = 7;
-constexpr double kLeastNominal = 1e-12;  // below it 1 - p loses its digits
+constexpr std::size_t kMinForLenth = 7;
+constexpr double kMinNominal = 1e-12;  // below it 1 - p loses its digits
 
 bool is_factorial(const results::PlanContrast& contrast) {
-  return contrast.kind == "main" || contrast.kind == "interaction";
+  return contrast.kind == results::ContrastKind::kMain || contrast.kind == results::ContrastKind::kInteraction;
 }
 
 /// Factorial effects that have no error of their own get that of the small ones among them.
@@ -28,7 +29,7 @@ void add_lenth(std::vector<EffectResult>& results, MeasuredEffect EffectResult::
     values.push_back(*effect.value);
     effects.push_back(&effect);
   }
-  if (values.size() < kLeastForLenth) return;
+  if (values.size() < kMinForLenth) return;
   const std::optional<Lenth> lenth_error = lenth(values);
   if (!lenth_error) return;
   for (MeasuredEffect* effect : effects) {
@@ -37,7 +38,7 @@ void add_lenth(std::vector<EffectResult>& results, MeasuredEffect EffectResult::
   }
 }
 
-/// Every seed says just the same: there is nothing to test.
+/// Every seed gives the same effect: there is nothing to test.
 Verdict exact_verdict(double value, double margin) {
   if (std::abs(value) <= margin) return Verdict::kUnchanged;
   return value < 0.0 ? Verdict::kImproved : Verdict::kRegressed;
@@ -60,21 +61,20 @@ void test_all(std::vector<EffectResult>& results, MeasuredEffect EffectResult::*
     MeasuredEffect& effect = results[i].*metric;
     effect.adjusted_p = adjusted[i];
     effect.interval = intervals[i];
-    // Of a look: an interval that holds at all looks together.
+    // In a plan of looks, the interval holds at all looks together.
     if (rules.nominal_p && effect.estimate)
-      effect.interval = interval_of(*effect.estimate, 1.0 - std::max(*rules.nominal_p, kLeastNominal));
-    if (effect.is_exact() && effect.n >= rules.least_n) {
+      effect.interval = interval_of(*effect.estimate, 1.0 - std::max(*rules.nominal_p, kMinNominal));
+    if (effect.is_exact() && effect.n >= rules.min_n) {
       effect.verdict = exact_verdict(*effect.value, margin);
       continue;
     }
     const bool has_lenth = effect.source == ErrorSource::kLenth;
-    effect.verdict = verdict_of({.effect = effect.estimate,
-                                 .n = has_lenth ? rules.least_n : effect.n,
-                                 .p = effect.adjusted_p,
-                                 .p_equivalence = std::nullopt},
-                                {.margins = Margins::symmetric(margin),
-                                 .alpha = rules.nominal_p.value_or(rules.alpha),
-                                 .least_n = rules.least_n});
+    effect.verdict = verdict_of(
+        {.effect = effect.estimate,
+         .n = has_lenth ? rules.min_n : effect.n,
+         .p = effect.adjusted_p,
+         .p_equivalence = std::nullopt},
+        {.margins = Margins::symmetric(margin), .alpha = rules.nominal_p.value_or(rules.alpha), .min_n = rules.min_n});
   }
 }
 
@@ -93,14 +93,14 @@ std::vector<std::string> cells_without_result(const std::vector<ContrastPart>& p
   return labels;
 }
 
-std::string other_code_of(const std::vector<ContrastPart>& parts) {
+core::StepParts other_code_of(const std::vector<ContrastPart>& parts) {
   std::vector<WeightedCell> difference;
   for (const ContrastPart& part : parts) difference.push_back({part.cell, part.coefficient});
   return parts_without_kernel(difference);
 }
 
 bool is_single_change(const results::PlanContrast& contrast) {
-  return contrast.kind == "simple" || contrast.kind == "main";
+  return contrast.kind == results::ContrastKind::kSimple || contrast.kind == results::ContrastKind::kMain;
 }
 
 /// Every cell has a run with a step time.
@@ -125,13 +125,13 @@ void judge_feature(EffectResult& result, const std::vector<ContrastPart>& parts,
   }
   if (!result.seconds.equal_loss.is_converted()) {
     result.reason = result.seconds.equal_loss.status == EqualLoss::Status::kSlopeUncertain
-                        ? "the loss curve is too flat or too noisy at its end to turn loss into steps"
-                    : n == 1 ? "n = 1 has no error"
+                        ? "the end of the loss curve is too flat or too noisy to convert loss into steps"
+                    : n == 1 ? "n = 1 gives no error"
                              : "the runs give no error to judge by";
     return;
   }
-  if (n < rules.least_n) {
-    result.reason = "n = " + std::to_string(n) + "; a verdict needs " + std::to_string(rules.least_n);
+  if (n < rules.min_n) {
+    result.reason = "n = " + std::to_string(n) + "; a verdict needs " + std::to_string(rules.min_n);
     return;
   }
   const double margin = rules.time_margin * *result.seconds.reference_s;
@@ -139,7 +139,7 @@ void judge_feature(EffectResult& result, const std::vector<ContrastPart>& parts,
                                        .n = n,
                                        .p = result.adjusted_p,
                                        .p_equivalence = std::nullopt},
-                                      margin, rules.nominal_p.value_or(rules.alpha), rules.least_n);
+                                      margin, rules.nominal_p.value_or(rules.alpha), rules.min_n);
 }
 
 void add_second_opinions(std::vector<EffectResult>& results, const std::vector<CellMeasures>& cells,
@@ -157,7 +157,7 @@ void judge_features(std::vector<EffectResult>& results, const std::vector<CellMe
   std::vector<std::optional<double>> p;
   for (const EffectResult& result : results) {
     const Estimate& seconds = result.seconds.equal_loss.seconds;
-    const bool is_asked = result.contrast.kind != "noise" && result.other_code.empty() &&
+    const bool is_asked = result.contrast.kind != results::ContrastKind::kNoise && result.other_code.empty() &&
                           result.seconds.equal_loss.is_converted() && seconds.is_usable();
     p.push_back(is_asked ? std::optional<double>(p_of(seconds)) : std::nullopt);
   }
@@ -200,7 +200,7 @@ std::vector<EffectResult> judge_all(const results::PlanRecord& plan, const std::
 EffectRules rules_at(const results::SequentialLook& plan, const std::vector<Look>& looks, std::size_t index,
                      EffectRules rules) {
   rules.nominal_p = looks.at(index).nominal_p;
-  rules.least_n = std::min(rules.least_n, plan.first);
+  rules.min_n = std::min(rules.min_n, plan.first);
   return rules;
 }
 
@@ -237,7 +237,7 @@ bool is_decided(Verdict verdict) {
   return verdict != Verdict::kInconclusive && verdict != Verdict::kMissing;
 }
 
-/// What a look decided stands where no earlier one has decided.
+/// A look decides only what no earlier one has decided.
 void keep_first(MeasuredEffect& effect, Verdict at_look, int look) {
   if (effect.decided_at_look || !is_decided(at_look)) return;
   effect.verdict = at_look;
@@ -277,7 +277,7 @@ int single_changes(const std::vector<results::PlanContrast>& contrasts) {
 }
 
 bool is_judged_by_lenth(const std::vector<results::PlanContrast>& contrasts) {
-  return contrasts.size() >= kLeastForLenth && std::all_of(contrasts.begin(), contrasts.end(), is_factorial);
+  return contrasts.size() >= kMinForLenth && std::all_of(contrasts.begin(), contrasts.end(), is_factorial);
 }
 
 std::vector<EffectResult> analyse_effects(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
@@ -294,6 +294,65 @@ std::vector<EffectResult> analyse_effects(const results::PlanRecord& plan, const
     for (std::size_t i = 0; i < results.size(); ++i) keep_first(results[i], at_look[i], static_cast<int>(index) + 1);
   }
   return results;
+}
+
+namespace {
+
+using Status = SeedsForVerdict::Status;
+
+/// The alpha that Holm leaves for each effect that is not yet proved to differ.
+double alpha_left(const std::vector<EffectResult>& effects, const EffectRules& rules) {
+  if (rules.nominal_p) return *rules.nominal_p;
+  const auto open = std::count_if(effects.begin(), effects.end(), [&](const EffectResult& effect) {
+    return !effect.adjusted_p || *effect.adjusted_p >= rules.alpha;
+  });
+  return rules.alpha / static_cast<double>(std::max<std::ptrdiff_t>(open, 1));
+}
+
+SeedsForVerdict seeds_for(const EffectResult& effect, const EffectRules& rules, double alpha_difference) {
+  SeedsForVerdict result{.have = std::min(effect.loss.n, effect.log_time.n)};
+  if (!effect.other_code.empty()) return result;
+  if (result.have == 1) result.status = Status::kOneSeed;
+  const EqualLoss& equal_loss = effect.seconds.equal_loss;
+  if (result.have < 2 || !equal_loss.is_converted() || !equal_loss.seconds.is_usable() || !effect.seconds.reference_s)
+    return result;
+  const double one_se = equal_loss.seconds.se * std::sqrt(static_cast<double>(result.have));
+  const double one_df = equal_loss.seconds.df / (result.have - 1.0);
+  const auto error = [&](int n) {
+    return PlannedError{.se = one_se / std::sqrt(static_cast<double>(n)), .df = one_df * (n - 1.0)};
+  };
+  const VerdictTests tests{.margins = Margins::symmetric(rules.time_margin * *effect.seconds.reference_s),
+                           .alpha_difference = alpha_difference,
+                           .alpha_equivalence = rules.nominal_p.value_or(rules.alpha)};
+  const std::optional<int> needed =
+      required_runs_for_verdict(equal_loss.seconds.value, error, tests, kVerdictPower, kMaxSeedsNamed);
+  result.status = needed ? Status::kKnown : Status::kTooMany;
+  // The seeds so far may have missed, by bad luck, a verdict that so many seeds mostly give.
+  if (needed) result.seeds = std::max({*needed, rules.min_n, result.have + 1});
+  return result;
+}
+
+}  // namespace
+
+const char* to_string(SeedsForVerdict::Status status) {
+  switch (status) {
+    case Status::kKnown: return "told";
+    case Status::kTooMany: return "too_many";
+    case Status::kOneSeed: return "one_seed";
+    case Status::kUnknown: break;
+  }
+  return "unknown";
+}
+
+std::vector<std::optional<SeedsForVerdict>> seeds_needed(const std::vector<EffectResult>& effects,
+                                                         const EffectRules& rules) {
+  const double alpha = alpha_left(effects, rules);
+  std::vector<std::optional<SeedsForVerdict>> needed;
+  for (const EffectResult& effect : effects) {
+    const bool is_open = effect.verdict == FeatureVerdict::kInconclusive;
+    needed.push_back(is_open ? std::optional(seeds_for(effect, rules, alpha)) : std::nullopt);
+  }
+  return needed;
 }
 
 }  // namespace nanobench::reports

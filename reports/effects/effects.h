@@ -1,15 +1,16 @@
-/// What each contrast of a plan found, with its error, its p-value among all that were asked, and a verdict. Pure.
+/// The effect of each contrast of a plan, with its error, its p-value adjusted over the plan, and a verdict. Pure.
 ///
-/// An effect is of having the change: after - before, of the final loss in nats per token and of the logarithm of the
-/// step time. It is computed seed by seed, because cells share their random numbers with the seed; where no two seeds
-/// are complete, from the cells' own spreads. Of a factorial that ran once, the error is Lenth's.
+/// An effect is after - before, of the final loss in nats per token and of the logarithm of the step time. It is
+/// computed seed by seed, because the cells of a seed share their random numbers; where no two seeds are complete, the
+/// error comes from the cells' own spreads. A factorial that ran once has Lenth's error.
+/// The seeds that a change without a verdict still needs take the measured effect and its error as the truth: with more
+/// seeds the error falls as their root, and its degrees of freedom grow with them. From few seeds the number is rough.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "reports/effects/effect_seconds.h"
 #include "reports/effects/measured_effect.h"
 #include "reports/effects/second_opinion.h"
 #include "reports/stats/sequential.h"
@@ -26,25 +27,25 @@ struct EffectResult {
   std::optional<double> p;                ///< of no seconds
   std::optional<double> adjusted_p;       ///< by Holm over the plan's effects; with looks: its own
   std::optional<FeatureVerdict> verdict;  ///< of single changes: main and simple effects
-  std::string reason;                     ///< why no verdict could be tried; empty when one was
+  std::string reason;                     ///< why no verdict was possible; empty otherwise
   std::vector<std::string> missing;       ///< cells without a completed run
-  std::string other_code;  ///< parts_without_kernel(): times of different code, which more seeds do not mend
-  std::optional<int> decided_at_look;  ///< of a plan of looks: whose verdict it is; absent while there is none
+  core::StepParts other_code;  ///< parts_without_kernel(): times of different code, which more seeds do not mend
+  std::optional<int> decided_at_look;  ///< in a plan of looks: the look that decided; absent while undecided
 };
 
 struct EffectRules {
   double alpha = 0.05;
   double loss_margin = 0.001;  ///< nats per token
   double time_margin = 0.002;  ///< of the step time, and of the training clock for the verdict
-  int least_n = 3;             ///< seeds, for a verdict
-  /// What a p-value must be below, in place of Holm's adjustment at alpha; of a plan that is one of several looks.
+  int min_n = 3;               ///< seeds, for a verdict
+  /// The limit of unadjusted p-values in a plan of looks, instead of Holm's adjustment at alpha.
   std::optional<double> nominal_p;
 };
 
-/// The rules for a plan: those given, and the boundary of its look where it has one.
+/// The rules for a plan: the given ones, and the boundary of its look where it has one.
 EffectRules rules_of(const results::PlanRecord& plan, EffectRules rules = {});
 
-/// The same at the last of the plan's looks, when most seeds are there.
+/// The same at the last of the plan's looks, which has the most seeds.
 EffectRules final_rules_of(const results::PlanRecord& plan, EffectRules rules = {});
 
 /// The looks that a plan's number stands for.
@@ -53,14 +54,41 @@ std::vector<Look> looks_of(const results::SequentialLook& look);
 /// Changes that get a verdict: main and simple effects.
 int single_changes(const std::vector<results::PlanContrast>& contrasts);
 
-/// One run of each cell is enough to judge by: main effects and interactions alone, and so many that the small ones
-/// tell the error (factorial_effects.h).
+/// Whether one run of each cell is enough to judge by: there are only main effects and interactions, and so many that
+/// the small ones give the error (factorial_effects.h).
 bool is_judged_by_lenth(const std::vector<results::PlanContrast>& contrasts);
 
-/// In the order of the plan's contrasts, by rules_of(plan, given). In a plan of looks a verdict is the first one that
-/// the looks up to this one gave, each from the seeds that it had by its own boundary: what crossed a boundary stays
-/// decided, as that is what the boundaries' alpha is spent on. Values, intervals and p-values are those of all seeds.
+/// In the order of the plan's contrasts, by rules_of(plan, given). In a plan of looks, the first verdict stands: each
+/// look judges the seeds that it had by its own boundary, and what crossed a boundary stays decided, because the
+/// boundaries spend their alpha on that. Values, intervals and p-values are those of all seeds.
 std::vector<EffectResult> analyse_effects(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
                                           const EffectRules& given = {});
+
+inline constexpr double kVerdictPower = 0.8;  ///< chance of a verdict with the named seeds
+inline constexpr int kMaxSeedsNamed = 500;    ///< no number is named above it
+inline constexpr int kMinSeedsAdvised = 3;    ///< where no number is known yet
+
+struct SeedsForVerdict {
+  enum class Status {
+    kKnown,    ///< `seeds` is set
+    kTooMany,  ///< more than kMaxSeedsNamed
+    kOneSeed,  ///< one seed has no spread
+    kUnknown,  ///< no run, no error, or a loss that cannot be converted into seconds
+  };
+  Status status = Status::kUnknown;
+  int have = 0;              ///< complete seeds
+  std::optional<int> seeds;  ///< total of each cell; above `have`
+
+  int more() const { return seeds ? *seeds - have : 0; }
+};
+
+/// "told", "too_many", "one_seed", "unknown": stable names.
+const char* to_string(SeedsForVerdict::Status status);
+
+/// In the order of `effects`, by the rules that will judge the coming seeds (final_rules_of); nullopt for effects with
+/// a verdict and for those that get none. Where several are undecided, each is counted as if none of the others will
+/// ever be decided, which is the strictest case of Holm.
+std::vector<std::optional<SeedsForVerdict>> seeds_needed(const std::vector<EffectResult>& effects,
+                                                         const EffectRules& rules);
 
 }  // namespace nanobench::reports

@@ -1,4 +1,5 @@
-/// One metric of one contrast over a plan's cells, with its error. Pure, thread-safe.
+/// One metric of one contrast over a plan's cells, with its error, and what it is worth in seconds of training. Pure,
+/// thread-safe.
 #pragma once
 
 #include <optional>
@@ -6,13 +7,14 @@
 
 #include "reports/comparison/comparison.h"
 #include "reports/stats/estimate.h"
+#include "reports/stats/loss_curve.h"
 #include "reports/stats/verdict.h"
 
 namespace nanobench::reports {
 
 /// Where an effect's error comes from.
 enum class ErrorSource {
-  kNone,   ///< one run, or no spread: no error can be told
+  kNone,   ///< one run, or no spread: there is no error
   kSeeds,  ///< the contrast of each seed
   kCells,  ///< the spreads within the cells
   kLenth,  ///< the other effects of an unreplicated factorial
@@ -24,11 +26,11 @@ struct MeasuredEffect {
   std::optional<Estimate> estimate;
   ErrorSource source = ErrorSource::kNone;
   int n = 0;                                   ///< complete seeds, or runs of the cell with the fewest
-  std::optional<ConfidenceInterval> interval;  ///< all effects of the metric together hold with the level
+  std::optional<ConfidenceInterval> interval;  ///< holds simultaneously for all effects of the metric
   std::optional<double> p;                     ///< of no effect, two-sided
   std::optional<double> adjusted_p;            ///< by Holm over the plan's effects
   Verdict verdict = Verdict::kMissing;
-  std::optional<int> decided_at_look;  ///< of a plan of looks: whose verdict it is; absent while there is none
+  std::optional<int> decided_at_look;  ///< in a plan of looks: the look that decided; absent while undecided
 
   /// All seeds gave exactly this.
   bool is_exact() const { return value && !estimate && n >= 2 && source == ErrorSource::kSeeds; }
@@ -49,8 +51,19 @@ std::vector<std::vector<double>> loss_rows(const std::vector<const CellMeasures*
 
 /// Final loss, nats per token. Throws Error{kInvalidArgument} for coefficients that do not sum to 0, as does the next.
 MeasuredEffect loss_effect(const std::vector<ContrastPart>& parts);
-/// Logarithm of the step time. Times of different machines are never subtracted from each other: only seeds count whose
-/// cells all ran on one, so a cell that every machine has measured is the shared control.
+/// Logarithm of the step time. Times of different machines are never subtracted: only seeds whose cells all ran on one
+/// machine count, so a cell that every machine measured is the shared control.
 MeasuredEffect log_time_effect(const std::vector<ContrastPart>& parts);
+
+struct EffectSeconds {
+  EqualLoss equal_loss;               ///< the cost of the change at equal loss; below 0: it saves
+  std::optional<double> reference_s;  ///< training clock without the change
+};
+
+/// The slope of the loss curves' last fifth converts loss into steps. Where the two sides have different numbers of
+/// steps, the difference counts as time. Nothing is converted where an effect has no error, unless the losses are
+/// equal.
+EffectSeconds seconds_at_equal_loss(const std::vector<ContrastPart>& parts, const MeasuredEffect& loss,
+                                    const MeasuredEffect& log_time, double level);
 
 }  // namespace nanobench::reports

@@ -4,10 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "reports/stats/moments.h"
 #include "reports/stats/multiple.h"
 #include "reports/stats/rank_tests.h"
-#include "reports/stats/signed_rank.h"
+#include "reports/stats/summary.h"
 
 namespace nanobench::reports {
 namespace {
@@ -36,7 +35,7 @@ std::optional<RankShift> arms_opinion(const std::vector<ContrastPart>& parts) {
         .low = scale * shift->interval->low, .high = scale * shift->interval->high, .level = shift->interval->level};
   }
   if (const std::optional<MannWhitney> test = mann_whitney(with, without)) result.p = test->p;
-  result.least_p = least_mann_whitney_p(result.n, result.n_without);
+  result.min_p = min_mann_whitney_p(result.n, result.n_without);
   return result;
 }
 
@@ -66,7 +65,7 @@ std::optional<RankShift> pairs_opinion(const std::vector<ContrastPart>& parts) {
   result.n = result.n_without = static_cast<int>(values.size());
   if (const std::optional<SignedRank> test = signed_rank(values)) {
     result.p = test->p;
-    result.least_p = least_signed_rank_p(test->n);
+    result.min_p = min_signed_rank_p(test->n);
   }
   return result;
 }
@@ -106,7 +105,7 @@ void compare_opinions(const std::vector<TwoOpinions>& family, double alpha, bool
     const RankShift* const shift = one.second->beside(*one.loss);
     if (shift == nullptr || !shift->adjusted_p || !one.loss->adjusted_p) continue;
     const bool is_sure = *shift->adjusted_p < alpha;
-    const bool could_be = is_sure || members * shift->least_p < alpha;
+    const bool could_be = is_sure || members * shift->min_p < alpha;
     one.second->disagrees = could_be && is_sure != (*one.loss->adjusted_p < alpha);
   }
 }

@@ -4,10 +4,83 @@
 #include <cmath>
 #include <set>
 
+#include "core/base/error.h"
+#include "core/base/text.h"
+#include "reports/effects/effects.h"
+#include "reports/stats/power.h"
+
 namespace nanobench::reports {
 namespace {
 
-constexpr std::size_t kLeastForLenth = 7;  // as in reports/effects
+using core::Error;
+using core::ErrorCode;
+
+constexpr int kMaxSeeds = 1000000;
+
+void require(bool holds, const std::string& option, double value, const std::string& expected) {
+  if (holds) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              option + " expects " + expected + ", got " + (std::isnan(value) ? "no number" : std::to_string(value)));
+}
+
+/// Of one seed's contrast, when the cells' runs are independent but for what a seed gives all of them.
+double contrast_sd(const results::PlanContrast& contrast, double sd) {
+  double squares = 0.0;
+  for (const auto& [cell, coefficient] : contrast.coefficients) squares += coefficient * coefficient;
+  return std::sqrt(squares) * sd;
+}
+
+/// nullopt where n runs give no error.
+std::optional<PlannedError> error_of(double sd, const DetectionPlan& plan) {
+  if (plan.seeds >= 2) return planned_error(sd, plan.seeds);
+  if (plan.has_lenth) return PlannedError{.se = sd, .df = plan.tests / 3.0};
+  return std::nullopt;
+}
+
+}  // namespace
+
+void check_rules(const DetectionRules& rules) {
+  require(rules.alpha > 0.0 && rules.alpha < 1.0, "--alpha", rules.alpha, "a number between 0 and 1");
+  require(rules.power > rules.alpha && rules.power < 1.0, "--power", rules.power, "a number between alpha and 1");
+  if (rules.loss) require(*rules.loss > 0.0 && std::isfinite(*rules.loss), "--detect", *rules.loss, "a number above 0");
+  if (rules.time)
+    require(*rules.time > 0.0 && std::isfinite(*rules.time), "--detect-time", *rules.time, "a number above 0");
+}
+
+Detectable detectable(const results::PlanContrast& contrast, const NoiseFigure& noise, const DetectionPlan& plan,
+                      const DetectionRules& rules, const std::optional<double>& asked) {
+  Detectable result{.is_bound = noise.is_bound};
+  if (!noise.spread) {
+    result.reason = noise.source;
+    return result;
+  }
+  const double sd = contrast_sd(contrast, noise.spread->sd);
+  result.sd = sd;
+  if (!(sd > 0.0)) {
+    result.reason = "the stored runs of one seed do not differ";
+    return result;
+  }
+  const PowerSettings alone{.alpha = rules.alpha};
+  const PowerSettings among_all{.alpha = rules.alpha / plan.tests};
+  if (asked) {
+    const auto error = [sd](int n) { return planned_error(sd, n); };
+    result.seeds = required_runs(*asked, error, rules.power, alone, kMaxSeeds);
+    result.seeds_among_all = required_runs(*asked, error, rules.power, among_all, kMaxSeeds);
+    if (!result.seeds || !result.seeds_among_all)
+      result.reason = "more than " + format_count(kMaxSeeds) + " seeds would be needed";
+    return result;
+  }
+  const std::optional<PlannedError> error = error_of(sd, plan);
+  if (!error) {
+    result.reason = "one seed gives no error: --seeds 2 or more";
+    return result;
+  }
+  result.effect = minimum_detectable_effect(*error, rules.power, alone);
+  result.effect_among_all = minimum_detectable_effect(*error, rules.power, among_all);
+  return result;
+}
+
+namespace {
 
 std::vector<CellForecast> cells_of(const suites::Plan& plan, const results::Store* store,
                                    const ForecastOptions& options) {
@@ -45,12 +118,9 @@ ForecastTotals totals_of(const std::vector<CellForecast>& cells) {
 
 DetectionPlan detection_plan(const suites::Plan& plan) {
   const std::vector<results::PlanContrast>& contrasts = plan.matrix.contrasts;
-  const bool is_factorial = std::all_of(contrasts.begin(), contrasts.end(), [](const auto& contrast) {
-    return contrast.kind == "main" || contrast.kind == "interaction";
-  });
   return {.seeds = static_cast<int>(plan.suite.seeds.size()),
           .tests = std::max(1, static_cast<int>(contrasts.size())),
-          .has_lenth = is_factorial && contrasts.size() >= kLeastForLenth};
+          .has_lenth = is_judged_by_lenth(contrasts)};
 }
 
 /// From the logarithm to a fraction of the step time.
@@ -74,25 +144,25 @@ std::vector<EffectForecast> effects_of(const suites::Plan& plan, const Noise& no
 }
 
 /// The largest over all that is asked for; nullopt where one of them is not known.
-std::optional<int> most_seeds(const Forecast& forecast, std::optional<int> Detectable::*seeds) {
-  std::optional<int> most;
+std::optional<int> max_seeds(const Forecast& forecast, std::optional<int> Detectable::*seeds) {
+  std::optional<int> largest;
   for (const EffectForecast& effect : forecast.effects) {
     for (const auto& [is_asked, metric] :
          {std::pair(forecast.rules.loss.has_value(), &effect.loss), {forecast.rules.time.has_value(), &effect.time}}) {
       if (!is_asked) continue;
       if (!(metric->*seeds)) return std::nullopt;
-      most = std::max(most.value_or(0), *(metric->*seeds));
+      largest = std::max(largest.value_or(0), *(metric->*seeds));
     }
   }
-  return most;
+  return largest;
 }
 
 std::optional<SeedsNeeded> needed(const Forecast& forecast, std::optional<int> Detectable::*seeds) {
-  const std::optional<int> most = most_seeds(forecast, seeds);
-  if (!most) return std::nullopt;
-  SeedsNeeded needed{.seeds = *most, .wall_s = 0.0};
+  const std::optional<int> largest = max_seeds(forecast, seeds);
+  if (!largest) return std::nullopt;
+  SeedsNeeded needed{.seeds = *largest, .wall_s = 0.0};
   for (const CellForecast& cell : forecast.cells) {
-    const int runs = std::max(0, *most - cell.reused);
+    const int runs = std::max(0, *largest - cell.reused);
     needed.more_runs += runs;
     if (runs == 0 || !needed.wall_s) continue;
     needed.wall_s = cell.cost.wall_s ? std::optional(*needed.wall_s + runs * *cell.cost.wall_s) : std::nullopt;
@@ -117,15 +187,15 @@ Forecast forecast(const suites::Plan& plan, const results::Store* store, const F
 
 std::optional<std::size_t> run_to_calibrate(const suites::Plan& plan, const Forecast& forecast) {
   std::optional<std::size_t> cheapest;
-  double least_flops = 0.0;
+  double min_flops = 0.0;
   for (const suites::PlannedRun& run : plan.runs) {
     const CellForecast& cell = forecast.cells[run.cell];
     const bool is_native = run.spec.mock.is_null() && run.spec.external.is_null();
     if (!is_native || cell.to_run() == 0 || cell.cost.source != CostSource::kUnknown) continue;
     const double flops = work_of(run.spec.config).step_flops;
-    if (cheapest && flops >= least_flops) continue;
+    if (cheapest && flops >= min_flops) continue;
     cheapest = run.position;
-    least_flops = flops;
+    min_flops = flops;
   }
   return cheapest;
 }

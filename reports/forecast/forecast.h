@@ -1,24 +1,59 @@
-/// What a plan will cost and what it can show, before anything is spent. Pure but for reading the store; thread-safe
-/// as the Store is.
+/// The cost of a plan and the effects that it can find, before anything is spent. Pure but for reading the store;
+/// thread-safe as the Store is.
+///
+/// A contrast is computed seed by seed and tested by t with n - 1 degrees of freedom, as reports/effects does; the
+/// spread from the store is taken as true. A factorial that runs once is tested with Lenth's error.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "reports/forecast/detectable.h"
 #include "reports/forecast/noise.h"
 #include "reports/forecast/run_cost.h"
+#include "results/records.h"
 #include "results/store.h"
 #include "suites/design/plan.h"
 
 namespace nanobench::reports {
 
+struct DetectionRules {
+  double alpha = 0.05;  ///< two-sided
+  double power = 0.8;
+  std::optional<double> loss;  ///< effect to find, nats per token; absent: what n finds
+  std::optional<double> time;  ///< effect to find, as a fraction of the step time
+};
+
+/// Throws Error{kInvalidArgument} for settings out of range, named like the command's options.
+void check_rules(const DetectionRules& rules);
+
+/// One metric of one contrast.
+struct Detectable {
+  std::optional<double> sd;                ///< of the effect from one seed
+  bool is_bound = false;                   ///< the spread is an upper bound
+  std::optional<double> effect;            ///< found with the power, tested alone
+  std::optional<double> effect_among_all;  ///< the same when it is the only effect among all tests (Holm)
+  std::optional<int> seeds;                ///< needed for the effect asked for
+  std::optional<int> seeds_among_all;
+  std::string reason;  ///< why something is absent
+};
+
+/// The properties of a plan that count here.
+struct DetectionPlan {
+  int seeds = 0;
+  int tests = 1;           ///< contrasts, tested together
+  bool has_lenth = false;  ///< a factorial whose effects have no error of their own with one seed
+};
+
+/// In the metric's own unit: nats, or logarithm of the time. `asked`: the effect to find.
+Detectable detectable(const results::PlanContrast& contrast, const NoiseFigure& noise, const DetectionPlan& plan,
+                      const DetectionRules& rules, const std::optional<double>& asked);
+
 struct CellForecast {
   std::string label;
   std::string changed;
   int planned = 0;  ///< runs: one for each seed
-  int reused = 0;   ///< of them finished and stored already, or the same as an earlier cell's
+  int reused = 0;   ///< finished and stored already, or equal to an earlier cell's
   RunCost cost;     ///< of one run
 
   int to_run() const { return planned - reused; }
@@ -28,9 +63,9 @@ struct CellForecast {
 struct ForecastTotals {
   int planned = 0;
   int reused = 0;
-  double clock_s = 0.0;  ///< training clock of the runs to do, of those cells whose time is known
+  double clock_s = 0.0;  ///< training clock of the runs to do, over cells whose time is known
   double wall_s = 0.0;
-  bool is_whole = true;              ///< false: a cell's time is unknown, and the sums are without it
+  bool is_whole = true;              ///< false: the sums lack a cell whose time is unknown
   std::optional<double> peak_bytes;  ///< of the largest cell: runs follow each other
 
   int to_run() const { return planned - reused; }
@@ -42,7 +77,7 @@ struct EffectForecast {
   Detectable time;  ///< `effect` as a fraction of the step time; `sd` of its logarithm
 };
 
-/// The seeds that find what is asked for in every effect of the plan, and what they take.
+/// The seeds that find the effects asked for in every contrast of the plan, and their cost.
 struct SeedsNeeded {
   int seeds = 0;
   int more_runs = 0;             ///< beyond those that are stored
@@ -56,7 +91,7 @@ struct Forecast {
   DetectionRules rules;
   int seeds = 0;
   std::vector<EffectForecast> effects;
-  std::optional<SeedsNeeded> needed;            ///< each effect tested alone; absent: nothing asked, or not known
+  std::optional<SeedsNeeded> needed;            ///< each effect tested alone; absent: not asked, or unknown
   std::optional<SeedsNeeded> needed_among_all;  ///< all effects tested together
 };
 
@@ -66,11 +101,11 @@ struct ForecastOptions {
   std::optional<PastRun> calibration;
 };
 
-/// `store` may be null: nothing is stored. Throws Error{kInvalidArgument} for rules without meaning.
+/// `store` may be null: nothing is stored. Throws Error{kInvalidArgument} for rules out of range.
 Forecast forecast(const suites::Plan& plan, const results::Store* store, const ForecastOptions& options);
 
-/// The run of our own engine that is worth a short try: the cheapest of those whose time no stored run tells. nullopt
-/// when nothing is to be run, or all is known.
+/// The run of our own engine that is worth a short trial: the cheapest one without an estimate from stored runs.
+/// nullopt when there is nothing to run, or all is known.
 std::optional<std::size_t> run_to_calibrate(const suites::Plan& plan, const Forecast& forecast);
 
 }  // namespace nanobench::reports

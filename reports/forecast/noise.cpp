@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kNoNoise = "unknown: no replicated runs of this scale, engine and machine are stored";
 
-/// 0 where the sum of squares is what rounding leaves.
+/// 0 where the sum of squares is mere rounding.
 Spread spread_of(double squares, double df, double magnitude) {
   const double sd = std::sqrt(squares / df);
   const double rounding = 4.0 * std::numeric_limits<double>::epsilon() * magnitude;
@@ -39,7 +39,7 @@ std::vector<std::uint64_t> common_seeds(std::span<const BySeed> cells) {
   return seeds;
 }
 
-/// What one stored plan tells of one metric; by host, as times of two machines are never subtracted.
+/// The values of one stored plan; times by host, because times of two machines are never subtracted.
 struct PlanValues {
   std::vector<BySeed> losses;                            ///< by cell
   std::map<std::string, std::vector<BySeed>> log_times;  ///< by host, then cell
@@ -61,7 +61,7 @@ class NoiseReader {
     noise.loss = loss_within_suite();
     for (const results::PlanRecord& stored : plans_) {
       if (noise.loss.spread && noise.log_time.spread) return noise;
-      if (stored.design == suites::to_string(suites::Design::kAA)) read_a_a(stored, noise);
+      if (stored.design == results::Design::kAA) read_a_a(stored, noise);
     }
     if (!noise.loss.spread) noise.loss = pooled_loss();
     if (!noise.log_time.spread) noise.log_time = pooled_log_time();
@@ -69,7 +69,7 @@ class NoiseReader {
   }
 
  private:
-  /// Of runs that are not in `seen` yet; they are then.
+  /// Only runs that are not in `seen` yet; adds them to it.
   PlanValues values_of(const results::PlanRecord& stored, std::set<std::int64_t>& seen) const {
     PlanValues values;
     std::map<std::string, std::size_t> index;
@@ -115,7 +115,7 @@ class NoiseReader {
     const PlanValues values = values_of(stored, seen);
     if (values.losses.empty() || !is_complete(stored, values)) return;
     const std::string source = "plan " + std::to_string(stored.id) + ", one configuration against itself (a_a)";
-    // Of the first arm: another arm's runs of the same seeds may be the same numbers.
+    // Only the first arm: another arm's runs of the same seeds may give the same numbers.
     if (!noise.loss.spread) {
       noise.loss = {.spread = spread_over_seeds(std::span(values.losses).first(1)),
                     .is_bound = true,

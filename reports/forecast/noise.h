@@ -1,8 +1,7 @@
-/// How much runs differ by chance, from stored runs: what a plan must reckon with. Pure but for reading the store;
-/// thread-safe as the Store is.
+/// How much runs differ by chance, from stored runs. Pure but for reading the store; thread-safe as the Store is.
 ///
-/// Model: result = cell + seed + rest. Cells share their random numbers with the seed, and a seed's runs follow each
-/// other on one machine, so a contrast of cells is free of the seed's part: its error is that of the rest.
+/// Model: result = cell + seed + rest. The cells of a seed share their random numbers, and a seed's runs follow each
+/// other on one machine. A contrast of cells is therefore free of the seed's part: its error is that of the rest.
 #pragma once
 
 #include <optional>
@@ -21,21 +20,21 @@ struct Spread {
   double df = 0.0;  ///< degrees of freedom; above 0
 };
 
-/// Of one run about its cell's mean: all cells together. nullopt without a cell of two runs.
+/// The spread of one run about its cell's mean, pooled over cells. nullopt without a cell of two runs.
 std::optional<Spread> spread_over_seeds(std::span<const BySeed> cells);
 
-/// Of the rest: what cell and seed do not explain, over the seeds that all cells have. nullopt for less than two cells
-/// and two such seeds. Of two cells it is the standard deviation of their differences over sqrt(2).
+/// The spread of the rest, which cell and seed do not explain, over the seeds that all cells have. nullopt for fewer
+/// than two cells or two such seeds. For two cells it is the standard deviation of their differences over sqrt(2).
 std::optional<Spread> spread_within_seeds(std::span<const BySeed> cells);
 
 /// One spread from several, each weighted by its degrees of freedom.
 std::optional<Spread> pooled(std::span<const Spread> spreads);
 
-/// Of one run, so that a contrast with coefficients c has the variance sum(c^2) * sd^2 in each seed.
+/// The spread of one run: a contrast with coefficients c has the variance sum(c^2) * sd^2 in each seed.
 struct NoiseFigure {
   std::optional<Spread> spread;
-  bool is_bound = false;  ///< it holds the seed's own part too: a contrast's error is at most this
-  std::string source;     ///< in words: where it is from, or why there is none
+  bool is_bound = false;  ///< it includes the seed's own part: a contrast's error is at most this
+  std::string source;     ///< in words: where it comes from, or why there is none
 };
 
 struct Noise {

@@ -6,6 +6,8 @@
 #include <map>
 
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
+#include "core/base/text.h"
 #include "core/config/cost_model.h"
 #include "core/config/schedule.h"
 #include "reports/stats/summary.h"
@@ -42,7 +44,8 @@ core::AttentionCounts attention_of(const TrainConfig& config) {
 std::optional<RunWork> work_in(const std::string& config) {
   try {
     return work_of(core::read_train_config(core::parse_json(config, "stored run"), "stored run"));
-  } catch (const core::Error&) {
+  } catch (const core::Error& error) {
+    rethrow_internal(error);
     return std::nullopt;
   }
 }
@@ -66,7 +69,7 @@ double clock_of(double step_ms, std::int64_t timed_steps) {
   return step_ms * static_cast<double>(timed_steps) / 1000.0;
 }
 
-std::optional<double> above_zero(const std::optional<double>& value) {
+std::optional<double> if_positive(const std::optional<double>& value) {
   return value && *value > 0.0 ? value : std::nullopt;
 }
 
@@ -85,11 +88,11 @@ RunCost from_same(std::span<const PastRun> runs, const std::string& config_diges
           .step_ms = median(step_ms),
           .clock_s = median(clock_s),
           .wall_s = median(wall_s),
-          .peak_bytes = above_zero(median(peak_bytes))};
+          .peak_bytes = if_positive(median(peak_bytes))};
 }
 
-/// Steps and validations take their FLOPs at the rate of each past run; the rest of its time stays as it is. Memory is
-/// the largest seen: the cost model does not count it.
+/// Steps and validations take their FLOPs at the rate of each past run; the rest of its time stays unchanged. Memory is
+/// the largest seen, because the cost model does not count it.
 RunCost from_rates(std::span<const PastRun> runs, const RunWork& work, CostSource source) {
   std::vector<double> step_ms, wall_s;
   double peak_bytes = 0.0;
@@ -108,7 +111,7 @@ RunCost from_rates(std::span<const PastRun> runs, const RunWork& work, CostSourc
           .step_ms = step,
           .clock_s = clock_of(*step, work.timed_steps),
           .wall_s = median(wall_s),
-          .peak_bytes = above_zero(peak_bytes)};
+          .peak_bytes = if_positive(peak_bytes)};
 }
 
 RunCost from_mock(const core::RunSpec& spec) {
@@ -127,7 +130,7 @@ RunCost from_mock(const core::RunSpec& spec) {
           .peak_bytes = static_cast<double>(settings.peak_bytes)};
 }
 
-/// An operation is repeated for about six seconds, after it was made and called; under valgrind each arm takes minutes.
+/// An operation is repeated for about six seconds after its set-up; under valgrind each arm takes minutes.
 RunCost from_operation(const suites::Cell& cell) {
   constexpr double kRepeated = 10.0, kCounted = 240.0;
   const std::string& metric = cell.operation->metric;
@@ -141,8 +144,8 @@ RunCost from_operation(const suites::Cell& cell) {
 bool is_alike(const results::RunRecord& run, const suites::Plan& plan) {
   // Two trainers may have the same command.
   if (plan.suite.external && !suites::is_of_trainer(plan.suite.name, run.suite)) return false;
-  return run.engine == plan.engine.name && run.hardware == plan.hardware && run.threads == plan.threads &&
-         (run.dtype == plan.suite.dtype || run.dtype == "external");
+  return run.engine == plan.engine.name && run.kernels == plan.suite.kernels && run.hardware == plan.hardware &&
+         run.threads == plan.threads && (run.dtype == enum_name(plan.suite.dtype) || run.dtype == "external");
 }
 
 }  // namespace
@@ -161,12 +164,12 @@ RunWork work_of(const TrainConfig& config) {
 }
 
 std::string source_text(const RunCost& cost) {
-  const std::string runs = std::to_string(cost.n) + (cost.n == 1 ? " stored run" : " stored runs");
+  const std::string runs = counted(cost.n, "stored run");
   switch (cost.source) {
     case CostSource::kStored: return runs + " of this configuration";
     case CostSource::kFlops: return runs + " of this scale, by FLOPs";
     case CostSource::kCalibration: return "a calibration run of a few steps, by FLOPs";
-    case CostSource::kOperation: return "what an operation is given";
+    case CostSource::kOperation: return "the time limit of an operation";
     case CostSource::kMock: return "the mock engine's settings";
     case CostSource::kUnknown: break;
   }

@@ -1,5 +1,5 @@
-/// What a run will take: from stored runs, from one short run, or from the mock engine's settings. Pure but for
-/// reading the store; thread-safe as the Store is.
+/// The time and memory of a future run: from stored runs, from one short run, or from the mock engine's settings. Pure
+/// but for reading the store; thread-safe as the Store is.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace nanobench::reports {
 
-/// The work of one run, by the cost model (core/config/cost_model.h) as if each sequence were one document: an upper
-/// bound, but only ratios of it count here.
+/// The work of one run by the cost model (core/config/cost_model.h), as if each sequence were one document. This is an
+/// upper bound, but only ratios of it count here.
 struct RunWork {
   std::int64_t steps = 0;
   std::int64_t timed_steps = 0;
@@ -23,7 +23,7 @@ struct RunWork {
 };
 RunWork work_of(const core::TrainConfig& config);
 
-/// A run that is over, as a measure of others. All numbers are above 0 but `work`, which may be absent.
+/// A finished run, as a measure of others. All numbers are above 0; `work` may be absent.
 struct PastRun {
   std::string config_digest;
   double step_ms = 0.0;  ///< mean over the timed steps
@@ -38,14 +38,14 @@ enum class CostSource {
   kStored,       ///< runs of the same configuration
   kFlops,        ///< runs of other configurations of this scale, by their FLOP/s
   kCalibration,  ///< a short run of one cell, by its FLOP/s
-  kOperation,    ///< what single operations are given to take
+  kOperation,    ///< the time limit of single operations
   kMock,         ///< the mock engine's settings
 };
 
 /// Of one run.
 struct RunCost {
   CostSource source = CostSource::kUnknown;
-  int n = 0;                      ///< runs that it is from
+  int n = 0;                      ///< runs that it comes from
   std::optional<double> step_ms;  ///< mean over the timed steps
   std::optional<double> clock_s;  ///< the training clock at the end
   std::optional<double> wall_s;
@@ -57,8 +57,8 @@ std::string source_text(const RunCost& cost);
 /// Completed runs of the plan's scale, engine (of any version), number type, hardware class and threads.
 std::vector<PastRun> read_history(const results::Store& store, const suites::Plan& plan);
 
-/// From `history` where it has the cell's configuration, else by FLOP/s from all of it, else from `calibration`. Of
-/// the mock engine: from its settings.
+/// From `history` where it has the cell's configuration, else by FLOP/s from all of it, else from `calibration`. For
+/// the mock engine, from its settings.
 RunCost estimate_cost(const suites::Plan& plan, const suites::PlannedRun& run, std::span<const PastRun> history,
                       const std::optional<PastRun>& calibration);
 

@@ -8,7 +8,9 @@
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "reports/comparison/comparison.h"
+#include "results/identity.h"
 #include "results/metric.h"
 
 namespace nanobench::reports {
@@ -20,6 +22,8 @@ using core::Json;
 using core::JsonObject;
 using core::OrderedJson;
 
+constexpr int kFirstForm = 1;
+constexpr const char* kHostSeparator = ", ";
 constexpr double kLargest = std::numeric_limits<double>::max();
 constexpr std::int64_t kLargestInteger = std::numeric_limits<std::int64_t>::max();
 /// Counted once for each step's mean; the shares of the parts say where a change comes from.
@@ -57,7 +61,7 @@ ArmRun arm_run(const results::Store& store, const RunMeasure& measure) {
     run.message = "it is still running";
     return run;
   }
-  run.outcome = core::to_string(measure.run.result->outcome);
+  run.outcome = enum_name(measure.run.result->outcome);
   run.message = measure.run.result->message;
   if (!run.is_completed()) return run;
   run.host = measure.run.owner.host;
@@ -71,7 +75,7 @@ ArmRun arm_run(const results::Store& store, const RunMeasure& measure) {
   return run;
 }
 
-/// A replicate that no run answers is missing evidence, not less evidence.
+/// A replicate without a run is missing evidence, not less evidence.
 void add_missing(ArmCell& cell, const results::PlanRecord& plan, const std::string& label) {
   for (const results::PlanLine& line : plan.lines) {
     if (line.cell != label) continue;
@@ -85,9 +89,10 @@ void add_missing(ArmCell& cell, const results::PlanRecord& plan, const std::stri
 /// What all runs share is taken from the first.
 void describe(Arm& arm, const results::Store& store, const results::RunRecord& run) {
   arm.data_digest = run.data_digest;
-  arm.engine = run.engine + " " + run.engine_version;
+  arm.engine = run.engine_text() + " " + run.engine_version;
+  arm.kernels = run.kernels;
   arm.hardware = run.hardware;
-  arm.host = run.owner.host;
+  arm.hosts = {run.owner.host};
   arm.gpu = run.gpu;
   arm.threads = run.threads;
   arm.measured_at = run.started_at;
@@ -107,7 +112,7 @@ void describe(Arm& arm, const results::Store& store, const results::RunRecord& r
   if (config.is_object() && config.contains(kProcesses)) arm.processes = config.at(kProcesses).get<std::int64_t>();
 }
 
-/// All hosts with completed runs, where there are several.
+/// Without a completed run, the first run's host stays.
 void name_hosts(Arm& arm) {
   std::set<std::string> hosts;
   for (const ArmCell& cell : arm.cells) {
@@ -115,9 +120,18 @@ void name_hosts(Arm& arm) {
       if (run.is_completed()) hosts.insert(run.host);
     }
   }
-  if (hosts.size() < 2) return;
-  arm.host.clear();
-  for (const std::string& host : hosts) arm.host += (arm.host.empty() ? "" : kHostSeparator) + host;
+  if (!hosts.empty()) arm.hosts.assign(hosts.begin(), hosts.end());
+}
+
+/// "a, b", as files hold it.
+std::vector<std::string> read_hosts(const std::string& text) {
+  std::vector<std::string> hosts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(kHostSeparator, begin), text.size());
+    hosts.push_back(text.substr(begin, end - begin));
+    begin = end + std::string_view(kHostSeparator).size();
+  }
+  return hosts;
 }
 
 bool ends_with(const std::string& text, const std::string& end) {
@@ -171,6 +185,24 @@ OrderedJson to_json(const ArmRun& run) {
   return json;
 }
 
+/// Files of the first form have the kernels in the engine's name alone.
+core::KernelChoice former_kernels(const std::string& engine) {
+  const bool is_reference = engine.find(", reference kernels ") != std::string::npos;
+  return is_reference ? core::KernelChoice::kReference : core::KernelChoice::kFused;
+}
+
+/// Of a stored run; empty where it cannot be told.
+std::string former_config_digest(const results::RunRecord& run) {
+  const Json config = Json::parse(run.config, nullptr, false);
+  if (!config.is_object() || config.contains("operation") || config.contains("command")) return "";
+  try {
+    return results::former::config_digest(core::read_train_config(config, "stored run")).value_or("");
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kInternal) throw;
+    return "";
+  }
+}
+
 }  // namespace
 
 Arm read_arm(const results::Store& store, const results::PlanRecord& plan, const std::string& name,
@@ -185,6 +217,7 @@ Arm read_arm(const results::Store& store, const results::PlanRecord& plan, const
     cell.config_digest = measures.cell.config_digest;
     for (const RunMeasure& measure : measures.runs) {
       if (!is_described) describe(arm, store, measure.run);
+      if (cell.former_config_digest.empty()) cell.former_config_digest = former_config_digest(measure.run);
       is_described = true;
       cell.runs.push_back(arm_run(store, measure));
     }
@@ -210,7 +243,10 @@ Arm read_arm(const results::Store& store, const std::vector<results::RunRecord>&
       arm.scale = run.scale;
     }
     if (arm.cells.empty() || arm.cells.back().label != run.cell)
-      arm.cells.push_back({.label = run.cell, .config_digest = run.config_digest, .runs = {}});
+      arm.cells.push_back({.label = run.cell,
+                           .config_digest = run.config_digest,
+                           .former_config_digest = former_config_digest(run),
+                           .runs = {}});
     arm.cells.back().runs.push_back(arm_run(store, measure_run(store, run)));
   }
   name_hosts(arm);
@@ -226,11 +262,12 @@ OrderedJson to_json(const Arm& arm) {
                       {"engine", arm.engine},
                       {"revision", arm.revision},
                       {"hardware", arm.hardware},
-                      {"host", arm.host},
+                      {"host", joined(arm.hosts, kHostSeparator)},
                       {"threads", arm.threads},
                       {"processes", arm.processes},
                       {"measured_at", arm.measured_at}};
-  if (!arm.gpu.empty()) json["gpu"] = arm.gpu;  // older versions refuse what they do not know
+  if (!arm.gpu.empty()) json["gpu"] = arm.gpu;
+  if (arm.kernels != core::KernelChoice::kFused) json["kernels"] = enum_name(arm.kernels);
   json["cells"] = OrderedJson::array();
   for (const ArmCell& cell : arm.cells) {
     OrderedJson runs = OrderedJson::array();
@@ -253,8 +290,9 @@ Arm read_arm(const Json& value, const std::string& source) {
   arm.engine = object.string("engine");
   arm.revision = object.string_or("revision", "");
   arm.hardware = object.string("hardware");
-  arm.host = object.string("host");
+  arm.hosts = read_hosts(object.string("host"));
   arm.gpu = object.string_or("gpu", "");
+  arm.kernels = object.enumeration_or("kernels", version == kFirstForm ? former_kernels(arm.engine) : arm.kernels);
   arm.threads = static_cast<int>(object.integer("threads", 0, 1 << 20));
   arm.processes = object.integer_or("processes", 1, 1, 1 << 20);
   arm.measured_at = object.string_or("measured_at", "");

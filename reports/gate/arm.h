@@ -1,5 +1,5 @@
-/// One side of a comparison: what each run of some cells came to, without the store that it was read from, so that it
-/// can be kept in a file beside the code. Plain values; thread-safe.
+/// An arm is one side of a comparison: the results of each run of some cells, without the store that they were read
+/// from, so that a file beside the code can keep them. Plain values; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,19 @@
 
 namespace nanobench::reports {
 
-/// Between the names in Arm::host.
-inline constexpr const char* kHostSeparator = ", ";
-
 /// One run.
 struct ArmRun {
   std::uint64_t seed = 0;
-  std::string outcome;             ///< "completed", ...; "missing" when it was planned and is not there
+  std::string outcome;             ///< "completed", ...; "missing" for a planned run that does not exist
   std::string message;             ///< why it is not completed
   std::optional<double> val_loss;  ///< final, nats per token; completed runs only, like all below
   std::optional<double> step_ms;   ///< median over timed steps
   std::optional<double> peak_bytes;
-  std::map<std::string, double> costs;     ///< of the cost model: "flops_per_step", ...
-  std::string loss_digest;                 ///< of every step's loss, bit for bit; empty: unknown
-  std::optional<std::string> disturbance;  ///< why its times are doubtful
-  std::string host;                        ///< of a run of this database; not kept in files
-  std::string no_kernel_for;               ///< as results::RunRecord has it; not kept in files
+  std::map<std::string, double> costs;           ///< of the cost model: "flops_per_step", ...
+  std::string loss_digest;                       ///< of every step's loss, bit for bit; empty: unknown
+  std::optional<std::string> disturbance;        ///< why its times are doubtful
+  std::string host;                              ///< of a run of this database; not kept in files
+  std::optional<core::StepParts> no_kernel_for;  ///< as results::RunRecord has it; not kept in files
 
   bool is_completed() const { return outcome == "completed"; }
 };
@@ -36,36 +33,39 @@ struct ArmRun {
 struct ArmCell {
   std::string label;
   std::string config_digest;
+  std::string former_config_digest;    ///< as files of form 1 have it (results/identity.h); empty: unknown; not kept
   std::vector<ArmRun> runs;            ///< ascending seeds
-  std::optional<double> instructions;  ///< of a short run of its own, counted on request; kept in no file
+  std::optional<double> instructions;  ///< of a short extra run, counted on request; not kept in files
 };
 
-/// Runs that share engine, machine and data.
+/// The runs share engine, machine and data.
 struct Arm {
   std::string name;  ///< "baseline v3", "candidate"
   std::string suite;
   std::string scale;
   std::string data_digest;
-  std::string engine;    ///< with its version
-  std::string revision;  ///< of the sources that were measured, or empty
-  std::string hardware;  ///< class
-  std::string host;      ///< times of other hosts are other times; of several: "a, b"
-  std::string gpu;       ///< and its driver; empty: none
+  std::string engine;              ///< with its kernels and version, as text
+  std::string revision;            ///< of the sources that were measured, or empty
+  std::string hardware;            ///< class
+  std::vector<std::string> hosts;  ///< of the completed runs, in alphabetical order; times of different hosts are not
+                                   ///< compared
+  std::string gpu;                 ///< and its driver; empty: none
+  core::KernelChoice kernels = core::KernelChoice::kFused;
   int threads = 0;
   std::int64_t processes = 1;  ///< of a run: the world size
   std::string measured_at;     ///< the first run's start
   std::vector<ArmCell> cells;  ///< in the suite's order
 };
 
-/// What the store holds of a plan. `cell_suffix`: only cells whose label ends with it, which is taken off.
+/// The plan's runs in the store. `cell_suffix`: only cells whose label ends with it; the suffix is removed.
 Arm read_arm(const results::Store& store, const results::PlanRecord& plan, const std::string& name,
              const std::string& cell_suffix = "");
 
-/// These runs, cell by cell; of several runs of a cell with one seed, the newest completed one.
+/// These runs, cell by cell. Among several runs of a cell with one seed, the newest completed one counts.
 Arm read_arm(const results::Store& store, const std::vector<results::RunRecord>& runs, const std::string& name);
 
-/// Version of the file's form.
-inline constexpr int kArmSchemaVersion = 1;
+/// Version of the file's form. Form 1 has the former digests of configurations, and is read.
+inline constexpr int kArmSchemaVersion = 2;
 
 core::OrderedJson to_json(const Arm& arm);
 /// Throws Error{kInvalidArgument} with file and JSON pointer; Error{kUnavailable} for a newer version of the form.

@@ -5,9 +5,11 @@
 #include <limits>
 #include <map>
 
-#include "reports/stats/equal_loss.h"
-#include "reports/stats/moments.h"
+#include "reports/gate/arm.h"
+#include "reports/stats/loss_curve.h"
 #include "reports/stats/power.h"
+#include "reports/stats/summary.h"
+#include "results/provenance.h"
 
 namespace nanobench::reports {
 namespace {
@@ -16,7 +18,7 @@ using core::Json;
 using core::JsonObject;
 using core::OrderedJson;
 
-constexpr int kLeastPairs = 3;
+constexpr int kMinPairs = 3;
 
 struct Pair {
   const NoiseRun *first, *second;
@@ -107,6 +109,31 @@ double margin_for(double sd_of_pair, int n, double alpha, double power) {
 
 }  // namespace
 
+std::vector<NoiseRun> noise_runs(const results::Store& store, const results::PlanRecord& plan) {
+  std::vector<NoiseRun> runs;
+  std::optional<double> first;
+  const Arm arm = read_arm(store, plan, "");
+  for (std::size_t cell = 0; cell < arm.cells.size(); ++cell) {
+    for (const results::PlanLine& line : plan.lines) {
+      if (line.cell != arm.cells[cell].label || !line.run_id) continue;
+      const std::optional<double> began = results::seconds_since_epoch(store.run(*line.run_id).started_at);
+      for (const ArmRun& run : arm.cells[cell].runs) {
+        if (run.seed != line.seed || !run.val_loss || !run.step_ms || !run.peak_bytes || !began) continue;
+        if (!first || *began < *first) first = began;
+        runs.push_back({.arm = static_cast<int>(cell),
+                        .seed = run.seed,
+                        .val_loss = *run.val_loss,
+                        .step_ms = *run.step_ms,
+                        .peak_bytes = *run.peak_bytes,
+                        .hours = *began / 3600.0,
+                        .loss_digest = run.loss_digest});
+      }
+    }
+  }
+  for (NoiseRun& run : runs) run.hours -= *first / 3600.0;
+  return runs;
+}
+
 Calibration calibrate(const std::vector<NoiseRun>& runs) {
   const std::vector<Pair> pairs = pairs_of(runs);
   Calibration calibration{.runs = static_cast<int>(runs.size()), .pairs = static_cast<int>(pairs.size())};
@@ -157,7 +184,7 @@ Calibration read_calibration(const Json& value, const std::string& source) {
 }
 
 std::optional<GatePolicy> derived_policy(const Calibration& calibration, int n, double power, const GatePolicy& usual) {
-  if (calibration.pairs < kLeastPairs || n < 2) return std::nullopt;
+  if (calibration.pairs < kMinPairs || n < 2) return std::nullopt;
   GatePolicy policy = usual;
   const auto widen = [&](MetricPolicy& metric, const std::optional<double>& pair_sd, bool is_log) {
     if (!pair_sd || *pair_sd <= 0.0) return;

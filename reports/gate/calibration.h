@@ -1,5 +1,5 @@
-/// The noise of a machine and a suite, from runs of one configuration against itself (A/A): what a gate or a plan must
-/// reckon with. Pure, thread-safe.
+/// The noise of a machine and a suite, from runs of one configuration against itself (A/A). A gate and a plan reckon
+/// with it. Pure, thread-safe.
 #pragma once
 
 #include <optional>
@@ -35,20 +35,20 @@ struct Calibration {
   std::optional<double> memory_pair_sd;     ///< of the pairs' log ratios of peak memory
   double session_hours = 0.0;               ///< from the first run's begin to the last one's
   std::optional<Estimate> drift;            ///< of log step time, over the session
-  std::optional<Estimate> time_difference;  ///< of the pairs' log ratios: nothing, when all is well
+  std::optional<Estimate> time_difference;  ///< of the pairs' log ratios; near 0 when all is well
 };
 
 /// The completed runs of a stored plan of the design a_a; each cell is an arm.
 std::vector<NoiseRun> noise_runs(const results::Store& store, const results::PlanRecord& plan);
 
-/// Arms beyond the second are compared with the first too. Quantities that need more runs than there are stay absent.
+/// Each arm after the first is compared with the first. Quantities that need more runs stay absent.
 Calibration calibrate(const std::vector<NoiseRun>& runs);
 
 core::OrderedJson to_json(const Calibration& calibration);
 Calibration read_calibration(const core::Json& value, const std::string& source);
 
-/// Margins with which an unchanged candidate passes each check with the given power at `n` runs of each side; never
-/// below the usual ones. The loss of two different programs with one seed differs as that of two seeds does, at worst.
+/// Margins with which an unchanged candidate passes each check with the given power at `n` runs of each side, and never
+/// below the usual ones. At worst, the losses of two programs at one seed differ as much as those of two seeds.
 /// nullopt where the noise is not known well enough (fewer than 3 pairs).
 std::optional<GatePolicy> derived_policy(const Calibration& calibration, int n, double power = 0.8,
                                          const GatePolicy& usual = {});

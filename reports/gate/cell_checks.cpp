@@ -4,10 +4,25 @@
 #include <cmath>
 #include <cstdint>
 #include <set>
+#include <vector>
 
-#include "reports/gate/difference.h"
+#include "core/base/text.h"
+#include "reports/stats/t_tests.h"
 
 namespace nanobench::reports {
+
+std::string change_text(const GateCheck& check, double change) {
+  return check.is_ratio ? format_signed_percent(change, 2) : format_signed(change, 5);
+}
+
+double to_scale(double change, bool is_ratio) {
+  return is_ratio ? std::log1p(change) : change;
+}
+
+double from_scale(double value, bool is_ratio) {
+  return is_ratio ? std::expm1(value) : value;
+}
+
 namespace {
 
 /// How a metric is read from a run and shown.
@@ -27,7 +42,7 @@ const std::vector<MetricForm>& measured_metrics() {
   return forms;
 }
 
-/// Of completed runs; a ratio needs values above 0.
+/// Values of completed runs; a ratio needs values above 0.
 BySeed values_of(const ArmCell& cell, const MetricForm& form) {
   BySeed values;
   for (const ArmRun& run : cell.runs) {
@@ -71,6 +86,45 @@ void judge_exact(GateCheck& check, const std::string& how) {
   check.reason = how;
 }
 
+/// Two sides of one metric: their difference with its error, in the scale of the test (the unit itself, or logarithms).
+struct ArmDifference {
+  std::optional<Estimate> estimate;  ///< candidate - baseline
+  std::optional<double> exact;       ///< all pairs differ by just this (or there is one pair)
+  int pairs = 0;                     ///< 0: not paired
+  int min_n = 0;                     ///< pairs, or runs of the side with fewer
+};
+
+std::vector<double> numbers(const BySeed& values, bool takes_log) {
+  std::vector<double> list;
+  for (const auto& [seed, value] : values) list.push_back(takes_log ? std::log(value) : value);
+  return list;
+}
+
+/// Over the seeds that both have. `takes_log`: of the values' logarithms; values above 0.
+ArmDifference paired_difference(const BySeed& candidate, const BySeed& baseline, bool takes_log) {
+  std::vector<double> ours, theirs;
+  for (const auto& [seed, value] : candidate) {
+    const auto other = baseline.find(seed);
+    if (other == baseline.end()) continue;
+    ours.push_back(takes_log ? std::log(value) : value);
+    theirs.push_back(takes_log ? std::log(other->second) : other->second);
+  }
+  ArmDifference difference{.pairs = static_cast<int>(ours.size()), .min_n = static_cast<int>(ours.size())};
+  if (ours.empty()) return difference;
+  difference.estimate = paired_t(ours, theirs);
+  const std::optional<PairedMoments> moments = paired_moments(ours, theirs);
+  if (moments && !moments->moments.has_spread()) difference.exact = moments->moments.mean;
+  if (!moments)
+    difference.exact = ours.front() - theirs.front();  // one pair: the caller asks whether it proves anything
+  return difference;
+}
+
+/// Of the means (Welch), whatever the seeds.
+ArmDifference unpaired_difference(const BySeed& candidate, const BySeed& baseline, bool takes_log) {
+  const std::vector<double> ours = numbers(candidate, takes_log), theirs = numbers(baseline, takes_log);
+  return {.estimate = welch(ours, theirs), .min_n = static_cast<int>(std::min(ours.size(), theirs.size()))};
+}
+
 class CellReader {
  public:
   explicit CellReader(const CellComparison& comparison)
@@ -97,7 +151,7 @@ class CellReader {
     return check;
   }
 
-  /// Then the newest check says why.
+  /// If so, the newest check gets the reason.
   bool cannot_be_compared(GateMetric metric) {
     const std::string why = comparison_.comparability.mismatch_of(metric, comparison_.baseline, comparison_.candidate);
     if (why.empty()) return false;
@@ -114,14 +168,14 @@ class CellReader {
     if (cannot_be_compared(form.metric)) return;
     if (form.metric == GateMetric::kLoss && has_diverged(baseline_, comparison_.candidate)) {
       check.verdict = Verdict::kRegressed;
-      check.reason = "the candidate's loss was not finite where the baseline's was";
+      check.reason = "the candidate's loss diverged where the baseline's was finite";
       return;
     }
     if (before.empty() || now.empty()) {
       check.reason = std::string("no completed run of the ") + (now.empty() ? "candidate" : "baseline");
       return;
     }
-    Difference difference = paired_difference(now, before, form.is_ratio);
+    ArmDifference difference = paired_difference(now, before, form.is_ratio);
     const bool needs_order = form.metric == GateMetric::kTime && !comparison_.is_interleaved;
     if (difference.pairs == 0 || needs_order) difference = unpaired_difference(now, before, form.is_ratio);
     check.pairs = difference.pairs;
@@ -129,32 +183,32 @@ class CellReader {
   }
 
   /// Exact differences are judged at once, others wait for Holm's adjustment.
-  void weigh(GateCheck& check, const Difference& difference, bool is_bit_identical) {
+  void weigh(GateCheck& check, const ArmDifference& difference, bool is_bit_identical) {
     if (is_bit_identical) {
       check.change = check.bound = 0.0;
       check.pass_power = 1.0;
       check.verdict = Verdict::kUnchanged;
-      check.reason = "every loss of every step is the same, bit for bit";
+      check.reason = "all losses are equal, bit for bit";
       return;
     }
     if (difference.estimate) check.change = from_scale(difference.estimate->value, check.is_ratio);
     if (difference.exact) check.change = from_scale(*difference.exact, check.is_ratio);
-    if (difference.least_n < comparison_.policy.least_runs) {
+    if (difference.min_n < comparison_.policy.min_runs) {
       check.verdict = Verdict::kInconclusive;
-      check.reason = "n = " + std::to_string(difference.least_n) + " proves nothing; at least " +
-                     std::to_string(comparison_.policy.least_runs) + " runs of each side are needed";
+      check.reason = "n = " + std::to_string(difference.min_n) + " proves nothing: each side needs " +
+                     std::to_string(comparison_.policy.min_runs) + " runs or more";
       return;
     }
     if (difference.exact) return judge_exact(check, "all pairs differ by the same amount");
     if (!difference.estimate) {
       check.verdict = Verdict::kInconclusive;
-      check.reason = "the runs have no spread to compare with";
+      check.reason = "the runs have no spread to test against";
       return;
     }
     checks_.back().open = difference.estimate;
   }
 
-  /// Counts have no noise; the largest of the seeds' differences counts.
+  /// Counts have no noise: the largest difference of all seeds decides.
   void add_costs() {
     std::set<std::string> names;  // of both sides: a count that one side lost is missing evidence
     for (const ArmCell* cell : {&baseline_, &comparison_.candidate}) {
@@ -165,7 +219,7 @@ class CellReader {
     for (const std::string& name : names) add_cost(name);
   }
 
-  /// Where any side was counted.
+  /// Only where a side was counted.
   void add_instructions() {
     const ArmCell &baseline = baseline_, &candidate = comparison_.candidate;
     if (!baseline.instructions && !candidate.instructions) return;
@@ -175,13 +229,13 @@ class CellReader {
     if (candidate.instructions) check.candidate = summarise(BySeed{{0, *candidate.instructions}});
     if (cannot_be_compared(GateMetric::kCost)) return;
     if (!baseline.instructions || !candidate.instructions || !(*baseline.instructions > 0.0)) {
-      check.reason = "only one side could be counted";
+      check.reason = "instructions could be counted on one side only";
       return;
     }
     check.pairs = 1;
     check.change = *candidate.instructions / *baseline.instructions - 1.0;
     judge_exact(check, "counted in one short run of each side");
-    // Two counts of the same program differ a little too.
+    // Two counts of one program differ a little too.
     if (-*check.change <= check.margin && check.verdict == Verdict::kImproved) check.verdict = Verdict::kUnchanged;
   }
 
@@ -209,7 +263,7 @@ class CellReader {
       check.reason = "no seed has this count on both sides";
       return;
     }
-    judge_exact(check, "counted, without noise");
+    judge_exact(check, "a count has no noise");
   }
 
   const CellComparison& comparison_;

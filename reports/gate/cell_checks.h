@@ -1,16 +1,48 @@
-/// What the runs of one cell say, metric by metric, before Holm's adjustment over all cells. Pure, thread-safe.
+/// The checks of one cell, candidate against baseline, metric by metric, before Holm's adjustment over all cells. Pure,
+/// thread-safe.
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "reports/gate/comparability.h"
-#include "reports/gate/gate_check.h"
+#include "reports/gate/gate_policy.h"
 #include "reports/stats/estimate.h"
+#include "reports/stats/summary.h"
+#include "reports/stats/verdict.h"
 
 namespace nanobench::reports {
 
-/// A check and, where its verdict is still to come, what it is to be judged by: the difference of losses, or of the
+/// One metric of one cell.
+struct GateCheck {
+  std::string cell;
+  GateMetric metric = GateMetric::kLoss;
+  std::string name;  ///< "loss", "step time", "peak memory", "flops_per_step"
+  std::string unit;  ///< of the means
+  bool gates = true;
+  Summary baseline;  ///< means and spreads, in the metric's unit
+  Summary candidate;
+  int pairs = 0;                     ///< 0: not paired
+  bool is_ratio = true;              ///< change is a ratio - 1; else a difference
+  std::optional<double> change;      ///< candidate against baseline; above 0 is worse
+  std::optional<double> bound;       ///< the worst change that the data allow at level 1 - alpha
+  double margin = 0.0;               ///< in the form of `change`
+  std::optional<double> p;           ///< of "not worse"; one-sided
+  std::optional<double> adjusted_p;  ///< by Holm over the gate's tests
+  std::optional<double> pass_power;  ///< chance that an unchanged candidate passes with these runs
+  Verdict verdict = Verdict::kMissing;
+  std::string reason;  ///< one sentence
+};
+
+/// A change of this check for people: "+0.00120" for nats, "+1.20 %".
+std::string change_text(const GateCheck& check, double change);
+
+/// `change` in the scale of the tests, where a ratio is a logarithm, and back.
+double to_scale(double change, bool is_ratio);
+double from_scale(double value, bool is_ratio);
+
+/// A check and, where its verdict is still open, the estimate to judge it by: the difference of losses, or of
 /// logarithms where the check is of a ratio.
 struct CellCheck {
   GateCheck check;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/text.h"
 #include "reports/comparison/code_paths.h"
-#include "suites/design/plan.h"
 
 namespace nanobench::reports {
 namespace {
@@ -13,11 +13,7 @@ std::string differ(const std::string& what, const std::string& before, const std
          (now.empty() ? "none" : now);
 }
 
-bool has_several(const std::string& host) {
-  return host.find(kHostSeparator) != std::string::npos;
-}
-
-/// Arms that ran in turn are paired by seed: then a seed is on one host, or its times say nothing.
+/// Arms that ran in turn are paired by seed: both runs of a seed must be on one host, or their times prove nothing.
 bool has_torn_pair(const Arm& a, const Arm& b) {
   for (const ArmCell& cell : a.cells) {
     for (const ArmCell& other : b.cells) {
@@ -36,22 +32,28 @@ bool has_torn_pair(const Arm& a, const Arm& b) {
 std::string host_mismatch(const Arm& a, const Arm& b, const GateSetting& setting) {
   if (setting.is_interleaved)
     return has_torn_pair(a, b) ? "runs of one seed come from different hosts, whose times are not compared" : "";
-  if (a.host != b.host) return differ("the host", a.host, b.host);
-  return has_several(a.host) ? "the runs come from several hosts, whose times are not compared" : "";
+  if (a.hosts != b.hosts) return differ("the host", joined(a.hosts), joined(b.hosts));
+  return a.hosts.size() > 1 ? "the runs come from several hosts, whose times are not compared" : "";
 }
 
-/// What the first completed run told; empty: none did.
-std::string no_kernel_for(const ArmCell& cell) {
+/// A baseline of an older file has the former digest.
+bool is_same_configuration(const ArmCell& baseline, const ArmCell& candidate) {
+  return baseline.config_digest == candidate.config_digest ||
+         (!candidate.former_config_digest.empty() && baseline.config_digest == candidate.former_config_digest);
+}
+
+/// From the first completed run; nullopt: its engine did not report them.
+std::optional<core::StepParts> no_kernel_for(const ArmCell& cell) {
   const auto first =
       std::find_if(cell.runs.begin(), cell.runs.end(), [](const ArmRun& run) { return run.is_completed(); });
-  return first == cell.runs.end() ? "" : first->no_kernel_for;
+  return first == cell.runs.end() ? std::nullopt : first->no_kernel_for;
 }
 
-/// Of two configurations: a kernel that one revision has and another lacks is what a gate is to see.
+/// Only between two configurations: a kernel that one revision has and another lacks is what a gate must see.
 std::string code_mismatch(const ArmCell& a, const ArmCell& b) {
-  if (a.config_digest == b.config_digest) return "";
-  const std::string parts = parts_of_one_alone(no_kernel_for(a), no_kernel_for(b));
-  return parts.empty() ? "" : "the engine has a kernel for " + parts + " on one side alone; " + kSameCodeRemedy;
+  if (is_same_configuration(a, b)) return "";
+  const core::StepParts parts = parts_of_one_alone(no_kernel_for(a), no_kernel_for(b));
+  return parts.empty() ? "" : "the engine has a kernel for " + joined(parts) + " on one side only; " + kSameCodeRemedy;
 }
 
 }  // namespace
@@ -62,8 +64,8 @@ Comparability::Comparability(const Arm& a, const Arm& b, const GateSetting& sett
   if (a.data_digest != b.data_digest) all_mismatch_ = differ("the data", a.data_digest, b.data_digest);
   if (a.hardware != b.hardware) machine_mismatch_ = differ("the machine", a.hardware, b.hardware);
   if (a.gpu != b.gpu) machine_mismatch_ = differ("the GPU", a.gpu, b.gpu);
-  if (const std::string of_a = suites::kernels_of(a.engine), of_b = suites::kernels_of(b.engine); of_a != of_b)
-    machine_mismatch_ = differ("the kind of kernels", of_a, of_b);
+  if (a.kernels != b.kernels)
+    machine_mismatch_ = differ("the kind of kernels", enum_name(a.kernels), enum_name(b.kernels));
   if (a.threads != b.threads) {
     machine_mismatch_ = differ("the number of threads", std::to_string(a.threads), std::to_string(b.threads));
   }
@@ -76,8 +78,8 @@ Comparability::Comparability(const Arm& a, const Arm& b, const GateSetting& sett
 std::string Comparability::mismatch_of(GateMetric metric, const ArmCell* baseline, const ArmCell& candidate) const {
   if (baseline == nullptr) return "the baseline has no such cell";
   if (!all_mismatch_.empty()) return all_mismatch_;
-  if (!allows_other_configs_ && baseline->config_digest != candidate.config_digest)
-    return "the cell is another configuration than in the baseline";
+  if (!allows_other_configs_ && !is_same_configuration(*baseline, candidate))
+    return "the cell's configuration differs from the baseline's";
   const bool needs_machine = metric == GateMetric::kTime || metric == GateMetric::kMemory;
   if (needs_machine && !machine_mismatch_.empty()) return machine_mismatch_;
   if (metric != GateMetric::kTime) return "";

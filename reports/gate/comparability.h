@@ -8,10 +8,11 @@
 
 namespace nanobench::reports {
 
-/// How the arms came about.
+/// How the arms were measured.
 struct GateSetting {
-  bool is_interleaved = false;  ///< in turn on one machine, seed by seed; otherwise times count only from one host
-  bool allows_other_configs = false;  ///< the configurations are what is compared
+  bool is_interleaved = false;  ///< they ran in turn on one machine, seed by seed; otherwise times count only from one
+                                ///< host
+  bool allows_other_configs = false;  ///< the configurations are the object of the comparison
 };
 
 /// Losses and costs need the same scale, data and configuration; memory the same machine too, times the same host.

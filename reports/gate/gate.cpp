@@ -11,10 +11,17 @@
 namespace nanobench::reports {
 namespace {
 
-constexpr std::size_t kMostNamed = 3;  // disturbed runs in a note
+constexpr std::size_t kMaxNamed = 3;  // disturbed runs in a note
 
-std::string percent(double fraction) {
-  return format_percent(fraction, fraction < 0.01 ? 1 : 0);
+/// "candidate, base, seed 3"
+std::string replicate_text(const std::string& side, const ArmCell& cell, const ArmRun& run) {
+  return side + ", " + cell.label + ", seed " + std::to_string(run.seed);
+}
+
+/// "at worst +1.20 % (95 % confidence)"
+std::string bound_text(const GateCheck& check, double alpha) {
+  return "at worst " + change_text(check, *check.bound) + " (" +
+         format_percent(1.0 - alpha, 1.0 - alpha < 0.01 ? 1 : 0) + " confidence)";
 }
 
 class Evaluation {
@@ -37,7 +44,7 @@ class Evaluation {
   }
 
  private:
-  /// A check and what it is judged by.
+  /// A check and the estimate that judges it.
   struct Pending {
     std::size_t check;
     Estimate estimate;
@@ -69,25 +76,21 @@ class Evaluation {
   void note_failures(const ArmCell& cell, const std::string& side) {
     for (const ArmRun& run : cell.runs) {
       if (run.is_completed()) {
-        if (run.disturbance)
-          disturbed_.push_back(side + ", " + cell.label + ", seed " + std::to_string(run.seed) + ": " +
-                               *run.disturbance);
+        if (run.disturbance) disturbed_.push_back(replicate_text(side, cell, run) + ": " + *run.disturbance);
         continue;
       }
       has_failures_ = has_failures_ || run.outcome != "diverged" || side == "baseline";
-      result_.problems.push_back(side + ", " + cell.label + ", seed " + std::to_string(run.seed) + ": " + run.outcome +
+      result_.problems.push_back(replicate_text(side, cell, run) + ": " + run.outcome +
                                  (run.message.empty() ? "" : ": " + run.message));
     }
   }
 
   void note_disturbed() {
     if (disturbed_.empty()) return;
-    const std::size_t named = std::min(disturbed_.size(), kMostNamed);
-    std::string text = std::to_string(disturbed_.size()) +
-                       (disturbed_.size() == 1 ? " run was disturbed, so its time is doubtful ("
-                                               : " runs were disturbed, so their times are doubtful (");
-    for (std::size_t i = 0; i < named; ++i) text += (i == 0 ? "" : "; ") + disturbed_[i];
-    result_.notes.push_back(text + (named < disturbed_.size() ? "; ...)" : ")"));
+    const auto count = static_cast<std::int64_t>(disturbed_.size());
+    result_.notes.push_back(counted(count, "run was disturbed, so its time is doubtful",
+                                    "runs were disturbed, so their times are doubtful") +
+                            " (" + listed_first(disturbed_, kMaxNamed, "; ") + ")");
   }
 
   void note_lost_cells() {
@@ -124,18 +127,17 @@ class Evaluation {
     check.pass_power =
         margin > 0.0 ? power_of(margin, {.se = estimate.se, .df = estimate.df}, {.alpha = alpha, .is_two_sided = false})
                      : alpha;
-    const std::string confidence = " (" + percent(1.0 - alpha) + " confidence)";
     if (bound < margin) {
       const bool is_better = p_of(estimate, Tail::kLess) < alpha;
       check.verdict = is_better ? Verdict::kImproved : Verdict::kUnchanged;
-      check.reason = "at worst " + change_text(check, *check.bound) + confidence;
+      check.reason = bound_text(check, alpha);
     } else if (*check.adjusted_p < alpha) {
       check.verdict = Verdict::kRegressed;
       check.reason =
           "worse by " + change_text(check, *check.change) + " (p " + format_significant(*check.adjusted_p, 2) + ")";
     } else {
       check.verdict = Verdict::kInconclusive;
-      check.reason = "at worst " + change_text(check, *check.bound) + confidence + ", which is beyond the margin";
+      check.reason = bound_text(check, alpha) + ", which is beyond the margin";
     }
   }
 
@@ -156,7 +158,7 @@ class Evaluation {
     }
     result_.pass_chance = chance;
     if (!has_checks && !result_.checks.empty())
-      result_.problems.emplace_back("nothing that gates was measured, so nothing is proved");
+      result_.problems.emplace_back("no gating metric was measured, so nothing is proved");
     if (has_regressed) {
       result_.answer = GateAnswer::kRegression;
     } else if (!is_comparable_ || result_.baseline.cells.empty()) {

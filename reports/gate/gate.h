@@ -1,15 +1,16 @@
-/// A candidate against a baseline: what is proved of each metric of each cell, and what follows. Pure, thread-safe.
+/// A gate judges a candidate against a baseline: what is proved of each metric of each cell, and what follows. Pure,
+/// thread-safe.
 ///
-/// Loss: candidate - baseline, nats per token, seed by seed where both have the seed (they share their random numbers).
-/// Time and memory: logarithm of the ratio of the runs' medians and peaks, likewise; a margin m is log(1 + m). Cost:
-/// the cost model's counts, which have no noise, so one run of each side is proof.
-///   regressed     worse, by a one-sided test whose p-value Holm has adjusted over all tests of the gate, and not
-///                 proved to be within the margin
-///   unchanged     proved not to be worse by the margin (one-sided, alpha)
+/// Loss: candidate - baseline, nats per token, seed by seed where both sides have the seed and so share their random
+/// numbers. Time and memory: the logarithm of the ratio of the runs' medians and peaks, likewise; a margin m is
+/// log(1 + m). Cost: the cost model's counts, which have no noise, so that one run of each side is proof.
+///   regressed     worse by a one-sided test whose p-value Holm adjusted over all tests of the gate, and not proved to
+///                 be within the margin
+///   unchanged     proved not to be worse by more than the margin (one-sided, alpha)
 ///   improved      the same, and better by a one-sided test at alpha
-///   inconclusive  neither; too few runs
+///   inconclusive  neither, or too few runs
 ///   missing       a side has no value: a cell or its runs are missing or failed, or the values cannot be compared
-/// Where all pairs differ by exactly the same amount there is nothing to test: the amount is the difference.
+/// Where all pairs differ by exactly the same amount there is nothing to test: that amount is the difference.
 #pragma once
 
 #include <optional>
@@ -17,13 +18,13 @@
 #include <vector>
 
 #include "reports/gate/arm.h"
+#include "reports/gate/cell_checks.h"
 #include "reports/gate/comparability.h"
-#include "reports/gate/gate_check.h"
 #include "reports/gate/gate_policy.h"
 
 namespace nanobench::reports {
 
-/// The gate's answer; its exit code (DESIGN: 0, 1, 3, 4, 5).
+/// The gate's answer; each has an exit code of its own (core/base/exit_codes.h).
 enum class GateAnswer { kPass, kRegression, kInconclusive, kIncomplete, kNotComparable };
 const char* to_string(GateAnswer answer);
 int exit_code(GateAnswer answer);
@@ -31,14 +32,14 @@ int exit_code(GateAnswer answer);
 struct GateResult {
   Arm baseline, candidate;
   GatePolicy policy;
-  bool is_interleaved = false;        ///< both were run in turn on this machine
+  bool is_interleaved = false;        ///< both sides ran in turn on this machine
   std::vector<GateCheck> checks;      ///< in the order of cells
-  std::vector<std::string> problems;  ///< cells that failed, evidence that is missing or cannot be compared
+  std::vector<std::string> problems;  ///< failed cells, and evidence that is missing or cannot be compared
   std::vector<std::string> notes;
   GateAnswer answer = GateAnswer::kInconclusive;
-  int tests = 0;                      ///< that Holm's adjustment is over
-  std::optional<double> pass_chance;  ///< of a candidate without any change, if the metrics were independent; none
-                                      ///< where a check has no spread to tell it from
+  int tests = 0;                      ///< number of tests in Holm's adjustment
+  std::optional<double> pass_chance;  ///< of an unchanged candidate, if the metrics were independent; absent where a
+                                      ///< check has no spread to compute it from
 };
 
 GateResult evaluate_gate(const Arm& baseline, const Arm& candidate, const GatePolicy& policy,

@@ -62,7 +62,7 @@ GatePolicy read_gate_policy(const core::Json& value, const std::string& source) 
   JsonObject object(value, source);
   GatePolicy policy;
   if (object.has("alpha")) policy.alpha = object.number("alpha", 1e-6, 0.49);
-  policy.least_runs = static_cast<int>(object.integer_or("least_runs", policy.least_runs, 2, 1 << 20));
+  policy.min_runs = static_cast<int>(object.integer_or("least_runs", policy.min_runs, 2, 1 << 20));
   for (const GateMetric metric : all_gate_metrics()) {
     const char* name = to_string(metric);
     if (!object.has(name)) continue;

@@ -21,10 +21,10 @@ std::vector<GateMetric> all_gate_metrics();
 /// Throws Error{kInvalidArgument} with the nearest known name; `source` is where the name stands.
 GateMetric parse_gate_metric(const std::string& name, const std::string& source);
 
-/// What one metric may do.
+/// How one metric is judged.
 struct MetricPolicy {
-  double margin = 0.0;  ///< how much worse counts as no harm: nats per token for the loss, else a fraction
-  bool gates = true;    ///< false: measured and told, without a say
+  double margin = 0.0;  ///< the largest harmless change: nats per token for the loss, else a fraction
+  bool gates = true;    ///< false: measured and reported, but does not affect the exit code
 };
 
 struct GatePolicy {
@@ -32,9 +32,9 @@ struct GatePolicy {
   MetricPolicy time{.margin = 0.002};
   MetricPolicy memory{.margin = 0.02};
   MetricPolicy cost{.margin = 0.0};
-  double instructions_margin = 0.005;  ///< of instruction counts, which vary a little; they gate where cost does
-  double alpha = 0.05;  ///< chance of at least one false "regressed" over all that is tested, and of each false "pass"
-  int least_runs = 2;   ///< replicates of a cell on both sides; fewer prove nothing
+  double instructions_margin = 0.005;  ///< of instruction counts, which vary a little; they gate if cost does
+  double alpha = 0.05;  ///< chance of one false "regressed" or more over all tests, and of each false "pass"
+  int min_runs = 2;     ///< replicates of a cell on each side; fewer prove nothing
 
   const MetricPolicy& of(GateMetric metric) const { return this->*member(metric); }
   MetricPolicy& of(GateMetric metric) { return this->*member(metric); }

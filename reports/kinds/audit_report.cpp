@@ -1,48 +1,29 @@
-#include "reports/kinds/audit_report.h"
-
+#include <algorithm>
 #include <array>
 
 #include "core/base/text.h"
-#include "reports/charts/audit_charts.h"
+#include "reports/audit/audit.h"
+#include "reports/charts/charts.h"
+#include "reports/kinds/kinds.h"
+#include "reports/kinds/sections.h"
 
 namespace nanobench::reports {
 namespace {
 
-using core::OrderedJson;
-
 constexpr std::size_t kDigestShown = 8;
 
-OrderedJson json_of(const std::optional<double>& value) {
-  return value ? OrderedJson(*value) : OrderedJson(nullptr);
-}
-
-TableCell count_or_missing(const std::optional<std::int64_t>& count) {
-  return count ? count_cell(*count) : missing_cell();
-}
-
-TableCell number_cell(const std::optional<double>& value, const std::string& text) {
-  return value ? TableCell{.text = text, .detail = "", .value = *value} : missing_cell();
-}
-
-/// Mean and spread, divided by `unit`.
-TableCell summary_cell(const Summary& summary, double unit, int digits) {
-  if (!summary.mean) return {.text = "-", .detail = "", .value = {{"mean", nullptr}, {"sd", nullptr}, {"n", 0}}};
-  TableCell cell{.text = format_fixed(*summary.mean / unit, digits), .detail = "", .value = nullptr};
-  OrderedJson sd = nullptr;
-  if (summary.sd) {
-    sd = *summary.sd / unit;
-    cell.detail = "±" + format_fixed(*summary.sd / unit, digits);
+/// Mean and spread in units of `unit`.
+TableCell scaled_cell(Summary summary, double unit, int digits) {
+  for (std::optional<double>* number : {&summary.mean, &summary.sd}) {
+    if (*number) **number /= unit;
   }
-  cell.value = {{"mean", *summary.mean / unit}, {"sd", std::move(sd)}, {"n", summary.n}};
-  return cell;
+  return summary_cell(summary, [=](double value) { return format_fixed(value, digits); });
 }
 
 TableCell script_cell(const AuditGroup& group) {
-  if (group.scripts > 1) {
-    return {.text = std::to_string(group.scripts) + " scripts", .detail = "", .value = nullptr};
-  }
+  if (group.scripts > 1) return value_cell(std::to_string(group.scripts) + " scripts", nullptr);
   if (group.script_digest.empty()) return missing_cell();
-  return {.text = group.script_digest.substr(0, kDigestShown), .detail = "", .value = group.script_digest};
+  return value_cell(group.script_digest.substr(0, kDigestShown), group.script_digest);
 }
 
 std::string probability(double p) {
@@ -51,51 +32,49 @@ std::string probability(double p) {
 
 TableCell rule_cell(const std::optional<RuleResult>& rule) {
   if (!rule) return missing_cell();
-  return {.text = format_fixed(rule->statistic, 4),
-          .detail = rule->passes ? "" : "below",
-          .value = {{"statistic", rule->statistic}, {"threshold", rule->threshold}, {"passes", rule->passes}}};
+  return value_cell(format_fixed(rule->statistic, 4),
+                    {{"statistic", rule->statistic}, {"threshold", rule->threshold}, {"passes", rule->passes}},
+                    rule->passes ? "" : "below");
 }
 
 TableCell count_of(const AuditGroup& group) {
-  const auto logs = static_cast<std::int64_t>(group.runs.size());
-  const std::string of_all = logs == group.n ? "" : " of " + std::to_string(logs);
-  return {.text = std::to_string(group.n) + of_all, .detail = "", .value = {{"counted", group.n}, {"found", logs}}};
+  const std::size_t logs = group.runs.size();
+  const std::string of_all = static_cast<int>(logs) == group.n ? "" : " of " + std::to_string(logs);
+  return value_cell(std::to_string(group.n) + of_all, {{"counted", group.n}, {"found", logs}});
 }
 
 TableCell before_cell(const AuditGroup& group) {
   if (group.before == nullptr) return missing_cell();
-  OrderedJson value = {{"record", group.record->id},
-                       {"published_minutes", group.record->minutes},
-                       {"before", group.before->id},
-                       {"before_minutes", group.before->minutes},
-                       {"time_over_before", json_of(group.time_over_before)}};
-  const std::string ratio = group.time_over_before ? format_fixed(*group.time_over_before, 3) + "x" : "-";
-  return {.text = ratio, .detail = "#" + group.before->id, .value = std::move(value)};
+  return value_cell(group.time_over_before ? format_fixed(*group.time_over_before, 3) + "x" : "-",
+                    {{"record", group.record->id},
+                     {"published_minutes", group.record->minutes},
+                     {"before", group.before->id},
+                     {"before_minutes", group.before->minutes},
+                     {"time_over_before", json_of(group.time_over_before)}},
+                    "#" + group.before->id);
 }
 
 TableCell flags_cell(const AuditGroup& group) {
-  std::string text;
-  for (const std::string& flag : group.flags) text += (text.empty() ? "" : "; ") + flag;
-  return {.text = text.empty() ? "-" : text, .detail = "", .value = group.flags};
+  return value_cell(group.flags.empty() ? "-" : joined(group.flags, "; "), group.flags);
 }
 
 std::vector<Column> group_columns() {
   return {
-      {.key = "folder", .title = "folder", .wraps = true},
-      {.key = "subdir", .title = "sub-directory", .wraps = true, .priority = 2},
-      {.key = "steps", .title = "steps", .is_number = true},
-      {.key = "hardware", .title = "hardware", .wraps = true, .priority = 5},
-      {.key = "script", .title = "script", .priority = 6},
-      {.key = "n", .title = "n", .is_number = true},
-      {.key = "val_loss", .title = "val loss", .is_number = true},
-      {.key = "t", .title = "t", .is_number = true, .priority = 7},
-      {.key = "p", .title = "p", .is_number = true},
-      {.key = "z_rule", .title = "z rule", .is_number = true, .priority = 4},
-      {.key = "train_s", .title = "time s", .is_number = true, .priority = 1},
-      {.key = "train_cv", .title = "CV", .is_number = true, .priority = 8},
-      {.key = "time_over_before", .title = "time / record before", .is_number = true, .priority = 3},
-      {.key = "verdict", .title = "evidence in this folder", .wraps = true},
-      {.key = "flags", .title = "flags", .wraps = true},
+      wide_column("folder", "folder"),
+      wide_column("subdir", "sub-directory", 2),
+      number_column("steps", "steps"),
+      wide_column("hardware", "hardware", 5),
+      text_column("script", "script", 6),
+      number_column("n", "n"),
+      number_column("val_loss", "val loss"),
+      number_column("t", "t", 7),
+      number_column("p", "p"),
+      number_column("z_rule", "z rule", 4),
+      number_column("train_s", "time s", 1),
+      number_column("train_cv", "CV", 8),
+      number_column("time_over_before", "time / record before", 3),
+      wide_column("verdict", "evidence in this folder"),
+      wide_column("flags", "flags"),
   };
 }
 
@@ -104,17 +83,17 @@ std::vector<TableCell> group_cells(const AuditGroup& group) {
   verdict.detail = group.reason;
   return {
       text_cell(group.folder),
-      group.subdir.empty() ? TableCell{.text = "-", .detail = "", .value = ""} : text_cell(group.subdir),
-      count_or_missing(group.planned_steps),
+      value_cell(group.subdir.empty() ? "-" : group.subdir, group.subdir),
+      count_cell(group.planned_steps),
       text_cell(group.hardware),
       script_cell(group),
       count_of(group),
-      summary_cell(group.loss, 1, 5),
-      group.t ? number_cell(group.t->t, format_fixed(group.t->t, 3)) : missing_cell(),
-      group.t ? number_cell(group.t->p, probability(group.t->p)) : missing_cell(),
+      scaled_cell(group.loss, 1, 5),
+      group.t ? fixed_cell(group.t->t, 3) : missing_cell(),
+      group.t ? number_cell(group.t->p, probability) : missing_cell(),
       rule_cell(group.z),
-      summary_cell(group.train_ms, 1000, 2),
-      group.train_cv ? number_cell(group.train_cv, format_fixed(*group.train_cv * 100, 2) + " %") : missing_cell(),
+      scaled_cell(group.train_ms, 1000, 2),
+      percent_cell(group.train_cv, 2),
       before_cell(group),
       std::move(verdict),
       flags_cell(group),
@@ -130,23 +109,17 @@ Table groups_table(const char* id, const char* title, const std::vector<AuditGro
 Table runs_table(const Audit& audit) {
   Table table{.id = "runs",
               .title = "Runs",
-              .columns = {{.key = "folder", .title = "folder", .wraps = true},
-                          {.key = "subdir", .title = "sub-directory", .wraps = true, .priority = 1},
-                          {.key = "file", .title = "file", .wraps = true},
-                          {.key = "run", .title = "run", .is_number = true, .priority = 3},
-                          {.key = "steps", .title = "steps", .is_number = true},
-                          {.key = "script", .title = "script", .priority = 2},
-                          {.key = "val_loss", .title = "val loss", .is_number = true},
-                          {.key = "train_ms", .title = "time ms", .is_number = true},
-                          {.key = "counted", .title = "counted", .wraps = true}}};
+              .columns = {wide_column("folder", "folder"), wide_column("subdir", "sub-directory", 1),
+                          wide_column("file", "file"), number_column("run", "run", 3), number_column("steps", "steps"),
+                          text_column("script", "script", 2), number_column("val_loss", "val loss"),
+                          number_column("train_ms", "time ms"), wide_column("counted", "counted")}};
   for (const AuditGroup& group : audit.groups) {
     for (const AuditedRun& run : group.runs) {
-      TableCell counted{.text = run.is_counted() ? "yes" : "no", .detail = run.repeats, .value = run.is_counted()};
+      TableCell counted = yes_no_cell(run.is_counted());
+      counted.detail = run.repeats;
       table.rows.push_back({text_cell(group.folder), text_cell(group.subdir), text_cell(run.file.name),
-                            count_cell(static_cast<std::int64_t>(run.index) + 1), count_or_missing(run.planned_steps),
-                            script_cell(group),
-                            run.loss ? number_cell(run.loss, format_fixed(*run.loss, 5)) : missing_cell(),
-                            run.train_ms ? number_cell(run.train_ms, format_fixed(*run.train_ms, 0)) : missing_cell(),
+                            count_cell(static_cast<std::int64_t>(run.index) + 1), count_cell(run.planned_steps),
+                            script_cell(group), fixed_cell(run.loss, 5), fixed_cell(run.train_ms, 0),
                             std::move(counted)});
     }
   }
@@ -160,46 +133,40 @@ std::string rule_text(const AuditOptions& options) {
   return "mean <= " + target + " with p < " + format_significant(options.p_limit, 1) + " (one-sided t test)";
 }
 
+std::int64_t count_of(const Audit& audit, AuditVerdict verdict) {
+  return std::count_if(audit.groups.begin(), audit.groups.end(),
+                       [&](const AuditGroup& group) { return group.verdict == verdict; });
+}
+
 /// "3 of 21 groups meet the rule, mean <= 3.2800 with p < 0.01; 4 do not; 14 cannot be tested."
-std::string headline(const Audit& audit) {
-  std::size_t meeting = 0, failing = 0, open = 0;
-  for (const AuditGroup& group : audit.groups) {
-    meeting += group.verdict == AuditVerdict::kMeets ? 1 : 0;
-    failing += group.verdict == AuditVerdict::kDoesNotMeet ? 1 : 0;
-    open += group.verdict == AuditVerdict::kInconclusive ? 1 : 0;
-  }
-  const std::size_t all = audit.groups.size();
-  if (all == 0) return "These logs hold no run.";
-  std::string text = std::to_string(meeting) + " of " + std::to_string(all) +
-                     (all == 1 ? " group of runs " : " groups of runs ") + (meeting == 1 ? "meets" : "meet") +
-                     " the rule, " + rule_text(audit.options);
-  if (failing > 0) text += "; " + std::to_string(failing) + (failing == 1 ? " does not" : " do not");
+std::string audit_headline(const Audit& audit) {
+  if (audit.groups.empty()) return "These logs hold no run.";
+  const std::int64_t meeting = count_of(audit, AuditVerdict::kMeets);
+  const std::int64_t failing = count_of(audit, AuditVerdict::kDoesNotMeet);
+  const std::int64_t open = count_of(audit, AuditVerdict::kInconclusive);
+  std::string text = std::to_string(meeting) + " of " +
+                     counted(static_cast<std::int64_t>(audit.groups.size()), "group of runs", "groups of runs") +
+                     (meeting == 1 ? " meets" : " meet") + " the rule, " + rule_text(audit.options);
+  if (failing > 0) text += "; " + counted(failing, "does", "do") + " not";
   if (open > 0) text += "; " + std::to_string(open) + " cannot be tested";
   return text + ".";
 }
 
 Section head_of(const Audit& audit) {
-  Section head;
-  const auto add = [&](const char* key, const char* title, TableCell cell) {
-    head.facts.push_back({.key = key, .title = title, .cell = std::move(cell)});
-  };
   std::int64_t runs = 0;
-  std::int64_t meeting = 0;
-  for (const AuditGroup& group : audit.groups) {
-    runs += static_cast<std::int64_t>(group.runs.size());
-    meeting += group.verdict == AuditVerdict::kMeets ? 1 : 0;
-  }
-  add("files", "files read", count_cell(static_cast<std::int64_t>(audit.files)));
-  add("other_files", "of them without any log", count_cell(static_cast<std::int64_t>(audit.other_files)));
-  add("bytes", "size", {.text = format_bytes(static_cast<double>(audit.bytes)), .detail = "", .value = audit.bytes});
-  add("runs", "runs", count_cell(runs));
-  add("target", "target loss",
-      {.text = format_fixed(audit.options.target, 4), .detail = "", .value = audit.options.target});
-  add("rule", "rule", text_cell(rule_text(audit.options)));
-  const std::string whole =
-      std::to_string(meeting) + " of " + std::to_string(audit.groups.size()) + " groups meet the rule";
-  add("verdict", "all together",
-      {.text = to_string(audit.verdict()), .detail = whole, .value = to_string(audit.verdict())});
+  for (const AuditGroup& group : audit.groups) runs += static_cast<std::int64_t>(group.runs.size());
+  const std::string whole = std::to_string(count_of(audit, AuditVerdict::kMeets)) + " of " +
+                            std::to_string(audit.groups.size()) + " groups meet the rule";
+  FactList list;
+  list.add("files", "files read", count_cell(static_cast<std::int64_t>(audit.files)));
+  list.add("other_files", "files without any log", count_cell(static_cast<std::int64_t>(audit.other_files)));
+  list.add("bytes", "size", bytes_cell(static_cast<std::int64_t>(audit.bytes)));
+  list.add("runs", "runs", count_cell(runs));
+  list.add("target", "target loss", fixed_cell(audit.options.target, 4));
+  list.add("rule", "rule", rule_text(audit.options));
+  list.add("verdict", "all together", value_cell(to_string(audit.verdict()), to_string(audit.verdict()), whole));
+  Section head;
+  head.facts = std::move(list.facts);
   return head;
 }
 
@@ -207,7 +174,7 @@ Section head_of(const Audit& audit) {
 
 Document audit_report(const Audit& audit, bool has_runs, bool has_charts) {
   Document document{.kind = "audit", .title = "What these logs show"};
-  document.headline = headline(audit);
+  document.headline = audit_headline(audit);
   document.sections.push_back(head_of(audit));
   Section pictures{.title = "Charts"};
   for (std::optional<Chart>& chart : std::array{audit_loss_chart(audit), audit_time_chart(audit)}) {
@@ -217,18 +184,18 @@ Document audit_report(const Audit& audit, bool has_runs, bool has_charts) {
   Section body;
   body.tables.push_back(groups_table("groups", "", audit.groups));
   if (!audit.pooled.empty())
-    body.tables.push_back(groups_table("pooled", "Groups with several scripts, taken together", audit.pooled));
+    body.tables.push_back(groups_table("pooled", "Groups with several scripts, pooled", audit.pooled));
   if (has_runs) body.tables.push_back(runs_table(audit));
   document.sections.push_back(std::move(body));
   document.warnings = audit.problems;
   document.reading = {
-      "One row: the runs of one script, number of steps and kind of machine in one folder. All numbers are recomputed "
-      "from the logs named; nothing is said about runs that are not there.",
+      "One row holds the runs of one script, number of steps and kind of machine in one folder. All numbers are "
+      "recomputed from these logs; runs whose logs are not here are not judged.",
       "val loss: at the last planned step, mean ±sample standard deviation. p: one-sided one-sample t test against the "
-      "target. z rule: (target - mean) * sqrt(n), which stands for a known spread; one run can meet it.",
-      "time / record before: mean training time over the published time of the record before this folder's. It never "
-      "decides: the published time is of another machine.",
-      "A run that repeats another one of its group is counted once. script: digest of the script that the log holds.",
+      "target. z rule: (target - mean) * sqrt(n), which assumes a known spread; a single run can meet it.",
+      "time / record before: mean training time over the published time of the preceding record. It never decides, "
+      "because the published time comes from another machine.",
+      "A run that repeats another run of its group is counted once. script: digest of the script that the log holds.",
   };
   return document;
 }

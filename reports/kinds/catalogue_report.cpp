@@ -1,9 +1,8 @@
-#include "reports/kinds/catalogue_report.h"
-
-#include <cmath>
-
+#include "ablations/catalogue.h"
+#include "ablations/config_difference.h"
+#include "ablations/resolve.h"
 #include "core/base/text.h"
-#include "reports/kinds/fact_list.h"
+#include "reports/kinds/kinds.h"
 
 namespace nanobench::reports {
 namespace {
@@ -14,28 +13,12 @@ using ablations::Record;
 using ablations::Scale;
 using core::OrderedJson;
 
-TableCell number_or_missing(const std::optional<double>& value, int digits) {
-  if (!value) return missing_cell();
-  return {.text = format_fixed(*value, digits), .detail = "", .value = *value};
-}
-
-TableCell count_or_missing(const std::optional<std::int64_t>& value) {
-  return value ? count_cell(*value) : missing_cell();
-}
-
-std::string joined(const std::vector<std::string>& parts, const char* separator) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : separator) + part;
-  return text;
-}
-
 TableCell loss_cell(const ablations::PublishedFigures& published) {
   if (!published.final_val_loss) return missing_cell();
   const auto& loss = *published.final_val_loss;
-  OrderedJson value = {{"mean", loss.mean}, {"sd", loss.sd ? OrderedJson(*loss.sd) : OrderedJson()}, {"n", loss.n}};
   std::string detail = loss.sd ? "±" + format_fixed(*loss.sd, 4) : "";
   if (loss.n > 1) detail += " (n=" + std::to_string(loss.n) + ")";
-  return {.text = format_fixed(loss.mean, 4), .detail = detail, .value = std::move(value)};
+  return value_cell(format_fixed(loss.mean, 4), {{"mean", loss.mean}, {"sd", json_of(loss.sd)}, {"n", loss.n}}, detail);
 }
 
 std::string relation_text(const ablations::FeatureRelation& relation, const char* verb) {
@@ -47,16 +30,17 @@ std::string relation_text(const ablations::FeatureRelation& relation, const char
 
 TableCell json_cell(const core::Json& value) {
   const std::string text = value.dump(-1, ' ', false, core::Json::error_handler_t::replace);
-  return {.text = text, .detail = "", .value = OrderedJson::parse(text)};
+  return value_cell(text, OrderedJson::parse(text));
 }
 
 TableCell changes_cell(const std::vector<ablations::DocumentedChange>& changes) {
-  TableCell cell{.text = "", .detail = "", .value = OrderedJson::array()};
+  std::vector<std::string> texts;
+  OrderedJson value = OrderedJson::array();
   for (const ablations::DocumentedChange& change : changes) {
-    cell.text += (cell.text.empty() ? "#" : ", #") + std::to_string(change.record) + " " + change.id;
-    cell.value.push_back({{"record", change.record}, {"id", change.id}});
+    texts.push_back("#" + std::to_string(change.record) + " " + change.id);
+    value.push_back({{"record", change.record}, {"id", change.id}});
   }
-  return cell;
+  return value_cell(joined(texts), std::move(value));
 }
 
 std::string needs_text(const ablations::FeatureNeeds& needs) {
@@ -65,25 +49,20 @@ std::string needs_text(const ablations::FeatureNeeds& needs) {
   if (needs.ranks > needs.processes) parts.push_back(std::to_string(needs.ranks) + " ranks or more");
   if (needs.threads > 1) parts.push_back(std::to_string(needs.threads) + " threads or more");
   if (needs.gpu) parts.push_back("a GPU");
-  return joined(parts, ", ");
+  return joined(parts);
 }
 
-/// "yes", or the mark of an entry that cannot be set, with the reason for machines.
+/// "yes", or that the feature cannot be set, with the reason for machines.
 TableCell toggle_cell(const Feature& feature) {
-  if (feature.is_applicable()) return {.text = "yes", .detail = "", .value = nullptr};
-  return {.text = "not applicable", .detail = "", .value = *feature.not_applicable};
-}
-
-TableCell name_or_missing(const std::string& name) {
-  return name.empty() ? missing_cell() : text_cell(name);
+  if (feature.is_applicable()) return value_cell("yes", nullptr);
+  return value_cell("not applicable", *feature.not_applicable);
 }
 
 Table values_table(const Feature& feature) {
   Table table{.id = "values",
               .title = "Values",
-              .columns = {{.key = "value", .title = "value"},
-                          {.key = "role", .title = ""},
-                          {.key = "patch", .title = "settings (merge patch on the configuration)", .wraps = true}}};
+              .columns = {text_column("value", "value"), text_column("role", ""),
+                          wide_column("patch", "settings (merge patch on the configuration)")}};
   for (const ablations::FeatureValue& value : feature.values) {
     const std::string role = value.name == feature.before ? "before" : value.name == feature.after ? "after" : "";
     table.rows.push_back({text_cell(value.name), text_cell(role), json_cell(value.patch)});
@@ -94,7 +73,7 @@ Table values_table(const Feature& feature) {
 Table use_table(const Catalogue& catalogue, const Feature& feature) {
   Table table{.id = "records",
               .title = "In the records",
-              .columns = {{.key = "record", .title = "record"}, {.key = "value", .title = "value"}}};
+              .columns = {text_column("record", "record"), text_column("value", "value")}};
   for (const Record* record : catalogue.records()) {
     const auto value = ablations::feature_value_at(ablations::resolve_record(catalogue, record->id), feature);
     TableCell cell = value ? text_cell(*value) : missing_cell();
@@ -104,14 +83,13 @@ Table use_table(const Catalogue& catalogue, const Feature& feature) {
   return table;
 }
 
-/// `own`: what is set here, as against inherited.
+/// `own`: the values that are set here; the others are inherited.
 Table settings_table(const Catalogue& catalogue, const ablations::Resolved& resolved,
                      const ablations::FeatureSettings& own) {
   Table table{.id = "features",
               .title = "Features",
-              .columns = {{.key = "feature", .title = "feature"},
-                          {.key = "value", .title = "value"},
-                          {.key = "title", .title = "what it is", .wraps = true}}};
+              .columns = {text_column("feature", "feature"), text_column("value", "value"),
+                          wide_column("title", "what it is")}};
   for (const Feature* feature : catalogue.features()) {
     const auto value = resolved.effective.find(feature->id);
     TableCell cell = value == resolved.effective.end() ? missing_cell() : text_cell(value->second);
@@ -123,13 +101,13 @@ Table settings_table(const Catalogue& catalogue, const ablations::Resolved& reso
 }
 
 void add_published(FactList& list, const ablations::PublishedFigures& published) {
-  list.add("published_step_ms", "published step ms", number_or_missing(published.step_avg_ms, 2));
-  list.add("published_steps", "published steps", count_or_missing(published.steps));
+  list.add("published_step_ms", "published step ms", fixed_cell(published.step_avg_ms, 2));
+  list.add("published_steps", "published steps", count_cell(published.steps));
   list.add("published_val_loss", "published val loss", loss_cell(published));
-  list.add("published_minutes", "published minutes", number_or_missing(published.minutes, 2));
-  list.add("published_train_s", "published clock s", number_or_missing(published.train_seconds, 1));
-  list.add("published_tokens_per_step", "tokens per step", count_or_missing(published.tokens_per_step));
-  list.add("published_peak_mib", "published peak MiB", number_or_missing(published.peak_mib, 0));
+  list.add("published_minutes", "published minutes", fixed_cell(published.minutes, 2));
+  list.add("published_train_s", "published clock s", fixed_cell(published.train_seconds, 1));
+  list.add("published_tokens_per_step", "tokens per step", count_cell(published.tokens_per_step));
+  list.add("published_peak_mib", "published peak MiB", fixed_cell(published.peak_mib, 0));
   list.add("published_source", "log folder", published.source);
 }
 
@@ -142,9 +120,7 @@ Section size_section(const core::TrainConfig& config, const std::string& scale) 
   list.add("num_heads", "heads", count_cell(config.model.num_heads));
   list.add("vocab_size", "vocabulary", count_cell(config.model.vocab_size));
   list.add("sequence_length", "sequence",
-           {.text = std::to_string(config.data.sequence_length) + " tokens",
-            .detail = "",
-            .value = config.data.sequence_length});
+           value_cell(std::to_string(config.data.sequence_length) + " tokens", config.data.sequence_length));
   list.add("tokens_per_step", "tokens a step", count_cell(config.data.tokens_per_step()));
   list.add("num_steps", "steps", count_cell(config.schedule.num_steps));
   list.add("config_digest", "digest", config.digest());
@@ -153,33 +129,31 @@ Section size_section(const core::TrainConfig& config, const std::string& scale) 
 }
 
 TableCell settings_cell(const ablations::FeatureSettings& settings) {
-  TableCell cell{.text = "", .detail = "", .value = OrderedJson::object()};
-  for (const auto& [id, value] : settings) {
-    cell.text += (cell.text.empty() ? "" : ", ") + id + "=" + value;
-    cell.value[id] = value;
+  std::vector<std::string> texts;
+  OrderedJson value = OrderedJson::object();
+  for (const auto& [id, setting] : settings) {
+    texts.push_back(id + "=" + setting);
+    value[id] = setting;
   }
-  return cell;
+  return value_cell(joined(texts), std::move(value));
 }
 
 TableCell divisor_cell(std::int64_t divisor) {
-  return {.text = divisor == 1 ? "as it is" : "1/" + std::to_string(divisor), .detail = "", .value = divisor};
+  return value_cell(divisor == 1 ? "unchanged" : "1/" + std::to_string(divisor), divisor);
 }
 
 }  // namespace
 
 Document features_report(const Catalogue& catalogue) {
-  Document document{.kind = "features", .title = "Features: documented changes, each with its values"};
-  Table table{.id = "features",
-              .columns = {{.key = "feature", .title = "feature"},
-                          {.key = "record", .title = "record", .is_number = true},
-                          {.key = "before", .title = "before", .priority = 1},
-                          {.key = "after", .title = "after", .priority = 1},
-                          {.key = "kind", .title = "kind", .priority = 2},
-                          {.key = "not_applicable", .title = "can be set"},
-                          {.key = "title", .title = "what it is", .wraps = true}}};
+  Document document{.kind = "features", .title = "Features: documented changes and their values"};
+  Table table{
+      .id = "features",
+      .columns = {text_column("feature", "feature"), number_column("record", "record"),
+                  text_column("before", "before", 1), text_column("after", "after", 1), text_column("kind", "kind", 2),
+                  text_column("not_applicable", "can be set"), wide_column("title", "what it is")}};
   for (const Feature* feature : catalogue.all_features()) {
-    table.rows.push_back({text_cell(feature->id), count_or_missing(feature->introduced_record),
-                          name_or_missing(feature->before), name_or_missing(feature->after),
+    table.rows.push_back({text_cell(feature->id), count_cell(feature->introduced_record),
+                          text_or_missing(feature->before), text_or_missing(feature->after),
                           text_cell(ablations::to_string(feature->kind)), toggle_cell(*feature),
                           text_cell(feature->title)});
   }
@@ -190,22 +164,19 @@ Document features_report(const Catalogue& catalogue) {
 
 Document records_report(const Catalogue& catalogue) {
   Document document{.kind = "records", .title = "Records of the speedrun"};
-  Table table{.id = "records",
-              .columns = {{.key = "record", .title = "record"},
-                          {.key = "date", .title = "date", .priority = 2},
-                          {.key = "title", .title = "title", .wraps = true},
-                          {.key = "published_minutes", .title = "minutes", .is_number = true},
-                          {.key = "published_step_ms", .title = "step ms", .is_number = true},
-                          {.key = "published_val_loss", .title = "val loss", .is_number = true, .priority = 1},
-                          {.key = "published_steps", .title = "steps", .is_number = true, .priority = 1}}};
+  Table table{
+      .id = "records",
+      .columns = {text_column("record", "record"), text_column("date", "date", 2), wide_column("title", "title"),
+                  number_column("published_minutes", "minutes"), number_column("published_step_ms", "step ms"),
+                  number_column("published_val_loss", "val loss", 1), number_column("published_steps", "steps", 1)}};
   for (const Record* record : catalogue.records()) {
     const ablations::PublishedFigures& published = record->published;
     table.rows.push_back({text_cell(record->id), text_cell(record->date), text_cell(record->title),
-                          number_or_missing(published.minutes, 2), number_or_missing(published.step_avg_ms, 1),
-                          loss_cell(published), count_or_missing(published.steps)});
+                          fixed_cell(published.minutes, 2), fixed_cell(published.step_avg_ms, 1), loss_cell(published),
+                          count_cell(published.steps)});
   }
   document.sections.emplace_back().tables.push_back(std::move(table));
-  document.notes.push_back("All figures are the published ones, of the official model on 8 H100.");
+  document.notes.push_back("All figures are published ones, of the official model on 8 H100.");
   document.notes.push_back("`nanobench show RECORD` prints one of them.");
   return document;
 }
@@ -213,19 +184,16 @@ Document records_report(const Catalogue& catalogue) {
 Document scales_report(const Catalogue& catalogue) {
   Document document{.kind = "scales", .title = "Scales: the official configuration shrunk to hardware"};
   Table table{.id = "scales",
-              .columns = {{.key = "scale", .title = "scale"},
-                          {.key = "model_dim", .title = "width"},
-                          {.key = "context", .title = "context"},
-                          {.key = "tokens_per_step", .title = "tokens a step"},
-                          {.key = "steps", .title = "steps"},
-                          {.key = "title", .title = "what it is for", .wraps = true}}};
+              .columns = {text_column("scale", "scale"), text_column("model_dim", "width"),
+                          text_column("context", "context"), text_column("tokens_per_step", "tokens a step"),
+                          text_column("steps", "steps"), wide_column("title", "what it is for")}};
   for (const Scale* scale : catalogue.scales()) {
     table.rows.push_back({text_cell(scale->id), divisor_cell(scale->model_dim_divisor),
                           divisor_cell(scale->context_divisor), divisor_cell(scale->tokens_per_step_divisor),
                           divisor_cell(scale->steps_divisor), text_cell(scale->title)});
   }
   document.sections.emplace_back().tables.push_back(std::move(table));
-  document.notes.push_back("`nanobench show SCALE` says what a scale keeps and what it cannot keep.");
+  document.notes.push_back("`nanobench show SCALE` prints what a scale keeps and what it cannot keep.");
   return document;
 }
 
@@ -236,13 +204,12 @@ Document feature_report(const Catalogue& catalogue, const std::string& id) {
   if (!feature.text.empty()) head.paragraphs.push_back(feature.text);
   FactList list;
   list.add("feature", "feature", feature.id);
+  const bool is_system = feature.kind == ablations::FeatureKind::kSystems;
   list.add("kind", "kind",
-           {.text = feature.kind == ablations::FeatureKind::kSystems ? "systems: the losses must stay bit-identical"
-                                                                     : "numerics: the losses change",
-            .detail = "",
-            .value = ablations::to_string(feature.kind)});
-  list.add("introduced_record", "introduced in record", count_or_missing(feature.introduced_record));
-  list.add("introduced_seeds", "change analyses", joined(feature.introduced_seeds, ", "));
+           value_cell(is_system ? "systems: the losses must stay bit-identical" : "numerics: the losses change",
+                      ablations::to_string(feature.kind)));
+  list.add("introduced_record", "introduced in record", count_cell(feature.introduced_record));
+  if (!feature.analyses.empty()) list.add("analyses", "change analyses", joined(feature.analyses));
   if (!feature.changes.empty()) list.add("changes", "documented changes", changes_cell(feature.changes));
   if (!feature.is_applicable()) {
     list.add("not_applicable", "cannot be set", *feature.not_applicable);
@@ -282,7 +249,7 @@ Document record_report(const Catalogue& catalogue, const ablations::ResolveReque
   document.sections.push_back(size_section(resolved.config, request.scale));
   document.sections.emplace_back().tables.push_back(
       settings_table(catalogue, resolved, request.settings.empty() ? record.features : resolved.settings));
-  document.notes = resolved.messages;
+  document.notes = core::texts_of(resolved.messages);
   document.notes.insert(document.notes.end(), resolved.scale_notes.begin(), resolved.scale_notes.end());
   document.notes.push_back("`nanobench show " + record.id + " --scale NAME --config` prints the whole configuration.");
   return document;
@@ -300,17 +267,79 @@ Document scale_report(const Catalogue& catalogue, const std::string& id) {
   list.add("context_divisor", "context", divisor_cell(scale.context_divisor));
   list.add("tokens_per_step_divisor", "tokens a step", divisor_cell(scale.tokens_per_step_divisor));
   list.add("steps_divisor", "steps", divisor_cell(scale.steps_divisor));
-  list.add("vocab_size", "vocabulary", count_or_missing(scale.vocab_size));
-  list.add("ranks", "ranks", count_or_missing(scale.ranks));
-  list.add("val_tokens", "validation tokens", count_or_missing(scale.val_tokens));
-  list.add("val_every", "validation every", count_or_missing(scale.val_every));
-  list.add("untimed_steps", "untimed steps", count_or_missing(scale.untimed_steps));
+  list.add("vocab_size", "vocabulary", count_cell(scale.vocab_size));
+  list.add("ranks", "ranks", count_cell(scale.ranks));
+  list.add("val_tokens", "validation tokens", count_cell(scale.val_tokens));
+  list.add("val_every", "validation every", count_cell(scale.val_every));
+  list.add("untimed_steps", "untimed steps", count_cell(scale.untimed_steps));
   list.add("holds", "holds", settings_cell(scale.holds));
   list.add("source", "file", scale.source);
   head.facts = std::move(list.facts);
   const ablations::Resolved example = ablations::resolve(catalogue, {.record = "record17", .scale = id});
   document.sections.push_back(size_section(example.config, id + " (record17)"));
   document.notes = example.scale_notes;
+  return document;
+}
+
+namespace {
+
+TableCell setting_cell(const core::Json& value) {
+  if (value.is_null()) return missing_cell();
+  TableCell cell = json_cell(value);
+  if (value.is_string()) cell.text = value.get<std::string>();
+  return cell;
+}
+
+Table differing_features(const ablations::Catalogue& catalogue, const std::string& a, const std::string& b,
+                         const std::vector<ablations::FeatureDifference>& features) {
+  Table table{.id = "features",
+              .title = "Features",
+              .columns = {text_column("feature", "feature"), text_column("a", a), text_column("b", b),
+                          wide_column("title", "what it is", 1)}};
+  for (const ablations::FeatureDifference& item : features) {
+    table.rows.push_back({text_cell(item.feature), text_or_missing(item.a.value_or("")),
+                          text_or_missing(item.b.value_or("")), text_cell(catalogue.feature(item.feature).title)});
+  }
+  return table;
+}
+
+Table unexplained_settings(const std::string& a, const std::string& b,
+                           const std::vector<ablations::SettingDifference>& settings) {
+  Table table{.id = "settings",
+              .title = "Settings that no feature explains",
+              .columns = {text_column("setting", "setting"), wide_column("a", a), wide_column("b", b)}};
+  for (const ablations::SettingDifference& item : settings) {
+    table.rows.push_back({text_cell(item.pointer), setting_cell(item.a), setting_cell(item.b)});
+  }
+  return table;
+}
+
+Table circumstances_table(const std::string& a, const std::string& b, const std::vector<Circumstance>& all) {
+  Table table{.id = "circumstances",
+              .title = "Circumstances",
+              .columns = {text_column("what", "what"), wide_column("a", a), wide_column("b", b)}};
+  for (const Circumstance& item : all) {
+    if (item.a == item.b) continue;
+    table.rows.push_back({value_cell(item.title, item.key), text_cell(item.a), text_cell(item.b)});
+  }
+  return table;
+}
+
+}  // namespace
+
+Document difference_report(const ablations::Catalogue& catalogue, const std::string& a, const std::string& b,
+                           const ablations::ConfigDifference& difference,
+                           const std::vector<Circumstance>& circumstances) {
+  Document document{.kind = "difference", .title = a + " against " + b};
+  Section& section = document.sections.emplace_back();
+  section.facts = {{.key = "a", .title = "A", .cell = text_cell(a)}, {.key = "b", .title = "B", .cell = text_cell(b)}};
+  section.tables = {differing_features(catalogue, a, b, difference.features),
+                    unexplained_settings(a, b, difference.settings)};
+  if (!circumstances.empty()) section.tables.push_back(circumstances_table(a, b, circumstances));
+  if (difference.settings.empty()) {
+    document.notes.emplace_back(difference.features.empty() ? "The two configurations compute the same."
+                                                            : "The features explain every setting that differs.");
+  }
   return document;
 }
 

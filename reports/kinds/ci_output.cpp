@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/base/text.h"
-#include "reports/kinds/gate_report.h"
+#include "reports/kinds/kinds.h"
 #include "reports/render/render.h"
 
 namespace nanobench::reports {
@@ -79,7 +79,7 @@ std::string gate_junit(const GateResult& result) {
          "  </testsuite>\n</testsuites>\n";
 }
 
-std::string gate_annotations(const GateResult& result, std::size_t most) {
+std::string gate_annotations(const GateResult& result, std::size_t max) {
   std::vector<const GateCheck*> checks;
   for (const GateCheck& check : result.checks) {
     if (severity(check) > 0) checks.push_back(&check);
@@ -90,11 +90,11 @@ std::string gate_annotations(const GateResult& result, std::size_t most) {
   };
   std::stable_sort(checks.begin(), checks.end(), is_worse);
   std::string out;
-  for (std::size_t i = 0; i < std::min(most, checks.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(max, checks.size()); ++i) {
     const GateCheck& check = *checks[i];
-    const bool is_last_of_many = i + 1 == most && checks.size() > most;
+    const bool is_last_of_many = i + 1 == max && checks.size() > max;
     const std::string more =
-        is_last_of_many ? "; and " + std::to_string(checks.size() - most) + " more, see the job summary" : "";
+        is_last_of_many ? "; and " + std::to_string(checks.size() - max) + " more in the job summary" : "";
     out += std::string(severity(check) > 1 ? "::error" : "::warning") +
            " title=" + command_text("nanobench gate: " + check.name + " " + to_string(check.verdict), true) +
            "::" + command_text(check.cell + ": " + check.reason + more, false) + "\n";
@@ -102,11 +102,11 @@ std::string gate_annotations(const GateResult& result, std::size_t most) {
   return out;
 }
 
-std::string gate_markdown(const GateResult& result, std::size_t most_bytes) {
+std::string gate_markdown(const GateResult& result, std::size_t max_bytes) {
   std::string text = std::string(kGateCommentMarker) + "\n" + render_markdown(gate_report(result));
-  if (text.size() <= most_bytes) return text;
-  const std::string note = "\n\n(The rest does not fit here; `nanobench gate --json` has it.)\n";
-  const std::size_t end = text.rfind('\n', most_bytes - note.size());
+  if (text.size() <= max_bytes) return text;
+  const std::string note = "\n\n(The rest does not fit here; `nanobench gate --json` prints it.)\n";
+  const std::size_t end = text.rfind('\n', max_bytes - note.size());
   return text.substr(0, end) + note;
 }
 

@@ -1,6 +1,11 @@
-#include "reports/kinds/claim_report.h"
+#include <cmath>
+#include <map>
 
+#include "ablations/catalogue.h"
 #include "core/base/text.h"
+#include "reports/claims/ledger.h"
+#include "reports/kinds/kinds.h"
+#include "reports/kinds/sections.h"
 
 namespace nanobench::reports {
 namespace {
@@ -15,19 +20,22 @@ using core::OrderedJson;
 
 /// Text for people beside a member of the claim's file for machines.
 TableCell member_cell(const std::string& text, const core::Json& member) {
-  return {.text = text, .detail = "", .value = OrderedJson::parse(member.dump())};
+  return value_cell(text, OrderedJson::parse(member.dump()));
 }
 
-std::string number_text(double value) {
-  const OrderedJson json(value);
-  return value == static_cast<double>(static_cast<std::int64_t>(value))
-             ? std::to_string(static_cast<std::int64_t>(value))
-             : json.dump();
+/// As the claim's file writes it: 3, 0.05.
+std::string plain_text(double value) {
+  const auto whole = static_cast<std::int64_t>(value);
+  return value == static_cast<double>(whole) ? std::to_string(whole) : OrderedJson(value).dump();
 }
 
-std::string quantity_text(const ClaimQuantity& quantity) {
-  std::string text = number_text(quantity.first);
-  if (quantity.change == ClaimQuantity::Change::kFromTo) text += " to " + number_text(quantity.second);
+TableCell plain_cell(double value) {
+  return value_cell(plain_text(value), value);
+}
+
+std::string claimed_text(const ClaimQuantity& quantity) {
+  std::string text = plain_text(quantity.first);
+  if (quantity.change == ClaimQuantity::Change::kFromTo) text += " to " + plain_text(quantity.second);
   text += " " + quantity.unit;
   const bool has_direction =
       quantity.change == ClaimQuantity::Change::kDecrease || quantity.change == ClaimQuantity::Change::kIncrease;
@@ -58,68 +66,49 @@ std::string metric_text(const Claim& claim) {
   return claim.rule->metric + " (" + metric->unit + "): " + metric->text;
 }
 
-class Facts {
- public:
-  explicit Facts(Section& section) : section_(section) {}
-  void add(const char* key, const char* title, TableCell cell) {
-    section_.facts.push_back({.key = key, .title = title, .cell = std::move(cell)});
-  }
-  void add_text(const char* key, const char* title, const std::string& text) {
-    if (!text.empty()) add(key, title, text_cell(text));
-  }
-
- private:
-  Section& section_;
-};
-
-void add_measure(Facts& facts, const Claim& claim) {
+void add_measure(FactList& facts, const Claim& claim) {
   const ClaimMeasure& measure = claim.measure;
   facts.add("measure", "measured by", member_cell(to_string(measure.kind), claim.json.at("measure")));
-  facts.add_text("why", "why not", measure.why);
-  facts.add_text("op", "operation", measure.op);
-  facts.add_text("pointer", "setting", measure.pointer);
+  facts.add_if("why", "why not", measure.why);
+  facts.add_if("op", "operation", measure.op);
+  facts.add_if("pointer", "setting", measure.pointer);
   if (measure.equals) facts.add("equals", "equals", member_cell(measure.equals->dump(), *measure.equals));
-  if (measure.before) facts.add_text("arm_before", "before", arm_text(*measure.before));
-  if (measure.after) facts.add_text("arm_after", "after", arm_text(*measure.after));
+  if (measure.before) facts.add_if("arm_before", "before", arm_text(*measure.before));
+  if (measure.after) facts.add_if("arm_after", "after", arm_text(*measure.after));
   if (!claim.rule) return;
-  facts.add_text("metric", "metric", metric_text(claim));
+  facts.add_if("metric", "metric", metric_text(claim));
   facts.add("rule", "supported when", member_cell(describe(*claim.rule), claim.json.at("rule")));
-  facts.add_text("rule_text", "because", claim.rule->text);
+  facts.add_if("rule_text", "because", claim.rule->text);
   if (claim.rule->claimed) {
-    facts.add("claimed", "the claim's number there",
-              {.text = number_text(*claim.rule->claimed), .detail = "", .value = *claim.rule->claimed});
+    facts.add("claimed", "the claim's number there", plain_cell(*claim.rule->claimed));
   }
 }
 
-void add_published(Facts& facts, const ablations::PublishedEvidence& published) {
-  facts.add_text("published_verdict", "published sources", to_string(published.verdict));
-  facts.add_text("published_text", "what they say", published.text);
+void add_published(FactList& facts, const ablations::PublishedEvidence& published) {
+  facts.add_if("published_verdict", "published sources", to_string(published.verdict));
+  facts.add_if("published_text", "their answer", published.text);
   if (published.value) {
-    facts.add("published_value", "their number there",
-              {.text = number_text(*published.value), .detail = "", .value = *published.value});
+    facts.add("published_value", "their number there", plain_cell(*published.value));
   }
-  facts.add_text("published_source", "to be found in", published.source);
+  facts.add_if("published_source", "found in", published.source);
 }
 
 }  // namespace
 
 Document claims_report(const Catalogue& catalogue) {
-  Document document{.kind = "claims", .title = "Claims: what five analyses say of the records, to be tested"};
+  Document document{.kind = "claims", .title = "Claims of five analyses about the records, to be tested"};
   Table table{.id = "claims",
-              .columns = {{.key = "claim", .title = "claim"},
-                          {.key = "seed", .title = "seed", .priority = 1},
-                          {.key = "record", .title = "record", .is_number = true},
-                          {.key = "statement", .title = "what is claimed", .wraps = true},
-                          {.key = "measured_by", .title = "measured by", .priority = 1},
-                          {.key = "published", .title = "published sources"}}};
+              .columns = {text_column("claim", "claim"), text_column("seed", "analysis", 1),
+                          number_column("record", "record"), wide_column("statement", "what is claimed"),
+                          text_column("measured_by", "measured by", 1), text_column("published", "published sources")}};
   for (const Claim* claim : catalogue.claims()) {
     table.rows.push_back({text_cell(claim->id), text_cell(claim->seed), count_cell(claim->record),
                           text_cell(claim->statement), text_cell(measured_by(*claim)),
                           text_cell(to_string(claim->published.verdict))});
   }
   document.notes.push_back(format_count(static_cast<std::int64_t>(table.rows.size())) +
-                           " claims; statements are the analyses', not ours, and the last column is what the published "
-                           "scripts and logs say of them.");
+                           " claims. The statements are those of the analyses, not ours. The last column is the answer "
+                           "of the published scripts and logs.");
   document.notes.push_back("`nanobench show CLAIM` prints one of them.");
   document.sections.emplace_back().tables.push_back(std::move(table));
   return document;
@@ -128,22 +117,215 @@ Document claims_report(const Catalogue& catalogue) {
 Document claim_report(const Catalogue& catalogue, const std::string& id) {
   const Claim& claim = catalogue.claim(id);
   Document document{.kind = "claim", .title = claim.id};
-  Section& head = document.sections.emplace_back();
-  Facts facts(head);
-  facts.add_text("claim", "claim", claim.id);
-  facts.add_text("statement", "what is claimed", claim.statement);
+  FactList facts;
+  facts.add_if("claim", "claim", claim.id);
+  facts.add_if("statement", "what is claimed", claim.statement);
   if (claim.quantity) {
-    facts.add("quantity", "number", member_cell(quantity_text(*claim.quantity), claim.json.at("quantity")));
+    facts.add("quantity", "number", member_cell(claimed_text(*claim.quantity), claim.json.at("quantity")));
   }
-  facts.add_text("seed", "seed", claim.seed);
-  facts.add_text("place", "place in it", claim.place);
+  facts.add_if("seed", "analysis", claim.seed);
+  facts.add_if("place", "place in it", claim.place);
   facts.add("record", "of record", count_cell(claim.record));
-  std::string features;
-  for (const std::string& feature : claim.features) features += (features.empty() ? "" : ", ") + feature;
-  if (!features.empty()) facts.add("features", "features", member_cell(features, claim.json.at("features")));
+  if (!claim.features.empty())
+    facts.add("features", "features", member_cell(joined(claim.features), claim.json.at("features")));
   add_measure(facts, claim);
   add_published(facts, claim.published);
-  facts.add_text("source", "file", claim.source);
+  facts.add_if("source", "file", claim.source);
+  document.sections.emplace_back().facts = std::move(facts.facts);
+  return document;
+}
+
+namespace {
+
+using ablations::RuleForm;
+constexpr int kDigits = 3;
+constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+
+bool is_ratio(const Claim& claim) {
+  return claim.rule &&
+         (claim.rule->form == RuleForm::kAfterOverBefore || claim.rule->form == RuleForm::kBeforeOverAfter);
+}
+
+std::string unit_of(const Claim& claim) {
+  if (!claim.rule || is_ratio(claim)) return "";
+  const ablations::ClaimMetric* metric = ablations::find_claim_metric(claim.measure.kind, claim.rule->metric);
+  return metric == nullptr || std::string(metric->unit) == "1" ? "" : metric->unit;
+}
+
+/// "0.857x", "+0.0021 nats/token", "1.1 GiB", "3"
+std::string number_text(const Claim& claim, double value) {
+  if (is_ratio(claim)) return format_significant(value, kDigits) + "x";
+  const std::string unit = unit_of(claim);
+  if (unit == "bytes" && std::abs(value) >= kGiB / 1024) return format_bytes(value);
+  const bool is_whole = value == std::floor(value) && std::abs(value) < 1e15;
+  std::string text = is_whole ? format_count(static_cast<std::int64_t>(value)) : format_significant(value, kDigits + 1);
+  if (claim.rule->form == RuleForm::kAfterMinusBefore && value > 0) text = "+" + text;
+  return unit.empty() ? text : text + " " + unit;
+}
+
+std::string interval_text(const Claim& claim, const ConfidenceInterval& interval) {
+  return number_text(claim, interval.low) + " to " + number_text(claim, interval.high);
+}
+
+TableCell number_cell(const Claim& claim, const std::optional<double>& value) {
+  if (!value) return missing_cell();
+  return value_cell(number_text(claim, *value), *value);
+}
+
+TableCell measured_cell(const LedgerEntry& entry) {
+  const MeasuredNumber& number = entry.measured;
+  if (!number.value) return missing_cell();
+  TableCell cell = value_cell(number_text(*entry.claim, *number.value), {{"value", *number.value}});
+  if (number.interval) {
+    cell.detail = interval_text(*entry.claim, *number.interval);
+    add_bounds(cell.value, number.interval);
+  }
+  cell.value["is_exact"] = number.is_exact;
+  cell.value["n"] = number.n;
+  return cell;
+}
+
+/// What the rule measures: "step_ms after/before".
+std::string quantity_text(const Claim& claim) {
+  return claim.rule ? claim.rule->metric + std::string(" ") + ablations::to_string(claim.rule->form) : "-";
+}
+
+std::string side_text(const SideNumber& side) {
+  std::string text = side.what + " ";
+  if (!side.number.value) return text + "-";
+  text += format_significant(*side.number.value, kDigits);
+  if (side.number.interval) {
+    text += " (" + format_significant(side.number.interval->low, kDigits) + " to " +
+            format_significant(side.number.interval->high, kDigits) + ")";
+  }
+  return text;
+}
+
+/// Why there is no verdict, and what else was measured.
+TableCell remark_cell(const LedgerEntry& entry) {
+  std::vector<std::string> texts;
+  if (!entry.reason.empty()) texts.push_back(entry.reason);
+  OrderedJson also = OrderedJson::array();
+  for (const SideNumber& side : entry.also) {
+    texts.push_back(side_text(side));
+    OrderedJson& number = also.emplace_back(OrderedJson{{"what", side.what}, {"value", json_of(side.number.value)}});
+    if (side.number.interval) add_bounds(number, side.number.interval);
+  }
+  const OrderedJson reason = entry.reason.empty() ? OrderedJson() : OrderedJson(entry.reason);
+  return value_cell(joined(texts, "; "), {{"reason", reason}, {"also", std::move(also)}});
+}
+
+TableCell published_cell(const LedgerEntry& entry) {
+  const ablations::PublishedEvidence& published = entry.claim->published;
+  TableCell cell = value_cell(ablations::to_string(published.verdict), OrderedJson::object());
+  if (entry.published && entry.claim->rule) {
+    cell.detail = number_text(*entry.claim, *entry.published);
+    cell.value["value"] = *entry.published;
+  }
+  cell.value["verdict"] = ablations::to_string(published.verdict);
+  return cell;
+}
+
+Table ledger_table() {
+  return {.id = "claims",
+          .title = "",
+          .columns = {wide_column("statement", "what is claimed"), text_column("verdict", "verdict"),
+                      number_column("claimed", "claimed", 1), number_column("measured", "measured here"),
+                      text_column("published", "published", 1), wide_column("remark", "why, and what else", 2),
+                      text_column("scale", "at", 2), text_column("quantity", "number", 5), text_column("by", "from", 3),
+                      text_column("analysis", "analysis", 3), text_column("claim", "claim", 4)},
+          .rows = {}};
+}
+
+std::vector<TableCell> row_of(const LedgerEntry& entry) {
+  const Claim& claim = *entry.claim;
+  return {text_cell(claim.statement),
+          text_cell(to_string(entry.verdict)),
+          number_cell(claim, entry.claimed),
+          measured_cell(entry),
+          published_cell(entry),
+          remark_cell(entry),
+          text_cell(entry.scale.empty() ? "-" : entry.scale),
+          text_cell(quantity_text(claim)),
+          text_cell(entry.by.empty() ? "-" : entry.by),
+          text_cell(claim.seed),
+          text_cell(claim.id)};
+}
+
+Table claims_table(const std::vector<LedgerEntry>& entries) {
+  Table table = ledger_table();
+  for (const LedgerEntry& entry : entries) table.rows.push_back(row_of(entry));
+  return table;
+}
+
+Table verdict_table(const std::vector<LedgerEntry>& entries) {
+  std::map<std::string, std::map<LedgerVerdict, int>> counts;
+  for (const LedgerEntry& entry : entries) ++counts[entry.claim->seed][entry.verdict];
+  Table table{.id = "verdicts", .title = "Verdicts by analysis", .columns = {}, .rows = {}};
+  table.columns.push_back(text_column("seed", "analysis"));
+  for (const LedgerVerdict verdict : kLedgerVerdicts)
+    table.columns.push_back(number_column(word_of(verdict), to_string(verdict)));
+  for (auto& [seed, of] : counts) {
+    std::vector<TableCell> row = {text_cell(seed)};
+    for (const LedgerVerdict verdict : kLedgerVerdicts) row.push_back(count_cell(of[verdict]));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+/// "1 is inconclusive", "45 cannot be measured here"
+std::string counted_part(LedgerVerdict verdict, int count) {
+  switch (verdict) {
+    case LedgerVerdict::kSupported: return counted(count, "is", "are") + " supported here";
+    case LedgerVerdict::kContradicted: return counted(count, "is", "are") + " contradicted";
+    case LedgerVerdict::kInconclusive: return counted(count, "is", "are") + " inconclusive";
+    case LedgerVerdict::kNotMeasured: return counted(count, "has", "have") + " not been measured";
+    case LedgerVerdict::kNotMeasurable: break;
+  }
+  return std::to_string(count) + " cannot be measured here";
+}
+
+}  // namespace
+
+std::string ledger_headline(const std::vector<LedgerEntry>& entries) {
+  if (entries.empty()) return "No such claim exists.";
+  std::map<LedgerVerdict, int> counts;
+  for (const LedgerEntry& entry : entries) ++counts[entry.verdict];
+  std::vector<std::string> parts;
+  for (const LedgerVerdict verdict : kLedgerVerdicts) {
+    if (counts[verdict] > 0) parts.push_back(counted_part(verdict, counts[verdict]));
+  }
+  std::string text = counted(static_cast<std::int64_t>(entries.size()), "claim") + ": " + listed(parts) + ".";
+  if (counts[LedgerVerdict::kNotMeasured] > 0) text += " `nanobench claims --measure` runs what is missing.";
+  return text;
+}
+
+void add_ledger_section(Document& document, const std::vector<LedgerEntry>& entries, const std::string& scale) {
+  Section section;
+  section.title = "Claims about these records";
+  section.paragraphs.push_back(ledger_headline(entries));
+  section.paragraphs.push_back("Training runs for claims are at scale " + scale +
+                               "; `nanobench claims --measure` adds those that are missing.");
+  section.tables.push_back(claims_table(entries));
+  const auto last = document.sections.empty() ? document.sections.end() : document.sections.end() - 1;
+  document.sections.insert(last, std::move(section));
+}
+
+Document ledger_report(const std::vector<LedgerEntry>& entries, const std::string& scale) {
+  Document document{.kind = "claims_ledger", .title = "Claims, settled by measurement"};
+  document.headline = ledger_headline(entries);
+  Section& head = document.sections.emplace_back();
+  head.tables.push_back(claims_table(entries));
+  if (entries.size() > 1) document.sections.emplace_back().tables.push_back(verdict_table(entries));
+  document.reading.push_back(
+      "The statements are those of five written analyses, in our words. claimed: the claim's own number, converted to "
+      "the measured quantity. published: the same from the records' logs and scripts.");
+  document.reading.push_back(
+      "A verdict needs the whole 95 % interval on its side of the claim's rule (`nanobench show CLAIM` prints it). "
+      "Each interval holds for its claim alone: among many claims, a few are wrong by chance.");
+  document.reading.push_back("Training runs are at scale " + scale +
+                             ". A result for a model of that size on this machine need not hold for the official model "
+                             "on eight GPUs. Operations have the sizes that the column prints.");
   return document;
 }
 

@@ -1,22 +1,21 @@
-#include "reports/kinds/comparison_headline.h"
-
 #include <algorithm>
 #include <set>
 
 #include "core/base/text.h"
+#include "reports/kinds/sections.h"
 
 namespace nanobench::reports {
 namespace {
 
 using Status = SeedsForVerdict::Status;
 
-/// What the single changes came to.
+/// The verdicts of the single changes, counted.
 struct Tally {
   int total = 0, keep = 0, drop = 0, barnacle = 0, open = 0;
   int too_many = 0, one_seed = 0, unknown = 0;
-  int told = 0, least_more = 0, most_more = 0;
-  std::set<std::string> reasons;  ///< of the unknown
-  std::string name;               ///< of the last one
+  int known = 0, min_more = 0, max_more = 0;  ///< changes that need a known number of seeds
+  std::set<std::string> reasons;              ///< of the unknown
+  std::string name;                           ///< of the last one
 
   void add(const EffectResult& effect, const std::optional<SeedsForVerdict>& needed) {
     ++total;
@@ -30,17 +29,17 @@ struct Tally {
     ++open;
     const SeedsForVerdict answer = needed.value_or(SeedsForVerdict{});
     switch (answer.status) {
-      case Status::kTold:
-        least_more = told == 0 ? answer.more() : std::min(least_more, answer.more());
-        most_more = std::max(most_more, answer.more());
-        ++told;
+      case Status::kKnown:
+        min_more = known == 0 ? answer.more() : std::min(min_more, answer.more());
+        max_more = std::max(max_more, answer.more());
+        ++known;
         return;
       case Status::kTooMany: ++too_many; return;
       case Status::kOneSeed: ++one_seed; return;
       case Status::kUnknown: break;
     }
     ++unknown;
-    reasons.insert(effect.reason.empty() ? "its runs do not tell" : effect.reason);
+    reasons.insert(effect.reason.empty() ? "its runs give no answer" : effect.reason);
   }
 };
 
@@ -52,42 +51,40 @@ Tally tally_of(const std::vector<EffectResult>& effects, const std::vector<std::
   return tally;
 }
 
-std::string counted(int count, const char* one, const char* many) {
-  return std::to_string(count) + " " + (count == 1 ? one : many);
-}
-
 std::string more_seeds(const Tally& tally) {
-  std::string text = "about " + std::to_string(tally.least_more);
-  if (tally.most_more > tally.least_more) text += " to " + std::to_string(tally.most_more);
-  return text + (tally.most_more == 1 ? " more seed" : " more seeds") + (tally.told > 1 ? " each" : "");
+  const std::string from = tally.max_more > tally.min_more ? std::to_string(tally.min_more) + " to " : "";
+  return "about " + from + counted(tally.max_more, "more seed") + (tally.known > 1 ? " each" : "");
 }
 
-/// What those without a verdict need, a clause for each kind.
+/// What the changes without a verdict need, a clause for each kind.
 std::vector<std::string> open_clauses(const Tally& tally) {
+  // A single change is named; several are counted.
+  const auto subject = [&](int count, const char* one, const char* many) {
+    return tally.total == 1 ? tally.name + " " + one : counted(count, one, many);
+  };
   std::vector<std::string> clauses;
-  if (tally.told > 0) clauses.push_back(counted(tally.told, "needs", "need") + " more runs: " + more_seeds(tally));
+  if (tally.known > 0) clauses.push_back(subject(tally.known, "needs", "need") + " more runs: " + more_seeds(tally));
   if (tally.too_many > 0) {
-    clauses.push_back(counted(tally.too_many, "needs", "need") + " more than " + std::to_string(kMostSeedsTold) +
-                      " seeds: it cannot be told at this scale");
+    clauses.push_back(subject(tally.too_many, "needs", "need") + " more than " + std::to_string(kMaxSeedsNamed) +
+                      " seeds, so this scale cannot decide");
   }
   if (tally.one_seed > 0) {
-    clauses.push_back(counted(tally.one_seed, "has", "have") + " one seed, which cannot tell: run at least " +
-                      std::to_string(kLeastSeedsAdvised));
+    clauses.push_back(subject(tally.one_seed, "has", "have") + " one seed, which gives no spread: run at least " +
+                      std::to_string(kMinSeedsAdvised));
   }
   if (tally.unknown > 0) {
-    std::string clause = std::to_string(tally.unknown) + " cannot be judged";
+    std::string clause = subject(tally.unknown, "cannot", "cannot") + " be judged";
     if (tally.reasons.size() == 1) clause += ": " + *tally.reasons.begin();
     clauses.push_back(clause);
   }
   return clauses;
 }
 
-/// Of the only change: its name in place of a number.
 std::string single_headline(const Tally& tally, const std::string& place) {
   if (tally.keep > 0) return tally.name + " pays on " + place + ".";
   if (tally.drop > 0) return tally.name + " costs time on " + place + ".";
-  if (tally.barnacle > 0) return tally.name + " is a barnacle: proved to do neither good nor harm.";
-  return tally.name + open_clauses(tally).front().substr(1) + ".";
+  if (tally.barnacle > 0) return tally.name + " is a barnacle: it is proved to do neither good nor harm.";
+  return open_clauses(tally).front() + ".";
 }
 
 std::string place_of(const std::vector<CellMeasures>& cells) {
@@ -98,7 +95,7 @@ std::string place_of(const std::vector<CellMeasures>& cells) {
   return machines.size() > 1 ? "these machines" : "this machine";
 }
 
-/// "2 of 14 runs failed and 3 are not done."
+/// "2 of 14 runs failed, 3 are not done."
 std::string gaps_of(const ComparisonTable& table) {
   int planned = 0, failed = 0, unfinished = 0;
   for (const Comparison& row : table.rows) {
@@ -106,12 +103,13 @@ std::string gaps_of(const ComparisonTable& table) {
     failed += row.failed;
     unfinished += row.unfinished;
   }
-  if (failed + unfinished == 0) return "";
-  const std::string all = " of " + counted(planned, "run", "runs");
-  if (failed == 0) return std::to_string(unfinished) + all + (unfinished == 1 ? " is not done." : " are not done.");
-  std::string text = std::to_string(failed) + all + " failed";
-  if (unfinished > 0) text += ", " + std::to_string(unfinished) + (unfinished == 1 ? " is" : " are") + " not done";
-  return text + ".";
+  const std::string all = " of " + counted(planned, "run");
+  std::vector<std::string> parts;
+  if (failed > 0) parts.push_back(std::to_string(failed) + all + " failed");
+  if (unfinished > 0)
+    parts.push_back(std::to_string(unfinished) + (failed > 0 ? "" : all) + (unfinished == 1 ? " is" : " are") +
+                    " not done");
+  return parts.empty() ? "" : joined(parts) + ".";
 }
 
 /// "From record12 to record18 the step became 1.19 times as fast and val loss rose by 0.0155."
@@ -130,14 +128,6 @@ std::string course_of(const ComparisonTable& table) {
   return text.empty() ? "" : "From " + first.label + " to " + last.label + " " + text + ".";
 }
 
-std::string joined(const std::vector<std::string>& sentences) {
-  std::string text;
-  for (const std::string& sentence : sentences) {
-    if (!sentence.empty()) text += (text.empty() ? "" : " ") + sentence;
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string effects_headline(const std::vector<EffectResult>& effects,
@@ -145,21 +135,19 @@ std::string effects_headline(const std::vector<EffectResult>& effects,
   const Tally tally = tally_of(effects, needed);
   if (tally.total == 0) return "";
   if (tally.total == 1) return single_headline(tally, place);
-  const std::string all = std::to_string(tally.total) + " changes ";
+  const std::string all = std::to_string(tally.total) + " changes";
   if (tally.one_seed == tally.total) {
-    return "No verdict on any of " + all + "yet: one seed has no spread to judge by; run at least " +
-           std::to_string(kLeastSeedsAdvised) + ".";
+    return "No verdict on any of the " + all + " yet: one seed gives no spread to judge by. Run at least " +
+           std::to_string(kMinSeedsAdvised) + " seeds.";
   }
-  std::string text =
-      tally.keep == 0 ? "None of " + all + "is proved to pay on " + place
-                      : std::to_string(tally.keep) + " of " + all + (tally.keep == 1 ? "pays on " : "pay on ") + place;
-  std::vector<std::string> clauses;
+  std::vector<std::string> clauses = {tally.keep == 0 ? "None of " + all + " is proved to pay on " + place
+                                                      : std::to_string(tally.keep) + " of " + all +
+                                                            (tally.keep == 1 ? " pays on " : " pay on ") + place};
   if (tally.drop > 0) clauses.push_back(counted(tally.drop, "costs", "cost") + " time");
   if (tally.barnacle > 0)
     clauses.push_back(counted(tally.barnacle, "is a barnacle", "are barnacles") + ", proved to do neither");
   for (std::string& clause : open_clauses(tally)) clauses.push_back(std::move(clause));
-  for (const std::string& clause : clauses) text += "; " + clause;
-  return text + ".";
+  return joined(clauses, "; ") + ".";
 }
 
 std::string comparison_headline(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
@@ -168,12 +156,15 @@ std::string comparison_headline(const results::PlanRecord& plan, const std::vect
   std::string answer = effects_headline(effects, needed, place_of(cells));
   int completed = 0;
   for (const Comparison& row : table.rows) completed += row.completed;
-  if (completed == 0) answer = "Nothing is measured yet.";
+  if (completed == 0) answer = "Nothing has been measured yet.";
   if (answer.empty()) {
-    answer = plan.design == "a_a" ? "The cells differ by nothing but noise, so no change is judged."
-                                  : "No single change is judged here.";
+    answer = plan.design == results::Design::kAA ? "The cells are identical but for noise, so no change is judged."
+                                                 : "This design judges no single change.";
   }
-  return joined({answer, plan.design == "history" ? course_of(table) : "", gaps_of(table)});
+  std::vector<std::string> sentences = {answer, plan.design == results::Design::kHistory ? course_of(table) : "",
+                                        gaps_of(table)};
+  std::erase(sentences, "");
+  return joined(sentences, " ");
 }
 
 }  // namespace nanobench::reports

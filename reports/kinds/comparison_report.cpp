@@ -1,35 +1,22 @@
-#include "reports/kinds/comparison_report.h"
-
 #include <algorithm>
 #include <set>
 
 #include "core/base/text.h"
+#include "reports/charts/charts.h"
+#include "reports/effects/effects.h"
 #include "reports/effects/looks.h"
-#include "reports/effects/seeds_needed.h"
-#include "reports/kinds/attribution_section.h"
-#include "reports/kinds/chart_section.h"
-#include "reports/kinds/comparison_headline.h"
-#include "reports/kinds/contrast_section.h"
-#include "reports/kinds/disturbance_section.h"
-#include "reports/kinds/provenance_section.h"
+#include "reports/kinds/kinds.h"
+#include "reports/kinds/sections.h"
 
 namespace nanobench::reports {
 namespace {
 
 using core::OrderedJson;
 
-constexpr std::size_t kMostSeedsShown = 20;
+constexpr std::size_t kMaxSeedsShown = 20;
 
-OrderedJson json_of(const std::optional<double>& value) {
-  return value ? OrderedJson(*value) : OrderedJson(nullptr);
-}
-
-OrderedJson json_of(const Summary& summary) {
-  return {{"mean", json_of(summary.mean)}, {"sd", json_of(summary.sd)}, {"n", summary.n}};
-}
-
-/// A metric whose runs are looked through for those that stand apart.
-OrderedJson json_of(const Summary& summary, const std::optional<std::vector<OutlyingRun>>& outliers) {
+/// A metric with its outlying runs.
+OrderedJson watched_json(const Summary& summary, const std::optional<std::vector<OutlyingRun>>& outliers) {
   OrderedJson json = json_of(summary);
   json["outliers"] = outliers ? OrderedJson(outliers->size()) : OrderedJson(nullptr);
   json["outlier_runs"] = nullptr;
@@ -46,12 +33,12 @@ OrderedJson json_of(const Summary& summary, const std::optional<std::vector<Outl
   return json;
 }
 
-OrderedJson json_of(const std::optional<Effect>& effect) {
+OrderedJson effect_json(const std::optional<Effect>& effect) {
   if (!effect) return nullptr;
   return {{"value", effect->value}, {"sd", json_of(effect->sd)}, {"n", effect->n}, {"is_paired", effect->is_paired}};
 }
 
-/// Digits after the point of a formatted number.
+/// Digits after the decimal point of a formatted number.
 int decimals_of(const std::string& text) {
   const std::size_t point = text.find('.');
   return point == std::string::npos ? 0 : static_cast<int>(text.size() - point - 1);
@@ -59,17 +46,16 @@ int decimals_of(const std::string& text) {
 
 /// `format` writes the mean; the spread gets as many decimals.
 template <class Format>
-TableCell summary_cell(const Summary& summary, Format format) {
-  if (!summary.mean) return {.text = "-", .detail = "", .value = json_of(summary)};
-  TableCell cell{.text = format(*summary.mean), .detail = "", .value = json_of(summary)};
+TableCell mean_cell(const Summary& summary, Format format) {
+  TableCell cell = summary_cell(summary, format);
   if (summary.sd) cell.detail = "±" + format_fixed(*summary.sd, decimals_of(cell.text));
   return cell;
 }
 
 template <class Format>
 TableCell watched_cell(const Summary& summary, const std::optional<std::vector<OutlyingRun>>& outliers, Format format) {
-  TableCell cell = summary_cell(summary, format);
-  cell.value = json_of(summary, outliers);
+  TableCell cell = mean_cell(summary, format);
+  cell.value = watched_json(summary, outliers);
   return cell;
 }
 
@@ -77,18 +63,17 @@ std::string loss_text(double loss) {
   return format_fixed(loss, 4);
 }
 
-TableCell change_cell(const std::optional<Effect>& effect) {
+TableCell effect_cell(const std::optional<Effect>& effect, const std::string& text, int digits) {
   if (!effect) return missing_cell();
-  return {.text = format_signed(effect->value, 4),
-          .detail = effect->sd ? "±" + format_fixed(*effect->sd, 4) : "",
-          .value = json_of(effect)};
+  return value_cell(text, effect_json(effect), effect->sd ? "±" + format_fixed(*effect->sd, digits) : "");
+}
+
+TableCell change_cell(const std::optional<Effect>& effect) {
+  return effect_cell(effect, effect ? format_signed(effect->value, 4) : "", 4);
 }
 
 TableCell speed_up_cell(const std::optional<Effect>& effect) {
-  if (!effect) return missing_cell();
-  return {.text = format_fixed(effect->value, 3) + "x",
-          .detail = effect->sd ? "±" + format_fixed(*effect->sd, 3) : "",
-          .value = json_of(effect)};
+  return effect_cell(effect, effect ? format_fixed(effect->value, 3) + "x" : "", 3);
 }
 
 std::string milliseconds(double value) {
@@ -105,12 +90,9 @@ TableCell target_cell(const TargetTimes& times) {
   OrderedJson value = json_of(times.seconds);
   value["reached"] = times.reached;
   value["completed"] = times.completed;
-  if (times.completed == 0 || !times.has_curve) return {.text = "-", .detail = "", .value = std::move(value)};
-  if (times.reached == 0) {
-    const bool is_early = times.before_clock > 0;
-    return {.text = is_early ? "before clock" : "not reached", .detail = "", .value = std::move(value)};
-  }
-  TableCell cell = summary_cell(times.seconds, [](double seconds) { return format_significant(seconds, 3); });
+  if (times.completed == 0 || !times.has_curve) return value_cell("-", std::move(value));
+  if (times.reached == 0) return value_cell(times.before_clock > 0 ? "before clock" : "not reached", std::move(value));
+  TableCell cell = mean_cell(times.seconds, [](double seconds) { return format_significant(seconds, 3); });
   cell.value = std::move(value);
   if (times.reached < times.completed) {
     cell.detail += (cell.detail.empty() ? "" : " ") + std::string("(") + std::to_string(times.reached) + " of " +
@@ -119,44 +101,38 @@ TableCell target_cell(const TargetTimes& times) {
   return cell;
 }
 
-TableCell number_cell(const std::optional<double>& value, int digits, const char* suffix) {
-  if (!value) return missing_cell();
-  return {.text = format_fixed(*value, digits) + suffix, .detail = "", .value = *value};
-}
-
 TableCell count_of(const Comparison& row) {
-  OrderedJson value = {{"completed", row.completed}, {"planned", row.planned}};
-  const std::string text = row.completed == row.planned
-                               ? std::to_string(row.completed)
-                               : std::to_string(row.completed) + "/" + std::to_string(row.planned);
-  return {.text = text, .detail = "", .value = std::move(value)};
+  std::string text = std::to_string(row.completed);
+  if (row.completed != row.planned) text += "/" + std::to_string(row.planned);
+  return value_cell(std::move(text), {{"completed", row.completed}, {"planned", row.planned}});
 }
 
 /// What the row is, and why it may hold nothing.
 TableCell changed_cell(const Comparison& row) {
   TableCell cell = text_cell(row.changed);
-  std::string remark;
-  for (const std::string& reason : row.reasons) remark += (remark.empty() ? "FAILED: " : "; ") + reason;
-  if (remark.empty() && row.completed == 0 && row.unfinished > 0) remark = "not run yet";
-  cell.detail = remark;
+  if (!row.reasons.empty()) {
+    cell.detail = "FAILED: " + joined(row.reasons, "; ");
+  } else if (row.completed == 0 && row.unfinished > 0) {
+    cell.detail = "not run yet";
+  }
   return cell;
 }
 
 std::vector<Column> columns() {
   return {
-      {.key = "row", .title = "record"},
-      {.key = "changed", .title = "what changed", .wraps = true},
-      {.key = "val_loss", .title = "val loss", .is_number = true},
-      {.key = "val_loss_change", .title = "change", .is_number = true},
-      {.key = "step_ms", .title = "step ms", .is_number = true},
-      {.key = "speed_up", .title = "speed-up", .is_number = true},
-      {.key = "to_target_s", .title = "to target s", .is_number = true, .priority = 1},
-      {.key = "peak_mib", .title = "peak MiB", .is_number = true, .priority = 4},
-      {.key = "published_step_ms", .title = "published ms", .is_number = true, .priority = 2},
-      {.key = "published_speed_up", .title = "published speed-up", .is_number = true, .priority = 3},
-      {.key = "mean_step_ms", .title = "mean step ms", .is_number = true, .priority = 6},
-      {.key = "tokens_per_s", .title = "tokens/s", .is_number = true, .priority = 5},
-      {.key = "n", .title = "n", .is_number = true},
+      text_column("row", "record"),
+      wide_column("changed", "what changed"),
+      number_column("val_loss", "val loss"),
+      number_column("val_loss_change", "change"),
+      number_column("step_ms", "step ms"),
+      number_column("speed_up", "speed-up"),
+      number_column("to_target_s", "to target s", 1),
+      number_column("peak_mib", "peak MiB", 4),
+      number_column("published_step_ms", "published ms", 2),
+      number_column("published_speed_up", "published speed-up", 3),
+      number_column("mean_step_ms", "mean step ms", 6),
+      number_column("tokens_per_s", "tokens/s", 5),
+      number_column("n", "n"),
   };
 }
 
@@ -169,11 +145,11 @@ std::vector<TableCell> cells_of(const Comparison& row) {
       watched_cell(row.step_ms, row.outliers.step_ms, milliseconds),
       speed_up_cell(row.step_speed_up),
       target_cell(row.to_target),
-      summary_cell(in_mebibytes(row.peak_bytes), [](double mib) { return format_significant(mib, 3); }),
-      number_cell(row.published_step_ms, 1, ""),
-      number_cell(row.published_speed_up, 3, "x"),
-      summary_cell(row.mean_step_ms, milliseconds),
-      summary_cell(row.tokens_per_s, [](double rate) { return format_count(static_cast<std::int64_t>(rate)); }),
+      mean_cell(in_mebibytes(row.peak_bytes), [](double mib) { return format_significant(mib, 3); }),
+      fixed_cell(row.published_step_ms, 1),
+      number_cell(row.published_speed_up, [](double value) { return format_fixed(value, 3) + "x"; }),
+      mean_cell(row.mean_step_ms, milliseconds),
+      mean_cell(row.tokens_per_s, [](double rate) { return format_count(static_cast<std::int64_t>(rate)); }),
       count_of(row),
   };
 }
@@ -190,45 +166,39 @@ std::string seeds_of(const std::vector<CellMeasures>& cells) {
   for (const CellMeasures& cell : cells) {
     for (const RunMeasure& run : cell.runs) seeds.insert(run.run.seed);
   }
-  if (seeds.size() > kMostSeedsShown) return std::to_string(seeds.size()) + " seeds";
-  std::string text;
-  for (const std::uint64_t seed : seeds) text += (text.empty() ? "" : ", ") + std::to_string(seed);
-  return text;
+  return seeds.size() > kMaxSeedsShown ? std::to_string(seeds.size()) + " seeds" : joined(seeds);
 }
 
 Section head_of(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells, const ComparisonTable& table) {
-  Section head;
-  const auto add = [&](const char* key, const char* title, TableCell cell) {
-    head.facts.push_back({.key = key, .title = title, .cell = std::move(cell)});
-  };
-  add("suite", "suite", text_cell(plan.suite));
-  add("design", "design", text_cell(plan.design));
-  add("scale", "scale", text_cell(plan.scale));
-  add("data", "data", text_cell(plan.data_name));
+  FactList list;
+  list.add("suite", "suite", plan.suite);
+  list.add("design", "design", enum_name(plan.design));
+  list.add("scale", "scale", plan.scale);
+  list.add("data", "data", plan.data_name);
   if (const results::RunRecord* run = any_run(cells)) {
     if (run->data_floor_nats) {
-      TableCell floor{.text = format_fixed(*run->data_floor_nats, 4) + " nats/token: no model can be below",
-                      .detail = "",
-                      .value = *run->data_floor_nats};
-      add("floor_nats", "entropy floor", std::move(floor));
+      list.add("floor_nats", "entropy floor",
+               value_cell(format_fixed(*run->data_floor_nats, 4) + " nats/token: no model can be below it",
+                          *run->data_floor_nats));
     }
-    add("machine", "machine", text_cell(run->hardware));
-    if (!run->gpu.empty()) add("gpu", "GPU", text_cell(run->gpu));
-    add("threads", "threads", count_cell(run->threads));
-    add("engine", "engine", text_cell(run->engine + " (" + run->dtype + ")"));
-    add("seeds", "seeds", text_cell(seeds_of(cells)));
+    list.add("machine", "machine", run->hardware);
+    list.add_if("gpu", "GPU", run->gpu);
+    list.add("threads", "threads", count_cell(run->threads));
+    list.add("engine", "engine", run->engine + " (" + run->dtype + ")");
+    list.add("seeds", "seeds", seeds_of(cells));
   }
   if (table.looks.size() > 1) {
-    OrderedJson value = {{"count", table.looks.size()}, {"seeds", table.looks}};
-    add("looks", "looks", {.text = std::to_string(table.looks.size()), .detail = "", .value = std::move(value)});
+    list.add("looks", "looks",
+             value_cell(std::to_string(table.looks.size()), {{"count", table.looks.size()}, {"seeds", table.looks}}));
   }
   if (table.target) {
-    TableCell target{.text = format_fixed(*table.target, 4) + ", " + table.target_source,
-                     .detail = "",
-                     .value = {{"val_loss", *table.target}, {"source", table.target_source}}};
-    add("target", "target loss", std::move(target));
+    list.add("target", "target loss",
+             value_cell(format_fixed(*table.target, 4) + ", " + table.target_source,
+                        {{"val_loss", *table.target}, {"source", table.target_source}}));
   }
-  head.bullets = plan.messages;
+  Section head;
+  head.facts = std::move(list.facts);
+  head.bullets = core::texts_of(plan.messages);
   return head;
 }
 
@@ -244,55 +214,81 @@ void name_outliers(const Comparison& row, const std::optional<std::vector<Outlyi
 }
 
 void add_outlier_note(Document& document, const ComparisonTable& table) {
-  constexpr std::size_t kMostNamed = 10;
+  constexpr std::size_t kMaxNamed = 10;
   std::vector<std::string> names;
   for (const Comparison& row : table.rows) {
     name_outliers(row, row.outliers.val_loss, "val loss", loss_text, names);
     name_outliers(row, row.outliers.step_ms, "step ms", milliseconds, names);
   }
   if (names.empty()) return;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kMostNamed); ++i) text += (i == 0 ? "" : "; ") + names[i];
-  if (names.size() > kMostNamed)
-    text += "; and " + std::to_string(names.size() - kMostNamed) + " more, named in --json";
-  document.notes.push_back("flagged, and left in every mean: " + text + ". Each is more than " +
+  document.notes.push_back("Outliers, flagged but kept in every mean: " + listed_first(names, kMaxNamed, "; ") +
+                           (names.size() > kMaxNamed ? " (--json names all)" : "") + ". Each is more than " +
                            format_significant(kOutlierLimit, 2) +
-                           " robust standard deviations from its cell's median; of 5 ordinary runs one is so in every "
-                           "fifth cell, of 20 in every tenth.");
+                           " robust standard deviations from its cell's median. By chance alone, one of 5 ordinary "
+                           "runs is flagged in every fifth cell, and one of 20 in every tenth.");
 }
 
 void add_peeking_warning(Document& document, const std::vector<int>& looks) {
-  constexpr std::size_t kMostNamed = 6;
+  constexpr std::size_t kMaxNamed = 6;
   if (looks.size() < 2) return;
-  std::string seeds;
-  for (std::size_t i = 0; i + 1 < std::min(looks.size(), kMostNamed); ++i)
-    seeds += (i == 0 ? "" : ", ") + std::to_string(looks[i]);
-  seeds += (looks.size() > kMostNamed ? " ... and " : " and ") + std::to_string(looks.back());
+  const std::size_t named = std::min(looks.size() - 1, kMaxNamed - 1);
+  std::string seeds = joined(std::vector<int>(looks.begin(), looks.begin() + static_cast<std::ptrdiff_t>(named)));
+  seeds += (looks.size() > kMaxNamed ? " ... and " : " and ") + std::to_string(looks.back());
   document.warnings.push_back("This is look " + std::to_string(looks.size()) +
                               " at results to which seeds were added (" + seeds +
-                              " seeds), and p-values and verdicts hold for one look only: chance is called an effect "
+                              " seeds). p-values and verdicts hold for one look only, so chance passes for an effect "
                               "more often than they say; `run --until-decided` may look after every seed.");
 }
 
 void add_reading_notes(Document& document, const results::PlanRecord& plan, const ComparisonTable& table) {
   document.notes = table.notes;
-  document.reading = {plan.design == "history" ? "change and speed-up: against the row before, the same seeds paired."
-                                               : "change and speed-up: against the first row, the same seeds paired."};
-  document.reading.emplace_back(
-      "step ms: median over the timed steps. to target s: seconds of the training clock until the validation loss, "
-      "interpolated between validations, first reaches the target.");
-  bool has_published = false;
-  for (const Comparison& row : table.rows) has_published = has_published || row.published_step_ms.has_value();
+  const char* const reference = plan.design == results::Design::kHistory ? "the row before" : "the first row";
+  document.reading = {std::string("change and speed-up: against ") + reference + ", paired by seed.",
+                      "step ms: median over the timed steps. to target s: seconds of the training clock until the "
+                      "validation loss first reaches the target, interpolated between validations."};
+  const bool has_published = std::any_of(table.rows.begin(), table.rows.end(),
+                                         [](const Comparison& row) { return row.published_step_ms.has_value(); });
   if (has_published) {
-    document.reading.push_back(
-        "published: the record's own log, the official model on 8 H100 (tokens per step " +
-        std::string("and model differ from this scale's: compare the speed-ups, not the times)."));
+    document.reading.emplace_back(
+        "published: from the record's own log, the official model on 8 H100. Its tokens per step and its model differ "
+        "from this scale's: compare the speed-ups, not the times.");
   }
 }
 
-}  // namespace
+/// Means over the first completed runs of a cell.
+PhaseTimes phase_times(const results::Store& store, const CellMeasures& cell) {
+  constexpr int kMaxRuns = 5;  // a run has thousands of samples, and the shares hardly differ
+  PhaseTimes times{.cell = cell.cell.label, .phases = {}};
+  double runs = 0.0;
+  for (const RunMeasure& run : cell.runs) {
+    if (!run.run.is_completed() || runs >= kMaxRuns) continue;
+    const std::map<std::string, double> phases = store.phase_means(run.run.id);
+    for (const auto& [phase, ms] : phases) times.phases[phase] += ms;
+    if (!phases.empty()) ++runs;
+  }
+  for (auto& [phase, ms] : times.phases) ms /= runs;
+  return times;
+}
 
-namespace {
+/// Charts that have nothing to show are left out.
+Section chart_section(const results::Store& store, const results::PlanRecord& plan,
+                      const std::vector<CellMeasures>& cells, const ComparisonTable& table,
+                      const std::vector<EffectResult>& effects) {
+  Section section;
+  const auto add = [&](std::optional<Chart> chart) {
+    if (chart) section.charts.push_back(std::move(*chart));
+  };
+  add(speed_chart(plan, table));
+  add(effects_chart(effects));
+  add(interaction_chart(effects));
+  add(loss_chart(cells));
+  std::vector<PhaseTimes> phases;
+  for (const CellMeasures& cell : cells) phases.push_back(phase_times(store, cell));
+  add(phase_chart(phases));
+  add(memory_chart(table));
+  add(order_chart(cells));
+  return section;
+}
 
 Document report_of(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
                    const ComparisonTable& table, const std::vector<EffectResult>& effects) {

@@ -1,15 +1,14 @@
-#include "reports/kinds/gate_report.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "core/base/text.h"
+#include "reports/kinds/kinds.h"
+#include "reports/kinds/sections.h"
 
 namespace nanobench::reports {
 namespace {
-
-using core::OrderedJson;
 
 std::string value_text(const GateCheck& check, double value) {
   switch (check.metric) {
@@ -21,33 +20,20 @@ std::string value_text(const GateCheck& check, double value) {
   return format_significant(value, 6);
 }
 
-TableCell summary_cell(const GateCheck& check, const Summary& summary) {
+TableCell side_cell(const GateCheck& check, const Summary& summary) {
   if (!summary.mean) return missing_cell();
-  TableCell cell{.text = value_text(check, *summary.mean), .detail = "", .value = {{"mean", *summary.mean}}};
-  cell.value["sd"] = summary.sd ? OrderedJson(*summary.sd) : OrderedJson();
-  cell.value["n"] = summary.n;
-  if (summary.sd && check.metric != GateMetric::kCost) cell.detail = "±" + value_text(check, *summary.sd);
+  TableCell cell = summary_cell(summary, [&](double value) { return value_text(check, value); });
+  if (check.metric == GateMetric::kCost) cell.detail.clear();
   return cell;
 }
 
 TableCell change_cell(const GateCheck& check, const std::optional<double>& change) {
-  if (!change || !std::isfinite(*change)) return missing_cell();
-  return {.text = change_text(check, *change), .detail = "", .value = *change};
-}
-
-TableCell fraction_cell(const std::optional<double>& fraction) {
-  if (!fraction) return missing_cell();
-  return {.text = format_percent(*fraction, 0), .detail = "", .value = *fraction};
-}
-
-TableCell p_cell(const std::optional<double>& p) {
-  if (!p) return missing_cell();
-  return {.text = format_significant(*p, 2), .detail = "", .value = *p};
+  return number_cell(change, [&](double value) { return change_text(check, value); });
 }
 
 TableCell n_cell(const GateCheck& check) {
-  const int least = std::min(check.baseline.n, check.candidate.n);
-  return count_cell(check.pairs > 0 ? check.pairs : least);
+  const int smaller = std::min(check.baseline.n, check.candidate.n);
+  return count_cell(check.pairs > 0 ? check.pairs : smaller);
 }
 
 std::string arm_text(const Arm& arm) {
@@ -58,74 +44,56 @@ std::string arm_text(const Arm& arm) {
 }
 
 std::vector<Fact> facts_of(const GateResult& result) {
-  std::vector<Fact> facts = {
-      {"answer", "answer", text_cell(to_string(result.answer))},
-      {"exit_code", "exit code", count_cell(exit_code(result.answer))},
-      {"suite", "suite", text_cell(result.candidate.suite + " (" + result.candidate.scale + ")")},
-      {"baseline", "baseline", text_cell(arm_text(result.baseline))},
-      {"candidate", "candidate", text_cell(arm_text(result.candidate))},
-      {"machine", "machine",
-       text_cell(result.candidate.hardware + ", " + std::to_string(result.candidate.threads) +
-                 (result.candidate.threads == 1 ? " thread" : " threads") +
-                 (result.candidate.gpu.empty() ? "" : ", " + result.candidate.gpu))},
-      {"order", "order",
-       text_cell(result.is_interleaved ? "both in turn on this machine" : "the baseline was measured before")}};
-  facts.push_back({"false_alarms",
-                   "false alarms",
-                   {.text = "at most " + format_percent(result.policy.alpha, 1),
-                    .detail = "of gates over an unchanged candidate say regression (Holm over " +
-                              std::to_string(result.tests) + (result.tests == 1 ? " test)" : " tests)"),
-                    .value = result.policy.alpha}});
-  TableCell chance = fraction_cell(result.pass_chance);
+  FactList list;
+  list.add("answer", "answer", to_string(result.answer));
+  list.add("exit_code", "exit code", count_cell(exit_code(result.answer)));
+  list.add("suite", "suite", result.candidate.suite + " (" + result.candidate.scale + ")");
+  list.add("baseline", "baseline", arm_text(result.baseline));
+  list.add("candidate", "candidate", arm_text(result.candidate));
+  list.add("machine", "machine",
+           result.candidate.hardware + ", " + counted(result.candidate.threads, "thread") +
+               (result.candidate.gpu.empty() ? "" : ", " + result.candidate.gpu));
+  list.add("order", "order",
+           result.is_interleaved ? "both sides in turn on this machine" : "the baseline was measured before");
+  list.add("false_alarms", "false alarms",
+           value_cell("at most " + format_percent(result.policy.alpha, 1), result.policy.alpha,
+                      "of gates over an unchanged candidate report a regression (Holm over " +
+                          counted(result.tests, "test") + ")"));
+  TableCell chance = percent_cell(result.pass_chance, 0);
   chance.detail = result.pass_chance
-                      ? "of gates over an unchanged candidate, with this spread and n, if checks are independent"
-                      : "(not known: a check has no spread to tell it from)";
-  facts.push_back({"pass_chance", "chance to pass", std::move(chance)});
-  return facts;
+                      ? "of gates over an unchanged candidate pass, with this spread and n, if checks are independent"
+                      : "(unknown: a check has no spread to compute it from)";
+  list.add("pass_chance", "chance to pass", std::move(chance));
+  return std::move(list.facts);
 }
 
 }  // namespace
 
 Table checks_table(const GateResult& result) {
-  Table table{.id = "checks",
-              .title = "",
-              .columns = {{.key = "cell", .title = "cell"},
-                          {.key = "metric", .title = "metric"},
-                          {.key = "verdict", .title = "verdict"},
-                          {.key = "gates", .title = "gates", .priority = 5},
-                          {.key = "baseline", .title = "baseline", .is_number = true, .priority = 2},
-                          {.key = "candidate", .title = "candidate", .is_number = true, .priority = 2},
-                          {.key = "change", .title = "change", .is_number = true},
-                          {.key = "bound", .title = "at worst", .is_number = true, .priority = 1},
-                          {.key = "margin", .title = "margin", .is_number = true, .priority = 1},
-                          {.key = "n", .title = "n", .is_number = true, .priority = 1},
-                          {.key = "adjusted_p", .title = "p", .is_number = true, .priority = 4},
-                          {.key = "pass_power", .title = "power", .is_number = true, .priority = 4},
-                          {.key = "reason", .title = "why", .wraps = true, .priority = 3}}};
+  Table table{
+      .id = "checks",
+      .title = "",
+      .columns = {text_column("cell", "cell"), text_column("metric", "metric"), text_column("verdict", "verdict"),
+                  text_column("gates", "gates", 5), number_column("baseline", "baseline", 2),
+                  number_column("candidate", "candidate", 2), number_column("change", "change"),
+                  number_column("bound", "at worst", 1), number_column("margin", "margin", 1),
+                  number_column("n", "n", 1), number_column("adjusted_p", "p", 4),
+                  number_column("pass_power", "power", 4), wide_column("reason", "why", 3)}};
   for (const GateCheck& check : result.checks) {
-    TableCell verdict{.text = to_string(check.verdict),
-                      .detail = check.gates ? "" : "(does not gate)",
-                      .value = to_string(check.verdict)};
-    table.rows.push_back({text_cell(check.cell),
-                          text_cell(check.name),
-                          std::move(verdict),
-                          {.text = check.gates ? "yes" : "no", .detail = "", .value = check.gates},
-                          summary_cell(check, check.baseline),
-                          summary_cell(check, check.candidate),
-                          change_cell(check, check.change),
-                          change_cell(check, check.bound),
-                          change_cell(check, check.margin),
-                          n_cell(check),
-                          p_cell(check.adjusted_p),
-                          fraction_cell(check.pass_power),
-                          text_cell(check.reason)});
+    const char* const verdict = to_string(check.verdict);
+    table.rows.push_back({text_cell(check.cell), text_cell(check.name),
+                          value_cell(verdict, verdict, check.gates ? "" : "(does not gate)"), yes_no_cell(check.gates),
+                          side_cell(check, check.baseline), side_cell(check, check.candidate),
+                          change_cell(check, check.change), change_cell(check, check.bound),
+                          change_cell(check, check.margin), n_cell(check), p_cell(check.adjusted_p),
+                          percent_cell(check.pass_power, 0), text_cell(check.reason)});
   }
   return table;
 }
 
 namespace {
 
-/// "0.0010 nats of the loss"
+/// "0.0010 nats of loss"; empty for a count, whose margin is 0.
 std::string margin_text(const GateCheck& check) {
   switch (check.metric) {
     case GateMetric::kLoss: return format_significant(check.margin, 2) + " nats of loss";
@@ -136,77 +104,144 @@ std::string margin_text(const GateCheck& check) {
   return "";
 }
 
-/// What the gating checks were proved to be within, each metric once: " beyond 0.0010 nats of loss, 0.5 % of step
-/// time".
+/// The margins of the gating checks, each metric once: " (0.0010 nats of loss, 0.5 % of step time)".
 std::string margins_text(const GateResult& result) {
   std::vector<std::string> texts;
   for (const GateCheck& check : result.checks) {
     const std::string text = check.gates && check.margin > 0.0 ? margin_text(check) : "";
     if (!text.empty() && std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
   }
-  std::string all;
-  for (const std::string& text : texts) all += (all.empty() ? " beyond " : ", ") + text;
-  return all;
+  return texts.empty() ? "" : " (" + joined(texts) + ")";
 }
 
-/// " The worst: step time of record12, +12.3 %."
+/// " Worst: step time of record12, +12.3 %."
 std::string worst_text(const GateResult& result) {
   const GateCheck* worst = nullptr;
   for (const GateCheck& check : result.checks) {
     if (!check.gates || check.verdict != Verdict::kRegressed || !check.change || !std::isfinite(*check.change))
       continue;
-    // In units of its own margin; a count that grew at all is beyond any.
+    // In units of its own margin; a count without a margin is beyond any.
     const auto harm = [](const GateCheck& one) {
       return one.margin > 0.0 ? *one.change / one.margin : std::numeric_limits<double>::max();
     };
     if (worst == nullptr || harm(check) > harm(*worst)) worst = &check;
   }
   if (worst == nullptr) return "";
-  return " The worst: " + worst->name + " of " + worst->cell + ", " + change_text(*worst, *worst->change) + ".";
+  return " Worst: " + worst->name + " of " + worst->cell + ", " + change_text(*worst, *worst->change) + ".";
 }
 
 }  // namespace
 
 std::string gate_headline(const GateResult& result) {
-  int checks = 0, regressed = 0, undecided = 0, missing = 0;
+  int checks = 0;
+  std::map<Verdict, int> counts;
   for (const GateCheck& check : result.checks) {
     if (!check.gates) continue;
     ++checks;
-    regressed += check.verdict == Verdict::kRegressed ? 1 : 0;
-    undecided += check.verdict == Verdict::kInconclusive ? 1 : 0;
-    missing += check.verdict == Verdict::kMissing ? 1 : 0;
+    ++counts[check.verdict];
   }
-  const std::string of = " of " + std::to_string(checks) + (checks == 1 ? " check" : " checks");
+  const auto of_all = [&](Verdict verdict) {
+    return std::to_string(counts[verdict]) + " of " + counted(checks, "check");
+  };
   switch (result.answer) {
-    case GateAnswer::kPass: return "Pass: no harm in any" + of + margins_text(result) + ".";
-    case GateAnswer::kRegression: return "Regression in " + std::to_string(regressed) + of + "." + worst_text(result);
-    case GateAnswer::kInconclusive: return "Inconclusive: " + std::to_string(undecided) + of + " need more runs.";
+    case GateAnswer::kPass:
+      return "Pass: no metric is worse by more than its margin" + margins_text(result) + " in " +
+             counted(checks, "check") + ".";
+    case GateAnswer::kRegression: return "Regression in " + of_all(Verdict::kRegressed) + "." + worst_text(result);
+    case GateAnswer::kInconclusive: return "Inconclusive: " + of_all(Verdict::kInconclusive) + " need more runs.";
     case GateAnswer::kIncomplete:
-      return "Incomplete: a cell failed or is missing (" + std::to_string(missing) + of + " without evidence).";
+      return "Incomplete: a cell failed or is missing (" + of_all(Verdict::kMissing) + " without evidence).";
     case GateAnswer::kNotComparable: break;
   }
-  return "Not comparable with the baseline in " + std::to_string(missing) + of + ".";
+  return "Not comparable with the baseline in " + of_all(Verdict::kMissing) + ".";
 }
 
 Document gate_report(const GateResult& result) {
   Document document{.kind = "gate", .title = "Gate: " + std::string(to_string(result.answer))};
   document.headline = gate_headline(result);
-  Section& section = document.sections.emplace_back();
-  section.tables.push_back(checks_table(result));
-  Section& facts = document.sections.emplace_back();
-  facts.facts = facts_of(result);
+  document.sections.emplace_back().tables.push_back(checks_table(result));
+  document.sections.emplace_back().facts = facts_of(result);
   document.warnings = result.problems;
   document.notes = result.notes;
   document.reading.emplace_back(
       "change: candidate against baseline, above 0 is worse. At worst: the one-sided bound at " +
       format_percent(1.0 - result.policy.alpha, 0) +
-      "; a check passes when it is below the margin. p: of \"not worse\", adjusted by Holm. Power: chance that an "
+      "; a check passes when it is below the margin. p: of \"not worse\", adjusted by Holm. Power: the chance that an "
       "unchanged candidate passes this check with these runs.");
   if (!result.is_interleaved) {
     document.notes.emplace_back(
-        "The baseline's times are from another hour: drift of the machine looks like a change. "
-        "--baseline-engine runs both in turn.");
+        "The baseline's times were measured earlier, so machine drift looks like a change. --baseline-engine runs both "
+        "sides in turn.");
   }
+  return document;
+}
+
+namespace {
+
+constexpr std::size_t kMaxNamed = 3;  // of each verdict; the table has all
+
+/// " Proved better: step time of record12 (-3.1 %)."; empty without such a check.
+std::string named(const GateResult& result, Verdict verdict, const std::string& word) {
+  const bool has_cells = std::any_of(result.checks.begin(), result.checks.end(),
+                                     [&](const GateCheck& check) { return check.cell != result.checks.front().cell; });
+  std::vector<std::string> names;
+  for (const GateCheck& check : result.checks) {
+    if (check.verdict != verdict) continue;
+    std::string& name = names.emplace_back(check.name);
+    if (has_cells) name += " of " + check.cell;
+    if (check.change && std::isfinite(*check.change)) name += " (" + change_text(check, *check.change) + ")";
+  }
+  return names.empty() ? "" : " " + word + ": " + listed_first(names, kMaxNamed) + ".";
+}
+
+/// "b against a: 1 of 4 checks improved, 3 inconclusive. Proved better: step time of record12 (-3.1 %)."
+std::string compare_headline(const GateResult& result) {
+  std::map<std::string, int> counts;
+  for (const GateCheck& check : result.checks) ++counts[to_string(check.verdict)];
+  const std::string sides = result.candidate.name + " against " + result.baseline.name + ", ";
+  if (counts.empty()) return sides + "nothing to compare.";
+  std::vector<std::string> parts;
+  for (const auto& [verdict, count] : counts) parts.push_back(std::to_string(count) + " " + verdict);
+  return sides + counted(static_cast<std::int64_t>(result.checks.size()), "check") + ": " + joined(parts) + "." +
+         named(result, Verdict::kRegressed, "Proved worse") + named(result, Verdict::kImproved, "Proved better");
+}
+
+/// Takes a column away that only a gate needs.
+void leave_out(Table& table, const std::string& key) {
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    if (table.columns[i].key != key) continue;
+    table.columns.erase(table.columns.begin() + static_cast<std::ptrdiff_t>(i));
+    for (auto& row : table.rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(i));
+    return;
+  }
+}
+
+std::string side_text(const Arm& arm) {
+  std::int64_t runs = 0;
+  for (const ArmCell& cell : arm.cells) runs += static_cast<std::int64_t>(cell.runs.size());
+  std::string text = arm.name + ": " + counted(runs, "run") + " of " + arm.engine;
+  if (!arm.revision.empty()) text += ", revision " + arm.revision;
+  return text + ", " + arm.hardware + (arm.gpu.empty() ? "" : ", " + arm.gpu) + ", from " + arm.measured_at;
+}
+
+}  // namespace
+
+Document compare_report(const GateResult& result) {
+  Document document{.kind = "compare", .title = result.baseline.name + " against " + result.candidate.name};
+  document.headline = compare_headline(result);
+  Table table = checks_table(result);
+  for (const char* key : {"gates", "pass_power"}) leave_out(table, key);
+  document.sections.emplace_back().tables.push_back(std::move(table));
+  document.sections.emplace_back().facts = {{"baseline", "baseline", text_cell(side_text(result.baseline))},
+                                            {"candidate", "candidate", text_cell(side_text(result.candidate))}};
+  document.warnings = result.problems;
+  document.notes = result.notes;
+  document.reading.push_back(
+      "change: candidate against baseline, above 0 is worse. unchanged: proved to be below the "
+      "margin at " +
+      format_percent(1.0 - result.policy.alpha, 0) + " (at worst: that bound). p: of \"not worse\", adjusted by Holm.");
+  if (!result.is_interleaved)
+    document.notes.emplace_back("The two sides were not run in turn, so machine drift looks like a change of times.");
   return document;
 }
 

@@ -1,16 +1,20 @@
-#include "reports/kinds/plan_report.h"
-
 #include <algorithm>
 #include <cmath>
 
+#include "ablations/catalogue.h"
 #include "core/base/text.h"
+#include "reports/forecast/forecast.h"
+#include "reports/kinds/kinds.h"
+#include "reports/kinds/sections.h"
+#include "suites/design/plan.h"
 
 namespace nanobench::reports {
 namespace {
 
 using core::OrderedJson;
 
-std::string counted(std::int64_t count, const std::string& what) {
+/// "1,234 runs"
+std::string amount(std::int64_t count, const std::string& what) {
   return format_count(count) + " " + what + (count == 1 ? "" : "s");
 }
 
@@ -18,17 +22,9 @@ std::string percent(double fraction) {
   return format_significant(100.0 * fraction, 3) + " %";
 }
 
-OrderedJson json_of(const std::optional<double>& value) {
-  return value ? OrderedJson(*value) : OrderedJson();
-}
-
 /// As it was typed: 0.05, 0.8.
 std::string plain(double value) {
   return OrderedJson(value).dump();
-}
-
-TableCell number_cell(const std::optional<double>& value, std::string (*text)(double)) {
-  return value ? TableCell{.text = text(*value), .detail = "", .value = *value} : missing_cell();
 }
 
 std::string step_text(double ms) {
@@ -44,18 +40,18 @@ std::string time_text(const ForecastTotals& totals) {
   return totals.wall_s > 0.0 ? "more than " + format_duration(totals.wall_s) : "unknown";
 }
 
-std::string headline(const suites::Plan& plan, const ForecastTotals& totals) {
-  std::string text = counted(static_cast<std::int64_t>(plan.matrix.cells.size()), "cell") + " x " +
-                     counted(static_cast<std::int64_t>(plan.suite.seeds.size()), "seed") + " = " +
-                     counted(totals.planned, "run") + "; ";
-  if (totals.to_run() == 0) return text + "all of them are stored: nothing is to be run.";
+std::string plan_headline(const suites::Plan& plan, const ForecastTotals& totals) {
+  std::string text = amount(static_cast<std::int64_t>(plan.matrix.cells.size()), "cell") + " x " +
+                     amount(static_cast<std::int64_t>(plan.suite.seeds.size()), "seed") + " = " +
+                     amount(totals.planned, "run") + "; ";
+  if (totals.to_run() == 0) return text + "all of them are stored, so there is nothing to run.";
   if (totals.reused > 0) text += format_count(totals.reused) + " reused, ";
   text += format_count(totals.to_run()) + " to run, estimated time " + time_text(totals);
   if (totals.peak_bytes) text += ", memory " + format_bytes(*totals.peak_bytes);
   return text + ".";
 }
 
-/// The largest of the effects' smallest ones: all of them are found when they are as large.
+/// The largest of the effects' smallest detectable sizes: an effect of this size is found whichever it is.
 std::optional<double> detectable_of(const Forecast& forecast, Detectable EffectForecast::*metric) {
   std::optional<double> largest;
   for (const EffectForecast& effect : forecast.effects) {
@@ -70,104 +66,82 @@ std::optional<double> detectable_of(const Forecast& forecast, Detectable EffectF
 std::string power_text(const Forecast& forecast) {
   if (forecast.rules.loss || forecast.rules.time) {
     if (!forecast.needed) return "";
-    return " What is asked for takes " + counted(forecast.needed->seeds, "seed") + ".";
+    return " The effects asked for take " + amount(forecast.needed->seeds, "seed") + ".";
   }
-  std::string text;
-  if (const auto loss = detectable_of(forecast, &EffectForecast::loss)) text = loss_text(*loss) + " nats of loss";
+  std::vector<std::string> sizes;
+  if (const auto loss = detectable_of(forecast, &EffectForecast::loss))
+    sizes.push_back(loss_text(*loss) + " nats of loss");
   if (const auto time = detectable_of(forecast, &EffectForecast::time))
-    text += (text.empty() ? "" : " and ") + percent(*time) + " of step time";
-  return text.empty() ? "" : " It finds effects of " + text + " with power " + plain(forecast.rules.power) + ".";
+    sizes.push_back(percent(*time) + " of step time");
+  return sizes.empty() ? ""
+                       : " It finds effects of " + listed(sizes) + " with power " + plain(forecast.rules.power) + ".";
 }
 
-class FactList {
- public:
-  void add(const char* key, const char* title, TableCell cell) {
-    facts.push_back({.key = key, .title = title, .cell = std::move(cell)});
-  }
-  std::vector<Fact> facts;
-};
-
 std::vector<Fact> facts_of(const suites::Plan& plan, const ForecastTotals& totals) {
+  const auto if_whole = [&](double seconds) { return totals.is_whole ? OrderedJson(seconds) : OrderedJson(); };
   FactList list;
-  std::string seeds;
-  for (const std::uint64_t seed : plan.suite.seeds) seeds += (seeds.empty() ? "" : ", ") + std::to_string(seed);
-  list.add("design", "design", text_cell(to_string(plan.suite.design)));
-  list.add("scale", "scale", text_cell(plan.suite.scale));
-  list.add("data", "data", text_cell(plan.data.name));
-  list.add("seeds", "seeds", text_cell(seeds));
-  list.add("engine", "engine", text_cell(plan.engine.name));
-  list.add("machine", "machine", text_cell(plan.hardware + ", " + counted(plan.threads, "thread")));
+  list.add("design", "design", enum_name(plan.suite.design));
+  list.add("scale", "scale", plan.suite.scale);
+  list.add("data", "data", plan.data.name);
+  list.add("seeds", "seeds", joined(plan.suite.seeds));
+  list.add("engine", "engine", results::engine_text(plan.engine.name, plan.suite.kernels));
+  list.add("machine", "machine", plan.hardware + ", " + amount(plan.threads, "thread"));
   list.add("order", "order",
-           text_cell("interleaved: for each seed all cells, shuffled by order_seed " +
-                     std::to_string(plan.suite.order_seed)));
+           "interleaved: for each seed all cells, shuffled by order_seed " + std::to_string(plan.suite.order_seed));
   list.add("runs", "runs", count_cell(totals.planned));
   list.add("reused", "reused", count_cell(totals.reused));
   list.add("to_run", "to run", count_cell(totals.to_run()));
-  list.add(
-      "seconds", "estimated time",
-      {.text = time_text(totals), .detail = "", .value = totals.is_whole ? OrderedJson(totals.wall_s) : OrderedJson()});
+  list.add("seconds", "estimated time", value_cell(time_text(totals), if_whole(totals.wall_s)));
   list.add("clock_seconds", "of it on the training clock",
-           {.text = totals.is_whole ? format_duration(totals.clock_s) : "unknown",
-            .detail = "",
-            .value = totals.is_whole ? OrderedJson(totals.clock_s) : OrderedJson()});
+           value_cell(totals.is_whole ? format_duration(totals.clock_s) : "unknown", if_whole(totals.clock_s)));
   list.add("peak_bytes", "memory",
-           totals.peak_bytes
-               ? TableCell{.text = format_bytes(*totals.peak_bytes), .detail = "", .value = *totals.peak_bytes}
-               : TableCell{.text = "unknown", .detail = "", .value = nullptr});
+           value_cell(totals.peak_bytes ? format_bytes(*totals.peak_bytes) : "unknown", json_of(totals.peak_bytes)));
   return std::move(list.facts);
 }
 
 Table cells_of(const Forecast& forecast) {
   Table table{.id = "cells",
               .title = "Cells",
-              .columns = {{.key = "cell", .title = "cell"},
-                          {.key = "changed", .title = "what changed", .wraps = true, .priority = 3},
-                          {.key = "planned", .title = "seeds", .is_number = true},
-                          {.key = "reused", .title = "reused", .is_number = true},
-                          {.key = "to_run", .title = "to run", .is_number = true},
-                          {.key = "step_ms", .title = "step ms", .is_number = true, .priority = 2},
-                          {.key = "clock_seconds", .title = "clock", .is_number = true, .priority = 2},
-                          {.key = "seconds", .title = "a run", .is_number = true},
-                          {.key = "peak_bytes", .title = "memory", .is_number = true, .priority = 1},
-                          {.key = "source", .title = "estimated from", .wraps = true, .priority = 1}}};
+              .columns = {text_column("cell", "cell"), wide_column("changed", "what changed", 3),
+                          number_column("planned", "seeds"), number_column("reused", "reused"),
+                          number_column("to_run", "to run"), number_column("step_ms", "step ms", 2),
+                          number_column("clock_seconds", "clock", 2), number_column("seconds", "a run"),
+                          number_column("peak_bytes", "memory", 1), wide_column("source", "estimated from", 1)}};
   for (const CellForecast& cell : forecast.cells) {
     table.rows.push_back({text_cell(cell.label), text_cell(cell.changed), count_cell(cell.planned),
                           count_cell(cell.reused), count_cell(cell.to_run()), number_cell(cell.cost.step_ms, step_text),
-                          number_cell(cell.cost.clock_s, format_duration),
-                          number_cell(cell.cost.wall_s, format_duration),
+                          duration_cell(cell.cost.clock_s), duration_cell(cell.cost.wall_s),
                           number_cell(cell.cost.peak_bytes, format_bytes), text_cell(source_text(cell.cost))});
   }
   return table;
 }
 
 TableCell noise_cell(const NoiseFigure& noise, const std::string& text) {
-  if (!noise.spread) return {.text = noise.source, .detail = "", .value = nullptr};
-  TableCell cell{
-      .text = text,
-      .detail = "(" + noise.source + "; " + format_count(std::llround(noise.spread->df)) + " degrees of freedom)"};
-  cell.value = {
-      {"sd", noise.spread->sd}, {"df", noise.spread->df}, {"is_bound", noise.is_bound}, {"source", noise.source}};
-  return cell;
+  if (!noise.spread) return value_cell(noise.source, nullptr);
+  return value_cell(
+      text,
+      {{"sd", noise.spread->sd}, {"df", noise.spread->df}, {"is_bound", noise.is_bound}, {"source", noise.source}},
+      "(" + noise.source + "; " + format_count(std::llround(noise.spread->df)) + " degrees of freedom)");
 }
 
 TableCell effect_cell(const Detectable& metric, bool is_asked, bool is_time) {
   if (is_asked && metric.seeds) {
-    TableCell cell = count_cell(*metric.seeds);
-    cell.detail = metric.seeds_among_all ? "(" + format_count(*metric.seeds_among_all) + ")" : "";
-    cell.value = {{"seeds", *metric.seeds},
-                  {"seeds_among_all", metric.seeds_among_all ? OrderedJson(*metric.seeds_among_all) : OrderedJson()},
-                  {"sd", json_of(metric.sd)}};
-    return cell;
+    const auto& among_all = metric.seeds_among_all;
+    return value_cell(std::to_string(*metric.seeds),
+                      {{"seeds", *metric.seeds},
+                       {"seeds_among_all", among_all ? OrderedJson(*among_all) : OrderedJson()},
+                       {"sd", json_of(metric.sd)}},
+                      among_all ? "(" + format_count(*among_all) + ")" : "");
   }
   if (!is_asked && metric.effect) {
     std::string (*const text)(double) = is_time ? percent : loss_text;
-    TableCell cell{.text = text(*metric.effect), .detail = ""};
-    if (metric.effect_among_all) cell.detail = "(" + text(*metric.effect_among_all) + ")";
-    cell.value = {
-        {"effect", *metric.effect}, {"effect_among_all", json_of(metric.effect_among_all)}, {"sd", json_of(metric.sd)}};
-    return cell;
+    return value_cell(text(*metric.effect),
+                      {{"effect", *metric.effect},
+                       {"effect_among_all", json_of(metric.effect_among_all)},
+                       {"sd", json_of(metric.sd)}},
+                      metric.effect_among_all ? "(" + text(*metric.effect_among_all) + ")" : "");
   }
-  return {.text = "unknown", .detail = "", .value = nullptr};
+  return value_cell("unknown", nullptr);
 }
 
 std::string column_title(const char* metric, bool is_asked) {
@@ -178,20 +152,20 @@ Table effects_of(const Forecast& forecast) {
   const bool has_loss = forecast.rules.loss.has_value(), has_time = forecast.rules.time.has_value();
   Table table{.id = "effects",
               .title = "",
-              .columns = {{.key = "effect", .title = "effect"},
-                          {.key = "kind", .title = "kind", .priority = 3},
+              .columns = {text_column("effect", "effect"),
+                          text_column("kind", "kind", 3),
                           {.key = "loss", .title = column_title("val loss", has_loss), .is_number = true},
                           {.key = "time", .title = column_title("step time", has_time), .is_number = true},
-                          {.key = "meaning", .title = "which is", .wraps = true, .priority = 2}}};
+                          wide_column("meaning", "which is", 2)}};
   for (const EffectForecast& effect : forecast.effects) {
-    table.rows.push_back({text_cell(effect.contrast.effect), text_cell(effect.contrast.kind),
+    table.rows.push_back({text_cell(effect.contrast.effect), text_cell(enum_name(effect.contrast.kind)),
                           effect_cell(effect.loss, has_loss, false), effect_cell(effect.time, has_time, true),
                           text_cell(effect.contrast.meaning)});
   }
   return table;
 }
 
-/// Why numbers are missing, beyond unknown noise; each reason once.
+/// Why numbers are missing although the noise is known; each reason once.
 std::vector<std::string> reasons_of(const Forecast& forecast) {
   std::vector<std::string> reasons;
   const auto add = [&](const char* metric, const std::string& reason, const NoiseFigure& noise) {
@@ -207,29 +181,27 @@ std::vector<std::string> reasons_of(const Forecast& forecast) {
 }
 
 TableCell needed_cell(const std::optional<SeedsNeeded>& needed) {
-  if (!needed) return {.text = "unknown", .detail = "", .value = nullptr};
-  TableCell cell = count_cell(needed->seeds);
-  cell.detail = "(" + counted(needed->more_runs, "run") + " to do, " +
-                (needed->wall_s ? format_duration(*needed->wall_s) : "time unknown") + ")";
-  cell.value = {{"seeds", needed->seeds}, {"runs", needed->more_runs}, {"seconds", json_of(needed->wall_s)}};
-  return cell;
+  if (!needed) return value_cell("unknown", nullptr);
+  return value_cell(std::to_string(needed->seeds),
+                    {{"seeds", needed->seeds}, {"runs", needed->more_runs}, {"seconds", json_of(needed->wall_s)}},
+                    "(" + amount(needed->more_runs, "run") + " to do, " +
+                        (needed->wall_s ? format_duration(*needed->wall_s) : "time unknown") + ")");
 }
 
 std::string detection_text(const Forecast& forecast) {
   const std::string test =
       "a two-sided test at " + plain(forecast.rules.alpha) + " finds with power " + plain(forecast.rules.power);
   if (!forecast.rules.loss && !forecast.rules.time)
-    return "The smallest effect that " + test + " at " + counted(forecast.seeds, "seed") + ".";
-  std::string asked;
-  if (forecast.rules.loss) asked = plain(*forecast.rules.loss) + " of the loss";
-  if (forecast.rules.time)
-    asked += (asked.empty() ? "" : " and ") + percent(*forecast.rules.time) + " of the step time";
-  return "The seeds with which " + test + ": " + asked + ".";
+    return "The smallest effect that " + test + " at " + amount(forecast.seeds, "seed") + ".";
+  std::vector<std::string> asked;
+  if (forecast.rules.loss) asked.push_back(plain(*forecast.rules.loss) + " nats of loss");
+  if (forecast.rules.time) asked.push_back(percent(*forecast.rules.time) + " of step time");
+  return "The seeds with which " + test + " an effect of " + listed(asked) + ".";
 }
 
 Section detection_section(const Forecast& forecast) {
   const bool is_asked = forecast.rules.loss || forecast.rules.time;
-  Section section{.title = is_asked ? "How many seeds are needed" : "What can be found"};
+  Section section{.title = is_asked ? "Seeds needed" : "Smallest effects that can be found"};
   if (forecast.effects.empty()) {
     section.paragraphs.emplace_back("This design compares no cells.");
     return section;
@@ -259,38 +231,39 @@ bool has_source(const Forecast& forecast, CostSource source) {
 void add_notes(Document& document, const Forecast& forecast) {
   if (has_source(forecast, CostSource::kMock)) {
     document.notes.emplace_back(
-        "The mock engine's training clock is pretended; the estimated time is what it really sleeps.");
+        "The mock engine's training clock is simulated; the estimated time is the time that it really sleeps.");
   }
   if (has_source(forecast, CostSource::kFlops) || has_source(forecast, CostSource::kCalibration)) {
     document.reading.emplace_back(
-        "By FLOPs: steps and validations at the FLOP/s of other runs, as the cost model counts them; memory is the "
-        "largest that those runs took.");
+        "By FLOPs: steps and validations take their FLOPs, from the cost model, at the FLOP/s of other runs. Memory is "
+        "the largest that those runs took.");
   }
   if (has_source(forecast, CostSource::kUnknown)) {
     document.notes.emplace_back(
-        "Nothing that is stored tells what these runs take; without --no-calibration a short run of our own engine "
-        "does, and of another trainer its first run.");
+        "No stored run gives an estimate for these runs. Without --no-calibration, a short run of our own engine gives "
+        "one; an external trainer's first run does.");
   }
   if (forecast.effects.empty()) return;
   if (forecast.noise.loss.spread || forecast.noise.log_time.spread)
     document.reading.emplace_back(
-        "In brackets: all effects of the plan tested together (Holm), when only one of them is there.");
+        "In brackets: the same when all effects of the plan are tested together (Holm) and only one of them exists.");
   if (forecast.noise.loss.is_bound) {
     document.reading.emplace_back(
-        "The noise of the loss is that over seeds: an effect, seed by seed, has at most sqrt(sum of squares of its "
-        "weights) times as much, less where cells move together with the seed. Stored runs of this suite tell it.");
+        "The noise of the loss is the spread over seeds. An effect computed seed by seed has at most sqrt(sum of "
+        "squares of its weights) times as much, and less where cells move together with the seed. Stored runs of this "
+        "suite measure it.");
   }
   if (!forecast.noise.loss.spread || !forecast.noise.log_time.spread)
-    document.notes.emplace_back("Unknown noise is measured by `nanobench calibrate`, or by a suite with --seeds 3.");
+    document.notes.emplace_back("`nanobench calibrate` measures unknown noise, and so does a suite with --seeds 3.");
 }
 
 void add_warnings(Document& document, const Forecast& forecast) {
-  constexpr double kLeastDf = 8;
+  constexpr double kMinDf = 8;
   const auto warn = [&](const char* metric, const NoiseFigure& noise) {
-    if (!noise.spread || noise.spread->df >= kLeastDf || forecast.effects.empty()) return;
-    document.warnings.push_back("The noise of " + std::string(metric) + " is from few runs (" +
+    if (!noise.spread || noise.spread->df >= kMinDf || forecast.effects.empty()) return;
+    document.warnings.push_back("The noise of " + std::string(metric) + " comes from few runs (" +
                                 format_count(std::llround(noise.spread->df)) +
-                                " degrees of freedom): what follows from it is rough.");
+                                " degrees of freedom), so all that follows from it is rough.");
   };
   warn("val loss", forecast.noise.loss);
   warn("step time", forecast.noise.log_time);
@@ -302,15 +275,60 @@ Document plan_report(const suites::Plan& plan, const Forecast& forecast) {
   Document document{
       .kind = "plan",
       .title = "Plan of " + plan.suite.name + (plan.suite.title.empty() ? std::string() : ": " + plan.suite.title)};
-  document.headline = headline(plan, forecast.totals) + power_text(forecast);
+  document.headline = plan_headline(plan, forecast.totals) + power_text(forecast);
   Section& head = document.sections.emplace_back();
   head.facts = facts_of(plan, forecast.totals);
   head.tables.push_back(cells_of(forecast));
   document.sections.push_back(detection_section(forecast));
-  document.notes = plan.matrix.messages;
+  document.notes = core::texts_of(plan.matrix.messages);
   add_notes(document, forecast);
   add_warnings(document, forecast);
   return document;
+}
+
+namespace {
+
+Section head_of(const suites::Suite& suite) {
+  FactList list;
+  list.add("design", "design", enum_name(suite.design));
+  list.add("scale", "scale", suite.scale);
+  list.add("data", "data", suite.data);
+  list.add("seeds", "seeds", joined(suite.seeds));
+  list.add("file", "file", suite.source);
+  Section head;
+  if (!suite.text.empty()) head.paragraphs.push_back(suite.text);
+  head.facts = std::move(list.facts);
+  return head;
+}
+
+Table cells_of(const suites::Suite& suite, const suites::Matrix& matrix) {
+  const bool has_steps = !suite.external || suite.external->steps;
+  Table table{
+      .id = "cells",
+      .title = "Cells",
+      .columns = {text_column("cell", "cell"), text_column("record", "record"), wide_column("changed", "what changed"),
+                  number_column("steps", "steps"), text_column("config_digest", "configuration", 1)}};
+  for (const suites::Cell& cell : matrix.cells) {
+    table.rows.push_back({text_cell(cell.label), text_cell(cell.record), text_cell(cell.changed),
+                          has_steps ? count_cell(cell.config.run.stop_after) : missing_cell(),
+                          text_cell(suites::config_digest(cell))});
+  }
+  return table;
+}
+
+}  // namespace
+
+Document suite_report(const suites::Suite& suite, const suites::Matrix& matrix) {
+  Document document{.kind = "suite", .title = suite.name + ": " + suite.title};
+  document.sections.push_back(head_of(suite));
+  document.sections.back().tables.push_back(cells_of(suite, matrix));
+  if (!matrix.contrasts.empty()) document.sections.push_back(contrast_section(matrix.contrasts));
+  document.notes = core::texts_of(matrix.messages);
+  return document;
+}
+
+Document suite_report(const suites::Suite& suite, const ablations::Catalogue& catalogue) {
+  return suite_report(suite, suites::make_matrix(suite, catalogue));
 }
 
 }  // namespace nanobench::reports

@@ -1,49 +1,32 @@
-#include "reports/kinds/profile_report.h"
-
 #include <cmath>
 
+#include "core/base/step_profile.h"
 #include "core/base/text.h"
 #include "core/config/cost_model.h"
+#include "reports/kinds/kinds.h"
+#include "reports/kinds/sections.h"
 
 namespace nanobench::reports {
 namespace {
 
 using core::OpProfile;
-using core::OrderedJson;
 using core::PhaseProfile;
 using core::StepProfile;
 
-TableCell number(double value, const std::string& text) {
-  if (!std::isfinite(value)) return missing_cell();
-  return {.text = text, .detail = "", .value = value};
-}
-
-TableCell number(double value, int digits) {
-  return number(value, format_fixed(value, digits));
-}
-
 TableCell share_cell(double part, double whole) {
   if (whole <= 0) return missing_cell();
-  return number(part / whole, format_fixed(100 * part / whole, 1) + " %");
+  return percent_cell(part / whole, 1);
 }
 
-/// Billions a second; nothing where nothing was counted.
+/// Billions a second; missing where nothing was counted.
 TableCell rate_cell(double work, double ms) {
   if (work <= 0 || ms <= 0) return missing_cell();
-  return number(work / ms * 1e-6, 1);
+  return fixed_cell(work / ms * 1e-6, 1);
 }
 
 TableCell amount_cell(double value) {
-  return value > 0 ? number(value, format_amount(value)) : missing_cell();
+  return value > 0 ? number_cell(value, format_amount) : missing_cell();
 }
-
-class FactList {
- public:
-  void add(const char* key, const char* title, TableCell cell) {
-    facts.push_back({.key = key, .title = title, .cell = std::move(cell)});
-  }
-  std::vector<Fact> facts;
-};
 
 std::optional<double> find(const std::map<std::string, double>& counters, const std::string& name) {
   const auto found = counters.find(name);
@@ -53,25 +36,24 @@ std::optional<double> find(const std::map<std::string, double>& counters, const 
 void add_rates(FactList& list, const StepProfile& profile, const ProfiledRun& run) {
   const double step_ms = profile.steps_ms / static_cast<double>(profile.steps);
   const double rate = profile.flops() / profile.steps_ms * 1e-6;
-  list.add("gflops", "GFLOP/s achieved", number(rate, 1));
+  list.add("gflops", "GFLOP/s achieved", fixed_cell(rate, 1));
   if (profile.sgemm_gflops) {
-    list.add("sgemm_gflops", "GFLOP/s of sgemm here", number(*profile.sgemm_gflops, 1));
+    list.add("sgemm_gflops", "GFLOP/s of sgemm here", fixed_cell(*profile.sgemm_gflops, 1));
     list.add("share_of_sgemm", "share of sgemm", share_cell(rate, *profile.sgemm_gflops));
   }
   if (const auto flops = find(run.counters, "cost/flops_per_step")) {
     list.add("cost_flops_per_step", "FLOPs a step, cost model", amount_cell(*flops));
-    list.add("cost_gflops", "GFLOP/s, cost model", number(*flops / step_ms * 1e-6, 1));
+    list.add("cost_gflops", "GFLOP/s, cost model", fixed_cell(*flops / step_ms * 1e-6, 1));
   }
   if (const auto blocks = find(run.counters, "cost/visited_blocks_per_step"))
-    list.add("visited_blocks_per_step", "attention blocks a step", number(*blocks, format_amount(*blocks)));
+    list.add("visited_blocks_per_step", "attention blocks a step", number_cell(*blocks, format_amount));
 }
 
 std::vector<Fact> facts_of(const StepProfile& profile, const ProfiledRun& run) {
   FactList list;
   const double steps = static_cast<double>(profile.steps);
   list.add("threads", "threads", count_cell(run.hello.threads));
-  list.add("parameters", "parameters",
-           {.text = format_count(run.hello.parameters), .detail = "", .value = run.hello.parameters});
+  list.add("parameters", "parameters", value_cell(format_count(run.hello.parameters), run.hello.parameters));
   const auto add_environment = [&](const char* key, const char* title) {
     const auto found = run.hello.environment.find(key);
     if (found != run.hello.environment.end()) list.add(key, title, text_cell(found->second));
@@ -81,30 +63,25 @@ std::vector<Fact> facts_of(const StepProfile& profile, const ProfiledRun& run) {
   add_environment("attention", "attention");
   list.add("steps", "profiled steps", count_cell(profile.steps));
   if (profile.steps == 0) return list.facts;
-  list.add("step_ms", "step ms (mean)",
-           number(profile.steps_ms / steps, format_significant(profile.steps_ms / steps, 4)));
+  list.add("step_ms", "step ms (mean)", significant_cell(profile.steps_ms / steps, 4));
   add_rates(list, profile, run);
-  TableCell unaccounted =
-      number(profile.unaccounted_ms() / steps, format_significant(profile.unaccounted_ms() / steps, 3));
+  TableCell unaccounted = significant_cell(profile.unaccounted_ms() / steps, 3);
   unaccounted.detail = "(" + share_cell(profile.unaccounted_ms(), profile.steps_ms).text + ")";
-  list.add("unaccounted_ms", "in no op, ms a step", std::move(unaccounted));
-  if (run.trace_file) list.add("trace", "trace", text_cell(*run.trace_file));
+  list.add("unaccounted_ms", "outside any op, ms a step", std::move(unaccounted));
+  list.add_if("trace", "trace", run.trace_file.value_or(""));
   return list.facts;
 }
 
 Table phase_table(const StepProfile& profile) {
   Table table{.id = "phases",
               .title = "Phases",
-              .columns = {{.key = "phase", .title = "phase"},
-                          {.key = "ms", .title = "ms a step", .is_number = true},
-                          {.key = "share", .title = "of step", .is_number = true},
-                          {.key = "unaccounted_ms", .title = "in no op", .is_number = true},
-                          {.key = "flops", .title = "FLOPs", .is_number = true, .priority = 1},
-                          {.key = "gflops", .title = "GFLOP/s", .is_number = true}}};
+              .columns = {text_column("phase", "phase"), number_column("ms", "ms a step"),
+                          number_column("share", "of step"), number_column("unaccounted_ms", "outside any op"),
+                          number_column("flops", "FLOPs", 1), number_column("gflops", "GFLOP/s")}};
   const double steps = static_cast<double>(profile.steps);
   for (const PhaseProfile& phase : profile.phases) {
-    table.rows.push_back({text_cell(phase.phase), number(phase.total_ms / steps, 3),
-                          share_cell(phase.total_ms, profile.steps_ms), number(phase.self_ms / steps, 3),
+    table.rows.push_back({text_cell(phase.phase), fixed_cell(phase.total_ms / steps, 3),
+                          share_cell(phase.total_ms, profile.steps_ms), fixed_cell(phase.self_ms / steps, 3),
                           amount_cell(phase.flops / steps), rate_cell(phase.flops, phase.total_ms)});
   }
   return table;
@@ -112,24 +89,18 @@ Table phase_table(const StepProfile& profile) {
 
 Table op_table(const StepProfile& profile) {
   Table table{.id = "ops",
-              .title = "Ops, by the time that is their own",
-              .columns = {{.key = "phase", .title = "phase"},
-                          {.key = "op", .title = "op"},
-                          {.key = "calls", .title = "calls", .is_number = true},
-                          {.key = "self_ms", .title = "ms a step", .is_number = true},
-                          {.key = "total_ms", .title = "with inner", .is_number = true, .priority = 2},
-                          {.key = "share", .title = "of step", .is_number = true},
-                          {.key = "flops", .title = "FLOPs", .is_number = true, .priority = 1},
-                          {.key = "gflops", .title = "GFLOP/s", .is_number = true},
-                          {.key = "bytes", .title = "bytes", .is_number = true, .priority = 3},
-                          {.key = "gbytes_per_s", .title = "GB/s", .is_number = true}}};
+              .title = "Ops, by their own time",
+              .columns = {text_column("phase", "phase"), text_column("op", "op"), number_column("calls", "calls"),
+                          number_column("self_ms", "ms a step"), number_column("total_ms", "with inner ops", 2),
+                          number_column("share", "of step"), number_column("flops", "FLOPs", 1),
+                          number_column("gflops", "GFLOP/s"), number_column("bytes", "bytes", 3),
+                          number_column("gbytes_per_s", "GB/s")}};
   const double steps = static_cast<double>(profile.steps);
   for (const OpProfile& op : profile.ops) {
-    const double calls = static_cast<double>(op.calls) / steps;
-    table.rows.push_back({text_cell(op.phase), text_cell(op.op), number(calls, format_significant(calls, 3)),
-                          number(op.self_ms / steps, 3), number(op.total_ms / steps, 3),
-                          share_cell(op.self_ms, profile.steps_ms), amount_cell(op.flops / steps),
-                          rate_cell(op.flops, op.self_ms), amount_cell(op.bytes / steps),
+    table.rows.push_back({text_cell(op.phase), text_cell(op.op),
+                          significant_cell(static_cast<double>(op.calls) / steps, 3), fixed_cell(op.self_ms / steps, 3),
+                          fixed_cell(op.total_ms / steps, 3), share_cell(op.self_ms, profile.steps_ms),
+                          amount_cell(op.flops / steps), rate_cell(op.flops, op.self_ms), amount_cell(op.bytes / steps),
                           rate_cell(op.bytes, op.self_ms)});
   }
   return table;
@@ -159,12 +130,9 @@ std::string format_amount(double value) {
 Table cost_table(const std::map<std::string, double>& counters) {
   Table table{.id = "cost",
               .title = "Work of a step, by the cost model",
-              .columns = {{.key = "by", .title = "by"},
-                          {.key = "part", .title = "part"},
-                          {.key = "flops", .title = "FLOPs", .is_number = true},
-                          {.key = "flops_share", .title = "share", .is_number = true},
-                          {.key = "bytes", .title = "bytes", .is_number = true},
-                          {.key = "bytes_share", .title = "share", .is_number = true}}};
+              .columns = {text_column("by", "by"), text_column("part", "part"), number_column("flops", "FLOPs"),
+                          number_column("flops_share", "share"), number_column("bytes", "bytes"),
+                          number_column("bytes_share", "share")}};
   for (std::size_t i = 0; i < core::kOpFamilies; ++i)
     add_cost_row(table, counters, "family", core::to_string(static_cast<core::OpFamily>(i)));
   for (std::size_t i = 0; i < core::kCostPhases; ++i)
@@ -184,11 +152,12 @@ Document profile_report(const StepProfile& profile, const ProfiledRun& run) {
   head.tables.push_back(op_table(profile));
   if (Table cost = cost_table(run.counters); !cost.rows.empty()) head.tables.push_back(std::move(cost));
   document.notes.push_back(
-      "Means over the profiled steps, of the thread that trains. Watching costs time of its own: compare shares, and "
-      "take step times from `nanobench train`.");
+      "Means over the profiled steps, on the training thread. Profiling itself costs time: compare shares, and take "
+      "step "
+      "times from `nanobench train`.");
   document.notes.push_back(
-      "GFLOP/s count matrix products and attention's visited blocks over an op's own time; GB/s what LibTorch's calls "
-      "read and write, from caches too.");
+      "GFLOP/s: matrix products and attention's visited blocks over an op's own time. GB/s: what LibTorch's calls read "
+      "and write, caches included.");
   return document;
 }
 

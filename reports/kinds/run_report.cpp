@@ -1,94 +1,75 @@
-#include "reports/kinds/run_report.h"
-
 #include <cmath>
 
 #include "core/base/text.h"
 #include "reports/comparison/comparison.h"
-#include "reports/kinds/fact_list.h"
-#include "reports/kinds/profile_report.h"
+#include "reports/kinds/kinds.h"
+#include "reports/kinds/sections.h"
 #include "results/metric.h"
 
 namespace nanobench::reports {
 namespace {
 
-using core::OrderedJson;
 using results::RunRecord;
 
-TableCell number_cell(const std::optional<double>& value, const std::string& text) {
-  if (!value || !std::isfinite(*value)) return missing_cell();
-  return {.text = text, .detail = "", .value = *value};
-}
-
 TableCell loss_cell(const std::optional<double>& loss) {
-  return number_cell(loss, loss ? format_fixed(*loss, 4) : "");
+  return fixed_cell(loss, 4);
 }
 
 std::string outcome_of(const RunRecord& run) {
-  return run.result ? core::to_string(run.result->outcome) : "running";
+  return run.result ? enum_name(run.result->outcome) : "running";
 }
 
 void add_identity(FactList& list, const RunRecord& run) {
   list.add("run", "run", count_cell(run.id));
   list.add("suite", "suite", run.suite);
   list.add("cell", "cell", run.cell);
-  list.add("record", "record", run.record ? text_cell(*run.record) : missing_cell());
+  list.add("record", "record", text_or_missing(run.record.value_or("")));
   list.add("scale", "scale", run.scale);
-  list.add("seed", "seed", {.text = std::to_string(run.seed), .detail = "", .value = run.seed});
-  list.add("data", "data",
-           {.text = run.data_name, .detail = "(digest " + run.data_digest + ")", .value = run.data_name});
+  list.add("seed", "seed", seed_cell(run.seed));
+  list.add("data", "data", value_cell(run.data_name, run.data_name, "(digest " + run.data_digest + ")"));
   list.add("floor_nats", "entropy floor", loss_cell(run.data_floor_nats));
   list.add("dtype", "number type", run.dtype);
   list.add("threads", "threads", count_cell(run.threads));
-  list.add("engine", "engine", run.engine + " " + run.engine_version);
+  list.add("engine", "engine", run.engine_text() + " " + run.engine_version);
   list.add("hardware", "machine", run.hardware);
-  if (!run.gpu.empty()) list.add("gpu", "GPU", run.gpu);
+  list.add_if("gpu", "GPU", run.gpu);
   list.add("digest", "identity", run.digest);
   list.add("config_digest", "configuration", run.config_digest);
   list.add("started_at", "started", run.started_at);
-  list.add("finished_at", "finished", run.finished_at ? text_cell(*run.finished_at) : missing_cell());
+  list.add("finished_at", "finished", text_or_missing(run.finished_at.value_or("")));
 }
 
 void add_outcome(FactList& list, const RunMeasure& measure) {
   list.add("outcome", "outcome", outcome_of(measure.run));
   if (!measure.run.result) return;
   const results::RunResult& result = *measure.run.result;
-  if (!result.message.empty()) list.add("message", "why", result.message);
+  list.add_if("message", "why", result.message);
   list.add("final_val_loss", "final val loss", loss_cell(result.final_val_loss));
-  if (measure.step_ms) {
-    list.add("step_ms", "step ms (median)", number_cell(measure.step_ms, format_significant(*measure.step_ms, 4)));
-  }
-  if (measure.mean_step_ms) {
-    list.add("mean_step_ms", "step ms (mean)",
-             number_cell(measure.mean_step_ms, format_significant(*measure.mean_step_ms, 4)));
-  }
-  if (measure.tokens_per_s) {
-    list.add("tokens_per_s", "tokens/s",
-             number_cell(measure.tokens_per_s, format_count(static_cast<std::int64_t>(*measure.tokens_per_s))));
-  }
-  if (result.train_ms) {
-    list.add("train_ms", "training clock", number_cell(result.train_ms, format_duration(*result.train_ms / 1000.0)));
-  }
-  if (result.steps) list.add("steps", "steps", count_cell(*result.steps));
-  if (result.peak_bytes) {
-    const auto bytes = static_cast<double>(*result.peak_bytes);
-    list.add("peak_bytes", "peak memory", {.text = format_bytes(bytes), .detail = "", .value = *result.peak_bytes});
-  }
+  const auto add = [&](const char* key, const char* title, const auto& value, TableCell cell) {
+    if (value) list.add(key, title, std::move(cell));
+  };
+  const auto whole = [](double value) { return format_count(static_cast<std::int64_t>(value)); };
+  const auto minutes = [](double ms) { return format_duration(ms / 1000.0); };
+  add("step_ms", "step ms (median)", measure.step_ms, significant_cell(measure.step_ms, 4));
+  add("mean_step_ms", "step ms (mean)", measure.mean_step_ms, significant_cell(measure.mean_step_ms, 4));
+  add("tokens_per_s", "tokens/s", measure.tokens_per_s, number_cell(measure.tokens_per_s, whole));
+  add("train_ms", "training clock", result.train_ms, number_cell(result.train_ms, minutes));
+  add("steps", "steps", result.steps, count_cell(result.steps));
+  add("peak_bytes", "peak memory", result.peak_bytes, bytes_cell(result.peak_bytes));
   if (result.exit_code) list.add("exit_code", "engine's exit code", count_cell(*result.exit_code));
 }
 
 Table curve_table(const results::Store& store, std::int64_t run_id) {
   Table table{.id = "curve",
               .title = "Validations",
-              .columns = {{.key = "step", .title = "step", .is_number = true},
-                          {.key = "val_loss", .title = "val loss", .is_number = true},
-                          {.key = "clock_s", .title = "clock s", .is_number = true}}};
+              .columns = {number_column("step", "step"), number_column("val_loss", "val loss"),
+                          number_column("clock_s", "clock s")}};
   std::map<std::int64_t, double> clock;
   for (const results::Sample& sample : store.samples(run_id, results::kValClockMs)) clock[sample.step] = sample.value;
   for (const results::Sample& sample : store.samples(run_id, results::kValLoss)) {
     const auto at = clock.find(sample.step);
-    TableCell seconds = missing_cell();
-    if (at != clock.end()) seconds = number_cell(at->second / 1000.0, format_significant(at->second / 1000.0, 4));
-    table.rows.push_back({count_cell(sample.step), loss_cell(sample.value), std::move(seconds)});
+    table.rows.push_back({count_cell(sample.step), loss_cell(sample.value),
+                          at == clock.end() ? missing_cell() : significant_cell(at->second / 1000.0, 4)});
   }
   return table;
 }
@@ -105,12 +86,12 @@ std::map<std::string, double> counters_of(const results::Store& store, std::int6
   return counters;
 }
 
-/// What the cost model counts of the run: equal configurations on equal data have equal numbers.
+/// The cost model's counts of the run: equal configurations on equal data have equal counts.
 void add_cost(Section& section, const std::map<std::string, double>& counters) {
   FactList list;
   const auto add = [&](const char* counter, const char* key, const char* title) {
     const auto found = counters.find(counter);
-    if (found != counters.end()) list.add(key, title, number_cell(found->second, format_amount(found->second)));
+    if (found != counters.end()) list.add(key, title, number_cell(found->second, format_amount));
   };
   add("cost/flops", "flops", "FLOPs");
   add("cost/flops_per_step", "flops_per_step", "FLOPs a step");
@@ -121,19 +102,19 @@ void add_cost(Section& section, const std::map<std::string, double>& counters) {
   if (Table table = cost_table(counters); !table.rows.empty()) section.tables.push_back(std::move(table));
 }
 
-/// What the engine counted besides the work: "communication/...", "gpu/..." (core/protocol/FORMAT.md).
+/// The engine's counts besides the work: "communication/...", "gpu/..." (core/protocol/FORMAT.md).
 Section counted_section(const std::map<std::string, double>& counters) {
   Section section{.title = "Counted during the run"};
   for (const auto& [name, value] : counters) {
     if (!name.starts_with("communication/") && !name.starts_with("gpu/")) continue;
-    section.facts.push_back({.key = name, .title = name, .cell = number_cell(value, format_amount(value))});
+    section.facts.push_back({.key = name, .title = name, .cell = number_cell(value, format_amount)});
   }
   return section;
 }
 
 /// "Completed: val loss 3.1172, 80.0 ms a step." or why not.
-std::string headline(const RunMeasure& measure) {
-  if (!measure.run.result) return "Still running, or ended without a word.";
+std::string run_headline(const RunMeasure& measure) {
+  if (!measure.run.result) return "Still running, or ended without a report.";
   const results::RunResult& result = *measure.run.result;
   if (!measure.run.is_completed()) {
     const std::string text =
@@ -158,26 +139,14 @@ Section facts_section(const std::string& title, const std::map<std::string, std:
 Document runs_report(const results::Store& store, const results::RunFilter& filter) {
   Document document{.kind = "runs", .title = "Stored runs"};
   Table table{.id = "runs",
-              .columns = {{.key = "run", .title = "run", .is_number = true},
-                          {.key = "suite", .title = "suite", .priority = 3},
-                          {.key = "cell", .title = "cell", .wraps = true},
-                          {.key = "scale", .title = "scale", .priority = 2},
-                          {.key = "data", .title = "data", .priority = 4},
-                          {.key = "seed", .title = "seed", .is_number = true},
-                          {.key = "outcome", .title = "outcome"},
-                          {.key = "final_val_loss", .title = "val loss", .is_number = true},
-                          {.key = "started_at", .title = "started", .priority = 1}}};
+              .columns = {number_column("run", "run"), text_column("suite", "suite", 3), wide_column("cell", "cell"),
+                          text_column("scale", "scale", 2), text_column("data", "data", 4),
+                          number_column("seed", "seed"), text_column("outcome", "outcome"),
+                          number_column("final_val_loss", "val loss"), text_column("started_at", "started", 1)}};
   for (const RunRecord& run : store.runs(filter)) {
     const std::optional<double> loss = run.result ? run.result->final_val_loss : std::nullopt;
-    TableCell outcome = text_cell(outcome_of(run));
-    table.rows.push_back({count_cell(run.id),
-                          text_cell(run.suite),
-                          text_cell(run.cell),
-                          text_cell(run.scale),
-                          text_cell(run.data_name),
-                          {.text = std::to_string(run.seed), .detail = "", .value = run.seed},
-                          std::move(outcome),
-                          loss_cell(loss),
+    table.rows.push_back({count_cell(run.id), text_cell(run.suite), text_cell(run.cell), text_cell(run.scale),
+                          text_cell(run.data_name), seed_cell(run.seed), text_cell(outcome_of(run)), loss_cell(loss),
                           text_cell(run.started_at)});
   }
   if (table.rows.empty())
@@ -192,7 +161,7 @@ Document run_report(const results::Store& store, std::int64_t run_id) {
   const RunMeasure measure = measure_run(store, store.run(run_id));
   const RunRecord& run = measure.run;
   Document document{.kind = "run", .title = "Run " + std::to_string(run.id) + ": " + run.cell};
-  document.headline = headline(measure);
+  document.headline = run_headline(measure);
   Section& head = document.sections.emplace_back();
   FactList list;
   add_identity(list, run);
@@ -214,7 +183,8 @@ Document run_report(const results::Store& store, std::int64_t run_id) {
     document.notes.push_back(message.kind + ": " + message.text);
   }
   if (run.data_floor_nats && measure.lowest_val_loss < *run.data_floor_nats) {
-    document.warnings.push_back("A validation loss is below the data's entropy floor.");
+    document.warnings.push_back(
+        "A validation loss is below the data's entropy floor, which no honest model can reach.");
   }
   if (measure.disturbance)
     document.warnings.push_back("The run was disturbed: " + *measure.disturbance + "; its times are doubtful.");

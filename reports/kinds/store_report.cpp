@@ -1,41 +1,32 @@
-#include "reports/kinds/store_report.h"
-
 #include "core/base/text.h"
+#include "reports/kinds/kinds.h"
+#include "results/check.h"
+#include "results/store.h"
 
 namespace nanobench::reports {
 namespace {
 
-TableCell number_cell(std::int64_t count) {
-  return {.text = format_count(count), .detail = "", .value = count};
-}
-
-TableCell bytes_cell(std::int64_t bytes) {
-  return {.text = format_bytes(static_cast<double>(bytes)), .detail = "", .value = bytes};
-}
-
-void add(Section& section, const char* key, const char* title, TableCell cell) {
-  section.facts.push_back({.key = key, .title = title, .cell = std::move(cell)});
+/// "12,345"
+TableCell amount_cell(std::int64_t count) {
+  return value_cell(format_count(count), count);
 }
 
 }  // namespace
 
 Document merge_report(const std::filesystem::path& into, const std::vector<MergedFile>& merged) {
   Document document{.kind = "merge", .title = "Merged into " + into.string()};
-  Table table{.id = "files",
-              .columns = {{.key = "file", .title = "from", .wraps = true},
-                          {.key = "runs_added", .title = "runs added", .is_number = true},
-                          {.key = "runs_known", .title = "known", .is_number = true},
-                          {.key = "runs_running", .title = "left", .is_number = true},
-                          {.key = "samples_added", .title = "samples added", .is_number = true, .priority = 1},
-                          {.key = "plans_added", .title = "plans added", .is_number = true, .priority = 2},
-                          {.key = "plans_known", .title = "known", .is_number = true, .priority = 3},
-                          {.key = "baselines_added", .title = "baselines added", .is_number = true, .priority = 2}}};
+  Table table{
+      .id = "files",
+      .columns = {wide_column("file", "from"), number_column("runs_added", "runs added"),
+                  number_column("runs_known", "known"), number_column("runs_running", "left"),
+                  number_column("samples_added", "samples added", 1), number_column("plans_added", "plans added", 2),
+                  number_column("plans_known", "known", 3), number_column("baselines_added", "baselines added", 2)}};
   for (const MergedFile& item : merged) {
     const results::MergeResult& result = item.result;
-    table.rows.push_back({text_cell(item.file.string()), number_cell(result.runs_added), number_cell(result.runs_known),
-                          number_cell(result.runs_running), number_cell(result.samples_added),
-                          number_cell(result.plans_added), number_cell(result.plans_known),
-                          number_cell(result.baselines_added)});
+    table.rows.push_back({text_cell(item.file.string()), amount_cell(result.runs_added), amount_cell(result.runs_known),
+                          amount_cell(result.runs_running), amount_cell(result.samples_added),
+                          amount_cell(result.plans_added), amount_cell(result.plans_known),
+                          amount_cell(result.baselines_added)});
     document.notes.insert(document.notes.end(), result.messages.begin(), result.messages.end());
   }
   document.sections.emplace_back().tables.push_back(std::move(table));
@@ -44,42 +35,59 @@ Document merge_report(const std::filesystem::path& into, const std::vector<Merge
 
 Document check_report(const std::filesystem::path& file, const results::StoreCheck& check) {
   Document document{.kind = "check", .title = "Database " + file.string()};
+  FactList list;
+  list.add("is_fine", "state", value_cell(check.is_fine() ? "no problem found" : "problems found", check.is_fine()));
+  list.add("schema", "schema", amount_cell(check.schema));
+  list.add("runs", "runs", amount_cell(check.runs));
+  list.add("running", "without an outcome", amount_cell(check.running));
+  list.add("plans", "plans", amount_cell(check.plans));
+  list.add("samples", "samples", amount_cell(check.samples));
   Section& head = document.sections.emplace_back();
-  add(head, "is_fine", "state",
-      {.text = check.is_fine() ? "all is whole" : "problems were found", .detail = "", .value = check.is_fine()});
-  add(head, "schema", "schema", number_cell(check.schema));
-  add(head, "runs", "runs", number_cell(check.runs));
-  add(head, "running", "without an outcome", number_cell(check.running));
-  add(head, "plans", "plans", number_cell(check.plans));
-  add(head, "samples", "samples", number_cell(check.samples));
+  head.facts = std::move(list.facts);
   Table table{.id = "problems",
-              .columns = {{.key = "rule", .title = "rule"},
-                          {.key = "text", .title = "what must hold", .wraps = true},
-                          {.key = "count", .title = "broken", .is_number = true},
-                          {.key = "where", .title = "where", .wraps = true}}};
+              .columns = {text_column("rule", "rule"), wide_column("text", "what must hold"),
+                          number_column("count", "broken"), wide_column("where", "where")}};
   for (const results::StoreProblem& problem : check.problems) {
-    TableCell where{.text = "", .detail = "", .value = problem.where};
-    for (const std::string& place : problem.where) where.text += (where.text.empty() ? "" : "; ") + place;
+    TableCell where = value_cell(joined(problem.where, "; "), problem.where);
     if (problem.count > static_cast<std::int64_t>(problem.where.size())) where.text += "; ...";
     table.rows.push_back(
-        {text_cell(problem.rule), text_cell(problem.text), number_cell(problem.count), std::move(where)});
+        {text_cell(problem.rule), text_cell(problem.text), amount_cell(problem.count), std::move(where)});
   }
   if (!table.rows.empty()) {
     head.tables.push_back(std::move(table));
-    document.notes.push_back("Damaged pages: `sqlite3 FILE .recover` saves what can be read. Nothing was changed.");
+    document.notes.push_back("Nothing was changed. `sqlite3 FILE .recover` saves what can be read of damaged pages.");
   } else if (check.running > 0) {
     document.notes.push_back(
-        "A run without an outcome is at work, or the next `nanobench run` marks it as interrupted.");
+        "A run without an outcome is still running, or the next `nanobench run` marks it as interrupted.");
   }
   return document;
 }
 
 Document vacuum_report(const std::filesystem::path& file, const results::VacuumResult& result) {
   Document document{.kind = "vacuum", .title = "Database " + file.string()};
-  Section& head = document.sections.emplace_back();
-  add(head, "bytes_before", "size before", bytes_cell(result.bytes_before));
-  add(head, "bytes_after", "size after", bytes_cell(result.bytes_after));
-  add(head, "summaries_made", "summaries made", number_cell(result.summaries_made));
+  FactList list;
+  list.add("bytes_before", "size before", bytes_cell(result.bytes_before));
+  list.add("bytes_after", "size after", bytes_cell(result.bytes_after));
+  list.add("summaries_made", "summaries made", amount_cell(result.summaries_made));
+  document.sections.emplace_back().facts = std::move(list.facts);
+  return document;
+}
+
+Document baseline_list_report(const std::vector<results::BaselineRecord>& baselines) {
+  Document document{.kind = "list_baselines", .title = "Baselines"};
+  Table table{.id = "baselines",
+              .columns = {text_column("name", "name"), text_column("suite", "suite"), number_column("plan", "plan"),
+                          text_column("accepted", "accepted"), text_column("created_at", "since"),
+                          text_column("revision", "revision", 1), wide_column("reason", "reason", 2)}};
+  for (const results::BaselineRecord& baseline : baselines) {
+    table.rows.push_back({text_cell(baseline.name), text_cell(baseline.suite), count_cell(baseline.plan_id),
+                          yes_no_cell(baseline.is_accepted), text_cell(baseline.created_at),
+                          text_cell(baseline.revision), text_cell(baseline.reason)});
+  }
+  if (table.rows.empty())
+    document.notes.emplace_back(
+        "No baseline is stored; `nanobench baseline save NAME` makes one of the newest results.");
+  document.sections.emplace_back().tables.push_back(std::move(table));
   return document;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/text.h"
+#include "reports/kinds/sections.h"
 
 namespace nanobench::reports {
 
@@ -30,10 +31,6 @@ SeriesRevision sum_of(const TrendSeries& series) {
   return sum;
 }
 
-std::string counted(std::size_t count, const char* one, const char* many) {
-  return std::to_string(count) + " " + (count == 1 ? one : many);
-}
-
 std::string name_of(const TrendSeries& series) {
   return std::string(title_of(series.metric)) + " of " + series.cell;
 }
@@ -49,10 +46,9 @@ std::string trend_value_text(TrendMetric metric, double value) {
 }
 
 std::string shift_text(TrendMetric metric, double shift, bool has_sign) {
-  const double value = has_sign ? shift : std::abs(shift);
-  const std::string sign = has_sign && value >= 0 ? "+" : "";
-  if (metric == TrendMetric::kLoss) return sign + format_fixed(value, 4);
-  return sign + format_percent(value, std::abs(value) < 0.01 ? 2 : 1);
+  if (metric == TrendMetric::kLoss) return has_sign ? format_signed(shift, 4) : format_fixed(std::abs(shift), 4);
+  const int digits = std::abs(shift) < 0.01 ? 2 : 1;
+  return has_sign ? format_signed_percent(shift, digits) : format_percent(std::abs(shift), digits);
 }
 
 std::string shift_interval_text(TrendMetric metric, const Shift& shift) {
@@ -87,46 +83,32 @@ std::string change_text(const Trend& trend, const SeriesTrend& item, const Trend
 }
 
 TableCell revision_cell(const Revision& revision) {
-  return {.text = revision.label, .detail = "", .value = revision.name};
+  return value_cell(revision.label, revision.name);
 }
 
 TableCell date_cell(const std::string& time) {
   constexpr std::size_t kDateLetters = 10;  // of an ISO 8601 time
-  return {.text = time.substr(0, kDateLetters), .detail = "", .value = time};
-}
-
-TableCell p_cell(const std::optional<double>& p) {
-  if (!p) return missing_cell();
-  return {.text = format_significant(*p, 2), .detail = "", .value = *p};
+  return value_cell(time.substr(0, kDateLetters), time);
 }
 
 TableCell shift_cell(TrendMetric metric, const std::optional<Shift>& shift) {
   if (!shift) return missing_cell();
-  OrderedJson value = {{"value", shift->value}, {"low", nullptr}, {"high", nullptr}, {"is_clear", shift->is_clear()}};
-  if (shift->interval) {
-    value["low"] = shift->interval->low;
-    value["high"] = shift->interval->high;
-  }
-  return {.text = shift_text(metric, shift->value, true),
-          .detail = shift_interval_text(metric, *shift),
-          .value = std::move(value)};
+  OrderedJson value = {{"value", shift->value}};
+  add_bounds(value, shift->interval);
+  value["is_clear"] = shift->is_clear();
+  return value_cell(shift_text(metric, shift->value, true), std::move(value), shift_interval_text(metric, *shift));
 }
 
 TableCell expectation_cell(TrendMetric metric, const Expectation& expectation) {
-  OrderedJson value = {{"position", to_string(expectation.position)},
-                       {"before", expectation.before},
-                       {"low", nullptr},
-                       {"high", nullptr}};
-  TableCell cell{.text = to_string(expectation.position), .detail = "", .value = nullptr};
+  OrderedJson value = {{"position", to_string(expectation.position)}, {"before", expectation.before}};
+  add_bounds(value, expectation.interval);
+  TableCell cell = value_cell(to_string(expectation.position), std::move(value));
   if (expectation.interval) {
     cell.detail = "[" + trend_value_text(metric, expectation.interval->low) + ", " +
                   trend_value_text(metric, expectation.interval->high) + "]";
-    value["low"] = expectation.interval->low;
-    value["high"] = expectation.interval->high;
   } else if (expectation.position != TrendPosition::kUnknown) {
     cell.detail = "(all before: " + trend_value_text(metric, *expectation.mean_before) + ")";
   }
-  cell.value = std::move(value);
   return cell;
 }
 

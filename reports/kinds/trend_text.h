@@ -1,4 +1,4 @@
-/// Words and cells that the parts of a trend's report share. Pure, thread-safe.
+/// The wording of a trend's report, and cells that its parts share. Pure, thread-safe.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace nanobench::reports {
 
-/// One change with the series that it is in.
+/// A change and its series.
 struct PlacedChange {
   const SeriesTrend* item = nullptr;
   const TrendChange* change = nullptr;
@@ -22,14 +22,11 @@ std::vector<PlacedChange> all_changes(const Trend& trend);
 /// The runs of all revisions.
 SeriesRevision sum_of(const TrendSeries& series);
 
-/// "1 series", "3 series"
-std::string counted(std::size_t count, const char* one, const char* many);
-
 /// "step time of record12"
 std::string name_of(const TrendSeries& series);
 /// "3.2791", "74.80 ms", "12.3 s", "178 MiB"
 std::string trend_value_text(TrendMetric metric, double value);
-/// "+2.1 %" or "+0.0012"; without its sign: "2.1 %"
+/// "+2.1 %" or "+0.0012"; "2.1 %" without a sign.
 std::string shift_text(TrendMetric metric, double shift, bool has_sign);
 /// "[1.8 %, 2.4 %]"; empty without an interval.
 std::string shift_interval_text(TrendMetric metric, const Shift& shift);
@@ -43,7 +40,6 @@ const Revision& revision_at(const Trend& trend, const SeriesTrend& item, std::si
 TableCell revision_cell(const Revision& revision);
 /// "2026-11-22" for people, the whole time for machines.
 TableCell date_cell(const std::string& time);
-TableCell p_cell(const std::optional<double>& p);
 TableCell shift_cell(TrendMetric metric, const std::optional<Shift>& shift);
 /// Where the newest or any revision was expected.
 TableCell expectation_cell(TrendMetric metric, const Expectation& expectation);

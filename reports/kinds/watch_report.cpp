@@ -1,41 +1,16 @@
-#include "reports/kinds/watch_report.h"
-
 #include <cmath>
 
 #include "core/base/text.h"
-#include "reports/kinds/fact_list.h"
+#include "reports/kinds/kinds.h"
+#include "reports/kinds/sections.h"
 #include "reports/watch/watch_text.h"
 
 namespace nanobench::reports {
 namespace {
 
-TableCell seconds_cell(const std::optional<double>& seconds) {
-  if (!seconds) return missing_cell();
-  return {.text = format_duration(*seconds), .detail = "", .value = *seconds};
-}
-
-TableCell number_cell(const std::optional<double>& value, int digits) {
-  if (!value || !std::isfinite(*value)) return missing_cell();
-  return {.text = format_fixed(*value, digits), .detail = "", .value = *value};
-}
-
-TableCell share_cell(const std::optional<double>& share) {
-  if (!share) return missing_cell();
-  return {.text = format_percent(*share, 1), .detail = "", .value = *share};
-}
-
-TableCell bytes_cell(const std::optional<double>& bytes) {
-  if (!bytes) return missing_cell();
-  return {.text = format_bytes(*bytes), .detail = "", .value = std::llround(*bytes)};
-}
-
-TableCell summary_cell(const Summary& summary, int digits) {
+TableCell average_cell(const Summary& summary, int digits) {
   if (!summary.mean) return missing_cell();
-  core::OrderedJson value = {{"mean", *summary.mean}, {"sd", nullptr}, {"n", summary.n}};
-  if (summary.sd) value["sd"] = *summary.sd;
-  return {.text = format_fixed(*summary.mean, digits),
-          .detail = summary.sd ? "±" + format_fixed(*summary.sd, digits) : "",
-          .value = std::move(value)};
+  return summary_cell(summary, [=](double value) { return format_fixed(value, digits); });
 }
 
 std::optional<double> last_value(const std::vector<results::Sample>& samples) {
@@ -49,10 +24,10 @@ Section plan_section(const WatchState& state) {
   list.add("title", "title", state.title);
   list.add("scale", "scale", state.scale);
   list.add("data", "data", state.data_name);
-  list.add("state", "state", {.text = runner_text(state), .detail = "", .value = to_string(state.runner.state)});
+  list.add("state", "state", value_cell(runner_text(state), to_string(state.runner.state)));
   list.add("process", "process", state.runner.owner ? count_cell(state.runner.owner->pid) : missing_cell());
   list.add("host", "host", state.runner.owner ? text_cell(state.runner.owner->host) : missing_cell());
-  list.add("silent_s", "last seen before", seconds_cell(state.runner.silent_s));
+  list.add("silent_s", "last seen, ago", duration_cell(state.runner.silent_s));
   list.add("command", "command", state.runner.command);
   list.add("runs", "runs", count_cell(state.lines.all));
   list.add("trained", "trained", count_cell(state.lines.trained));
@@ -61,8 +36,8 @@ Section plan_section(const WatchState& state) {
   list.add("running", "running", count_cell(state.lines.running));
   list.add("queued", "queued", count_cell(state.lines.queued));
   list.add("to_do", "to do", count_cell(state.lines.to_do));
-  list.add("elapsed_s", "so far", seconds_cell(state.elapsed_s));
-  list.add("remaining_s", "left", seconds_cell(state.remaining_s));
+  list.add("elapsed_s", "so far", duration_cell(state.elapsed_s));
+  list.add("remaining_s", "left", duration_cell(state.remaining_s));
   return {.title = "", .facts = std::move(list.facts)};
 }
 
@@ -70,82 +45,66 @@ Section run_section(const WatchedRun& run) {
   FactList list;
   list.add("run", "run", count_cell(run.id));
   list.add("run_cell", "cell", run.cell);
-  list.add("run_seed", "seed", {.text = std::to_string(run.seed), .detail = "", .value = run.seed});
+  list.add("run_seed", "seed", seed_cell(run.seed));
   list.add("run_step", "steps done", count_cell(run.step));
-  list.add("run_steps", "of steps", run.total_steps ? count_cell(*run.total_steps) : missing_cell());
-  list.add("run_train_loss", "training loss", number_cell(last_value(run.train_losses), 4));
-  list.add("run_val_loss", "validation loss", number_cell(last_value(run.val_losses), 4));
-  list.add("run_step_ms", "ms/step", number_cell(run.step_ms, 2));
-  list.add("run_elapsed_s", "so far", seconds_cell(run.elapsed_s));
-  list.add("run_remaining_s", "left", seconds_cell(run.remaining_s));
-  Table table{.id = "validations",
-              .columns = {{.key = "step", .title = "step", .is_number = true},
-                          {.key = "val_loss", .title = "val loss", .is_number = true}}};
+  list.add("run_steps", "of steps", count_cell(run.total_steps));
+  list.add("run_train_loss", "training loss", fixed_cell(last_value(run.train_losses), 4));
+  list.add("run_val_loss", "validation loss", fixed_cell(last_value(run.val_losses), 4));
+  list.add("run_step_ms", "ms/step", fixed_cell(run.step_ms, 2));
+  list.add("run_elapsed_s", "so far", duration_cell(run.elapsed_s));
+  list.add("run_remaining_s", "left", duration_cell(run.remaining_s));
+  Table table{.id = "validations", .columns = {number_column("step", "step"), number_column("val_loss", "val loss")}};
   for (const results::Sample& sample : run.val_losses)
-    table.rows.push_back({count_cell(sample.step), number_cell(sample.value, 4)});
+    table.rows.push_back({count_cell(sample.step), fixed_cell(sample.value, 4)});
   return {.title = "Running", .facts = std::move(list.facts), .tables = {std::move(table)}};
 }
 
 Section nodes_section(const WatchState& state) {
   FactList list;
-  std::string jobs;
-  for (const std::string& id : state.slurm->job_ids) jobs += (jobs.empty() ? "" : " ") + id;
-  list.add("slurm_jobs", "Slurm jobs", jobs);
-  list.add("slurm_queue", "Slurm said last", state.slurm->queue);
+  list.add("slurm_jobs", "Slurm jobs", joined(state.slurm->job_ids, " "));
+  list.add("slurm_queue", "last answer of Slurm", state.slurm->queue);
   list.add("uncollected", "results to collect", count_cell(state.slurm->uncollected));
   Table table{.id = "node_runs",
-              .columns = {{.key = "cell", .title = "cell"},
-                          {.key = "seed", .title = "seed", .is_number = true},
-                          {.key = "host", .title = "host"},
-                          {.key = "step", .title = "steps done", .is_number = true},
-                          {.key = "steps", .title = "of steps", .is_number = true},
-                          {.key = "train_loss", .title = "training loss", .is_number = true},
-                          {.key = "val_loss", .title = "validation loss", .is_number = true},
-                          {.key = "step_ms", .title = "ms/step", .is_number = true},
-                          {.key = "elapsed_s", .title = "so far", .is_number = true},
-                          {.key = "remaining_s", .title = "left", .is_number = true},
-                          {.key = "silent_s", .title = "last word before", .is_number = true}}};
+              .columns = {text_column("cell", "cell"), number_column("seed", "seed"), text_column("host", "host"),
+                          number_column("step", "steps done"), number_column("steps", "of steps"),
+                          number_column("train_loss", "training loss"), number_column("val_loss", "validation loss"),
+                          number_column("step_ms", "ms/step"), number_column("elapsed_s", "so far"),
+                          number_column("remaining_s", "left"), number_column("silent_s", "last heard, ago")}};
   for (const WatchedRun& run : state.node_runs) {
-    table.rows.push_back({text_cell(run.cell),
-                          {.text = std::to_string(run.seed), .detail = "", .value = run.seed},
-                          text_cell(run.host),
-                          count_cell(run.step),
-                          run.total_steps ? count_cell(*run.total_steps) : missing_cell(),
-                          number_cell(last_value(run.train_losses), 4),
-                          number_cell(last_value(run.val_losses), 4),
-                          number_cell(run.step_ms, 2),
-                          seconds_cell(run.elapsed_s),
-                          seconds_cell(run.remaining_s),
-                          seconds_cell(run.silent_s)});
+    table.rows.push_back({text_cell(run.cell), seed_cell(run.seed), text_cell(run.host), count_cell(run.step),
+                          count_cell(run.total_steps), fixed_cell(last_value(run.train_losses), 4),
+                          fixed_cell(last_value(run.val_losses), 4), fixed_cell(run.step_ms, 2),
+                          duration_cell(run.elapsed_s), duration_cell(run.remaining_s), duration_cell(run.silent_s)});
   }
-  return {.title = "On nodes of Slurm", .facts = std::move(list.facts), .tables = {std::move(table)}};
+  return {.title = "On Slurm nodes", .facts = std::move(list.facts), .tables = {std::move(table)}};
+}
+
+TableCell memory_cell(const std::optional<double>& bytes) {
+  return bytes ? bytes_cell(std::llround(*bytes)) : missing_cell();
 }
 
 Section machine_section(const WatchedMachine& machine) {
   FactList list;
   list.add("processors", "processors", count_cell(machine.processors));
-  list.add("load_1m", "load", number_cell(machine.load_1m, 2));
-  list.add("busy_share", "busy", share_cell(machine.busy_share));
-  list.add("steal_share", "stolen", share_cell(machine.steal_share));
-  list.add("memory_available_bytes", "memory free", bytes_cell(machine.available_bytes));
-  list.add("memory_total_bytes", "memory", bytes_cell(machine.total_bytes));
+  list.add("load_1m", "load", fixed_cell(machine.load_1m, 2));
+  list.add("busy_share", "busy", percent_cell(machine.busy_share, 1));
+  list.add("steal_share", "stolen", percent_cell(machine.steal_share, 1));
+  list.add("memory_available_bytes", "memory free", memory_cell(machine.available_bytes));
+  list.add("memory_total_bytes", "memory", memory_cell(machine.total_bytes));
   return {.title = "This machine", .facts = std::move(list.facts)};
 }
 
 Table cell_table(const std::vector<WatchedCell>& cells) {
-  Table table{.id = "cells",
-              .columns = {{.key = "cell", .title = "cell"},
-                          {.key = "planned", .title = "runs", .is_number = true},
-                          {.key = "finished", .title = "finished", .is_number = true},
-                          {.key = "failed", .title = "failed", .is_number = true},
-                          {.key = "val_loss", .title = "val loss", .is_number = true},
-                          {.key = "step_ms", .title = "step ms", .is_number = true},
-                          {.key = "state", .title = "state", .wraps = true}}};
+  Table table{
+      .id = "cells",
+      .columns = {text_column("cell", "cell"), number_column("planned", "runs"), number_column("finished", "finished"),
+                  number_column("failed", "failed"), number_column("val_loss", "val loss"),
+                  number_column("step_ms", "step ms"), wide_column("state", "state")}};
   for (const WatchedCell& cell : cells) {
     TableCell state = text_cell(to_string(cell.state));
     state.detail = cell.reason;
     table.rows.push_back({text_cell(cell.label), count_cell(cell.planned), count_cell(cell.finished),
-                          count_cell(cell.failed), summary_cell(cell.val_loss, 4), summary_cell(cell.step_ms, 2),
+                          count_cell(cell.failed), average_cell(cell.val_loss, 4), average_cell(cell.step_ms, 2),
                           std::move(state)});
   }
   return table;

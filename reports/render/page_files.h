@@ -1,4 +1,4 @@
-/// The files that a page carries, as compiled into the program. Thread-safe: constant data.
+/// The files inside a page, compiled into the program. Thread-safe: constant data.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-/// A Document in the forms that people and programs read. Pure, thread-safe. Each renderer escapes all text itself:
+/// The forms of a Document for people and programs. Pure, thread-safe. Each renderer escapes all text itself:
 /// titles, reasons and texts may come from imported files.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace nanobench::reports {
 struct TerminalStyle {
   std::size_t width = 80;  ///< columns; tables wrap and leave out columns to fit
   bool has_color = false;
-  bool folds_notes = false;  ///< a few notes and how many more --notes shows; else all of them
+  bool folds_notes = false;  ///< only a few notes, and the number of the others; else all of them
 };
 
 /// Tables with aligned columns, for a terminal or a log.
@@ -29,7 +29,7 @@ core::OrderedJson to_json(const Document& document);
 /// The first table, RFC 4180. A value that is an object becomes several columns: "val_loss.mean", "val_loss.sd".
 std::string render_csv(const Document& document);
 
-/// One page without any reference to the outside; dark and light, narrow screens, printable.
+/// One self-contained page: dark and light, for narrow screens, printable.
 std::string render_html(const Document& document);
 
 }  // namespace nanobench::reports

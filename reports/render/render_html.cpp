@@ -11,17 +11,17 @@
 namespace nanobench::reports {
 namespace {
 
-constexpr std::size_t kMostShownRemarks = 3;
-constexpr std::size_t kMostShownColumns = 240;  ///< of running text in a table; of longer text a beginning is shown
+constexpr std::size_t kMaxShownRemarks = 3;
+constexpr std::size_t kMaxShownColumns = 240;  ///< of running text in a table; of longer text a beginning is shown
 constexpr std::size_t kShownColumns = 120;
-constexpr std::size_t kMostStaticRows = 200;  ///< a longer table under a chart is made when it is opened
-constexpr std::size_t kMostLowRows = 30;      ///< a longer table scrolls in a frame of its own, under its header
+constexpr std::size_t kMaxStaticRows = 200;  ///< a longer table under a chart is made when it is opened
+constexpr std::size_t kMaxLowRows = 30;      ///< a longer table scrolls in a frame of its own, under its header
 
 std::string cell_html(const TableCell& cell) {
   return escape_markup(cell.text) + (cell.detail.empty() ? "" : "<small>" + escape_markup(cell.detail) + "</small>");
 }
 
-/// Its beginning, and all of it when somebody asks: one row must not push the others from the screen.
+/// The beginning of a long text, which opens on request: one row must not push the others off the screen.
 std::string long_cell_html(const TableCell& cell) {
   return "<details class=\"long\"><summary>" + escape_markup(shortened(cell.text, kShownColumns)) + "</summary>" +
          cell_html(cell) + "</details>";
@@ -32,9 +32,9 @@ std::string class_of(const Column& column) {
   return column.wraps ? " class=\"wide\"" : "";
 }
 
-/// What scrolls can be reached by keyboard, and has a name then.
+/// A scrolling frame, which keyboards reach and screen readers name.
 std::string scroll_tag(const std::string& name, std::size_t rows) {
-  return std::string("<div class=\"scroll") + (rows > kMostLowRows ? " tall" : "") +
+  return std::string("<div class=\"scroll") + (rows > kMaxLowRows ? " tall" : "") +
          "\" tabindex=\"0\" role=\"region\" aria-label=\"" + escape_markup(name) + "\">";
 }
 
@@ -47,7 +47,7 @@ void add_table(std::string& out, const Table& table, const std::string& name) {
   for (const std::vector<TableCell>& row : table.rows) {
     out += "<tr>";
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
-      const bool is_long = table.columns[i].wraps && display_width(row.at(i).text) > kMostShownColumns;
+      const bool is_long = table.columns[i].wraps && display_width(row.at(i).text) > kMaxShownColumns;
       out += "<td" + class_of(table.columns[i]) + ">" + (is_long ? long_cell_html(row[i]) : cell_html(row.at(i))) +
              "</td>";
     }
@@ -63,10 +63,10 @@ void add_list(std::string& out, const std::vector<std::string>& items) {
   out += "</ul>\n";
 }
 
-/// Many of them wait until somebody asks.
+/// A list; a long one is folded.
 void add_remarks(std::string& out, const std::vector<std::string>& items) {
-  if (items.size() <= kMostShownRemarks) return add_list(out, items);
-  out += "<details><summary>" + std::to_string(items.size()) + " remarks</summary>\n";
+  if (items.size() <= kMaxShownRemarks) return add_list(out, items);
+  out += "<details><summary>" + counted(static_cast<std::int64_t>(items.size()), "remark") + "</summary>\n";
   add_list(out, items);
   out += "</details>\n";
 }
@@ -78,7 +78,7 @@ void add_folded(std::string& out, const char* summary, const std::vector<std::st
   out += "</details>\n";
 }
 
-/// In one box, a line each.
+/// One box with a line for each warning.
 void add_warnings(std::string& out, const std::vector<std::string>& warnings) {
   if (warnings.empty()) return;
   const std::vector<std::string> lines = counted_texts(warnings);
@@ -87,7 +87,7 @@ void add_warnings(std::string& out, const std::vector<std::string>& warnings) {
     return;
   }
   out += "<div class=\"warning\"><strong>" + std::to_string(lines.size()) + " warnings</strong>\n<ul>\n";
-  const std::size_t shown = std::min(lines.size(), kMostShownWarnings);
+  const std::size_t shown = std::min(lines.size(), kMaxShownWarnings);
   for (std::size_t i = 0; i < shown; ++i) out += "<li>" + escape_markup(lines[i]) + "</li>\n";
   out += "</ul>\n";
   if (lines.size() > shown) {
@@ -98,7 +98,7 @@ void add_warnings(std::string& out, const std::vector<std::string>& warnings) {
   out += "</div>\n";
 }
 
-/// JSON that a script element takes literally.
+/// JSON that is safe inside a script element.
 std::string json_in_script(const core::OrderedJson& json) {
   std::string out;
   for (const char c : json.dump(-1, ' ', false, core::OrderedJson::error_handler_t::replace)) {
@@ -117,7 +117,7 @@ std::string columns_json(const Table& table) {
   return columns.dump(-1, ' ', false, core::OrderedJson::error_handler_t::replace);
 }
 
-/// The shortest text that gives the same number again; of float32 values that of the float.
+/// The shortest text that gives the same number again; for float32 values, that of the float.
 void add_number(std::string& out, const std::optional<double>& value) {
   if (!value || !std::isfinite(*value)) return;
   std::array<char, 32> buffer{};
@@ -129,7 +129,7 @@ void add_number(std::string& out, const std::optional<double>& value) {
   out.append(begin, static_cast<std::size_t>(done.ptr - begin));
 }
 
-/// {"columns": [...], "blocks": [[names, "rows, one a line"]]}: a page reads it when somebody asks for it.
+/// {"columns": [...], "blocks": [[names, "rows, one a line"]]}: a page reads it on request.
 void add_full_data(std::string& out, const FullData& full) {
   if (full.blocks.empty()) return;
   core::OrderedJson columns = full.name_columns;
@@ -151,7 +151,7 @@ void add_full_data(std::string& out, const FullData& full) {
 
 void add_chart(std::string& out, const Chart& chart, const char* heading) {
   const std::string table_name = chart.title + ": the data";
-  const bool is_long = chart.data.rows.size() > kMostStaticRows;
+  const bool is_long = chart.data.rows.size() > kMaxStaticRows;
   out += "<figure id=\"chart_" + escape_markup(chart.id) + "\" data-chart=\"" + escape_markup(chart.id) +
          "\" data-columns=\"" + escape_markup(columns_json(chart.data)) + "\">\n<" + heading + ">" +
          escape_markup(chart.title) + "</" + heading + ">\n<div class=\"plot\"></div>\n<figcaption>" +
@@ -195,7 +195,7 @@ bool has_charts(const Document& document) {
                      [](const Section& section) { return !section.charts.empty(); });
 }
 
-/// "'sha256-...'" as a policy names a script; from hexadecimal to base64.
+/// "'sha256-...'", the name of a script in a policy: hexadecimal becomes base64.
 std::string policy_source(std::string_view hex) {
   constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string out = "'sha256-";
@@ -208,7 +208,7 @@ std::string policy_source(std::string_view hex) {
   return out.append((3 - hex.size() / 2 % 3) % 3, '=') + "'";
 }
 
-/// Nothing may be loaded, and nothing run but our two scripts, whatever an imported text holds. Vega compiles the
+/// Nothing may be loaded, and only our two scripts may run, whatever an imported text holds. Vega compiles the
 /// specifications' expressions, which are ours too.
 std::string policy(bool has_scripts) {
   std::string text =

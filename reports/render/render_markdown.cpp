@@ -9,14 +9,14 @@
 namespace nanobench::reports {
 namespace {
 
-constexpr std::size_t kMostShownRemarks = 3;
+constexpr std::size_t kMaxShownRemarks = 3;
 
 bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0;
 }
 
-/// Text that Markdown and the HTML inside it take literally. An empty character keeps GitHub from telling the person
-/// behind an @name and from linking the thread behind a #number.
+/// Text that is literal in Markdown and in the HTML inside it. An empty character keeps GitHub from notifying the
+/// person behind an @name and from linking the thread behind a #number.
 std::string escape(const std::string& text) {
   constexpr const char* kNothing = "&#8203;";
   std::string out;
@@ -46,7 +46,7 @@ std::string escape(const std::string& text) {
   return out;
 }
 
-/// The same at the beginning of a line, where more means something: headings, lists, rules, indented code.
+/// The same at the beginning of a line, where headings, lists, rules and indented code begin.
 std::string escape_line(const std::string& text) {
   std::string out = escape(text);
   out.erase(0, std::min(out.find_first_not_of(' '), out.size()));
@@ -60,7 +60,7 @@ std::string escape_line(const std::string& text) {
   return out;
 }
 
-/// A path as the target of a link: what could end it is written in hexadecimal.
+/// A path as the target of a link; characters that could end it become hexadecimal.
 std::string link_target(const std::string& path) {
   std::string out;
   for (const char c : path) {
@@ -98,7 +98,7 @@ void add_table(std::string& out, const Table& table) {
   out += "\n";
 }
 
-/// Where somebody has drawn it.
+/// Only where a drawing exists.
 void add_chart(std::string& out, const Chart& chart) {
   if (chart.file.empty()) return;
   out += "### " + escape(chart.title) + "\n\n![" + escape(chart.title) + "](" + link_target(chart.file) + ")\n\n" +
@@ -117,13 +117,13 @@ void add_folded(std::string& out, const std::string& summary, const std::vector<
   out += "</details>\n\n";
 }
 
-/// Many of them wait until somebody asks.
+/// A list; a long one is folded.
 void add_remarks(std::string& out, const std::vector<std::string>& items) {
-  if (items.size() <= kMostShownRemarks) return add_list(out, items);
+  if (items.size() <= kMaxShownRemarks) return add_list(out, items);
   add_folded(out, std::to_string(items.size()) + " remarks", items);
 }
 
-/// In one quotation, a line each.
+/// One quotation with a line for each warning.
 void add_warnings(std::string& out, const std::vector<std::string>& warnings) {
   if (warnings.empty()) return;
   const std::vector<std::string> lines = counted_texts(warnings);
@@ -132,7 +132,7 @@ void add_warnings(std::string& out, const std::vector<std::string>& warnings) {
     return;
   }
   out += "> **" + std::to_string(lines.size()) + " warnings**\n>\n";
-  const std::size_t shown = std::min(lines.size(), kMostShownWarnings);
+  const std::size_t shown = std::min(lines.size(), kMaxShownWarnings);
   for (std::size_t i = 0; i < shown; ++i) out += "> - " + escape_line(lines[i]) + "\n";
   out += "\n";
   add_folded(out, std::to_string(lines.size() - shown) + " more warnings",

@@ -1,5 +1,5 @@
 // Tables on a terminal. A table that is too wide is narrowed in steps: spreads move below their values, running text
-// wraps, and only then the columns of the highest priority number are left out (and the reader is told).
+// wraps, and only then the columns of the highest priority number are left out, which a line says.
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -10,9 +10,9 @@
 namespace nanobench::reports {
 namespace {
 
-constexpr std::size_t kGap = 2;                ///< blanks between columns
-constexpr std::size_t kLeastTextColumns = 16;  ///< running text is not squeezed further
-constexpr std::size_t kMostShownNotes = 3;     ///< of one place, where they are folded
+constexpr std::size_t kGap = 2;              ///< blanks between columns
+constexpr std::size_t kMinTextColumns = 16;  ///< running text is not squeezed further
+constexpr std::size_t kMaxShownNotes = 3;    ///< of one place, where they are folded
 constexpr const char* kBold = "\x1b[1m";
 constexpr const char* kDim = "\x1b[2m";
 constexpr const char* kYellow = "\x1b[33m";
@@ -61,7 +61,7 @@ class Layout {
   }
 
  private:
-  /// Widths for the shown columns; false when they do not fit. Running text gives way, the widest column first.
+  /// Widths for the shown columns; false when they do not fit. Running text shrinks first, from the widest column.
   bool fit(std::size_t width) {
     widths_.clear();
     std::size_t total = shown_.empty() ? 0 : kGap * (shown_.size() - 1);
@@ -72,7 +72,7 @@ class Layout {
     for (; total > width; --total) {
       std::size_t* widest = nullptr;
       for (std::size_t i = 0; i < shown_.size(); ++i) {
-        const bool gives_way = table_.columns[shown_[i]].wraps && widths_[i] > kLeastTextColumns;
+        const bool gives_way = table_.columns[shown_[i]].wraps && widths_[i] > kMinTextColumns;
         if (gives_way && (widest == nullptr || widths_[i] > *widest)) widest = &widths_[i];
       }
       if (widest == nullptr) return false;
@@ -125,7 +125,7 @@ class Layout {
     return {printable(cell.text), printable(cell.detail)};
   }
 
-  /// Cells of several lines side by side.
+  /// Cells of several lines, side by side.
   std::string block(const std::vector<std::vector<std::string>>& cells, const std::string& color,
                     bool at_bottom) const {
     std::size_t height = 0;
@@ -184,13 +184,13 @@ std::string facts_text(const std::vector<Fact>& facts, std::size_t width) {
   return out;
 }
 
-/// Warnings and notes. Where they are folded, a few stay, and a last line counts the rest.
+/// Warnings and notes. Folded ones keep a few lines, and the last line counts the rest.
 class Remarks {
  public:
   explicit Remarks(const TerminalStyle& style) : style_(style) {}
 
   void add(std::string& out, const std::vector<std::string>& texts) {
-    const std::size_t shown = style_.folds_notes ? std::min(texts.size(), kMostShownNotes) : texts.size();
+    const std::size_t shown = style_.folds_notes ? std::min(texts.size(), kMaxShownNotes) : texts.size();
     for (std::size_t i = 0; i < shown; ++i) out += styled(kDim, indented("- ", texts[i], style_.width));
     hidden_ += texts.size() - shown;
   }
@@ -198,7 +198,7 @@ class Remarks {
   void add_warnings(std::string& out, const std::vector<std::string>& warnings) const {
     const std::vector<std::string> lines = counted_texts(warnings);
     if (!lines.empty()) out += "\n";
-    const std::size_t shown = style_.folds_notes ? std::min(lines.size(), kMostShownWarnings) : lines.size();
+    const std::size_t shown = style_.folds_notes ? std::min(lines.size(), kMaxShownWarnings) : lines.size();
     for (std::size_t i = 0; i < shown; ++i) out += styled(kYellow, indented("WARNING: ", lines[i], style_.width));
     if (lines.size() > shown) {
       const std::string more = std::to_string(lines.size() - shown) + " more warnings: --notes";
@@ -216,7 +216,7 @@ class Remarks {
 
   void add_rest(std::string& out) const {
     if (hidden_ == 0) return;
-    const std::string count = std::to_string(hidden_) + (hidden_ == 1 ? " more note" : " more notes");
+    const std::string count = counted(static_cast<std::int64_t>(hidden_), "more note");
     out += styled(kDim, indented("", count + " on these numbers and how to read them: --notes", style_.width));
   }
 

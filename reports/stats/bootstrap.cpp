@@ -6,10 +6,9 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "reports/stats/checks.h"
+#include "core/base/random.h"
 #include "reports/stats/distributions.h"
-#include "reports/stats/moments.h"
-#include "reports/stats/random_draws.h"
+#include "reports/stats/interval.h"
 #include "reports/stats/summary.h"
 
 namespace nanobench::reports {
@@ -45,12 +44,12 @@ Values resample(const Problem& problem, const BootstrapSettings& settings) {
   Values results;
   for (int i = 0; i < settings.resamples; ++i) {
     for (std::size_t j = 0; j < first.size(); ++j) {
-      const std::size_t drawn = draw_below(random, first.size());
+      const std::size_t drawn = random.below(first.size());
       first[j] = problem.first[drawn];
       if (problem.pairing == Pairing::kPairs) second[j] = problem.second[drawn];
     }
     if (problem.pairing == Pairing::kIndependent) {
-      for (double& value : second) value = problem.second[draw_below(random, second.size())];
+      for (double& value : second) value = problem.second[random.below(second.size())];
     }
     results.push_back(problem.statistic(first, second));
   }
@@ -153,7 +152,7 @@ std::optional<Bootstrap> bootstrap_mean_difference(std::span<const double> first
                                                    const BootstrapSettings& settings) {
   check(settings);
   const std::optional<PairedMoments> pairs = paired_moments(first, second);
-  if (!pairs || !pairs->moments.has_spread() || pairs->moments.n < kLeastBootstrapValues) return std::nullopt;
+  if (!pairs || !pairs->moments.has_spread() || pairs->moments.n < kMinBootstrapValues) return std::nullopt;
   // The statistic needs the differences only.
   return bca({.first = pairs->differences,
               .second = pairs->differences,
@@ -169,7 +168,7 @@ std::optional<Bootstrap> bootstrap_ratio(std::span<const double> first, std::spa
                                                              std::to_string(first.size()) + " and " +
                                                              std::to_string(second.size()));
   }
-  if (std::min(first.size(), second.size()) < static_cast<std::size_t>(kLeastBootstrapValues)) return std::nullopt;
+  if (std::min(first.size(), second.size()) < static_cast<std::size_t>(kMinBootstrapValues)) return std::nullopt;
   if (!is_positive(first) || !is_positive(second)) return std::nullopt;
   return bca({.first = {first.begin(), first.end()},
               .second = {second.begin(), second.end()},

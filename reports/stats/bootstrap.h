@@ -1,5 +1,5 @@
-/// Intervals without a shape: the bias-corrected and accelerated bootstrap (Efron 1987). Seeded: the same seed draws
-/// the same resamples on every machine. Pure, thread-safe.
+/// Intervals that assume no shape: the bias-corrected and accelerated bootstrap (Efron 1987). Seeded: the same seed
+/// draws the same resamples on every machine. Pure, thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Bootstrap {
 
 /// Fewer values have too few distinct resamples. Intervals from fewer than about 15 are too short all the same: at n =
 /// 8 a nominal 95 % interval of a mean holds about 90 %, so the t interval goes first.
-inline constexpr int kLeastBootstrapValues = 5;
+inline constexpr int kMinBootstrapValues = 5;
 
 enum class Centre {
   kMean,

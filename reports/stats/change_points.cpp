@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reports/stats/checks.h"
-#include "reports/stats/moments.h"
-#include "reports/stats/random_draws.h"
+#include "core/base/random.h"
+#include "reports/stats/interval.h"
+#include "reports/stats/summary.h"
 
 namespace nanobench::reports {
 namespace {
@@ -46,17 +46,17 @@ Distances distances_of(const double* values, std::size_t count) {
 }
 
 /// The best split of one segment; statistic 0 where it is too short, or nothing differs.
-Split best_split(const std::vector<double>& values, const Segment& segment, std::size_t least) {
+Split best_split(const std::vector<double>& values, const Segment& segment, std::size_t min) {
   const std::size_t count = segment.end - segment.begin;
   Split best;
-  if (count < 2 * least) return best;
+  if (count < 2 * min) return best;
   const Distances distances = distances_of(values.data() + segment.begin, count);
   std::vector<double> within_second(count + 1, 0.0);
   for (std::size_t i = count; i > 0; --i) within_second[i - 1] = within_second[i] + distances.after[i - 1];
   double within_first = 0.0;
-  for (std::size_t first = 1; first + least <= count; ++first) {
+  for (std::size_t first = 1; first + min <= count; ++first) {
     within_first += distances.before[first - 1];
-    if (first < least) continue;
+    if (first < min) continue;
     const double between = within_second[0] - within_first - within_second[first];
     const double statistic = energy(static_cast<double>(first), static_cast<double>(count - first), within_first,
                                     within_second[first], between);
@@ -65,10 +65,10 @@ Split best_split(const std::vector<double>& values, const Segment& segment, std:
   return best;
 }
 
-Split best_of(const std::vector<double>& values, const std::vector<Segment>& segments, std::size_t least) {
+Split best_of(const std::vector<double>& values, const std::vector<Segment>& segments, std::size_t min) {
   Split best;
   for (const Segment& segment : segments) {
-    const Split split = best_split(values, segment, least);
+    const Split split = best_split(values, segment, min);
     if (split.statistic > best.statistic) best = split;
   }
   return best;
@@ -81,8 +81,10 @@ double permutation_p(std::vector<double> values, const std::vector<Segment>& seg
   const double reached = statistic * (1.0 - 1e-12);
   int as_good = 1;
   for (int i = 0; i < settings.permutations; ++i) {
-    for (const Segment& segment : segments) shuffle(values, segment.begin, segment.end, random);
-    const Split split = best_of(values, segments, static_cast<std::size_t>(settings.least_segment));
+    for (const Segment& segment : segments) {
+      random.shuffle(std::span(values).subspan(segment.begin, segment.end - segment.begin));
+    }
+    const Split split = best_of(values, segments, static_cast<std::size_t>(settings.min_segment));
     if (split.statistic >= reached) ++as_good;
   }
   return static_cast<double>(as_good) / (settings.permutations + 1.0);
@@ -122,16 +124,16 @@ std::optional<std::vector<ChangePoint>> change_points(std::span<const double> va
                                                       const ChangePointSettings& settings) {
   require_fraction(settings.alpha, "alpha");
   require_count(settings.permutations, 19, "the number of permutations");
-  require_count(settings.least_segment, 2, "the smallest segment");
-  const std::size_t least = static_cast<std::size_t>(settings.least_segment);
+  require_count(settings.min_segment, 2, "the smallest segment");
+  const std::size_t min = static_cast<std::size_t>(settings.min_segment);
   const std::optional<double> mean = mean_of(values);
-  if (values.size() < 2 * least || !mean) return std::nullopt;
+  if (values.size() < 2 * min || !mean) return std::nullopt;
   const std::vector<double> series = centred(values, *mean);
   std::vector<Segment> segments = {{.begin = 0, .end = values.size()}};
   std::vector<ChangePoint> changes;
   core::RandomStream random(settings.seed, 0);
   while (true) {
-    const Split split = best_of(series, segments, least);
+    const Split split = best_of(series, segments, min);
     if (!(split.statistic > 0.0)) break;
     const double p = permutation_p(series, segments, split.statistic, settings, random);
     if (p > settings.alpha) break;

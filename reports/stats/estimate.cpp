@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "reports/stats/checks.h"
 #include "reports/stats/distributions.h"
+#include "reports/stats/interval.h"
 
 namespace nanobench::reports {
 namespace {

@@ -1,12 +1,12 @@
-/// An estimated number with its error: what Welch, paired, factorial and slope estimates have in common, so that
-/// intervals, p-values, equivalence and simultaneous intervals are written once. Pure, thread-safe.
+/// An estimated number with its error, common to Welch, paired, factorial and slope estimates, so that intervals,
+/// p-values, equivalence and simultaneous intervals exist once. Pure, thread-safe.
 #pragma once
 
 #include <optional>
 #include <span>
 
 #include "reports/stats/interval.h"
-#include "reports/stats/moments.h"
+#include "reports/stats/summary.h"
 
 namespace nanobench::reports {
 
@@ -24,11 +24,11 @@ struct Estimate {
 /// (value - null) / se.
 double t_of(const Estimate& estimate, double null = 0.0);
 
-/// Of the hypothesis that the truth is `null`, against the tail. Throws Error{kInvalidArgument} for an unusable
-/// estimate.
+/// The p-value of the hypothesis that the truth is `null`, against the tail. Throws Error{kInvalidArgument} for an
+/// unusable estimate.
 double p_of(const Estimate& estimate, Tail tail = Tail::kTwoSided, double null = 0.0);
 
-/// kTwoSided: value -+ t * se. kLess: the upper bound only, which is what a test against kLess refuses beyond;
+/// kTwoSided: value -+ t * se. kLess: the upper bound only, beyond which a test against kLess rejects;
 /// kGreater: the lower one. Throws as p_of, and for a level outside (0, 1).
 ConfidenceInterval interval_of(const Estimate& estimate, double level = 0.95, Tail tail = Tail::kTwoSided);
 

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "core/base/error.h"
-#include "reports/stats/checks.h"
 #include "reports/stats/distributions.h"
+#include "reports/stats/interval.h"
 #include "reports/stats/summary.h"
 
 namespace nanobench::reports {

@@ -15,7 +15,7 @@ namespace nanobench::reports {
 /// coefficient: coefficients are divided by the sum of those above 0.
 using Contrast = std::vector<double>;
 
-/// Where the error comes from. There is no default that pools: unequal spreads would be hidden.
+/// The source of the error. Pooling is never the default, because it hides unequal spreads.
 enum class CellError {
   kWithinCells,  ///< sum c^2 s^2 / n over the contrast's cells, Satterthwaite's df
   kPooled,       ///< one variance from all cells with two runs or more, df = sum(n - 1); assumes equal spreads

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "core/base/error.h"
-#include "reports/stats/checks.h"
+#include "reports/stats/interval.h"
 
 namespace nanobench::reports {
 namespace {

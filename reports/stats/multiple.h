@@ -12,8 +12,8 @@ namespace nanobench::reports {
 
 /// What a hypothesis without a p-value does to the others.
 enum class Missing {
-  kCounted,  ///< it was asked, so it counts: as if its p were 1. Dropping what failed would make the rest look better
-  kLeftOut,  ///< it was never part of the family
+  kCounted,  ///< it counts as if its p were 1: dropping a failed question would make the others look better
+  kLeftOut,  ///< it is not part of the family
 };
 
 /// Holm's step-down adjusted p-values (Holm 1979), in the order given; valid under any dependence. Adjusted p's never

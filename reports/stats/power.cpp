@@ -4,9 +4,8 @@
 #include <cmath>
 
 #include "core/base/error.h"
-#include "reports/stats/checks.h"
 #include "reports/stats/distributions.h"
-#include "reports/stats/spread_integral.h"
+#include "reports/stats/interval.h"
 
 namespace nanobench::reports {
 namespace {
@@ -23,14 +22,14 @@ double power_at(double shift, double df, const PowerSettings& settings) {
   return settings.is_two_sided ? std::min(1.0, above + noncentral_t_cdf(-critical, df, shift)) : above;
 }
 
-/// The smallest n in [2, most] for which `holds`, which stays true once it is; nullopt when there is none.
-std::optional<int> smallest_runs(int most, const std::function<bool(int)>& holds) {
+/// The smallest n in [2, max] for which `holds`, which stays true once it is; nullopt when there is none.
+std::optional<int> smallest_runs(int max, const std::function<bool(int)>& holds) {
   int high = 2;
   int low = 1;  // does not hold
   while (!holds(high)) {
-    if (high == most) return std::nullopt;
+    if (high == max) return std::nullopt;
     low = high;
-    high = high > most / 2 ? most : 2 * high;
+    high = high > max / 2 ? max : 2 * high;
   }
   while (high - low > 1) {
     const int middle = low + (high - low) / 2;
@@ -109,14 +108,14 @@ double minimum_detectable_effect(const PlannedError& error, double power, const 
 }
 
 std::optional<int> required_runs(double effect, const ErrorOfRuns& error, double power, const PowerSettings& settings,
-                                 int most) {
+                                 int max) {
   require_fraction(power, "the power");
-  require_count(most, 2, "the most runs");
+  require_count(max, 2, "the max runs");
   if (effect == 0.0) {
     throw core::Error(core::ErrorCode::kInvalidArgument, "no number of runs detects an effect of 0; name one");
   }
   const double size = settings.is_two_sided ? effect : std::abs(effect);
-  return smallest_runs(most, [&](int n) { return power_of(size, error(n), settings) >= power; });
+  return smallest_runs(max, [&](int n) { return power_of(size, error(n), settings) >= power; });
 }
 
 double equivalence_power(double effect, const PlannedError& error, const Margins& margins, double alpha) {
@@ -134,11 +133,11 @@ double equivalence_power(double effect, const PlannedError& error, const Margins
 }
 
 std::optional<int> required_runs_for_equivalence(double effect, const ErrorOfRuns& error, const Margins& margins,
-                                                 double power, double alpha, int most) {
+                                                 double power, double alpha, int max) {
   require_fraction(power, "the power");
-  require_count(most, 2, "the most runs");
+  require_count(max, 2, "the max runs");
   if (effect <= -margins.low || effect >= margins.high) return std::nullopt;
-  return smallest_runs(most, [&](int n) { return equivalence_power(effect, error(n), margins, alpha) >= power; });
+  return smallest_runs(max, [&](int n) { return equivalence_power(effect, error(n), margins, alpha) >= power; });
 }
 
 double verdict_power(double effect, const PlannedError& error, const VerdictTests& tests) {
@@ -151,10 +150,10 @@ double verdict_power(double effect, const PlannedError& error, const VerdictTest
 }
 
 std::optional<int> required_runs_for_verdict(double effect, const ErrorOfRuns& error, const VerdictTests& tests,
-                                             double power, int most) {
+                                             double power, int max) {
   require_fraction(power, "the power");
-  require_count(most, 2, "the most runs");
-  return smallest_runs(most, [&](int n) { return verdict_power(effect, error(n), tests) >= power; });
+  require_count(max, 2, "the max runs");
+  return smallest_runs(max, [&](int n) { return verdict_power(effect, error(n), tests) >= power; });
 }
 
 }  // namespace nanobench::reports

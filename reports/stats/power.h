@@ -1,15 +1,15 @@
-/// How many runs, and what they can show: power of t tests by the non-central t distribution. Pure, thread-safe; all
-/// arguments are settings, so what makes no sense throws Error{kInvalidArgument}. A power costs some 0.1 ms.
+/// The number of runs and what they can show: power of t tests by the non-central t distribution. Pure, thread-safe;
+/// all arguments are settings, so one out of range throws Error{kInvalidArgument}. A power costs some 0.1 ms.
 #pragma once
 
 #include <functional>
 #include <optional>
 
-#include "reports/stats/equivalence.h"
+#include "reports/stats/verdict.h"
 
 namespace nanobench::reports {
 
-/// The error that a planned experiment will have, were the spreads known.
+/// The error of a planned experiment with known spreads.
 struct PlannedError {
   double se = 0.0;  ///< of the effect
   double df = 0.0;
@@ -36,31 +36,31 @@ double minimum_detectable_effect(const PlannedError& error, double power = 0.8, 
 /// Error of the design for a number of runs, which is the smallest n that is free.
 using ErrorOfRuns = std::function<PlannedError(int)>;
 
-/// The fewest runs, from 2 on, that find `effect` (not 0) with this power; nullopt when `most` are not enough.
+/// The fewest runs, from 2 on, that find `effect` (not 0) with this power; nullopt when `max` are not enough.
 std::optional<int> required_runs(double effect, const ErrorOfRuns& error, double power = 0.8,
-                                 const PowerSettings& settings = {}, int most = 1000000);
+                                 const PowerSettings& settings = {}, int max = 1000000);
 
 /// Probability that two one-sided tests prove equivalence when the truth is `effect`; exact, by integration over the
 /// estimated spread (Phillips 1990). 0 or nearly so where the margins are below what n can resolve.
 double equivalence_power(double effect, const PlannedError& error, const Margins& margins, double alpha = 0.05);
 
-/// The fewest runs, from 2 on, that prove equivalence with this power; nullopt when `most` are not enough, and when
+/// The fewest runs, from 2 on, that prove equivalence with this power; nullopt when `max` are not enough, and when
 /// the effect is not inside the margins.
 std::optional<int> required_runs_for_equivalence(double effect, const ErrorOfRuns& error, const Margins& margins,
-                                                 double power = 0.8, double alpha = 0.05, int most = 1000000);
+                                                 double power = 0.8, double alpha = 0.05, int max = 1000000);
 
-/// The tests behind a verdict (verdict.h): of a difference, and of equivalence.
+/// The tests behind a verdict (verdict.h): one of a difference, one of equivalence.
 struct VerdictTests {
   Margins margins;                  ///< of the equivalence
-  double alpha_difference = 0.05;   ///< two-sided; where several effects are tested, what is left for this one
+  double alpha_difference = 0.05;   ///< two-sided; among several effects, the share of this one
   double alpha_equivalence = 0.05;  ///< one-sided
 };
 
-/// Probability that either test is passed when the truth is `effect`: that there is a verdict. Exact.
+/// Probability of a verdict, by either test, when the truth is `effect`. Exact.
 double verdict_power(double effect, const PlannedError& error, const VerdictTests& tests);
 
-/// The fewest runs, from 2 on, that give a verdict with this power; nullopt when `most` are not enough.
+/// The fewest runs, from 2 on, that give a verdict with this power; nullopt when `max` are not enough.
 std::optional<int> required_runs_for_verdict(double effect, const ErrorOfRuns& error, const VerdictTests& tests,
-                                             double power = 0.8, int most = 1000000);
+                                             double power = 0.8, int max = 1000000);
 
 }  // namespace nanobench::reports

@@ -3,9 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "reports/stats/checks.h"
 #include "reports/stats/distributions.h"
-#include "reports/stats/moments.h"
+#include "reports/stats/interval.h"
 #include "reports/stats/summary.h"
 
 namespace nanobench::reports {

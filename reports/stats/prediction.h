@@ -1,4 +1,4 @@
-/// Does a new run belong to those before, and does one of a set stand apart? Pure, thread-safe.
+/// Whether a new run fits the runs before, and which runs of a set stand apart. Pure, thread-safe.
 #pragma once
 
 #include <optional>
@@ -9,13 +9,13 @@
 
 namespace nanobench::reports {
 
-/// What a prediction interval is for.
+/// The target of a prediction interval.
 enum class Predicted {
   kMeanOfRuns,  ///< the mean of m new runs: mean -+ t * sd * sqrt(1/m + 1/n)
   kEachRun,     ///< all of m new runs at once: Bonferroni over m of the interval for one
 };
 
-/// Where m new runs of the same kind will lie. Assumes independent, near normal runs; the normal shape matters, because
+/// The range of m new runs of the same kind. Assumes independent, near normal runs; the normal shape matters, because
 /// single runs are predicted. Needs n >= 2. nullopt for fewer, no spread, or values that are not finite. Throws
 /// Error{kInvalidArgument} for m below 1 or a level outside (0, 1).
 std::optional<ConfidenceInterval> prediction_interval(std::span<const double> values, int new_runs = 1,
@@ -29,7 +29,7 @@ struct OutlierFlags {
   bool uses_mean_deviation = false;  ///< the median absolute deviation was 0 (half of the values are equal)
 };
 
-/// Flags values that stand apart; never drops them. Modified z = 0.6745 (x - median) / MAD; where MAD is 0, (x -
+/// Flags values that stand apart, and drops none. Modified z = 0.6745 (x - median) / MAD; where MAD is 0, (x -
 /// median) / (1.253314 * mean absolute deviation). Source: Iglewicz and Hoaglin 1993, limit 3.5. Needs n >= 3; nullopt
 /// for fewer, for a value that is not finite, and when all are equal.
 std::optional<OutlierFlags> outlier_flags(std::span<const double> values, double limit = 3.5);

@@ -1,20 +1,68 @@
 #include "reports/stats/rank_tests.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <numeric>
 #include <vector>
 
-#include "reports/stats/checks.h"
+#include "core/base/error.h"
 #include "reports/stats/distributions.h"
-#include "reports/stats/moments.h"
-#include "reports/stats/ordered_doubles.h"
-#include "reports/stats/rank_sum.h"
+#include "reports/stats/interval.h"
+#include "reports/stats/summary.h"
 
 namespace nanobench::reports {
+
+std::vector<double> rank_sum_cdf(int n, int m) {
+  NB_CHECK(n >= 1 && m >= 1 && n <= kExactRankSumLimit && m <= kExactRankSumLimit, "arms outside the exact range");
+  // counts[i][u]: ways to place i of the first arm among those seen so far with statistic u. The largest value is the
+  // first arm's (it beats all of the second) or the second's.
+  const std::size_t top = static_cast<std::size_t>(n) * static_cast<std::size_t>(m);
+  std::vector<std::vector<double>> counts(static_cast<std::size_t>(n) + 1, std::vector<double>(top + 1, 0.0));
+  for (auto& row : counts) row[0] = 1.0;
+  for (std::size_t j = 1; j <= static_cast<std::size_t>(m); ++j) {
+    for (std::size_t i = 1; i <= static_cast<std::size_t>(n); ++i) {
+      for (std::size_t u = top; u >= j; --u) counts[i][u] = counts[i - 1][u - j] + counts[i][u];
+      // Below j only the second arm's value can be the largest: the count for j - 1 stands.
+    }
+  }
+  std::vector<double> cdf = counts[static_cast<std::size_t>(n)];
+  for (std::size_t u = 1; u <= top; ++u) cdf[u] += cdf[u - 1];
+  const double total = cdf[top];
+  for (double& value : cdf) value /= total;
+  return cdf;
+}
+
 namespace {
+
+/// Doubles in their order as integers, so that bisection ends at a double. Not for NaN.
+std::int64_t ordinal_of(double value) {
+  const auto bits = std::bit_cast<std::int64_t>(value + 0.0);
+  return bits >= 0 ? bits : std::numeric_limits<std::int64_t>::min() - bits;
+}
+
+double value_of_ordinal(std::int64_t ordinal) {
+  return std::bit_cast<double>(ordinal >= 0 ? ordinal : std::numeric_limits<std::int64_t>::min() - ordinal);
+}
+
+/// The smallest number in [lowest, highest] of which `count_up_to`, which never falls, says at least `k`.
+template <class CountUpTo>
+double smallest_with(std::uint64_t k, double lowest, double highest, CountUpTo count_up_to) {
+  std::int64_t low = ordinal_of(lowest);
+  std::int64_t high = ordinal_of(highest);
+  while (low < high) {
+    const std::int64_t middle = std::midpoint(low, high);
+    if (count_up_to(value_of_ordinal(middle)) >= k) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return value_of_ordinal(low);
+}
 
 std::optional<std::vector<double>> sorted(std::span<const double> values) {
   if (!mean_of(values)) return std::nullopt;
@@ -82,8 +130,9 @@ double median_difference(const std::vector<double>& first, const std::vector<dou
   return count % 2 == 1 ? upper : std::midpoint(difference_of_rank(first, second, count / 2), upper);
 }
 
+/// The interval runs from the k-th smallest to the k-th largest difference, or mean of two; k = 0: there is none.
 struct Rank {
-  std::uint64_t k = 0;  ///< the interval runs from the k-th smallest to the k-th largest difference; 0: none
+  std::uint64_t k = 0;
   double held_level = 0.0;
 };
 
@@ -132,7 +181,7 @@ std::optional<MannWhitney> mann_whitney(std::span<const double> first, std::span
   return result;
 }
 
-double least_mann_whitney_p(int n, int m) {
+double min_mann_whitney_p(int n, int m) {
   require_count(n, 1, "the runs of the first arm");
   require_count(m, 1, "the runs of the second arm");
   double p = 2.0;  // two of all ways to choose the arm's ranks
@@ -156,6 +205,134 @@ std::optional<HodgesLehmann> hodges_lehmann(std::span<const double> first, std::
   result.interval = {.low = difference_of_rank(*one, *two, rank.k),
                      .high = difference_of_rank(*one, *two, count + 1 - rank.k),
                      .level = level};
+  result.held_level = rank.held_level;
+  return result;
+}
+
+namespace {
+
+/// Ranks are kept twice, so that shared ones are whole.
+struct SignedRanking {
+  std::vector<std::size_t> doubled;  ///< of each difference that is not 0
+  std::size_t doubled_w = 0;         ///< of those above 0
+  double ties = 0.0;                 ///< sum of t^3 - t over groups of t equal sizes
+};
+
+SignedRanking rank(std::vector<double> differences) {
+  std::erase(differences, 0.0);
+  std::sort(differences.begin(), differences.end(), [](double a, double b) { return std::abs(a) < std::abs(b); });
+  SignedRanking ranking;
+  for (std::size_t begin = 0; begin < differences.size();) {
+    std::size_t end = begin;
+    while (end < differences.size() && std::abs(differences[end]) == std::abs(differences[begin])) ++end;
+    const double count = static_cast<double>(end - begin);
+    ranking.ties += count * count * count - count;
+    const std::size_t doubled_rank = begin + end + 1;  // the mean of begin + 1 ... end, twice
+    for (; begin < end; ++begin) {
+      ranking.doubled.push_back(doubled_rank);
+      if (differences[begin] > 0.0) ranking.doubled_w += doubled_rank;
+    }
+  }
+  return ranking;
+}
+
+/// P(W <= k / 2) over all signs, k = 0 ... the sum of the doubled ranks. Counts up to 2^50 are whole doubles.
+std::vector<double> cdf_of(const std::vector<std::size_t>& doubled) {
+  const std::size_t top = std::accumulate(doubled.begin(), doubled.end(), std::size_t{0});
+  std::vector<double> counts(top + 1, 0.0);
+  counts[0] = 1.0;
+  for (const std::size_t rank : doubled) {
+    for (std::size_t sum = top; sum >= rank; --sum) counts[sum] += counts[sum - rank];
+  }
+  std::partial_sum(counts.begin(), counts.end(), counts.begin());
+  for (double& count : counts) count = std::ldexp(count, -static_cast<int>(doubled.size()));
+  return counts;
+}
+
+/// P(W >= w), by symmetry that of at most the rest.
+double exact_upper(const SignedRanking& ranking, std::size_t doubled_w) {
+  const std::vector<double> cdf = cdf_of(ranking.doubled);
+  return cdf[cdf.size() - 1 - doubled_w];
+}
+
+double normal_upper_of(double n, double w, double ties) {
+  const double sd = std::sqrt(n * (n + 1.0) * (2.0 * n + 1.0) / 24.0 - ties / 48.0);
+  return normal_upper((w - n * (n + 1.0) / 4.0 - 0.5) / sd);
+}
+
+/// The interval runs from the k-th smallest to the k-th largest mean of two.
+Rank exact_rank(std::size_t n, double level) {
+  std::vector<std::size_t> doubled(n);
+  for (std::size_t i = 0; i < n; ++i) doubled[i] = 2 * (i + 1);
+  const std::vector<double> cdf = cdf_of(doubled);
+  Rank result;
+  const double tail = (1.0 - level) / 2.0 * (1.0 + 1e-12);  // 1 - level is rounded
+  while (cdf[2 * result.k] <= tail) ++result.k;
+  if (result.k > 0) result.held_level = 1.0 - 2.0 * cdf[2 * (result.k - 1)];
+  return result;
+}
+
+Rank normal_rank(double n, double level) {
+  const double middle = n * (n + 1.0) / 4.0;
+  const double sd = std::sqrt(n * (n + 1.0) * (2.0 * n + 1.0) / 24.0);
+  const double k = std::floor(middle + 0.5 + normal_quantile((1.0 - level) / 2.0) * sd);
+  if (k < 1.0) return {};
+  return {.k = static_cast<std::uint64_t>(k), .held_level = 1.0 - 2.0 * normal_cdf((k - 0.5 - middle) / sd)};
+}
+
+/// How many means of two of the sorted values, each with itself too, are at most `limit`.
+std::uint64_t count_up_to(const std::vector<double>& sorted, double limit) {
+  std::uint64_t count = 0;
+  std::size_t end = sorted.size();  // values below it keep the mean within the limit
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    while (end > 0 && std::midpoint(sorted[i], sorted[end - 1]) > limit) --end;
+    if (end <= i) break;
+    count += end - i;
+  }
+  return count;
+}
+
+/// The k-th smallest mean of two, k from 1.
+double mean_of_rank(const std::vector<double>& sorted, std::uint64_t k) {
+  return smallest_with(k, sorted.front(), sorted.back(), [&](double limit) { return count_up_to(sorted, limit); });
+}
+
+}  // namespace
+
+std::optional<SignedRank> signed_rank(std::span<const double> differences, Tail tail) {
+  if (!mean_of(differences)) return std::nullopt;
+  const SignedRanking ranking = rank({differences.begin(), differences.end()});
+  if (ranking.doubled.empty()) return std::nullopt;
+  const std::size_t top = ranking.doubled.size() * (ranking.doubled.size() + 1);
+  std::size_t w = ranking.doubled_w;
+  if (tail == Tail::kLess) w = top - w;
+  if (tail == Tail::kTwoSided) w = std::max(w, top - w);
+  SignedRank result{.w = static_cast<double>(ranking.doubled_w) / 2.0, .n = static_cast<int>(ranking.doubled.size())};
+  result.is_exact = result.n <= kExactSignedRankLimit;
+  result.p =
+      result.is_exact ? exact_upper(ranking, w) : normal_upper_of(result.n, static_cast<double>(w) / 2.0, ranking.ties);
+  if (tail == Tail::kTwoSided) result.p = std::min(1.0, 2.0 * result.p);
+  return result;
+}
+
+double min_signed_rank_p(int n) {
+  require_count(n, 1, "the number of differences");
+  return std::ldexp(2.0, -n);
+}
+
+std::optional<PairedShift> paired_shift(std::span<const double> differences, double level) {
+  require_fraction(level, "the confidence level");
+  const std::optional<std::vector<double>> values = sorted(differences);
+  if (!values) return std::nullopt;
+  const std::uint64_t count = static_cast<std::uint64_t>(values->size()) * (values->size() + 1) / 2;
+  PairedShift result{
+      .shift = std::midpoint(mean_of_rank(*values, (count + 1) / 2), mean_of_rank(*values, count / 2 + 1)),
+      .is_exact = values->size() <= static_cast<std::size_t>(kExactSignedRankLimit)};
+  const Rank rank = result.is_exact ? exact_rank(differences.size(), level)
+                                    : normal_rank(static_cast<double>(differences.size()), level);
+  if (rank.k == 0) return result;
+  result.interval = {
+      .low = mean_of_rank(*values, rank.k), .high = mean_of_rank(*values, count + 1 - rank.k), .level = level};
   result.held_level = rank.held_level;
   return result;
 }

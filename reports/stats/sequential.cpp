@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "core/base/error.h"
-#include "reports/stats/checks.h"
 #include "reports/stats/distributions.h"
+#include "reports/stats/interval.h"
 
 namespace nanobench::reports {
 namespace {
@@ -16,18 +16,18 @@ using Gauss = boost::math::quadrature::gauss<double, 16>;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kHighestZ = 8.0;
-constexpr std::size_t kMostLooks = 50;
-constexpr double kLeastStep = 0.002;
+constexpr std::size_t kMaxLooks = 50;
+constexpr double kMinStep = 0.002;
 
 [[noreturn]] void refuse(const std::string& message) {
   throw core::Error(core::ErrorCode::kInvalidArgument, message);
 }
 
 void check_information(std::span<const double> information) {
-  if (information.empty() || information.size() > kMostLooks) refuse("a sequential plan has 1 to 50 looks");
+  if (information.empty() || information.size() > kMaxLooks) refuse("a sequential plan has 1 to 50 looks");
   double before = 0.0;
   for (const double fraction : information) {
-    if (!(fraction - before >= kLeastStep)) refuse("looks stand at ascending fractions, at least 0.002 apart");
+    if (!(fraction - before >= kMinStep)) refuse("looks stand at ascending fractions, at min 0.002 apart");
     before = fraction;
   }
   if (std::abs(information.back() - 1.0) > 1e-12) refuse("the last look stands at fraction 1");
@@ -81,7 +81,7 @@ class Walk {
     return crossing(time, [at](double mean, double sd) { return normal_density((at - mean) / sd) / sd; });
   }
 
-  /// Gauss-Legendre panels of at most `width` over [bottom, top].
+  /// Gauss-Legendre panels of at max `width` over [bottom, top].
   void lay_nodes(double bottom, double top, double width) {
     nodes_.clear();
     weights_.clear();
@@ -164,12 +164,12 @@ std::vector<Look> sequential_looks(std::span<const double> information, const Se
   return looks;
 }
 
-std::vector<Look> sequential_looks(int first, int most, int step, const SequentialSettings& settings) {
+std::vector<Look> sequential_looks(int first, int max, int step, const SequentialSettings& settings) {
   require_count(first, 2, "the first look's runs");
-  require_count(most, first, "the most runs");
+  require_count(max, first, "the max runs");
   require_count(step, 1, "the runs between looks");
   std::vector<double> information;
-  for (int runs = first; runs < most; runs += step) information.push_back(static_cast<double>(runs) / most);
+  for (int runs = first; runs < max; runs += step) information.push_back(static_cast<double>(runs) / max);
   information.push_back(1.0);
   SequentialSettings guarded = settings;
   if (information.size() > 1) guarded.alpha *= kSmallSampleGuard;

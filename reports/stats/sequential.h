@@ -1,12 +1,12 @@
-/// Looking at the data while runs are still added, without crying wolf more often: group-sequential tests with alpha
-/// spending (Lan and DeMets 1983). Pure, thread-safe.
+/// Looks at the data while runs are still added, without more false alarms: group-sequential tests with alpha spending
+/// (Lan and DeMets 1983). Pure, thread-safe.
 ///
-/// The alpha of the whole is spent over the looks as O'Brien and Fleming's rule would: next to nothing early, nearly
-/// all at the end. Looks may stand at any fractions of the planned runs. Boundaries hold exactly for normal statistics
-/// with independent increments. For t statistics (Welch, paired) a look's p-value is held against the p-value of its
-/// boundary: `p < nominal_p`. With few runs that alone alarms too often (5.8 % for 5 %, pairs at every n from 2 to 5),
-/// so plans by runs spend only kSmallSampleGuard of alpha; simulations in tests/reports/stats/sequential_test.cpp hold
-/// them to their alpha.
+/// The looks spend the total alpha like O'Brien and Fleming's rule: almost none early, nearly all at the end. They may
+/// come at any fractions of the planned runs. Boundaries hold exactly for normal statistics
+/// with independent increments. For t statistics (Welch, paired) a look's p-value is compared with the p-value of its
+/// boundary: `p < nominal_p`. With few runs this alone gives too many false alarms (5.8 % for 5 %, pairs at every n
+/// from 2 to 5), so plans by runs spend only kSmallSampleGuard of alpha; simulations in
+/// tests/reports/stats/sequential_test.cpp check them against their alpha.
 #pragma once
 
 #include <optional>
@@ -42,9 +42,9 @@ double obrien_fleming_spending(double information, const SequentialSettings& set
 /// Error{kInvalidArgument} for other fractions or an alpha outside (0, 0.5).
 std::vector<Look> sequential_looks(std::span<const double> information, const SequentialSettings& settings = {});
 
-/// Looks at first, first + step, ... and `most` runs per arm or pairs, for t statistics: spends kSmallSampleGuard of
-/// alpha unless there is only one look. 2 <= first <= most, step >= 1, at most 50 looks.
-std::vector<Look> sequential_looks(int first, int most, int step, const SequentialSettings& settings = {});
+/// Looks at first, first + step, ... and `max` runs per arm or pairs, for t statistics: spends kSmallSampleGuard of
+/// alpha unless there is only one look. 2 <= first <= max, step >= 1, at most 50 looks.
+std::vector<Look> sequential_looks(int first, int max, int step, const SequentialSettings& settings = {});
 
 /// Probability to have crossed by each look. `drift`: mean of the normal statistic at full information; 0 gives false
 /// alarms, others power. Two-sided counts both boundaries. Throws as sequential_looks, also for other lengths.
@@ -54,14 +54,14 @@ std::vector<double> crossing_probabilities(std::span<const double> z, std::span<
 /// What a look found; absent where the test is undefined (no spread yet), which never stops.
 struct LookEvidence {
   std::optional<double> p;              ///< of the effect
-  std::optional<double> p_equivalence;  ///< of two one-sided tests (equivalence.h)
+  std::optional<double> p_equivalence;  ///< of two one-sided tests (verdict.h)
 };
 
 enum class SequentialDecision {
   kStopForEffect,
   kStopForEquivalence,  ///< proved inside the margins
   kContinue,
-  kStopAtEnd,  ///< the plan is used up and nothing is proved
+  kStopAtEnd,  ///< the last look proved nothing
 };
 
 struct SequentialResult {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/base/error.h"
-#include "reports/stats/moments.h"
+#include "reports/stats/summary.h"
 
 namespace nanobench::reports {
 namespace {
@@ -101,8 +101,8 @@ Share sampled_share(const Gains& gains, const std::map<FeatureSet, SubsetValue>&
 
 std::optional<Attribution> shapley_exact(std::span<const SubsetValue> values) {
   if (values.size() < 2 || !std::has_single_bit(values.size()) ||
-      values.size() > (std::size_t{1} << kMostExactFeatures)) {
-    refuse("exact shares need the values of all 2^k sets of 1 to " + std::to_string(kMostExactFeatures) +
+      values.size() > (std::size_t{1} << kMaxExactFeatures)) {
+    refuse("exact shares need the values of all 2^k sets of 1 to " + std::to_string(kMaxExactFeatures) +
            " features, got " + std::to_string(values.size()));
   }
   if (!std::all_of(values.begin(), values.end(), is_usable)) return std::nullopt;

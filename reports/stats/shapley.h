@@ -1,4 +1,4 @@
-/// How much of a total gain each feature bought. A feature's gain depends on what was there before it; Shapley's value
+/// The share of each feature in a total gain. A feature's gain depends on the features before it; Shapley's value
 /// is its mean over all orders (Shapley 1953). The shares sum to the total gain exactly. Pure, thread-safe.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace nanobench::reports {
 /// Which features are on: bit i is feature i.
 using FeatureSet = std::uint64_t;
 
-/// What was measured with a set of features.
+/// The measurement with a set of features.
 struct SubsetValue {
   double value = 0.0;
   double se = 0.0;  ///< of the value; 0 where it is known
@@ -27,10 +27,10 @@ struct Share {
 
 struct Attribution {
   std::vector<Share> shares;  ///< by feature
-  double total = 0.0;         ///< value with all features less value with none; the sum of the shares
+  double total = 0.0;         ///< value with all features minus value with none; the sum of the shares
 };
 
-inline constexpr int kMostExactFeatures = 20;
+inline constexpr int kMaxExactFeatures = 20;
 
 /// Exact, from the values of all 2^k sets, in the order of FeatureSet.
 /// Where sets share their seeds the errors are not independent: attribute seed by seed and take the moments of the

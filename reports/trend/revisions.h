@@ -1,5 +1,4 @@
-/// Which revision of the sources a run measured, and the revisions of many runs in the order of time. Pure,
-/// thread-safe.
+/// The source revision that a run measured, and the revisions of many runs in the order of time. Pure, thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +11,16 @@ namespace nanobench::reports {
 
 /// What is known of the program behind a run.
 struct SourceRevision {
-  std::string name;       ///< as the program says it: 40 or 12 hexadecimal digits; empty: it says none
-  bool is_dirty = false;  ///< with uncommitted changes: another program each time
+  std::string name;       ///< from the program: 40 or 12 hexadecimal digits; empty: unknown
+  bool is_dirty = false;  ///< with uncommitted changes: possibly a different program each time
   std::string program;    ///< identity of the program itself; RunRecord::engine_version
 
   bool is_known() const { return !name.empty(); }
 };
 
-/// From the facts of the run's environment. The engine's own word ("engine/git_revision", "engine/git_dirty") comes
-/// first, then the revision in the version of our engines, "0.1.0 (abc..., dirty)", then "git_revision" and
-/// "git_dirty" of the program that ran it, which says nothing of an external trainer.
+/// From the facts of the run's environment. The engine's own facts ("engine/git_revision", "engine/git_dirty") come
+/// first, then the revision in the version of our engines, "0.1.0 (abc..., dirty)". The last source is "git_revision"
+/// and "git_dirty" of the runner, which do not apply to an external trainer.
 SourceRevision source_revision(const std::string& engine, const std::string& program,
                                const std::map<std::string, std::string>& facts);
 
@@ -31,10 +30,10 @@ struct Revision {
   std::string label;     ///< short; unique among the revisions
   std::string first_at;  ///< ISO 8601: start of its first run
   bool is_dirty = false;
-  int programs = 0;  ///< different programs that were built from it
+  int programs = 0;  ///< different programs built from it
 };
 
-/// A run as far as revisions go.
+/// What revisions need to know of a run.
 struct RevisionRun {
   SourceRevision source;
   std::string started_at;
@@ -45,7 +44,8 @@ struct Revisions {
   std::vector<std::size_t> of_run;  ///< index into `all`, one for each run
 };
 
-/// Clean programs of one revision are one; each dirty program, and each program without a revision, is its own.
+/// All clean programs of a revision are one revision. Each dirty program, and each program without a known revision, is
+/// one of its own.
 Revisions revisions_of(std::span<const RevisionRun> runs);
 
 }  // namespace nanobench::reports

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "core/base/text.h"
 #include "results/import/log_import.h"
 
 namespace nanobench::reports {
@@ -37,9 +38,9 @@ struct Group {
 };
 
 std::string difference(const TrendConditions& other, const TrendConditions& ours, TrendMetric metric) {
-  std::string text;
+  std::vector<std::string> parts;
   const auto add = [&](bool differs, const std::string& what) {
-    if (differs) text += (text.empty() ? "" : ", ") + what;
+    if (differs) parts.push_back(what);
   };
   add(other.engine != ours.engine, "the engine " + other.engine);
   add(other.scale != ours.scale, "the scale " + other.scale);
@@ -48,10 +49,10 @@ std::string difference(const TrendConditions& other, const TrendConditions& ours
   add(other.data != ours.data, "other data");
   add(other.dtype != ours.dtype, "numbers in " + other.dtype);
   add(other.hardware != ours.hardware, "the machine " + other.hardware);
-  add(other.threads != ours.threads, std::to_string(other.threads) + (other.threads == 1 ? " thread" : " threads"));
+  add(other.threads != ours.threads, counted(other.threads, "thread"));
   add(is_time(metric) && other.host != ours.host, "the host " + other.host);
   add(is_time(metric) && other.gpu != ours.gpu, other.gpu.empty() ? "no GPU" : "the GPU " + other.gpu);
-  return text;
+  return joined(parts);
 }
 
 /// In each revision the runs of one seed count once.
@@ -70,7 +71,7 @@ std::vector<SeriesValue> by_seed(const std::vector<SeriesValue>& values) {
 
 void add_run(SeriesRevision& revision, const TrendRun& run, TrendMetric metric) {
   revision.failed += run.is_failed() ? 1 : 0;
-  if (run.is_failed()) revision.failure = core::to_string(*run.outcome);
+  if (run.is_failed()) revision.failure = enum_name(*run.outcome);
   if (!run.is_completed()) {
     revision.unfinished += run.is_failed() ? 0 : 1;
     return;
@@ -130,7 +131,7 @@ class SeriesMaker {
     for (const auto& [cell, count] : imported) {
       result_.left_out.push_back({.cell = cell,
                                   .metrics = choice_.metrics,
-                                  .reason = "imported logs: when they were run is not known",
+                                  .reason = "imported logs, whose dates are unknown",
                                   .runs = count});
     }
     std::stable_sort(chosen.begin(), chosen.end(),
@@ -170,7 +171,7 @@ class SeriesMaker {
     result_.series.push_back(series_of(best->second, metric));
   }
 
-  /// What several metrics leave out for one reason is said once.
+  /// Several metrics that leave out runs for one reason share one entry.
   void leave_out(const std::string& cell, TrendMetric metric, const Group& group, const Group& best) {
     const std::string reason =
         difference(group.members.front().run->conditions, best.members.front().run->conditions, metric);

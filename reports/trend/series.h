@@ -12,8 +12,8 @@
 
 namespace nanobench::reports {
 
-/// One value of a series: of one run, or for the loss the mean over the runs of one seed and revision, because a
-/// program gives one seed one loss.
+/// One value of a series: that of a run, or for the loss the mean over the runs of one seed and revision, because a
+/// program gives the same loss for the same seed.
 struct SeriesValue {
   std::uint64_t seed = 0;
   double value = 0.0;
@@ -28,7 +28,7 @@ struct SeriesRevision {
   int failed = 0;       ///< diverged, crashed, timed out, ...
   int unfinished = 0;   ///< interrupted or running
   int disturbed = 0;    ///< of the completed ones
-  std::string failure;  ///< how the last failed one ended
+  std::string failure;  ///< outcome of the last failed run
 };
 
 /// Runs that are not comparable with a series, and why.
@@ -37,21 +37,21 @@ struct LeftOutRuns {
   std::vector<TrendMetric> metrics;
   std::string reason;
   int runs = 0;           ///< completed
-  bool is_newer = false;  ///< one of them began after the last run of the series
+  bool is_newer = false;  ///< a run of them began after the last run of the series
 };
 
 struct TrendSeries {
   std::string cell;
   TrendMetric metric = TrendMetric::kLoss;
-  TrendConditions conditions;             ///< of all its runs; the host of times only
+  TrendConditions conditions;             ///< common to all its runs; the host for times only
   std::vector<SeriesRevision> revisions;  ///< in the order of Revisions::all
 };
 
 struct SeriesChoice {
   std::vector<std::string> cells;             ///< empty: all
-  std::vector<TrendMetric> metrics;           ///< in the order of the answer
-  std::optional<std::string> host;            ///< only runs of this one
-  std::optional<std::size_t> last_revisions;  ///< only the newest so many
+  std::vector<TrendMetric> metrics;           ///< in the order of the report
+  std::optional<std::string> host;            ///< only runs of this host
+  std::optional<std::size_t> last_revisions;  ///< only this many of the newest
 };
 
 struct SeriesSet {
@@ -60,9 +60,9 @@ struct SeriesSet {
   std::vector<LeftOutRuns> left_out;
 };
 
-/// Of the groups of comparable runs of a cell the one with the most completed runs is its series (of equal ones the
-/// newest); the others are left out with what sets them apart. Imported logs are left out: when they were run is not
-/// known. `last_revisions` counts those of the chosen cells.
+/// The series of a cell is its group of comparable runs with the most completed ones; of equal groups, the newest. The
+/// others are left out, with what sets them apart. Imported logs are left out, because their dates are unknown.
+/// `last_revisions` counts revisions of the chosen cells.
 SeriesSet make_series(std::span<const TrendRun> runs, const SeriesChoice& choice);
 
 }  // namespace nanobench::reports

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "reports/stats/summary.h"
-#include "reports/stats/two_sample.h"
+#include "reports/stats/t_tests.h"
 
 namespace nanobench::reports {
 namespace {

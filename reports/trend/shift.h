@@ -1,4 +1,4 @@
-/// How far a series moved from one stretch of values to the next. Pure, thread-safe.
+/// The shift of a series from one stretch of values to the next. Pure, thread-safe.
 #pragma once
 
 #include <optional>
@@ -15,18 +15,18 @@ struct Shift {
   double value = 0.0;
   std::optional<ConfidenceInterval> interval;  ///< absent: too few values for one, or none of them differ
   std::optional<double> p;                     ///< of "no difference"; absent with the interval
-  bool is_exact = false;                       ///< nothing has a spread: the difference is no chance
+  bool is_exact = false;                       ///< neither side has a spread: the difference is not due to chance
 
   /// A rise or a fall that chance does not explain.
   bool is_clear() const;
 };
 
-/// Of times and bytes: the ratio, by Welch's interval of the logarithms. nullopt without a value on both sides, or
-/// with one that is not above 0.
+/// For times and bytes: the ratio, with Welch's interval of the logarithms. nullopt without a value on both sides, or
+/// with a value that is not above 0.
 std::optional<Shift> ratio_shift(std::span<const double> before, std::span<const double> after);
 
-/// Of losses: each seed counts once on each side, with its mean. The seeds of both sides are paired when there are two
-/// or more, else by Welch. nullopt without a value on both sides.
+/// For losses: each seed counts once on each side, with its mean. Two or more common seeds are paired, else Welch's
+/// interval holds. nullopt without a value on both sides.
 std::optional<Shift> loss_shift(std::span<const SeriesValue> before, std::span<const SeriesValue> after,
                                 double level = 0.95);
 

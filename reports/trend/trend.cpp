@@ -6,21 +6,20 @@
 
 #include "reports/gate/gate_policy.h"
 #include "reports/stats/change_points.h"
-#include "reports/stats/checks.h"
 #include "reports/stats/distributions.h"
-#include "reports/stats/moments.h"
+#include "reports/stats/interval.h"
 #include "reports/stats/multiple.h"
 #include "reports/stats/prediction.h"
-#include "reports/trend/day_effect.h"
+#include "reports/stats/summary.h"
 #include "reports/trend/trend_values.h"
 
 namespace nanobench::reports {
 namespace {
 
 constexpr int kFirstPermutations = 199;
-constexpr double kFirstAlpha = 0.1;  // a p that is above it with few permutations is not looked at again
-constexpr int kLeastPermutations = 999;
-constexpr int kMostPermutations = 19999;
+constexpr double kFirstAlpha = 0.1;  // a p above it with few permutations is not tested again
+constexpr int kMinPermutations = 999;
+constexpr int kMaxPermutations = 19999;
 
 double binomial(int n, int k) {
   double count = 1.0;
@@ -28,28 +27,28 @@ double binomial(int n, int k) {
   return count;
 }
 
-/// Means of revisions are looked at when even the latest change, with the fewest values after it, would leave room
-/// below alpha / family for the permutations' own error.
+/// Means of revisions are used when even the latest possible change, with the fewest values after it, leaves room below
+/// alpha / family for the permutations' own error.
 bool are_enough_revisions(int revisions, int family, double alpha) {
-  if (revisions < 2 * kLeastBeside) return false;
-  return 1.0 / binomial(revisions, kLeastBeside) <= alpha / (4.0 * family);
+  if (revisions < 2 * kMinBeside) return false;
+  return 1.0 / binomial(revisions, kMinBeside) <= alpha / (4.0 * family);
 }
 
-/// All changes with p <= alpha; nothing when the first look at few permutations sees none.
+/// All changes with p <= alpha; none when the first search, with few permutations, finds none.
 std::vector<ChangePoint> search(const std::vector<double>& values, int family, const TrendSettings& settings) {
   ChangePointSettings look{.alpha = std::max(kFirstAlpha, settings.alpha),
                            .permutations = kFirstPermutations,
-                           .least_segment = kLeastBeside,
+                           .min_segment = kMinBeside,
                            .seed = settings.seed};
   const auto first = change_points(values, look);
   if (!first || first->empty()) return {};
   look.alpha = settings.alpha;
-  const double wanted = std::min(2.0 * family / settings.alpha, static_cast<double>(kMostPermutations));
-  look.permutations = std::max(kLeastPermutations, static_cast<int>(std::ceil(wanted)));
+  const double wanted = std::min(2.0 * family / settings.alpha, static_cast<double>(kMaxPermutations));
+  look.permutations = std::max(kMinPermutations, static_cast<int>(std::ceil(wanted)));
   return change_points(values, look).value_or(std::vector<ChangePoint>{});
 }
 
-/// Of the split that was found first: "nothing ever changed".
+/// The p of the first split: that of "nothing ever changed".
 std::optional<double> first_p(const std::vector<ChangePoint>& changes) {
   for (const ChangePoint& change : changes) {
     if (change.order == 1) return change.p;
@@ -63,7 +62,7 @@ double margin_of(TrendMetric metric) {
   return metric == TrendMetric::kPeakMemory ? usual.memory.margin : usual.time.margin;
 }
 
-/// One series on its way to its answer.
+/// The analysis of one series.
 class SeriesAnalysis {
  public:
   SeriesAnalysis(TrendSeries series, int family, const TrendSettings& settings)
@@ -77,14 +76,14 @@ class SeriesAnalysis {
     trend_.values = static_cast<int>(values_.size());
     if (trend_.values < needed_) return;
     const std::vector<double> all = plain(values_);
-    const std::vector<double> searched = averaged(all, kMostSearched);
+    const std::vector<double> searched = averaged(all, kMaxSearched);
     found_ = search(searched, family, settings);
     if (searched.size() < all.size()) place_exactly(all, searched.size());
   }
 
   std::optional<double> p() const { return first_p(found_); }
 
-  /// With the adjusted p of the first change: the others are held to the same factor.
+  /// `adjusted`: p of the first change; the other changes get the same factor.
   void decide(const std::optional<double>& adjusted) {
     if (trend_.values >= needed_) trend_.answer = TrendAnswer::kSteady;
     if (adjusted && *adjusted <= settings_.alpha) {
@@ -104,7 +103,7 @@ class SeriesAnalysis {
     for (std::size_t i = 0; i < found_.size(); ++i) {
       const std::size_t end = i + 1 < found_.size() ? found_[i + 1].index : all.size();
       const std::size_t split =
-          refined_split(all.subspan(begin, end - begin), found_[i].index - begin, all.size() / parts, kLeastBeside);
+          refined_split(all.subspan(begin, end - begin), found_[i].index - begin, all.size() / parts, kMinBeside);
       found_[i].index = begin = begin + split;
     }
   }
@@ -113,14 +112,14 @@ class SeriesAnalysis {
     for (const ChangePoint& change : found_) {
       const double adjusted = std::min(1.0, change.p * factor);
       if (adjusted > settings_.alpha) continue;
-      const Boundary boundary = boundary_at(values_, change.index, kLeastBeside);
+      const Boundary boundary = boundary_at(values_, change.index, kMinBeside);
       if (!boundaries_.empty() && boundaries_.back() >= boundary.index) continue;  // two splits of one boundary
       boundaries_.push_back(boundary.index);
       trend_.changes.push_back(
           {.before = boundary.before, .after = boundary.after, .p = change.p, .adjusted_p = adjusted});
     }
     for (std::size_t i = 0; i < trend_.changes.size(); ++i) measure(i);
-    // A loss depends on seeds, not on days.
+    // A loss depends on seeds, not on the state of the machine.
     if (trend_.is_by_revision || trend_.series.metric == TrendMetric::kLoss) return;
     trend_.has_days = day_effect_p(values_, boundaries_).value_or(1.0) <= settings_.alpha;
   }
@@ -171,12 +170,12 @@ class SeriesAnalysis {
     return expect(plain(before), plain(own));
   }
 
-  /// Seed by seed, with the spread of their differences: it also holds for a program that draws all losses anew.
-  /// nullopt where the seeds are too few for it.
+  /// Seed by seed, with the spread of the differences, so that it also holds for a program that changes every loss.
+  /// nullopt for too few seeds.
   std::optional<Expectation> expect_loss(const std::vector<SeriesValue>& before,
                                          const std::vector<SeriesValue>& own) const {
     Expectation result{.before = static_cast<int>(before.size())};
-    if (own.empty() || result.before < kLeastBeside) return result;
+    if (own.empty() || result.before < kMinBeside) return result;
     const std::optional<Shift> shift = loss_shift(before, own, 1.0 - settings_.alpha);
     if (!shift || (!shift->interval && !shift->is_exact)) return std::nullopt;
     double mean = 0.0;
@@ -196,7 +195,7 @@ class SeriesAnalysis {
   Expectation expect(const std::vector<double>& before, const std::vector<double>& own) const {
     Expectation result{.before = static_cast<int>(before.size())};
     const std::optional<Moments> moments = moments_of(before);
-    if (own.empty() || result.before < kLeastBeside || !moments) return result;
+    if (own.empty() || result.before < kMinBeside || !moments) return result;
     result.mean_before = moments->mean;
     const double mean = *mean_of(own);
     const int count = static_cast<int>(own.size());
@@ -207,7 +206,7 @@ class SeriesAnalysis {
       high = result.interval->high;
       const double se = moments->sd * std::sqrt(1.0 / count + 1.0 / moments->n);
       result.p = t_p_value((mean - moments->mean) / se, moments->n - 1.0, Tail::kTwoSided);
-    } else {  // all equal: what differs by more than rounding is apart
+    } else {  // all equal: any difference beyond rounding stands apart
       const double rounding = 4.0 * std::numeric_limits<double>::epsilon() * std::abs(mean);
       low -= rounding;
       high += rounding;
@@ -224,8 +223,7 @@ class SeriesAnalysis {
   std::vector<std::size_t> boundaries_;  ///< first values of new levels; one for each change
 };
 
-/// When those before are all equal, there is no chance to reckon with: other sums of the same numbers are no news, a
-/// difference that a gate would not let pass is.
+/// Values before that are all equal leave nothing to chance: a difference counts when a gate would not let it pass.
 bool is_beyond_margin(const SeriesTrend& trend) {
   const RevisionTrend& newest = trend.rows.back();
   if (newest.expectation.position == TrendPosition::kUnknown || !newest.summary.mean) return false;
@@ -235,7 +233,7 @@ bool is_beyond_margin(const SeriesTrend& trend) {
   return difference > margin_of(trend.series.metric) * (is_ratio ? before : 1.0);
 }
 
-/// The newest revision of each series, judged together.
+/// Judges the newest revisions of all series together.
 void judge_newest(std::vector<SeriesAnalysis>& all, double alpha) {
   std::vector<std::optional<double>> p;
   for (SeriesAnalysis& analysis : all) {
@@ -298,7 +296,7 @@ int needed_values(int family, double alpha) {
   require_fraction(alpha, "alpha");
   require_count(family, 1, "the number of series");
   // The best case is a clean step in the middle: of all arrangements only it and its mirror image split as well.
-  int count = 2 * kLeastBeside;
+  int count = 2 * kMinBeside;
   while (2.0 / binomial(count, count / 2) > alpha / family) ++count;
   return count;
 }

@@ -1,5 +1,5 @@
-/// What became of a suite over the revisions of a program: when a series changed, by how much, and whether the newest
-/// revision belongs to those before. Pure and seeded: the same on every machine. Thread-safe.
+/// The results of a suite over the revisions of a program: when a series changed, by how much, and whether the newest
+/// revision fits the ones before. Pure and seeded: the same on every machine. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@
 
 namespace nanobench::reports {
 
-inline constexpr int kLeastBeside = 4;  ///< values on each side of a change, and before a revision that is judged
+inline constexpr int kMinBeside = 4;  ///< values on each side of a change, and before a revision that is judged
 
 struct TrendSettings {
-  double alpha = 0.05;     ///< chance of one false change or more, over all series that are asked for
+  double alpha = 0.05;     ///< chance of one false change or more, over all requested series
   std::uint64_t seed = 0;  ///< of the permutations
 };
 
@@ -25,17 +25,17 @@ enum class TrendAnswer { kChanged, kSteady, kTooFew };
 /// "changed", "steady", "too few": stable
 const char* to_string(TrendAnswer answer);
 
-/// Where the mean of a revision lies beside what the values before let expect.
+/// The position of a revision's mean against the range that the values before predict.
 enum class TrendPosition { kInside, kAbove, kBelow, kUnknown };
 /// "inside", "above", "below", "too few": stable
 const char* to_string(TrendPosition position);
 
 struct Expectation {
   TrendPosition position = TrendPosition::kUnknown;
-  int before = 0;  ///< values since the last change; fewer than kLeastBeside tell nothing
+  int before = 0;  ///< values since the last change; fewer than kMinBeside predict nothing
   std::optional<double> mean_before;
-  std::optional<ConfidenceInterval> interval;  ///< of the mean, at 1 - alpha; absent when those before are all equal
-  std::optional<double> p;                     ///< of "it belongs to those before"; absent with the interval
+  std::optional<ConfidenceInterval> interval;  ///< of the mean, at 1 - alpha; absent when all values before are equal
+  std::optional<double> p;                     ///< of "it fits the values before"; absent with the interval
 };
 
 struct RevisionTrend {
@@ -45,8 +45,8 @@ struct RevisionTrend {
 
 struct TrendChange {
   std::size_t before = 0;  ///< last revision of the old level: index into TrendSeries::revisions
-  std::size_t after = 0;   ///< first one of the new level; the same: it happened between runs of one revision
-  int n_before = 0;        ///< values of the level, back to the change before
+  std::size_t after = 0;   ///< first one of the new level; equal to `before` for a change within one revision
+  int n_before = 0;        ///< values of the old level, back to the change before
   int n_after = 0;
   double mean_before = 0.0;
   double mean_after = 0.0;
@@ -63,13 +63,13 @@ struct SeriesTrend {
   TrendAnswer answer = TrendAnswer::kTooFew;
   bool is_by_revision = false;   ///< the values are means of revisions; else single runs
   bool has_mixed_seeds = false;  ///< a loss whose revisions have different seeds
-  bool has_days = false;         ///< it changed, by single runs, and its revisions differ more than their runs (F test)
-  int values = 0;                ///< that were looked at
-  int needed = 0;                ///< fewer could not show any change at this alpha
+  bool has_days = false;         ///< changed, judged by single runs, while its revisions differ more than their runs do
+  int values = 0;                ///< values in the search
+  int needed = 0;                ///< values below which no change can be found at this alpha
   std::vector<TrendChange> changes;  ///< in the order of time
   std::vector<RevisionTrend> rows;   ///< one for each of series.revisions
   std::optional<double> newest_p;    ///< of the last row, adjusted over all series
-  bool is_newest_apart = false;      ///< and at most alpha; without a p: apart by more than a gate's usual margin
+  bool is_newest_apart = false;  ///< newest_p is at most alpha; without a p: apart by more than a gate's usual margin
 
   double harm() const;  ///< of the worst change
 };
@@ -81,19 +81,19 @@ struct Trend {
   double alpha = 0.05;
 
   int family() const { return static_cast<int>(series.size()); }
-  /// Some series has an answer, or its newest revision could be judged.
+  /// Whether some series has an answer, or its newest revision could be judged.
   bool has_answer() const;
 };
 
-/// Values that a series needs before a permutation test can find anything among `family` series.
+/// The values that a series needs before a permutation test can find a change among `family` series.
 int needed_values(int family, double alpha);
 
-/// Series are searched by E-divisive, and judged by Holm over all of them; so is the newest revision of each. The
-/// values are means of revisions when these are many enough to find a change by; else single runs, which then count as
-/// independent. Throws Error{kInvalidArgument} for an alpha outside (0, 1). A series of more than kMostSearched values
+/// E-divisive searches each series, and Holm judges all of them together; so it does the newest revisions. The values
+/// are means of revisions where there are enough of them to find a change, else single runs, which then count as
+/// independent. Throws Error{kInvalidArgument} for an alpha outside (0, 1). A series of more than kMaxSearched values
 /// is searched by means of neighbours; the place of a change is then the best step among them.
 Trend analyse_trend(SeriesSet set, const TrendSettings& settings = {});
 
-inline constexpr std::size_t kMostSearched = 200;  ///< the search takes the square of it
+inline constexpr std::size_t kMaxSearched = 200;  ///< the search costs the square of it
 
 }  // namespace nanobench::reports

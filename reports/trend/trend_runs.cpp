@@ -33,7 +33,7 @@ class Reader {
     item.cell = cell;
     item.seed = run.seed;
     item.source = source_of(run);
-    item.conditions = {.engine = run.engine,
+    item.conditions = {.engine = run.engine_text(),
                        .scale = run.scale,
                        .config = config_of(run),
                        .data = run.data_digest,
@@ -72,7 +72,7 @@ class Reader {
     if (!run.environment_id) return {.program = run.engine_version};
     const SourceRevision source = source_revision(run.engine, run.engine_version, facts_of(*run.environment_id));
     if (source.is_known())
-      sources_[{run.engine, run.engine_version}].emplace(std::pair(source.name, source.is_dirty), source);
+      sources_[{run.engine_text(), run.engine_version}].emplace(std::pair(source.name, source.is_dirty), source);
     return source;
   }
 
@@ -84,7 +84,7 @@ class Reader {
     return at->second;
   }
 
-  /// The files of an external trainer are its revision, not its configuration; its folder is where it lies.
+  /// The files and the folder of an external trainer are not part of its configuration.
   std::string config_of(const RunRecord& run) {
     if (run.engine != "external") return run.config_digest;
     const auto [at, is_new] = external_configs_.try_emplace(run.config_digest, run.config_digest);
@@ -102,7 +102,7 @@ class Reader {
   std::set<std::pair<std::int64_t, std::string>> seen_;
   std::map<std::int64_t, std::map<std::string, std::string>> environments_;
   std::map<std::string, std::string> external_configs_;
-  /// By engine and program: the revisions that its runs name.
+  /// The revisions that runs name, by engine and program.
   std::map<std::pair<std::string, std::string>, std::map<std::pair<std::string, bool>, SourceRevision>> sources_;
 };
 

@@ -1,4 +1,4 @@
-/// The runs of a suite as a trend sees them, without the store that they were read from. Plain values; thread-safe.
+/// The runs of a suite for a trend, without the store that they were read from. Plain values; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace nanobench::reports {
 
-/// What may have a trend. Of all of them less is better.
+/// The metrics of trends. Less is better for all of them.
 enum class TrendMetric { kLoss, kStepTime, kTrainTime, kPeakMemory };
 
 /// "loss", "step_time", "train_time", "peak_memory": stable
@@ -22,7 +22,7 @@ const char* title_of(TrendMetric metric);
 std::vector<TrendMetric> all_trend_metrics();
 /// Throws Error{kInvalidArgument} with the nearest known name.
 TrendMetric parse_trend_metric(const std::string& name);
-/// Times of another host are other times.
+/// Whether values of different hosts must not be compared.
 bool is_time(TrendMetric metric);
 
 /// Runs are comparable when all of these are equal; times also need one host and GPU.
@@ -38,7 +38,7 @@ struct TrendConditions {
   std::string gpu;  ///< and its driver; empty: none
 };
 
-/// One run that began.
+/// One run, finished or not.
 struct TrendRun {
   std::int64_t id = 0;
   std::string cell;
@@ -46,7 +46,7 @@ struct TrendRun {
   SourceRevision source;
   TrendConditions conditions;
   std::string started_at;                   ///< ISO 8601, UTC
-  std::optional<core::RunOutcome> outcome;  ///< absent: it runs
+  std::optional<core::RunOutcome> outcome;  ///< absent: it is running
   std::optional<double> loss;               ///< final, nats per token; completed runs only, like all below
   std::optional<double> step_ms;            ///< median over timed steps
   std::optional<double> train_ms;           ///< the training clock
@@ -54,15 +54,15 @@ struct TrendRun {
   std::optional<std::string> disturbance;  ///< why its times are doubtful
 
   bool is_completed() const { return outcome == core::RunOutcome::kCompleted; }
-  /// It ended, and not because somebody stopped it.
+  /// It ended by itself without completing.
   bool is_failed() const { return outcome && !is_completed() && outcome != core::RunOutcome::kInterrupted; }
 };
 
 /// nullopt where the run has none.
 std::optional<double> value_of(const TrendRun& run, TrendMetric metric);
 
-/// All runs of the suite and those that answer its plans, which another suite may have made; each once in a cell. A
-/// run that ended before it said what it is gets the revision of its program's other runs.
+/// All runs of the suite, and the runs of other suites that answer its plans; each once in a cell. A run that ended
+/// before it reported its revision gets that of its program's other runs.
 std::vector<TrendRun> read_trend_runs(const results::Store& store, const std::string& suite);
 
 }  // namespace nanobench::reports

@@ -1,10 +1,11 @@
-/// The values of a series as the search for changes takes them, and where between revisions a split of them lies.
-/// Pure, thread-safe.
+/// The values of a series in the search for changes, the place of a split between revisions, and the test for a machine
+/// whose speed depends on the day. Pure, thread-safe.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,8 +15,8 @@ namespace nanobench::reports {
 
 /// One value of the search: a run, or a revision.
 struct TrendValue {
-  double value = 0.0;                ///< mean of the members; of a revision's losses without their seeds' levels
-  std::size_t revision = 0;          ///< index into TrendSeries::revisions
+  double value = 0.0;        ///< mean of the members; for a revision's losses, without the levels of their seeds
+  std::size_t revision = 0;  ///< index into TrendSeries::revisions
   std::vector<SeriesValue> members;  ///< at least one
 };
 
@@ -24,24 +25,24 @@ int revisions_with_values(const TrendSeries& series);
 /// Whether two revisions with values have different seeds.
 bool seeds_differ(const TrendSeries& series);
 
-/// How far each seed lies from the others, by an additive model of revision and seed; empty unless the series is a
-/// loss. A seed that one revision alone has tells nothing of it. Sums to about 0.
+/// The level of each seed against the others, by an additive model of revision and seed; empty unless the series is a
+/// loss. A seed that only one revision has carries no information on that revision. Sums to about 0.
 std::map<std::uint64_t, double> seed_levels(const TrendSeries& series);
 
-/// In the order of revisions, then of time. `is_by_revision`: one for each revision that has values. Else one for each
-/// of its values, as it is: taking the seeds' levels out would leave too little spread between few revisions.
+/// In the order of revisions, then of time. `is_by_revision`: one value for each revision that has any. Else each value
+/// unchanged: taking the seeds' levels out would leave too little spread between few revisions.
 std::vector<TrendValue> trend_values(const TrendSeries& series, bool is_by_revision);
 
 std::vector<double> plain(std::span<const TrendValue> values);
 std::vector<SeriesValue> members_of(std::span<const TrendValue> values);
 
-/// `most` means of neighbours, or the values themselves when they are no more. The i-th begins with the value
-/// i * values.size() / averaged.size().
-std::vector<double> averaged(std::span<const double> values, std::size_t most);
+/// At most `max` means of neighbours, or the values themselves where there are no more. The i-th mean begins with the
+/// value i * values.size() / averaged.size().
+std::vector<double> averaged(std::span<const double> values, std::size_t max);
 
-/// The place of a step of the mean nearest in least squares, at most `reach` values from `split`, with `least` values
-/// on each side.
-std::size_t refined_split(std::span<const double> values, std::size_t split, std::size_t reach, std::size_t least);
+/// The best place of a step of the mean by least squares, at most `reach` values from `split`, with `min` values on
+/// each side.
+std::size_t refined_split(std::span<const double> values, std::size_t split, std::size_t reach, std::size_t min);
 
 /// Where a new level begins.
 struct Boundary {
@@ -50,8 +51,13 @@ struct Boundary {
   std::size_t after = 0;   ///< revision of its first value
 };
 
-/// A split beside a boundary of revisions is taken for it: noise moves a split by a few values. One that leaves `least`
-/// values and a tenth of its revision on both sides, or is in a series' only revision, happened within the revision.
-Boundary boundary_at(std::span<const TrendValue> values, std::size_t split, std::size_t least);
+/// A split near a boundary of revisions moves to it, because noise shifts a split by a few values. A split with `min`
+/// values and a tenth of its revision on both sides, or in a series' only revision, happened within the revision.
+Boundary boundary_at(std::span<const TrendValue> values, std::size_t split, std::size_t min);
+
+/// p of "the revisions of one level differ by no more than their runs do": the F test of one-way analysis of variance,
+/// within the levels that begin at `boundaries` (ascending). Assumes near normal runs. nullopt when no level has two
+/// revisions, no revision has two values, or nothing differs.
+std::optional<double> day_effect_p(std::span<const TrendValue> values, std::span<const std::size_t> boundaries);
 
 }  // namespace nanobench::reports

@@ -1,13 +1,16 @@
-/// How far a stored plan is: its lines and the runs that answer them, counted. Pure functions, thread-safe.
+/// The progress of a stored plan: its lines with the runs that answer them, counts by state, and the time that is left.
+/// The functions are pure and thread-safe; the classes are not thread-safe.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "reports/watch/watch_state.h"
+#include "results/store.h"
 
 namespace nanobench::reports {
 
@@ -16,16 +19,16 @@ struct WatchedLine {
   std::int64_t position = 0;
   std::string cell;
   std::uint64_t seed = 0;
-  std::optional<results::RunGlance> run;   ///< that answers it now, or evidence that the runner will take
+  std::optional<results::RunGlance> run;   ///< its run now, or evidence that the runner will reuse
   std::optional<std::string> disturbance;  ///< why the run's times are doubtful
 };
 
 enum class LineState { kToDo, kQueued, kRunning, kReused, kTrained, kFailed };
 
-/// How far the runner is: it goes through the lines in ascending positions.
+/// The runner's place: it walks the lines in ascending positions.
 struct RunnerPlace {
   bool is_at_work = false;
-  std::optional<std::int64_t> position;  ///< of its newest line; a failed line behind it will be run again
+  std::optional<std::int64_t> position;  ///< of its newest line; it will repeat failed lines after it
 };
 
 /// `plan_id`: whose line it is. A running row counts only while the runner is at work.
@@ -40,5 +43,73 @@ std::vector<WatchedCell> watched_cells(const std::vector<std::string>& labels, c
 /// By cell: runs to do, queued ones among them.
 std::map<std::string, std::size_t> runs_to_do(const std::vector<WatchedLine>& lines,
                                               const std::vector<LineState>& states);
+
+/// A run in progress.
+struct CurrentRun {
+  std::string cell;
+  double elapsed_s = 0.0;
+  std::optional<double> remaining_s;  ///< from its own pace, where that is known
+};
+
+/// The time that the rest of a suite will take, in seconds, from its finished runs. It has no clock of its own.
+class TimeLeft {
+ public:
+  void add_finished(const std::string& cell, double seconds);
+
+  /// The time of one run of the cell: the mean of the cell's finished runs, else of all; nullopt before one has
+  /// finished.
+  std::optional<double> expected_s(const std::string& cell) const;
+
+  /// The time until the end of the last run. `later` counts by cell the runs that have not begun. Before a run has
+  /// finished, each counts like the current one; nullopt when its time is unknown too.
+  std::optional<double> remaining_s(const std::map<std::string, std::size_t>& later,
+                                    const std::optional<CurrentRun>& current) const;
+
+  /// The same where several runs are in progress and as many will be from now on. Never less than the longest of them.
+  /// nullopt while none runs, because the wait in a queue is unknown.
+  std::optional<double> remaining_at_once_s(const std::map<std::string, std::size_t>& later,
+                                            const std::vector<CurrentRun>& current) const;
+
+ private:
+  std::optional<double> rest_of(const CurrentRun& current) const;
+
+  struct Total {
+    double seconds = 0.0;
+    std::size_t runs = 0;
+  };
+  std::map<std::string, Total> by_cell_;
+  Total all_;
+};
+
+/// The lines of one stored plan and their runs, kept up to date. A run that ended never changes, so it is read once. A
+/// call costs a walk over the plan's lines, and a read of each new run.
+class PlanLines {
+ public:
+  /// Throws Error{kNotFound}.
+  PlanLines(const results::Store& store, std::int64_t plan_id);
+
+  void update(const results::Store& store);
+
+  const results::PlanRecord& plan() const { return plan_; }
+  const std::vector<WatchedLine>& lines() const { return lines_; }  ///< ascending positions
+  std::vector<std::string> labels() const;                          ///< of the cells
+  /// The times of the plan's own runs.
+  const TimeLeft& times() const { return times_; }
+  /// The line whose run began last, among the plan's own runs; nullptr before there is one.
+  const WatchedLine* newest() const;
+  /// The start of the first run of newest()'s owner; empty before there is one.
+  std::string session_start() const;
+
+ private:
+  void find_stored_runs(const results::Store& store);
+  void read_run(const results::Store& store, WatchedLine& line, std::int64_t run_id);
+
+  results::PlanRecord plan_;
+  std::vector<WatchedLine> lines_;
+  TimeLeft times_;
+};
+
+/// Failed and disturbed runs, the last of the plan first.
+std::vector<std::string> line_warnings(const std::vector<WatchedLine>& lines, const std::vector<LineState>& states);
 
 }  // namespace nanobench::reports

@@ -1,8 +1,10 @@
 #include "reports/watch/plan_watcher.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "core/base/error.h"
 #include "core/base/text.h"
@@ -11,13 +13,48 @@
 namespace nanobench::reports {
 namespace {
 
+using results::Facts;
+
+constexpr std::size_t kReadings = 10;  // at a reading a second, shares over about ten seconds
+constexpr const char* kStart = "start/";
+constexpr const char* kEnd = "end/";
+
+std::optional<double> number(const Facts& facts, const std::string& name) {
+  const auto found = facts.find(name);
+  return found == facts.end() ? std::nullopt : std::optional(std::strtod(found->second.c_str(), nullptr));
+}
+
+}  // namespace
+
+WatchedMachine MachineWatch::read(const Facts& start) {
+  const std::string end = kEnd;
+  const Facts now = results::glance_facts(end);
+  WatchedMachine machine;
+  machine.processors = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  machine.load_1m = number(now, end + "load_1m");
+  machine.total_bytes = number(now, end + "memory_total_bytes");
+  machine.available_bytes = number(now, end + "memory_available_bytes");
+  Facts both = readings_.empty() ? start : readings_.front();
+  both.insert(now.begin(), now.end());
+  machine.busy_share = results::busy_share(both);
+  machine.steal_share = results::steal_share(both);
+  Facts reading;
+  for (const auto& [name, value] : now) reading[kStart + name.substr(end.size())] = value;
+  readings_.push_back(std::move(reading));
+  if (readings_.size() > kReadings) readings_.pop_front();
+  return machine;
+}
+
+namespace {
+
 using core::Error;
 using core::ErrorCode;
 using results::Owner;
 using results::RunningRun;
 using results::Store;
 
-/// A process out of sight is believed to live as long as it was heard of so lately: it writes every ten seconds.
+/// A process that cannot be seen from here counts as alive while its last sign is this recent: it writes every ten
+/// seconds.
 constexpr double kLongSilence = 120;
 
 bool is_at_work(RunnerState state) {
@@ -93,8 +130,9 @@ void PlanWatcher::show_slurm(const SlurmView& view, double now_s, WatchState& st
     if (is_heard) current.push_back({run.cell, run.elapsed_s, run.remaining_s});
     if (!is_heard) {
       const std::string host = run.host.empty() ? "its node" : run.host;
-      state.warnings.insert(state.warnings.begin(), run.cell + " seed " + std::to_string(run.seed) + ": no word from " +
-                                                        host + " for " + format_duration(*run.silent_s));
+      state.warnings.insert(state.warnings.begin(), run.cell + " seed " + std::to_string(run.seed) +
+                                                        ": no report from " + host + " for " +
+                                                        format_duration(*run.silent_s));
     }
   }
   state.remaining_s = plan_->times().remaining_at_once_s(runs_to_do(view.lines, view.states), current);
@@ -121,7 +159,8 @@ PlanWatcher::FileMark PlanWatcher::mark_of_file() const {
   return {static_cast<std::uint64_t>(facts.st_dev), static_cast<std::uint64_t>(facts.st_ino)};
 }
 
-/// A plan stays while a process works on it; then one that a process works on, or a new one, takes its place.
+/// A plan stays chosen while a process works on it. Then another plan that a process works on, or a new one, replaces
+/// it.
 std::int64_t PlanWatcher::choose_plan(const Store& store, const RunningRuns& running) {
   if (selection_.plan_id) return *selection_.plan_id;
   if (plan_ && is_at_work_) {
@@ -201,7 +240,7 @@ std::vector<LineState> PlanWatcher::line_states(const RunningRuns& running, cons
   for (const WatchedLine& line : plan_->lines()) {
     LineState state = state_of(line, plan_id, place);
     const auto is_row = [&](const RunningRun& run) { return run.id == line.run->id && !run.is_owner_gone; };
-    // What a process that is gone left behind; another one works on the plan now.
+    // A row that a dead process left behind, while another one works on the plan.
     if (state == LineState::kRunning && std::none_of(running.begin(), running.end(), is_row)) state = LineState::kToDo;
     states.push_back(state);
   }
@@ -219,7 +258,7 @@ void PlanWatcher::follow_run(const Store& store, const RunningRuns& running, dou
     const std::vector<std::string> warnings = follower_->warnings(store);
     state.warnings.insert(state.warnings.begin(), warnings.begin(), warnings.end());
   }
-  // Another machine's load says nothing of this runner.
+  // The load of another machine says nothing about this runner.
   if (is_at_work_ && state.runner.owner && results::is_alive(*state.runner.owner))
     state.machine = machine_.read(follower_ ? follower_->start_facts() : results::Facts());
 }

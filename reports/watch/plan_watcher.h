@@ -1,29 +1,39 @@
-/// Reads, again and again, how far a plan is, while a runner writes. Each reading opens the file, asks, and closes it:
-/// nothing is held in between, so the runner and its reader are never in each other's way, and a file that was replaced
-/// is simply the next one. Writes nothing.
-///
-/// Not thread-safe.
+/// Reads the progress of a plan repeatedly while a runner writes. Each reading opens the file, queries it and closes
+/// it: nothing is held in between, so the runner and its reader never block each other, and a replaced file is found at
+/// the next reading. Writes nothing. Not thread-safe.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "reports/watch/machine_watch.h"
-#include "reports/watch/plan_lines.h"
+#include "reports/watch/plan_progress.h"
 #include "reports/watch/run_follower.h"
 #include "reports/watch/slurm_watch.h"
 #include "reports/watch/watch_state.h"
+#include "results/host_load.h"
 #include "results/store.h"
 
 namespace nanobench::reports {
 
+/// How busy this machine is over the last seconds, from /proc.
+class MachineWatch {
+ public:
+  /// Shares cover the last readings. The first reading covers the time since `start`: facts of a run on this machine
+  /// with the prefix "start/"; without them the shares are absent.
+  WatchedMachine read(const results::Facts& start);
+
+ private:
+  std::deque<results::Facts> readings_;  ///< with the prefix "start/"; the newest last
+};
+
 struct WatchSelection {
   std::optional<std::string> suite;
-  std::optional<std::int64_t> plan_id;  ///< absent: the newest that a process works on, else the newest
+  std::optional<std::int64_t> plan_id;  ///< absent: the newest plan that a process works on, else the newest
 };
 
 class PlanWatcher {
@@ -43,11 +53,11 @@ class PlanWatcher {
   /// The newest plan that Slurm has runs of.
   std::optional<std::int64_t> plan_in_slurm(const results::Store& store) const;
   WatchedRunner runner_of(const RunningRuns& running, double now_s) const;
-  bool is_plan_over() const;  ///< every line has a run stored that will not be made again
+  bool is_plan_over() const;  ///< every line has a stored run that will not be repeated
   RunnerState state_of_runner(const RunningRuns& running, const WatchedRunner& runner) const;
-  /// Of a plan whose runs are on their way through Slurm: what its nodes tell takes the place of the runner's rows.
+  /// For a plan with runs in Slurm: the nodes' files replace the runner's rows.
   void show_slurm(const SlurmView& view, double now_s, WatchState& state) const;
-  /// Of one that runs here.
+  /// For a plan that runs here.
   void show_runner(const results::Store& store, const RunningRuns& running, double now_s, WatchState& state);
   std::vector<LineState> line_states(const RunningRuns& running, const WatchedRunner& runner) const;
   void follow_run(const results::Store& store, const RunningRuns& running, double now_s, WatchState& state);

@@ -1,4 +1,4 @@
-/// One running run: its steps and losses as they come into the store. Reads at each call what is new. Not thread-safe.
+/// Follows one run: its steps and losses as the store receives them. Each call reads what is new. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ class RunFollower {
   RunFollower(const results::Store& store, std::int64_t run_id);
 
   std::int64_t id() const { return run_.id; }
-  /// What the machine's counters said when the run began.
+  /// The machine's counters when the run began.
   const results::Facts& start_facts() const { return start_facts_; }
 
   /// `glance`: the same run now; `now_s`: seconds since 1970.
   WatchedRun read(const results::Store& store, const results::RunGlance& glance, double now_s);
-  /// What the engine warned of, the newest first.
+  /// The engine's warnings, the newest first.
   std::vector<std::string> warnings(const results::Store& store) const;
 
  private:

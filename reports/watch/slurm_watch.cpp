@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
 #include "results/provenance.h"
 #include "results/store.h"
 
@@ -27,7 +28,7 @@ std::optional<double> remaining_s(const WatchedRun& run, double at_s, double sin
   return std::max(at_s / static_cast<double>(run.step) * left - since_s, 0.0);
 }
 
-/// Of a line that the store says all of. Slurm's last word on a run that failed is final: what is run again is queued.
+/// For a line that the store knows fully. A failed run of Slurm is final: a repetition is a queued run.
 LineState stored_state(const WatchedLine& line, std::int64_t plan_id) {
   return state_of(line, plan_id, {.is_at_work = false, .position = {}});
 }
@@ -97,7 +98,7 @@ WatchedRun SlurmWatch::follow(const GlancedRun& run, const WatchedLine& line, do
   return watched;
 }
 
-/// As the line's run; nullopt for a file that cannot be used, or not now: its collector will say so.
+/// As the line's run; nullopt for a file that cannot be read now: its collector reports it.
 std::optional<RunGlance> SlurmWatch::result_of(const GlancedRun& run) {
   if (const auto known = results_.find(run.result); known != results_.end()) return known->second;
   try {
@@ -110,7 +111,8 @@ std::optional<RunGlance> SlurmWatch::result_of(const GlancedRun& run) {
     glance->plan_id = plan_.id;
     results_[run.result] = *glance;
     return glance;
-  } catch (const core::Error&) {
+  } catch (const core::Error& error) {
+    rethrow_internal(error);
     return std::nullopt;
   }
 }

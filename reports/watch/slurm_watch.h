@@ -1,6 +1,6 @@
-/// The runs of a plan that Slurm's nodes carry out, as their files in the shared folder tell (suites/slurm/glance.h):
-/// which are queued, how far those are that have begun, and results that nobody has collected yet. Reads at each call
-/// what is new; writes and locks nothing, and asks Slurm nothing. Not thread-safe.
+/// The runs of a plan on Slurm nodes, from their files in the shared folder (suites/slurm/glance.h): which are queued,
+/// how far the running ones are, and results that wait to be collected. Each call reads what is new. It writes and
+/// locks nothing, and does not ask Slurm. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ namespace nanobench::reports {
 /// The plan's lines as the nodes have them.
 struct SlurmView {
   WatchedSlurm slurm;
-  std::vector<WatchedLine> lines;  ///< the stored ones, with results that wait to be collected (their id is 0)
+  std::vector<WatchedLine> lines;  ///< the stored ones, and results that wait to be collected (their id is 0)
   std::vector<LineState> states;   ///< of the lines
-  std::vector<WatchedRun> runs;    ///< begun and without a result, ascending positions
+  std::vector<WatchedRun> runs;    ///< running ones, ascending positions
   std::optional<double> submitted_s;
 };
 
@@ -31,14 +31,14 @@ class SlurmWatch {
   /// `database` as the store's file.
   SlurmWatch(std::filesystem::path database, results::PlanRecord plan);
 
-  /// `lines` as stored; `now_s`: seconds since 1970. nullopt while no job of the plan is on its way.
+  /// `lines` as stored; `now_s`: seconds since 1970. nullopt while no job of the plan is submitted.
   std::optional<SlurmView> look(const std::vector<WatchedLine>& lines, double now_s);
 
  private:
   struct Followed {
     suites::ProgressReader reader;
     bool is_known = false;
-    std::optional<double> heard_s;  ///< when it was seen to grow; absent before: another host's clock says when
+    std::optional<double> heard_s;  ///< when it was last seen to grow; absent before
   };
 
   WatchedRun follow(const suites::GlancedRun& run, const WatchedLine& line, double now_s);
@@ -50,7 +50,7 @@ class SlurmWatch {
   std::map<std::filesystem::path, results::RunGlance> results_;
 };
 
-/// A node that was not heard of for so long is taken for gone: each task writes every ten seconds.
+/// A node that is silent for so long counts as gone: each task writes every ten seconds.
 inline constexpr double kLongNodeSilence = 120;
 
 /// Whether Slurm's side of the plan is at work; `is_over`: every line has its run stored.

@@ -1,6 +1,5 @@
-/// What a person who watches a suite wants to know, at one moment: plain values, made by PlanWatcher, shown by
-/// tools/terminal/watch_view.h and kinds/watch_report.h. Names and reasons are as stored: whoever prints them makes
-/// them harmless.
+/// The state of a watched suite at one moment: plain values, made by PlanWatcher, shown by the terminal and by
+/// watch_report(). Names and reasons are as stored: whoever prints them escapes them.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +12,14 @@
 
 namespace nanobench::reports {
 
-/// Who works on the plan.
+/// What the plan's runner is doing.
 enum class RunnerState {
   kRunning,   ///< a process trains one of its runs
-  kBetween,   ///< the process lives and trains none of them now
-  kQueued,    ///< Slurm has its runs, and has begun none of those that are left
+  kBetween,   ///< the process is alive, but trains none of its runs now
+  kQueued,    ///< Slurm has its runs, and none of the remaining ones has begun
   kStopped,   ///< its user stopped it
   kGone,      ///< the process ended before the plan did
-  kSilent,    ///< out of sight (another host or container), and not heard of for long
+  kSilent,    ///< on another host or in another container, and silent for long
   kEnded,     ///< every run has ended
   kNotBegun,  ///< no run has begun
 };
@@ -31,9 +30,9 @@ struct WatchedRunner {
   RunnerState state = RunnerState::kNotBegun;
   std::optional<results::Owner> owner;        ///< of the newest run; absent before there is one
   std::optional<double> silent_s;             ///< since its last sign of life
-  std::optional<std::int64_t> other_plan;     ///< what a living process works on instead
+  std::optional<std::int64_t> other_plan;     ///< the plan that a living process works on instead
   std::optional<results::Owner> other_owner;  ///< that process
-  std::string command;                        ///< made the plan; the same continues it
+  std::string command;                        ///< the plan's command; it also continues the plan
 };
 
 enum class CellState {
@@ -41,8 +40,8 @@ enum class CellState {
   kQueued,  ///< a run of it is in Slurm's queue
   kRunning,
   kDone,
-  kFailed,    ///< a run of it failed, and none is on its way
-  kDiverged,  ///< all ended; a loss of one was not finite
+  kFailed,    ///< a run of it failed, and none is running
+  kDiverged,  ///< all runs ended, one with a loss that is not finite
 };
 const char* to_string(CellState state);
 
@@ -57,20 +56,20 @@ struct WatchedCell {
   std::string reason;  ///< "seed 2 crashed: ..."; empty unless failed or diverged
 };
 
-/// How many lines of the plan are what; a line is one run. They add up to `all`.
+/// The lines of the plan by state; a line is one replicate. They add up to `all`.
 struct LineCounts {
   int all = 0;
-  int trained = 0;  ///< with evidence that was made for this plan
-  int reused = 0;   ///< with evidence that another plan made, also where the runner has not come to it yet
+  int trained = 0;  ///< with evidence from a run of this plan
+  int reused = 0;   ///< with evidence from another plan, also where the runner has not reached the line yet
   int failed = 0;
   int running = 0;
-  int queued = 0;  ///< handed over to Slurm, and not begun
+  int queued = 0;  ///< submitted to Slurm, and not begun
   int to_do = 0;
 };
 
-/// A run on its way.
+/// A run in progress.
 struct WatchedRun {
-  std::int64_t id = 0;  ///< 0: on a node of Slurm, which has no number yet
+  std::int64_t id = 0;  ///< 0: on a Slurm node, without a number yet
   std::string cell;
   std::uint64_t seed = 0;
   double elapsed_s = 0.0;
@@ -80,25 +79,25 @@ struct WatchedRun {
   std::vector<results::Sample> val_losses;
   std::optional<double> step_ms;  ///< mean of the last steps
   std::optional<double> remaining_s;
-  std::string host;                ///< its node; empty for a run of the runner's own, or before the node has spoken
-  std::optional<double> silent_s;  ///< since the node's last word
+  std::string host;                ///< its node; empty for a local run, or before the node has reported
+  std::optional<double> silent_s;  ///< since the node's last report
 };
 
-/// Jobs of Slurm that the plan's runs were handed over in, while they are on their way.
+/// The Slurm jobs of the plan's runs, while they are in progress.
 struct WatchedSlurm {
   std::vector<std::string> job_ids;
-  std::string queue;                        ///< "1 task running, 2 waiting (Priority)", when it was last asked
+  std::string queue;                        ///< "1 task running, 2 waiting (Priority)", at the last query
   std::optional<results::Owner> submitter;  ///< collects the results
-  std::optional<bool> is_submitter_alive;   ///< absent: out of sight
-  int uncollected = 0;                      ///< results that lie in the shared folder; counted as trained or failed
+  std::optional<bool> is_submitter_alive;   ///< absent: it cannot be seen from here
+  int uncollected = 0;                      ///< results in the shared folder; counted as trained or failed
 };
 
-/// The machine that asks, where the runner is on it.
+/// This machine, where the runner is on it.
 struct WatchedMachine {
   std::optional<double> load_1m;
   int processors = 0;
   std::optional<double> busy_share;   ///< of the processors' time
-  std::optional<double> steal_share;  ///< of the same
+  std::optional<double> steal_share;  ///< of the processors' time too
   std::optional<double> available_bytes, total_bytes;
 };
 
@@ -108,15 +107,15 @@ struct WatchState {
   WatchedRunner runner;
   LineCounts lines;
   std::optional<double> elapsed_s;    ///< since the newest runner's first run began; until its last sign of life
-  std::optional<double> remaining_s;  ///< of a suite that runs
+  std::optional<double> remaining_s;  ///< of a running suite
   std::vector<WatchedCell> cells;     ///< in the suite's order
-  std::optional<WatchedRun> run;      ///< of a runner that trains one after the other
+  std::optional<WatchedRun> run;      ///< the current run of a local runner
   std::optional<WatchedSlurm> slurm;
-  std::vector<WatchedRun> node_runs;  ///< those that Slurm's nodes are at
+  std::vector<WatchedRun> node_runs;  ///< the current runs of Slurm nodes
   std::optional<WatchedMachine> machine;
-  std::vector<std::string> warnings;  ///< the newest first: disturbed runs, what the engine warned of
-  bool is_owner_alive = false;        ///< the newest runner's process, as far as can be told: false when out of sight
-  std::string problem;                ///< why the database cannot be read now; empty: it can
+  std::vector<std::string> warnings;  ///< the newest first: disturbed runs, the engine's warnings
+  bool is_owner_alive = false;        ///< the newest runner's process; false where it cannot be seen from here
+  std::string problem;                ///< why the database cannot be read now; empty otherwise
 
   bool has_ended() const { return runner.state == RunnerState::kEnded; }
 };

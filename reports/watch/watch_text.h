@@ -1,5 +1,5 @@
-/// What is said of a watched suite in words, the same on a terminal and in a document. Pure, thread-safe. Texts may
-/// hold what is stored: print them harmlessly.
+/// The wording of a watched suite, the same on a terminal and in a document. Pure, thread-safe. Texts may hold stored
+/// names: escape them when printing.
 #pragma once
 
 #include <string>
@@ -11,15 +11,15 @@ namespace nanobench::reports {
 /// "leave_one_out at scale nano on synthetic, plan 7"
 std::string plan_text(const WatchState& state);
 
-/// "running: process 4242 on box, heard of 1.0 s ago"; where it does not run, what continues it.
+/// "running: process 4242 on box, last heard 1.0 s ago"; for a stopped one, the command that continues it.
 std::string runner_text(const WatchState& state);
 
 /// "17 of 42 runs"
 std::string counts_text(const LineCounts& lines);
-/// "14 trained, 3 reused, 1 failed, 24 to do"; what there is none of is left out.
+/// "14 trained, 3 reused, 1 failed, 24 to do"; zeros are left out.
 std::string parts_text(const LineCounts& lines);
 
-/// Share of the runs that have ended, with the part of the current one that is done.
+/// The share of the runs that have ended, with the finished part of the current one.
 double done_fraction(const WatchState& state);
 
 /// "load 2.1 on 2 processors, 97 % busy, 0.4 % stolen, 12.1 GiB of 23.4 GiB memory free"

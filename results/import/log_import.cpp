@@ -199,7 +199,7 @@ NewPlan LogImport::plan_of(const std::vector<std::int64_t>& run_ids, const std::
   NewPlan plan;
   plan.suite = suite_;
   plan.title = "Imported speedrun logs";
-  plan.design = "history";
+  plan.design = Design::kHistory;
   plan.scale = kScale;
   plan.data_name = kScale;
   plan.argv = argv;

@@ -1,18 +1,52 @@
 #include <unistd.h>
 
+#include <cstdlib>
+
 #include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/base/plugin.h"
+#include "core/base/shared_library.h"
+#include "core/hardware/cpu_path.h"
 #include "suites/design/plan.h"
 
 namespace nanobench::suites {
+namespace {
 
-Engine native_engine(const std::filesystem::path& program) {
+constexpr std::size_t kProgramDigits = 16;
+constexpr std::size_t kPartDigits = 8;
+
+/// Digests of what the program loads for such runs, and the instructions it takes; empty for a program without them.
+core::Json parts_of(const std::filesystem::path& program, const EngineUse& use) {
+  core::Json parts;
+  const auto add_plugin = [&](const char* name) {
+    const std::filesystem::path file = core::plugin_file(std::filesystem::absolute(program), name);
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(file, ignored)) parts[name] = core::digest_of_file(file);
+  };
+  if (use.device.is_gpu) add_plugin("libnanobench_cuda.so");
+  if (use.has_launcher) add_plugin("libnanobench_mpi.so");
+  const auto torch = core::needed_library(program, "libtorch_cpu.so");
+  if (!torch) return parts;
+  parts["libtorch"] = core::sampled_digest(*torch);
+  if (!use.is_here) return parts;
+  parts["vector_path"] = core::to_string(core::best_cpu_path());
+  parts["bfloat16"] = core::to_string(core::best_bfloat16_path(core::best_cpu_path()));
+  if (const char* asked = std::getenv("ATEN_CPU_CAPABILITY")) parts["libtorch_path"] = asked;
+  return parts;
+}
+
+}  // namespace
+
+Engine native_engine(const std::filesystem::path& program, const EngineUse& use) {
   if (access(program.c_str(), X_OK) != 0) {
     throw core::Error(core::ErrorCode::kNotFound, "the engine " + program.string() +
                                                       " is missing or cannot be executed; build it (`./nanobench "
                                                       "doctor` says what that needs)");
   }
-  return {{program.string()}, "nanobench-train", core::digest_of_file(program).substr(0, 16)};
+  std::string version = core::digest_of_file(program).substr(0, kProgramDigits);
+  if (const core::Json parts = parts_of(program, use); !parts.is_null())
+    version += "-" + core::digest_of(parts.dump()).substr(0, kPartDigits);
+  return {{program.string()}, "nanobench-train", version};
 }
 
 Engine mock_engine(std::vector<std::string> command) {

@@ -2,11 +2,11 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "suites/design/external_sources.h"
+#include "core/base/text.h"
 #include "suites/design/external_suite.h"
-#include "suites/design/external_template.h"
 #include "suites/design/grid_table.h"
 #include "suites/design/matrix_builder.h"
+#include "suites/design/wording.h"
 
 namespace nanobench::suites {
 namespace {
@@ -75,7 +75,7 @@ class ExternalMatrix {
     return values;
   }
 
-  void note(const std::string& message) { matrix_.messages.push_back(message); }
+  void note(const core::Message& message) { matrix_.messages.push_back(message); }
 
   /// The suite's features, else all.
   std::vector<FeatureChoice> choices() const {
@@ -92,13 +92,13 @@ class ExternalMatrix {
     ablations::Factor cells{"cell", {}};
     for (const ExternalCell& cell : trainer_.cells) {
       if (!is_ladder) values = base_;
-      std::string changed;
+      std::vector<std::string> changed;
       for (const auto& [id, value] : cell.values) {
         values[id] = value;
-        changed += (changed.empty() ? "" : "; ") + id + " = " + value;
+        changed.push_back(id + " = " + value);
       }
       cells.levels.push_back(cell.label);
-      add(cell.label, values, changed.empty() ? "as the command is" : changed);
+      add(cell.label, values, changed.empty() ? "as the command is" : joined(changed, "; "));
     }
     DesignTable table = is_ladder ? ablations::ladder(cells) : ablations::one_at_a_time({cells});
     for (ablations::Contrast& contrast : table.contrasts) {
@@ -146,12 +146,12 @@ class ExternalMatrix {
     const std::string now = base_.at(item.id);
     const bool is_usual = value == usual;
     const std::string label = is_usual ? (is_added ? "with " : "without ") + item.id : item.id + " = " + value;
-    if (now == value) return note(label + ": left out, " + item.id + " is \"" + value + "\" in the base already");
+    if (now == value) return note(left_out(label, already_in_base(item.id, value, std::nullopt)));
     Values values = base_;
     values[item.id] = value;
     add(label, values, item.title + ": " + now + " -> " + value);
     // The effect of a feature is what its later value does, whichever of the two is the base's.
-    factors.push_back({is_usual ? item.id : item.id + "=" + value, {now, value}, is_usual && !is_added});
+    factors.push_back({is_usual ? item.id : item.id + "=" + value, {now, value}, is_usual && !is_added, item.id});
   }
 
   void add_grid() {
@@ -163,17 +163,17 @@ class ExternalMatrix {
     const DesignTable table = grid_table(suite_, axes);
     for (const ablations::DesignCell& cell : table.cells) {
       Values values = base_;
-      std::string changed;
+      std::vector<std::string> changed;
       for (std::size_t i = 0; i < cell.size(); ++i) {
         std::string& value = values[axes[i].factor.name];
         if (value == axes[i].factor.levels[cell[i]]) continue;
         value = axes[i].factor.levels[cell[i]];
-        changed += (changed.empty() ? "" : ", ") + assignment(axes[i], cell[i]);
+        changed.push_back(assignment(axes[i], cell[i]));
       }
-      add(grid_label(suite_, axes, cell, kBase), values, changed.empty() ? "the base" : changed);
+      add(grid_label(suite_, axes, cell, kBase), values, changed.empty() ? "the base" : joined(changed));
     }
     add_contrasts(matrix_, table);
-    for (const std::string& message : grid_notes(suite_, axes, table)) note(message);
+    for (const core::Message& message : grid_notes(suite_, axes, table)) note(message);
   }
 
   std::vector<GridAxis> axes_of_sweep() {
@@ -208,14 +208,14 @@ class ExternalMatrix {
     return axes;
   }
 
-  /// Empty when the feature has nothing to change in the base, which is said then.
+  /// Empty, with a message, when the feature has nothing to change in the base.
   std::vector<std::string> levels_of(const FeatureChoice& choice, const ExternalFeature& item) {
     if (!choice.values.empty()) return choice.values;
     if (suite_.design != Design::kPairs && !choice.value) return {item.before, item.after};
     const std::string& now = base_.at(item.id);
     const std::string value = choice.value.value_or(now == item.after ? item.before : item.after);
     if (now != value) return {now, value};
-    note(item.id + ": left out, it is \"" + value + "\" in the base already");
+    note(left_out(item.id, already_in_base("it", value, std::nullopt)));
     return {};
   }
 
@@ -225,7 +225,7 @@ class ExternalMatrix {
 
   void add(const std::string& label, const Values& values, const std::string& changed) {
     for (const Cell& cell : matrix_.cells) {
-      if (cell.label == label) throw Error(ErrorCode::kInvalidArgument, label + " is there twice; keep one of them");
+      if (cell.label == label) throw Error(ErrorCode::kInvalidArgument, label + " appears twice; keep one of them");
     }
     const auto value_of = [&](const std::string& name) -> std::string {
       if (name == "seed") return "{seed}";
@@ -265,8 +265,7 @@ class ExternalMatrix {
     for (const Cell& cell : matrix_.cells) {
       if (cell.arm > 0) continue;
       const auto [found, is_new] = first.emplace(config_digest(cell), cell.label);
-      if (!is_new)
-        note(cell.label + ": the same command as " + found->second + ", so it is run once and stands in both rows");
+      if (!is_new) note(same_run(cell.label, found->second, "command", ""));
     }
   }
 

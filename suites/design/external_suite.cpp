@@ -7,8 +7,6 @@
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
-#include "suites/design/external_sources.h"
-#include "suites/design/external_template.h"
 #include "suites/design/plan.h"
 #include "suites/design/suite.h"
 
@@ -16,6 +14,8 @@ namespace nanobench::suites {
 namespace {
 
 namespace fs = std::filesystem;
+using core::Error;
+using core::ErrorCode;
 using core::Json;
 using core::JsonObject;
 
@@ -158,6 +158,35 @@ void read_surroundings(JsonObject& engine, ExternalTrainer& trainer) {
   }
 }
 
+/// What tools leave behind: it changes with every run.
+bool is_left_out(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return name.starts_with(".") || name == "__pycache__";
+}
+
+void add_folder(Json& files, const std::string& name, const fs::path& folder) {
+  for (auto entry = fs::recursive_directory_iterator(folder); entry != fs::recursive_directory_iterator(); ++entry) {
+    if (is_left_out(entry->path())) {
+      entry.disable_recursion_pending();
+    } else if (entry->is_regular_file()) {
+      const std::string inside = entry->path().lexically_relative(folder).generic_string();
+      files[(fs::path(name) / inside).generic_string()] = core::digest_of_file(entry->path());
+    }
+  }
+}
+
+void add_source(Json& files, const std::string& name, const fs::path& folder) {
+  const fs::path path = folder / name;
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) {
+    add_folder(files, name, path);
+  } else if (fs::is_regular_file(path, ignored)) {
+    files[name] = core::digest_of_file(path);
+  } else {
+    throw Error(ErrorCode::kNotFound, "there is no file or folder " + name + " in " + folder.string());
+  }
+}
+
 }  // namespace
 
 const std::string* ExternalFeature::text_of(const std::string& value) const {
@@ -214,7 +243,7 @@ void read_external_cells(JsonObject& suite, ExternalTrainer& trainer) {
     trainer.cells.push_back(
         read_cell(trainer, JsonObject(list[i], suite.source(), suite.pointer_to("cells") + "/" + std::to_string(i))));
     if (!labels.insert(trainer.cells.back().label).second)
-      suite.fail("cells", "the label \"" + trainer.cells.back().label + "\" is there twice");
+      suite.fail("cells", "the label \"" + trainer.cells.back().label + "\" appears twice");
   }
 }
 
@@ -250,6 +279,43 @@ std::string external_calibration_name(const std::string& suite_name) {
 
 bool is_of_trainer(const std::string& suite_name, const std::string& stored_name) {
   return stored_name == suite_name || stored_name == external_calibration_name(suite_name);
+}
+
+std::string filled(const std::string& text, const TextOf& text_of, bool is_last) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool is_double = i + 1 < text.size() && text[i + 1] == text[i] && (text[i] == '{' || text[i] == '}');
+    if (is_double) ++i;
+    const std::size_t end = text[i] == '{' && !is_double ? text.find('}', i) : std::string::npos;
+    if (end == std::string::npos) {
+      out += is_double && !is_last ? std::string(2, text[i]) : std::string(1, text[i]);
+    } else {
+      out += text_of(text.substr(i + 1, end - i - 1));
+      i = end;
+    }
+  }
+  return out;
+}
+
+std::string with_braces_kept(const std::string& text) {
+  std::string out;
+  for (const char c : text) out += c == '{' || c == '}' ? std::string(2, c) : std::string(1, c);
+  return out;
+}
+
+Json digests_of_files(const std::vector<std::string>& words, const std::vector<std::string>& sources,
+                      const fs::path& folder) {
+  Json files = Json::object();
+  for (const std::string& word : words) {
+    std::error_code ignored;
+    if (!word.empty() && fs::is_regular_file(folder / word, ignored)) files[word] = core::digest_of_file(folder / word);
+  }
+  try {
+    for (const std::string& source : sources) add_source(files, source, folder);
+  } catch (const fs::filesystem_error& error) {
+    throw Error(ErrorCode::kIo, std::string("cannot read the trainer's sources: ") + error.what());
+  }
+  return files;
 }
 
 }  // namespace nanobench::suites

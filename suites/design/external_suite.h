@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -59,7 +60,7 @@ bool is_external_engine(const core::Json* engine);
 /// templates that name nothing, values that a shell would read as code.
 ExternalTrainer read_external_trainer(core::JsonObject& suite);
 
-/// "cells", into the trainer. Throws likewise, also for labels that are there twice.
+/// "cells", into the trainer. Throws likewise, also for labels that appear twice.
 void read_external_cells(core::JsonObject& suite, ExternalTrainer& trainer);
 
 /// The cells of an external suite, each with its command and the digests of the trainer's files. Throws Error with the
@@ -78,7 +79,25 @@ Engine external_engine(const Suite& suite, std::vector<std::string> command);
 
 /// Name of the stored plans that measure the noise of an external suite: a trainer's own, as trainers share no scale.
 std::string external_calibration_name(const std::string& suite_name);
-/// Whether what is stored under `stored_name` tells of the trainer of the suite: its own runs and its calibration's.
+/// Whether `stored_name` names runs of the suite's trainer: its own runs or those of its calibration.
 bool is_of_trainer(const std::string& suite_name, const std::string& stored_name);
+
+// The rest is internal to suites: texts with names in braces, which a trainer's command is made of, and its bytes.
+
+/// From a name to what stands for it.
+using TextOf = std::function<std::string(const std::string&)>;
+
+/// Puts the answer of `text_of` in place of each name in braces; "{{" and "}}" stand for braces. With `is_last` false
+/// these stay as they are, for a later round.
+std::string filled(const std::string& text, const TextOf& text_of, bool is_last = true);
+
+/// A text that `filled` gives back as it is.
+std::string with_braces_kept(const std::string& text);
+
+/// Digest by name of the files that the words of a command name, and of all files of `sources`, as seen from the
+/// folder. Of a folder all below it counts but what hidden names and __pycache__ hold. Throws Error{kNotFound} for a
+/// source that is not there.
+core::Json digests_of_files(const std::vector<std::string>& words, const std::vector<std::string>& sources,
+                            const std::filesystem::path& folder);
 
 }  // namespace nanobench::suites

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 
 namespace nanobench::suites {
 namespace {
@@ -12,35 +13,33 @@ using ablations::DesignTable;
 using core::Error;
 using core::ErrorCode;
 
-constexpr std::size_t kMostNamedFactors = 4;  ///< of more, a label of names would fill the row: signs then
+constexpr std::size_t kMaxNamedFactors = 4;  ///< of more, a label of names would fill the row: signs then
 
 bool are_toggles(const std::vector<GridAxis>& axes) {
   return std::all_of(axes.begin(), axes.end(), [](const GridAxis& axis) { return axis.is_toggle; });
 }
 
 void require_at_most(std::size_t cells) {
-  if (cells <= kMostCells) return;
+  if (cells <= kMaxCells) return;
   throw Error(ErrorCode::kInvalidArgument,
-              "all combinations are " + std::string(cells >= kMostCells * 1000 ? "more than " : "") +
-                  std::to_string(cells) + " cells, and a suite has at most " + std::to_string(kMostCells) +
+              "all combinations are " + std::string(cells >= kMaxCells * 1000 ? "more than " : "") +
+                  std::to_string(cells) + " cells, and a suite has at most " + std::to_string(kMaxCells) +
                   "; take fewer of them, or the design \"fractional_factorial\"");
 }
 
 std::string pair_label(const std::vector<GridAxis>& axes, const DesignCell& cell, const std::string& base) {
-  std::string text;
+  std::vector<std::string> words;
   for (std::size_t i = 0; i < cell.size(); ++i) {
-    if (cell[i] != 0) text += (text.empty() ? "" : ", ") + axes[i].pair_word;
+    if (cell[i] != 0) words.push_back(axes[i].pair_word);
   }
-  return text.empty() ? base : text;
+  return words.empty() ? base : joined(words);
 }
 
 std::string signs_note(const std::vector<GridAxis>& axes) {
-  std::string names;
-  for (const GridAxis& axis : axes) {
-    names += (names.empty() ? "" : ", ") + axis.factor.name + " (- " + axis.factor.levels[0] + ", + " +
-             axis.factor.levels[1] + ")";
-  }
-  return "the signs in a row's name are, in order: " + names;
+  std::vector<std::string> names;
+  for (const GridAxis& axis : axes)
+    names.push_back(axis.factor.name + " (- " + axis.factor.levels[0] + ", + " + axis.factor.levels[1] + ")");
+  return "the signs in a row's name are, in order: " + joined(names);
 }
 
 const char* resolution_meaning(int resolution) {
@@ -63,9 +62,9 @@ std::string fraction_note(const DesignTable& table) {
 
 /// Empty when there are too many words to read.
 std::string relation_note(const DesignTable& table) {
-  constexpr std::size_t kMostWords = 31;
+  constexpr std::size_t kMaxWords = 31;
   const std::vector<std::string> words = ablations::defining_relation_in_words(table);
-  if (words.empty() || words.size() > kMostWords) return "";
+  if (words.empty() || words.size() > kMaxWords) return "";
   std::string relation = "I";
   for (const std::string& word : words) relation += " = " + word;
   return "its defining relation: " + relation;
@@ -76,7 +75,7 @@ std::string relation_note(const DesignTable& table) {
 void require_factors(const Suite& suite, std::size_t count) {
   const std::size_t least = suite.design == Design::kPairs ? 2 : 1;
   if (count >= least) return;
-  throw Error(ErrorCode::kInvalidArgument, "the design \"" + to_string(suite.design) + "\" needs at least " +
+  throw Error(ErrorCode::kInvalidArgument, "the design \"" + enum_name(suite.design) + "\" needs at least " +
                                                std::to_string(least) + (least == 1 ? " feature" : " features") +
                                                " that can be changed in the base, and there are " +
                                                std::to_string(count));
@@ -96,7 +95,7 @@ DesignTable grid_table(const Suite& suite, const std::vector<GridAxis>& axes) {
     return ablations::all_pairs(factors);
   }
   std::size_t cells = 1;
-  for (const ablations::Factor& factor : factors) cells = std::min(cells * factor.levels.size(), kMostCells * 1000);
+  for (const ablations::Factor& factor : factors) cells = std::min(cells * factor.levels.size(), kMaxCells * 1000);
   require_at_most(cells);
   return factors.size() == 1 ? ablations::one_at_a_time(factors) : ablations::full_factorial(factors);
 }
@@ -108,30 +107,31 @@ std::string assignment(const GridAxis& axis, std::size_t level) {
 std::string grid_label(const Suite& suite, const std::vector<GridAxis>& axes, const DesignCell& cell,
                        const std::string& base) {
   if (suite.design == Design::kPairs) return pair_label(axes, cell, base);
-  std::string text;
+  const bool has_signs = are_toggles(axes) && cell.size() > kMaxNamedFactors;
+  std::vector<std::string> words;
   for (std::size_t i = 0; i < cell.size(); ++i) {
     if (!are_toggles(axes)) {
-      text += (text.empty() ? "" : ", ") + assignment(axes[i], cell[i]);
-    } else if (cell.size() > kMostNamedFactors) {
-      text += cell[i] == 1 ? "+" : "-";
+      words.push_back(assignment(axes[i], cell[i]));
+    } else if (has_signs) {
+      words.emplace_back(cell[i] == 1 ? "+" : "-");
     } else if (cell[i] == 1) {
-      text += (text.empty() ? "" : " + ") + axes[i].factor.name;
+      words.push_back(axes[i].factor.name);
     }
   }
-  return text.empty() ? "none" : text;
+  return words.empty() ? "none" : joined(words, has_signs ? "" : are_toggles(axes) ? " + " : ", ");
 }
 
-std::vector<std::string> grid_notes(const Suite& suite, const std::vector<GridAxis>& axes, const DesignTable& table) {
-  std::vector<std::string> notes;
-  if (are_toggles(axes) && axes.size() > kMostNamedFactors && suite.design != Design::kPairs)
-    notes.push_back(signs_note(axes));
+std::vector<core::Message> grid_notes(const Suite& suite, const std::vector<GridAxis>& axes, const DesignTable& table) {
+  std::vector<core::Message> notes;
+  const auto add = [&](const std::string& text) { notes.push_back({core::MessageKind::kDesign, "", text}); };
+  if (are_toggles(axes) && axes.size() > kMaxNamedFactors && suite.design != Design::kPairs) add(signs_note(axes));
   if (!table.fraction) return notes;
   if (table.fraction->is_whole()) {
-    notes.emplace_back("so many runs are the whole factorial: nothing is aliased");
+    add("so many runs are the whole factorial: nothing is aliased");
     return notes;
   }
-  notes.push_back(fraction_note(table));
-  if (const std::string relation = relation_note(table); !relation.empty()) notes.push_back(relation);
+  add(fraction_note(table));
+  if (const std::string relation = relation_note(table); !relation.empty()) add(relation);
   return notes;
 }
 

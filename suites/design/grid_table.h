@@ -6,12 +6,13 @@
 #include <vector>
 
 #include "ablations/design.h"
+#include "core/base/message.h"
 #include "suites/design/suite.h"
 
 namespace nanobench::suites {
 
 /// More would be a mistake: each cell is trained once per seed.
-inline constexpr std::size_t kMostCells = 512;
+inline constexpr std::size_t kMaxCells = 512;
 
 /// One factor of such a design.
 struct GridAxis {
@@ -32,7 +33,7 @@ std::string grid_label(const Suite& suite, const std::vector<GridAxis>& axes, co
 std::string assignment(const GridAxis& axis, std::size_t level);
 
 /// What the signs in the labels are, which fraction it is.
-std::vector<std::string> grid_notes(const Suite& suite, const std::vector<GridAxis>& axes,
-                                    const ablations::DesignTable& table);
+std::vector<core::Message> grid_notes(const Suite& suite, const std::vector<GridAxis>& axes,
+                                      const ablations::DesignTable& table);
 
 }  // namespace nanobench::suites

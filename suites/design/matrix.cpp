@@ -1,12 +1,249 @@
-// Suite -> Matrix: which cells, what each of them is, and what estimates what. One file for each kind of design.
+// Suite -> Matrix: which cells, what each of them is, and what estimates what. matrix_grid.cpp has the designs that
+// combine levels, external_matrix.cpp those of an external trainer.
+#include <algorithm>
+#include <set>
+
+#include "ablations/claim_cells.h"
+#include "core/base/rethrow.h"
+#include "core/base/text.h"
 #include "suites/design/external_suite.h"
 #include "suites/design/matrix_builder.h"
+#include "suites/design/wording.h"
 
 namespace nanobench::suites {
 namespace {
 
 using ablations::Catalogue;
+using ablations::Claim;
+using ablations::ClaimCell;
+using ablations::Feature;
+using ablations::FeatureSettings;
 using core::Error;
+using core::ErrorCode;
+
+// history and a_a: records one after the other, and one configuration several times.
+
+std::string changes_between(const ablations::Catalogue& catalogue, const std::string& previous, const std::string& id) {
+  std::vector<std::string> changes;
+  const auto lineage = catalogue.lineage(id);
+  auto step = std::find_if(lineage.begin(), lineage.end(), [&](const auto* r) { return r->id == previous; });
+  if (step == lineage.end()) return catalogue.record(id).title;
+  for (++step; step != lineage.end(); ++step)
+    changes.insert(changes.end(), (*step)->changes.begin(), (*step)->changes.end());
+  return changes.empty() ? catalogue.record(id).title : joined(changes, "; ");
+}
+
+void add_history(MatrixBuilder& builder) {
+  const std::vector<std::string>& records = builder.suite().records;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    builder.at("/records/" + std::to_string(i));
+    const ablations::Resolved resolved = builder.resolve(records[i], {});
+    builder.note_twin(records[i], resolved);
+    builder.add_cell(records[i], records[i], resolved,
+                     i == 0 ? "the starting point" : changes_between(builder.catalogue(), records[i - 1], records[i]));
+  }
+  builder.add_contrasts(ablations::ladder({"record", records}));
+}
+
+/// Every arm has runs of its own, also the first: what another suite measured on another day is no part of it.
+void add_arms(MatrixBuilder& builder) {
+  const ablations::Resolved base = builder.resolve_base();
+  ablations::Factor arms{"arm", {}};
+  for (std::int64_t arm = 1; arm <= builder.suite().arms; ++arm) {
+    const std::string name(1, static_cast<char>('A' + arm - 1));
+    arms.levels.push_back(name);
+    builder.add_cell(builder.suite().base_record + " " + name, builder.suite().base_record, base,
+                     arm == 1 ? "the base" : "nothing: the same configuration again", arm);
+  }
+  builder.add_contrasts(ablations::replicas(arms));
+}
+
+// leave_one_out and its mirror add_one_in: a base, and one cell for each feature at another value.
+
+class OneAtATime {
+ public:
+  explicit OneAtATime(MatrixBuilder& builder)
+      : builder_(builder), suite_(builder.suite()), is_added_(suite_.design == Design::kAddOneIn) {}
+
+  void leave_one_out() {
+    const ablations::Resolved base = builder_.resolve_base();
+    builder_.add_cell(suite_.base_record, suite_.base_record, base, "the base");
+    for (const FeatureChoice& choice : builder_.choices(base.effective))
+      add_variant(base, choice, suite_.base_features);
+    builder_.add_contrasts(ablations::one_at_a_time(factors_));
+  }
+
+  void add_one_in() {
+    const ablations::Resolved full = builder_.resolve_base();
+    builder_.at("/features");
+    const std::vector<FeatureChoice> chosen = builder_.choices(full.effective);
+    const FeatureSettings off = builder_.is_listed() ? all_before(chosen) : as_many_before_as_possible(chosen);
+    const ablations::Resolved base = builder_.resolve(suite_.base_record, off);
+    builder_.add_cell("none", suite_.base_record, base, "the base, every feature of the suite turned off");
+    for (const FeatureChoice& choice : chosen) {
+      if (off.contains(choice.id)) add_variant(base, choice, off);
+    }
+    builder_.add_contrasts(ablations::one_at_a_time(factors_));
+  }
+
+ private:
+  FeatureSettings all_before(const std::vector<FeatureChoice>& chosen) const {
+    FeatureSettings off = suite_.base_features;
+    for (const FeatureChoice& choice : chosen) off[choice.id] = builder_.catalogue().feature(choice.id).before;
+    return off;
+  }
+
+  /// Newest features first: turning the oldest back makes many others inapplicable (Muon's settings under Adam).
+  FeatureSettings as_many_before_as_possible(const std::vector<FeatureChoice>& chosen) {
+    FeatureSettings off = suite_.base_features;
+    for (auto choice = chosen.rbegin(); choice != chosen.rend(); ++choice) {
+      FeatureSettings more = off;
+      more[choice->id] = builder_.catalogue().feature(choice->id).before;
+      try {
+        builder_.resolve(suite_.base_record, more);
+        off = std::move(more);
+      } catch (const Error& error) {
+        rethrow_internal(error);
+        builder_.note(left_out("only " + choice->id, error.what()));
+      }
+    }
+    return off;
+  }
+
+  /// The base with one feature at another value. Combinations that exclude each other are left out, with a message.
+  void add_variant(const ablations::Resolved& base, const FeatureChoice& choice, const FeatureSettings& base_settings) {
+    builder_.at(builder_.place_of(choice));
+    const Feature& feature = builder_.catalogue().feature(choice.id);
+    const std::string usual = is_added_ ? feature.after : feature.before;
+    const std::string value = choice.value.value_or(usual);
+    feature.value(value);  // throws for an unknown one, and for a feature that cannot be set
+    const bool is_usual = value == usual;
+    const std::string label = is_usual ? (is_added_ ? "only " : "without ") + feature.id : feature.id + " = " + value;
+    const auto found = base.effective.find(feature.id);
+    const std::optional<std::string> now =
+        found == base.effective.end() ? std::nullopt : std::optional<std::string>(found->second);
+    if (is_idle(base, choice, label, value, now)) return;
+    FeatureSettings settings = base_settings;
+    settings[feature.id] = value;
+    try {
+      const ablations::Resolved resolved = builder_.resolve(suite_.base_record, settings);
+      require_difference(base, resolved, label);
+      const std::string before = now.value_or("another value");
+      builder_.add_cell(label, suite_.base_record, resolved, feature.title + ": " + before + " -> " + value);
+      // The effect of a feature is what its later value does, whichever of the two is the base's.
+      factors_.push_back(
+          {is_usual ? feature.id : feature.id + "=" + value, {before, value}, is_usual && !is_added_, feature.id});
+    } catch (const Error& error) {
+      rethrow_internal(error);
+      if (builder_.is_listed() && error.code() != ErrorCode::kConflict) throw;
+      builder_.note(left_out(label, error.what()));
+    }
+  }
+
+  /// Whether there is nothing to change in the base; adds a message then.
+  bool is_idle(const ablations::Resolved& base, const FeatureChoice& choice, const std::string& label,
+               const std::string& value, const std::optional<std::string>& now) {
+    const Feature& feature = builder_.catalogue().feature(choice.id);
+    const std::optional<std::string> held_by = builder_.holder_of(base, feature.id);
+    if (now == value) {
+      builder_.note(left_out(label, already_in_base(feature.id, value, held_by)));
+      return true;
+    }
+    if (choice.value || is_added_ || now == feature.after) return false;
+    builder_.note(left_out(label, other_value_in_base(feature.id, now, feature.after, held_by)));
+    return true;
+  }
+
+  void require_difference(const ablations::Resolved& base, const ablations::Resolved& cell,
+                          const std::string& label) const {
+    if (cell.config.digest() != base.config.digest()) return;
+    throw Error(ErrorCode::kUnavailable, label + " is the same configuration as the base at scale " + suite_.scale +
+                                             "; leave it out, or choose another scale");
+  }
+
+  MatrixBuilder& builder_;
+  const Suite& suite_;
+  const bool is_added_;
+  std::vector<ablations::Factor> factors_;  ///< of the cells after the base
+};
+
+void add_leave_one_out(MatrixBuilder& builder) {
+  OneAtATime(builder).leave_one_out();
+}
+
+void add_add_one_in(MatrixBuilder& builder) {
+  OneAtATime(builder).add_one_in();
+}
+
+// claims: what the catalogue's claims are measured by, each thing once however many claims ask for it.
+
+class ClaimMatrix {
+ public:
+  explicit ClaimMatrix(MatrixBuilder& builder) : builder_(builder) {}
+
+  void add() {
+    for (const Claim* claim : chosen()) {
+      if (ablations::needs_runs(*claim)) add_cells_of(*claim);
+    }
+  }
+
+ private:
+  std::vector<const Claim*> chosen() {
+    const std::vector<std::string>& ids = builder_.suite().claims;
+    if (ids.empty()) return builder_.catalogue().claims();
+    std::vector<const Claim*> claims;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      builder_.at("/claims/" + std::to_string(i));
+      claims.push_back(&builder_.catalogue().claim(ids[i]));
+    }
+    return claims;
+  }
+
+  ablations::Resolved resolved_cell(const ClaimCell& cell) const {
+    return builder_.resolve(cell.record, cell.features, core::Json::object(), cell.processes);
+  }
+
+  /// All cells of the claim, or none and a message when one of them cannot be had at this scale.
+  void add_cells_of(const Claim& claim) {
+    std::vector<ClaimCell> fresh;
+    std::vector<ablations::Resolved> resolved;
+    try {
+      const ablations::ClaimCells cells = ablations::cells_of(builder_.catalogue(), claim);
+      if (cells.before && cells.after)
+        ablations::require_difference(resolved_cell(*cells.before).config, resolved_cell(*cells.after).config);
+      for (const ClaimCell& cell : ablations::all_cells(cells)) {
+        if (labels_.contains(cell.label)) continue;
+        resolved.push_back(cell.operation ? ablations::Resolved() : resolved_cell(cell));
+        fresh.push_back(cell);
+      }
+    } catch (const Error& error) {
+      rethrow_internal(error);
+      builder_.note(not_measurable(claim.id, error.what()));
+      return;
+    }
+    for (std::size_t i = 0; i < fresh.size(); ++i) add_cell(fresh[i], resolved[i], "for claim " + claim.id);
+  }
+
+  void add_cell(const ClaimCell& cell, const ablations::Resolved& resolved, const std::string& changed) {
+    if (!labels_.insert(cell.label).second) return;  // twice in one claim
+    if (cell.operation) {
+      builder_.add_operation(cell.label, *cell.operation, changed, cell.is_exact);
+    } else {
+      builder_.note_twin(cell.label, resolved);
+      builder_.add_cell(cell.label, cell.record, resolved, changed);
+    }
+  }
+
+  MatrixBuilder& builder_;
+  std::set<std::string> labels_;
+};
+
+void add_claims(MatrixBuilder& builder) {
+  builder.at("/claims");
+  ClaimMatrix(builder).add();
+  if (builder.matrix().cells.empty())
+    throw Error(ErrorCode::kUnavailable, "none of the claims needs a run at scale " + builder.suite().scale);
+}
 
 void add_cells(MatrixBuilder& builder) {
   builder.catalogue().scale(builder.suite().scale);

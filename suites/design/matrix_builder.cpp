@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "suites/design/wording.h"
+
 namespace nanobench::suites {
 namespace {
 
@@ -20,6 +22,22 @@ std::string in_words(const ablations::Alias& alias) {
   return text + alias.effect;
 }
 
+std::vector<results::ContrastFactor> factors_of(const ablations::DesignTable& table,
+                                                const ablations::Contrast& contrast) {
+  std::vector<results::ContrastFactor> factors;
+  for (const ablations::EffectTerm::Part& part : contrast.term.parts) {
+    const ablations::Factor& factor = table.factors[part.factor];
+    results::ContrastFactor& stored = factors.emplace_back();
+    const bool is_alone = contrast.term.parts.size() == 1;
+    stored.name = is_alone ? contrast.effect : part_name(table.factors, part);
+    stored.setting = factor.setting.empty() ? factor.name : factor.setting;
+    stored.from = factor.levels[part.from];
+    stored.to = factor.levels[part.level];
+    if (factor.is_reversed) std::swap(stored.from, stored.to);
+  }
+  return factors;
+}
+
 }  // namespace
 
 std::string MatrixBuilder::place_of(const FeatureChoice& choice) const {
@@ -32,16 +50,16 @@ std::string MatrixBuilder::place_of(const FeatureChoice& choice) const {
 std::vector<FeatureChoice> MatrixBuilder::choices(const ablations::FeatureSettings& effective) {
   if (is_listed()) return suite_.features;
   std::vector<FeatureChoice> all;
-  std::string others;
+  std::vector<std::string> others;
   for (const Feature* feature : catalogue_.features()) {
     const auto value = effective.find(feature->id);
     if (value != effective.end() && value->second == feature->after) {
       all.push_back({.id = feature->id});
     } else {
-      others += (others.empty() ? "" : ", ") + feature->id;
+      others.push_back(feature->id);
     }
   }
-  if (!others.empty()) note("left out, as the base does not have their later value: " + others);
+  if (!others.empty()) note(left_out_features(others));
   return all;
 }
 
@@ -70,10 +88,10 @@ ablations::Resolved MatrixBuilder::resolve_base() {
 void MatrixBuilder::add_cell(const std::string& label, const std::string& record, const ablations::Resolved& resolved,
                              const std::string& changed, std::int64_t arm) {
   for (const Cell& cell : matrix_.cells) {
-    if (cell.label == label) throw Error(ErrorCode::kInvalidArgument, label + " is there twice; keep one of them");
+    if (cell.label == label) throw Error(ErrorCode::kInvalidArgument, label + " appears twice; keep one of them");
   }
-  for (const std::string& message : resolved.messages) note(label + ": " + message);
-  for (const std::string& message : resolved.scale_notes) note("scale " + suite_.scale + ": " + message);
+  for (const core::Message& message : resolved.messages) note(about_cell(label, message));
+  for (const std::string& text : resolved.scale_notes) note(scale_note(suite_.scale, text));
   Cell cell;
   cell.label = label;
   cell.record = record;
@@ -98,19 +116,18 @@ void MatrixBuilder::add_operation(const std::string& label, const core::Operatio
 void MatrixBuilder::note_twin(const std::string& label, const ablations::Resolved& resolved) {
   for (const Cell& cell : matrix_.cells) {
     if (cell.operation || cell.config.digest() != resolved.config.digest()) continue;
-    note(label + ": the same configuration as " + cell.label + " at scale " + suite_.scale +
-         ", so it is run once and stands in both rows");
+    note(same_run(label, cell.label, "configuration", " at scale " + suite_.scale));
     return;
   }
 }
 
-void MatrixBuilder::note(const std::string& message) {
+void MatrixBuilder::note(const core::Message& message) {
   if (std::find(matrix_.messages.begin(), matrix_.messages.end(), message) == matrix_.messages.end())
     matrix_.messages.push_back(message);
 }
 
-std::string MatrixBuilder::because_held(const ablations::Resolved& base, const std::string& feature) const {
-  return base.held.contains(feature) ? " (scale " + suite_.scale + " holds it)" : "";
+std::optional<std::string> MatrixBuilder::holder_of(const ablations::Resolved& base, const std::string& feature) const {
+  return base.held.contains(feature) ? std::optional(suite_.scale) : std::nullopt;
 }
 
 std::string MatrixBuilder::vocabulary_asked_by(const ablations::Resolved& resolved) const {
@@ -126,7 +143,8 @@ void add_contrasts(Matrix& matrix, const ablations::DesignTable& table) {
   for (const ablations::Contrast& contrast : table.contrasts) {
     results::PlanContrast stored;
     stored.effect = contrast.effect;
-    stored.kind = to_string(contrast.kind);
+    stored.kind = contrast.kind;
+    stored.factors = factors_of(table, contrast);
     stored.meaning = contrast.meaning;
     for (std::size_t i = 0; i < contrast.coefficients.size(); ++i) {
       if (contrast.coefficients[i] != 0.0) stored.coefficients[matrix.cells[i].label] = contrast.coefficients[i];

@@ -31,9 +31,10 @@ class MatrixBuilder {
   const std::string& where() const { return where_; }
   std::string place_of(const FeatureChoice& choice) const;
 
-  /// Are the features named in the suite? Then one that cannot act is an error; else it is left out, and that is said.
+  /// Whether the suite names its features. A named feature that cannot act is an error; any other is left out with a
+  /// message.
   bool is_listed() const { return !suite_.features.empty(); }
-  /// The suite's features; without any, all that the base has at their `after` value, and the others are said.
+  /// The suite's features. Without any: all that the base has at their `after` value, with a message about the others.
   std::vector<FeatureChoice> choices(const ablations::FeatureSettings& effective);
 
   /// `patch` comes after the base's own; `processes` in place of the suite's. Throws as ablations::resolve.
@@ -49,13 +50,13 @@ class MatrixBuilder {
   void add_operation(const std::string& label, const core::OperationSpec& operation, const std::string& changed,
                      bool is_exact);
   void add_contrasts(const ablations::DesignTable& table) { suites::add_contrasts(matrix_, table); }
-  /// Cells that differ in nothing that acts here are one run; their rows must not look like two measurements.
+  /// Adds a message when an earlier cell has the same configuration: one run stands in both rows, not two measurements.
   void note_twin(const std::string& label, const ablations::Resolved& resolved);
-  /// Each sentence is kept once.
-  void note(const std::string& message);
+  /// Each message is kept once.
+  void note(const core::Message& message);
 
-  /// " (scale smoke holds it)" or "".
-  std::string because_held(const ablations::Resolved& base, const std::string& feature) const;
+  /// The suite's scale, when it holds the feature in the base.
+  std::optional<std::string> holder_of(const ablations::Resolved& base, const std::string& feature) const;
 
  private:
   std::string vocabulary_asked_by(const ablations::Resolved& resolved) const;
@@ -66,12 +67,6 @@ class MatrixBuilder {
   Matrix matrix_;
 };
 
-/// One file each: the cells of a design, and the contrasts.
-void add_history(MatrixBuilder& builder);
-void add_leave_one_out(MatrixBuilder& builder);
-void add_add_one_in(MatrixBuilder& builder);
-void add_grid(MatrixBuilder& builder);  ///< factorial, fractional_factorial, sweep and pairs
-void add_arms(MatrixBuilder& builder);  ///< a_a
-void add_claims(MatrixBuilder& builder);
+void add_grid(MatrixBuilder& builder);  ///< factorial, fractional_factorial, sweep and pairs: matrix_grid.cpp
 
 }  // namespace nanobench::suites

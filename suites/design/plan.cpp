@@ -2,20 +2,24 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "core/base/digest.h"
+#include "core/base/error.h"
 #include "core/base/random.h"
 #include "core/data/synthetic_corpus.h"
+#include "core/data/token_shard.h"
+#include "results/identity.h"
 #include "suites/design/data_source.h"
 #include "suites/design/external_suite.h"
-#include "suites/design/fit_data.h"
+#include "suites/design/wording.h"
 
 namespace nanobench::suites {
 namespace {
 
+using core::Error;
+using core::ErrorCode;
 using core::Json;
-
-constexpr const char* kReferenceKernels = ", reference kernels";
 
 std::vector<std::size_t> shuffled(std::size_t count, core::SplitMix64& random) {
   std::vector<std::size_t> order(count);
@@ -54,29 +58,13 @@ std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Everything that decides what a run measures. Labels, suites and the order do not.
-std::string identity(const Plan& plan, const PlannedRun& run) {
-  const std::int64_t arm = plan.cell_of(run).arm;
-  if (!run.spec.external.is_null()) {
-    Json external = run.spec.external;
-    // The bytes count, not where they lie or which commit has them.
-    for (const char* key : {"folder", "revision", "suite_file"}) external.erase(key);
-    Json parts = {{"external", std::move(external)}, {"seed", run.seed}, {"hardware", plan.hardware}};
-    if (arm > 0) parts["arm"] = arm;
-    return core::digest_of(text_of(parts));
-  }
-  Json parts = {{"config", config_digest(plan.cell_of(run))},
-                {"seed", run.seed},
-                {"data", plan.data.digest},
-                {"dtype", run.spec.dtype},
-                {"threads", run.spec.threads},
-                {"engine", plan.engine.name},
-                {"engine_version", plan.engine.version},
-                {"hardware", plan.hardware},
-                {"mock", run.spec.mock}};
-  if (arm > 0) parts["arm"] = arm;
-  if (run.spec.device != "cpu") parts["device"] = run.spec.device;
-  return core::digest_of(parts.dump());
+/// Of an external trainer: the bytes count, not where they lie or which commit has them.
+std::string external_identity(const Plan& plan, const PlannedRun& run) {
+  Json external = run.spec.external;
+  for (const char* key : {"folder", "revision", "suite_file"}) external.erase(key);
+  Json parts = {{"external", std::move(external)}, {"seed", run.seed}, {"hardware", plan.hardware}};
+  if (const std::int64_t arm = plan.cell_of(run).arm; arm > 0) parts["arm"] = arm;
+  return core::digest_of(text_of(parts));
 }
 
 /// Of what the cell trains with, or measures.
@@ -105,30 +93,144 @@ core::RunSpec spec_of(const Plan& plan, const Cell& cell, std::uint64_t seed) {
   return spec;
 }
 
-std::string digest_of_stored(const results::NewPlan& plan) {
-  Json json = {{"suite", plan.suite},
-               {"title", plan.title},
-               {"design", plan.design},
-               {"scale", plan.scale},
-               {"order_seed", plan.order_seed},
-               {"messages", plan.messages},
-               {"target", plan.target ? Json(*plan.target) : Json()}};
-  if (plan.sequential) {
-    const results::SequentialLook& look = *plan.sequential;
-    json["sequential"] = {look.alpha, look.family, look.first, look.most, look.step, look.look};
+/// The running row without its digest and configuration.
+results::NewRun described(const Plan& plan, const PlannedRun& run) {
+  const Cell& cell = plan.cell_of(run);
+  results::NewRun row;
+  row.suite = plan.suite.name;
+  row.cell = cell.label;
+  row.record = record_of(cell);
+  row.scale = plan.suite.scale;
+  row.seed = run.seed;
+  row.config_digest = config_digest(cell);
+  row.data_name = plan.data.name;
+  row.data_digest = plan.data.digest;
+  row.data_floor_nats = cell.floor_nats;
+  row.dtype = cell.external.is_null() ? enum_name(run.spec.dtype) : "external";
+  row.threads = run.spec.threads;
+  row.engine = plan.engine.name;
+  row.engine_version = plan.engine.version;
+  row.hardware = plan.hardware;
+  row.position = static_cast<std::int64_t>(run.position);
+  row.arm = cell.arm;
+  if (!cell.external.is_null()) return row;
+  row.device = run.spec.device;
+  row.kernels = run.spec.kernels;
+  if (!run.spec.mock.is_null()) row.mock = text_of(run.spec.mock);
+  return row;
+}
+
+/// Fits the cells of a matrix to the data that they will read, as prepare_data promises.
+class DataFit {
+ public:
+  DataFit(Matrix& matrix, const core::DataSet& data, bool is_foreign)
+      : matrix_(matrix), data_(data), is_foreign_(is_foreign) {}
+
+  void fit(Cell& cell) {
+    core::TrainConfig& config = cell.config;
+    config.attention.document_separator = data_.separator;
+    fit_vocabulary(cell);
+    fit_validation(config);
+    require_enough(config);
+    fit_length(config);
+    core::check_train_config(config, cell.label + " on data " + data_.name);
   }
-  for (const results::PlanCell& cell : plan.cells)
-    json["cells"].push_back({cell.label, cell.changed, cell.features, cell.config_digest});
-  for (const results::PlanContrast& contrast : plan.contrasts)
-    json["contrasts"].push_back({contrast.effect, contrast.coefficients});
-  for (const results::PlanLine& line : plan.lines) json["lines"].push_back({line.cell, line.seed, line.digest});
-  return core::digest_of(text_of(json));
+
+ private:
+  void note(const std::string& text) {
+    std::vector<core::Message>& messages = matrix_.messages;
+    const core::Message message = data_note(data_.name, text);
+    if (std::find(messages.begin(), messages.end(), message) == messages.end()) messages.push_back(message);
+  }
+
+  /// What comes with the scale or the record is enlarged; what somebody asked for must hold every token.
+  void fit_vocabulary(Cell& cell) {
+    std::int64_t& vocab_size = cell.config.model.vocab_size;
+    const bool is_small = vocab_size < data_.vocab_size;
+    if (is_small && cell.vocabulary_asked_by.empty()) {
+      note("the vocabulary is enlarged from " + std::to_string(vocab_size) + " to " + std::to_string(data_.vocab_size) +
+           " tokens");
+      vocab_size = data_.vocab_size;
+    }
+    if ((is_small && !cell.vocabulary_asked_by.empty()) || is_foreign_) require_tokens_below(vocab_size, cell);
+  }
+
+  void require_tokens_below(std::int64_t vocab_size, const Cell& cell) {
+    if (!checked_.insert(vocab_size).second) return;
+    try {
+      for (const auto* split : {&data_.train, &data_.val}) {
+        for (const std::filesystem::path& file : *split) core::TokenShard(file).check_token_range(vocab_size);
+      }
+    } catch (const Error& error) {
+      const std::string who =
+          cell.vocabulary_asked_by.empty() ? "" : " (asked for by " + cell.vocabulary_asked_by + ")";
+      throw Error(error.code(), cell.label + ": the vocabulary of " + std::to_string(vocab_size) + " tokens" + who +
+                                    " is too small: " + error.what());
+    }
+  }
+
+  /// The loader reads a step's worth at a time and never the shard's last token (it is only a target).
+  std::int64_t val_reads(const core::DataConfig& config) const {
+    return (data_.val_tokens - 1 - config.loader.reserve_tokens) / config.val_length();
+  }
+
+  static std::int64_t val_sequences_at_once(const core::DataConfig& config) {
+    return config.loader.position == core::LoaderPosition::kGlobal ? config.sequences_per_step
+                                                                   : config.ranks * config.loader.sequences_per_read;
+  }
+
+  void fit_validation(core::TrainConfig& config) {
+    core::DataConfig& to = config.data;
+    const std::int64_t fitting = val_reads(to) / to.sequences_per_step * to.sequences_per_step;
+    if (to.val_sequences <= fitting || fitting == 0 || data_.val.size() > 1) return;
+    note("validation reads " + std::to_string(fitting) + " sequences of " + std::to_string(to.val_length()) +
+         " tokens instead of " + std::to_string(to.val_sequences) + ", all that there are");
+    to.val_sequences = fitting;
+  }
+
+  void require_enough(const core::TrainConfig& config) const {
+    const std::int64_t least = config.data.tokens_per_step() + config.data.loader.reserve_tokens + 1;
+    const std::int64_t least_val = val_sequences_at_once(config.data);
+    if (data_.train_tokens >= least && val_reads(config.data) >= least_val) return;
+    throw Error(ErrorCode::kInvalidArgument,
+                "data " + data_.name + " is too short: it has " + std::to_string(data_.train_tokens) +
+                    " tokens to train on and " + std::to_string(data_.val_tokens) + " to validate, one step takes " +
+                    std::to_string(least) + " and one read of the validation " +
+                    std::to_string(least_val * config.data.val_length() + 1) + "; give more data or a smaller scale");
+  }
+
+  /// Records #19 on end with their data. Here too little data is no reason to stop in the middle of a run.
+  void fit_length(core::TrainConfig& config) {
+    core::LoaderConfig& loader = config.data.loader;
+    if (loader.wrap) return;
+    const std::int64_t read = config.data.tokens_per_step();
+    std::int64_t steps = 0;
+    for (const std::filesystem::path& file : data_.train)
+      steps += std::max<std::int64_t>(0, core::TokenShard(file).size() - 1 - loader.reserve_tokens) / read;
+    if (steps >= config.run.stop_after) return;
+    note("it holds " + std::to_string(steps) + " of the " + std::to_string(config.run.stop_after) +
+         " steps, so it is read again from its start");
+    loader.wrap = true;
+  }
+
+  Matrix& matrix_;
+  const core::DataSet& data_;
+  const bool is_foreign_;
+  std::set<std::int64_t> checked_;  ///< vocabularies that hold every token
+};
+
+/// `is_foreign`: shards that nobody has read as a whole yet, so every token is looked at.
+void fit_to_data(Matrix& matrix, const core::DataSet& data, bool is_foreign) {
+  DataFit fit(matrix, data, is_foreign);
+  for (Cell& cell : matrix.cells) {
+    if (!cell.operation) fit.fit(cell);
+  }
 }
 
 }  // namespace
 
 std::string config_digest(const Cell& cell) {
-  if (cell.operation) return core::digest_of(core::to_json(*cell.operation).dump());
+  if (cell.operation) return core::digest_of(core::changed_settings(*cell.operation).dump());
   return cell.external.is_null() ? cell.config.digest()
                                  : core::digest_of(text_of(external_configuration(cell.external)));
 }
@@ -151,14 +253,6 @@ core::DataSet prepare_data(const Suite& suite, Matrix& matrix, const std::filesy
   return data;
 }
 
-std::string engine_name(const std::string& engine, const std::string& kernels) {
-  return kernels == "fused" ? engine : engine + kReferenceKernels;
-}
-
-std::string kernels_of(const std::string& engine_name) {
-  return engine_name.find(kReferenceKernels) == std::string::npos ? "fused" : "reference";
-}
-
 Plan make_plan(const Suite& suite, const Matrix& matrix, const core::DataSet& data, const Engine& engine,
                const results::MachineInfo& machine) {
   Plan plan;
@@ -166,7 +260,6 @@ Plan make_plan(const Suite& suite, const Matrix& matrix, const core::DataSet& da
   plan.matrix = matrix;
   plan.data = data;
   plan.engine = engine;
-  plan.engine.name = engine_name(engine.name, suite.kernels);
   plan.hardware = results::hardware_class(machine);
   plan.threads = suite.threads > 0 ? suite.threads : machine.cores;
   core::SplitMix64 random(suite.order_seed);
@@ -174,11 +267,12 @@ Plan make_plan(const Suite& suite, const Matrix& matrix, const core::DataSet& da
     for (const std::size_t cell : shuffled(matrix.cells.size(), random)) {
       if (matrix.cells[cell].is_exact && seed != suite.seeds.front()) continue;
       PlannedRun run{plan.runs.size(), cell, seed, "", spec_of(plan, matrix.cells[cell], seed)};
-      run.digest = identity(plan, run);
+      run.digest =
+          run.spec.external.is_null() ? results::run_digest(described(plan, run)) : external_identity(plan, run);
       plan.runs.push_back(std::move(run));
     }
   }
-  plan.digest = digest_of_stored(stored_plan(plan, {}));
+  plan.digest = results::plan_digest(stored_plan(plan, {}));
   return plan;
 }
 
@@ -187,7 +281,7 @@ results::NewPlan stored_plan(const Plan& plan, const std::vector<std::string>& a
   stored.digest = plan.digest;
   stored.suite = plan.suite.name;
   stored.title = plan.suite.title;
-  stored.design = to_string(plan.suite.design);
+  stored.design = plan.suite.design;
   stored.scale = plan.suite.scale;
   stored.data_name = plan.data.name;
   stored.target = plan.suite.target;
@@ -206,26 +300,10 @@ results::NewPlan stored_plan(const Plan& plan, const std::vector<std::string>& a
 }
 
 results::NewRun stored_run(const Plan& plan, const PlannedRun& run) {
-  const Cell& cell = plan.cell_of(run);
-  results::NewRun stored;
-  stored.digest = run.digest;
-  stored.suite = plan.suite.name;
-  stored.cell = cell.label;
-  stored.record = record_of(cell);
-  stored.scale = plan.suite.scale;
-  stored.seed = run.seed;
-  stored.config = config_text(cell);
-  stored.config_digest = config_digest(cell);
-  stored.data_name = plan.data.name;
-  stored.data_digest = plan.data.digest;
-  stored.data_floor_nats = cell.floor_nats;
-  stored.dtype = cell.external.is_null() ? run.spec.dtype : "external";
-  stored.threads = run.spec.threads;
-  stored.engine = plan.engine.name;
-  stored.engine_version = plan.engine.version;
-  stored.hardware = plan.hardware;
-  stored.position = static_cast<std::int64_t>(run.position);
-  return stored;
+  results::NewRun row = described(plan, run);
+  row.digest = run.digest;
+  row.config = config_text(plan.cell_of(run));
+  return row;
 }
 
 }  // namespace nanobench::suites

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/message.h"
 #include "core/data/data_set.h"
 #include "core/protocol/operation_spec.h"
 #include "core/protocol/run_spec.h"
@@ -40,27 +41,27 @@ struct Cell {
 struct Matrix {
   std::vector<Cell> cells;
   std::vector<results::PlanContrast> contrasts;  ///< which combination of the cells estimates which effect
-  std::vector<std::string> messages;  ///< cells left out or completed because of requires/conflicts, notes of the scale
+  std::vector<core::Message> messages;           ///< what was left out, completed or fitted, and why
 };
-
-/// How a matrix's messages about a claim begin.
-std::string claim_message_begin(const std::string& claim);
 
 /// A program that speaks the protocol of core/protocol/FORMAT.md.
 struct Engine {
   std::vector<std::string> command;  ///< program and leading arguments; "--spec FILE --events-fd N" are added
-  std::string name;                  ///< "nanobench-train", "mock"; of a plan: "nanobench-train, reference kernels"
+  std::string name;                  ///< "nanobench-train", "mock"
   std::string version;               ///< identity: another version's runs are other runs
 };
 
-/// The name that runs of an engine by these kernels (core/protocol/run_spec.h) are stored under: another engine to all
-/// that sets runs side by side, as their times are no continuation of each other.
-std::string engine_name(const std::string& engine, const std::string& kernels);
-/// The kernels of such a name.
-std::string kernels_of(const std::string& engine_name);
+/// What decides which parts an engine loads.
+struct EngineUse {
+  core::DeviceChoice device;
+  bool has_launcher = false;  ///< processes that mpirun or srun starts: they may talk through MPI
+  bool is_here = true;        ///< runs are made on this machine, by its instructions; false: on others, of a cluster
+};
 
-/// nanobench-train: its version is the digest of the program's bytes. Throws Error{kNotFound} when it is not there.
-Engine native_engine(const std::filesystem::path& program);
+/// nanobench-train. Its version names everything that computes: the program's bytes, and behind a minus LibTorch's
+/// build, the plugins that such runs load, and the instructions that the processor has. Reads a few MiB. Throws
+/// Error{kNotFound} when the program is not there.
+Engine native_engine(const std::filesystem::path& program, const EngineUse& use = {});
 /// The mock engine behind a command like {"nanobench", "mock-engine"}.
 Engine mock_engine(std::vector<std::string> command);
 

@@ -2,17 +2,196 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "core/protocol/run_spec.h"
 #include "suites/design/data_source.h"
-#include "suites/design/suite_cells.h"
 
 namespace nanobench::suites {
 namespace {
 
 using core::Json;
 using core::JsonObject;
+
+/// The list at `key`, empty when absent.
+const Json& list_at(JsonObject& object, const std::string& key) {
+  static const Json empty = Json::array();
+  const Json* value = object.find(key);
+  if (value == nullptr) return empty;
+  if (!value->is_array()) object.fail(key, "expected a list, got " + std::string(value->type_name()));
+  return *value;
+}
+
+bool is_factorial(Design design) {
+  return design == Design::kFactorial || design == Design::kFractionalFactorial;
+}
+
+/// {"id", "value"}; in factorials {"id", "values"} too.
+FeatureChoice read_choice(JsonObject& choice, Design design) {
+  FeatureChoice feature;
+  feature.id = choice.string("id");
+  if (is_factorial(design) && choice.find("values") != nullptr) {
+    feature.values = choice.strings_or_empty("values");
+    const std::set<std::string> distinct(feature.values.begin(), feature.values.end());
+    if (distinct.size() != feature.values.size()) choice.fail("values", "a value appears twice; keep one of them");
+    if (design == Design::kFractionalFactorial && feature.values.size() != 2)
+      choice.fail("values", "expected two values, got " + std::to_string(feature.values.size()));
+    if (feature.values.size() < 2) choice.fail("values", "expected at least two values");
+  } else {
+    feature.value = choice.string("value");
+  }
+  choice.finish();
+  return feature;
+}
+
+std::vector<FeatureChoice> read_features(JsonObject& object, Design design) {
+  const bool may_repeat = design == Design::kLeaveOneOut || design == Design::kAddOneIn;  // with other values
+  std::vector<FeatureChoice> choices;
+  const Json& list = list_at(object, "features");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (list[i].is_string()) {
+      choices.push_back({.id = list[i].get<std::string>()});
+    } else {
+      JsonObject choice(list[i], object.source(), object.pointer_to("features") + "/" + std::to_string(i));
+      choices.push_back(read_choice(choice, design));
+    }
+    const auto is_same = [&](const FeatureChoice& other) {
+      return other.id == choices.back().id && (!may_repeat || other.value == choices.back().value);
+    };
+    if (std::count_if(choices.begin(), choices.end(), is_same) > 1)
+      object.fail("features", choices.back().id + " appears twice; keep one of them");
+  }
+  return choices;
+}
+
+/// "ranks" and "processes", which every design may have in its base.
+void read_participants(JsonObject& base, Suite& suite) {
+  constexpr std::int64_t kMax = 1 << 16;
+  if (base.find("ranks") != nullptr) suite.ranks = base.integer("ranks", 1, kMax);
+  if (base.find("processes") != nullptr) suite.processes = base.integer("processes", 1, kMax);
+  if (suite.ranks && suite.processes && *suite.ranks % *suite.processes != 0) {
+    base.fail("ranks", "expected a multiple of the " + std::to_string(*suite.processes) + " processes, got " +
+                           std::to_string(*suite.ranks));
+  }
+}
+
+void read_base_features(JsonObject& base, Suite& suite) {
+  if (base.find("features") == nullptr) return;
+  JsonObject settings = base.object("features");
+  for (const auto& [id, value] : base.at("features").items()) suite.base_features[id] = settings.string(id);
+}
+
+/// An external trainer has no record: its base is the command, with features at other values where they are named.
+void read_external_base(JsonObject& object, Suite& suite) {
+  if (object.find("base") == nullptr) return;
+  JsonObject base = object.object("base");
+  read_base_features(base, suite);
+  base.finish();
+}
+
+void read_base(JsonObject& object, Suite& suite) {
+  if (suite.external) return read_external_base(object, suite);
+  JsonObject base = object.object("base");
+  suite.base_record = base.string("record");
+  read_participants(base, suite);
+  read_base_features(base, suite);
+  if (const Json* patch = base.find("patch")) {
+    if (!patch->is_object()) base.fail("patch", "expected an object, got " + std::string(patch->type_name()));
+    suite.base_patch = *patch;
+  }
+  base.finish();
+}
+
+void read_records(JsonObject& object, Suite& suite) {
+  object.find("records");
+  if (object.find("base") != nullptr) {
+    JsonObject base = object.object("base");
+    read_participants(base, suite);
+    base.finish();
+  }
+  object.finish();  // all else has been read, so a misspelt "records" is reported as unknown, not as missing
+  suite.records = object.strings_or_empty("records");
+  if (suite.records.empty()) object.fail("records", "the design \"history\" needs a list of records");
+  if (std::set<std::string>(suite.records.begin(), suite.records.end()).size() != suite.records.size())
+    object.fail("records", "a record appears twice; keep one of them");
+}
+
+void read_claims(JsonObject& object, Suite& suite) {
+  if (suite.external) object.fail("design", "\"claims\" are about our engine, not an external trainer");
+  suite.claims = object.strings_or_empty("claims");
+  if (std::set<std::string>(suite.claims.begin(), suite.claims.end()).size() != suite.claims.size())
+    object.fail("claims", "a claim appears twice; keep one of them");
+}
+
+Axis read_axis(JsonObject& object, bool is_external) {
+  Axis axis;
+  if (is_external && object.has("path"))
+    object.fail("path", "an external trainer's settings are not known; name a \"feature\" of the engine");
+  if (object.has("feature") == object.has("path"))
+    object.fail("", "an axis has either a \"feature\" or a \"path\" to one setting");
+  if (object.has("feature")) {
+    axis.feature = object.string("feature");
+  } else {
+    axis.path = object.string("path");
+    if (axis.path.size() < 2 || axis.path[0] != '/' || axis.path.back() == '/')
+      object.fail("path",
+                  "expected a JSON pointer such as \"/optimizer/hidden_matrices/lr\", got \"" + axis.path + "\"");
+  }
+  for (const Json& value : list_at(object, "values")) {
+    if (!axis.feature.empty() && !value.is_string())
+      object.fail("values", "expected names of the feature's values, got " + value.dump());
+    if (value.is_object()) object.fail("values", "expected values of one setting, got an object");
+    if (std::count(axis.values.begin(), axis.values.end(), value) > 0)
+      object.fail("values", "the value " + value.dump() + " appears twice; keep one of them");
+    axis.values.push_back(value);
+  }
+  if (axis.values.empty()) object.fail("values", "expected at least one value");
+  object.finish();
+  return axis;
+}
+
+void read_axes(JsonObject& object, Suite& suite) {
+  const Json& list = list_at(object, "axes");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    JsonObject axis(list[i], object.source(), object.pointer_to("axes") + "/" + std::to_string(i));
+    suite.axes.push_back(read_axis(axis, suite.external.has_value()));
+    const auto is_same = [&](const Axis& other) {
+      return other.feature == suite.axes.back().feature && other.path == suite.axes.back().path;
+    };
+    if (std::count_if(suite.axes.begin(), suite.axes.end(), is_same) > 1)
+      object.fail("axes", suite.axes.back().feature + suite.axes.back().path + " appears twice; keep one of them");
+  }
+}
+
+/// The keys that belong to the suite's design; those of another design stay unknown keys. An external trainer is read
+/// before.
+void read_cells(JsonObject& object, Suite& suite) {
+  constexpr std::int64_t kMax = 1 << 20;
+  const bool is_listed = suite.design == Design::kCells || suite.design == Design::kHistory;
+  if (suite.design == Design::kCells && !suite.external)
+    object.fail("design", "\"cells\" is for an external trainer: {\"engine\": {\"command\": [...]}}");
+  if (suite.design == Design::kHistory && !suite.external) return read_records(object, suite);
+  if (suite.design == Design::kClaims) return read_claims(object, suite);
+  read_base(object, suite);
+  if (is_listed) return read_external_cells(object, *suite.external);
+  if (suite.design == Design::kSweep) {
+    read_axes(object, suite);
+    object.finish();  // a misspelt "axes" is reported as unknown
+    if (suite.axes.empty()) object.fail("axes", "the design \"sweep\" needs at least one axis");
+    return;
+  }
+  if (suite.design == Design::kAA) {
+    suite.arms = object.integer_or("arms", suite.arms, 2, 26);
+    return;
+  }
+  suite.features = read_features(object, suite.design);
+  if (suite.design != Design::kFractionalFactorial) return;
+  if (object.find("runs") != nullptr) suite.runs = object.integer("runs", 2, kMax);
+  if (object.find("resolution") != nullptr) suite.resolution = object.integer("resolution", 3, 16);
+  if (suite.runs && suite.resolution) object.fail("resolution", "\"runs\" is given too; keep one of them");
+}
 
 std::vector<std::uint64_t> read_seeds(JsonObject& object) {
   std::vector<std::uint64_t> seeds;
@@ -21,7 +200,7 @@ std::vector<std::uint64_t> read_seeds(JsonObject& object) {
       object.fail("seeds", "expected whole numbers of at least 0, got " + item.dump());
     const auto seed = item.get<std::uint64_t>();
     if (std::find(seeds.begin(), seeds.end(), seed) != seeds.end())
-      object.fail("seeds", "the seed " + std::to_string(seed) + " is there twice; keep one of them");
+      object.fail("seeds", "the seed " + std::to_string(seed) + " appears twice; keep one of them");
     seeds.push_back(seed);
   }
   if (object.has("seeds") && seeds.empty()) object.fail("seeds", "expected at least one seed");
@@ -70,16 +249,10 @@ void read_native(JsonObject& object, Suite& suite) {
   suite.scale = object.string_or("scale", suite.scale);
   suite.data = object.string_or("data", suite.data);
   parse_data_request(suite.data, core::json_location(suite.source, "/data"));
-  suite.dtype = object.string_or("dtype", suite.dtype);
-  if (suite.dtype != "float32" && suite.dtype != "float64")
-    object.fail("dtype", "expected \"float32\" or \"float64\", got \"" + suite.dtype + "\"");
+  suite.dtype = object.enumeration_or("dtype", suite.dtype);
   suite.threads = static_cast<int>(object.integer_or("threads", 0, 0, 4096));
-  suite.device = object.string_or("device", suite.device);
-  if (!core::is_device_name(suite.device))
-    object.fail("device", "expected \"cpu\", \"cuda\" or \"cuda:N\", got \"" + suite.device + "\"");
-  suite.kernels = object.string_or("kernels", suite.kernels);
-  if (!core::is_kernels_name(suite.kernels))
-    object.fail("kernels", "expected \"fused\" or \"reference\", got \"" + suite.kernels + "\"");
+  suite.device = core::read_device(object);
+  suite.kernels = object.enumeration_or("kernels", suite.kernels);
   suite.mock = read_mock(object);
   read_cells(object, suite);
 }
@@ -95,7 +268,7 @@ Suite read_suite(const Json& value, const std::string& source) {
   if (suite.name.empty()) object.fail("name", "expected a name, got \"\"");
   suite.title = object.string_or("title", suite.name);
   suite.text = object.string_or("text", "");
-  suite.design = read_design(object);
+  suite.design = object.enumeration<Design>("design");
   suite.seeds = read_seeds(object);
   suite.order_seed =
       static_cast<std::uint64_t>(object.integer_or("order_seed", 1, 0, std::numeric_limits<std::int64_t>::max()));

@@ -10,26 +10,13 @@
 #include <vector>
 
 #include "core/base/json.h"
+#include "core/protocol/run_choices.h"
 #include "results/records.h"
 #include "suites/design/external_suite.h"
 
 namespace nanobench::suites {
 
-enum class Design {
-  kHistory,              ///< one cell per record, in order: the cumulative ladder
-  kLeaveOneOut,          ///< the base, then the base with each feature turned to its `before` value
-  kAddOneIn,             ///< the base with all features at `before`, then with each one alone at `after`
-  kFactorial,            ///< all combinations of the features' values
-  kFractionalFactorial,  ///< 2^m of the combinations of two values each, as many effects apart as they can be
-  kSweep,                ///< the values of one feature or setting, or a grid of several
-  kPairs,                ///< the base, each feature changed alone, each two of them changed together
-  kAA,                   ///< the base several times, as if it were several cells
-  kCells,                ///< an external trainer's cells, one by one
-  kClaims,               ///< what the catalogue's claims are measured by: training cells and operations
-};
-std::string to_string(Design design);
-/// Their names, in this order.
-std::vector<std::string> design_list();
+using results::Design;
 
 /// One entry of "features": an id, {"id", "value"} to choose another value than the design's, or in factorials
 /// {"id", "values"}.
@@ -73,12 +60,12 @@ struct Suite {
   std::string scale = "nano";
   std::vector<std::uint64_t> seeds = {1};
   std::string data = "synthetic";  ///< "synthetic", "text:FILE" or "shards:FILE|DIR"
-  std::string dtype = "float32";
-  int threads = 0;                                    ///< 0: all cores
-  std::string device = "cpu";                         ///< of every run (core/protocol/run_spec.h)
-  std::string kernels = "fused";                      ///< of every run, likewise
-  std::uint64_t order_seed = 1;                       ///< of the shuffled order of execution
-  std::optional<results::SequentialLook> sequential;  ///< set by a runner that adds seeds; not from the file
+  core::Dtype dtype = core::Dtype::kFloat32;
+  int threads = 0;                                          ///< 0: all cores
+  core::DeviceChoice device;                                ///< of every run
+  core::KernelChoice kernels = core::KernelChoice::kFused;  ///< of every run
+  std::uint64_t order_seed = 1;                             ///< of the shuffled order of execution
+  std::optional<results::SequentialLook> sequential;        ///< set by a runner that adds seeds; not from the file
   std::optional<double> target;  ///< validation loss of "time to target"; absent: the first cell's final loss
   Limits limits;
   core::Json mock;                          ///< settings of the mock engine, null for the native one
@@ -91,8 +78,8 @@ struct SuiteOverrides {
   std::optional<std::vector<std::uint64_t>> seeds;
   std::optional<std::string> data;
   std::optional<int> threads;
-  std::optional<std::string> device;
-  std::optional<std::string> kernels;
+  std::optional<core::DeviceChoice> device;
+  std::optional<core::KernelChoice> kernels;
   std::optional<std::int64_t> ranks;
   std::optional<std::int64_t> processes;
   std::optional<std::uint64_t> order_seed;

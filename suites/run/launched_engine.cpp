@@ -9,6 +9,7 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/rethrow.h"
 #include "core/base/temporary_folder.h"
 #include "core/data/atomic_write.h"
 #include "core/protocol/run_event.h"
@@ -50,7 +51,8 @@ class EventRelay final : public LogReader {
       has_ended_ =
           std::holds_alternative<core::FinishedEvent>(event) || std::holds_alternative<core::FailedEvent>(event);
       return true;
-    } catch (const Error&) {
+    } catch (const Error& error) {
+      rethrow_internal(error);
       return false;
     }
   }

@@ -9,7 +9,7 @@
 
 namespace nanobench::suites {
 
-/// Writes the whole event stream of a pretended run to `events_fd`. Returns the process's exit code. May not return:
+/// Writes the whole event stream of a simulated run to `events_fd`. Returns the process's exit code. May not return:
 /// faults include signals and hangs.
 int run_mock_engine(const core::RunSpec& spec, int events_fd);
 

@@ -43,8 +43,8 @@ struct MockSettings {
   double loss_end = 3.3;  ///< what the final validation loss is about
   double loss_sigma = 0;  ///< run-to-run standard deviation of the loss
   double effect = 0;      ///< added to loss_end: what a cell changes
-  double step_ms = 10;    ///< pretended mean
-  double step_cv = 0.02;  ///< pretended coefficient of variation
+  double step_ms = 10;    ///< mean of the drawn times
+  double step_cv = 0.02;  ///< their coefficient of variation
   double step_drift = 0;  ///< relative growth of the step time over the run: a host that slows down
   double sleep_ms = 0;    ///< really slept in each step
   double crash_rate = 0;  ///< chance that the run dies of SIGSEGV half-way

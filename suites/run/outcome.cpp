@@ -3,6 +3,7 @@
 #include <csignal>
 #include <fstream>
 
+#include "core/base/exit_codes.h"
 #include "core/base/text.h"
 
 namespace nanobench::suites {
@@ -34,6 +35,8 @@ Classification of_exit(const RunEnd& end) {
                             end.output_tail)};
   }
   if (end.finished && end.exit.is_success()) return {RunOutcome::kCompleted, ""};
+  if (!end.has_hello && end.exit.exit_code == core::kExitUsage && !end.output_tail.empty())
+    return {RunOutcome::kUnsupported, "the engine refused the run: " + last_line(end.output_tail)};
   const std::string code = end.exit.text();
   if (end.finished)
     return {RunOutcome::kCrashed, with_last_words("the engine finished, but then ended with " + code, end.output_tail)};

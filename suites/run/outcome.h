@@ -19,6 +19,7 @@ struct RunEnd {
   std::optional<core::FailedEvent> failed;
   std::optional<std::string> not_finite;  ///< where the first loss was not a finite number
   core::ProcessExit exit;
+  bool has_hello = true;        ///< the engine has begun
   bool was_oom_killed = false;  ///< the kernel's counter of such kills went up meanwhile
   bool has_cut_line = false;    ///< the events end in the middle of a line
   std::string output_tail;      ///< the engine's last words

@@ -29,6 +29,7 @@ class RunRecorder {
   /// The rest of the samples and the result, in one transaction.
   void finish(const results::RunResult& result);
 
+  bool has_hello() const { return has_hello_; }
   const std::optional<core::FinishedEvent>& finished() const { return finished_; }
   const std::optional<core::FailedEvent>& failed() const { return failed_; }
   /// "step 12: the training loss is not finite", once there was such a loss.

@@ -181,6 +181,7 @@ RunEnd RunSession::end_of(const core::ProcessExit& exit) const {
   end.failed = recorder_.failed();
   end.not_finite = recorder_.not_finite();
   end.exit = exit;
+  end.has_hello = recorder_.has_hello();
   end.was_oom_killed = !is_killed_ && oom_kills_before_ && oom_kills() > oom_kills_before_;
   end.has_cut_line = !lines_.rest().empty() && !is_ignoring_events_;
   end.output_tail = output_.text();

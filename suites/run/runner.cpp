@@ -84,7 +84,7 @@ class PlanRunner {
     row.plan_id = result_.plan_id;
     bool is_first_look = true;
     while (interrupts_.count() == 0) {
-      const results::Claim claim =
+      const results::RunClaim claim =
           store_.claim_run(row, owner_, options_.is_fresh || options_.is_own_evidence, !options_.is_machine_shared);
       if (const auto* claimed = std::get_if<results::Claimed>(&claim)) {
         execute(run, claimed->run_id);

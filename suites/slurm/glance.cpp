@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/rethrow.h"
 #include "suites/slurm/shared_folder.h"
 
 namespace nanobench::suites {
@@ -102,7 +103,8 @@ std::optional<PlanGlance> glance_at(const PlanFolder& folder, const std::string&
   SlurmState state;
   try {
     state = read_state(core::read_json_file(folder.state_file()), folder.state_file().string(), runs);
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    rethrow_internal(error);
     return std::nullopt;  // gone since, or damaged: who submits says so
   }
   if (state.plan_digest != plan_digest || state.plan_made_at != plan_made_at) return std::nullopt;

@@ -15,6 +15,7 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/rethrow.h"
 #include "results/output_file.h"
 #include "results/provenance.h"
 
@@ -169,7 +170,8 @@ std::optional<results::Owner> read_holder(const fs::path& file) {
     owner.pid = object.integer("pid", 1, std::numeric_limits<std::int64_t>::max());
     owner.pid_started = object.integer("started", 0, std::numeric_limits<std::int64_t>::max());
     return owner;
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    rethrow_internal(error);
     return std::nullopt;  // it is being written, or another version's
   }
 }

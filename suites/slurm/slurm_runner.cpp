@@ -9,6 +9,7 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/rethrow.h"
 #include "core/base/text.h"
 #include "results/merge.h"
 #include "suites/run/interrupt.h"
@@ -245,8 +246,8 @@ class SlurmSession {
     noted_queue_ = watch_.summary();
     try {
       write_whole(folder_.queue_file(), noted_queue_ + "\n");
-    } catch (const Error& error) {  // a write that matters will fail next and say so
-      if (error.code() == ErrorCode::kInternal) throw;
+    } catch (const Error& error) {
+      rethrow_internal(error);  // any other: a write that matters will fail next and say so
     }
   }
 

@@ -42,7 +42,7 @@ class TaskObserver : public RunnerObserver {
     progress_.reset();
     if (record.result->outcome == RunOutcome::kInterrupted) return;
     std::printf("%s seed %llu: %s %s\n", plan.cell_of(run).label.c_str(), static_cast<unsigned long long>(run.seed),
-                core::to_string(record.result->outcome).c_str(), record.result->message.c_str());
+                enum_name(record.result->outcome).c_str(), record.result->message.c_str());
     std::fflush(stdout);
   }
 
@@ -56,13 +56,18 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+/// As the submitter saw the engine: the instructions of the nodes are theirs.
+EngineUse use_of(const Plan& plan) {
+  return {.device = plan.runs.empty() ? core::kCpuDevice : plan.runs.front().spec.device, .is_here = false};
+}
+
 /// What this node lacks that every run needs; empty when nothing.
 std::string trouble_of(const Plan& plan, const std::string& host) {
   const fs::path program = plan.engine.command.front();
   const bool is_path = program.string().find('/') != std::string::npos;  // else it is looked for on PATH
   if (is_path && access(program.c_str(), X_OK) != 0)
     return "the engine " + program.string() + " is not on " + host + ", or cannot be executed there";
-  if (plan.engine.name.starts_with("nanobench-train") && native_engine(program).version != plan.engine.version) {
+  if (plan.engine.name == "nanobench-train" && native_engine(program, use_of(plan)).version != plan.engine.version) {
     return "the engine " + program.string() + " on " + host +
            " is another build than the one that the runs were planned for";
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/base/rethrow.h"
 #include "suites/slurm/shared_folder.h"
 
 namespace nanobench::suites {
@@ -28,6 +29,7 @@ auto checked(const std::string& source, Read read) {
   try {
     return read();
   } catch (const Error& error) {
+    rethrow_internal(error);
     if (error.code() == ErrorCode::kDataLoss) throw;
     fail(source, error.what());
   } catch (const Json::exception&) {

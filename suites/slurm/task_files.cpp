@@ -14,6 +14,8 @@
 #include "results/store.h"
 #include "suites/slurm/shared_folder.h"
 
+#include "core/base/rethrow.h"
+
 namespace nanobench::suites {
 namespace {
 
@@ -33,6 +35,7 @@ Json cell_json(const Cell& cell) {
   if (cell.floor_nats) json["floor_nats"] = *cell.floor_nats;
   if (cell.operation) json["operation"] = core::to_json(*cell.operation);
   if (!cell.external.is_null()) json["external"] = cell.external;
+  if (cell.arm > 0) json["arm"] = cell.arm;
   return json;
 }
 
@@ -46,6 +49,7 @@ Cell read_cell(const Json& value, const std::string& source, const std::string& 
   if (const Json* operation = object.find("operation"))
     cell.operation = core::read_operation_spec(*operation, source + "#" + pointer + "/operation");
   if (const Json* external = object.find("external")) cell.external = *external;
+  cell.arm = object.integer_or("arm", 0, 0, kAny);
   object.find("floor_nats");
   object.finish();
   return cell;
@@ -149,6 +153,7 @@ Plan read_plan(const Json& value, const std::string& source) {
   try {
     return read_checked(value, source);
   } catch (const Error& error) {
+    rethrow_internal(error);
     if (error.code() == ErrorCode::kUnavailable) throw;
     throw Error(ErrorCode::kDataLoss, std::string(error.what()) + "; the file is damaged");
   }
@@ -180,7 +185,7 @@ bool publish_end(const Plan& plan, const PlannedRun& run, const results::RunResu
     results::Store store(local.file());
     results::NewRun row = stored_run(plan, run);
     row.plan_id = store.ensure_plan(stored_plan(plan, {}));
-    const results::Claim claim = store.claim_run(row, results::this_process());
+    const results::RunClaim claim = store.claim_run(row, results::this_process());
     const auto* claimed = std::get_if<results::Claimed>(&claim);
     NB_CHECK(claimed != nullptr, "a new store has this run already");
     store.finish_run(claimed->run_id, result);
@@ -209,6 +214,7 @@ std::optional<RunRecord> Collector::read(const fs::path& file, const std::string
     if (runs.size() == 1 && runs[0].digest == digest && runs[0].result) return std::move(runs[0]);
     trouble = "it does not hold this run alone";
   } catch (const Error& error) {
+    rethrow_internal(error);
     trouble = error.what();
   }
   return std::nullopt;

@@ -29,7 +29,7 @@ struct FeaturePoint {
     ResolveRequest made{.record = feature->base, .settings = {{feature->id, value}}, .scale = scale};
     if (feature->needs.ranks > 1) made.ranks = feature->needs.ranks;
     if (feature->needs.processes > 1) made.processes = feature->needs.processes;
-    made.device = feature->needs.gpu ? "cuda" : "cpu";
+    made.device = core::DeviceChoice{.is_gpu = feature->needs.gpu};
     return made;
   }
   std::string name() const { return feature->id + "=" + value; }

@@ -11,7 +11,7 @@ using core::ErrorCode;
 using core::Json;
 
 Json feature_json() {
-  return Json::parse(R"({"id": "mlp_width", "title": "Width of the MLP", "introduced": {"seeds": ["000"]},
+  return Json::parse(R"({"id": "mlp_width", "title": "Width of the MLP", "introduced": {"analyses": ["000"]},
       "values": {"four": {"model": {"mlp_ratio": 4}}, "two": {"model": {"mlp_ratio": 2}}},
       "before": "four", "after": "two", "kind": "numerics", "text": "How wide the MLP is."})");
 }
@@ -128,11 +128,13 @@ TEST(ReadFeature, NamesFileAndPointerOfWhatIsWrong) {
                }),
                {"f.json: /requires/0/feature", "itself"});
   expect_parts(message([](Json& f) { f["introduced"]["records"] = 3; }), {"f.json: /introduced/records", "\"record\""});
+  expect_parts(message([](Json& f) { f["introduced"]["seeds"] = Json::array({"000"}); }),
+               {"f.json: /introduced/seeds"});
 }
 
 Json not_applicable_json() {
   return Json::parse(
-      R"({"id": "guard_skipping", "title": "Compiler guards", "introduced": {"record": 16, "seeds": ["000"]},
+      R"({"id": "guard_skipping", "title": "Compiler guards", "introduced": {"record": 16, "analyses": ["000"]},
       "changes": [{"record": 16, "id": "skip-guard-eval"}], "kind": "systems",
       "not_applicable": "Nothing here is compiled at run time.", "text": "Guards of compiled code are skipped."})");
 }

@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "ablations/claim.h"
-#include "ablations/mask_counts.h"
 #include "ablations/resolve.h"
 #include "core/config/schedule.h"
 #include "core/data/block_mask.h"

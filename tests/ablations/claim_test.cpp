@@ -4,7 +4,7 @@
 #include <fstream>
 #include <set>
 
-#include "ablations/claim_facts.h"
+#include "ablations/claim_cells.h"
 #include "tests/ablations/catalogue_support.h"
 
 namespace nanobench::ablations {

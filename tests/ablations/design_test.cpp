@@ -74,7 +74,7 @@ TEST(FullFactorial, RecoversEveryPlantedEffect) {
     for (const EffectTerm::Part& part : contrast.term.parts) set |= FactorSet{1} << part.factor;
     EXPECT_EQ(estimate(contrast, results), effects.at(set)) << contrast.effect;
     EXPECT_TRUE(contrast.aliases.empty());
-    EXPECT_EQ(contrast.kind, contrast.term.parts.size() == 1 ? EffectKind::kMain : EffectKind::kInteraction);
+    EXPECT_EQ(contrast.kind, contrast.term.parts.size() == 1 ? ContrastKind::kMain : ContrastKind::kInteraction);
   }
   EXPECT_EQ(contrast_of(table, "a x c").coefficients[0], 0.125);
 }
@@ -189,7 +189,7 @@ TEST(OneAtATime, ComparesEachCellWithTheFirst) {
   EXPECT_EQ(contrast_of(table, "a").coefficients, (std::vector<double>{-1, 1, 0, 0, 0}));
   EXPECT_EQ(contrast_of(table, "b").coefficients, (std::vector<double>{1, 0, -1, 0, 0})) << "new against old";
   EXPECT_EQ(contrast_of(table, "c=3").coefficients, (std::vector<double>{-1, 0, 0, 0, 1}));
-  EXPECT_EQ(contrast_of(table, "b").kind, EffectKind::kSimple);
+  EXPECT_EQ(contrast_of(table, "b").kind, ContrastKind::kSimple);
   EXPECT_NE(contrast_of(table, "b").meaning.find("b: new against old"), std::string::npos);
 }
 
@@ -224,7 +224,7 @@ TEST(Ladder, ComparesEachStepWithTheOneBefore) {
 TEST(Replicas, AreNoise) {
   const DesignTable table = replicas({"arm", {"A", "B", "C"}});
   ASSERT_EQ(table.contrasts.size(), 2u);
-  EXPECT_EQ(table.contrasts[1].kind, EffectKind::kNoise);
+  EXPECT_EQ(table.contrasts[1].kind, ContrastKind::kNoise);
   EXPECT_EQ(table.contrasts[1].effect, "C against A");
   EXPECT_EQ(table.contrasts[1].coefficients, (std::vector<double>{-1, 0, 1}));
 }

@@ -85,8 +85,10 @@ TEST(Holds, ASettingPullsInWhatItNeedsOfWhatIsHeld) {
   EXPECT_EQ(pulled.config.precision.rotation, StoredPrecision::kBfloat16);
   EXPECT_EQ(pulled.config.precision.activations, ActivationPrecision::kBfloat16)
       << "the record's own value, not autocast";
-  ASSERT_EQ(pulled.messages.size(), 1U);
-  expect_parts(pulled.messages[0], {"test_rotation=bfloat16 needs test_activations=bfloat16", "it was float32"});
+  ASSERT_EQ(pulled.pulled_in.size(), 1U);
+  EXPECT_EQ(pulled.pulled_in[0].setting, (FeatureSetting{"test_activations", "bfloat16"}));
+  EXPECT_EQ(pulled.pulled_in[0].needed_by, (FeatureSetting{"test_rotation", "bfloat16"}));
+  EXPECT_EQ(pulled.pulled_in[0].before, "float32");
   const Resolved other = at_plain(catalogue_with_holds(), {{"test_rotation", "bfloat16"}}, "bare");
   EXPECT_EQ(other.config.precision.activations, ActivationPrecision::kAutocast) << "the first that is named";
 }

@@ -1,7 +1,7 @@
 // The records against their real configurations in the golden data, field by field.
 #include "core/config/train_config.h"
 #include "tests/ablations/catalogue_support.h"
-#include "tests/ablations/golden_records.h"
+#include "tests/golden/golden_data.h"
 
 namespace nanobench::ablations {
 namespace {
@@ -23,9 +23,7 @@ std::string differences(const core::Json& expected, const core::Json& actual, co
 class OfficialRecord : public testing::TestWithParam<int> {};
 
 TEST_P(OfficialRecord, EqualsItsRealConfiguration) {
-  const std::filesystem::path file = golden_record(GetParam());
-  if (!std::filesystem::exists(file)) GTEST_SKIP() << "no golden data at " << file << "; set NANOBENCH_SHARED";
-  core::Json expected = core::read_json_file(file.string());
+  core::Json expected = core::read_json_file(golden_record(GetParam()));
   expected.erase("name");
   EXPECT_GT(expected.flatten().size(), 60U);
   const core::TrainConfig actual =

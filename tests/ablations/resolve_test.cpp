@@ -46,8 +46,15 @@ TEST(Resolve, AnotherOptimiserTakesItsOwnFieldsOnly) {
 TEST(Resolve, PullsInWhatAValueRequiresAndSaysSo) {
   const Resolved cell = resolved("record13", {{"window_granularity", "block"}});
   EXPECT_EQ(cell.settings.at("window_warmup"), "linear_128");
+  ASSERT_EQ(cell.pulled_in.size(), 1U);
+  EXPECT_EQ(cell.pulled_in[0].setting, (FeatureSetting{"window_warmup", "linear_128"}));
+  EXPECT_EQ(cell.pulled_in[0].needed_by, (FeatureSetting{"window_granularity", "block"}));
+  EXPECT_EQ(cell.pulled_in[0].asked, cell.pulled_in[0].needed_by);
+  EXPECT_EQ(cell.pulled_in[0].before, "linear_64");
   ASSERT_EQ(cell.messages.size(), 1U);
-  expect_parts(cell.messages[0], {"window_granularity=block", "window_warmup=linear_128", "it was linear_64"});
+  EXPECT_EQ(cell.messages[0].kind, core::MessageKind::kSetToo);
+  EXPECT_EQ(cell.messages[0].subject, "window_warmup");
+  expect_parts(cell.messages[0].text, {"window_granularity=block", "window_warmup=linear_128", "linear_64"});
 }
 
 TEST(Resolve, ARequirementThatHoldsAddsNothing) {
@@ -140,7 +147,8 @@ TEST(Resolve, ASettingThatChangesNothingIsNoErrorButIsSaid) {
   const Resolved cell = resolved("record17", {{"rotary", "half_1024"}});
   EXPECT_EQ(cell.config.digest(), resolved("record17", {}).config.digest());
   ASSERT_EQ(cell.messages.size(), 1U);
-  expect_parts(cell.messages[0], {"rotary=half_1024", "record17"});
+  EXPECT_EQ(cell.messages[0].kind, core::MessageKind::kAlreadySet);
+  expect_parts(cell.messages[0].text, {"rotary=half_1024", "record17"});
 }
 
 TEST(Resolve, AppliesTheInlinePatchBeforeTheScale) {

@@ -2,7 +2,7 @@
 // the golden data, so that this does not depend on which records the catalogue holds.
 #include "ablations/scale.h"
 #include "tests/ablations/catalogue_support.h"
-#include "tests/ablations/golden_records.h"
+#include "tests/golden/golden_data.h"
 
 namespace nanobench::ablations {
 namespace {
@@ -11,11 +11,7 @@ using core::TrainConfig;
 
 class ScaledRecord : public testing::TestWithParam<int> {
  protected:
-  void SetUp() override {
-    const std::filesystem::path file = golden_record(GetParam());
-    if (!std::filesystem::exists(file)) GTEST_SKIP() << "no golden data at " << file << "; set NANOBENCH_SHARED";
-    official_ = core::read_train_config_file(file.string());
-  }
+  void SetUp() override { official_ = core::read_train_config_file(golden_record(GetParam()).string()); }
   TrainConfig official_;
 };
 
@@ -62,7 +58,6 @@ TrainConfig scaled_record(int number, const std::string& scale) {
 }
 
 TEST(ScaledRecords, HaveTheirOwnShapesAtNano) {
-  if (!std::filesystem::exists(golden_record(4))) GTEST_SKIP() << "no golden data; set NANOBENCH_SHARED";
   const TrainConfig four = scaled_record(4, "nano");  // 12 heads, 512 sequences of 1024, read 64 at a time
   EXPECT_EQ(four.model.num_heads, 4);
   EXPECT_EQ(four.data.sequence_length, 256);

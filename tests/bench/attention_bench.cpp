@@ -38,6 +38,17 @@ std::function<at::Tensor()> operation(const ModelShape& s, const Heads& heads, P
   return [heads, plan = plan_of(mask, path)] { return core::attention(heads.q, heads.k, heads.v, plan, kScale); };
 }
 
+core::OperationArm arm_of(const ModelShape& s) {
+  core::OperationArm arm{.name = "engine",
+                         .shapes = {{"T", s.length}, {"H", s.heads}, {"D", s.head_dim()}, {"window_tokens", s.window}},
+                         .config = {}};
+  arm.config.model.num_heads = arm.config.model.num_kv_heads = s.heads;
+  arm.config.model.attention_scale = kScale;
+  arm.config.attention.block_size = kBlockTokens;
+  arm.config.attention.window.granularity = core::WindowGranularity::kToken;
+  return arm;
+}
+
 void add_path(const BenchOptions& options, const ModelShape& s, const std::string& name, Path path,
               std::optional<core::CpuPath> cpu_path = std::nullopt) {
   const std::string shape = shape_name({{"T", s.length}, {"W", s.window}, {"H", s.heads}, {"E", s.head_dim()}});
@@ -50,11 +61,12 @@ void add_path(const BenchOptions& options, const ModelShape& s, const std::strin
                run();
              };
            });
-  add_case(options,
-           {.name = "attention/" + name + "/" + shape, .flop = (1 + kBackwardShare) * flop, .cpu_path = cpu_path}, [=] {
-             const Heads heads(s);
-             return forward_backward(operation(s, heads, path), {heads.q, heads.k, heads.v});
-           });
+  const Case both{.name = "attention/" + name + "/" + shape, .flop = (1 + kBackwardShare) * flop, .cpu_path = cpu_path};
+  if (path == Path::kEngine) return add_operation(options, both, "attention", arm_of(s));
+  add_case(options, both, [=] {
+    const Heads heads(s);
+    return forward_backward(operation(s, heads, path), {heads.q, heads.k, heads.v});
+  });
 }
 
 }  // namespace

@@ -7,7 +7,8 @@
 #include <array>
 #include <chrono>
 
-#include "engine/kernels/thread_pool.h"
+#include "engine/kernels/engine_context.h"
+#include "engine/operations/measured_operation.h"
 
 namespace nanobench::bench {
 namespace {
@@ -22,23 +23,17 @@ double seconds_since(Clock::time_point begin) {
 class Setting {
  public:
   Setting(int threads, std::optional<core::CpuPath> path) : threads_before_(at::get_num_threads()) {
-    use_threads(threads);
-    core::set_cpu_path(path);
+    at::set_num_threads(threads);
+    context_.set_threads(threads);
+    context_.set_cpu_path(path);
   }
   Setting(const Setting&) = delete;
   Setting& operator=(const Setting&) = delete;
-  ~Setting() {
-    use_threads(threads_before_);
-    core::set_cpu_path(std::nullopt);
-  }
+  ~Setting() { at::set_num_threads(threads_before_); }
 
  private:
-  static void use_threads(int threads) {
-    core::set_kernel_threads(threads);
-    at::set_num_threads(threads);
-  }
-
   int threads_before_;
+  core::EngineContext context_;
 };
 
 void report(benchmark::State& state, const Case& description, double seconds) {
@@ -53,11 +48,13 @@ void report(benchmark::State& state, const Case& description, double seconds) {
   state.counters["of_sgemm"] = rate / limit;
 }
 
-void run(benchmark::State& state, const BenchOptions& options, const Case& description,
-         const std::function<Body()>& prepare) {
+/// Makes the data of a case; may complete its description.
+using Prepare = std::function<Body(Case&)>;
+
+void run(benchmark::State& state, const BenchOptions& options, Case description, const Prepare& prepare) {
   try {
     const Setting setting(description.threads.value_or(options.threads), description.cpu_path);
-    const Body body = prepare();
+    const Body body = prepare(description);
     body();  // caches, pages, threads
     const Clock::time_point begin = Clock::now();
     for ([[maybe_unused]] const auto _ : state) body();
@@ -65,6 +62,16 @@ void run(benchmark::State& state, const BenchOptions& options, const Case& descr
   } catch (const std::exception& error) {
     state.SkipWithError(error.what());
   }
+}
+
+void add(const BenchOptions& options, Case description, Prepare prepare) {
+  const std::string name = description.name;
+  benchmark::RegisterBenchmark(name.c_str(),
+                               [options, description = std::move(description), prepare = std::move(prepare)](
+                                   benchmark::State& state) { run(state, options, description, prepare); })
+      ->UseRealTime()
+      ->MeasureProcessCPUTime()
+      ->Unit(benchmark::kMillisecond);
 }
 
 }  // namespace
@@ -79,13 +86,15 @@ std::string shape_name(std::initializer_list<std::pair<const char*, std::int64_t
 }
 
 void add_case(const BenchOptions& options, Case description, std::function<Body()> prepare) {
-  const std::string name = description.name;
-  benchmark::RegisterBenchmark(name.c_str(),
-                               [options, description = std::move(description), prepare = std::move(prepare)](
-                                   benchmark::State& state) { run(state, options, description, prepare); })
-      ->UseRealTime()
-      ->MeasureProcessCPUTime()
-      ->Unit(benchmark::kMillisecond);
+  add(options, std::move(description), [prepare = std::move(prepare)](Case&) { return prepare(); });
+}
+
+void add_operation(const BenchOptions& options, Case description, const std::string& op, core::OperationArm arm) {
+  add(options, std::move(description), [op, arm = std::move(arm)](Case& completed) -> Body {
+    const core::MeasuredOperation operation = core::make_operation(op, arm, /*seed=*/1);
+    completed.flop = operation.flops;
+    return [call = operation.call] { call(); };
+  });
 }
 
 double sgemm_gflops() {

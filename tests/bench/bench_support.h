@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/hardware/cpu_path.h"
+#include "core/protocol/operation_spec.h"
 #include "engine/ops/torch.h"
 
 namespace nanobench::bench {
@@ -55,6 +56,10 @@ using Body = std::function<void()>;
 /// Adds a case to Google Benchmark. `prepare` makes its data, and returns one call of the operation; an exception in
 /// either is an error of this case.
 void add_case(const BenchOptions& options, Case description, std::function<Body()> prepare);
+
+/// Adds a case whose call is an operation of the engine (engine/operations), as `nanobench run` measures it for claims:
+/// forward and backward, or one update. Its number of floating-point operations is the operation's.
+void add_operation(const BenchOptions& options, Case description, const std::string& op, core::OperationArm arm);
 
 /// GFLOP/s of a float32 product of square matrices with the threads in use: the median of a few products.
 double sgemm_gflops();

@@ -2,8 +2,8 @@
 // and LibTorch's own bfloat16.
 #include <array>
 
-#include "core/hardware/cpu_path.h"
 #include "engine/kernels/bfloat16_gemm.h"
+#include "engine/kernels/engine_context.h"
 #include "engine/ops/bfloat16.h"
 #include "tests/bench/bench_support.h"
 
@@ -29,9 +29,9 @@ Body engine_body(const Product& p, core::Bfloat16Path path) {
                                     .c_row = p.n};
   return [=] {
     const std::array<at::Tensor, 3> kept{a, b, c};  // what the pointers point to
-    core::set_bfloat16_path(path);
+    core::EngineContext context;
+    context.set_bfloat16_path(path);
     core::multiply_bfloat16(product, /*rounds=*/true, core::kernel_threads());
-    core::set_bfloat16_path(std::nullopt);
   };
 }
 

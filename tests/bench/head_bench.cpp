@@ -1,5 +1,4 @@
 // The head with its loss: the chunked operation with its own backward pass, and T x V logits through autograd.
-#include "engine/ops/softcapped_cross_entropy.h"
 #include "tests/bench/bench_support.h"
 
 namespace nanobench::bench {
@@ -12,18 +11,17 @@ at::Tensor plain_loss(const at::Tensor& x, const at::Tensor& weight, const at::T
   return at::nll_loss(at::log_softmax(logits, -1), targets);
 }
 
-void add_path(const BenchOptions& options, const ModelShape& s, bool is_engine) {
+std::string name_of(const ModelShape& s, const std::string& path) {
+  return "head/" + path + "/" + shape_name({{"T", s.length}, {"C", s.dim}, {"V", s.padded_vocab()}});
+}
+
+void add_whole_logits(const BenchOptions& options, const ModelShape& s) {
   const std::int64_t rows = s.padded_vocab();
-  const std::string name = std::string("head/") + (is_engine ? "engine" : "whole_logits") + "/" +
-                           shape_name({{"T", s.length}, {"C", s.dim}, {"V", rows}});
   const double product = 2.0 * static_cast<double>(s.length) * static_cast<double>(s.dim) * static_cast<double>(rows);
-  add_case(options, {.name = name, .flop = 3 * product}, [=] {
+  add_case(options, {.name = name_of(s, "whole_logits"), .flop = 3 * product}, [=] {
     const at::Tensor x = random_leaf({s.length, s.dim}), weight = random_leaf({rows, s.dim});
     const at::Tensor targets = at::randint(s.vocab, {s.length}, at::kLong);
-    const core::HeadOptions head{.softcap = {.cap = kCap}};
-    std::function<at::Tensor()> engine = [=] { return core::softcapped_cross_entropy(x, weight, targets, head); };
-    std::function<at::Tensor()> plain = [=] { return plain_loss(x, weight, targets); };
-    return forward_backward(is_engine ? engine : plain, {x, weight});
+    return forward_backward([=] { return plain_loss(x, weight, targets); }, {x, weight});
   });
 }
 
@@ -31,8 +29,11 @@ void add_path(const BenchOptions& options, const ModelShape& s, bool is_engine) 
 
 void head_bench(const BenchOptions& options) {
   for (const ModelShape& s : options.shapes) {
-    add_path(options, s, true);
-    add_path(options, s, false);
+    core::OperationArm arm{
+        .name = "engine", .shapes = {{"T", s.length}, {"C", s.dim}, {"V", s.padded_vocab()}}, .config = {}};
+    arm.config.model.logit_softcap = kCap;
+    add_operation(options, {.name = name_of(s, "engine")}, "softcapped_cross_entropy", arm);
+    add_whole_logits(options, s);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "core/base/build_info.h"
+#include "core/hardware/cpu_path.h"
 #include "engine/train/process_settings.h"
 #include "tests/bench/bench_support.h"
 
@@ -27,8 +28,8 @@ std::vector<ModelShape> standard_shapes() {
 
 /// A check of CLI11: what is wrong with `text`, or "".
 std::string wrong_number(const std::string& text, std::int64_t unit) {
-  constexpr std::size_t kMostDigits = 9;
-  const bool is_number = !text.empty() && text.size() <= kMostDigits &&
+  constexpr std::size_t kMaxDigits = 9;
+  const bool is_number = !text.empty() && text.size() <= kMaxDigits &&
                          text.find_first_not_of("0123456789") == std::string::npos && std::stoll(text) > 0;
   if (!is_number) return "expected a whole number above 0, got '" + text + "'";
   return std::stoll(text) % unit == 0 ? "" : "expected a multiple of " + std::to_string(unit) + ", got " + text;
@@ -54,7 +55,7 @@ void add_context(int threads) {
   benchmark::AddCustomContext("nanobench", nanobench::core::version_text());
   benchmark::AddCustomContext("libtorch", TORCH_VERSION);
   benchmark::AddCustomContext("libtorch_cpu", at::get_cpu_capability());
-  benchmark::AddCustomContext("cpu_path", to_string(nanobench::core::cpu_path()));
+  benchmark::AddCustomContext("cpu_path", to_string(nanobench::core::best_cpu_path()));
   benchmark::AddCustomContext("threads", std::to_string(threads));
 }
 

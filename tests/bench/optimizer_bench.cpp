@@ -1,9 +1,9 @@
 // Optimiser steps over record #17's parameters: Muon on the matrices of the blocks, Adam on all others.
-#include "core/hardware/cpu_path.h"
 #include "engine/ops/orthogonalize.h"
 #include "engine/optim/adam.h"
 #include "engine/optim/muon.h"
 #include "tests/bench/bench_support.h"
+#include "tests/engine/reference_ops.h"
 
 namespace nanobench::bench {
 namespace {

@@ -15,13 +15,8 @@ struct Product {
 void add_product(const BenchOptions& options, const Product& p, int threads) {
   const double flop = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
   const std::string shape = shape_name({{"M", p.m}, {"N", p.n}, {"K", p.k}, {"threads", threads}});
-  add_case(options, {.name = "sgemm/aten/" + shape, .flop = flop, .threads = threads}, [=]() -> Body {
-    const at::Tensor a = random({p.m, p.k}), b = random({p.k, p.n}), c = at::mm(a, b);
-    return [=] {
-      at::Tensor out = c;
-      at::mm_out(out, a, b);
-    };
-  });
+  add_operation(options, {.name = "sgemm/aten/" + shape, .threads = threads}, "matrix_product",
+                {.name = "aten", .shapes = {{"rows", p.m}, {"columns", p.n}, {"inner", p.k}}, .config = {}});
   add_case(options, {.name = "sgemm/engine/" + shape, .flop = flop, .threads = threads}, [=]() -> Body {
     const at::Tensor a = random({p.m, p.k}), b = random({p.k, p.n}), c = at::empty({p.m, p.n});
     const core::MatrixProduct product{.rows = p.m,

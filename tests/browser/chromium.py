@@ -16,7 +16,7 @@ import unittest
 import zlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "documents"))
-import workbench  # noqa: E402,F401  what the tests of pages are made from
+import workbench  # noqa: F401  what the tests of pages are made from
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 
@@ -26,11 +26,11 @@ def find_program():
 
 
 class Chromium:
-    """One browser with one page. `events` holds what the page said since it was opened."""
+    """One browser with one page. `events` holds the events of the page since it was opened."""
 
     @classmethod
     def for_tests(cls, case):
-        """One for a test's class, as cls.browser; closed after its tests."""
+        """A browser for a test class, as cls.browser; closed after its tests."""
         case.browser = cls()
         case.addClassCleanup(case.browser.close)
 
@@ -39,11 +39,24 @@ class Chromium:
         to_browser, self._write = os.pipe()
         self._read, from_browser = os.pipe()
         self._process = subprocess.Popen(
-            [find_program(), "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run",
-             "--disable-dev-shm-usage", "--force-color-profile=srgb", f"--user-data-dir={self._profile.name}",
-             "--remote-debugging-pipe", "about:blank"],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, close_fds=False,
-            preexec_fn=lambda: self._take_pipes(to_browser, from_browser))
+            [
+                find_program(),
+                "--headless=new",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--hide-scrollbars",
+                "--no-first-run",
+                "--disable-dev-shm-usage",
+                "--force-color-profile=srgb",
+                f"--user-data-dir={self._profile.name}",
+                "--remote-debugging-pipe",
+                "about:blank",
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            close_fds=False,
+            preexec_fn=lambda: self._take_pipes(to_browser, from_browser),  # noqa: PLW1509 (no threads here)
+        )
         os.close(to_browser)
         os.close(from_browser)
         self._numbers = itertools.count(1)
@@ -140,14 +153,16 @@ class Chromium:
     # --- what the page did ---
 
     def of(self, method):
-        self.evaluate("0")  # everything that was said before has arrived then
+        self.evaluate("0")  # all earlier events have arrived then
         return [event["params"] for event in self.events if event.get("method") == method]
 
     def problems(self):
         """Errors on the console and exceptions, in words."""
         problems = [str(event["exceptionDetails"]) for event in self.of("Runtime.exceptionThrown")]
         problems += [str(event["args"]) for event in self.of("Runtime.consoleAPICalled") if event["type"] == "error"]
-        return problems + [event["entry"]["text"] for event in self.of("Log.entryAdded") if event["entry"]["level"] == "error"]
+        return problems + [
+            event["entry"]["text"] for event in self.of("Log.entryAdded") if event["entry"]["level"] == "error"
+        ]
 
     def requests(self):
         return [event["request"]["url"] for event in self.of("Network.requestWillBeSent")]

@@ -14,16 +14,33 @@ import unittest
 import xml.etree.ElementTree
 
 import chromium
+import hostile  # beside the workbench
 from chromium import workbench
 
-import hostile  # beside the workbench
-
-PAGE_TAGS = set("html head meta title style script body main section h1 h2 h3 p dl dt dd ul li details summary div table thead "
-                "tbody tr th td small figure figcaption button input form label span strong".split())
-CHART_TAGS = set("svg g path line text rect circle defs clippath lineargradient radialgradient stop canvas tspan".split())
+PAGE_TAGS = set(
+    "html head meta title style script body main section h1 h2 h3 p dl dt dd ul li details summary div table thead "
+    "tbody tr th td small figure figcaption button input form label span strong".split()
+)
+CHART_TAGS = set(
+    "svg g path line text rect circle defs clippath lineargradient radialgradient stop canvas tspan".split()
+)
 # Bells, escapes, eight-bit controls, line separators, marks that turn text round.
-NOT_FOR_TERMINALS = set(map(chr, [*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029, 0x200E, 0x200F, 0x061C,
-                                  *range(0x202A, 0x202F), *range(0x2066, 0x206A)])) - {"\n"}
+NOT_FOR_TERMINALS = set(
+    map(
+        chr,
+        [
+            *range(0x20),
+            *range(0x7F, 0xA0),
+            0x2028,
+            0x2029,
+            0x200E,
+            0x200F,
+            0x061C,
+            *range(0x202A, 0x202F),
+            *range(0x2066, 0x206A),
+        ],
+    )
+) - {"\n"}
 MARKDOWN_TAGS = set("h1 h2 h3 p ul li strong details summary table thead tbody tr th td br blockquote".split())
 
 
@@ -54,8 +71,21 @@ class HostileText(unittest.TestCase):
         bench.run("import", "logs")
         shutil.copy(bench.database, bench.folder / "known_names.db")
         cls.poisoned = hostile.poison(bench.database)
-        hostile.poison(bench.folder / "known_names.db", kept=("suite", "cell", "digest", "config_digest", "name", "config",
-                                                              "data_digest", "dtype", "hardware", "engine_version"))
+        hostile.poison(
+            bench.folder / "known_names.db",
+            kept=(
+                "suite",
+                "cell",
+                "digest",
+                "config_digest",
+                "name",
+                "config",
+                "data_digest",
+                "dtype",
+                "hardware",
+                "engine_version",
+            ),
+        )
         cls.documents = cls.all_documents()
         chromium.Chromium.for_tests(cls)
 
@@ -76,14 +106,19 @@ class HostileText(unittest.TestCase):
         """(name, arguments, accepted exit codes) of what can be asked for in any form."""
         suite = hostile.hostile("weekly").replace("\0", "")
         plans = [(f"plan{number}", ["report", "--plan", str(number)], (0,)) for number in range(1, 5)]
-        return [*plans, ("trend", ["trend", suite], (0,)),
-                ("compare", ["compare", "plan:1", "plan:1"], (0,)), ("audit", ["audit", "logs", "--runs"], (1, 3)),
-                ("logs", ["report", "--suite", "speedrun_logs", "--db", "known_names.db"], (0, 2)),
-                ("known", ["report", "--suite", "history", "--db", "known_names.db"], (0,)),
-                ("known_trend", ["trend", "weekly", "--db", "known_names.db"], (0,))]
+        return [
+            *plans,
+            ("trend", ["trend", suite], (0,)),
+            ("compare", ["compare", "plan:1", "plan:1"], (0,)),
+            ("audit", ["audit", "logs", "--runs"], (1, 3)),
+            ("logs", ["report", "--suite", "speedrun_logs", "--db", "known_names.db"], (0, 2)),
+            ("known", ["report", "--suite", "history", "--db", "known_names.db"], (0,)),
+            ("known_trend", ["trend", "weekly", "--db", "known_names.db"], (0,)),
+        ]
 
     def test_every_text_column_is_poisoned(self):
         import sqlite3
+
         store = sqlite3.connect(self.bench.database)
         columns = set(hostile.text_columns(store))
         self.assertEqual(columns - set(self.poisoned), hostile.WORDS)
@@ -125,7 +160,9 @@ class HostileText(unittest.TestCase):
                     element.dispatchEvent(new MouseEvent(kind, {bubbles: kind !== 'focus', clientX: 300, clientY: 300}));
         })()""")
         self.browser.evaluate("new Promise((done) => setTimeout(done, 300))")
-        return self.browser.evaluate("Promise.all(saved.filter((blob) => blob.type == 'text/csv').map((blob) => blob.text()))")
+        return self.browser.evaluate(
+            "Promise.all(saved.filter((blob) => blob.type == 'text/csv').map((blob) => blob.text()))"
+        )
 
     def assert_harmless(self, page):
         self.assertEqual(self.browser.problems(), [])
@@ -133,8 +170,17 @@ class HostileText(unittest.TestCase):
         asked = {url.split("#")[0] for url in self.browser.requests() if not url.startswith("data:")}
         self.assertEqual(asked, {"file://" + str(page)})
         self.assertIsNone(self.browser.evaluate("window.hacked ?? null"))
-        self.assertEqual(self.browser.evaluate("[...document.querySelectorAll('figure')].filter((f) => f.dataset.drawn != 'yes').length"), 0)
-        tags = set(self.browser.evaluate("[...new Set([...document.querySelectorAll('*')].map((e) => e.localName.toLowerCase()))]"))
+        self.assertEqual(
+            self.browser.evaluate(
+                "[...document.querySelectorAll('figure')].filter((f) => f.dataset.drawn != 'yes').length"
+            ),
+            0,
+        )
+        tags = set(
+            self.browser.evaluate(
+                "[...new Set([...document.querySelectorAll('*')].map((e) => e.localName.toLowerCase()))]"
+            )
+        )
         self.assertLessEqual(tags, PAGE_TAGS | CHART_TAGS)
         odd = self.browser.evaluate("""[...document.querySelectorAll('*')].flatMap((e) => [...e.attributes].map((a) => [e.localName,
             a.name, a.value])).filter(([tag, name, value]) => name.startsWith('on') || ['srcdoc', 'src', 'href', 'xlink:href',
@@ -143,7 +189,9 @@ class HostileText(unittest.TestCase):
         scripts = self.browser.evaluate("document.querySelectorAll('script:not([type])').length")
         self.assertIn(scripts, (0, 2))
         self.assertTrue(self.browser.evaluate("getComputedStyle(document.querySelector('h1')).display != 'none'"))
-        self.assertEqual(self.browser.evaluate("document.documentElement.innerHTML.match(/[\\u202a-\\u202e\\u2066-\\u2069]/)"), None)
+        self.assertEqual(
+            self.browser.evaluate("document.documentElement.innerHTML.match(/[\\u202a-\\u202e\\u2066-\\u2069]/)"), None
+        )
 
     def assert_plain_csv(self, text):
         self.assertFalse(set(text) & (set(map(chr, range(0x20))) - set("\t\r\n")))
@@ -154,8 +202,14 @@ class HostileText(unittest.TestCase):
                 float(field)
 
     def test_tables_for_the_terminal_and_sentences(self):
-        others = [["list", "runs"], ["show", "1"], ["show", "7"], ["baseline", "list"],
-                  ["db", "check", "results.db"], ["gate", "history.json", "--stored", "--baseline", "main", "--db", "known_names.db"]]
+        others = [
+            ["list", "runs"],
+            ["show", "1"],
+            ["show", "7"],
+            ["baseline", "list"],
+            ["db", "check", "results.db"],
+            ["gate", "history.json", "--stored", "--baseline", "main", "--db", "known_names.db"],
+        ]
         for arguments in [*(arguments for _, arguments, _ in self.documents), *others]:
             with self.subTest(arguments=[argument[:30] for argument in arguments]):
                 text = self.bench.run(*arguments, codes=(0, 1, 3)).decode()
@@ -163,11 +217,24 @@ class HostileText(unittest.TestCase):
 
     def test_refusals_are_harmless(self):
         wrong = hostile.hostile("wrong").replace("\0", "")
-        for arguments in (["report", "--suite", wrong], ["show", wrong], ["trend", wrong], ["compare", wrong, wrong], ["plan", wrong],
-                          ["audit", wrong], ["list", wrong], [wrong], ["--" + wrong], ["diff", "1", "30"], ["report", "--db", wrong],
-                          ["report", "--format", wrong], ["report", "--out", wrong]):
-            done = subprocess.run([workbench.PROGRAM, *arguments], cwd=self.bench.folder, env=self.bench.environment,
-                                  capture_output=True)
+        for arguments in (
+            ["report", "--suite", wrong],
+            ["show", wrong],
+            ["trend", wrong],
+            ["compare", wrong, wrong],
+            ["plan", wrong],
+            ["audit", wrong],
+            ["list", wrong],
+            [wrong],
+            ["--" + wrong],
+            ["diff", "1", "30"],
+            ["report", "--db", wrong],
+            ["report", "--format", wrong],
+            ["report", "--out", wrong],
+        ):
+            done = subprocess.run(
+                [workbench.PROGRAM, *arguments], cwd=self.bench.folder, env=self.bench.environment, capture_output=True
+            )
             self.assertEqual(done.returncode, 2, arguments)
             self.assertEqual(set(done.stderr.decode()) & NOT_FOR_TERMINALS, set(), arguments)
 
@@ -177,8 +244,20 @@ class HostileText(unittest.TestCase):
             with self.subTest(name=name):
                 text = self.bench.run(*arguments, "--format", "md", codes=codes).decode()
                 self.assert_plain_markdown(text)
-        self.bench.run("gate", "history.json", "--stored", "--baseline", "main", "--db", "known_names.db", "--markdown", "gate.md",
-                       "--junit", "gate.xml", codes=(0, 1, 3, 4, 5))
+        self.bench.run(
+            "gate",
+            "history.json",
+            "--stored",
+            "--baseline",
+            "main",
+            "--db",
+            "known_names.db",
+            "--markdown",
+            "gate.md",
+            "--junit",
+            "gate.xml",
+            codes=(0, 1, 3, 4, 5),
+        )
         marker, text = (self.bench.folder / "gate.md").read_text().split("\n", 1)
         self.assertTrue(marker.startswith("<!--"))
         self.assert_plain_markdown(text)
@@ -186,8 +265,11 @@ class HostileText(unittest.TestCase):
 
     def assert_plain_markdown(self, text):
         self.assertEqual(set(text) & NOT_FOR_TERMINALS, set())
-        rendered = subprocess.run(["cmark-gfm", "--unsafe", *sum((["-e", extension] for extension in
-                                   ("table", "strikethrough", "tasklist")), [])], input=text.encode(), capture_output=True).stdout
+        rendered = subprocess.run(
+            ["cmark-gfm", "--unsafe", *("-e table -e strikethrough -e tasklist".split())],
+            input=text.encode(),
+            capture_output=True,
+        ).stdout
         page = MarkdownTags()
         page.feed(rendered.decode())
         self.assertLessEqual(page.found, MARKDOWN_TAGS)
@@ -211,9 +293,10 @@ class HostileText(unittest.TestCase):
         done = json.loads(self.bench.run("report", "--plan", "2", "--json"))
         commands = [done["facts"]["command"], *(row["command"] for row in done["tables"]["reproduce"])]
         self.assertGreaterEqual(len(commands), 4)
-        for command in commands:
-            command = command.replace("\0", "")
-            words = subprocess.run(["bash", "-c", "printf '%s\\0' " + command], cwd=self.bench.folder, capture_output=True)
+        for command in (command.replace("\0", "") for command in commands):
+            words = subprocess.run(
+                ["bash", "-c", "printf '%s\\0' " + command], cwd=self.bench.folder, capture_output=True
+            )
             self.assertEqual(words.stderr, b"")
         self.assertFalse((self.bench.folder / "hacked").exists())
 

@@ -1,6 +1,6 @@
 """Using a page: by keyboard, filter, download and printer; audit and trend pages as the report's.
 
-    NANOBENCH=build/release/bin/nanobench python3 tests/browser/page_use_test.py
+NANOBENCH=build/release/bin/nanobench python3 tests/browser/page_use_test.py
 """
 
 import unittest
@@ -15,7 +15,9 @@ class PageUse(unittest.TestCase):
         bench = workbench.Workbench.of(cls)
         bench.run_suite(workbench.HISTORY)
         bench.run_weekly(records=["record12", "record17"])
-        bench.write_logs("2024-10-18_PyTorch25", workbench.log_losses(5))  # names of records: published figures beside them
+        bench.write_logs(
+            "2024-10-18_PyTorch25", workbench.log_losses(5)
+        )  # names of records: published figures beside them
         bench.write_logs("2024-11-10_CastBf16", workbench.log_losses(4, mean=3.29))
         bench.page("report", "report", "--suite", "history")
         bench.page("trend", "trend", "weekly")
@@ -31,16 +33,23 @@ class PageUse(unittest.TestCase):
         return page
 
     def test_every_page_is_whole_and_alone(self):
-        wanted = {"report": ["speed", "effects", "loss", "phases", "memory", "order"], "audit": ["losses", "times"],
-                  "trend": [f"trend_{number}" for number in range(1, 7)]}
+        wanted = {
+            "report": ["speed", "effects", "loss", "phases", "memory", "order"],
+            "audit": ["losses", "times"],
+            "trend": [f"trend_{number}" for number in range(1, 7)],
+        }
         for name, charts in wanted.items():
             with self.subTest(page=name):
                 page = self.show(name)
                 self.assertEqual(self.browser.problems(), [])
-                self.assertEqual([url for url in self.browser.requests() if not url.startswith("data:")], ["file://" + str(page)])
-                drawn = self.browser.evaluate("[...document.querySelectorAll('figure')].map((f) => [f.dataset.chart, "
-                                              "f.dataset.drawn, f.querySelector('svg, canvas').getAttribute('role'), "
-                                              "f.querySelector('svg, canvas').getAttribute('aria-label').length > 20])")
+                self.assertEqual(
+                    [url for url in self.browser.requests() if not url.startswith("data:")], ["file://" + str(page)]
+                )
+                drawn = self.browser.evaluate(
+                    "[...document.querySelectorAll('figure')].map((f) => [f.dataset.chart, "
+                    "f.dataset.drawn, f.querySelector('svg, canvas').getAttribute('role'), "
+                    "f.querySelector('svg, canvas').getAttribute('aria-label').length > 20])"
+                )
                 self.assertEqual(drawn, [[chart, "yes", "img", True] for chart in charts])
 
     def test_all_runs_of_a_chart_can_be_saved(self):
@@ -59,14 +68,17 @@ class PageUse(unittest.TestCase):
 
     def test_the_keyboard_reaches_everything_in_order(self):
         self.show("report")
-        wanted = self.browser.evaluate("[...document.querySelectorAll('button')].filter((e) => e.checkVisibility()).length")
+        wanted = self.browser.evaluate(
+            "[...document.querySelectorAll('button')].filter((e) => e.checkVisibility()).length"
+        )
         seen = []
         for _ in range(200):
             for kind in ("keyDown", "keyUp"):
                 self.browser.call("Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab", windowsVirtualKeyCode=9)
             where = self.browser.evaluate(
                 "(() => { const e = document.activeElement; const style = getComputedStyle(e); "
-                "return [e.localName, e.getBoundingClientRect().top + scrollY, style.outlineStyle]; })()")
+                "return [e.localName, e.getBoundingClientRect().top + scrollY, style.outlineStyle]; })()"
+            )
             if where[0] == "body":
                 break
             self.assertNotEqual(where[2], "none", where)
@@ -86,17 +98,23 @@ class PageUse(unittest.TestCase):
         self.assertLessEqual(height, 640)
         self.assertEqual((scrolled, under), (900, "th"))
         self.assertLess(abs(header), 2)
-        low = self.browser.evaluate("[...document.querySelectorAll('.scroll:not(.tall)')].map((e) => e.querySelectorAll('tr').length)")
+        low = self.browser.evaluate(
+            "[...document.querySelectorAll('.scroll:not(.tall)')].map((e) => e.querySelectorAll('tr').length)"
+        )
         self.assertTrue(low and max(low) <= 31, low)
         self.browser.call("Emulation.setEmulatedMedia", media="print")
-        printed = self.browser.evaluate("document.querySelector('.tall').clientHeight - document.querySelector('.tall table').offsetHeight")
+        printed = self.browser.evaluate(
+            "document.querySelector('.tall').clientHeight - document.querySelector('.tall table').offsetHeight"
+        )
         self.browser.call("Emulation.setEmulatedMedia", media="")
         self.assertLess(abs(printed), 2)
 
     def test_print_leaves_out_what_needs_a_screen(self):
         self.show("trend")
         self.browser.call("Emulation.setEmulatedMedia", media="print")
-        hidden = self.browser.evaluate("[...document.querySelectorAll('.actions, .filter')].every((e) => !e.checkVisibility())")
+        hidden = self.browser.evaluate(
+            "[...document.querySelectorAll('.actions, .filter')].every((e) => !e.checkVisibility())"
+        )
         charts = self.browser.evaluate("[...document.querySelectorAll('.plot')].every((e) => e.checkVisibility())")
         self.browser.call("Emulation.setEmulatedMedia", media="")
         self.assertTrue(hidden and charts)

@@ -21,7 +21,7 @@ ATTACKS = [
     "<script>window.hacked = 1</script>",
     "</script><script>window.hacked = 1</script>",
     "<img src=x onerror='window.hacked = 1'>",
-    "\"><svg onload=\"window.hacked = 1\">",
+    '"><svg onload="window.hacked = 1">',
     "' onmouseover='window.hacked = 1' x='",
     "javascript:window.hacked = 1",
     "<!--<script>window.hacked = 1</script>",
@@ -54,8 +54,10 @@ class ReportPage(unittest.TestCase):
         self.assertEqual(others, ["file://" + str(page)], "the page asked for something")
 
     def test_every_chart_draws_and_nothing_is_loaded(self):
-        wanted = {"history": ["speed", "effects", "loss", "phases", "memory", "order"],
-                  "factorial": ["speed", "effects", "interactions", "loss", "phases", "memory", "order"]}
+        wanted = {
+            "history": ["speed", "effects", "loss", "phases", "memory", "order"],
+            "factorial": ["speed", "effects", "interactions", "loss", "phases", "memory", "order"],
+        }
         for page in (self.history, self.factorial):
             for screen in ({}, {"width": 400}, {"scheme": "dark"}):
                 with self.subTest(page=page.stem, **screen):
@@ -64,7 +66,8 @@ class ReportPage(unittest.TestCase):
                     charts = self.browser.evaluate(
                         "[...document.querySelectorAll('figure')].map((f) => [f.dataset.chart, f.dataset.drawn, "
                         "f.querySelectorAll('.plot svg .mark-rect path, .plot svg .mark-symbol path, .plot svg .mark-line "
-                        "path, .plot svg .mark-rule line').length > 2])")
+                        "path, .plot svg .mark-rule line').length > 2])"
+                    )
                     self.assertEqual(charts, [[chart, "yes", True] for chart in wanted[page.stem]])
 
     def test_narrow_and_wide_screens_need_no_sideways_scrolling(self):
@@ -74,8 +77,10 @@ class ReportPage(unittest.TestCase):
 
     def test_the_loss_is_drawn_against_what_is_chosen(self):
         self.show(self.history)
-        axis = ("[...document.querySelectorAll('#chart_loss svg .role-axis-label text')]"
-                ".map((label) => label.textContent).join(' ')")
+        axis = (
+            "[...document.querySelectorAll('#chart_loss svg .role-axis-label text')]"
+            ".map((label) => label.textContent).join(' ')"
+        )
         seen = {self.browser.evaluate(axis)}
         for choice in ("tokens", "seconds", "all"):
             self.browser.evaluate(f"document.querySelector('#chart_loss input[value={choice}]').click()")
@@ -87,27 +92,38 @@ class ReportPage(unittest.TestCase):
         self.show(self.history)
         x, y = self.browser.evaluate(
             "(() => { const mark = document.querySelector('#chart_memory .mark-rect path'); mark.scrollIntoView(); "
-            "const box = mark.getBoundingClientRect(); return [box.x + 20, box.y + box.height / 2]; })()")
+            "const box = mark.getBoundingClientRect(); return [box.x + 20, box.y + box.height / 2]; })()"
+        )
         self.browser.move_mouse(x - 1, y)
         self.browser.move_mouse(x, y)
         self.browser.wait("document.querySelector('#vg-tooltip-element.visible') !== null")
         self.assertIn("record1", self.browser.evaluate("document.querySelector('#vg-tooltip-element').textContent"))
 
     def test_a_long_table_is_filtered(self):
-        suite = {**HISTORY, "name": "long", "design": "history", "seeds": [1], "records": [f"record{n}" for n in range(1, 18)]}
+        suite = {
+            **HISTORY,
+            "name": "long",
+            "design": "history",
+            "seeds": [1],
+            "records": [f"record{n}" for n in range(1, 18)],
+        }
         page = self.page_of(suite)
         self.show(page)
         rows = "[...document.querySelectorAll('main > section > .scroll tbody')][0]"
         count = f"[...{rows}.rows].filter((row) => !row.hidden).length"
         before = self.browser.evaluate(count)
-        self.browser.evaluate("(() => { const input = document.querySelector('.filter'); input.value = 'record17'; "
-                              "input.dispatchEvent(new Event('input')); })()")
+        self.browser.evaluate(
+            "(() => { const input = document.querySelector('.filter'); input.value = 'record17'; "
+            "input.dispatchEvent(new Event('input')); })()"
+        )
         self.assertEqual(before, len(suite["records"]))
         self.assertEqual(self.browser.evaluate(count), 1)
 
     def test_the_data_of_a_chart_is_whole(self):
         self.show(self.history)
-        data = self.browser.evaluate("JSON.parse(document.querySelector('#chart_memory script').textContent).datasets.data")
+        data = self.browser.evaluate(
+            "JSON.parse(document.querySelector('#chart_memory script').textContent).datasets.data"
+        )
         self.assertEqual([row["row"] for row in data], HISTORY["records"])
         table = self.browser.evaluate("document.querySelectorAll('#chart_memory details tbody tr').length")
         self.assertEqual(table, len(HISTORY["records"]))
@@ -127,14 +143,18 @@ class ReportPage(unittest.TestCase):
         data = self.history.read_text()
         attack = json.dumps("<img src=x onerror='window.hacked=1'>").replace("<", "\\u003c")
         page = self.bench.folder / "names.html"
-        begin = data.index("<script type=\"application/json\">")
+        begin = data.index('<script type="application/json">')
         end = data.index("</main>")
         page.write_text(data[:begin] + data[begin:end].replace('"record12"', attack) + data[end:])
         self.show(page)
         self.assert_quiet(page)
         self.assertIsNone(self.browser.evaluate("window.hacked ?? null"))
-        self.assertGreater(self.browser.evaluate(
-            "[...document.querySelectorAll('svg text')].filter((t) => t.textContent.includes('onerror')).length"), 0)
+        self.assertGreater(
+            self.browser.evaluate(
+                "[...document.querySelectorAll('svg text')].filter((t) => t.textContent.includes('onerror')).length"
+            ),
+            0,
+        )
 
     def test_a_foreign_script_is_refused(self):
         page = self.bench.folder / "foreign.html"
@@ -165,7 +185,8 @@ class ReportPage(unittest.TestCase):
                     f"(() => {{ const drawing = document.querySelector('#chart_{chart} .plot svg'); "
                     "document.body.style.cssText = 'margin: 0; padding: 0; max-width: none'; "
                     "document.body.replaceChildren(drawing); drawing.style.display = 'block'; scrollTo(0, 0); "
-                    "const box = drawing.getBoundingClientRect(); return [box.x, box.y, box.width, box.height]; })()")
+                    "const box = drawing.getBoundingClientRect(); return [box.x, box.y, box.width, box.height]; })()"
+                )
                 picture = self.browser.picture((*box, 0.25))
                 file = PICTURES / f"{name}.png"
                 if os.environ.get("NANOBENCH_UPDATE_PICTURES"):
@@ -181,8 +202,11 @@ def difference(a, b):
     if abs(width_a - width_b) > 0.05 * width_b or abs(height_a - height_b) > 0.1 * height_b:
         return 1.0
     width, height = min(width_a, width_b), min(height_a, height_b)
-    total = sum(abs(x - y) for row_a, row_b in zip(rows_a[:height], rows_b[:height])
-                for x, y in zip(row_a[: 3 * width], row_b[: 3 * width]))
+    total = sum(
+        abs(x - y)
+        for row_a, row_b in zip(rows_a[:height], rows_b[:height])
+        for x, y in zip(row_a[: 3 * width], row_b[: 3 * width])
+    )
     return total / (3 * width * height * 255)
 
 

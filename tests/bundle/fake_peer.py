@@ -9,4 +9,8 @@ for name in ("mode", "device", "dtype", "attention"):
 for name in ("layers", "dim", "heads", "seq", "vocab", "window", "accumulate", "steps", "threads", "doc-length"):
     parser.add_argument("--" + name, type=int)
 given = parser.parse_args()
-print(json.dumps({"tokens_per_s": given.seq * given.accumulate / 0.2, "step_ms": 200.0, "loss": 3.0, "given": vars(given)}))
+print(
+    json.dumps(
+        {"tokens_per_s": given.seq * given.accumulate / 0.2, "step_ms": 200.0, "loss": 3.0, "given": vars(given)}
+    )
+)

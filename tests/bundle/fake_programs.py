@@ -1,7 +1,7 @@
 """Stands in for the programs of a bundle, GPU and all. FAKE names what goes wrong:
 
-  no_gpu, gpu_fails, train_crashes, bench_hangs, tests_fail, tests_crash, tests_skipped, bench_error, losses_differ, nan,
-  history_cut, history_slow, history_fails, no_warpgroups
+no_gpu, gpu_fails, train_crashes, bench_hangs, tests_fail, tests_crash, tests_skipped, bench_error, losses_differ, nan,
+history_cut, history_slow, history_fails, no_warpgroups
 """
 
 import json
@@ -145,7 +145,9 @@ def bench(words):
     rival = {"name": "attention/flash/T:1024", "error_occurred": True, "error_message": "heads of another size"}
     if "bench_error" in FAKE:
         case.update(error_occurred=True, error_message="no such kernel image")
-    pathlib.Path(option(words, "--benchmark_out")).write_text(json.dumps({"benchmarks": [case, rival] if "rival_refuses" in FAKE else [case]}))
+    pathlib.Path(option(words, "--benchmark_out")).write_text(
+        json.dumps({"benchmarks": [case, rival] if "rival_refuses" in FAKE else [case]})
+    )
 
 
 PROGRAMS = {"nanobench": nanobench, "nanobench-train": engine, "nanobench-gpu-tests": gpu_tests}

@@ -1,6 +1,6 @@
-"""gpu_check.sh on machines that are pretended (fake_programs.py): with a GPU and without, whole and broken.
+"""gpu_check.sh on simulated machines (fake_programs.py): with a GPU and without, whole and broken.
 
-    NANOBENCH=build/release/bin/nanobench python3 tests/bundle/gpu_check_test.py
+NANOBENCH=build/release/bin/nanobench python3 tests/bundle/gpu_check_test.py
 """
 
 import functools
@@ -216,7 +216,15 @@ class WithGpu(Machine):
 
     def test_interrupted_it_leaves_what_it_has(self):
         out = self.folder / "interrupted.json"
-        command = [self.bundle / "gpu_check.sh", "--python", self.python, "--out", out, "--parts", "environment,history"]
+        command = [
+            self.bundle / "gpu_check.sh",
+            "--python",
+            self.python,
+            "--out",
+            out,
+            "--parts",
+            "environment,history",
+        ]
         variables = {"PATH": "/usr/bin:/bin", "FAKE": "history_slow", "TMPDIR": str(self.folder)}
         process = subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         log = self.folder / "interrupted.logs/history.log"
@@ -249,7 +257,9 @@ class WithGpu(Machine):
         self.assertIn("nanobench-gpu-tests: it was not built", result.step("parity", "kernel_tests")["reason"])
         self.assertEqual(result.part("parity")["outcome"], "passed")
         self.assertFalse(result.part("parity")["is_complete"])
-        named = self.check("--pairs", "1", "--parts", "side_by_side", "--peer", bench.HERE / "fake_peer.py", bundle=bundle)
+        named = self.check(
+            "--pairs", "1", "--parts", "side_by_side", "--peer", bench.HERE / "fake_peer.py", bundle=bundle
+        )
         self.assertEqual(named.code, 0, named.text)
 
 
@@ -260,14 +270,14 @@ class WithoutGpu(Machine):
         self.assertEqual(result.step("environment", "gpu")["outcome"], "not_run")
         for name in ("parity", "history", "side_by_side"):
             self.assertEqual(result.part(name)["outcome"], "not_run")
-            self.assertEqual(result.part(name)["reason"], "there is no GPU here: libnvidia-ml.so.1: no such file")
+            self.assertEqual(result.part(name)["reason"], "no GPU was found: libnvidia-ml.so.1: no such file")
         self.assertEqual(result.step("micro", "gpu")["outcome"], "not_run")
         self.assertEqual(result.step("micro", "cpu")["outcome"], "passed")
 
     def test_parts_alone_know_it_too(self):
         result = self.check("--parts", "history", fake="no_gpu")
         self.assertEqual(result.code, 4, result.text)
-        self.assertIn("there is no GPU here", result.part("history")["reason"])
+        self.assertIn("no GPU was found", result.part("history")["reason"])
 
     def test_on_the_cpu_nothing_needs_one(self):
         result = self.check("--device", "cpu", "--pairs", "1", fake="no_gpu")
@@ -287,7 +297,7 @@ class Refusals(Machine):
 
     def test_wrong_arguments(self):
         for sentence, options in (
-            ("there is no part 'speed'", ["--parts", "speed"]),
+            ("unknown part 'speed'", ["--parts", "speed"]),
             ("expected cpu, cuda or cuda:N, got 'gpu'", ["--device", "gpu"]),
             ("expected a number of seconds from 1, got 'nan'", ["--budget", "nan"]),
             ("expected a number of seconds from 1, got '0'", ["--budget", "0"]),
@@ -317,7 +327,9 @@ class Refusals(Machine):
         folder = bench.temporary_folder(type(self))
         (folder / "site").mkdir()
         python = bench.write_python(folder / "bin/python3", folder / "site")
-        self.refused("has no torch; name an interpreter that has it with --python", bench.check(self.bundle, python, folder))
+        self.refused(
+            "has no torch; name an interpreter that has it with --python", bench.check(self.bundle, python, folder)
+        )
 
     def test_half_a_torch(self):
         python = self.torch()
@@ -343,7 +355,7 @@ class Refusals(Machine):
         bundle = self.copy_of_bundle()
         with open(bundle / "lib/libsqlite3.so.0", "r+b") as file:
             file.truncate(1000)
-        self.refused("lib/libsqlite3.so.0 is not as it was made", self.check(bundle=bundle))
+        self.refused("lib/libsqlite3.so.0 was changed", self.check(bundle=bundle))
 
     def test_programs_that_do_not_start(self):
         bundle = self.copy_of_bundle()

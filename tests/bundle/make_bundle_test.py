@@ -1,6 +1,6 @@
 """What is in a bundle, what is not, and what making one refuses.
 
-    NANOBENCH=build/release/bin/nanobench python3 tests/bundle/make_bundle_test.py
+NANOBENCH=build/release/bin/nanobench python3 tests/bundle/make_bundle_test.py
 """
 
 import gzip
@@ -12,9 +12,7 @@ import subprocess
 import unittest
 
 import bench
-
 import elf  # tools/bundle, which bench puts on the path
-
 
 FOREIGN = r"^(ld-linux|libc\.|libm\.|libdl|libpthread|librt|libcuda|libcublas|libnccl|libtorch|libc10)"
 
@@ -76,9 +74,9 @@ class Contents(unittest.TestCase):
     def test_no_link_and_no_path_of_the_build_in_its_texts(self):
         for path in self.bundle.rglob("*"):
             self.assertFalse(path.is_symlink(), path)
-            if path.is_file() and path.suffix in (".json", ".sh", ".py", ".md", ""):
-                if not elf.is_elf(path):
-                    self.assertNotIn(str(bench.BUILD).encode(), path.read_bytes(), path)
+            is_text = path.is_file() and path.suffix in (".json", ".sh", ".py", ".md", "") and not elf.is_elf(path)
+            if is_text:
+                self.assertNotIn(str(bench.BUILD).encode(), path.read_bytes(), path)
 
     def test_what_is_run_may_be_run(self):
         for name in ("gpu_check.sh", "bin/nanobench", "bin/nanobench-train", "peers/compare"):
@@ -93,19 +91,22 @@ class Contents(unittest.TestCase):
             self.assertEqual(is_there, (bench.BUILD / "bin" / name).is_file())
             self.assertEqual(f"without {name}: " in self.said, not is_there)
 
-    def test_golden_cases_and_the_peer_are_taken_where_they_are(self):
-        shared = self.folder / "shared"
+    def test_golden_cases_and_the_peer_come_along(self):
+        for case in bench.make_bundle.GOLDEN_CASES:
+            self.assertTrue((self.bundle / "golden" / case / "expected.json").is_file(), case)
+        self.assertTrue((self.bundle / "peers/torch_peer.py").is_file())
+
+    def test_golden_cases_of_another_folder_are_taken_where_they_are_whole(self):
+        golden = self.folder / "other golden"
         for name in bench.make_bundle.GOLDEN_FILES:
-            bench.write_program(shared / "golden/record12" / name, "{}")
-        bench.write_program(shared / "golden/record15/config.json", "{}")  # not whole
-        bench.write_program(shared / "peers/torch_peer.py", "")
-        bundle = self.folder / "with shared"
-        done = bench.make(bundle, "--shared", shared)
+            bench.write_program(golden / "record12" / name, "{}")
+        bench.write_program(golden / "record15/config.json", "{}")  # not whole
+        bundle = self.folder / "with other golden"
+        done = bench.make(bundle, "--golden", golden)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertTrue((bundle / "golden/record12/expected.json").is_file())
         self.assertFalse((bundle / "golden/record15").exists())
         self.assertIn("without golden/record15", done.stderr)
-        self.assertTrue((bundle / "peers/torch_peer.py").is_file())
 
 
 class Refusals(unittest.TestCase):
@@ -136,7 +137,7 @@ class Refusals(unittest.TestCase):
     def test_a_folder_with_something_else_is_left_alone(self):
         (self.folder / "mine").mkdir()
         (self.folder / "mine/file").write_text("mine")
-        self.refused("is not empty and no bundle", self.folder / "mine", "--replace")
+        self.refused("is not empty and not a bundle", self.folder / "mine", "--replace")
         self.refused("is a file", self.folder / "mine/file")
         self.assertEqual((self.folder / "mine/file").read_text(), "mine")
 
@@ -144,7 +145,7 @@ class Refusals(unittest.TestCase):
         bundle = self.folder / "bundle"
         self.assertEqual(bench.make(bundle).returncode, 0)
         (bundle / "bin/old").write_text("")
-        self.refused("say --replace", bundle)
+        self.refused("add --replace", bundle)
         self.assertTrue((bundle / "bin/old").exists())
         self.assertEqual(bench.make(bundle, "--replace").returncode, 0)
         self.assertFalse((bundle / "bin/old").exists())

@@ -11,9 +11,9 @@ ATTACKS = [
     "</title><script>window.hacked = 1</script>",
     "</style><style>* { display: none !important; background: url(https://evil.example/a) }</style>",
     "<img src=x onerror='window.hacked = 1'>",
-    "\"><svg onload=\"window.hacked = 1\">",
+    '"><svg onload="window.hacked = 1">',
     "' onmouseover='window.hacked = 1' autofocus onfocus='window.hacked = 1' x='",
-    "<a href=\"javascript:window.hacked = 1\">a link</a>",
+    '<a href="javascript:window.hacked = 1">a link</a>',
     "javascript:window.hacked = 1",
     "data:text/html,<script>window.hacked = 1</script>",
     "<!--<script>window.hacked = 1</script>",
@@ -31,8 +31,8 @@ ATTACKS = [
     "${window.hacked = 1}",
     "datum['constructor']['constructor']('window.hacked = 1')()",
     "'] + (window.hacked = 1) + datum['",
-    "\"+alert(1)+\"",
-    "\\\"; window.hacked = 1; //",
+    '"+alert(1)+"',
+    '\\"; window.hacked = 1; //',
     "__proto__",
     # characters
     "line\u2028and\u2029paragraph",
@@ -63,24 +63,33 @@ ATTACKS = [
     "%s %n {0} %(x)s",
 ]
 
-# Columns whose words the program itself writes and reads. What else could stand in them is put into rows of their own.
+# Columns whose words the program itself writes and reads. Hostile texts for them get rows of their own.
 WORDS = {
-    ("runs", "outcome"), ("runs", "started_at"), ("runs", "finished_at"), ("runs", "heartbeat_at"),
-    ("environments", "created_at"), ("plans", "created_at"), ("baselines", "created_at"),
-    ("plans", "design"), ("plans", "sequential"), ("samples", "metric"), ("run_facts", "name"), ("runs", "engine"),
+    ("runs", "outcome"),
+    ("runs", "started_at"),
+    ("runs", "finished_at"),
+    ("runs", "heartbeat_at"),
+    ("environments", "created_at"),
+    ("plans", "created_at"),
+    ("baselines", "created_at"),
+    ("plans", "design"),
+    ("plans", "sequential"),
+    ("samples", "metric"),
+    ("run_facts", "name"),
+    ("runs", "engine"),
 }
 KEYS_THAT_ARE_DATA = {("environments", "facts"), ("plans", "contrasts")}  # "facts", "coefficients" by cell
 FACTS_THAT_ARE_READ = ("git_revision", "git_dirty")
 
 
 def hostile(text):
-    """The text behind all attacks, each on a line; which of them comes first depends on the text alone, so equal texts stay equal."""
+    """The text after all attacks, one a line. The text alone decides which attack comes first, so equal texts stay equal."""
     first = zlib.crc32(text.encode(errors="surrogateescape")) % len(ATTACKS)
     return "\n".join([*ATTACKS[first:], *ATTACKS[:first], text])
 
 
 def hostile_bytes(text):
-    """With bytes that are no UTF-8."""
+    """The text with bytes that are not UTF-8."""
     return hostile(text).encode() + b" \xff\xc3\x28\xed\xa0\x80 " + text.encode()
 
 
@@ -96,13 +105,15 @@ def hostile_json(value, names, change=hostile):
 
 
 def behind_one(text):
-    """For texts of which there are very many."""
+    """For very frequent texts."""
     return ATTACKS[zlib.crc32(text.encode()) % len(ATTACKS)] + text
 
 
 def text_columns(store):
     tables = [name for (name,) in store.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
-    return [(table, row[1]) for table in tables for row in store.execute(f"PRAGMA table_info({table})") if row[2] == "TEXT"]
+    return [
+        (table, row[1]) for table in tables for row in store.execute(f"PRAGMA table_info({table})") if row[2] == "TEXT"
+    ]
 
 
 def is_json(texts):
@@ -111,6 +122,7 @@ def is_json(texts):
             return isinstance(json.loads(text), (dict, list))
         except ValueError:
             return False
+
     return bool(texts) and all(map(parses, texts))
 
 
@@ -131,7 +143,9 @@ def poison(database, kept=()):
                     value = json.loads(text)
                     keys = names if "cell" not in kept else set()
                     if (table, column) == ("environments", "facts"):
-                        new = {key: item if key in FACTS_THAT_ARE_READ else hostile(item) for key, item in value.items()}
+                        new = {
+                            key: item if key in FACTS_THAT_ARE_READ else hostile(item) for key, item in value.items()
+                        }
                         new.update({attack: attack for attack in ATTACKS})
                     elif (table, column) == ("plans", "cells") and "cell" in kept:
                         new = [{**hostile_json(cell, keys), "label": cell["label"]} for cell in value]
@@ -145,7 +159,7 @@ def poison(database, kept=()):
                 store.execute(f"UPDATE {table} SET {column} = CAST(? AS TEXT) WHERE {column} = ?", (new, text))
             poisoned.append((table, column))
         (run,) = store.execute("SELECT min(id) FROM runs").fetchone()
-        for number, attack in enumerate(ATTACKS):
+        for attack in ATTACKS:
             store.execute("INSERT OR IGNORE INTO samples VALUES (?, ?, 1, 1.0)", (run, f"phase/{attack}_ms"))
             store.execute("INSERT OR IGNORE INTO samples VALUES (?, ?, 1, 1.0)", (run, attack))
             store.execute("INSERT OR IGNORE INTO run_facts VALUES (?, ?, ?)", (run, attack, attack))

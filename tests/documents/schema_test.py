@@ -10,7 +10,6 @@ import re
 import unittest
 
 import jsonschema
-
 import workbench
 
 SCHEMA = json.loads((workbench.ROOT / "docs/schema/document.schema.json").read_text())
@@ -46,7 +45,16 @@ class Schema(unittest.TestCase):
         return document
 
     def test_every_kind(self):
-        for kind in ([], ["features"], ["records"], ["scales"], ["claims"], ["suites"], ["runs"], ["runs", "--limit", "2"]):
+        for kind in (
+            [],
+            ["features"],
+            ["records"],
+            ["scales"],
+            ["claims"],
+            ["suites"],
+            ["runs"],
+            ["runs", "--limit", "2"],
+        ):
             self.check("list", *kind)
         for name in ("rotary", "record17", "nano", "seed000_throughput_2_1_times", "speedrun_history", "1"):
             self.check("show", name)
@@ -87,10 +95,18 @@ class Schema(unittest.TestCase):
         right = self.check("report", "--suite", "history")
         self.assertTrue(self.validator.is_valid({**right, "headline": "All is well."}))
         row = right["tables"][next(iter(right["tables"]))][0]
-        wrong = ({**right, "schema_version": 2}, {**right, "extra": 1}, {**right, "kind": "other"}, {**right, "text": []},
-                 {**right, "warnings": [1]}, {**right, "headline": 1}, {**right, "tables": {"cells": [[1]]}},
-                 {**right, "tables": {"cells": [{**row, "Not A Name": 1}]}}, {**right, "charts": {}},
-                 {key: value for key, value in right.items() if key != "notes"})
+        wrong = (
+            {**right, "schema_version": 2},
+            {**right, "extra": 1},
+            {**right, "kind": "other"},
+            {**right, "text": []},
+            {**right, "warnings": [1]},
+            {**right, "headline": 1},
+            {**right, "tables": {"cells": [[1]]}},
+            {**right, "tables": {"cells": [{**row, "Not A Name": 1}]}},
+            {**right, "charts": {}},
+            {key: value for key, value in right.items() if key != "notes"},
+        )
         for document in wrong:
             self.assertFalse(self.validator.is_valid(document))
 

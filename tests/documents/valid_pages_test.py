@@ -12,7 +12,6 @@ import subprocess
 import unittest
 
 import html5lib
-
 import workbench
 
 NAMESPACE = "{http://www.w3.org/1999/xhtml}"
@@ -25,7 +24,7 @@ def channel(value):
 
 
 def luminance(color):
-    red, green, blue = (channel(int(color[i:i + 2], 16) / 255) for i in (1, 3, 5))
+    red, green, blue = (channel(int(color[i : i + 2], 16) / 255) for i in (1, 3, 5))
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
@@ -35,15 +34,18 @@ def contrast(a, b):
 
 
 def parse(text):
-    """The tree, and what html5lib finds wrong."""
+    """The tree, and the errors that html5lib finds."""
     parser = html5lib.HTMLParser(tree=html5lib.getTreeBuilder("etree"))
     return parser.parse(text), parser.errors
 
 
 def tidied(page):
-    """tidy's exit code, and what it finds wrong."""
-    done = subprocess.run(["tidy", "-errors", "-quiet", "--gnu-emacs", "yes", "--mute-id", "yes", str(page)],
-                          capture_output=True, text=True)
+    """tidy's exit code, and the errors that it finds."""
+    done = subprocess.run(
+        ["tidy", "-errors", "-quiet", "--gnu-emacs", "yes", "--mute-id", "yes", str(page)],
+        capture_output=True,
+        text=True,
+    )
     return done.returncode, done.stderr
 
 
@@ -55,10 +57,15 @@ class ValidPages(unittest.TestCase):
         bench.write_good_and_bad_logs()
         bench.run("import", workbench.GOOD_LOGS)
         cls.pages = [
-            *(bench.page(suite, "report", "--suite", suite) for suite in ("factorial", "history", "failing", "speedrun_logs")),
-            bench.page("trend", "trend", "weekly"), bench.page("claims", "claims"),
+            *(
+                bench.page(suite, "report", "--suite", suite)
+                for suite in ("factorial", "history", "failing", "speedrun_logs")
+            ),
+            bench.page("trend", "trend", "weekly"),
+            bench.page("claims", "claims"),
             bench.page("compare", "compare", "record12", "record17", "--suite", "history"),
-            bench.page("audit", "audit", workbench.GOOD_LOGS, workbench.BAD_LOGS, "--runs", codes=(1,))]
+            bench.page("audit", "audit", workbench.GOOD_LOGS, workbench.BAD_LOGS, "--runs", codes=(1,)),
+        ]
         cls.trees = {page.name: cls.parsed(page) for page in cls.pages}
 
     @staticmethod
@@ -79,10 +86,14 @@ class ValidPages(unittest.TestCase):
             self.assertEqual(tidied(page), (0, ""), page.name)
 
     def test_broken_pages_are_found(self):
-        """Both readers are asked whether they read at all: a page of ours with one thing wrong in it each time."""
+        """Both validators must find a planted mistake: one of our pages with one error each time."""
         good = self.pages[0].read_text(encoding="utf-8")
-        broken = {"an end that nothing began": ("</main>", "</main></section>"), "a cell in no row": ("<tbody>\n<tr>", "<tbody>\n"),
-                  "a heading that is never closed": ("</h1>", ""), "an attribute twice": ("<html lang=\"en\">", "<html lang=\"en\" lang=\"en\">")}
+        broken = {
+            "an end that nothing began": ("</main>", "</main></section>"),
+            "a cell in no row": ("<tbody>\n<tr>", "<tbody>\n"),
+            "a heading that is never closed": ("</h1>", ""),
+            "an attribute twice": ('<html lang="en">', '<html lang="en" lang="en">'),
+        }
         for what, (ours, theirs) in broken.items():
             with self.subTest(what):
                 self.assertEqual(good.count(ours) > 0, True)
@@ -109,17 +120,22 @@ class ValidPages(unittest.TestCase):
                     self.assertTrue(element.get("aria-label"))
 
     def test_charts_have_words_and_a_table(self):
-        for page, tree in self.trees.items():
+        for tree in self.trees.values():
             for figure in self.elements(tree, "figure"):
                 self.assertTrue(self.text(figure.find(NAMESPACE + "figcaption")))
-                self.assertTrue(self.text([child for child in figure if child.tag in (NAMESPACE + "h2", NAMESPACE + "h3")][0]))
+                self.assertTrue(
+                    self.text(next(child for child in figure if child.tag in (NAMESPACE + "h2", NAMESPACE + "h3")))
+                )
                 details = figure.find(NAMESPACE + "details")
                 self.assertTrue(self.elements(details, "table") or details.get("data-fill") is not None)
 
     def test_headings_go_down_one_by_one(self):
         for page, tree in self.trees.items():
-            levels = [int(element.tag[-1]) for element in tree.iter()
-                      if isinstance(element.tag, str) and re.fullmatch(r"h[1-6]", element.tag.removeprefix(NAMESPACE))]
+            levels = [
+                int(element.tag[-1])
+                for element in tree.iter()
+                if isinstance(element.tag, str) and re.fullmatch(r"h[1-6]", element.tag.removeprefix(NAMESPACE))
+            ]
             self.assertEqual(levels[0], 1)
             self.assertEqual(levels.count(1), 1)
             self.assertTrue(all(after <= before + 1 for before, after in zip(levels, levels[1:])), (page, levels))
@@ -134,14 +150,19 @@ class ValidPages(unittest.TestCase):
     def test_colours_have_contrast(self):
         style = (workbench.ROOT / "reports/render/page/page.css").read_text()
         script = (workbench.ROOT / "reports/render/page/page.js").read_text()
-        schemes = [dict(re.findall(r"--([a-z-]+):\s*(#[0-9a-f]{6})", block)) for block in re.findall(r":root \{(.*?)\}", style, re.S)]
+        schemes = [
+            dict(re.findall(r"--([a-z-]+):\s*(#[0-9a-f]{6})", block))
+            for block in re.findall(r":root \{(.*?)\}", style, re.S)
+        ]
         palettes = [re.findall(r"#[0-9a-f]{6}", line) for line in re.findall(r"(?:light|dark): \[(.*?)\]", script)]
         self.assertEqual((len(schemes), len(palettes)), (2, 2))
         self.assertEqual(schemes[0].keys(), schemes[1].keys())
         for scheme, palette in zip(schemes, palettes):
             for text in ("ink", "soft", "link"):
                 for ground in ("paper", "stripe"):
-                    self.assertGreaterEqual(contrast(scheme[text], scheme[ground]), TEXT_CONTRAST, (text, ground, scheme))
+                    self.assertGreaterEqual(
+                        contrast(scheme[text], scheme[ground]), TEXT_CONTRAST, (text, ground, scheme)
+                    )
             self.assertGreaterEqual(contrast(scheme["warn"], scheme["warn-paper"]), TEXT_CONTRAST)
             for color in palette:
                 self.assertGreaterEqual(contrast(color, scheme["paper"]), MARK_CONTRAST, color)

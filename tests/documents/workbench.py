@@ -1,4 +1,4 @@
-"""A folder with made results, and the program that reads them: what the tests of documents, pages and browsers share."""
+"""A folder with generated results and the program that reads them, for the tests of documents, pages and browsers."""
 
 import json
 import os
@@ -13,45 +13,70 @@ PROGRAM = pathlib.Path(os.environ.get("NANOBENCH", ROOT / "build/release/bin/nan
 
 MOCK = {"steps": 40, "val_every": 2, "loss_sigma": 0.002, "step_cv": 0.01}
 HISTORY = {
-    "name": "history", "title": "A history", "design": "history", "scale": "smoke", "threads": 1, "seeds": [1, 2, 3],
+    "name": "history",
+    "title": "A history",
+    "design": "history",
+    "scale": "smoke",
+    "threads": 1,
+    "seeds": [1, 2, 3],
     "records": ["record1", "record8", "record12", "record17"],
     "engine": {"mock": {**MOCK, "cells": {"record12": {"step_ms": 8}, "record17": {"step_ms": 5, "effect": -0.01}}}},
 }
-# Effects and interactions far above the noise: what is drawn of them is the same whatever the noise of the day.
+# Effects and interactions far above the noise, so that charts of them do not depend on the noise of the day.
 FACTORIAL_EFFECTS = {
-    "rotary": -0.03, "attention_skip": 0.02, "value_embeddings": -0.01, "rotary + attention_skip": -0.03,
-    "rotary + value_embeddings": -0.036, "attention_skip + value_embeddings": 0.022,
+    "rotary": -0.03,
+    "attention_skip": 0.02,
+    "value_embeddings": -0.01,
+    "rotary + attention_skip": -0.03,
+    "rotary + value_embeddings": -0.036,
+    "attention_skip + value_embeddings": 0.022,
     "rotary + attention_skip + value_embeddings": -0.024,
 }
 FACTORIAL = {
-    "name": "factorial", "design": "factorial", "scale": "smoke", "threads": 1, "seeds": [1, 2, 3],
-    "base": {"record": "record17"}, "features": ["rotary", "attention_skip", "value_embeddings"],
+    "name": "factorial",
+    "design": "factorial",
+    "scale": "smoke",
+    "threads": 1,
+    "seeds": [1, 2, 3],
+    "base": {"record": "record17"},
+    "features": ["rotary", "attention_skip", "value_embeddings"],
     "engine": {"mock": {**MOCK, "cells": {cell: {"effect": effect} for cell, effect in FACTORIAL_EFFECTS.items()}}},
 }
 WEEKLY = {**HISTORY, "name": "weekly", "seeds": list(range(1, 19))}
-FAILING = {**HISTORY, "name": "failing", "seeds": [1], "engine": {"mock": {**MOCK, "fault": {"kind": "exit", "step": 4}}}}
+FAILING = {
+    **HISTORY,
+    "name": "failing",
+    "seeds": [1],
+    "engine": {"mock": {**MOCK, "fault": {"kind": "exit", "step": 4}}},
+}
 GOOD_LOGS, BAD_LOGS = "2025-01-01_Good", "2025-02-01_Bad"
-LOG_LINES = ("step:0/3 val_loss:10.{curve} train_time:0ms step_avg:nanms\n"
-             "step:1/3 val_loss:5.5 train_time:100ms step_avg:100.00ms\n"
-             "step:3/3 val_loss:{loss} train_time:{time}ms step_avg:100.00ms\n")
+LOG_LINES = (
+    "step:0/3 val_loss:10.{curve} train_time:0ms step_avg:nanms\n"
+    "step:1/3 val_loss:5.5 train_time:100ms step_avg:100.00ms\n"
+    "step:3/3 val_loss:{loss} train_time:{time}ms step_avg:100.00ms\n"
+)
 
 
 class Workbench:
-    """Everything is in `folder`, which goes with it. Paths given to the program are seen from there."""
+    """Everything lies in `folder`, which is removed at the end. Relative paths start there."""
 
     def __init__(self):
         self._folder = tempfile.TemporaryDirectory()
         self.folder = pathlib.Path(self._folder.name)
         self.database = self.folder / "results.db"
-        self.environment = {**os.environ, "NANOBENCH_DB": str(self.database), "NANOBENCH_ROOT": str(ROOT),
-                            "XDG_CACHE_HOME": str(self.folder / "cache")}
+        self.environment = {
+            **os.environ,
+            "NANOBENCH_DB": str(self.database),
+            "NANOBENCH_ROOT": str(ROOT),
+            "XDG_CACHE_HOME": str(self.folder / "cache"),
+        }
 
     def close(self):
         self._folder.cleanup()
 
     @classmethod
     def of(cls, case):
-        """One for a test's class, as cls.bench; closed after its tests."""
+        """A workbench for a test class, as cls.bench; closed after its tests."""
         case.bench = cls()
         case.addClassCleanup(case.bench.close)
         return case.bench
@@ -105,15 +130,22 @@ class Workbench:
             facts = json.loads(store.execute("SELECT facts FROM environments").fetchone()[0])
             for number in range(revisions):
                 mine = {**facts, "git_revision": f"{number:02x}" * 20, "git_dirty": "false"}
-                environment = store.execute("INSERT INTO environments (digest, facts, created_at) VALUES (?, ?, ?)",
-                                            (f"made {number}", json.dumps(mine), "2026-01-01T00:00:00Z")).lastrowid
+                environment = store.execute(
+                    "INSERT INTO environments (digest, facts, created_at) VALUES (?, ?, ?)",
+                    (f"made {number}", json.dumps(mine), "2026-01-01T00:00:00Z"),
+                ).lastrowid
                 day = f"2026-{number // 4 + 1:02}-{7 * (number % 4) + 1:02}"
                 seed = (suite, number + 1)
-                store.execute("UPDATE runs SET environment_id = ?, started_at = ?, finished_at = ? WHERE suite = ? AND "
-                              "seed = ?", (environment, f"{day}T10:00:00Z", f"{day}T10:01:00Z", *seed))
+                store.execute(
+                    "UPDATE runs SET environment_id = ?, started_at = ?, finished_at = ? WHERE suite = ? AND seed = ?",
+                    (environment, f"{day}T10:00:00Z", f"{day}T10:01:00Z", *seed),
+                )
                 if 3 * number >= 2 * revisions:
-                    store.execute("UPDATE run_summaries SET median_step_ms = median_step_ms * 1.1 WHERE run_id IN "
-                                  "(SELECT id FROM runs WHERE suite = ? AND seed = ?)", seed)
+                    store.execute(
+                        "UPDATE run_summaries SET median_step_ms = median_step_ms * 1.1 WHERE run_id IN "
+                        "(SELECT id FROM runs WHERE suite = ? AND seed = ?)",
+                        seed,
+                    )
         store.close()
 
 

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -12,23 +11,13 @@
 #include "core/base/json.h"
 #include "engine/ops/torch.h"
 #include "engine/train/safetensors.h"
+#include "tests/golden/golden_data.h"
 
 namespace nanobench::core::testing {
 
-/// $NANOBENCH_SHARED/golden, else ../shared/golden beside the source tree.
 inline std::filesystem::path golden_folder() {
-  const char* shared = std::getenv("NANOBENCH_SHARED");
-  const std::filesystem::path root =
-      shared != nullptr ? std::filesystem::path(shared) : std::filesystem::path(NANOBENCH_SOURCE_DIR) / ".." / "shared";
-  return root / "golden";
+  return golden_data("golden");
 }
-
-inline bool has_golden() {
-  return std::filesystem::exists(golden_folder() / "ops" / "manifest.json");
-}
-
-#define NB_NEEDS_GOLDEN() \
-  if (!::nanobench::core::testing::has_golden()) GTEST_SKIP() << "golden data not found; set NANOBENCH_SHARED"
 
 /// |got - expected|_F / |expected|_F, or the absolute norm when expected is zero. Infinite when anything is not finite.
 inline double relative_error(const at::Tensor& got, const at::Tensor& expected) {

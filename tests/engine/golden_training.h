@@ -14,7 +14,7 @@ namespace nanobench::core::testing {
 inline RunSpec golden_spec(const std::filesystem::path& folder, const std::string& dtype) {
   RunSpec spec{.run_id = folder.filename().string(),
                .config = read_train_config_file((folder / "config.json").string())};
-  spec.dtype = dtype;
+  spec.dtype = enum_value<Dtype>(dtype).value();
   spec.threads = 1;
   spec.train_shards = {(folder / "train.bin").string()};
   spec.val_shards = {(folder / "val.bin").string()};
@@ -87,7 +87,6 @@ class GoldenErrors {
 
 inline std::vector<std::string> golden_cases() {
   std::vector<std::string> cases;
-  if (!has_golden()) return {"missing"};
   for (const auto& entry : std::filesystem::directory_iterator(golden_folder())) {
     if (std::filesystem::exists(entry.path() / "expected.json")) cases.push_back(entry.path().filename().string());
   }

@@ -67,7 +67,7 @@ TEST_F(ProcessTest, EngineKilledAgainAndAgain) {
   expect_each_run_once(kRuns, kSteps);
   for (const RunRecord& run : stored_runs()) {
     const bool is_expected = run.is_completed() || run.result->outcome == RunOutcome::kCrashed;
-    EXPECT_TRUE(is_expected) << core::to_string(run.result->outcome) << ": " << run.result->message;
+    EXPECT_TRUE(is_expected) << enum_name(run.result->outcome) << ": " << run.result->message;
   }
 }
 

@@ -114,7 +114,7 @@ TEST_P(RunnerFaultTest, BecomesARowWithAReason) {
   const FaultCase& param = GetParam();
   const RunRecord record = run_one(param.mock, {{"limits", {{"seconds_per_run", 60}, {"silence_seconds", 1}}}});
   ASSERT_TRUE(record.result.has_value());
-  EXPECT_EQ(core::to_string(record.result->outcome), core::to_string(param.outcome)) << record.result->message;
+  EXPECT_EQ(enum_name(record.result->outcome), enum_name(param.outcome)) << record.result->message;
   EXPECT_NE(record.result->message.find(param.message), std::string::npos) << record.result->message;
   if (param.exit_code) {
     EXPECT_EQ(record.result->exit_code, param.exit_code);

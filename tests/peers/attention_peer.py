@@ -6,10 +6,9 @@ The mask is made once, outside of the timed calls, as a training step would keep
 
 import argparse
 
+import peer_support
 import torch
 import torch.nn.functional as F
-
-import peer_support
 
 
 def parse_arguments():

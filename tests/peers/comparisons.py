@@ -6,7 +6,6 @@ import engine_side
 import processes
 import torch_side
 
-
 LOSS_TOLERANCE = 1e-4  # nats per token, float32
 
 

@@ -3,9 +3,8 @@
 
 import argparse
 
-import torch
-
 import peer_support
+import torch
 
 A, B, C = 3.4445, -4.7750, 2.0315  # Newton-Schulz, quintic; records #3 to #21
 STEPS, EPS, MOMENTUM, RATE = 5, 1e-7, 0.95, 0.02

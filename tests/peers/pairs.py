@@ -3,7 +3,6 @@
 import random
 import statistics
 
-
 ORDERS = ("ab", "abba", "random")
 
 

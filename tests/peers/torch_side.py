@@ -11,8 +11,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 DEFAULT_PYTHON = ROOT / ".deps" / "peer" / "bin" / "python"
 SAME_WEIGHTS = HERE / "same_weights.py"
-SHARED = pathlib.Path(os.environ.get("NANOBENCH_SHARED") or ROOT.parent / "shared")
-DEFAULT_PEER = SHARED / "peers" / "torch_peer.py"
+DEFAULT_PEER = HERE / "torch_peer.py"
 
 
 class Torch:

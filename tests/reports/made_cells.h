@@ -30,7 +30,11 @@ inline CellMeasures made_cell(const std::string& label, const std::vector<double
 }
 
 inline results::PlanContrast simple_contrast(const std::string& effect, const std::string& on, const std::string& off) {
-  return {.effect = effect, .kind = "simple", .meaning = "", .coefficients = {{on, 1.0}, {off, -1.0}}, .aliases = {}};
+  return {.effect = effect,
+          .kind = results::ContrastKind::kSimple,
+          .meaning = "",
+          .coefficients = {{on, 1.0}, {off, -1.0}},
+          .aliases = {}};
 }
 
 }  // namespace nanobench::reports

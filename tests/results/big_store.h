@@ -45,7 +45,7 @@ inline NewPlan big_store_plan(const BigStore& size) {
   plan.digest = "big";
   plan.suite = "big";
   plan.title = "Many runs";
-  plan.design = "sweep";
+  plan.design = results::Design::kSweep;
   plan.scale = "nano";
   plan.data_name = "synthetic";
   for (int cell = 0; cell < size.cells; ++cell) {
@@ -88,7 +88,7 @@ inline std::int64_t fill_big_store(Store& store, const BigStore& size) {
     NewRun run = big_store_run(i % size.cells, i / size.cells);
     run.plan_id = plan_id;
     run.position = i;
-    const Claim claim = store.claim_run(run, this_process());
+    const RunClaim claim = store.claim_run(run, this_process());
     if (!std::holds_alternative<Claimed>(claim)) continue;
     const std::int64_t id = std::get<Claimed>(claim).run_id;
     RunBatch batch = big_store_batch(size, i % size.cells, i / size.cells);

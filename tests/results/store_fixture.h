@@ -5,11 +5,13 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
 
 #include "core/base/error.h"
 #include "results/provenance.h"
+#include "results/sqlite.h"
 #include "results/store.h"
 
 namespace nanobench::results {
@@ -46,6 +48,17 @@ class StoreTest : public testing::Test {
     run.engine_version = "1";
     run.hardware = "x86_64 | test | 2 cores";
     return run;
+  }
+
+  /// What the release before wrote: a plan of two cells and seeds of which one was not run, a run by reference kernels,
+  /// one of the mock engine, and the two arms of a gate.
+  static void make_store_of_schema_2(const std::filesystem::path& file) {
+    std::ifstream in(std::string(NANOBENCH_SOURCE_DIR) + "/tests/results/schema2.sql");
+    const std::string sql{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    ASSERT_FALSE(sql.empty());
+    Database database(file, file.string(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    database.execute(sql.c_str());
+    database.execute(("PRAGMA user_version = 2; PRAGMA application_id = " + std::to_string(kApplicationId)).c_str());
   }
 
   static RunResult completed(double loss = 3.25) {

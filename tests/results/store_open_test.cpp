@@ -11,6 +11,7 @@
 #include <memory>
 #include <sstream>
 
+#include "results/run_columns.h"
 #include "results/schema.h"
 #include "results/sqlite.h"
 #include "store_fixture.h"
@@ -201,36 +202,54 @@ TEST_F(StoreTest, RefusesAFileThatCannotBeWritten) {
 }
 
 TEST_F(StoreTest, MigratesStepByStepInOneTransaction) {
-  const std::array<Migration, 2> steps = {"CREATE TABLE a (x INTEGER)", "ALTER TABLE a ADD COLUMN y INTEGER"};
+  const std::array steps = {Migration{"ALTER TABLE a ADD COLUMN y INTEGER"}};
+  const Schema first{"CREATE TABLE a (x INTEGER)", kOldestSchema, {}};
+  const Schema second{first.tables, kOldestSchema, steps};
   Database database(file(), file().string(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
-  migrate(database, std::span(steps).first(1));
-  EXPECT_EQ(database.integer_of("PRAGMA user_version"), 1);
+  migrate(database, first);
+  EXPECT_EQ(database.integer_of("PRAGMA user_version"), kOldestSchema);
   database.execute("INSERT INTO a VALUES (5)");
-  migrate(database, steps);
-  EXPECT_EQ(database.integer_of("PRAGMA user_version"), 2);
+  migrate(database, second);
+  EXPECT_EQ(database.integer_of("PRAGMA user_version"), kOldestSchema + 1);
   EXPECT_EQ(database.integer_of("SELECT x FROM a WHERE y IS NULL"), 5);
 }
 
-TEST_F(StoreTest, APlanOfVersionOneHasNoContrasts) {
-  {
-    Database database(file(), file().string(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
-    migrate(database, migrations().first(1));
-    database.execute(
-        "INSERT INTO plans VALUES (1, 'p', 'old', 'Old', 'history', 'nano', 'synthetic', NULL, 1, '[]', '[]', '[]', "
-        "'2026-01-01')");
+TEST_F(StoreTest, RefusesTheFirstSchemaWithOneSentence) {
+  execute(file(), ("CREATE TABLE a (x INTEGER); PRAGMA user_version = 1; PRAGMA application_id = " +
+                   std::to_string(kApplicationId))
+                      .c_str());
+  for (const OpenMode mode : {OpenMode::kCreate, OpenMode::kReadOnly}) {
+    const std::string message = message_of(ErrorCode::kUnavailable, [&] { Store store(file(), mode); });
+    EXPECT_NE(message.find("is of schema 1"), std::string::npos) << message;
   }
-  message_of(ErrorCode::kUnavailable, [&] { Store store(file(), OpenMode::kReadOnly); });
-  EXPECT_TRUE(Store(file()).plan(1).contrasts.empty());
-  EXPECT_EQ(Store(file(), OpenMode::kReadOnly).plan(1).suite, "old");
+}
+
+TEST_F(StoreTest, EveryColumnIsDocumentedAndEveryColumnOfARunIsRead) {
+  { Store store(file()); }
+  const std::string text = bytes_of(std::string(NANOBENCH_SOURCE_DIR) + "/results/SCHEMA.md");
+  Database database(file(), file().string(), SQLITE_OPEN_READONLY);
+  std::string of_runs;
+  Statement columns(database,
+                    "SELECT tables.name, columns.name FROM sqlite_master AS tables, pragma_table_info(tables.name) AS "
+                    "columns WHERE tables.type = 'table' AND tables.name NOT LIKE 'sqlite_%'");
+  while (columns.step()) {
+    const std::string name = columns.text(1);
+    const bool is_owners = name.starts_with("owner_") && text.find("`owner_*`") != std::string::npos;
+    const bool is_number = name == "id" || name == "text";
+    EXPECT_TRUE(text.find("`" + name + "`") != std::string::npos || is_owners || is_number)
+        << columns.text(0) << "." << name;
+    if (columns.text(0) != "runs") continue;
+    EXPECT_NE((", " + run_columns() + ",").find(" " + name + ","), std::string::npos) << name;
+  }
 }
 
 TEST_F(StoreTest, AFailingMigrationChangesNothing) {
-  const std::array<Migration, 3> steps = {"CREATE TABLE a (x INTEGER)", "CREATE TABLE b (x INTEGER)",
-                                          "CREATE TABLE a (x INTEGER)"};
+  const std::array steps = {Migration{"CREATE TABLE b (x INTEGER)"}, Migration{"CREATE TABLE a (x INTEGER)"}};
+  const Schema first{"CREATE TABLE a (x INTEGER)", kOldestSchema, {}};
   Database database(file(), file().string(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
-  migrate(database, std::span(steps).first(1));
-  EXPECT_THROW(migrate(database, steps), core::Error);
-  EXPECT_EQ(database.integer_of("PRAGMA user_version"), 1);
+  migrate(database, first);
+  EXPECT_THROW(migrate(database, {first.tables, kOldestSchema, steps}), core::Error);
+  EXPECT_EQ(database.integer_of("PRAGMA user_version"), kOldestSchema);
   EXPECT_EQ(database.integer_of("SELECT count(*) FROM sqlite_master"), 1);
 }
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "results/metric.h"
+#include "results/sqlite.h"
 #include "store_fixture.h"
 
 namespace nanobench::results {
@@ -96,10 +97,10 @@ TEST_F(StoreTest, ReusesEvidenceUnlessFresh) {
   Store store(file());
   const std::int64_t id = claim(store, new_run());
   store.finish_run(id, completed());
-  const Claim again = store.claim_run(new_run(), this_process());
+  const RunClaim again = store.claim_run(new_run(), this_process());
   ASSERT_TRUE(std::holds_alternative<AlreadyDone>(again));
   EXPECT_EQ(std::get<AlreadyDone>(again).run.id, id);
-  const Claim fresh = store.claim_run(new_run(), this_process(), true);
+  const RunClaim fresh = store.claim_run(new_run(), this_process(), true);
   ASSERT_TRUE(std::holds_alternative<Claimed>(fresh));
   EXPECT_NE(std::get<Claimed>(fresh).run_id, id);
 }
@@ -122,7 +123,7 @@ TEST_F(StoreTest, RunsAgainWhatFailedAndKeepsWhatDiverged) {
 TEST_F(StoreTest, DoesNotRunWhatALivingProcessRuns) {
   Store store(file());
   const std::int64_t id = claim(store, new_run());
-  const Claim second = store.claim_run(new_run(), this_process());
+  const RunClaim second = store.claim_run(new_run(), this_process());
   ASSERT_TRUE(std::holds_alternative<AlreadyRunning>(second));
   EXPECT_EQ(std::get<AlreadyRunning>(second).run.id, id);
   EXPECT_TRUE(std::holds_alternative<Claimed>(store.claim_run(new_run("other"), this_process())));
@@ -169,21 +170,61 @@ TEST_F(StoreTest, PlansMadeInOneMillisecondAreTold) {
   EXPECT_EQ(times.size(), 20U) << "merged, two of them would be one";
 }
 
+/// What stores of before contrasts had factors and messages kinds hold.
+TEST_F(StoreTest, APlanOfAnOlderVersionIsReadWithWhatItsTextsSay) {
+  std::int64_t id = 0;
+  {
+    Store store(file());
+    NewPlan plan;
+    plan.digest = "p1";
+    plan.design = Design::kPairs;
+    id = store.ensure_plan(plan);
+  }
+  Database(file(), file().string(), SQLITE_OPEN_READWRITE).execute(R"(UPDATE plans SET
+    messages = '["b: left out, as it is", "claim seed000_x: not measurable here, as it is"]',
+    contrasts = '[{"effect": "a x lr=0.1", "kind": "interaction", "meaning": "", "coefficients": {}, "aliases": []},
+                  {"effect": "a", "kind": "simple", "meaning": "", "coefficients": {}, "aliases": []}]')");
+  const PlanRecord stored = Store(file()).plan(id);
+  EXPECT_EQ(stored.design, Design::kPairs);
+  ASSERT_EQ(stored.messages.size(), 2U);
+  EXPECT_EQ(stored.messages[0], (core::Message{core::MessageKind::kNote, "", "b: left out, as it is"}));
+  EXPECT_EQ(stored.messages[1].kind, core::MessageKind::kNotMeasurable);
+  EXPECT_EQ(stored.messages[1].subject, "seed000_x");
+  ASSERT_EQ(stored.contrasts.size(), 2U);
+  EXPECT_EQ(stored.contrasts[0].factors, (std::vector<ContrastFactor>{{"a", "a", "", ""}, {"lr=0.1", "lr", "", ""}}));
+  EXPECT_EQ(stored.contrasts[1].factors, (std::vector<ContrastFactor>{{"a", "a", "", ""}}));
+}
+
+TEST_F(StoreTest, ADesignOfANewerVersionIsRefusedByName) {
+  NewPlan plan;
+  plan.digest = "p1";
+  const std::int64_t id = Store(file()).ensure_plan(plan);
+  Database(file(), file().string(), SQLITE_OPEN_READWRITE).execute("UPDATE plans SET design = 'latin_square'");
+  try {
+    Store(file()).plan(id);
+    FAIL() << "it was read";
+  } catch (const core::Error& error) {
+    EXPECT_EQ(error.code(), core::ErrorCode::kUnavailable);
+    EXPECT_NE(std::string(error.what()).find("latin_square"), std::string::npos);
+  }
+}
+
 TEST_F(StoreTest, APlanIsFoundAgainAndItsLinesAreAnswered) {
   Store store(file());
   NewPlan plan;
   plan.digest = "p1";
   plan.suite = "history";
   plan.title = "The history";
-  plan.design = "history";
+  plan.design = Design::kHistory;
   plan.scale = "nano";
   plan.data_name = "synthetic";
   plan.target = 3.28;
   plan.order_seed = 7;
   plan.cells = {{"a", "record12", "the start", {}, "ca"}, {"b", std::nullopt, "more", {{"x", "on"}}, "cb"}};
   plan.lines = {{0, "b", 1, "db", std::nullopt}, {1, "a", 1, "da", std::nullopt}};
-  plan.contrasts = {{"b", "simple", "b against a", {{"a", -1}, {"b", 1.0 / 3}}, {"-0.5 c x d"}}};
-  plan.messages = {"a note"};
+  plan.contrasts = {{"b", ContrastKind::kSimple, "b against a", {{"a", -1}, {"b", 1.0 / 3}}, {"-0.5 c x d"}}};
+  plan.messages = {{core::MessageKind::kLeftOut, "b", "b: left out, as it is"}, {core::MessageKind::kNote, "", "n"}};
+  plan.contrasts[0].factors = {{"b", "/model/x", "1", "2"}};
   plan.argv = {"nanobench", "run"};
   const std::int64_t id = store.ensure_plan(plan);
   EXPECT_EQ(store.ensure_plan(plan), id);
@@ -207,11 +248,13 @@ TEST_F(StoreTest, APlanIsFoundAgainAndItsLinesAreAnswered) {
   EXPECT_EQ(stored.lines[1].run_id, std::nullopt);
   ASSERT_EQ(stored.contrasts.size(), 1u);
   EXPECT_EQ(stored.contrasts[0].effect, "b");
-  EXPECT_EQ(stored.contrasts[0].kind, "simple");
+  EXPECT_EQ(stored.contrasts[0].kind, ContrastKind::kSimple);
   EXPECT_EQ(stored.contrasts[0].meaning, "b against a");
   EXPECT_EQ(stored.contrasts[0].coefficients, plan.contrasts[0].coefficients) << "bit for bit";
   EXPECT_EQ(stored.contrasts[0].aliases, plan.contrasts[0].aliases);
+  EXPECT_EQ(stored.contrasts[0].factors, plan.contrasts[0].factors);
   EXPECT_EQ(stored.messages, plan.messages);
+  EXPECT_EQ(stored.design, Design::kHistory);
   EXPECT_EQ(stored.argv, plan.argv);
 
   const std::vector<SampleSet> sets = store.sample_sets(id, kValLoss);

@@ -13,9 +13,9 @@ import zipfile
 from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools/setup"))
-import install_libtorch  # noqa: E402
-import wheels  # noqa: E402
-from wheels import SetupError  # noqa: E402
+import install_libtorch
+import wheels
+from wheels import SetupError
 
 TORCH_FILES = [
     "torch/include/ATen/ATen.h",

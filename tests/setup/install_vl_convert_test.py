@@ -12,8 +12,8 @@ from unittest import mock
 
 SETUP = pathlib.Path(__file__).resolve().parents[2] / "tools/setup"
 sys.path.insert(0, str(SETUP))
-import install_vl_convert  # noqa: E402
-from wheels import SetupError  # noqa: E402
+import install_vl_convert
+from wheels import SetupError
 
 GOOD = "def javascript_bundle(vl_version):\n    return '/*' + vl_version + '*/' + 'x;' * 100_000\n"
 SHORT = "def javascript_bundle(vl_version):\n    return 'x'\n"

@@ -219,7 +219,9 @@ class Launcher(unittest.TestCase):
         done = self.launch("run", "x")
         self.assertEqual(done.returncode, 2)
         command = "sudo apt-get install -y --no-install-recommends cmake ninja-build"
-        self.assertEqual(done.err, f"nanobench: Debian packages are missing; run this, then the same command again: {command}\n")
+        self.assertEqual(
+            done.err, f"nanobench: Debian packages are missing; run this, then the same command again: {command}\n"
+        )
         self.assertEqual((done.out, self.calls()), ("", []))
 
     def test_missing_packages_without_apt_are_named(self):

@@ -18,8 +18,8 @@ from unittest import mock
 
 SETUP = pathlib.Path(__file__).resolve().parents[2] / "tools/setup"
 sys.path.insert(0, str(SETUP))
-import wheels  # noqa: E402
-from wheel_server import WheelServer  # noqa: E402
+import wheels
+from wheel_server import WheelServer
 
 NAME = "torch-1.0-cp311-cp311-manylinux_2_28_x86_64.whl"
 OTHER = "nvidia_a-1.0-py3-none-manylinux2014_x86_64.manylinux_2_17_x86_64.whl"

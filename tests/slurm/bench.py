@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = pathlib.Path(os.environ.get("NANOBENCH", ROOT / "build/release/bin/nanobench")).resolve()
 CELLS = ["record12", "record13", "record14"]
 CACHE = tempfile.TemporaryDirectory()  # the generated data of all tests
-PATIENCE_S = float(os.environ.get("NB_PATIENCE_S", 240))
+PATIENCE_S = float(os.environ.get("NB_PATIENCE_S", "240"))
 
 
 class Bench:
@@ -23,8 +23,12 @@ class Bench:
         self.folder = pathlib.Path(self._folder.name) / "a 'b' \"c\" $d %a;"
         self.folder.mkdir()
         self.database = self.folder / "results.db"
-        self.environment = {**os.environ, "NANOBENCH_DB": str(self.database), "NANOBENCH_ROOT": str(ROOT),
-                            "XDG_CACHE_HOME": CACHE.name}
+        self.environment = {
+            **os.environ,
+            "NANOBENCH_DB": str(self.database),
+            "NANOBENCH_ROOT": str(ROOT),
+            "XDG_CACHE_HOME": CACHE.name,
+        }
         self.environment.pop("NANOBENCH_ENGINE", None)
         self.started = []
 
@@ -38,16 +42,31 @@ class Bench:
     def suite(self, mock=None, seeds=(1, 2), **more):
         """Three cells, each a fraction of a second a seed."""
         mock = {"steps": 10, "sleep_ms": 5, **(mock or {})}
-        suite = {"name": "trial", "design": "history", "scale": "smoke", "threads": 1, "seeds": list(seeds),
-                 "records": CELLS, "engine": {"mock": mock}, **more}
+        suite = {
+            "name": "trial",
+            "design": "history",
+            "scale": "smoke",
+            "threads": 1,
+            "seeds": list(seeds),
+            "records": CELLS,
+            "engine": {"mock": mock},
+            **more,
+        }
         (self.folder / "trial.json").write_text(json.dumps(suite))
 
     def start(self, *arguments):
         return self.start_plain("--executor", "slurm", "--poll", "0.3", *arguments)
 
     def start_plain(self, *arguments):
-        process = subprocess.Popen([PROGRAM, "run", "trial.json", *arguments], cwd=self.folder, env=self.environment,
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [PROGRAM, "run", "trial.json", *arguments],
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         self.started.append(process)
         return process
 
@@ -101,7 +120,9 @@ def every_run_once(test, bench, seeds=(1, 2)):
     lines = bench.rows("SELECT r.outcome FROM plan_lines AS l LEFT JOIN runs AS r ON r.id = l.run_id")
     test.assertEqual(lines, [("completed",)] * len(completed))
     test.assertEqual(bench.rows("SELECT count(*) FROM plans"), [(1,)])
-    samples = bench.rows("SELECT count(*) FROM samples AS s JOIN runs AS r ON r.id = s.run_id "
-                         "WHERE s.metric = 'train/loss' AND r.outcome = 'completed' GROUP BY r.id")
+    samples = bench.rows(
+        "SELECT count(*) FROM samples AS s JOIN runs AS r ON r.id = s.run_id "
+        "WHERE s.metric = 'train/loss' AND r.outcome = 'completed' GROUP BY r.id"
+    )
     test.assertEqual(len(set(samples)), 1, samples)
     test.assertFalse((bench.folder / "results.db.slurm").exists())

@@ -78,12 +78,17 @@ class Executor(unittest.TestCase):
     # --- runs that fail ---
 
     def test_failed_runs_are_rows_with_a_reason(self):
-        faults = {"record12": {"fault": {"kind": "signal", "step": 2}}, "record13": {"fault": {"kind": "hang", "step": 2}}}
+        faults = {
+            "record12": {"fault": {"kind": "signal", "step": 2}},
+            "record13": {"fault": {"kind": "hang", "step": 2}},
+        }
         self.bench.suite({**STEADY, "cells": faults}, seeds=(1,), limits={"silence_seconds": 1})
         code, _, err = self.bench.run()
         self.assertEqual(code, 4, err)
-        self.assertEqual(self.bench.outcomes(), {("record12", 1): "crashed", ("record13", 1): "timed_out",
-                                                 ("record14", 1): "completed"})
+        self.assertEqual(
+            self.bench.outcomes(),
+            {("record12", 1): "crashed", ("record13", 1): "timed_out", ("record14", 1): "completed"},
+        )
         self.assertFalse((self.bench.folder / "results.db.slurm").exists())
 
     def test_an_engine_that_is_not_on_the_node(self):
@@ -172,7 +177,7 @@ class Executor(unittest.TestCase):
         code, _, err = self.bench.finish(process)
         self.assertEqual(code, 4, err)
         self.assertEqual(sorted(row[2] for row in self.bench.rows()), ["completed", "completed", "crashed"])
-        self.assertIn("result file", [row[3] for row in self.bench.rows() if row[2] == "crashed"][0])
+        self.assertIn("result file", next(row[3] for row in self.bench.rows() if row[2] == "crashed"))
 
     # --- submitters that end early ---
 
@@ -321,13 +326,13 @@ class Executor(unittest.TestCase):
         self.bench.suite()
         (self.bench.folder / "file").touch()
         cases = [
-            (["--partition", "mian"], "did you mean \"main\""),
+            (["--partition", "mian"], 'did you mean "main"'),
             (["--scratch", "file"], "--scratch"),
             (["--processes", "2", "--threads", "2"], "processes a run"),
             (["--sbatch-option=time"], "expected one option of sbatch"),
             (["--sbatch-option=--array=0-3"], "nanobench sets it itself"),
             (["--chunk", "cell"], "expected seed or run"),
-            (["--threads", "5", "--executor", "slrum"], "did you mean \"slurm\""),
+            (["--threads", "5", "--executor", "slrum"], 'did you mean "slurm"'),
         ]
         for arguments, words in cases:
             with self.subTest(words):
@@ -349,7 +354,7 @@ class Executor(unittest.TestCase):
         self.assert_one_sentence(err, "not on PATH")
         code, out, err = self.bench.finish(self.bench.start_plain("--partition", "main"))
         self.assertEqual((code, out), (2, ""))
-        self.assert_one_sentence(err, "--partition goes with --executor slurm only")
+        self.assert_one_sentence(err, "--partition needs --executor slurm")
 
     def test_a_damaged_state_is_said(self):
         self.bench.suite(LONG, seeds=(1,))

@@ -39,8 +39,9 @@ def task_file(job, index):
 
 
 def tasks_of(job):
-    return sorted((file for file in (HOME / "jobs" / str(job)).iterdir() if file.name.isdigit()),
-                  key=lambda file: int(file.name))
+    return sorted(
+        (file for file in (HOME / "jobs" / str(job)).iterdir() if file.name.isdigit()), key=lambda file: int(file.name)
+    )
 
 
 def run_task(job, index, log, script):
@@ -48,8 +49,14 @@ def run_task(job, index, log, script):
     os.setsid()
     environment = {**os.environ, "SLURM_ARRAY_JOB_ID": str(job), "SLURM_ARRAY_TASK_ID": str(index)}
     with open(log, "ab") as out:
-        process = subprocess.Popen(["/bin/sh", script], stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment,
-                                   start_new_session=True)
+        process = subprocess.Popen(
+            ["/bin/sh", script],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            env=environment,
+            start_new_session=True,
+        )
         write(task_file(job, index), f"RUNNING {process.pid}")
         code = process.wait()
     if task_file(job, index).exists() and task_file(job, index).read_text().startswith("RUNNING"):

@@ -17,6 +17,7 @@ class FakeSlurm:
         # Imported late: it reads the variable.
         sys.modules.pop("fake_slurm", None)
         import fake_slurm
+
         self.fake = fake_slurm
         self.fake.install(self.home / "bin")
         bench.environment["PATH"] = f"{self.home / 'bin'}:{os.environ['PATH']}"
@@ -44,7 +45,8 @@ class FakeSlurm:
     def settle(self, job):
         """Until tasks that may run have said which process they are."""
         while not (self.home / "hold").exists() and any(
-                file.read_text().startswith("PENDING") for file in self.fake.tasks_of(job)):
+            file.read_text().startswith("PENDING") for file in self.fake.tasks_of(job)
+        ):
             time.sleep(0.02)
 
     def end(self, job, index, state):
@@ -69,12 +71,20 @@ class FakeSlurm:
             for file in self.fake.tasks_of(job):
                 if file.read_text().startswith("PENDING"):
                     log = next(self.bench.folder.glob("results.db.slurm/*/submit-*/log")) / file.name
-                    subprocess.Popen([sys.executable, "-c",
-                                      "import sys, fake_slurm; fake_slurm.start(int(sys.argv[1]), int(sys.argv[2]), "
-                                      "sys.argv[3], sys.argv[4])",
-                                      str(job), file.name, str(log), str(file.parent / "job.sh")],
-                                     env={**self.bench.environment, "PYTHONPATH": str(pathlib.Path(__file__).parent)},
-                                     stdin=subprocess.DEVNULL).wait()
+                    subprocess.Popen(
+                        [
+                            sys.executable,
+                            "-c",
+                            "import sys, fake_slurm; fake_slurm.start(int(sys.argv[1]), int(sys.argv[2]), "
+                            "sys.argv[3], sys.argv[4])",
+                            str(job),
+                            file.name,
+                            str(log),
+                            str(file.parent / "job.sh"),
+                        ],
+                        env={**self.bench.environment, "PYTHONPATH": str(pathlib.Path(__file__).parent)},
+                        stdin=subprocess.DEVNULL,
+                    ).wait()
 
     def run_by_hand(self, job, index):
         """The task's exit code."""

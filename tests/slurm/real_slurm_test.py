@@ -71,7 +71,7 @@ class RealSlurm(unittest.TestCase):
         hosts = self.bench.rows("SELECT seed, group_concat(DISTINCT owner_host) FROM runs GROUP BY seed")
         self.assertTrue(all(host in ("nano1", "nano2") for _, host in hosts), hosts)
         self.assertEqual({host for _, host in hosts}, {"nano1", "nano2"})
-        facts = [json.loads(text) for text, in self.bench.rows("SELECT facts FROM environments")]
+        facts = [json.loads(text) for (text,) in self.bench.rows("SELECT facts FROM environments")]
         self.assertEqual({fact["host"] for fact in facts}, {"nano1", "nano2"})
         report = json.loads(out)
         self.assertIn("2 hosts", json.dumps(report))
@@ -80,8 +80,14 @@ class RealSlurm(unittest.TestCase):
 
     def watched(self):
         """What `watch --json` says now; None while it says nothing."""
-        done = subprocess.run([bench.PROGRAM, "watch", "--json"], cwd=self.bench.folder, env=self.bench.environment,
-                              capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            [bench.PROGRAM, "watch", "--json"],
+            cwd=self.bench.folder,
+            env=self.bench.environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         return json.loads(done.stdout) if done.returncode == 0 else None
 
     def test_watch_follows_runs_on_their_nodes_also_of_a_killed_submitter(self):
@@ -93,6 +99,7 @@ class RealSlurm(unittest.TestCase):
             seen.append(self.watched() or {"tables": {}})
             runs = seen[-1]["tables"].get("node_runs", [])
             return len([run for run in runs if run["step"] > 0]) == 2
+
         self.bench.wait_until(are_two_at_work)
         self.assertEqual({run["host"] for run in seen[-1]["tables"]["node_runs"]}, {"nano1", "nano2"})
         facts = seen[-1]["facts"]
@@ -101,8 +108,16 @@ class RealSlurm(unittest.TestCase):
         process.kill()
         process.communicate()
         before = {run["seed"]: run["step"] for run in seen[-1]["tables"]["node_runs"]}
-        self.bench.wait_until(lambda: are_two_at_work() and all(
-            run["step"] > before[run["seed"]] for run in seen[-1]["tables"]["node_runs"] if run["seed"] in before))
+        self.bench.wait_until(
+            lambda: (
+                are_two_at_work()
+                and all(
+                    run["step"] > before[run["seed"]]
+                    for run in seen[-1]["tables"]["node_runs"]
+                    if run["seed"] in before
+                )
+            )
+        )
 
     def test_pairs_that_hosts_tore_apart_have_no_time_effect(self):
         self.bench.suite({"steps": 20, "sleep_ms": 20}, seeds=(1,))
@@ -163,7 +178,9 @@ class RealSlurm(unittest.TestCase):
         self.kill_task()
         code, _, err = self.bench.finish(process)
         self.assertEqual(code, 4, err)
-        self.assertEqual(sorted(self.bench.outcomes().values()), ["completed", "completed", "crashed"], self.bench.rows())
+        self.assertEqual(
+            sorted(self.bench.outcomes().values()), ["completed", "completed", "crashed"], self.bench.rows()
+        )
 
     def lose_node(self, *arguments):
         """The node goes down under the first run of a task. Returns what the command says."""

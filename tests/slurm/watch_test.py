@@ -26,13 +26,25 @@ class Watch(unittest.TestCase):
 
     def look(self, *arguments):
         """What `watch --json` says; None while there is no plan."""
-        done = subprocess.run([bench.PROGRAM, "watch", "--json", *arguments], cwd=self.bench.folder,
-                              env=self.bench.environment, capture_output=True, text=True, timeout=bench.PATIENCE_S)
+        done = subprocess.run(
+            [bench.PROGRAM, "watch", "--json", *arguments],
+            cwd=self.bench.folder,
+            env=self.bench.environment,
+            capture_output=True,
+            text=True,
+            timeout=bench.PATIENCE_S,
+        )
         return json.loads(done.stdout) if done.returncode == 0 else None
 
     def text(self):
-        done = subprocess.run([bench.PROGRAM, "watch", "--once"], cwd=self.bench.folder, env=self.bench.environment,
-                              capture_output=True, text=True, timeout=bench.PATIENCE_S)
+        done = subprocess.run(
+            [bench.PROGRAM, "watch", "--once"],
+            cwd=self.bench.folder,
+            env=self.bench.environment,
+            capture_output=True,
+            text=True,
+            timeout=bench.PATIENCE_S,
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
@@ -43,13 +55,17 @@ class Watch(unittest.TestCase):
         def holds():
             seen.append(self.look())
             return seen[-1] is not None and condition(seen[-1])
+
         self.bench.wait_until(holds)
         return seen[-1]
 
     def digests(self):
         """Of every file of the folder that a reader could have changed, but those that others append to."""
-        return {file: hashlib.sha256(file.read_bytes()).hexdigest() for file in self.bench.folder.rglob("*")
-                if file.is_file()}
+        return {
+            file: hashlib.sha256(file.read_bytes()).hexdigest()
+            for file in self.bench.folder.rglob("*")
+            if file.is_file()
+        }
 
     @staticmethod
     def runs(document):
@@ -116,8 +132,9 @@ class Watch(unittest.TestCase):
         self.assertEqual(self.look()["facts"]["state"], "ended")
 
     def test_a_failed_run_that_nobody_collected_says_why(self):
-        self.bench.suite({"steps": 10, "sleep_ms": 5, "cells": {"record13": {"fault": {"kind": "signal", "step": 2}}}},
-                         seeds=(1,))
+        self.bench.suite(
+            {"steps": 10, "sleep_ms": 5, "cells": {"record13": {"fault": {"kind": "signal", "step": 2}}}}, seeds=(1,)
+        )
         self.fake.set("hold", "Priority")
         process = self.bench.start()
         self.wait_for(lambda state: state["facts"].get("slurm_queue"))
@@ -149,8 +166,14 @@ class Watch(unittest.TestCase):
         state = self.look()
         self.assertEqual(len(self.runs(state)), 2)
         self.assertTrue(all(run["step"] < 399 for run in self.runs(state)), "half a line is none")
-        for bad in (b"", b"{}\n", b"\xff\xfe\n", b"[" * 100000, b'{"host": 1, "started_at": {}}\n{"at": "x"}\n',
-                    whole + b'{"at": -1, "step": -5}\n{"at": 2, "step": 1e300, "val": [1, [2], [3, "x"]]}\nnull\n'):
+        for bad in (
+            b"",
+            b"{}\n",
+            b"\xff\xfe\n",
+            b"[" * 100000,
+            b'{"host": 1, "started_at": {}}\n{"at": "x"}\n',
+            whole + b'{"at": -1, "step": -5}\n{"at": 2, "step": 1e300, "val": [1, [2], [3, "x"]]}\nnull\n',
+        ):
             files[0].write_bytes(bad)
             self.assertEqual(len(self.runs(self.look())), 2, bad[:40])
         files[1].unlink()

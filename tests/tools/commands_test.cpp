@@ -198,6 +198,32 @@ TEST(ListCommand, MarksWhatIsNotApplicable) {
   EXPECT_NE(set.err.find("guards cannot be set: Nothing here is compiled at run time."), std::string::npos) << set.err;
 }
 
+constexpr const char* kIdea = R"({"id": "lower_cap", "title": "A lower cap", "values": {
+    "usual": {"model": {"logit_softcap": 15}}, "low": {"model": {"logit_softcap": 10}}},
+    "before": "usual", "after": "low", "kind": "numerics", "text": "Logits are capped lower."})";
+
+/// Somebody's own feature: one file, and everything that takes a feature takes it.
+TEST(ListCommand, AnIdeaOfNoRecordAndNoAnalysisIsAFeatureLikeAnother) {
+  const CommandLine shell("idea");
+  std::filesystem::create_directories(shell.work() / "mine" / "features");
+  shell.write("mine/features/lower_cap.json", kIdea);
+  const core::Json list = json_of(shell.run({"list", "features", "--json", "--catalogue", "mine"}));
+  const core::Json& rows = list.at("tables").at("features");
+  EXPECT_TRUE(
+      std::any_of(rows.begin(), rows.end(), [](const core::Json& row) { return row.at("feature") == "lower_cap"; }));
+  const core::Json shown = json_of(shell.run({"show", "lower_cap", "--json", "--catalogue", "mine"}));
+  EXPECT_TRUE(shown.at("facts").at("introduced_record").is_null());
+  EXPECT_FALSE(shown.at("facts").contains("analyses"));
+  EXPECT_EQ(shell.run({"show", "lower_cap", "--catalogue", "mine"}).exit_code, 0);
+  const std::vector<std::string> ablate = {"ablate",     "--base",           "record:17", "--design",    "add_one_in",
+                                           "--features", "lower_cap,rotary", "--scale",   "smoke",       "--seeds",
+                                           "3",          "--threads",        "1",         "--catalogue", "mine",
+                                           "--engine",   R"({"steps": 6})"};
+  ASSERT_EQ(shell.run(ablate).exit_code, 0) << shell.run(ablate).err;
+  const core::Json report = json_of(shell.run({"report", "--json"}));
+  EXPECT_EQ(report.at("tables").at("effects").at(0).at("effect"), "lower_cap");
+}
+
 TEST(ListCommand, ClaimsWithWhatMeasuresThem) {
   const CommandLine shell("list_claims");
   const core::Json json = json_of(shell.run({"list", "claims", "--json"}));

@@ -113,7 +113,7 @@ TEST(GateExitCode, FourWhenNothingThatGatesWasMeasured) {
   const CommandLine shell("gate_empty");
   const ProgramResult result = gate_in_turn(shell, gate_suite(), gate_suite(), {"--only", "cost"});
   EXPECT_EQ(result.exit_code, 4) << result.out;
-  EXPECT_NE(result.out.find("nothing that gates was measured"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("no gating metric was measured"), std::string::npos) << result.out;
 }
 
 TEST(GateOutputs, MarkdownJunitAndAnnotationsOfHostileNames) {

@@ -1,6 +1,9 @@
-// Every --help is a golden file; NB_UPDATE_GOLDEN=1 rewrites them.
+// Every --help is a golden file, and docs/settings.md is what a command prints; NB_UPDATE_GOLDEN=1 rewrites them.
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "core/config/settings_reference.h"
 #include "tests/tools/run_command_line.h"
 
 namespace nanobench::tools {
@@ -43,6 +46,29 @@ INSTANTIATE_TEST_SUITE_P(
                     HelpCase{"db_merge", {"db", "merge"}}, HelpCase{"db_check", {"db", "check"}},
                     HelpCase{"db_vacuum", {"db", "vacuum"}}, HelpCase{"doctor", {"doctor"}}),
     [](const auto& case_info) { return std::string(case_info.param.name); });
+
+TEST(ListSettings, ThePageIsWhatTheCommandPrints) {
+  const CommandLine shell("settings_page");
+  const ProgramResult result = shell.run({"list", "settings", "--format", "md"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::filesystem::path page = std::filesystem::path(NANOBENCH_SOURCE_DIR) / "docs" / "settings.md";
+  if (std::getenv("NB_UPDATE_GOLDEN") != nullptr) std::ofstream(page, std::ios::binary) << result.out;
+  EXPECT_EQ(result.out, read_text(page)) << "compare with " << page << "; NB_UPDATE_GOLDEN=1 rewrites it";
+}
+
+TEST(ListSettings, HasEverySettingWithItsMeaning) {
+  const CommandLine shell("settings_json");
+  const core::Json tables = core::Json::parse(shell.run({"list", "settings", "--json"}).out).at("tables");
+  std::set<std::string> found;
+  for (const auto& [group, rows] : tables.items()) {
+    for (const core::Json& row : rows) {
+      EXPECT_FALSE(row.at("meaning").get<std::string>().empty()) << row;
+      if (row.at("type") != "group") found.insert(row.at("setting").get<std::string>());
+    }
+  }
+  const std::vector<std::string>& known = core::train_config_pointers();
+  EXPECT_EQ(found, std::set<std::string>(known.begin(), known.end()));
+}
 
 TEST(Version, NamesVersionAndCompiler) {
   const CommandLine shell("version");

@@ -114,7 +114,7 @@ TEST(UntilDecided, DoesNotWaitForWhatNoSeedCanDecide) {
     EXPECT_LT(row.at("loss").at("n"), 30);
   }
   EXPECT_NE(result.err.find("1 of 2 decided, 1 cannot be"), std::string::npos) << result.err;
-  EXPECT_NE(report.at("warnings").dump().find("(without rotary) are of other code"), std::string::npos)
+  EXPECT_NE(report.at("warnings").dump().find("(without rotary) come from different code"), std::string::npos)
       << report.at("warnings").dump();
 }
 

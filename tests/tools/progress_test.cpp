@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/text.h"
-#include "tools/terminal/run_progress.h"
+#include "tools/terminal/run_meter.h"
 #include "tools/terminal/status_lines.h"
 #include "tools/terminal/suite_progress.h"
 
@@ -24,8 +24,8 @@ core::StepEvent step_of(std::int64_t step, double step_ms) {
   return event;
 }
 
-TEST(RunProgress, RateAndRemainingTime) {
-  RunProgress progress(config_of(10), 0.0);
+TEST(RunMeter, RateAndRemainingTime) {
+  RunMeter progress(config_of(10), 0.0);
   EXPECT_FALSE(progress.remaining_s(1.0));
   EXPECT_FALSE(progress.tokens_per_s());
   for (int step = 0; step < 4; ++step) progress.on_event(step_of(step, 500), 1.0 + 0.5 * step);
@@ -36,15 +36,15 @@ TEST(RunProgress, RateAndRemainingTime) {
   EXPECT_EQ(progress.text(), "step 4/10  loss 4.0000  400 tok/s");
 }
 
-TEST(RunProgress, AnOperationHasNoSteps) {
+TEST(RunMeter, AnOperationHasNoSteps) {
   core::RunSpec spec;
   spec.operation.emplace();
-  RunProgress progress(spec, 0.0);
+  RunMeter progress(spec, 0.0);
   progress.on_event(core::CounterEvent{"operation/after/time_ms", 1.0}, 1.0);
   EXPECT_EQ(progress.text(), "measuring, 1 values so far");
 }
 
-TEST(RunProgress, BarFitsOrGoes) {
+TEST(RunMeter, BarFitsOrGoes) {
   EXPECT_EQ(with_bar("label", 0.5, "rest", 200), "label  [##########..........]  rest");
   EXPECT_EQ(with_bar("label", 0.5, "rest", 26), "label  [#####.....]  rest");
   EXPECT_EQ(with_bar("label", 0.5, "rest", 17), "label  rest");

@@ -107,7 +107,7 @@ TEST(ExportCommand, RefusesInOneSentence) {
     return result.err;
   };
   EXPECT_NE(error_of({"--format", "jsn"}).find("did you mean \"json\"?"), std::string::npos);
-  EXPECT_NE(error_of({"--samples", "--format", "json"}).find("--samples is for --format csv"), std::string::npos);
+  EXPECT_NE(error_of({"--samples", "--format", "json"}).find("--samples needs --format csv"), std::string::npos);
   EXPECT_NE(error_of({"--format", "tensorboard"}).find("--out DIR"), std::string::npos);
   EXPECT_NE(error_of({"--run", "99"}).find("no run 99"), std::string::npos);
   EXPECT_NE(error_of({"--plan", "99"}).find("no plan 99"), std::string::npos);

@@ -64,7 +64,7 @@ std::string without_colors(const std::string& text) {
 TEST(WatchView, SaysWhatAPersonWantsToKnow) {
   const std::string text = joined(watch_lines(state_of(8), {.width = 120, .height = 40, .has_keys = true}));
   for (const char* part :
-       {"leave_one_out at scale nano on synthetic, plan 7", "running: process 4242 on box, heard of 1.0 s ago",
+       {"leave_one_out at scale nano on synthetic, plan 7", "running: process 4242 on box, last heard 1.0 s ago",
         "18 of 42 runs, about 19 min 40 s left",
         "14 trained, 3 reused, 1 failed, 1 running, 23 to do, 12 min 05 s so far",
         "record14 seed 2  [##########..........]  step 120/240  loss 3.7150  val 4.1000  84.1 ms/step  12 s left", "█",
@@ -97,7 +97,7 @@ TEST(WatchView, RunsOnNodesAreALineEach) {
   WatchState state = on_nodes(3);
   const std::string text = joined(watch_lines(state, {.width = 160, .height = 40}));
   for (const char* part :
-       {"running: 3 runs on nano1, nano2 and nano3, heard of 1.0 s ago; Slurm job 12: 3 tasks running, 1 waiting "
+       {"running: 3 runs on nano1, nano2 and nano3, last heard 1.0 s ago; Slurm job 12: 3 tasks running, 1 waiting "
         "(Priority); process 7 on login collects the results",
         "record14 seed 2 nano2  [##########..........]  step 120/240  loss 3.7150  val 4.1000  84.1 ms/step",
         "5 trained, 3 running, 2 queued"}) {
@@ -120,10 +120,10 @@ TEST(WatchView, SaysThatNobodyCollects) {
   state.slurm->is_submitter_alive = false;
   state.slurm->uncollected = 2;
   const std::string text = joined(watch_lines(state, {.width = 200, .height = 40}));
-  EXPECT_NE(text.find("nobody collects 2 results of ended runs now: `nanobench run leave_one_out` does"),
+  EXPECT_NE(text.find("nobody collects 2 results of ended runs now, but `nanobench run leave_one_out` will"),
             std::string::npos)
       << text;
-  EXPECT_EQ(text.find("Priority"), std::string::npos) << "what was said to a process that is gone is old";
+  EXPECT_EQ(text.find("Priority"), std::string::npos) << "the answer that a dead process got is out of date";
 }
 
 TEST(WatchView, EveryLineFitsAndTheHeightIsKept) {

@@ -1,4 +1,4 @@
-"""What the loader reads of an ELF file: the libraries that it needs, and where it looks for them; and a file without such places.
+"""The part of an ELF file that the loader reads: the libraries that it needs and their run path, which can be cleared.
 
 Only the 64-bit little-endian files of x86-64 and 64-bit ARM, which is what LibTorch is built for.
 """
@@ -14,7 +14,7 @@ DYNAMIC_ENTRY = struct.Struct("<qQ")
 
 
 class NotElf(Exception):
-    """The file is no ELF file, or a broken one."""
+    """The file is not an ELF file, or is broken."""
 
 
 @dataclasses.dataclass
@@ -32,7 +32,7 @@ def is_elf(path):
 
 def _segments(data, path):
     if len(data) < 64 or data[:6] != b"\x7fELF\x02\x01":
-        raise NotElf(f"{path} is no 64-bit little-endian ELF file")
+        raise NotElf(f"{path} is not a 64-bit little-endian ELF file")
     (offset,) = struct.unpack_from("<Q", data, 32)
     size, count = struct.unpack_from("<HH", data, 54)
     try:
@@ -89,8 +89,8 @@ def read_dynamic(path):
 
 
 def clear_run_path(path):
-    """Lets the file look nowhere but where the environment and the system say: its run path becomes the empty string,
-    which every string table begins with and every loader ignores."""
+    """Clears the run path, so that the loader searches only the folders of the environment and the system. The path becomes
+    the empty string, which begins every string table and which every loader ignores."""
     dynamic = read_dynamic(path)
     with open(path, "r+b") as file:
         for offset in dynamic.run_path_offsets:

@@ -1,4 +1,4 @@
-"""Which shared libraries a bundle carries: what its programs need, less what LibTorch, CUDA, the driver and glibc bring."""
+"""The shared libraries of a bundle: what its programs need, without what LibTorch, CUDA, the driver and glibc provide."""
 
 import os
 import pathlib
@@ -7,17 +7,17 @@ import subprocess
 
 import elf
 
-# Of the C library itself; a program runs with those of its machine or not at all.
+# Libraries of the C library itself; a program can only use those of its machine.
 GLIBC = re.compile(
     r"(ld-linux.*|libc|libm|libdl|libpthread|librt|libutil|libresolv|libmvec|libanl|libnsl|libBrokenLocale)\.so\.\d+"
 )
-# Of the CUDA wheels that LibTorch asks for, and of the driver.
+# Libraries of the CUDA wheels that LibTorch asks for, and of the driver.
 CUDA = re.compile(
     r"(libcuda|libcudart|libcublas|libcublasLt|libcudnn\w*|libcufft\w*|libcufile\w*|libcupti|libcurand|libcusolver\w*"
     r"|libcusparse\w*|libnccl|libnvJitLink|libnvjitlink|libnvrtc[\w-]*|libnvshmem\w*|libnvToolsExt|libnvtx\w*"
     r"|libnvidia-[\w-]+)\.so(\.\d+)*"
 )
-# Of the compiler: needed only where the machine's own are older, so they lie apart.
+# Libraries of the compiler: needed only where the machine's own are older, so they have a folder of their own.
 COMPILER = re.compile(r"(libstdc\+\+|libgcc_s|libatomic)\.so\.\d+")
 DEFAULT_FOLDERS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib")
 
@@ -31,7 +31,7 @@ def libtorch_names(folder):
     return {path.name for path in pathlib.Path(folder).glob("*.so*")}
 
 
-def is_brought(name, torch_names):
+def is_provided(name, torch_names):
     return name in torch_names or bool(GLIBC.fullmatch(name) or CUDA.fullmatch(name))
 
 
@@ -66,7 +66,7 @@ def find_library(name, run_paths, origin, system):
 
 def libraries_to_carry(programs, torch_names):
     """Path by name of every library that the ELF files `programs`, or what they need in turn, load beyond what is
-    brought. Throws LibraryError, elf.NotElf."""
+    provided. Throws LibraryError, elf.NotElf."""
     system, carried = system_libraries(), {}
     waiting = [pathlib.Path(program) for program in programs]
     own_names = {path.name for path in waiting}
@@ -74,7 +74,7 @@ def libraries_to_carry(programs, torch_names):
         path = waiting.pop()
         dynamic = elf.read_dynamic(path)
         for name in dynamic.needed:
-            if name in carried or name in own_names or is_brought(name, torch_names):
+            if name in carried or name in own_names or is_provided(name, torch_names):
                 continue
             found = find_library(name, dynamic.run_paths, path.resolve().parent, system)
             if found is None:

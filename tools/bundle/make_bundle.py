@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes a folder that checks nanobench on a machine with a GPU, Python and torch, and nothing else (docs/bundle.md).
 
-  make_bundle.py --build BUILD [--shared DIR] [--replace] FOLDER
+make_bundle.py --build BUILD [--golden DIR] [--replace] FOLDER
 """
 
 import argparse
@@ -33,8 +33,7 @@ PACKED = ("nanobench-gpu-tests", "nanobench-gpu-bench")
 GOLDEN_CASES = ("record12", "record15", "record17", "record17_window_token", "record17_kv_heads_1")
 GOLDEN_FILES = ("config.json", "init.safetensors", "train.bin", "val.bin", "expected.json")
 PEER_SCRIPTS = ("compare", "comparisons.py", "engine_side.py", "machine.py", "pairs.py", "processes.py", "report.py")
-PEER_SCRIPTS += ("torch_side.py",)
-PEER = "torch_peer.py"
+PEER_SCRIPTS += ("torch_peer.py", "torch_side.py")
 
 
 class BundleError(Exception):
@@ -53,12 +52,11 @@ def make_parser():
     parser.add_argument("folder", metavar="DIR", help="what to make; it must be empty or not exist")
     parser.add_argument("--build", metavar="DIR", required=True, help="build folder with the programs in its bin/")
     parser.add_argument(
-        "--shared",
+        "--golden",
         metavar="DIR",
-        default=os.environ.get("NANOBENCH_SHARED") or ROOT.parent / "shared",
-        help="folder with golden/ and peers/ ($NANOBENCH_SHARED); what it lacks is left out and said",
+        help="folder with the golden training cases (those that the build has unpacked); reports and leaves out what it lacks",
     )
-    parser.add_argument("--replace", action="store_true", help="make an earlier bundle in DIR anew")
+    parser.add_argument("--replace", action="store_true", help="replace an earlier bundle in DIR")
     return parser
 
 
@@ -77,7 +75,7 @@ def libtorch_folder(build):
         for folder in (pathlib.Path(candidate), pathlib.Path(candidate) / "lib"):
             if (folder / "libtorch_cpu.so").is_file():
                 return folder
-    raise BundleError(f"the LibTorch that {build} was linked with is not on this machine any more; build again")
+    raise BundleError(f"the LibTorch that {build} was linked with is no longer on this machine; build again")
 
 
 def copy(source, target):
@@ -93,13 +91,13 @@ def check_folder(folder, may_replace):
     if not folder.is_dir() or not any(folder.iterdir()):
         return
     if not ((folder / "manifest.json").is_file() and (folder / "gpu_check.sh").is_file()):
-        raise BundleError(f"{folder} is not empty and no bundle; name a new folder")
+        raise BundleError(f"{folder} is not empty and not a bundle; name a new folder")
     if not may_replace:
-        raise BundleError(f"{folder} holds a bundle already; name a new folder, or say --replace")
+        raise BundleError(f"{folder} holds a bundle already; name a new folder, or add --replace")
 
 
 def pack(path):
-    """path becomes path.gz, the same bytes each time."""
+    """Replaces path by path.gz, with the same bytes each time."""
     path.with_name(path.name + ".gz").write_bytes(gzip.compress(path.read_bytes(), 6, mtime=0))
     path.unlink()
 
@@ -143,31 +141,27 @@ def add_files(folder):
     copy(ROOT / "docs/bundle.md", folder / "README.md")
 
 
-def add_shared(shared, folder):
-    """Golden cases and the peer, where they are at hand; returns what was left out, with the reason."""
+def add_golden(golden, folder):
+    """The golden training cases; returns what `golden` lacks, with the reason."""
     absent = {}
     for case in GOLDEN_CASES:
-        if all((shared / "golden" / case / name).is_file() for name in GOLDEN_FILES):
+        if all((golden / case / name).is_file() for name in GOLDEN_FILES):
             for name in GOLDEN_FILES:
-                copy(shared / "golden" / case / name, folder / "golden" / case / name)
+                copy(golden / case / name, folder / "golden" / case / name)
         else:
-            absent[f"golden/{case}"] = "it was not at hand when the bundle was made"
-    if (shared / "peers" / PEER).is_file():
-        copy(shared / "peers" / PEER, folder / "peers" / PEER)
-    else:
-        absent[f"peers/{PEER}"] = "it was not at hand when the bundle was made"
+            absent[f"golden/{case}"] = f"{golden / case} lacks it or part of it"
     return absent
 
 
 def version_of(build):
-    """What the engine says of itself: version, revision, LibTorch."""
+    """What the engine reports: version, revision, LibTorch."""
     try:
         done = subprocess.run([build / "bin/nanobench-train", "--version"], capture_output=True, text=True, check=False)
     except OSError as error:
         raise BundleError(f"{build}/bin/nanobench-train does not start: {error}") from error
     match = re.match(r"nanobench-train (.+), LibTorch ([^,\s]+)", done.stdout)
     if done.returncode != 0 or not match:
-        last = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
+        last = (done.stderr.strip().splitlines() or ["it prints nothing"])[-1]
         raise BundleError(f"{build}/bin/nanobench-train does not start: {last}")
     return {"version": match[1], "libtorch": match[2]}
 
@@ -198,7 +192,7 @@ def check_size(manifest):
 def make(arguments):
     folder, build = pathlib.Path(arguments.folder), pathlib.Path(arguments.build)
     if not (build / "bin").is_dir():
-        raise BundleError(f"{build} is no build folder: it has no bin/")
+        raise BundleError(f"{build} is not a build folder: it has no bin/")
     check_folder(folder, arguments.replace)
     versions = version_of(build)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -206,7 +200,7 @@ def make(arguments):
     try:
         absent = add_programs(build, fresh)
         add_files(fresh)
-        absent.update(add_shared(pathlib.Path(arguments.shared), fresh))
+        absent.update(add_golden(pathlib.Path(arguments.golden or build / "tests/golden/golden"), fresh))
         manifest = write_manifest(fresh, versions, absent)
         check_size(manifest)
         fresh.chmod(0o755)

@@ -5,9 +5,10 @@
 
 #include "core/base/error.h"
 #include "core/base/exit_codes.h"
-#include "reports/kinds/audit_report.h"
+#include "reports/audit/audit.h"
+#include "reports/kinds/kinds.h"
 #include "tools/cli/options.h"
-#include "tools/cli/session.h"
+#include "tools/cli/program.h"
 
 namespace nanobench::tools {
 namespace {
@@ -25,12 +26,12 @@ struct AuditCommandOptions {
 
 constexpr const char* kFooter =
     "Folders are searched for *.txt, *.log, *.out and *.stdout. Runs are grouped by folder, sub-directory, number of\n"
-    "steps, GPU and script. Nothing is written but --out.\n"
+    "steps, GPU and script. audit writes nothing but --out.\n"
     "\n"
     "Exit codes: 0 every group's mean loss is at or below the target with p < 0.01 (with --rule z: the z rule holds);\n"
     "1 a group can be tested and does not meet the rule; 2 usage; 3 no group fails, but some cannot be tested (one "
     "run,\n"
-    "no final loss) or there is no log. Times are compared with the published ones and flagged; they never decide.\n"
+    "no final loss) or there is no log. Times are compared with the published ones and flagged, but never decide.\n"
     "\n"
     "Examples:\n"
     "  nanobench audit records/track_1_short/2025-01-04_SoftCap\n"
@@ -90,8 +91,8 @@ void add_audit_command(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("audit", "Check speedrun logs: means, p-values, rules, repetitions");
   const auto options = std::make_shared<AuditCommandOptions>();
   command->add_option("PATH", options->paths, "Log files and folders of logs")->type_name("FILE|DIR")->required();
-  command->add_option("--target", options->target, "Validation loss to be reached (default: 3.28)")->type_name("LOSS");
-  command->add_option("--rule", options->rule, "t: one-sided t test; z: known spread (default: t)")->type_name("RULE");
+  command->add_option("--target", options->target, "Target of the validation loss (default: 3.28)")->type_name("LOSS");
+  command->add_option("--rule", options->rule, "t: one-sided t test (default); z: known spread")->type_name("RULE");
   command->add_flag("--runs", options->has_runs, "Add a table with every run");
   add_document_options(*command, options->document);
   command->footer(kFooter);

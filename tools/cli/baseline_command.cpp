@@ -1,17 +1,17 @@
 // `nanobench baseline save|accept|list`: stored results that a gate compares with.
 #include <CLI/CLI.hpp>
-#include <array>
 #include <iostream>
 #include <memory>
 
 #include "core/base/error.h"
 #include "core/data/atomic_write.h"
 #include "reports/gate/arm.h"
-#include "reports/kinds/baseline_report.h"
+#include "reports/kinds/kinds.h"
+#include "results/records.h"
 #include "tools/cli/git.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
-#include "tools/cli/session.h"
+#include "tools/cli/program.h"
 
 namespace nanobench::tools {
 namespace {
@@ -32,8 +32,8 @@ struct BaselineOptions {
 
 constexpr const char* kFooter =
     "Examples:\n"
-    "  nanobench baseline save main                                      the newest results, under a name\n"
-    "  nanobench baseline save main --suite smoke_gate --out baseline.json   also as a file, to keep beside the code\n"
+    "  nanobench baseline save main                                      the newest results under a name\n"
+    "  nanobench baseline save main --suite smoke_gate --out baseline.json   also as a file beside the code\n"
     "  nanobench baseline accept --reason \"wider head, slower as expected\"\n"
     "  nanobench baseline list";
 
@@ -47,18 +47,18 @@ results::PlanRecord plan_of(const results::Store& store, const BaselineOptions& 
                                         "; `nanobench run SUITE` makes some");
 }
 
-/// A baseline with holes could never be compared with.
+/// Nothing can be compared with an incomplete baseline.
 void require_whole(const results::Store& store, const results::PlanRecord& plan) {
   for (const results::PlanLine& line : plan.lines) {
     if (line.run_id && store.run(*line.run_id).is_completed()) continue;
     throw Error(ErrorCode::kConflict, "plan " + std::to_string(plan.id) + " of the suite " + plan.suite +
-                                          " is not whole: " + line.cell + ", seed " + std::to_string(line.seed) +
+                                          " is incomplete: " + line.cell + ", seed " + std::to_string(line.seed) +
                                           " has no completed run; run the suite again, or choose another --plan");
   }
 }
 
-/// Of the sources that the plan measured. A trainer's folder is asked as long as its sources are those of the runs,
-/// which may have been made at another commit of the same bytes.
+/// Revision of the sources that the plan measured. For an external trainer, the folder's current revision counts while
+/// its files are those of the runs, which another commit of the same bytes may have made.
 std::string measured_revision(const results::Store& store, const results::PlanRecord& plan, const reports::Arm& arm) {
   const results::RunRecord run = store.run(*plan.lines.front().run_id);
   if (run.engine != "external") return source_revision().value_or("");
@@ -83,12 +83,10 @@ void save(const BaselineOptions& options, const std::string& name, bool is_accep
   std::cerr << "\n";
   if (options.out.empty()) return;
   if (!revision.empty()) arm.revision = revision;
-  const std::string text = to_json(arm).dump(1) + "\n";
-  const std::array<std::string_view, 1> pieces = {text};
-  core::write_file_atomically(options.out, pieces);
+  core::write_file_atomically(options.out, to_json(arm).dump(1) + "\n");
 }
 
-/// "accepted-12": a name of its own for each, so that the former ones stay.
+/// "accepted-12": each plan has its own name, so that earlier baselines remain.
 std::string accepted_name(const BaselineOptions& options) {
   if (!options.name.empty()) return options.name;
   const results::Store store(database_file(options.database), results::OpenMode::kReadOnly);
@@ -96,22 +94,23 @@ std::string accepted_name(const BaselineOptions& options) {
 }
 
 void add_selection(CLI::App& command, BaselineOptions& options) {
-  command.add_option("--suite", options.suite, "The newest results of this suite (default: of any)")->type_name("NAME");
-  command.add_option("--plan", options.plan, "This stored plan")->type_name("N");
+  command.add_option("--suite", options.suite, "Take the newest results of this suite (default: of any suite)")
+      ->type_name("NAME");
+  command.add_option("--plan", options.plan, "Take this stored plan")->type_name("N");
   command
       .add_option("--revision", options.revision,
-                  "Of the measured sources (default: git's, in this folder or the trainer's)")
+                  "Revision of the measured sources (default: from git, in this folder or the trainer's)")
       ->type_name("REV");
-  command.add_option("--out", options.out, "Also write it to a file, for `nanobench gate --baseline FILE`")
-      ->type_name("FILE");
+  command.add_option("--out", options.out, "Also write a file for `nanobench gate --baseline FILE`")->type_name("FILE");
   add_database_option(command, options.database);
 }
 
 void add_save(CLI::App& parent) {
-  CLI::App* command = parent.add_subcommand("save", "Name stored results");
+  CLI::App* command = parent.add_subcommand("save", "Save stored results under a name");
   const auto options = std::make_shared<BaselineOptions>();
-  command->add_option("NAME", options->name, "A name that stands for other results moves")->required();
-  command->add_option("--reason", options->reason, "Kept with it")->type_name("TEXT");
+  command->add_option("NAME", options->name, "Name of the baseline; an existing name is moved to these results")
+      ->required();
+  command->add_option("--reason", options->reason, "Reason, stored with the baseline")->type_name("TEXT");
   add_selection(*command, *options);
   command->footer("Example:\n  nanobench baseline save main --suite smoke_gate --out baseline.json");
   command->callback([options] { save(*options, options->name, /*is_accepted=*/false); });
@@ -120,8 +119,8 @@ void add_save(CLI::App& parent) {
 void add_accept(CLI::App& parent) {
   CLI::App* command = parent.add_subcommand("accept", "Make stored results the new normal of their suite");
   const auto options = std::make_shared<BaselineOptions>();
-  command->add_option("NAME", options->name, "Default: accepted-PLAN");
-  command->add_option("--reason", options->reason, "Why the change is wanted; kept with it")
+  command->add_option("NAME", options->name, "Name of the baseline (default: accepted-PLAN)");
+  command->add_option("--reason", options->reason, "Why the change is wanted; stored with the baseline")
       ->type_name("TEXT")
       ->required();
   add_selection(*command, *options);
@@ -131,7 +130,7 @@ void add_accept(CLI::App& parent) {
 }
 
 void add_list(CLI::App& parent) {
-  CLI::App* command = parent.add_subcommand("list", "Stored baselines, the oldest first");
+  CLI::App* command = parent.add_subcommand("list", "List the stored baselines, the oldest first");
   const auto options = std::make_shared<BaselineOptions>();
   add_database_option(*command, options->database);
   add_json_option(*command, options->is_json);
@@ -144,7 +143,7 @@ void add_list(CLI::App& parent) {
 }  // namespace
 
 void add_baseline_command(CLI::App& app, Session& /*session*/) {
-  CLI::App* command = app.add_subcommand("baseline", "Results that a gate compares with: save, accept, list");
+  CLI::App* command = app.add_subcommand("baseline", "Save, accept or list the results that a gate compares with");
   command->require_subcommand(1);
   command->footer(kFooter);
   add_save(*command);

@@ -4,11 +4,12 @@
 
 #include "core/base/error.h"
 #include "core/base/exit_codes.h"
-#include "reports/kinds/calibration_report.h"
+#include "reports/gate/calibration.h"
+#include "reports/kinds/kinds.h"
 #include "results/provenance.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
-#include "tools/cli/session.h"
+#include "tools/cli/program.h"
 #include "tools/cli/suite_run.h"
 
 namespace nanobench::tools {
@@ -34,10 +35,10 @@ constexpr const char* kFooter =
     "  nanobench calibrate my_trainer.json --pairs 6        a trainer of your own (docs/external.md)\n"
     "  nanobench calibrate --stored                         what the last calibration showed\n"
     "\n"
-    "Runs the configuration twice with each seed, the order shuffled, and prints the spread of the loss over seeds, "
-    "the\n"
-    "noise of the step time, the drift over the session, and the margins that a gate needs for a given number of runs\n"
-    "(`nanobench gate --calibrated` takes them). Exit codes: 0, 2 usage, 4 a run failed, 130 interrupted.";
+    "Runs the configuration twice with each seed, in shuffled order. Prints the spread of the loss over seeds, the "
+    "noise\n"
+    "of the step time, the drift over the session, and the margins that a gate needs for a given number of runs;\n"
+    "`nanobench gate --calibrated` uses these. Exit codes: 0 success, 2 usage, 4 a run failed, 130 interrupted.";
 
 /// The suite whose base is measured.
 suites::Suite asked_suite(const CalibrateOptions& options) {
@@ -64,7 +65,7 @@ suites::Suite calibration_suite(const CalibrateOptions& options) {
   return suites::with_overrides(suite, overrides_of(options.settings));
 }
 
-/// Of the suite that was named, else the newest of all.
+/// The newest calibration of the named suite, or of any.
 std::optional<results::PlanRecord> last_calibration(const results::Store& store, const CalibrateOptions& options) {
   if (!options.suite.empty()) return store.newest_plan(calibration_name(asked_suite(options)));
   std::optional<results::PlanRecord> newest;
@@ -113,9 +114,10 @@ void add_calibrate_command(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("calibrate", "Measure this machine's noise: one configuration against itself");
   const auto options = std::make_shared<CalibrateOptions>();
   command->add_option("SUITE", options->suite, "Suite whose base is measured (default: record 17 at scale nano)");
-  command->add_option("--pairs", options->pairs, "Seeds, each run twice (default: 6)")->type_name("N");
-  command->add_option("--power", options->power, "Of the margins that are derived (default: 0.8)")->type_name("P");
-  command->add_flag("--stored", options->is_stored, "Run nothing: print the last calibration");
+  command->add_option("--pairs", options->pairs, "Number of seeds, each run twice (default: 6)")->type_name("N");
+  command->add_option("--power", options->power, "Power that the derived margins give each check (default: 0.8)")
+      ->type_name("P");
+  command->add_flag("--stored", options->is_stored, "Run nothing; print the last calibration");
   add_suite_settings(*command, options->settings);
   add_suite_run_options(*command, options->run);
   command->footer(kFooter);

@@ -3,10 +3,11 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
+#include "reports/claims/ledger.h"
 #include "reports/comparison/comparison.h"
-#include "reports/kinds/disturbance_section.h"
-#include "reports/kinds/ledger_report.h"
-#include "reports/kinds/provenance_section.h"
+#include "reports/kinds/kinds.h"
+#include "reports/kinds/sections.h"
 #include "suites/design/plan.h"
 #include "suites/design/suite.h"
 #include "tools/cli/options.h"
@@ -17,24 +18,26 @@ using ablations::Claim;
 
 namespace {
 
-/// Whether the plan was made for the claim: it has its cells, or says why it has not.
+/// Whether the plan measures the claim: it has the claim's cells, or a message why not.
 bool is_made_for(const results::PlanRecord& plan, const ablations::Catalogue& catalogue, const Claim& claim) {
   const auto has_cell = [&](const ablations::ClaimCell& cell) {
     return std::any_of(plan.cells.begin(), plan.cells.end(),
                        [&](const results::PlanCell& planned) { return planned.label == cell.label; });
   };
-  const std::string begin = suites::claim_message_begin(claim.id);
-  const auto is_of_claim = [&](const std::string& message) { return message.starts_with(begin); };
+  const auto is_of_claim = [&](const core::Message& message) {
+    return message.kind == core::MessageKind::kNotMeasurable && message.subject == claim.id;
+  };
   if (std::any_of(plan.messages.begin(), plan.messages.end(), is_of_claim)) return true;
   try {
     const std::vector<ablations::ClaimCell> cells = all_cells(ablations::cells_of(catalogue, claim));
     return !cells.empty() && std::all_of(cells.begin(), cells.end(), has_cell);
-  } catch (const core::Error&) {  // a feature that this catalogue lacks
-    return false;
+  } catch (const core::Error& error) {
+    rethrow_internal(error);
+    return false;  // a feature that this catalogue lacks
   }
 }
 
-/// Those that the plan was made for; none: all of them.
+/// The claims that the plan measures; empty: all of them.
 std::vector<std::string> claims_of(const results::PlanRecord& plan, const ablations::Catalogue& catalogue) {
   std::vector<std::string> ids;
   bool is_whole = true;
@@ -93,7 +96,7 @@ reports::Document document_of(const ClaimLedger& ledger) {
 }
 
 bool is_of_claims(const results::PlanRecord& plan) {
-  return plan.design == suites::to_string(suites::Design::kClaims);
+  return plan.design == results::Design::kClaims;
 }
 
 reports::Document ledger_of_plan(const results::Store& store, const results::PlanRecord& plan,

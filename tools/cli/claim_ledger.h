@@ -18,7 +18,7 @@ struct ClaimLedger {
   std::vector<reports::LedgerEntry> entries;
 };
 
-/// Which claims.
+/// The claims to judge.
 struct ClaimChoice {
   std::vector<std::string> ids;                       ///< empty: all
   std::string analysis;                               ///< "003"; empty: all
@@ -30,16 +30,16 @@ struct ClaimChoice {
 /// exist.
 std::vector<const ablations::Claim*> chosen_claims(const ablations::Catalogue& catalogue, const ClaimChoice& choice);
 
-/// `store` may be absent: nothing was ever run. `scale`: of the runs; nullopt: the newest ones'.
+/// `store` is nullptr when nothing was ever run. `scale` is that of the runs; nullopt: the newest runs' scale.
 ClaimLedger claim_ledger(const results::Store* store, const std::string& catalogue, const ClaimChoice& choice,
                          const std::optional<std::string>& scale);
 
 reports::Document document_of(const ClaimLedger& ledger);
 
-/// Whether a stored plan is one of claims: then its report is their ledger.
+/// Whether a stored plan measures claims; its report is then their ledger.
 bool is_of_claims(const results::PlanRecord& plan);
 
-/// The ledger of what such a plan was made for, at its scale: of all claims when it was made for all that need runs.
+/// The ledger of the claims that such a plan measures, at its scale; of all claims when it measures all that need runs.
 /// `has_provenance`: with disturbed runs, commands, programs and machines.
 reports::Document ledger_of_plan(const results::Store& store, const results::PlanRecord& plan,
                                  const std::string& catalogue, bool has_provenance);

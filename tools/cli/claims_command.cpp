@@ -1,4 +1,4 @@
-// `nanobench claims`: what analyses claim, beside what was published and what was measured here.
+// `nanobench claims`: the claims of published analyses beside published and measured figures.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
@@ -8,7 +8,7 @@
 #include "tools/cli/claim_ledger.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
-#include "tools/cli/session.h"
+#include "tools/cli/program.h"
 #include "tools/cli/suite_run.h"
 
 namespace nanobench::tools {
@@ -22,15 +22,14 @@ using reports::LedgerVerdict;
 constexpr const char* kSuite = "seed_claims";
 constexpr const char* kFooter =
     "Examples:\n"
-    "  nanobench claims                                   what is known without a run, and from stored ones\n"
+    "  nanobench claims                                   verdicts that need no run, and those of stored runs\n"
     "  nanobench claims --measure                         trains and times what is missing, at scale nano\n"
     "  nanobench claims --analysis 003 --verdict contradicted\n"
     "  nanobench claims seed000_newton_schulz_optimized --measure --seeds 5\n"
     "  nanobench claims --out claims.html\n"
     "\n"
-    "A claim is settled by its configuration, by counting, by published figures, by timing one operation or by "
-    "training\n"
-    "runs: its file says which (`nanobench show CLAIM`). Runs are stored as suite seed_claims and reused.";
+    "Configurations, counts, published figures, the time of one operation, or training runs decide a claim; its file\n"
+    "names which (`nanobench show CLAIM`). Runs are stored under the suite seed_claims and reused.";
 
 struct ClaimsOptions {
   std::vector<std::string> claims;
@@ -42,7 +41,7 @@ struct ClaimsOptions {
   DocumentOptions document;
 };
 
-/// "supported, contradicted and inconclusive", with the word before the last.
+/// "supported, contradicted or inconclusive", with `last` before the last one.
 std::string verdict_words(const std::string& last) {
   std::string text;
   for (const LedgerVerdict verdict : reports::kLedgerVerdicts) {
@@ -59,9 +58,8 @@ std::vector<LedgerVerdict> chosen_verdicts(const ClaimsOptions& options) {
   for (const std::string& name : options.verdicts) {
     const auto found = std::find(known.begin(), known.end(), name);
     if (found == known.end())
-      throw Error(ErrorCode::kInvalidArgument, "--verdict " + name + ": there is no such verdict" +
-                                                   core::suggestion(name, known) + "; " + verdict_words(" and ") +
-                                                   " are");
+      throw Error(ErrorCode::kInvalidArgument,
+                  "--verdict " + name + ": expected " + verdict_words(" or ") + core::suggestion(name, known));
     chosen.push_back(reports::kLedgerVerdicts[static_cast<std::size_t>(found - known.begin())]);
   }
   return chosen;
@@ -108,7 +106,7 @@ int claims_ledger(const ClaimsOptions& options, const Session& session) {
   if (!options.run.database.empty() || std::filesystem::exists(file, ignored))
     store.emplace(file, results::OpenMode::kReadOnly);
   const ClaimLedger ledger = claim_ledger(store ? &*store : nullptr, options.run.catalogue, choice, scale);
-  if (scale) ledger.catalogue.scale(*scale);  // a misspelt one is no scale without results
+  if (scale) ledger.catalogue.scale(*scale);  // a misspelt scale is an error, not a scale without results
   write(document_of(ledger), format, form);
   return exit_code;
 }
@@ -117,15 +115,15 @@ int claims_ledger(const ClaimsOptions& options, const Session& session) {
 
 void add_claims_command(CLI::App& app, Session& session) {
   CLI::App* command =
-      app.add_subcommand("claims", "What analyses claim, beside what was published and measured: verdicts");
+      app.add_subcommand("claims", "Judge the claims of published analyses by published and measured figures");
   const auto options = std::make_shared<ClaimsOptions>();
-  command->add_option("CLAIM", options->claims, "Only these (default: all)");
+  command->add_option("CLAIM", options->claims, "Claims to judge (default: all)");
   command->add_option("--analysis", options->analysis, "Only the claims of one analysis, 000 to 004")->type_name("NNN");
   command->add_option("--verdict", options->verdicts, "Only " + verdict_words(" or ") + "; may be repeated")
       ->type_name("NAME")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command->add_flag("--measure", options->measures, "First run what is missing");
+  command->add_flag("--measure", options->measures, "Run what is missing first");
   add_suite_settings(*command, options->settings);
   add_suite_run_options(*command, options->run);
   add_file_options(*command, options->document);

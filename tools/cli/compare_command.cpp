@@ -1,4 +1,4 @@
-// `nanobench compare A B`: what was measured, two sets of runs beside each other.
+// `nanobench compare A B`: two sets of measured runs side by side.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
@@ -6,11 +6,12 @@
 #include <memory>
 
 #include "core/base/error.h"
-#include "reports/kinds/compare_report.h"
-#include "tools/cli/gate_policy_options.h"
+#include "reports/gate/gate.h"
+#include "reports/kinds/kinds.h"
+#include "tools/cli/gate_options.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
-#include "tools/cli/session.h"
+#include "tools/cli/program.h"
 
 namespace nanobench::tools {
 namespace {
@@ -31,19 +32,18 @@ struct CompareOptions {
 };
 
 constexpr const char* kPlanPrefix = "plan:";
-constexpr std::size_t kLeastRevision = 7;  // digits
+constexpr std::size_t kMinRevision = 7;  // digits
 constexpr const char* kFooter =
     "Examples:\n"
     "  nanobench compare record16 record17            two cells of the newest suite\n"
-    "  nanobench compare 12 15                        two runs: how they differ, not why\n"
-    "  nanobench compare plan:3 plan:7                two times the same suite\n"
+    "  nanobench compare 12 15                        two runs: how their results differ\n"
+    "  nanobench compare plan:3 plan:7                the same suite at two times\n"
     "  nanobench compare 3f2a91c 88d0e1b              two revisions of the sources that were measured\n"
     "  nanobench compare laptop.db server.db --suite speedrun_history\n"
     "  nanobench compare record16 record17 --out compare.html\n"
     "\n"
-    "The same cells are compared, and a cell with another if each side has only one. Losses are compared seed by "
-    "seed;\n"
-    "times only from one host. `diff` shows the settings, `gate` decides. Exit codes: 0, 2 usage.";
+    "Cells of the same name are compared; if each side has one cell, these two are. Losses are compared seed by seed,\n"
+    "times only within one host. `diff` shows the settings, `gate` decides. Exit codes: 0 success, 2 usage.";
 
 /// One side; a plan's runs were made in turn.
 struct Side {
@@ -57,7 +57,7 @@ bool is_number(const std::string& text) {
 }
 
 bool is_revision(const std::string& text) {
-  return text.size() >= kLeastRevision && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+  return text.size() >= kMinRevision && std::all_of(text.begin(), text.end(), [](unsigned char c) {
            return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
          });
 }
@@ -93,7 +93,8 @@ Side side_of_database(const std::string& file, const std::string& suite) {
 
 Side side_of_plan(const Store& store, const std::string& text) {
   const std::string number = text.substr(std::string(kPlanPrefix).size());
-  if (!is_number(number)) throw Error(ErrorCode::kInvalidArgument, text + ": expected plan:N with a plan's number");
+  if (!is_number(number))
+    throw Error(ErrorCode::kInvalidArgument, text + ": expected plan:N with the number of a plan");
   const PlanRecord plan = store.plan(std::stoll(number));
   return {.arm = reports::read_arm(store, plan, text), .plan_id = plan.id};
 }
@@ -104,7 +105,7 @@ Side side_of_cell(const Store& store, const PlanRecord& plan, const std::string&
   return side;
 }
 
-/// What A and B are looked for in; nullopt where both are databases themselves: then this one may be absent or broken.
+/// The database that A and B are looked up in; nullopt where both are databases, so that this one may be absent.
 std::optional<Store> own_store(const CompareOptions& options) {
   if (options.database.empty() && results::is_database(options.a) && results::is_database(options.b))
     return std::nullopt;
@@ -119,14 +120,14 @@ Side read_side(const Store& store, const std::string& text, const std::string& s
     for (const results::PlanCell& cell : plan->cells) labels.push_back(cell.label);
     if (std::find(labels.begin(), labels.end(), text) != labels.end()) return side_of_cell(store, *plan, text);
   }
-  if (is_number(text) && text.size() < kLeastRevision)
+  if (is_number(text) && text.size() < kMinRevision)
     return {.arm = reports::read_arm(store, {store.run(std::stoll(text))}, "run " + text), .plan_id = std::nullopt};
   if (std::filesystem::is_regular_file(text)) return side_of_database(text, suite);
   if (is_revision(text) && plan) {
     const std::vector<RunRecord> runs = runs_of_revision(store, text, plan->suite);
     if (!runs.empty()) return {.arm = reports::read_arm(store, runs, text), .plan_id = std::nullopt};
   }
-  throw Error(ErrorCode::kNotFound, "\"" + text + "\" is no run, plan:N, database, measured revision, or cell of " +
+  throw Error(ErrorCode::kNotFound, "\"" + text + "\" is not a run, plan:N, database, measured revision, or cell of " +
                                         (plan ? "the suite " + plan->suite : "a stored suite") +
                                         core::suggestion(text, labels));
 }
@@ -162,10 +163,10 @@ void compare(const CompareOptions& options) {
 
 void add_compare_command(CLI::App& app, Session& /*session*/) {
   CLI::App* command =
-      app.add_subcommand("compare", "What was measured: two cells, runs, plans, revisions or databases");
+      app.add_subcommand("compare", "Compare the results of two cells, runs, plans, revisions or databases");
   const auto options = std::make_shared<CompareOptions>();
-  command->add_option("A", options->a, "Cell, run's number, plan:N, revision or database")->required();
-  command->add_option("B", options->b, "What is compared with it: above 0 is worse than A")->required();
+  command->add_option("A", options->a, "Cell, number of a run, plan:N, revision or database")->required();
+  command->add_option("B", options->b, "What to compare with A; differences above 0 are worse than A")->required();
   command->add_option("--suite", options->suite, "Cells and revisions of this suite (default: the newest)")
       ->type_name("NAME");
   add_gate_policy_options(*command, options->policy);

@@ -1,4 +1,4 @@
-// `nanobench data prepare` and `nanobench data info`: text to token shards, and what a data set holds.
+// `nanobench data prepare` and `nanobench data info`: text to token shards, and the contents of a data set.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
@@ -9,7 +9,7 @@
 #include "core/data/text_corpus.h"
 #include "core/data/token_shard.h"
 #include "tools/cli/options.h"
-#include "tools/cli/session.h"
+#include "tools/cli/program.h"
 
 namespace nanobench::tools {
 namespace {
@@ -50,7 +50,7 @@ constexpr const char* kInfoFooter =
     "  nanobench data info data/book\n"
     "  nanobench data info fineweb_train_000001.bin --json";
 
-/// "blank-line" and "auto" as people type them.
+/// "blank-line" and "auto" as typed on the command line.
 core::DocumentRule rule_of(std::string name) {
   std::replace(name.begin(), name.end(), '-', '_');
   return core::document_rule(name == "auto" ? "automatic" : name);
@@ -127,7 +127,7 @@ void info(const InfoOptions& options) {
 }  // namespace
 
 void add_data_command(CLI::App& app, Session& /*session*/) {
-  CLI::App* command = app.add_subcommand("data", "Prepare text as token shards; say what a data set holds");
+  CLI::App* command = app.add_subcommand("data", "Turn text into token shards, or describe a data set");
   command->require_subcommand(1);
   command->footer(kFooter);
 
@@ -135,19 +135,20 @@ void add_data_command(CLI::App& app, Session& /*session*/) {
   const auto prepare_options = std::make_shared<PrepareOptions>();
   prepare_command->add_option("--text", prepare_options->texts, "Text files, in order")->required()->type_name("FILE");
   prepare_command->add_option("--out", prepare_options->out, "New folder for the shards")->required()->type_name("DIR");
-  prepare_command->add_option("--documents", prepare_options->documents, "Where a document begins")
+  prepare_command->add_option("--documents", prepare_options->documents, "Rule for where a document begins")
       ->type_name("RULE")
       ->capture_default_str();
-  prepare_command->add_option("--val-fraction", prepare_options->val_fraction, "Part of the bytes kept for validation")
+  prepare_command
+      ->add_option("--val-fraction", prepare_options->val_fraction, "Fraction of the bytes kept for validation")
       ->type_name("X")
       ->capture_default_str();
   add_json_option(*prepare_command, prepare_options->is_json);
   prepare_command->footer(kPrepareFooter);
   prepare_command->callback([prepare_options] { prepare(*prepare_options); });
 
-  CLI::App* info_command = command->add_subcommand("info", "What a folder of shards or one shard holds");
+  CLI::App* info_command = command->add_subcommand("info", "Describe a folder of shards or a single shard");
   const auto info_options = std::make_shared<InfoOptions>();
-  info_command->add_option("PATH", info_options->path, "Folder of a data set, or one shard")->required();
+  info_command->add_option("PATH", info_options->path, "Folder of a data set, or a shard")->required();
   add_json_option(*info_command, info_options->is_json);
   info_command->footer(kInfoFooter);
   info_command->callback([info_options] { info(*info_options); });

@@ -1,13 +1,16 @@
-// `nanobench db merge|check|vacuum`: looking after the database of stored runs.
+// `nanobench db merge|check|vacuum`: maintenance of the database of stored runs.
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
 
 #include "core/base/error.h"
-#include "reports/kinds/store_report.h"
+#include "reports/kinds/kinds.h"
+#include "results/check.h"
+#include "results/merge.h"
+#include "results/store.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
-#include "tools/cli/session.h"
+#include "tools/cli/program.h"
 
 namespace nanobench::tools {
 namespace {
@@ -31,35 +34,34 @@ struct FileOptions {
 constexpr const char* kFooter =
     "Examples:\n"
     "  nanobench db merge all.db laptop.db server.db     runs of several machines in one file\n"
-    "  nanobench db check                                is everything in the database whole?\n"
-    "  nanobench db vacuum results/nanobench.db          give unused space back";
+    "  nanobench db check                                is the database intact?\n"
+    "  nanobench db vacuum results/nanobench.db          free unused space";
 constexpr const char* kMergeFooter =
     "Examples:\n"
     "  nanobench db merge all.db laptop.db server.db\n"
     "  nanobench db merge results/nanobench.db /mnt/box/nanobench.db --json\n"
     "\n"
-    "INTO is made when absent; the others are only read. A run is the same when its digest, start and owner are: what\n"
-    "INTO has already is passed over, so merging again adds nothing. Runs without an outcome stay behind. A baseline\n"
-    "whose name stands for another plan in INTO is kept as NAME@HOST. Killed at any moment, INTO is whole and the "
-    "same\n"
-    "command continues.";
+    "INTO is created when absent; the others are only read. Runs with the same digest, start and owner are the same "
+    "run,\n"
+    "so merging again adds nothing. Runs without an outcome are not copied. A baseline whose name belongs to another\n"
+    "plan in INTO is kept as NAME@HOST. INTO stays intact when the merge is killed, and the same command continues.";
 constexpr const char* kCheckFooter =
     "Examples:\n"
     "  nanobench db check\n"
     "  nanobench db check old.db --json | jq '.tables.problems'\n"
     "\n"
-    "Reads every page: SQLite's integrity check, foreign keys, and our own rules (a completed run has its final loss "
-    "and\n"
-    "all its steps, a plan's line is answered by a run of the same digest, stored JSON can be read). Writes nothing.\n"
-    "Exit codes: 0 all is whole, 1 problems were found, 2 the file cannot be read or is not ours.";
+    "Reads every page and writes nothing. Checks SQLite's integrity, foreign keys, and the rules of the store: a "
+    "completed\n"
+    "run has its final loss and all its steps, the run of a plan's line has the line's digest, stored JSON can be "
+    "read.\n"
+    "Exit codes: 0 no problem, 1 problems were found, 2 the file cannot be read or is not a nanobench database.";
 constexpr const char* kVacuumFooter =
     "Examples:\n"
     "  nanobench db vacuum\n"
     "  nanobench db vacuum results/nanobench.db --json\n"
     "\n"
-    "Brings the schema up to date, writes the log back and rebuilds the file without its unused pages; no row is "
-    "lost.\n"
-    "Refused while a runner is at work. Needs as much free disk space as the file is large.";
+    "Updates the schema, writes the write-ahead log back and rebuilds the file without unused pages; no row is lost.\n"
+    "Refused while a runner is at work. Needs free disk space of the size of the file.";
 
 fs::path file_of(const FileOptions& options) {
   return options.file.empty() ? database_file(options.database) : fs::path(options.file);
@@ -91,7 +93,7 @@ void vacuum(const FileOptions& options) {
 }
 
 void add_file_options(CLI::App& command, FileOptions& options) {
-  command.add_option("FILE", options.file, "Database (default: as --db)");
+  command.add_option("FILE", options.file, "Database (default: that of --db)");
   add_database_option(command, options.database);
   add_json_option(command, options.is_json);
 }
@@ -114,14 +116,13 @@ void add_db_command(CLI::App& app, Session& session) {
   command->footer(kFooter);
   add_merge(*command);
 
-  CLI::App* check_command = command->add_subcommand("check", "Look a database over: is everything in it whole?");
+  CLI::App* check_command = command->add_subcommand("check", "Check that a database is intact");
   const auto check_options = std::make_shared<FileOptions>();
   add_file_options(*check_command, *check_options);
   check_command->footer(kCheckFooter);
   check_command->callback([check_options, &session] { check(*check_options, session); });
 
-  CLI::App* vacuum_command =
-      command->add_subcommand("vacuum", "Bring a database up to date and give unused space back");
+  CLI::App* vacuum_command = command->add_subcommand("vacuum", "Update the schema of a database and free unused space");
   const auto vacuum_options = std::make_shared<FileOptions>();
   add_file_options(*vacuum_command, *vacuum_options);
   vacuum_command->footer(kVacuumFooter);

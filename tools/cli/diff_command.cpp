@@ -4,13 +4,14 @@
 #include <charconv>
 #include <memory>
 
-#include "ablations/difference.h"
+#include "ablations/config_difference.h"
 #include "core/base/error.h"
-#include "reports/kinds/difference_report.h"
+#include "core/base/rethrow.h"
+#include "reports/kinds/kinds.h"
 #include "results/store.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
-#include "tools/cli/session.h"
+#include "tools/cli/program.h"
 
 namespace nanobench::tools {
 namespace {
@@ -32,9 +33,9 @@ struct DiffOptions {
 
 constexpr const char* kFooter =
     "Examples:\n"
-    "  nanobench diff record16 record17                 features that differ, then settings that none of them "
+    "  nanobench diff record16 record17                 features that differ, then settings that no feature "
     "explains\n"
-    "  nanobench diff record12 record17 --scale nano    what remains of it at a scale\n"
+    "  nanobench diff record12 record17 --scale nano    the differences that remain at a scale\n"
     "  nanobench diff 12 15                             two stored runs: also seed, data and machine\n"
     "  nanobench diff record17 15                       a run against a record, at the run's scale\n"
     "  nanobench diff record16 record17 --json | jq '.tables.features'";
@@ -79,8 +80,9 @@ Side run_side(const DiffOptions& options, const Catalogue& catalogue, std::int64
   try {
     compared.resolved = ablations::resolve(catalogue, compared.request);
   } catch (const Error& error) {
-    side.warning = side.name + ": the catalogue no longer gives what it was made from (" + error.what() +
-                   "), so its features are read off its configuration";
+    rethrow_internal(error);
+    side.warning = side.name + ": the catalogue no longer resolves its settings (" + error.what() +
+                   "), so its features are read from its configuration";
   }
   return side;
 }
@@ -103,7 +105,7 @@ void require_known(const std::string& name, const Catalogue& catalogue) {
                                         "; `nanobench list records` and `nanobench list runs` show them");
 }
 
-/// Records stand at the scale that is asked for, else at the other side's, else at their own size.
+/// Records have the scale that was asked for, else the scale of the other side, else their official size.
 std::vector<Side> sides_of(const DiffOptions& options, const Catalogue& catalogue) {
   const std::vector<std::string> names = {options.a, options.b};
   for (const std::string& name : names) require_known(name, catalogue);
@@ -138,7 +140,7 @@ std::vector<reports::Circumstance> circumstances_of(const Side& a, const Side& b
   add("data_digest", "digest of the data", a.run->data_digest, b.run->data_digest);
   add("dtype", "number type", a.run->dtype, b.run->dtype);
   add("threads", "threads", std::to_string(a.run->threads), std::to_string(b.run->threads));
-  add("engine", "engine", a.run->engine, b.run->engine);
+  add("engine", "engine", a.run->engine_text(), b.run->engine_text());
   add("engine_version", "version of the engine", a.run->engine_version, b.run->engine_version);
   add("hardware", "hardware", a.run->hardware, b.run->hardware);
   return all;
@@ -147,9 +149,10 @@ std::vector<reports::Circumstance> circumstances_of(const Side& a, const Side& b
 void diff(const DiffOptions& options) {
   const Catalogue catalogue = load_catalogue(options.catalogue);
   const std::vector<Side> sides = sides_of(options, catalogue);
-  reports::Document document = reports::difference_report(
-      catalogue, sides[0].name, sides[1].name, ablations::difference(catalogue, sides[0].compared, sides[1].compared),
-      circumstances_of(sides[0], sides[1]));
+  reports::Document document =
+      reports::difference_report(catalogue, sides[0].name, sides[1].name,
+                                 ablations::config_difference(catalogue, sides[0].compared, sides[1].compared),
+                                 circumstances_of(sides[0], sides[1]));
   for (const Side& side : sides) {
     if (!side.warning.empty()) document.warnings.push_back(side.warning);
   }
@@ -161,9 +164,9 @@ void diff(const DiffOptions& options) {
 void add_diff_command(CLI::App& app, Session& /*session*/) {
   CLI::App* command = app.add_subcommand("diff", "Features and settings that differ between two records or runs");
   const auto options = std::make_shared<DiffOptions>();
-  command->add_option("A", options->a, "Record, or the number of a run")->required();
-  command->add_option("B", options->b, "Record, or the number of a run")->required();
-  command->add_option("--scale", options->scale, "Of the records (default: the run's, else official)")
+  command->add_option("A", options->a, "Record, or number of a run")->required();
+  command->add_option("B", options->b, "Record, or number of a run")->required();
+  command->add_option("--scale", options->scale, "Scale of the records (default: the run's, or official)")
       ->type_name("NAME");
   add_database_option(*command, options->database);
   add_catalogue_option(*command, options->catalogue);

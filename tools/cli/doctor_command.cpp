@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -11,15 +12,16 @@
 #include "core/base/build_info.h"
 #include "core/base/error.h"
 #include "core/base/exit_codes.h"
+#include "core/base/rethrow.h"
 #include "core/base/text.h"
 #include "core/hardware/cpu_path.h"
+#include "core/hardware/nvml.h"
 #include "core/process/command.h"
 #include "results/provenance.h"
 #include "results/store.h"
-#include "tools/cli/doctor_checks.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
-#include "tools/cli/session.h"
+#include "tools/cli/program.h"
 
 namespace nanobench::tools {
 namespace {
@@ -27,14 +29,24 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kEngineSeconds = 30.0;  ///< LibTorch may come from a slow disk the first time
-constexpr double kLeastFreeBytes = 1e9;
+constexpr double kMinFreeBytes = 1e9;
 
+constexpr long kCudaOfLibTorch = 13;  // the major version that LibTorch is built with: tools/setup/libtorch.json
 constexpr const char* kFooter =
     "Examples:\n"
     "  nanobench doctor\n"
     "  nanobench doctor --json\n"
     "\n"
-    "Exit code 0 when `nanobench run` can work here, 2 when something that it needs is missing.";
+    "Exit codes: 0 `nanobench run` can work here, 2 something that it needs is missing.";
+
+/// `status`: "ok", "absent" (optional and not installed), or "missing" (`run` needs it).
+struct Check {
+  std::string id;
+  std::string title;
+  std::string status;
+  std::string found;
+  std::string enables;
+};
 
 std::string first_line(const std::string& text) {
   return printable(text.substr(0, text.find('\n')));
@@ -43,13 +55,13 @@ std::string first_line(const std::string& text) {
 Check check_program() {
   const core::BuildInfo& build = core::build_info();
   return {"nanobench", "nanobench", "ok", core::version_text() + ", " + build.compiler + ", " + build.build_type,
-          "every command but training"};
+          "all commands except training"};
 }
 
-/// The engine, and the LibTorch that it says it has.
+/// The engine, and the LibTorch that it reports.
 std::vector<Check> check_engine() {
   const fs::path program = engine_program();
-  Check engine{"engine", "engine", "missing", program.string() + " is not there",
+  Check engine{"engine", "engine", "missing", program.string() + " does not exist",
                "training; `./nanobench setup` builds it"};
   Check torch{"libtorch", "LibTorch", "missing", "unknown without the engine", "training"};
   if (access(program.c_str(), X_OK) != 0) return {engine, torch};
@@ -72,6 +84,53 @@ std::vector<Check> check_engine() {
   return {engine, torch};
 }
 
+std::string driver_text(const core::GpuFacts& facts) {
+  std::string text = facts.driver.empty() ? "unknown version" : printable(facts.driver);
+  if (facts.cuda_driver.empty()) return text;
+  text += ", runs programs for CUDA " + facts.cuda_driver + " and older";
+  if (std::strtol(facts.cuda_driver.c_str(), nullptr, 10) < kCudaOfLibTorch)
+    text += ": too old for LibTorch, which is built with CUDA " + std::to_string(kCudaOfLibTorch);
+  return text;
+}
+
+Check driver_check(const core::GpuList& gpus) {
+  Check check{"nvidia_driver", "NVIDIA driver", "absent", printable(gpus.problem),
+              "GPUs, and their clocks, power and other users during each run"};
+  if (gpus.devices.empty()) return check;
+  check.status = "ok";
+  check.found = driver_text(gpus.devices.front().facts());
+  if (!gpus.problem.empty()) check.found += "; " + printable(gpus.problem);
+  return check;
+}
+
+/// "NVIDIA H100 80GB HBM3, 79.6 GiB, limit 700 W, up to 1980 MHz, in use by 2 processes"
+std::string gpu_text(const core::GpuFacts& facts, const core::GpuState& state) {
+  std::string text = printable(facts.name);
+  if (facts.memory_bytes) text += ", " + format_bytes(static_cast<double>(*facts.memory_bytes));
+  if (facts.power_limit_w) text += ", limit " + format_significant(*facts.power_limit_w, 3) + " W";
+  if (facts.max_sm_clock_mhz) text += ", up to " + format_fixed(*facts.max_sm_clock_mhz, 0) + " MHz";
+  if (facts.has_mig.value_or(false)) text += ", split into instances (MIG)";
+  if (!facts.is_persistent.value_or(true)) text += ", persistence mode off: its first use is slow";
+  if (state.processes && !state.processes->empty()) {
+    const std::size_t count = state.processes->size();
+    text += ", in use by " + counted(static_cast<std::int64_t>(count), "process", "processes") + ": times are doubtful";
+  }
+  return text;
+}
+
+/// The NVIDIA driver and each GPU that it lists.
+std::vector<Check> gpu_checks() {
+  const core::GpuList gpus = core::list_gpus();
+  std::vector<Check> checks = {driver_check(gpus)};
+  for (std::size_t i = 0; i < gpus.devices.size(); ++i) {
+    const std::string number = std::to_string(i);
+    checks.push_back({"gpu_" + number, "GPU " + number, "ok",
+                      gpu_text(gpus.devices[i].facts(), gpus.devices[i].state()),
+                      "training on it, with the GPU plugin"});
+  }
+  return checks;
+}
+
 Check check_gpu_plugin(bool has_gpu) {
   const fs::path folder = engine_program().parent_path();
   std::error_code ignored;
@@ -81,7 +140,7 @@ Check check_gpu_plugin(bool has_gpu) {
   }
   return {"gpu_plugin", "GPU plugin", "absent",
           std::string("libnanobench_cuda.so is not installed; ") +
-              (has_gpu ? "this machine has an NVIDIA GPU, which stays unused" : "no NVIDIA GPU is visible here either"),
+              (has_gpu ? "this machine's NVIDIA GPU is not used" : "no NVIDIA GPU is visible either"),
           "training on NVIDIA GPUs; without it runs use the CPU"};
 }
 
@@ -90,7 +149,7 @@ Check check_cpu() {
   return {"cpu", "processor", "ok",
           machine.cpu_model + ", " + std::to_string(machine.cores) + " usable cores, " +
               format_bytes(static_cast<double>(machine.memory_bytes)) + " memory",
-          "a run uses all usable cores unless --threads says otherwise"};
+          "a run uses all usable cores unless --threads limits them"};
 }
 
 /// Words of the first "flags" (x86) or "Features" (ARM) line.
@@ -108,16 +167,16 @@ std::vector<std::string> cpu_flags() {
 Check check_vector_path() {
   std::string others;
   for (const core::CpuPath path : core::available_cpu_paths()) {
-    if (path != core::cpu_path()) others += (others.empty() ? "" : ", ") + std::string(core::to_string(path));
+    if (path != core::best_cpu_path()) others += (others.empty() ? "" : ", ") + std::string(core::to_string(path));
   }
   return {"vector_path", "vector path", "ok",
-          std::string(core::to_string(core::cpu_path())) + (others.empty() ? "" : "; also there: " + others),
+          std::string(core::to_string(core::best_cpu_path())) + (others.empty() ? "" : "; also available: " + others),
           "the kernels of attention, blocks, head and optimisers"};
 }
 
 /// How settings in bfloat16 are computed (it is in every run's record too).
 Check check_bfloat16_path() {
-  const core::Bfloat16Path path = core::bfloat16_path();
+  const core::Bfloat16Path path = core::best_bfloat16_path(core::best_cpu_path());
   return {"bfloat16", "bfloat16 path", "ok",
           path == core::Bfloat16Path::kEmulated ? "emulated: float32 arithmetic, rounded where it is stored"
                                                 : core::to_string(path),
@@ -126,7 +185,7 @@ Check check_bfloat16_path() {
 
 std::vector<Check> check_cpu_features() {
   constexpr const char* kBfloat16 = "products of bfloat16 matrices, where it is faster than float32 (see bfloat16)";
-  constexpr const char* kNotUsed = "nothing: every processor with AMX has AVX-512 BF16 as well";
+  constexpr const char* kNotUsed = "nothing: every processor with AMX also has AVX-512 BF16";
   struct Wanted {
     const char* id;
     const char* title;
@@ -164,8 +223,8 @@ std::string space_text(const fs::path& folder, bool& is_low) {
   std::error_code error;
   const fs::space_info space = fs::space(folder, error);
   if (error) return "";
-  is_low = static_cast<double>(space.available) < kLeastFreeBytes;
-  return ", " + format_bytes(static_cast<double>(space.available)) + " free" + (is_low ? " (little)" : "");
+  is_low = static_cast<double>(space.available) < kMinFreeBytes;
+  return ", " + format_bytes(static_cast<double>(space.available)) + " free" + (is_low ? " (low)" : "");
 }
 
 Check check_folder(const char* id, const char* title, const fs::path& folder, const char* enables) {
@@ -173,9 +232,9 @@ Check check_folder(const char* id, const char* title, const fs::path& folder, co
   bool is_low = false;
   const bool is_writable = access(existing.c_str(), W_OK) == 0;
   std::string found = folder.string();
-  if (existing != fs::absolute(folder)) found += " (will be made)";
+  if (existing != fs::absolute(folder)) found += " (will be created)";
   found += space_text(existing, is_low);
-  if (!is_writable) found += ", not writable: set XDG_CACHE_HOME to a folder of yours";
+  if (!is_writable) found += ", not writable: set XDG_CACHE_HOME to a folder that you may write to";
   return {id, title, is_writable ? "ok" : "missing", found, enables};
 }
 
@@ -186,10 +245,10 @@ Check check_database() {
   if (!fs::exists(file, ignored)) {
     bool is_low = false;
     const fs::path existing = existing_parent(file.parent_path());
-    check.found += " (will be made)" + space_text(existing, is_low);
+    check.found += " (will be created)" + space_text(existing, is_low);
     if (access(existing.c_str(), W_OK) != 0) {
       check.status = "missing";
-      check.found += ", its folder is not writable: name another by --db or NANOBENCH_DB";
+      check.found += ", its folder is not writable: name another with --db or NANOBENCH_DB";
     }
     return check;
   }
@@ -197,6 +256,7 @@ Check check_database() {
     const results::Store store(file, results::OpenMode::kReadOnly);
     check.found += ", " + std::to_string(store.runs().size()) + " runs";
   } catch (const core::Error& error) {
+    rethrow_internal(error);
     check.status = "missing";
     check.found = error.what();
   }
@@ -230,7 +290,7 @@ std::vector<Check> all_checks() {
 }
 
 int doctor(bool is_json) {
-  reports::Document document{.kind = "doctor", .title = "What is here, what is missing, and what it would enable"};
+  reports::Document document{.kind = "doctor", .title = "What is installed, what is missing, and what each enables"};
   reports::Table table{.id = "checks",
                        .columns = {{.key = "check", .title = "check"},
                                    {.key = "status", .title = "status"},
@@ -244,8 +304,8 @@ int doctor(bool is_json) {
                           reports::text_cell(check.enables)});
   }
   document.sections.emplace_back().tables.push_back(std::move(table));
-  document.notes.push_back(missing == 0 ? "Everything that `nanobench run` needs is here."
-                                        : "`nanobench run` needs what is marked missing.");
+  document.notes.push_back(missing == 0 ? "Everything that `nanobench run` needs is installed."
+                                        : "`nanobench run` needs the checks that are marked missing.");
   print(document, is_json);
   return missing == 0 ? core::kExitSuccess : core::kExitUsage;
 }
@@ -253,7 +313,8 @@ int doctor(bool is_json) {
 }  // namespace
 
 void add_doctor_command(CLI::App& app, Session& session) {
-  CLI::App* command = app.add_subcommand("doctor", "What is installed, what is missing, what each would enable");
+  CLI::App* command =
+      app.add_subcommand("doctor", "Print what is installed, what is missing, and what each would enable");
   const auto is_json = std::make_shared<bool>(false);
   add_json_option(*command, *is_json);
   command->footer(kFooter);

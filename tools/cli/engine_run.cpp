@@ -36,12 +36,12 @@ int exit_code_of(const ForegroundResult& result) {
 void EngineOptions::apply(core::RunSpec& spec) const {
   spec.threads = threads;
   spec.pin_threads = pins_threads;
-  spec.kernels = kernels;
-  spec.device = device;
+  spec.kernels = kernels.value_or(spec.kernels);
+  spec.device = device.value_or(spec.device);
 }
 
 void add_engine_options(CLI::App& command, EngineOptions& options) {
-  command.add_option("--threads", options.threads, "0: all cores")
+  command.add_option("--threads", options.threads, "Threads of the run; 0: all cores")
       ->type_name("N")
       ->check(CLI::Range(0, 4096).description(""))
       ->capture_default_str();
@@ -60,7 +60,7 @@ std::string writable_file(const std::string& option, const std::string& name) {
   std::error_code ignored;
   if (!fs::is_directory(folder, ignored) || access(folder.c_str(), W_OK) != 0 || fs::is_directory(file, ignored)) {
     throw Error(ErrorCode::kIo, option + " " + name + ": cannot write into " + folder.string() +
-                                    "; name a file in an existing folder that is yours");
+                                    "; name a file in an existing folder that you may write to");
   }
   return file;
 }
@@ -153,7 +153,7 @@ ForegroundResult run_with_view(const suites::Engine& engine, const core::RunSpec
 int report_end(const ForegroundResult& result) {
   const int code = exit_code_of(result);
   if (code != core::kExitSuccess) {
-    write_to_stderr("nanobench: the run ended as " + core::to_string(result.classification.outcome) + ": " +
+    write_to_stderr("nanobench: the run ended as " + enum_name(result.classification.outcome) + ": " +
                     printable(result.classification.message) + "\n");
   }
   return code;

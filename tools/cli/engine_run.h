@@ -1,4 +1,4 @@
-/// What commands that run the engine in the foreground share: data, files, the person's view, the end.
+/// What commands that run the engine in the foreground share: data, files, progress, the exit code.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,18 +12,18 @@
 #include "core/protocol/run_spec.h"
 #include "suites/design/plan.h"
 #include "tools/cli/foreground_run.h"
-#include "tools/terminal/run_progress.h"
+#include "tools/terminal/run_meter.h"
 #include "tools/terminal/status_lines.h"
 #include "tools/terminal/suite_progress.h"
 
 namespace nanobench::tools {
 
-/// How the engine computes, as far as a person may say.
+/// The user's choices of how the engine computes.
 struct EngineOptions {
   int threads = 0;
   bool pins_threads = false;
-  std::string kernels = "fused";
-  std::string device = "cpu";
+  std::optional<core::KernelChoice> kernels;
+  std::optional<core::DeviceChoice> device;
 
   void apply(core::RunSpec& spec) const;
 };
@@ -37,12 +37,12 @@ std::string full_path(const std::filesystem::path& file);
 /// training, not after it.
 std::string writable_file(const std::string& option, const std::string& name);
 
-/// Shards of the generated corpus, as many tokens as the run reads. Throws Error{kInvalidArgument} for a vocabulary
-/// that is too small for it, with what to do then.
+/// Adds shards of the generated corpus, as many tokens as the run reads. Throws Error{kInvalidArgument} with `remedy`
+/// for a vocabulary that is too small.
 void use_generated_data(core::RunSpec& spec, const std::string& remedy);
 
-/// The whole schedule in so many steps, with as little validation as there can be: what a short look at a run trains.
-/// Throws Error with `source` where these steps are too few for a setting.
+/// Compresses the whole schedule into a few steps with as little validation as possible, for a short look at a run.
+/// Throws Error with `source` where the steps are too few for a setting.
 void compress_schedule(core::TrainConfig& config, std::int64_t untimed_steps, std::int64_t timed_steps,
                        const std::string& source);
 
@@ -65,18 +65,18 @@ class TrainView {
   DisplayHost host_;
   bool is_quiet_;
   StatusLines lines_;
-  RunProgress progress_;
+  RunMeter progress_;
   std::string name_;
   std::vector<core::EvalEvent> evals_;
   std::vector<double> timed_step_ms_;
   double last_plain_s_;
 };
 
-/// Runs the engine to its end, with the view on what it says; `on_event` hears it too.
+/// Runs the engine to its end and shows its events in the view; `on_event` gets them too.
 ForegroundResult run_with_view(const suites::Engine& engine, const core::RunSpec& spec, TrainView& view,
                                const std::function<void(const core::RunEvent&)>& on_event = {});
 
-/// The exit code for the run's end; says on standard error why it is not 0.
+/// The exit code for the run's end, with the reason on standard error when it is not 0.
 int report_end(const ForegroundResult& result);
 
 }  // namespace nanobench::tools

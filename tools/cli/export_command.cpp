@@ -9,7 +9,7 @@
 #include "results/output_file.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
-#include "tools/cli/session.h"
+#include "tools/cli/program.h"
 
 namespace nanobench::tools {
 namespace {
@@ -37,11 +37,12 @@ constexpr const char* kFooter =
     "\n"
     "csv: RFC 4180; text that a spreadsheet would run as a formula gets a leading apostrophe, control characters "
     "become\n"
-    "spaces, NaN is an empty field. json: everything that is stored, with schema_version; NaN is null. "
+    "spaces, NaN is an empty field. json: everything stored, with schema_version; NaN is null. "
     "google-benchmark:\n"
-    "a benchmark a cell, a repetition a run; real_time is the median timed step, cpu_time the CPU time of the process "
+    "one benchmark a cell, one repetition a run; real_time is the median timed step, cpu_time the CPU time of the "
+    "process "
     "a\n"
-    "step (real_time where it was not recorded), completed runs only. tensorboard: a folder a run with all its "
+    "step (real_time where it was not recorded), completed runs only. tensorboard: one folder a run with all its "
     "samples,\n"
     "rounded to 32 bits. Files and folders appear complete or not at all.";
 
@@ -53,7 +54,7 @@ std::vector<std::int64_t> ids_of(const std::vector<results::RunRecord>& runs) {
 
 std::vector<std::int64_t> selected(const results::Store& store, const ExportOptions& options) {
   if (!options.runs.empty()) {
-    for (const std::int64_t id : options.runs) store.run(id);  // throws for one that is not there
+    for (const std::int64_t id : options.runs) store.run(id);  // throws for an unknown run
     return options.runs;
   }
   if (options.plan) {
@@ -68,7 +69,7 @@ std::vector<std::int64_t> selected(const results::Store& store, const ExportOpti
   std::vector<std::int64_t> ids = ids_of(store.runs(filter));
   if (ids.empty() && filter.suite) {
     throw Error(ErrorCode::kNotFound, store.file().string() + " holds no runs of the suite " + options.suite +
-                                          "; `nanobench list runs` shows what it holds");
+                                          "; `nanobench list runs` lists its runs");
   }
   return ids;
 }
@@ -81,7 +82,7 @@ void check(const ExportOptions& options) {
                                                  core::suggestion(options.format, formats));
   }
   if (options.is_samples && options.format != "csv")
-    throw Error(ErrorCode::kInvalidArgument, "--samples is for --format csv; the other formats have their own shape");
+    throw Error(ErrorCode::kInvalidArgument, "--samples needs --format csv");
   if (options.format == "tensorboard" && options.out.empty())
     throw Error(ErrorCode::kInvalidArgument, "--format tensorboard writes a folder; name it with --out DIR");
 }
@@ -122,9 +123,8 @@ void add_export_command(CLI::App& app, Session& /*session*/) {
       ->type_name("FORMAT")
       ->capture_default_str();
   command->add_flag("--samples", options->is_samples, "csv: one row a sample instead of one a run");
-  CLI::Option* suite = command->add_option("--suite", options->suite, "Only this suite's runs")->type_name("NAME");
-  CLI::Option* plan =
-      command->add_option("--plan", options->plan, "Only the runs that answer this stored plan")->type_name("N");
+  CLI::Option* suite = command->add_option("--suite", options->suite, "Only runs of this suite")->type_name("NAME");
+  CLI::Option* plan = command->add_option("--plan", options->plan, "Only runs of this stored plan")->type_name("N");
   CLI::Option* run = command->add_option("--run", options->runs, "Only these runs")->type_name("N");
   suite->excludes(plan)->excludes(run);
   plan->excludes(run);

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
 #include "suites/run/engine_process.h"
 #include "suites/run/interrupt.h"
 
@@ -61,6 +62,7 @@ class Foreground {
       note_not_finite(event);
       callbacks_.on_event(event);
     } catch (const core::Error& error) {
+      rethrow_internal(error);
       end_.stop = suites::StopReason::kBrokenEvents;
       end_.stop_message = std::string("an event line is unusable: ") + error.what();
       engine_.signal(SIGKILL);

@@ -1,4 +1,4 @@
-/// One engine process in the foreground: its events to a callback, its output to the person, Ctrl-C to the engine.
+/// One engine process in the foreground: its events go to a callback, its output to the user, Ctrl-C to the engine.
 /// Owns SIGINT, SIGTERM and SIGHUP while it runs; one call at a time per process.
 #pragma once
 

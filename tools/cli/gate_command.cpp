@@ -1,7 +1,6 @@
 // `nanobench gate SUITE`: a candidate against a baseline; the exit code is the answer.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -15,15 +14,14 @@
 #include "reports/gate/calibration.h"
 #include "reports/gate/gate.h"
 #include "reports/kinds/ci_output.h"
-#include "reports/kinds/gate_report.h"
+#include "reports/kinds/kinds.h"
 #include "suites/run/runner.h"
 #include "tools/cli/engine_run.h"
-#include "tools/cli/gate_baseline.h"
-#include "tools/cli/gate_policy_options.h"
+#include "tools/cli/gate_options.h"
 #include "tools/cli/instructions.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
-#include "tools/cli/session.h"
+#include "tools/cli/program.h"
 #include "tools/cli/suite_run.h"
 #include "tools/terminal/status_lines.h"
 
@@ -62,11 +60,14 @@ constexpr const char* kFooter =
     "turn\n"
     "  nanobench gate speedrun_history --seeds 5 --margin time=0.03 --markdown gate.md --junit gate.xml\n"
     "\n"
-    "Without --baseline: the stored baseline of the merge base or its nearest ancestor, else the newest accepted one.\n"
-    "Exit codes: 0 no harm is proved, 1 regression, 2 usage, 3 inconclusive, 4 a cell failed or evidence is missing,\n"
-    "5 no baseline, or not comparable with it, 130 interrupted (the same command continues).";
+    "Without --baseline, the gate takes the stored baseline of the merge base or its nearest ancestor, or else the "
+    "newest\n"
+    "accepted one.\n"
+    "Exit codes: 0 pass: no metric is worse by more than its margin, 1 regression, 2 usage, 3 inconclusive, 4 a cell\n"
+    "failed or evidence is missing, 5 no baseline, or not comparable with it, 130 interrupted (the same command\n"
+    "continues).";
 
-/// What was compared, or how it ended before.
+/// Both sides of the comparison, or why there is none.
 struct Arms {
   std::optional<Arm> baseline, candidate;
   bool is_interleaved = false;
@@ -75,13 +76,13 @@ struct Arms {
   std::vector<std::string> notes;  ///< for people
 };
 
-/// What the runs before say of the engine, beside the runs.
+/// Instructions of both sides, counted before the runs.
 struct Counts {
   InstructionCount baseline, candidate;
   std::vector<std::string> notes;
 };
 
-/// The baseline's cells are runs of their own, also where both sides are the same program.
+/// The baseline has runs of its own, even where both sides are the same program.
 suites::Plan baseline_plan(const GateOptions& options, const suites::Suite& suite) {
   suites::Suite other = suite;
   if (!options.baseline_suite.empty()) {
@@ -92,7 +93,8 @@ suites::Plan baseline_plan(const GateOptions& options, const suites::Suite& suit
   }
   if (!options.baseline_folder.empty()) other.external->folder = full_path(options.baseline_folder);
   std::optional<suites::Engine> engine;
-  if (!options.baseline_engine.empty()) engine = suites::native_engine(options.baseline_engine);
+  if (!options.baseline_engine.empty())
+    engine = suites::native_engine(options.baseline_engine, use_of(suite, options.run));
   return plan_suite(other, options.run, {.engine = engine, .arm = 1});
 }
 
@@ -101,13 +103,12 @@ Counts count_both(const GateOptions& options, const suites::Plan& baseline, cons
   Counts counts;
   if (!options.counts_instructions) return counts;
   if (!has_valgrind()) {
-    counts.notes.emplace_back("Instructions were not counted: there is no valgrind here.");
+    counts.notes.emplace_back("Instructions were not counted: valgrind is not installed.");
     return counts;
   }
-  if (!options.run.is_quiet)
-    write_to_stderr("counting instructions under valgrind, about a minute a side: first the baseline\n");
+  if (!options.run.is_quiet) write_to_stderr("counting the baseline's instructions under valgrind, about a minute\n");
   counts.baseline = count_instructions(baseline, "baseline");
-  if (!options.run.is_quiet) write_to_stderr("counting instructions: the candidate\n");
+  if (!options.run.is_quiet) write_to_stderr("counting the candidate's instructions\n");
   counts.candidate = count_instructions(candidate, "candidate");
   for (const std::string& problem : {counts.baseline.problem, counts.candidate.problem}) {
     if (!problem.empty()) counts.notes.push_back("Instructions were not counted: " + problem + ".");
@@ -128,7 +129,7 @@ Arms run_in_turn(const GateOptions& options, const suites::Suite& suite, results
   if (baseline.runs.size() != candidate.runs.size()) {
     throw Error(ErrorCode::kInvalidArgument, "the suites have " + std::to_string(baseline.runs.size()) + " and " +
                                                  std::to_string(candidate.runs.size()) +
-                                                 " runs; to run in turn they need the same cells");
+                                                 " runs; running in turn needs the same cells in both");
   }
   const Counts counts = count_both(options, baseline, candidate);
   const std::vector<suites::SuiteRunResult> results =
@@ -181,20 +182,16 @@ Arms with_stored_baseline(const GateOptions& options, const suites::Suite& suite
   arms.notes.push_back("Compared with " + found.how + ".");
   if (found.plan_id && share_runs(plan, store.plan(*found.plan_id))) {
     arms.notes.emplace_back(
-        "The candidate's runs are the baseline's: program, configuration and data are the same, so nothing was "
-        "measured anew; --fresh measures again.");
+        "The candidate's runs are the baseline's, because program, configuration and data are the same. --fresh "
+        "measures again.");
   }
   return arms;
 }
 
-void write_file(const std::string& file, const std::string& text) {
-  const std::array<std::string_view, 1> pieces = {text};
-  core::write_file_atomically(file, pieces);
-}
-
 void write_outputs(const GateOptions& options, const reports::GateResult& result) {
-  if (!options.markdown_file.empty()) write_file(options.markdown_file, reports::gate_markdown(result));
-  if (!options.junit_file.empty()) write_file(options.junit_file, reports::gate_junit(result));
+  if (!options.markdown_file.empty())
+    core::write_file_atomically(options.markdown_file, reports::gate_markdown(result));
+  if (!options.junit_file.empty()) core::write_file_atomically(options.junit_file, reports::gate_junit(result));
   const char* const actions = std::getenv("GITHUB_ACTIONS");
   // GitHub reads workflow commands from both streams; stdout is data.
   if (options.has_annotations || (actions != nullptr && std::string(actions) == "true"))
@@ -205,12 +202,12 @@ void check_folder(const GateOptions& options, const suites::Suite& suite) {
   if (options.baseline_folder.empty()) return;
   if (!suite.external) {
     throw Error(ErrorCode::kInvalidArgument, "--baseline-folder is for suites around a trainer of your own, and " +
-                                                 suite.name + " is none; give the baseline by --baseline-engine");
+                                                 suite.name + " has another engine; use --baseline-engine");
   }
   std::error_code ignored;
   if (std::filesystem::is_directory(options.baseline_folder, ignored)) return;
   throw Error(ErrorCode::kNotFound, "--baseline-folder " + options.baseline_folder +
-                                        ": there is no such folder; name the one that takes the place of " +
+                                        ": there is no such folder; name the folder that replaces " +
                                         suite.external->folder.string());
 }
 
@@ -219,19 +216,19 @@ void check_choices(const GateOptions& options, const suites::Suite& suite, bool 
   const bool is_native = !suite.external && suite.mock.is_null();
   if (!options.baseline_engine.empty() && !is_native) {
     throw Error(ErrorCode::kInvalidArgument, "--baseline-engine names a nanobench-train, and the suite " + suite.name +
-                                                 " has another engine; give the baseline by " +
+                                                 " has another engine; use " +
                                                  (suite.external ? "--baseline-folder or " : "") + "--baseline-suite");
   }
   check_folder(options, suite);
   if (options.counts_instructions && !runs_both) {
     throw Error(ErrorCode::kInvalidArgument,
-                "--instructions counts both sides anew: it needs --baseline-engine or --baseline-suite");
+                "--instructions counts both sides in turn; add --baseline-engine or --baseline-suite");
   }
   if (options.counts_instructions && !is_native)
-    throw Error(ErrorCode::kInvalidArgument, "--instructions is for suites whose engine is nanobench-train");
+    throw Error(ErrorCode::kInvalidArgument, "--instructions needs a suite whose engine is nanobench-train");
 }
 
-/// Of the runs that are to be judged.
+/// Conditions of the runs that are judged.
 reports::Conditions conditions_of(const GateOptions& options, const suites::Suite& suite, const results::Store& store) {
   if (!options.is_stored) return reports::conditions_of(plan_suite(suite, options.run, {}));
   const auto newest = store.newest_plan(suite.name);
@@ -309,47 +306,47 @@ void add_baseline_options(CLI::App& command, GateOptions& options) {
   CLI::Option* const name =
       command.add_option("--baseline", options.baseline, "Stored baseline, baseline file (JSON) or database")
           ->type_name("NAME|FILE");
-  command.add_option("--branch", options.branch, "For the merge base (default: origin's main branch, else main)")
+  command.add_option("--branch", options.branch, "Branch of the merge base (default: origin's main branch, or main)")
       ->type_name("REF");
   CLI::Option* const engine = command
                                   .add_option("--baseline-engine", options.baseline_engine,
-                                              "nanobench-train of the baseline: both are run in turn on this machine")
+                                              "The baseline's nanobench-train; both run in turn on this machine")
                                   ->type_name("PROGRAM");
   CLI::Option* const suite = command
                                  .add_option("--baseline-suite", options.baseline_suite,
-                                             "Another suite's cells of the same names as the baseline, run in turn")
+                                             "Suite with cells of the same names as the baseline, run in turn")
                                  ->type_name("SUITE");
-  CLI::Option* const folder =
-      command
-          .add_option("--baseline-folder", options.baseline_folder,
-                      "For a trainer of your own: its other checkout, run in turn with this one")
-          ->type_name("DIR");
+  CLI::Option* const folder = command
+                                  .add_option("--baseline-folder", options.baseline_folder,
+                                              "Other checkout of a trainer of your own, run in turn with this one")
+                                  ->type_name("DIR");
   folder->excludes(engine)->excludes(suite);
   name->excludes(engine)->excludes(suite)->excludes(folder);
-  command.add_flag("--stored", options.is_stored, "Run nothing: the newest stored results are the candidate")
+  command.add_flag("--stored", options.is_stored, "Run nothing; the newest stored results are the candidate")
       ->excludes(engine)
       ->excludes(suite)
       ->excludes(folder);
   command.add_flag("--instructions", options.counts_instructions,
-                   "Also count instructions of two steps, where valgrind is: about a minute a side");
+                   "Also count the instructions of two steps under valgrind, about a minute a side");
 }
 
 }  // namespace
 
 void add_gate_command(CLI::App& app, Session& session) {
-  CLI::App* command = app.add_subcommand("gate", "Compare with a baseline; the exit code is the answer, for CI");
+  CLI::App* command =
+      app.add_subcommand("gate", "Compare a candidate with a baseline; the exit code is the answer, for CI");
   const auto options = std::make_shared<GateOptions>();
-  command->add_option("SUITE", options->suite, "Suite file, or the name of one that comes along")->required();
+  command->add_option("SUITE", options->suite, "Suite file, or the name of a built-in suite")->required();
   add_baseline_options(*command, *options);
   add_gate_policy_options(*command, options->policy);
   command->add_flag("--calibrated", options->is_calibrated,
-                    "Margins at least as wide as this machine's noise asks for (nanobench calibrate)");
+                    "Widen the margins to what this machine's noise requires (nanobench calibrate)");
   add_suite_settings(*command, options->settings);
-  command->add_option("--markdown", options->markdown_file, "Write the report for a job summary or a comment")
+  command->add_option("--markdown", options->markdown_file, "Write a report for a job summary or a comment")
       ->type_name("FILE");
   command->add_option("--junit", options->junit_file, "Write the checks as JUnit XML")->type_name("FILE");
   command->add_flag("--annotations", options->has_annotations,
-                    "GitHub annotations on standard error (by itself under GitHub Actions)");
+                    "Print GitHub annotations on standard error (default under GitHub Actions)");
   add_suite_run_options(*command, options->run);
   command->footer(kFooter);
   command->callback([options, &session] { session.exit_code = run_gate(*options, session); });

@@ -38,7 +38,7 @@ std::vector<std::string> pieces(const std::string& text) {
 
 using FileStates = std::map<std::string, std::string>;  ///< "MODE OBJECT STAGE" by name as seen from the root
 
-/// What the index says.
+/// The files of the index.
 std::optional<FileStates> tracked_files(const fs::path& root) {
   const std::optional<std::string> listed = git(root, {"ls-files", "-z", "--stage"});
   if (!listed) return std::nullopt;
@@ -50,7 +50,7 @@ std::optional<FileStates> tracked_files(const fs::path& root) {
   return files;
 }
 
-/// What lies on the disk in place of that, in the same form: a commit of it changes nothing.
+/// Replaces the states of files that differ on the disk, in the form that a commit of them would have.
 bool apply_changes(const fs::path& root, FileStates& files) {
   const std::optional<std::string> changed = git(root, {"diff-files", "-z", "--name-only"});
   if (!changed) return false;

@@ -1,5 +1,5 @@
-/// Questions to git about the sources in a folder; an empty path is the working folder. Each starts git; where there is
-/// no git or no repository, there is no answer.
+/// What git reports about the sources in a folder; an empty path is the working folder. Each call starts git and
+/// returns nullopt without git or a repository.
 #pragma once
 
 #include <filesystem>
@@ -12,8 +12,8 @@ namespace nanobench::tools {
 /// The commit that is checked out, as 40 hexadecimal digits; " (changed)" is added when tracked files differ from it.
 std::optional<std::string> source_revision(const std::filesystem::path& folder = {});
 
-/// Digest of every tracked file of the folder's repository as it lies there now, committed or not, whichever commit is
-/// checked out. `except` is a file that does not count.
+/// Digest of all tracked files of the folder's repository as they are on the disk now, committed or not. `except` is a
+/// file that does not count.
 std::optional<std::string> source_tree(const std::filesystem::path& folder, const std::filesystem::path& except);
 
 /// Where the checked-out commit left `branch`; without a branch: the first of origin/HEAD, origin/main, origin/master,

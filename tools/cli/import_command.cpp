@@ -7,7 +7,7 @@
 #include "results/import/log_import.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
-#include "tools/cli/session.h"
+#include "tools/cli/program.h"
 
 namespace nanobench::tools {
 namespace {
@@ -22,7 +22,7 @@ struct ImportOptions {
 constexpr const char* kFooter =
     "Folders are searched for *.txt, *.log, *.out and *.stdout. Each run of a log becomes a run of the engine\n"
     "\"speedrun-log\"; its cell is its folder, with the number of steps, GPU and script where a folder has several.\n"
-    "A file that is there already, known by its bytes, is not added again. results/SCHEMA.md says what is stored.\n"
+    "A file is known by its bytes and never added twice. results/SCHEMA.md describes what is stored.\n"
     "\n"
     "Examples:\n"
     "  nanobench import records/track_1_short\n"
@@ -41,10 +41,10 @@ reports::Document import_report(const results::LogImportResult& result, const st
   add("suite", "suite", reports::text_cell(suite));
   add("plan", "plan", result.plan_id == 0 ? reports::missing_cell() : reports::count_cell(result.plan_id));
   add("files", "files read", count(result.files));
-  add("other_files", "of them without any run", count(result.other_files));
+  add("other_files", "of which without any run", count(result.other_files));
   add("bytes", "size", {.text = format_bytes(static_cast<double>(result.bytes)), .detail = "", .value = result.bytes});
   add("added", "runs added", count(result.added));
-  add("known", "runs there already", count(result.known));
+  add("known", "runs already stored", count(result.known));
   add("cells", "cells", count(result.cells));
   document.warnings = result.problems;
   if (result.plan_id != 0)
@@ -76,7 +76,7 @@ void add_import_command(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("import", "Store speedrun logs as runs, to report and compare");
   const auto options = std::make_shared<ImportOptions>();
   command->add_option("PATH", options->paths, "Log files and folders of logs")->type_name("FILE|DIR")->required();
-  command->add_option("--suite", options->suite, "Name to store them under (default: speedrun_logs)")
+  command->add_option("--suite", options->suite, "Suite to store the runs under (default: speedrun_logs)")
       ->type_name("NAME");
   add_database_option(*command, options->database);
   add_json_option(*command, options->is_json);

@@ -47,8 +47,8 @@ core::RunSpec counting_spec(const suites::Plan& plan) {
   core::RunSpec spec = first->spec;
   if (spec.config.distributed.processes > 1) {
     throw core::Error(core::ErrorCode::kInvalidArgument,
-                      "--instructions counts one process, and the suite's first cell trains in " +
-                          std::to_string(spec.config.distributed.processes) + "; leave it out");
+                      "--instructions counts one process, but the suite's first cell trains in " +
+                          std::to_string(spec.config.distributed.processes) + "; leave --instructions out");
   }
   spec.run_id = "instructions";
   spec.threads = 1;
@@ -79,7 +79,7 @@ InstructionCount count_instructions(const suites::Plan& plan, const std::string&
   const core::ProcessExit exit = wait_for(engine, output);
   if (exit.is_success()) {
     if (const std::optional<double> count = instructions_in(output.text())) return {.count = count, .problem = ""};
-    return {.count = std::nullopt, .problem = side + ": valgrind told no count of instructions"};
+    return {.count = std::nullopt, .problem = side + ": valgrind printed no count of instructions"};
   }
   return {.count = std::nullopt,
           .problem = side + ": the run under valgrind ended with " + exit.text() + ": " + last_line(output.text())};

@@ -1,5 +1,5 @@
-/// Instructions that a short run takes, counted by valgrind: nearly free of noise, so that a small change shows in one
-/// run. The engine sees the processor that valgrind emulates (AVX2 at most), so the count is of that path.
+/// Instructions of a short run, counted by valgrind. The count is nearly free of noise, so that one run shows a small
+/// change. The engine runs on the processor that valgrind emulates (AVX2 at most), so the count is that of this path.
 #pragma once
 
 #include <optional>
@@ -17,11 +17,11 @@ bool has_valgrind();
 /// `engine` under valgrind; ChildProcess adds the specification.
 std::vector<std::string> counting_command(const std::vector<std::string>& engine);
 
-/// Two steps of the plan's first cell with one thread and its smallest seed. Throws Error{kInvalidArgument} for a cell
+/// Two steps of the plan's first cell with its smallest seed and one thread. Throws Error{kInvalidArgument} for a cell
 /// that trains in several processes.
 core::RunSpec counting_spec(const suites::Plan& plan);
 
-/// The total in what valgrind prints, "==7== I   refs:  1,234,567"; none when it is not there.
+/// The total in valgrind's output, "==7== I   refs:  1,234,567"; nullopt without such a line.
 std::optional<double> instructions_in(const std::string& output);
 
 /// A count, or why there is none.

@@ -1,18 +1,20 @@
-// `nanobench list KIND`: what there is.
+// `nanobench list KIND`: names with a line about each.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
+#include "ablations/catalogue.h"
+#include "ablations/resolve.h"
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
 #include "core/base/text.h"
 #include "core/config/settings_reference.h"
-#include "reports/kinds/catalogue_report.h"
-#include "reports/kinds/claim_report.h"
-#include "reports/kinds/run_report.h"
+#include "reports/kinds/kinds.h"
+#include "results/store.h"
 #include "suites/design/suite.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
-#include "tools/cli/session.h"
+#include "tools/cli/program.h"
 
 namespace nanobench::tools {
 namespace {
@@ -47,10 +49,11 @@ reports::Document suites_report() {
   for (const std::filesystem::path& file : suite_files()) {
     try {
       const suites::Suite suite = suites::read_suite_file(file);
-      table.rows.push_back({reports::text_cell(suite.name), reports::text_cell(to_string(suite.design)),
+      table.rows.push_back({reports::text_cell(suite.name), reports::text_cell(enum_name(suite.design)),
                             reports::text_cell(suite.scale), reports::text_cell(suite.title),
                             reports::text_cell(file.string())});
     } catch (const core::Error& error) {  // one broken file must not hide the others
+      rethrow_internal(error);
       document.warnings.emplace_back(error.what());
     }
   }

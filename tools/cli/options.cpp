@@ -3,10 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <iostream>
-#include <string_view>
 
 #include "core/base/error.h"
 #include "core/base/json.h"
@@ -22,7 +20,7 @@ using core::Error;
 using core::ErrorCode;
 
 constexpr std::size_t kPipeColumns = 200;  ///< without a terminal every column has room
-constexpr std::uint64_t kMostSeeds = 10000;
+constexpr std::uint64_t kMaxSeeds = 10000;
 
 std::uint64_t parse_seed(const std::string& text, const std::string& whole) {
   std::uint64_t value = 0;
@@ -30,7 +28,7 @@ std::uint64_t parse_seed(const std::string& text, const std::string& whole) {
   if (error != std::errc() || end != text.data() + text.size() || text.empty() || value > INT64_MAX) {
     throw Error(ErrorCode::kInvalidArgument, "--seeds " + whole +
                                                  ": expected a number of seeds such as 3, or a list such as 1,2,5; \"" +
-                                                 text + "\" is no whole number");
+                                                 text + "\" is not a whole number");
   }
   return value;
 }
@@ -40,7 +38,7 @@ std::uint64_t parse_seed(const std::string& text, const std::string& whole) {
 void add_catalogue_option(CLI::App& command, std::string& folder) {
   command
       .add_option("--catalogue", folder,
-                  "Folder with features/, records/, scales/ or claims/ of your own, on top of ours")
+                  "Folder with your own features/, records/, scales/ or claims/, which extend the catalogue")
       ->type_name("DIR");
 }
 
@@ -55,27 +53,32 @@ void add_database_option(CLI::App& command, std::string& file) {
 void add_participant_options(CLI::App& command, std::optional<std::int64_t>& ranks,
                              std::optional<std::int64_t>& processes) {
   const auto in_range = [] { return CLI::Range(std::int64_t{1}, std::int64_t{65536}).description(""); };
-  command.add_option("--ranks", ranks, "Parts of a step's batch (default: the scale's; with --processes: as many)")
+  command
+      .add_option("--ranks", ranks,
+                  "Data-parallel ranks (default: the scale's; with --processes: as many as processes)")
       ->type_name("N")
       ->check(in_range());
   command.add_option("--processes", processes, "Processes of a run (default: 1)")->type_name("N")->check(in_range());
 }
 
-void add_device_option(CLI::App& command, std::string& device) {
+void add_device_option(CLI::App& command, std::optional<core::DeviceChoice>& device) {
   const auto is_device = [](const std::string& name) {
-    return core::is_device_name(name) ? std::string() : "expected cpu, cuda or cuda:N, got " + name;
+    return core::device_choice(name) ? std::string() : "expected cpu, cuda or cuda:N, got " + name;
   };
-  command.add_option("--device", device, "Where runs compute: cpu (default), cuda, or cuda:N for one GPU of several")
+  const auto take = [&device](const std::string& name) { device = core::device_choice(name); };
+  command
+      .add_option_function<std::string>("--device", take,
+                                        "Device of the runs: cpu (default), cuda, or cuda:N for one GPU of several")
       ->type_name("NAME")
       ->check(CLI::Validator(is_device, "", "device"));
 }
 
-void add_kernels_option(CLI::App& command, std::string& kernels) {
+void add_kernels_option(CLI::App& command, std::optional<core::KernelChoice>& kernels) {
+  const auto take = [&kernels](const std::string& name) { kernels = enum_value<core::KernelChoice>(name); };
   command
-      .add_option(
-          "--kernels", kernels,
-          "fused (default), or reference: one operation after the other in every run, to compare like with like")
-      ->check(CLI::IsMember({"fused", "reference"}))
+      .add_option_function<std::string>(
+          "--kernels", take, "fused (default), or reference: single operations in every run, to compare like with like")
+      ->check(CLI::IsMember(enum_names<core::KernelChoice>()))
       ->type_name("KIND");
 }
 
@@ -84,7 +87,7 @@ void add_json_option(CLI::App& command, bool& is_json) {
 }
 
 void add_notes_option(CLI::App& command, bool& has_notes) {
-  command.add_flag("--notes", has_notes, "Print every note of a table, and how to read it");
+  command.add_flag("--notes", has_notes, "Print all notes of a table");
 }
 
 void add_file_options(CLI::App& command, DocumentOptions& options) {
@@ -108,8 +111,8 @@ std::vector<std::uint64_t> parse_seeds(const std::string& text) {
   std::vector<std::uint64_t> seeds;
   if (text.find(',') == std::string::npos) {
     const std::uint64_t count = parse_seed(text, text);
-    if (count == 0 || count > kMostSeeds) {
-      throw Error(ErrorCode::kInvalidArgument, "--seeds " + text + ": expected 1 to " + std::to_string(kMostSeeds) +
+    if (count == 0 || count > kMaxSeeds) {
+      throw Error(ErrorCode::kInvalidArgument, "--seeds " + text + ": expected 1 to " + std::to_string(kMaxSeeds) +
                                                    " seeds; for the one seed " + text + " write --seeds " + text + ",");
     }
     for (std::uint64_t seed = 1; seed <= count; ++seed) seeds.push_back(seed);
@@ -121,7 +124,7 @@ std::vector<std::uint64_t> parse_seeds(const std::string& text) {
     seeds.push_back(parse_seed(text.substr(start, end - start), text));
     if (std::count(seeds.begin(), seeds.end(), seeds.back()) > 1) {
       throw Error(ErrorCode::kInvalidArgument,
-                  "--seeds " + text + ": the seed " + std::to_string(seeds.back()) + " is there twice");
+                  "--seeds " + text + ": the seed " + std::to_string(seeds.back()) + " appears twice");
     }
     start = end + 1;
   }
@@ -138,7 +141,7 @@ ablations::FeatureSettings parse_settings(const std::vector<std::string>& texts)
     }
     const std::string id = text.substr(0, equals);
     if (!settings.emplace(id, text.substr(equals + 1)).second) {
-      throw Error(ErrorCode::kInvalidArgument, "--set " + text + ": " + id + " is set twice; keep one of them");
+      throw Error(ErrorCode::kInvalidArgument, "--set " + text + ": " + id + " is set twice; keep one value");
     }
   }
   return settings;
@@ -168,9 +171,9 @@ Format chosen_format(const DocumentOptions& options) {
   if (!options.format.empty()) return parse_format(options.format);
   if (options.out.empty()) return Format::kTable;
   if (const std::optional<Format> known = format_of_file(options.out)) return *known;
-  throw Error(ErrorCode::kInvalidArgument,
-              "--out " + options.out +
-                  ": the name's end tells no format; end it in .md, .html, .json or .csv, or add --format");
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      "--out " + options.out + ": the extension names no format; use .md, .html, .json or .csv, or add --format");
 }
 
 Notes notes_of(bool has_notes) {
@@ -200,8 +203,7 @@ void write(const reports::Document& document, Format format, const DocumentOptio
     std::cout << text << std::flush;
     return;
   }
-  const std::array<std::string_view, 1> pieces = {text};
-  core::write_file_atomically(options.out, pieces);
+  core::write_file_atomically(options.out, text);
 }
 
 }  // namespace nanobench::tools

@@ -1,4 +1,4 @@
-/// Options that several commands share, and what they come to.
+/// Options that several commands share, and the values that they stand for.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ablations/catalogue.h"
+#include "core/protocol/run_choices.h"
 #include "reports/document/document.h"
 
 namespace nanobench::tools {
@@ -21,31 +22,31 @@ void add_database_option(CLI::App& command, std::string& file);
 void add_participant_options(CLI::App& command, std::optional<std::int64_t>& ranks,
                              std::optional<std::int64_t>& processes);
 /// --device: cpu, cuda or cuda:N
-void add_device_option(CLI::App& command, std::string& device);
-void add_kernels_option(CLI::App& command, std::string& kernels);
+void add_device_option(CLI::App& command, std::optional<core::DeviceChoice>& device);
+void add_kernels_option(CLI::App& command, std::optional<core::KernelChoice>& kernels);
 /// --json
 void add_json_option(CLI::App& command, bool& is_json);
-/// --notes, of commands whose tables say that there are more
+/// --notes, of commands whose tables fold notes away
 void add_notes_option(CLI::App& command, bool& has_notes);
 
-/// The embedded catalogue, without its claims unless asked for, and the folder on top when one is named.
+/// The embedded catalogue with the parts asked for, extended by the folder when one is named.
 ablations::Catalogue load_catalogue(const std::string& folder,
                                     ablations::CatalogueParts parts = ablations::CatalogueParts::kWithoutClaims);
 
-/// "3" is the seeds 1, 2, 3; "4,7" are those two; "5," is the one seed 5. Throws Error{kInvalidArgument}.
+/// "3" means the seeds 1, 2 and 3; "4,7" those two; "5," the single seed 5. Throws Error{kInvalidArgument}.
 std::vector<std::uint64_t> parse_seeds(const std::string& text);
 
-/// "feature=value" each. Throws Error{kInvalidArgument} for other forms and for a feature that is there twice.
+/// "feature=value" each. Throws Error{kInvalidArgument} for other forms and for a feature that appears twice.
 ablations::FeatureSettings parse_settings(const std::vector<std::string>& texts);
 
 /// How a document is printed.
 enum class Format { kTable, kMarkdown, kHtml, kJson, kCsv };
 /// Throws Error{kInvalidArgument} with the nearest name.
 Format parse_format(const std::string& name);
-/// From the name's end: .md, .html, .json, .csv; nullopt for others.
+/// From the extension: .md, .html, .json, .csv; nullopt for others.
 std::optional<Format> format_of_file(const std::filesystem::path& file);
 
-/// What a table says beside its numbers.
+/// Which notes a table has.
 enum class Notes { kAll, kFew };
 Notes notes_of(bool has_notes);
 
@@ -61,10 +62,10 @@ struct DocumentOptions {
 void add_file_options(CLI::App& command, DocumentOptions& options);
 /// --format, --out, --json, --notes
 void add_document_options(CLI::App& command, DocumentOptions& options);
-/// --json before --format, before the end of --out's name; a table without any. Throws Error{kInvalidArgument}.
+/// --json, else --format, else the extension of --out, else a table. Throws Error{kInvalidArgument}.
 Format chosen_format(const DocumentOptions& options);
 
-/// The table is fitted to the terminal; `notes` is of tables only.
+/// The table is fitted to the terminal; `notes` acts on tables only.
 std::string render(const reports::Document& document, Format format, Notes notes = Notes::kAll);
 /// To stdout: the table or JSON.
 void print(const reports::Document& document, bool is_json, Notes notes = Notes::kAll);

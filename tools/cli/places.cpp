@@ -96,7 +96,7 @@ fs::path find_suite(const std::string& name) {
   }
   const std::string stem = fs::path(name).stem().string();
   throw core::Error(core::ErrorCode::kNotFound, "there is no suite file " + name + core::suggestion(stem, known) +
-                                                    "; `nanobench list suites` shows those that come along");
+                                                    "; `nanobench list suites` lists the built-in ones");
 }
 
 fs::path cache_folder() {

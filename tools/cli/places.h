@@ -1,5 +1,5 @@
-/// Where this program's things lie: the source tree, the database, the engine, suites. Reads the environment at each
-/// call; thread-safe.
+/// Paths of this program: source tree, database, engine, suites, cache. Reads the environment at each call;
+/// thread-safe.
 #pragma once
 
 #include <filesystem>
@@ -9,10 +9,10 @@
 
 namespace nanobench::tools {
 
-/// This executable, or an empty path where the system does not tell.
+/// This executable, or an empty path where the system does not report it.
 std::filesystem::path own_program();
 
-/// The source tree: $NANOBENCH_ROOT, else the nearest folder above this program that is one; none when installed.
+/// The source tree: $NANOBENCH_ROOT, else the nearest one above this program; nullopt when installed.
 std::optional<std::filesystem::path> source_root();
 
 /// --db, else $NANOBENCH_DB, else results/nanobench.db of the source tree, else nanobench/nanobench.db in

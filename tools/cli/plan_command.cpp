@@ -1,20 +1,30 @@
 // `nanobench plan SUITE`: what a suite will cost and what it can show, before anything is spent.
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <memory>
+#include <numeric>
+#include <vector>
 
 #include "core/base/exit_codes.h"
+#include "core/base/text.h"
 #include "reports/forecast/forecast.h"
-#include "reports/kinds/plan_report.h"
-#include "tools/cli/calibration_step.h"
+#include "reports/forecast/run_cost.h"
+#include "reports/kinds/kinds.h"
+#include "suites/design/plan.h"
+#include "tools/cli/engine_run.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
-#include "tools/cli/session.h"
+#include "tools/cli/program.h"
 #include "tools/cli/suite_run.h"
 #include "tools/terminal/status_lines.h"
 
 namespace nanobench::tools {
 namespace {
+
+constexpr std::int64_t kUntimedSteps = 2;  // caches are cold and memory is new
+constexpr std::int64_t kTimedSteps = 4;
 
 struct PlanOptions {
   std::string suite;
@@ -31,11 +41,71 @@ constexpr const char* kFooter =
     "  nanobench plan leave_one_out --detect-time 0.01           how many seeds find 1 % of the step time\n"
     "  nanobench plan leave_one_out --seeds 5 --no-calibration --json\n"
     "\n"
-    "Times come from stored runs of the same configuration, else of the same scale by FLOP/s, else from a few steps\n"
-    "of the cheapest cell, which are trained now and not stored. The noise comes from stored runs: of this suite,\n"
-    "of an a_a plan, or of any suite with several seeds at this scale.";
+    "Times come from stored runs of the same configuration, or of the same scale by FLOP/s. Without such runs, a few\n"
+    "steps of the cheapest cell are trained now and not stored. The noise comes from stored runs of this suite, of an\n"
+    "a_a plan, or of any suite with several seeds at this scale.";
 
-/// nullptr when there is no database yet: a plan makes none.
+/// What the events of a short run hold.
+struct Observed {
+  std::vector<double> step_ms;
+  double peak_bytes = 0.0;
+
+  void on_event(const core::RunEvent& event) {
+    if (const auto* step = std::get_if<core::StepEvent>(&event); step != nullptr && step->train_ms)
+      step_ms.push_back(step->step_ms);
+    if (const auto* finished = std::get_if<core::FinishedEvent>(&event))
+      peak_bytes = std::max(peak_bytes, static_cast<double>(finished->peak_bytes));
+  }
+};
+
+core::RunSpec short_spec(const suites::Plan& plan, const suites::PlannedRun& run) {
+  core::RunSpec spec = run.spec;
+  spec.run_id = "calibration";
+  compress_schedule(spec.config, kUntimedSteps, kTimedSteps, plan.cell_of(run).label);
+  return spec;
+}
+
+reports::PastRun past_run(const Observed& observed, const core::TrainConfig& config, double wall_s) {
+  const double sum = std::accumulate(observed.step_ms.begin(), observed.step_ms.end(), 0.0);
+  return {.config_digest = config.digest(),
+          .step_ms = sum / static_cast<double>(observed.step_ms.size()),
+          .wall_s = wall_s,
+          .peak_bytes = observed.peak_bytes,
+          .timed_steps = static_cast<std::int64_t>(observed.step_ms.size()),
+          .work = reports::work_of(config)};
+}
+
+struct CalibrationStep {
+  std::optional<reports::PastRun> run;  ///< absent: it did not end well
+  std::string failure;                  ///< why, one sentence
+  bool is_interrupted = false;
+};
+
+/// A few steps of `plan.runs[position]` in the foreground, by the plan's engine, with the schedule compressed into
+/// them. Stores nothing; Ctrl-C ends it. Throws Error when the engine cannot be started.
+CalibrationStep run_calibration_step(const suites::Plan& plan, std::size_t position) {
+  const core::RunSpec spec = short_spec(plan, plan.runs.at(position));
+  Observed observed;
+  const auto started = std::chrono::steady_clock::now();
+  const ForegroundResult result =
+      run_in_foreground(plan.engine.command, spec,
+                        {.on_event = [&](const core::RunEvent& event) { observed.on_event(event); },
+                         .on_tick = [] {},
+                         .on_output = [](const std::string&) {}});
+  const double wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  CalibrationStep step;
+  const core::RunOutcome outcome = result.classification.outcome;
+  step.is_interrupted = outcome == core::RunOutcome::kInterrupted;
+  if (outcome == core::RunOutcome::kCompleted && !observed.step_ms.empty()) {
+    step.run = past_run(observed, spec.config, wall_s);
+  } else {
+    step.failure =
+        "the calibration run ended as " + enum_name(outcome) + ": " + printable(result.classification.message);
+  }
+  return step;
+}
+
+/// nullptr when there is no database yet: planning does not create one.
 std::unique_ptr<results::Store> open_store(const std::string& database) {
   const std::filesystem::path file = database_file(database);
   std::error_code ignored;
@@ -56,8 +126,8 @@ int plan(const PlanOptions& options) {
   std::string failure;
   if (position && !options.has_no_calibration) {
     if (!options.run.is_quiet) {
-      write_to_stderr("no stored run tells how long these take: training a few steps of " +
-                      planned.cell_of(planned.runs[*position]).label + " to see\n");
+      write_to_stderr("no stored run shows how long these take: training a few steps of " +
+                      planned.cell_of(planned.runs[*position]).label + "\n");
     }
     const CalibrationStep step = run_calibration_step(planned, *position);
     if (step.is_interrupted) return core::kExitInterrupted;
@@ -72,27 +142,29 @@ int plan(const PlanOptions& options) {
 }
 
 void add_rules(CLI::App& command, reports::DetectionRules& rules) {
-  command.add_option("--detect", rules.loss, "How many seeds find this effect on the loss, in nats per token")
+  command.add_option("--detect", rules.loss, "Print how many seeds find this effect on the loss, in nats per token")
       ->type_name("NATS");
-  command.add_option("--detect-time", rules.time, "How many seeds find this effect on the step time (0.01: 1 %)")
+  command.add_option("--detect-time", rules.time, "Print how many seeds find this effect on the step time (0.01: 1 %)")
       ->type_name("FRACTION");
-  command.add_option("--power", rules.power, "With which probability an effect is to be found")
+  command.add_option("--power", rules.power, "Probability of finding an effect that is there")
       ->type_name("P")
       ->capture_default_str();
-  command.add_option("--alpha", rules.alpha, "Of the two-sided test")->type_name("P")->capture_default_str();
+  command.add_option("--alpha", rules.alpha, "Significance level of the two-sided test")
+      ->type_name("P")
+      ->capture_default_str();
 }
 
 }  // namespace
 
 void add_plan_command(CLI::App& app, Session& session) {
-  CLI::App* command = app.add_subcommand("plan", "What a suite will cost and what it can show; trains next to nothing");
+  CLI::App* command = app.add_subcommand("plan", "Print what a suite will cost and what it can show");
   const auto options = std::make_shared<PlanOptions>();
-  command->add_option("SUITE", options->suite, "Suite file, or the name of one that comes along")->required();
+  command->add_option("SUITE", options->suite, "Suite file, or the name of a built-in suite")->required();
   add_rules(*command, options->rules);
   add_suite_settings(*command, options->settings);
-  command->add_flag("--no-calibration", options->has_no_calibration, "Train nothing, even if times stay unknown");
+  command->add_flag("--no-calibration", options->has_no_calibration, "Train nothing, even if times remain unknown");
   add_suite_run_options(*command, options->run);
-  command->get_option("--fresh")->description("As if nothing finished could be reused");
+  command->get_option("--fresh")->description("Plan as if no finished run could be reused");
   command->footer(kFooter);
   command->callback([options, &session] { session.exit_code = plan(*options); });
 }

@@ -13,11 +13,12 @@
 #include "core/base/temporary_folder.h"
 #include "core/base/text.h"
 #include "core/data/atomic_write.h"
-#include "reports/kinds/profile_report.h"
+#include "core/protocol/run_event.h"
+#include "reports/kinds/kinds.h"
 #include "tools/cli/engine_run.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
-#include "tools/cli/session.h"
+#include "tools/cli/program.h"
 
 namespace nanobench::tools {
 namespace {
@@ -49,11 +50,10 @@ constexpr const char* kFooter =
     "  nanobench profile c.json --steps 20 --threads 1 --json\n"
     "  nanobench profile record17 --trace trace.json                open it in ui.perfetto.dev or chrome://tracing\n"
     "\n"
-    "Trains two steps unwatched and then N steps on generated data, and stores nothing. The schedule is compressed "
-    "into\n"
-    "these steps, so that the attention window grows over them as it does over a whole run.";
+    "Trains two steps without measuring them and then N steps on generated data, and stores nothing. The schedule is\n"
+    "compressed into these steps, so that the attention window grows over them as over a whole run.";
 
-/// What belongs to a record says nothing of a file.
+/// Options of a record do not apply to a file.
 void refuse_record_options(const ProfileOptions& options) {
   if (options.scale.empty() && options.settings.empty() && !options.ranks && !options.processes) return;
   throw Error(ErrorCode::kInvalidArgument,
@@ -69,11 +69,11 @@ core::TrainConfig named_config(const ProfileOptions& options) {
     request.scale = options.scale.empty() ? "nano" : options.scale;
     request.ranks = options.ranks;
     request.processes = options.processes;
-    request.device = options.engine.device;
+    request.device = options.engine.device.value_or(core::kCpuDevice);
     if (options.engine.threads > 0) request.threads = options.engine.threads;
     const ablations::Resolved resolved = ablations::resolve(catalogue, request);
     if (!options.is_quiet) {
-      for (const std::string& message : resolved.messages) write_to_stderr(message + "\n");
+      for (const core::Message& message : resolved.messages) write_to_stderr(message.text + "\n");
     }
     return resolved.config;
   }
@@ -103,7 +103,9 @@ core::RunSpec make_spec(const ProfileOptions& options, const fs::path& file) {
 /// What the engine wrote, as text.
 std::string read_trace(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
-  if (!in) throw Error(ErrorCode::kDataLoss, "the engine wrote no profile; use programs of one build");
+  if (!in)
+    throw Error(ErrorCode::kDataLoss,
+                "the engine wrote no profile; use nanobench and nanobench-train of the same build");
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
@@ -111,7 +113,8 @@ core::StepProfile profile_in(const std::string& trace) {
   const core::Json json = core::parse_json(trace, "the profile");
   const auto found = json.find("nanobench");
   if (found == json.end())
-    throw Error(ErrorCode::kDataLoss, "the engine's profile has no summary; use programs of one build");
+    throw Error(ErrorCode::kDataLoss,
+                "the engine's profile has no summary; use nanobench and nanobench-train of the same build");
   return core::read_step_profile(*found, "the profile");
 }
 
@@ -132,8 +135,7 @@ int profile(const ProfileOptions& options) {
   const std::string trace = read_trace(file);
   const core::StepProfile profile = profile_in(trace);
   if (run.trace_file) {
-    const std::string_view pieces[] = {trace};
-    core::write_file_atomically(*run.trace_file, pieces);
+    core::write_file_atomically(*run.trace_file, trace);
   }
   print(reports::profile_report(profile, run), options.is_json);
   return core::kExitSuccess;
@@ -146,21 +148,21 @@ void add_profile_command(CLI::App& app, Session& session) {
       app.add_subcommand("profile", "Train a few steps and print where their time goes, by phase and op");
   const auto options = std::make_shared<ProfileOptions>();
   command->add_option("RECORD|CONFIG", options->name, "Record, or training configuration (JSON)")->required();
-  command->add_option("--scale", options->scale, "Of a record (default: nano)")->type_name("NAME");
-  command->add_option("--set", options->settings, "A record with this feature at that value; may stand several times")
+  command->add_option("--scale", options->scale, "Scale of a record (default: nano)")->type_name("NAME");
+  command->add_option("--set", options->settings, "Set a feature of a record; may be repeated")
       ->type_name("FEATURE=VALUE")
       ->allow_extra_args(false);
   add_participant_options(*command, options->ranks, options->processes);
   command->add_option("--steps", options->steps, "Steps to profile")
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, core::kMostProfiledSteps).description(""))
+      ->check(CLI::Range(std::int64_t{1}, core::kMaxProfiledSteps).description(""))
       ->capture_default_str();
   add_engine_options(*command, options->engine);
   command->add_option("--trace", options->trace, "Keep every span as a Chrome trace (JSON), for Perfetto")
       ->type_name("FILE");
   add_catalogue_option(*command, options->catalogue);
   add_json_option(*command, options->is_json);
-  command->add_flag("--quiet", options->is_quiet, "No progress on standard error");
+  command->add_flag("--quiet", options->is_quiet, "Print no progress on standard error");
   command->footer(kFooter);
   command->callback([options, &session] { session.exit_code = profile(*options); });
 }

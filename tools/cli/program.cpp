@@ -1,6 +1,7 @@
 #include "tools/cli/program.h"
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <csignal>
 #include <cstdio>
 #include <iostream>
@@ -14,7 +15,6 @@
 #include "suites/run/launched_engine.h"
 #include "suites/run/mock_engine.h"
 #include "suites/slurm/slurm_task.h"
-#include "tools/cli/session.h"
 
 namespace nanobench::tools {
 namespace {
@@ -28,15 +28,24 @@ constexpr const char* kFooter =
     "  nanobench report --format html --out report.html\n"
     "  nanobench COMMAND --help                       options and examples of one command\n"
     "\n"
-    "Exit codes: 0 success, 2 usage or configuration error, 4 a cell failed (evidence incomplete), 70 bug,\n"
+    "Exit codes: 0 success, 2 usage or configuration error, 4 a cell failed (incomplete evidence), 70 bug,\n"
     "130 interrupted (the same command continues).";
+
+/// In the order of --help.
+constexpr auto kCommands = std::to_array<void (*)(CLI::App&, Session&)>({
+    add_run_command,     add_ablate_command,   add_watch_command,  add_plan_command,   add_train_command,
+    add_profile_command, add_data_command,     add_list_command,   add_show_command,   add_diff_command,
+    add_compare_command, add_report_command,   add_claims_command, add_trend_command,  add_calibrate_command,
+    add_gate_command,    add_baseline_command, add_audit_command,  add_import_command, add_export_command,
+    add_db_command,      add_doctor_command,
+});
 
 std::string version_line() {
   const core::BuildInfo& build = core::build_info();
   return "nanobench " + core::version_text() + ", " + build.compiler + ", " + build.build_type;
 }
 
-/// The message may quote names of files and rows.
+/// `message` may quote names of files and rows.
 int fail(int code, const std::string& message) {
   std::cerr << "nanobench: " << printable(message) << "\n";
   return code;
@@ -48,7 +57,7 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
-/// The launcher's own commands, typed at the binary.
+/// Commands of the launcher, given to the program by mistake.
 bool is_launcher_command(const std::string& name) {
   return name == "setup" || name == "test";
 }
@@ -133,7 +142,7 @@ int run_program(const std::vector<std::string>& arguments) {
   app.set_version_flag("--version", version_line());
   app.require_subcommand(0, 1);
   app.get_formatter()->column_width(34);
-  for (const AddCommand add : commands()) add(app, session);
+  for (const auto add : kCommands) add(app, session);
   try {
     if (arguments.size() <= 1) {
       std::cerr << app.help();

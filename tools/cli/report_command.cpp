@@ -1,17 +1,22 @@
-// `nanobench report`: the stored results of a suite in the form that is asked for.
+// `nanobench report`: the stored results of a suite in any format.
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <iostream>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "core/base/error.h"
+#include "core/data/atomic_write.h"
 #include "core/process/command.h"
-#include "reports/kinds/comparison_report.h"
-#include "reports/kinds/ledger_report.h"
-#include "tools/cli/chart_files.h"
+#include "reports/claims/ledger.h"
+#include "reports/comparison/comparison.h"
+#include "reports/document/document.h"
+#include "reports/kinds/kinds.h"
 #include "tools/cli/claim_ledger.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
-#include "tools/cli/session.h"
+#include "tools/cli/program.h"
 
 namespace nanobench::tools {
 namespace {
@@ -35,10 +40,77 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  nanobench report                                   the newest suite, as a table\n"
     "  nanobench report --suite speedrun_history --format md >>\"$GITHUB_STEP_SUMMARY\"\n"
-    "  nanobench report --out report.html                 the name's end chooses the format\n"
+    "  nanobench report --out report.html                 the extension chooses the format\n"
     "  nanobench report --out report.md --charts charts   Markdown that links to pictures in charts/\n"
     "  nanobench report --open                            the page in a browser\n"
     "  nanobench report --target 3.28 --json";
+
+constexpr int kChartWidth = 720;  // pixels, of a chart that would fill its page
+constexpr double kDrawSeconds = 120.0;
+constexpr const char* kVegaLite = "5.21";  // as the pages have it (tools/setup/vl_convert.json)
+
+// The pages' light colours: Okabe and Ito's.
+constexpr const char* kConfig = R"({"background": "#ffffff", "font": "sans-serif",
+  "mark": {"color": "#0072b2"},
+  "legend": {"orient": "bottom", "columns": 5, "labelLimit": 260},
+  "axis": {"labelLimit": 220, "gridColor": "#d1d9e0"},
+  "range": {"category": ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#3a98d0", "#5a3e99", "#444444"]}})";
+
+constexpr const char* kDraw = R"(
+import pathlib, sys, vl_convert
+for name in sys.argv[2:]:
+    file = pathlib.Path(name)
+    svg = vl_convert.vegalite_to_svg(file.read_text(encoding="utf-8"), vl_version=sys.argv[1])
+    part = file.with_name(file.name + ".part")
+    part.write_text(svg, encoding="utf-8")
+    part.replace(file.with_name(file.name.removesuffix(".vl.json") + ".svg"))
+)";
+
+/// The specification of a chart that stands alone.
+core::OrderedJson still_spec(const reports::Chart& chart) {
+  core::OrderedJson spec = reports::complete_spec(chart);
+  if (spec.contains("width") && spec["width"] == "container") spec["width"] = kChartWidth;
+  spec["config"] = core::OrderedJson::parse(kConfig);
+  return spec;
+}
+
+/// Why there are no pictures, or "".
+std::string draw(const std::vector<std::string>& files) {
+  std::vector<std::string> words = {"/usr/bin/env"};
+  if (const auto root = source_root()) words.push_back("PYTHONPATH=" + (*root / ".deps/vl_convert").string());
+  words.insert(words.end(), {"python3", "-B", "-c", kDraw, kVegaLite});
+  words.insert(words.end(), files.begin(), files.end());
+  if (core::run_command(words, {.seconds = kDrawSeconds}).is_success()) return "";
+  return "no pictures were drawn: Python's vl-convert is missing or failed (`./nanobench setup` installs it); the "
+         "charts' "
+         "Vega-Lite specifications were written";
+}
+
+/// Writes NAME.vl.json of each chart into `folder`, which is made, and NAME.svg where Python's vl_convert is found (in
+/// .deps/vl_convert of the source tree, else where Python looks); `link` is the folder as the document names it.
+/// Returns why no pictures were drawn, or "". Throws Error{kIo} when a file cannot be written.
+std::string write_chart_files(reports::Document& document, const std::filesystem::path& folder,
+                              const std::string& link) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  std::vector<reports::Chart*> charts;
+  std::vector<std::string> files;
+  for (reports::Section& section : document.sections) {
+    for (reports::Chart& chart : section.charts) {
+      const std::filesystem::path file = folder / (chart.id + ".vl.json");
+      core::write_file_atomically(
+          file, still_spec(chart).dump(1, ' ', false, core::OrderedJson::error_handler_t::replace) + "\n");
+      charts.push_back(&chart);
+      files.push_back(file.string());
+    }
+  }
+  if (charts.empty()) return "";
+  std::string problem = draw(files);
+  if (problem.empty()) {
+    for (reports::Chart* chart : charts) chart->file = (std::filesystem::path(link) / (chart->id + ".svg")).string();
+  }
+  return problem;
+}
 
 results::PlanRecord find_plan(const results::Store& store, const ReportOptions& options) {
   if (options.plan) return store.plan(*options.plan);
@@ -64,14 +136,14 @@ void open_in_browser(const std::filesystem::path& file) {
   throw Error(ErrorCode::kNotFound, "xdg-open could not open a browser; the page is " + file.string());
 }
 
-/// Where the page is written that a browser opens.
+/// The page that a browser opens.
 std::filesystem::path page_file(const ReportOptions& options) {
   if (!options.document.out.empty()) return std::filesystem::absolute(options.document.out);
   std::filesystem::create_directories(cache_folder());
   return cache_folder() / "report.html";
 }
 
-/// What was claimed of the records that the plan has, beside what is known now.
+/// Adds the claims about the records of the plan, judged by what is stored now.
 void add_ledger(reports::Document& document, const results::Store& store, const results::PlanRecord& plan,
                 const ReportOptions& options) {
   const ClaimLedger ledger =
@@ -98,7 +170,8 @@ void report(const ReportOptions& options) {
   Format format = chosen_format(options.document);
   if (options.opens && format == Format::kTable) format = Format::kHtml;
   if (options.opens && format != Format::kHtml)
-    throw Error(ErrorCode::kInvalidArgument, "--open shows HTML; leave --json, --format and other names of --out out");
+    throw Error(ErrorCode::kInvalidArgument,
+                "--open shows HTML; leave out --json, --format, and a name for --out that does not end in .html");
   const results::Store store(database_file(options.database), results::OpenMode::kReadOnly);
   const results::PlanRecord plan = find_plan(store, options);
   reports::Document document = document_of(store, plan, options, format);
@@ -117,15 +190,15 @@ void report(const ReportOptions& options) {
 void add_report_command(CLI::App& app, Session& /*session*/) {
   CLI::App* command = app.add_subcommand("report", "Report stored results: table, Markdown, HTML, JSON, CSV");
   const auto options = std::make_shared<ReportOptions>();
-  command->add_option("--suite", options->suite, "The newest results of this suite (default: of any)")
+  command->add_option("--suite", options->suite, "Report the newest results of this suite (default: of any suite)")
       ->type_name("NAME");
-  command->add_option("--plan", options->plan, "This stored plan")->type_name("N");
+  command->add_option("--plan", options->plan, "Report this stored plan")->type_name("N");
   command->add_option("--target", options->target, "Validation loss of \"time to target\"")->type_name("LOSS");
   command
       ->add_option("--charts", options->charts,
-                   "Also write the charts there, as Vega-Lite and SVG; Markdown links to them")
+                   "Also write the charts into this folder, as Vega-Lite and SVG; Markdown links to them")
       ->type_name("DIR");
-  command->add_flag("--open", options->opens, "Show the page in a browser");
+  command->add_flag("--open", options->opens, "Open the page in a browser");
   add_database_option(*command, options->database);
   add_catalogue_option(*command, options->catalogue);
   add_document_options(*command, options->document);

@@ -4,16 +4,16 @@
 #include <iostream>
 #include <memory>
 
+#include "ablations/catalogue.h"
 #include "ablations/resolve.h"
 #include "core/base/error.h"
-#include "reports/kinds/catalogue_report.h"
-#include "reports/kinds/claim_report.h"
-#include "reports/kinds/run_report.h"
-#include "reports/kinds/suite_report.h"
+#include "core/base/rethrow.h"
+#include "reports/kinds/kinds.h"
+#include "results/store.h"
 #include "suites/design/plan.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
-#include "tools/cli/session.h"
+#include "tools/cli/program.h"
 #include "tools/terminal/status_lines.h"
 
 namespace nanobench::tools {
@@ -41,7 +41,7 @@ constexpr const char* kFooter =
     "  nanobench show record17 --scale nano --config >c.json the configuration, ready for `nanobench train c.json`\n"
     "  nanobench show record17 --set logit_softcap=off --set document_mask=off --config\n"
     "  nanobench show nano                                   a scale: what it shrinks and what it cannot keep\n"
-    "  nanobench show seed000_throughput_2_1_times           a claim: what would decide it, what the sources say\n"
+    "  nanobench show seed000_throughput_2_1_times           a claim: what would decide it, what the sources state\n"
     "  nanobench show speedrun_history                       a suite: its cells\n"
     "  nanobench show 12                                     run 12: provenance and curve\n"
     "  nanobench show 12 --config                            the configuration that run 12 trained";
@@ -72,7 +72,8 @@ bool is_suite(const std::string& name) {
   try {
     find_suite(name);
     return true;
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    rethrow_internal(error);
     return false;
   }
 }
@@ -102,18 +103,18 @@ void show_record(const ShowOptions& options, const ablations::Catalogue& catalog
   request.processes = options.processes;
   if (!options.is_config) return print(reports::record_report(catalogue, request), options.is_json);
   const ablations::Resolved resolved = ablations::resolve(catalogue, request);
-  for (const std::string& message : resolved.messages) write_to_stderr(message + "\n");
+  for (const core::Message& message : resolved.messages) write_to_stderr(message.text + "\n");
   print_config(core::to_json(resolved.config));
 }
 
-/// Settings belong to a record; for anything else they would do nothing.
+/// Settings belong to a record and would have no effect on anything else.
 void refuse_settings(const ShowOptions& options, const char* kind) {
   if (options.settings.empty() && !options.ranks && !options.processes) return;
   throw Error(ErrorCode::kInvalidArgument, std::string(options.settings.empty() ? "--ranks and --processes" : "--set") +
                                                ": " + options.name + " is a " + kind + "; name a record");
 }
 
-/// The last guess at what a name may be.
+/// A name that is nothing else may be a claim.
 void show_claim(const ShowOptions& options) {
   const ablations::Catalogue catalogue = load_catalogue(options.catalogue, ablations::CatalogueParts::kAll);
   if (!catalogue.has_claim(options.name)) fail_unknown(options.name, catalogue);
@@ -154,12 +155,12 @@ void show(const ShowOptions& options) {
 void add_show_command(CLI::App& app, Session& /*session*/) {
   CLI::App* command = app.add_subcommand("show", "Show one feature, record, scale, claim, suite or run");
   const auto options = std::make_shared<ShowOptions>();
-  command->add_option("NAME", options->name, "Feature, record, scale, claim, suite, or the number of a run")
-      ->required();
-  command->add_option("--scale", options->scale, "Of a record or suite (default: official, the suite's own)")
+  command->add_option("NAME", options->name, "Feature, record, scale, claim, suite, or number of a run")->required();
+  command
+      ->add_option("--scale", options->scale, "Scale of a record (default: official) or of a suite (default: its own)")
       ->type_name("NAME");
-  command->add_flag("--config", options->is_config, "Print the whole training configuration of a record or run");
-  command->add_option("--set", options->settings, "A record with this feature at that value; may stand several times")
+  command->add_flag("--config", options->is_config, "Print the complete training configuration of a record or run");
+  command->add_option("--set", options->settings, "Set a feature of a record; may be repeated")
       ->type_name("FEATURE=VALUE")
       ->allow_extra_args(false);
   add_participant_options(*command, options->ranks, options->processes);

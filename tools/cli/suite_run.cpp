@@ -7,7 +7,7 @@
 #include "core/base/text.h"
 #include "reports/comparison/comparison.h"
 #include "reports/effects/effects.h"
-#include "reports/kinds/comparison_report.h"
+#include "reports/kinds/kinds.h"
 #include "results/provenance.h"
 #include "suites/design/external_suite.h"
 #include "suites/design/plan.h"
@@ -24,20 +24,29 @@ namespace {
 
 constexpr const char* kCalibration = "calibration";
 
-suites::Engine engine_for(const suites::Suite& suite, const std::string& launcher) {
+}  // namespace
+
+suites::EngineUse use_of(const suites::Suite& suite, const SuiteRunOptions& options) {
+  return {.device = suite.device, .has_launcher = !options.launcher.empty(), .is_here = !options.slurm};
+}
+
+namespace {
+
+suites::Engine engine_for(const suites::Suite& suite, const SuiteRunOptions& options) {
+  const std::string& launcher = options.launcher;
   const bool is_ours = !suite.external && suite.mock.is_null();
   if (!launcher.empty() && !is_ours) {
     throw core::Error(core::ErrorCode::kInvalidArgument,
-                      "--launcher starts the processes of nanobench-train, but suite " + suite.name +
-                          " has an engine of its own; leave it out");
+                      "--launcher starts the processes of nanobench-train, but the suite " + suite.name +
+                          " has another engine; leave it out");
   }
   if (!launcher.empty()) {
-    return suites::launched_engine(suites::native_engine(engine_program()), launcher,
+    return suites::launched_engine(suites::native_engine(engine_program(), use_of(suite, options)), launcher,
                                    {own_program().string(), "launched-engine"});
   }
   if (suite.external) return suites::external_engine(suite, {own_program().string(), "external-engine"});
   if (!suite.mock.is_null()) return suites::mock_engine({own_program().string(), "mock-engine"});
-  return suites::native_engine(engine_program());
+  return suites::native_engine(engine_program(), use_of(suite, options));
 }
 
 std::string figures_of(const results::Store& store, const results::RunRecord& run) {
@@ -61,9 +70,12 @@ suites::Matrix matrix_of(const suites::Suite& suite, const std::string& catalogu
 }  // namespace
 
 void add_suite_settings(CLI::App& command, SuiteSettings& settings) {
-  command.add_option("--scale", settings.scale, "Instead of the suite's: smoke, nano, mini, official_short, official")
+  command
+      .add_option("--scale", settings.scale,
+                  "Scale in place of the suite's: smoke, nano, mini, official_short, official")
       ->type_name("NAME");
-  command.add_option("--seeds", settings.seeds, "How many seeds (3: 1, 2, 3), or which (4,7; one: 5,)")
+  command
+      .add_option("--seeds", settings.seeds, "Number of seeds (3 means 1, 2 and 3), or a list (4,7; a single seed: 5,)")
       ->type_name("N|A,B");
   command.add_option("--data", settings.data, "synthetic, text:FILE[,FILE...] or shards:DIR")->type_name("SPEC");
   command.add_option("--threads", settings.threads, "Threads of a run (default: the suite's, else all cores)")
@@ -80,31 +92,32 @@ suites::SuiteOverrides overrides_of(const SuiteSettings& settings) {
   if (!settings.seeds.empty()) overrides.seeds = parse_seeds(settings.seeds);
   if (!settings.data.empty()) overrides.data = settings.data;
   overrides.threads = settings.threads;
-  if (!settings.device.empty()) overrides.device = settings.device;
-  if (!settings.kernels.empty()) overrides.kernels = settings.kernels;
+  overrides.device = settings.device;
+  overrides.kernels = settings.kernels;
   overrides.ranks = settings.ranks;
   overrides.processes = settings.processes;
   return overrides;
 }
 
 void add_suite_run_options(CLI::App& command, SuiteRunOptions& options) {
-  command.add_flag("--fresh", options.is_fresh, "Run again what is finished already");
+  command.add_flag("--fresh", options.is_fresh, "Run finished runs again");
   command
-      .add_option("--launcher", options.launcher,
-                  "Starts the processes of a run, instead of the engine itself: 'mpirun -n {processes}', 'srun -n "
-                  "{processes}'")
+      .add_option(
+          "--launcher", options.launcher,
+          "Command that starts the processes of a run in place of the engine: 'mpirun -n {processes}', 'srun -n "
+          "{processes}'")
       ->type_name("COMMAND");
   add_database_option(command, options.database);
   add_catalogue_option(command, options.catalogue);
   add_json_option(command, options.is_json);
   add_notes_option(command, options.has_notes);
-  command.add_flag("--quiet", options.is_quiet, "No progress on standard error");
+  command.add_flag("--quiet", options.is_quiet, "Print no progress on standard error");
 }
 
 void add_until_decided_options(CLI::App& command, UntilDecided& rule) {
   CLI::Option* const flag = command.add_flag("--until-decided", rule.is_asked,
                                              "Add seeds until every change has a verdict, by a sequential rule");
-  command.add_option("--max-seeds", rule.most, "With --until-decided: at most (default: 10)")
+  command.add_option("--max-seeds", rule.max_seeds, "Maximum number of seeds (default: 10)")
       ->type_name("N")
       ->needs(flag);
 }
@@ -132,9 +145,9 @@ suites::Plan plan_suite(const suites::Suite& asked, const SuiteRunOptions& optio
     if (request.arm > 0) cell.arm = request.arm;
   }
   // Before the data, which may take a while to make.
-  const suites::Engine engine = request.engine ? *request.engine : engine_for(suite, options.launcher);
+  const suites::Engine engine = request.engine ? *request.engine : engine_for(suite, options);
   if (!options.is_quiet && suite.data == "synthetic")
-    write_to_stderr("preparing the generated data in " + cache_folder().string() + "\n");
+    write_to_stderr("preparing generated data in " + cache_folder().string() + "\n");
   const core::DataSet data = suites::prepare_data(suite, matrix, cache_folder());
   return suites::make_plan(suite, matrix, data, engine,
                            options.slurm ? suites::machine_of(options.slurm->partition) : results::machine_info());
@@ -156,7 +169,7 @@ std::vector<suites::SuiteRunResult> run_plans(const std::vector<const suites::Pl
 
 namespace {
 
-/// What was asked for when the suite was run: a table of its cells, or the verdicts on its claims.
+/// The report that the suite asks for: a table of its cells, or the verdicts on its claims.
 reports::Document finished_report(const results::Store& store, const results::PlanRecord& plan,
                                   const SuiteRunOptions& options) {
   if (is_of_claims(plan)) return ledger_of_plan(store, plan, options.catalogue, options.is_json);
@@ -184,15 +197,15 @@ std::vector<std::uint64_t> seeds_up_to(const std::vector<std::uint64_t>& own, in
   return seeds;
 }
 
-/// Looks at `first`, `first` + step, ...: at most 50 of them.
+/// Looks at `first`, `first` + step, ... seeds: 50 looks at most.
 results::SequentialLook looks_for(const suites::Suite& suite, const UntilDecided& rule, int changes) {
-  constexpr int kMostLooks = 50;
-  const int first = std::clamp(static_cast<int>(suite.seeds.size()), 2, rule.most);
+  constexpr int kMaxLooks = 50;
+  const int first = std::clamp(static_cast<int>(suite.seeds.size()), 2, rule.max_seeds);
   return {.alpha = rule.alpha,
           .family = std::max(1, changes),
           .first = first,
-          .most = rule.most,
-          .step = std::max(1, (rule.most - first + kMostLooks - 2) / (kMostLooks - 1)),
+          .most = rule.max_seeds,
+          .step = std::max(1, (rule.max_seeds - first + kMaxLooks - 2) / (kMaxLooks - 1)),
           .look = 1};
 }
 
@@ -215,12 +228,12 @@ OpenChanges open_changes(const results::Store& store, std::int64_t plan_id) {
 
 int run_until_decided(const suites::Suite& suite, const UntilDecided& rule, const SuiteRunOptions& options,
                       const Session& session) {
-  if (rule.most < 2) throw core::Error(core::ErrorCode::kInvalidArgument, "--max-seeds: expected 2 or more");
+  if (rule.max_seeds < 2) throw core::Error(core::ErrorCode::kInvalidArgument, "--max-seeds: expected 2 or more");
   const suites::Matrix matrix = matrix_of(suite, options.catalogue);
   const int changes = reports::single_changes(matrix.contrasts);
   if (changes == 0) {
-    throw core::Error(core::ErrorCode::kInvalidArgument,
-                      suite.source + ": the design " + to_string(suite.design) + " asks about no change to decide on");
+    throw core::Error(core::ErrorCode::kInvalidArgument, suite.source + ": the design " + enum_name(suite.design) +
+                                                             " has no change to decide on; leave --until-decided out");
   }
   results::SequentialLook look = looks_for(suite, rule, changes);
   results::Store store(database_file(options.database));
@@ -238,7 +251,7 @@ int run_until_decided(const suites::Suite& suite, const UntilDecided& rule, cons
       std::string text = "look " + std::to_string(look.look) + ", " + std::to_string(seeds) +
                          " seeds: " + std::to_string(changes - open.undecided - open.undecidable) + " of " +
                          std::to_string(changes) + " decided";
-      if (open.undecidable > 0) text += ", " + std::to_string(open.undecidable) + " cannot be";
+      if (open.undecidable > 0) text += ", " + std::to_string(open.undecidable) + " cannot be decided";
       write_to_stderr(text + "\n\n");
     }
     if (open.undecided == 0 || seeds == look.most || !result.is_whole()) return finish_run(store, result, options);

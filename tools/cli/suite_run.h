@@ -12,28 +12,28 @@
 #include "suites/run/runner.h"
 #include "suites/slurm/slurm_runner.h"
 #include "tools/cli/options.h"
-#include "tools/cli/session.h"
+#include "tools/cli/program.h"
 
 namespace nanobench::tools {
 
-/// --scale, --seeds, --data, --threads, --device, --ranks, --processes: what a suite says, said on the command line.
+/// --scale, --seeds, --data, --threads, --device, --kernels, --ranks and --processes, which override a suite.
 struct SuiteSettings {
   std::string scale;
   std::string seeds;
   std::string data;
   std::optional<int> threads;
-  std::string device;
-  std::string kernels;
+  std::optional<core::DeviceChoice> device;
+  std::optional<core::KernelChoice> kernels;
   std::optional<std::int64_t> ranks;
   std::optional<std::int64_t> processes;
 };
 
 void add_suite_settings(CLI::App& command, SuiteSettings& settings);
 
-/// Those that are given. Throws Error{kInvalidArgument} for bad seeds.
+/// The settings that were given. Throws Error{kInvalidArgument} for bad seeds.
 suites::SuiteOverrides overrides_of(const SuiteSettings& settings);
 
-/// How a suite is run, whatever it says.
+/// How a suite is run.
 struct SuiteRunOptions {
   std::string database;
   std::string launcher;  ///< of runs of several processes; empty: they start themselves, on this host
@@ -47,39 +47,41 @@ struct SuiteRunOptions {
 
 void add_suite_run_options(CLI::App& command, SuiteRunOptions& options);
 
-/// What a plan is made with beside the suite.
+/// What a plan needs beside the suite.
 struct PlanRequest {
   std::optional<suites::Engine> engine;  ///< in place of the suite's own
   std::int64_t arm = 0;                  ///< of every cell (suites::Cell::arm)
 };
 
-/// The suite with what git says of an external trainer's sources; any other suite as it is. Where the suite names the
-/// sources itself, only the revision is asked.
+/// The suite with revision and digest of an external trainer's sources, as git reports them; any other suite unchanged.
+/// Git gives only the revision where the suite names the sources itself.
 suites::Suite with_trainer_revision(suites::Suite suite);
 
-/// Name of the stored plans that measure the noise that the suite's runs have: of our engines by scale, of an external
-/// trainer its own.
+/// Name of the stored plans that measure the noise of the suite's runs. An external trainer has a name of its own.
 std::string calibration_name(const suites::Suite& suite);
 bool is_calibration(const std::string& suite_name);
 
-/// The plan of a suite on this machine; may make data, and say so. Throws Error.
+/// Which parts of nanobench-train the runs of the suite load.
+suites::EngineUse use_of(const suites::Suite& suite, const SuiteRunOptions& options);
+
+/// The plan of a suite on this machine. It may generate data, with a message on standard error. Throws Error.
 suites::Plan plan_suite(const suites::Suite& suite, const SuiteRunOptions& options, const PlanRequest& request = {});
 
-/// Runs plans in turn (suites/run/runner.h) and shows them on standard error.
+/// Runs plans in turn (suites/run/runner.h) with progress on standard error.
 std::vector<suites::SuiteRunResult> run_plans(const std::vector<const suites::Plan*>& plans, results::Store& store,
                                               const suites::RunnerOptions& runner, const SuiteRunOptions& options);
 
 /// Adds seeds to a suite until every change has a verdict.
 struct UntilDecided {
   bool is_asked = false;  ///< false: the seeds are fixed
-  int most = 10;          ///< seeds at the last look
-  double alpha = 0.05;    ///< of all changes and looks together
+  int max_seeds = 10;     ///< seeds at the last look
+  double alpha = 0.05;    ///< over all changes and looks together
 };
 
 void add_until_decided_options(CLI::App& command, UntilDecided& rule);
 
 /// The suite with more and more seeds, a look at the results after each, until every single change is decided by the
-/// boundary of its look (reports/stats/sequential.h) or `most` seeds are used up. Otherwise as run_suite.
+/// boundary of its look (reports/stats/sequential.h) or `max_seeds` are used up. Otherwise as run_suite.
 int run_until_decided(const suites::Suite& suite, const UntilDecided& rule, const SuiteRunOptions& options,
                       const Session& session);
 

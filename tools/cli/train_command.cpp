@@ -1,4 +1,4 @@
-// `nanobench train CONFIG`: one run of the engine in the foreground, stored nowhere.
+// `nanobench train CONFIG`: one run of the engine in the foreground, without storing it.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -13,7 +13,7 @@
 #include "tools/cli/engine_run.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
-#include "tools/cli/session.h"
+#include "tools/cli/program.h"
 
 namespace nanobench::tools {
 namespace {
@@ -41,12 +41,12 @@ constexpr const char* kFooter =
     "  nanobench train c.json --train train.bin --val val.bin --seed 2\n"
     "  nanobench train case/config.json --dtype float64 --trace trace.json\n"
     "\n"
-    "Without --train and --val: train.bin and val.bin beside a configuration that names init.file; else the generated\n"
-    "corpus, if the vocabulary holds its 257 tokens. init.file is taken from the configuration's folder. A trace "
-    "holds\n"
-    "every loss, activation and gradient that the comparison with a reference needs, with 17 digits.";
+    "Without --train and --val, the data are train.bin and val.bin beside a configuration that names init.file, or "
+    "the\n"
+    "generated corpus if the vocabulary holds its 257 tokens. init.file is relative to the configuration's folder. A\n"
+    "trace holds every loss, activation and gradient that a comparison with a reference needs, with 17 digits.";
 
-/// --init, else the configuration's own file; throws when the named one is missing.
+/// --init, else the configuration's own file. Throws when the named file is missing.
 std::optional<std::string> init_file(const TrainOptions& options, const core::TrainConfig& config) {
   fs::path file = options.init;
   std::string named_by = "--init";
@@ -57,7 +57,7 @@ std::optional<std::string> init_file(const TrainOptions& options, const core::Tr
   }
   if (access(file.c_str(), R_OK) != 0) {
     throw Error(ErrorCode::kNotFound, named_by + ": cannot read " + file.string() +
-                                          "; name the safetensors file by --init, or take init.file out to "
+                                          "; name the safetensors file by --init, or remove init.file to "
                                           "initialise from the seed");
   }
   return full_path(file);
@@ -102,7 +102,7 @@ core::RunSpec make_spec(const TrainOptions& options) {
   spec.run_id = "train";
   spec.config = core::read_train_config_file(options.config);
   spec.seed = options.seed;
-  spec.dtype = options.dtype;
+  spec.dtype = enum_value<core::Dtype>(options.dtype).value();
   options.engine.apply(spec);
   spec.init_file = init_file(options, spec.config);
   if (!options.trace.empty()) spec.trace_file = writable_file("--trace", options.trace);
@@ -119,7 +119,7 @@ reports::Section facts_of(const core::RunSpec& spec, const TrainView& view, cons
   const auto add = [&](const char* key, const char* title, reports::TableCell cell) {
     section.facts.push_back({.key = key, .title = title, .cell = std::move(cell)});
   };
-  add("outcome", "outcome", reports::text_cell(core::to_string(result.classification.outcome)));
+  add("outcome", "outcome", reports::text_cell(enum_name(result.classification.outcome)));
   if (!result.classification.message.empty()) add("message", "why", reports::text_cell(result.classification.message));
   const auto& finished = result.end.finished;
   if (finished && finished->final_val_loss) {
@@ -171,8 +171,7 @@ int train(const TrainOptions& options) {
   TrainView view(spec.config, stderr_display(), options.is_quiet);
   const ForegroundResult result = run_with_view(engine, spec, view);
   print(report_of(spec, view, result, options.is_json), options.is_json);
-  const int code = report_end(result);
-  return code;
+  return report_end(result);
 }
 
 }  // namespace
@@ -185,18 +184,18 @@ void add_train_command(CLI::App& app, Session& session) {
   command->add_option("--train", options->train, "Token shards to train on: files, folders or patterns")
       ->type_name("FILE");
   command->add_option("--val", options->val, "Token shards to validate on")->type_name("FILE");
-  command->add_option("--dtype", options->dtype, "float32, or float64 for truth instead of speed")
+  command->add_option("--dtype", options->dtype, "float32, or float64 as an exact reference")
       ->check(CLI::IsMember({"float32", "float64"}).description(""))
       ->type_name("TYPE")
       ->capture_default_str();
   command->add_option("--trace", options->trace, "Write losses, activations and gradients as JSON")->type_name("FILE");
-  command->add_option("--seed", options->seed, "Of the initial parameters")
+  command->add_option("--seed", options->seed, "Seed of the initial parameters")
       ->type_name("N")
       ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{INT64_MAX}).description(""))
       ->capture_default_str();
   add_engine_options(*command, options->engine);
   add_json_option(*command, options->is_json);
-  command->add_flag("--quiet", options->is_quiet, "No progress on standard error");
+  command->add_flag("--quiet", options->is_quiet, "Print no progress on standard error");
   command->footer(kFooter);
   command->callback([options, &session] { session.exit_code = train(*options); });
 }

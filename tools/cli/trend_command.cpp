@@ -1,4 +1,4 @@
-// `nanobench trend SUITE`: what became of a suite's results over the revisions of a program.
+// `nanobench trend SUITE`: the results of a suite over the revisions of a program.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <limits>
@@ -7,12 +7,13 @@
 
 #include "core/base/error.h"
 #include "core/base/exit_codes.h"
-#include "reports/charts/trend_charts.h"
-#include "reports/kinds/trend_report.h"
+#include "reports/charts/charts.h"
+#include "reports/kinds/kinds.h"
+#include "reports/trend/trend.h"
 #include "suites/design/suite.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
-#include "tools/cli/session.h"
+#include "tools/cli/program.h"
 
 namespace nanobench::tools {
 namespace {
@@ -20,7 +21,7 @@ namespace {
 using core::Error;
 using core::ErrorCode;
 
-constexpr std::size_t kMostTableRows = 100;  // of a terminal or a log; the other formats have all
+constexpr std::size_t kMaxTableRows = 100;  // of a terminal or a log; the other formats have all
 
 struct TrendOptions {
   std::string suite;
@@ -37,15 +38,16 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  nanobench trend leave_one_out                                loss, step time, memory of every cell\n"
     "  nanobench trend smoke_gate --cell record17 --metric step_time --last 30\n"
-    "  nanobench trend smoke_gate --out trend.html                  the name's end chooses the format\n"
+    "  nanobench trend smoke_gate --out trend.html                  the extension chooses the format\n"
     "  nanobench trend speedrun_history --json\n"
     "\n"
-    "Compares runs of one cell over the revisions of the engine (of an external trainer: its files) that are alike in\n"
-    "configuration, data, machine and threads; times also in the host. Others are named and left out. Says where a\n"
-    "series changed and by how much, and whether the newest revision belongs to those before.\n"
-    "Exit codes: 0 answered, changed or not; 2 usage; 3 too few runs to answer anything.";
+    "Compares runs of one cell over the revisions of the engine, or of an external trainer's files. The runs must "
+    "agree in\n"
+    "configuration, data, machine and threads, and for times in the host; others are named and left out. trend prints\n"
+    "where a series changed and by how much, and whether the newest revision fits those before.\n"
+    "Exit codes: 0 answered, changed or not; 2 usage; 3 too few runs for an answer.";
 
-/// A suite's name, or that of the suite in a file.
+/// A suite's name, or the name in a suite file.
 std::string suite_name(const results::Store& store, const std::string& text) {
   results::RunFilter filter;
   filter.suite = text;
@@ -56,7 +58,7 @@ std::string suite_name(const results::Store& store, const std::string& text) {
   for (const results::RunRecord& run : store.runs()) known.insert(run.suite);
   throw Error(ErrorCode::kNotFound, store.file().string() + " holds no results of the suite " + text +
                                         core::suggestion(text, {known.begin(), known.end()}) +
-                                        "; `nanobench list runs` shows what it holds");
+                                        "; `nanobench list runs` lists its runs");
 }
 
 void check_cells(const std::vector<reports::TrendRun>& runs, const TrendOptions& options) {
@@ -102,8 +104,8 @@ int trend(const TrendOptions& options) {
   const std::vector<reports::TrendRun> runs = reports::read_trend_runs(store, suite);
   check_cells(runs, options);
   const reports::Trend result = reports::analyse_trend(reports::make_series(runs, choice), {.alpha = options.alpha});
-  const std::size_t most_rows = format == Format::kTable ? kMostTableRows : std::numeric_limits<std::size_t>::max();
-  reports::Document document = reports::trend_report(suite, result, most_rows);
+  const std::size_t max_rows = format == Format::kTable ? kMaxTableRows : std::numeric_limits<std::size_t>::max();
+  reports::Document document = reports::trend_report(suite, result, max_rows);
   if (format == Format::kHtml) {
     reports::Section pictures{.title = "Charts"};
     pictures.charts = reports::trend_charts(result);
@@ -116,9 +118,9 @@ int trend(const TrendOptions& options) {
 }  // namespace
 
 void add_trend_command(CLI::App& app, Session& session) {
-  CLI::App* command = app.add_subcommand("trend", "Drift over revisions: when did a suite's results change?");
+  CLI::App* command = app.add_subcommand("trend", "Find when the results of a suite changed over revisions");
   const auto options = std::make_shared<TrendOptions>();
-  command->add_option("SUITE", options->suite, "Suite with stored results: its name or file")->required();
+  command->add_option("SUITE", options->suite, "Name or file of a suite with stored results")->required();
   command->add_option("--cell", options->cells, "Only this cell; may be repeated")
       ->type_name("LABEL")
       ->expected(1)

@@ -9,13 +9,15 @@
 
 #include "core/base/error.h"
 #include "core/base/exit_codes.h"
-#include "reports/kinds/watch_report.h"
+#include "core/base/rethrow.h"
+#include "reports/kinds/kinds.h"
 #include "reports/watch/plan_watcher.h"
+#include "reports/watch/watch_state.h"
 #include "suites/design/suite.h"
 #include "suites/run/interrupt.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
-#include "tools/cli/session.h"
+#include "tools/cli/program.h"
 #include "tools/terminal/full_screen.h"
 #include "tools/terminal/status_lines.h"
 #include "tools/terminal/terminal.h"
@@ -40,17 +42,18 @@ struct WatchOptions {
   bool is_json = false;
 };
 
-constexpr std::size_t kPipeColumns = 200;  // without a terminal everything has room
+constexpr std::size_t kPipeColumns = 200;  // without a terminal nothing is cut
 constexpr const char* kFooter =
     "Examples:\n"
     "  nanobench watch                      the suite that runs now, else the newest\n"
     "  nanobench watch leave_one_out        the newest plan of this suite\n"
-    "  nanobench watch --wait               begin before the suite does\n"
-    "  nanobench watch --once               print how far it is, and end\n"
+    "  nanobench watch --wait               start before the suite does\n"
+    "  nanobench watch --once               print the progress once\n"
     "  nanobench watch --json | jq .facts.remaining_s\n"
     "\n"
-    "It only reads: the runner does not notice. The key q, or Ctrl-C, ends the display and not the suite; it ends by\n"
-    "itself when the suite has ended. Exit codes: 0, 2 no such plan, 130 interrupted.";
+    "watch only reads, and does not slow the runner down. The key q, or Ctrl-C, ends the display but not the suite. "
+    "The\n"
+    "display ends when the suite has ended. Exit codes: 0 success, 2 no such plan, 130 interrupted.";
 
 double now_s() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -60,7 +63,7 @@ TerminalKind terminal_kind() {
   return {.has_color = has_color(STDOUT_FILENO), .is_utf8 = is_utf8_locale()};
 }
 
-/// A suite's file stands for the name that it says.
+/// The name in a suite file; any other text is a name itself.
 std::optional<std::string> suite_name(const std::string& suite) {
   if (suite.empty()) return std::nullopt;
   std::error_code ignored;
@@ -68,52 +71,53 @@ std::optional<std::string> suite_name(const std::string& suite) {
   return suites::read_suite_file(suite).name;
 }
 
-/// Missing now, perhaps there in a moment: the file, its tables, the plan.
+/// The file, its tables or the plan are missing now and may appear in a moment.
 bool is_not_there_yet(const Error& error) {
   return error.code() == ErrorCode::kNotFound || error.code() == ErrorCode::kUnavailable;
 }
 
-/// The first reading; with --wait when there is something to read. nullopt: interrupted.
+/// The first reading; --wait waits until it succeeds. nullopt: interrupted.
 std::optional<WatchState> first_state(PlanWatcher& watcher, const WatchOptions& options,
                                       suites::InterruptGuard& interrupts) {
-  bool has_told = false;
+  bool has_reported = false;
   while (interrupts.count() == 0) {
     try {
       return watcher.read(now_s());
     } catch (const Error& error) {
       if (!options.waits || !is_not_there_yet(error)) throw;
-      if (!has_told) write_to_stderr(std::string("waiting: ") + error.what() + "\n");
-      has_told = true;
+      if (!has_reported) write_to_stderr(std::string("waiting: ") + error.what() + "\n");
+      has_reported = true;
     }
     interrupts.wait(options.interval_s);
   }
   return std::nullopt;
 }
 
-/// Plain lines, which stay.
+/// Prints plain lines, which stay.
 void print_snapshot(const WatchState& state) {
   const WatchStyle style{.width = terminal_width(STDOUT_FILENO, kPipeColumns), .terminal = terminal_kind()};
   for (const std::string& line : watch_lines(state, style)) std::cout << line << "\n";
   std::cout << std::flush;
 }
 
-/// What can be read now, else what was known last and why it cannot.
+/// The state now; when it cannot be read, the last known one with the reason.
 WatchState next_state(PlanWatcher& watcher, const WatchState& last) {
   try {
     return watcher.read(now_s());
   } catch (const Error& error) {
+    rethrow_internal(error);
     WatchState state = last;
-    state.problem = std::string("not read now: ") + error.what();
+    state.problem = std::string("cannot be read at the moment: ") + error.what();
     return state;
   }
 }
 
-/// The process goes on for a moment after the last run, perhaps with another plan.
+/// The runner stays alive for a moment after the last run, perhaps with another plan.
 bool is_over(const WatchState& state) {
   return state.has_ended() && !state.is_owner_alive && state.problem.empty();
 }
 
-/// Redraws until the suite has ended, or the person has seen enough. Returns what was shown last.
+/// Redraws until the suite has ended or the user quits. Returns the state shown last.
 WatchState show_live(PlanWatcher& watcher, WatchState state, const WatchOptions& options,
                      const suites::InterruptGuard& interrupts) {
   using Clock = std::chrono::steady_clock;
@@ -154,15 +158,15 @@ int watch(const WatchOptions& options) {
 void add_watch_command(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("watch", "Watch a running suite from another terminal");
   const auto options = std::make_shared<WatchOptions>();
-  command->add_option("SUITE", options->suite, "Name or file of a suite (default: what runs now, else the newest)");
-  command->add_option("--plan", options->plan_id, "The plan of this number")->type_name("N");
+  command->add_option("SUITE", options->suite, "Name or file of a suite (default: the running suite, or the newest)");
+  command->add_option("--plan", options->plan_id, "Number of a stored plan")->type_name("N");
   add_database_option(*command, options->database);
-  command->add_option("--interval", options->interval_s, "Seconds between two looks (default: 1)")
+  command->add_option("--interval", options->interval_s, "Seconds between two readings (default: 1)")
       ->type_name("S")
       ->check(CLI::Range(0.1, 3600.0).description(""));
-  command->add_flag("--once", options->is_once, "Print how far it is, and end; so it is without a terminal");
-  command->add_flag("--wait", options->waits, "Wait for the database and the plan");
-  command->add_flag("--keep", options->keeps, "Stay when the suite has ended");
+  command->add_flag("--once", options->is_once, "Print the progress once and end; the default without a terminal");
+  command->add_flag("--wait", options->waits, "Wait until the database and the plan exist");
+  command->add_flag("--keep", options->keeps, "Keep the display when the suite has ended");
   add_json_option(*command, options->is_json);
   command->footer(kFooter);
   command->callback([options, &session] { session.exit_code = watch(*options); });

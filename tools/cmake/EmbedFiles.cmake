@@ -1,5 +1,5 @@
 # nanobench_embed_files(TARGET HEADER "path.h" NAMESPACE ns FOLDERS folder...): the *.json of the folders (of this source
-# folder) as constant data in TARGET. HEADER declares embedded_files() in the namespace.
+# folder) as constant data in TARGET. HEADER, made in the build folder, declares embedded_files() in the namespace.
 # A file that is added, changed or removed is noticed by the next build.
 #
 # This file is also the script that writes the source: cmake -DOUTPUT= -DROOT= -DHEADER= -DNAMESPACE= -DFILES= -P it.
@@ -53,4 +53,19 @@ function(nanobench_embed_files target)
     DEPENDS ${absolute_files} "${list_file}" "${_nanobench_embed_script}"
     COMMENT "Embedding ${root_name}/*.json" VERBATIM)
   target_sources(${target} PRIVATE "${output}")
+  file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/generated/${arg_HEADER}" @ONLY CONTENT
+"/// The JSON files of ${root_name}/ as compiled into the program. Generated; do not edit.
+#pragma once
+
+#include <span>
+
+#include \"core/base/embedded_file.h\"
+
+namespace ${arg_NAMESPACE} {
+
+/// In order of path, relative to ${root_name}/. Thread-safe: constant data.
+std::span<const core::EmbeddedFile> embedded_files();
+
+}  // namespace ${arg_NAMESPACE}
+")
 endfunction()

@@ -23,7 +23,7 @@ if(NANOBENCH_SANITIZE)
 endif()
 
 # What nearly every source of the plain libraries includes, compiled once. It hides what a header forgets to include itself:
-# tools/dev/check_headers.sh compiles without it.
+# tools/dev/check_clang.py compiles without it.
 set(NANOBENCH_COMMON_HEADERS <algorithm> <cmath> <cstdint> <filesystem> <functional> <map> <memory> <optional> <set> <string>
   <string_view> <utility> <variant> <vector> <nlohmann/json.hpp>)
 
@@ -50,6 +50,7 @@ endfunction()
 
 # nanobench_tests(NAME FOLDERS folder... LINK target... [LABELS label...] [PRECOMPILED_BY target]): one gtest program from
 # *_test.cpp in the folders, compiled with the precompiled headers of another target or with a set that suits plain tests.
+# Labels: those that are given, and the top folder of the tree that the folder of this list file mirrors.
 function(nanobench_tests name)
   cmake_parse_arguments(arg "" "PRECOMPILED_BY" "FOLDERS;LINK;LABELS" ${ARGN})
   set(sources)
@@ -70,5 +71,14 @@ function(nanobench_tests name)
     target_precompile_headers(${name} REUSE_FROM nanobench_test_headers)
   endif()
   target_compile_definitions(${name} PRIVATE NANOBENCH_SOURCE_DIR="${PROJECT_SOURCE_DIR}" NANOBENCH_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 600)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 TEST_LIST ${name}_list PROPERTIES TIMEOUT 600)
+  # gtest_discover_tests() takes one label for a test; ctest reads this file after the tests and adds the others.
+  file(RELATIVE_PATH top "${PROJECT_SOURCE_DIR}/tests" "${CMAKE_CURRENT_SOURCE_DIR}")
+  string(REGEX REPLACE "/.*" "" top "${top}")
+  if(IS_DIRECTORY "${PROJECT_SOURCE_DIR}/${top}")
+    list(APPEND arg_LABELS "${top}")
+  endif()
+  set(labels_file "${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake")
+  file(WRITE "${labels_file}" "foreach(test IN LISTS ${name}_list)\n  set_tests_properties(\"\${test}\" PROPERTIES LABELS \"${arg_LABELS}\")\nendforeach()\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${labels_file}")
 endfunction()

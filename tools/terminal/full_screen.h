@@ -1,6 +1,6 @@
 /// The whole terminal for a display that is redrawn: the alternate screen, and single keys without echo where standard
-/// input is the terminal too. Everything is put back at the end. The cursor stays visible, so that a kill -9 leaves as
-/// little behind as can be (`reset` brings back the rest).
+/// input is the terminal too. The destructor restores everything. The cursor stays visible, so that a kill -9 leaves
+/// little behind; `reset` restores the rest.
 ///
 /// One at a time in a process; not thread-safe.
 #pragma once
@@ -23,7 +23,7 @@ class FullScreen {
   FullScreen(const FullScreen&) = delete;
   FullScreen& operator=(const FullScreen&) = delete;
 
-  /// As the terminal says now.
+  /// Columns and lines of the terminal now.
   std::size_t width() const;
   std::size_t height() const;
   bool has_keys() const { return has_keys_; }
@@ -31,8 +31,8 @@ class FullScreen {
   /// False when the terminal is gone.
   bool draw(const std::vector<std::string>& lines);
 
-  /// Waits for a key, until the window changes its size, `wake_fd` is readable, or the time is over. Returns a key;
-  /// nullopt otherwise. The end of the input is the key 'q'. Ctrl-Z stops the program until it is continued.
+  /// Waits until a key is pressed, the window changes its size, `wake_fd` is readable, or the time is over. Returns the
+  /// key, or nullopt. The end of the input is the key 'q'. Ctrl-Z stops the program until it is continued.
   std::optional<char> wait(double seconds, int wake_fd);
 
  private:

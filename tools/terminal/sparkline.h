@@ -10,10 +10,9 @@
 
 namespace nanobench::tools {
 
-/// Steps 0 to `last_step` over `width` columns, as far as the samples (ascending steps) go. A column's height is the
-/// mean of its samples, or that of the column before where it has none; "!" stands where none is finite. Losses fall
-/// steeply at first: the highest tenth of the columns counts as full, so that the rest still shows something. Blocks of
-/// eight heights, or ASCII characters.
+/// Steps 0 to `last_step` over `width` columns, as far as the samples (ascending steps) reach. The height of a column
+/// is the mean of its samples, or the height before it where it has none; "!" marks a column without a finite one.
+/// Losses fall steeply at first, so the highest tenth of the columns counts as full. Blocks of eight heights, or ASCII.
 std::string sparkline(const std::vector<results::Sample>& samples, std::int64_t last_step, std::size_t width,
                       bool is_utf8);
 

@@ -1,5 +1,5 @@
-/// Lines that stay, above a few lines that are redrawn in place. Nothing of the terminal's state is changed (the cursor
-/// stays visible), so nothing is left to restore when the program is killed.
+/// Lines that stay, above a few lines that are redrawn in place. The state of the terminal never changes (the cursor
+/// stays visible), so that nothing needs restoring when the program is killed.
 ///
 /// Not thread-safe.
 #pragma once
@@ -13,9 +13,9 @@ namespace nanobench::tools {
 
 class StatusLines {
  public:
-  /// `write` gets everything; `is_live` says whether it is a terminal that can redraw; else show() prints nothing.
+  /// `write` gets everything. `is_live`: it is a terminal that can redraw; otherwise show() prints nothing.
   StatusLines(std::function<void(const std::string&)> write, bool is_live);
-  /// Takes the redrawn lines away.
+  /// Removes the redrawn lines.
   ~StatusLines();
   StatusLines(const StatusLines&) = delete;
   StatusLines& operator=(const StatusLines&) = delete;

@@ -1,5 +1,5 @@
-/// One line of a display: pieces of text with a style each, cut to the terminal's width before they are coloured. Text
-/// is made harmless when it is added, wherever it comes from. Plain value.
+/// One line of a display: pieces of text with a style each, cut to the terminal's width before they are coloured.
+/// Control characters are removed from every text that is added. Plain value.
 #pragma once
 
 #include <cstddef>

@@ -98,7 +98,7 @@ void SuiteProgress::on_run_finished(const suites::Plan& plan, const suites::Plan
     text += describe_(record) + "  " + (is_reused ? "reused" : format_duration(duration_s));
   } else if (record.result) {
     const std::string reason = record.result->message.empty() ? "" : ": " + record.result->message;
-    text += colored(kRed, core::to_string(record.result->outcome) + printable(reason));
+    text += colored(kRed, enum_name(record.result->outcome) + printable(reason));
   }
   lines_.print(text);
   redraw(true);

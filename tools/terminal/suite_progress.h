@@ -1,5 +1,5 @@
-/// The person's view of a running suite: a line for each finished run, and below it, on a terminal, what happens now.
-/// Without a terminal: a line at the start and end of each run and one every ten seconds. Not thread-safe.
+/// The progress of a running suite: a line for each finished run and, on a terminal, the running one below. Without a
+/// terminal: a line at the start and end of each run and every ten seconds. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -10,16 +10,16 @@
 #include <string>
 #include <vector>
 
-#include "reports/watch/time_left.h"
+#include "reports/watch/plan_progress.h"
 #include "suites/run/runner.h"
-#include "tools/terminal/run_progress.h"
+#include "tools/terminal/run_meter.h"
 #include "tools/terminal/status_lines.h"
 
 namespace nanobench::tools {
 
-/// What the display asks of its surroundings; tests replace it.
+/// What the display needs from its surroundings; tests replace it.
 struct DisplayHost {
-  std::function<void(const std::string&)> write;  ///< to the person
+  std::function<void(const std::string&)> write;  ///< to the user
   std::function<double()> now_s;                  ///< a steady clock
   std::function<std::size_t()> width;             ///< columns of the terminal now
   bool is_live = false;                           ///< a terminal that can redraw
@@ -44,11 +44,11 @@ class SuiteProgress : public suites::RunnerObserver {
   void on_tick() override;
   void on_message(const std::string& text) override;
 
-  /// Takes the redrawn lines away.
+  /// Removes the redrawn lines.
   void finish() { lines_.clear(); }
 
  private:
-  /// The run is no longer one of those to come.
+  /// Removes the run from those to come.
   void begin_run(const suites::Plan& plan, const suites::PlannedRun& run);
   void redraw(bool is_forced);
   void print_plain_line();
@@ -68,7 +68,7 @@ class SuiteProgress : public suites::RunnerObserver {
   std::set<const suites::PlannedRun*> to_come_;  ///< neither begun nor reusable
   std::map<std::string, std::size_t> later_;     ///< how many those are, by cell
   reports::TimeLeft times_;                      ///< of the runs that were really run
-  std::optional<RunProgress> run_;
+  std::optional<RunMeter> run_;
   std::string run_label_;  ///< "record13 seed 1"
   std::string run_cell_;
   double last_drawn_s_ = 0.0;

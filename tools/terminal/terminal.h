@@ -1,4 +1,4 @@
-/// What is known about the terminal behind a file descriptor. Asks the system at each call; thread-safe.
+/// Facts about the terminal behind a file descriptor, asked of the system at each call. Thread-safe.
 #pragma once
 
 #include <cstddef>

@@ -14,11 +14,11 @@ struct WatchStyle {
   std::size_t width = 80;  ///< columns
   std::size_t height = 0;  ///< lines; 0: as many as it takes
   TerminalKind terminal;
-  bool has_keys = false;  ///< says which
+  bool has_keys = false;  ///< adds a line that lists the keys
 };
 
-/// The most important lines come first, and a low terminal leaves out the last ones: of the cells those around the
-/// running one stay, of a cell's figures the spreads go first. No line is wider than the terminal; none can steer it.
+/// The most important lines come first, and a low terminal leaves out the last ones. The rows around the running cell
+/// stay, and the spreads are left out first. No line is wider than the terminal, and none can steer it.
 std::vector<std::string> watch_lines(const reports::WatchState& state, const WatchStyle& style);
 
 }  // namespace nanobench::tools

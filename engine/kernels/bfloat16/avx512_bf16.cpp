@@ -23,7 +23,7 @@ namespace {
 constexpr std::int64_t kPanel = 2 * NB_LANES;
 constexpr std::int64_t kPartPairs = 128;               // a panel's part of 16 KiB stays in the first-level cache
 constexpr std::int64_t kBlockRows = 6 * NB_TILE_ROWS;  // of c in an item
-constexpr std::int64_t kMostPacked = 1 << 22;          // words of B that are packed at a time
+constexpr std::int64_t kMaxPacked = 1 << 22;           // words of B that are packed at a time
 constexpr auto kUpperHalf = static_cast<int>(0xffff0000U);
 
 std::int64_t pairs_of(std::int64_t inner) {
@@ -200,7 +200,7 @@ void multiply_rows(const MatrixProduct& p, bool rounds, std::int64_t row, std::i
 void multiply(const MatrixProduct& p, bool rounds, ThreadPool& threads) {
   const std::int64_t panels = (p.columns + kPanel - 1) / kPanel, row_blocks = (p.rows + kBlockRows - 1) / kBlockRows;
   const std::int64_t panel_words = kPanel * pairs_of(p.inner);
-  const std::int64_t at_once = larger(1, smaller(panels, kMostPacked / larger(panel_words, 1)));
+  const std::int64_t at_once = larger(1, smaller(panels, kMaxPacked / larger(panel_words, 1)));
   auto* const buffer = reinterpret_cast<std::uint32_t*>(scratch(ScratchUse::kPackedMatrix, at_once * panel_words));
   for (std::int64_t begin = 0; begin < panels; begin += at_once) {
     const std::int64_t end = smaller(begin + at_once, panels);

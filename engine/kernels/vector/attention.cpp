@@ -231,8 +231,8 @@ struct Chunk {
 };
 
 inline std::vector<Chunk> make_chunks(const AttentionShape& shape, std::span<const std::int64_t> first_key) {
-  constexpr std::int64_t kLeast = 256, kMost = 64;
-  const std::int64_t wanted = larger(kLeast, (shape.length + kMost - 1) / kMost);
+  constexpr std::int64_t kMinRows = 256, kMaxParts = 64;
+  const std::int64_t wanted = larger(kMinRows, (shape.length + kMaxParts - 1) / kMaxParts);
   const std::int64_t size = (wanted + kTile - 1) / kTile * kTile;
   std::vector<Chunk> chunks;
   std::int64_t offset = 0;

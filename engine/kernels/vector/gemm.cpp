@@ -13,7 +13,7 @@ namespace nanobench::core::NB_PATH {
 namespace {
 
 constexpr std::int64_t kRows = kTransposedRows;  // of c in an item
-constexpr std::int64_t kMostPacked = 1 << 22;    // floats of B that are packed at a time
+constexpr std::int64_t kMaxPacked = 1 << 22;     // floats of B that are packed at a time
 
 void pack(const MatrixProduct& p, std::int64_t panel, float* packed) {
   if (p.transposes_b) {
@@ -38,7 +38,7 @@ void multiply_rows(const MatrixProduct& p, std::int64_t row, const float* packed
 
 void multiply_matrices(const MatrixProduct& p, ThreadPool& threads) {
   const std::int64_t panels = panel_count(p.columns), row_blocks = (p.rows + kRows - 1) / kRows;
-  const std::int64_t at_once = larger(1, smaller(panels, kMostPacked / (kPanel * larger(p.inner, 1))));
+  const std::int64_t at_once = larger(1, smaller(panels, kMaxPacked / (kPanel * larger(p.inner, 1))));
   float* const buffer = scratch(ScratchUse::kPackedMatrix, at_once * kPanel * p.inner);
   for (std::int64_t begin = 0; begin < panels; begin += at_once) {
     const std::int64_t end = smaller(begin + at_once, panels);

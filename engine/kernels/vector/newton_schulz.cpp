@@ -504,14 +504,14 @@ void update_alone(const NewtonSchulzMatrix& matrix, const NewtonSchulzSettings& 
   Iterations<decltype(for_each)>{&work, 1, for_each}.run(settings);
 }
 
-constexpr std::int64_t kMostTogether = 64;
+constexpr std::int64_t kMaxTogether = 64;
 
-/// `count` matrices of one size, at most kMostTogether, all threads on each phase.
+/// `count` matrices of one size, at most kMaxTogether, all threads on each phase.
 void update_together(const NewtonSchulzMatrix* matrices, std::int64_t count, const NewtonSchulzSettings& settings,
                      ThreadPool& threads) {
   const std::int64_t size = sizes_of(*matrices).workspace(settings.by_terms);
   float* const workspace = scratch(ScratchUse::kNewtonSchulz, count * size);
-  Work works[kMostTogether];
+  Work works[kMaxTogether];
   for (std::int64_t i = 0; i < count; ++i) works[i] = work_of(matrices[i], workspace + i * size, settings.by_terms);
   auto for_each = [&](std::int64_t items, auto&& body) {
     threads.parallel_for(count * items, [&](std::int64_t i) { body(works[i / items], i % items); });
@@ -551,7 +551,7 @@ void newton_schulz_update(std::span<const NewtonSchulzMatrix> matrices, const Ne
     }
     const std::int64_t wanted = divide_up(4 * threads.size(), sizes_of(all[begin]).tiles());
     std::int64_t count = 1;
-    while (count < smaller(wanted, kMostTogether) && begin + count < end &&
+    while (count < smaller(wanted, kMaxTogether) && begin + count < end &&
            have_same_size(all[begin], all[begin + count]))
       ++count;
     update_together(all + begin, count, settings, threads);

@@ -1,11 +1,11 @@
 /// The kernels of each instruction set. The files of this folder are compiled once for each (CMake names the namespace
-/// NB_PATH); the functions of engine/kernels/*.h go to the one that cpu_path() says.
+/// NB_PATH); the functions of engine/kernels/*.h go to the one that EngineContext::current().cpu_path() says.
 #pragma once
 
-#include "core/hardware/cpu_path.h"
 #include "engine/kernels/adam.h"
 #include "engine/kernels/attention_kernel.h"
 #include "engine/kernels/block_kernel.h"
+#include "engine/kernels/engine_context.h"
 #include "engine/kernels/gemm.h"
 #include "engine/kernels/head_kernel.h"
 #include "engine/kernels/newton_schulz.h"
@@ -24,7 +24,7 @@ namespace avx512 {
 
 template <class Function>
 Function* by_path(Function* generic_path, Function* avx2_path, Function* avx512_path) {
-  switch (cpu_path()) {
+  switch (EngineContext::current().cpu_path()) {
     case CpuPath::kAvx512: return avx512_path;
     case CpuPath::kAvx2: return avx2_path;
     case CpuPath::kGeneric: break;

@@ -58,7 +58,7 @@ void write(const char* file, int events) {
   const char* metrics[] = {results::kTrainLoss, results::kStepMs,    results::kClockMs,   "phase/data_ms",
                            "phase/forward_ms",  "phase/backward_ms", "phase/optimizer_ms"};
   results::Store store(file);
-  const results::Claim claim = store.claim_run(results::big_store_run(0, 0), results::this_process(), true);
+  const results::RunClaim claim = store.claim_run(results::big_store_run(0, 0), results::this_process(), true);
   const std::int64_t id = std::get<results::Claimed>(claim).run_id;
   const Watch watch;
   for (int first = 0; first < events; first += kSteps) {

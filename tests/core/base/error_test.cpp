@@ -1,4 +1,5 @@
 #include "core/base/error.h"
+#include "core/base/rethrow.h"
 
 #include <gtest/gtest.h>
 
@@ -34,6 +35,18 @@ TEST(Error, CheckEvaluatesOnce) {
   int count = 0;
   NB_CHECK(++count == 1, "once");
   EXPECT_EQ(count, 1);
+}
+
+TEST(Error, ABugIsThrownOnAndNothingElse) {
+  const auto passes = [](ErrorCode code) {
+    try {
+      throw Error(code, "what");
+    } catch (const Error& error) {
+      rethrow_internal(error);
+    }
+  };
+  EXPECT_NO_THROW(passes(ErrorCode::kConflict));
+  EXPECT_THROW(passes(ErrorCode::kInternal), Error);
 }
 
 }  // namespace

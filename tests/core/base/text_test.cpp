@@ -16,6 +16,11 @@ TEST(Text, ListsAndCountsInWords) {
   EXPECT_EQ(joined(std::vector<std::string>{"a", "b", "c"}), "a, b, c");
   EXPECT_EQ(joined(std::set<std::string>{"b", "a"}, "; "), "a; b");
   EXPECT_EQ(joined({"", "b"}, "-"), "-b") << "an empty first item still stands before a separator";
+  EXPECT_EQ(joined(std::set<std::uint64_t>{3, 1}, " "), "1 3");
+  EXPECT_EQ(listed_first({"a", "b"}, 2), "a, b");
+  EXPECT_EQ(listed_first({"a", "b", "c", "d"}, 2, "; "), "a; b and 2 more");
+  EXPECT_EQ(format_signed_percent(0.0123, 1), "+1.2 %");
+  EXPECT_EQ(format_signed_percent(-0.5, 0), "-50 %");
   EXPECT_EQ(listed({"a"}), "a");
   EXPECT_EQ(listed({"a", "b"}), "a and b");
   EXPECT_EQ(listed({"a", "b", "c"}, "or"), "a, b or c");

@@ -3,20 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <set>
 
 #include "core/base/error.h"
 #include "core/config/settings_reference.h"
+#include "tests/golden/golden_data.h"
 
 namespace nanobench::core {
 namespace {
-
-std::filesystem::path shared_folder() {
-  const char* named = std::getenv("NANOBENCH_SHARED");
-  return named != nullptr ? std::filesystem::path(named) : std::filesystem::path(NANOBENCH_SOURCE_DIR) / "../shared";
-}
 
 /// The error of a configuration that is the defaults plus `patch`.
 std::string error_of(const char* patch, ErrorCode expected = ErrorCode::kInvalidArgument) {
@@ -55,10 +50,8 @@ TEST(TrainConfig, WritesAndReadsBackTheSame) {
 }
 
 TEST(TrainConfig, EveryPublishedRecordReadsAndRoundTrips) {
-  const auto folder = shared_folder() / "golden" / "records";
-  if (!std::filesystem::is_directory(folder)) GTEST_SKIP() << "no shared golden records at " << folder;
   std::set<std::string> digests;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+  for (const auto& entry : std::filesystem::directory_iterator(golden_data("golden/records"))) {
     if (entry.path().extension() != ".json") continue;
     const TrainConfig config = read_train_config_file(entry.path().string());
     const TrainConfig again = read_train_config(Json::parse(to_json(config).dump()), "again");

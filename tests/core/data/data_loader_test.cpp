@@ -44,9 +44,7 @@ LoaderOptions small(std::int64_t sequences_per_step, std::int64_t ranks) {
 }
 
 TEST(DataLoader, ReadsAsTheRecordsDo) {
-  const auto shared = testing::shared_folder();
-  if (shared.empty()) GTEST_SKIP() << "no reference data (NANOBENCH_SHARED)";
-  const Json cases = read_json_file(shared / "golden/ops/loader.json");
+  const Json cases = read_json_file(golden_data("golden/ops/loader.json"));
   ASSERT_GE(cases.size(), 90u);
   for (const Json& c : cases) {
     const TemporaryFolder folder;

@@ -91,9 +91,7 @@ TEST(DataSet, ForeignShardsAreDescribedByTheirTokens) {
 }
 
 TEST(DataSet, GoldenShardsAreADataSet) {
-  const auto shared = testing::shared_folder();
-  if (shared.empty()) GTEST_SKIP() << "no reference data (NANOBENCH_SHARED)";
-  const DataSet data = load_data_set(shared / "golden/record12");
+  const DataSet data = load_data_set(golden_data("golden/record12"));
   EXPECT_EQ(data.vocab_size, 257);
   EXPECT_EQ(data.name, "record12");
 }

@@ -13,6 +13,7 @@
 
 #include "core/base/error.h"
 #include "core/data/token_shard.h"
+#include "tests/golden/golden_data.h"
 
 namespace nanobench::core::testing {
 
@@ -59,13 +60,6 @@ inline std::vector<std::string> names_in(const std::filesystem::path& folder) {
 inline std::vector<std::uint16_t> tokens_in(const std::filesystem::path& file) {
   const TokenShard shard(file);
   return {shard.tokens().begin(), shard.tokens().end()};
-}
-
-/// The folder of reference data, or an empty path when it is not there.
-inline std::filesystem::path shared_folder() {
-  const char* named = std::getenv("NANOBENCH_SHARED");
-  const std::filesystem::path folder = named != nullptr ? named : std::string(NANOBENCH_SOURCE_DIR) + "/../shared";
-  return std::filesystem::is_directory(folder / "golden") ? folder : std::filesystem::path();
 }
 
 /// For EXPECT_PRED2, which prints both.

@@ -114,9 +114,9 @@ TEST(RunEvent, CutOrFlippedLinesNeverCrash) {
 TEST(RunOutcome, NamesRoundTrip) {
   for (const auto outcome : {RunOutcome::kCompleted, RunOutcome::kDiverged, RunOutcome::kTimedOut, RunOutcome::kCrashed,
                              RunOutcome::kOutOfMemory, RunOutcome::kUnsupported, RunOutcome::kInterrupted}) {
-    EXPECT_EQ(run_outcome_from(to_string(outcome)), outcome);
+    EXPECT_EQ(enum_value<RunOutcome>(enum_name(outcome)), outcome);
   }
-  EXPECT_EQ(run_outcome_from("Completed"), std::nullopt);
+  EXPECT_EQ(enum_value<RunOutcome>("Completed"), std::nullopt);
 }
 
 TEST(RunEvent, AStepMayTellNoLoss) {
@@ -128,6 +128,15 @@ TEST(RunEvent, AStepMayTellNoLoss) {
   EXPECT_FALSE(std::get<StepEvent>(parse_event_line(line)).has_loss);
   event.has_loss = true;
   EXPECT_TRUE(std::get<StepEvent>(parse_event_line(to_line(event))).has_loss);
+}
+
+TEST(StepParts, TextAndSetAreTheSame) {
+  for (const StepParts& parts : {StepParts{}, StepParts{"muon"}, StepParts{"blocks", "muon"}})
+    EXPECT_EQ(read_step_parts(text_of(parts)), parts);
+  EXPECT_EQ(text_of({}), "none");
+  EXPECT_EQ(text_of({"muon", "blocks"}), "blocks, muon");
+  EXPECT_EQ(read_step_parts("muon,adam"), (StepParts{"adam", "muon"}));
+  EXPECT_EQ(read_step_parts(""), std::nullopt) << "an engine that leaves it out";
 }
 
 }  // namespace

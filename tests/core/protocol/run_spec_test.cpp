@@ -11,7 +11,7 @@ RunSpec sample_spec() {
   RunSpec spec;
   spec.run_id = "record17/seed2";
   spec.seed = 2;
-  spec.dtype = "float64";
+  spec.dtype = Dtype::kFloat64;
   spec.threads = 3;
   spec.train_shards = {"/data/a.bin", "/data/b.bin"};
   spec.val_shards = {"/data/v.bin"};
@@ -34,13 +34,13 @@ TEST(RunSpec, RoundTrips) {
   spec.trace_file = "trace.json";
   spec.profile_file = "profile.json";
   spec.pin_threads = true;
-  spec.kernels = "reference";
+  spec.kernels = KernelChoice::kReference;
   spec.mock = {{"crash_rate", 0.5}};
   const RunSpec read = read_run_spec(to_json(spec), "run.json");
   EXPECT_EQ(to_json(read), to_json(spec));
   EXPECT_EQ(read.profile_file, "profile.json");
   EXPECT_TRUE(read.pin_threads);
-  EXPECT_EQ(read.kernels, "reference");
+  EXPECT_EQ(read.kernels, KernelChoice::kReference);
   EXPECT_EQ(read.config.digest(), spec.config.digest());
 }
 
@@ -50,7 +50,7 @@ TEST(RunSpec, OptionalFieldsMayBeAbsent) {
   EXPECT_FALSE(read.trace_file);
   EXPECT_FALSE(read.profile_file);
   EXPECT_FALSE(read.pin_threads);
-  EXPECT_EQ(read.kernels, "fused");
+  EXPECT_EQ(read.kernels, KernelChoice::kFused);
   EXPECT_TRUE(read.mock.is_null());
 }
 

@@ -26,7 +26,7 @@ End end_of(const RunSpec& spec, const Variables& variables) {
 End end_of(const std::string& device, const Variables& variables) {
   const TinyRun run;
   RunSpec spec = run.spec(1);
-  spec.device = device;
+  spec.device = device_choice(device).value();
   return end_of(spec, variables);
 }
 
@@ -69,7 +69,7 @@ TEST(CudaPlugin, IsOpenedWithWhatTheConfigurationSays) {
   const auto told = [](bool expandable_segments, bool initial_backward) {
     const TinyRun run;
     RunSpec spec = run.spec(1);
-    spec.device = "cuda";
+    spec.device = kGpuDevice;
     spec.config.gpu.expandable_segments = expandable_segments;
     spec.config.gpu.initial_backward = initial_backward;
     return end_of(spec, {{"NANOBENCH_PLUGINS", std::string(NANOBENCH_FAKE_PLUGINS) + "/telling"}}).failure.message;

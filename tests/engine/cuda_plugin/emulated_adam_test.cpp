@@ -4,11 +4,11 @@
 
 #include <functional>
 
-#include "core/hardware/cpu_path.h"
 #include "engine/optim/adam.h"
 #include "engine/optim/device_adam.h"
 #include "tests/engine/cuda_plugin/emulated_device.h"
 #include "tests/engine/golden_support.h"
+#include "tests/engine/reference_ops.h"
 
 namespace nanobench::core::testing {
 namespace {
@@ -139,7 +139,7 @@ TEST(EmulatedAdam, ACapturedLaunchFindsTheStepsNumbersInMemory) {
                            const cuda::AdamFactors* factors, cuda::Stream stream) {
     captured = [=] { run_kernel(tensors, count, items, factors, stream); };
   };
-  use_cuda_kernels(&kernels);
+  EngineContext::current().set_gpu(&kernels);
   DeviceAdam adam(got);
   for (int step = 0; step < kSteps; ++step) {
     set_gradients(got, step);

@@ -12,15 +12,13 @@ inline CudaKernels emulated_kernels() {
 /// The engine has such a GPU as long as an object of this class lives. One at a time.
 class EmulatedDevice {
  public:
-  EmulatedDevice() : kernels_(emulated_kernels()) { use_cuda_kernels(&kernels_); }
-  ~EmulatedDevice() { use_cuda_kernels(nullptr); }
-  EmulatedDevice(const EmulatedDevice&) = delete;
-  EmulatedDevice& operator=(const EmulatedDevice&) = delete;
+  EmulatedDevice() : kernels_(emulated_kernels()) { context_.set_gpu(&kernels_); }
 
   CudaKernels& kernels() { return kernels_; }
 
  private:
   CudaKernels kernels_;
+  EngineContext context_;
 };
 
 }  // namespace nanobench::core::testing

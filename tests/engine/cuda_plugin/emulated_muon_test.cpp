@@ -4,11 +4,11 @@
 
 #include <set>
 
-#include "core/hardware/cpu_path.h"
 #include "engine/optim/muon.h"
 #include "engine/optim/sharded_muon.h"
 #include "tests/engine/cuda_plugin/emulated_device.h"
 #include "tests/engine/golden_support.h"
+#include "tests/engine/reference_ops.h"
 
 namespace nanobench::core::testing {
 namespace {
@@ -145,7 +145,7 @@ TEST(EmulatedMuon, AParameterAloneGetsWhatItGetsAmongOthers) {
   Muon muon(together, config);
   SingleProcess process;
   ShardedMuon sharded(alone, config, {}, process);  // updates one by one, applied by operations
-  EXPECT_EQ(sharded.paths(), std::set<std::string>{"GPU kernels"});
+  EXPECT_EQ(sharded.paths(), std::set<UpdatePath>{UpdatePath::kGpuKernels});
   train(muon, together);
   train(sharded, alone);
   for (std::size_t i = 0; i < together.size(); ++i)
@@ -172,7 +172,7 @@ TEST(EmulatedMuon, LaunchesFindTheStepsNumbersInTheSamePlaces) {
     places.insert({factors, parameters});
     apply(shape, update, scale, factors, parameters, copies, stream);
   };
-  use_cuda_kernels(&kernels);
+  EngineContext::current().set_gpu(&kernels);
   std::vector<MuonParameter> parameters = muon_parameters();
   Muon muon(parameters, muon_config());
   std::set<const void*> first;

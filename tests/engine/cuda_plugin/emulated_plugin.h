@@ -43,12 +43,9 @@ class HostMarks final : public DeviceMarks {
 class EmulatedPlugin {
  public:
   EmulatedPlugin() : table_(make_table()) { told = {}; }
-  ~EmulatedPlugin() { use_cuda_kernels(nullptr); }
-  EmulatedPlugin(const EmulatedPlugin&) = delete;
-  EmulatedPlugin& operator=(const EmulatedPlugin&) = delete;
 
   const CudaPlugin& table() const { return table_; }
-  RunDevice open(const GpuConfig& config) const { return RunDevice(table_, "cuda", HostShare{}, config); }
+  RunDevice open(const GpuConfig& config) const { return RunDevice(table_, kGpuDevice, HostShare{}, config); }
 
   static inline Told told;
 
@@ -76,6 +73,7 @@ class EmulatedPlugin {
 
   SharedTensors tensors_;
   CudaPlugin table_;
+  EngineContext context_;  ///< in which the plugin opens its GPU
 };
 
 }  // namespace nanobench::core::testing

@@ -1,4 +1,4 @@
-// A run of two processes on two GPUs of a pretended driver, each of which its own process watches.
+// A run of two processes on two GPUs of a fake driver, each of which its own process watches.
 #include <gtest/gtest.h>
 
 #include "tests/core/hardware/fake_driver.h"
@@ -17,7 +17,7 @@ struct Seen {
 Seen run_on_two_gpus() {
   const TinyRun run;
   RunSpec spec = run.spec(2);
-  spec.device = "cuda";
+  spec.device = kGpuDevice;
   Json json(to_json(spec.config));
   for (auto& [name, group] : json["optimizer"].items()) {
     if (group.is_object() && group.contains("fused")) group["fused"] = false;  // there are no kernels behind this GPU

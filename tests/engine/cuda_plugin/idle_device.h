@@ -50,12 +50,9 @@ class IdleDevice {
  public:
   IdleDevice() : before_(c10::GetAllocator(c10::kMeta)) {
     c10::SetAllocator(c10::kMeta, &CountingAllocator::instance());
-    use_cuda_kernels(&kernels_);
+    context_.set_gpu(&kernels_);
   }
-  ~IdleDevice() {
-    use_cuda_kernels(nullptr);
-    c10::SetAllocator(c10::kMeta, before_);
-  }
+  ~IdleDevice() { c10::SetAllocator(c10::kMeta, before_); }
   IdleDevice(const IdleDevice&) = delete;
   IdleDevice& operator=(const IdleDevice&) = delete;
 
@@ -92,6 +89,7 @@ class IdleDevice {
   }
   c10::Allocator* before_;
   CudaKernels kernels_{table(), at::kMeta, [] { return cuda::Stream(nullptr); }};
+  EngineContext context_;
 };
 
 }  // namespace nanobench::core::testing

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "core/config/schedule.h"
-#include "engine/kernels/thread_pool.h"
+#include "engine/kernels/engine_context.h"
 #include "tests/engine/cuda_plugin/emulated_run.h"
 
 namespace nanobench::core::testing {
@@ -20,7 +20,7 @@ constexpr int kSeparator = 60;
 /// A process that forks may have one thread only.
 void use_one_thread() {
   at::set_num_threads(1);
-  set_kernel_threads(1, std::nullopt);
+  EngineContext::current().set_threads(1, std::nullopt);
 }
 
 struct Sequence {

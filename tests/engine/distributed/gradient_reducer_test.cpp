@@ -1,7 +1,7 @@
 // Gradients of several processes: the same sums whatever the schedule, reduced when the settings say.
 #include <gtest/gtest.h>
 
-#include "core/config/enum_names.h"
+#include "core/config/train_config_names.h"
 #include "engine/distributed/gradient_reducer.h"
 #include "tests/engine/distributed/process_threads.h"
 

@@ -172,11 +172,11 @@ TEST(LaunchedRun, ContradictionsAreRefused) {
   EXPECT_NE(failure_of(wrong_size[0]).message.find("torchrun started 2 processes, but distributed/processes is 4"),
             std::string::npos);
   RunSpec by_memory = run.spec(2);
-  by_memory.communicator = "shared_memory";
+  by_memory.communicator = CommunicatorChoice::kSharedMemory;
   Ranks wrong_way(by_memory, 2, {0});
   EXPECT_EQ(wrong_way[0].wait(), 2);
   RunSpec by_tcp = run.spec(2);
-  by_tcp.communicator = "tcp";
+  by_tcp.communicator = CommunicatorChoice::kTcp;
   EngineProcess not_launched(by_tcp);
   EXPECT_EQ(not_launched.wait(), 2);
   EXPECT_NE(failure_of(not_launched).message.find("torchrun, mpirun or srun"), std::string::npos);
@@ -259,7 +259,7 @@ TEST_F(Mpirun, GivesTheSameBitsThroughMpiAndThroughTcp) {
     EXPECT_EQ(losses_of(by_mpi), own_losses(spec));
   }
   RunSpec spec = run.spec(2);
-  spec.communicator = "tcp";
+  spec.communicator = CommunicatorChoice::kTcp;
   EngineProcess by_tcp(spec, start(2, {{"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", std::to_string(free_port())}}));
   ASSERT_EQ(by_tcp.wait(), 0);
   EXPECT_EQ(communicator_of(by_tcp), "tcp");

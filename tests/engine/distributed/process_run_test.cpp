@@ -13,7 +13,6 @@ class GoldenProcesses : public ::testing::TestWithParam<std::string> {};
 
 /// The cases with one rank are the same with two: only the case with two reaches the end of its shard.
 TEST_P(GoldenProcesses, TwoProcessesAgreeInBothTypes) {
-  NB_NEEDS_GOLDEN();
   const std::filesystem::path folder = golden_folder() / GetParam();
   const Json expected = read_json_file(folder / "expected.json");
   for (const std::string dtype : {"float64", "float32"}) {
@@ -52,12 +51,12 @@ std::vector<double> losses_of(const std::vector<RunEvent>& events) {
 TEST(ProcessRun, TakesTheKernelsThatTheSpecAsksFor) {
   const TinyRun run;
   for (const auto& [kernels, blocks, missing] :
-       {std::tuple("fused", "fused", "none"), std::tuple("reference", "op by op", "all")}) {
+       {std::tuple(KernelChoice::kFused, "fused", "none"), std::tuple(KernelChoice::kReference, "op by op", "all")}) {
     RunSpec spec = run.spec(1);
     spec.kernels = kernels;
     EngineProcess engine(spec);
     ASSERT_EQ(engine.wait(), 0);
-    const auto& environment = std::get<HelloEvent>(engine.events().front()).environment;
+    const auto environment = std::get<HelloEvent>(engine.events().front()).environment;
     EXPECT_EQ(environment.at("blocks"), blocks);
     EXPECT_EQ(environment.at("no_kernel_for"), missing);
   }

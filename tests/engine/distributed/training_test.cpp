@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/base/error.h"
-#include "core/config/hidden_matrices.h"
+#include "core/config/parameter_list.h"
 #include "engine/nn/gpt.h"
 #include "tests/engine/distributed/tiny_run.h"
 #include "tests/engine/training_support.h"
@@ -148,7 +148,7 @@ TEST(DistributedTrainer, NeedsAsManyProcessesAsTheConfigurationSays) {
   const TinyRun run;
   const RunSpec spec = run.spec(2);
   EventLog log;
-  EXPECT_THROW(Trainer(spec, log, kNeverStop), Error);
+  EXPECT_THROW(CpuTrainer(spec, log, kNeverStop), Error);
 }
 
 TEST(DistributedTrainer, AStopInOneProcessStopsAll) {
@@ -159,7 +159,7 @@ TEST(DistributedTrainer, AStopInOneProcessStopsAll) {
   NB_EXPECT_NO_FAILURE(play_processes(2, [&](Communicator& communicator) {
     const std::atomic<bool>& mine = communicator.rank() == 1 ? stop : kNeverStop;
     EventLog& log = logs[static_cast<std::size_t>(communicator.rank())];
-    EXPECT_EQ(Trainer(spec, log, mine, communicator).run(), RunOutcome::kInterrupted);
+    EXPECT_EQ(CpuTrainer(spec, log, mine, communicator).run(), RunOutcome::kInterrupted);
   }));
   for (const EventLog& log : logs)
     EXPECT_EQ(std::get<FailedEvent>(log.events.back()).outcome, RunOutcome::kInterrupted);
@@ -171,7 +171,7 @@ TEST(DistributedTrainer, DivergenceOfOneRanksSequencesIsEverybodysOutcome) {
   spec.config.optimizer.hidden_matrices.lr = spec.config.optimizer.embeddings.lr = 1e30;
   NB_EXPECT_NO_FAILURE(play_processes(2, [&](Communicator& communicator) {
     EventLog log;
-    EXPECT_EQ(Trainer(spec, log, kNeverStop, communicator).run(), RunOutcome::kDiverged);
+    EXPECT_EQ(CpuTrainer(spec, log, kNeverStop, communicator).run(), RunOutcome::kDiverged);
   }));
 }
 
@@ -186,7 +186,7 @@ TEST(DistributedTrainer, AProcessThatFailsFailsTheOthersWithItsReason) {
     } full;
     NullMetricSink nowhere;
     MetricSink& sink = communicator.rank() == 1 ? static_cast<MetricSink&>(full) : nowhere;
-    Trainer(spec, sink, kNeverStop, communicator).run();
+    CpuTrainer(spec, sink, kNeverStop, communicator).run();
   });
   for (const std::string& failure : failures) EXPECT_EQ(failure, "the disk is full");
 }

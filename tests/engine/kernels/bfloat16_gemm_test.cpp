@@ -6,8 +6,8 @@
 #include <limits>
 #include <vector>
 
-#include "core/hardware/cpu_path.h"
 #include "engine/kernels/bfloat16_rounding.h"
+#include "engine/kernels/engine_context.h"
 #include "tests/engine/kernels/gemm_matrices.h"
 
 namespace nanobench::core::testing {
@@ -28,8 +28,8 @@ struct Matrices : GemmMatrices {
 
 class Bfloat16GemmTest : public ::testing::TestWithParam<Bfloat16Path> {
  protected:
-  Bfloat16GemmTest() { set_bfloat16_path(GetParam()); }
-  ~Bfloat16GemmTest() override { set_bfloat16_path(std::nullopt); }
+  Bfloat16GemmTest() { context_.set_bfloat16_path(GetParam()); }
+  EngineContext context_;
 };
 
 TEST_P(Bfloat16GemmTest, AgreesWithSumsInDoublePrecision) {
@@ -100,9 +100,9 @@ INSTANTIATE_TEST_SUITE_P(Path, Bfloat16GemmTest, ::testing::ValuesIn(available_b
                          [](const auto& test) { return std::string(to_string(test.param)); });
 
 TEST(Bfloat16Path, UnitsAreOnlyTakenBesideTheWidestKernels) {
-  set_cpu_path(CpuPath::kGeneric);
-  EXPECT_EQ(bfloat16_path(), Bfloat16Path::kEmulated);
-  set_cpu_path(std::nullopt);
+  EngineContext context;
+  context.set_cpu_path(CpuPath::kGeneric);
+  EXPECT_EQ(context.bfloat16_path(), Bfloat16Path::kEmulated);
 }
 
 }  // namespace

@@ -5,14 +5,14 @@
 
 #include <optional>
 
-#include "core/hardware/cpu_path.h"
+#include "engine/kernels/engine_context.h"
 
 namespace nanobench::core::testing {
 
 class EveryPath : public ::testing::TestWithParam<CpuPath> {
  protected:
-  EveryPath() { set_cpu_path(GetParam()); }
-  ~EveryPath() override { set_cpu_path(std::nullopt); }
+  EveryPath() { context_.set_cpu_path(GetParam()); }
+  EngineContext context_;
 };
 
 inline auto name_of_path() {

@@ -117,16 +117,5 @@ TEST(AvailableProcessors, AreNoMoreThanTheQuotaPaysFor) {
   EXPECT_GE(available_processors(), 1);
 }
 
-TEST(KernelThreads, AreReplacedOnlyWhenTheyDiffer) {
-  set_kernel_threads(2);
-  const ThreadPool* const two = &kernel_threads();
-  set_kernel_threads(2);
-  EXPECT_EQ(&kernel_threads(), two);
-  set_kernel_threads(3);
-  EXPECT_EQ(kernel_threads().size(), 3);
-  set_kernel_threads(0);
-  EXPECT_EQ(kernel_threads().size(), 1);
-}
-
 }  // namespace
 }  // namespace nanobench::core

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "engine/kernels/thread_pool.h"
+#include "engine/kernels/engine_context.h"
 #include "engine/nn/gpt.h"
 #include "engine/ops/bfloat16.h"
 #include "tests/engine/golden_support.h"
@@ -33,6 +33,26 @@ std::map<std::string, at::Tensor> initial(const TrainConfig& config, std::uint64
   return tensors;
 }
 
+/// The constructor throws where the model lacks a parameter of the list; here, that it has no other.
+TEST(Parameters, AreThoseOfTheList) {
+  std::vector<TrainConfig> configs(5, small_config());
+  configs[1].model.merged_qkv = true;
+  configs[2].model.qkv_rows = QkvRows::kStacked;
+  configs[2].model.bias = true;
+  configs[3].model.norm = NormType::kLayer;
+  configs[3].model.position = PositionEncoding::kLearned;
+  configs[3].model.tied_head = true;
+  configs[4].model.value_embeddings.mix = ValueMix::kLerp;
+  configs[4].model.value_embeddings.layout = ValueTableLayout::kJoined;
+  for (const TrainConfig& config : configs) {
+    const GPT model(config, at::kFloat);
+    std::int64_t numbers = 0;
+    for (const ParameterShape& parameter : parameter_list(config)) numbers += parameter.numbers();
+    EXPECT_EQ(model.parameters().count(), numbers);
+    EXPECT_EQ(model.parameters().all().size(), parameter_list(config).size());
+  }
+}
+
 TEST(Init, JoinedMatricesBeginAsTheSeparateOnes) {
   TrainConfig config = small_config();
   const auto separate = initial(config);
@@ -55,9 +75,10 @@ TEST(Init, JoinedMatricesBeginAsTheSeparateOnes) {
 TEST(Init, IsTheSameForAnyNumberOfThreads) {
   TrainConfig config = small_config();
   config.model.vocab_size = 1100;
-  set_kernel_threads(1, std::nullopt);
+  EngineContext context;
+  context.set_threads(1);
   const auto alone = initial(config);
-  set_kernel_threads(3, std::nullopt);
+  context.set_threads(3);
   const auto together = initial(config);
   for (const auto& [name, tensor] : alone) EXPECT_TRUE(at::equal(tensor, together.at(name))) << name;
   config.model.value_embeddings.layout = ValueTableLayout::kJoined;

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "core/hardware/cpu_path.h"
 #include "engine/kernels/attention_kernel.h"
+#include "engine/kernels/engine_context.h"
 #include "engine/kernels/thread_pool.h"
 #include "engine/ops/attention.h"
 #include "tests/engine/golden_support.h"
@@ -13,8 +13,8 @@ namespace {
 
 class EveryPath : public ::testing::TestWithParam<CpuPath> {
  protected:
-  EveryPath() { set_cpu_path(GetParam()); }
-  ~EveryPath() override { set_cpu_path(std::nullopt); }
+  EveryPath() { context_.set_cpu_path(GetParam()); }
+  EngineContext context_;
 };
 
 struct Case {
@@ -75,12 +75,10 @@ TEST_P(EveryPath, MaskingFullBlocksChangesNoBitAndOtherOrdersOnlyRounding) {
 
 TEST_P(EveryPath, ResultsDoNotDependOnTheNumberOfThreads) {
   const Case c = kCases[5];
-  const int before = kernel_threads().size();
-  set_kernel_threads(1);
+  context_.set_threads(1);
   const std::vector<at::Tensor> one = run(c, false);
-  set_kernel_threads(3);
+  context_.set_threads(3);
   const std::vector<at::Tensor> two = run(c, false);
-  set_kernel_threads(before);
   for (std::size_t i = 0; i < 4; ++i) EXPECT_TRUE(at::equal(one[i], two[i])) << i;
 }
 
@@ -99,11 +97,12 @@ INSTANTIATE_TEST_SUITE_P(AttentionKernel, EveryPath, ::testing::ValuesIn(availab
                          [](const auto& test) { return to_string(test.param); });
 
 TEST(CpuPath, TheBestIsChosenAndOthersCanBeAskedFor) {
-  EXPECT_EQ(cpu_path(), available_cpu_paths().back());
-  set_cpu_path(CpuPath::kGeneric);
-  EXPECT_EQ(cpu_path(), CpuPath::kGeneric);
-  set_cpu_path(std::nullopt);
-  EXPECT_EQ(cpu_path(), available_cpu_paths().back());
+  EngineContext context;
+  EXPECT_EQ(context.cpu_path(), available_cpu_paths().back());
+  context.set_cpu_path(CpuPath::kGeneric);
+  EXPECT_EQ(context.cpu_path(), CpuPath::kGeneric);
+  context.set_cpu_path(std::nullopt);
+  EXPECT_EQ(context.cpu_path(), available_cpu_paths().back());
 }
 
 }  // namespace

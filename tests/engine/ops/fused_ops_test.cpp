@@ -5,7 +5,7 @@
 #include <limits>
 #include <optional>
 
-#include "core/hardware/cpu_path.h"
+#include "engine/kernels/engine_context.h"
 #include "engine/kernels/thread_pool.h"
 #include "engine/ops/blend.h"
 #include "engine/ops/fused_block.h"
@@ -230,17 +230,15 @@ TEST_P(FusedOps, NanStaysNan) {
 
 TEST_P(FusedOps, ThreadsChangeNoBit) {
   const QkvCase& c = kQkvCases[0];
-  const int before = kernel_threads().size();
   std::vector<std::vector<at::Tensor>> runs;
   for (const int threads : {1, 3}) {
-    set_kernel_threads(threads);
+    context_.set_threads(threads);
     Leaves leaf(at::kFloat, 3);
     std::vector<at::Tensor> out = run_fused(leaf, c);
     out.push_back(
         fused_mlp(out[0], out[1], leaf({c.width, c.width}), leaf({256, c.width}), leaf({c.width, 256}), 1, kEps));
     runs.push_back(leaf.results_and_gradients(out));
   }
-  set_kernel_threads(before);
   for (std::size_t i = 0; i < runs[0].size(); ++i) EXPECT_TRUE(at::equal(runs[0][i], runs[1][i])) << i;
 }
 

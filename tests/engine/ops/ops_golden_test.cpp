@@ -22,7 +22,6 @@ RopeConfig rope_of(const Json& attributes) {
 }
 
 TEST(Rotary, TablesRotationAndGradientAreGolden) {
-  NB_NEEDS_GOLDEN();
   int checked = 0;
   for (const OpCase& one : op_cases("rope")) {
     if (one.name.starts_with("real_run")) continue;
@@ -44,7 +43,6 @@ TEST(Rotary, TablesRotationAndGradientAreGolden) {
 }
 
 TEST(Rotary, TablesOfTheRealRunsAreGolden) {
-  NB_NEEDS_GOLDEN();
   const std::map<std::string, RotaryPrecision> roundings = {
       {"real_run_record12_13", RotaryPrecision::kBfloat16Tables},
       {"real_run_record14_16_eager", RotaryPrecision::kBfloat16Frequencies},
@@ -68,7 +66,6 @@ TEST(Rotary, TablesOfTheRealRunsAreGolden) {
 }
 
 TEST(RmsNorm, ForwardAndGradientAreGolden) {
-  NB_NEEDS_GOLDEN();
   for (const OpCase& one : op_cases("rms_norm")) {
     for (const at::ScalarType dtype : kBothDtypes) {
       at::Tensor x = one.input("x", dtype).requires_grad_(true);
@@ -101,7 +98,6 @@ std::vector<std::int32_t> list(const at::Tensor& tensor) {
 }
 
 TEST(BlockMask, ListsAndMaskAreGolden) {
-  NB_NEEDS_GOLDEN();
   int checked = 0;
   for (const OpCase& one : op_cases("block_mask")) {
     const BlockMask mask = mask_of(one);
@@ -131,7 +127,6 @@ const std::map<std::string, AttentionPlanOptions> kPlanOptions = {
     {"dense", {.implementation = AttentionImplementation::kDense}}};
 
 TEST(Attention, EveryImplementationAndTheReferenceAreGolden) {
-  NB_NEEDS_GOLDEN();
   for (const OpCase& one : op_cases("attention")) {
     const BlockMask mask = mask_of(one);
     const double scale = one.attributes.at("scale").get<double>();
@@ -189,7 +184,6 @@ TEST(Attention, TilesOfLongSequencesAgreeWithDense) {
 }
 
 TEST(NewtonSchulz, IsGolden) {
-  NB_NEEDS_GOLDEN();
   for (const OpCase& one : op_cases("newton_schulz")) {
     const auto steps = one.attributes.at("steps").get<std::int64_t>();
     const double eps = one.attributes.at("eps").get<double>();
@@ -216,7 +210,6 @@ TEST(NewtonSchulz, BatchesAreTheirMatricesOneByOne) {
 }
 
 TEST(SvdOrthogonalize, IsGolden) {
-  NB_NEEDS_GOLDEN();
   for (const OpCase& one : op_cases("svd_orthogonalize")) {
     for (const at::ScalarType dtype : kBothDtypes) {
       const at::Tensor y = svd_orthogonalize(one.input("g", dtype));
@@ -233,7 +226,6 @@ TEST(SvdOrthogonalize, IsGolden) {
 }
 
 TEST(SoftcappedCrossEntropy, LossAndGradientsAreGolden) {
-  NB_NEEDS_GOLDEN();
   for (const OpCase& one : op_cases("softcapped_cross_entropy")) {
     Softcap softcap;
     if (!one.attributes.at("softcap").is_null()) softcap.cap = one.attributes.at("softcap").get<double>();

@@ -1,11 +1,11 @@
 // The optimisers' kernels against LibTorch's operations: several steps of the same training.
 #include <gtest/gtest.h>
 
-#include "core/hardware/cpu_path.h"
 #include "engine/kernels/thread_pool.h"
 #include "engine/optim/adam.h"
 #include "engine/optim/muon.h"
 #include "tests/engine/golden_support.h"
+#include "tests/engine/reference_ops.h"
 
 namespace nanobench::core::testing {
 namespace {
@@ -94,15 +94,14 @@ TEST(MuonKernel, OneParameterAloneGetsTheBitsThatItGetsAmongOthers) {
     parameters[i].tensor.mutable_grad() = at::randn(parameters[i].tensor.sizes());
     alone[i].tensor.mutable_grad() = parameters[i].tensor.grad().clone();
   }
-  const int before = kernel_threads().size();
-  set_kernel_threads(3);
+  EngineContext context;
+  context.set_threads(3);
   Muon(parameters, config).step(0.5, 0.9);
-  set_kernel_threads(1);
+  context.set_threads(1);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     Muon({alone[i]}, config).step(0.5, 0.9);
     EXPECT_TRUE(at::equal(alone[i].tensor, parameters[i].tensor)) << i;
   }
-  set_kernel_threads(before);
 }
 
 std::vector<at::Tensor> adam_parameters() {

@@ -7,9 +7,10 @@
 #include "engine/ops/bfloat16.h"
 #include "engine/ops/orthogonalize.h"
 #include "engine/optim/adam.h"
-#include "engine/optim/gradient_clip.h"
 #include "engine/optim/master_weights.h"
 #include "engine/optim/muon.h"
+#include "engine/optim/optimizer_set.h"
+#include "engine/optim/sharded_muon.h"
 #include "tests/engine/golden_support.h"
 
 namespace nanobench::core::testing {
@@ -71,7 +72,7 @@ TEST(MasterWeights, KeepWhatRoundingWouldLose) {
   p.detach().fill_(1.0);
   MasterWeights masters(parameters, 3);
   for (int step = 0; step < 8; ++step) {  // an eighth of a bfloat16 place each time
-    masters.restore();
+    masters.unround();
     p.detach().add_(1.0f / 1024);
     masters.round();
     EXPECT_TRUE(at::equal(p.detach(), round_to_bfloat16(p.detach())));
@@ -145,6 +146,54 @@ TEST(Muon, ScaleInTheUpdateIsRoundedWithIt) {
   EXPECT_TRUE(at::equal(in_update, round_to_bfloat16(in_update)));
   EXPECT_FALSE(at::equal(in_rate, in_update));
   EXPECT_LE(relative_error(in_update, in_rate), 1.0 / 256);
+}
+
+/// A step after restore() gives the bits of the step after state().
+template <class Make>
+void expect_restorable(Make&& make) {
+  at::manual_seed(5);
+  at::Tensor parameter = at::randn({16, 16}).requires_grad_(true);
+  const std::vector<at::Tensor> gradients = {at::randn({16, 16}), at::randn({16, 16})};
+  const std::unique_ptr<Optimizer> optimizer = make(parameter);
+  const auto step = [&](const at::Tensor& gradient) {
+    parameter.mutable_grad() = gradient.clone();
+    optimizer->step(0.5, 0.9);
+  };
+  step(gradients[0]);
+  const at::Tensor before = parameter.detach().clone();
+  const OptimizerState state = optimizer->state();
+  step(gradients[1]);
+  const at::Tensor expected = parameter.detach().clone();
+  parameter.detach().copy_(before);
+  step(gradients[1]);
+  EXPECT_FALSE(at::equal(parameter.detach(), expected)) << "the state does not matter";
+  parameter.detach().copy_(before);
+  optimizer->restore(state);
+  step(gradients[1]);
+  EXPECT_TRUE(at::equal(parameter.detach(), expected));
+}
+
+TEST(Optimizer, StateCanBePutBack) {
+  SingleProcess alone;
+  const auto muon_config = OptimizerGroupConfig{.type = OptimizerType::kMuon, .lr = 0.1};
+  expect_restorable([&](const at::Tensor& p) -> std::unique_ptr<Optimizer> {
+    return std::make_unique<Adam>(std::vector<at::Tensor>{p}, OptimizerGroupConfig{.lr = 0.1});
+  });
+  expect_restorable([&](const at::Tensor& p) -> std::unique_ptr<Optimizer> {
+    return std::make_unique<Muon>(std::vector<MuonParameter>{{p}}, muon_config);
+  });
+  expect_restorable([&](const at::Tensor& p) -> std::unique_ptr<Optimizer> {
+    return std::make_unique<ShardedMuon>(std::vector<MuonParameter>{{p}}, muon_config, DistributedConfig{}, alone);
+  });
+}
+
+TEST(MuonRate, TheScaleOfTheShapeIsInOneFactor) {
+  OptimizerGroupConfig config{.type = OptimizerType::kMuon, .lr = 0.5, .update_scale = UpdateScale::kSqrtLargestSide};
+  EXPECT_DOUBLE_EQ(muon_rate(config, 4, 16).at(0.5), 1.0);
+  EXPECT_DOUBLE_EQ(muon_rate(config, 4, 16).update_scale, 1.0);
+  config.scale_application = ScaleApplication::kUpdate;
+  EXPECT_DOUBLE_EQ(muon_rate(config, 4, 16).at(0.5), 0.25);
+  EXPECT_DOUBLE_EQ(muon_rate(config, 4, 16).update_scale, 4.0);
 }
 
 }  // namespace

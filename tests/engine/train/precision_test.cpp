@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "core/hardware/cpu_path.h"
 #include "engine/nn/layers.h"
 #include "engine/ops/bfloat16.h"
 #include "engine/ops/blend.h"
@@ -18,6 +17,7 @@
 #include "engine/ops/softcapped_cross_entropy.h"
 #include "engine/optim/adam.h"
 #include "tests/engine/golden_support.h"
+#include "tests/engine/reference_ops.h"
 
 namespace nanobench::core::testing {
 namespace {
@@ -75,14 +75,14 @@ class Bfloat16Products : public ::testing::TestWithParam<ProductPath> {
  protected:
   Bfloat16Products() {
     if (GetParam()) {
-      set_bfloat16_path(*GetParam());
+      context_.set_bfloat16_path(*GetParam());
     } else {
       single_ops_.emplace();
     }
   }
-  ~Bfloat16Products() override { set_bfloat16_path(std::nullopt); }
 
  private:
+  EngineContext context_;
   std::optional<ReferenceOps> single_ops_;
 };
 

@@ -107,7 +107,7 @@ TEST(Profile, CountsTheProductsThatAreDone) {
   const TinyRun run;
   RunSpec spec = run.spec(1);
   expect_counted_products(spec);
-  spec.dtype = "float64";  // one tensor operation after the other
+  spec.dtype = Dtype::kFloat64;  // one tensor operation after the other
   expect_counted_products(spec);
   const StepProfile profile = profile_of(spec).summary;
   const OpProfile* linear = find_op(profile, "forward", "linear");
@@ -140,8 +140,8 @@ TEST(Profile, OfARunOfProcessesIsTheFirstOnes) {
 
 TEST(Profile, StopsAtTheMostSteps) {
   RunProfile profile(1);
-  for (std::int64_t step = 0; step < kMostProfiledSteps + 5; ++step) const RunProfile::Step scope(profile, step);
-  EXPECT_EQ(profile.summary().steps, kMostProfiledSteps);
+  for (std::int64_t step = 0; step < kMaxProfiledSteps + 5; ++step) const RunProfile::Step scope(profile, step);
+  EXPECT_EQ(profile.summary().steps, kMaxProfiledSteps);
 }
 
 TEST(Cost, IsReportedByEveryRunAndTheSameEachTime) {

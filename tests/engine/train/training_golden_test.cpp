@@ -9,11 +9,11 @@ namespace {
 
 Json trace_of(const RunSpec& base) {
   RunSpec spec = base;
-  const std::filesystem::path file =
-      std::filesystem::temp_directory_path() / ("nanobench_trace_" + spec.run_id + "_" + spec.dtype + ".json");
+  const std::filesystem::path file = std::filesystem::temp_directory_path() /
+                                     ("nanobench_trace_" + spec.run_id + "_" + enum_name(spec.dtype) + ".json");
   spec.trace_file = file.string();
   EventLog log;
-  Trainer trainer(spec, log, kNeverStop);
+  CpuTrainer trainer(spec, log, kNeverStop);
   EXPECT_EQ(trainer.run(), RunOutcome::kCompleted);
   Json trace = read_json_file(file);
   std::filesystem::remove(file);
@@ -23,7 +23,6 @@ Json trace_of(const RunSpec& base) {
 class GoldenTraining : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(GoldenTraining, AgreesInBothTypes) {
-  NB_NEEDS_GOLDEN();
   const std::filesystem::path folder = golden_folder() / GetParam();
   const Json expected = read_json_file(folder / "expected.json");
   for (const std::string dtype : {"float64", "float32"}) {
@@ -39,7 +38,6 @@ INSTANTIATE_TEST_SUITE_P(Records, GoldenTraining, ::testing::ValuesIn(golden_cas
                          [](const auto& test) { return test.param; });
 
 TEST(Trainer, SameSpecSameBits) {
-  NB_NEEDS_GOLDEN();
   RunSpec spec = golden_spec(golden_folder() / "record17", "float32");
   spec.threads = 2;
   const std::vector<double> first = step_losses(spec);
@@ -48,27 +46,24 @@ TEST(Trainer, SameSpecSameBits) {
 }
 
 TEST(Trainer, RotaryTablesMadeOnceOrAnewGiveTheSameBits) {
-  NB_NEEDS_GOLDEN();
   EXPECT_EQ(step_losses(golden_spec(golden_folder() / "record17", "float32")),
             step_losses(golden_spec(golden_folder() / "record17_rope_recomputed", "float32")));
 }
 
 TEST(Trainer, StopsBeforeTheNextStepWhenAsked) {
-  NB_NEEDS_GOLDEN();
   const RunSpec spec = golden_spec(golden_folder() / "record17", "float32");
   EventLog log;
   const std::atomic<bool> stop{true};
-  EXPECT_EQ(Trainer(spec, log, stop).run(), RunOutcome::kInterrupted);
+  EXPECT_EQ(CpuTrainer(spec, log, stop).run(), RunOutcome::kInterrupted);
   EXPECT_TRUE(std::holds_alternative<FailedEvent>(log.events.back()));
 }
 
 TEST(Trainer, ANaNLossIsDivergence) {
-  NB_NEEDS_GOLDEN();
   RunSpec spec = golden_spec(golden_folder() / "record17", "float32");
   spec.config.optimizer.hidden_matrices.lr = 1e30;
   spec.config.optimizer.embeddings.lr = 1e30;
   EventLog log;
-  EXPECT_EQ(Trainer(spec, log, kNeverStop).run(), RunOutcome::kDiverged);
+  EXPECT_EQ(CpuTrainer(spec, log, kNeverStop).run(), RunOutcome::kDiverged);
   const auto* failed = std::get_if<FailedEvent>(&log.events.back());
   ASSERT_NE(failed, nullptr);
   EXPECT_EQ(failed->outcome, RunOutcome::kDiverged);

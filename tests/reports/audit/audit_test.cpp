@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <fstream>
 
 #include "core/base/json.h"
-#include "reports/kinds/audit_report.h"
+#include "reports/kinds/kinds.h"
 #include "reports/render/render.h"
+#include "tests/golden/golden_data.h"
 #include "tests/results/import/log_texts.h"
 
 namespace nanobench::reports {
@@ -181,18 +181,14 @@ TEST_F(AuditTest, TheReportHoldsEveryNumberAndNoNan) {
 
 /// The logs that were published, and what they must come to: computed elsewhere.
 TEST(AuditOfPublicLogs, IsWhatWasComputedIndependently) {
-  const char* shared = std::getenv("NANOBENCH_SHARED");
-  const std::filesystem::path root = shared == nullptr ? "" : shared;
-  if (root.empty() || !std::filesystem::exists(root / "val_losses.json"))
-    GTEST_SKIP() << "no public logs; set NANOBENCH_SHARED";
   Auditor auditor({});
   std::string text;
-  for (const results::LogFile& file : results::find_log_files({root / "public_logs"}).files) {
+  for (const results::LogFile& file : results::find_log_files({golden_data("public_logs")}).files) {
     ASSERT_EQ(results::read_log_file(file.path, text), std::nullopt);
     auditor.add(file, results::read_speedrun_log(text));
   }
   const Audit audit = auditor.finish();
-  const core::Json known = core::read_json_file(root / "val_losses.json").at("folders");
+  const core::Json known = core::read_json_file(golden_data("val_losses.json")).at("folders");
   std::size_t compared = 0;
   for (const AuditGroup& group : audit.groups) {
     const core::Json& entry = known.at(group.folder).at(0);

@@ -25,7 +25,7 @@ ComparisonTable table_of(const std::vector<double>& step_ms, const std::vector<d
   return table;
 }
 
-results::PlanRecord plan_of(const std::string& design) {
+results::PlanRecord plan_of(results::Design design) {
   results::PlanRecord plan;
   plan.design = design;
   return plan;
@@ -39,7 +39,7 @@ RunMeasure run_of(std::uint64_t seed, std::vector<CurvePoint> curve) {
 }
 
 TEST(SpeedChart, AHistoryIsAWaterfall) {
-  const OrderedJson rows = rows_of(speed_chart(plan_of("history"), table_of({10, 8, 5}, {100, 80})));
+  const OrderedJson rows = rows_of(speed_chart(plan_of(results::Design::kHistory), table_of({10, 8, 5}, {100, 80})));
   ASSERT_EQ(rows.size(), 5U) << "published figures end with the second row";
   std::map<std::string, std::pair<double, double>> bars;
   for (const OrderedJson& row : rows) {
@@ -52,9 +52,9 @@ TEST(SpeedChart, AHistoryIsAWaterfall) {
 }
 
 TEST(SpeedChart, OtherDesignsStartFromTheFirstRow) {
-  const OrderedJson rows = rows_of(speed_chart(plan_of("leave_one_out"), table_of({10, 8, 5})));
+  const OrderedJson rows = rows_of(speed_chart(plan_of(results::Design::kLeaveOneOut), table_of({10, 8, 5})));
   for (const OrderedJson& row : rows) EXPECT_EQ(row.at("from"), 1.0);
-  EXPECT_FALSE(speed_chart(plan_of("history"), table_of({10})).has_value());
+  EXPECT_FALSE(speed_chart(plan_of(results::Design::kHistory), table_of({10})).has_value());
 }
 
 TEST(LossChart, HasMeanAndRangeOfTheRunsAtEachStep) {
@@ -129,10 +129,11 @@ TEST(PhaseChart, FollowsTheStep) {
 
 TEST(InteractionChart, IsASquareOfPairsAndHasNoTriples) {
   std::vector<EffectResult> effects(3);
-  const char* const names[] = {"a", "a x b", "a x b x c"};
+  const char* const names[] = {"a", "b", "c"};
   for (std::size_t i = 0; i < 3; ++i) {
-    effects[i].contrast.effect = names[i];
-    effects[i].contrast.kind = i == 0 ? "main" : "interaction";
+    for (std::size_t factor = 0; factor <= i; ++factor)
+      effects[i].contrast.factors.push_back({names[factor], names[factor], "off", "on"});
+    effects[i].contrast.kind = i == 0 ? results::ContrastKind::kMain : results::ContrastKind::kInteraction;
     effects[i].loss.value = 0.5;
   }
   const OrderedJson rows = rows_of(interaction_chart(effects));

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "core/protocol/operation_spec.h"
-#include "reports/kinds/ledger_report.h"
+#include "reports/kinds/kinds.h"
 #include "results/metric.h"
 #include "tests/results/store_fixture.h"
 
@@ -63,7 +63,7 @@ class LedgerTest : public results::StoreTest {
     results::NewPlan plan;
     plan.digest = "plan";
     plan.suite = "seed_claims";
-    plan.design = "claims";
+    plan.design = results::Design::kClaims;
     plan.scale = "nano";
     std::vector<results::FinishedRun> runs;
     for (std::size_t i = 0; i < made_.size(); ++i) {
@@ -250,13 +250,12 @@ TEST(LedgerHeadline, TellsWhatThereIs) {
     return ledger_headline(entries);
   };
   using enum LedgerVerdict;
-  EXPECT_EQ(headline({kSupported}), "Of 1 claim 1 is supported here.");
-  EXPECT_EQ(headline({kInconclusive, kSupported, kSupported}),
-            "Of 3 claims 2 are supported here and 1 is inconclusive.");
+  EXPECT_EQ(headline({kSupported}), "1 claim: 1 is supported here.");
+  EXPECT_EQ(headline({kInconclusive, kSupported, kSupported}), "3 claims: 2 are supported here and 1 is inconclusive.");
   EXPECT_EQ(headline({kNotMeasurable, kContradicted, kContradicted, kNotMeasured, kSupported}),
-            "Of 5 claims 1 is supported here, 2 are contradicted, 1 has not been measured and 1 cannot be measured "
+            "5 claims: 1 is supported here, 2 are contradicted, 1 has not been measured and 1 cannot be measured "
             "here. `nanobench claims --measure` runs what is missing.");
-  EXPECT_EQ(headline({}), "There is no such claim.");
+  EXPECT_EQ(headline({}), "No such claim exists.");
 }
 
 TEST(LedgerVerdicts, HaveWordsOfTheirOwn) {

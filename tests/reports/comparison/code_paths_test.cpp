@@ -7,55 +7,60 @@
 namespace nanobench::reports {
 namespace {
 
-CellMeasures cell_without(const std::string& label, const std::string& no_kernel_for) {
+using core::StepParts;
+
+/// `no_kernel_for` absent: its engine left it out.
+CellMeasures cell_without(const std::string& label, const std::optional<StepParts>& no_kernel_for) {
   CellMeasures cell = made_cell(label, {3.0, 3.1});
   for (RunMeasure& run : cell.runs) run.run.no_kernel_for = no_kernel_for;
   return cell;
 }
 
-std::string between(const std::string& a, const std::string& b) {
+StepParts between(const std::optional<StepParts>& a, const std::optional<StepParts>& b) {
   const CellMeasures one = cell_without("a", a), other = cell_without("b", b);
   return parts_without_kernel({{&one, 1.0}, {&other, -1.0}});
 }
 
 TEST(CodePaths, PartsOnOneSideAloneAreNamed) {
-  EXPECT_EQ(between("none", "blocks"), "blocks");
-  EXPECT_EQ(between("blocks, muon", "none"), "blocks, muon");
-  EXPECT_EQ(between("blocks, muon", "muon, adam"), "adam, blocks");
-  EXPECT_EQ(between("all", "none"), "all");
-  for (const char* same : {"none", "blocks", "blocks, muon", "all"}) EXPECT_EQ(between(same, same), "") << same;
+  const StepParts none, blocks = {"blocks"}, both = {"blocks", "muon"}, all = {"all"};
+  EXPECT_EQ(between(none, blocks), blocks);
+  EXPECT_EQ(between(both, none), both);
+  EXPECT_EQ(between(both, StepParts{"muon", "adam"}), (StepParts{"adam", "blocks"}));
+  EXPECT_EQ(between(all, none), all);
+  for (const StepParts& same : {none, blocks, both, all}) EXPECT_EQ(between(same, same), none) << core::text_of(same);
 }
 
 TEST(CodePaths, WhereAnEngineToldNothingNothingIsKnown) {
-  EXPECT_EQ(between("", "blocks"), "");
-  EXPECT_EQ(between("blocks", ""), "");
-  CellMeasures failed = cell_without("failed", "blocks");
+  EXPECT_EQ(between(std::nullopt, StepParts{"blocks"}), StepParts{});
+  EXPECT_EQ(between(StepParts{"blocks"}, std::nullopt), StepParts{});
+  CellMeasures failed = cell_without("failed", {{"blocks"}});
   for (RunMeasure& run : failed.runs) run.run.result->outcome = core::RunOutcome::kCrashed;
-  const CellMeasures other = cell_without("b", "none");
-  EXPECT_EQ(parts_without_kernel({{&failed, 1.0}, {&other, -1.0}}), "") << "its times count nowhere";
+  const CellMeasures other = cell_without("b", StepParts{});
+  EXPECT_EQ(parts_without_kernel({{&failed, 1.0}, {&other, -1.0}}), StepParts{}) << "its times count nowhere";
 }
 
 /// Half of the cells on either side of B lack a kernel: that cancels. It does not for A, whose change it is.
 TEST(CodePaths, WhatIsOnBothSidesAlikeCancels) {
-  const CellMeasures none = cell_without("-", "none"), a = cell_without("a", "blocks"), b = cell_without("b", "none"),
-                     both = cell_without("a + b", "blocks");
-  EXPECT_EQ(parts_without_kernel({{&b, 0.5}, {&both, 0.5}, {&none, -0.5}, {&a, -0.5}}), "");
-  EXPECT_EQ(parts_without_kernel({{&a, 0.5}, {&both, 0.5}, {&none, -0.5}, {&b, -0.5}}), "blocks");
-  EXPECT_EQ(parts_without_kernel({{&a, -0.5}, {&both, 0.5}, {&none, 0.5}, {&b, -0.5}}), "") << "the interaction";
+  const CellMeasures none = cell_without("-", StepParts{}), a = cell_without("a", {{"blocks"}}),
+                     b = cell_without("b", StepParts{}), both = cell_without("a + b", {{"blocks"}});
+  EXPECT_EQ(parts_without_kernel({{&b, 0.5}, {&both, 0.5}, {&none, -0.5}, {&a, -0.5}}), StepParts{});
+  EXPECT_EQ(parts_without_kernel({{&a, 0.5}, {&both, 0.5}, {&none, -0.5}, {&b, -0.5}}), StepParts{"blocks"});
+  EXPECT_EQ(parts_without_kernel({{&a, -0.5}, {&both, 0.5}, {&none, 0.5}, {&b, -0.5}}), StepParts{})
+      << "the interaction";
 }
 
 TEST(CodePaths, OneWarningNamesTheRows) {
-  std::vector<CellMeasures> cells = {cell_without("base", "none")};
-  for (const char* label : {"v", "w", "x", "y", "z"}) cells.push_back(cell_without(label, "blocks"));
-  cells.push_back(cell_without("alike", "none"));
+  std::vector<CellMeasures> cells = {cell_without("base", StepParts{})};
+  for (const char* label : {"v", "w", "x", "y", "z"}) cells.push_back(cell_without(label, {{"blocks"}}));
+  cells.push_back(cell_without("alike", StepParts{}));
   results::PlanRecord plan;
-  plan.design = "leave_one_out";
+  plan.design = results::Design::kLeaveOneOut;
   const ComparisonTable table = compare(plan, cells, {});
   ASSERT_EQ(table.warnings.size(), 1U);
   EXPECT_NE(table.warnings[0].find("The times of 5 rows (v, w, x, y and 1 more)"), std::string::npos)
       << table.warnings[0];
   EXPECT_NE(table.warnings[0].find("--kernels reference"), std::string::npos);
-  plan.design = "history";  // each row against the one before: the first of the five, and the last row
+  plan.design = results::Design::kHistory;  // each row against the one before: the first of the five, and the last row
   const ComparisonTable ladder = compare(plan, cells, {});
   ASSERT_EQ(ladder.warnings.size(), 1U);
   EXPECT_NE(ladder.warnings[0].find("The times of 2 rows (v, alike)"), std::string::npos) << ladder.warnings[0];

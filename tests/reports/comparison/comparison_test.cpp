@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "reports/kinds/comparison_report.h"
+#include "reports/kinds/kinds.h"
 #include "reports/render/render.h"
 
 namespace nanobench::reports {
@@ -48,14 +48,14 @@ CellMeasures cell(const std::string& label, std::vector<RunMeasure> runs, std::o
   return measures;
 }
 
-results::PlanRecord plan_of(const std::string& design = "history") {
+results::PlanRecord plan_of(results::Design design = results::Design::kHistory) {
   results::PlanRecord plan;
   plan.suite = "suite";
   plan.title = "title";
   plan.design = design;
   plan.scale = "nano";
   plan.data_name = "synthetic";
-  plan.messages = {"what the scale cannot keep"};
+  plan.messages = {{core::MessageKind::kScale, "nano", "what the scale cannot keep"}};
   return plan;
 }
 
@@ -143,7 +143,7 @@ TEST(Comparison, EachRowAgainstTheRowBefore) {
 TEST(Comparison, OtherDesignsAgainstTheFirstRow) {
   const std::vector<CellMeasures> cells = {cell("base", {completed(1, 3.0, 10)}), cell("x", {completed(1, 3.5, 10)}),
                                            cell("y", {completed(1, 3.1, 10)})};
-  const ComparisonTable table = compare(plan_of("leave_one_out"), cells, {});
+  const ComparisonTable table = compare(plan_of(results::Design::kLeaveOneOut), cells, {});
   EXPECT_EQ(table.rows[2].reference, "base");
   EXPECT_NEAR(table.rows[2].val_loss_change->value, 0.1, 1e-12);
 }

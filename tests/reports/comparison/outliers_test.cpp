@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "reports/kinds/comparison_report.h"
+#include "reports/comparison/comparison.h"
+#include "reports/kinds/kinds.h"
 #include "reports/render/render.h"
 #include "tests/reports/made_cells.h"
 #include "tests/reports/stats/simulation.h"
@@ -63,7 +64,7 @@ TEST(Outliers, TimesAreHeldAgainstThoseOfTheSameGpu) {
 
 TEST(Outliers, AreNamedCountedAndLeftInTheMean) {
   results::PlanRecord plan;
-  plan.design = "history";
+  plan.design = results::Design::kHistory;
   const std::vector<CellMeasures> cells = {made_cell("base", {3.280, 3.281, 3.279, 3.420, 3.282, 3.280}),
                                            made_cell("few", {3.0, 3.1})};
   const Document document = comparison_report(plan, cells, compare(plan, cells, {}));
@@ -77,7 +78,7 @@ TEST(Outliers, AreNamedCountedAndLeftInTheMean) {
   EXPECT_EQ(json.at("tables").at("rows").at(0).at("step_ms").at("outliers"), 0);
   EXPECT_TRUE(json.at("tables").at("rows").at(1).at("val_loss").at("outliers").is_null()) << "two runs: not judged";
   const std::string text = render_terminal(document, {.width = 300, .has_color = false});
-  EXPECT_NE(text.find("left in every mean: base, seed 4, run 1004: val loss 3.4200, median 3.2805"), std::string::npos)
+  EXPECT_NE(text.find("kept in every mean: base, seed 4, run 1004: val loss 3.4200, median 3.2805"), std::string::npos)
       << text;
 }
 
@@ -87,7 +88,7 @@ TEST(Outliers, ManyAreCountedWhereTheyCannotAllBeNamed) {
   for (int i = 0; i < 12; ++i)
     cells.push_back(made_cell(std::to_string(i), {3.280, 3.281, 3.279, 3.420, 3.282, 3.280}));
   const Document document = comparison_report(plan, cells, compare(plan, cells, {}));
-  EXPECT_NE(document.notes.back().find("; and 2 more, named in --json"), std::string::npos) << document.notes.back();
+  EXPECT_NE(document.notes.back().find(" and 2 more (--json names all)"), std::string::npos) << document.notes.back();
 }
 
 TEST(OutliersSimulation, OrdinaryRunsAreFlaggedAsOftenAsTheNoteSays) {

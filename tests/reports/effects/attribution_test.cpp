@@ -5,7 +5,8 @@
 #include <cmath>
 
 #include "ablations/design.h"
-#include "reports/kinds/comparison_report.h"
+#include "reports/comparison/comparison.h"
+#include "reports/kinds/kinds.h"
 #include "reports/render/render.h"
 #include "reports/stats/shapley.h"
 #include "tests/reports/made_cells.h"
@@ -23,12 +24,12 @@ std::string label_of(const ablations::DesignTable& table, const ablations::Desig
 
 results::PlanRecord plan_of(const ablations::DesignTable& table) {
   results::PlanRecord plan;
-  plan.design = "factorial";
+  plan.design = results::Design::kFactorial;
   for (const ablations::DesignCell& cell : table.cells) plan.cells.push_back({.label = label_of(table, cell)});
   for (const ablations::Contrast& contrast : table.contrasts) {
     results::PlanContrast& stored = plan.contrasts.emplace_back();
     stored.effect = contrast.effect;
-    stored.kind = to_string(contrast.kind);
+    stored.kind = contrast.kind;
     for (std::size_t i = 0; i < contrast.coefficients.size(); ++i) {
       if (contrast.coefficients[i] != 0.0) stored.coefficients[plan.cells[i].label] = contrast.coefficients[i];
     }
@@ -151,7 +152,7 @@ TEST(Attribution, IsATableOfTheReport) {
   EXPECT_EQ(rows[0].at("loss").at("error_from"), "seeds");
   EXPECT_NEAR(rows[0].at("part").get<double>(), 0.11 / 0.14, 1e-9);
   const std::string text = render_terminal(document, {.width = 200, .has_color = false});
-  EXPECT_NE(text.find("Who earned the gain (Shapley)"), std::string::npos) << text;
+  EXPECT_NE(text.find("What each change contributes (Shapley)"), std::string::npos) << text;
   EXPECT_NE(text.find("-0.1100 ±0.0058"), std::string::npos) << text;
   EXPECT_EQ(text.find("nan"), std::string::npos) << text;
 }

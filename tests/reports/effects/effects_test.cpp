@@ -5,8 +5,6 @@
 #include <cmath>
 #include <random>
 
-#include "reports/effects/seeds_needed.h"
-
 namespace nanobench::reports {
 namespace {
 
@@ -58,7 +56,11 @@ class Cells {
 };
 
 results::PlanContrast contrast(const std::string& effect, const std::string& on, const std::string& off) {
-  return {.effect = effect, .kind = "simple", .meaning = "", .coefficients = {{on, 1.0}, {off, -1.0}}, .aliases = {}};
+  return {.effect = effect,
+          .kind = results::ContrastKind::kSimple,
+          .meaning = "",
+          .coefficients = {{on, 1.0}, {off, -1.0}},
+          .aliases = {}};
 }
 
 TEST(Effects, EachFeatureGetsTheVerdictThatWasPlanted) {
@@ -101,7 +103,7 @@ TEST(Effects, OneRunHasNoErrorAndNoVerdict) {
   EXPECT_FALSE(result.loss.estimate || result.loss.interval || result.loss.p);
   EXPECT_EQ(result.loss.verdict, Verdict::kInconclusive);
   EXPECT_EQ(result.verdict, FeatureVerdict::kInconclusive);
-  EXPECT_EQ(result.reason, "n = 1 has no error");
+  EXPECT_EQ(result.reason, "n = 1 gives no error");
 }
 
 TEST(Effects, TimesOfTwoMachinesAreNotSubtracted) {
@@ -126,13 +128,14 @@ TEST(Effects, TimesOfDifferentCodeGiveNoVerdict) {
   cells.add("without x", {.step_ms = 250.0}, 8);
   cells.add("without keep", {.loss = 3.004}, 8);
   for (CellMeasures& cell : cells.cells) {
-    for (RunMeasure& run : cell.runs) run.run.no_kernel_for = cell.cell.label == "without x" ? "blocks" : "none";
+    for (RunMeasure& run : cell.runs)
+      run.run.no_kernel_for = cell.cell.label == "without x" ? core::StepParts{"blocks"} : core::StepParts{};
   }
   results::PlanRecord plan;
   for (const char* name : {"x", "keep"})
     plan.contrasts.push_back(contrast(name, "base", std::string("without ") + name));
   const std::vector<EffectResult> results = analyse_effects(plan, cells.cells);
-  EXPECT_EQ(results[0].other_code, "blocks");
+  EXPECT_EQ(results[0].other_code, core::StepParts{"blocks"});
   EXPECT_EQ(results[0].verdict, FeatureVerdict::kInconclusive);
   EXPECT_EQ(results[0].log_time.verdict, Verdict::kInconclusive);
   EXPECT_EQ(results[0].loss.verdict, Verdict::kUnchanged) << "losses may be compared";
@@ -193,7 +196,8 @@ TEST(Effects, AFactorialThatRanOnceIsJudgedByItsSmallEffects) {
     cells.add(std::to_string(cell), {.loss = 3.0 + (cell & 1 ? 0.1 : 0.0), .time_cv = 0.001}, 1);
   for (int mask = 1; mask < 8; ++mask) {
     results::PlanContrast one{.effect = std::to_string(mask),
-                              .kind = mask == 1 || mask == 2 || mask == 4 ? "main" : "interaction",
+                              .kind = mask == 1 || mask == 2 || mask == 4 ? results::ContrastKind::kMain
+                                                                          : results::ContrastKind::kInteraction,
                               .meaning = "",
                               .coefficients = {},
                               .aliases = {}};

@@ -4,7 +4,8 @@
 
 #include <functional>
 
-#include "reports/kinds/comparison_report.h"
+#include "reports/comparison/comparison.h"
+#include "reports/kinds/kinds.h"
 #include "reports/render/render.h"
 #include "tests/reports/made_cells.h"
 
@@ -21,7 +22,7 @@ PlanRecord plan_of(std::int64_t id, const std::vector<std::uint64_t>& seeds) {
   plan.suite = "suite";
   plan.scale = "nano";
   plan.data_name = "synthetic";
-  plan.design = "leave_one_out";
+  plan.design = results::Design::kLeaveOneOut;
   plan.contrasts = {simple_contrast("x", "base", "without x")};
   for (const char* label : {"base", "without x"}) {
     plan.cells.push_back({.label = label, .config_digest = label});
@@ -63,7 +64,7 @@ TEST(Looks, ASingleSeedHadNoPValue) {
   PlanRecord once = plan_of(1, {1}), twice = plan_of(2, {1, 2});
   for (PlanRecord* plan : {&once, &twice}) {
     plan->contrasts.assign(7, simple_contrast("x", "base", "without x"));
-    for (results::PlanContrast& contrast : plan->contrasts) contrast.kind = "main";
+    for (results::PlanContrast& contrast : plan->contrasts) contrast.kind = results::ContrastKind::kMain;
   }
   EXPECT_EQ(looks_taken(twice, {once}), (Counts{1, 2})) << "seven factorial effects have p-values of one seed";
 }

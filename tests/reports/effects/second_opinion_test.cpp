@@ -4,11 +4,11 @@
 
 #include <random>
 
+#include "reports/comparison/comparison.h"
 #include "reports/effects/effects.h"
-#include "reports/kinds/comparison_report.h"
+#include "reports/kinds/kinds.h"
 #include "reports/render/render.h"
 #include "reports/stats/rank_tests.h"
-#include "reports/stats/signed_rank.h"
 #include "tests/reports/made_cells.h"
 
 namespace nanobench::reports {
@@ -18,7 +18,7 @@ using Values = std::vector<double>;
 
 results::PlanRecord plan_of(std::vector<results::PlanContrast> contrasts) {
   results::PlanRecord plan;
-  plan.design = "leave_one_out";
+  plan.design = results::Design::kLeaveOneOut;
   plan.contrasts = std::move(contrasts);
   for (const char* label : {"base", "without x"}) plan.cells.push_back({.label = label});
   return plan;
@@ -94,7 +94,8 @@ TEST(SecondOpinion, AFamilyThatLeavesItNoChanceIsNoDisagreementEither) {
 
 TEST(SecondOpinion, ContrastsOfManyCellsHavePairsOnly) {
   results::PlanRecord plan = plan_of({});
-  plan.contrasts.push_back({"a", "main", "", {{"none", -0.5}, {"a", 0.5}, {"b", -0.5}, {"a + b", 0.5}}, {}});
+  plan.contrasts.push_back(
+      {"a", results::ContrastKind::kMain, "", {{"none", -0.5}, {"a", 0.5}, {"b", -0.5}, {"a + b", 0.5}}, {}});
   const EffectResult effect = analyse_effects(plan, {made_cell("none", {3.0, 3.1}), made_cell("a", {2.8, 2.9}),
                                                      made_cell("b", {3.0, 3.1}), made_cell("a + b", {2.6, 2.9})})
                                   .front();
@@ -125,11 +126,11 @@ TEST(SecondOpinion, IsInTheJsonAndSpeaksToPeopleOnlyWhenItDiffers) {
   EXPECT_NEAR(second.at("pairs").at("p").get<double>(), 0.0078125, 1e-12);
   EXPECT_EQ(second.at("disagrees"), true);
   const std::string text = render_terminal(wild, {.width = 300, .has_color = false});
-  EXPECT_NE(text.find("x: the tests differ on val loss, p = 0.3"), std::string::npos) << text;
-  EXPECT_NE(text.find("0.0078 by Wilcoxon's signed ranks over 8 seeds"), std::string::npos) << text;
+  EXPECT_NE(text.find("x: two tests of val loss disagree. The t test gives p = 0.3"), std::string::npos) << text;
+  EXPECT_NE(text.find("the signed-rank test over 8 seeds gives p = 0.0078"), std::string::npos) << text;
   Values tame = kWith;
   tame.back() = 3.70;
-  EXPECT_EQ(render_terminal(document(tame), {.width = 300, .has_color = false}).find("the tests differ"),
+  EXPECT_EQ(render_terminal(document(tame), {.width = 300, .has_color = false}).find("tests of val loss disagree"),
             std::string::npos);
 }
 

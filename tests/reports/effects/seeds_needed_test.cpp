@@ -1,11 +1,11 @@
-#include "reports/effects/seeds_needed.h"
+#include "reports/effects/effects.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <iostream>
 
-#include "reports/stats/two_sample.h"
+#include "reports/stats/t_tests.h"
 #include "tests/reports/made_cells.h"
 #include "tests/reports/stats/simulation.h"
 
@@ -61,7 +61,7 @@ TEST(SeedsNeeded, GiveAVerdictInFourOfFiveCases) {
   // Plain, hidden in noise, nothing at all, inside the margin, at its edge.
   for (const Case& item : {Case{2.0, 1.5}, Case{-1.0, 2.0}, Case{0.0, 0.8}, Case{0.2, 0.6}, Case{0.5, 0.7}}) {
     const SeedsForVerdict needed = needed_for(undecided(item.seconds, item.sd, 3));
-    ASSERT_EQ(needed.status, Status::kTold) << item.seconds;
+    ASSERT_EQ(needed.status, Status::kKnown) << item.seconds;
     const int seeds = *needed.seeds;
     const double share = share_decided(draws, item.seconds, item.sd, seeds, 1, kRepetitions);
     EXPECT_GT(share, kVerdictPower - slack(kVerdictPower, kRepetitions)) << item.seconds << ", " << seeds << " seeds";
@@ -110,7 +110,7 @@ TEST(SeedsNeeded, HoldForLossesAndTimesTogether) {
     effect.loss.n = effect.log_time.n = kFew;
     effect.verdict = FeatureVerdict::kInconclusive;
     const SeedsForVerdict needed = needed_for(effect);
-    ASSERT_EQ(needed.status, Status::kTold) << loss_change;
+    ASSERT_EQ(needed.status, Status::kKnown) << loss_change;
     const double share = share_of(kRepetitions, [&] {
       return drawn_effect(draws, loss_change, time_ratio, *needed.seeds).verdict != FeatureVerdict::kInconclusive;
     });
@@ -154,7 +154,7 @@ TEST(SeedsNeeded, SaysWhatCannotBeTold) {
 }
 
 TEST(SeedsNeeded, AreNeverFewerThanAVerdictTakesNorThanThereAre) {
-  EXPECT_EQ(*needed_for(undecided(50.0, 0.1, 2)).seeds, rules().least_n);
+  EXPECT_EQ(*needed_for(undecided(50.0, 0.1, 2)).seeds, rules().min_n);
   EXPECT_EQ(*needed_for(undecided(50.0, 0.1, 7)).seeds, 8) << "chance missed it";
   EXPECT_EQ(needed_for(undecided(50.0, 0.1, 7)).more(), 1);
 }

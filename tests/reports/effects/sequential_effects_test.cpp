@@ -1,8 +1,9 @@
 // Verdicts of a plan of looks: what crossed a boundary stays decided.
 #include <gtest/gtest.h>
 
+#include "reports/comparison/comparison.h"
 #include "reports/effects/effects.h"
-#include "reports/kinds/comparison_report.h"
+#include "reports/kinds/kinds.h"
 #include "reports/render/render.h"
 #include "reports/stats/power.h"
 #include "tests/reports/made_cells.h"
@@ -15,7 +16,7 @@ using Values = std::vector<double>;
 
 results::PlanRecord plan_of(const results::SequentialLook& look, const std::vector<std::uint64_t>& seeds) {
   results::PlanRecord plan;
-  plan.design = "leave_one_out";
+  plan.design = results::Design::kLeaveOneOut;
   plan.sequential = look;
   plan.contrasts = {simple_contrast("x", "base", "without x")};
   for (const std::uint64_t seed : seeds) {

@@ -1,4 +1,4 @@
-#include "reports/forecast/detectable.h"
+#include "reports/forecast/forecast.h"
 
 #include <gtest/gtest.h>
 
@@ -14,12 +14,17 @@ namespace {
 constexpr double kNoiseSd = 0.0019;
 
 results::PlanContrast simple() {
-  return {.effect = "x", .kind = "simple", .meaning = "", .coefficients = {{"base", 1.0}, {"without x", -1.0}}};
+  return {.effect = "x",
+          .kind = results::ContrastKind::kSimple,
+          .meaning = "",
+          .coefficients = {{"base", 1.0}, {"without x", -1.0}}};
 }
 
 results::PlanContrast main_effect() {
-  return {
-      .effect = "a", .kind = "main", .meaning = "", .coefficients = {{"1", -0.5}, {"2", 0.5}, {"3", -0.5}, {"4", 0.5}}};
+  return {.effect = "a",
+          .kind = results::ContrastKind::kMain,
+          .meaning = "",
+          .coefficients = {{"1", -0.5}, {"2", 0.5}, {"3", -0.5}, {"4", 0.5}}};
 }
 
 NoiseFigure noise(double sd = kNoiseSd) {

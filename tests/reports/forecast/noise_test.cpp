@@ -53,16 +53,16 @@ class ReadNoise : public results::StoreTest {
   ReadNoise() : store_(file()) {
     plan_.suite.name = "asked";
     plan_.suite.scale = "nano";
-    plan_.suite.dtype = "float32";
+    plan_.suite.dtype = core::Dtype::kFloat32;
     plan_.engine.name = "mock";
     plan_.hardware = new_run().hardware;
     plan_.threads = new_run().threads;
   }
 
   /// Two cells; losses[cell][seed], step times in milliseconds alike.
-  void add(const std::string& suite, const std::string& design, const std::vector<std::vector<double>>& losses,
+  void add(const std::string& suite, results::Design design, const std::vector<std::vector<double>>& losses,
            const std::vector<std::vector<double>>& step_ms) {
-    const std::string name = suite + design + std::to_string(++plans_);
+    const std::string name = suite + enum_name(design) + std::to_string(++plans_);
     results::NewPlan plan{.digest = name, .suite = suite, .title = "", .design = design, .scale = "nano"};
     for (std::size_t cell = 0; cell < losses.size(); ++cell) {
       plan.cells.push_back({.label = "cell" + std::to_string(cell)});
@@ -103,13 +103,14 @@ TEST_F(ReadNoise, WithoutAStoreOrRunsIsUnknown) {
 }
 
 TEST_F(ReadNoise, TakesTheSuitesOwnLossesAndTheTimesOfAnAA) {
-  add("other", "history", {{3.0, 4.0, 5.0}, {3.0, 4.0, 5.5}}, {{1, 2, 3}, {3, 2, 1}});
-  add("noise", "a_a", {{3.0, 3.2, 3.4}, {3.0, 3.2, 3.4}}, {{10, 10, 10}, {10 * std::exp(0.1), 10, 10 * std::exp(0.2)}});
+  add("other", results::Design::kHistory, {{3.0, 4.0, 5.0}, {3.0, 4.0, 5.5}}, {{1, 2, 3}, {3, 2, 1}});
+  add("noise", results::Design::kAA, {{3.0, 3.2, 3.4}, {3.0, 3.2, 3.4}},
+      {{10, 10, 10}, {10 * std::exp(0.1), 10, 10 * std::exp(0.2)}});
   Noise noise = read_noise(&store_, plan_);
   EXPECT_NEAR(noise.loss.spread->sd, 0.2, 1e-12) << "over the seeds of the a_a's first arm";
   EXPECT_TRUE(noise.loss.is_bound);
   EXPECT_NEAR(noise.log_time.spread->sd, 0.1 / std::sqrt(2.0), 1e-12) << "log ratios 0.1, 0, 0.2";
-  add("asked", "leave_one_out", {{3.0, 3.5, 3.2}, {3.01, 3.5, 3.22}}, {{1, 1, 1}, {9, 7, 8}});
+  add("asked", results::Design::kLeaveOneOut, {{3.0, 3.5, 3.2}, {3.01, 3.5, 3.22}}, {{1, 1, 1}, {9, 7, 8}});
   noise = read_noise(&store_, plan_);
   EXPECT_NEAR(noise.loss.spread->sd, 0.01 / std::sqrt(2.0), 1e-12) << "seed by seed";
   EXPECT_FALSE(noise.loss.is_bound);
@@ -117,8 +118,8 @@ TEST_F(ReadNoise, TakesTheSuitesOwnLossesAndTheTimesOfAnAA) {
 }
 
 TEST_F(ReadNoise, ElsePoolsWhatIsThere) {
-  add("one", "history", {{3.0, 3.1}, {3.2, 3.3}}, {{1, 1}, {1, std::exp(0.2)}});
-  add("two", "history", {{3.0, 3.3}, {3.2, 3.5}}, {{1, 1}, {1, std::exp(0.2)}});
+  add("one", results::Design::kHistory, {{3.0, 3.1}, {3.2, 3.3}}, {{1, 1}, {1, std::exp(0.2)}});
+  add("two", results::Design::kHistory, {{3.0, 3.3}, {3.2, 3.5}}, {{1, 1}, {1, std::exp(0.2)}});
   const Noise noise = read_noise(&store_, plan_);
   EXPECT_NEAR(noise.loss.spread->sd, std::sqrt((2 * 0.005 + 2 * 0.045) / 4), 1e-12);
   EXPECT_EQ(noise.loss.spread->df, 4.0);
@@ -127,12 +128,12 @@ TEST_F(ReadNoise, ElsePoolsWhatIsThere) {
 }
 
 TEST_F(ReadNoise, OtherMachinesEnginesAndScalesDoNotCount) {
-  add("asked", "history", {{3.0, 3.1}, {3.2, 3.3}}, {{1, 1}, {1, 2}});
+  add("asked", results::Design::kHistory, {{3.0, 3.1}, {3.2, 3.3}}, {{1, 1}, {1, 2}});
   for (const auto& change : std::vector<std::function<void(suites::Plan&)>>{
            [](suites::Plan& plan) { plan.threads = 7; }, [](suites::Plan& plan) { plan.hardware = "another"; },
            [](suites::Plan& plan) { plan.engine.name = "nanobench-train"; },
            [](suites::Plan& plan) { plan.suite.scale = "smoke"; },
-           [](suites::Plan& plan) { plan.suite.dtype = "float64"; }}) {
+           [](suites::Plan& plan) { plan.suite.dtype = core::Dtype::kFloat64; }}) {
     suites::Plan other = plan_;
     change(other);
     const Noise noise = read_noise(&store_, other);

@@ -37,7 +37,7 @@ void add_cell(suites::Plan& plan, const std::string& label, const core::TrainCon
 suites::Plan plan_of(const core::TrainConfig& config) {
   suites::Plan plan;
   plan.suite.scale = "nano";
-  plan.suite.dtype = "float32";
+  plan.suite.dtype = core::Dtype::kFloat32;
   plan.suite.seeds = {1};
   plan.engine.name = "mock";
   plan.hardware = "x86_64 | test | 2 cores";

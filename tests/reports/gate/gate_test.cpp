@@ -20,7 +20,7 @@ Arm arm_of(const std::string& name, int runs, const std::function<void(ArmRun&)>
           .engine = "engine " + name,
           .revision = "",
           .hardware = "machine",
-          .host = "host",
+          .hosts = {"host"},
           .threads = 2,
           .processes = 1,
           .measured_at = "2026-01-01T00:00:00.000Z",
@@ -178,7 +178,7 @@ TEST(Gate, WhatCannotBeComparedIsSaid) {
 
 TEST(Gate, TimesOfAnotherHostCountOnlyWhereBothRanInTurn) {
   Arm baseline = arm_of("a", 5);
-  baseline.host = "another";
+  baseline.hosts = {"another"};
   EXPECT_EQ(exit_code(evaluate_gate(baseline, arm_of("b", 5), {}, {.is_interleaved = false}).answer), 5);
 }
 
@@ -196,7 +196,7 @@ TEST(Gate, TimesOfAnotherGpuCountNowhere) {
 
 TEST(Gate, TimesOfSeveralHostsDoNotCount) {
   Arm baseline = arm_of("a", 5), candidate = arm_of("b", 5);
-  baseline.host = candidate.host = "one, two";
+  baseline.hosts = candidate.hosts = {"one", "two"};
   EXPECT_EQ(exit_code(evaluate_gate(baseline, candidate, {}, {.is_interleaved = false}).answer), 5);
   EXPECT_EQ(exit_code(evaluate_gate(baseline, candidate, {}, {.is_interleaved = true}).answer), 0);
   candidate.cells.front().runs.back().host = "two";
@@ -270,7 +270,7 @@ Arm random_arm(const std::string& name, std::mt19937_64& random, double loss_cha
 
 /// `compare a b` of two configurations: what the change costs, or what a kernel saves?
 TEST(Gate, TimesOfTwoConfigurationsNeedOneCode) {
-  const auto with_code = [](const std::string& name, const std::string& digest, const std::string& no_kernel_for) {
+  const auto with_code = [](const std::string& name, const std::string& digest, const core::StepParts& no_kernel_for) {
     Arm arm = arm_of(name, 5, [&](ArmRun& run) {
       run.no_kernel_for = no_kernel_for;
       *run.step_ms += noise(run);
@@ -279,20 +279,30 @@ TEST(Gate, TimesOfTwoConfigurationsNeedOneCode) {
     return arm;
   };
   const GateSetting others = {.is_interleaved = true, .allows_other_configs = true};
-  const Arm base = with_code("a", "c", "none");
-  const GateCheck differing = check_of(evaluate_gate(base, with_code("b", "d", "blocks"), {}, others), "step time");
-  EXPECT_NE(differing.reason.find("a kernel for blocks on one side alone"), std::string::npos) << differing.reason;
+  const Arm base = with_code("a", "c", {});
+  const GateCheck differing = check_of(evaluate_gate(base, with_code("b", "d", {"blocks"}), {}, others), "step time");
+  EXPECT_NE(differing.reason.find("a kernel for blocks on one side only"), std::string::npos) << differing.reason;
   EXPECT_EQ(differing.verdict, Verdict::kMissing);
-  EXPECT_NE(check_of(evaluate_gate(base, with_code("b", "d", "none"), {}, others), "step time").verdict,
-            Verdict::kMissing);
-  EXPECT_NE(check_of(evaluate_gate(base, with_code("b", "c", "blocks"), {}, others), "step time").verdict,
+  EXPECT_NE(check_of(evaluate_gate(base, with_code("b", "d", {}), {}, others), "step time").verdict, Verdict::kMissing);
+  EXPECT_NE(check_of(evaluate_gate(base, with_code("b", "c", {"blocks"}), {}, others), "step time").verdict,
             Verdict::kMissing)
       << "of one configuration it is a revision that lost its kernel";
 }
 
+TEST(Gate, ABaselineOfAnOlderFileIsTheSameConfiguration) {
+  Arm baseline = arm_of("a", 5), candidate = arm_of("b", 5);
+  baseline.cells.front().config_digest = "former";
+  candidate.cells.front().config_digest = "today";
+  const GateSetting setting = {.is_interleaved = true};
+  EXPECT_NE(check_of(evaluate_gate(baseline, candidate, {}, setting), "loss").reason.find("another configuration"),
+            std::string::npos);
+  candidate.cells.front().former_config_digest = "former";
+  EXPECT_EQ(check_of(evaluate_gate(baseline, candidate, {}, setting), "loss").verdict, Verdict::kUnchanged);
+}
+
 TEST(Gate, TimesOfReferenceKernelsAreComparedWithTheirLike) {
   Arm reference = arm_of("b", 5);
-  reference.engine = "nanobench-train, reference kernels 1a2b";
+  reference.kernels = core::KernelChoice::kReference;
   const GateResult result = evaluate_gate(arm_of("a", 5), reference, {}, {.is_interleaved = true});
   EXPECT_NE(check_of(result, "step time").reason.find("the kind of kernels differs"), std::string::npos);
   EXPECT_EQ(check_of(result, "loss").verdict, Verdict::kUnchanged);
@@ -355,6 +365,12 @@ TEST(ArmFile, KeepsEverythingAndRefusesWhatItDoesNotKnow) {
   arm.cells.front().runs.front().disturbance = "others used the machine";
   const core::Json json = core::Json::parse(to_json(arm).dump());
   EXPECT_EQ(to_json(read_arm(json, "f")).dump(), to_json(arm).dump());
+
+  core::Json first = json;  // form 1: kernels in the engine's name alone
+  first["schema_version"] = 1;
+  EXPECT_EQ(read_arm(first, "f").kernels, core::KernelChoice::kFused);
+  first["engine"] = "nanobench-train, reference kernels 1a2b";
+  EXPECT_EQ(read_arm(first, "f").kernels, core::KernelChoice::kReference);
 
   core::Json newer = json;
   newer["schema_version"] = 99;

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "reports/kinds/compare_report.h"
-#include "reports/kinds/gate_report.h"
+#include "reports/gate/gate.h"
+#include "reports/kinds/kinds.h"
 #include "reports/render/render.h"
 
 namespace nanobench::reports {
@@ -103,12 +103,13 @@ TEST(GateHeadline, APassNamesItsMarginsAndARegressionItsWorst) {
   }
   result.checks.push_back(check_of("b", GateMetric::kMemory, "peak memory", 0.0, 0.01, Verdict::kRegressed));
   result.checks.back().gates = false;
-  EXPECT_EQ(gate_headline(result), "Pass: no harm in any of 4 checks beyond 0.0010 nats of loss, 0.5 % of step time.");
+  EXPECT_EQ(gate_headline(result),
+            "Pass: no metric is worse by more than its margin (0.0010 nats of loss, 0.5 % of step time) in 4 checks.");
   result.answer = GateAnswer::kRegression;
   result.checks[0].verdict = result.checks[3].verdict = Verdict::kRegressed;
   result.checks[0].change = 0.002;  // twice its margin
   result.checks[3].change = 0.05;   // ten times
-  EXPECT_EQ(gate_headline(result), "Regression in 2 of 4 checks. The worst: step time of b, +5.00 %.");
+  EXPECT_EQ(gate_headline(result), "Regression in 2 of 4 checks. Worst: step time of b, +5.00 %.");
   EXPECT_EQ(gate_report(result).headline, gate_headline(result));
 }
 

@@ -1,8 +1,9 @@
-#include "reports/kinds/comparison_headline.h"
+#include "reports/kinds/sections.h"
 
 #include <gtest/gtest.h>
 
-#include "reports/kinds/comparison_report.h"
+#include "reports/comparison/comparison.h"
+#include "reports/kinds/kinds.h"
 #include "tests/reports/made_cells.h"
 
 namespace nanobench::reports {
@@ -31,7 +32,7 @@ struct Judged {
 };
 
 SeedsForVerdict told(int have, int seeds) {
-  return {.status = Status::kTold, .have = have, .seeds = seeds};
+  return {.status = Status::kKnown, .have = have, .seeds = seeds};
 }
 
 TEST(EffectsHeadline, CountsEveryVerdict) {
@@ -51,7 +52,7 @@ TEST(EffectsHeadline, CountsEveryVerdict) {
   EXPECT_EQ(
       judged.headline(),
       "5 of 13 changes pay on this machine; 1 costs time; 2 are barnacles, proved to do neither; 3 need more runs: "
-      "about 5 to 14 more seeds each; 1 needs more than 500 seeds: it cannot be told at this scale; 1 cannot be "
+      "about 5 to 14 more seeds each; 1 needs more than 500 seeds, so this scale cannot decide; 1 cannot be "
       "judged: not every cell has a completed run.");
 }
 
@@ -60,12 +61,12 @@ TEST(EffectsHeadline, OneSeedTellsNothing) {
   for (int i = 0; i < 6; ++i)
     judged.add(FeatureVerdict::kInconclusive, SeedsForVerdict{.status = Status::kOneSeed, .have = 1}, "n = 1");
   EXPECT_EQ(judged.headline(),
-            "No verdict on any of 6 changes yet: one seed has no spread to judge by; run at least 3.");
+            "No verdict on any of the 6 changes yet: one seed gives no spread to judge by. Run at least 3 seeds.");
   judged.add(FeatureVerdict::kInconclusive, told(2, 3));
   EXPECT_EQ(
       judged.headline(),
       "None of 7 changes is proved to pay on this machine; 1 needs more runs: about 1 more seed; 6 have one seed, "
-      "which cannot tell: run at least 3.");
+      "which gives no spread: run at least 3.");
 }
 
 TEST(EffectsHeadline, OneChangeIsNamed) {
@@ -76,24 +77,26 @@ TEST(EffectsHeadline, OneChangeIsNamed) {
   };
   EXPECT_EQ(of(FeatureVerdict::kKeep), "change0 pays on this machine.");
   EXPECT_EQ(of(FeatureVerdict::kDrop), "change0 costs time on this machine.");
-  EXPECT_EQ(of(FeatureVerdict::kBarnacle), "change0 is a barnacle: proved to do neither good nor harm.");
+  EXPECT_EQ(of(FeatureVerdict::kBarnacle), "change0 is a barnacle: it is proved to do neither good nor harm.");
   EXPECT_EQ(of(FeatureVerdict::kInconclusive, told(4, 9)), "change0 needs more runs: about 5 more seeds.");
+  EXPECT_EQ(of(FeatureVerdict::kInconclusive), "change0 cannot be judged: its runs give no answer.");
   EXPECT_EQ(Judged().headline(), "");
 }
 
 TEST(ComparisonHeadline, SaysWhatFailedAndWhereAHistoryWent) {
   results::PlanRecord plan;
-  plan.design = "history";
+  plan.design = results::Design::kHistory;
   std::vector<CellMeasures> cells = {made_cell("record1", {3.3, 3.4}), made_cell("record2", {3.2, 3.2})};
   for (RunMeasure& run : cells[1].runs) run.step_ms = 80.0;
   cells[1].planned = 4;
-  EXPECT_EQ(comparison_report(plan, cells, compare(plan, cells, {})).headline,
-            "No single change is judged here. From record1 to record2 the step became 1.25 times as fast and val loss "
-            "fell by 0.1500. 2 of 6 runs are not done.");
+  EXPECT_EQ(
+      comparison_report(plan, cells, compare(plan, cells, {})).headline,
+      "This design judges no single change. From record1 to record2 the step became 1.25 times as fast and val loss "
+      "fell by 0.1500. 2 of 6 runs are not done.");
   cells[1].runs[0].run.result->outcome = core::RunOutcome::kCrashed;
   const std::string text = comparison_report(plan, cells, compare(plan, cells, {})).headline;
   EXPECT_NE(text.find("1 of 6 runs failed, 2 are not done."), std::string::npos) << text;
-  EXPECT_EQ(comparison_report(plan, {}, compare(plan, {}, {})).headline, "Nothing is measured yet.");
+  EXPECT_EQ(comparison_report(plan, {}, compare(plan, {}, {})).headline, "Nothing has been measured yet.");
 }
 
 TEST(ComparisonHeadline, TwoMachinesAreNotOne) {

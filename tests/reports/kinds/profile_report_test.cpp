@@ -1,12 +1,14 @@
-#include "reports/kinds/profile_report.h"
+#include "core/base/step_profile.h"
+#include "core/protocol/run_event.h"
+#include "reports/kinds/kinds.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
-#include "reports/kinds/run_report.h"
 #include "reports/render/render.h"
 #include "results/provenance.h"
+#include "results/store.h"
 
 namespace nanobench::reports {
 namespace {
@@ -78,7 +80,7 @@ TEST(RunReport, ShowsTheCostThatTheStoreKeeps) {
     store.add_samples(id, samples);
     const core::OrderedJson json = to_json(run_report(store, id));
     EXPECT_EQ(json.at("facts").at("flops_per_step"), 4e9);
-    EXPECT_EQ(json.at("headline"), "Still running, or ended without a word.");
+    EXPECT_EQ(json.at("headline"), "Still running, or ended without a report.");
     EXPECT_EQ(json.at("facts").at("visited_blocks_per_step"), 12);
     EXPECT_EQ(json.at("facts").at("communication/calls_per_step"), 7);
     EXPECT_EQ(json.at("facts").at("gpu/power_w/median"), 410);

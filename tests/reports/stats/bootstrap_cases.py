@@ -1,7 +1,7 @@
 """Cases of the bootstrap, with the product's own generator: xoshiro256** seeded through SplitMix64."""
+
 import numpy as np
 from scipy import stats
-
 from shared_cases import random
 
 
@@ -81,6 +81,14 @@ def bootstrap_cases():
         elif centre == "mean":
             jackknives = [[statistic(without(a, i), b) for i in range(len(a))],
                           [statistic(a, without(b, i)) for i in range(len(b))]]  # fmt: skip
-        case = {"kind": kind, "centre": centre, "first": a, "second": b, "resamples": resamples, "seed": seed, "level": level}
+        case = {
+            "kind": kind,
+            "centre": centre,
+            "first": a,
+            "second": b,
+            "resamples": resamples,
+            "seed": seed,
+            "level": level,
+        }
         cases.append(case | bca(float(statistic(a, b)), resampled, jackknives, level))
     return cases

@@ -88,7 +88,7 @@ TEST(ChangePoints, WhatCannotAnswerIsNothing) {
   EXPECT_FALSE(change_points(Values{1, 2, 3, 4, 5, 6, 7, 8, 9, std::nan("")}));
   EXPECT_THROW(change_points(Values(20, 1.0), {.alpha = 0.0}), core::Error);
   EXPECT_THROW(change_points(Values(20, 1.0), {.permutations = 3}), core::Error);
-  EXPECT_THROW(change_points(Values(20, 1.0), {.least_segment = 1}), core::Error);
+  EXPECT_THROW(change_points(Values(20, 1.0), {.min_segment = 1}), core::Error);
 }
 
 TEST(ChangePoints, CriesWolfAsOftenAsItSays) {

@@ -1,7 +1,6 @@
 #include "reports/stats/distributions.h"
 
 #include "core/base/error.h"
-#include "reports/stats/spread_integral.h"
 #include "tests/reports/stats/vectors.h"
 
 namespace nanobench::reports {

@@ -1,14 +1,14 @@
 """Cases of several effects and margins: equivalence, Holm, Lenth, contrasts, Shapley."""
+
 import itertools
 
 import mpmath as mp
 import numpy as np
+from exact_distributions import t_critical, t_upper
 from scipy import stats
+from shared_cases import moments, random, welch_of
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
-
-from exact_distributions import t_critical, t_upper
-from shared_cases import moments, random, welch_of
 
 
 def equivalence_cases():

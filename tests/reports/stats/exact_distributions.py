@@ -1,4 +1,5 @@
 """Student's t, the non-central t and expectations over an estimated spread, by mpmath at 40 digits."""
+
 import mpmath as mp
 from scipy import stats
 

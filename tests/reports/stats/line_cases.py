@@ -1,13 +1,13 @@
 """Cases of lines, and of the ratios that equal losses come to."""
+
 import math
 
 import mpmath as mp
 import numpy as np
-from scipy import stats
-from statsmodels.regression.linear_model import WLS
-
 from exact_distributions import t_critical
+from scipy import stats
 from shared_cases import agrees, random
+from statsmodels.regression.linear_model import WLS
 
 
 def line_cases():
@@ -38,7 +38,9 @@ def equal_loss_cases():
         t = t_critical((1 - mp.mpf(level)) / 2, df)
         # (d - rho m)^2 = t^2 (se_d^2 + rho^2 se_m^2)
         square = gain**2 - (t * mp.mpf(m[1])) ** 2
-        roots = sorted(mp.polyroots([square, -2 * value * gain, value**2 - (t * mp.mpf(d[1])) ** 2], maxsteps=200), key=mp.re)
+        roots = sorted(
+            mp.polyroots([square, -2 * value * gain, value**2 - (t * mp.mpf(d[1])) ** 2], maxsteps=200), key=mp.re
+        )
         ratio, s = mp.mpf(r[0]), mp.mpf(step_s)
         seconds = ((steps + rho) * ratio - steps) * s
         parts = [v[0] * (ratio * s) ** 2, v[1] * (ratio * s) ** 2, ((steps + rho) * s * mp.mpf(r[1])) ** 2]

@@ -7,6 +7,7 @@
 Probabilities of t and non-central t come from mpmath at 40 digits, from the exact values of the doubles, and are held
 against SciPy's here wherever SciPy has the digits; the rest is SciPy's and statsmodels' own. Everything is seeded.
 """
+
 import json
 import pathlib
 
@@ -14,7 +15,6 @@ import mpmath as mp
 import numpy as np
 import scipy
 import statsmodels
-
 from bootstrap_cases import bootstrap_cases
 from effect_cases import contrast_cases, equivalence_cases, holm_cases, lenth_cases, shapley_cases
 from line_cases import equal_loss_cases, line_cases
@@ -51,7 +51,10 @@ def main():
         "prediction": prediction_cases(named),
     }  # fmt: skip
     path = pathlib.Path(__file__).with_name("vectors.json")
-    path.write_text(json.dumps(vectors, allow_nan=False, separators=(",", ":")).replace('},"', '},\n"').replace('],"', '],\n"') + "\n")
+    path.write_text(
+        json.dumps(vectors, allow_nan=False, separators=(",", ":")).replace('},"', '},\n"').replace('],"', '],\n"')
+        + "\n"
+    )
     print(f"wrote {path}: {path.stat().st_size} bytes")
 
 

@@ -1,13 +1,13 @@
 """Cases of power, required sizes, and sequential boundaries."""
+
 import math
 
 import mpmath as mp
 import numpy as np
-from scipy import stats
-from statsmodels.stats.power import TTestIndPower, TTestPower
-
 from exact_distributions import noncentral_upper, spread_expectation, t_critical
+from scipy import stats
 from shared_cases import agrees
+from statsmodels.stats.power import TTestIndPower, TTestPower
 
 
 def power(effect, se, df, alpha, two_sided):
@@ -38,7 +38,9 @@ def detectable_cases():
     cases = []
     for n, wanted, alpha in [(3, 0.8, 0.05), (5, 0.8, 0.05), (10, 0.9, 0.01), (50, 0.8, 0.05)]:
         start = TTestIndPower().solve_power(None, n, alpha, wanted)
-        shift = mp.findroot(lambda d: power(d, mp.sqrt(mp.mpf(2) / n), 2 * n - 2, alpha, True) - wanted, start, tol=1e-15)
+        shift = mp.findroot(
+            lambda d: power(d, mp.sqrt(mp.mpf(2) / n), 2 * n - 2, alpha, True) - wanted, start, tol=1e-15
+        )
         cases.append({"n": n, "power": wanted, "alpha": alpha, "effect": float(shift)})
     return cases
 

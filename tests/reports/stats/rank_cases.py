@@ -1,10 +1,10 @@
 """Cases of rank tests: Mann-Whitney and Hodges-Lehmann, Wilcoxon's signed ranks."""
+
 import itertools
 import math
 
 import numpy as np
 from scipy import stats
-
 from shared_cases import random
 
 
@@ -84,7 +84,9 @@ def p_by_all_signs(sizes, values, tail):
     """SciPy has no exact p under ties: every sign in turn."""
     ranks = (2 * stats.rankdata(sizes)).astype(int).tolist()
     w = sum(rank for rank, v in zip(ranks, [v for v in values if v != 0]) if v > 0)
-    sums = [sum(rank for rank, sign in zip(ranks, signs) if sign) for signs in itertools.product([0, 1], repeat=len(ranks))]
+    sums = [
+        sum(rank for rank, sign in zip(ranks, signs) if sign) for signs in itertools.product([0, 1], repeat=len(ranks))
+    ]
     less, greater = (sum(map(test, sums)) / len(sums) for test in (lambda s: s <= w, lambda s: s >= w))
     return {"less": less, "greater": greater, "two-sided": min(1, 2 * min(less, greater))}[tail]
 

@@ -1,9 +1,9 @@
 """Cases of distributions, one sample, two samples, and pairs."""
+
 import mpmath as mp
 import numpy as np
-from scipy import stats
-
 from exact_distributions import noncentral_upper, t_critical, t_upper
+from scipy import stats
 from shared_cases import BEYOND_SCIPY, agrees, estimate_case, moments, random, welch_of
 
 

@@ -1,7 +1,7 @@
 #include "reports/stats/sequential.h"
 
 #include "core/base/error.h"
-#include "reports/stats/two_sample.h"
+#include "reports/stats/t_tests.h"
 #include "tests/reports/stats/simulation.h"
 #include "tests/reports/stats/vectors.h"
 

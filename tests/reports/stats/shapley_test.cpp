@@ -92,7 +92,7 @@ TEST(Shapley, SampledOrdersCoverTheExactShare) {
     std::vector<std::vector<int>> orders;
     for (int k = 0; k < 40; ++k) {
       std::vector<double> keys = {0, 1, 2, 3, 4, 5};
-      shuffle(keys, 0, keys.size(), random);
+      random.shuffle(keys);
       orders.emplace_back(keys.begin(), keys.end());
     }
     const Share exact = shapley_exact(values)->shares[0];

@@ -1,9 +1,9 @@
 """What the cases of make_vectors.py share: the random numbers, samples, and what an estimate comes to."""
+
 import math
 
 import mpmath as mp
 import numpy as np
-
 from exact_distributions import t_critical, t_p
 
 random = np.random.default_rng(20241214)

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base/random.h"
 #include "reports/stats/distributions.h"
-#include "reports/stats/random_draws.h"
 
 namespace nanobench::reports {
 
@@ -17,9 +17,7 @@ class NormalDraws {
  public:
   explicit NormalDraws(std::uint64_t seed) : random_(seed, 1) {}
 
-  double next(double mean = 0.0, double sd = 1.0) {
-    return mean + sd * normal_quantile(draw_fraction(random_) + 0x1p-54);
-  }
+  double next(double mean = 0.0, double sd = 1.0) { return mean + sd * normal_quantile(random_.fraction() + 0x1p-54); }
 
   std::vector<double> sample(int n, double mean = 0.0, double sd = 1.0) {
     std::vector<double> values;

@@ -1,4 +1,5 @@
-#include "reports/kinds/trend_report.h"
+#include "reports/kinds/kinds.h"
+#include "reports/trend/trend.h"
 
 #include <algorithm>
 
@@ -112,7 +113,7 @@ TEST(TrendReport, AChangeThatMayBeADayOfTheMachineIsCalledDoubtful) {
 
 TEST(TrendReport, OfNothingSaysSo) {
   const Document document = trend_report("weekly", trend_of({}, only(all_trend_metrics())));
-  EXPECT_TRUE(has(render_terminal(document, {.width = 100}), "No runs that can be put in the order of time."));
+  EXPECT_TRUE(has(render_terminal(document, {.width = 100}), "No runs that can be ordered in time."));
   EXPECT_EQ(to_json(document).at("facts").at("series"), 0);
 }
 

@@ -1,4 +1,4 @@
-// Runs of a pretended suite over revisions, with what is planted in them.
+// Runs of an invented suite over revisions, with what is planted in them.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "reports/kinds/watch_report.h"
+#include "reports/kinds/kinds.h"
 #include "reports/render/render.h"
+#include "reports/watch/watch_state.h"
 #include "reports/watch/watch_text.h"
 #include "results/metric.h"
 #include "results/sqlite.h"
@@ -176,7 +177,7 @@ TEST_F(PlanWatcherTest, EndedStoppedAndBetweenAreToldApart) {
   EXPECT_TRUE(state.has_ended());
   EXPECT_EQ(state.lines.failed, 1);
   EXPECT_EQ(state.lines.trained, 3);
-  EXPECT_NE(runner_text(state).find("tries again what failed"), std::string::npos);
+  EXPECT_NE(runner_text(state).find("repeats the failed runs"), std::string::npos);
   ASSERT_EQ(state.warnings.size(), 1u);
   EXPECT_NE(state.warnings[0].find("(record13 seed 2) crashed: why"), std::string::npos) << state.warnings[0];
 }

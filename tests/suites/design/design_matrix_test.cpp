@@ -9,6 +9,7 @@
 #include "ablations/catalogue.h"
 #include "core/base/error.h"
 #include "suites/design/plan.h"
+#include "tests/suites/design/matrix_messages.h"
 
 namespace nanobench::suites {
 namespace {
@@ -60,19 +61,6 @@ const results::PlanContrast& contrast_of(const Matrix& matrix, const std::string
   throw core::Error(core::ErrorCode::kNotFound, "no contrast for " + effect);
 }
 
-bool says(const Matrix& matrix, const std::vector<std::string>& parts) {
-  return std::any_of(matrix.messages.begin(), matrix.messages.end(), [&](const std::string& message) {
-    return std::all_of(parts.begin(), parts.end(),
-                       [&](const std::string& part) { return message.find(part) != std::string::npos; });
-  });
-}
-
-std::string all_of(const std::vector<std::string>& messages) {
-  std::string text;
-  for (const std::string& message : messages) text += message + "\n";
-  return text;
-}
-
 /// The contrast over what `loss` makes of each cell.
 double estimate(const Matrix& matrix, const std::string& effect, const std::function<double(const Cell&)>& loss) {
   double sum = 0.0;
@@ -109,7 +97,11 @@ TEST(DesignMatrix, ALeaveOneOutEstimatesWhatTheLaterValueDoes) {
   EXPECT_NEAR(estimate(matrix, "rotary", planted), -0.016, 1e-12);
   EXPECT_EQ(contrast_of(matrix, "rotary").coefficients,
             (std::map<std::string, double>{{"record17", 1}, {"without rotary", -1}}));
-  EXPECT_EQ(contrast_of(matrix, "rotary").kind, "simple");
+  EXPECT_EQ(contrast_of(matrix, "rotary").kind, results::ContrastKind::kSimple);
+  ASSERT_EQ(contrast_of(matrix, "rotary").factors.size(), 1U);
+  EXPECT_EQ(contrast_of(matrix, "rotary").factors[0],
+            (results::ContrastFactor{"rotary", "rotary", "full_10000", "half_1024"}))
+      << "to the later value, whichever the base has";
 }
 
 TEST(DesignMatrix, WhatActsOnAGpuOnlyIsNoCellOfASuiteOnTheCpu) {
@@ -119,7 +111,7 @@ TEST(DesignMatrix, WhatActsOnAGpuOnlyIsNoCellOfASuiteOnTheCpu) {
   };
   const Matrix on_cpu = matrix_of(suite_of("leave_one_out"));
   EXPECT_FALSE(has(on_cpu));
-  EXPECT_TRUE(says(on_cpu, {"without expandable_segments: left out", "acts only on a GPU"})) << all_of(on_cpu.messages);
+  EXPECT_TRUE(says(on_cpu, MessageKind::kLeftOut, "without expandable_segments", {"GPU"})) << all_of(on_cpu.messages);
   EXPECT_TRUE(has(matrix_of(with(suite_of("leave_one_out"), "device", "cuda"))));
   const Json listed = Json::array({"expandable_segments", "attention_skip"});
   EXPECT_NE(refusal(suite_of("leave_one_out", listed)).find("acts only on a GPU"), std::string::npos);
@@ -135,6 +127,7 @@ TEST(DesignMatrix, AHistoryComparesEachRecordWithTheOneBefore) {
   const Matrix matrix = matrix_of({{"name", "s"}, {"design", "history"}, {"records", {"record12", "record13"}}});
   ASSERT_EQ(matrix.contrasts.size(), 1u);
   EXPECT_EQ(matrix.contrasts[0].coefficients, (std::map<std::string, double>{{"record12", -1}, {"record13", 1}}));
+  EXPECT_EQ(matrix.contrasts[0].factors.at(0), (results::ContrastFactor{"record13", "record", "record12", "record13"}));
 }
 
 TEST(DesignMatrix, AFactorialHasAllCombinationsAndRecoversInteractions) {
@@ -174,6 +167,10 @@ TEST(DesignMatrix, PairsEstimateWhatTwoDoBeyondTheirSum) {
   EXPECT_EQ(matrix.cells.size(), 7u);
   EXPECT_NEAR(estimate(matrix, "attention_skip", planted), 0.014, 1e-12);
   EXPECT_NEAR(estimate(matrix, "attention_skip x rotary", planted), 0.004, 1e-12);
+  const std::vector<results::ContrastFactor>& factors = contrast_of(matrix, "attention_skip x rotary").factors;
+  ASSERT_EQ(factors.size(), 2U);
+  EXPECT_EQ(factors[0].setting, "attention_skip");
+  EXPECT_EQ(factors[1].name, "rotary");
   EXPECT_NEAR(estimate(matrix, "attention_skip x adam_beta1", planted), 0.0, 1e-12);
 }
 
@@ -182,12 +179,13 @@ TEST(DesignMatrix, AFractionStatesItsResolutionAndAliases) {
   const Matrix matrix = matrix_of(with(suite_of("fractional_factorial", features), "runs", 8));
   EXPECT_EQ(matrix.cells.size(), 8u) << all_of(matrix.messages);
   EXPECT_EQ(matrix.contrasts.size(), 7u);
-  EXPECT_TRUE(says(matrix, {"8 of the 2^5", "resolution III", "value_mix = attention_skip x rotary",
-                            "muon_momentum_form = attention_skip x adam_beta1"}))
+  EXPECT_TRUE(says(matrix, MessageKind::kDesign, "",
+                   {"8 of the 2^5", "resolution III", "value_mix = attention_skip x rotary",
+                    "muon_momentum_form = attention_skip x adam_beta1"}))
       << all_of(matrix.messages);
-  EXPECT_TRUE(says(matrix, {"defining relation: I = attention_skip x rotary x value_mix = "}))
+  EXPECT_TRUE(says(matrix, MessageKind::kDesign, "", {"I = attention_skip x rotary x value_mix = "}))
       << all_of(matrix.messages);
-  EXPECT_TRUE(says(matrix, {"signs", "attention_skip (- "})) << all_of(matrix.messages);
+  EXPECT_TRUE(says(matrix, MessageKind::kDesign, "", {"attention_skip (- "})) << all_of(matrix.messages);
   EXPECT_EQ(contrast_of(matrix, "attention_skip").aliases.front(), "rotary x value_mix");
   for (const std::string& label : labels_of(matrix)) EXPECT_EQ(label.size(), 5u) << label;
   EXPECT_NEAR(estimate(matrix, "adam_beta1", planted), -0.005, 1e-12);
@@ -201,7 +199,7 @@ TEST(DesignMatrix, AFractionStatesItsResolutionAndAliases) {
 TEST(DesignMatrix, AFractionOfAllFeaturesLeavesOutWhatCannotAct) {
   const Matrix matrix = matrix_of(with(suite_of("fractional_factorial"), "resolution", 3));
   EXPECT_GE(matrix.cells.size(), 16u);
-  EXPECT_TRUE(says(matrix, {"left out"}));
+  EXPECT_TRUE(says(matrix, MessageKind::kLeftOut, ""));
 }
 
 TEST(DesignMatrix, ASweepTakesPathsAndFeatures) {
@@ -211,7 +209,9 @@ TEST(DesignMatrix, ASweepTakesPathsAndFeatures) {
   EXPECT_EQ(labels_of(one), (std::vector<std::string>{"lr=0.02", "lr=0.05", "lr=0.1"}));
   EXPECT_EQ(core::to_json(one.cells[2].config)["optimizer"]["hidden_matrices"]["lr"], 0.1);
   EXPECT_EQ(contrast_of(one, "lr=0.1").coefficients, (std::map<std::string, double>{{"lr=0.02", -1}, {"lr=0.1", 1}}));
-  EXPECT_EQ(contrast_of(one, "lr=0.1").kind, "simple");
+  EXPECT_EQ(contrast_of(one, "lr=0.1").kind, results::ContrastKind::kSimple);
+  EXPECT_EQ(contrast_of(one, "lr=0.1").factors.at(0),
+            (results::ContrastFactor{"lr=0.1", "/optimizer/hidden_matrices/lr", "0.02", "0.1"}));
   json["axes"].push_back({{"feature", "attention_skip"}, {"values", {"none", "layer_7"}}});
   const Matrix grid = matrix_of(json);
   EXPECT_EQ(grid.cells.size(), 6u);
@@ -225,7 +225,7 @@ TEST(DesignMatrix, ArmsOfAnAAAreRunsOfTheirOwn) {
   const Matrix matrix = make_matrix(suite, catalogue());
   EXPECT_EQ(labels_of(matrix), (std::vector<std::string>{"record17 A", "record17 B"}));
   EXPECT_EQ(matrix.cells[0].config.digest(), matrix.cells[1].config.digest());
-  EXPECT_EQ(matrix.contrasts.at(0).kind, "noise");
+  EXPECT_EQ(matrix.contrasts.at(0).kind, results::ContrastKind::kNoise);
   core::DataSet data;
   data.digest = "d";
   const results::MachineInfo machine{"host", "CPU", "x86_64", 2, 1 << 30, "Linux"};
@@ -261,9 +261,9 @@ Json with_relations(const std::string& design) {
 TEST(DesignMatrix, CombinationsThatExcludeEachOtherAreLeftOutAndSaid) {
   const Matrix matrix = matrix_of(with_relations("factorial"));
   EXPECT_EQ(matrix.cells.size(), 6u) << all_of(matrix.messages);
-  EXPECT_TRUE(says(matrix, {"2 of 8 cells left out", "excludes", "cap; cap + attention_skip"}))
+  EXPECT_TRUE(says(matrix, MessageKind::kLeftOut, "", {"2 of 8", "cap=low", "ratio=two", "cap; cap + attention_skip"}))
       << all_of(matrix.messages);
-  EXPECT_TRUE(says(matrix, {"cannot be told from the others", "cap x ratio"})) << all_of(matrix.messages);
+  EXPECT_TRUE(says(matrix, MessageKind::kNotEstimable, "", {"cap x ratio"})) << all_of(matrix.messages);
   const auto loss = [](const Cell& cell) {
     return 3.0 + (cell.config.model.mlp_ratio == 3 ? -0.1 : 0) + (skips_attention(cell) ? 0.02 : 0) +
            (cell.config.model.logit_softcap == 10.0 ? 0.05 : 0);
@@ -281,7 +281,8 @@ TEST(DesignMatrix, ACellInWhichALevelIsPulledAwayIsLeftOut) {
      "requires": [{"when": ["low"], "feature": "attention_skip", "values": ["none"]}]}])");
   const Matrix matrix = matrix_of(json);
   EXPECT_EQ(labels_of(matrix), (std::vector<std::string>{"none", "attention_skip", "cap"})) << all_of(matrix.messages);
-  EXPECT_TRUE(says(matrix, {"1 of 4 cells left out", "cap=low needs attention_skip=none"})) << all_of(matrix.messages);
+  EXPECT_TRUE(says(matrix, MessageKind::kLeftOut, "", {"1 of 4", "cap=low", "attention_skip=none"}))
+      << all_of(matrix.messages);
 }
 
 TEST(DesignMatrix, RefusesInOneSentenceWithItsPlace) {

@@ -170,7 +170,8 @@ TEST(ExternalDesign, LeaveOneOutAndAddOneIn) {
   const Matrix idle = matrix_of(designed("leave_one_out", {{"base", {{"features", {{"a", "0"}}}}}}));
   EXPECT_EQ(labels_of(idle), (Texts{"base", "without b", "without c", "without width"}));
   ASSERT_EQ(idle.messages.size(), 1U);
-  EXPECT_EQ(idle.messages[0], "without a: left out, a is \"0\" in the base already");
+  EXPECT_EQ(idle.messages[0].kind, core::MessageKind::kLeftOut);
+  EXPECT_EQ(idle.messages[0].subject, "without a");
 }
 
 TEST(ExternalDesign, HistoryIsALadderAndCellsStandAlone) {
@@ -191,7 +192,7 @@ TEST(ExternalDesign, FactorialFractionSweepPairs) {
   EXPECT_EQ(labels_of(full), (Texts{"none", "b", "a", "a + b"}));
   ASSERT_EQ(full.contrasts.size(), 3U);
   EXPECT_EQ(full.contrasts[0].effect, "a");
-  EXPECT_EQ(full.contrasts[0].kind, "main");
+  EXPECT_EQ(full.contrasts[0].kind, results::ContrastKind::kMain);
   EXPECT_EQ(full.contrasts[0].coefficients.at("a + b"), 0.5);
   const Matrix levels = matrix_of(
       designed("factorial", Json::parse(R"({"features": ["a", {"id": "width", "values": ["32", "64", "128"]}]})")));
@@ -202,7 +203,7 @@ TEST(ExternalDesign, FactorialFractionSweepPairs) {
   EXPECT_EQ(half.cells.size(), 4U);
   EXPECT_EQ(half.contrasts[0].aliases, Texts{"b x c"});
   ASSERT_GE(half.messages.size(), 1U);
-  EXPECT_NE(half.messages[0].find("resolution III"), std::string::npos) << half.messages[0];
+  EXPECT_NE(half.messages[0].text.find("resolution III"), std::string::npos) << half.messages[0].text;
 
   const Matrix sweep =
       matrix_of(designed("sweep", Json::parse(R"({"axes": [{"feature": "width", "values": ["32", "128", "64"]}]})")));
@@ -219,7 +220,7 @@ TEST(ExternalDesign, ArmsAreRunsOfTheirOwn) {
   const Suite suite = read_suite(designed("a_a", {{"arms", 3}}), "s.json");
   const Matrix matrix = make_external_matrix(suite);
   EXPECT_EQ(labels_of(matrix), (Texts{"base A", "base B", "base C"}));
-  EXPECT_EQ(matrix.contrasts[1].kind, "noise");
+  EXPECT_EQ(matrix.contrasts[1].kind, results::ContrastKind::kNoise);
   EXPECT_TRUE(matrix.messages.empty());
   const Plan plan = make_plan(suite, matrix, {}, external_engine(suite, {"adapter"}), {.cpu_model = "test"});
   std::set<std::string> digests;
@@ -236,7 +237,7 @@ TEST(ExternalDesign, WhatCannotBeIsSaidWithItsPlace) {
   for (const Case& item :
        {Case{"factorial", R"({"features": ["a", "bb"]})", "/features/1: the engine has no feature bb"},
         {"leave_one_out", R"({"features": [{"id": "a", "value": "7"}]})", "/features/0: \"7\" is none"},
-        {"leave_one_out", R"({"features": ["a", {"id": "a", "value": "0"}]})", "is there twice"},
+        {"leave_one_out", R"({"features": ["a", {"id": "a", "value": "0"}]})", "appears twice"},
         {"leave_one_out", R"({"base": {"features": {"a": "2"}}})", "/base/features/a: \"2\" is none"},
         {"sweep", R"({"axes": [{"path": "/lr", "values": [1, 2]}]})", "/axes/0/path: an external"},
         {"sweep", R"({"axes": [{"feature": "a", "values": ["0", "2"]}]})", "/axes/0: \"2\" is none"},

@@ -13,6 +13,7 @@
 #include "core/base/error.h"
 #include "core/data/token_shard.h"
 #include "suites/design/data_source.h"
+#include "tests/suites/design/matrix_messages.h"
 
 namespace nanobench::suites {
 namespace {
@@ -112,10 +113,7 @@ TEST(Matrix, LeavesOutAFeatureThatTheBaseHasAlready) {
   const Matrix matrix = make_matrix(
       ablation("leave_one_out", Json::array({{{"id", "attention_skip"}, {"value", "layer_7"}}})), catalogue());
   EXPECT_EQ(matrix.cells.size(), 1u);
-  const bool is_said = std::any_of(matrix.messages.begin(), matrix.messages.end(), [](const std::string& message) {
-    return message.find("left out") != std::string::npos && message.find("attention_skip") != std::string::npos;
-  });
-  EXPECT_TRUE(is_said);
+  EXPECT_TRUE(says(matrix, MessageKind::kLeftOut, "attention_skip = layer_7"));
 }
 
 TEST(Matrix, WithoutFeaturesTakesAllThatTheBaseHas) {
@@ -125,13 +123,6 @@ TEST(Matrix, WithoutFeaturesTakesAllThatTheBaseHas) {
   EXPECT_EQ(labels.size(), matrix.cells.size());
   EXPECT_TRUE(labels.contains("without rotary"));
   EXPECT_GE(matrix.cells.size(), 10u);
-}
-
-bool says(const Matrix& matrix, const std::vector<std::string>& parts) {
-  return std::any_of(matrix.messages.begin(), matrix.messages.end(), [&](const std::string& message) {
-    return std::all_of(parts.begin(), parts.end(),
-                       [&](const std::string& part) { return message.find(part) != std::string::npos; });
-  });
 }
 
 std::string refusal(const Suite& suite, core::ErrorCode code) {
@@ -152,8 +143,8 @@ TEST(Matrix, TurnsBackOnlyWhatTheBaseHasAtItsLaterValue) {
   suite.base_record = "record12";
   const Matrix matrix = make_matrix(suite, catalogue());
   EXPECT_EQ(matrix.cells.size(), 1u);
-  EXPECT_TRUE(says(matrix, {"without training_steps: left out", "\"1875\"", "not \"1490\"", "name the value"}));
-  EXPECT_TRUE(says(matrix, {"without rotary: left out", "in the base already"}));
+  EXPECT_TRUE(says(matrix, MessageKind::kLeftOut, "without training_steps", {"\"1875\"", "\"1490\""}));
+  EXPECT_TRUE(says(matrix, MessageKind::kLeftOut, "without rotary"));
   suite.features = {{"training_steps", "1480"}};
   EXPECT_EQ(make_matrix(suite, catalogue()).cells.size(), 2u) << "a value that is named is set";
 }
@@ -162,7 +153,7 @@ TEST(Matrix, WhatTheScaleHoldsIsNotTurnedBack) {
   const Suite suite = ablation("leave_one_out", {"newton_schulz_precision"});
   const Matrix matrix = make_matrix(suite, catalogue());
   EXPECT_EQ(matrix.cells.size(), 1u);
-  EXPECT_TRUE(says(matrix, {"without newton_schulz_precision: left out", "scale smoke holds it"}));
+  EXPECT_TRUE(says(matrix, MessageKind::kLeftOut, "without newton_schulz_precision", {"scale smoke"}));
   Suite official = suite;
   official.scale = "official";
   EXPECT_EQ(make_matrix(official, catalogue()).cells.size(), 2u);
@@ -170,8 +161,7 @@ TEST(Matrix, WhatTheScaleHoldsIsNotTurnedBack) {
 
 TEST(Matrix, WithoutFeaturesSaysOnceWhatItLeftOut) {
   const Matrix matrix = make_matrix(ablation("leave_one_out", Json::array()), catalogue());
-  EXPECT_TRUE(says(matrix, {"do not have their later value", "newton_schulz_precision", "logit_softcap"}) ||
-              says(matrix, {"does not have their later value", "newton_schulz_precision", "logit_softcap"}));
+  EXPECT_TRUE(says(matrix, MessageKind::kLeftOut, "", {"newton_schulz_precision", "logit_softcap"}));
   for (const Cell& cell : matrix.cells) EXPECT_NE(cell.label, "without newton_schulz_precision");
 }
 
@@ -202,8 +192,8 @@ TEST(Matrix, AFeatureThatNobodyNamedAndThatCannotActIsLeftOut) {
   Suite suite = ablation("leave_one_out", Json::array());
   suite.inline_features = idle_features();
   const Matrix matrix = make_matrix(suite, catalogue());
-  EXPECT_TRUE(says(matrix, {"without buckets: left out", "2 processes"}));
-  EXPECT_TRUE(says(matrix, {"without free_steps: left out", "changes nothing"}));
+  EXPECT_TRUE(says(matrix, MessageKind::kLeftOut, "without buckets", {"2 processes"}));
+  EXPECT_TRUE(says(matrix, MessageKind::kLeftOut, "without free_steps", {"scale smoke"}));
   EXPECT_GE(matrix.cells.size(), 10u);
 }
 
@@ -230,7 +220,7 @@ TEST(Matrix, SaysWhenTwoRecordsAreTheSame) {
   Suite suite = history();
   suite.records = {"record12", "record12b"};
   const Matrix matrix = make_matrix(suite, extended);
-  EXPECT_TRUE(says(matrix, {"record12b: the same configuration as record12"}));
+  EXPECT_TRUE(says(matrix, MessageKind::kSameRun, "record12b", {"as record12 "}));
 }
 
 TEST(Matrix, AnImpossibleBaseNamesWhoAskedForIt) {
@@ -256,7 +246,7 @@ TEST(Matrix, TheSuitesOfThisFolderResolve) {
       for (const Cell& cell : matrix.cells) {
         if (cell.arm > 0) continue;
         const auto [twin, is_new] = labels.emplace(config_digest(cell), cell.label);
-        EXPECT_TRUE(is_new || says(matrix, {cell.label + ": the same configuration as " + twin->second}))
+        EXPECT_TRUE(is_new || says(matrix, MessageKind::kSameRun, cell.label, {" as " + twin->second}))
             << name << " at " << scale << ": " << cell.label << " and " << twin->second << " are the same";
       }
       EXPECT_GE(matrix.cells.size(), 2u) << name;
@@ -290,7 +280,7 @@ TEST(Matrix, SaysWhichFileNamesSomethingUnknown) {
 TEST(Matrix, TakesFeaturesFromTheSuite) {
   Suite suite = ablation("leave_one_out", {"wide_mlp"});
   suite.inline_features = {Json::parse(R"({
-    "id": "wide_mlp", "title": "Width of the MLP", "introduced": {"seeds": []},
+    "id": "wide_mlp", "title": "Width of the MLP", "introduced": {"analyses": []},
     "values": {"half": {"model": {"mlp_ratio": 2}}, "full": {"model": {"mlp_ratio": 4}}},
     "before": "half", "after": "full", "kind": "numerics", "text": "for this test"})")};
   const Matrix matrix = make_matrix(suite, catalogue());
@@ -369,7 +359,7 @@ TEST(Plan, ARunIsAnotherRunWhenWhatItMeasuresDiffers) {
   other.threads = 1;
   EXPECT_NE(digest(plan_of(other)), digest(base));
   other = suite;
-  other.dtype = "float64";
+  other.dtype = core::Dtype::kFloat64;
   EXPECT_NE(digest(plan_of(other)), digest(base));
   other = suite;
   other.seeds = {2};
@@ -501,9 +491,9 @@ TEST_F(DataTest, AVocabularyOfTheScaleIsEnlarged) {
   Suite suite = history();
   suite.data = "shards:" + (folder_ / "shards").string();
   Matrix matrix = make_matrix(suite, catalogue());
-  prepare_data(suite, matrix, folder_ / "cache");
+  const core::DataSet data = prepare_data(suite, matrix, folder_ / "cache");
   for (const Cell& cell : matrix.cells) EXPECT_EQ(cell.config.model.vocab_size, 50257);
-  EXPECT_TRUE(says(matrix, {"vocabulary is enlarged from 257 to 50257"}));
+  EXPECT_TRUE(says(matrix, MessageKind::kData, data.name, {"257", "50257"}));
 }
 
 TEST_F(DataTest, ATokenBeyondEveryKnownVocabularyIsFoundBeforeARun) {
@@ -530,9 +520,9 @@ TEST_F(DataTest, TooLittleDataForARunThatMayNotWrapIsReadAgain) {
     cell.config.run.stop_after = cell.config.schedule.num_steps = 100;  // of 256 tokens
     cell.config.schedule.learning_rate.cooldown_steps = 10;
   }
-  prepare_data(suite, matrix, folder_ / "cache");
+  const core::DataSet data = prepare_data(suite, matrix, folder_ / "cache");
   for (const Cell& cell : matrix.cells) EXPECT_TRUE(cell.config.data.loader.wrap);
-  EXPECT_TRUE(says(matrix, {"it holds 78 of the 100 steps", "read again"}));
+  EXPECT_TRUE(says(matrix, MessageKind::kData, data.name, {"78 of the 100 steps"}));
 }
 
 TEST_F(DataTest, SaysWhichFileIsMissing) {

@@ -135,10 +135,10 @@ TEST(Suite, SaysWhereSomethingIsWrong) {
       {with(leave_one_out(), "base", "record17"), "/base: expected an object"},
       {with(leave_one_out(), "features", {{{"id", "rotary"}}}), "/features/0: the key \"value\" is missing"},
       {with(leave_one_out(), "features", "rotary"), "/features: expected a list"},
-      {with(leave_one_out(), "features", {"rotary", "rotary"}), "/features: rotary is there twice"},
+      {with(leave_one_out(), "features", {"rotary", "rotary"}), "/features: rotary appears twice"},
       {with(leave_one_out(), "features", {{{"id", "a"}, {"values", {"x", "y"}}}}), "/features/0: the key \"value\""},
       {with(of_design("factorial"), "features", {{{"id", "a"}, {"values", {"x"}}}}), "at least two values"},
-      {with(of_design("factorial"), "features", {{{"id", "a"}, {"values", {"x", "x"}}}}), "there twice"},
+      {with(of_design("factorial"), "features", {{{"id", "a"}, {"values", {"x", "x"}}}}), "appears twice"},
       {with(of_design("fractional_factorial"), "features", {{{"id", "a"}, {"values", {"x", "y", "z"}}}}), "two values"},
       {with(of_design("factorial"), "runs", 8), "/runs: unknown key"},
       {with(with(of_design("fractional_factorial"), "runs", 8), "resolution", 4), "/resolution: \"runs\" is given too"},
@@ -154,7 +154,7 @@ TEST(Suite, SaysWhereSomethingIsWrong) {
       {with(of_design("sweep"), "features", {"rotary"}), "/features: unknown key"},
       {with(of_design("a_a"), "arms", 1), "/arms: expected 2 to 26"},
       {with(of_design("a_a"), "features", {"rotary"}), "/features: unknown key"},
-      {with(history(), "seeds", {1, 1}), "/seeds: the seed 1 is there twice"},
+      {with(history(), "seeds", {1, 1}), "/seeds: the seed 1 appears twice"},
       {with(history(), "seeds", Json::array()), "/seeds: expected at least one seed"},
       {with(history(), "seeds", {-1}), "/seeds: expected whole numbers"},
       {with(history(), "seeds", {1.5}), "/seeds: expected whole numbers"},
@@ -181,13 +181,13 @@ TEST(Suite, OverridesComeFromTheCommandLine) {
   overrides.seeds = {{4, 5}};
   overrides.data = "shards:dir";
   overrides.threads = 3;
-  overrides.kernels = "reference";
+  overrides.kernels = core::KernelChoice::kReference;
   const Suite suite = with_overrides(read_suite(history(), "s.json"), overrides);
   EXPECT_EQ(suite.scale, "smoke");
   EXPECT_EQ(suite.seeds.size(), 2u);
   EXPECT_EQ(suite.data, "shards:dir");
   EXPECT_EQ(suite.threads, 3);
-  EXPECT_EQ(suite.kernels, "reference");
+  EXPECT_EQ(suite.kernels, core::KernelChoice::kReference);
   overrides.data = "nonsense";
   EXPECT_THROW(with_overrides(suite, overrides), core::Error);
 }

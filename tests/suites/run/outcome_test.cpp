@@ -55,6 +55,17 @@ TEST(Outcome, NotFiniteIsDivergedWhateverTheEngineSays) {
   EXPECT_EQ(classify(end).outcome, RunOutcome::kDiverged);
 }
 
+TEST(Outcome, AnEngineThatRefusesItsSpecificationDoesNotSupportTheRun) {
+  RunEnd end;
+  end.has_hello = false;
+  end.exit.exit_code = 2;
+  end.output_tail = "engine: run.json: /config/model/smear: unknown key\n";
+  EXPECT_EQ(classify(end).outcome, RunOutcome::kUnsupported);
+  EXPECT_EQ(classify(end).message, "the engine refused the run: engine: run.json: /config/model/smear: unknown key");
+  end.has_hello = true;
+  EXPECT_EQ(classify(end).outcome, RunOutcome::kCrashed);
+}
+
 TEST(Outcome, TheEnginesOwnReasonCounts) {
   RunEnd end;
   end.exit.exit_code = 1;

@@ -30,7 +30,7 @@ def say(text):
 
 
 def make_environment(work):
-    """Of our programs: nothing of the caller's own nanobench, and every file that they keep inside `work`."""
+    """The environment of our programs: without the caller's nanobench settings, and with all their files in `work`."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith("NANOBENCH_")}
     if "NANOBENCH_NVML" in os.environ:
         kept["NANOBENCH_NVML"] = os.environ["NANOBENCH_NVML"]
@@ -43,7 +43,7 @@ def make_environment(work):
 
 
 class Check:
-    """One run of the whole check; the file is written anew after each part, so that what is killed leaves what it has."""
+    """One run of the whole check; the file is rewritten after each part, so that a killed check leaves its results."""
 
     def __init__(self, arguments, manifest, torch, begin):
         self._arguments, self._begin, self._parts = arguments, begin, []
@@ -83,7 +83,7 @@ class Check:
             report.write(self.document(), self._arguments.out)
 
     def look_for_gpu(self, settings):
-        """Where the part that tells is not asked for: whether there is a GPU decides what can run."""
+        """Looks for a GPU when the part that reports it is not asked for; the other parts depend on it."""
         quiet = Part("look", settings, self._arguments.limits["environment"])
         environment.run(quiet, self._facts)
         quiet.log.unlink()

@@ -13,7 +13,7 @@ DOCTOR_SECONDS = 120
 
 
 def machine(torch):
-    """What can be told without any of our programs."""
+    """The facts that need none of our programs."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {
         "cpu": _cpu_name(),
@@ -62,7 +62,7 @@ def programs_start(part):
 
 
 def gpu_answers(part, facts):
-    """A few steps on the GPU. Where the engine cannot use one and the driver knows of none, there is none."""
+    """A few steps on the GPU. There is none when the engine cannot use one and the driver lists none."""
     if not part.settings.programs.has("libnanobench_cuda.so"):
         problem = "the bundle has no libnanobench_cuda.so: it was made of a build without the GPU plugin"
         part.settings.gpu_problem = problem
@@ -70,7 +70,7 @@ def gpu_answers(part, facts):
     config = training.suite_config(part, "record17", "smoke", steps=2)
     answer = training.train(part, config, "gpu", device=part.settings.device)
     if answer.outcome == "unsupported" and not facts["gpus"]:
-        part.settings.gpu_problem = f"there is no GPU here: {facts['driver'] or answer.message}"
+        part.settings.gpu_problem = f"no GPU was found: {facts['driver'] or answer.message}"
         raise NotRun(part.settings.gpu_problem)
     answer.require_completed()
     return {"seconds": answer.seconds, "final_val_loss": answer.facts.get("final_val_loss")}

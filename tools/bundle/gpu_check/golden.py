@@ -79,7 +79,9 @@ def check(part, case, dtype, device):
         error = errors.get(kind, math.inf)
         rows.append({"kind": kind, "error": error, "tolerance": tolerance, "is_within": error <= tolerance})
     numbers = {"largest_share_of_tolerance": max(row["error"] / row["tolerance"] for row in rows)}
-    beyond = [f"{row['kind']} {row['error']:.2g} (allowed {row['tolerance']:.2g})" for row in rows if not row["is_within"]]
+    beyond = [
+        f"{row['kind']} {row['error']:.2g} (allowed {row['tolerance']:.2g})" for row in rows if not row["is_within"]
+    ]
     if beyond:
-        raise Failed(f"{case} in {dtype} is not what it should be: " + ", ".join(beyond), numbers, rows)
+        raise Failed(f"{case} in {dtype} exceeds its tolerances: " + ", ".join(beyond), numbers, rows)
     return numbers, rows

@@ -47,10 +47,16 @@ def run_suite(part):
     numbers = {"scale": scale, "rows": len(rows), "rows_done": len(done), "was_cut_short": finished.was_stopped}
     numbers["disturbed_runs"] = len(document["tables"].get("disturbed_runs", []))
     if finished.code not in (0, EXIT_INTERRUPTED):
-        reason = "a run failed" if finished.code == EXIT_INCOMPLETE else f"nanobench run ended with exit code {finished.code}"
+        reason = (
+            "a run failed"
+            if finished.code == EXIT_INCOMPLETE
+            else f"nanobench run ended with exit code {finished.code}"
+        )
         raise Failed(reason + processes.last_line(finished), numbers, rows)
     if not done:
-        raise NotRun(f"no run of {SUITE} at {scale} ended within {seconds:.0f} s; give it more with --limit history=SECONDS")
+        raise NotRun(
+            f"no run of {SUITE} at {scale} ended within {seconds:.0f} s; give it more with --limit history=SECONDS"
+        )
     return numbers, rows
 
 

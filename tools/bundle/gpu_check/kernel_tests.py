@@ -39,7 +39,9 @@ def run(part):
     rows = list(_failures(document))
     numbers = {"tests": document["tests"], "failures": document["failures"], "skipped": skipped}
     if document["failures"] or rows:
-        raise Failed(f"{document['failures']} of {document['tests']} tests failed, {rows[0]['test']} first", numbers, rows)
+        raise Failed(
+            f"{document['failures']} of {document['tests']} tests failed, {rows[0]['test']} first", numbers, rows
+        )
     if problem:
         raise Failed(problem, numbers)
     if len(tests) == skipped:

@@ -42,7 +42,7 @@ def _parts(text):
     asked = [name.strip() for name in text.split(",")]
     for name in asked:
         if name not in PARTS:
-            raise argparse.ArgumentTypeError(f"there is no part '{name}'; the parts are {', '.join(PARTS)}")
+            raise argparse.ArgumentTypeError(f"unknown part '{name}'; the parts are {', '.join(PARTS)}")
     return [name for name in PARTS if name in asked]
 
 
@@ -68,16 +68,18 @@ def make_parser():
         "not run; 2 nothing could be checked; 130 interrupted.",
     )
     parser.add_argument("--parts", type=_parts, default=list(PARTS), help="some of " + ",".join(PARTS))
-    parser.add_argument("--device", type=_device, default="cuda", help="cuda, cuda:N, or cpu: all of it small, without GPU")
-    parser.add_argument("--budget", type=_seconds, metavar="SECONDS", help="for everything together")
     parser.add_argument(
-        "--limit", type=_limit, action="append", default=[], metavar="PART=SECONDS", help="for one part"
+        "--device", type=_device, default="cuda", help="cuda, cuda:N, or cpu: all of it small, without GPU"
+    )
+    parser.add_argument("--budget", type=_seconds, metavar="SECONDS", help="limit of everything together")
+    parser.add_argument(
+        "--limit", type=_limit, action="append", default=[], metavar="PART=SECONDS", help="limit of one part"
     )
     parser.add_argument("--python", metavar="PROGRAM", help="interpreter that has torch (python3)")
     parser.add_argument("--peer", metavar="FILE", help="the script to compare with (the bundle's own)")
-    parser.add_argument("--pairs", type=_count, default=5, help="of runs, ours and the peer's (5)")
+    parser.add_argument("--pairs", type=_count, default=5, help="number of pairs of runs, ours and the peer's (5)")
     parser.add_argument("--out", metavar="FILE", default="gpu_check.json", help="results (gpu_check.json)")
-    parser.add_argument("--work", metavar="DIR", help="keep data and runs here; the same command goes on with them")
+    parser.add_argument("--work", metavar="DIR", help="keep data and runs here; the same command continues with them")
     return parser
 
 

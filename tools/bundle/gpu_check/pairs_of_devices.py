@@ -71,7 +71,10 @@ def check(part, pair):
     else:
         sides, what = (fused.trace, reference.trace), "the CPU's fused and reference kernels"
     apart = distance(*sides)
-    rows = [{"step": step, "one": a, "other": b} for step, (a, b) in enumerate(zip(*(side["train_losses"] for side in sides)))]
+    rows = [
+        {"step": step, "one": a, "other": b}
+        for step, (a, b) in enumerate(zip(*(side["train_losses"] for side in sides)))
+    ]
     if not apart <= numbers["tolerance"]:
         raise Failed(f"the losses of {what} differ by {apart:.2g}, more than {numbers['tolerance']:.2g}", numbers, rows)
     return numbers, rows

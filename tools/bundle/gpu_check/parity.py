@@ -1,4 +1,4 @@
-"""Part `parity`: the GPU computes what it should: its kernels, the golden cases, and whole runs against the CPU's."""
+"""Part `parity`: the GPU computes the right numbers: its kernels, the golden cases, and whole runs against the CPU's."""
 
 import bundle
 import golden

@@ -1,4 +1,4 @@
-"""A part of the check: steps, each of which passes, fails, or is not run and says why. No failure stops what comes after."""
+"""A part of the check: steps, each of which passes, fails, or is not run, with a reason. No failure stops the steps after it."""
 
 import dataclasses
 import pathlib

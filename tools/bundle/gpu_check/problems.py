@@ -1,4 +1,4 @@
-"""How a check says that something is not as it should be; each message is one sentence."""
+"""The ways in which a check does not pass; each message is one sentence."""
 
 
 class Refused(Exception):
@@ -6,7 +6,7 @@ class Refused(Exception):
 
 
 class Failed(Exception):
-    """A step did not pass. `numbers` and `rows` are what was measured all the same."""
+    """A step did not pass. `numbers` and `rows` are the measurements up to then."""
 
     def __init__(self, reason, numbers=None, rows=None):
         super().__init__(reason)

@@ -93,7 +93,7 @@ def run(command, part, seconds=None, asks_s=0.0):
 
 
 def last_line(finished):
-    """What it said last, on stderr or else on stdout, after a colon; or nothing."""
+    """The last line of stderr, or else of stdout, after a colon; or nothing."""
     for text in (finished.stderr, finished.stdout):
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         if lines:

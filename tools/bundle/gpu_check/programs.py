@@ -16,7 +16,7 @@ START_SECONDS = 120  # LibTorch may come from a slow disk the first time
 def _script(program, folders):
     known = os.environ.get("LD_LIBRARY_PATH", "")
     path = ":".join([*folders, *([known] if known else [])])
-    return f"#!/bin/sh\nLD_LIBRARY_PATH={shlex.quote(path)} exec {shlex.quote(str(program))} \"$@\"\n"
+    return f'#!/bin/sh\nLD_LIBRARY_PATH={shlex.quote(path)} exec {shlex.quote(str(program))} "$@"\n'
 
 
 def _starts(script, environment):
@@ -37,7 +37,7 @@ def _starts(script, environment):
 
 
 class Programs:
-    """Scripts in `work`/bin. The compiler's libraries are taken from the bundle only where the machine's do not do:
+    """Scripts in `work`/bin. The compiler's libraries are taken from the bundle only where the machine's are too old:
     newer ones serve older programs, not the other way round."""
 
     def __init__(self, torch, work, environment):

@@ -9,7 +9,7 @@ PASSED, FAILED, INCOMPLETE, INTERRUPTED = 0, 1, 4, 130
 
 
 def outcome_of(parts, was_interrupted):
-    """In one word, and as exit code."""
+    """The outcome as one word and as exit code."""
     if was_interrupted:
         return "interrupted", INTERRUPTED
     if any(part["outcome"] == "failed" for part in parts):
@@ -31,7 +31,7 @@ def _finite(value):
 
 
 def write(document, file):
-    """Complete or not at all."""
+    """Writes the file completely or not at all."""
     fresh = file.with_name(f".{file.name}.{os.getpid()}")
     fresh.write_text(json.dumps(_finite(document), indent=1) + "\n", encoding="utf-8")
     fresh.replace(file)

@@ -36,7 +36,16 @@ def comparison_command(part, file, variant):
     for setting in variant:
         command += ["--set", setting]
     if is_gpu:
-        return command + ["--device", settings.device, "--dtype", "bfloat16", "--attention", "flex", "--mode", "compile"]
+        return command + [
+            "--device",
+            settings.device,
+            "--dtype",
+            "bfloat16",
+            "--attention",
+            "flex",
+            "--mode",
+            "compile",
+        ]
     return command + ["--mode", "eager"]
 
 

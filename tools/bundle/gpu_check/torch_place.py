@@ -42,7 +42,7 @@ def find_torch(wanted_version):
         )
     for name in ("libtorch_cpu.so", "libc10.so"):
         if not (folder / "lib" / name).is_file():
-            raise Refused(f"{folder}/lib has no {name}: this torch is not whole; {remedy}")
+            raise Refused(f"{folder}/lib has no {name}: this torch is incomplete; {remedy}")
     return {"folder": str(folder), "version": version, "cuda": cuda, "libraries": library_folders(folder)}
 
 

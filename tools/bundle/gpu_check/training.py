@@ -27,9 +27,7 @@ class Answer:
 
 
 def show_config(part, record, scale):
-    finished = part.run(
-        [part.program("nanobench"), "show", record, "--scale", scale, "--config"], seconds=SHOW_SECONDS
-    )
+    finished = part.run([part.program("nanobench"), "show", record, "--scale", scale, "--config"], seconds=SHOW_SECONDS)
     return json.loads(finished.stdout)
 
 
@@ -61,6 +59,8 @@ def train(part, config, name, device, dtype="float32", kernels="fused", seconds=
         facts = json.loads(finished.stdout)["facts"]
         outcome, message = facts["outcome"], printable(str(facts.get("message") or ""))
     except (ValueError, KeyError) as error:
-        raise Failed(f"{name}: {problem or 'nanobench train printed no facts'}{processes.last_line(finished)}") from error
+        raise Failed(
+            f"{name}: {problem or 'nanobench train printed no facts'}{processes.last_line(finished)}"
+        ) from error
     values = json.loads(trace.read_text(encoding="utf-8")) if outcome == "completed" else None
     return Answer(name, outcome, message, facts, values, finished.seconds)

@@ -119,8 +119,8 @@ class Block {
  public:
   Block(const Grid& grid, const std::function<void()>& body) : grid_(grid), body_(body) {
     const std::size_t threads = std::size_t{grid.threads.x} * grid.threads.y * grid.threads.z;
-    constexpr std::size_t kMostThreads = 1024;  // of a block, on every GPU
-    if (threads == 0 || threads > kMostThreads) {
+    constexpr std::size_t kMaxThreads = 1024;  // of a block, on every GPU
+    if (threads == 0 || threads > kMaxThreads) {
       throw EmulationError(grid.kernel + ": a block of " + std::to_string(threads) + " threads");
     }
     threads_ = std::vector<Thread>(threads);
@@ -288,8 +288,8 @@ class Block {
   /// The four warps of a warpgroup take every product together.
   /// GPUs with products of warpgroups lend a block more; what other kernels ask for must be there on every GPU.
   void check_shared_bytes() const {
-    constexpr std::size_t kMostEverywhere = 99 * 1024;  // compute capability 8.6, 8.9, 12.0
-    const bool needs_more = grid_.shared_bytes > kMostEverywhere;
+    constexpr std::size_t kMaxEverywhere = 99 * 1024;  // compute capability 8.6, 8.9, 12.0
+    const bool needs_more = grid_.shared_bytes > kMaxEverywhere;
     const auto has_started = [](const WarpProducts& products) { return products.has_started(); };
     if (needs_more && std::none_of(products_.begin(), products_.end(), has_started)) {
       throw EmulationError(grid_.kernel + ": " + std::to_string(grid_.shared_bytes) +
@@ -385,14 +385,14 @@ std::vector<Index3> shuffled_blocks(const Index3& blocks) {
 }
 
 void check_limits(const Grid& grid) {
-  constexpr unsigned kMostBlocksAlongX = 2147483647;
-  constexpr unsigned kMostBlocks = 65535;               // along y and z
-  constexpr std::size_t kMostSharedBytes = 227 * 1024;  // of a block, from compute capability 9.0 on
-  if (grid.blocks.x > kMostBlocksAlongX || grid.blocks.y > kMostBlocks || grid.blocks.z > kMostBlocks) {
+  constexpr unsigned kMaxBlocksAlongX = 2147483647;
+  constexpr unsigned kMaxBlocks = 65535;               // along y and z
+  constexpr std::size_t kMaxSharedBytes = 227 * 1024;  // of a block, from compute capability 9.0 on
+  if (grid.blocks.x > kMaxBlocksAlongX || grid.blocks.y > kMaxBlocks || grid.blocks.z > kMaxBlocks) {
     throw EmulationError(grid.kernel + ": a grid of " + std::to_string(grid.blocks.x) + " x " +
                          std::to_string(grid.blocks.y) + " x " + std::to_string(grid.blocks.z) + " blocks");
   }
-  if (grid.shared_bytes > kMostSharedBytes) {
+  if (grid.shared_bytes > kMaxSharedBytes) {
     throw EmulationError(grid.kernel + ": " + std::to_string(grid.shared_bytes) + " bytes of shared memory");
   }
 }

@@ -307,11 +307,11 @@ TEST(EmulatedGrid, RefusesBlocksThatNoGpuRuns) {
 __global__ void do_nothing() {}
 
 TEST(EmulatedGrid, RefusesSharedMemoryThatGpusLack) {
-  constexpr std::size_t kEverywhere = 99 * 1024, kMost = 227 * 1024;
+  constexpr std::size_t kEverywhere = 99 * 1024, kMaxBytes = 227 * 1024;
   EXPECT_EQ(error_of([] { NB_LAUNCH(do_nothing, dim3(1), dim3(32), kEverywhere, nullptr); }), "no error");
   expect_text(error_of([] { NB_LAUNCH(do_nothing, dim3(1), dim3(32), kEverywhere + 1, nullptr); }),
               "without warpgroups");
-  expect_text(error_of([] { NB_LAUNCH(do_nothing, dim3(1), dim3(32), kMost + 1, nullptr); }), "232449 bytes");
+  expect_text(error_of([] { NB_LAUNCH(do_nothing, dim3(1), dim3(32), kMaxBytes + 1, nullptr); }), "232449 bytes");
 }
 
 TEST(EmulatedGrid, ThrowsWhatAKernelThrowsAndRunsOn) {

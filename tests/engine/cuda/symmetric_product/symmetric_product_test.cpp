@@ -24,7 +24,7 @@ void PrintTo(const ProductCase& c, std::ostream* out) {
   *out << c.count << " x " << c.rows << " x " << c.columns << (c.has_addend ? " with addend" : "");
 }
 
-constexpr int kMostWholeRows = 512;  // of larger results some rows are compared
+constexpr int kMaxWholeRows = 512;  // of larger results some rows are compared
 constexpr int kSampledRows = 24;
 
 std::size_t at(int matrix, int row, int column, int rows, int columns) {
@@ -89,7 +89,7 @@ TEST_P(SymmetricProductOnTensorCores, IsTheRoundedProductAndSymmetricBitForBit) 
   EXPECT_TRUE(result.has_whole_guards());
 
   const std::vector<bf16> got = result.numbers();
-  const int row_step = c.rows > kMostWholeRows ? c.rows / kSampledRows : 1;
+  const int row_step = c.rows > kMaxWholeRows ? c.rows / kSampledRows : 1;
   int outside = 0, unequal = 0;
   for (int m = 0; m < c.count; ++m) {
     for (int i = row_step - 1; i < c.rows; i += row_step) {

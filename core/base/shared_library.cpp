@@ -1,0 +1,141 @@
+#include "core/base/shared_library.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <vector>
+
+#include "core/base/digest.h"
+#include "core/base/error.h"
+
+namespace nanobench::core {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kPieces = 64;
+constexpr std::uint64_t kPieceBytes = 64 * 1024;
+constexpr std::uint64_t kMaxTableBytes = 64 * 1024 * 1024;  // of a damaged header
+
+/// The part of an ELF file's dynamic section that says what is loaded.
+class DynamicSection {
+ public:
+  explicit DynamicSection(const fs::path& file) : in_(file, std::ios::binary) {
+    Elf64_Ehdr header{};
+    if (!read(0, &header, 1) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+        header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr))
+      return;
+    segments_.resize(header.e_phnum);
+    if (!read(header.e_phoff, segments_.data(), segments_.size())) return;
+    for (const Elf64_Phdr& segment : segments_) {
+      if (segment.p_type == PT_DYNAMIC) read_entries(segment);
+    }
+  }
+
+  bool needs(const std::string& name) {
+    return std::any_of(entries_.begin(), entries_.end(),
+                       [&](const Elf64_Dyn& entry) { return entry.d_tag == DT_NEEDED && text(entry) == name; });
+  }
+  /// "" when there is none.
+  std::string path(Elf64_Sxword tag) {
+    for (const Elf64_Dyn& entry : entries_) {
+      if (entry.d_tag == tag) return text(entry);
+    }
+    return "";
+  }
+
+ private:
+  template <class Value>
+  bool read(std::uint64_t offset, Value* values, std::size_t count) {
+    in_.clear();
+    in_.seekg(static_cast<std::streamoff>(offset));
+    in_.read(reinterpret_cast<char*>(values), static_cast<std::streamsize>(count * sizeof(Value)));
+    return static_cast<bool>(in_);
+  }
+
+  void read_entries(const Elf64_Phdr& segment) {
+    if (segment.p_filesz > kMaxTableBytes) return;
+    entries_.resize(segment.p_filesz / sizeof(Elf64_Dyn));
+    if (!read(segment.p_offset, entries_.data(), entries_.size())) entries_.clear();
+    std::uint64_t address = 0, bytes = 0;
+    for (const Elf64_Dyn& entry : entries_) {
+      if (entry.d_tag == DT_STRTAB) address = entry.d_un.d_ptr;
+      if (entry.d_tag == DT_STRSZ) bytes = entry.d_un.d_val;
+    }
+    for (const Elf64_Phdr& loaded : segments_) {
+      const bool holds =
+          loaded.p_type == PT_LOAD && address >= loaded.p_vaddr && address < loaded.p_vaddr + loaded.p_filesz;
+      if (!holds || bytes > kMaxTableBytes) continue;
+      texts_.resize(bytes);
+      if (!read(address - loaded.p_vaddr + loaded.p_offset, texts_.data(), bytes)) texts_.clear();
+    }
+  }
+
+  std::string text(const Elf64_Dyn& entry) const {
+    if (entry.d_un.d_val >= texts_.size()) return "";
+    const std::string_view rest(texts_.data() + entry.d_un.d_val, texts_.size() - entry.d_un.d_val);
+    return std::string(rest.substr(0, rest.find('\0')));
+  }
+
+  std::ifstream in_;
+  std::vector<Elf64_Phdr> segments_;
+  std::vector<Elf64_Dyn> entries_;
+  std::vector<char> texts_;
+};
+
+/// The folders of a run path, with $ORIGIN filled in.
+void add_folders(std::vector<fs::path>& folders, const std::string& path, const fs::path& origin) {
+  for (std::size_t start = 0; start < path.size();) {
+    const std::size_t end = std::min(path.find(':', start), path.size());
+    std::string folder = path.substr(start, end - start);
+    for (const std::string_view name : {"${ORIGIN}", "$ORIGIN"}) {
+      for (std::size_t at = folder.find(name); at != std::string::npos; at = folder.find(name))
+        folder.replace(at, name.size(), origin.string());
+    }
+    if (!folder.empty()) folders.emplace_back(folder);
+    start = end + 1;
+  }
+}
+
+}  // namespace
+
+std::optional<fs::path> needed_library(const fs::path& program, const std::string& name) {
+  DynamicSection dynamic(program);
+  if (!dynamic.needs(name)) return std::nullopt;
+  std::error_code ignored;
+  const fs::path origin = fs::canonical(program, ignored).parent_path();
+  const std::string run_path = dynamic.path(DT_RUNPATH);
+  std::vector<fs::path> folders;
+  if (run_path.empty()) add_folders(folders, dynamic.path(DT_RPATH), origin);
+  if (const char* asked = std::getenv("LD_LIBRARY_PATH")) add_folders(folders, asked, origin);
+  add_folders(folders, run_path, origin);
+  add_folders(folders,
+              "/lib64:/usr/lib64:/lib:/usr/lib:/usr/local/lib:/lib/x86_64-linux-gnu:/usr/lib/x86_64-linux-gnu:"
+              "/lib/aarch64-linux-gnu:/usr/lib/aarch64-linux-gnu",
+              origin);
+  for (const fs::path& folder : folders) {
+    if (fs::is_regular_file(folder / name, ignored)) return folder / name;
+  }
+  return std::nullopt;
+}
+
+std::string sampled_digest(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary | std::ios::ate);
+  const auto bytes = in ? static_cast<std::uint64_t>(in.tellg()) : 0;
+  if (bytes <= kPieces * kPieceBytes) return digest_of_file(file);
+  Digest digest;
+  digest.update(&bytes, sizeof bytes);
+  std::vector<char> piece(kPieceBytes);
+  for (std::uint64_t i = 0; i < kPieces; ++i) {
+    in.seekg(static_cast<std::streamoff>((bytes - kPieceBytes) / (kPieces - 1) * i));
+    if (!in.read(piece.data(), static_cast<std::streamsize>(piece.size())))
+      throw Error(ErrorCode::kIo, "cannot read " + file.string());
+    digest.update(piece.data(), piece.size());
+  }
+  return digest.hex();
+}
+
+}  // namespace nanobench::core

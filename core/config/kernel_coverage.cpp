@@ -1,0 +1,240 @@
+#include "core/config/kernel_coverage.h"
+
+#include <algorithm>
+
+#include "core/config/parameter_list.h"
+
+namespace nanobench::core {
+namespace {
+
+using namespace kernel_units;
+using Query = const KernelQuery&;
+
+const OptimizerGroupConfig& hidden(Query query) {
+  return query.config.optimizer.hidden_matrices;
+}
+
+bool any_fused_adam(Query query) {
+  const OptimizerConfig& all = query.config.optimizer;
+  const OptimizerGroupConfig* const groups[] = {&all.embeddings, &all.lm_head, &all.hidden_matrices, &all.scalars};
+  return std::any_of(std::begin(groups), std::end(groups), [](const OptimizerGroupConfig* group) {
+    return group->type == OptimizerType::kAdam && group->fused;
+  });
+}
+
+bool has_whole_matrix_units(Query query) {
+  const std::vector<ParameterShape> parameters = parameter_list(query.config);
+  return std::all_of(parameters.begin(), parameters.end(), [](const ParameterShape& parameter) {
+    return parameter.group != ParameterGroup::kHiddenMatrices ||
+           (parameter.matrix_rows() % kMatrixSide == 0 && parameter.columns() % kMatrixSide == 0);
+  });
+}
+
+const KernelCondition kFloat32{"float32 tensors (`--dtype`)", {}, [](Query query) { return query.is_float32; }};
+const KernelCondition kRmsNorm{
+    "RMS norm", {"/model/norm"}, [](Query query) { return query.config.model.norm == NormType::kRms; }};
+const KernelCondition kNoBias{
+    "linear layers without bias", {"/model/bias"}, [](Query query) { return !query.config.model.bias; }};
+const KernelCondition kReluSquared{"activation ReLU^2", {"/model/activation"}, [](Query query) {
+                                     return query.config.model.activation == Activation::kReluSquared;
+                                   }};
+const KernelCondition kTiled{
+    "tiled attention",
+    {"/attention/implementation"},
+    [](Query query) { return query.config.attention.implementation == AttentionImplementation::kTiled; },
+    /*is_choice=*/true};
+const KernelCondition kFused{"a fused group",
+                             {"/optimizer/embeddings/fused", "/optimizer/lm_head/fused", "/optimizer/scalars/fused"},
+                             any_fused_adam,
+                             /*is_choice=*/true};
+const KernelCondition kIsMuon{"matrices trained by Muon",
+                              {"/optimizer/hidden_matrices/type"},
+                              [](Query query) { return hidden(query).type == OptimizerType::kMuon; },
+                              /*is_choice=*/true};
+const KernelCondition kNewtonSchulz{
+    "Newton-Schulz iterations",
+    {"/optimizer/hidden_matrices/orthogonalizer"},
+    [](Query query) { return hidden(query).orthogonalizer == Orthogonalizer::kNewtonSchulz; },
+    /*is_choice=*/true};
+
+KernelRow cpu_blocks() {
+  return {StepPart::kBlocks,
+          KernelDevice::kCpu,
+          {kFloat32,
+           {"activations in float32",
+            {"/precision/activations"},
+            [](Query query) { return query.activations == ActivationPrecision::kFloat32; }},
+           kRmsNorm,
+           kNoBias,
+           kReluSquared,
+           {"rotary tables in float32",
+            {"/precision/rotary_tables"},
+            [](Query query) { return query.config.precision.rotary_tables == RotaryPrecision::kFloat32; }},
+           {"norm of queries and keys before their rotation",
+            {"/model/qk_norm", "/model/qk_norm_position"},
+            [](Query query) {
+              const ModelConfig& model = query.config.model;
+              return !model.qk_norm || model.qk_norm_position == QkNormPosition::kBeforeRotation;
+            }},
+           {"model and head dimensions that are multiples of 16",
+            {"/model/model_dim", "/model/num_heads"},
+            [](Query query) {
+              const ModelConfig& model = query.config.model;
+              return model.model_dim % kVector == 0 && model.head_dim() % kVector == 0;
+            }}}};
+}
+
+KernelRow gpu_blocks() {
+  return {StepPart::kBlocks,
+          KernelDevice::kGpu,
+          {kFloat32,
+           {"activations in bfloat16",
+            {"/precision/activations"},
+            [](Query query) { return query.activations == ActivationPrecision::kBfloat16; }},
+           kRmsNorm,
+           kNoBias,
+           kReluSquared,
+           {"a model dimension that is a multiple of 8, up to 1,024",
+            {"/model/model_dim"},
+            [](Query query) {
+              return query.config.model.model_dim % kRow == 0 && query.config.model.model_dim <= kMaxRow;
+            }},
+           {"a head dimension that is a multiple of 16, up to 256",
+            {"/model/model_dim", "/model/num_heads"},
+            [](Query query) {
+              return query.config.model.head_dim() % kHead == 0 && query.config.model.head_dim() <= kMaxHead;
+            }}}};
+}
+
+KernelRow cpu_attention() {
+  return {StepPart::kAttention,
+          KernelDevice::kCpu,
+          {kTiled,
+           kFloat32,
+           {"a head dimension that is a multiple of 16", {"/model/model_dim", "/model/num_heads"}, [](Query query) {
+              return query.config.model.head_dim() % kVector == 0;
+            }}}};
+}
+
+KernelRow gpu_attention() {
+  return {StepPart::kAttention,
+          KernelDevice::kGpu,
+          {kTiled,
+           {"activations in bfloat16, or products in it",
+            {"/precision/activations"},
+            [](Query query) { return query.activations != ActivationPrecision::kFloat32; }},
+           {"a head dimension that is a multiple of 16, up to 128",
+            {"/model/model_dim", "/model/num_heads"},
+            [](Query query) {
+              return query.config.model.head_dim() % kHead == 0 && query.config.model.head_dim() <= kMaxAttention;
+            }}}};
+}
+
+KernelRow cpu_muon() {
+  return {StepPart::kMuon,
+          KernelDevice::kCpu,
+          {kIsMuon,
+           kNewtonSchulz,
+           {"iterations without rounding",
+            {"/optimizer/hidden_matrices/ns_dtype"},
+            [](Query query) { return muon_has_kernel(KernelDevice::kCpu, hidden(query)); }},
+           kFloat32}};
+}
+
+KernelRow gpu_muon() {
+  return {StepPart::kMuon,
+          KernelDevice::kGpu,
+          {kIsMuon,
+           kNewtonSchulz,
+           {"iterations in bfloat16",
+            {"/optimizer/hidden_matrices/ns_dtype"},
+            [](Query query) { return muon_has_kernel(KernelDevice::kGpu, hidden(query)); }},
+           kFloat32,
+           {"sides of all matrices that are multiples of 8",
+            {"/model/model_dim", "/model/num_heads", "/model/num_kv_heads", "/model/mlp_ratio"},
+            has_whole_matrix_units}}};
+}
+
+std::string in_words(const KernelRow& row) {
+  std::string text;
+  for (const KernelCondition& condition : row.conditions) {
+    text += text.empty() ? "" : "; ";
+    text += condition.needs;
+    if (condition.settings.empty()) continue;
+    text += " (";
+    for (const char* const setting : condition.settings)
+      text += std::string(setting == condition.settings.front() ? "" : ", ") + "`" + setting + "`";
+    text += ")";
+  }
+  return text;
+}
+
+}  // namespace
+
+const char* to_string(StepPart part) {
+  switch (part) {
+    case StepPart::kBlocks: return "blocks";
+    case StepPart::kAttention: return "attention";
+    case StepPart::kAdam: return "adam";
+    case StepPart::kMuon: break;
+  }
+  return "muon";
+}
+
+const char* to_string(KernelDevice device) {
+  return device == KernelDevice::kCpu ? "CPU" : "GPU";
+}
+
+const std::vector<KernelRow>& kernel_table() {
+  static const std::vector<KernelRow> table = {cpu_blocks(),
+                                               gpu_blocks(),
+                                               cpu_attention(),
+                                               gpu_attention(),
+                                               {StepPart::kAdam, KernelDevice::kCpu, {kFused, kFloat32}},
+                                               {StepPart::kAdam, KernelDevice::kGpu, {kFused, kFloat32}},
+                                               cpu_muon(),
+                                               gpu_muon()};
+  return table;
+}
+
+std::vector<const KernelCondition*> unmet_conditions(StepPart part, KernelDevice device, const KernelQuery& query) {
+  std::vector<const KernelCondition*> unmet;
+  for (const KernelRow& row : kernel_table()) {
+    if (row.part != part || row.device != device) continue;
+    for (const KernelCondition& condition : row.conditions)
+      if (!condition.holds(query)) unmet.push_back(&condition);
+  }
+  return unmet;
+}
+
+bool has_kernel(StepPart part, KernelDevice device, const KernelQuery& query) {
+  return unmet_conditions(part, device, query).empty();
+}
+
+std::set<StepPart> parts_without_kernel(const KernelQuery& query, std::span<const KernelDevice> devices) {
+  std::set<StepPart> parts;
+  for (const StepPart part : {StepPart::kBlocks, StepPart::kAttention, StepPart::kAdam, StepPart::kMuon}) {
+    const bool is_covered = std::any_of(devices.begin(), devices.end(), [&](KernelDevice device) {
+      const std::vector<const KernelCondition*> unmet = unmet_conditions(part, device, query);
+      return unmet.empty() ||
+             std::any_of(unmet.begin(), unmet.end(), [](const KernelCondition* one) { return one->is_choice; });
+    });
+    if (!is_covered) parts.insert(part);
+  }
+  return parts;
+}
+
+bool muon_has_kernel(KernelDevice device, const OptimizerGroupConfig& group) {
+  const NewtonSchulzDtype dtype =
+      device == KernelDevice::kCpu ? NewtonSchulzDtype::kCompute : NewtonSchulzDtype::kBfloat16;
+  return group.orthogonalizer == Orthogonalizer::kNewtonSchulz && group.ns_dtype == dtype;
+}
+
+std::string kernel_table_text() {
+  std::string text = "| Part | Device | The kernel needs |\n|---|---|---|\n";
+  for (const KernelRow& row : kernel_table())
+    text += std::string("| `") + to_string(row.part) + "` | " + to_string(row.device) + " | " + in_words(row) + " |\n";
+  return text;
+}
+
+}  // namespace nanobench::core

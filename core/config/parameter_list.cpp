@@ -1,0 +1,124 @@
+#include "core/config/parameter_list.h"
+
+#include <functional>
+#include <numeric>
+
+namespace nanobench::core {
+namespace {
+
+using Sizes = std::vector<std::int64_t>;
+
+/// Lists the parameters of one model.
+class Lister {
+ public:
+  Lister(const ModelConfig& model, bool splits_qkv) : model_(model), splits_qkv_(splits_qkv) {}
+
+  std::vector<ParameterShape> list() {
+    tables();
+    for (std::int64_t layer = 0; layer < model_.num_layers; ++layer) block(layer);
+    norm("ln_f");
+    if (model_.unet_skips) scalars("skip_weights", {model_.num_layers / 2});
+    return std::move(parameters_);
+  }
+
+ private:
+  void add(const std::string& name, ParameterGroup group, Sizes sizes, std::int64_t matrices = 1) {
+    parameters_.push_back({name, group, std::move(sizes), matrices});
+  }
+  void table(const std::string& name, Sizes sizes) { add(name, ParameterGroup::kEmbeddings, std::move(sizes)); }
+  void scalars(const std::string& name, Sizes sizes) { add(name, ParameterGroup::kScalars, std::move(sizes)); }
+
+  void tables() {
+    const ValueEmbeddingConfig& values = model_.value_embeddings;
+    const std::int64_t rows = model_.embedding_rows(), width = model_.model_dim;
+    table("embed.weight", {rows, width});
+    if (model_.position == PositionEncoding::kLearned) table("position_embed.weight", {model_.rope.max_seq_len, width});
+    if (values.layout == ValueTableLayout::kJoined) {
+      table("value_embeds.weight", {rows, values.num_tables * model_.kv_dim()});
+    } else {
+      for (std::int64_t i = 0; i < values.num_tables; ++i)
+        table("value_embeds.embed." + std::to_string(i) + ".weight", {rows, model_.kv_dim()});
+    }
+    if (!model_.tied_head) add("lm_head.weight", ParameterGroup::kLmHead, {model_.padded_vocab_size(), width});
+  }
+
+  void block(std::int64_t layer) {
+    const std::int64_t width = model_.model_dim, hidden = model_.mlp_ratio * width;
+    const std::string prefix = "blocks." + std::to_string(layer) + ".";
+    if (model_.has_attention(layer)) {
+      norm(prefix + "ln_1");
+      attention(prefix + "attn.");
+    }
+    norm(prefix + "ln_2");
+    linear(prefix + "mlp.c_fc", {hidden, width});
+    linear(prefix + "mlp.c_proj", {width, hidden});
+    if (model_.x0_lambdas) scalars(prefix + "lambdas", {2});
+  }
+
+  void attention(const std::string& prefix) {
+    const std::int64_t width = model_.model_dim;
+    if (model_.merged_qkv) {
+      joined_qkv(prefix + "qkv_w", prefix + "qkv_b", {3, width, width});
+    } else if (model_.qkv_rows == QkvRows::kStacked) {
+      joined_qkv(prefix + "c_attn.weight", prefix + "c_attn.bias", {3 * width, width});
+    } else {
+      linear(prefix + "c_q", {width, width});
+      linear(prefix + "c_k", {model_.kv_dim(), width});
+      linear(prefix + "c_v", {model_.kv_dim(), width});
+    }
+    if (model_.value_embeddings.mix == ValueMix::kLerp) scalars(prefix + "lamb", {});
+    if (model_.value_embeddings.mix == ValueMix::kPair) scalars(prefix + "lambdas", {2});
+    linear(prefix + "c_proj", {width, width});
+  }
+
+  void linear(const std::string& name, const Sizes& sizes) {
+    add(name + ".weight", ParameterGroup::kHiddenMatrices, sizes);
+    if (model_.bias) scalars(name + ".bias", {sizes.front()});
+  }
+
+  void joined_qkv(const std::string& weight, const std::string& bias, const Sizes& sizes) {
+    add(weight, ParameterGroup::kHiddenMatrices, sizes, splits_qkv_ ? 3 : 1);
+    if (model_.bias) scalars(bias, {sizes.begin(), sizes.end() - 1});
+  }
+
+  void norm(const std::string& name) {
+    if (model_.norm == NormType::kRms) return;
+    scalars(name + ".weight", {model_.model_dim});
+    scalars(name + ".bias", {model_.model_dim});
+  }
+
+  const ModelConfig& model_;
+  bool splits_qkv_;
+  std::vector<ParameterShape> parameters_;
+};
+
+}  // namespace
+
+std::int64_t ParameterShape::numbers() const {
+  return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+std::vector<ParameterShape> parameter_list(const TrainConfig& config) {
+  const OptimizerGroupConfig& hidden = config.optimizer.hidden_matrices;
+  return Lister(config.model, hidden.type != OptimizerType::kMuon || hidden.split_qkv).list();
+}
+
+const OptimizerGroupConfig& group_config(const OptimizerConfig& optimizer, ParameterGroup group) {
+  switch (group) {
+    case ParameterGroup::kEmbeddings: return optimizer.embeddings;
+    case ParameterGroup::kLmHead: return optimizer.lm_head;
+    case ParameterGroup::kHiddenMatrices: return optimizer.hidden_matrices;
+    case ParameterGroup::kScalars: break;
+  }
+  return optimizer.scalars;
+}
+
+std::map<std::int64_t, std::int64_t> hidden_matrix_counts(const ModelConfig& model) {
+  std::map<std::int64_t, std::int64_t> counts;
+  for (const ParameterShape& parameter : Lister(model, /*splits_qkv=*/true).list()) {
+    if (parameter.group == ParameterGroup::kHiddenMatrices) ++counts[parameter.numbers()];
+  }
+  return counts;
+}
+
+}  // namespace nanobench::core

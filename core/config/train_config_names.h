@@ -1,0 +1,78 @@
+/// JSON names of TrainConfig's enumerations. They are stored: do not change them.
+#pragma once
+
+#include "core/base/enum_names.h"
+#include "core/config/train_config.h"
+
+namespace nanobench::core {
+
+NB_ENUM_NAMES(Activation, {Activation::kReluSquared, "relu_squared"}, {Activation::kGelu, "gelu"},
+              {Activation::kGeluTanh, "gelu_tanh"});
+NB_ENUM_NAMES(ValueSource, {ValueSource::kNone, "none"}, {ValueSource::kFirstLayer, "first_layer"},
+              {ValueSource::kTokens, "tokens"});
+NB_ENUM_NAMES(ValueMix, {ValueMix::kNone, "none"}, {ValueMix::kLerp, "lerp"}, {ValueMix::kPair, "pair"});
+NB_ENUM_NAMES(QkvRows, {QkvRows::kSeparate, "separate"}, {QkvRows::kStacked, "stacked"});
+NB_ENUM_NAMES(SoftcapForm, {SoftcapForm::kTanh, "tanh"}, {SoftcapForm::kSigmoid, "sigmoid"});
+NB_ENUM_NAMES(WindowGranularity, {WindowGranularity::kToken, "token"},
+              {WindowGranularity::kTokenBlockClipped, "token_block_clipped"}, {WindowGranularity::kBlock, "block"});
+NB_ENUM_NAMES(WindowScheduleType, {WindowScheduleType::kConstant, "constant"}, {WindowScheduleType::kNone, "none"},
+              {WindowScheduleType::kLinear, "linear"});
+NB_ENUM_NAMES(WindowRounding, {WindowRounding::kFloor, "floor"}, {WindowRounding::kCeil, "ceil"});
+NB_ENUM_NAMES(OptimizerType, {OptimizerType::kAdam, "adam"}, {OptimizerType::kMuon, "muon"});
+NB_ENUM_NAMES(MomentumForm, {MomentumForm::kLerp, "lerp"}, {MomentumForm::kAccumulate, "accumulate"});
+NB_ENUM_NAMES(Orthogonalizer, {Orthogonalizer::kNewtonSchulz, "newton_schulz"}, {Orthogonalizer::kSvd, "svd"});
+NB_ENUM_NAMES(NewtonSchulzDtype, {NewtonSchulzDtype::kCompute, "compute"}, {NewtonSchulzDtype::kBfloat16, "bfloat16"});
+NB_ENUM_NAMES(UpdateScale, {UpdateScale::kNone, "none"}, {UpdateScale::kSqrtRowsOverColumns, "sqrt_rows_over_columns"},
+              {UpdateScale::kSqrtLargestSide, "sqrt_largest_side"});
+NB_ENUM_NAMES(LoaderPosition, {LoaderPosition::kPerRank, "per_rank"}, {LoaderPosition::kGlobal, "global"});
+NB_ENUM_NAMES(GradientReduction, {GradientReduction::kMean, "mean"},
+              {GradientReduction::kMeanOverRanks, "mean_over_ranks"});
+
+NB_ENUM_NAMES(NormType, {NormType::kRms, "rms"}, {NormType::kLayer, "layer"});
+NB_ENUM_NAMES(PositionEncoding, {PositionEncoding::kRotary, "rotary"}, {PositionEncoding::kLearned, "learned"},
+              {PositionEncoding::kNone, "none"});
+NB_ENUM_NAMES(QkNormPosition, {QkNormPosition::kBeforeRotation, "before_rotation"},
+              {QkNormPosition::kAfterRotation, "after_rotation"});
+NB_ENUM_NAMES(ValueTableLayout, {ValueTableLayout::kSeparate, "separate"}, {ValueTableLayout::kJoined, "joined"});
+NB_ENUM_NAMES(AttentionImplementation, {AttentionImplementation::kTiled, "tiled"},
+              {AttentionImplementation::kDense, "dense"});
+NB_ENUM_NAMES(KeyBlockOrder, {KeyBlockOrder::kAscending, "ascending"}, {KeyBlockOrder::kNearestFirst, "nearest_first"});
+NB_ENUM_NAMES(AttentionProducts, {AttentionProducts::kWarp, "warp"}, {AttentionProducts::kWarpgroup, "warpgroup"});
+NB_ENUM_NAMES(NewtonSchulzForm, {NewtonSchulzForm::kGrouped, "grouped"}, {NewtonSchulzForm::kTerms, "terms"});
+NB_ENUM_NAMES(NewtonSchulzNorm, {NewtonSchulzNorm::kRounded, "rounded"}, {NewtonSchulzNorm::kExact, "exact"});
+NB_ENUM_NAMES(ScaleApplication, {ScaleApplication::kRate, "rate"}, {ScaleApplication::kUpdate, "update"});
+NB_ENUM_NAMES(GradientClipType, {GradientClipType::kNone, "none"}, {GradientClipType::kGlobalNorm, "global_norm"},
+              {GradientClipType::kPerParameter, "per_parameter"});
+NB_ENUM_NAMES(LearningRateShape, {LearningRateShape::kTrapezoid, "trapezoid"}, {LearningRateShape::kCosine, "cosine"});
+NB_ENUM_NAMES(BatchOrder, {BatchOrder::kSequential, "sequential"}, {BatchOrder::kShuffled, "shuffled"});
+NB_ENUM_NAMES(ShardStorage, {ShardStorage::kMapped, "mapped"}, {ShardStorage::kRead, "read"},
+              {ShardStorage::kPinned, "pinned"});
+NB_ENUM_NAMES(FetchTime, {FetchTime::kStepStart, "step_start"}, {FetchTime::kAfterForward, "after_forward"},
+              {FetchTime::kAfterBackward, "after_backward"});
+NB_ENUM_NAMES(TokenDtype, {TokenDtype::kInt64, "int64"}, {TokenDtype::kInt32, "int32"});
+NB_ENUM_NAMES(GradientSync, {GradientSync::kLastMicroStep, "last_micro_step"},
+              {GradientSync::kEveryMicroStep, "every_micro_step"});
+NB_ENUM_NAMES(ReductionSchedule, {ReductionSchedule::kOverlappedBuckets, "overlapped_buckets"},
+              {ReductionSchedule::kBuckets, "buckets"}, {ReductionSchedule::kPerParameter, "per_parameter"});
+NB_ENUM_NAMES(BucketStorage, {BucketStorage::kViews, "views"}, {BucketStorage::kCopies, "copies"});
+NB_ENUM_NAMES(MuonSharding, {MuonSharding::kReplicated, "replicated"}, {MuonSharding::kAllReduce, "all_reduce"},
+              {MuonSharding::kAllGather, "all_gather"});
+NB_ENUM_NAMES(GatherTiming, {GatherTiming::kAsynchronous, "asynchronous"}, {GatherTiming::kBlocking, "blocking"});
+NB_ENUM_NAMES(GatherBuffer, {GatherBuffer::kContiguous, "contiguous"}, {GatherBuffer::kSeparate, "separate"});
+NB_ENUM_NAMES(MatrixInit, {MatrixInit::kZero, "zero"}, {MatrixInit::kLinear, "linear"});
+NB_ENUM_NAMES(TableInit, {TableInit::kByHead, "by_head"}, {TableInit::kNormal, "normal"},
+              {TableInit::kLinear, "linear"});
+NB_ENUM_NAMES(InitScheme, {InitScheme::kRecords, "records"}, {InitScheme::kGpt2, "gpt2"});
+NB_ENUM_NAMES(ActivationPrecision, {ActivationPrecision::kFloat32, "float32"},
+              {ActivationPrecision::kAutocast, "autocast"}, {ActivationPrecision::kBfloat16, "bfloat16"});
+NB_ENUM_NAMES(ValidationPrecision, {ValidationPrecision::kTraining, "training"},
+              {ValidationPrecision::kFloat32, "float32"});
+NB_ENUM_NAMES(StoredPrecision, {StoredPrecision::kFloat32, "float32"}, {StoredPrecision::kBfloat16, "bfloat16"});
+NB_ENUM_NAMES(ParameterStorage, {ParameterStorage::kFloat32, "float32"},
+              {ParameterStorage::kBfloat16Stochastic, "bfloat16_stochastic"});
+NB_ENUM_NAMES(RotaryPrecision, {RotaryPrecision::kFloat32, "float32"},
+              {RotaryPrecision::kBfloat16Tables, "bfloat16_tables"},
+              {RotaryPrecision::kBfloat16Frequencies, "bfloat16_frequencies"});
+NB_ENUM_NAMES(HeadPrecision, {HeadPrecision::kActivations, "activations"}, {HeadPrecision::kFp8, "fp8"});
+
+}  // namespace nanobench::core

@@ -1,0 +1,44 @@
+/// How a run computes, apart from its configuration: type, device, kernels, communicator. Plain values.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/enum_names.h"
+#include "core/base/json.h"
+
+namespace nanobench::core {
+
+/// The type that parameters and arithmetic have; float64 is for truth instead of speed.
+enum class Dtype { kFloat32, kFloat64 };
+NB_ENUM_NAMES(Dtype, {Dtype::kFloat32, "float32"}, {Dtype::kFloat64, "float64"});
+
+/// kFused: kernels wherever one fits. kReference: one operation after the other, to compare with.
+enum class KernelChoice { kFused, kReference };
+NB_ENUM_NAMES(KernelChoice, {KernelChoice::kFused, "fused"}, {KernelChoice::kReference, "reference"});
+
+/// What the processes of a run talk through; kAuto lets the engine choose.
+enum class CommunicatorChoice { kAuto, kSharedMemory, kTcp, kMpi };
+NB_ENUM_NAMES(CommunicatorChoice, {CommunicatorChoice::kAuto, "auto"},
+              {CommunicatorChoice::kSharedMemory, "shared_memory"}, {CommunicatorChoice::kTcp, "tcp"},
+              {CommunicatorChoice::kMpi, "mpi"});
+
+/// Where a run computes: the CPU; the GPU with the process's number on its host; or one GPU by its number.
+struct DeviceChoice {
+  bool is_gpu = false;
+  std::optional<int> index;  ///< only of a GPU
+
+  bool operator==(const DeviceChoice&) const = default;
+};
+inline constexpr DeviceChoice kCpuDevice{};
+inline constexpr DeviceChoice kGpuDevice{.is_gpu = true};
+
+/// "cpu", "cuda" or "cuda:N".
+std::string to_string(const DeviceChoice& device);
+/// nullopt for another text.
+std::optional<DeviceChoice> device_choice(std::string_view text);
+/// The member "device"; the CPU when it is absent. Throws LocatedError for another text.
+DeviceChoice read_device(JsonObject& object);
+
+}  // namespace nanobench::core

@@ -1,0 +1,40 @@
+/// Muon's effective learning rate: what the shape of a matrix, the settings and the step make of it, for every
+/// implementation. Pure.
+#pragma once
+
+#include <cstdint>
+
+#include "core/config/train_config.h"
+#include "engine/ops/torch.h"
+
+namespace nanobench::core {
+
+/// A parameter of Muon: [rows, columns], [n, rows, columns], or [n * rows, columns] to be taken as n matrices one below
+/// the other.
+struct MuonParameter {
+  at::Tensor tensor;
+  std::int64_t matrices = 1;  ///< n; each is orthogonalised and scaled by itself
+
+  std::int64_t columns() const { return tensor.size(-1); }
+  std::int64_t rows() const { return tensor.numel() / columns() / matrices; }  ///< of one matrix
+};
+
+/// parameter -= at(lr_factor) * (update_scale * orthogonalised update). The scale of the shape is in one of the two
+/// factors, as OptimizerGroupConfig::scale_application says.
+struct MuonRate {
+  double lr = 0.0;            ///< of the group
+  double rate_scale = 1.0;    ///< factor on the rate
+  double update_scale = 1.0;  ///< factor on the orthogonalised update, in the type of the iterations
+
+  double at(double lr_factor) const { return lr * lr_factor * rate_scale; }
+};
+MuonRate muon_rate(const OptimizerGroupConfig& config, std::int64_t rows, std::int64_t columns);
+
+/// Applies an update whose factor update_scale is in it already; `update` holds the parameter's matrices in any shape.
+void apply_muon_update(const MuonParameter& parameter, const at::Tensor& update, const OptimizerGroupConfig& config,
+                       double lr_factor);
+
+/// The scale of a [rows, columns] matrix.
+double muon_update_scale(UpdateScale scale, std::int64_t rows, std::int64_t columns);
+
+}  // namespace nanobench::core

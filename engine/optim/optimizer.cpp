@@ -1,0 +1,54 @@
+#include "engine/optim/optimizer.h"
+
+#include <algorithm>
+
+namespace nanobench::core {
+
+const char* to_string(UpdatePath path) {
+  switch (path) {
+    case UpdatePath::kCpuKernels: return "CPU kernels";
+    case UpdatePath::kGpuKernels: return "GPU kernels";
+    case UpdatePath::kOperations: break;
+  }
+  return "operations";
+}
+
+void Optimizer::step(double lr_factor, double momentum) {
+  prepare(lr_factor, momentum);
+  launch();
+}
+
+void Optimizer::prepare(double lr_factor, double momentum) {
+  lr_factor_ = lr_factor;
+  momentum_ = momentum;
+  ++steps_;
+  send_numbers();
+}
+
+void Optimizer::prepare_idle() {
+  lr_factor_ = momentum_ = 0.0;
+  send_numbers();
+}
+
+OptimizerState Optimizer::state() const {
+  OptimizerState state{.tensors = {}, .steps = steps_};
+  for (const at::Tensor& tensor : state_tensors()) state.tensors.push_back(tensor.detach().clone());
+  return state;
+}
+
+void Optimizer::restore(const OptimizerState& state) {
+  const at::NoGradGuard no_grad;
+  const std::vector<at::Tensor> tensors = state_tensors();
+  TORCH_CHECK(tensors.size() == state.tensors.size(), "restore: ", state.tensors.size(),
+              " tensors for an optimiser of ", tensors.size());
+  for (std::size_t i = 0; i < tensors.size(); ++i) tensors[i].copy_(state.tensors[i]);
+  steps_ = state.steps;
+}
+
+bool are_plain_floats(const std::vector<at::Tensor>& tensors, at::DeviceType device) {
+  return std::all_of(tensors.begin(), tensors.end(), [&](const at::Tensor& tensor) {
+    return tensor.device().type() == device && tensor.scalar_type() == at::kFloat && tensor.is_contiguous();
+  });
+}
+
+}  // namespace nanobench::core

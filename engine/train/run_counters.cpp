@@ -1,0 +1,82 @@
+#include "engine/train/run_counters.h"
+
+#include <string>
+
+namespace nanobench::core {
+namespace {
+
+void add_difference(CollectiveCounts::Kind& total, const CollectiveCounts::Kind& before,
+                    const CollectiveCounts::Kind& after) {
+  total.calls += after.calls - before.calls;
+  total.bytes += after.bytes - before.bytes;
+}
+
+MaskCounts sum_of_processes(const MaskCounts& counts, Communicator& communicator) {
+  return {.visited_blocks = sum_over_processes(communicator, counts.visited_blocks),
+          .full_blocks = sum_over_processes(communicator, counts.full_blocks),
+          .visible_pairs = sum_over_processes(communicator, counts.visible_pairs)};
+}
+
+}  // namespace
+
+void CommunicationMeter::add_step(const CollectiveCounts& before, const CollectiveCounts& after) {
+  add_difference(total_.all_reduce, before.all_reduce, after.all_reduce);
+  add_difference(total_.all_gather, before.all_gather, after.all_gather);
+  add_difference(total_.broadcast, before.broadcast, after.broadcast);
+  ++steps_;
+}
+
+void CommunicationMeter::report(MetricSink& sink) const {
+  if (steps_ == 0) return;
+  const auto report = [&](const std::string& name, std::int64_t count) {
+    sink.report(CounterEvent{"communication/" + name, static_cast<double>(count) / static_cast<double>(steps_)});
+  };
+  report("calls_per_step", total_.all_reduce.calls + total_.all_gather.calls + total_.broadcast.calls);
+  report("bytes_per_step", total_.all_reduce.bytes + total_.all_gather.bytes + total_.broadcast.bytes);
+  report("calls_per_step/all_reduce", total_.all_reduce.calls);
+  report("bytes_per_step/all_reduce", total_.all_reduce.bytes);
+  report("calls_per_step/all_gather", total_.all_gather.calls);
+  report("bytes_per_step/all_gather", total_.all_gather.bytes);
+}
+
+MaskCounts CostMeter::count(const AttentionPlan& plan) const {
+  return count_mask(plan.first_key(), config_.attention.block_size, config_.attention.window.granularity);
+}
+
+void CostMeter::add(const SequenceInput& input) {
+  pending_.whole += count(*input.plan);
+  if (input.half_plan) pending_.half += count(*input.half_plan);
+}
+
+void CostMeter::count_step() {
+  counts_ += pending_;
+  pending_ = {};
+  ++steps_;
+}
+
+void CostMeter::report(MetricSink& sink, Communicator& communicator, std::int64_t number_bytes) const {
+  if (steps_ == 0) return;
+  const AttentionCounts counts{sum_of_processes(counts_.whole, communicator),
+                               sum_of_processes(counts_.half, communicator)};
+  const StepCost cost = training_cost(config_, counts, steps_, number_bytes);
+  const auto steps = static_cast<double>(steps_);
+  const auto say = [&](const std::string& name, double value) { sink.report(CounterEvent{"cost/" + name, value}); };
+  const auto say_both = [&](const std::string& name, double value) {
+    say(name, value);
+    say(name + "_per_step", value / steps);
+  };
+  say_both("flops", cost.total().flops);
+  say_both("bytes", cost.total().bytes);
+  say_both("visited_blocks", static_cast<double>(cost.visited_blocks));
+  say_both("visible_pairs", static_cast<double>(cost.visible_pairs));
+  const auto say_part = [&](const char* part, const Cost& of_part) {
+    say(std::string("flops_per_step/") + part, of_part.flops / steps);
+    say(std::string("bytes_per_step/") + part, of_part.bytes / steps);
+  };
+  for (std::size_t i = 0; i < kOpFamilies; ++i)
+    say_part(to_string(static_cast<OpFamily>(i)), cost.of(static_cast<OpFamily>(i)));
+  for (std::size_t i = 0; i < kCostPhases; ++i)
+    say_part(to_string(static_cast<CostPhase>(i)), cost.of(static_cast<CostPhase>(i)));
+}
+
+}  // namespace nanobench::core

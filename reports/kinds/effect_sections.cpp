@@ -1,0 +1,296 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "core/base/text.h"
+#include "reports/kinds/sections.h"
+
+namespace nanobench::reports {
+namespace {
+
+using core::OrderedJson;
+
+constexpr std::size_t kMaxNamedCells = 4;  ///< a longer list is in the JSON only
+
+/// "[+0.0012, +0.0034]"
+template <class Format>
+std::string interval_text(const ConfidenceInterval& interval, Format format) {
+  return "[" + format(interval.low) + ", " + format(interval.high) + "]";
+}
+
+const char* to_string(ErrorSource source) {
+  switch (source) {
+    case ErrorSource::kNone: return "none";
+    case ErrorSource::kSeeds: return "seeds";
+    case ErrorSource::kCells: return "cells";
+    case ErrorSource::kLenth: return "lenth";
+  }
+  return "?";
+}
+
+/// The numbers of an effect for machines. `show` converts them to the unit that people read.
+template <class Show>
+OrderedJson effect_json(const MeasuredEffect& effect, Show show) {
+  OrderedJson json = {{"value", show(*effect.value)}, {"n", effect.n}, {"error_from", to_string(effect.source)}};
+  json["low"] = effect.interval ? OrderedJson(show(effect.interval->low)) : OrderedJson(nullptr);
+  json["high"] = effect.interval ? OrderedJson(show(effect.interval->high)) : OrderedJson(nullptr);
+  json["p"] = json_of(effect.p);
+  json["adjusted_p"] = json_of(effect.adjusted_p);
+  json["verdict"] = reports::to_string(effect.verdict);
+  if (effect.decided_at_look) json["decided_at_look"] = *effect.decided_at_look;
+  return json;
+}
+
+OrderedJson rank_json(const std::optional<RankShift>& shift, const char* test) {
+  if (!shift) return nullptr;
+  OrderedJson json = {{"test", test}, {"shift", shift->shift}};
+  add_bounds(json, shift->interval);
+  json["p"] = json_of(shift->p);
+  json["adjusted_p"] = json_of(shift->adjusted_p);
+  json["least_p"] = shift->min_p;
+  json["n"] = shift->n;
+  json["n_without"] = shift->n_without;
+  return json;
+}
+
+TableCell loss_cell(const MeasuredEffect& effect, const SecondOpinion& second) {
+  if (!effect.value) return missing_cell();
+  const auto text = [](double value) { return format_signed(value, 4); };
+  TableCell cell = value_cell(text(*effect.value), effect_json(effect, [](double value) { return value; }));
+  if (effect.interval) cell.detail = interval_text(*effect.interval, text);
+  cell.value["second_opinion"] = {{"arms", rank_json(second.arms, "mann_whitney")},
+                                  {"pairs", rank_json(second.pairs, "signed_rank")},
+                                  {"disagrees", second.disagrees}};
+  return cell;
+}
+
+TableCell time_cell(const MeasuredEffect& effect) {
+  if (!effect.value) return missing_cell();
+  const auto ratio = [](double value) { return std::exp(value); };
+  const auto text = [&](double value) { return format_fixed(ratio(value), 3); };
+  TableCell cell = value_cell(text(*effect.value) + "x", effect_json(effect, ratio));
+  if (effect.interval) cell.detail = interval_text(*effect.interval, text);
+  return cell;
+}
+
+std::string seconds_text(double seconds) {
+  return (seconds < 0 ? "" : "+") + format_significant(seconds, 3);
+}
+
+TableCell seconds_cell(const EffectResult& effect) {
+  const EqualLoss& equal_loss = effect.seconds.equal_loss;
+  if (!equal_loss.is_converted()) return missing_cell();
+  const ConfidenceInterval& interval = equal_loss.seconds_interval;
+  return value_cell(seconds_text(equal_loss.seconds.value),
+                    {{"value", equal_loss.seconds.value},
+                     {"low", interval.low},
+                     {"high", interval.high},
+                     {"steps", equal_loss.steps.value},
+                     {"reference_s", json_of(effect.seconds.reference_s)},
+                     {"adjusted_p", json_of(effect.adjusted_p)}},
+                    interval_text(interval, seconds_text));
+}
+
+TableCell verdict_cell(const EffectResult& effect) {
+  if (!effect.verdict) return missing_cell();
+  std::string remark = effect.reason;
+  if (effect.decided_at_look) remark = "at look " + std::to_string(*effect.decided_at_look);
+  const char* const verdict = reports::to_string(*effect.verdict);
+  return value_cell(verdict, verdict, remark.empty() ? "" : "(" + remark + ")");
+}
+
+/// The seeds that give this verdict four times in five, if the effect is as it looks.
+TableCell seeds_cell(const std::optional<SeedsForVerdict>& needed) {
+  if (!needed) return missing_cell();
+  TableCell cell = value_cell("-", {{"seeds", nullptr}, {"more", nullptr}});
+  switch (needed->status) {
+    case SeedsForVerdict::Status::kKnown:
+      cell = value_cell(std::to_string(*needed->seeds), {{"seeds", *needed->seeds}, {"more", needed->more()}},
+                        "(" + std::to_string(needed->more()) + " more)");
+      break;
+    case SeedsForVerdict::Status::kTooMany: cell.text = "over " + std::to_string(kMaxSeedsNamed); break;
+    case SeedsForVerdict::Status::kOneSeed: cell.text = std::to_string(kMinSeedsAdvised) + " or more"; break;
+    case SeedsForVerdict::Status::kUnknown: cell.text = "unknown"; break;
+  }
+  cell.value["status"] = to_string(needed->status);
+  return cell;
+}
+
+/// "record17 - without rotary", or how many cells with which weights.
+TableCell contrast_cell(const results::PlanContrast& contrast) {
+  OrderedJson value = OrderedJson::object();
+  for (const auto& [label, coefficient] : contrast.coefficients) value[label] = coefficient;
+  if (contrast.coefficients.size() > kMaxNamedCells)
+    return value_cell("over " + std::to_string(contrast.coefficients.size()) + " cells", std::move(value));
+  std::vector<std::pair<std::string, double>> parts(contrast.coefficients.begin(), contrast.coefficients.end());
+  std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string text;
+  for (const auto& [label, coefficient] : parts) {
+    text += text.empty() ? (coefficient < 0 ? "- " : "") : coefficient < 0 ? " - " : " + ";
+    const double size = std::abs(coefficient);
+    text += (size == 1.0 ? "" : format_significant(size, 3) + " ") + "(" + label + ")";
+  }
+  return value_cell(text, std::move(value));
+}
+
+TableCell alias_cell(const results::PlanContrast& contrast) {
+  constexpr std::size_t kMaxAliases = 6;
+  if (contrast.aliases.empty()) return value_cell("-", OrderedJson::array());
+  return value_cell(listed_first(contrast.aliases, kMaxAliases), contrast.aliases);
+}
+
+TableCell n_cell(const EffectResult& effect) {
+  TableCell cell = count_cell(effect.loss.n);
+  if (!effect.missing.empty())
+    cell.detail = "(" + counted(static_cast<std::int64_t>(effect.missing.size()), "cell") + " without a result)";
+  return cell;
+}
+
+std::vector<Column> columns(bool has_estimates) {
+  std::vector<Column> list = {text_column("effect", "effect"), text_column("kind", "kind", 4)};
+  if (has_estimates) {
+    list.push_back(number_column("loss", "on val loss"));
+    list.push_back(number_column("time_ratio", "on step time"));
+    list.push_back(number_column("seconds", "s at equal loss"));
+    list.push_back(number_column("n", "n"));
+    list.push_back(wide_column("verdict", "verdict"));
+    list.push_back(number_column("seeds_needed", "seeds needed", 1));
+  }
+  list.push_back(wide_column("meaning", "which is", has_estimates ? 2 : 0));
+  list.push_back(wide_column("aliases", "aliased with", 1));
+  list.push_back(wide_column("contrast", "from", 3));
+  return list;
+}
+
+std::vector<std::string> reading_of(bool has_estimates, const std::vector<results::PlanContrast>& contrasts) {
+  std::vector<std::string> lines;
+  const auto any = [&](const auto& test) { return std::any_of(contrasts.begin(), contrasts.end(), test); };
+  if (has_estimates) {
+    lines.emplace_back(
+        "An effect compares the later value of a change with the earlier one. On val loss, below 0 is better; on step "
+        "time, below 1x is faster. Seconds at equal loss below 0 are saved: the slope of the loss curve at its end "
+        "converts loss into steps. All intervals hold simultaneously at 95 %.");
+    lines.emplace_back(
+        "Verdict of each change: keep, it is proved to save time; drop, it is proved to cost time; barnacle, it is "
+        "proved to do neither; inconclusive, more runs are needed. p-values are adjusted by Holm over all effects.");
+    lines.emplace_back(
+        "Seeds needed: the total number of seeds of each cell that gives a verdict in four of five cases, if the "
+        "effect "
+        "and its spread are as they look now. From few seeds, this is a rough number.");
+  }
+  if (any([](const auto& contrast) { return !contrast.aliases.empty(); })) {
+    lines.push_back(
+        "An effect that is aliased with others is the sum of all of them. It stands alone where the others are zero.");
+  }
+  return lines;
+}
+
+/// One line for each change whose loss the two tests judge differently.
+std::vector<std::string> disagreements(const std::vector<EffectResult>& effects) {
+  std::vector<std::string> lines;
+  for (const EffectResult& effect : effects) {
+    const RankShift* const shift = effect.second.beside(effect.loss);
+    if (!effect.second.disagrees || shift == nullptr) continue;
+    const bool is_paired = shift == &*effect.second.pairs;
+    const std::string test = is_paired ? "the signed-rank test" : "the Mann-Whitney test";
+    const std::string runs = is_paired
+                                 ? counted(shift->n, "seed")
+                                 : std::to_string(shift->n) + " against " + std::to_string(shift->n_without) + " runs";
+    lines.push_back(effect.contrast.effect + ": two tests of val loss disagree. The t test gives p = " +
+                    format_significant(*effect.loss.adjusted_p, 2) + ", " + test + " over " + runs +
+                    " gives p = " + format_significant(*shift->adjusted_p, 2) + " and a shift of " +
+                    format_signed(shift->shift, 4) + ". Look at the single runs before you rely on either.");
+  }
+  return lines;
+}
+
+}  // namespace
+
+Section contrast_section(const std::vector<results::PlanContrast>& contrasts) {
+  return contrast_section(contrasts, {}, {});
+}
+
+Section contrast_section(const std::vector<results::PlanContrast>& contrasts, const std::vector<EffectResult>& effects,
+                         const std::vector<std::optional<SeedsForVerdict>>& needed) {
+  const bool has_estimates = !effects.empty();
+  Section section{.title = has_estimates ? "What each change is worth" : "Which contrast estimates which effect"};
+  (has_estimates ? section.reading : section.paragraphs) = reading_of(has_estimates, contrasts);
+  const auto is_decided_at_look = [](const EffectResult& effect) { return effect.decided_at_look.has_value(); };
+  if (std::any_of(effects.begin(), effects.end(), is_decided_at_look)) {
+    section.reading.emplace_back(
+        "A verdict at a look was decided by the boundary of that look. Later seeds do not change it.");
+  }
+  section.bullets = disagreements(effects);
+  Table table{.id = "effects", .columns = columns(has_estimates)};
+  for (std::size_t i = 0; i < contrasts.size(); ++i) {
+    const results::PlanContrast& contrast = contrasts[i];
+    std::vector<TableCell> row = {text_cell(contrast.effect), text_cell(enum_name(contrast.kind))};
+    if (has_estimates) {
+      const EffectResult& effect = effects.at(i);
+      row.push_back(loss_cell(effect.loss, effect.second));
+      row.push_back(time_cell(effect.log_time));
+      row.push_back(seconds_cell(effect));
+      row.push_back(n_cell(effect));
+      row.push_back(verdict_cell(effect));
+      row.push_back(i < needed.size() ? seeds_cell(needed[i]) : missing_cell());
+    }
+    row.push_back(text_cell(contrast.meaning));
+    row.push_back(alias_cell(contrast));
+    row.push_back(contrast_cell(contrast));
+    table.rows.push_back(std::move(row));
+  }
+  section.tables.push_back(std::move(table));
+  return section;
+}
+
+namespace {
+
+/// Enough that an error above 0 does not look like none.
+int decimals_of(const FactorShare& share) {
+  return share.se && *share.se > 0.0 && *share.se < 0.00005 ? 6 : 4;
+}
+
+TableCell share_cell(const FactorShare& share, const LossAttribution& attribution) {
+  OrderedJson value = {{"value", share.value}, {"se", nullptr}, {"n", attribution.n}};
+  if (share.se) value["se"] = *share.se;
+  value["error_from"] = !share.se ? "none" : attribution.is_by_seed ? "seeds" : "cells";
+  return value_cell(format_signed(share.value, decimals_of(share)), std::move(value),
+                    share.se ? "±" + format_fixed(*share.se, decimals_of(share)) : "");
+}
+
+/// A part of the total, where the total stands clear of its own error: parts of nearly nothing mean nothing.
+TableCell part_cell(const FactorShare& share, const FactorShare& total) {
+  constexpr double kMinErrors = 3.0;
+  if (!total.se || !(std::abs(total.value) > kMinErrors * *total.se)) return missing_cell();
+  return percent_cell(share.value / total.value, 0);
+}
+
+std::string attribution_text(const LossAttribution& attribution) {
+  std::string text =
+      "The whole is the step from none of the changes to all of them. A change's share is what it adds to val loss, "
+      "averaged over all orders in which the changes can be made. Below 0 it lowers the loss; the shares sum to the "
+      "whole. ";
+  if (!attribution.total.se) return text + "One run of each cell gives no error.";
+  text += "± is the standard error ";
+  if (attribution.is_by_seed) return text + "over " + counted(attribution.n, "seed") + ".";
+  return text + "from the spread within the cells.";
+}
+
+}  // namespace
+
+Section attribution_section(const LossAttribution& attribution) {
+  Section section{.title = "What each change contributes (Shapley)", .paragraphs = {attribution_text(attribution)}};
+  Table table{.id = "shapley",
+              .columns = {text_column("change", "change"), number_column("loss", "share of val loss"),
+                          number_column("part", "of the whole")}};
+  const auto add = [&](const FactorShare& share) {
+    table.rows.push_back(
+        {text_cell(share.factor), share_cell(share, attribution), part_cell(share, attribution.total)});
+  };
+  for (const FactorShare& share : attribution.shares) add(share);
+  add(attribution.total);
+  section.tables.push_back(std::move(table));
+  return section;
+}
+
+}  // namespace nanobench::reports

@@ -1,0 +1,170 @@
+/// The kinds of reports: each function builds the Document of one page from values that other folders computed. Pure,
+/// but for those that read a Store; none writes one. Only the names of most types stand here, so that a change of one
+/// report's data does not rebuild the others.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/protocol/run_event.h"
+#include "reports/document/document.h"
+#include "results/merge.h"
+
+namespace nanobench::core {
+struct StepProfile;
+}
+namespace nanobench::ablations {
+class Catalogue;
+struct ConfigDifference;
+struct ResolveRequest;
+}  // namespace nanobench::ablations
+namespace nanobench::results {
+class Store;
+struct BaselineRecord;
+struct PlanRecord;
+struct RunFilter;
+struct StoreCheck;
+struct VacuumResult;
+}  // namespace nanobench::results
+namespace nanobench::suites {
+struct Matrix;
+struct Plan;
+struct Suite;
+}  // namespace nanobench::suites
+
+namespace nanobench::reports {
+
+struct Audit;
+struct Calibration;
+struct CellMeasures;
+struct ComparisonOptions;
+struct ComparisonTable;
+struct Forecast;
+struct GateResult;
+struct LedgerEntry;
+struct Trend;
+struct WatchState;
+
+// The catalogue: lists, and one feature, record, scale or claim. Nothing here is measured.
+
+Document features_report(const ablations::Catalogue& catalogue);
+Document records_report(const ablations::Catalogue& catalogue);
+Document scales_report(const ablations::Catalogue& catalogue);
+/// What the analyses of the records claim, and what would decide it.
+Document claims_report(const ablations::Catalogue& catalogue);
+
+/// One feature: its values as patches, relations, and each record's value.
+Document feature_report(const ablations::Catalogue& catalogue, const std::string& id);
+/// One record: changes, published figures, the values of all features with the request's settings, and its size at the
+/// request's scale. Throws as resolve() does.
+Document record_report(const ablations::Catalogue& catalogue, const ablations::ResolveRequest& request);
+Document scale_report(const ablations::Catalogue& catalogue, const std::string& id);
+/// One claim: statement, place, measure, rule, what the published sources say.
+Document claim_report(const ablations::Catalogue& catalogue, const std::string& id);
+
+/// Something that belongs to a run and not to its configuration: seed, data, threads.
+struct Circumstance {
+  std::string key;    ///< stable name in JSON
+  std::string title;  ///< for people
+  std::string a;
+  std::string b;
+};
+
+/// Two records or runs: features, settings that no feature explains, circumstances that differ. `a` and `b` are the
+/// titles of the columns.
+Document difference_report(const ablations::Catalogue& catalogue, const std::string& a, const std::string& b,
+                           const ablations::ConfigDifference& difference,
+                           const std::vector<Circumstance>& circumstances);
+
+// Before a suite runs.
+
+/// Its cells, the contrast that will estimate each effect, and what was left out.
+Document suite_report(const suites::Suite& suite, const suites::Matrix& matrix);
+/// Throws Error as make_matrix does.
+Document suite_report(const suites::Suite& suite, const ablations::Catalogue& catalogue);
+
+/// What a suite will cost and what it can show.
+Document plan_report(const suites::Plan& plan, const Forecast& forecast);
+
+// What was measured.
+
+/// One row a cell, with effects, spreads and published figures. `cells` are those that `table` was made of.
+Document comparison_report(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
+                           const ComparisonTable& table);
+/// Reads, compares and builds the document of one stored plan.
+Document comparison_report(const results::Store& store, const results::PlanRecord& plan,
+                           const ComparisonOptions& options);
+
+/// The stored runs, newest last.
+Document runs_report(const results::Store& store, const results::RunFilter& filter);
+/// One run with its provenance and loss curve. Throws Error{kNotFound}.
+Document run_report(const results::Store& store, std::int64_t run_id);
+
+/// What a profiled run reported besides its profile.
+struct ProfiledRun {
+  std::string name;                        ///< of the configuration
+  core::HelloEvent hello;                  ///< threads, parameters, which attention
+  std::map<std::string, double> counters;  ///< by name: "cost/flops_per_step", ...
+  std::optional<std::string> trace_file;   ///< where the trace was left
+};
+/// Where a step's time goes, by phase and op, beside what the machine can do.
+Document profile_report(const core::StepProfile& profile, const ProfiledRun& run);
+
+/// A suite while it runs, at one moment.
+Document watch_report(const WatchState& state);
+
+/// A suite over the revisions of a program. `max_rows`: with more rows of revisions than this, those of steady series
+/// are left out, and a note says so.
+Document trend_report(const std::string& suite, const Trend& trend,
+                      std::size_t max_rows = std::numeric_limits<std::size_t>::max());
+/// The answer, one sentence each: changes, the worst first; newest revisions that stand apart; how many series are
+/// steady, and how many have too few runs.
+std::vector<std::string> trend_headline(const Trend& trend);
+
+// What is concluded.
+
+/// A gate: the answer, one row a check, what is missing, and how often the gate errs.
+Document gate_report(const GateResult& result);
+/// "Pass: no metric of 12 checks is worse by more than its margin (0.0010 nats of loss, 0.5 % of step time)."
+std::string gate_headline(const GateResult& result);
+/// Two sets of runs side by side; the baseline is the first one. Its verdicts are a gate's, and none affects an exit
+/// code.
+Document compare_report(const GateResult& result);
+
+/// The noise of a machine, and the margins that follow from it for several numbers of runs at this power. `plan` is the
+/// A/A plan that was measured.
+Document calibration_report(const results::PlanRecord& plan, const std::string& machine, const Calibration& calibration,
+                            double power);
+
+/// The ledger of claims. `scale`: of the measurements.
+Document ledger_report(const std::vector<LedgerEntry>& entries, const std::string& scale);
+/// "176 claims: 56 are supported here, 46 are contradicted and 1 is inconclusive."
+std::string ledger_headline(const std::vector<LedgerEntry>& entries);
+/// The ledger as a section of another report, before its last section.
+void add_ledger_section(Document& document, const std::vector<LedgerEntry>& entries, const std::string& scale);
+
+/// An audit of speedrun logs: one row a group, with its flags. `has_runs` adds a table with one row a run, `has_charts`
+/// charts for forms that show them.
+Document audit_report(const Audit& audit, bool has_runs = false, bool has_charts = false);
+
+// The database as a whole.
+
+Document baseline_list_report(const std::vector<results::BaselineRecord>& baselines);
+
+struct MergedFile {
+  std::filesystem::path file;
+  results::MergeResult result;
+};
+/// What a merge took over.
+Document merge_report(const std::filesystem::path& into, const std::vector<MergedFile>& merged);
+/// What a check found.
+Document check_report(const std::filesystem::path& file, const results::StoreCheck& check);
+/// What compacting gave back.
+Document vacuum_report(const std::filesystem::path& file, const results::VacuumResult& result);
+
+}  // namespace nanobench::reports

@@ -1,0 +1,65 @@
+/// Parts that several kinds of reports share, or that are tested on their own. Pure, but for those that read a Store.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reports/comparison/comparison.h"
+#include "reports/document/document.h"
+#include "reports/effects/attribution.h"
+#include "reports/effects/effects.h"
+#include "reports/gate/gate.h"
+
+namespace nanobench::reports {
+
+/// {"mean", "sd", "n"}
+core::OrderedJson json_of(const Summary& summary);
+/// {"low", "high"}, each null without an interval, added to `json`.
+void add_bounds(core::OrderedJson& json, const std::optional<ConfidenceInterval>& interval);
+/// The mean as `format` writes it, with the spread beside it.
+template <class Format>
+TableCell summary_cell(const Summary& summary, Format format) {
+  if (!summary.mean) return value_cell("-", json_of(summary));
+  return value_cell(format(*summary.mean), json_of(summary), summary.sd ? "±" + format(*summary.sd) : "");
+}
+
+/// The headline of a comparison's changes:
+///   "5 of 9 changes pay on this machine; 2 are barnacles, proved to do neither good nor harm; 2 need more runs: about
+///   14 more seeds each."
+///   needed   from seeds_needed(), in the order of the effects
+///   place    "this machine"
+/// Empty where no effect is judged.
+std::string effects_headline(const std::vector<EffectResult>& effects,
+                             const std::vector<std::optional<SeedsForVerdict>>& needed, const std::string& place);
+/// The headline of a plan: its changes, runs that failed or are not done, and the course of a history.
+std::string comparison_headline(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
+                                const ComparisonTable& table, const std::vector<EffectResult>& effects,
+                                const std::vector<std::optional<SeedsForVerdict>>& needed);
+
+/// Before anything is measured: which combination of the cells estimates which effect.
+Section contrast_section(const std::vector<results::PlanContrast>& contrasts);
+/// With the estimates in the same order, and the seeds that those without a verdict need.
+Section contrast_section(const std::vector<results::PlanContrast>& contrasts, const std::vector<EffectResult>& effects,
+                         const std::vector<std::optional<SeedsForVerdict>>& needed);
+/// The share of each change of a plan in the whole change of the loss.
+Section attribution_section(const LossAttribution& attribution);
+
+/// One row for each completed run that was disturbed, in the order of cells and seeds; nullopt where none was.
+std::optional<Section> disturbance_section(const std::vector<CellMeasures>& cells);
+/// Which command prints or makes which numbers, and the programs and machines behind them. One row for each fact of the
+/// runs' environments; where runs differ, every value with the number of its runs.
+Section provenance_section(const results::Store& store, const results::PlanRecord& plan,
+                           const std::vector<CellMeasures>& cells);
+
+/// The checks of a gate, one row each.
+Table checks_table(const GateResult& result);
+
+/// The table "cost" of a run's counters "cost/...": FLOPs, bytes and their shares by family of ops and by phase;
+/// without rows when the run has none.
+Table cost_table(const std::map<std::string, double>& counters);
+/// "1.234 G": four significant digits and k, M, G, T, P.
+std::string format_amount(double value);
+
+}  // namespace nanobench::reports

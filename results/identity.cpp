@@ -1,0 +1,96 @@
+#include "results/identity.h"
+
+#include "core/base/digest.h"
+#include "core/config/settings_reference.h"
+
+namespace nanobench::results {
+namespace {
+
+using core::Json;
+
+std::string digest_of(const Json& parts) {
+  return core::digest_of(parts.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+/// What every run has.
+Json common_parts(const NewRun& run) {
+  return {{"config", run.config_digest},
+          {"seed", run.seed},
+          {"data", run.data_digest},
+          {"dtype", run.dtype},
+          {"threads", run.threads},
+          {"engine", run.engine},
+          {"engine_version", run.engine_version},
+          {"hardware", run.hardware}};
+}
+
+}  // namespace
+
+std::string engine_text(const std::string& engine, core::KernelChoice kernels) {
+  return kernels == core::KernelChoice::kFused ? engine : engine + ", " + enum_name(kernels) + " kernels";
+}
+
+std::string run_digest(const NewRun& run) {
+  Json parts = common_parts(run);
+  if (run.kernels != core::KernelChoice::kFused) parts["kernels"] = enum_name(run.kernels);
+  if (run.device && *run.device != core::kCpuDevice) parts["device"] = to_string(*run.device);
+  if (run.arm > 0) parts["arm"] = run.arm;
+  if (run.mock) parts["mock"] = Json::parse(*run.mock);
+  return digest_of(parts);
+}
+
+std::string plan_digest(const NewPlan& plan) {
+  Json json = {{"suite", plan.suite},
+               {"title", plan.title},
+               {"design", enum_name(plan.design)},
+               {"scale", plan.scale},
+               {"order_seed", plan.order_seed},
+               {"messages", core::texts_of(plan.messages)},
+               {"target", plan.target ? Json(*plan.target) : Json()}};
+  if (plan.sequential) {
+    const SequentialLook& look = *plan.sequential;
+    json["sequential"] = {look.alpha, look.family, look.first, look.most, look.step, look.look};
+  }
+  for (const PlanCell& cell : plan.cells)
+    json["cells"].push_back({cell.label, cell.changed, cell.features, cell.config_digest});
+  for (const PlanContrast& contrast : plan.contrasts)
+    json["contrasts"].push_back({contrast.effect, contrast.coefficients});
+  for (const PlanLine& line : plan.lines) json["lines"].push_back({line.cell, line.seed, line.digest});
+  return digest_of(json);
+}
+
+namespace former {
+
+std::string config_digest(Json config) {
+  config["name"] = "";
+  config["init"]["file"] = nullptr;
+  config["init"]["note"] = nullptr;
+  return results::digest_of(config);
+}
+
+std::optional<std::string> config_digest(const core::TrainConfig& config) {
+  Json complete = core::to_json(config);
+  const Json changed = core::changed_settings(config);
+  for (const std::string& pointer : core::train_config_pointers()) {
+    const Json::json_pointer place(pointer);
+    if (core::first_settings().contains(pointer) || !complete.contains(place)) continue;
+    if (changed.contains(place)) return std::nullopt;
+    complete[place.parent_pointer()].erase(place.back());
+    for (auto group = place.parent_pointer(); !group.empty() && complete[group].empty(); group.pop_back())
+      complete[group.parent_pointer()].erase(group.back());
+  }
+  return config_digest(std::move(complete));
+}
+
+std::string run_digest(const NewRun& run) {
+  Json parts = common_parts(run);
+  parts["engine"] = engine_text(run.engine, run.kernels);
+  parts["mock"] = run.mock ? Json::parse(*run.mock) : Json();
+  if (run.arm > 0) parts["arm"] = run.arm;
+  if (run.device && *run.device != core::kCpuDevice) parts["device"] = to_string(*run.device);
+  return results::digest_of(parts);
+}
+
+}  // namespace former
+
+}  // namespace nanobench::results

@@ -1,0 +1,24 @@
+// Where tests find the golden data.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+namespace nanobench {
+
+/// The file or folder `name` of the golden data (tests/golden/README.md): $NANOBENCH_SHARED/name where that exists,
+/// else the repository's own copy, which the build has unpacked.
+inline std::filesystem::path golden_data(const std::string& name) {
+  const char* shared = std::getenv("NANOBENCH_SHARED");
+  if (shared != nullptr && std::filesystem::exists(std::filesystem::path(shared) / name))
+    return std::filesystem::path(shared) / name;
+  return std::filesystem::path(NANOBENCH_BIN_DIR).parent_path() / "tests" / "golden" / name;
+}
+
+/// The real configuration of a record: of record 4, golden/records/record04.json.
+inline std::filesystem::path golden_record(int number) {
+  return golden_data("golden/records") / ((number < 10 ? "record0" : "record") + std::to_string(number) + ".json");
+}
+
+}  // namespace nanobench
