@@ -77,7 +77,7 @@ WatchedRun SlurmWatch::follow(const GlancedRun& run, const WatchedLine& line, do
   Followed& followed = at->second;
   const bool has_grown = followed.reader.update();
   if (has_grown && followed.is_known) followed.heard_s = now_s;
-  const std::optional<suites::RunProgress>& progress = followed.reader.progress();
+  const std::optional<suites::NodeProgress>& progress = followed.reader.progress();
   if (!progress) return watched;
   followed.is_known = true;
   if (followed.heard_s) {

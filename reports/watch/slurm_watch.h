@@ -13,7 +13,7 @@
 #include "reports/watch/plan_progress.h"
 #include "reports/watch/watch_state.h"
 #include "suites/slurm/glance.h"
-#include "suites/slurm/run_progress.h"
+#include "suites/slurm/progress_file.h"
 
 namespace nanobench::reports {
 

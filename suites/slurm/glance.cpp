@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
-#include <set>
 
 #include "core/base/error.h"
 #include "core/base/json.h"
@@ -18,28 +17,13 @@ namespace {
 namespace fs = std::filesystem;
 using core::Error;
 
-constexpr std::size_t kLongestQueueLine = 400;
-
-/// Names of files; empty for a folder that is not there. One listing: asking for each file costs a network's file
-/// system more.
-std::set<std::string> names_in(const fs::path& folder) {
-  std::set<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
-    names.insert(at->path().filename().string());
-  return names;
-}
-
-bool is_there(const fs::path& file) {
-  std::error_code ignored;
-  return fs::exists(file, ignored);
-}
+constexpr std::size_t kMaxQueueLine = 400;
 
 std::string first_line(const fs::path& file) {
   std::ifstream in(file);
   std::string line;
   std::getline(in, line);
-  return line.substr(0, kLongestQueueLine);
+  return line.substr(0, kMaxQueueLine);
 }
 
 std::optional<double> changed_s(const fs::path& file) {

@@ -1,6 +1,6 @@
-/// What the shared folder tells about the runs of a plan while its jobs are on their way, for whoever only looks:
-/// nothing is locked, made or changed, Slurm is not asked, and a submitter that is dead is not missed. What is being
-/// replaced, or goes away while it is read, is as if it were not there. Thread-safe: no state.
+/// What the shared folder shows of a plan's runs while its jobs are on their way, for readers only: nothing is locked,
+/// made or changed, Slurm is not asked, and no submitter needs to be alive. A file that is replaced or removed while it
+/// is read counts as absent. Thread-safe: no state.
 #pragma once
 
 #include <cstddef>
@@ -39,8 +39,8 @@ enum class GlancedStage {
 struct GlancedRun {
   std::size_t position = 0;
   GlancedStage stage = GlancedStage::kQueued;
-  std::filesystem::path progress;  ///< run_progress.h
-  std::filesystem::path result;    ///< result_file.h
+  std::filesystem::path progress;  ///< progress_file.h
+  std::filesystem::path result;    ///< task_files.h
 };
 
 struct PlanGlance {

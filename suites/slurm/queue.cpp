@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "core/base/json.h"
+#include "core/base/text.h"
 
 namespace nanobench::suites {
 namespace {
@@ -14,7 +15,7 @@ using core::Error;
 using core::ErrorCode;
 
 constexpr double kPatienceSeconds = 60;
-constexpr std::size_t kMostTasks = 1'000'000;
+constexpr std::size_t kMaxTasks = 1'000'000;
 
 std::string_view trimmed(std::string_view text) {
   const std::size_t start = text.find_first_not_of(" \t\r");
@@ -72,7 +73,7 @@ std::vector<QueuedTask> parse_queue(std::string_view text) {
   std::vector<QueuedTask> tasks;
   for_each_line(text, [&](std::string_view line) {
     std::vector<std::string> fields = fields_of(line, 5);
-    if (fields.size() != 5 || tasks.size() >= kMostTasks) return;
+    if (fields.size() != 5 || tasks.size() >= kMaxTasks) return;
     const std::optional<std::int64_t> index = number_of(fields[1]);
     if (!number_of(fields[0]) || !index || !is_state_word(fields[2])) return;
     tasks.push_back({fields[0], *index, fields[2], fields[3], fields[4]});
@@ -115,9 +116,8 @@ std::optional<std::string> parse_accounting(std::string_view text) {
 }
 
 std::vector<std::string> queue_command(const std::vector<std::string>& job_names) {
-  std::string names;
-  for (const std::string& name : job_names) names += (names.empty() ? "" : ",") + name;
-  return {"squeue", "--noheader", "--array", "--states=all", "--name=" + names, "--format=%F|%K|%T|%N|%r"};
+  return {
+      "squeue", "--noheader", "--array", "--states=all", "--name=" + joined(job_names, ","), "--format=%F|%K|%T|%N|%r"};
 }
 
 std::vector<std::string> accounting_command(const std::string& job_id, std::int64_t index) {
@@ -165,8 +165,8 @@ Partition find_partition(const std::string& name) {
     if (name.empty() ? partition.is_default : partition.name == name) return partition;
   }
   if (name.empty()) throw Error(ErrorCode::kNotFound, "Slurm has no default partition here; name one with --partition");
-  throw Error(ErrorCode::kNotFound, "Slurm has no partition " + name + core::suggestion(name, names) +
-                                        "; `sinfo` lists those that there are");
+  throw Error(ErrorCode::kNotFound,
+              "Slurm has no partition " + name + core::suggestion(name, names) + "; `sinfo` lists them all");
 }
 
 }  // namespace nanobench::suites

@@ -1,6 +1,6 @@
-/// What Slurm says of its partitions, of the tasks of our jobs, and of those that have ended. Its words are read with
-/// distrust: what cannot be understood is passed over, and no answer is never taken for an empty one. Internal to
-/// suites. The parsers are pure.
+/// What Slurm says of its partitions, of the tasks of our jobs, and of those that have ended. Its output is not
+/// trusted: lines that cannot be understood are ignored, and a missing answer is never taken for an empty one. Internal
+/// to suites. The parsers are pure.
 #pragma once
 
 #include <cstdint>

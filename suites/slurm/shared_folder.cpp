@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 using core::Error;
 using core::ErrorCode;
 
-constexpr std::size_t kMostWords = 400;
+constexpr std::size_t kMaxWords = 400;
 
 [[noreturn]] void fail_to_write(const fs::path& file, int error) {
   throw Error(ErrorCode::kIo, "cannot write " + file.string() + ": " + std::strerror(error) +
@@ -51,14 +51,10 @@ bool is_same_file(int fd, const fs::path& file) {
 void copy_bytes(const fs::path& from, const fs::path& to) {
   std::ifstream in(from, std::ios::binary);
   const core::Fd out(open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (out.get() < 0) fail_to_write(to, errno);
+  if (!out.is_open()) fail_to_write(to, errno);
   std::array<char, 65536> bytes{};
   while (in.read(bytes.data(), bytes.size()) || in.gcount() > 0) {
-    for (std::streamsize done = 0; done < in.gcount();) {
-      const ssize_t count = write(out.get(), bytes.data() + done, static_cast<std::size_t>(in.gcount() - done));
-      if (count < 0 && errno != EINTR) fail_to_write(to, errno);
-      done += std::max<ssize_t>(count, 0);
-    }
+    if (!core::write_all(out.get(), {bytes.data(), static_cast<std::size_t>(in.gcount())})) fail_to_write(to, errno);
   }
   if (!in.eof() || fsync(out.get()) != 0) fail_to_write(to, errno == 0 ? EIO : errno);
 }
@@ -68,13 +64,25 @@ void copy_bytes(const fs::path& from, const fs::path& to) {
 bool take_name(const fs::path& temporary, const fs::path& to) {
   if (link(temporary.c_str(), to.c_str()) == 0) return true;
   if (errno == EEXIST) return false;
-  std::error_code ignored;
-  if (fs::exists(to, ignored)) return false;
+  if (is_there(to)) return false;
   if (rename(temporary.c_str(), to.c_str()) != 0) fail_to_write(to, errno);
   return true;
 }
 
 }  // namespace
+
+bool is_there(const fs::path& file) {
+  std::error_code ignored;
+  return fs::exists(file, ignored);
+}
+
+std::set<std::string> names_in(const fs::path& folder) {
+  std::set<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    names.insert(at->path().filename().string());
+  return names;
+}
 
 void make_shared_folder(const fs::path& folder) {
   std::error_code error;
@@ -109,15 +117,14 @@ std::string last_words(const fs::path& file) {
   std::ifstream in(file, std::ios::binary | std::ios::ate);
   if (!in) return "";
   const std::streamoff size = in.tellg();
-  in.seekg(std::max<std::streamoff>(0, size - static_cast<std::streamoff>(kMostWords)));
+  in.seekg(std::max<std::streamoff>(0, size - static_cast<std::streamoff>(kMaxWords)));
   std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f) c = c == '\n' ? '\n' : ' ';
   }
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
   const std::size_t start = text.find_first_not_of("\n ");
   if (start == std::string::npos) return "";
-  text.erase(0, start);
+  text = text.substr(start, text.find_last_not_of("\n ") + 1 - start);
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
 }

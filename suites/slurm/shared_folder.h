@@ -1,15 +1,22 @@
-/// Files in a folder that several machines share, perhaps by NFS: what appears there appears whole, of two who bring
-/// the same result one is the first, and one submitter at a time is at work. Internal to suites.
+/// Files in a folder that several machines share, perhaps by NFS: a file appears complete or not at all, the first of
+/// two that bring the same result wins, and one submitter works at a time. Internal to suites.
 #pragma once
 
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "core/process/streams.h"
 #include "results/records.h"
 
 namespace nanobench::suites {
+
+bool is_there(const std::filesystem::path& file);
+
+/// The names of the files; empty for a folder that is not there. One listing: asking for each file costs a network's
+/// file system more.
+std::set<std::string> names_in(const std::filesystem::path& folder);
 
 /// Makes the folder and those above it. Throws Error{kIo} where that is refused, or nothing can be written in it.
 void make_shared_folder(const std::filesystem::path& folder);

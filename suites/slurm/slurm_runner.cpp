@@ -10,17 +10,13 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/base/rethrow.h"
+#include "core/base/text.h"
 #include "results/merge.h"
 #include "suites/run/interrupt.h"
-#include "suites/slurm/collector.h"
 #include "suites/slurm/glance.h"
-#include "suites/slurm/job_script.h"
-#include "suites/slurm/lost_task.h"
-#include "suites/slurm/plan_file.h"
-#include "suites/slurm/result_file.h"
 #include "suites/slurm/shared_folder.h"
-#include "suites/slurm/submission.h"
 #include "suites/slurm/submitter.h"
+#include "suites/slurm/task_files.h"
 #include "suites/slurm/task_watch.h"
 
 namespace nanobench::suites {
@@ -36,11 +32,6 @@ constexpr double kSettlePolls = 3;
 constexpr double kTickSeconds = 0.5;
 constexpr double kCancelSeconds = 30;  // that cancelled tasks are given to end
 constexpr double kLookForResultsSeconds = 1;
-
-bool is_there(const fs::path& file) {
-  std::error_code ignored;
-  return fs::exists(file, ignored);
-}
 
 double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -67,10 +58,6 @@ void check_plan(const Plan& plan) {
                     std::to_string(plan.cell_of(run).config.distributed.processes) +
                     " processes a run; --executor slurm takes suites with one (--processes 1)");
   }
-}
-
-std::string counted(std::size_t count, const char* one) {
-  return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
 }
 
 /// One call of run_on_slurm. A run is missing (to be handed over), waited for in a submission, or done.
@@ -239,9 +226,7 @@ class SlurmSession {
   void ask() {
     const std::vector<ExpectedTask> expected = expected_tasks();
     if (expected.empty()) return;
-    std::set<std::string> names;
-    for (const ExpectedTask& task : expected) names.insert(submission(task.submission).name);
-    const QueueAnswer answer = ask_queue({names.begin(), names.end()});
+    const QueueAnswer answer = ask_queue(names_of(expected));
     if (!answer.is_known) {
       say("Slurm gives no answer (" + answer.trouble + "); asking again until it does");
       return;
@@ -255,14 +240,14 @@ class SlurmSession {
     collect();
   }
 
-  /// For people who look on; nothing of ours depends on it.
+  /// For people who watch; nothing of ours depends on it.
   void note_queue() {
     if (watch_.summary() == noted_queue_) return;
     noted_queue_ = watch_.summary();
     try {
       write_whole(folder_.queue_file(), noted_queue_ + "\n");
     } catch (const Error& error) {
-      rethrow_internal(error);  // any other: what comes next and does matter will say it
+      rethrow_internal(error);  // any other: a write that matters will fail next and say so
     }
   }
 
@@ -279,6 +264,12 @@ class SlurmSession {
       }
     }
     return expected;
+  }
+
+  std::vector<std::string> names_of(const std::vector<ExpectedTask>& tasks) const {
+    std::set<std::string> names;
+    for (const ExpectedTask& task : tasks) names.insert(submission(task.submission).name);
+    return {names.begin(), names.end()};
   }
 
   const Submission& submission(int number) const {
@@ -338,7 +329,8 @@ class SlurmSession {
       const Submission& made = submitter_->submit(positions);
       note(made);
       observer_.on_message("submitted Slurm job " + *made.job_id + " to partition " + slurm_.partition.name + ": " +
-                           counted(positions.size(), "run") + " in " + counted(made.tasks.size(), "task"));
+                           counted(static_cast<std::int64_t>(positions.size()), "run") + " in " +
+                           counted(static_cast<std::int64_t>(made.tasks.size()), "task"));
       next_question_s_ = 0;
     } catch (const Error&) {
       // Refused, nothing of it is in Slurm; unanswered, the folder is what finds it again.
@@ -372,11 +364,7 @@ class SlurmSession {
   }
 
   /// The jobs with runs that are waited for.
-  std::string waiting_jobs(const std::string& separator) const {
-    std::string ids;
-    for (const std::string& id : waiting_job_ids()) ids += (ids.empty() ? "" : separator) + id;
-    return ids;
-  }
+  std::string waiting_jobs(const std::string& separator) const { return joined(waiting_job_ids(), separator); }
 
   std::vector<std::string> waiting_job_ids() const {
     std::vector<std::string> ids;
@@ -428,12 +416,11 @@ class SlurmSession {
 
   /// The same command, given again at once, must find the tasks ended: what is cancelled before its eyes stays so.
   void wait_until_cancelled() {
-    std::set<std::string> names;
-    for (const ExpectedTask& task : expected_tasks()) names.insert(submission(task.submission).name);
+    const std::vector<std::string> names = names_of(expected_tasks());
     const int interrupts = interrupts_.count();
     const double until = now_s() + kCancelSeconds;
     while (now_s() < until && interrupts_.count() == interrupts) {
-      const QueueAnswer answer = ask_queue({names.begin(), names.end()});
+      const QueueAnswer answer = ask_queue(names);
       const bool is_over =
           std::all_of(answer.tasks.begin(), answer.tasks.end(), [](const QueuedTask& task) { return task.is_over(); });
       if (answer.is_known && is_over) return;

@@ -25,7 +25,7 @@ struct SlurmOptions {
   std::filesystem::path program;  ///< ours, as the nodes see it
   std::filesystem::path folder;   ///< that the nodes share
   Partition partition;
-  std::optional<int> most_at_once;          ///< tasks
+  std::optional<int> max_at_once;           ///< tasks
   std::vector<std::string> sbatch_options;  ///< one option each
   SlurmChunk chunk = SlurmChunk::kSeed;
   bool cancels_on_interrupt = false;

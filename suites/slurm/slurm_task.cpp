@@ -10,11 +10,9 @@
 #include "core/base/exit_codes.h"
 #include "results/provenance.h"
 #include "suites/run/runner.h"
-#include "suites/slurm/plan_file.h"
-#include "suites/slurm/progress_writer.h"
-#include "suites/slurm/result_file.h"
+#include "suites/slurm/progress_file.h"
 #include "suites/slurm/shared_folder.h"
-#include "suites/slurm/submission.h"
+#include "suites/slurm/task_files.h"
 
 namespace nanobench::suites {
 namespace {
@@ -52,11 +50,6 @@ class TaskObserver : public RunnerObserver {
   const SubmissionFolder& folder_;
   std::optional<ProgressWriter> progress_;
 };
-
-bool is_there(const fs::path& file) {
-  std::error_code ignored;
-  return fs::exists(file, ignored);
-}
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -161,8 +154,7 @@ class Task {
 
 int slurm_task_main(const std::vector<std::string>& arguments) {
   try {
-    if (arguments.size() != 2 || arguments[1].empty() ||
-        arguments[1].find_first_not_of("0123456789") != std::string::npos || arguments[1].size() > 9)
+    if (arguments.size() != 2 || !is_job_id(arguments[1]))
       throw Error(ErrorCode::kInvalidArgument, "expected the folder of a submission and an array index");
     return Task(arguments[0], std::stoul(arguments[1])).run();
   } catch (const std::exception& error) {

@@ -15,7 +15,7 @@ using core::Json;
 using core::JsonObject;
 
 constexpr int kFormat = 1;
-constexpr std::int64_t kMostSubmissions = 1'000'000;
+constexpr std::int64_t kMaxSubmissions = 1'000'000;
 
 [[noreturn]] void fail(const std::string& source, const std::string& what) {
   throw Error(ErrorCode::kDataLoss, source + ": " + what +
@@ -54,10 +54,6 @@ std::vector<std::vector<std::size_t>> read_positions(const Json& value, const st
   return tasks;
 }
 
-bool is_job_id(const std::string& text) {
-  return !text.empty() && text.size() < 20 && text.find_first_not_of("0123456789") == std::string::npos;
-}
-
 bool is_job_name(const std::string& text) {
   return !text.empty() && text.size() < 100 &&
          text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;
@@ -66,7 +62,7 @@ bool is_job_name(const std::string& text) {
 Submission read_submission(const Json& value, const std::string& source, const std::string& pointer, std::size_t runs) {
   JsonObject object(value, source, pointer);
   Submission submission;
-  submission.number = static_cast<int>(object.integer("number", 1, kMostSubmissions));
+  submission.number = static_cast<int>(object.integer("number", 1, kMaxSubmissions));
   submission.name = object.string("name");
   if (!is_job_name(submission.name)) object.fail("name", "no name of ours");
   if (object.has("job_id")) {
@@ -80,6 +76,10 @@ Submission read_submission(const Json& value, const std::string& source, const s
 }
 
 }  // namespace
+
+bool is_job_id(const std::string& text) {
+  return !text.empty() && text.size() < 20 && text.find_first_not_of("0123456789") == std::string::npos;
+}
 
 int SlurmState::times_submitted(std::size_t position) const {
   int count = 0;

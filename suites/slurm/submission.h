@@ -8,7 +8,7 @@
 ///   submit-N/job.sh       what Slurm starts; log/INDEX has a task's words
 ///   submit-N/tasks.json   the runs of each array index
 ///   submit-N/started/P    the run at position P has begun; says on which node
-///   submit-N/progress/P   how far it is, for people who look on (run_progress.h)
+///   submit-N/progress/P   how far it is, for people who look on (progress_file.h)
 ///   submit-N/results/P.db its result: a store with one run
 ///   submit-N/abandoned    tasks that start now must not run: sbatch never told us of them
 #pragma once
@@ -84,6 +84,9 @@ class SubmissionFolder {
  private:
   std::filesystem::path folder_;
 };
+
+/// Whether Slurm may have given a job this number.
+bool is_job_id(const std::string& text);
 
 /// Tasks of a submission as a file, for the nodes.
 core::Json tasks_json(const std::vector<std::vector<std::size_t>>& tasks);

@@ -1,14 +1,17 @@
 #include "suites/slurm/submitter.h"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <fstream>
 #include <map>
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "results/provenance.h"
-#include "suites/slurm/job_script.h"
 #include "suites/slurm/shared_folder.h"
+#include "suites/slurm/slurm_task.h"
 
 namespace nanobench::suites {
 namespace {
@@ -19,8 +22,25 @@ using core::ErrorCode;
 
 constexpr double kSbatchSeconds = 180;  // a busy controller takes its time, and we must know
 
-bool is_number(const std::string& text) {
-  return !text.empty() && text.size() < 20 && text.find_first_not_of("0123456789") == std::string::npos;
+/// A file name in which Slurm would replace %a, %j and the like.
+std::string without_patterns(const std::string& path) {
+  std::string text;
+  for (const char c : path) text += c == '%' ? "%%" : std::string(1, c);
+  return text;
+}
+
+/// With these of another value we would lose the job, its tasks or their words.
+constexpr std::array<std::string_view, 13> kOurOptions = {
+    "--array",     "--job-name", "--output",    "--error", "--wait",       "--wrap",    "--parsable",
+    "--test-only", "--chdir",    "--partition", "--hold",  "--dependency", "--clusters"};
+constexpr std::array<char, 11> kOurLetters = {'a', 'J', 'o', 'e', 'W', 'D', 'p', 'H', 'd', 'M', 'h'};
+
+bool is_ours(const std::string& option) {
+  const auto holds = [](const auto& list, const auto& item) {
+    return std::find(list.begin(), list.end(), item) != list.end();
+  };
+  if (!option.starts_with("--")) return holds(kOurLetters, option[1]);
+  return holds(kOurOptions, option.substr(0, option.find('=')));
 }
 
 /// Of no other job, now or later.
@@ -33,10 +53,65 @@ std::string new_job_name(const Plan& plan, int number) {
 /// The answer of --parsable: "123" or "123;cluster".
 std::string job_id_in(const std::string& answer) {
   const std::string id = answer.substr(0, answer.find_first_of(";\n\r \t"));
-  return is_number(id) ? id : "";
+  return is_job_id(id) ? id : "";
 }
 
 }  // namespace
+
+std::string job_script(const std::filesystem::path& program, const std::filesystem::path& folder) {
+  return "#!/bin/sh\n"
+         "# One task of the array: its runs, one after the other, on this node.\n"
+         "program=" +
+         shell_words({program.string()}) +
+         "\n"
+         "folder=" +
+         shell_words({folder.string()}) +
+         "\n"
+         "if [ ! -x \"$program\" ]; then\n"
+         "  echo \"the program $program is not on $(uname -n), or cannot be executed there\" >&2\n"
+         "  exit 127\n"
+         "fi\n"
+         "exec \"$program\" " +
+         kSlurmTaskCommand + " \"$folder\" \"$SLURM_ARRAY_TASK_ID\"\n";
+}
+
+std::vector<std::string> sbatch_command(const JobRequest& request) {
+  std::string array = "--array=0-" + std::to_string(request.tasks - 1);
+  if (request.max_at_once) array += "%" + std::to_string(*request.max_at_once);
+  std::vector<std::string> words = {"sbatch",
+                                    "--parsable",
+                                    "--job-name=" + request.name,
+                                    "--partition=" + request.partition,
+                                    array,
+                                    "--output=" + without_patterns((request.folder / "log").string()) + "/%a",
+                                    "--open-mode=append",  // a task that Slurm starts again keeps its former words
+                                    "--chdir=" + request.folder.string(),
+                                    "--nodes=1",
+                                    "--ntasks=1",
+                                    "--cpus-per-task=" + std::to_string(request.cpus),
+                                    "--exclusive"};
+  words.insert(words.end(), request.options.begin(), request.options.end());
+  words.push_back((request.folder / "job.sh").string());
+  return words;
+}
+
+void check_sbatch_options(const std::vector<std::string>& options) {
+  for (const std::string& option : options) {
+    if (option.size() < 2 || option[0] != '-' || option == "--") {
+      throw core::Error(core::ErrorCode::kInvalidArgument,
+                        "--sbatch-option: expected one option of sbatch with its "
+                        "value, such as --sbatch-option=--time=30:00, got \"" +
+                            option + "\"");
+    }
+    if (is_ours(option)) {
+      throw core::Error(
+          core::ErrorCode::kInvalidArgument,
+          "--sbatch-option: " + option +
+              " cannot be given: nanobench sets it itself (--partition and --tasks-at-once are options of "
+              "nanobench)");
+    }
+  }
+}
 
 void Submitter::save() const {
   write_whole(folder_.state_file(), to_json(state_).dump(1) + "\n");
@@ -52,7 +127,7 @@ std::string Submitter::job_id_by_marks(const Submission& submission) const {
     for (const std::size_t position : task) {
       std::ifstream in(folder_of(submission).started(position));
       std::string id;
-      if (in >> id && is_number(id)) return id;
+      if (in >> id && is_job_id(id)) return id;
     }
   }
   return "";
@@ -120,7 +195,7 @@ void Submitter::call_sbatch(Submission& submission) {
                                                            .partition = options_.partition.name,
                                                            .folder = folder_of(submission).path(),
                                                            .tasks = submission.tasks.size(),
-                                                           .most_at_once = options_.most_at_once,
+                                                           .max_at_once = options_.max_at_once,
                                                            .cpus = plan_.threads,
                                                            .options = options_.sbatch_options});
   const core::CommandResult result = call_slurm(command, kSbatchSeconds);

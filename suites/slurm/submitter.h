@@ -1,7 +1,10 @@
-/// Hands tasks to sbatch, and finds again what an earlier submitter handed over. A kill at any moment leaves a state
-/// from which nothing is submitted twice. Internal to suites.
+/// Hands tasks to sbatch: the command, the script that each task runs, and what an earlier submitter handed over. A
+/// kill at any moment leaves a state from which nothing is submitted twice. Paths may hold blanks, quotes and percent
+/// signs. Internal to suites.
 #pragma once
 
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +13,25 @@
 #include "suites/slurm/submission.h"
 
 namespace nanobench::suites {
+
+struct JobRequest {
+  std::string name;  ///< the job is found again by it
+  std::string partition;
+  std::filesystem::path folder;      ///< of this submission; holds job.sh and log/
+  std::size_t tasks = 1;             ///< array indices from 0
+  std::optional<int> max_at_once;    ///< of the array
+  int cpus = 1;                      ///< of a task
+  std::vector<std::string> options;  ///< the person's; they come last, so they win
+};
+
+/// `program` is ours, `folder` that of the submission; both as the nodes see them.
+std::string job_script(const std::filesystem::path& program, const std::filesystem::path& folder);
+
+/// Each task gets a node to itself unless the options say otherwise: timed runs share no machine.
+std::vector<std::string> sbatch_command(const JobRequest& request);
+
+/// Throws Error{kInvalidArgument} for what is no option, and for options that we need ourselves.
+void check_sbatch_options(const std::vector<std::string>& options);
 
 class Submitter {
  public:

@@ -1,5 +1,5 @@
-/// Follows the tasks of our jobs in Slurm's queue and finds those that will bring no more results. Internal to suites.
-/// Not thread-safe.
+/// Follows the tasks of our jobs in Slurm's queue, finds those that will bring no more results, and decides what
+/// becomes of their runs. Internal to suites. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/protocol/run_outcome.h"
 #include "suites/slurm/queue.h"
 
 namespace nanobench::suites {
@@ -60,5 +61,32 @@ class TaskWatch {
   std::map<std::pair<int, std::int64_t>, Seen> seen_;
   std::string summary_;
 };
+
+/// After so many failures of the machinery the run counts as crashed.
+inline constexpr int kMaxTries = 3;
+
+/// A task that left Slurm without a result for all of its runs.
+struct LostTask {
+  std::string name;              ///< "Slurm task 123_4"
+  std::string state;             ///< Slurm's last word, or empty
+  std::string node;              ///< or empty
+  std::string last_words;        ///< of its log
+  bool has_begun_any = false;    ///< some run of the task had begun
+  bool has_begun_first = false;  ///< the first one without a result had
+  bool was_gone_before = false;  ///< it had ended before this submitter began
+  int times_submitted = 1;       ///< of the first one without a result
+};
+
+/// What becomes of its runs without a result, the first one and those after it.
+struct LostEnd {
+  core::RunOutcome outcome = core::RunOutcome::kCrashed;
+  std::string message;             ///< one sentence
+  bool is_first_stored = true;     ///< the first one gets this outcome
+  bool is_first_again = false;     ///< it is handed over again, whether or not the outcome is stored
+  bool are_others_stored = false;  ///< the others get the same outcome; otherwise they are handed over again
+};
+
+/// How the runs of the task ended, and which are handed over again. Pure.
+LostEnd end_of(const LostTask& task);
 
 }  // namespace nanobench::suites

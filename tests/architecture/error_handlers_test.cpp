@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Handlers at the end of a thread or of a program, where nothing can be thrown on.
-const std::set<std::string> kLast = {"engine/main/nanobench_train.cpp", "suites/slurm/progress_writer.cpp",
+const std::set<std::string> kLast = {"engine/main/nanobench_train.cpp", "suites/slurm/progress_file.cpp",
                                      "tools/cli/program.cpp"};
 
 /// From the brace that opens a block to the one that closes it.

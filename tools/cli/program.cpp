@@ -14,7 +14,6 @@
 #include "suites/external/external_engine.h"
 #include "suites/run/launched_engine.h"
 #include "suites/run/mock_engine.h"
-#include "suites/slurm/job_script.h"
 #include "suites/slurm/slurm_task.h"
 
 namespace nanobench::tools {

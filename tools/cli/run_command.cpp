@@ -10,8 +10,8 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "suites/slurm/glance.h"
-#include "suites/slurm/job_script.h"
 #include "suites/slurm/slurm_runner.h"
+#include "suites/slurm/submitter.h"
 #include "tools/cli/places.h"
 #include "tools/cli/program.h"
 #include "tools/cli/suite_run.h"
@@ -123,7 +123,7 @@ std::optional<suites::SlurmOptions> slurm_options(const SlurmRequest& request, c
   return suites::SlurmOptions{.program = own_program(),
                               .folder = shared_folder(request.scratch, database),
                               .partition = suites::find_partition(request.partition),
-                              .most_at_once = request.tasks_at_once,
+                              .max_at_once = request.tasks_at_once,
                               .sbatch_options = request.sbatch_options,
                               .chunk = chunk_of(request.chunk),
                               .cancels_on_interrupt = request.cancels_on_interrupt,

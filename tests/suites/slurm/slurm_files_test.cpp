@@ -8,13 +8,10 @@
 #include "core/base/error.h"
 #include "results/merge.h"
 #include "results/provenance.h"
-#include "suites/slurm/collector.h"
-#include "suites/slurm/lost_task.h"
-#include "suites/slurm/plan_file.h"
-#include "suites/slurm/result_file.h"
 #include "suites/slurm/shared_folder.h"
 #include "suites/slurm/slurm_runner.h"
-#include "suites/slurm/submission.h"
+#include "suites/slurm/task_files.h"
+#include "suites/slurm/task_watch.h"
 
 namespace nanobench::suites {
 namespace {

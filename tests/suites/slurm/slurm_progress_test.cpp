@@ -10,8 +10,7 @@
 
 #include "core/base/temporary_folder.h"
 #include "suites/slurm/glance.h"
-#include "suites/slurm/progress_writer.h"
-#include "suites/slurm/run_progress.h"
+#include "suites/slurm/progress_file.h"
 #include "suites/slurm/shared_folder.h"
 
 namespace nanobench::suites {

@@ -8,9 +8,10 @@
 #include <random>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "core/process/command.h"
-#include "suites/slurm/job_script.h"
 #include "suites/slurm/queue.h"
+#include "suites/slurm/submitter.h"
 #include "suites/slurm/task_watch.h"
 
 namespace nanobench::suites {
@@ -18,7 +19,7 @@ namespace {
 
 /// What a shell makes of a word.
 std::string echoed(const std::string& word) {
-  const core::CommandResult result = core::run_command({"/bin/sh", "-c", "printf %s " + shell_quoted(word)});
+  const core::CommandResult result = core::run_command({"/bin/sh", "-c", "printf %s " + shell_words({word})});
   EXPECT_TRUE(result.is_success()) << result.err;
   return result.out;
 }
@@ -52,7 +53,7 @@ TEST(SlurmScript, SbatchGetsEveryWordWhole) {
                                                          .partition = "main",
                                                          .folder = "/shared/50% a",
                                                          .tasks = 3,
-                                                         .most_at_once = 2,
+                                                         .max_at_once = 2,
                                                          .cpus = 4,
                                                          .options = {"--time=1:00", "--comment=a b;c"}});
   const auto has = [&](const std::string& word) { return std::find(words.begin(), words.end(), word) != words.end(); };
@@ -169,7 +170,7 @@ TEST_F(WatchTest, WhatWasOverBeforeIsKnown) {
   for (ExpectedTask& item : former) item.is_former = true;
   watch_.look(former, {task(0, "CANCELLED"), task(1, "RUNNING")}, 0);
   watch_.look(former, {task(0, "CANCELLED"), task(1, "CANCELLED")}, 5);
-  const auto gone = watch_.look(former, {task(0, "CANCELLED"), task(1, "CANCELLED")});
+  const auto gone = watch_.look(former, {task(0, "CANCELLED"), task(1, "CANCELLED")}, 20);
   ASSERT_EQ(gone.size(), 2U);
   EXPECT_TRUE(gone[0].was_gone_before);
   EXPECT_FALSE(gone[1].was_gone_before);

@@ -1,4 +1,4 @@
-#include "suites/slurm/run_progress.h"
+#include "suites/slurm/progress_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -7,9 +7,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <csignal>
+#include <utility>
 
+#include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/process/streams.h"
+#include "suites/slurm/shared_folder.h"
 
 namespace nanobench::suites {
 namespace {
@@ -17,9 +21,8 @@ namespace {
 using core::Json;
 using results::Sample;
 
-constexpr std::size_t kLongestLine = 65536;
-constexpr std::size_t kMostBytesAtOnce = 4U << 20;  // the rest is read at the next call
-constexpr std::int64_t kMostSteps = 1'000'000'000'000;
+constexpr std::size_t kMaxBytesAtOnce = 4U << 20;  // the rest is read at the next call
+constexpr std::int64_t kMaxSteps = 1'000'000'000'000;
 
 std::optional<double> number_of(const Json& object, const char* key) {
   const auto found = object.find(key);
@@ -31,7 +34,7 @@ std::optional<double> number_of(const Json& object, const char* key) {
 std::optional<std::int64_t> count_of(const Json& value) {
   if (!value.is_number_integer()) return std::nullopt;
   const auto count = value.get<std::int64_t>();
-  return count >= 0 && count <= kMostSteps ? std::optional(count) : std::nullopt;
+  return count >= 0 && count <= kMaxSteps ? std::optional(count) : std::nullopt;
 }
 
 std::string text_of(const Json& object, const char* key) {
@@ -46,6 +49,29 @@ Json parsed(std::string_view line) {
 /// Steps ascend: what comes twice counts once.
 void add_sample(std::vector<Sample>& samples, std::int64_t step, double value) {
   if (samples.empty() || samples.back().step < step) samples.push_back({step, value});
+}
+
+constexpr double kMinPause = 1;
+constexpr double kMaxPause = 10;
+constexpr double kPausesOfAge = 30;            // the older a run, the less it has to tell a second
+constexpr std::size_t kMaxValidations = 1000;  // of a line
+
+/// False where not all of it could be written. The file is opened each time: on a network's file system closing it is
+/// what others see.
+bool append(const std::filesystem::path& file, const std::string& text) {
+  const core::Fd fd(open(file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  return fd.is_open() && write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
+/// The thread of `work`, which no signal of this process goes to.
+template <class Work>
+std::thread deaf_thread(Work work) {
+  sigset_t all = {}, former = {};
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &former);
+  std::thread thread(work);
+  pthread_sigmask(SIG_SETMASK, &former, nullptr);
+  return thread;
 }
 
 }  // namespace
@@ -92,7 +118,7 @@ std::optional<ProgressLine> parse_progress_line(std::string_view line) {
   return out;
 }
 
-void RunProgress::add(const ProgressLine& line) {
+void NodeProgress::add(const ProgressLine& line) {
   at_s = std::max(at_s, line.at_s);
   for (const Sample& sample : line.val_losses) add_sample(val_losses, sample.step, sample.value);
   if (!line.step || *line.step <= step) return;
@@ -104,27 +130,22 @@ void RunProgress::add(const ProgressLine& line) {
 bool ProgressReader::update() {
   const core::Fd fd(open(file_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat facts = {};
-  if (fd.get() < 0 || fstat(fd.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return false;
+  if (!fd.is_open() || fstat(fd.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return false;
   const std::pair mark(static_cast<std::uint64_t>(facts.st_dev), static_cast<std::uint64_t>(facts.st_ino));
   if (mark != mark_ || facts.st_size < offset_) {
     mark_ = mark;
     offset_ = 0;
-    rest_.clear();
+    lines_.take_rest();
     progress_.reset();
   }
   std::array<char, 65536> bytes{};
   std::size_t all = 0;
-  while (all < kMostBytesAtOnce) {
+  while (all < kMaxBytesAtOnce) {
     const ssize_t count = pread(fd.get(), bytes.data(), bytes.size(), offset_);
     if (count <= 0) break;
     offset_ += count;
     all += static_cast<std::size_t>(count);
-    rest_.append(bytes.data(), static_cast<std::size_t>(count));
-    std::size_t start = 0;
-    for (std::size_t end; (end = rest_.find('\n', start)) != std::string::npos; start = end + 1)
-      take(std::string_view(rest_).substr(start, end - start));
-    rest_.erase(0, start);
-    if (rest_.size() > kLongestLine) rest_ = "x";  // no line of ours: what is left of it is none either
+    lines_.add({bytes.data(), static_cast<std::size_t>(count)}, [this](std::string_view line) { take(line); });
   }
   return all > 0;
 }
@@ -135,6 +156,62 @@ void ProgressReader::take(std::string_view line) {
     return;
   }
   if (const std::optional<ProgressLine> more = parse_progress_line(line)) progress_->add(*more);
+}
+
+ProgressWriter::ProgressWriter(std::filesystem::path file, ProgressHead head)
+    : file_(std::move(file)), head_(std::move(head)) {
+  thread_ = deaf_thread([this] { work(); });
+}
+
+ProgressWriter::~ProgressWriter() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_ending_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+double ProgressWriter::seconds() const {
+  return std::chrono::duration<double>(Clock::now() - started_).count();
+}
+
+void ProgressWriter::see(const core::RunEvent& event) {
+  const std::lock_guard lock(mutex_);
+  if (const auto* step = std::get_if<core::StepEvent>(&event)) {
+    pending_.step = step->step + 1;
+    if (step->has_loss) pending_.loss = step->loss;
+    step_ms_sum_ += step->step_ms;
+    ++steps_;
+  } else if (const auto* eval = std::get_if<core::EvalEvent>(&event)) {
+    if (pending_.val_losses.size() < kMaxValidations) pending_.val_losses.push_back({eval->step, eval->loss});
+  }
+}
+
+ProgressLine ProgressWriter::next_line() {
+  ProgressLine line = std::exchange(pending_, {});
+  if (steps_ > 0) line.step_ms = step_ms_sum_ / steps_;
+  step_ms_sum_ = 0.0;
+  steps_ = 0;
+  line.at_s = seconds();
+  return line;
+}
+
+void ProgressWriter::work() {
+  try {
+    write_whole(file_, to_line(head_));
+  } catch (const core::Error&) {
+    return;  // a full disk, a folder that is gone: the run matters more than its spectators
+  }
+  bool is_cut = false;  // the file may end within a line
+  for (bool is_last = false; !is_last;) {
+    std::unique_lock lock(mutex_);
+    const double pause = std::clamp(seconds() / kPausesOfAge, kMinPause, kMaxPause);
+    is_last = wake_.wait_for(lock, std::chrono::duration<double>(pause), [&] { return is_ending_; });
+    const std::string text = to_line(next_line());
+    lock.unlock();
+    is_cut = !append(file_, (is_cut ? "\n" : "") + text);
+  }
 }
 
 }  // namespace nanobench::suites

@@ -1,19 +1,33 @@
-#include "suites/slurm/plan_file.h"
+#include "suites/slurm/task_files.h"
 
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <limits>
+#include <set>
+#include <vector>
+
+#include "core/base/error.h"
+#include "results/check.h"
+#include "results/merge.h"
+#include "results/provenance.h"
+#include "results/store.h"
+#include "suites/slurm/shared_folder.h"
 
 #include "core/base/rethrow.h"
 
 namespace nanobench::suites {
 namespace {
 
+namespace fs = std::filesystem;
 using core::Error;
 using core::ErrorCode;
 using core::Json;
 using core::JsonObject;
+using results::RunRecord;
 
 constexpr int kFormat = 1;
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
 
 Json cell_json(const Cell& cell) {
   Json json = {{"label", cell.label}, {"record", cell.record}};
@@ -35,7 +49,7 @@ Cell read_cell(const Json& value, const std::string& source, const std::string& 
   if (const Json* operation = object.find("operation"))
     cell.operation = core::read_operation_spec(*operation, source + "#" + pointer + "/operation");
   if (const Json* external = object.find("external")) cell.external = *external;
-  cell.arm = object.integer_or("arm", 0, 0, kMost);
+  cell.arm = object.integer_or("arm", 0, 0, kAny);
   object.find("floor_nats");
   object.finish();
   return cell;
@@ -44,7 +58,7 @@ Cell read_cell(const Json& value, const std::string& source, const std::string& 
 PlannedRun read_run(const Json& value, const std::string& source, const std::string& pointer, std::size_t cells) {
   JsonObject object(value, source, pointer);
   PlannedRun run;
-  run.position = static_cast<std::size_t>(object.integer("position", 0, kMost));
+  run.position = static_cast<std::size_t>(object.integer("position", 0, kAny));
   run.cell = static_cast<std::size_t>(object.integer("cell", 0, static_cast<std::int64_t>(cells) - 1));
   run.digest = object.string("digest");
   run.spec = core::read_run_spec(object.at("spec"), source + "#" + pointer + "/spec");
@@ -61,7 +75,7 @@ const Json& list_at(JsonObject& object, const std::string& key) {
 
 Plan read_checked(const Json& value, const std::string& source) {
   JsonObject object(value, source);
-  const std::int64_t format = object.integer("format", 0, kMost);
+  const std::int64_t format = object.integer("format", 0, kAny);
   if (format != kFormat) {
     throw Error(ErrorCode::kUnavailable, source + ": /format: this program reads " + std::to_string(kFormat) +
                                              ", the file has " + std::to_string(format) +
@@ -89,6 +103,19 @@ Plan read_checked(const Json& value, const std::string& source) {
   object.finish();
   if (plan.engine.command.empty()) engine.fail("command", "expected a program");
   return plan;
+}
+
+/// $TMPDIR may be the submitting machine's, and not be here.
+fs::path nodes_place() {
+  std::error_code error;
+  const fs::path named = fs::temp_directory_path(error);
+  return error ? fs::path("/tmp") : named;
+}
+
+bool is_same_run(const RunRecord& a, const RunRecord& b) {
+  return a.started_at == b.started_at && a.owner.host == b.owner.host && a.owner.boot_id == b.owner.boot_id &&
+         a.owner.pid_namespace == b.owner.pid_namespace && a.owner.pid == b.owner.pid &&
+         a.owner.pid_started == b.owner.pid_started;
 }
 
 }  // namespace
@@ -130,6 +157,95 @@ Plan read_plan(const Json& value, const std::string& source) {
     if (error.code() == ErrorCode::kUnavailable) throw;
     throw Error(ErrorCode::kDataLoss, std::string(error.what()) + "; the file is damaged");
   }
+}
+
+LocalStore::LocalStore(const PlanFolder& plan) : folder_("task", nodes_place(), "set TMPDIR to a folder of the node") {
+  std::error_code error;
+  if (!fs::copy_file(plan.plan_store(), file(), error) || error) {
+    throw Error(ErrorCode::kIo, "cannot copy " + plan.plan_store().string() + " to " + folder_.path().string() +
+                                    "; is the shared folder there, and has the disk space?");
+  }
+}
+
+bool LocalStore::publish_to(const SubmissionFolder& submission, std::size_t position) const {
+  results::make_movable(file());
+  return publish(file(), submission.result(position));
+}
+
+Plan plan_of(const Plan& plan, const PlannedRun& run) {
+  Plan one = plan;
+  one.runs = {run};
+  return one;
+}
+
+bool publish_end(const Plan& plan, const PlannedRun& run, const results::RunResult& result,
+                 const SubmissionFolder& submission) {
+  const LocalStore local(submission.plan());
+  {
+    results::Store store(local.file());
+    results::NewRun row = stored_run(plan, run);
+    row.plan_id = store.ensure_plan(stored_plan(plan, {}));
+    const results::RunClaim claim = store.claim_run(row, results::this_process());
+    const auto* claimed = std::get_if<results::Claimed>(&claim);
+    NB_CHECK(claimed != nullptr, "a new store has this run already");
+    store.finish_run(claimed->run_id, result);
+  }
+  return local.publish_to(submission, run.position);
+}
+
+std::vector<std::size_t> Collector::available(const SubmissionFolder& submission,
+                                              const std::vector<std::size_t>& positions) {
+  const std::set<std::string> names = names_in(submission.results());
+  std::vector<std::size_t> found;
+  for (const std::size_t position : positions) {
+    if (names.contains(submission.result(position).filename().string())) found.push_back(position);
+  }
+  return found;
+}
+
+std::optional<RunRecord> Collector::read(const fs::path& file, const std::string& digest, std::string& trouble) const {
+  try {
+    if (!results::check_store(file).is_fine()) {
+      trouble = "it is not whole";
+      return std::nullopt;
+    }
+    const results::Store store(file, results::OpenMode::kReadOnly);
+    std::vector<RunRecord> runs = store.runs();
+    if (runs.size() == 1 && runs[0].digest == digest && runs[0].result) return std::move(runs[0]);
+    trouble = "it does not hold this run alone";
+  } catch (const Error& error) {
+    rethrow_internal(error);
+    trouble = error.what();
+  }
+  return std::nullopt;
+}
+
+RunRecord Collector::find(const RunRecord& theirs) const {
+  for (RunRecord& run : store_.runs({.digest = theirs.digest})) {
+    if (is_same_run(run, theirs)) return std::move(run);
+  }
+  throw Error(ErrorCode::kInternal, "a merged run of " + theirs.cell + " is not in " + store_.file().string());
+}
+
+RunRecord Collector::collect(const SubmissionFolder& submission, std::size_t position) {
+  const PlannedRun& run = plan_.runs[position];
+  const fs::path file = submission.result(position);
+  std::string trouble;
+  std::optional<RunRecord> theirs = read(file, run.digest, trouble);
+  if (!theirs) {
+    std::error_code ignored;
+    fs::rename(file, file.string() + ".damaged", ignored);
+    publish_end(plan_, run,
+                {.outcome = core::RunOutcome::kCrashed,
+                 .message = "the result file of its Slurm task cannot be used: " + trouble},
+                submission);
+    theirs = read(file, run.digest, trouble);
+    if (!theirs) throw Error(ErrorCode::kDataLoss, "cannot read back " + file.string() + ": " + trouble);
+  }
+  results::merge_store(store_.file(), file);
+  RunRecord ours = find(*theirs);
+  store_.answer_line(plan_id_, static_cast<std::int64_t>(position), ours.id);
+  return ours;
 }
 
 }  // namespace nanobench::suites

@@ -1,4 +1,4 @@
-/// How far a run on its node is, in a file of the shared folder that grows: for people who look on, never for results.
+/// How far a run on its node is, in a file of the shared folder that grows: for people who watch, never for results.
 /// JSON Lines; the first one says what runs, each later one what came since:
 ///
 ///   {"host": "nano1", "started_at": "2026-01-31T23:59:59.123Z", "steps": 1490}
@@ -9,14 +9,20 @@
 /// that the task lives. Internal to suites and reports/watch. Not thread-safe.
 #pragma once
 
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <filesystem>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "core/process/streams.h"
+#include "core/protocol/run_event.h"
 #include "results/records.h"
 
 namespace nanobench::suites {
@@ -38,12 +44,12 @@ struct ProgressLine {
 /// With the newline.
 std::string to_line(const ProgressHead& head);
 std::string to_line(const ProgressLine& line);
-/// nullopt for what is none, in whatever way.
+/// nullopt for a line that is none, for whatever reason.
 std::optional<ProgressHead> parse_progress_head(std::string_view line);
 std::optional<ProgressLine> parse_progress_line(std::string_view line);
 
-/// What the file has told so far.
-struct RunProgress {
+/// What the file has said so far.
+struct NodeProgress {
   ProgressHead head;
   double at_s = 0.0;
   std::int64_t step = 0;
@@ -63,7 +69,7 @@ class ProgressReader {
   /// True when there was something new. A file that is gone, or cannot be read now, has nothing new.
   bool update();
   /// nullopt before the first whole line.
-  const std::optional<RunProgress>& progress() const { return progress_; }
+  const std::optional<NodeProgress>& progress() const { return progress_; }
 
  private:
   void take(std::string_view line);
@@ -71,8 +77,44 @@ class ProgressReader {
   std::filesystem::path file_;
   std::pair<std::uint64_t, std::uint64_t> mark_ = {};  ///< device and number of the file
   std::int64_t offset_ = 0;
-  std::string rest_;  ///< a line that has no end yet
-  std::optional<RunProgress> progress_;
+  core::LineCutter lines_;
+  std::optional<NodeProgress> progress_;
+};
+
+/// Writes the file from a thread of its own: a share that is slow or hangs keeps neither the reading of events nor the
+/// engine waiting. Little is written: a line a second at first, one in ten seconds of a long run. Failures to write are
+/// ignored. see() may be called by one thread at a time.
+class ProgressWriter {
+ public:
+  /// Replaces `file`; its folder must be there, else nothing is written.
+  ProgressWriter(std::filesystem::path file, ProgressHead head);
+  /// Writes what is left.
+  ~ProgressWriter();
+  ProgressWriter(const ProgressWriter&) = delete;
+  ProgressWriter& operator=(const ProgressWriter&) = delete;
+
+  void see(const core::RunEvent& event);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void work();
+  /// The line of what came since the last one; forgets it.
+  ProgressLine next_line();
+  double seconds() const;
+
+  const std::filesystem::path file_;
+  const ProgressHead head_;
+  const Clock::time_point started_ = Clock::now();
+
+  std::mutex mutex_;  ///< of all below, but the thread
+  std::condition_variable wake_;
+  bool is_ending_ = false;
+  ProgressLine pending_;
+  double step_ms_sum_ = 0.0;
+  int steps_ = 0;  ///< in the sum
+
+  std::thread thread_;
 };
 
 }  // namespace nanobench::suites
