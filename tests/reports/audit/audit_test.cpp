@@ -98,7 +98,7 @@ TEST_F(AuditTest, ScriptsStepsAndHardwareAreGroupsOfTheirOwn) {
   }
   ASSERT_EQ(audit.pooled.size(), 1U) << "the two scripts on eight GPUs";
   EXPECT_EQ(audit.pooled.front().n, 2);
-  EXPECT_EQ(audit.verdict(), AuditVerdict::kInconclusive) << "what is taken together never decides";
+  EXPECT_EQ(audit.verdict(), AuditVerdict::kInconclusive) << "pooled groups never decide";
 }
 
 TEST_F(AuditTest, RepeatedRunsCountOnce) {
@@ -120,7 +120,7 @@ TEST_F(AuditTest, RepeatedRunsCountOnce) {
   EXPECT_TRUE(has_flag(group, "is byte for byte run3.txt: counted once (run4.txt)"));
   EXPECT_TRUE(has_flag(group, "holds the same losses and times as run3.txt: counted once (run5.txt)"));
   EXPECT_TRUE(has_flag(group, "holds the same loss at every validation as run3.txt: counted once (run6.txt)"));
-  EXPECT_TRUE(has_flag(group, "the same runs lie in elsewhere"));
+  EXPECT_TRUE(has_flag(group, "the same runs appear in elsewhere"));
 }
 
 TEST_F(AuditTest, CutAndStrangeLogsAreFlaggedAndNotCounted) {
