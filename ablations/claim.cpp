@@ -1,15 +1,26 @@
 #include "ablations/claim.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "ablations/patch.h"
+#include "core/base/enum_names.h"
 #include "core/base/error.h"
 #include "core/config/settings_reference.h"
 #include "core/protocol/operation_spec.h"
 
 namespace nanobench::ablations {
+
+NB_ENUM_NAMES(MeasureKind, {MeasureKind::kCells, "cells"}, {MeasureKind::kBenchmark, "benchmark"},
+              {MeasureKind::kCounter, "counter"}, {MeasureKind::kConfig, "config"},
+              {MeasureKind::kPublishedLog, "published_log"}, {MeasureKind::kNone, "none"});
+NB_ENUM_NAMES(PublishedEvidence::Verdict, {PublishedEvidence::Verdict::kSupported, "supported"},
+              {PublishedEvidence::Verdict::kContradicted, "contradicted"},
+              {PublishedEvidence::Verdict::kSilent, "silent"});
+NB_ENUM_NAMES(ClaimQuantity::Change, {ClaimQuantity::Change::kDecrease, "decrease"},
+              {ClaimQuantity::Change::kIncrease, "increase"}, {ClaimQuantity::Change::kLevel, "level"},
+              {ClaimQuantity::Change::kFromTo, "from_to"});
+
 namespace {
 
 using core::Json;
@@ -19,48 +30,15 @@ using Change = ClaimQuantity::Change;
 
 constexpr double kLargest = 1e18;
 
-template <class Enum, std::size_t N>
-using Names = std::array<std::pair<Enum, const char*>, N>;
-
-constexpr Names<MeasureKind, 6> kKinds = {{{MeasureKind::kCells, "cells"},
-                                           {MeasureKind::kBenchmark, "benchmark"},
-                                           {MeasureKind::kCounter, "counter"},
-                                           {MeasureKind::kConfig, "config"},
-                                           {MeasureKind::kPublishedLog, "published_log"},
-                                           {MeasureKind::kNone, "none"}}};
-constexpr Names<Verdict, 3> kVerdicts = {
-    {{Verdict::kSupported, "supported"}, {Verdict::kContradicted, "contradicted"}, {Verdict::kSilent, "silent"}}};
-constexpr Names<Change, 4> kChanges = {{{Change::kDecrease, "decrease"},
-                                        {Change::kIncrease, "increase"},
-                                        {Change::kLevel, "level"},
-                                        {Change::kFromTo, "from_to"}}};
 /// Sizes that a benchmark may name: tokens, heads, head width, model width, vocabulary, matrix, window, documents.
 constexpr const char* kSizes[] = {"T", "H", "D", "C", "V", "rows", "columns", "window_tokens", "document_tokens"};
 
-template <class Enum, std::size_t N>
-const char* name_in(const Names<Enum, N>& names, Enum value) {
-  for (const auto& [candidate, name] : names) {
-    if (candidate == value) return name;
+template <NamedEnum Enum>
+const char* name_in_table(Enum value) {
+  for (const auto& [candidate, name] : enum_table(Enum{})) {
+    if (candidate == value) return name.data();
   }
   return "?";
-}
-
-template <class List>
-std::string joined_names(const List& list) {
-  std::string text;
-  for (const auto& name : list) text += std::string(text.empty() ? "" : ", ") + name;
-  return text;
-}
-
-template <class Enum, std::size_t N>
-Enum read_name(JsonObject& object, const std::string& key, const Names<Enum, N>& names) {
-  const std::string text = object.string(key);
-  std::vector<const char*> known;
-  for (const auto& [value, name] : names) {
-    if (text == name) return value;
-    known.push_back(name);
-  }
-  object.fail(key, "expected one of " + joined_names(known) + "; got \"" + text + "\"");
 }
 
 std::string sentence(JsonObject& object, const std::string& key) {
@@ -73,7 +51,7 @@ ClaimQuantity read_quantity(JsonObject object) {
   ClaimQuantity quantity;
   quantity.unit = object.string("unit");
   if (quantity.unit.empty()) object.fail("unit", "is empty; a number needs a unit, such as \"percent\" or \"times\"");
-  quantity.change = read_name(object, "change", kChanges);
+  quantity.change = object.enumeration<Change>("change");
   const Json& value = object.at("value");
   const bool is_pair = value.is_array() && value.size() == 2 && value[0].is_number() && value[1].is_number();
   if (quantity.change == Change::kFromTo ? !is_pair : !value.is_number()) {
@@ -107,7 +85,7 @@ std::map<std::string, std::int64_t> read_shapes(JsonObject& object) {
   JsonObject shapes = object.object("shapes");
   for (const auto& [name, unused] : object.at("shapes").items()) {
     if (std::none_of(std::begin(kSizes), std::end(kSizes), [&](const char* size) { return name == size; })) {
-      shapes.fail(name, "expected one of " + joined_names(kSizes));
+      shapes.fail(name, "expected one of " + joined(kSizes));
     }
     sizes[name] = shapes.integer(name, 1, std::int64_t{1} << 26);
   }
@@ -162,7 +140,7 @@ std::vector<AlsoMeasured> read_also(JsonObject& measure, const ClaimMetric* (*fi
 
 ClaimMeasure read_measure(JsonObject object) {
   ClaimMeasure measure;
-  measure.kind = read_name(object, "kind", kKinds);
+  measure.kind = object.enumeration<MeasureKind>("kind");
   if (measure.kind == MeasureKind::kNone) {
     measure.why = sentence(object, "why");
     object.finish();
@@ -172,7 +150,7 @@ ClaimMeasure read_measure(JsonObject object) {
     measure.op = object.string("op");
     const std::vector<std::string>& ops = core::operation_names();
     if (std::find(ops.begin(), ops.end(), measure.op) == ops.end())
-      object.fail("op", "expected one of " + joined_names(ops) + "; got \"" + measure.op + "\"");
+      object.fail("op", "expected one of " + joined(ops) + "; got \"" + measure.op + "\"");
     measure.also =
         read_also(object, [](const std::string& name) { return find_claim_metric(MeasureKind::kBenchmark, name); });
   }
@@ -226,7 +204,7 @@ void check_rule(JsonObject& claim, const ClaimMeasure& measure, const ClaimRule&
 
 PublishedEvidence read_published(JsonObject object) {
   PublishedEvidence published;
-  published.verdict = read_name(object, "verdict", kVerdicts);
+  published.verdict = object.enumeration<Verdict>("verdict");
   const bool is_silent = published.verdict == Verdict::kSilent;
   if (!is_silent || object.find("text") != nullptr) published.text = sentence(object, "text");
   if (!is_silent || object.find("source") != nullptr) published.source = required_name(object, "source");
@@ -239,7 +217,7 @@ std::string read_seed(JsonObject& object) {
   const std::string seed = object.string("seed");
   constexpr const char* kSeeds[] = {"000", "001", "002", "003", "004"};
   if (std::none_of(std::begin(kSeeds), std::end(kSeeds), [&](const char* known) { return seed == known; })) {
-    object.fail("seed", "expected one of " + joined_names(kSeeds) + "; got \"" + seed + "\"");
+    object.fail("seed", "expected one of " + joined(kSeeds) + "; got \"" + seed + "\"");
   }
   return seed;
 }
@@ -319,15 +297,15 @@ std::vector<ClaimMetric> make_metrics() {
 }  // namespace
 
 const char* to_string(ClaimQuantity::Change change) {
-  return name_in(kChanges, change);
+  return name_in_table(change);
 }
 
 const char* to_string(MeasureKind kind) {
-  return name_in(kKinds, kind);
+  return name_in_table(kind);
 }
 
 const char* to_string(PublishedEvidence::Verdict verdict) {
-  return name_in(kVerdicts, verdict);
+  return name_in_table(verdict);
 }
 
 Claim read_claim(const Json& json, const std::string& source) {

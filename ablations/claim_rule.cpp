@@ -6,9 +6,15 @@
 #include <sstream>
 #include <utility>
 
+#include "core/base/enum_names.h"
 #include "core/base/error.h"
 
 namespace nanobench::ablations {
+
+NB_ENUM_NAMES(RuleForm, {RuleForm::kBefore, "before"}, {RuleForm::kAfter, "after"},
+              {RuleForm::kAfterOverBefore, "after/before"}, {RuleForm::kBeforeOverAfter, "before/after"},
+              {RuleForm::kAfterMinusBefore, "after-before"}, {RuleForm::kPair, "pair"});
+
 namespace {
 
 using core::Json;
@@ -16,25 +22,6 @@ using core::JsonObject;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLargest = 1e18;
-
-constexpr std::pair<RuleForm, const char*> kForms[] = {
-    {RuleForm::kBefore, "before"},
-    {RuleForm::kAfter, "after"},
-    {RuleForm::kAfterOverBefore, "after/before"},
-    {RuleForm::kBeforeOverAfter, "before/after"},
-    {RuleForm::kAfterMinusBefore, "after-before"},
-    {RuleForm::kPair, "pair"},
-};
-
-RuleForm read_form(JsonObject& object) {
-  const std::string name = object.string("of");
-  std::string known;
-  for (const auto& [form, form_name] : kForms) {
-    if (name == form_name) return form;
-    known += std::string(known.empty() ? "" : ", ") + form_name;
-  }
-  object.fail("of", "expected one of " + known + "; got \"" + name + "\"");
-}
 
 double low_of(const RuleInterval& interval) {
   return interval.low.value_or(-kInfinity);
@@ -111,8 +98,8 @@ std::string interval_text(const RuleInterval& interval) {
 }  // namespace
 
 const char* to_string(RuleForm form) {
-  for (const auto& [candidate, name] : kForms) {
-    if (candidate == form) return name;
+  for (const auto& [candidate, name] : enum_table(form)) {
+    if (candidate == form) return name.data();
   }
   return "?";
 }
@@ -167,7 +154,7 @@ std::optional<double> example_value(const ClaimRule& rule, MetricRange range, Cl
 ClaimRule read_claim_rule(JsonObject object) {
   ClaimRule rule;
   rule.metric = object.string("metric");
-  rule.form = read_form(object);
+  rule.form = object.enumeration<RuleForm>("of");
   const Json& within = object.at("within");
   if (!within.is_array() || within.empty()) object.fail("within", "expected a list of [low, high] with at least one");
   for (std::size_t i = 0; i < within.size(); ++i) rule.within.push_back(read_interval(object, within[i], i));

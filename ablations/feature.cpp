@@ -3,9 +3,13 @@
 #include <algorithm>
 
 #include "ablations/patch.h"
+#include "core/base/enum_names.h"
 #include "core/base/error.h"
 
 namespace nanobench::ablations {
+
+NB_ENUM_NAMES(FeatureKind, {FeatureKind::kNumerics, "numerics"}, {FeatureKind::kSystems, "systems"});
+
 namespace {
 
 using core::Json;
@@ -17,11 +21,9 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 
 /// "a", "b" or "c"
 std::string quoted_list(const std::vector<std::string>& names) {
-  std::string text;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    text += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + ("\"" + names[i] + "\"");
-  }
-  return text;
+  std::vector<std::string> quoted;
+  for (const std::string& name : names) quoted.push_back('"' + name + '"');
+  return listed(quoted, "or");
 }
 
 void read_values(JsonObject& object, Feature& feature) {
@@ -130,13 +132,6 @@ void read_not_applicable(JsonObject& object, Feature& feature) {
   }
 }
 
-FeatureKind read_kind(JsonObject& object) {
-  const std::string kind = object.string("kind");
-  if (kind == "numerics") return FeatureKind::kNumerics;
-  if (kind == "systems") return FeatureKind::kSystems;
-  object.fail("kind", "expected \"numerics\" or \"systems\", got \"" + kind + "\"");
-}
-
 }  // namespace
 
 const char* to_string(FeatureKind kind) {
@@ -176,7 +171,7 @@ Feature read_feature(const Json& json, const std::string& source) {
   feature.title = object.string("title");
   read_introduced(object, feature);
   feature.changes = read_changes(object);
-  feature.kind = read_kind(object);
+  feature.kind = object.enumeration<FeatureKind>("kind");
   if (object.has("not_applicable")) {
     read_not_applicable(object, feature);
   } else {

@@ -20,7 +20,7 @@ struct StepProfile;
 }
 namespace nanobench::ablations {
 class Catalogue;
-struct Difference;
+struct ConfigDifference;
 struct ResolveRequest;
 }  // namespace nanobench::ablations
 namespace nanobench::results {

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "core/data/corpus_model.h"
 #include "core/data/data_cache.h"
 
@@ -65,11 +66,10 @@ DataRequest parse_data_request(const std::string& text, const std::string& sourc
 std::string relative_to(const std::string& text, const std::filesystem::path& folder) {
   const std::size_t colon = text.find(':');
   if (text == "synthetic" || colon == std::string::npos) return text;
-  std::string joined;
+  std::vector<std::string> paths;
   std::istringstream in(text.substr(colon + 1));
-  for (std::string item; std::getline(in, item, ',');)
-    joined += (joined.empty() ? "" : ",") + (folder / item).lexically_normal().string();
-  return text.substr(0, colon + 1) + joined;
+  for (std::string item; std::getline(in, item, ',');) paths.push_back((folder / item).lexically_normal().string());
+  return text.substr(0, colon + 1) + joined(paths, ",");
 }
 
 TokenNeed synthetic_sizes(const TokenNeed& need) {

@@ -29,8 +29,8 @@ core::Json parts_of(const std::filesystem::path& program, const EngineUse& use) 
   if (!torch) return parts;
   parts["libtorch"] = core::sampled_digest(*torch);
   if (!use.is_here) return parts;
-  parts["vector_path"] = core::to_string(core::cpu_path());
-  parts["bfloat16"] = core::to_string(core::bfloat16_path());
+  parts["vector_path"] = core::to_string(core::best_cpu_path());
+  parts["bfloat16"] = core::to_string(core::best_bfloat16_path(core::best_cpu_path()));
   if (const char* asked = std::getenv("ATEN_CPU_CAPABILITY")) parts["libtorch_path"] = asked;
   return parts;
 }

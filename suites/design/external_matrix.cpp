@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "suites/design/external_suite.h"
 #include "suites/design/grid_table.h"
 #include "suites/design/matrix_builder.h"
@@ -91,13 +92,13 @@ class ExternalMatrix {
     ablations::Factor cells{"cell", {}};
     for (const ExternalCell& cell : trainer_.cells) {
       if (!is_ladder) values = base_;
-      std::string changed;
+      std::vector<std::string> changed;
       for (const auto& [id, value] : cell.values) {
         values[id] = value;
-        changed += (changed.empty() ? "" : "; ") + id + " = " + value;
+        changed.push_back(id + " = " + value);
       }
       cells.levels.push_back(cell.label);
-      add(cell.label, values, changed.empty() ? "as the command is" : changed);
+      add(cell.label, values, changed.empty() ? "as the command is" : joined(changed, "; "));
     }
     DesignTable table = is_ladder ? ablations::ladder(cells) : ablations::one_at_a_time({cells});
     for (ablations::Contrast& contrast : table.contrasts) {
@@ -162,14 +163,14 @@ class ExternalMatrix {
     const DesignTable table = grid_table(suite_, axes);
     for (const ablations::DesignCell& cell : table.cells) {
       Values values = base_;
-      std::string changed;
+      std::vector<std::string> changed;
       for (std::size_t i = 0; i < cell.size(); ++i) {
         std::string& value = values[axes[i].factor.name];
         if (value == axes[i].factor.levels[cell[i]]) continue;
         value = axes[i].factor.levels[cell[i]];
-        changed += (changed.empty() ? "" : ", ") + assignment(axes[i], cell[i]);
+        changed.push_back(assignment(axes[i], cell[i]));
       }
-      add(grid_label(suite_, axes, cell, kBase), values, changed.empty() ? "the base" : changed);
+      add(grid_label(suite_, axes, cell, kBase), values, changed.empty() ? "the base" : joined(changed));
     }
     add_contrasts(matrix_, table);
     for (const core::Message& message : grid_notes(suite_, axes, table)) note(message);

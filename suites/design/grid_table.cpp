@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 
 namespace nanobench::suites {
 namespace {
@@ -27,20 +28,18 @@ void require_at_most(std::size_t cells) {
 }
 
 std::string pair_label(const std::vector<GridAxis>& axes, const DesignCell& cell, const std::string& base) {
-  std::string text;
+  std::vector<std::string> words;
   for (std::size_t i = 0; i < cell.size(); ++i) {
-    if (cell[i] != 0) text += (text.empty() ? "" : ", ") + axes[i].pair_word;
+    if (cell[i] != 0) words.push_back(axes[i].pair_word);
   }
-  return text.empty() ? base : text;
+  return words.empty() ? base : joined(words);
 }
 
 std::string signs_note(const std::vector<GridAxis>& axes) {
-  std::string names;
-  for (const GridAxis& axis : axes) {
-    names += (names.empty() ? "" : ", ") + axis.factor.name + " (- " + axis.factor.levels[0] + ", + " +
-             axis.factor.levels[1] + ")";
-  }
-  return "the signs in a row's name are, in order: " + names;
+  std::vector<std::string> names;
+  for (const GridAxis& axis : axes)
+    names.push_back(axis.factor.name + " (- " + axis.factor.levels[0] + ", + " + axis.factor.levels[1] + ")");
+  return "the signs in a row's name are, in order: " + joined(names);
 }
 
 const char* resolution_meaning(int resolution) {
@@ -108,17 +107,18 @@ std::string assignment(const GridAxis& axis, std::size_t level) {
 std::string grid_label(const Suite& suite, const std::vector<GridAxis>& axes, const DesignCell& cell,
                        const std::string& base) {
   if (suite.design == Design::kPairs) return pair_label(axes, cell, base);
-  std::string text;
+  const bool has_signs = are_toggles(axes) && cell.size() > kMaxNamedFactors;
+  std::vector<std::string> words;
   for (std::size_t i = 0; i < cell.size(); ++i) {
     if (!are_toggles(axes)) {
-      text += (text.empty() ? "" : ", ") + assignment(axes[i], cell[i]);
-    } else if (cell.size() > kMaxNamedFactors) {
-      text += cell[i] == 1 ? "+" : "-";
+      words.push_back(assignment(axes[i], cell[i]));
+    } else if (has_signs) {
+      words.emplace_back(cell[i] == 1 ? "+" : "-");
     } else if (cell[i] == 1) {
-      text += (text.empty() ? "" : " + ") + axes[i].factor.name;
+      words.push_back(axes[i].factor.name);
     }
   }
-  return text.empty() ? "none" : text;
+  return words.empty() ? "none" : joined(words, has_signs ? "" : are_toggles(axes) ? " + " : ", ");
 }
 
 std::vector<core::Message> grid_notes(const Suite& suite, const std::vector<GridAxis>& axes, const DesignTable& table) {

@@ -5,6 +5,7 @@
 
 #include "ablations/claim_cells.h"
 #include "core/base/rethrow.h"
+#include "core/base/text.h"
 #include "suites/design/external_suite.h"
 #include "suites/design/matrix_builder.h"
 #include "suites/design/wording.h"
@@ -29,9 +30,7 @@ std::string changes_between(const ablations::Catalogue& catalogue, const std::st
   if (step == lineage.end()) return catalogue.record(id).title;
   for (++step; step != lineage.end(); ++step)
     changes.insert(changes.end(), (*step)->changes.begin(), (*step)->changes.end());
-  std::string text;
-  for (const std::string& change : changes) text += (text.empty() ? "" : "; ") + change;
-  return text.empty() ? catalogue.record(id).title : text;
+  return changes.empty() ? catalogue.record(id).title : joined(changes, "; ");
 }
 
 void add_history(MatrixBuilder& builder) {

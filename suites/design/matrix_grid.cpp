@@ -3,6 +3,7 @@
 #include <map>
 
 #include "core/base/rethrow.h"
+#include "core/base/text.h"
 #include "suites/design/grid_table.h"
 #include "suites/design/matrix_builder.h"
 #include "suites/design/wording.h"
@@ -319,13 +320,13 @@ class Grid {
 
   /// Against the base.
   std::string changed_in(const DesignCell& cell) const {
-    std::string text;
+    std::vector<std::string> changed;
     for (std::size_t i = 0; i < cell.size(); ++i) {
       const auto now = grid_.base().effective.find(factors_[i].feature);
       if (now != grid_.base().effective.end() && now->second == factors_[i].factor.levels[cell[i]]) continue;
-      text += (text.empty() ? "" : ", ") + assignment(axes_[i], cell[i]);
+      changed.push_back(assignment(axes_[i], cell[i]));
     }
-    return text.empty() ? "the base" : text;
+    return changed.empty() ? "the base" : joined(changed);
   }
 
   MatrixBuilder& builder_;

@@ -165,15 +165,6 @@ void read_axes(JsonObject& object, Suite& suite) {
   }
 }
 
-Design read_design(JsonObject& object) {
-  const std::string text = object.string("design");
-  if (const std::optional<Design> design = enum_value<Design>(text)) return *design;
-  const std::vector<std::string> known = enum_names<Design>();
-  std::vector<std::string> quoted;
-  for (const std::string& name : known) quoted.push_back("\"" + name + "\"");
-  object.fail("design", "expected " + listed(quoted, "or") + ", got \"" + text + "\"" + core::suggestion(text, known));
-}
-
 /// The keys that belong to the suite's design; those of another design stay unknown keys. An external trainer is read
 /// before.
 void read_cells(JsonObject& object, Suite& suite) {
@@ -277,7 +268,7 @@ Suite read_suite(const Json& value, const std::string& source) {
   if (suite.name.empty()) object.fail("name", "expected a name, got \"\"");
   suite.title = object.string_or("title", suite.name);
   suite.text = object.string_or("text", "");
-  suite.design = read_design(object);
+  suite.design = object.enumeration<Design>("design");
   suite.seeds = read_seeds(object);
   suite.order_seed =
       static_cast<std::uint64_t>(object.integer_or("order_seed", 1, 0, std::numeric_limits<std::int64_t>::max()));

@@ -29,11 +29,13 @@ using core::Error;
 using core::ErrorCode;
 using core::Json;
 using core::OrderedJson;
+using suites::Design;
 
 /// What the command line asks for, as typed; empty: not given.
 struct SuiteRequest {
   std::string base;  ///< "record:17" or "record17"
-  std::string design;
+  std::string design_name;
+  Design design = Design::kHistory;   ///< of that name
   std::string features;               ///< "a,b,c" or "all"
   std::string values;                 ///< "a=x,b=y,b=z"
   std::vector<std::string> settings;  ///< "a=x"
@@ -165,7 +167,7 @@ OrderedJson axis_of(const std::string& text) {
 
 OrderedJson base_of(const SuiteRequest& request, const suites::SuiteOverrides& overrides) {
   OrderedJson base = OrderedJson::object();
-  if (request.design != "history") {
+  if (request.design != Design::kHistory) {
     if (request.base.empty()) {
       throw Error(ErrorCode::kInvalidArgument,
                   "--base is missing: name the record that the cells start from, such as --base record:17");
@@ -178,46 +180,49 @@ OrderedJson base_of(const SuiteRequest& request, const suites::SuiteOverrides& o
   return base;
 }
 
+Design design_of(const std::string& name) {
+  if (const std::optional<Design> design = enum_value<Design>(name)) return *design;
+  const std::vector<std::string> known = enum_names<Design>();
+  fail("--design", name, "expected one of " + joined(known) + core::suggestion(name, known));
+}
+
 /// Options of another design would do nothing.
 void check_options(const SuiteRequest& request) {
-  const auto refuse = [&](bool is_given, const char* option, std::initializer_list<const char*> designs) {
-    const auto is_own = [&](const char* design) { return request.design == design; };
-    if (!is_given || std::any_of(designs.begin(), designs.end(), is_own)) return;
-    throw Error(ErrorCode::kInvalidArgument, std::string(option) + " does not apply to the design \"" + request.design +
-                                                 "\"; it belongs to \"" + *designs.begin() + "\"");
+  const auto is_one_of = [&](std::initializer_list<Design> designs) {
+    return std::find(designs.begin(), designs.end(), request.design) != designs.end();
   };
-  const std::vector<std::string> known = enum_names<suites::Design>();
-  if (std::find(known.begin(), known.end(), request.design) == known.end()) {
-    fail("--design", request.design, "expected one of " + joined(known) + core::suggestion(request.design, known));
-  }
-  const auto with_features = {"leave_one_out", "add_one_in", "factorial", "fractional_factorial", "pairs"};
+  const auto refuse = [&](bool is_given, const char* option, std::initializer_list<Design> designs) {
+    if (!is_given || is_one_of(designs)) return;
+    throw Error(ErrorCode::kInvalidArgument, std::string(option) + " does not apply to the design \"" +
+                                                 request.design_name + "\"; it belongs to \"" +
+                                                 enum_name(*designs.begin()) + "\"");
+  };
+  const auto with_features = {Design::kLeaveOneOut, Design::kAddOneIn, Design::kFactorial, Design::kFractionalFactorial,
+                              Design::kPairs};
   refuse(!request.features.empty(), "--features", with_features);
   refuse(!request.values.empty(), "--values", with_features);
-  refuse(!request.axes.empty(), "--axis", {"sweep"});
-  refuse(!request.records.empty(), "--records", {"history"});
-  refuse(request.runs.has_value(), "--runs", {"fractional_factorial"});
-  refuse(request.resolution.has_value(), "--resolution", {"fractional_factorial"});
-  refuse(request.arms.has_value(), "--arms", {"a_a"});
-  if (request.design == "history" && (!request.base.empty() || !request.settings.empty()))
+  refuse(!request.axes.empty(), "--axis", {Design::kSweep});
+  refuse(!request.records.empty(), "--records", {Design::kHistory});
+  refuse(request.runs.has_value(), "--runs", {Design::kFractionalFactorial});
+  refuse(request.resolution.has_value(), "--resolution", {Design::kFractionalFactorial});
+  refuse(request.arms.has_value(), "--arms", {Design::kAA});
+  if (request.design == Design::kHistory && (!request.base.empty() || !request.settings.empty()))
     throw Error(ErrorCode::kInvalidArgument, "--base and --set do not apply to the design \"history\"; use --records");
-  const bool has_features = std::find_if(with_features.begin(), with_features.end(), [&](const char* design) {
-                              return request.design == design;
-                            }) != with_features.end();
-  if (has_features && request.features.empty() && request.values.empty())
+  if (is_one_of(with_features) && request.features.empty() && request.values.empty())
     throw Error(ErrorCode::kInvalidArgument, "--features is missing: name some, or use --features all");
 }
 
 void add_cells(OrderedJson& json, const SuiteRequest& request) {
-  if (request.design == "sweep") {
+  if (request.design == Design::kSweep) {
     json["axes"] = OrderedJson::array();
     for (const std::string& axis : request.axes) json["axes"].push_back(axis_of(axis));
-  } else if (request.design == "history") {
+  } else if (request.design == Design::kHistory) {
     json["records"] = OrderedJson::array();
     if (!request.records.empty()) {
       for (const std::string& record : parts_of("--records", request.records))
         json["records"].push_back(record_of(record));
     }
-  } else if (request.design != "a_a") {
+  } else if (request.design != Design::kAA) {
     const OrderedJson features = features_of(request);
     if (!features.empty()) json["features"] = features;
   }
@@ -234,8 +239,8 @@ OrderedJson engine_of(const std::string& text) {
 }
 
 std::string title_of(const SuiteRequest& request) {
-  if (request.design == "history") return "Records " + request.records;
-  std::string title = record_of(request.base) + ", " + request.design;
+  if (request.design == Design::kHistory) return "Records " + request.records;
+  std::string title = record_of(request.base) + ", " + request.design_name;
   if (!request.features.empty()) title += " of " + request.features;
   for (const std::string& axis : request.axes) title += " " + axis;
   return title;
@@ -243,14 +248,15 @@ std::string title_of(const SuiteRequest& request) {
 
 /// The suite as a file would hold it: read_suite of it, and of a file that holds it, is the same suite. `file` is where
 /// it is saved, or empty. Throws Error{kInvalidArgument} that names the option.
-OrderedJson suite_json(const SuiteRequest& request, const suites::SuiteOverrides& overrides, const std::string& file) {
+OrderedJson suite_json(SuiteRequest request, const suites::SuiteOverrides& overrides, const std::string& file) {
+  request.design = design_of(request.design_name);
   check_options(request);
   OrderedJson json;
   json["name"] = !request.name.empty() ? request.name
                  : file.empty()        ? "ablate"
                                        : std::filesystem::path(file).stem().string();
   json["title"] = title_of(request);
-  json["design"] = request.design;
+  json["design"] = request.design_name;
   if (const OrderedJson base = base_of(request, overrides); !base.empty()) json["base"] = base;
   add_cells(json, request);
   json["scale"] = overrides.scale.value_or("nano");
@@ -296,7 +302,9 @@ int ablate(const AblateOptions& options, const Session& session) {
 void add_request_options(CLI::App& command, SuiteRequest& request) {
   command.add_option("--base", request.base, "Record that the cells start from: record:17 or record17")
       ->type_name("RECORD");
-  command.add_option("--design", request.design, "Rule that makes the cells; see below")->type_name("NAME")->required();
+  command.add_option("--design", request.design_name, "Rule that makes the cells; see below")
+      ->type_name("NAME")
+      ->required();
   command
       .add_option("--features", request.features, "A,B,C, or all: every feature that the base has at its later value")
       ->type_name("IDS");
