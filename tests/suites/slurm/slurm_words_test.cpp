@@ -169,7 +169,7 @@ TEST_F(WatchTest, WhatWasOverBeforeIsKnown) {
   for (ExpectedTask& item : former) item.is_former = true;
   watch_.look(former, {task(0, "CANCELLED"), task(1, "RUNNING")}, 0);
   watch_.look(former, {task(0, "CANCELLED"), task(1, "CANCELLED")}, 5);
-  const auto gone = watch_.look(former, {task(0, "CANCELLED"), task(1, "CANCELLED")});
+  const auto gone = watch_.look(former, {task(0, "CANCELLED"), task(1, "CANCELLED")}, 20);
   ASSERT_EQ(gone.size(), 2U);
   EXPECT_TRUE(gone[0].was_gone_before);
   EXPECT_FALSE(gone[1].was_gone_before);
