@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/base/exit_codes.h"
+#include "core/base/text.h"
 #include "tools/cli/claim_ledger.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
@@ -41,25 +42,20 @@ struct ClaimsOptions {
   DocumentOptions document;
 };
 
-/// "supported, contradicted or inconclusive", with `last` before the last one.
-std::string verdict_words(const std::string& last) {
-  std::string text;
-  for (const LedgerVerdict verdict : reports::kLedgerVerdicts) {
-    if (!text.empty()) text += verdict == reports::kLedgerVerdicts.back() ? last : ", ";
-    text += word_of(verdict);
-  }
-  return text;
+std::vector<std::string> verdict_words() {
+  std::vector<std::string> words;
+  for (const LedgerVerdict verdict : reports::kLedgerVerdicts) words.push_back(word_of(verdict));
+  return words;
 }
 
 std::vector<LedgerVerdict> chosen_verdicts(const ClaimsOptions& options) {
-  std::vector<std::string> known;
-  for (const LedgerVerdict verdict : reports::kLedgerVerdicts) known.push_back(word_of(verdict));
+  const std::vector<std::string> known = verdict_words();
   std::vector<LedgerVerdict> chosen;
   for (const std::string& name : options.verdicts) {
     const auto found = std::find(known.begin(), known.end(), name);
     if (found == known.end())
       throw Error(ErrorCode::kInvalidArgument,
-                  "--verdict " + name + ": expected " + verdict_words(" or ") + core::suggestion(name, known));
+                  "--verdict " + name + ": expected " + listed(known, "or") + core::suggestion(name, known));
     chosen.push_back(reports::kLedgerVerdicts[static_cast<std::size_t>(found - known.begin())]);
   }
   return chosen;
@@ -67,8 +63,7 @@ std::vector<LedgerVerdict> chosen_verdicts(const ClaimsOptions& options) {
 
 /// The suite of the claims that need runs; nullopt when none does.
 std::optional<suites::Suite> suite_of(const std::vector<const Claim*>& claims, const ClaimsOptions& options) {
-  suites::Suite suite =
-      suites::with_overrides(suites::read_suite_file(find_suite(kSuite)), overrides_of(options.settings));
+  suites::Suite suite = load_suite(kSuite, options.settings);
   suite.claims.clear();
   for (const Claim* claim : claims) {
     if (ablations::needs_runs(*claim)) suite.claims.push_back(claim->id);
@@ -119,7 +114,7 @@ void add_claims_command(CLI::App& app, Session& session) {
   const auto options = std::make_shared<ClaimsOptions>();
   command->add_option("CLAIM", options->claims, "Claims to judge (default: all)");
   command->add_option("--analysis", options->analysis, "Only the claims of one analysis, 000 to 004")->type_name("NNN");
-  command->add_option("--verdict", options->verdicts, "Only " + verdict_words(" or ") + "; may be repeated")
+  command->add_option("--verdict", options->verdicts, "Only " + listed(verdict_words(), "or") + "; may be repeated")
       ->type_name("NAME")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);

@@ -51,11 +51,6 @@ struct Side {
   std::optional<std::int64_t> plan_id;  ///< of this database, that the runs are of
 };
 
-bool is_number(const std::string& text) {
-  return !text.empty() && text.size() < 19 &&
-         std::all_of(text.begin(), text.end(), [](unsigned char c) { return c >= '0' && c <= '9'; });
-}
-
 bool is_revision(const std::string& text) {
   return text.size() >= kMinRevision && std::all_of(text.begin(), text.end(), [](unsigned char c) {
            return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
@@ -92,10 +87,9 @@ Side side_of_database(const std::string& file, const std::string& suite) {
 }
 
 Side side_of_plan(const Store& store, const std::string& text) {
-  const std::string number = text.substr(std::string(kPlanPrefix).size());
-  if (!is_number(number))
-    throw Error(ErrorCode::kInvalidArgument, text + ": expected plan:N with the number of a plan");
-  const PlanRecord plan = store.plan(std::stoll(number));
+  const std::optional<std::int64_t> number = whole_number(text.substr(std::string(kPlanPrefix).size()));
+  if (!number) throw Error(ErrorCode::kInvalidArgument, text + ": expected plan:N with the number of a plan");
+  const PlanRecord plan = store.plan(*number);
   return {.arm = reports::read_arm(store, plan, text), .plan_id = plan.id};
 }
 
@@ -120,8 +114,8 @@ Side read_side(const Store& store, const std::string& text, const std::string& s
     for (const results::PlanCell& cell : plan->cells) labels.push_back(cell.label);
     if (std::find(labels.begin(), labels.end(), text) != labels.end()) return side_of_cell(store, *plan, text);
   }
-  if (is_number(text) && text.size() < kMinRevision)
-    return {.arm = reports::read_arm(store, {store.run(std::stoll(text))}, "run " + text), .plan_id = std::nullopt};
+  if (const auto run = whole_number(text); run && text.size() < kMinRevision)
+    return {.arm = reports::read_arm(store, {store.run(*run)}, "run " + text), .plan_id = std::nullopt};
   if (std::filesystem::is_regular_file(text)) return side_of_database(text, suite);
   if (is_revision(text) && plan) {
     const std::vector<RunRecord> runs = runs_of_revision(store, text, plan->suite);

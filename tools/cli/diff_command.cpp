@@ -1,7 +1,6 @@
 // `nanobench diff A B`: what differs between two records, or two stored runs.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <memory>
 
 #include "ablations/config_difference.h"
@@ -48,13 +47,6 @@ struct Side {
   std::string warning;  ///< empty: none
 };
 
-std::optional<std::int64_t> run_number(const std::string& name) {
-  std::int64_t id = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), id);
-  if (error != std::errc() || end != name.data() + name.size()) return std::nullopt;
-  return id;
-}
-
 /// The settings of the run's cell, from the plan that made it.
 ablations::FeatureSettings stored_settings(const results::Store& store, const RunRecord& run) {
   if (!run.plan_id) return {};
@@ -98,7 +90,7 @@ Side record_side(const Catalogue& catalogue, const std::string& name, const std:
 }
 
 void require_known(const std::string& name, const Catalogue& catalogue) {
-  if (run_number(name) || catalogue.has_record(name)) return;
+  if (whole_number(name) || catalogue.has_record(name)) return;
   std::vector<std::string> known;
   for (const ablations::Record* record : catalogue.records()) known.push_back(record->id);
   throw Error(ErrorCode::kNotFound, "there is no record or run named " + name + core::suggestion(name, known) +
@@ -109,19 +101,19 @@ void require_known(const std::string& name, const Catalogue& catalogue) {
 std::vector<Side> sides_of(const DiffOptions& options, const Catalogue& catalogue) {
   const std::vector<std::string> names = {options.a, options.b};
   for (const std::string& name : names) require_known(name, catalogue);
-  if (!options.scale.empty() && run_number(options.a) && run_number(options.b)) {
+  if (!options.scale.empty() && whole_number(options.a) && whole_number(options.b)) {
     throw Error(ErrorCode::kInvalidArgument, "--scale: a run has its own scale; name a record to choose one");
   }
   std::vector<Side> sides(2);
   std::string scale = options.scale.empty() ? "official" : options.scale;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const std::optional<std::int64_t> id = run_number(names[i]);
+    const std::optional<std::int64_t> id = whole_number(names[i]);
     if (!id) continue;
     sides[i] = run_side(options, catalogue, *id);
     if (options.scale.empty()) scale = sides[i].run->scale;
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (!run_number(names[i])) sides[i] = record_side(catalogue, names[i], scale);
+    if (!whole_number(names[i])) sides[i] = record_side(catalogue, names[i], scale);
   }
   return sides;
 }

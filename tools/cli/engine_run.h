@@ -11,7 +11,7 @@
 #include "core/protocol/run_event.h"
 #include "core/protocol/run_spec.h"
 #include "suites/design/plan.h"
-#include "tools/cli/foreground_run.h"
+#include "suites/run/outcome.h"
 #include "tools/terminal/run_meter.h"
 #include "tools/terminal/status_lines.h"
 #include "tools/terminal/suite_progress.h"
@@ -45,6 +45,23 @@ void use_generated_data(core::RunSpec& spec, const std::string& remedy);
 /// Throws Error with `source` where the steps are too few for a setting.
 void compress_schedule(core::TrainConfig& config, std::int64_t untimed_steps, std::int64_t timed_steps,
                        const std::string& source);
+
+struct ForegroundCallbacks {
+  std::function<void(const core::RunEvent&)> on_event;
+  std::function<void()> on_tick;                      ///< a few times a second
+  std::function<void(const std::string&)> on_output;  ///< a line that the engine printed
+};
+
+struct ForegroundResult {
+  suites::RunEnd end;
+  suites::Classification classification;
+};
+
+/// Runs one engine process: its events go to a callback, its output to the user. Owns SIGINT, SIGTERM and SIGHUP while
+/// it runs; one call at a time per process. Ctrl-C once asks the engine to finish its step, twice kills it. Throws
+/// Error{kUnavailable} when the engine cannot be started.
+ForegroundResult run_in_foreground(const std::vector<std::string>& command, const core::RunSpec& spec,
+                                   const ForegroundCallbacks& callbacks);
 
 /// Shows progress and keeps what the closing report needs.
 class TrainView {

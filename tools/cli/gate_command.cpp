@@ -86,8 +86,7 @@ struct Counts {
 suites::Plan baseline_plan(const GateOptions& options, const suites::Suite& suite) {
   suites::Suite other = suite;
   if (!options.baseline_suite.empty()) {
-    other = suites::with_overrides(suites::read_suite_file(find_suite(options.baseline_suite)),
-                                   overrides_of(options.settings));
+    other = load_suite(options.baseline_suite, options.settings);
     other.seeds = suite.seeds;
     other.order_seed = suite.order_seed;
   }
@@ -272,8 +271,7 @@ CalibratedPolicy calibrated(const GateOptions& options, const reports::GatePolic
 }
 
 int run_gate(const GateOptions& options, const Session& session) {
-  const suites::Suite suite =
-      suites::with_overrides(suites::read_suite_file(find_suite(options.suite)), overrides_of(options.settings));
+  const suites::Suite suite = load_suite(options.suite, options.settings);
   const bool runs_both =
       !options.baseline_engine.empty() || !options.baseline_suite.empty() || !options.baseline_folder.empty();
   check_choices(options, suite, runs_both);

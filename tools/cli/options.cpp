@@ -132,6 +132,13 @@ std::vector<std::uint64_t> parse_seeds(const std::string& text) {
   return seeds;
 }
 
+std::optional<std::int64_t> whole_number(const std::string& text) {
+  std::int64_t id = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
+  const bool is_number = error == std::errc() && end == text.data() + text.size() && !text.starts_with('-');
+  return is_number ? std::optional(id) : std::nullopt;
+}
+
 ablations::FeatureSettings parse_settings(const std::vector<std::string>& texts) {
   ablations::FeatureSettings settings;
   for (const std::string& text : texts) {

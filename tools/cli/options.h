@@ -36,6 +36,9 @@ ablations::Catalogue load_catalogue(const std::string& folder,
 /// "3" means the seeds 1, 2 and 3; "4,7" those two; "5," the single seed 5. Throws Error{kInvalidArgument}.
 std::vector<std::uint64_t> parse_seeds(const std::string& text);
 
+/// The number that `text` is, such as that of a stored run: decimal digits alone; nullopt for any other text.
+std::optional<std::int64_t> whole_number(const std::string& text);
+
 /// "feature=value" each. Throws Error{kInvalidArgument} for other forms and for a feature that appears twice.
 ablations::FeatureSettings parse_settings(const std::vector<std::string>& texts);
 

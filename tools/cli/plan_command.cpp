@@ -115,8 +115,7 @@ std::unique_ptr<results::Store> open_store(const std::string& database) {
 
 int plan(const PlanOptions& options) {
   reports::check_rules(options.rules);
-  const suites::Suite suite =
-      suites::with_overrides(suites::read_suite_file(find_suite(options.suite)), overrides_of(options.settings));
+  const suites::Suite suite = load_suite(options.suite, options.settings);
   const std::unique_ptr<results::Store> store = open_store(options.run.database);
   const suites::Plan planned = plan_suite(suite, options.run);
   reports::ForecastOptions settings{

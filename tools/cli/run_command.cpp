@@ -130,10 +130,6 @@ std::optional<suites::SlurmOptions> slurm_options(const SlurmRequest& request, c
                               .poll_seconds = request.poll_seconds.value_or(kPollSeconds)};
 }
 
-suites::Suite load_suite(const RunCommandOptions& options) {
-  return suites::with_overrides(suites::read_suite_file(find_suite(options.suite)), overrides_of(options.settings));
-}
-
 }  // namespace
 
 void add_run_command(CLI::App& app, Session& session) {
@@ -146,7 +142,7 @@ void add_run_command(CLI::App& app, Session& session) {
   add_slurm_options(*command, options->slurm);
   command->footer(kFooter);
   command->callback([options, &session] {
-    const suites::Suite suite = load_suite(*options);
+    const suites::Suite suite = load_suite(options->suite, options->settings);
     options->run.slurm = slurm_options(options->slurm, database_file(options->run.database));
     session.exit_code = options->until.is_asked ? run_until_decided(suite, options->until, options->run, session)
                                                 : run_suite(suite, options->run, session);

@@ -1,6 +1,5 @@
 // `nanobench show NAME`: one feature, record, scale, claim, suite or run.
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <iostream>
 #include <memory>
 
@@ -45,13 +44,6 @@ constexpr const char* kFooter =
     "  nanobench show speedrun_history                       a suite: its cells\n"
     "  nanobench show 12                                     run 12: provenance and curve\n"
     "  nanobench show 12 --config                            the configuration that run 12 trained";
-
-std::optional<std::int64_t> run_number(const std::string& name) {
-  std::int64_t id = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), id);
-  if (error != std::errc() || end != name.data() + name.size()) return std::nullopt;
-  return id;
-}
 
 void print_config(const core::OrderedJson& config) {
   std::cout << config.dump(2) << "\n";
@@ -123,7 +115,7 @@ void show_claim(const ShowOptions& options) {
 }
 
 void show(const ShowOptions& options) {
-  if (const auto id = run_number(options.name)) {
+  if (const auto id = whole_number(options.name)) {
     refuse_settings(options, "run");
     return show_run(options, *id);
   }

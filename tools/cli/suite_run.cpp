@@ -101,6 +101,10 @@ suites::SuiteOverrides overrides_of(const SuiteSettings& settings) {
   return overrides;
 }
 
+suites::Suite load_suite(const std::string& name, const SuiteSettings& settings) {
+  return suites::with_overrides(suites::read_suite_file(find_suite(name)), overrides_of(settings));
+}
+
 void add_suite_run_options(CLI::App& command, SuiteRunOptions& options) {
   command.add_flag("--fresh", options.is_fresh, "Run finished runs again");
   command

@@ -33,6 +33,9 @@ void add_suite_settings(CLI::App& command, SuiteSettings& settings);
 /// The settings that were given. Throws Error{kInvalidArgument} for bad seeds.
 suites::SuiteOverrides overrides_of(const SuiteSettings& settings);
 
+/// The suite of that file or name (places.h) with the settings on top. Throws Error.
+suites::Suite load_suite(const std::string& name, const SuiteSettings& settings);
+
 /// How a suite is run.
 struct SuiteRunOptions {
   std::string database;
