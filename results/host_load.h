@@ -38,7 +38,7 @@ inline constexpr double kMaxSteal = 0.02;               ///< of all CPU time
 inline constexpr double kMaxMissingProcessors = 0.1;    ///< of the run's threads: those that other programs kept busy
 inline constexpr double kMaxThrottled = 0.01;           ///< of the wall time
 inline constexpr double kMaxInvoluntarySwitches = 100;  ///< a second and thread
-inline constexpr double kShortestJudged = 1.0;           ///< seconds: ticks are a hundredth
+inline constexpr double kShortestJudged = 1.0;          ///< seconds: ticks are a hundredth
 
 /// Why the times of a run with these facts are doubtful, in words that follow "because"; nullopt when nothing says so.
 /// `threads` are those that the run wanted. On a GPU (core/hardware/gpu_report.h) every other process disturbs, and so

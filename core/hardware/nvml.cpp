@@ -58,7 +58,7 @@ class NvmlLibrary {
 namespace {
 
 constexpr const char* kLibrary = "libnvidia-ml.so.1";
-constexpr std::size_t kTextBytes = 96;   // more than any text that is asked for
+constexpr std::size_t kTextBytes = 96;  // more than any text that is asked for
 constexpr unsigned int kMaxGrowth = 4;  // times that a list of processes grows between two questions
 constexpr unsigned int kSpareProcesses = 8;
 constexpr double kMilliwatts = 1000.0;
