@@ -41,7 +41,9 @@ TEST(SettingsReference, DefaultsAreThoseOfTheConfigurationAndLieInTheirRange) {
       EXPECT_TRUE(!defaults.contains(pointer) || defaults.at(pointer).is_object()) << setting.pointer;
       continue;
     }
-    if (defaults.contains(pointer)) EXPECT_EQ(Json(setting.default_value), defaults.at(pointer)) << setting.pointer;
+    if (defaults.contains(pointer)) {
+      EXPECT_EQ(Json(setting.default_value), defaults.at(pointer)) << setting.pointer;
+    }
     EXPECT_TRUE(defaults.contains(pointer) || !setting.conditions.empty()) << setting.pointer << " is never written";
     if (setting.type == SettingType::kEnumeration) {
       EXPECT_NE(std::find(setting.values.begin(), setting.values.end(), setting.default_value), setting.values.end());
