@@ -184,7 +184,7 @@ Section head_of(const results::PlanRecord& plan, const std::vector<CellMeasures>
     list.add("machine", "machine", run->hardware);
     list.add_if("gpu", "GPU", run->gpu);
     list.add("threads", "threads", count_cell(run->threads));
-    list.add("engine", "engine", run->engine + " (" + run->dtype + ")");
+    list.add("engine", "engine", run->engine_text() + " (" + run->dtype + ")");
     list.add("seeds", "seeds", seeds_of(cells));
   }
   if (table.looks.size() > 1) {
