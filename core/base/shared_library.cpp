@@ -130,7 +130,7 @@ std::string sampled_digest(const fs::path& file) {
   digest.update(&bytes, sizeof bytes);
   std::vector<char> piece(kPieceBytes);
   for (std::uint64_t i = 0; i < kPieces; ++i) {
-    in.seekg(static_cast<std::streamoff>((bytes - kPieceBytes) / (kPieces - 1) * i));
+    in.seekg(static_cast<std::streamoff>((bytes - kPieceBytes) * i / (kPieces - 1)));
     if (!in.read(piece.data(), static_cast<std::streamsize>(piece.size())))
       throw Error(ErrorCode::kIo, "cannot read " + file.string());
     digest.update(piece.data(), piece.size());

@@ -258,8 +258,8 @@ TEST(Tests, MirrorTheTree) {
   const fs::path root = NANOBENCH_SOURCE_DIR;
   for (const std::vector<std::string>& rank : kRanks) {
     for (const std::string& folder : rank) {
-      if (!kWithoutOwnFolder.contains(folder))
-        EXPECT_TRUE(has_file(root / "tests" / folder, "_test.cpp")) << "tests/" << folder << " has no *_test.cpp";
+      if (kWithoutOwnFolder.contains(folder)) continue;
+      EXPECT_TRUE(has_file(root / "tests" / folder, "_test.cpp")) << "tests/" << folder << " has no *_test.cpp";
     }
   }
   // What is no folder of sources: tests of the tree, of whole programs and of scripts, and their data.
@@ -267,8 +267,8 @@ TEST(Tests, MirrorTheTree) {
                                         "fault",        "golden", "peers",   "setup",  "slurm"};
   for (const auto& entry : fs::directory_iterator(root / "tests")) {
     const std::string name = entry.path().filename().string();
-    if (entry.is_directory() && !name.starts_with("__") && !kOther.contains(name))
-      EXPECT_TRUE(fs::is_directory(root / name)) << "tests/" << name << " mirrors no folder";
+    if (!entry.is_directory() || name.starts_with("__") || kOther.contains(name)) continue;
+    EXPECT_TRUE(fs::is_directory(root / name)) << "tests/" << name << " mirrors no folder";
   }
 }
 

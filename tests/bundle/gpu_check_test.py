@@ -44,7 +44,7 @@ def bundle_of_stand_ins():
     folder = tempfile.TemporaryDirectory()
     unittest.addModuleCleanup(folder.cleanup)
     first, bundle = pathlib.Path(folder.name) / "first", pathlib.Path(folder.name) / "a bundle, moved"
-    done = bench.make(first, "--shared", folder.name)
+    done = bench.make(first, "--golden", folder.name)
     if done.returncode != 0:
         raise AssertionError(done.stderr)
     first.rename(bundle)

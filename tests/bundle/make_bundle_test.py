@@ -44,7 +44,7 @@ class Contents(unittest.TestCase):
         torch_names = bench.libraries.libtorch_names(bench.libtorch())
         self.assertIn("libtorch_cpu.so", torch_names)
         for path in self.bundle.rglob("*.so*"):
-            self.assertFalse(bench.libraries.is_brought(path.name, torch_names), path)
+            self.assertFalse(bench.libraries.is_provided(path.name, torch_names), path)
             self.assertNotRegex(path.name, FOREIGN)
 
     def test_those_of_the_compiler_lie_apart(self):
@@ -60,7 +60,7 @@ class Contents(unittest.TestCase):
         self.assertIn("libsqlite3.so.0", own)
         for path in elf_files(self.unpacked):
             for name in elf.read_dynamic(path).needed:
-                self.assertTrue(name in own or bench.libraries.is_brought(name, torch_names), f"{path} needs {name}")
+                self.assertTrue(name in own or bench.libraries.is_provided(name, torch_names), f"{path} needs {name}")
 
     def test_no_file_looks_for_libraries_in_a_folder_of_this_machine(self):
         looked = [path for path in elf_files(bench.BUILD / "bin") if elf.read_dynamic(path).run_paths]

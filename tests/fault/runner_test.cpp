@@ -143,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{"LongLine", fault("long_line"), RunOutcome::kCrashed, "longer than a megabyte", std::nullopt},
         FaultCase{"CloseEvents", fault("close_events"), RunOutcome::kCrashed, "without saying", 0},
         FaultCase{"ExitAfterFinish", fault("exit_after_finish", 0, 3), RunOutcome::kCrashed, "finished, but then", 3},
-        FaultCase{"BadSettings", Json{{"stepps", 5}}, RunOutcome::kCrashed, "/mock/stepps: unknown key", 2}),
+        FaultCase{"BadSettings", Json{{"stepps", 5}}, RunOutcome::kUnsupported, "/mock/stepps: unknown key", 2}),
     [](const auto& fault_case) { return std::string(fault_case.param.name); });
 
 TEST_F(RunnerTest, KillsAnEngineThatDoesNotListen) {

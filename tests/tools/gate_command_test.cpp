@@ -67,7 +67,7 @@ TEST(GateExitCode, TwoForWhatCannotBeAsked) {
   refused(gate_words({"--policy", "typo.json"}), "/los");
   refused(gate_words({"--policy", "wrong.json"}), "/loss/margin");
   refused(gate_words({"--policy", "nowhere.json"}), "nowhere.json");
-  refused(gate_words({"--policy", "none.json"}), "nothing gate");
+  refused(gate_words({"--policy", "none.json"}), "no metric of the policy gates");
   refused(gate_words({"--margin", "lss=1"}), "did you mean \"loss\"");
   refused(gate_words({"--margin", "loss=x"}), "METRIC=NUMBER");
   refused(gate_words({"--margin", "loss=-1"}), "METRIC=NUMBER");

@@ -101,6 +101,7 @@ TEST(ComparisonHeadline, SaysWhatFailedAndWhereAHistoryWent) {
 
 TEST(ComparisonHeadline, TwoMachinesAreNotOne) {
   results::PlanRecord plan;
+  plan.design = results::Design::kLeaveOneOut;
   plan.contrasts.push_back(simple_contrast("x", "on", "off"));
   std::vector<CellMeasures> cells = {made_cell("on", {3.3}), made_cell("off", {3.2})};
   EffectResult effect;

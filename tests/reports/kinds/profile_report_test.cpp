@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "reports/kinds/sections.h"
 #include "reports/render/render.h"
 #include "results/provenance.h"
 #include "results/store.h"

@@ -6,7 +6,9 @@
 namespace nanobench::results {
 
 inline std::string separator() {
-  return std::string(100, '=') + "\n";
+  std::string line(100, '=');
+  line += '\n';
+  return line;
 }
 
 /// Two validations and three steps of record 15's form.

@@ -148,7 +148,7 @@ TEST(Suite, SaysWhereSomethingIsWrong) {
       {with(of_design("sweep"), "axes", {{{"values", {1}}}}), "/axes/0"},
       {with(of_design("sweep"), "axes", {{{"path", "a"}, {"values", {1}}}}), "/axes/0/path: expected a JSON pointer"},
       {with(of_design("sweep"), "axes", {{{"path", "/a"}, {"values", {1, 1}}}}),
-       "/axes/0/values: the value 1 is there"},
+       "/axes/0/values: the value 1 appears twice"},
       {with(of_design("sweep"), "axes", {{{"path", "/a"}, {"values", Json::array()}}}), "/axes/0/values: expected at"},
       {with(of_design("sweep"), "axes", {{{"feature", "a"}, {"values", {1}}}}), "/axes/0/values: expected names"},
       {with(of_design("sweep"), "features", {"rotary"}), "/features: unknown key"},
