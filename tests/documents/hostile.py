@@ -77,7 +77,11 @@ WORDS = {
     ("samples", "metric"),
     ("run_facts", "name"),
     ("runs", "engine"),
+    ("runs", "kernels"),
+    ("runs", "device"),
 }
+# The same in columns of JSON: keys whose values are such words.
+WORDS_IN_JSON = {"kind"}
 KEYS_THAT_ARE_DATA = {("environments", "facts"), ("plans", "contrasts")}  # "facts", "coefficients" by cell
 FACTS_THAT_ARE_READ = ("git_revision", "git_dirty")
 
@@ -100,7 +104,10 @@ def hostile_json(value, names, change=hostile):
     if isinstance(value, list):
         return [hostile_json(item, names, change) for item in value]
     if isinstance(value, dict):
-        return {change(key) if key in names else key: hostile_json(item, names, change) for key, item in value.items()}
+        return {
+            change(key) if key in names else key: item if key in WORDS_IN_JSON else hostile_json(item, names, change)
+            for key, item in value.items()
+        }
     return value
 
 
@@ -147,6 +154,8 @@ def poison(database, kept=()):
                             key: item if key in FACTS_THAT_ARE_READ else hostile(item) for key, item in value.items()
                         }
                         new.update({attack: attack for attack in ATTACKS})
+                    elif (table, column) == ("runs", "mock"):  # numbers only
+                        new = {**value, "note": hostile("note")}
                     elif (table, column) == ("plans", "cells") and "cell" in kept:
                         new = [{**hostile_json(cell, keys), "label": cell["label"]} for cell in value]
                     else:

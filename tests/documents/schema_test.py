@@ -52,6 +52,7 @@ class Schema(unittest.TestCase):
             ["scales"],
             ["claims"],
             ["suites"],
+            ["settings"],
             ["runs"],
             ["runs", "--limit", "2"],
         ):
