@@ -5,7 +5,6 @@
 #include <tuple>
 
 #include "core/base/error.h"
-#include "core/base/rethrow.h"
 
 namespace nanobench::ablations {
 namespace {

@@ -28,7 +28,7 @@ using core::JsonObject;
 using Verdict = PublishedEvidence::Verdict;
 using Change = ClaimQuantity::Change;
 
-constexpr double kLargest = 1e18;
+constexpr double kMaxPublished = 1e18;
 
 /// Sizes that a benchmark may name: tokens, heads, head width, model width, vocabulary, matrix, window, documents.
 constexpr const char* kSizes[] = {"T", "H", "D", "C", "V", "rows", "columns", "window_tokens", "document_tokens"};
@@ -202,13 +202,13 @@ void check_rule(JsonObject& claim, const ClaimMeasure& measure, const ClaimRule&
   }
 }
 
-PublishedEvidence read_published(JsonObject object) {
+PublishedEvidence read_evidence(JsonObject object) {
   PublishedEvidence published;
   published.verdict = object.enumeration<Verdict>("verdict");
   const bool is_silent = published.verdict == Verdict::kSilent;
   if (!is_silent || object.find("text") != nullptr) published.text = sentence(object, "text");
   if (!is_silent || object.find("source") != nullptr) published.source = required_name(object, "source");
-  if (object.find("value") != nullptr) published.value = object.number("value", -kLargest, kLargest);
+  if (object.find("value") != nullptr) published.value = object.number("value", -kMaxPublished, kMaxPublished);
   object.finish();
   return published;
 }
@@ -329,7 +329,7 @@ Claim read_claim(const Json& json, const std::string& source) {
     object.fail("rule",
                 "there is nothing to judge where nothing is measured; remove it or the measure's kind \"none\"");
   }
-  claim.published = read_published(object.object("published"));
+  claim.published = read_evidence(object.object("published"));
   object.finish();
   if (claim.published.value &&
       !(is_measurable && evaluate(*claim.rule, *claim.published.value) != ClaimVerdict::kInconclusive)) {

@@ -5,7 +5,6 @@
 
 #include "ablations/patch.h"
 #include "core/base/error.h"
-#include "core/base/rethrow.h"
 
 namespace nanobench::ablations {
 namespace {

@@ -12,10 +12,21 @@
 #include <string>
 #include <vector>
 
-#include "ablations/contrast_kind.h"
 #include "ablations/fraction.h"
+#include "core/base/enum_names.h"
 
 namespace nanobench::ablations {
+
+/// The kinds of comparison that a design makes; reports choose by it how to judge.
+enum class ContrastKind {
+  kMain,         ///< of a factorial: averaged over the other factors
+  kInteraction,  ///< what factors change together beyond each alone
+  kSimple,       ///< one cell against another
+  kNoise,        ///< a configuration against itself
+};
+
+NB_ENUM_NAMES(ContrastKind, {ContrastKind::kMain, "main"}, {ContrastKind::kInteraction, "interaction"},
+              {ContrastKind::kSimple, "simple"}, {ContrastKind::kNoise, "noise"});
 
 struct Factor {
   std::string name;                 ///< in the names of effects

@@ -9,7 +9,7 @@ namespace {
 using core::Json;
 using core::JsonObject;
 
-constexpr double kLargest = 1e12;
+constexpr double kMaxFigure = 1e12;
 
 /// Absent and null both mean: not published.
 template <class Value, class Read>
@@ -18,9 +18,9 @@ void read_figure(JsonObject& object, const std::string& key, std::optional<Value
   if (member != nullptr && !member->is_null()) figure = read(key);
 }
 
-PublishedFigures read_published(JsonObject object) {
+PublishedFigures read_figures(JsonObject object) {
   PublishedFigures figures;
-  const auto number = [&](const std::string& key) { return object.number(key, 0, kLargest); };
+  const auto number = [&](const std::string& key) { return object.number(key, 0, kMaxFigure); };
   const auto count = [&](const std::string& key) { return object.integer(key, 1, core::kMaxCount); };
   read_figure(object, "minutes", figures.minutes, number);
   read_figure(object, "train_seconds", figures.train_seconds, number);
@@ -31,8 +31,8 @@ PublishedFigures read_published(JsonObject object) {
   read_figure(object, "final_val_loss", figures.final_val_loss, [&](const std::string& key) {
     JsonObject loss = object.object(key);
     PublishedFigures::FinalValLoss value;
-    value.mean = loss.number("mean", 0, kLargest);
-    read_figure(loss, "sd", value.sd, [&](const std::string& sd) { return loss.number(sd, 0, kLargest); });
+    value.mean = loss.number("mean", 0, kMaxFigure);
+    read_figure(loss, "sd", value.sd, [&](const std::string& sd) { return loss.number(sd, 0, kMaxFigure); });
     value.n = loss.integer("n", 0, core::kMaxCount);
     loss.finish();
     return value;
@@ -67,7 +67,7 @@ Record read_record(const Json& json, const std::string& source) {
   const Json* patch = object.find("patch");
   record.patch = patch == nullptr ? Json::object() : *patch;
   check_patch(record.patch, source, "/patch");
-  if (object.find("published") != nullptr) record.published = read_published(object.object("published"));
+  if (object.find("published") != nullptr) record.published = read_figures(object.object("published"));
   record.changes = object.strings_or_empty("changes");
   object.finish();
   return record;

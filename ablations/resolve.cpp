@@ -7,7 +7,6 @@
 #include "ablations/settle.h"
 #include "ablations/wording.h"
 #include "core/base/error.h"
-#include "core/base/rethrow.h"
 
 namespace nanobench::ablations {
 namespace {

@@ -6,7 +6,6 @@
 #include "ablations/patch.h"
 #include "ablations/wording.h"
 #include "core/base/error.h"
-#include "core/base/rethrow.h"
 #include "core/config/train_config.h"
 
 namespace nanobench::ablations {

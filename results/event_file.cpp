@@ -1,4 +1,4 @@
-#include "results/event_file.h"
+#include "results/export.h"
 
 #include <array>
 #include <bit>

@@ -5,7 +5,6 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
-#include "results/event_file.h"
 #include "results/export.h"
 #include "results/metric.h"
 #include "results/provenance.h"

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "core/base/json.h"
-#include "results/csv_field.h"
 #include "results/export.h"
+#include "results/output_file.h"
 #include "results/run_columns.h"
 
 namespace nanobench::results {

@@ -1,8 +1,9 @@
-/// A file that is written piece by piece and appears complete or not at all. Not thread-safe.
+/// Files that a command writes for the user, and text as a field of a CSV file. Thread-safe: no shared state.
 #pragma once
 
 #include <filesystem>
 #include <fstream>
+#include <string>
 
 namespace nanobench::results {
 
@@ -24,5 +25,10 @@ class OutputFile {
   std::filesystem::path temporary_;
   std::ofstream stream_;
 };
+
+/// As RFC 4180 wants it: quoted where it holds a comma, a quote or a line's end. Text that a spreadsheet would run as a
+/// formula (it begins with = + - @, tab or carriage return) gets a leading apostrophe. Control characters other than
+/// tab and line ends become spaces, and what is not UTF-8 becomes U+FFFD. Not for numbers: a minus is no formula there.
+std::string csv_field(std::string text);
 
 }  // namespace nanobench::results

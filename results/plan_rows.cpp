@@ -3,11 +3,166 @@
 #include <chrono>
 #include <thread>
 
+#include "core/base/error.h"
 #include "core/base/json.h"
-#include "results/plan_json.h"
+#include "core/base/text.h"
 #include "results/provenance.h"
 
 namespace nanobench::results {
+
+namespace {
+
+using core::Json;
+using core::Message;
+using core::MessageKind;
+
+template <class Enum>
+Enum known(const std::string& text, const char* what) {
+  if (const std::optional<Enum> value = enum_value<Enum>(text)) return *value;
+  throw core::Error(core::ErrorCode::kUnavailable, "a stored plan has the " + std::string(what) + " \"" + text +
+                                                       "\", and this version knows only " + listed(enum_names<Enum>()) +
+                                                       "; use the version that stored it, or a newer one");
+}
+
+Json to_json(const ContrastFactor& factor) {
+  return {{"name", factor.name}, {"setting", factor.setting}, {"from", factor.from}, {"to", factor.to}};
+}
+
+/// "a x b=2" as older versions named interactions: the factors, without the levels that they did not store.
+std::vector<ContrastFactor> factors_of_name(const std::string& effect, ContrastKind kind) {
+  constexpr std::string_view kTimes = " x ";
+  std::vector<ContrastFactor> factors;
+  std::string rest = effect;
+  while (true) {
+    const std::size_t at = kind == ContrastKind::kInteraction ? rest.find(kTimes) : std::string::npos;
+    const std::string name = rest.substr(0, at);
+    factors.push_back({.name = name, .setting = name.substr(0, name.find('=')), .from = "", .to = ""});
+    if (at == std::string::npos) return factors;
+    rest.erase(0, at + kTimes.size());
+  }
+}
+
+std::vector<ContrastFactor> read_factors(const Json& contrast, const std::string& effect, ContrastKind kind) {
+  if (!contrast.contains("factors")) return factors_of_name(effect, kind);
+  std::vector<ContrastFactor> factors;
+  for (const Json& item : contrast.at("factors")) {
+    factors.push_back({.name = item.at("name").get<std::string>(),
+                       .setting = item.at("setting").get<std::string>(),
+                       .from = item.at("from").get<std::string>(),
+                       .to = item.at("to").get<std::string>()});
+  }
+  return factors;
+}
+
+/// Older versions stored sentences alone; those about a claim began with its name.
+Message message_of(const std::string& sentence) {
+  constexpr std::string_view kClaim = "claim ";
+  const std::size_t end = sentence.find(": ");
+  if (sentence.starts_with(kClaim) && end != std::string::npos)
+    return {MessageKind::kNotMeasurable, sentence.substr(kClaim.size(), end - kClaim.size()), sentence};
+  return {MessageKind::kNote, "", sentence};
+}
+
+}  // namespace
+
+std::string text_of(const std::vector<PlanCell>& cells) {
+  Json list = Json::array();
+  for (const PlanCell& cell : cells) {
+    list.push_back({{"label", cell.label},
+                    {"record", cell.record ? Json(*cell.record) : Json(nullptr)},
+                    {"changed", cell.changed},
+                    {"features", cell.features},
+                    {"config_digest", cell.config_digest}});
+  }
+  return list.dump();
+}
+
+std::string text_of(const std::vector<PlanContrast>& contrasts) {
+  Json list = Json::array();
+  for (const PlanContrast& contrast : contrasts) {
+    Json& item = list.emplace_back(Json{{"effect", contrast.effect},
+                                        {"kind", enum_name(contrast.kind)},
+                                        {"factors", Json::array()},
+                                        {"meaning", contrast.meaning},
+                                        {"coefficients", contrast.coefficients},
+                                        {"aliases", contrast.aliases}});
+    for (const ContrastFactor& factor : contrast.factors) item["factors"].push_back(to_json(factor));
+  }
+  return list.dump();
+}
+
+std::string text_of(const std::vector<Message>& messages) {
+  Json list = Json::array();
+  for (const Message& message : messages)
+    list.push_back({{"kind", enum_name(message.kind)}, {"subject", message.subject}, {"text", message.text}});
+  return list.dump();
+}
+
+std::optional<std::string> text_of(const std::optional<SequentialLook>& look) {
+  if (!look) return std::nullopt;
+  return Json{{"alpha", look->alpha}, {"family", look->family}, {"first", look->first},
+              {"most", look->most},   {"step", look->step},     {"look", look->look}}
+      .dump();
+}
+
+Design read_design(const std::string& text) {
+  return known<Design>(text, "design");
+}
+
+std::vector<PlanCell> read_cells(const std::string& text) {
+  std::vector<PlanCell> cells;
+  for (const Json& item : Json::parse(text)) {
+    PlanCell cell;
+    cell.label = item.at("label").get<std::string>();
+    if (!item.at("record").is_null()) cell.record = item.at("record").get<std::string>();
+    cell.changed = item.at("changed").get<std::string>();
+    cell.features = item.at("features").get<std::map<std::string, std::string>>();
+    cell.config_digest = item.at("config_digest").get<std::string>();
+    cells.push_back(std::move(cell));
+  }
+  return cells;
+}
+
+std::vector<PlanContrast> read_contrasts(const std::string& text) {
+  std::vector<PlanContrast> contrasts;
+  for (const Json& item : Json::parse(text)) {
+    PlanContrast& contrast = contrasts.emplace_back();
+    contrast.effect = item.at("effect").get<std::string>();
+    contrast.kind = known<ContrastKind>(item.at("kind").get<std::string>(), "kind of contrast");
+    contrast.factors = read_factors(item, contrast.effect, contrast.kind);
+    contrast.meaning = item.at("meaning").get<std::string>();
+    contrast.coefficients = item.at("coefficients").get<std::map<std::string, double>>();
+    contrast.aliases = item.at("aliases").get<std::vector<std::string>>();
+  }
+  return contrasts;
+}
+
+std::vector<Message> read_messages(const std::string& text) {
+  std::vector<Message> messages;
+  for (const Json& item : Json::parse(text)) {
+    if (item.is_string()) {
+      messages.push_back(message_of(item.get<std::string>()));
+      continue;
+    }
+    // A kind that only a newer version knows is a note to this one: its text says all that there is to show.
+    const auto kind = enum_value<MessageKind>(item.at("kind").get<std::string>());
+    messages.push_back(
+        {kind.value_or(MessageKind::kNote), item.at("subject").get<std::string>(), item.at("text").get<std::string>()});
+  }
+  return messages;
+}
+
+std::optional<SequentialLook> read_sequential(const std::optional<std::string>& text) {
+  if (!text) return std::nullopt;
+  const Json json = Json::parse(*text);
+  return SequentialLook{.alpha = json.at("alpha").get<double>(),
+                        .family = json.at("family").get<int>(),
+                        .first = json.at("first").get<int>(),
+                        .most = json.at("most").get<int>(),
+                        .step = json.at("step").get<int>(),
+                        .look = json.at("look").get<int>()};
+}
+
 namespace {
 
 using core::Json;
@@ -31,7 +186,7 @@ void visit_plan(Visitor& v, Plan& plan) {
   v.column("sequential", plan.sequential);
 }
 
-struct NameList {
+struct PlanNameList {
   template <class Value>
   void column(const char* name, const Value&) {
     names.emplace_back(name);
@@ -39,9 +194,9 @@ struct NameList {
   std::vector<std::string> names;
 };
 
-const std::vector<std::string>& names() {
+const std::vector<std::string>& plan_names() {
   static const std::vector<std::string> all = [] {
-    NameList list;
+    PlanNameList list;
     const PlanRecord plan;
     visit_plan(list, plan);
     return list.names;
@@ -49,7 +204,7 @@ const std::vector<std::string>& names() {
   return all;
 }
 
-struct Binder {
+struct PlanBinder {
   void column(const char*, const std::string& member) { statement.bind(member); }
   void column(const char*, const std::optional<double>& member) { statement.bind(member); }
   void column(const char*, std::uint64_t member) { statement.bind(member); }
@@ -62,7 +217,7 @@ struct Binder {
   Statement& statement;
 };
 
-struct RowReader {
+struct PlanRowReader {
   void column(const char*, std::string& member) { member = row.text(next++); }
   void column(const char*, std::optional<double>& member) { member = row.optional_real(next++); }
   void column(const char*, std::uint64_t& member) { member = static_cast<std::uint64_t>(row.integer(next++)); }
@@ -107,13 +262,13 @@ std::string new_plans_time(Database& database, const std::string& digest) {
 }  // namespace
 
 std::string plan_columns() {
-  return "id, " + joined(names());
+  return "id, " + joined(plan_names());
 }
 
 PlanRecord read_plan_row(Database& database, const Statement& row) {
   PlanRecord plan;
   plan.id = row.integer(0);
-  RowReader reader{.row = row, .next = 1};
+  PlanRowReader reader{.row = row, .next = 1};
   visit_plan(reader, plan);
   plan.lines = read_lines(database, plan.id);
   return plan;
@@ -122,9 +277,9 @@ PlanRecord read_plan_row(Database& database, const Statement& row) {
 std::int64_t insert_plan(Database& database, const NewPlan& plan) {
   PlanRecord record{plan};
   record.created_at = new_plans_time(database, plan.digest);
-  Statement row(database, "INSERT INTO plans (" + joined(names()) + ") VALUES (" +
-                              joined(std::vector<std::string>(names().size(), "?")) + ")");
-  Binder binder{row};
+  Statement row(database, "INSERT INTO plans (" + joined(plan_names()) + ") VALUES (" +
+                              joined(std::vector<std::string>(plan_names().size(), "?")) + ")");
+  PlanBinder binder{row};
   visit_plan(binder, record);
   row.execute();
   const std::int64_t id = database.last_insert_id();

@@ -8,12 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "ablations/contrast_kind.h"
+#include "ablations/design.h"
 #include "core/base/enum_names.h"
 #include "core/base/message.h"
 #include "core/protocol/run_choices.h"
 #include "core/protocol/run_event.h"
-#include "core/protocol/run_outcome.h"
 
 namespace nanobench::results {
 

@@ -1,4 +1,5 @@
-/// The one exception type of nanobench, and the check that throws it. Thread-safe: no state.
+/// The one exception type of nanobench, the check that throws it, and the exit codes that errors and verdicts become.
+/// Thread-safe: no state.
 #pragma once
 
 #include <stdexcept>
@@ -7,7 +8,7 @@
 
 namespace nanobench::core {
 
-/// What kind of thing went wrong; tools/ maps it to an exit code (DESIGN: exit codes).
+/// What kind of thing went wrong; tools/ maps it to an exit code.
 enum class ErrorCode {
   kInvalidArgument,  ///< the user's input is wrong: exit 2
   kNotFound,         ///< a named thing does not exist: exit 2
@@ -33,6 +34,21 @@ class Error : public std::runtime_error {
 };
 
 [[noreturn]] void throw_check_failure(const char* expression, const char* file, int line, const std::string& message);
+
+/// Exit codes: scripts rely on the numbers, which never change.
+inline constexpr int kExitSuccess = 0;
+inline constexpr int kExitRegression = 1;     ///< a gate or an audit that can be decided, and fails
+inline constexpr int kExitUsage = 2;          ///< the command line, a configuration, a file
+inline constexpr int kExitInconclusive = 3;   ///< not enough evidence to decide
+inline constexpr int kExitIncomplete = 4;     ///< a cell failed: the evidence is incomplete
+inline constexpr int kExitNotComparable = 5;  ///< no baseline, or one of another machine, scale or data
+inline constexpr int kExitBug = 70;           ///< ours
+inline constexpr int kExitInterrupted = 130;
+
+/// Throws on the Error that is being handled when it is a bug in nanobench (kInternal), which nobody may pass over.
+inline void rethrow_internal(const Error& error) {
+  if (error.code() == ErrorCode::kInternal) throw;
+}
 
 }  // namespace nanobench::core
 

@@ -1,7 +1,7 @@
 #include "core/base/shared_library.h"
 
+#include <dlfcn.h>
 #include <elf.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -12,6 +12,7 @@
 #include "core/base/error.h"
 
 namespace nanobench::core {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -136,6 +137,36 @@ std::string sampled_digest(const fs::path& file) {
     digest.update(piece.data(), piece.size());
   }
   return digest.hex();
+}
+
+namespace {
+
+std::string loader_reason() {
+  const char* reason = dlerror();
+  return reason == nullptr ? "no reason given" : reason;
+}
+
+}  // namespace
+
+std::filesystem::path plugin_file(const std::filesystem::path& program, const std::string& file_name) {
+  const char* const folder = std::getenv("NANOBENCH_PLUGINS");
+  return (folder != nullptr ? std::filesystem::path(folder) : program.parent_path()) / file_name;
+}
+
+const void* load_plugin(const std::string& file_name, const std::string& symbol, const std::string& remedy) {
+  const std::filesystem::path file = plugin_file(std::filesystem::read_symlink("/proc/self/exe"), file_name);
+  if (!std::filesystem::exists(file))
+    throw Error(ErrorCode::kUnavailable, "there is no " + file.string() + "; " + remedy);
+  // Global: what the library brings along (an MPI, LibTorch's part for GPUs) looks for its own parts by name.
+  void* library = dlopen(file.c_str(), RTLD_LAZY | RTLD_GLOBAL);
+  if (library == nullptr)
+    throw Error(ErrorCode::kUnavailable, "cannot load " + file.string() + ": " + loader_reason() + "; " + remedy);
+  using Entry = const void* (*)();
+  const auto entry = reinterpret_cast<Entry>(dlsym(library, symbol.c_str()));
+  if (entry == nullptr)
+    throw Error(ErrorCode::kUnavailable,
+                file.string() + " is not what it should be: " + loader_reason() + "; " + remedy);
+  return entry();
 }
 
 }  // namespace nanobench::core

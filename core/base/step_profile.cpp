@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "core/base/rethrow.h"
+#include "core/base/error.h"
 
 namespace nanobench::core {
 namespace {

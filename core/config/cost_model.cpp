@@ -14,15 +14,15 @@ struct PerElement {
   double forward;
   double backward;
 };
-constexpr PerElement kRmsNorm{4, 8};     // square, sum, scale; two products, a sum and two scalings back
-constexpr PerElement kLayerNorm{8, 14};  // mean and deviation too; gradients of weight and bias
-constexpr PerElement kRotation{3, 3};    // two products and a sum
-constexpr PerElement kBlendTwo{3, 6};    // a x + b y; both gradients and both dot products
-constexpr PerElement kBlendOne{1, 3};    // a x
-constexpr PerElement kLerp{3, 5};        // one dot product of d and y - x
-constexpr PerElement kSkip{2, 3};        // x + w y: gradient of y, dot product
-constexpr PerElement kResidual{1, 1};    // sum; the branch's gradient is added to the stream's
-constexpr PerElement kReluSquared{2, 2};
+constexpr PerElement kRmsNormCost{4, 8};  // square, sum, scale; two products, a sum and two scalings back
+constexpr PerElement kLayerNorm{8, 14};   // mean and deviation too; gradients of weight and bias
+constexpr PerElement kRotation{3, 3};     // two products and a sum
+constexpr PerElement kBlendTwo{3, 6};     // a x + b y; both gradients and both dot products
+constexpr PerElement kBlendOne{1, 3};     // a x
+constexpr PerElement kLerp{3, 5};         // one dot product of d and y - x
+constexpr PerElement kSkip{2, 3};         // x + w y: gradient of y, dot product
+constexpr PerElement kResidual{1, 1};     // sum; the branch's gradient is added to the stream's
+constexpr PerElement kReluSquaredCost{2, 2};
 constexpr PerElement kGelu{5, 10};  // erf counts as one, as the tanh of the other form
 constexpr PerElement kGeluTanh{9, 16};
 constexpr PerElement kSoftmaxLoss{4, 2};  // of a logit: maximum, difference, exponential, sum
@@ -38,7 +38,7 @@ double as_double(std::int64_t value) {
 }
 
 /// Bytes of a number by what it is.
-struct Sizes {
+struct ElementSizes {
   double number;    ///< parameters, gradients, optimiser state
   double product;   ///< what matrix products and attention take and give
   double stream;    ///< the residual stream
@@ -46,7 +46,7 @@ struct Sizes {
   double head;      ///< what the head's product takes
   double iterated;  ///< matrices in Newton-Schulz
 
-  Sizes(const TrainConfig& config, double number_bytes) : number(number_bytes) {
+  ElementSizes(const TrainConfig& config, double number_bytes) : number(number_bytes) {
     constexpr double kBfloat16Bytes = 2, kFp8Bytes = 1;
     const PrecisionConfig& precision = config.precision;
     product = precision.activations == ActivationPrecision::kFloat32 ? number : kBfloat16Bytes;
@@ -210,11 +210,11 @@ class Counter {
   void norms() {
     const double layers = as_double(model_.num_layers);
     const double attention_layers = as_double(static_cast<std::int64_t>(attention_layers_.size()));
-    const PerElement& norm = model_.norm == NormType::kRms ? kRmsNorm : kLayerNorm;
+    const PerElement& norm = model_.norm == NormType::kRms ? kRmsNormCost : kLayerNorm;
     element_wise(norm, (layers + attention_layers + 1) * tokens_ * width_, 1, size_.stream);
-    if (model_.embed_norm) element_wise(kRmsNorm, tokens_ * width_, 1, size_.stream);
+    if (model_.embed_norm) element_wise(kRmsNormCost, tokens_ * width_, 1, size_.stream);
     const double heads = attention_layers * tokens_ * (width_ + kv_width_);
-    if (model_.qk_norm) element_wise(kRmsNorm, heads, 1, size_.product);
+    if (model_.qk_norm) element_wise(kRmsNormCost, heads, 1, size_.product);
     if (model_.position != PositionEncoding::kRotary) return;
     element_wise(kRotation, heads, 1, size_.product);
     if (model_.rope.precompute) return;
@@ -248,7 +248,7 @@ class Counter {
   void activation() {
     const double elements = as_double(model_.num_layers * model_.mlp_ratio) * tokens_ * width_;
     switch (model_.activation) {
-      case Activation::kReluSquared: element_wise(kReluSquared, elements, 1, size_.product); break;
+      case Activation::kReluSquared: element_wise(kReluSquaredCost, elements, 1, size_.product); break;
       case Activation::kGelu: element_wise(kGelu, elements, 1, size_.product); break;
       case Activation::kGeluTanh: element_wise(kGeluTanh, elements, 1, size_.product); break;
     }
@@ -325,7 +325,7 @@ class Counter {
 
   const TrainConfig& config_;
   const ModelConfig& model_;
-  Sizes size_;
+  ElementSizes size_;
   std::vector<ParameterShape> parameters_;
   double tokens_, sequences_, width_, kv_width_;
   std::vector<std::int64_t> attention_layers_;

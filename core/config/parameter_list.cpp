@@ -6,7 +6,7 @@
 namespace nanobench::core {
 namespace {
 
-using Sizes = std::vector<std::int64_t>;
+using Dimensions = std::vector<std::int64_t>;
 
 /// Lists the parameters of one model.
 class Lister {
@@ -22,11 +22,11 @@ class Lister {
   }
 
  private:
-  void add(const std::string& name, ParameterGroup group, Sizes sizes, std::int64_t matrices = 1) {
+  void add(const std::string& name, ParameterGroup group, Dimensions sizes, std::int64_t matrices = 1) {
     parameters_.push_back({name, group, std::move(sizes), matrices});
   }
-  void table(const std::string& name, Sizes sizes) { add(name, ParameterGroup::kEmbeddings, std::move(sizes)); }
-  void scalars(const std::string& name, Sizes sizes) { add(name, ParameterGroup::kScalars, std::move(sizes)); }
+  void table(const std::string& name, Dimensions sizes) { add(name, ParameterGroup::kEmbeddings, std::move(sizes)); }
+  void scalars(const std::string& name, Dimensions sizes) { add(name, ParameterGroup::kScalars, std::move(sizes)); }
 
   void tables() {
     const ValueEmbeddingConfig& values = model_.value_embeddings;
@@ -71,12 +71,12 @@ class Lister {
     linear(prefix + "c_proj", {width, width});
   }
 
-  void linear(const std::string& name, const Sizes& sizes) {
+  void linear(const std::string& name, const Dimensions& sizes) {
     add(name + ".weight", ParameterGroup::kHiddenMatrices, sizes);
     if (model_.bias) scalars(name + ".bias", {sizes.front()});
   }
 
-  void joined_qkv(const std::string& weight, const std::string& bias, const Sizes& sizes) {
+  void joined_qkv(const std::string& weight, const std::string& bias, const Dimensions& sizes) {
     add(weight, ParameterGroup::kHiddenMatrices, sizes, splits_qkv_ ? 3 : 1);
     if (model_.bias) scalars(bias, {sizes.begin(), sizes.end() - 1});
   }

@@ -1,10 +1,13 @@
-/// Data sets that are made once and found again: each lies in a folder named after the digest of what was asked for.
+/// The embedded default data, which core/data/corpus_model.h describes, and a cache of data sets: each lies in a folder
+/// named after the digest of the request.
 ///
-/// Safe for several processes at once: whoever finishes first wins, the others use his. A damaged entry is made again.
+/// Safe for several processes at once: the first to finish wins, and the others use its folder. A damaged entry is made
+/// again.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "core/data/corpus_model.h"
@@ -12,6 +15,16 @@
 #include "core/data/text_corpus.h"
 
 namespace nanobench::core {
+
+/// Generates both splits, from streams of their own, and writes them with their meta.json: the configuration, the
+/// entropy rate with its error and bounds, the oracle's loss on val (the floor), unigram and bigram entropy. Throws
+/// Error{kInvalidArgument} for token counts below 2, and as check(CorpusConfig) and write_data_set do.
+DataSet generate_corpus(const CorpusConfig& config, std::int64_t train_tokens, std::int64_t val_tokens,
+                        const std::filesystem::path& folder);
+
+/// The oracle's mean loss on the first `targets` predictions of the val split, for a validation that reads no more than
+/// those; nullopt when the data set was not generated. Throws Error{kInvalidArgument} if val is shorter.
+std::optional<double> validation_floor(const DataSet& data, std::int64_t targets);
 
 /// The generated corpus with these sizes, from `cache` or newly made there. Throws as generate_corpus does.
 DataSet ensure_synthetic(const CorpusConfig& config, std::int64_t train_tokens, std::int64_t val_tokens,

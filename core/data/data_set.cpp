@@ -10,7 +10,6 @@
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
-#include "core/base/rethrow.h"
 #include "core/data/atomic_write.h"
 
 namespace nanobench::core {

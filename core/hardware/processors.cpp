@@ -1,7 +1,6 @@
 #include "core/hardware/processors.h"
 
 #include <sched.h>
-
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -25,6 +24,65 @@ int available_processors() {
   std::string cpu_max;
   std::getline(file, cpu_max);
   return std::max(1, std::min(count, processors_of_quota(cpu_max).value_or(count)));
+}
+
+namespace {
+
+bool has_bfloat16_units() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512bf16") && available_cpu_paths().back() == CpuPath::kAvx512;
+#else
+  return false;
+#endif
+}
+
+bool are_bfloat16_units_fast() {
+#if defined(__x86_64__)
+  return has_bfloat16_units() && __builtin_cpu_is("amd");
+#else
+  return false;
+#endif
+}
+
+}  // namespace
+
+const char* to_string(CpuPath path) {
+  switch (path) {
+    case CpuPath::kGeneric: return "generic";
+    case CpuPath::kAvx2: return "avx2";
+    case CpuPath::kAvx512: return "avx512";
+  }
+  return "?";
+}
+
+std::vector<CpuPath> available_cpu_paths() {
+  std::vector<CpuPath> paths = {CpuPath::kGeneric};
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) paths.push_back(CpuPath::kAvx2);
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
+    paths.push_back(CpuPath::kAvx512);
+#endif
+  return paths;
+}
+
+CpuPath best_cpu_path() {
+  static const CpuPath best = available_cpu_paths().back();
+  return best;
+}
+
+const char* to_string(Bfloat16Path path) {
+  return path == Bfloat16Path::kAvx512Bf16 ? "avx512_bf16" : "emulated";
+}
+
+std::vector<Bfloat16Path> available_bfloat16_paths() {
+  std::vector<Bfloat16Path> paths = {Bfloat16Path::kEmulated};
+  if (has_bfloat16_units()) paths.push_back(Bfloat16Path::kAvx512Bf16);
+  return paths;
+}
+
+Bfloat16Path best_bfloat16_path(CpuPath path) {
+  static const Bfloat16Path best = are_bfloat16_units_fast() ? Bfloat16Path::kAvx512Bf16 : Bfloat16Path::kEmulated;
+  return path == CpuPath::kAvx512 ? best : Bfloat16Path::kEmulated;
 }
 
 }  // namespace nanobench::core

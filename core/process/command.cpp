@@ -1,7 +1,6 @@
 #include "core/process/command.h"
 
 #include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -10,6 +9,7 @@
 #include "core/base/text.h"
 
 namespace nanobench::core {
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -66,6 +66,15 @@ std::string failure_text(const std::vector<std::string>& command, const CommandR
   const std::string words = on_one_line(result.err.empty() ? result.out : result.err, kMaxWords);
   if (!words.empty()) return words;
   return name + " ended with " + result.exit.text() + " and printed nothing";
+}
+
+std::vector<std::string> valgrind_command(const std::vector<std::string>& options,
+                                          const std::vector<std::string>& program) {
+  std::vector<std::string> command = {"env", "GOMP_SPINCOUNT=10000", "GLIBC_TUNABLES=glibc.malloc.hugetlb=0",
+                                      "valgrind"};
+  command.insert(command.end(), options.begin(), options.end());
+  command.insert(command.end(), program.begin(), program.end());
+  return command;
 }
 
 }  // namespace nanobench::core

@@ -1,4 +1,5 @@
-/// A short program from start to end: its output and its exit, within a time limit. Thread-safe: no state.
+/// A short program from start to end, within a time limit: its output and its exit; and how it is started under
+/// valgrind. Thread-safe: no state.
 #pragma once
 
 #include <cstddef>
@@ -31,5 +32,10 @@ CommandResult run_command(const std::vector<std::string>& command, const Command
 
 /// Why it was no success, in its own words on one line: "sbatch: error: invalid partition specified: x".
 std::string failure_text(const std::vector<std::string>& command, const CommandResult& result);
+
+/// `program` behind valgrind with these options. Our engine starts itself again to have settings that libraries read
+/// before main (engine/train/process_settings.h), and valgrind would lose it: they are set before.
+std::vector<std::string> valgrind_command(const std::vector<std::string>& options,
+                                          const std::vector<std::string>& program);
 
 }  // namespace nanobench::core

@@ -1,4 +1,5 @@
-/// How a run computes, apart from its configuration: type, device, kernels, communicator. Plain values.
+/// How a run computes, apart from its configuration (type, device, kernels, communicator), and how it ended. Plain
+/// values.
 #pragma once
 
 #include <optional>
@@ -40,5 +41,19 @@ std::string to_string(const DeviceChoice& device);
 std::optional<DeviceChoice> device_choice(std::string_view text);
 /// The member "device"; the CPU when it is absent. Throws LocatedError for another text.
 DeviceChoice read_device(JsonObject& object);
+
+enum class RunOutcome {
+  kCompleted,    ///< all steps done
+  kDiverged,     ///< a loss was NaN or infinite
+  kTimedOut,     ///< killed by the runner's limit, or silent for too long
+  kCrashed,      ///< a signal, a non-zero exit, or a broken event stream
+  kOutOfMemory,  ///< the engine or the kernel said so
+  kUnsupported,  ///< the engine cannot do what the run asks for
+  kInterrupted,  ///< the user stopped it; `run` continues it
+};
+NB_ENUM_NAMES(RunOutcome, {RunOutcome::kCompleted, "completed"}, {RunOutcome::kDiverged, "diverged"},
+              {RunOutcome::kTimedOut, "timed_out"}, {RunOutcome::kCrashed, "crashed"},
+              {RunOutcome::kOutOfMemory, "out_of_memory"}, {RunOutcome::kUnsupported, "unsupported"},
+              {RunOutcome::kInterrupted, "interrupted"});
 
 }  // namespace nanobench::core

@@ -11,7 +11,7 @@
 #include <variant>
 
 #include "core/base/json.h"
-#include "core/protocol/run_outcome.h"
+#include "core/protocol/run_choices.h"
 
 namespace nanobench::core {
 
@@ -96,5 +96,9 @@ std::string to_line(const RunEvent& event);
 /// Throws Error{kDataLoss} for anything that is not one whole event of this protocol version (also: garbage, a cut
 /// line).
 RunEvent parse_event_line(std::string_view line);
+
+/// The event of a line that is one flat step event with each key once and nothing unknown; else nullopt. Where it
+/// answers, the general reader gives the same event, bit for bit.
+std::optional<StepEvent> read_step_line(std::string_view line);
 
 }  // namespace nanobench::core

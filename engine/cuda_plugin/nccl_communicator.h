@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "engine/distributed/device_group.h"
+#include "engine/distributed/communicator.h"
 
 namespace nanobench::core::cuda {
 

@@ -6,14 +6,20 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "engine/distributed/host_share.h"
 #include "engine/ops/torch.h"
 
 namespace nanobench::core {
+
+/// The processes of a run that are on one host.
+struct HostShare {
+  int rank = 0;  ///< of this process among them
+  int size = 1;  ///< how many they are
+};
 
 /// A collective under way. Its tensors must not be touched before wait() has returned; dropping the handle does not
 /// cancel it.
@@ -113,5 +119,11 @@ bool any_process(Communicator& communicator, bool value);
 
 /// The sum of one number over the processes; the same in all of them.
 std::int64_t sum_over_processes(Communicator& communicator, std::int64_t value);
+
+/// What a GPU's communicator needs to know of the run that it serves.
+struct DeviceGroup {
+  Communicator* host = nullptr;       ///< of the same processes, for tensors on the CPU
+  std::function<void()> check_alive;  ///< throws PeerFailed when a process has died; any thread may call it
+};
 
 }  // namespace nanobench::core

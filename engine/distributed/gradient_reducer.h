@@ -76,4 +76,8 @@ class GradientReducer {
   std::size_t next_bucket_ = 0;  ///< buckets begin in their order, the same in all processes
 };
 
+/// A collective: compares all parameters of all processes by digest, bit for bit. Throws Error{kInternal} when they
+/// differ, which no setting of a run may bring about.
+void check_replicas(const Parameters& parameters, Communicator& communicator);
+
 }  // namespace nanobench::core

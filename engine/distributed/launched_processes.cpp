@@ -4,7 +4,6 @@
 #include <cstdlib>
 
 #include "core/base/error.h"
-#include "core/base/rethrow.h"
 #include "engine/distributed/mesh_transport.h"
 #include "engine/distributed/queued_communicator.h"
 

@@ -1,7 +1,7 @@
 #include "engine/distributed/mpi_plugin.h"
 
 #include "core/base/error.h"
-#include "core/base/plugin.h"
+#include "core/base/shared_library.h"
 
 namespace nanobench::core {
 

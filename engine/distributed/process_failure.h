@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "core/protocol/run_outcome.h"
+#include "core/protocol/run_choices.h"
 
 namespace nanobench::core {
 

@@ -1,13 +1,42 @@
 /// The Communicator over a Transport: asynchronous collectives run on a thread of their own, in the order of issue.
 #pragma once
 
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <future>
 #include <memory>
+#include <mutex>
+#include <thread>
 
 #include "engine/distributed/communicator.h"
 #include "engine/distributed/transport.h"
-#include "engine/distributed/work_queue.h"
 
 namespace nanobench::core {
+
+/// Functions carried out one after the other on a thread of its own, which starts with the first. Thread-safe.
+class WorkQueue {
+ public:
+  WorkQueue() = default;
+  /// Carries out what is left.
+  ~WorkQueue();
+  WorkQueue(const WorkQueue&) = delete;
+  WorkQueue& operator=(const WorkQueue&) = delete;
+
+  std::future<void> submit(std::function<void()> function);
+  /// Nothing waits and nothing runs.
+  bool is_idle();
+
+ private:
+  void serve();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::packaged_task<void()>> tasks_;
+  bool is_busy_ = false;
+  bool is_ending_ = false;
+  std::thread thread_;
+};
 
 /// Blocking collectives run in the calling thread when nothing else is under way.
 class QueuedCommunicator final : public Communicator {

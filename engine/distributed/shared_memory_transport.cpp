@@ -8,7 +8,7 @@
 namespace nanobench::core {
 namespace {
 
-std::byte* bytes_of(const at::Tensor& tensor) {
+std::byte* data_of(const at::Tensor& tensor) {
   return static_cast<std::byte*>(tensor.data_ptr());
 }
 
@@ -23,8 +23,8 @@ void SharedMemoryTransport::carry_out(const Collective& collective) {
       segment_.barrier();
       break;
     case Collective::Kind::kAllReduceSum: all_reduce(tensor); break;
-    case Collective::Kind::kAllGather: all_gather(bytes_of(tensor), collective.outputs, bytes); break;
-    case Collective::Kind::kBroadcast: broadcast(bytes_of(tensor), bytes, collective.root); break;
+    case Collective::Kind::kAllGather: all_gather(data_of(tensor), collective.outputs, bytes); break;
+    case Collective::Kind::kBroadcast: broadcast(data_of(tensor), bytes, collective.root); break;
   }
 }
 
@@ -77,10 +77,10 @@ void SharedMemoryTransport::all_gather(const std::byte* input, const std::vector
     std::memcpy(segment_.slots() + static_cast<std::size_t>(rank_) * size, input + begin, size);
     meet(Collective::Kind::kAllGather, size);
     if (is_one_piece && size == bytes) {
-      std::memcpy(bytes_of(outputs.front()), segment_.slots(), processes * size);
+      std::memcpy(data_of(outputs.front()), segment_.slots(), processes * size);
     } else {
       for (std::size_t process = 0; process < processes; ++process) {
-        std::byte* output = is_one_piece ? bytes_of(outputs.front()) + process * bytes : bytes_of(outputs[process]);
+        std::byte* output = is_one_piece ? data_of(outputs.front()) + process * bytes : data_of(outputs[process]);
         std::memcpy(output + begin, segment_.slots() + process * size, size);
       }
     }

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/distributed/host_share.h"
+#include "engine/distributed/communicator.h"
 #include "engine/distributed/mesh.h"
 #include "engine/distributed/rendezvous.h"
 #include "engine/distributed/socket.h"

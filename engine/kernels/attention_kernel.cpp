@@ -2,19 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/kernels/vector/paths.h"
-
 namespace nanobench::core {
-
-void attention_forward(const AttentionShape& shape, const AttentionInputs& in, float* y, float* log_sums,
-                       ThreadPool& threads) {
-  NB_BY_PATH(attention_forward)(shape, in, y, log_sums, threads);
-}
-
-void attention_backward(const AttentionShape& shape, const AttentionInputs& in, const float* y, const float* log_sums,
-                        const float* dy, float* dq, float* dk, float* dv, ThreadPool& threads) {
-  NB_BY_PATH(attention_backward)(shape, in, y, log_sums, dy, dq, dk, dv, threads);
-}
 
 double attention_forward_flops(const AttentionShape& shape, std::span<const std::int64_t> first_key) {
   constexpr std::int64_t kSide = 64;

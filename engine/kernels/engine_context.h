@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "core/hardware/cpu_path.h"
+#include "core/hardware/processors.h"
 #include "engine/kernels/thread_pool.h"
 
 namespace nanobench::core {
@@ -44,7 +44,7 @@ class EngineContext {
   ThreadPool& threads();
   void set_threads(int threads, std::optional<int> first_processor = std::nullopt);
 
-  /// The kernels of the open GPU (engine/ops/cuda_kernels.h), which must outlive the context; null: none.
+  /// The kernels of the open GPU (engine/ops/kernels.h), which must outlive the context; null: none.
   const CudaKernels* gpu() const { return gpu_; }
   void set_gpu(const CudaKernels* kernels) { gpu_ = kernels; }
 

@@ -1,11 +1,23 @@
-/// Single-precision matrix products on the kernels' vector paths. Plain C++; no LibTorch. Thread-safe.
+/// Matrix products on the kernels' vector paths: in single precision, and of bfloat16 values kept in float32. Plain
+/// C++; no LibTorch. Thread-safe.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "engine/kernels/thread_pool.h"
 
 namespace nanobench::core {
+
+/// The nearest bfloat16 value, ties to even, as float32. A NaN keeps its payload's upper half and its quiet bit.
+/// Without branches, so that compilers vectorise loops over it.
+inline float rounded_to_bfloat16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t nearest = bits + 0x7fffU + ((bits >> 16) & 1U);
+  const std::uint32_t not_a_number = bits | 0x00400000U;
+  const bool is_nan = (bits & 0x7fffffffU) > 0x7f800000U;
+  return std::bit_cast<float>((is_nan ? not_a_number : nearest) & 0xffff0000U);
+}
 
 /// c [rows, columns] = op(a) op(b), or c += with `accumulates`; row-major, rows `*_row` floats apart.
 struct MatrixProduct {
@@ -23,5 +35,10 @@ struct MatrixProduct {
 
 /// Every element is one sum over `inner` in ascending order: the number of threads changes no bit.
 void multiply_matrices(const MatrixProduct& product, ThreadPool& threads);
+
+/// multiply_matrices for operands that hold bfloat16 values: products are exact, sums are float32. With `rounds` the
+/// results are rounded to bfloat16 (to nearest, ties to even). Which units do it: EngineContext::bfloat16_path().
+/// The number of threads changes no bit.
+void multiply_bfloat16(const MatrixProduct& product, bool rounds, ThreadPool& threads);
 
 }  // namespace nanobench::core

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "engine/kernels/vector/paths.h"
-
 namespace nanobench::core {
 namespace {
 
@@ -35,11 +33,6 @@ double newton_schulz_flops(std::span<const NewtonSchulzMatrix> matrices, const N
   double flops = 0.0;
   for (const NewtonSchulzMatrix& matrix : matrices) flops += flops_of(matrix, settings);
   return flops;
-}
-
-void newton_schulz_update(std::span<const NewtonSchulzMatrix> matrices, const NewtonSchulzSettings& settings,
-                          ThreadPool& threads) {
-  NB_BY_PATH(newton_schulz_update)(matrices, settings, threads);
 }
 
 }  // namespace nanobench::core

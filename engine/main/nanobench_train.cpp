@@ -26,8 +26,6 @@ namespace {
 using namespace nanobench::core;
 
 constexpr int kExitFailed = 1;
-constexpr int kExitUsage = 2;
-constexpr int kExitInterrupted = 130;
 
 std::atomic<bool> stop_requested{false};
 void request_stop(int) {

@@ -7,7 +7,6 @@
 #include "engine/ops/device_block.h"
 #include "engine/ops/device_embedding.h"
 #include "engine/ops/device_head.h"
-#include "engine/ops/device_residual.h"
 #include "engine/ops/float8.h"
 #include "engine/ops/rms_norm.h"
 

@@ -1,7 +1,7 @@
 #include "engine/nn/layers.h"
 
 #include "core/base/op_timer.h"
-#include "engine/ops/bfloat16_product.h"
+#include "engine/ops/bfloat16.h"
 #include "engine/ops/rms_norm.h"
 
 namespace nanobench::core {

@@ -21,7 +21,7 @@ struct MeasuredOperation {
 /// Data drawn from `seed`, float32. Throws Error{kInvalidArgument} for sizes that are missing or make no sense.
 MeasuredOperation make_operation(const std::string& op, const OperationArm& arm, std::uint64_t seed);
 
-/// One file for each kind.
+/// The kinds of operation.
 MeasuredOperation attention_operation(const OperationArm& arm, std::uint64_t seed);
 MeasuredOperation head_operation(const OperationArm& arm, std::uint64_t seed);
 MeasuredOperation matrix_product_operation(const OperationArm& arm, std::uint64_t seed);

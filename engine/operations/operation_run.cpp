@@ -11,9 +11,8 @@
 #include "core/hardware/processors.h"
 #include "engine/kernels/engine_context.h"
 #include "engine/kernels/scratch.h"
-#include "engine/operations/allocation_meter.h"
 #include "engine/operations/measured_operation.h"
-#include "engine/operations/valgrind_count.h"
+#include "engine/operations/operation_cost.h"
 #include "engine/train/engine_facts.h"
 
 namespace nanobench::core {

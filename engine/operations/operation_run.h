@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "core/protocol/run_spec.h"
-#include "engine/train/metric_sink.h"
+#include "engine/train/run_counters.h"
 
 namespace nanobench::core {
 

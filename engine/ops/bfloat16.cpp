@@ -1,15 +1,16 @@
 #include "engine/ops/bfloat16.h"
 
 #include <ATen/Parallel.h>
-
 #include <bit>
 #include <cmath>
 
 #include "core/base/op_timer.h"
 #include "core/base/random.h"
-#include "engine/kernels/bfloat16_rounding.h"
+#include "engine/kernels/engine_context.h"
+#include "engine/kernels/gemm.h"
 
 namespace nanobench::core {
+
 namespace {
 
 using torch::autograd::AutogradContext;
@@ -69,6 +70,96 @@ void round_stochastically_(at::Tensor& x, std::uint64_t seed, std::uint64_t stre
       data[i] = rounded_stochastically(data[i], splitmix64(key + static_cast<std::uint64_t>(i)));
   });
   if (!values.is_same(x)) x.copy_(values);
+}
+
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+/// A matrix, or the transpose of what lies in memory.
+struct Operand {
+  const float* values;
+  std::int64_t row;
+  bool is_transposed;
+
+  explicit Operand(const at::Tensor& matrix)
+      : values(matrix.const_data_ptr<float>()),
+        row(matrix.stride(1) == 1 ? matrix.stride(0) : matrix.stride(1)),
+        is_transposed(matrix.stride(1) != 1) {
+    TORCH_CHECK(matrix.stride(0) == 1 || matrix.stride(1) == 1, "bfloat16 product: a matrix of strides ",
+                matrix.strides());
+  }
+};
+
+/// On tensor cores: the values are bfloat16's, so nothing is lost on the way in.
+void multiply_on_device(const at::Tensor& a, const at::Tensor& b, bool rounds, const at::Tensor& out) {
+  const OpTimer timer("bfloat16_product", 2.0 * static_cast<double>(a.numel()) * static_cast<double>(b.size(1)));
+  const at::Tensor left = a.to(at::kBFloat16), right = b.to(at::kBFloat16);
+  out.copy_(rounds ? at::mm(left, right) : at::mm(left, right, at::kFloat));
+}
+
+/// out [rows, columns], contiguous, = a b.
+void multiply(const at::Tensor& a, const at::Tensor& b, bool rounds, const at::Tensor& out) {
+  if (!out.is_cpu()) {
+    multiply_on_device(a, b, rounds, out);
+    return;
+  }
+  const Operand left(a), right(b);
+  const OpTimer timer("bfloat16_product", 2.0 * static_cast<double>(a.numel()) * static_cast<double>(b.size(1)));
+  multiply_bfloat16({.rows = a.size(0),
+                     .columns = b.size(1),
+                     .inner = a.size(1),
+                     .a = left.values,
+                     .a_row = left.row,
+                     .transposes_a = left.is_transposed,
+                     .b = right.values,
+                     .b_row = right.row,
+                     .transposes_b = right.is_transposed,
+                     .c = out.data_ptr<float>(),
+                     .c_row = out.size(1)},
+                    rounds, kernel_threads());
+}
+
+at::Tensor product(const at::Tensor& a, const at::Tensor& b, bool rounds) {
+  at::Tensor out = at::empty({a.size(0), b.size(1)}, a.options());
+  multiply(a, b, rounds, out);
+  return out;
+}
+
+struct Bfloat16Linear : torch::autograd::Function<Bfloat16Linear> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight) {
+    const at::Tensor rows = x.contiguous(), matrix = round_to_bfloat16(weight);
+    context->save_for_backward({rows, matrix});
+    return product(rows, matrix.t(), /*rounds=*/true);
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const variable_list saved = context->get_saved_variables();
+    const at::Tensor dy = round_to_bfloat16(gradients[0]);
+    return {context->needs_input_grad(0) ? product(dy, saved[1], /*rounds=*/false) : at::Tensor(),
+            context->needs_input_grad(1) ? product(dy.t(), saved[0], /*rounds=*/true) : at::Tensor()};
+  }
+};
+
+}  // namespace
+
+bool fits_bfloat16_kernel(const at::Tensor& a, const at::Tensor& b) {
+  const auto is_plain = [](const at::Tensor& t) {
+    return (t.is_cpu() || t.is_cuda()) && t.scalar_type() == at::kFloat;
+  };
+  return EngineContext::current().uses_kernels() && is_plain(a) && is_plain(b) && a.numel() > 0 && b.numel() > 0;
+}
+
+at::Tensor bfloat16_linear(const at::Tensor& x, const at::Tensor& weight) {
+  return Bfloat16Linear::apply(x, weight);
+}
+
+at::Tensor bfloat16_bmm(const at::Tensor& a, const at::Tensor& b) {
+  if (!a.is_cpu()) return at::bmm(a.to(at::kBFloat16), b.to(at::kBFloat16)).to(at::kFloat);
+  at::Tensor out = at::empty({a.size(0), a.size(1), b.size(2)}, a.options());
+  for (std::int64_t i = 0; i < a.size(0); ++i) multiply(a[i], b[i], /*rounds=*/true, out[i]);
+  return out;
 }
 
 }  // namespace nanobench::core

@@ -2,7 +2,7 @@
 
 #include "core/base/op_timer.h"
 #include "core/config/kernel_coverage.h"
-#include "engine/ops/device_tensor.h"
+#include "engine/ops/kernels.h"
 
 namespace nanobench::core {
 namespace {
@@ -10,15 +10,15 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-cuda::AttentionShape shape_of(const at::Tensor& q, const at::Tensor& k) {
+cuda::AttentionShape kernel_shape(const at::Tensor& q, const at::Tensor& k) {
   return {.length = static_cast<std::int32_t>(q.size(0)),
           .heads = static_cast<std::int32_t>(q.size(1)),
           .kv_heads = static_cast<std::int32_t>(k.size(1)),
           .head_dim = static_cast<std::int32_t>(q.size(2))};
 }
 
-cuda::AttentionInputs inputs_of(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                const AttentionPlan& plan, double scale) {
+cuda::AttentionInputs kernel_inputs(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                    const AttentionPlan& plan, double scale) {
   const AttentionPlan::Ranges& ranges = plan.ranges();
   return {.q = bf16_data(q),
           .k = bf16_data(k),
@@ -38,7 +38,7 @@ struct DeviceAttention : torch::autograd::Function<DeviceAttention> {
     const at::Tensor y = at::empty_like(queries);
     const at::Tensor log_sums = at::empty({q.size(1), q.size(0)}, q.options().dtype(at::kFloat));
     const CudaKernels& kernels = *cuda_kernels();
-    kernels.attention_forward(shape_of(q, k), inputs_of(queries, keys, values, *plan, scale), bf16_data(y),
+    kernels.attention_forward(kernel_shape(q, k), kernel_inputs(queries, keys, values, *plan, scale), bf16_data(y),
                               log_sums.data_ptr<float>(), kernels.stream());
     context->save_for_backward({queries, keys, values, y, log_sums});
     context->saved_data["scale"] = scale;
@@ -55,8 +55,8 @@ struct DeviceAttention : torch::autograd::Function<DeviceAttention> {
     const at::Tensor dy = as_bfloat16(gradients[0]), row_sums = at::empty_like(log_sums);
     const at::Tensor dq = at::empty_like(q), dk = at::empty_like(k), dv = at::empty_like(v);
     const CudaKernels& kernels = *cuda_kernels();
-    kernels.attention_backward(shape_of(q, k),
-                               inputs_of(q, k, v, *holder->plan, context->saved_data["scale"].toDouble()),
+    kernels.attention_backward(kernel_shape(q, k),
+                               kernel_inputs(q, k, v, *holder->plan, context->saved_data["scale"].toDouble()),
                                {.dy = bf16_data(dy),
                                 .y = bf16_data(saved[3]),
                                 .log_sums = log_sums.const_data_ptr<float>(),

@@ -1,11 +1,64 @@
-/// The halves of a transformer block around its attention in bfloat16 on a GPU: as fused_qkv and fused_mlp
-/// (engine/ops/fused_block.h), on the kernels of engine/cuda and the library's matrix products. What a record
-/// stores in bfloat16 is a bfloat16 tensor; weights are float32 and rounded on the way. Enqueues, waits for nothing.
+/// The halves of a transformer block around its attention in bfloat16 on a GPU, like fused_qkv and fused_mlp
+/// (engine/ops/fused_block.h), and their residual stream: RMSNorm and blend. They use the kernels of engine/cuda and
+/// the library's matrix products. What a record stores in bfloat16 is a bfloat16 tensor; weights are float32 and
+/// rounded on the way. All functions enqueue work and wait for nothing.
 #pragma once
 
+#include <utility>
+
 #include "engine/ops/fused_block.h"
+#include "engine/ops/kernels.h"
 
 namespace nanobench::core {
+
+/// An empty tensor in the place of an undefined one, which autograd does not take.
+inline at::Tensor present(const at::Tensor& tensor, const at::Tensor& like) {
+  return tensor.defined() ? tensor : like.new_empty({0});
+}
+
+/// In this order; absent inputs are empty.
+enum BlendSlot { kBlendX, kBlendSkip, kBlendSkipWeights, kBlendX0, kBlendLambdas, kBlendSlots };
+
+inline torch::autograd::variable_list blend_slots(const BlendInputs& blend) {
+  const auto slot = [&](const at::Tensor& tensor) { return present(tensor, blend.x).contiguous(); };
+  return {slot(blend.x), slot(blend.skip), slot(blend.skip_weights), slot(blend.x0), slot(blend.lambdas)};
+}
+
+/// Carries the options of fused_qkv through autograd's saved data.
+struct QkvHolder : torch::CustomClassHolder {
+  QkvHolder(QkvOptions o, std::int64_t index) : options(std::move(o)), skip_index(index) {}
+  QkvOptions options;
+  std::int64_t skip_index;
+};
+
+/// All inputs of fused_qkv, behind those of its blend.
+enum QkvSlot { kWq = kBlendSlots, kWk, kWv, kCos, kSin, kValueEmbedding, kValueLambdas, kQkvSlots };
+
+/// Whether rows of this width fit the kernel.
+bool fits_device_rows(std::int64_t width);
+
+/// round(x / sqrt(mean(x^2) + eps)).
+///   x  [rows, C] bfloat16; returns the same. Differentiable
+/// REQUIRES takes_device_kernels(x), fits_device_rows(C).
+at::Tensor device_rms_norm(const at::Tensor& x, double eps);
+
+/// As fused_blend, of bfloat16 rows and float32 weights.
+at::Tensor device_blend(const BlendInputs& inputs);
+
+/// Of the slots that an op was called with, and of what follows behind them.
+cuda::ResidualShape residual_shape(const at::Tensor& rows);
+cuda::ResidualBlend residual_blend(const torch::autograd::variable_list& slots, std::int64_t skip_index);
+
+/// What flows back to a blend.
+struct ResidualBackward {
+  at::Tensor blended;   ///< as the forward pass left it; undefined without a norm
+  at::Tensor dnormed;   ///< undefined: no norm
+  at::Tensor dblended;  ///< undefined: zero
+  double eps = 0.0;
+};
+/// Gradients by slot; undefined where there is no input.
+torch::autograd::variable_list blend_gradients(const torch::autograd::variable_list& slots, std::int64_t skip_index,
+                                               const ResidualBackward& backward);
 
 /// x, skip, x0, value_embedding and the results bfloat16; gradients of the weights are bfloat16 values.
 QkvOutput device_qkv(const BlendInputs& blend, const at::Tensor& wq, const at::Tensor& wk, const at::Tensor& wv,

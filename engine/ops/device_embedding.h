@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/ops/device_tensor.h"
+#include "engine/ops/kernels.h"
 
 namespace nanobench::core {
 

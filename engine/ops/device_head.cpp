@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "core/base/op_timer.h"
-#include "engine/ops/device_tensor.h"
+#include "engine/ops/kernels.h"
 
 namespace nanobench::core {
 namespace {

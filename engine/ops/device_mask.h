@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "engine/ops/attention_plan.h"
-#include "engine/ops/cuda_kernels.h"
+#include "engine/ops/kernels.h"
 
 namespace nanobench::core {
 

@@ -1,6 +1,5 @@
 #include "core/base/op_timer.h"
 #include "engine/ops/device_block.h"
-#include "engine/ops/device_residual.h"
 
 namespace nanobench::core {
 namespace {
@@ -8,14 +7,14 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-enum MlpSaved { kX, kY, kWo, kW1, kW2, kBranch, kBlended, kNormed, kHidden };
+enum MlpSaved { kX, kY, kWo, kW1, kW2, kBranch, kMlpBlended, kMlpNormed, kMlpHidden };
 
 double mlp_flops(const at::Tensor& x, const at::Tensor& y, const at::Tensor& w1) {
   const std::int64_t attention_width = y.numel() / x.size(0);
   return 2.0 * static_cast<double>(x.numel()) * static_cast<double>(attention_width + 2 * w1.size(0));
 }
 
-at::Tensor relu_squared(const at::Tensor& hidden) {
+at::Tensor activated(const at::Tensor& hidden) {
   const at::Tensor active = at::empty_like(hidden);
   const CudaKernels& kernels = *cuda_kernels();
   kernels.relu_squared_forward(hidden.numel(), bf16_data(hidden), bf16_data(active), kernels.stream());
@@ -49,7 +48,7 @@ struct DeviceMlp : torch::autograd::Function<DeviceMlp> {
                                    .eps = static_cast<float>(norm_eps)},
                                   kernels.stream());
     const at::Tensor hidden = at::mm(normed, as_bfloat16(w1).t());
-    const at::Tensor contracted = at::mm(relu_squared(hidden), as_bfloat16(w2).t());
+    const at::Tensor contracted = at::mm(activated(hidden), as_bfloat16(w2).t());
     kernels.residual_norm_forward(residual_shape(x), sum_of(blended, contracted, 1.0), {.blended = bf16_data(out)},
                                   kernels.stream());
     context->save_for_backward({x, y, wo, w1, w2, branch, blended, normed, hidden});
@@ -62,9 +61,9 @@ struct DeviceMlp : torch::autograd::Function<DeviceMlp> {
     const variable_list saved = context->get_saved_variables();
     const OpTimer timer("mlp", 2.0 * mlp_flops(saved[kX], saved[kY], saved[kW1]));
     const at::Tensor dout = as_bfloat16(gradients[0]);
-    const at::Tensor dw2 = weight_gradient(dout, relu_squared(saved[kHidden]));
+    const at::Tensor dw2 = weight_gradient(dout, activated(saved[kMlpHidden]));
     const at::Tensor dhidden = hidden_gradient(dout, saved);
-    const at::Tensor dw1 = weight_gradient(dhidden, saved[kNormed]);
+    const at::Tensor dw1 = weight_gradient(dhidden, saved[kMlpNormed]);
     const auto [dx, dbranch] =
         sum_gradients(dout, at::mm(dhidden, as_bfloat16(saved[kW1])), saved,
                       context->saved_data["branch_scale"].toDouble(), context->saved_data["norm_eps"].toDouble());
@@ -80,7 +79,7 @@ struct DeviceMlp : torch::autograd::Function<DeviceMlp> {
   static at::Tensor hidden_gradient(const at::Tensor& dout, const variable_list& saved) {
     const at::Tensor dactive = at::mm(dout, as_bfloat16(saved[kW2]));
     const CudaKernels& kernels = *cuda_kernels();
-    kernels.relu_squared_backward(dactive.numel(), bf16_data(saved[kHidden]), bf16_data(dactive), bf16_data(dactive),
+    kernels.relu_squared_backward(dactive.numel(), bf16_data(saved[kMlpHidden]), bf16_data(dactive), bf16_data(dactive),
                                   kernels.stream());
     return dactive;
   }
@@ -95,7 +94,7 @@ struct DeviceMlp : torch::autograd::Function<DeviceMlp> {
     SumGradients d{.x = at::empty_like(x), .branch = saved[kBranch].numel() > 0 ? at::empty_like(x) : at::Tensor()};
     const CudaKernels& kernels = *cuda_kernels();
     kernels.residual_norm_backward(residual_shape(x), sum_of(x, saved[kBranch], branch_scale),
-                                   {.blended = bf16_data(saved[kBlended]),
+                                   {.blended = bf16_data(saved[kMlpBlended]),
                                     .dnormed = bf16_data(dnormed),
                                     .dblended = bf16_data(dout),
                                     .eps = static_cast<float>(norm_eps),

@@ -4,16 +4,16 @@
 
 #include "core/base/op_timer.h"
 #include "core/config/kernel_coverage.h"
-#include "engine/ops/device_tensor.h"
+#include "engine/ops/kernels.h"
 #include "engine/ops/orthogonalize.h"
 
 namespace nanobench::core {
 namespace {
 
 constexpr std::int64_t kSideUnit = kernel_units::kMatrixSide;
-constexpr auto kA = static_cast<float>(kQuintic.a);
-constexpr auto kB = static_cast<float>(kQuintic.b);
-constexpr auto kC = static_cast<float>(kQuintic.c);
+constexpr auto kFloatA = static_cast<float>(kQuintic.a);
+constexpr auto kFloatB = static_cast<float>(kQuintic.b);
+constexpr auto kFloatC = static_cast<float>(kQuintic.c);
 
 /// out = scale a a^T + addend_scale addend, of each matrix.
 void multiply_by_transpose(const at::Tensor& a, float scale, const at::Tensor& addend, float addend_scale,
@@ -49,9 +49,9 @@ struct Iterates {
   /// x <- a x + (b A + c A A) x
   void step_grouped() {
     multiply_by_transpose(x, 1.0f, {}, 0.0f, gram);
-    multiply_by_transpose(gram, kC, gram, kB, square);
+    multiply_by_transpose(gram, kFloatC, gram, kFloatB, square);
     at::bmm_out(next, square, x);
-    combine(kA, x, 1.0f, next, next);
+    combine(kFloatA, x, 1.0f, next, next);
     std::swap(x, next);
   }
 
@@ -59,8 +59,8 @@ struct Iterates {
   void step_by_terms(at::Tensor& first) {
     multiply_by_transpose(x, 1.0f, {}, 0.0f, gram);
     at::bmm_out(first, gram, x);
-    combine(kA, x, kB, first, x);
-    combine(kC, gram, 0.0f, {}, square);
+    combine(kFloatA, x, kFloatB, first, x);
+    combine(kFloatC, gram, 0.0f, {}, square);
     at::bmm_out(next, square, first);
     combine(1.0f, x, 1.0f, next, x);
   }

@@ -14,7 +14,7 @@ bool fits_device_newton_schulz(std::int64_t rows, std::int64_t columns);
 /// The iterations of newton_schulz (engine/ops/orthogonalize.h) with dtype kBfloat16.
 ///   x        [n, rows, columns] bfloat16, contiguous, divided by its norms; overwritten
 ///   returns  [n, rows, columns] bfloat16, contiguous
-/// REQUIRES a GPU with kernels (engine/ops/cuda_kernels.h), where x lies, and fits_device_newton_schulz(). Enqueues,
+/// REQUIRES a GPU with kernels (engine/ops/kernels.h), where x lies, and fits_device_newton_schulz(). Enqueues,
 /// waits for nothing.
 ///
 /// Gram matrices are symmetric products, of which half is computed; tall matrices are transposed once before and once

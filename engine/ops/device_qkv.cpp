@@ -1,7 +1,6 @@
 #include "core/base/op_timer.h"
 #include "core/config/kernel_coverage.h"
 #include "engine/ops/device_block.h"
-#include "engine/ops/device_residual.h"
 
 namespace nanobench::core {
 namespace {
@@ -12,7 +11,7 @@ using torch::autograd::variable_list;
 static_assert(kernel_units::kMaxHead == cuda::kMaxHeadDim);
 
 /// What the backward pass needs besides: the projections as they came, [T, n], one or three.
-enum QkvSaved { kBlended = kQkvSlots, kNormed, kProjectedQ, kProjectedK, kProjectedV };
+enum DeviceQkvSaved { kDeviceBlended = kQkvSlots, kDeviceNormed, kProjectedQ, kProjectedK, kProjectedV };
 
 cuda::QkvHeadsShape heads_shape(const at::Tensor& x, const QkvOptions& options) {
   return {.length = x.size(0), .heads = options.heads, .kv_heads = options.kv_heads, .head_dim = options.head_dim};
@@ -153,11 +152,12 @@ struct DeviceQkv : torch::autograd::Function<DeviceQkv> {
     at::Tensor dnormed = at::mm(d.q, matrix(saved[kWq]));
     if (!d.is_joined()) dnormed.addmm_(d.k, matrix(saved[kWk])).addmm_(d.v, matrix(saved[kWv]));
     const auto weight_gradient = [&](const at::Tensor& dy, int slot) {
-      return dy.defined() ? at::mm(dy.t(), saved[kNormed]).to(at::kFloat).reshape(saved[slot].sizes()) : at::Tensor();
+      return dy.defined() ? at::mm(dy.t(), saved[kDeviceNormed]).to(at::kFloat).reshape(saved[slot].sizes())
+                          : at::Tensor();
     };
     variable_list result =
         blend_gradients(saved, holder->skip_index,
-                        {.blended = saved[kBlended],
+                        {.blended = saved[kDeviceBlended],
                          .dnormed = dnormed,
                          .dblended = gradients[0].defined() ? as_bfloat16(gradients[0]) : at::Tensor(),
                          .eps = options.norm_eps});

@@ -4,9 +4,7 @@
 
 #include "core/base/op_timer.h"
 #include "engine/kernels/block_kernel.h"
-#include "engine/ops/blend_slots.h"
 #include "engine/ops/device_block.h"
-#include "engine/ops/device_residual.h"
 
 namespace nanobench::core {
 namespace {

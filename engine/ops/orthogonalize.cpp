@@ -4,7 +4,6 @@
 
 #include "core/base/op_timer.h"
 #include "engine/ops/bfloat16.h"
-#include "engine/ops/bfloat16_product.h"
 
 namespace nanobench::core {
 namespace {

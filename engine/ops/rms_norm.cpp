@@ -2,8 +2,8 @@
 
 #include "core/base/op_timer.h"
 #include "engine/kernels/block_kernel.h"
-#include "engine/ops/device_residual.h"
-#include "engine/ops/kernel_choice.h"
+#include "engine/ops/device_block.h"
+#include "engine/ops/kernels.h"
 
 namespace nanobench::core {
 namespace {

@@ -6,7 +6,7 @@
 #include "engine/kernels/head_kernel.h"
 #include "engine/ops/bfloat16.h"
 #include "engine/ops/float8.h"
-#include "engine/ops/kernel_choice.h"
+#include "engine/ops/kernels.h"
 
 namespace nanobench::core {
 namespace {

@@ -5,7 +5,7 @@
 #include "core/base/op_timer.h"
 #include "engine/kernels/engine_context.h"
 #include "engine/ops/bfloat16.h"
-#include "engine/ops/cuda_kernels.h"
+#include "engine/ops/kernels.h"
 
 namespace nanobench::core {
 namespace {

@@ -5,7 +5,7 @@
 #include "engine/kernels/engine_context.h"
 #include "engine/ops/bfloat16.h"
 #include "engine/ops/device_newton_schulz.h"
-#include "engine/ops/device_tensor.h"
+#include "engine/ops/kernels.h"
 #include "engine/optim/optimizer.h"
 
 namespace nanobench::core {

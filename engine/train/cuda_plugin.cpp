@@ -3,13 +3,14 @@
 #include <torch/version.h>
 
 #include "core/base/error.h"
-#include "core/base/plugin.h"
+#include "core/base/shared_library.h"
 
 namespace nanobench::core {
 namespace {
 
 constexpr const char* kRemedy =
-    "build where nvcc and LibTorch's libtorch_cuda.so are (`nanobench doctor` says what is missing), or train on the "
+    "`NANOBENCH_CUDA=ON ./nanobench setup` builds it where nvcc is, and names what is missing elsewhere; or train on "
+    "the "
     "CPU";
 
 }  // namespace

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/distributed/device_group.h"
-#include "engine/ops/cuda_kernels.h"
+#include "engine/distributed/communicator.h"
+#include "engine/ops/kernels.h"
 
 namespace nanobench::core {
 

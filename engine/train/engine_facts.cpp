@@ -10,7 +10,7 @@
 #include "core/config/kernel_coverage.h"
 #include "core/protocol/run_event.h"
 #include "engine/kernels/engine_context.h"
-#include "engine/ops/cuda_kernels.h"
+#include "engine/ops/kernels.h"
 
 namespace nanobench::core {
 namespace {

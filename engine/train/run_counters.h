@@ -1,15 +1,42 @@
-/// What the training steps of a run had to do, for the counters "cost/..." (core/config/cost_model.h) and
-/// "communication/..." (core/protocol/FORMAT.md). Not thread-safe.
+/// Where a trainer's events go, and the counts of work that it reports there. A Trainer reports from one thread, so
+/// implementations need not be thread-safe.
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 
 #include "core/config/cost_model.h"
+#include "core/protocol/run_event.h"
 #include "engine/distributed/communicator.h"
 #include "engine/nn/gpt.h"
-#include "engine/train/metric_sink.h"
 
 namespace nanobench::core {
+
+class MetricSink {
+ public:
+  virtual ~MetricSink() = default;
+  virtual void report(const RunEvent& event) = 0;
+};
+
+/// Writes each event as one line to a file descriptor, whole lines at a time, and nothing after the event that ends the
+/// run. Does not own the descriptor. Thread-safe: whoever watches the other processes may report their end.
+class FdMetricSink : public MetricSink {
+ public:
+  explicit FdMetricSink(int fd) : fd_(fd) {}
+  /// Throws Error{kIo} when nobody reads any more.
+  void report(const RunEvent& event) override;
+
+ private:
+  std::mutex mutex_;
+  bool has_ended_ = false;
+  int fd_;
+};
+
+/// Drops every event: of the processes of a run, only rank 0 reports.
+class NullMetricSink : public MetricSink {
+ public:
+  void report(const RunEvent&) override {}
+};
 
 /// Of one process: what it issued in its steps, validation and warm-up apart.
 class CommunicationMeter {

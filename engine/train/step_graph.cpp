@@ -1,7 +1,6 @@
 #include "engine/train/step_graph.h"
 
 #include "core/base/error.h"
-#include "core/base/rethrow.h"
 #include "core/config/schedule.h"
 
 namespace nanobench::core {

@@ -17,7 +17,7 @@
 #include "core/hardware/gpu_report.h"
 #include "core/hardware/processors.h"
 #include "core/hardware/run_gpus.h"
-#include "engine/distributed/replicas.h"
+#include "engine/distributed/gradient_reducer.h"
 #include "engine/kernels/engine_context.h"
 #include "engine/kernels/thread_pool.h"
 #include "engine/train/engine_facts.h"

@@ -15,14 +15,12 @@
 #include "engine/optim/optimizer_set.h"
 #include "engine/train/batch_source.h"
 #include "engine/train/eager_pass.h"
-#include "engine/train/metric_sink.h"
 #include "engine/train/phase_timer.h"
 #include "engine/train/run_counters.h"
 #include "engine/train/run_device.h"
 #include "engine/train/run_profile.h"
 #include "engine/train/step_graph.h"
 #include "engine/train/trace.h"
-#include "engine/train/training_clock.h"
 
 namespace nanobench::core {
 

@@ -1,11 +1,109 @@
 #include "reports/claims/claim_evidence.h"
 
 #include <algorithm>
+#include <boost/math/distributions/fisher_f.hpp>
+#include <cmath>
 
 #include "core/protocol/operation_spec.h"
+#include "reports/stats/estimate.h"
 #include "results/metric.h"
 
 namespace nanobench::reports {
+
+namespace {
+
+using ablations::RuleForm;
+
+constexpr double kLevel = 0.95;
+constexpr std::size_t kMinRuns = 3;  // below that a spread over runs is hardly known
+
+bool is_ratio(RuleForm form) {
+  return form == RuleForm::kAfterOverBefore || form == RuleForm::kBeforeOverAfter;
+}
+
+/// The number of one pair on the scale on which it is averaged: ratios as logarithms.
+std::optional<double> on_mean_scale(RuleForm form, double before, double after) {
+  if (is_ratio(form) && !(before > 0.0 && after > 0.0)) {
+    if (before == 0.0 && after == 0.0) return 0.0;  // nothing before and nothing after: no change
+    return std::nullopt;
+  }
+  const double value = ablations::combined(form, before, after);
+  if (!std::isfinite(value)) return std::nullopt;
+  return is_ratio(form) ? std::log(value) : value;
+}
+
+MeasuredNumber mean_of_numbers(RuleForm form, const std::vector<double>& numbers) {
+  MeasuredNumber number;
+  number.n = static_cast<int>(numbers.size());
+  const auto back = [form](double value) { return is_ratio(form) ? std::exp(value) : value; };
+  const std::optional<double> mean = mean_of(numbers);
+  if (!mean) return number;
+  number.value = back(*mean);
+  const std::optional<Moments> moments = moments_of(numbers);
+  if (!moments) return number;
+  if (!moments->has_spread()) {
+    number.is_exact = true;
+    return number;
+  }
+  const ConfidenceInterval interval = interval_of(estimate_of(*moments), kLevel);
+  number.interval = ConfidenceInterval{back(interval.low), back(interval.high), kLevel};
+  return number;
+}
+
+std::optional<double> sd_of(const BySeed& values) {
+  return summarise(values).sd;
+}
+
+/// One number of a run, or all of them.
+void add_numbers(RuleForm form, const OperationRepetitions& run, bool is_median, std::vector<double>& numbers) {
+  std::vector<double> own;
+  const std::size_t count = std::max(run.before.size(), run.after.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    const double before = i < run.before.size() ? run.before[i] : 0.0;
+    const double after = i < run.after.size() ? run.after[i] : 0.0;
+    if (const std::optional<double> number = on_mean_scale(form, before, after)) own.push_back(*number);
+  }
+  if (!is_median) {
+    numbers.insert(numbers.end(), own.begin(), own.end());
+  } else if (const std::optional<double> middle = median(own)) {
+    numbers.push_back(*middle);
+  }
+}
+
+}  // namespace
+
+MeasuredNumber number_of(RuleForm form, const BySeed& before, const BySeed& after) {
+  const bool needs_before = form != RuleForm::kAfter, needs_after = form != RuleForm::kBefore;
+  std::vector<double> numbers;
+  for (const auto& [seed, first] : needs_after ? after : before) {
+    const auto other = before.find(seed);
+    if (needs_before && needs_after && other == before.end()) continue;
+    const double earlier = needs_before ? (needs_after ? other->second : first) : 0.0;
+    if (const auto number = on_mean_scale(form, earlier, needs_after ? first : 0.0)) numbers.push_back(*number);
+  }
+  return mean_of_numbers(form, numbers);
+}
+
+MeasuredNumber sd_ratio(const BySeed& before, const BySeed& after) {
+  MeasuredNumber number;
+  number.n = static_cast<int>(std::min(before.size(), after.size()));
+  const std::optional<double> first = sd_of(before), second = sd_of(after);
+  if (!first || !second || !(*first > 0.0) || !(*second > 0.0)) return number;
+  number.value = *second / *first;
+  const boost::math::fisher_f_distribution<double> f(static_cast<double>(after.size() - 1),
+                                                     static_cast<double>(before.size() - 1));
+  const double tail = (1.0 - kLevel) / 2.0;
+  number.interval = ConfidenceInterval{*number.value / std::sqrt(boost::math::quantile(complement(f, tail))),
+                                       *number.value / std::sqrt(boost::math::quantile(f, tail)), kLevel};
+  return number;
+}
+
+MeasuredNumber number_of(RuleForm form, const std::vector<OperationRepetitions>& runs) {
+  std::vector<double> numbers;
+  for (const OperationRepetitions& run : runs) add_numbers(form, run, runs.size() >= kMinRuns, numbers);
+  return mean_of_numbers(form, numbers);
+}
+
 namespace {
 
 constexpr const char* kDefaultScale = "nano";

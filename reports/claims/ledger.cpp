@@ -10,7 +10,6 @@
 #include "ablations/claim_counters.h"
 #include "ablations/resolve.h"
 #include "core/base/error.h"
-#include "core/base/rethrow.h"
 #include "core/base/text.h"
 #include "reports/comparison/code_paths.h"
 #include "reports/stats/loss_curve.h"

@@ -9,7 +9,6 @@
 
 #include "ablations/catalogue.h"
 #include "reports/claims/claim_evidence.h"
-#include "reports/claims/measured_number.h"
 
 namespace nanobench::reports {
 

@@ -15,6 +15,7 @@
 #include "reports/effects/second_opinion.h"
 #include "reports/stats/sequential.h"
 #include "reports/stats/verdict.h"
+#include "results/records.h"
 
 namespace nanobench::reports {
 
@@ -90,5 +91,12 @@ const char* to_string(SeedsForVerdict::Status status);
 /// ever be decided, which is the strictest case of Holm.
 std::vector<std::optional<SeedsForVerdict>> seeds_needed(const std::vector<EffectResult>& effects,
                                                          const EffectRules& rules);
+
+/// Seeds at each look, the plan's own last. A look is an earlier plan of the same suite, scale, data and cells whose
+/// runs are part of this plan's, and which had p-values: two complete seeds, or one of a factorial with enough effects.
+/// A repeated look at the same seeds does not count, nor does a look at repeated runs. Empty for a plan that is not
+/// judged by plain p-values: without contrasts, or with planned looks (PlanRecord::sequential).
+///   plans   those of the store, in any order; plans of other suites are ignored
+std::vector<int> looks_taken(const results::PlanRecord& plan, const std::vector<results::PlanRecord>& plans);
 
 }  // namespace nanobench::reports

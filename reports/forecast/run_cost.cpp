@@ -6,7 +6,6 @@
 #include <map>
 
 #include "core/base/error.h"
-#include "core/base/rethrow.h"
 #include "core/base/text.h"
 #include "core/config/cost_model.h"
 #include "core/config/schedule.h"

@@ -86,19 +86,19 @@ OrderedJson json_of(const std::optional<Estimate>& estimate) {
   return {{"value", estimate->value}, {"se", estimate->se}, {"df", estimate->df}};
 }
 
-constexpr double kLargest = std::numeric_limits<double>::max();
+constexpr double kMaxNumber = std::numeric_limits<double>::max();
 
-std::optional<double> number_of(JsonObject& object, const char* key) {
+std::optional<double> positive_number(JsonObject& object, const char* key) {
   if (!object.has(key) || object.at(key).is_null()) return std::nullopt;
-  return object.number(key, 0.0, kLargest);
+  return object.number(key, 0.0, kMaxNumber);
 }
 
 std::optional<Estimate> estimate_of(JsonObject& object, const char* key) {
   if (!object.has(key) || object.at(key).is_null()) return std::nullopt;
   JsonObject parts = object.object(key);
-  const Estimate estimate{.value = parts.number("value", -kLargest, kLargest),
-                          .se = parts.number("se", 0.0, kLargest),
-                          .df = parts.number("df", 0.0, kLargest)};
+  const Estimate estimate{.value = parts.number("value", -kMaxNumber, kMaxNumber),
+                          .se = parts.number("se", 0.0, kMaxNumber),
+                          .df = parts.number("df", 0.0, kMaxNumber)};
   parts.finish();
   return estimate;
 }
@@ -170,13 +170,13 @@ Calibration read_calibration(const Json& value, const std::string& source) {
   JsonObject object(value, source);
   Calibration calibration{.runs = static_cast<int>(object.integer("runs", 0, 1 << 30)),
                           .pairs = static_cast<int>(object.integer("pairs", 0, 1 << 30))};
-  calibration.loss_sd = number_of(object, "loss_sd");
-  calibration.loss_pair_sd = number_of(object, "loss_pair_sd");
+  calibration.loss_sd = positive_number(object, "loss_sd");
+  calibration.loss_pair_sd = positive_number(object, "loss_pair_sd");
   calibration.is_reproducible = object.boolean_or("is_reproducible", false);
-  calibration.time_pair_sd = number_of(object, "time_pair_sd");
-  calibration.time_cv = number_of(object, "time_cv");
-  calibration.memory_pair_sd = number_of(object, "memory_pair_sd");
-  calibration.session_hours = object.number("session_hours", 0.0, kLargest);
+  calibration.time_pair_sd = positive_number(object, "time_pair_sd");
+  calibration.time_cv = positive_number(object, "time_cv");
+  calibration.memory_pair_sd = positive_number(object, "memory_pair_sd");
+  calibration.session_hours = object.number("session_hours", 0.0, kMaxNumber);
   calibration.drift = estimate_of(object, "drift");
   calibration.time_difference = estimate_of(object, "time_difference");
   object.finish();

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/base/exit_codes.h"
+#include "core/base/error.h"
 #include "core/base/text.h"
 #include "reports/gate/cell_checks.h"
 #include "reports/stats/multiple.h"

@@ -24,7 +24,7 @@
 
 namespace nanobench::reports {
 
-/// The gate's answer; each has an exit code of its own (core/base/exit_codes.h).
+/// The gate's answer; each has an exit code of its own (core/base/error.h).
 enum class GateAnswer { kPass, kRegression, kInconclusive, kIncomplete, kNotComparable };
 const char* to_string(GateAnswer answer);
 int exit_code(GateAnswer answer);

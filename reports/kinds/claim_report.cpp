@@ -167,7 +167,7 @@ std::string interval_text(const Claim& claim, const ConfidenceInterval& interval
   return number_text(claim, interval.low) + " to " + number_text(claim, interval.high);
 }
 
-TableCell number_cell(const Claim& claim, const std::optional<double>& value) {
+TableCell claim_number_cell(const Claim& claim, const std::optional<double>& value) {
   if (!value) return missing_cell();
   return value_cell(number_text(claim, *value), *value);
 }
@@ -241,7 +241,7 @@ std::vector<TableCell> row_of(const LedgerEntry& entry) {
   const Claim& claim = *entry.claim;
   return {text_cell(claim.statement),
           text_cell(to_string(entry.verdict)),
-          number_cell(claim, entry.claimed),
+          claim_number_cell(claim, entry.claimed),
           measured_cell(entry),
           published_cell(entry),
           remark_cell(entry),

@@ -4,7 +4,6 @@
 #include "core/base/text.h"
 #include "reports/charts/charts.h"
 #include "reports/effects/effects.h"
-#include "reports/effects/looks.h"
 #include "reports/kinds/kinds.h"
 #include "reports/kinds/sections.h"
 

@@ -30,7 +30,7 @@ std::string plain(double value) {
 std::string step_text(double ms) {
   return format_significant(ms, 4);
 }
-std::string loss_text(double nats) {
+std::string loss_size_text(double nats) {
   return format_significant(nats, 3);
 }
 
@@ -70,7 +70,7 @@ std::string power_text(const Forecast& forecast) {
   }
   std::vector<std::string> sizes;
   if (const auto loss = detectable_of(forecast, &EffectForecast::loss))
-    sizes.push_back(loss_text(*loss) + " nats of loss");
+    sizes.push_back(loss_size_text(*loss) + " nats of loss");
   if (const auto time = detectable_of(forecast, &EffectForecast::time))
     sizes.push_back(percent(*time) + " of step time");
   return sizes.empty() ? ""
@@ -134,7 +134,7 @@ TableCell effect_cell(const Detectable& metric, bool is_asked, bool is_time) {
                       among_all ? "(" + format_count(*among_all) + ")" : "");
   }
   if (!is_asked && metric.effect) {
-    std::string (*const text)(double) = is_time ? percent : loss_text;
+    std::string (*const text)(double) = is_time ? percent : loss_size_text;
     return value_cell(text(*metric.effect),
                       {{"effect", *metric.effect},
                        {"effect_among_all", json_of(metric.effect_among_all)},
@@ -210,7 +210,7 @@ Section detection_section(const Forecast& forecast) {
   const Noise& noise = forecast.noise;
   FactList list;
   list.add("loss_noise", "noise of val loss",
-           noise_cell(noise.loss, noise.loss.spread ? "sd " + loss_text(noise.loss.spread->sd) : ""));
+           noise_cell(noise.loss, noise.loss.spread ? "sd " + loss_size_text(noise.loss.spread->sd) : ""));
   list.add("time_noise", "noise of step time",
            noise_cell(noise.log_time, noise.log_time.spread ? "sd " + percent(noise.log_time.spread->sd) : ""));
   if (is_asked) {

@@ -7,7 +7,7 @@ namespace nanobench::reports {
 namespace {
 
 /// "12,345"
-TableCell amount_cell(std::int64_t count) {
+TableCell whole_cell(std::int64_t count) {
   return value_cell(format_count(count), count);
 }
 
@@ -23,10 +23,10 @@ Document merge_report(const std::filesystem::path& into, const std::vector<Merge
                   number_column("plans_known", "known", 3), number_column("baselines_added", "baselines added", 2)}};
   for (const MergedFile& item : merged) {
     const results::MergeResult& result = item.result;
-    table.rows.push_back({text_cell(item.file.string()), amount_cell(result.runs_added), amount_cell(result.runs_known),
-                          amount_cell(result.runs_running), amount_cell(result.samples_added),
-                          amount_cell(result.plans_added), amount_cell(result.plans_known),
-                          amount_cell(result.baselines_added)});
+    table.rows.push_back({text_cell(item.file.string()), whole_cell(result.runs_added), whole_cell(result.runs_known),
+                          whole_cell(result.runs_running), whole_cell(result.samples_added),
+                          whole_cell(result.plans_added), whole_cell(result.plans_known),
+                          whole_cell(result.baselines_added)});
     document.notes.insert(document.notes.end(), result.messages.begin(), result.messages.end());
   }
   document.sections.emplace_back().tables.push_back(std::move(table));
@@ -37,11 +37,11 @@ Document check_report(const std::filesystem::path& file, const results::StoreChe
   Document document{.kind = "check", .title = "Database " + file.string()};
   FactList list;
   list.add("is_fine", "state", value_cell(check.is_fine() ? "no problem found" : "problems found", check.is_fine()));
-  list.add("schema", "schema", amount_cell(check.schema));
-  list.add("runs", "runs", amount_cell(check.runs));
-  list.add("running", "without an outcome", amount_cell(check.running));
-  list.add("plans", "plans", amount_cell(check.plans));
-  list.add("samples", "samples", amount_cell(check.samples));
+  list.add("schema", "schema", whole_cell(check.schema));
+  list.add("runs", "runs", whole_cell(check.runs));
+  list.add("running", "without an outcome", whole_cell(check.running));
+  list.add("plans", "plans", whole_cell(check.plans));
+  list.add("samples", "samples", whole_cell(check.samples));
   Section& head = document.sections.emplace_back();
   head.facts = std::move(list.facts);
   Table table{.id = "problems",
@@ -51,7 +51,7 @@ Document check_report(const std::filesystem::path& file, const results::StoreChe
     TableCell where = value_cell(joined(problem.where, "; "), problem.where);
     if (problem.count > static_cast<std::int64_t>(problem.where.size())) where.text += "; ...";
     table.rows.push_back(
-        {text_cell(problem.rule), text_cell(problem.text), amount_cell(problem.count), std::move(where)});
+        {text_cell(problem.rule), text_cell(problem.text), whole_cell(problem.count), std::move(where)});
   }
   if (!table.rows.empty()) {
     head.tables.push_back(std::move(table));
@@ -68,7 +68,7 @@ Document vacuum_report(const std::filesystem::path& file, const results::VacuumR
   FactList list;
   list.add("bytes_before", "size before", bytes_cell(result.bytes_before));
   list.add("bytes_after", "size after", bytes_cell(result.bytes_after));
-  list.add("summaries_made", "summaries made", amount_cell(result.summaries_made));
+  list.add("summaries_made", "summaries made", whole_cell(result.summaries_made));
   document.sections.emplace_back().facts = std::move(list.facts);
   return document;
 }

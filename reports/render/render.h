@@ -4,10 +4,14 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "reports/document/document.h"
 
 namespace nanobench::reports {
+
+/// Longer lists of remarks are folded.
+inline constexpr std::size_t kMaxShownRemarks = 3;
 
 struct TerminalStyle {
   std::size_t width = 80;  ///< columns; tables wrap and leave out columns to fit
@@ -31,5 +35,17 @@ std::string render_csv(const Document& document);
 
 /// One self-contained page: dark and light, for narrow screens, printable.
 std::string render_html(const Document& document);
+
+/// A file inside a page, compiled into the program.
+struct EmbeddedBytes {
+  std::string_view text;
+  std::string_view sha256;  ///< 64 hexadecimal digits
+};
+
+/// Vega, Vega-Lite and Vega-Embed as one script; empty in a program that was built without charts.
+EmbeddedBytes vega_bundle();
+/// reports/render/page/page.js and page.css
+EmbeddedBytes page_script();
+EmbeddedBytes page_style();
 
 }  // namespace nanobench::reports

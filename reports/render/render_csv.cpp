@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "reports/render/render.h"
-#include "results/csv_field.h"
+#include "results/output_file.h"
 
 namespace nanobench::reports {
 namespace {

@@ -5,13 +5,11 @@
 #include <string_view>
 
 #include "core/base/text.h"
-#include "reports/render/page_files.h"
 #include "reports/render/render.h"
 
 namespace nanobench::reports {
 namespace {
 
-constexpr std::size_t kMaxShownRemarks = 3;
 constexpr std::size_t kMaxShownColumns = 240;  ///< of running text in a table; of longer text a beginning is shown
 constexpr std::size_t kShownColumns = 120;
 constexpr std::size_t kMaxStaticRows = 200;  ///< a longer table under a chart is made when it is opened

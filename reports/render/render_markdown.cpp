@@ -9,8 +9,6 @@
 namespace nanobench::reports {
 namespace {
 
-constexpr std::size_t kMaxShownRemarks = 3;
-
 bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0;
 }
@@ -83,7 +81,7 @@ std::string cell_text(const TableCell& cell) {
   return escape(cell.text) + (cell.value.is_string() ? "<br>" : " ") + escape(cell.detail);
 }
 
-void add_table(std::string& out, const Table& table) {
+void append_table(std::string& out, const Table& table) {
   if (!table.title.empty()) out += "### " + escape(table.title) + "\n\n";
   out += "|";
   for (const Column& column : table.columns) out += " " + escape(column.title) + " |";
@@ -99,32 +97,32 @@ void add_table(std::string& out, const Table& table) {
 }
 
 /// Only where a drawing exists.
-void add_chart(std::string& out, const Chart& chart) {
+void append_chart(std::string& out, const Chart& chart) {
   if (chart.file.empty()) return;
   out += "### " + escape(chart.title) + "\n\n![" + escape(chart.title) + "](" + link_target(chart.file) + ")\n\n" +
          escape_line(chart.text) + "\n\n";
 }
 
-void add_list(std::string& out, const std::vector<std::string>& items) {
+void append_list(std::string& out, const std::vector<std::string>& items) {
   for (const std::string& item : items) out += "- " + escape_line(item) + "\n";
   if (!items.empty()) out += "\n";
 }
 
-void add_folded(std::string& out, const std::string& summary, const std::vector<std::string>& items) {
+void append_folded(std::string& out, const std::string& summary, const std::vector<std::string>& items) {
   if (items.empty()) return;
   out += "<details><summary>" + summary + "</summary>\n\n";
-  add_list(out, items);
+  append_list(out, items);
   out += "</details>\n\n";
 }
 
 /// A list; a long one is folded.
-void add_remarks(std::string& out, const std::vector<std::string>& items) {
-  if (items.size() <= kMaxShownRemarks) return add_list(out, items);
-  add_folded(out, std::to_string(items.size()) + " remarks", items);
+void append_remarks(std::string& out, const std::vector<std::string>& items) {
+  if (items.size() <= kMaxShownRemarks) return append_list(out, items);
+  append_folded(out, std::to_string(items.size()) + " remarks", items);
 }
 
 /// One quotation with a line for each warning.
-void add_warnings(std::string& out, const std::vector<std::string>& warnings) {
+void append_warnings(std::string& out, const std::vector<std::string>& warnings) {
   if (warnings.empty()) return;
   const std::vector<std::string> lines = counted_texts(warnings);
   if (lines.size() == 1) {
@@ -135,8 +133,8 @@ void add_warnings(std::string& out, const std::vector<std::string>& warnings) {
   const std::size_t shown = std::min(lines.size(), kMaxShownWarnings);
   for (std::size_t i = 0; i < shown; ++i) out += "> - " + escape_line(lines[i]) + "\n";
   out += "\n";
-  add_folded(out, std::to_string(lines.size() - shown) + " more warnings",
-             {lines.begin() + static_cast<std::ptrdiff_t>(shown), lines.end()});
+  append_folded(out, std::to_string(lines.size() - shown) + " more warnings",
+                {lines.begin() + static_cast<std::ptrdiff_t>(shown), lines.end()});
 }
 
 }  // namespace
@@ -144,19 +142,19 @@ void add_warnings(std::string& out, const std::vector<std::string>& warnings) {
 std::string render_markdown(const Document& document) {
   std::string out = "# " + escape(document.title) + "\n\n";
   if (!document.headline.empty()) out += "**" + escape(document.headline) + "**\n\n";
-  add_warnings(out, document.warnings);
+  append_warnings(out, document.warnings);
   for (const Section& section : document.sections) {
     if (!section.title.empty()) out += "## " + escape(section.title) + "\n\n";
     for (const std::string& paragraph : section.paragraphs) out += escape_line(paragraph) + "\n\n";
     for (const Fact& fact : section.facts) out += "- **" + escape(fact.title) + "**: " + cell_text(fact.cell) + "\n";
     if (!section.facts.empty()) out += "\n";
-    add_remarks(out, section.bullets);
-    for (const Table& table : section.tables) add_table(out, table);
-    add_folded(out, "How to read this table", section.reading);
-    for (const Chart& chart : section.charts) add_chart(out, chart);
+    append_remarks(out, section.bullets);
+    for (const Table& table : section.tables) append_table(out, table);
+    append_folded(out, "How to read this table", section.reading);
+    for (const Chart& chart : section.charts) append_chart(out, chart);
   }
-  add_remarks(out, document.notes);
-  add_folded(out, "How to read this report", document.reading);
+  append_remarks(out, document.notes);
+  append_folded(out, "How to read this report", document.reading);
   return out;
 }
 

@@ -21,8 +21,6 @@ using Policy =
 using Normal = boost::math::normal_distribution<double, Policy>;
 using StudentsT = boost::math::students_t_distribution<double, Policy>;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 }  // namespace
 
 double normal_density(double x) {

@@ -12,8 +12,6 @@
 namespace nanobench::reports {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 void require_usable(const Estimate& estimate) {
   if (estimate.is_usable()) return;
   throw core::Error(core::ErrorCode::kInvalidArgument,

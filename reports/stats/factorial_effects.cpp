@@ -11,10 +11,6 @@
 namespace nanobench::reports {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) {
-  throw core::Error(core::ErrorCode::kInvalidArgument, message);
-}
-
 /// Coefficients of the difference of two weighted means.
 std::vector<double> normalised(const Contrast& contrast, std::size_t cells) {
   if (contrast.size() != cells) {

@@ -17,6 +17,10 @@ template <class Value>
 
 }  // namespace
 
+void refuse(const std::string& message) {
+  throw core::Error(core::ErrorCode::kInvalidArgument, message);
+}
+
 void require_fraction(double value, const char* name) {
   if (!(value > 0.0 && value < 1.0)) refuse(name, "between 0 and 1, without the ends", value);
 }

@@ -3,7 +3,12 @@
 /// Error{kInvalidArgument}. Nothing returns NaN. Thread-safe.
 #pragma once
 
+#include <limits>
+#include <string>
+
 namespace nanobench::reports {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Where the true value lies, at the given confidence. A one-sided bound has an infinite end.
 struct ConfidenceInterval {
@@ -16,6 +21,9 @@ struct ConfidenceInterval {
 
 /// The true value under the alternative hypothesis: below, above, or different from the null's.
 enum class Tail { kLess, kGreater, kTwoSided };
+
+/// Throws Error{kInvalidArgument}.
+[[noreturn]] void refuse(const std::string& message);
 
 /// Throws Error{kInvalidArgument} that names the setting unless 0 < value < 1: confidence levels, alphas, powers.
 void require_fraction(double value, const char* name);

@@ -14,14 +14,9 @@ namespace {
 
 using Gauss = boost::math::quadrature::gauss<double, 16>;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kHighestZ = 8.0;
 constexpr std::size_t kMaxLooks = 50;
 constexpr double kMinStep = 0.002;
-
-[[noreturn]] void refuse(const std::string& message) {
-  throw core::Error(core::ErrorCode::kInvalidArgument, message);
-}
 
 void check_information(std::span<const double> information) {
   if (information.empty() || information.size() > kMaxLooks) refuse("a sequential plan has 1 to 50 looks");

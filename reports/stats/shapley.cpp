@@ -5,15 +5,11 @@
 #include <cmath>
 #include <string>
 
-#include "core/base/error.h"
+#include "reports/stats/interval.h"
 #include "reports/stats/summary.h"
 
 namespace nanobench::reports {
 namespace {
-
-[[noreturn]] void refuse(const std::string& message) {
-  throw core::Error(core::ErrorCode::kInvalidArgument, message);
-}
 
 bool is_usable(const SubsetValue& value) {
   if (value.se < 0.0) refuse("a standard error must not be below 0");

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/protocol/run_outcome.h"
+#include "core/protocol/run_choices.h"
 #include "reports/trend/revisions.h"
 #include "results/store.h"
 

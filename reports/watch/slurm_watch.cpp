@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/base/rethrow.h"
 #include "results/provenance.h"
 #include "results/store.h"
 

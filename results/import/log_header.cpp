@@ -2,8 +2,6 @@
 
 #include <charconv>
 
-#include "results/import/log_lines.h"
-
 namespace nanobench::results {
 namespace {
 

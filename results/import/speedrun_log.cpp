@@ -5,7 +5,6 @@
 
 #include "core/base/digest.h"
 #include "results/import/log_header.h"
-#include "results/import/log_lines.h"
 #include "results/import/speedrun_line.h"
 
 namespace nanobench::results {

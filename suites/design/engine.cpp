@@ -4,7 +4,6 @@
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
-#include "core/base/plugin.h"
 #include "core/base/shared_library.h"
 #include "suites/design/plan.h"
 

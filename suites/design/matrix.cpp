@@ -4,7 +4,7 @@
 #include <set>
 
 #include "ablations/claim_cells.h"
-#include "core/base/rethrow.h"
+#include "core/base/error.h"
 #include "core/base/text.h"
 #include "suites/design/external_suite.h"
 #include "suites/design/matrix_builder.h"

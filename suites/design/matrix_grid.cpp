@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "core/base/rethrow.h"
+#include "core/base/error.h"
 #include "core/base/text.h"
 #include "suites/design/grid_table.h"
 #include "suites/design/matrix_builder.h"

@@ -11,7 +11,7 @@
 
 #include "core/base/message.h"
 #include "core/data/data_set.h"
-#include "core/hardware/cpu_path.h"
+#include "core/hardware/processors.h"
 #include "core/protocol/operation_spec.h"
 #include "core/protocol/run_spec.h"
 #include "results/provenance.h"

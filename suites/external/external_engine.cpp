@@ -1,19 +1,120 @@
 #include "suites/external/external_engine.h"
 
 #include <sys/resource.h>
-
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <optional>
 
 #include "core/base/build_info.h"
 #include "core/base/text.h"
-#include "suites/external/speedrun_events.h"
 #include "suites/run/engine_main.h"
 #include "suites/run/log_follower.h"
 #include "suites/run/trainer_process.h"
 
 namespace nanobench::suites {
+
+namespace {
+
+using core::RunEvent;
+using results::SpeedrunLine;
+
+/// Clocks are printed in whole milliseconds: over a stretch of this length that is a thousandth.
+constexpr double kStretchMs = 1000;
+constexpr double kMostMib = 1e12;  ///< a larger figure, or none, is no memory
+
+std::string with_last_words(const std::string& message, const std::string& last_words) {
+  return last_words.empty() ? message : message + "; its last words: " + last_words;
+}
+
+}  // namespace
+
+std::vector<RunEvent> SpeedrunEvents::on_line(std::string_view text) {
+  const std::optional<SpeedrunLine> line = results::parse_speedrun_line(text);
+  std::vector<RunEvent> events;
+  if (!line) return events;
+  if (line->kind == SpeedrunLine::Kind::kMemory) {
+    const double mib = line->allocated_mib.value_or(0);
+    peak_bytes_ = mib < kMostMib ? static_cast<std::int64_t>(mib * 1024 * 1024) : 0;
+    if (peak_bytes_ > 0) events.emplace_back(core::MemoryEvent{std::max<std::int64_t>(last_step_, 0), peak_bytes_});
+    return events;
+  }
+  if (line->planned_steps) planned_steps_ = line->planned_steps;
+  if (line->step_avg_ms) step_avg_ms_ = line->step_avg_ms;
+  if (line->clock_ms) last_clock_ms_ = line->clock_ms;
+  if (const std::optional<RunEvent> step = on_step(*line)) events.push_back(*step);
+  if (line->kind == SpeedrunLine::Kind::kValidation) {
+    if (const std::optional<RunEvent> validation = on_validation(*line)) events.push_back(*validation);
+  }
+  return events;
+}
+
+std::optional<double> SpeedrunEvents::close_stretch(std::int64_t step, const std::optional<double>& clock_ms,
+                                                    double least_ms) {
+  if (!clock_ms) return std::nullopt;
+  const bool is_usable = stretch_step_ && step > *stretch_step_ && *clock_ms > stretch_ms_;
+  if (is_usable && *clock_ms - stretch_ms_ < least_ms) return std::nullopt;
+  const std::optional<double> mean =
+      is_usable ? std::optional((*clock_ms - stretch_ms_) / static_cast<double>(step - *stretch_step_)) : std::nullopt;
+  if (is_usable || !stretch_step_ || *clock_ms < stretch_ms_) {  // a clock that goes back was started anew
+    stretch_step_ = step;
+    stretch_ms_ = *clock_ms;
+  }
+  return mean;
+}
+
+std::optional<RunEvent> SpeedrunEvents::on_step(const SpeedrunLine& line) {
+  const bool is_validation = line.kind == SpeedrunLine::Kind::kValidation;
+  if (!is_validation) {
+    if (line.step <= last_step_) return std::nullopt;
+    last_step_ = line.step;
+  }
+  const std::optional<double> mean = close_stretch(line.step, line.clock_ms, is_validation ? 0 : kStretchMs);
+  const bool has_loss = !is_validation && line.loss.has_value();
+  if ((!mean && !has_loss) || line.step <= told_step_) return std::nullopt;
+  told_step_ = line.step;
+  core::StepEvent event;
+  event.step = line.step;
+  event.has_loss = has_loss;
+  event.loss = line.loss.value_or(std::numeric_limits<double>::quiet_NaN());
+  event.step_ms = mean.value_or(std::numeric_limits<double>::quiet_NaN());
+  event.train_ms = line.clock_ms;
+  return event;
+}
+
+std::optional<RunEvent> SpeedrunEvents::on_validation(const SpeedrunLine& line) {
+  if (line.step <= last_validation_ || !line.loss) return std::nullopt;
+  last_validation_ = line.step;
+  last_loss_ = line.loss;
+  return core::EvalEvent{.step = line.step, .loss = *line.loss, .train_ms = line.clock_ms};
+}
+
+RunEvent SpeedrunEvents::end(std::int64_t peak_bytes, const std::string& last_words) const {
+  const auto failed = [&](const std::string& message) {
+    return core::FailedEvent{core::RunOutcome::kCrashed, with_last_words(message, last_words)};
+  };
+  if (last_step_ < 0 && last_validation_ < 0) {
+    return failed("the trainer ended without any line of a speedrun log (step:N/M val_loss:X train_time:Yms ...)");
+  }
+  if (!last_loss_) return failed("the trainer ended without a validation loss");
+  const std::int64_t last = planned_steps_.value_or(std::max(last_step_, last_validation_));
+  if (last_validation_ < last) {
+    return failed("the trainer ended early: its last validation is at step " + std::to_string(last_validation_) +
+                  " of " + std::to_string(last));
+  }
+  core::FinishedEvent event;
+  event.steps = last;
+  event.timed_steps = last;
+  if (last_clock_ms_ && step_avg_ms_ && *step_avg_ms_ > 0)
+    event.timed_steps = std::llround(std::min(*last_clock_ms_ / *step_avg_ms_, 1e15));
+  event.train_ms = last_clock_ms_;
+  event.final_val_loss = last_loss_;
+  event.peak_bytes = peak_bytes_ > 0 ? peak_bytes_ : peak_bytes;
+  return event;
+}
+
 namespace {
 
 /// Lines of the log to events for the runner.

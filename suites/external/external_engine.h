@@ -2,12 +2,45 @@
 /// speaks the protocol of core/protocol/FORMAT.md to the runner. To the runner it is an engine like any other.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/protocol/run_event.h"
 #include "core/protocol/run_spec.h"
+#include "results/import/speedrun_line.h"
 
 namespace nanobench::suites {
+
+/// Turns the lines of a speedrun trainer, as they come, into the events of core/protocol/FORMAT.md. Not thread-safe.
+class SpeedrunEvents {
+ public:
+  /// What a line without its newline says; often nothing. A step or validation that was told already is left out.
+  std::vector<core::RunEvent> on_line(std::string_view line);
+
+  /// The last event of a trainer that ended well: finished, or failed when its lines do not reach the end of the run.
+  /// `peak_bytes`: of its processes, used where it printed none. `last_words` goes into the reason.
+  core::RunEvent end(std::int64_t peak_bytes, const std::string& last_words) const;
+
+ private:
+  std::optional<core::RunEvent> on_step(const results::SpeedrunLine& line);
+  std::optional<core::RunEvent> on_validation(const results::SpeedrunLine& line);
+  /// Mean time of the steps since the last stretch ended, when the clock has moved far enough to tell.
+  std::optional<double> close_stretch(std::int64_t step, const std::optional<double>& clock_ms, double least_ms);
+
+  std::int64_t last_step_ = -1;
+  std::int64_t last_validation_ = -1;
+  std::int64_t told_step_ = -1;  ///< of the last step event
+  std::optional<double> last_loss_;
+  std::optional<double> last_clock_ms_;
+  std::optional<double> step_avg_ms_;
+  std::optional<std::int64_t> planned_steps_;
+  std::optional<std::int64_t> stretch_step_;
+  double stretch_ms_ = 0;
+  std::int64_t peak_bytes_ = 0;
+};
 
 /// Runs the command of `spec.external` to its end in our process group; what it prints goes on to our output. Returns
 /// the exit code for this process: the trainer's. Does not return when a signal ended the trainer: the same one ends

@@ -9,7 +9,6 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
-#include "core/base/rethrow.h"
 #include "core/base/temporary_folder.h"
 #include "core/data/atomic_write.h"
 #include "core/protocol/run_event.h"

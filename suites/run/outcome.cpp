@@ -3,7 +3,7 @@
 #include <csignal>
 #include <fstream>
 
-#include "core/base/exit_codes.h"
+#include "core/base/error.h"
 #include "core/base/text.h"
 
 namespace nanobench::suites {

@@ -17,13 +17,13 @@ using core::ErrorCode;
 using core::Json;
 using Variables = std::map<std::string, std::string>;
 
-constexpr std::chrono::duration<double> kLook{0.1};
+constexpr std::chrono::duration<double> kTrainerLook{0.1};
 constexpr int kMaxReads = 64;  ///< at a time: a trainer that prints without end must not keep us from looking up
 constexpr std::size_t kMaxWords = 300;
 
 volatile std::sig_atomic_t runner_is_gone = 0;
 
-void on_stop(int /*number*/) {}
+void on_ignored_stop(int /*number*/) {}
 
 void on_runner_death(int /*number*/) {
   runner_is_gone = 1;
@@ -93,7 +93,7 @@ TrainerSettings read_trainer_settings(const Json& json) {
 
 void set_adapter_signals() {
   struct sigaction action = {};
-  action.sa_handler = on_stop;
+  action.sa_handler = on_ignored_stop;
   for (const int number : {SIGINT, SIGTERM, SIGPIPE}) sigaction(number, &action, nullptr);
   if (getpgrp() != getpid()) return;  // without a group of our own there is no runner
   action.sa_handler = on_runner_death;
@@ -107,7 +107,7 @@ core::ProcessExit TrainerProcess::wait(LogReader* reader, bool prints_on,
                                        const std::function<void(bool is_last)>& on_tick) {
   std::optional<core::ProcessExit> exit;
   while (!exit) {
-    core::wait_readable({child_.pipe(0).get()}, kLook);
+    core::wait_readable({child_.pipe(0).get()}, kTrainerLook);
     if (runner_is_gone != 0) end_with_the_runner(mark_);
     exit = child_.poll_exit();  // before reading: what it wrote is then all in the pipe
     read_some(reader, prints_on);

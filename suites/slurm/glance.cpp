@@ -8,7 +8,6 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
-#include "core/base/rethrow.h"
 #include "suites/slurm/shared_folder.h"
 
 namespace nanobench::suites {

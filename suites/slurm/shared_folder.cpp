@@ -15,7 +15,6 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
-#include "core/base/rethrow.h"
 #include "results/output_file.h"
 #include "results/provenance.h"
 

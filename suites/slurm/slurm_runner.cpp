@@ -9,7 +9,6 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
-#include "core/base/rethrow.h"
 #include "core/base/text.h"
 #include "results/merge.h"
 #include "suites/run/interrupt.h"

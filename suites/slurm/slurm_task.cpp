@@ -7,7 +7,6 @@
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
-#include "core/base/exit_codes.h"
 #include "results/provenance.h"
 #include "suites/run/runner.h"
 #include "suites/slurm/progress_file.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/base/rethrow.h"
+#include "core/base/error.h"
 #include "suites/slurm/shared_folder.h"
 
 namespace nanobench::suites {

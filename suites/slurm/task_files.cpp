@@ -14,8 +14,6 @@
 #include "results/store.h"
 #include "suites/slurm/shared_folder.h"
 
-#include "core/base/rethrow.h"
-
 namespace nanobench::suites {
 namespace {
 

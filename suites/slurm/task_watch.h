@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/protocol/run_outcome.h"
+#include "core/protocol/run_choices.h"
 #include "suites/slurm/queue.h"
 
 namespace nanobench::suites {

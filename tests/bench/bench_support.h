@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "core/hardware/cpu_path.h"
+#include "core/hardware/processors.h"
 #include "core/protocol/operation_spec.h"
 #include "engine/ops/torch.h"
 

@@ -2,8 +2,8 @@
 // and LibTorch's own bfloat16.
 #include <array>
 
-#include "engine/kernels/bfloat16_gemm.h"
 #include "engine/kernels/engine_context.h"
+#include "engine/kernels/gemm.h"
 #include "engine/ops/bfloat16.h"
 #include "tests/bench/bench_support.h"
 

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "core/base/build_info.h"
-#include "core/hardware/cpu_path.h"
+#include "core/hardware/processors.h"
 #include "engine/train/process_settings.h"
 #include "tests/bench/bench_support.h"
 

@@ -9,8 +9,6 @@
 #include <sstream>
 
 #include "core/base/json.h"
-#include "results/csv_field.h"
-#include "results/event_file.h"
 #include "results/metric.h"
 #include "results/output_file.h"
 #include "store_fixture.h"

@@ -338,6 +338,31 @@ class Launcher(unittest.TestCase):
         self.assertEqual(self.launch("setup", "twice").returncode, 2)
         self.assertIn("./nanobench test [ARGS]", self.launch("setup", "--help").out)
 
+    def targets(self):
+        """What the stand-in ninja was asked to build since the last time."""
+        lines = self.calls_file.read_text().splitlines() if self.calls_file.exists() else []
+        self.calls_file.unlink(missing_ok=True)
+        return [line.split()[-1] for line in lines if line.startswith("ninja")]
+
+    @unittest.skipIf(pathlib.Path("/proc/driver/nvidia/version").exists(), "a driver is installed")
+    def test_the_gpu_plugin_is_built_when_a_command_asks_for_it(self):
+        self.launch("list")
+        self.assertEqual(self.targets(), ["programs"])
+        self.launch("run", "x", "--device", "cpu", "cuda")
+        self.assertEqual(self.targets(), [])
+        self.launch("run", "x", "--device", "cuda:1")
+        self.assertEqual(self.targets(), ["programs_with_gpu"])
+        for command in (["list"], ["run", "--device=cuda"]):
+            self.launch(*command)
+            self.assertEqual(self.targets(), [], command)
+        (self.checkout / "core/a.cpp").write_text("changed")
+        self.launch("list")
+        self.assertEqual(self.targets(), ["programs"])
+        self.launch("run", "--device=cuda")
+        self.assertEqual(self.targets(), ["programs_with_gpu"])
+        self.launch("setup", NANOBENCH_CUDA="ON")
+        self.assertEqual(self.targets(), ["programs_with_gpu"])
+
     def test_a_bundle_is_made_of_what_was_built(self):
         self.write_tool("python3", 'case "$*" in *make_bundle.py*) echo "python3 $*"; pwd ;; esac')
         done = self.launch("bundle", "to here", "--replace")

@@ -2,8 +2,8 @@
 
 #include "core/base/text.h"
 #include "tools/terminal/run_meter.h"
-#include "tools/terminal/status_lines.h"
 #include "tools/terminal/suite_progress.h"
+#include "tools/terminal/terminal.h"
 
 namespace nanobench::tools {
 namespace {

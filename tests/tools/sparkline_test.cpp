@@ -1,4 +1,4 @@
-#include "tools/terminal/sparkline.h"
+#include "tools/terminal/styled_line.h"
 
 #include <gtest/gtest.h>
 

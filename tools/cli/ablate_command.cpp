@@ -58,7 +58,7 @@ struct AblateOptions {
   bool is_dry = false;
 };
 
-constexpr const char* kFooter =
+constexpr const char* kAblateFooter =
     "Designs:\n"
     "  leave_one_out         the base, then the base with each feature at its earlier value\n"
     "  add_one_in            the base with all features at their earlier values, then each one alone\n"
@@ -350,7 +350,7 @@ void add_ablate_command(CLI::App& app, Session& session) {
   command->add_flag("--overwrite", options->is_overwriting, "Let --save replace a file");
   add_until_decided_options(*command, options->until);
   add_suite_run_options(*command, options->run);
-  command->footer(kFooter);
+  command->footer(kAblateFooter);
   command->callback([options, &session] { session.exit_code = ablate(*options, session); });
 }
 

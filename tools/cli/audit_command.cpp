@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "core/base/error.h"
-#include "core/base/exit_codes.h"
 #include "reports/audit/audit.h"
 #include "reports/kinds/kinds.h"
 #include "tools/cli/options.h"
@@ -24,7 +23,7 @@ struct AuditCommandOptions {
   DocumentOptions document;
 };
 
-constexpr const char* kFooter =
+constexpr const char* kAuditFooter =
     "Folders are searched for *.txt, *.log, *.out and *.stdout. Runs are grouped by folder, sub-directory, number of\n"
     "steps, GPU and script. audit writes nothing but --out.\n"
     "\n"
@@ -95,7 +94,7 @@ void add_audit_command(CLI::App& app, Session& session) {
   command->add_option("--rule", options->rule, "t: one-sided t test (default); z: known spread")->type_name("RULE");
   command->add_flag("--runs", options->has_runs, "Add a table with every run");
   add_document_options(*command, options->document);
-  command->footer(kFooter);
+  command->footer(kAuditFooter);
   command->callback([options, &session] { session.exit_code = audit(*options); });
 }
 

@@ -30,7 +30,7 @@ struct BaselineOptions {
   bool is_json = false;
 };
 
-constexpr const char* kFooter =
+constexpr const char* kBaselineFooter =
     "Examples:\n"
     "  nanobench baseline save main                                      the newest results under a name\n"
     "  nanobench baseline save main --suite smoke_gate --out baseline.json   also as a file beside the code\n"
@@ -145,7 +145,7 @@ void add_list(CLI::App& parent) {
 void add_baseline_command(CLI::App& app, Session& /*session*/) {
   CLI::App* command = app.add_subcommand("baseline", "Save, accept or list the results that a gate compares with");
   command->require_subcommand(1);
-  command->footer(kFooter);
+  command->footer(kBaselineFooter);
   add_save(*command);
   add_accept(*command);
   add_list(*command);

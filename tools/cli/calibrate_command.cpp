@@ -3,7 +3,6 @@
 #include <memory>
 
 #include "core/base/error.h"
-#include "core/base/exit_codes.h"
 #include "reports/gate/calibration.h"
 #include "reports/kinds/kinds.h"
 #include "results/provenance.h"
@@ -28,7 +27,7 @@ struct CalibrateOptions {
 };
 
 constexpr const char* kDefaultRecord = "record17";
-constexpr const char* kFooter =
+constexpr const char* kCalibrateFooter =
     "Examples:\n"
     "  nanobench calibrate --scale smoke --pairs 6          record 17 against itself\n"
     "  nanobench calibrate suites/leave_one_out.json        its base, at its scale\n"
@@ -120,7 +119,7 @@ void add_calibrate_command(CLI::App& app, Session& session) {
   command->add_flag("--stored", options->is_stored, "Run nothing; print the last calibration");
   add_suite_settings(*command, options->settings);
   add_suite_run_options(*command, options->run);
-  command->footer(kFooter);
+  command->footer(kCalibrateFooter);
   command->callback([options, &session] { session.exit_code = calibrate(*options, session); });
 }
 

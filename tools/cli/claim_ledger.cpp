@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/base/rethrow.h"
 #include "reports/claims/ledger.h"
 #include "reports/comparison/comparison.h"
 #include "reports/kinds/kinds.h"

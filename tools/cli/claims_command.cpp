@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "core/base/error.h"
-#include "core/base/exit_codes.h"
 #include "core/base/text.h"
 #include "tools/cli/claim_ledger.h"
 #include "tools/cli/options.h"
@@ -21,7 +20,7 @@ using core::ErrorCode;
 using reports::LedgerVerdict;
 
 constexpr const char* kSuite = "seed_claims";
-constexpr const char* kFooter =
+constexpr const char* kClaimsFooter =
     "Examples:\n"
     "  nanobench claims                                   verdicts that need no run, and those of stored runs\n"
     "  nanobench claims --measure                         trains and times what is missing, at scale nano\n"
@@ -122,7 +121,7 @@ void add_claims_command(CLI::App& app, Session& session) {
   add_suite_settings(*command, options->settings);
   add_suite_run_options(*command, options->run);
   add_file_options(*command, options->document);
-  command->footer(kFooter);
+  command->footer(kClaimsFooter);
   command->callback([options, &session] { session.exit_code = claims_ledger(*options, session); });
 }
 

@@ -33,7 +33,7 @@ struct CompareOptions {
 
 constexpr const char* kPlanPrefix = "plan:";
 constexpr std::size_t kMinRevision = 7;  // digits
-constexpr const char* kFooter =
+constexpr const char* kCompareFooter =
     "Examples:\n"
     "  nanobench compare record16 record17            two cells of the newest suite\n"
     "  nanobench compare 12 15                        two runs: how their results differ\n"
@@ -166,7 +166,7 @@ void add_compare_command(CLI::App& app, Session& /*session*/) {
   add_gate_policy_options(*command, options->policy);
   add_database_option(*command, options->database);
   add_document_options(*command, options->document);
-  command->footer(kFooter);
+  command->footer(kCompareFooter);
   command->callback([options] { compare(*options); });
 }
 

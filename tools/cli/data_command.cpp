@@ -29,7 +29,7 @@ struct InfoOptions {
   bool is_json = false;
 };
 
-constexpr const char* kFooter =
+constexpr const char* kDataFooter =
     "Examples:\n"
     "  nanobench data prepare --text book.txt --out data/book\n"
     "  nanobench data prepare --text chapters/*.txt --documents file --out data/chapters\n"
@@ -129,7 +129,7 @@ void info(const InfoOptions& options) {
 void add_data_command(CLI::App& app, Session& /*session*/) {
   CLI::App* command = app.add_subcommand("data", "Turn text into token shards, or describe a data set");
   command->require_subcommand(1);
-  command->footer(kFooter);
+  command->footer(kDataFooter);
 
   CLI::App* prepare_command = command->add_subcommand("prepare", "Turn text files into token shards");
   const auto prepare_options = std::make_shared<PrepareOptions>();

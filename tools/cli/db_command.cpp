@@ -31,7 +31,7 @@ struct FileOptions {
   bool is_json = false;
 };
 
-constexpr const char* kFooter =
+constexpr const char* kDbFooter =
     "Examples:\n"
     "  nanobench db merge all.db laptop.db server.db     runs of several machines in one file\n"
     "  nanobench db check                                is the database intact?\n"
@@ -113,7 +113,7 @@ void add_merge(CLI::App& command) {
 void add_db_command(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("db", "Merge, check or compact databases of stored runs");
   command->require_subcommand(1);
-  command->footer(kFooter);
+  command->footer(kDbFooter);
   add_merge(*command);
 
   CLI::App* check_command = command->add_subcommand("check", "Check that a database is intact");

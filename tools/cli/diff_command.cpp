@@ -5,7 +5,6 @@
 
 #include "ablations/config_difference.h"
 #include "core/base/error.h"
-#include "core/base/rethrow.h"
 #include "reports/kinds/kinds.h"
 #include "results/store.h"
 #include "tools/cli/options.h"
@@ -30,7 +29,7 @@ struct DiffOptions {
   bool is_json = false;
 };
 
-constexpr const char* kFooter =
+constexpr const char* kDiffFooter =
     "Examples:\n"
     "  nanobench diff record16 record17                 features that differ, then settings that no feature "
     "explains\n"
@@ -40,7 +39,7 @@ constexpr const char* kFooter =
     "  nanobench diff record16 record17 --json | jq '.tables.features'";
 
 /// One side, and the stored run that it is.
-struct Side {
+struct DiffedRun {
   std::string name;
   std::optional<RunRecord> run;
   ComparedSide compared;
@@ -56,9 +55,9 @@ ablations::FeatureSettings stored_settings(const results::Store& store, const Ru
   return {};
 }
 
-Side run_side(const DiffOptions& options, const Catalogue& catalogue, std::int64_t id) {
+DiffedRun run_side(const DiffOptions& options, const Catalogue& catalogue, std::int64_t id) {
   const results::Store store(database_file(options.database), results::OpenMode::kReadOnly);
-  Side side;
+  DiffedRun side;
   side.name = "run " + std::to_string(id);
   side.run = store.run(id);
   const RunRecord& run = *side.run;
@@ -79,8 +78,8 @@ Side run_side(const DiffOptions& options, const Catalogue& catalogue, std::int64
   return side;
 }
 
-Side record_side(const Catalogue& catalogue, const std::string& name, const std::string& scale) {
-  Side side;
+DiffedRun record_side(const Catalogue& catalogue, const std::string& name, const std::string& scale) {
+  DiffedRun side;
   side.name = name;
   side.compared.request.record = name;
   side.compared.request.scale = scale;
@@ -98,13 +97,13 @@ void require_known(const std::string& name, const Catalogue& catalogue) {
 }
 
 /// Records have the scale that was asked for, else the scale of the other side, else their official size.
-std::vector<Side> sides_of(const DiffOptions& options, const Catalogue& catalogue) {
+std::vector<DiffedRun> sides_of(const DiffOptions& options, const Catalogue& catalogue) {
   const std::vector<std::string> names = {options.a, options.b};
   for (const std::string& name : names) require_known(name, catalogue);
   if (!options.scale.empty() && whole_number(options.a) && whole_number(options.b)) {
     throw Error(ErrorCode::kInvalidArgument, "--scale: a run has its own scale; name a record to choose one");
   }
-  std::vector<Side> sides(2);
+  std::vector<DiffedRun> sides(2);
   std::string scale = options.scale.empty() ? "official" : options.scale;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::optional<std::int64_t> id = whole_number(names[i]);
@@ -118,7 +117,7 @@ std::vector<Side> sides_of(const DiffOptions& options, const Catalogue& catalogu
   return sides;
 }
 
-std::vector<reports::Circumstance> circumstances_of(const Side& a, const Side& b) {
+std::vector<reports::Circumstance> circumstances_of(const DiffedRun& a, const DiffedRun& b) {
   std::vector<reports::Circumstance> all = {{"record", "record", a.compared.request.record, b.compared.request.record},
                                             {"scale", "scale", a.compared.request.scale, b.compared.request.scale}};
   if (!a.run || !b.run) return all;
@@ -140,12 +139,12 @@ std::vector<reports::Circumstance> circumstances_of(const Side& a, const Side& b
 
 void diff(const DiffOptions& options) {
   const Catalogue catalogue = load_catalogue(options.catalogue);
-  const std::vector<Side> sides = sides_of(options, catalogue);
+  const std::vector<DiffedRun> sides = sides_of(options, catalogue);
   reports::Document document =
       reports::difference_report(catalogue, sides[0].name, sides[1].name,
                                  ablations::config_difference(catalogue, sides[0].compared, sides[1].compared),
                                  circumstances_of(sides[0], sides[1]));
-  for (const Side& side : sides) {
+  for (const DiffedRun& side : sides) {
     if (!side.warning.empty()) document.warnings.push_back(side.warning);
   }
   print(document, options.is_json);
@@ -163,7 +162,7 @@ void add_diff_command(CLI::App& app, Session& /*session*/) {
   add_database_option(*command, options->database);
   add_catalogue_option(*command, options->catalogue);
   add_json_option(*command, options->is_json);
-  command->footer(kFooter);
+  command->footer(kDiffFooter);
   command->callback([options] { diff(*options); });
 }
 

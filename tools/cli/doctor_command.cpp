@@ -11,11 +11,9 @@
 
 #include "core/base/build_info.h"
 #include "core/base/error.h"
-#include "core/base/exit_codes.h"
-#include "core/base/rethrow.h"
 #include "core/base/text.h"
-#include "core/hardware/cpu_path.h"
 #include "core/hardware/nvml.h"
+#include "core/hardware/processors.h"
 #include "core/process/command.h"
 #include "results/provenance.h"
 #include "results/store.h"
@@ -32,7 +30,7 @@ constexpr double kEngineSeconds = 30.0;  ///< LibTorch may come from a slow disk
 constexpr double kMinFreeBytes = 1e9;
 
 constexpr long kCudaOfLibTorch = 13;  // the major version that LibTorch is built with: tools/setup/libtorch.json
-constexpr const char* kFooter =
+constexpr const char* kDoctorFooter =
     "Examples:\n"
     "  nanobench doctor\n"
     "  nanobench doctor --json\n"
@@ -317,7 +315,7 @@ void add_doctor_command(CLI::App& app, Session& session) {
       app.add_subcommand("doctor", "Print what is installed, what is missing, and what each would enable");
   const auto is_json = std::make_shared<bool>(false);
   add_json_option(*command, *is_json);
-  command->footer(kFooter);
+  command->footer(kDoctorFooter);
   command->callback([is_json, &session] { session.exit_code = doctor(*is_json); });
 }
 

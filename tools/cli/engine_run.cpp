@@ -7,8 +7,6 @@
 #include <csignal>
 
 #include "core/base/error.h"
-#include "core/base/exit_codes.h"
-#include "core/base/rethrow.h"
 #include "core/base/text.h"
 #include "reports/stats/summary.h"
 #include "suites/design/data_source.h"

@@ -13,8 +13,8 @@
 #include "suites/design/plan.h"
 #include "suites/run/outcome.h"
 #include "tools/terminal/run_meter.h"
-#include "tools/terminal/status_lines.h"
 #include "tools/terminal/suite_progress.h"
+#include "tools/terminal/terminal.h"
 
 namespace nanobench::tools {
 

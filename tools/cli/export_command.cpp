@@ -27,7 +27,7 @@ struct ExportOptions {
   std::string database;
 };
 
-constexpr const char* kFooter =
+constexpr const char* kExportFooter =
     "Examples:\n"
     "  nanobench export >runs.csv                                     every stored run, one row each\n"
     "  nanobench export --samples --run 12 13 --out steps.csv         every step of two runs\n"
@@ -131,7 +131,7 @@ void add_export_command(CLI::App& app, Session& /*session*/) {
   command->add_option("--out", options->out, "File, or folder for tensorboard (default: standard output)")
       ->type_name("PATH");
   add_database_option(*command, options->database);
-  command->footer(kFooter);
+  command->footer(kExportFooter);
   command->callback([options] { export_runs(*options); });
 }
 

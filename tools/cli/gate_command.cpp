@@ -8,7 +8,6 @@
 #include <memory>
 
 #include "core/base/error.h"
-#include "core/base/exit_codes.h"
 #include "core/data/atomic_write.h"
 #include "reports/comparison/conditions.h"
 #include "reports/gate/calibration.h"
@@ -23,7 +22,7 @@
 #include "tools/cli/places.h"
 #include "tools/cli/program.h"
 #include "tools/cli/suite_run.h"
-#include "tools/terminal/status_lines.h"
+#include "tools/terminal/terminal.h"
 
 namespace nanobench::tools {
 namespace {
@@ -48,7 +47,7 @@ struct GateOptions {
   bool has_annotations = false;
 };
 
-constexpr const char* kFooter =
+constexpr const char* kGateFooter =
     "Examples:\n"
     "  nanobench gate smoke_gate --baseline-engine old/nanobench-train   both run in turn on this machine: the best "
     "way\n"
@@ -346,7 +345,7 @@ void add_gate_command(CLI::App& app, Session& session) {
   command->add_flag("--annotations", options->has_annotations,
                     "Print GitHub annotations on standard error (default under GitHub Actions)");
   add_suite_run_options(*command, options->run);
-  command->footer(kFooter);
+  command->footer(kGateFooter);
   command->callback([options, &session] { session.exit_code = run_gate(*options, session); });
 }
 

@@ -19,7 +19,7 @@ struct ImportOptions {
   bool is_json = false;
 };
 
-constexpr const char* kFooter =
+constexpr const char* kImportFooter =
     "Folders are searched for *.txt, *.log, *.out and *.stdout. Each run of a log becomes a run of the engine\n"
     "\"speedrun-log\"; its cell is its folder, with the number of steps, GPU and script where a folder has several.\n"
     "A file is known by its bytes and never added twice. results/SCHEMA.md describes what is stored.\n"
@@ -80,7 +80,7 @@ void add_import_command(CLI::App& app, Session& session) {
       ->type_name("NAME");
   add_database_option(*command, options->database);
   add_json_option(*command, options->is_json);
-  command->footer(kFooter);
+  command->footer(kImportFooter);
   command->callback([options, &session] { import_logs(*options, session.argv); });
 }
 

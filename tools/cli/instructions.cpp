@@ -6,7 +6,6 @@
 
 #include "core/base/error.h"
 #include "core/base/text.h"
-#include "core/base/valgrind.h"
 #include "core/process/command.h"
 #include "suites/run/engine_process.h"
 

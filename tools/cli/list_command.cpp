@@ -6,7 +6,6 @@
 #include "ablations/catalogue.h"
 #include "ablations/resolve.h"
 #include "core/base/error.h"
-#include "core/base/rethrow.h"
 #include "core/base/text.h"
 #include "core/config/settings_reference.h"
 #include "reports/kinds/kinds.h"
@@ -28,7 +27,7 @@ struct ListOptions {
   DocumentOptions output;
 };
 
-constexpr const char* kFooter =
+constexpr const char* kListFooter =
     "Examples:\n"
     "  nanobench list                      features, records, scales and suites\n"
     "  nanobench list features\n"
@@ -188,7 +187,7 @@ void add_list_command(CLI::App& app, Session& /*session*/) {
   add_catalogue_option(*command, options->catalogue);
   add_file_options(*command, options->output);
   add_json_option(*command, options->output.is_json);
-  command->footer(kFooter);
+  command->footer(kListFooter);
   command->callback([options] {
     check_kind(options->kind);
     write(document_of(*options), chosen_format(options->output), options->output);

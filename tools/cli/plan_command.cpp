@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-#include "core/base/exit_codes.h"
+#include "core/base/error.h"
 #include "core/base/text.h"
 #include "reports/forecast/forecast.h"
 #include "reports/forecast/run_cost.h"
@@ -18,7 +18,7 @@
 #include "tools/cli/places.h"
 #include "tools/cli/program.h"
 #include "tools/cli/suite_run.h"
-#include "tools/terminal/status_lines.h"
+#include "tools/terminal/terminal.h"
 
 namespace nanobench::tools {
 namespace {
@@ -34,7 +34,7 @@ struct PlanOptions {
   bool has_no_calibration = false;
 };
 
-constexpr const char* kFooter =
+constexpr const char* kPlanFooter =
     "Examples:\n"
     "  nanobench plan speedrun_history --seeds 3                 runs, time, memory, the smallest effect it can find\n"
     "  nanobench plan leave_one_out --detect 0.002 --power 0.8   how many seeds find 0.002 nats\n"
@@ -164,7 +164,7 @@ void add_plan_command(CLI::App& app, Session& session) {
   command->add_flag("--no-calibration", options->has_no_calibration, "Train nothing, even if times remain unknown");
   add_suite_run_options(*command, options->run);
   command->get_option("--fresh")->description("Plan as if no finished run could be reused");
-  command->footer(kFooter);
+  command->footer(kPlanFooter);
   command->callback([options, &session] { session.exit_code = plan(*options); });
 }
 

@@ -8,7 +8,6 @@
 
 #include "ablations/resolve.h"
 #include "core/base/error.h"
-#include "core/base/exit_codes.h"
 #include "core/base/step_profile.h"
 #include "core/base/temporary_folder.h"
 #include "core/base/text.h"
@@ -27,7 +26,7 @@ namespace fs = std::filesystem;
 using core::Error;
 using core::ErrorCode;
 
-constexpr std::int64_t kUntimedSteps = 2;  // caches are cold and memory is new
+constexpr std::int64_t kWarmUpSteps = 2;  // caches are cold and memory is new
 
 struct ProfileOptions {
   std::string name;
@@ -43,7 +42,7 @@ struct ProfileOptions {
   bool is_quiet = false;
 };
 
-constexpr const char* kFooter =
+constexpr const char* kProfileFooter =
     "Examples:\n"
     "  nanobench profile record17                                   at scale nano\n"
     "  nanobench profile record17 --set value_embeddings=off --scale mini\n"
@@ -93,7 +92,7 @@ core::RunSpec make_spec(const ProfileOptions& options, const fs::path& file) {
   core::RunSpec spec;
   spec.run_id = "profile";
   spec.config = named_config(options);
-  compress_schedule(spec.config, kUntimedSteps, options.steps, options.name);
+  compress_schedule(spec.config, kWarmUpSteps, options.steps, options.name);
   options.engine.apply(spec);
   spec.profile_file = file.string();
   use_generated_data(spec, "profile a configuration with a larger vocabulary");
@@ -163,7 +162,7 @@ void add_profile_command(CLI::App& app, Session& session) {
   add_catalogue_option(*command, options->catalogue);
   add_json_option(*command, options->is_json);
   command->add_flag("--quiet", options->is_quiet, "Print no progress on standard error");
-  command->footer(kFooter);
+  command->footer(kProfileFooter);
   command->callback([options, &session] { session.exit_code = profile(*options); });
 }
 

@@ -8,7 +8,6 @@
 
 #include "core/base/build_info.h"
 #include "core/base/error.h"
-#include "core/base/exit_codes.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
 #include "suites/external/external_engine.h"
@@ -21,7 +20,7 @@ namespace {
 
 constexpr const char* kAbout =
     "nanobench: what did each change of the NanoGPT speedrun buy, on this hardware, and is it still true?\n";
-constexpr const char* kFooter =
+constexpr const char* kProgramFooter =
     "Examples:\n"
     "  nanobench run suites/speedrun_history.json     train, measure, store and report the history\n"
     "  nanobench run suites/speedrun_history.json --scale smoke\n"
@@ -138,7 +137,7 @@ int run_program(const std::vector<std::string>& arguments) {
   std::ios::sync_with_stdio(false);
   Session session{.argv = arguments};
   CLI::App app(kAbout, "nanobench");
-  app.footer(kFooter);
+  app.footer(kProgramFooter);
   app.set_version_flag("--version", version_line());
   app.require_subcommand(0, 1);
   app.get_formatter()->column_width(34);

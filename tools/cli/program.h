@@ -43,7 +43,7 @@ void add_audit_command(CLI::App& app, Session& session);
 void add_import_command(CLI::App& app, Session& session);
 void add_doctor_command(CLI::App& app, Session& session);
 
-/// `arguments[0]` is the program's own name. Returns the exit code (core/base/exit_codes.h).
+/// `arguments[0]` is the program's own name. Returns the exit code (core/base/error.h).
 int run_program(const std::vector<std::string>& arguments);
 
 }  // namespace nanobench::tools

@@ -36,7 +36,7 @@ struct ReportOptions {
 };
 
 constexpr double kOpenSeconds = 20.0;
-constexpr const char* kFooter =
+constexpr const char* kReportFooter =
     "Examples:\n"
     "  nanobench report                                   the newest suite, as a table\n"
     "  nanobench report --suite speedrun_history --format md >>\"$GITHUB_STEP_SUMMARY\"\n"
@@ -202,7 +202,7 @@ void add_report_command(CLI::App& app, Session& /*session*/) {
   add_database_option(*command, options->database);
   add_catalogue_option(*command, options->catalogue);
   add_document_options(*command, options->document);
-  command->footer(kFooter);
+  command->footer(kReportFooter);
   command->callback([options] { report(*options); });
 }
 

@@ -44,7 +44,7 @@ struct RunCommandOptions {
 };
 
 constexpr double kPollSeconds = 10;
-constexpr const char* kFooter =
+constexpr const char* kRunFooter =
     "Examples:\n"
     "  nanobench run suites/speedrun_history.json\n"
     "  nanobench run speedrun_history --scale smoke               takes seconds, to see that everything works\n"
@@ -140,7 +140,7 @@ void add_run_command(CLI::App& app, Session& session) {
   add_until_decided_options(*command, options->until);
   add_suite_run_options(*command, options->run);
   add_slurm_options(*command, options->slurm);
-  command->footer(kFooter);
+  command->footer(kRunFooter);
   command->callback([options, &session] {
     const suites::Suite suite = load_suite(options->suite, options->settings);
     options->run.slurm = slurm_options(options->slurm, database_file(options->run.database));

@@ -6,14 +6,13 @@
 #include "ablations/catalogue.h"
 #include "ablations/resolve.h"
 #include "core/base/error.h"
-#include "core/base/rethrow.h"
 #include "reports/kinds/kinds.h"
 #include "results/store.h"
 #include "suites/design/plan.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
 #include "tools/cli/program.h"
-#include "tools/terminal/status_lines.h"
+#include "tools/terminal/terminal.h"
 
 namespace nanobench::tools {
 namespace {
@@ -33,7 +32,7 @@ struct ShowOptions {
   bool is_json = false;
 };
 
-constexpr const char* kFooter =
+constexpr const char* kShowFooter =
     "Examples:\n"
     "  nanobench show muon_orthogonalizer                    a feature: its values, why, which records use it\n"
     "  nanobench show record17                               a record: changes, published figures, feature values\n"
@@ -159,7 +158,7 @@ void add_show_command(CLI::App& app, Session& /*session*/) {
   add_database_option(*command, options->database);
   add_catalogue_option(*command, options->catalogue);
   add_json_option(*command, options->is_json);
-  command->footer(kFooter);
+  command->footer(kShowFooter);
   command->callback([options] { show(*options); });
 }
 

@@ -35,7 +35,7 @@ struct TrainOptions {
   bool is_quiet = false;
 };
 
-constexpr const char* kFooter =
+constexpr const char* kTrainFooter =
     "Examples:\n"
     "  nanobench show record17 --scale nano --config >c.json && nanobench train c.json\n"
     "  nanobench train c.json --train train.bin --val val.bin --seed 2\n"
@@ -196,7 +196,7 @@ void add_train_command(CLI::App& app, Session& session) {
   add_engine_options(*command, options->engine);
   add_json_option(*command, options->is_json);
   command->add_flag("--quiet", options->is_quiet, "Print no progress on standard error");
-  command->footer(kFooter);
+  command->footer(kTrainFooter);
   command->callback([options, &session] { session.exit_code = train(*options); });
 }
 

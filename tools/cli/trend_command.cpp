@@ -6,7 +6,6 @@
 #include <set>
 
 #include "core/base/error.h"
-#include "core/base/exit_codes.h"
 #include "reports/charts/charts.h"
 #include "reports/kinds/kinds.h"
 #include "reports/trend/trend.h"
@@ -34,7 +33,7 @@ struct TrendOptions {
   DocumentOptions document;
 };
 
-constexpr const char* kFooter =
+constexpr const char* kTrendFooter =
     "Examples:\n"
     "  nanobench trend leave_one_out                                loss, step time, memory of every cell\n"
     "  nanobench trend smoke_gate --cell record17 --metric step_time --last 30\n"
@@ -137,7 +136,7 @@ void add_trend_command(CLI::App& app, Session& session) {
       ->type_name("P");
   add_database_option(*command, options->database);
   add_document_options(*command, options->document);
-  command->footer(kFooter);
+  command->footer(kTrendFooter);
   command->callback([options, &session] { session.exit_code = trend(*options); });
 }
 

@@ -8,8 +8,6 @@
 #include <memory>
 
 #include "core/base/error.h"
-#include "core/base/exit_codes.h"
-#include "core/base/rethrow.h"
 #include "reports/kinds/kinds.h"
 #include "reports/watch/plan_watcher.h"
 #include "reports/watch/watch_state.h"
@@ -19,7 +17,6 @@
 #include "tools/cli/places.h"
 #include "tools/cli/program.h"
 #include "tools/terminal/full_screen.h"
-#include "tools/terminal/status_lines.h"
 #include "tools/terminal/terminal.h"
 #include "tools/terminal/watch_view.h"
 
@@ -43,7 +40,7 @@ struct WatchOptions {
 };
 
 constexpr std::size_t kPipeColumns = 200;  // without a terminal nothing is cut
-constexpr const char* kFooter =
+constexpr const char* kWatchFooter =
     "Examples:\n"
     "  nanobench watch                      the suite that runs now, else the newest\n"
     "  nanobench watch leave_one_out        the newest plan of this suite\n"
@@ -168,7 +165,7 @@ void add_watch_command(CLI::App& app, Session& session) {
   command->add_flag("--wait", options->waits, "Wait until the database and the plan exist");
   command->add_flag("--keep", options->keeps, "Keep the display when the suite has ended");
   add_json_option(*command, options->is_json);
-  command->footer(kFooter);
+  command->footer(kWatchFooter);
   command->callback([options, &session] { session.exit_code = watch(*options); });
 }
 

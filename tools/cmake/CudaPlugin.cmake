@@ -43,4 +43,3 @@ target_link_options(nanobench_cuda PRIVATE -Wl,--disable-new-dtags "-Wl,-rpath,$
 set_target_properties(nanobench_cuda PROPERTIES
   UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0
   LIBRARY_OUTPUT_DIRECTORY "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}" CXX_VISIBILITY_PRESET hidden LINKER_LANGUAGE CXX)
-add_dependencies(nanobench-train nanobench_cuda)

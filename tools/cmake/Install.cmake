@@ -1,4 +1,4 @@
-# The target `programs` (what a user runs, without the tests), `bundle_programs`, and what `cmake --install BUILD --prefix PREFIX` copies.
+# The targets `programs` (what a user runs, without the tests), `programs_with_gpu` and `bundle_programs`, and what `cmake --install BUILD --prefix PREFIX` copies.
 #
 # An installed nanobench-train keeps the run path to the LibTorch it was linked with (a linker option of
 # LibTorchCpu::LibTorchCpu, which CMake leaves alone): LibTorch is 500 MB and stays where it is.
@@ -12,12 +12,15 @@ foreach(program IN ITEMS nanobench nanobench-train)
   endif()
 endforeach()
 # Beside nanobench-train, which looks for them there.
-foreach(plugin IN ITEMS nanobench_mpi nanobench_cuda)
-  if(TARGET ${plugin})
-    add_dependencies(programs ${plugin})
-    install(TARGETS ${plugin} LIBRARY DESTINATION "${CMAKE_INSTALL_BINDIR}")
-  endif()
-endforeach()
+add_custom_target(programs_with_gpu DEPENDS programs)
+if(TARGET nanobench_mpi)
+  add_dependencies(programs nanobench_mpi)
+  install(TARGETS nanobench_mpi LIBRARY DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()
+if(TARGET nanobench_cuda)
+  add_dependencies(programs_with_gpu nanobench_cuda)
+  install(TARGETS nanobench_cuda LIBRARY DESTINATION "${CMAKE_INSTALL_BINDIR}" OPTIONAL)
+endif()
 # Not among the programs: the first use would wait for them. Installed where they have been built.
 foreach(program IN ITEMS nanobench-micro nanobench-gpu-tests nanobench-gpu-bench)
   if(TARGET ${program})
@@ -26,7 +29,7 @@ foreach(program IN ITEMS nanobench-micro nanobench-gpu-tests nanobench-gpu-bench
 endforeach()
 
 # What tools/bundle/make_bundle.py takes along, as far as it can be built here.
-add_custom_target(bundle_programs DEPENDS programs)
+add_custom_target(bundle_programs DEPENDS programs_with_gpu)
 foreach(program IN ITEMS nanobench-micro nanobench-gpu-tests nanobench-gpu-bench)
   if(TARGET ${program})
     add_dependencies(bundle_programs ${program})

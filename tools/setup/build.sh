@@ -1,5 +1,5 @@
-# shellcheck shell=bash disable=SC2154 # root, preset and build come from ./nanobench
-# Sourced by ./nanobench, which sets root, preset and build: set-up and build, in stages that say what they do.
+# shellcheck shell=bash disable=SC2154 # root, preset, build and programs come from ./nanobench
+# Sourced by ./nanobench, which sets root, preset, build and programs: set-up and build, in stages that say what they do.
 #
 # Every stage may be stopped at any moment: it leaves either its finished result or something that the next run repairs.
 # One launcher at a time works on a checkout; the lock is released by the system even when its holder is killed.
@@ -196,9 +196,12 @@ build_programs() {
   local fingerprint
   fingerprint=$(sources_fingerprint)
   say "building the programs ($(compile_jobs) at once)"
-  build_targets 'the programs' programs
-  printf '%s\n' "$fingerprint" >"$build/programs.stamp.new"
-  mv "$build/programs.stamp.new" "$build/programs.stamp"
+  build_targets 'the programs' "$programs"
+  local stamp
+  for stamp in programs "$programs"; do
+    printf '%s\n' "$fingerprint" >"$build/$stamp.stamp.new"
+    mv "$build/$stamp.stamp.new" "$build/$stamp.stamp"
+  done
   release_lock
 }
 

@@ -6,7 +6,6 @@
 #include <cerrno>
 
 #include "core/process/streams.h"
-#include "tools/terminal/status_lines.h"
 #include "tools/terminal/terminal.h"
 
 namespace nanobench::tools {

@@ -16,7 +16,7 @@ constexpr double kRedrawSeconds = 0.1;
 constexpr double kPlainLineSeconds = 10.0;
 constexpr const char* kRed = "\x1b[31m";
 constexpr const char* kDim = "\x1b[2m";
-constexpr const char* kReset = "\x1b[0m";
+constexpr const char* kResetStyle = "\x1b[0m";
 
 /// Of a run that ended elsewhere; 0 where the store does not say.
 double stored_duration_s(const results::RunRecord& record) {
@@ -163,7 +163,7 @@ std::optional<double> SuiteProgress::suite_remaining_s(double now_s) const {
 }
 
 std::string SuiteProgress::colored(const char* color, const std::string& text) const {
-  return host_.has_color ? color + text + kReset : text;
+  return host_.has_color ? color + text + kResetStyle : text;
 }
 
 }  // namespace nanobench::tools

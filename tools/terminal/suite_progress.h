@@ -13,7 +13,7 @@
 #include "reports/watch/plan_progress.h"
 #include "suites/run/runner.h"
 #include "tools/terminal/run_meter.h"
-#include "tools/terminal/status_lines.h"
+#include "tools/terminal/terminal.h"
 
 namespace nanobench::tools {
 

@@ -1,7 +1,11 @@
-/// Facts about the terminal behind a file descriptor, asked of the system at each call. Thread-safe.
+/// The terminal behind a file descriptor: facts, asked of the system at each call (thread-safe), and lines that are
+/// redrawn in place.
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
 
 namespace nanobench::tools {
 
@@ -19,5 +23,34 @@ bool is_utf8_locale();
 
 /// A terminal, and the user has not set NO_COLOR.
 bool has_color(int fd);
+
+/// Lines that stay, above a few lines that are redrawn in place. The state of the terminal never changes (the cursor
+/// stays visible), so that nothing needs restoring when the program is killed. Not thread-safe.
+class StatusLines {
+ public:
+  /// `write` gets everything. `is_live`: it is a terminal that can redraw; otherwise show() prints nothing.
+  StatusLines(std::function<void(const std::string&)> write, bool is_live);
+  /// Removes the redrawn lines.
+  ~StatusLines();
+  StatusLines(const StatusLines&) = delete;
+  StatusLines& operator=(const StatusLines&) = delete;
+
+  bool is_live() const { return is_live_; }
+  /// A line that stays.
+  void print(const std::string& line);
+  /// Replaces the redrawn lines; each is cut to `width` - 1 columns, so that the terminal never wraps it.
+  void show(const std::vector<std::string>& lines, std::size_t width);
+  void clear();
+
+ private:
+  std::string erased() const;
+
+  std::function<void(const std::string&)> write_;
+  bool is_live_;
+  std::size_t shown_ = 0;
+};
+
+/// Writes to standard error.
+void write_to_stderr(const std::string& text);
 
 }  // namespace nanobench::tools

@@ -8,7 +8,7 @@
 #include "core/base/text.h"
 #include "reports/watch/watch_text.h"
 #include "tools/terminal/run_meter.h"
-#include "tools/terminal/sparkline.h"
+#include "tools/terminal/styled_line.h"
 
 namespace nanobench::tools {
 namespace {

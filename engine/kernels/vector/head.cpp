@@ -1,11 +1,13 @@
 // The head and its loss for one instruction set; see head_kernel.h.
 #include <cstdint>
 
+#include "engine/kernels/gemm.h"
 #include "engine/kernels/head_kernel.h"
 #include "engine/kernels/scratch.h"
-#include "engine/kernels/vector/paths.h"
 
 namespace nanobench::core::NB_PATH {
+
+void multiply_matrices(const MatrixProduct& product, ThreadPool& threads);
 
 #include "engine/kernels/vector/simd.inl"
 

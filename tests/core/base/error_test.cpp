@@ -1,5 +1,4 @@
 #include "core/base/error.h"
-#include "core/base/rethrow.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/data/synthetic_corpus.h"
+#include "core/data/data_cache.h"
 
 #include <gtest/gtest.h>
 

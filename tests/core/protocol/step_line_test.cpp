@@ -1,5 +1,5 @@
 // The quick reader of step lines against the general one: same event or no answer.
-#include "core/protocol/step_line.h"
+#include "core/protocol/run_event.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "engine/ops/device_block.h"
-#include "engine/ops/device_residual.h"
 #include "engine/ops/fused_block.h"
 #include "engine/ops/rms_norm.h"
 #include "tests/engine/cuda_plugin/bfloat16_tensors.h"

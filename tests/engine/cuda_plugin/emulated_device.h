@@ -1,7 +1,7 @@
 /// A GPU whose memory is the CPU's: its kernels run emulated, on tensors of the CPU.
 #pragma once
 
-#include "engine/ops/cuda_kernels.h"
+#include "engine/ops/kernels.h"
 
 namespace nanobench::core::testing {
 

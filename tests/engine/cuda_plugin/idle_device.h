@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "engine/ops/cuda_kernels.h"
+#include "engine/ops/kernels.h"
 
 namespace nanobench::core::testing {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/distributed/device_group.h"
+#include "engine/distributed/communicator.h"
 #include "engine/train/cuda_plugin.h"
 
 namespace {

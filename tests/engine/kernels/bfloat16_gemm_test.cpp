@@ -1,4 +1,4 @@
-#include "engine/kernels/bfloat16_gemm.h"
+#include "engine/kernels/gemm.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,6 @@
 #include <limits>
 #include <vector>
 
-#include "engine/kernels/bfloat16_rounding.h"
 #include "engine/kernels/engine_context.h"
 #include "tests/engine/kernels/gemm_matrices.h"
 

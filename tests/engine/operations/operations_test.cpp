@@ -3,10 +3,9 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "engine/operations/allocation_meter.h"
 #include "engine/operations/measured_operation.h"
+#include "engine/operations/operation_cost.h"
 #include "engine/operations/operation_run.h"
-#include "engine/operations/valgrind_count.h"
 
 namespace nanobench::core {
 namespace {

@@ -1,4 +1,4 @@
-#include "reports/claims/measured_number.h"
+#include "reports/claims/claim_evidence.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "reports/effects/looks.h"
+#include "reports/effects/effects.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "suites/external/speedrun_events.h"
+#include "suites/external/external_engine.h"
 
 #include <gtest/gtest.h>
 

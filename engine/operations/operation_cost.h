@@ -1,10 +1,10 @@
-/// Counts what one call of an operation takes, in a process of its own under valgrind: instructions, those of
-/// attention's mask, misses of a simulated cache. Nearly free of noise, and of the processor that valgrind emulates
-/// (AVX2 at most).
+/// What an operation costs beside its time: the memory of its tensors, and the instructions that valgrind counts.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,6 +12,23 @@
 #include "engine/ops/torch.h"
 
 namespace nanobench::core {
+
+/// The largest number of bytes that tensors of this thread held at once, beyond those that were there before. Not
+/// thread-safe; one at a time.
+class AllocationMeter {
+ public:
+  /// Counts from here until it goes away.
+  AllocationMeter();
+  ~AllocationMeter();
+  AllocationMeter(const AllocationMeter&) = delete;
+  AllocationMeter& operator=(const AllocationMeter&) = delete;
+
+  std::int64_t peak_bytes() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 /// Whether the metric is counted this way.
 bool is_counted_by_valgrind(const std::string& metric);

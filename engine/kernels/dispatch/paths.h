@@ -1,5 +1,5 @@
-/// The kernels of each instruction set. The files of this folder are compiled once for each (CMake names the namespace
-/// NB_PATH); the functions of engine/kernels/*.h go to the one that EngineContext::current().cpu_path() says.
+/// Chooses among the kernels of the instruction sets. CMake compiles the files of engine/kernels/vector once for each
+/// set, in the namespace NB_PATH; a call goes to the one that EngineContext::current().cpu_path() names.
 #pragma once
 
 #include "engine/kernels/adam.h"

@@ -1,4 +1,4 @@
-#include "engine/ops/device_residual.h"
+#include "engine/ops/device_block.h"
 
 #include "core/base/op_timer.h"
 #include "core/config/kernel_coverage.h"

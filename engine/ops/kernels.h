@@ -1,0 +1,54 @@
+/// Which kernels an operation may call. Those of a GPU are a table of functions that libnanobench_cuda.so fills in when
+/// a run asks for a GPU; EngineContext::set_gpu makes it known.
+#pragma once
+
+#include "engine/cuda/kernel_table.h"
+#include "engine/kernels/engine_context.h"
+#include "engine/ops/torch.h"
+
+namespace nanobench::core {
+
+/// All enqueue on the stream and return at once (engine/cuda).
+struct CudaKernels : cuda::KernelTable {
+  at::DeviceType device = at::kCUDA;  ///< whose tensors they take: a GPU's, or the CPU's where a GPU is emulated
+  /// The stream on which the calling thread's tensor operations are enqueued.
+  cuda::Stream (*stream)() = nullptr;
+  bool has_float8_products = false;  ///< the library multiplies 8-bit floating point there
+  cuda::AttentionProducts attention_products = cuda::AttentionProducts::kWarp;  ///< that the run asked for
+};
+
+/// Null until a GPU is opened.
+inline const CudaKernels* cuda_kernels() {
+  return EngineContext::current().gpu();
+}
+
+/// Whether a GPU is open that takes tensors of `device`.
+inline bool takes_device_tensors(at::Device device) {
+  return cuda_kernels() != nullptr && device.type() == cuda_kernels()->device;
+}
+
+/// Null for a tensor that is undefined or empty.
+inline cuda::bf16* bf16_data(const at::Tensor& x) {
+  if (!x.defined() || x.numel() == 0) return nullptr;
+  return reinterpret_cast<cuda::bf16*>(x.data_ptr<at::BFloat16>());
+}
+inline float* float_data(const at::Tensor& x) {
+  return x.defined() && x.numel() > 0 ? x.data_ptr<float>() : nullptr;
+}
+
+/// Contiguous, of bfloat16 numbers.
+inline at::Tensor as_bfloat16(const at::Tensor& x) {
+  return x.to(at::kBFloat16).contiguous();
+}
+
+/// Whether the kernels of a GPU that is open take this tensor: it lies there and holds bfloat16.
+inline bool takes_device_kernels(const at::Tensor& x) {
+  return takes_device_tensors(x.device()) && x.scalar_type() == at::kBFloat16;
+}
+
+/// Whether the CPU's vector kernels may take this tensor: where it lies and what the run asked for allow it.
+inline bool may_use_cpu_kernels(const at::Tensor& x) {
+  return x.is_cpu() && EngineContext::current().uses_kernels();
+}
+
+}  // namespace nanobench::core
