@@ -271,7 +271,7 @@ std::vector<const Scale*> Catalogue::scales() const {
 std::vector<const Claim*> Catalogue::claims() const {
   std::vector<const Claim*> list;
   for (const auto& [unused, claim] : claims_) list.push_back(&claim);
-  const auto key = [](const Claim* claim) { return std::tie(claim->seed, claim->place); };
+  const auto key = [](const Claim* claim) { return std::tie(claim->analysis, claim->place); };
   std::stable_sort(list.begin(), list.end(), [&](const Claim* a, const Claim* b) { return key(a) < key(b); });
   return list;
 }

@@ -213,13 +213,13 @@ PublishedEvidence read_evidence(JsonObject object) {
   return published;
 }
 
-std::string read_seed(JsonObject& object) {
-  const std::string seed = object.string("seed");
-  constexpr const char* kSeeds[] = {"000", "001", "002", "003", "004"};
-  if (std::none_of(std::begin(kSeeds), std::end(kSeeds), [&](const char* known) { return seed == known; })) {
-    object.fail("seed", "expected one of " + joined(kSeeds) + "; got \"" + seed + "\"");
+std::string read_analysis(JsonObject& object) {
+  const std::string analysis = object.string("analysis");
+  constexpr const char* kAnalyses[] = {"000", "001", "002", "003", "004"};
+  if (std::none_of(std::begin(kAnalyses), std::end(kAnalyses), [&](const char* known) { return analysis == known; })) {
+    object.fail("analysis", "expected one of " + joined(kAnalyses) + "; got \"" + analysis + "\"");
   }
-  return seed;
+  return analysis;
 }
 
 // What claims can be measured by; README.md of this folder repeats this table for people.
@@ -314,7 +314,7 @@ Claim read_claim(const Json& json, const std::string& source) {
   claim.json = json;
   claim.source = source;
   claim.id = required_name(object, "id");
-  claim.seed = read_seed(object);
+  claim.analysis = read_analysis(object);
   claim.place = required_name(object, "place");
   claim.record = object.integer("record", 1, 10000);
   claim.statement = sentence(object, "statement");

@@ -74,8 +74,8 @@ struct PublishedEvidence {
 const char* to_string(PublishedEvidence::Verdict verdict);
 
 struct Claim {
-  std::string id;    ///< the file's stem
-  std::string seed;  ///< "000" ... "004"
+  std::string id;        ///< the file's stem
+  std::string analysis;  ///< "000" ... "004"
   std::string place;
   std::int64_t record = 0;  ///< number of the record whose change the analysis describes
   std::string statement;    ///< what the analysis says, in our words; not what is true

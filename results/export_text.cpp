@@ -119,7 +119,7 @@ OrderedJson json_of_run(const Store& store, const RunRecord& run) {
   json["facts"] = store.run_facts(run.id);
   json["messages"] = OrderedJson::array();
   for (const RunMessage& message : store.messages(run.id))
-    json["messages"].push_back({{"kind", message.kind}, {"text", message.text}});
+    json["messages"].push_back({{"kind", enum_name(message.kind)}, {"text", message.text}});
   json["samples"] = samples_of(store, run.id);
   return json;
 }

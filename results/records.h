@@ -249,9 +249,13 @@ struct PlanRecord : NewPlan {
   std::string created_at;
 };
 
-/// A warning, a checkpoint or the engine's last words of a run.
+/// What a message of a run is about: a warning, a checkpoint that was written, or the engine's last lines of output.
+enum class RunMessageKind { kWarning, kCheckpoint, kOutput, kNote };
+NB_ENUM_NAMES(RunMessageKind, {RunMessageKind::kWarning, "warning"}, {RunMessageKind::kCheckpoint, "checkpoint"},
+              {RunMessageKind::kOutput, "output"}, {RunMessageKind::kNote, "note"});
+
 struct RunMessage {
-  std::string kind;  ///< "warning", "checkpoint", "output", "note"
+  RunMessageKind kind = RunMessageKind::kNote;
   std::string text;
 };
 

@@ -162,7 +162,11 @@ std::vector<RunMessage> Store::messages(std::int64_t run_id) const {
   Statement statement(*database_, "SELECT kind, text FROM messages WHERE run_id = ? ORDER BY id");
   statement.bind(run_id);
   std::vector<RunMessage> messages;
-  while (statement.step()) messages.push_back({statement.text(0), statement.text(1)});
+  while (statement.step()) {
+    // A kind that only a newer version knows is still worth showing.
+    messages.push_back(
+        {enum_value<RunMessageKind>(statement.text(0)).value_or(RunMessageKind::kNote), statement.text(1)});
+  }
   return messages;
 }
 

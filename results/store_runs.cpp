@@ -135,7 +135,7 @@ void insert_batch(Database& database, std::int64_t run_id, const RunBatch& batch
   }
   Statement message(database, "INSERT INTO messages (run_id, kind, text) VALUES (?, ?, ?)");
   for (const RunMessage& item : batch.messages) {
-    message.bind(run_id, item.kind, item.text);
+    message.bind(run_id, enum_name(item.kind), item.text);
     message.execute();
   }
   Statement fact(database,

@@ -34,7 +34,8 @@ void request_stop(int) {
 
 const char* const kUsage =
     "usage: nanobench-train --spec RUN.json [--events-fd N] [--device cpu|cuda|cuda:N]\n"
-    "       nanobench-train --version\n\n"
+    "       nanobench-train --version\n"
+    "       nanobench-train --build-info                      the same as one JSON object, for programs\n\n"
     "Trains one fully resolved run and writes its events as JSON Lines to file descriptor N (default: 1, stdout).\n"
     "--device overrides the device of the run. Started by torchrun, mpirun or srun, the program is one process of the "
     "run.\n"
@@ -195,6 +196,12 @@ int main(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], "--version") == 0) {
     std::printf("nanobench-train %s, LibTorch %s, %s\n", version_text().c_str(), TORCH_VERSION,
                 at::get_cpu_capability().c_str());
+    return 0;
+  }
+  if (argc == 2 && std::strcmp(argv[1], "--build-info") == 0) {
+    const Json facts = {
+        {"version", version_text()}, {"libtorch", TORCH_VERSION}, {"cpu_capability", at::get_cpu_capability()}};
+    std::printf("%s\n", facts.dump().c_str());
     return 0;
   }
   restart_with_settings(argv);

@@ -98,11 +98,11 @@ void add_published(FactList& facts, const ablations::PublishedEvidence& publishe
 Document claims_report(const Catalogue& catalogue) {
   Document document{.kind = "claims", .title = "Claims of five analyses about the records, to be tested"};
   Table table{.id = "claims",
-              .columns = {text_column("claim", "claim"), text_column("seed", "analysis", 1),
+              .columns = {text_column("claim", "claim"), text_column("analysis", "analysis", 1),
                           number_column("record", "record"), wide_column("statement", "what is claimed"),
                           text_column("measured_by", "measured by", 1), text_column("published", "published sources")}};
   for (const Claim* claim : catalogue.claims()) {
-    table.rows.push_back({text_cell(claim->id), text_cell(claim->seed), count_cell(claim->record),
+    table.rows.push_back({text_cell(claim->id), text_cell(claim->analysis), count_cell(claim->record),
                           text_cell(claim->statement), text_cell(measured_by(*claim)),
                           text_cell(to_string(claim->published.verdict))});
   }
@@ -123,7 +123,7 @@ Document claim_report(const Catalogue& catalogue, const std::string& id) {
   if (claim.quantity) {
     facts.add("quantity", "number", member_cell(claimed_text(*claim.quantity), claim.json.at("quantity")));
   }
-  facts.add_if("seed", "analysis", claim.seed);
+  facts.add_if("analysis", "analysis", claim.analysis);
   facts.add_if("place", "place in it", claim.place);
   facts.add("record", "of record", count_cell(claim.record));
   if (!claim.features.empty())
@@ -248,7 +248,7 @@ std::vector<TableCell> row_of(const LedgerEntry& entry) {
           text_cell(entry.scale.empty() ? "-" : entry.scale),
           text_cell(quantity_text(claim)),
           text_cell(entry.by.empty() ? "-" : entry.by),
-          text_cell(claim.seed),
+          text_cell(claim.analysis),
           text_cell(claim.id)};
 }
 
@@ -260,13 +260,13 @@ Table claims_table(const std::vector<LedgerEntry>& entries) {
 
 Table verdict_table(const std::vector<LedgerEntry>& entries) {
   std::map<std::string, std::map<LedgerVerdict, int>> counts;
-  for (const LedgerEntry& entry : entries) ++counts[entry.claim->seed][entry.verdict];
+  for (const LedgerEntry& entry : entries) ++counts[entry.claim->analysis][entry.verdict];
   Table table{.id = "verdicts", .title = "Verdicts by analysis", .columns = {}, .rows = {}};
-  table.columns.push_back(text_column("seed", "analysis"));
+  table.columns.push_back(text_column("analysis", "analysis"));
   for (const LedgerVerdict verdict : kLedgerVerdicts)
     table.columns.push_back(number_column(word_of(verdict), to_string(verdict)));
-  for (auto& [seed, of] : counts) {
-    std::vector<TableCell> row = {text_cell(seed)};
+  for (auto& [analysis, of] : counts) {
+    std::vector<TableCell> row = {text_cell(analysis)};
     for (const LedgerVerdict verdict : kLedgerVerdicts) row.push_back(count_cell(of[verdict]));
     table.rows.push_back(std::move(row));
   }

@@ -78,7 +78,8 @@ WatchedRun RunFollower::read(const results::Store& store, const results::RunGlan
 std::vector<std::string> RunFollower::warnings(const results::Store& store) const {
   std::vector<std::string> warnings;
   for (const results::RunMessage& message : store.messages(run_.id)) {
-    if (message.kind == "warning") warnings.push_back("run " + std::to_string(run_.id) + " warns: " + message.text);
+    if (message.kind == results::RunMessageKind::kWarning)
+      warnings.push_back("run " + std::to_string(run_.id) + " warns: " + message.text);
   }
   std::reverse(warnings.begin(), warnings.end());
   return warnings;

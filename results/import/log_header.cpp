@@ -5,7 +5,7 @@
 namespace nanobench::results {
 namespace {
 
-constexpr std::size_t kLeastSeparator = 20;  // the trainers print 100
+constexpr std::size_t kMinSeparator = 20;  // the trainers print 100
 constexpr std::size_t kLongestName = 100;
 
 bool starts_with(std::string_view text, std::string_view prefix) {
@@ -14,7 +14,7 @@ bool starts_with(std::string_view text, std::string_view prefix) {
 
 bool is_separator(std::string_view line) {
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-  return line.size() >= kLeastSeparator && line.find_first_not_of('=') == std::string_view::npos;
+  return line.size() >= kMinSeparator && line.find_first_not_of('=') == std::string_view::npos;
 }
 
 bool is_step_line(std::string_view line) {

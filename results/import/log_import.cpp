@@ -83,8 +83,8 @@ RunBatch batch_of(const LogFile& file, const SpeedrunLog& log, std::size_t index
   add_fact("log/cuda", log.cuda);
   add_fact("log/python", log.python);
   if (log.runs.size() > 1) add_fact("log/run_in_file", std::to_string(index + 1));
-  for (const std::string& problem : run.problems) batch.messages.push_back({"warning", problem});
-  for (const std::string& problem : log.problems) batch.messages.push_back({"warning", problem});
+  for (const std::string& problem : run.problems) batch.messages.push_back({RunMessageKind::kWarning, problem});
+  for (const std::string& problem : log.problems) batch.messages.push_back({RunMessageKind::kWarning, problem});
   return batch;
 }
 

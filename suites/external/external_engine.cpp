@@ -23,7 +23,7 @@ using results::SpeedrunLine;
 
 /// Clocks are printed in whole milliseconds: over a stretch of this length that is a thousandth.
 constexpr double kStretchMs = 1000;
-constexpr double kMostMib = 1e12;  ///< a larger figure, or none, is no memory
+constexpr double kMaxMib = 1e12;  ///< a larger figure, or none, is no memory
 
 std::string with_last_words(const std::string& message, const std::string& last_words) {
   return last_words.empty() ? message : message + "; its last words: " + last_words;
@@ -37,7 +37,7 @@ std::vector<RunEvent> SpeedrunEvents::on_line(std::string_view text) {
   if (!line) return events;
   if (line->kind == SpeedrunLine::Kind::kMemory) {
     const double mib = line->allocated_mib.value_or(0);
-    peak_bytes_ = mib < kMostMib ? static_cast<std::int64_t>(mib * 1024 * 1024) : 0;
+    peak_bytes_ = mib < kMaxMib ? static_cast<std::int64_t>(mib * 1024 * 1024) : 0;
     if (peak_bytes_ > 0) events.emplace_back(core::MemoryEvent{std::max<std::int64_t>(last_step_, 0), peak_bytes_});
     return events;
   }

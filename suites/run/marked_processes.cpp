@@ -14,7 +14,7 @@
 namespace nanobench::suites {
 namespace {
 
-constexpr int kMostRounds = 100;
+constexpr int kMaxRounds = 100;
 constexpr useconds_t kRoundUs = 10'000;
 
 /// NAME=VALUE, each ended by NUL; empty for a process that has ended or belongs to somebody else.
@@ -55,7 +55,7 @@ std::string new_trainer_mark() {
 
 void kill_marked(const std::string& mark) {
   const std::string entry = '\0' + (kTrainerMark + ("=" + mark)) + '\0';
-  for (int round = 0; round < kMostRounds && kill_once(entry) > 0; ++round) usleep(kRoundUs);
+  for (int round = 0; round < kMaxRounds && kill_once(entry) > 0; ++round) usleep(kRoundUs);
 }
 
 }  // namespace nanobench::suites

@@ -18,7 +18,7 @@ using core::ErrorCode;
 constexpr std::size_t kBatchSamples = 50'000;
 constexpr auto kBatchAge = std::chrono::seconds(1);
 constexpr auto kHeartbeatAge = std::chrono::seconds(10);
-constexpr std::int64_t kMostMessages = 1000;  // a run; an engine that warns at every step says nothing more after that
+constexpr std::int64_t kMaxMessages = 1000;  // a run; an engine that warns at every step says nothing more after that
 
 }  // namespace
 
@@ -116,11 +116,11 @@ void RunRecorder::add_gpu_fact(const core::CounterEvent& event) {
 }
 
 void RunRecorder::on(const core::WarningEvent& event) {
-  add_message("warning", event.message);
+  add_message(results::RunMessageKind::kWarning, event.message);
 }
 
 void RunRecorder::on(const core::CheckpointEvent& event) {
-  add_message("checkpoint", "step " + std::to_string(event.step) + ": " + event.file);
+  add_message(results::RunMessageKind::kCheckpoint, "step " + std::to_string(event.step) + ": " + event.file);
 }
 
 void RunRecorder::on(const core::FinishedEvent& event) {
@@ -149,8 +149,8 @@ void RunRecorder::check_order(const char* what, std::int64_t step, std::int64_t&
               std::string(what) + " " + std::to_string(step) + " came after " + what + " " + std::to_string(last));
 }
 
-void RunRecorder::add_message(const std::string& kind, const std::string& text) {
-  if (++messages_ <= kMostMessages) batch_.messages.push_back({kind, text});
+void RunRecorder::add_message(results::RunMessageKind kind, const std::string& text) {
+  if (++messages_ <= kMaxMessages) batch_.messages.push_back({kind, text});
 }
 
 void RunRecorder::add_facts(const std::map<std::string, std::string>& facts) {

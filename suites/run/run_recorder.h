@@ -24,7 +24,7 @@ class RunRecorder {
   void add(const core::RunEvent& event);
   /// Writes the batch when it is old enough; otherwise a sign of life now and then.
   void flush_if_due();
-  void add_message(const std::string& kind, const std::string& text);
+  void add_message(results::RunMessageKind kind, const std::string& text);
   void add_facts(const std::map<std::string, std::string>& facts);
   /// The rest of the samples and the result, in one transaction.
   void finish(const results::RunResult& result);

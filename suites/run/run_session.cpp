@@ -84,7 +84,7 @@ results::RunResult RunSession::execute() {
   recorder_.add_facts(used_facts(*exit));
   const results::RunResult result = result_of(*exit);
   if (!output_.text().empty() && result.outcome != core::RunOutcome::kCompleted)
-    recorder_.add_message("output", plain_text(output_.text()));
+    recorder_.add_message(results::RunMessageKind::kOutput, plain_text(output_.text()));
   recorder_.finish(result);
   return result;
 }

@@ -15,7 +15,7 @@ using core::Json;
 using Verdict = PublishedEvidence::Verdict;
 
 Json claim_json() {
-  return Json::parse(R"({"id": "claim", "seed": "000", "place": "1. Part, bullet 1", "record": 16,
+  return Json::parse(R"({"id": "claim", "analysis": "000", "place": "1. Part, bullet 1", "record": 16,
       "statement": "A step gets faster.", "quantity": {"value": 10, "unit": "percent", "change": "decrease"},
       "features": ["rotary"],
       "measure": {"kind": "cells", "before": {"record": "record15"},
@@ -44,7 +44,7 @@ std::string measure_error(const std::string& measure, const std::string& rule) {
 
 TEST(ReadClaim, ReadsEveryPart) {
   const Claim claim = read_claim(claim_json(), "c.json");
-  EXPECT_EQ(claim.seed, "000");
+  EXPECT_EQ(claim.analysis, "000");
   EXPECT_EQ(claim.record, 16);
   EXPECT_EQ(claim.quantity->first, 10);
   EXPECT_EQ(claim.quantity->change, ClaimQuantity::Change::kDecrease);
@@ -58,7 +58,7 @@ TEST(ReadClaim, ReadsEveryPart) {
 TEST(ReadClaim, NamesFileAndPointerOfWhatIsWrong) {
   expect_parts(reading_error([](Json& c) { c.erase("id"); }), {"c.json", "\"id\"", "missing"});
   expect_parts(reading_error([](Json& c) { c["statment"] = "x"; }), {"c.json: /statment", "\"statement\""});
-  expect_parts(reading_error([](Json& c) { c["seed"] = "005"; }), {"c.json: /seed", "004", "005"});
+  expect_parts(reading_error([](Json& c) { c["analysis"] = "005"; }), {"c.json: /analysis", "004", "005"});
   expect_parts(reading_error([](Json& c) { c["record"] = "16"; }), {"c.json: /record", "whole number"});
   expect_parts(reading_error([](Json& c) { c["statement"] = "faster"; }), {"c.json: /statement", "full stop"});
   expect_parts(reading_error([](Json& c) { c["quantity"].erase("unit"); }), {"c.json: /quantity", "\"unit\""});
@@ -139,9 +139,9 @@ TEST(EmbeddedClaims, CoverEverySeedWithItsRecord) {
   const std::map<std::string, std::int64_t> records = {{"000", 16}, {"001", 15}, {"002", 12}, {"003", 17}, {"004", 18}};
   std::map<std::string, int> counts;
   for (const Claim* claim : embedded_catalogue().claims()) {
-    ++counts[claim->seed];
-    EXPECT_EQ(claim->record, records.at(claim->seed)) << claim->id;
-    EXPECT_EQ(claim->id.rfind("seed" + claim->seed + "_", 0), 0U) << claim->id;
+    ++counts[claim->analysis];
+    EXPECT_EQ(claim->record, records.at(claim->analysis)) << claim->id;
+    EXPECT_EQ(claim->id.rfind("seed" + claim->analysis + "_", 0), 0U) << claim->id;
     EXPECT_EQ(claim->source, "ablations/claims/" + claim->id + ".json");
   }
   EXPECT_GE(embedded_catalogue().claims().size(), 60U);
@@ -238,7 +238,7 @@ TEST(EmbeddedClaims, ArmsResolveAndDiffer) {
 
 TEST(EmbeddedClaims, ComeInTheOrderOfTheirTexts) {
   const auto claims = embedded_catalogue().claims();
-  for (std::size_t i = 1; i < claims.size(); ++i) EXPECT_LE(claims[i - 1]->seed, claims[i]->seed);
+  for (std::size_t i = 1; i < claims.size(); ++i) EXPECT_LE(claims[i - 1]->analysis, claims[i]->analysis);
   const auto place_of = [&](const std::string& id) {
     for (std::size_t i = 0; i < claims.size(); ++i) {
       if (claims[i]->id == id) return i;

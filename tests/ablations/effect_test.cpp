@@ -28,16 +28,17 @@ Catalogue catalogue_with_idle_features() {
   return catalogue;
 }
 
-std::string refusal(ResolveRequest request) {
+std::string effect_refusal(ResolveRequest request) {
   return error_of(ErrorCode::kUnavailable, [&] { resolve(catalogue_with_idle_features(), request); });
 }
 
 TEST(Needs, ProcessesRanksAndThreads) {
-  expect_parts(refusal({.settings = {{"buckets", "copies"}}, .scale = "nano"}),
+  expect_parts(effect_refusal({.settings = {{"buckets", "copies"}}, .scale = "nano"}),
                {"buckets=copies acts only with 2 processes or more, and this run has 1", "--processes 2"});
-  expect_parts(refusal({.settings = {{"buckets", "copies"}}, .scale = "nano", .ranks = 2}), {"2 processes"});
-  expect_parts(refusal({.settings = {{"places", "one"}}, .scale = "nano"}), {"places=one", "2 ranks", "--ranks 2"});
-  expect_parts(refusal({.settings = {{"fetching", "ahead"}}, .scale = "nano", .threads = 1}),
+  expect_parts(effect_refusal({.settings = {{"buckets", "copies"}}, .scale = "nano", .ranks = 2}), {"2 processes"});
+  expect_parts(effect_refusal({.settings = {{"places", "one"}}, .scale = "nano"}),
+               {"places=one", "2 ranks", "--ranks 2"});
+  expect_parts(effect_refusal({.settings = {{"fetching", "ahead"}}, .scale = "nano", .threads = 1}),
                {"fetching=ahead", "2 threads", "this run has 1"});
 }
 
@@ -54,12 +55,13 @@ TEST(Needs, AreMetByWhatIsAskedFor) {
 }
 
 TEST(Needs, AGpu) {
-  expect_parts(refusal({.settings = {{"expandable_segments", "off"}}, .scale = "nano", .device = core::kCpuDevice}),
-               {"expandable_segments=off acts only on a GPU", "--device cuda"});
-  expect_parts(refusal({.scale = "nano",
-                        .patch = {{"gpu", {{"step_graph", true}}}},
-                        .patch_source = "s.json: /base/patch",
-                        .device = core::kCpuDevice}),
+  expect_parts(
+      effect_refusal({.settings = {{"expandable_segments", "off"}}, .scale = "nano", .device = core::kCpuDevice}),
+      {"expandable_segments=off acts only on a GPU", "--device cuda"});
+  expect_parts(effect_refusal({.scale = "nano",
+                               .patch = {{"gpu", {{"step_graph", true}}}},
+                               .patch_source = "s.json: /base/patch",
+                               .device = core::kCpuDevice}),
                {"s.json: /base/patch: /gpu acts only on a GPU"});
   const Catalogue& catalogue = embedded_catalogue();
   for (const auto& device : {std::optional(core::kGpuDevice), std::optional<core::DeviceChoice>()}) {
@@ -81,7 +83,7 @@ TEST(Needs, WhatTheRecordHasIsOnlySaid) {
 }
 
 TEST(Effect, ASettingThatTheScaleOverrulesIsRefusedWithTheReason) {
-  expect_parts(refusal({.settings = {{"free_steps", "twenty"}}, .scale = "nano"}),
+  expect_parts(effect_refusal({.settings = {{"free_steps", "twenty"}}, .scale = "nano"}),
                {"free_steps=twenty changes nothing at scale nano: untimed steps: 20 -> 5"});
   const Catalogue catalogue = catalogue_with_idle_features();
   EXPECT_EQ(resolve(catalogue, {.settings = {{"free_steps", "twenty"}}}).config.run.untimed_steps, 20);
@@ -89,15 +91,15 @@ TEST(Effect, ASettingThatTheScaleOverrulesIsRefusedWithTheReason) {
 }
 
 TEST(Effect, ASettingThatThePatchOverrulesIsRefused) {
-  expect_parts(refusal({.settings = {{"logit_softcap", "15"}},
-                        .patch = {{"model", {{"logit_softcap", 20}}}},
-                        .patch_source = "s.json: /base/patch"}),
+  expect_parts(effect_refusal({.settings = {{"logit_softcap", "15"}},
+                               .patch = {{"model", {{"logit_softcap", 20}}}},
+                               .patch_source = "s.json: /base/patch"}),
                {"logit_softcap=15 changes nothing", "s.json: /base/patch sets the same"});
 }
 
 TEST(Effect, APatchThatTheScaleOverrulesIsRefused) {
   expect_parts(
-      refusal({.scale = "nano", .patch = {{"run", {{"val_every", 10}}}}, .patch_source = "s.json: /base/patch"}),
+      effect_refusal({.scale = "nano", .patch = {{"run", {{"val_every", 10}}}}, .patch_source = "s.json: /base/patch"}),
       {"s.json: /base/patch changes nothing at scale nano", "steps between validations: 10 -> 25"});
 }
 

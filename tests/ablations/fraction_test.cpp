@@ -28,7 +28,7 @@ std::vector<std::string> words_of(std::size_t factors, std::size_t runs) {
   return texts;
 }
 
-std::string refusal(const std::function<void()>& action) {
+std::string fraction_refusal(const std::function<void()>& action) {
   try {
     action();
   } catch (const core::Error& error) {
@@ -148,12 +148,13 @@ TEST(Fraction, OfAResolutionIsTheSmallest) {
 }
 
 TEST(Fraction, RefusesInOneSentence) {
-  EXPECT_NE(refusal([] { fraction_of_runs(5, 12); }).find("power of two"), std::string::npos);
-  EXPECT_NE(refusal([] { fraction_of_runs(8, 8); }).find("at least 16 runs"), std::string::npos);
-  EXPECT_NE(refusal([] { fraction_of_runs(3, 16); }).find("the whole factorial has 8"), std::string::npos);
-  EXPECT_NE(refusal([] { fraction_of_runs(65, 128); }).find("at most 64"), std::string::npos);
-  EXPECT_NE(refusal([] { fraction_of_resolution(5, 2); }).find("at least 3"), std::string::npos);
-  EXPECT_NE(refusal([] { fraction_of_resolution(30, 5); }).find("no fraction of at most 128 runs"), std::string::npos);
+  EXPECT_NE(fraction_refusal([] { fraction_of_runs(5, 12); }).find("power of two"), std::string::npos);
+  EXPECT_NE(fraction_refusal([] { fraction_of_runs(8, 8); }).find("at least 16 runs"), std::string::npos);
+  EXPECT_NE(fraction_refusal([] { fraction_of_runs(3, 16); }).find("the whole factorial has 8"), std::string::npos);
+  EXPECT_NE(fraction_refusal([] { fraction_of_runs(65, 128); }).find("at most 64"), std::string::npos);
+  EXPECT_NE(fraction_refusal([] { fraction_of_resolution(5, 2); }).find("at least 3"), std::string::npos);
+  EXPECT_NE(fraction_refusal([] { fraction_of_resolution(30, 5); }).find("no fraction of at most 128 runs"),
+            std::string::npos);
 }
 
 }  // namespace

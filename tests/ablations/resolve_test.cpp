@@ -13,7 +13,7 @@ Resolved resolved(const std::string& record, const FeatureSettings& settings, co
   return resolve(embedded_catalogue(), {.record = record, .settings = settings, .scale = scale});
 }
 
-std::string refusal(ErrorCode code, const ResolveRequest& request) {
+std::string resolve_refusal(ErrorCode code, const ResolveRequest& request) {
   return error_of(code, [&] { resolve(embedded_catalogue(), request); });
 }
 
@@ -75,13 +75,13 @@ TEST(Resolve, ValueEmbeddingsComeBackWithTheirMix) {
 }
 
 TEST(Resolve, RefusesARequirementThatIsSetOtherwise) {
-  const std::string message = refusal(
+  const std::string message = resolve_refusal(
       ErrorCode::kConflict, {.settings = {{"hidden_matrix_optimizer", "adam"}, {"muon_orthogonalizer", "svd"}}});
   expect_parts(message, {"muon_orthogonalizer=svd", "hidden_matrix_optimizer", "muon", "adam", "leave one"});
 }
 
 TEST(Resolve, AScaleOfTheUpdateComesWithItsRate) {
-  const std::string message = refusal(
+  const std::string message = resolve_refusal(
       ErrorCode::kConflict, {.settings = {{"muon_update_scale", "sqrt_largest_side"}, {"muon_learning_rate", "0.04"}}});
   expect_parts(message, {"muon_learning_rate=0.04", "muon_update_scale", "sqrt_largest_side", "leave one"});
   for (const char* record : {"record17", "record2"}) {  // record 2 has no Muon yet
@@ -93,7 +93,7 @@ TEST(Resolve, AScaleOfTheUpdateComesWithItsRate) {
 
 TEST(Resolve, RefusesConflictingFeatures) {
   const std::string message =
-      refusal(ErrorCode::kConflict, {.record = "record3", .settings = {{"qkv_layout", "separate"}}});
+      resolve_refusal(ErrorCode::kConflict, {.record = "record3", .settings = {{"qkv_layout", "separate"}}});
   expect_parts(message, {"qkv_layout=separate excludes qkv_splitting=one_matrix", "set qkv_splitting"});
   EXPECT_NO_THROW(resolved("record3", {{"qkv_layout", "separate"}, {"qkv_splitting", "three"}}));
 }
@@ -158,21 +158,21 @@ TEST(Resolve, AppliesTheInlinePatchBeforeTheScale) {
 }
 
 TEST(Resolve, NamesTheNearestOfWhatItDoesNotKnow) {
-  expect_parts(refusal(ErrorCode::kNotFound, {.record = "recrod17"}), {"recrod17", "record17"});
-  expect_parts(refusal(ErrorCode::kNotFound, {.scale = "nanno"}), {"nanno", "\"nano\""});
-  expect_parts(refusal(ErrorCode::kNotFound, {.settings = {{"muon_orthogonaliser", "svd"}}}),
+  expect_parts(resolve_refusal(ErrorCode::kNotFound, {.record = "recrod17"}), {"recrod17", "record17"});
+  expect_parts(resolve_refusal(ErrorCode::kNotFound, {.scale = "nanno"}), {"nanno", "\"nano\""});
+  expect_parts(resolve_refusal(ErrorCode::kNotFound, {.settings = {{"muon_orthogonaliser", "svd"}}}),
                {"muon_orthogonaliser", "\"muon_orthogonalizer\""});
-  expect_parts(refusal(ErrorCode::kNotFound, {.settings = {{"muon_orthogonalizer", "newton_shulz"}}}),
+  expect_parts(resolve_refusal(ErrorCode::kNotFound, {.settings = {{"muon_orthogonalizer", "newton_shulz"}}}),
                {"muon_orthogonalizer", "newton_shulz", "\"newton_schulz\"", "\"svd\""});
 }
 
 TEST(Resolve, RefusesABadInlinePatch) {
-  expect_parts(refusal(ErrorCode::kInvalidArgument,
-                       {.patch = {{"model", {{"model_dims", 3}}}}, .patch_source = "suite.json: /base/patch"}),
+  expect_parts(resolve_refusal(ErrorCode::kInvalidArgument,
+                               {.patch = {{"model", {{"model_dims", 3}}}}, .patch_source = "suite.json: /base/patch"}),
                {"suite.json: /base/patch", "/model/model_dims", "model_dim"});
-  expect_parts(
-      refusal(ErrorCode::kInvalidArgument, {.patch = {{"model", {{"num_heads", 5}}}}, .patch_source = "s.json"}),
-      {"record17 and s.json", "/model/num_heads", "768", "5"});
+  expect_parts(resolve_refusal(ErrorCode::kInvalidArgument,
+                               {.patch = {{"model", {{"num_heads", 5}}}}, .patch_source = "s.json"}),
+               {"record17 and s.json", "/model/num_heads", "768", "5"});
 }
 
 TEST(Resolve, AModifiedCatalogueIsResolvedAnew) {

@@ -13,10 +13,10 @@ using results::RunRecord;
 
 const Json kSeeds = {{"seeds", {1, 2}}};  // times three cells
 constexpr std::size_t kRuns = 6;
-constexpr std::size_t kSteps = 12;
+constexpr std::size_t kKillSteps = 12;
 
 Json steady(double sleep_ms = 5) {
-  return {{"steps", kSteps}, {"sleep_ms", sleep_ms}};
+  return {{"steps", kKillSteps}, {"sleep_ms", sleep_ms}};
 }
 
 TEST_F(ProcessTest, RunnerKilledAgainAndAgain) {
@@ -31,13 +31,13 @@ TEST_F(ProcessTest, RunnerKilledAgainAndAgain) {
     if (std::filesystem::exists(file()) && round % 30 == 29) {
       // The suite is complete by now: begin a new one, so that kills keep hitting runs.
       ASSERT_EQ(wait_for(start(steady(), kSeeds)), 0) << log();
-      expect_each_run_once(kRuns, kSteps);
+      expect_each_run_once(kRuns, kKillSteps);
       for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(file().string() + suffix);
     }
   }
   EXPECT_GE(kills, 20);
   ASSERT_EQ(wait_for(start(steady(), kSeeds)), 0) << log();
-  expect_each_run_once(kRuns, kSteps);
+  expect_each_run_once(kRuns, kKillSteps);
   for (const RunRecord& run : stored_runs()) {
     EXPECT_TRUE(run.is_completed() || run.result->outcome == RunOutcome::kInterrupted) << run.result->message;
   }
@@ -45,7 +45,7 @@ TEST_F(ProcessTest, RunnerKilledAgainAndAgain) {
 
 TEST_F(ProcessTest, AnEngineNeverOutlivesItsRunner) {
   // This one would not notice by itself: it never writes.
-  const pid_t pid = start({{"steps", kSteps}, {"fault", {{"kind", "hang"}, {"step", 0}}}}, kSeeds);
+  const pid_t pid = start({{"steps", kKillSteps}, {"fault", {{"kind", "hang"}, {"step", 0}}}}, kSeeds);
   ASSERT_TRUE(wait_until([&] { return !engine_processes().empty(); }));
   kill(pid, SIGKILL);
   wait_for(pid);
@@ -64,7 +64,7 @@ TEST_F(ProcessTest, EngineKilledAgainAndAgain) {
   EXPECT_GE(kills, 20);
   wait_for(pid);
   ASSERT_EQ(wait_for(start(steady(), kSeeds)), 0) << log();
-  expect_each_run_once(kRuns, kSteps);
+  expect_each_run_once(kRuns, kKillSteps);
   for (const RunRecord& run : stored_runs()) {
     const bool is_expected = run.is_completed() || run.result->outcome == RunOutcome::kCrashed;
     EXPECT_TRUE(is_expected) << enum_name(run.result->outcome) << ": " << run.result->message;
@@ -83,7 +83,7 @@ TEST_F(ProcessTest, AnInterruptLetsTheStepFinishAndTheSameCommandContinues) {
   EXPECT_EQ(runs[0].result->exit_code, 130) << "the engine ended by itself";
   EXPECT_NE(log().find("continues"), std::string::npos);
   EXPECT_EQ(wait_for(start(steady(50), kSeeds)), 0) << log();
-  expect_each_run_once(kRuns, kSteps);
+  expect_each_run_once(kRuns, kKillSteps);
 }
 
 TEST_F(ProcessTest, ASecondInterruptStopsNow) {
@@ -115,7 +115,7 @@ TEST_F(ProcessTest, TwoRunnersShareTheWork) {
   const pid_t second = start(steady(), kSeeds);
   EXPECT_EQ(wait_for(first), 0) << log();
   EXPECT_EQ(wait_for(second), 0) << log();
-  expect_each_run_once(kRuns, kSteps);
+  expect_each_run_once(kRuns, kKillSteps);
   EXPECT_EQ(stored_runs().size(), kRuns);
   EXPECT_NE(log().find("waiting: process"), std::string::npos) << log();
   // Never two timed runs at once.
@@ -131,7 +131,7 @@ TEST_F(ProcessTest, OneOfTwoRunnersIsKilledAndTheOtherTakesOver) {
   kill(first, SIGKILL);
   EXPECT_EQ(wait_for(first), -SIGKILL);
   EXPECT_EQ(wait_for(second), 0) << log();
-  expect_each_run_once(kRuns, kSteps);
+  expect_each_run_once(kRuns, kKillSteps);
 }
 
 /// Every file of the runner ends at so many bytes, as on a full disk.
@@ -143,13 +143,13 @@ void limit_file_size(rlim_t bytes) {
 
 TEST_F(ProcessTest, AFullDiskStopsWithASentenceAndLosesNothing) {
   { results::Store store(file()); }
-  const Json flood = {{"steps", kSteps}, {"fault", {{"kind", "flood"}, {"step", 4}, {"value", 20000}}}};
+  const Json flood = {{"steps", kKillSteps}, {"fault", {{"kind", "flood"}, {"step", 4}, {"value", 20000}}}};
   const int code = wait_for(start(flood, kSeeds, [] { limit_file_size(300'000); }));
   EXPECT_EQ(code, 2) << log();
   EXPECT_NE(log().find("error: database " + file().string()), std::string::npos) << log();
   EXPECT_TRUE(engine_processes().empty());
   EXPECT_EQ(wait_for(start(flood, kSeeds)), 0) << log();
-  expect_each_run_once(kRuns, kSteps + 20000);
+  expect_each_run_once(kRuns, kKillSteps + 20000);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@ namespace nanobench::suites {
 namespace {
 
 constexpr int kRunners = 32;
-constexpr std::size_t kSteps = 100;
+constexpr std::size_t kManyRunnersSteps = 100;
 
 /// A suite of its own for each runner: a run that nobody else has. They share the machine: losses count, times do
 /// not.
@@ -17,7 +17,7 @@ core::Json suite_of(int runner) {
 class ManyRunnersTest : public ProcessTest {
  protected:
   pid_t start_runner(int number) const {
-    return start({{"steps", kSteps}, {"val_every", 50}, {"sleep_ms", 1}}, suite_of(number),
+    return start({{"steps", kManyRunnersSteps}, {"val_every", 50}, {"sleep_ms", 1}}, suite_of(number),
                  [] { setenv("NANOBENCH_TEST_SHARED_MACHINE", "1", 1); });
   }
 };
@@ -44,9 +44,9 @@ TEST_F(ManyRunnersTest, ThirtyTwoOfThemLoseNothingThoughTenAreKilled) {
   std::set<std::string> digests;
   for (const results::RunRecord& run : completed) {
     EXPECT_TRUE(digests.insert(run.digest).second) << "twice: " << run.suite << " " << run.cell;
-    EXPECT_EQ(store.samples(run.id, results::kTrainLoss).size(), kSteps);
-    EXPECT_EQ(store.samples(run.id, results::kStepMs).size(), kSteps);
-    EXPECT_EQ(store.samples(run.id, results::kValLoss).size(), kSteps / 50 + 1);
+    EXPECT_EQ(store.samples(run.id, results::kTrainLoss).size(), kManyRunnersSteps);
+    EXPECT_EQ(store.samples(run.id, results::kStepMs).size(), kManyRunnersSteps);
+    EXPECT_EQ(store.samples(run.id, results::kValLoss).size(), kManyRunnersSteps / 50 + 1);
   }
   EXPECT_TRUE(store.runs({.is_running = true}).empty());
 }

@@ -180,7 +180,7 @@ TEST_F(RunnerTest, KeepsTheEnginesLastWords) {
   const RunRecord record = run_one(fault("exit", 4, 1));
   const std::vector<results::RunMessage> messages = Store(file()).messages(record.id);
   ASSERT_FALSE(messages.empty());
-  EXPECT_EQ(messages.back().kind, "output");
+  EXPECT_EQ(messages.back().kind, results::RunMessageKind::kOutput);
   EXPECT_NE(messages.back().text.find("exiting as told"), std::string::npos);
 }
 

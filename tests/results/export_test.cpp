@@ -159,7 +159,7 @@ class ExportTest : public StoreTest {
     batch.samples[kTrainLoss] = {{0, 5.5}, {1, 1.0 / 3}, {300, std::numeric_limits<double>::quiet_NaN()}};
     batch.samples[kStepMs] = {{0, 50}, {1, 20}, {300, 30}};
     batch.samples[kClockMs] = {{1, 20}, {300, 2500}};
-    batch.messages = {{"note", kHostile}};
+    batch.messages = {{RunMessageKind::kNote, kHostile}};
     batch.facts = {{"used/user_ms", "3000"}, {"used/system_ms", "1000"}};
     store_.set_environment(id, {{"cores", "2"}, {"cpu_model", "Test"}});
     store_.finish_run(id, completed(3.25), batch);

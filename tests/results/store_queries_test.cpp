@@ -58,7 +58,7 @@ void use_everything(const std::filesystem::path& file) {
   store.claim_run(big_store_run(0, 0), this_process());
   store.release_dead_runs();
   store.add_batch(running, big_store_batch({.steps = 60}, 9, 9));
-  store.add_batch(running, {{}, {{"note", "x"}}, {{"a", "b"}}});
+  store.add_batch(running, {{}, {{RunMessageKind::kNote, "x"}}, {{"a", "b"}}});
   store.set_environment(running, {{"a", "b"}});
   store.complete_summaries();
   store.set_baseline("main", plan_id);

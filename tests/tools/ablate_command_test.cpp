@@ -9,10 +9,6 @@
 namespace nanobench::tools {
 namespace {
 
-core::Json json_of(const ProgramResult& result) {
-  return core::parse_json(result.out, "stdout");
-}
-
 std::vector<std::string> ablate(const std::string& design, const std::vector<std::string>& more) {
   std::vector<std::string> arguments = {"ablate", "--base",  "record:17", "--design",
                                         design,   "--scale", "smoke",     "--quiet"};

@@ -24,10 +24,6 @@ void write_logs(const CommandLine& shell, const std::string& folder, const std::
     shell.write(folder + "/run" + std::to_string(i) + ".txt", log_of(losses[i], static_cast<int>(i)));
 }
 
-core::Json json_of(const ProgramResult& result) {
-  return core::parse_json(result.out, "stdout");
-}
-
 TEST(AuditCommand, ExitCodesSayWhatTheEvidenceIs) {
   const CommandLine shell("audit");
   write_logs(shell, "good", {"3.2771", "3.2780", "3.2776", "3.2779"});

@@ -8,7 +8,7 @@
 namespace nanobench::tools {
 namespace {
 
-constexpr const char* kSuite = R"({"name": "tiny", "design": "history", "records": ["record12", "record13"],
+constexpr const char* kBadInputSuite = R"({"name": "tiny", "design": "history", "records": ["record12", "record13"],
   "scale": "smoke", "engine": {"mock": {}}})";
 
 /// A file of the test and a command line, and what the error must say.
@@ -60,15 +60,15 @@ const std::vector<BadInput>& cases() {
            "base": {"record": "record17", "features": {"activation": "gelo"}}})",
        {"run", "s.json"},
        {"gelo", "gelu"}},
-      {"suite_scale", "s.json", kSuite, {"run", "s.json", "--scale", "nanoo"}, {"nanoo", "nano"}},
-      {"suite_data", "s.json", kSuite, {"run", "s.json", "--data", "txt:a"}, {"txt:a", "text"}},
-      {"no_text", "s.json", kSuite, {"run", "s.json", "--data", "text:none.txt"}, {"none.txt"}},
+      {"suite_scale", "s.json", kBadInputSuite, {"run", "s.json", "--scale", "nanoo"}, {"nanoo", "nano"}},
+      {"suite_data", "s.json", kBadInputSuite, {"run", "s.json", "--data", "txt:a"}, {"txt:a", "text"}},
+      {"no_text", "s.json", kBadInputSuite, {"run", "s.json", "--data", "text:none.txt"}, {"none.txt"}},
       {"empty_text", "e.txt", "", {"data", "prepare", "--text", "e.txt", "--out", "set"}, {"e.txt"}},
-      {"no_seeds", "s.json", kSuite, {"run", "s.json", "--seeds", "0"}, {"--seeds"}},
-      {"bad_seeds", "s.json", kSuite, {"run", "s.json", "--seeds", "1,x"}, {"--seeds", "\"x\""}},
-      {"twice_seeds", "s.json", kSuite, {"run", "s.json", "--seeds", "4,4"}, {"4", "twice"}},
-      {"threads", "s.json", kSuite, {"run", "s.json", "--threads", "-1"}, {"--threads"}},
-      {"catalogue", "s.json", kSuite, {"run", "s.json", "--catalogue", "nowhere"}, {"nowhere"}},
+      {"no_seeds", "s.json", kBadInputSuite, {"run", "s.json", "--seeds", "0"}, {"--seeds"}},
+      {"bad_seeds", "s.json", kBadInputSuite, {"run", "s.json", "--seeds", "1,x"}, {"--seeds", "\"x\""}},
+      {"twice_seeds", "s.json", kBadInputSuite, {"run", "s.json", "--seeds", "4,4"}, {"4", "twice"}},
+      {"threads", "s.json", kBadInputSuite, {"run", "s.json", "--threads", "-1"}, {"--threads"}},
+      {"catalogue", "s.json", kBadInputSuite, {"run", "s.json", "--catalogue", "nowhere"}, {"nowhere"}},
       {"config_key",
        "c.json",
        R"({"model": {"num_layer": 3}})",
@@ -76,10 +76,10 @@ const std::vector<BadInput>& cases() {
        {"c.json: /model/num_layer", "num_layers"}},
       {"config_range", "c.json", R"({"model": {"num_layers": 0}})", {"train", "c.json"}, {"/model/num_layers"}},
       {"config_missing", "", "", {"train", "c.json"}, {"c.json"}},
-      {"ranks", "s.json", kSuite, {"run", "s.json", "--ranks", "0"}, {"--ranks"}},
+      {"ranks", "s.json", kBadInputSuite, {"run", "s.json", "--ranks", "0"}, {"--ranks"}},
       {"ranks_processes",
        "s.json",
-       kSuite,
+       kBadInputSuite,
        {"run", "s.json", "--ranks", "3", "--processes", "2"},
        {"3 ranks", "2 processes"}},
       {"set_form", "", "", {"show", "record17", "--set", "logit_softcap"}, {"--set logit_softcap", "FEATURE=VALUE"}},
@@ -160,7 +160,7 @@ INSTANTIATE_TEST_SUITE_P(Table, BadInputTest, testing::ValuesIn(cases()),
 
 TEST(BadDatabase, ForeignAndCorruptFilesAreNamedAndLeftAlone) {
   const CommandLine shell("bad_database");
-  shell.write("s.json", kSuite);
+  shell.write("s.json", kBadInputSuite);
   const std::string garbage = "this is no database, " + std::string(5000, 'x');
   shell.write("garbage.db", garbage);
   const ProgramResult result = shell.run({"run", "s.json", "--db", "garbage.db"});
@@ -171,7 +171,7 @@ TEST(BadDatabase, ForeignAndCorruptFilesAreNamedAndLeftAlone) {
 
 TEST(BadDatabase, ACutDatabaseIsNamedAndLeftAlone) {
   const CommandLine shell("cut_database");
-  shell.write("s.json", kSuite);
+  shell.write("s.json", kBadInputSuite);
   ASSERT_EQ(shell.run({"run", "s.json", "--quiet"}).exit_code, 0);
   const std::string whole = read_text(shell.database());
   const std::string cut = whole.substr(0, whole.size() / 2 + 100);
@@ -184,7 +184,7 @@ TEST(BadDatabase, ACutDatabaseIsNamedAndLeftAlone) {
 
 TEST(BadFolder, DatabaseInAFolderThatCannotBeMade) {
   const CommandLine shell("bad_database_folder");
-  shell.write("s.json", kSuite);
+  shell.write("s.json", kBadInputSuite);
   shell.write("a_file", "");
   const ProgramResult result = shell.run({"run", "s.json", "--db", "a_file/results.db"});
   EXPECT_EQ(result.exit_code, 2) << result.err;
@@ -210,7 +210,7 @@ TEST(FullDisk, StandardOutputThatTakesNothing) {
 
 TEST(BadFolder, ReportIntoAMissingFolder) {
   const CommandLine shell("bad_folder");
-  shell.write("s.json", kSuite);
+  shell.write("s.json", kBadInputSuite);
   ASSERT_EQ(shell.run({"run", "s.json", "--quiet"}).exit_code, 0);
   shell.write("a_file", "");
   const ProgramResult result = shell.run({"report", "--out", "a_file/r.html"});

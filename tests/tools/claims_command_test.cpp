@@ -11,11 +11,6 @@
 namespace nanobench::tools {
 namespace {
 
-core::Json json_of(const ProgramResult& result) {
-  EXPECT_EQ(result.exit_code, 0) << result.err;
-  return core::Json::parse(result.out);
-}
-
 std::vector<core::Json> rows_of(const core::Json& document) {
   const core::Json& table = document.at("tables").at("claims");
   return {table.begin(), table.end()};

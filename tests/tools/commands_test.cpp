@@ -9,20 +9,16 @@
 namespace nanobench::tools {
 namespace {
 
-constexpr const char* kSuite = R"({"name": "tiny", "title": "A tiny history", "design": "history",
+constexpr const char* kCommandsSuite = R"({"name": "tiny", "title": "A tiny history", "design": "history",
   "records": ["record12", "record13"], "scale": "smoke", "seeds": [1, 2],
   "engine": {"mock": {"loss_sigma": 0.01}}})";
 constexpr const char* kFailingSuite = R"({"name": "failing", "design": "history",
   "records": ["record12", "record13"], "scale": "smoke",
   "engine": {"mock": {"cells": {"record13": {"fault": {"kind": "signal", "step": 3}}}}}})";
 
-core::Json json_of(const ProgramResult& result) {
-  return core::parse_json(result.out, "stdout");
-}
-
 TEST(RunCommand, RunsStoresReportsAndReuses) {
   const CommandLine shell("run");
-  shell.write("tiny.json", kSuite);
+  shell.write("tiny.json", kCommandsSuite);
   const ProgramResult first = shell.run({"run", "tiny.json"});
   ASSERT_EQ(first.exit_code, 0) << first.err;
   EXPECT_NE(first.out.find("record13"), std::string::npos) << first.out;
@@ -40,7 +36,7 @@ TEST(RunCommand, RunsStoresReportsAndReuses) {
 
 TEST(RunCommand, JsonOnStandardOutputAndQuiet) {
   const CommandLine shell("run_json");
-  shell.write("tiny.json", kSuite);
+  shell.write("tiny.json", kCommandsSuite);
   const ProgramResult result = shell.run({"run", "tiny.json", "--json", "--quiet", "--seeds", "1"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.err, "");
@@ -63,7 +59,7 @@ TEST(RunCommand, AFailedCellIsARowAndExitCode4) {
 
 TEST(ReportCommand, AllFormatsAndFiles) {
   const CommandLine shell("report");
-  shell.write("tiny.json", kSuite);
+  shell.write("tiny.json", kCommandsSuite);
   ASSERT_EQ(shell.run({"run", "tiny.json", "--quiet"}).exit_code, 0);
   EXPECT_NE(shell.run({"report"}).out.find("record13"), std::string::npos);
   EXPECT_NE(shell.run({"report", "--format", "md"}).out.find("| record13 |"), std::string::npos);
@@ -78,7 +74,7 @@ TEST(ReportCommand, AllFormatsAndFiles) {
 
 TEST(ShowCommand, RunRecordFeatureScaleAndSuite) {
   const CommandLine shell("show");
-  shell.write("tiny.json", kSuite);
+  shell.write("tiny.json", kCommandsSuite);
   ASSERT_EQ(shell.run({"run", "tiny.json", "--quiet"}).exit_code, 0);
   const core::Json run = json_of(shell.run({"show", "1", "--json"}));
   EXPECT_EQ(run.at("facts").at("run"), 1);
@@ -230,7 +226,7 @@ TEST(ListCommand, ClaimsWithWhatMeasuresThem) {
   EXPECT_EQ(json.at("schema_version"), 1);
   const core::Json& claims = json.at("tables").at("claims");
   ASSERT_GE(claims.size(), 60U);
-  for (const char* key : {"claim", "seed", "statement", "measured_by", "published"}) {
+  for (const char* key : {"claim", "analysis", "statement", "measured_by", "published"}) {
     EXPECT_TRUE(claims.at(0).at(key).is_string()) << key;
   }
   const ProgramResult text = shell.run({"list", "claims"}, "COLUMNS=160");
@@ -289,6 +285,30 @@ TEST(DoctorCommand, SaysWhatIsMissing) {
     if (check.at("check") == "engine") is_engine_missing = check.at("status") == "missing";
   }
   EXPECT_TRUE(is_engine_missing) << result.out;
+}
+
+TEST(DoctorCommand, ReadsWhatTheEngineIs) {
+  const CommandLine shell("doctor_engine");
+  const auto engine_and_torch = [&](const std::string& script) {
+    shell.write("engine", "#!/bin/sh\n" + script);
+    std::filesystem::permissions(shell.work() / "engine", std::filesystem::perms::owner_all);
+    const ProgramResult result =
+        shell.run({"doctor", "--json"}, "NANOBENCH_ENGINE=" + (shell.work() / "engine").string());
+    std::map<std::string, core::Json> rows;
+    for (const core::Json& row : core::Json::parse(result.out).at("tables").at("checks")) rows[row.at("check")] = row;
+    return std::pair(rows.at("engine"), rows.at("libtorch"));
+  };
+  const auto [engine, torch] = engine_and_torch(
+      R"([ "$1" = --build-info ] && echo '{"version": "9.8", "libtorch": "7.6.5", "cpu_capability": "AVX9"}')");
+  EXPECT_EQ(engine.at("status"), "ok") << engine;
+  EXPECT_EQ(engine.at("found"), "engine 9.8, AVX9");
+  EXPECT_EQ(torch.at("found"), "7.6.5");
+  for (const char* other : {"echo nanobench-train 1.0, LibTorch 2", "echo '[1]'", "exit 0"}) {
+    const auto [unknown, its_torch] = engine_and_torch(other);
+    EXPECT_EQ(unknown.at("status"), "missing") << other;
+    EXPECT_NE(unknown.at("found").get<std::string>().find("does not describe itself"), std::string::npos) << unknown;
+    EXPECT_EQ(its_torch.at("status"), "missing") << other;
+  }
 }
 
 /// What is found of each check of the machine's GPUs, with these lines as the driver's answers.

@@ -11,13 +11,14 @@
 namespace nanobench::tools {
 namespace {
 
-constexpr const char* kTrainer =
+constexpr const char* kExternalCommandTrainer =
     "echo loading; echo \"step:0/4 val_loss:10.8 train_time:0ms step_avg:nanms\"\n"
     "echo \"step:2/4 train_loss:5.$SEED train_time:1000ms step_avg:500.00ms\"\n"
     "case $2 in hang) sleep 60;; exit) echo oh dear; exit 3;; signal) kill -SEGV $$;; short) exit 0;; esac\n"
     "echo \"step:4/4 val_loss:$1 train_time:2000ms step_avg:500.00ms\"\n";
 
-std::string suite_of(const std::string& command, const std::string& mode_values = R"("good", "good2")") {
+std::string external_command_suite_of(const std::string& command,
+                                      const std::string& mode_values = R"("good", "good2")") {
   return R"({"name": "mine", "design": "leave_one_out", "seeds": [1, 2],
     "limits": {"silence_seconds": 1},
     "engine": {"command": )" +
@@ -28,14 +29,10 @@ std::string suite_of(const std::string& command, const std::string& mode_values 
 
 constexpr const char* kCommand = R"(["sh", "train.sh", "{feature:loss}{seed}", "{feature:mode}"])";
 
-core::Json json_of(const ProgramResult& result) {
-  return core::parse_json(result.out, "stdout");
-}
-
 TEST(ExternalEngine, RunsStoresReportsAndReuses) {
   const CommandLine shell("external");
-  shell.write("train.sh", kTrainer);
-  shell.write("suite.json", suite_of(kCommand));
+  shell.write("train.sh", kExternalCommandTrainer);
+  shell.write("suite.json", external_command_suite_of(kCommand));
   const ProgramResult result = shell.run({"run", "suite.json", "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err << result.out;
   const core::Json rows = json_of(result).at("tables").at("rows");
@@ -70,8 +67,8 @@ TEST(ExternalEngine, EveryFailureIsARowWithAReason) {
       {R"(["sh", "train.sh", "nan", "{feature:mode}{feature:loss}"])", "x", "diverged", "not a finite number"}};
   for (const Case& item : cases) {
     const CommandLine shell(std::string("external_") + item.mode);
-    shell.write("train.sh", kTrainer);
-    shell.write("suite.json", suite_of(item.command, "\"good\", \"" + std::string(item.mode) + "\""));
+    shell.write("train.sh", kExternalCommandTrainer);
+    shell.write("suite.json", external_command_suite_of(item.command, "\"good\", \"" + std::string(item.mode) + "\""));
     const ProgramResult result = shell.run({"run", "suite.json", "--json", "--seeds", "1"});
     const bool is_evidence = std::string(item.outcome) == "diverged";
     EXPECT_EQ(result.exit_code, is_evidence ? 0 : 4) << item.mode << result.err;
@@ -214,8 +211,9 @@ bool is_gone(pid_t pid) {
 
 TEST(ExternalEngine, AKilledRunnerLeavesNoTrainerAndContinues) {
   const CommandLine shell("external_kill");
-  shell.write("train.sh", std::string("if [ ! -e fast ]; then sleep 60 & echo $$ $! >>pids; wait; fi\n") + kTrainer);
-  shell.write("suite.json", suite_of(kCommand));
+  shell.write("train.sh",
+              std::string("if [ ! -e fast ]; then sleep 60 & echo $$ $! >>pids; wait; fi\n") + kExternalCommandTrainer);
+  shell.write("suite.json", external_command_suite_of(kCommand));
   for (int i = 0; i < 20 && pids_in(shell.work() / "pids").size() < 4; ++i)
     shell.run({"run", "suite.json", "--quiet"}, "timeout -s KILL 0.5");
   const std::vector<pid_t> pids = pids_in(shell.work() / "pids");

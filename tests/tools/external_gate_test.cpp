@@ -9,19 +9,20 @@ namespace nanobench::tools {
 namespace {
 
 /// Prints a loss made from its seed and the file `loss`, which is no word of the command.
-constexpr const char* kTrainer =
+constexpr const char* kExternalGateTrainer =
     "echo \"step:0/4 val_loss:10.8 train_time:0ms step_avg:nanms\"\n"
     "echo \"step:4/4 val_loss:3.$(($(cat loss) + $1 * 3 + $1 * $1 % 5)) train_time:4000ms step_avg:1000.00ms\"\n";
 
-constexpr const char* kSuite = R"({"name": "line", "design": "cells", "cells": [{"label": "it"}], "seeds": [1, 2, 3, 4],
+constexpr const char* kExternalGateSuite =
+    R"({"name": "line", "design": "cells", "cells": [{"label": "it"}], "seeds": [1, 2, 3, 4],
     "engine": {"command": ["sh", "train.sh", "{seed}"]}})";
 
 /// A checkout of the trainer in the folder, with this loss in ten thousandths above 3.
-void write_trainer(const CommandLine& shell, const std::string& folder, const std::string& loss) {
+void external_gate_write_trainer(const CommandLine& shell, const std::string& folder, const std::string& loss) {
   std::filesystem::create_directories(shell.work() / folder);
-  shell.write(folder + "/train.sh", kTrainer);
+  shell.write(folder + "/train.sh", kExternalGateTrainer);
   shell.write(folder + "/loss", loss);
-  shell.write(folder + "/suite.json", kSuite);
+  shell.write(folder + "/suite.json", kExternalGateSuite);
 }
 
 std::vector<std::string> gate_of(const std::string& suite, const std::vector<std::string>& words) {
@@ -32,9 +33,9 @@ std::vector<std::string> gate_of(const std::string& suite, const std::vector<std
 
 TEST(ExternalGate, AnotherCheckoutInTurn) {
   const CommandLine shell("external_gate");
-  write_trainer(shell, "base", "1000");
-  write_trainer(shell, "same", "1000");
-  write_trainer(shell, "worse", "1100");
+  external_gate_write_trainer(shell, "base", "1000");
+  external_gate_write_trainer(shell, "same", "1000");
+  external_gate_write_trainer(shell, "worse", "1100");
   const ProgramResult same = shell.run(gate_of("same/suite.json", {"--baseline-folder", "base"}));
   EXPECT_EQ(same.exit_code, 0) << same.err << same.out;
   EXPECT_EQ(results::Store(shell.database()).runs().size(), 8U) << "each side has runs of its own";
@@ -53,8 +54,8 @@ TEST(ExternalGate, AnotherCheckoutInTurn) {
 
 TEST(ExternalGate, AKilledOneContinues) {
   const CommandLine shell("external_gate_killed");
-  write_trainer(shell, "base", "1000");
-  write_trainer(shell, "work", "1000");
+  external_gate_write_trainer(shell, "base", "1000");
+  external_gate_write_trainer(shell, "work", "1000");
   for (const char* folder : {"base", "work"}) {
     const std::string train = std::string(folder) + "/train.sh";
     shell.write(train, "[ -e ../fast ] || sleep 0.2\n" + read_text(shell.work() / train));
@@ -74,7 +75,7 @@ TEST(ExternalGate, AKilledOneContinues) {
 
 TEST(ExternalGate, WhatCannotBeAsked) {
   const CommandLine shell("external_gate_bad");
-  write_trainer(shell, "work", "1000");
+  external_gate_write_trainer(shell, "work", "1000");
   shell.write("mock.json", gate_suite());
   const auto refused = [&](const std::vector<std::string>& words, const std::string& sentence) {
     expect_usage_error(shell.run(words), sentence);
@@ -88,8 +89,8 @@ TEST(ExternalGate, WhatCannotBeAsked) {
 
 TEST(ExternalCalibration, IsATrainersOwn) {
   const CommandLine shell("external_calibrate");
-  write_trainer(shell, "work", "1000");
-  write_trainer(shell, "base", "1000");
+  external_gate_write_trainer(shell, "work", "1000");
+  external_gate_write_trainer(shell, "base", "1000");
   const ProgramResult result = shell.run({"calibrate", "work/suite.json", "--pairs", "6", "--json", "--quiet"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(json_of(result).at("facts").at("pairs"), 6);
@@ -120,7 +121,7 @@ TEST(ExternalCalibration, IsATrainersOwn) {
 class TrainerRepository {
  public:
   explicit TrainerRepository(const CommandLine& shell) : shell_(shell) {
-    write_trainer(shell, "trainer", "1000");
+    external_gate_write_trainer(shell, "trainer", "1000");
     git("init -q -b main .");
     git("config user.name Tester");
     git("config user.email tester@example.org");
@@ -194,7 +195,7 @@ TEST(ExternalBaseline, TheRevisionIsThatOfTheBytesThatWereMeasured) {
   shell.write("trainer/loss", "1200");
   ASSERT_EQ(shell.run({"baseline", "save", "late"}).exit_code, 0);
   EXPECT_NE(revision_of("late"), repository.head()) << "the folder holds other bytes by now";
-  std::string more_seeds = kSuite;
+  std::string more_seeds = kExternalGateSuite;
   more_seeds.replace(more_seeds.find("[1, 2"), 5, "[5, 1, 2");
   shell.write("trainer/loss", "1100");
   shell.write("trainer/suite.json", more_seeds);
@@ -204,13 +205,13 @@ TEST(ExternalBaseline, TheRevisionIsThatOfTheBytesThatWereMeasured) {
 
 TEST(ExternalBaseline, WithoutARepositoryTheNewestAccepted) {
   const CommandLine shell("external_accepted");
-  write_trainer(shell, "trainer", "1000");
+  external_gate_write_trainer(shell, "trainer", "1000");
   const std::string nowhere = "GIT_CEILING_DIRECTORIES=/tmp";
   EXPECT_EQ(shell.run(gate_of("trainer/suite.json", {}), nowhere).exit_code, 5);
   EXPECT_EQ(shell.run({"run", "trainer/suite.json", "--quiet"}, nowhere).exit_code, 0);
   ASSERT_EQ(shell.run({"baseline", "accept", "--reason", "first"}, nowhere).exit_code, 0);
   EXPECT_EQ(shell.run(gate_of("trainer/suite.json", {}), nowhere).exit_code, 0);
-  shell.write("trainer/train.sh", std::string(kTrainer) + "# changed\n");
+  shell.write("trainer/train.sh", std::string(kExternalGateTrainer) + "# changed\n");
   shell.write("trainer/loss", "1100");
   EXPECT_EQ(shell.run(gate_of("trainer/suite.json", {}), nowhere).exit_code, 1);
 }

@@ -7,15 +7,11 @@
 namespace nanobench::tools {
 namespace {
 
-constexpr const char* kSuite = R"({"name": "tiny", "design": "leave_one_out", "base": {"record": "record17"},
+constexpr const char* kPlanCommandSuite = R"({"name": "tiny", "design": "leave_one_out", "base": {"record": "record17"},
   "features": ["attention_skip", "rotary"], "scale": "smoke", "seeds": [1, 2, 3, 4],
   "engine": {"mock": {"loss_sigma": 0.01, "step_cv": 0, "step_ms": 12, "peak_bytes": 77000000}}})";
 constexpr const char* kNative = R"({"name": "own", "design": "leave_one_out", "base": {"record": "record17"},
   "features": ["attention_skip", "rotary"], "scale": "smoke", "seeds": [1, 2]})";
-
-core::Json json_of(const ProgramResult& result) {
-  return core::parse_json(result.out, "stdout");
-}
 
 core::Json plan(const CommandLine& shell, std::vector<std::string> arguments, const std::string& environment = "") {
   arguments.insert(arguments.begin(), "plan");
@@ -36,7 +32,7 @@ std::string with_engine(const CommandLine& shell) {
 
 TEST(PlanCommand, BeforeAnythingIsStored) {
   const CommandLine shell("plan_empty");
-  shell.write("tiny.json", kSuite);
+  shell.write("tiny.json", kPlanCommandSuite);
   const core::Json report = plan(shell, {"tiny.json"});
   EXPECT_EQ(report.at("schema_version"), 1);
   EXPECT_EQ(report.at("kind"), "plan");
@@ -58,7 +54,7 @@ TEST(PlanCommand, BeforeAnythingIsStored) {
 
 TEST(PlanCommand, WhatItSaysIsWhatHappens) {
   const CommandLine shell("plan_true");
-  shell.write("tiny.json", kSuite);
+  shell.write("tiny.json", kPlanCommandSuite);
   ASSERT_EQ(shell.run({"run", "tiny.json", "--quiet", "--seeds", "2"}).exit_code, 0);
   const core::Json before = plan(shell, {"tiny.json"});
   EXPECT_EQ(before.at("facts").at("reused"), 6);
@@ -81,7 +77,7 @@ TEST(PlanCommand, WhatItSaysIsWhatHappens) {
 
 TEST(PlanCommand, StoredNoiseTellsWhatCanBeFoundAndHowManySeeds) {
   const CommandLine shell("plan_detect");
-  shell.write("tiny.json", kSuite);
+  shell.write("tiny.json", kPlanCommandSuite);
   ASSERT_EQ(shell.run({"run", "tiny.json", "--quiet", "--seeds", "20"}).exit_code, 0);
   const core::Json found = plan(shell, {"tiny.json", "--seeds", "8"});
   const core::Json noise = found.at("facts").at("loss_noise");
@@ -133,7 +129,7 @@ TEST(PlanCommand, AnEngineThatFailsLeavesTheRestOfThePlan) {
 
 TEST(PlanCommand, RefusesInOneSentence) {
   const CommandLine shell("plan_bad");
-  shell.write("tiny.json", kSuite);
+  shell.write("tiny.json", kPlanCommandSuite);
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{"plan"}, "SUITE"},
       {{"plan", "tinny_suite"}, "tinny_suite"},

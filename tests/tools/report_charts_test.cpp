@@ -7,11 +7,12 @@
 namespace nanobench::tools {
 namespace {
 
-constexpr const char* kSuite = R"({"name": "s", "title": "T", "design": "history", "records": ["record12", "record13"],
+constexpr const char* kReportChartsSuite =
+    R"({"name": "s", "title": "T", "design": "history", "records": ["record12", "record13"],
   "scale": "smoke", "seeds": [1, 2], "threads": 1, "engine": {"mock": {"steps": 6, "val_every": 2}}})";
 
 void run_suite(const CommandLine& shell) {
-  shell.write("s.json", kSuite);
+  shell.write("s.json", kReportChartsSuite);
   ASSERT_EQ(shell.run({"run", "s.json", "--quiet"}).exit_code, 0);
 }
 

@@ -109,7 +109,7 @@ TEST(ReportCommand, SaysHowManySeedsAnUndecidedChangeNeeds) {
 }
 
 /// A trainer whose loss is the line of its feature and seed in a table.
-constexpr const char* kTrainer =
+constexpr const char* kReportCommandTrainer =
     "loss=$(awk -v f=\"$1\" -v s=\"$SEED\" '$1 == f && $2 == s { print $3 }' losses.txt)\n"
     "echo \"step:0/2 val_loss:9.0 train_time:0ms step_avg:nanms\"\n"
     "echo \"step:2/2 val_loss:$loss train_time:200ms step_avg:100.00ms\"\n";
@@ -123,21 +123,22 @@ std::string external_suite(int seeds) {
 }
 
 /// Writes trainer, losses and suite.
-void write_trainer(const CommandLine& shell, const std::vector<double>& on, const std::vector<double>& off, int seeds) {
+void report_command_write_trainer(const CommandLine& shell, const std::vector<double>& on,
+                                  const std::vector<double>& off, int seeds) {
   std::string losses;
   for (std::size_t i = 0; i < on.size(); ++i) {
     const std::string seed = std::to_string(i + 1);
     losses += "on " + seed + " " + std::to_string(on[i]) + "\noff " + seed + " " + std::to_string(off[i]) + "\n";
   }
   shell.write("losses.txt", losses);
-  shell.write("train.sh", kTrainer);
+  shell.write("train.sh", kReportCommandTrainer);
   shell.write("suite.json", external_suite(seeds));
 }
 
 TEST(ReportCommand, AWildRunIsNamedAndBothTestsSpeak) {
   const CommandLine shell("wild");
-  write_trainer(shell, {3.281, 3.279, 3.280, 3.282, 3.278, 3.281, 3.280, 2.900},
-                {3.2914, 3.2893, 3.2905, 3.2922, 3.2881, 3.2916, 3.2905, 3.2909}, 8);
+  report_command_write_trainer(shell, {3.281, 3.279, 3.280, 3.282, 3.278, 3.281, 3.280, 2.900},
+                               {3.2914, 3.2893, 3.2905, 3.2922, 3.2881, 3.2916, 3.2905, 3.2909}, 8);
   const ProgramResult result = shell.run({"run", "suite.json", "--quiet", "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err << result.out;
   const core::Json report = json_of(result);
@@ -153,7 +154,8 @@ TEST(ReportCommand, AWildRunIsNamedAndBothTestsSpeak) {
 
 TEST(ReportCommand, AVerdictThatCrossedItsBoundaryStands) {
   const CommandLine shell("sticky");
-  write_trainer(shell, {3.0000, 3.0001, 2.9999, 3.6, 2.7, 3.4}, {3.1000, 3.1002, 3.0998, 3.1, 3.1, 3.1}, 3);
+  report_command_write_trainer(shell, {3.0000, 3.0001, 2.9999, 3.6, 2.7, 3.4}, {3.1000, 3.1002, 3.0998, 3.1, 3.1, 3.1},
+                               3);
   const ProgramResult result =
       shell.run({"run", "suite.json", "--until-decided", "--max-seeds", "6", "--quiet", "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err << result.out;

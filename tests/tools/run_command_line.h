@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base/json.h"
+
 namespace nanobench::tools {
 
 struct ProgramResult {
@@ -18,6 +20,11 @@ struct ProgramResult {
   std::string out;
   std::string err;
 };
+
+/// What a command printed with --json.
+inline core::Json json_of(const ProgramResult& result) {
+  return core::parse_json(result.out, "stdout");
+}
 
 inline std::string read_text(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);

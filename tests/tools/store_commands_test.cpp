@@ -9,16 +9,12 @@
 namespace nanobench::tools {
 namespace {
 
-constexpr const char* kSuite = R"({"name": "tiny", "title": "A tiny history", "design": "history",
+constexpr const char* kStoreCommandsSuite = R"({"name": "tiny", "title": "A tiny history", "design": "history",
   "records": ["record12", "record13"], "scale": "smoke", "seeds": [1, 2],
   "engine": {"mock": {"loss_sigma": 0.01}}})";
 
-core::Json json_of(const ProgramResult& result) {
-  return core::parse_json(result.out, "stdout");
-}
-
 void fill(const CommandLine& shell) {
-  shell.write("tiny.json", kSuite);
+  shell.write("tiny.json", kStoreCommandsSuite);
   ASSERT_EQ(shell.run({"run", "tiny.json", "--quiet"}).exit_code, 0);
 }
 

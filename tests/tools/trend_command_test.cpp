@@ -17,10 +17,6 @@ using reports::revision_name;
 using reports::StoredRun;
 using reports::time_at;
 
-core::Json json_of(const ProgramResult& result) {
-  return core::parse_json(result.out, "stdout");
-}
-
 /// A run of each seed and cell in each week; the step time of record12 rises by 10 % in week `changed`.
 std::vector<StoredRun> weekly_runs(int weeks, int changed, std::uint64_t draw) {
   NormalDraws draws(draw);

@@ -14,7 +14,7 @@ namespace nanobench::tools {
 namespace {
 
 /// Two cells with two seeds; each step really takes a while.
-std::string suite_of(double sleep_ms) {
+std::string watch_command_suite_of(double sleep_ms) {
   return R"({"name": "tiny", "design": "history", "records": ["record12", "record13"], "scale": "smoke", "seeds": [1, 2],
     "threads": 1, "engine": {"mock": {"loss_sigma": 0.01, "sleep_ms": )" +
          std::to_string(sleep_ms) + "}}}";
@@ -56,10 +56,6 @@ class BackgroundRun {
   pid_t pid_ = -1;
 };
 
-core::Json json_of(const ProgramResult& result) {
-  return core::parse_json(result.out, "stdout");
-}
-
 /// The facts of `watch --json`, asked until `key` is there and not null; for half a minute at most.
 core::Json facts_with(const CommandLine& shell, const std::string& key) {
   for (int i = 0; i < 300; ++i) {
@@ -75,7 +71,7 @@ core::Json facts_with(const CommandLine& shell, const std::string& key) {
 
 TEST(WatchCommand, ShowsASuiteThatRunsAndThenThatItsProcessIsGone) {
   const CommandLine shell("watch_run");
-  shell.write("tiny.json", suite_of(100));
+  shell.write("tiny.json", watch_command_suite_of(100));
   BackgroundRun run(shell);
   const core::Json facts = facts_with(shell, "run_train_loss");
   ASSERT_TRUE(facts.is_object());
@@ -100,7 +96,7 @@ TEST(WatchCommand, ShowsASuiteThatRunsAndThenThatItsProcessIsGone) {
 
 TEST(WatchCommand, ShowsAFinishedSuiteAndItsFailures) {
   const CommandLine shell("watch_done");
-  shell.write("tiny.json", suite_of(0));
+  shell.write("tiny.json", watch_command_suite_of(0));
   BackgroundRun run(shell);
   ASSERT_EQ(run.wait(), 0) << read_text(shell.work() / "log");
   const ProgramResult done = shell.run({"watch"}, "LC_ALL=C");

@@ -156,14 +156,16 @@ def add_golden(golden, folder):
 def version_of(build):
     """What the engine reports: version, revision, LibTorch."""
     try:
-        done = subprocess.run([build / "bin/nanobench-train", "--version"], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [build / "bin/nanobench-train", "--build-info"], capture_output=True, text=True, check=False
+        )
     except OSError as error:
         raise BundleError(f"{build}/bin/nanobench-train does not start: {error}") from error
-    match = re.match(r"nanobench-train (.+), LibTorch ([^,\s]+)", done.stdout)
-    if done.returncode != 0 or not match:
+    if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or ["it prints nothing"])[-1]
         raise BundleError(f"{build}/bin/nanobench-train does not start: {last}")
-    return {"version": match[1], "libtorch": match[2]}
+    facts = json.loads(done.stdout)
+    return {"version": facts["version"], "libtorch": facts["libtorch"]}
 
 
 def write_manifest(folder, versions, absent):

@@ -75,13 +75,13 @@ std::vector<const Claim*> chosen_claims(const ablations::Catalogue& catalogue, c
     const std::string record = "record" + std::to_string(claim->record);
     const bool is_of_records =
         !choice.records || std::find(choice.records->begin(), choice.records->end(), record) != choice.records->end();
-    return !is_of_records || (!choice.analysis.empty() && claim->seed != choice.analysis);
+    return !is_of_records || (!choice.analysis.empty() && claim->analysis != choice.analysis);
   });
   if (claims.empty() && !choice.analysis.empty()) {
     throw core::Error(core::ErrorCode::kNotFound,
                       "there is no claim of analysis " + choice.analysis + "; the analyses are 000 to 004");
   }
-  std::stable_sort(claims.begin(), claims.end(), [](const Claim* a, const Claim* b) { return a->seed < b->seed; });
+  std::stable_sort(claims.begin(), claims.end(), [](const Claim* a, const Claim* b) { return a->analysis < b->analysis; });
   return claims;
 }
 

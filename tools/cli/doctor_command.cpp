@@ -11,6 +11,7 @@
 
 #include "core/base/build_info.h"
 #include "core/base/error.h"
+#include "core/base/json.h"
 #include "core/base/text.h"
 #include "core/hardware/nvml.h"
 #include "core/hardware/processors.h"
@@ -63,7 +64,7 @@ std::vector<Check> check_engine() {
                "training; `./nanobench setup` builds it"};
   Check torch{"libtorch", "LibTorch", "missing", "unknown without the engine", "training"};
   if (access(program.c_str(), X_OK) != 0) return {engine, torch};
-  const core::CommandResult answer = core::run_command({program.string(), "--version"}, {.seconds = kEngineSeconds});
+  const core::CommandResult answer = core::run_command({program.string(), "--build-info"}, {.seconds = kEngineSeconds});
   if (!answer.is_success()) {
     engine.found =
         program.string() + (answer.is_timed_out
@@ -71,14 +72,16 @@ std::vector<Check> check_engine() {
                                 : " does not start: " + first_line(answer.err.empty() ? answer.out : answer.err));
     return {engine, torch};
   }
-  engine.status = "ok";
-  engine.found = first_line(answer.out);
-  engine.enables = "training";
-  const std::size_t at = engine.found.find("LibTorch ");
-  if (at != std::string::npos) {
-    torch.status = "ok";
-    torch.found = engine.found.substr(at + 9, engine.found.find(',', at) - at - 9);
+  const core::Json facts = core::Json::parse(answer.out, nullptr, /*allow_exceptions=*/false);
+  if (!facts.is_object()) {
+    engine.found = program.string() + " does not describe itself: it is another program, or an older one";
+    return {engine, torch};
   }
+  engine.status = torch.status = "ok";
+  engine.found =
+      program.filename().string() + " " + facts.value("version", "unknown") + ", " + facts.value("cpu_capability", "");
+  engine.enables = "training";
+  torch.found = facts.value("libtorch", "unknown");
   return {engine, torch};
 }
 

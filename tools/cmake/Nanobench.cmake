@@ -38,8 +38,8 @@ function(nanobench_join_sources target max_bytes)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-  # GCC warns of types that no other source can see, unless the file that it was given defines them.
-  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  # What another source of the group defines for itself is no reason for a warning.
+  target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage;-Wno-shadow;-Wshadow=local>")
   set(group 0)
   set(bytes 0)
   set(last_folder "")
@@ -105,6 +105,7 @@ function(nanobench_tests name)
   endif()
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE nanobench_options ${arg_LINK} GTest::gtest GTest::gtest_main)
+  nanobench_join_sources(${name} 64000 ${sources})
   # What is tested is optimised; the tests themselves are not worth the compiler's time.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   if(arg_PRECOMPILED_BY)

@@ -185,16 +185,16 @@ TEST(CostModel, BfloatHalvesBytesAndNotFlops) {
       true);
 }
 
-struct Change {
+struct CostModelChange {
   const char* name;
   std::function<void(TrainConfig&)> apply;
   int flops;  ///< sign of the change
   int bytes;
 
-  friend void PrintTo(const Change& item, std::ostream* out) { *out << item.name; }
+  friend void PrintTo(const CostModelChange& item, std::ostream* out) { *out << item.name; }
 };
 
-class CostOfChange : public testing::TestWithParam<Change> {};
+class CostOfChange : public testing::TestWithParam<CostModelChange> {};
 
 int sign(double value) {
   return value > 0 ? 1 : value < 0 ? -1 : 0;
@@ -212,7 +212,7 @@ TEST_P(CostOfChange, HasItsSign) {
   EXPECT_EQ(sign(cost(after).bytes - cost(before).bytes), GetParam().bytes);
 }
 
-const Change kChanges[] = {
+const CostModelChange kChanges[] = {
     {"value_tables",
      [](TrainConfig& c) {
        c.model.value_embeddings.num_tables = 6;

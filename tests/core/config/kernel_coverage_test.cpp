@@ -15,10 +15,10 @@ namespace {
 
 constexpr std::array kCpu{KernelDevice::kCpu}, kGpu{KernelDevice::kGpu};
 using Parts = std::set<StepPart>;
-using Change = std::function<void(TrainConfig&)>;
+using KernelCoverageChange = std::function<void(TrainConfig&)>;
 
 /// Record 17 in float32 throughout.
-TrainConfig changed(const Change& change) {
+TrainConfig changed(const KernelCoverageChange& change) {
   TrainConfig config;
   config.optimizer.hidden_matrices.ns_dtype = NewtonSchulzDtype::kCompute;
   change(config);
@@ -26,7 +26,7 @@ TrainConfig changed(const Change& change) {
 }
 
 TEST(KernelCoverage, ALimitIsAGap) {
-  const std::vector<std::pair<Change, Parts>> cases = {
+  const std::vector<std::pair<KernelCoverageChange, Parts>> cases = {
       {[](TrainConfig&) {}, {}},
       {[](TrainConfig& c) { c.model.activation = Activation::kGelu; }, {StepPart::kBlocks}},
       {[](TrainConfig& c) { c.model.bias = true; }, {StepPart::kBlocks}},
@@ -42,7 +42,7 @@ TEST(KernelCoverage, ALimitIsAGap) {
 }
 
 TEST(KernelCoverage, AChoiceOfOperationsIsNone) {
-  const std::vector<Change> choices = {
+  const std::vector<KernelCoverageChange> choices = {
       [](TrainConfig& c) { c.attention.implementation = AttentionImplementation::kDense; },
       [](TrainConfig& c) { c.optimizer.hidden_matrices.orthogonalizer = Orthogonalizer::kSvd; },
       [](TrainConfig& c) { c.optimizer.hidden_matrices.type = OptimizerType::kAdam; },

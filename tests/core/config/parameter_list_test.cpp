@@ -7,7 +7,7 @@
 namespace nanobench::core {
 namespace {
 
-const ParameterShape* find(const std::vector<ParameterShape>& list, const std::string& name) {
+const ParameterShape* parameter_list_find(const std::vector<ParameterShape>& list, const std::string& name) {
   const auto found = std::find_if(list.begin(), list.end(), [&](const ParameterShape& p) { return p.name == name; });
   return found == list.end() ? nullptr : &*found;
 }
@@ -28,21 +28,21 @@ TEST(ParameterList, AJoinedMatrixIsSplitAsTheOptimiserTakesIt) {
   config.model.qkv_rows = QkvRows::kStacked;
   const std::string name = "blocks.0.attn.c_attn.weight";
   const std::vector<ParameterShape> split = parameter_list(config);
-  ASSERT_NE(find(split, name), nullptr);
-  EXPECT_EQ(find(split, name)->matrices, 3);
-  EXPECT_EQ(find(split, name)->matrix_rows(), config.model.model_dim);
+  ASSERT_NE(parameter_list_find(split, name), nullptr);
+  EXPECT_EQ(parameter_list_find(split, name)->matrices, 3);
+  EXPECT_EQ(parameter_list_find(split, name)->matrix_rows(), config.model.model_dim);
   config.optimizer.hidden_matrices.split_qkv = false;
-  EXPECT_EQ(find(parameter_list(config), name)->matrices, 1);
-  EXPECT_EQ(find(parameter_list(config), "blocks.0.attn.c_q.weight"), nullptr);
+  EXPECT_EQ(parameter_list_find(parameter_list(config), name)->matrices, 1);
+  EXPECT_EQ(parameter_list_find(parameter_list(config), "blocks.0.attn.c_q.weight"), nullptr);
 }
 
 TEST(ParameterList, ATiedHeadAndALayerWithoutAttentionHaveNoParametersOfTheirOwn) {
   TrainConfig config;
   config.model.tied_head = true;
   const std::vector<ParameterShape> list = parameter_list(config);
-  EXPECT_EQ(find(list, "lm_head.weight"), nullptr);
-  EXPECT_EQ(find(list, "blocks.7.attn.c_proj.weight"), nullptr);  // record 17 leaves this attention out
-  EXPECT_NE(find(list, "blocks.7.mlp.c_fc.weight"), nullptr);
+  EXPECT_EQ(parameter_list_find(list, "lm_head.weight"), nullptr);
+  EXPECT_EQ(parameter_list_find(list, "blocks.7.attn.c_proj.weight"), nullptr);  // record 17 leaves this attention out
+  EXPECT_NE(parameter_list_find(list, "blocks.7.mlp.c_fc.weight"), nullptr);
 }
 
 TEST(ParameterList, CountsTheHiddenMatricesBySize) {

@@ -12,7 +12,7 @@
 namespace nanobench::core {
 namespace {
 
-const SettingReference* find(const std::string& pointer) {
+const SettingReference* settings_reference_find(const std::string& pointer) {
   const auto& settings = settings_reference();
   const auto found =
       std::find_if(settings.begin(), settings.end(), [&](const auto& setting) { return setting.pointer == pointer; });
@@ -46,7 +46,8 @@ TEST(SettingsReference, DefaultsAreThoseOfTheConfigurationAndLieInTheirRange) {
     }
     EXPECT_TRUE(defaults.contains(pointer) || !setting.conditions.empty()) << setting.pointer << " is never written";
     if (setting.type == SettingType::kEnumeration) {
-      EXPECT_NE(std::find(setting.values.begin(), setting.values.end(), setting.default_value), setting.values.end());
+      EXPECT_NE(std::find(setting.values.begin(), setting.values.end(), setting.default_value),
+                setting.values.end());
     }
     if (!setting.range) continue;
     const OrderedJson values =
@@ -70,40 +71,41 @@ TEST(SettingsReference, ListsEveryFieldThatAConfigurationWrites) {
 TEST(SettingsReference, ConditionsNameValuesOfEnumerations) {
   for (const SettingReference& setting : settings_reference()) {
     for (const SettingCondition& condition : setting.conditions) {
-      const SettingReference* sibling = find(condition.pointer);
+      const SettingReference* sibling = settings_reference_find(condition.pointer);
       ASSERT_NE(sibling, nullptr) << condition.pointer;
-      EXPECT_NE(std::find(sibling->values.begin(), sibling->values.end(), condition.value), sibling->values.end())
+      EXPECT_NE(std::find(sibling->values.begin(), sibling->values.end(), condition.value),
+                sibling->values.end())
           << setting.pointer << " asks for " << condition.value;
     }
   }
 }
 
 TEST(SettingsReference, KnowsTypesUnitsRangesAndConditions) {
-  const SettingReference* steps = find("/schedule/num_steps");
+  const SettingReference* steps = settings_reference_find("/schedule/num_steps");
   ASSERT_NE(steps, nullptr);
   EXPECT_EQ(steps->type, SettingType::kInteger);
   EXPECT_EQ(steps->unit, "steps");
   EXPECT_EQ(steps->range.value().low, 1);
   EXPECT_TRUE(steps->conditions.empty());
 
-  const SettingReference* cap = find("/model/logit_softcap");
+  const SettingReference* cap = settings_reference_find("/model/logit_softcap");
   ASSERT_NE(cap, nullptr);
   EXPECT_EQ(cap->type, SettingType::kNumber);
   EXPECT_TRUE(cap->is_optional);
 
-  const SettingReference* map = find("/model/value_embeddings/layer_map");
+  const SettingReference* map = settings_reference_find("/model/value_embeddings/layer_map");
   ASSERT_NE(map, nullptr);
   EXPECT_EQ(map->type, SettingType::kIntegerList);
   EXPECT_TRUE(map->is_optional) << "its entries may be null";
 
-  const SettingReference* betas = find("/optimizer/lm_head/betas");
+  const SettingReference* betas = settings_reference_find("/optimizer/lm_head/betas");
   ASSERT_NE(betas, nullptr);
   EXPECT_FALSE(betas->range.value().includes_high);
   ASSERT_EQ(betas->conditions.size(), 1U);
   EXPECT_EQ(betas->conditions[0].pointer, "/optimizer/lm_head/type");
   EXPECT_EQ(betas->conditions[0].value, "adam");
 
-  const SettingReference* scale = find("/precision/fp8/x_scale");
+  const SettingReference* scale = settings_reference_find("/precision/fp8/x_scale");
   ASSERT_NE(scale, nullptr);
   ASSERT_EQ(scale->conditions.size(), 1U) << "a group hands its condition down";
   EXPECT_EQ(scale->conditions[0].value, "fp8");

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-ChildSetup shell(const std::string& script) {
+ChildSetup child_process_shell(const std::string& script) {
   ChildSetup setup;
   setup.command = {"/bin/sh", "-c", script};
   setup.pipes = {{STDOUT_FILENO, STDERR_FILENO}};
@@ -63,7 +63,8 @@ bool is_running(pid_t pid) {
 }
 
 TEST(ChildProcess, ItsExitIsItsCodeOrItsSignal) {
-  ChildProcess fine(shell("exit 0")), code(shell("exit 3")), crash(shell("kill -SEGV $$"));
+  ChildProcess fine(child_process_shell("exit 0")), code(child_process_shell("exit 3")),
+      crash(child_process_shell("kill -SEGV $$"));
   EXPECT_TRUE(exit_of(fine).is_success());
   EXPECT_EQ(exit_of(code).exit_code, 3);
   EXPECT_FALSE(exit_of(code).is_success());
@@ -81,15 +82,15 @@ TEST(ChildProcess, AMissingProgramIsAnErrorNumber) {
   EXPECT_EQ(ChildProcess(setup).start_error(), ENOENT);
   setup.command = {"/"};
   EXPECT_EQ(ChildProcess(setup).start_error(), EACCES);
-  setup = shell("exit 0");
+  setup = child_process_shell("exit 0");
   setup.folder = "/no/such/folder";
   EXPECT_EQ(ChildProcess(setup).start_error(), ENOENT);
-  EXPECT_EQ(ChildProcess(shell("exit 0")).start_error(), 0);
+  EXPECT_EQ(ChildProcess(child_process_shell("exit 0")).start_error(), 0);
 }
 
 TEST(ChildProcess, StreamsGoWhereTheSetupSays) {
-  EXPECT_EQ(output_of(shell("cat; echo out; echo err >&2")), "out\nerr\n") << "standard input is empty";
-  ChildSetup setup = shell("echo out; echo err >&2; echo three >&3; cat <&4");
+  EXPECT_EQ(output_of(child_process_shell("cat; echo out; echo err >&2")), "out\nerr\n") << "standard input is empty";
+  ChildSetup setup = child_process_shell("echo out; echo err >&2; echo three >&3; cat <&4");
   setup.pipes = {{3}, {STDOUT_FILENO}, {STDERR_FILENO}};
   Pipe given = make_pipe();
   write_all(given.write.get(), "given");
@@ -102,7 +103,7 @@ TEST(ChildProcess, StreamsGoWhereTheSetupSays) {
 }
 
 TEST(ChildProcess, RunsInItsFolderWithItsEnvironment) {
-  ChildSetup setup = shell("pwd; echo \"$NB_A|$HOME\"");
+  ChildSetup setup = child_process_shell("pwd; echo \"$NB_A|$HOME\"");
   setup.folder = "/";
   setup.environment.emplace();
   setup.environment->emplace("NB_A", "a b");
@@ -112,10 +113,10 @@ TEST(ChildProcess, RunsInItsFolderWithItsEnvironment) {
 TEST(ChildProcess, NoDescriptorGetsIntoTheProgramAndNoneIsLeftHere) {
   const std::size_t before = open_descriptors();
   const Fd ours(dup(STDERR_FILENO));  // without close-on-exec
-  const std::string listed = output_of(shell("ls /proc/self/fd | wc -l"));
+  const std::string listed = output_of(child_process_shell("ls /proc/self/fd | wc -l"));
   EXPECT_EQ(std::stoi(listed), 4) << "three streams, and the folder that ls reads";
   for (int i = 0; i < 20; ++i) {
-    ChildProcess child(shell("exit 0"));
+    ChildProcess child(child_process_shell("exit 0"));
     exit_of(child);
     ChildSetup missing;
     missing.command = {"nanobench-no-such-program"};
@@ -131,7 +132,7 @@ TEST(ChildProcess, SignalsOfThisProcessAreNotInherited) {
   sigemptyset(&blocked);
   sigaddset(&blocked, SIGTERM);
   sigprocmask(SIG_BLOCK, &blocked, &old);
-  ChildProcess pipe(shell("kill -PIPE $$; exit 0")), term(shell("kill -TERM $$; exit 0"));
+  ChildProcess pipe(child_process_shell("kill -PIPE $$; exit 0")), term(child_process_shell("kill -TERM $$; exit 0"));
   sigprocmask(SIG_SETMASK, &old, nullptr);
   signal(SIGPIPE, former);
   EXPECT_EQ(exit_of(pipe).signal, SIGPIPE);
@@ -149,17 +150,17 @@ pid_t grandchild_of(ChildProcess& child) {
 }
 
 TEST(ChildProcess, ItsOwnGroupEndsWithIt) {
-  ChildProcess left_behind(shell("sleep 600 & echo $!"));
+  ChildProcess left_behind(child_process_shell("sleep 600 & echo $!"));
   const pid_t first = grandchild_of(left_behind);
   EXPECT_TRUE(exit_of(left_behind).is_success());
   EXPECT_TRUE(eventually([&] { return !is_running(first); })) << "what it left behind is killed when it ends";
   pid_t second = 0;
   {
-    ChildProcess killed(shell("sleep 600 & echo $!; wait"));
+    ChildProcess killed(child_process_shell("sleep 600 & echo $!; wait"));
     second = grandchild_of(killed);
   }
   EXPECT_TRUE(eventually([&] { return !is_running(second); })) << "and when its object goes";
-  ChildProcess asked(shell("sleep 600 & echo $!; wait"));
+  ChildProcess asked(child_process_shell("sleep 600 & echo $!; wait"));
   const pid_t third = grandchild_of(asked);
   asked.signal(SIGTERM);
   EXPECT_EQ(exit_of(asked).signal, SIGTERM);
@@ -168,7 +169,7 @@ TEST(ChildProcess, ItsOwnGroupEndsWithIt) {
 
 TEST(ChildProcess, InOurGroupItEndsAlone) {
   for (const ChildGroup group : {ChildGroup::kOurs, ChildGroup::kDetached}) {
-    ChildSetup setup = shell("sleep 600 & echo $!");
+    ChildSetup setup = child_process_shell("sleep 600 & echo $!");
     setup.group = group;
     ChildProcess child(setup);
     const pid_t grandchild = grandchild_of(child);
@@ -181,7 +182,7 @@ TEST(ChildProcess, InOurGroupItEndsAlone) {
 
 TEST(ChildProcess, DiesWithTheThreadThatStartedIt) {
   for (const ChildGroup group : {ChildGroup::kOwn, ChildGroup::kOurs, ChildGroup::kDetached}) {
-    ChildSetup setup = shell("echo $$; sleep 600");
+    ChildSetup setup = child_process_shell("echo $$; sleep 600");
     setup.group = group;
     std::optional<ChildProcess> child;
     std::thread([&] { child.emplace(setup); }).join();

@@ -10,7 +10,7 @@
 namespace nanobench::core {
 namespace {
 
-CommandResult shell(const std::string& script, const CommandLimits& limits = {}) {
+CommandResult command_shell(const std::string& script, const CommandLimits& limits = {}) {
   return run_command({"/bin/sh", "-c", script}, limits);
 }
 
@@ -21,43 +21,45 @@ double seconds_of(const std::function<void()>& work) {
 }
 
 TEST(Command, KeepsBothStreamsAndTheExit) {
-  const CommandResult both = shell("echo out; echo err >&2; exit 3");
+  const CommandResult both = command_shell("echo out; echo err >&2; exit 3");
   EXPECT_EQ(both.out, "out\n");
   EXPECT_EQ(both.err, "err\n");
   EXPECT_EQ(both.exit.exit_code, 3);
   EXPECT_FALSE(both.is_success());
-  EXPECT_TRUE(shell("exit 0").is_success());
-  const CommandResult killed = shell("kill -9 $$");
+  EXPECT_TRUE(command_shell("exit 0").is_success());
+  const CommandResult killed = command_shell("kill -9 $$");
   EXPECT_EQ(killed.exit.signal, SIGKILL);
   EXPECT_FALSE(killed.is_success());
 }
 
 TEST(Command, FailuresAreToldInItsOwnWords) {
   const std::vector<std::string> name = {"x"};
-  EXPECT_EQ(failure_text(name, shell("echo out; echo 'an  error' >&2; exit 1")), "an error");
-  EXPECT_EQ(failure_text(name, shell("echo out; exit 1")), "out");
+  EXPECT_EQ(failure_text(name, command_shell("echo out; echo 'an  error' >&2; exit 1")), "an error");
+  EXPECT_EQ(failure_text(name, command_shell("echo out; exit 1")), "out");
   const CommandResult missing = run_command({"nanobench-no-such-program"});
   EXPECT_EQ(missing.start_error, ENOENT);
   EXPECT_FALSE(missing.is_success());
-  for (const CommandResult& silent : {missing, shell("exit 4"), shell("sleep 100", {.seconds = 0.05})})
+  for (const CommandResult& silent : {missing, command_shell("exit 4"), command_shell("sleep 100", {.seconds = 0.05})})
     EXPECT_EQ(failure_text(name, silent).substr(0, 2), "x ");
 }
 
 TEST(Command, OneThatHangsIsKilledWithAllThatItStarted) {
   CommandResult result;
-  const double seconds = seconds_of([&] { result = shell("echo early; sleep 600 & sleep 600", {.seconds = 0.3}); });
+  const double seconds =
+      seconds_of([&] { result = command_shell("echo early; sleep 600 & sleep 600", {.seconds = 0.3}); });
   EXPECT_TRUE(result.is_timed_out);
   EXPECT_EQ(result.exit.signal, SIGKILL);
   EXPECT_EQ(result.out, "early\n");
   EXPECT_LT(seconds, 10);
-  EXPECT_TRUE(shell("exec >&- 2>&-; sleep 600", {.seconds = 0.3}).is_timed_out)
+  EXPECT_TRUE(command_shell("exec >&- 2>&-; sleep 600", {.seconds = 0.3}).is_timed_out)
       << "the end of its output is not its end";
 }
 
 TEST(Command, AProcessThatItLeavesDoesNotKeepItsPipesOpen) {
   for (const ChildGroup group : {ChildGroup::kOwn, ChildGroup::kOurs, ChildGroup::kDetached}) {
     CommandResult result;
-    const double seconds = seconds_of([&] { result = shell("sleep 60 & echo $!", {.seconds = 50, .group = group}); });
+    const double seconds =
+        seconds_of([&] { result = command_shell("sleep 60 & echo $!", {.seconds = 50, .group = group}); });
     EXPECT_TRUE(result.is_success());
     EXPECT_LT(seconds, 20);
     ASSERT_FALSE(result.out.empty());
@@ -66,13 +68,13 @@ TEST(Command, AProcessThatItLeavesDoesNotKeepItsPipesOpen) {
 }
 
 TEST(Command, AnyBytesInAnyNumber) {
-  const CommandResult garbage = shell(R"(printf '\0\377\033[31m')");
+  const CommandResult garbage = command_shell(R"(printf '\0\377\033[31m')");
   EXPECT_EQ(garbage.out, std::string("\0\xff\x1b[31m", 7));
-  const CommandResult huge = shell("head -c 5000000 /dev/zero; head -c 3000000 /dev/zero >&2");
+  const CommandResult huge = command_shell("head -c 5000000 /dev/zero; head -c 3000000 /dev/zero >&2");
   EXPECT_TRUE(huge.is_success());
   EXPECT_EQ(huge.out.size(), 5'000'000U);
   EXPECT_EQ(huge.err.size(), 3'000'000U);
-  const CommandResult cut = shell("head -c 5000000 /dev/zero", {.max_output = 100'000});
+  const CommandResult cut = command_shell("head -c 5000000 /dev/zero", {.max_output = 100'000});
   EXPECT_TRUE(cut.is_success()) << "it is read to its end all the same";
   EXPECT_GE(cut.out.size(), 100'000U);
   EXPECT_LT(cut.out.size(), 300'000U);
@@ -84,8 +86,8 @@ TEST(Command, LeavesNoDescriptorOpen) {
   };
   const auto before = count();
   for (int i = 0; i < 10; ++i) {
-    shell("exit 0");
-    shell("sleep 100", {.seconds = 0.01});
+    command_shell("exit 0");
+    command_shell("sleep 100", {.seconds = 0.01});
     run_command({"nanobench-no-such-program"});
   }
   EXPECT_EQ(count(), before);

@@ -34,7 +34,7 @@ std::vector<at::Tensor> all_of(const std::vector<AdamGroup>& groups) {
 }
 
 /// New tensors every step; in some steps one is missing or has gaps.
-void set_gradients(const std::vector<AdamGroup>& groups, int step) {
+void emulated_adam_set_gradients(const std::vector<AdamGroup>& groups, int step) {
   at::manual_seed(static_cast<std::uint64_t>(20 + step));
   std::vector<at::Tensor> parameters = all_of(groups);
   for (at::Tensor& parameter : parameters) parameter.mutable_grad() = at::randn(parameter.sizes());
@@ -46,7 +46,7 @@ double lr_factor(int step) {
   return 1.0 - 0.2 * step;
 }
 
-constexpr int kSteps = 4;
+constexpr int kEmulatedAdamSteps = 4;
 
 TEST(EmulatedAdam, StepsAllGroupsAsTheCpuDoes) {
   const std::vector<AdamGroup> expected = groups(), got = groups();
@@ -54,9 +54,9 @@ TEST(EmulatedAdam, StepsAllGroupsAsTheCpuDoes) {
   for (const AdamGroup& group : expected) adams.emplace_back(group.parameters, group.config, group.storage);
   const EmulatedDevice device;
   DeviceAdam device_adam(got);
-  for (int step = 0; step < kSteps; ++step) {
-    set_gradients(expected, step);
-    set_gradients(got, step);
+  for (int step = 0; step < kEmulatedAdamSteps; ++step) {
+    emulated_adam_set_gradients(expected, step);
+    emulated_adam_set_gradients(got, step);
     for (Adam& adam : adams) adam.step(lr_factor(step));
     device_adam.step(lr_factor(step));
   }
@@ -81,7 +81,7 @@ TEST(EmulatedAdam, BfloatGroupsHoldBfloat16Values) {
       EXPECT_TRUE(at::equal(parameter, parameter.to(at::kBFloat16).to(at::kFloat)));
   };
   expect_rounded();
-  set_gradients(trained, 0);
+  emulated_adam_set_gradients(trained, 0);
   adam.step(1.0);
   expect_rounded();
   EXPECT_EQ(adam.first_moments().front().scalar_type(), at::kBFloat16);
@@ -94,9 +94,9 @@ TEST(EmulatedAdam, AGroupAmongOthersGetsTheBitsThatItGetsAlone) {
   DeviceAdam all(together);
   std::vector<DeviceAdam> single;
   for (const AdamGroup& group : alone) single.emplace_back(std::vector<AdamGroup>{group});
-  for (int step = 0; step < kSteps; ++step) {
-    set_gradients(together, step);
-    set_gradients(alone, step);
+  for (int step = 0; step < kEmulatedAdamSteps; ++step) {
+    emulated_adam_set_gradients(together, step);
+    emulated_adam_set_gradients(alone, step);
     all.step(lr_factor(step));
     for (DeviceAdam& adam : single) adam.step(lr_factor(step));
   }
@@ -108,7 +108,7 @@ TEST(EmulatedAdam, OneLaunchAStepAndAddressesAreCopiedWhenTheyChange) {
   const EmulatedDevice device;
   const std::vector<AdamGroup> trained = groups();
   DeviceAdam adam(trained);
-  set_gradients(trained, 0);
+  emulated_adam_set_gradients(trained, 0);
   for (int step = 0; step < 3; ++step) {  // gradients stay where they are
     const std::uint64_t launches = emulation::statistics().launches;
     adam.step(lr_factor(step));
@@ -129,8 +129,8 @@ TEST(EmulatedAdam, ACapturedLaunchFindsTheStepsNumbersInMemory) {
   const std::vector<AdamGroup> expected = groups(), got = groups();
   const EmulatedDevice device;
   DeviceAdam reference(expected);
-  for (int step = 0; step < kSteps; ++step) {
-    set_gradients(expected, step);
+  for (int step = 0; step < kEmulatedAdamSteps; ++step) {
+    emulated_adam_set_gradients(expected, step);
     reference.step(lr_factor(step));
   }
   CudaKernels kernels = *cuda_kernels();
@@ -141,8 +141,8 @@ TEST(EmulatedAdam, ACapturedLaunchFindsTheStepsNumbersInMemory) {
   };
   EngineContext::current().set_gpu(&kernels);
   DeviceAdam adam(got);
-  for (int step = 0; step < kSteps; ++step) {
-    set_gradients(got, step);
+  for (int step = 0; step < kEmulatedAdamSteps; ++step) {
+    emulated_adam_set_gradients(got, step);
     if (step == 2) {  // a copy of what has gaps is part of the graph
       at::Tensor head = got[1].parameters.front();
       head.mutable_grad() = head.grad().contiguous();

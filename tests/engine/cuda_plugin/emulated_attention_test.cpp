@@ -21,8 +21,8 @@ std::vector<std::uint16_t> documents(std::int64_t length) {
   return tokens;
 }
 
-std::shared_ptr<const AttentionPlan> plan_of(std::int64_t length, std::int64_t window,
-                                             KeyBlockOrder order = KeyBlockOrder::kAscending) {
+std::shared_ptr<const AttentionPlan> emulated_attention_plan_of(std::int64_t length, std::int64_t window,
+                                                                KeyBlockOrder order = KeyBlockOrder::kAscending) {
   const BlockMask mask(documents(length), {.block_size = 128,
                                            .document_mask = true,
                                            .document_separator = 0,
@@ -47,7 +47,7 @@ Attended attend(const std::shared_ptr<const AttentionPlan>& plan, std::int64_t h
 
 TEST(EmulatedAttention, AgreesWithTheCpusForwardAndBackward) {
   for (const auto& [heads, kv_heads] : {std::pair(2, 2), std::pair(4, 2)}) {
-    const auto plan = plan_of(256, 100);
+    const auto plan = emulated_attention_plan_of(256, 100);
     const Attended expected = attend(plan, heads, kv_heads, /*is_bfloat16=*/false);
     const EmulatedDevice device;
     const Attended got = attend(plan, heads, kv_heads, /*is_bfloat16=*/true);
@@ -61,10 +61,11 @@ TEST(EmulatedAttention, AgreesWithTheCpusForwardAndBackward) {
 }
 
 TEST(EmulatedAttention, KeysAreSummedInEitherOrder) {
-  const Attended expected = attend(plan_of(256, 200), 2, 2, /*is_bfloat16=*/false);
+  const Attended expected = attend(emulated_attention_plan_of(256, 200), 2, 2, /*is_bfloat16=*/false);
   const EmulatedDevice device;
-  const Attended ascending = attend(plan_of(256, 200), 2, 2, /*is_bfloat16=*/true);
-  const Attended nearest_first = attend(plan_of(256, 200, KeyBlockOrder::kNearestFirst), 2, 2, /*is_bfloat16=*/true);
+  const Attended ascending = attend(emulated_attention_plan_of(256, 200), 2, 2, /*is_bfloat16=*/true);
+  const Attended nearest_first =
+      attend(emulated_attention_plan_of(256, 200, KeyBlockOrder::kNearestFirst), 2, 2, /*is_bfloat16=*/true);
   EXPECT_LT(distance(nearest_first.y, expected.y), 0.004);
   EXPECT_LT(distance(nearest_first.dq, expected.dq), 0.01);
   EXPECT_LT(distance(nearest_first.dk, expected.dk), 0.01);
@@ -73,11 +74,11 @@ TEST(EmulatedAttention, KeysAreSummedInEitherOrder) {
 }
 
 TEST(EmulatedAttention, IsMadeOfTheProductsThatTheRunAskedFor) {
-  const Attended expected = attend(plan_of(384, 130), 4, 2, /*is_bfloat16=*/false);
+  const Attended expected = attend(emulated_attention_plan_of(384, 130), 4, 2, /*is_bfloat16=*/false);
   EmulatedDevice device;
-  const Attended by_warps = attend(plan_of(384, 130), 4, 2, /*is_bfloat16=*/true);
+  const Attended by_warps = attend(emulated_attention_plan_of(384, 130), 4, 2, /*is_bfloat16=*/true);
   device.kernels().attention_products = cuda::AttentionProducts::kWarpgroup;
-  const Attended by_warpgroups = attend(plan_of(384, 130), 4, 2, /*is_bfloat16=*/true);
+  const Attended by_warpgroups = attend(emulated_attention_plan_of(384, 130), 4, 2, /*is_bfloat16=*/true);
   EXPECT_LT(distance(by_warpgroups.y, expected.y), 0.004);
   EXPECT_LT(distance(by_warpgroups.dq, expected.dq), 0.01);
   EXPECT_LT(distance(by_warpgroups.dk, expected.dk), 0.01);
@@ -86,14 +87,14 @@ TEST(EmulatedAttention, IsMadeOfTheProductsThatTheRunAskedFor) {
 }
 
 TEST(EmulatedAttention, IsTakenForBfloat16ValuesOnly) {
-  const auto plan = plan_of(128, 64);
+  const auto plan = emulated_attention_plan_of(128, 64);
   const Attended expected = attend(plan, 2, 2, false);
   const EmulatedDevice device;
   EXPECT_TRUE(at::equal(attend(plan, 2, 2, /*is_bfloat16=*/false).y, expected.y));
 }
 
 TEST(EmulatedAttention, RangesAreThoseOfTheMask) {
-  const auto plan = plan_of(384, 40);
+  const auto plan = emulated_attention_plan_of(384, 40);
   const AttentionPlan::Ranges& ranges = plan->ranges();
   for (std::int64_t key = 0; key < plan->length(); ++key) {
     std::int64_t last = -1;

@@ -10,7 +10,7 @@
 namespace nanobench::core::testing {
 namespace {
 
-constexpr std::int64_t kLength = 24, kWidth = 64, kHeadDim = 16, kHeads = 4;
+constexpr std::int64_t kEmulatedBlockLength = 24, kWidth = 64, kHeadDim = 16, kHeads = 4;
 // A rounding to bfloat16 is 2^-9 of a number; gradients go through several.
 constexpr double kForwardTolerance = 0.006, kBackwardTolerance = 0.02;
 
@@ -78,7 +78,7 @@ void expect_both_agree(const Leaves& leaves, const Body& body, const char* what)
 }
 
 RotaryTables tables() {
-  return rotary_tables(RopeConfig{}, kHeadDim, at::arange(kLength), at::kFloat);
+  return rotary_tables(RopeConfig{}, kHeadDim, at::arange(kEmulatedBlockLength), at::kFloat);
 }
 
 struct QkvCase {
@@ -91,14 +91,14 @@ struct QkvCase {
 };
 
 BlendInputs blend_of(Leaves& leaves, bool has_skip, bool has_x0) {
-  BlendInputs blend{.x = leaves.row("x", {kLength, kWidth})};
+  BlendInputs blend{.x = leaves.row("x", {kEmulatedBlockLength, kWidth})};
   if (has_skip) {
-    blend.skip = leaves.row("skip", {kLength, kWidth});
+    blend.skip = leaves.row("skip", {kEmulatedBlockLength, kWidth});
     blend.skip_weights = leaves.weight("skip_weights", {3}, 1.0);
     blend.skip_index = 1;
   }
   if (has_x0) {
-    blend.x0 = leaves.row("x0", {kLength, kWidth});
+    blend.x0 = leaves.row("x0", {kEmulatedBlockLength, kWidth});
     blend.lambdas = leaves.weight("lambdas", {2}, 1.0);
   }
   return blend;
@@ -122,7 +122,7 @@ void expect_qkv_agrees(const QkvCase& c) {
     wk = leaves.weight("wk", {kv_width, kWidth});
     wv = leaves.weight("wv", {kv_width, kWidth});
   }
-  if (c.has_embedding) embedding = leaves.row("value_embedding", {kLength, kv_width});
+  if (c.has_embedding) embedding = leaves.row("value_embedding", {kEmulatedBlockLength, kv_width});
   if (c.value_blend == ValueBlend::kPair) lambdas = leaves.weight("value_lambdas", {2}, 1.0);
   if (c.value_blend == ValueBlend::kLerp) lambdas = leaves.weight("lamb", {}, 1.0);
   const QkvOptions options{.heads = kHeads,
@@ -158,7 +158,7 @@ TEST(EmulatedBlock, QueriesKeysAndValuesAgreeWithTheCpus) {
 /// The CPU's fused op has no such order: its other one must be far from it.
 TEST(EmulatedBlock, HeadsAreNormalisedAfterTheRotationWhereAsked) {
   const EmulatedDevice device;
-  const at::Tensor x = bfloat16_values({kLength, kWidth}, 1).detach().to(at::kBFloat16);
+  const at::Tensor x = bfloat16_values({kEmulatedBlockLength, kWidth}, 1).detach().to(at::kBFloat16);
   const at::Tensor w = bfloat16_values({3, kWidth, kWidth}, 2).detach();
   QkvOptions options{.heads = kHeads, .kv_heads = kHeads, .head_dim = kHeadDim, .head_norm_eps = 0.5};
   RotaryTables doubled = tables();
@@ -177,8 +177,8 @@ TEST(EmulatedBlock, HeadsAreNormalisedAfterTheRotationWhereAsked) {
 TEST(EmulatedBlock, MlpAgreesWithTheCpus) {
   for (const bool has_attention : {true, false}) {
     Leaves leaves;
-    const at::Tensor x = leaves.row("x", {kLength, kWidth});
-    const at::Tensor y = has_attention ? leaves.row("y", {kLength, kHeads, kHeadDim}) : at::Tensor();
+    const at::Tensor x = leaves.row("x", {kEmulatedBlockLength, kWidth});
+    const at::Tensor y = has_attention ? leaves.row("y", {kEmulatedBlockLength, kHeads, kHeadDim}) : at::Tensor();
     const at::Tensor wo = has_attention ? leaves.weight("wo", {kWidth, kWidth}) : at::Tensor();
     const at::Tensor w1 = leaves.weight("w1", {4 * kWidth, kWidth}), w2 = leaves.weight("w2", {kWidth, 4 * kWidth});
     const auto body = [&](const auto& to_rows) -> std::vector<at::Tensor> {

@@ -11,12 +11,12 @@
 namespace nanobench::core::testing {
 namespace {
 
-constexpr std::int64_t kLength = 80, kWidth = 32, kVocabulary = 112;
+constexpr std::int64_t kEmulatedHeadLength = 80, kHeadWidth = 32, kVocabulary = 112;
 
 struct Head {
-  at::Tensor x = bfloat16_values({kLength, kWidth}, 1);
-  at::Tensor weight = bfloat16_values({kVocabulary, kWidth}, 2);
-  at::Tensor targets = (at::arange(kLength) * 37).remainder(kVocabulary - 12);
+  at::Tensor x = bfloat16_values({kEmulatedHeadLength, kHeadWidth}, 1);
+  at::Tensor weight = bfloat16_values({kVocabulary, kHeadWidth}, 2);
+  at::Tensor targets = (at::arange(kEmulatedHeadLength) * 37).remainder(kVocabulary - 12);
 };
 
 struct Outcome {

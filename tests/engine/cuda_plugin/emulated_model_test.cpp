@@ -14,14 +14,14 @@
 namespace nanobench::core::testing {
 namespace {
 
-struct Trained {
+struct EmulatedModelTrained {
   double loss = 0.0;
   bool is_fused = false;
   std::vector<std::string> names;
   std::vector<at::Tensor> gradients;
 };
 
-std::shared_ptr<const AttentionPlan> plan_of(const TrainConfig& config, std::int64_t window) {
+std::shared_ptr<const AttentionPlan> emulated_model_plan_of(const TrainConfig& config, std::int64_t window) {
   std::vector<std::uint16_t> tokens(static_cast<std::size_t>(config.data.sequence_length), 1);
   for (std::size_t i = 0; i < tokens.size(); i += 75) tokens[i] = 0;
   const BlockMask mask(tokens, {.block_size = config.attention.block_size,
@@ -34,17 +34,17 @@ std::shared_ptr<const AttentionPlan> plan_of(const TrainConfig& config, std::int
 }
 
 /// One sequence, forward and backward.
-Trained train(const TrainConfig& config) {
+EmulatedModelTrained emulated_model_train(const TrainConfig& config) {
   GPT model(config, at::kFloat);
   model.parameters().initialize(config, 1);
   const std::int64_t length = config.data.sequence_length;
   const at::Tensor ids = (at::arange(length + 1) * 37).remainder(97);
   const at::Tensor loss = model.loss({.tokens = ids.narrow(0, 0, length),
                                       .targets = ids.narrow(0, 1, length),
-                                      .plan = plan_of(config, length / 2),
-                                      .half_plan = plan_of(config, length / 4)});
+                                      .plan = emulated_model_plan_of(config, length / 2),
+                                      .half_plan = emulated_model_plan_of(config, length / 4)});
   loss.backward();
-  Trained trained{.loss = loss.item<double>(), .is_fused = model.fuses_blocks(Pass::kTraining)};
+  EmulatedModelTrained trained{.loss = loss.item<double>(), .is_fused = model.fuses_blocks(Pass::kTraining)};
   for (const Parameter& parameter : model.parameters().all()) {
     trained.names.push_back(parameter.name);
     trained.gradients.push_back(parameter.tensor.grad());
@@ -52,7 +52,7 @@ Trained train(const TrainConfig& config) {
   return trained;
 }
 
-TrainConfig config_of(const std::string& record) {
+TrainConfig emulated_model_config_of(const std::string& record) {
   TrainConfig config =
       ablations::resolve(ablations::embedded_catalogue(), {.record = record, .settings = {}, .scale = "smoke"}).config;
   config.init.zero_init_std = 0.5;  // else most gradients are zero
@@ -62,7 +62,7 @@ TrainConfig config_of(const std::string& record) {
 }
 
 /// By the parameter's name; those of learned scalars, in whose sums much cancels, as one vector of all layers.
-std::map<std::string, at::Tensor> gradients_of(const Trained& trained) {
+std::map<std::string, at::Tensor> emulated_model_gradients_of(const EmulatedModelTrained& trained) {
   static const std::regex layer("^blocks[.][0-9]+[.]");
   std::map<std::string, at::Tensor> gradients;
   for (std::size_t i = 0; i < trained.gradients.size(); ++i) {
@@ -86,23 +86,23 @@ double share_of(const at::Tensor& exact, const at::Tensor& gradient) {
 /// values of the first layer, skips) are summed in bfloat16, as PyTorch's autograd sums those of the records, and in
 /// float32 on the CPU. So its gradients must be about as near to the exact ones as the CPU's are.
 void expect_as_good_as_the_cpus(const std::string& record) {
-  TrainConfig config = config_of(record);
+  TrainConfig config = emulated_model_config_of(record);
   const HeadPrecision head = config.precision.head;
   config.precision.activations = ActivationPrecision::kFloat32;
   config.precision.head = HeadPrecision::kActivations;
-  const Trained exact = train(config);
+  const EmulatedModelTrained exact = emulated_model_train(config);
   config.precision.activations = ActivationPrecision::kBfloat16;
   config.precision.head = head;
-  const Trained expected = train(config);
+  const EmulatedModelTrained expected = emulated_model_train(config);
   EmulatedDevice device;
   device.kernels().has_float8_products = true;
-  const Trained got = train(config);
+  const EmulatedModelTrained got = emulated_model_train(config);
   EXPECT_TRUE(got.is_fused) << record;
   EXPECT_FALSE(expected.is_fused) << record;
   EXPECT_NEAR(got.loss, expected.loss, 2e-3) << record;
-  const std::map<std::string, at::Tensor> exact_gradients = gradients_of(exact),
-                                          expected_gradients = gradients_of(expected);
-  std::map<std::string, at::Tensor> got_gradients = gradients_of(got);
+  const std::map<std::string, at::Tensor> exact_gradients = emulated_model_gradients_of(exact),
+                                          expected_gradients = emulated_model_gradients_of(expected);
+  std::map<std::string, at::Tensor> got_gradients = emulated_model_gradients_of(got);
   EXPECT_EQ(got_gradients.size(), expected_gradients.size()) << record;
   double sum_of_ratios = 0.0;
   int count = 0;
@@ -144,7 +144,7 @@ TEST(EmulatedModel, AnEightBitHeadMergedProjectionsAndLongAndShortWindows) {
 TEST(EmulatedModel, AllTablesAreReadAtOnceAndGetTheirGradientsAtOnce) {
   static int forward, backward;
   for (const char* const record : {"record14", "record21"}) {
-    TrainConfig config = config_of(record);
+    TrainConfig config = emulated_model_config_of(record);
     config.precision.activations = ActivationPrecision::kBfloat16;
     EmulatedDevice device;
     device.kernels().has_float8_products = true;
@@ -157,7 +157,7 @@ TEST(EmulatedModel, AllTablesAreReadAtOnceAndGetTheirGradientsAtOnce) {
       ++backward;
       cuda::embedding_backward(arguments...);
     };
-    train(config);
+    emulated_model_train(config);
     EXPECT_EQ(forward, 1) << record;
     EXPECT_EQ(backward, 1) << record;
   }
@@ -165,18 +165,18 @@ TEST(EmulatedModel, AllTablesAreReadAtOnceAndGetTheirGradientsAtOnce) {
 
 /// What the kernels do not compute goes op by op, on any device.
 TEST(EmulatedModel, OtherActivationsAreNotFused) {
-  TrainConfig config = config_of("record17");
+  TrainConfig config = emulated_model_config_of("record17");
   config.precision.activations = ActivationPrecision::kBfloat16;
   config.model.activation = Activation::kGelu;
-  const Trained expected = train(config);
+  const EmulatedModelTrained expected = emulated_model_train(config);
   const EmulatedDevice device;
-  const Trained got = train(config);
+  const EmulatedModelTrained got = emulated_model_train(config);
   EXPECT_FALSE(got.is_fused);
   EXPECT_NEAR(got.loss, expected.loss, 2e-3);
 }
 
 TEST(EmulatedModel, ValidationInFloat32IsNotFused) {
-  TrainConfig config = config_of("record17");
+  TrainConfig config = emulated_model_config_of("record17");
   config.precision.activations = ActivationPrecision::kBfloat16;
   config.precision.validation = ValidationPrecision::kFloat32;
   const EmulatedDevice device;

@@ -24,7 +24,7 @@ std::vector<MuonParameter> muon_parameters() {
 }
 constexpr std::size_t kBatches = 5;
 
-void set_gradients(std::vector<MuonParameter>& parameters, int step) {
+void emulated_muon_set_gradients(std::vector<MuonParameter>& parameters, int step) {
   at::manual_seed(static_cast<std::uint64_t>(30 + step));
   for (MuonParameter& parameter : parameters) parameter.tensor.mutable_grad() = at::randn(parameter.tensor.sizes());
   if (step == 1) parameters[3].tensor.mutable_grad() = at::Tensor();
@@ -32,9 +32,9 @@ void set_gradients(std::vector<MuonParameter>& parameters, int step) {
 }
 
 template <class Optimizer>
-void train(Optimizer& muon, std::vector<MuonParameter>& parameters) {
+void emulated_muon_train(Optimizer& muon, std::vector<MuonParameter>& parameters) {
   for (int step = 0; step < 3; ++step) {
-    set_gradients(parameters, step);
+    emulated_muon_set_gradients(parameters, step);
     muon.step(1.0 - 0.1 * step, 0.85 + 0.05 * step);
   }
 }
@@ -43,16 +43,16 @@ OptimizerGroupConfig muon_config() {
   return {.type = OptimizerType::kMuon, .lr = 0.05, .ns_dtype = NewtonSchulzDtype::kBfloat16};
 }
 
-struct Trained {
+struct EmulatedMuonTrained {
   std::vector<at::Tensor> moved, momentum;
 };
 
-Trained train(const OptimizerGroupConfig& config, bool on_device) {
+EmulatedMuonTrained emulated_muon_train(const OptimizerGroupConfig& config, bool on_device) {
   std::vector<MuonParameter> parameters = muon_parameters();
   Muon muon(parameters, config);
   EXPECT_EQ(muon.uses_device_kernels(), on_device);
-  train(muon, parameters);
-  Trained trained;
+  emulated_muon_train(muon, parameters);
+  EmulatedMuonTrained trained;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     trained.moved.push_back(parameters[i].tensor.detach() - muon_parameters()[i].tensor.detach());
     trained.momentum.push_back(muon.momentum_buffer(i));
@@ -65,9 +65,10 @@ Trained train(const OptimizerGroupConfig& config, bool on_device) {
 void expect_as_good_as_operations(const OptimizerGroupConfig& config) {
   OptimizerGroupConfig exact_config = config;
   exact_config.ns_dtype = NewtonSchulzDtype::kCompute;
-  const Trained exact = train(exact_config, false), expected = train(config, false);
+  const EmulatedMuonTrained exact = emulated_muon_train(exact_config, false),
+                            expected = emulated_muon_train(config, false);
   const EmulatedDevice device;
-  const Trained got = train(config, true);
+  const EmulatedMuonTrained got = emulated_muon_train(config, true);
   for (std::size_t i = 0; i < got.moved.size(); ++i) {
     const double rounding = relative_error(expected.moved[i], exact.moved[i]);
     EXPECT_LT(rounding, 0.1) << "parameter " << i;
@@ -116,9 +117,9 @@ TEST(EmulatedMuon, NoIterationsLeaveTheBitsOfTheOperations) {
   for (const auto& [norm, tolerance] :
        {std::pair(NewtonSchulzNorm::kRounded, 1.0 / 256), std::pair(NewtonSchulzNorm::kExact, 1e-4)}) {
     config.ns_norm = norm;
-    const Trained expected = train(config, false);
+    const EmulatedMuonTrained expected = emulated_muon_train(config, false);
     const EmulatedDevice device;
-    const Trained got = train(config, true);
+    const EmulatedMuonTrained got = emulated_muon_train(config, true);
     for (std::size_t i = 0; i < got.moved.size(); ++i)
       EXPECT_LT(relative_error(got.moved[i], expected.moved[i]), tolerance) << i;
   }
@@ -129,7 +130,7 @@ TEST(EmulatedMuon, AFewLaunchesForAllMatricesOfAShape) {
   OptimizerGroupConfig config = muon_config();
   std::vector<MuonParameter> parameters = muon_parameters();
   Muon muon(parameters, config);
-  set_gradients(parameters, 0);
+  emulated_muon_set_gradients(parameters, 0);
   const std::uint64_t launches = emulation::statistics().launches;
   muon.step(1.0, 0.9);
   constexpr std::uint64_t kOfAnIteration = 3;  // beside a product of cuBLAS
@@ -146,8 +147,8 @@ TEST(EmulatedMuon, AParameterAloneGetsWhatItGetsAmongOthers) {
   SingleProcess process;
   ShardedMuon sharded(alone, config, {}, process);  // updates one by one, applied by operations
   EXPECT_EQ(sharded.paths(), std::set<UpdatePath>{UpdatePath::kGpuKernels});
-  train(muon, together);
-  train(sharded, alone);
+  emulated_muon_train(muon, together);
+  emulated_muon_train(sharded, alone);
   for (std::size_t i = 0; i < together.size(); ++i)
     EXPECT_LT(relative_error(alone[i].tensor, together[i].tensor), 1e-6) << i;
 }
@@ -177,7 +178,7 @@ TEST(EmulatedMuon, LaunchesFindTheStepsNumbersInTheSamePlaces) {
   Muon muon(parameters, muon_config());
   std::set<const void*> first;
   for (int step = 0; step < 3; ++step) {
-    set_gradients(parameters, step);
+    emulated_muon_set_gradients(parameters, step);
     places.clear();
     muon.step(1.0 - 0.1 * step, 0.9 + 0.01 * step);
     EXPECT_EQ(places.size(), 4 * kBatches);

@@ -12,10 +12,10 @@
 namespace nanobench::core::testing {
 namespace {
 
-constexpr int kSteps = 3;
+constexpr int kEmulatedTrainingSteps = 3;
 
 /// The smallest scale, but with the records' bfloat16 in tables and iterations.
-TrainConfig config_of(const std::string& record) {
+TrainConfig emulated_training_config_of(const std::string& record) {
   TrainConfig config =
       ablations::resolve(ablations::embedded_catalogue(), {.record = record, .settings = {}, .scale = "smoke"}).config;
   config.precision.embeddings = StoredPrecision::kBfloat16;
@@ -23,7 +23,7 @@ TrainConfig config_of(const std::string& record) {
   return config;
 }
 
-SequenceInput input_of(const TrainConfig& config, int step) {
+SequenceInput emulated_training_input_of(const TrainConfig& config, int step) {
   const std::int64_t length = config.data.sequence_length;
   const at::Tensor ids = (at::arange(length + 1) * 37 + step * 11).remainder(97);
   const BlockMask mask(std::vector<std::uint16_t>(static_cast<std::size_t>(length), 1),
@@ -37,7 +37,7 @@ SequenceInput input_of(const TrainConfig& config, int step) {
 
 using Paths = std::map<std::string, std::string>;
 
-struct Trained {
+struct EmulatedTrainingTrained {
   std::vector<double> losses;
   std::vector<at::Tensor> moved;
   std::vector<std::string> names;
@@ -46,16 +46,16 @@ struct Trained {
   std::uint64_t launches = 0;  ///< of the optimisers
 };
 
-Trained train(const TrainConfig& config) {
+EmulatedTrainingTrained emulated_training_train(const TrainConfig& config) {
   GPT model(config, at::kFloat);
   model.parameters().initialize(config, 1);
   SingleProcess alone;
   OptimizerSet optimizers(model.parameters(), config, 1, alone);
   const std::vector<at::Tensor> before = model.parameters().values();
-  Trained trained{.is_replayable = optimizers.is_replayable(), .paths = optimizers.paths()};
-  for (int step = 0; step < kSteps; ++step) {
+  EmulatedTrainingTrained trained{.is_replayable = optimizers.is_replayable(), .paths = optimizers.paths()};
+  for (int step = 0; step < kEmulatedTrainingSteps; ++step) {
     model.parameters().zero_gradients();
-    const at::Tensor loss = model.loss(input_of(config, step));
+    const at::Tensor loss = model.loss(emulated_training_input_of(config, step));
     loss.backward();
     trained.losses.push_back(loss.item<double>());
     const std::uint64_t launches = emulation::statistics().launches;
@@ -76,13 +76,13 @@ INSTANTIATE_TEST_SUITE_P(Records, EmulatedTraining, ::testing::Values("record17"
 /// Rounding magnifies the smallest difference: the kernels' steps must be as near to those with exact iterations as the
 /// operations' are.
 TEST_P(EmulatedTraining, ThreeStepsByKernelsAreAsGoodAsTheOperations) {
-  TrainConfig config = config_of(GetParam());
+  TrainConfig config = emulated_training_config_of(GetParam());
   config.optimizer.hidden_matrices.ns_dtype = NewtonSchulzDtype::kCompute;
-  const Trained exact = train(config);
+  const EmulatedTrainingTrained exact = emulated_training_train(config);
   config.optimizer.hidden_matrices.ns_dtype = NewtonSchulzDtype::kBfloat16;
-  const Trained expected = train(config);
+  const EmulatedTrainingTrained expected = emulated_training_train(config);
   const EmulatedDevice device;
-  const Trained got = train(config);
+  const EmulatedTrainingTrained got = emulated_training_train(config);
   EXPECT_FALSE(expected.is_replayable);
   EXPECT_TRUE(got.is_replayable);
   EXPECT_EQ(expected.paths, Paths({{"adam", "CPU kernels"}, {"muon", "operations"}}));
@@ -101,25 +101,25 @@ TEST_P(EmulatedTraining, ThreeStepsByKernelsAreAsGoodAsTheOperations) {
 }
 
 TEST(EmulatedOptimizers, AdamAloneTrainsAModelAsTheCpuDoes) {
-  TrainConfig config = config_of("record17");
+  TrainConfig config = emulated_training_config_of("record17");
   config.optimizer.hidden_matrices.ns_dtype = NewtonSchulzDtype::kCompute;
-  const Trained expected = train(config);
+  const EmulatedTrainingTrained expected = emulated_training_train(config);
   const EmulatedDevice device;
-  const Trained got = train(config);
+  const EmulatedTrainingTrained got = emulated_training_train(config);
   EXPECT_EQ(got.paths, Paths({{"adam", "GPU kernels"}, {"muon", "CPU kernels"}}));
-  EXPECT_EQ(got.launches, static_cast<std::uint64_t>(kSteps));
+  EXPECT_EQ(got.launches, static_cast<std::uint64_t>(kEmulatedTrainingSteps));
   for (std::size_t i = 0; i < got.moved.size(); ++i)
     EXPECT_LT(relative_error(got.moved[i], expected.moved[i]), 2e-3) << got.names[i];
 }
 
 TEST(EmulatedOptimizers, SeparateOperationsStaySeparate) {
-  TrainConfig config = config_of("record17");
+  TrainConfig config = emulated_training_config_of("record17");
   for (OptimizerGroupConfig* group :
        {&config.optimizer.embeddings, &config.optimizer.lm_head, &config.optimizer.scalars})
     group->fused = false;
   config.optimizer.hidden_matrices.orthogonalizer = Orthogonalizer::kSvd;
   const EmulatedDevice device;
-  const Trained got = train(config);
+  const EmulatedTrainingTrained got = emulated_training_train(config);
   EXPECT_FALSE(got.is_replayable);
   EXPECT_EQ(got.launches, 0U);
   EXPECT_EQ(got.paths, Paths({{"adam", "operations"}, {"muon", "operations"}}));

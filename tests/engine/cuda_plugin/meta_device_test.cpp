@@ -50,7 +50,7 @@ TrainConfig record_at_smoke(const std::string& record) {
   return record_at(record, "smoke");
 }
 
-SequenceInput input_of(const TrainConfig& config, at::Device device) {
+SequenceInput meta_device_input_of(const TrainConfig& config, at::Device device) {
   const std::int64_t length = config.data.sequence_length;
   const auto options = at::TensorOptions().dtype(at::kLong).device(device);
   const BlockMask mask(std::vector<std::uint16_t>(static_cast<std::size_t>(length), 1),
@@ -68,7 +68,7 @@ void take_a_step(const TrainConfig& config, at::Device device) {
   GPT model(config, at::kFloat, device);
   SingleProcess alone;
   OptimizerSet optimizers(model.parameters(), config, 1, alone);
-  const at::Tensor loss = model.loss(input_of(config, device));
+  const at::Tensor loss = model.loss(meta_device_input_of(config, device));
   loss.backward(at::full({}, 0.5, loss.options()));
   optimizers.step(0);
   for (const Parameter& parameter : model.parameters().all()) {
@@ -119,8 +119,8 @@ INSTANTIATE_TEST_SUITE_P(Records, MetaDevice, ::testing::ValuesIn(records()),
 TEST(MetaDevice, ATensorLeftOnTheCpuWouldBeNoticed) {
   const TrainConfig config = record_at_smoke("record17");
   GPT model(config, at::kFloat, at::kMeta);
-  EXPECT_ANY_THROW(model.loss(input_of(config, at::kCPU)));
-  EXPECT_ANY_THROW(model.loss(input_of(config, at::kMeta)).item<float>()) << "nor a question for a value";
+  EXPECT_ANY_THROW(model.loss(meta_device_input_of(config, at::kCPU)));
+  EXPECT_ANY_THROW(model.loss(meta_device_input_of(config, at::kMeta)).item<float>()) << "nor a question for a value";
 }
 
 /// Memory of a step of 65,536 tokens, the share of one of eight GPUs; more sequences add their gradients to the same
@@ -137,7 +137,7 @@ TEST(GpuMemory, TheOfficialModelFitsACardOf80Gigabytes) {
     SingleProcess alone;
     OptimizerSet optimizers(model.parameters(), config, 1, alone);
     for (int sequence = 0; sequence < 2; ++sequence) {
-      const at::Tensor loss = model.loss(input_of(config, at::kMeta));
+      const at::Tensor loss = model.loss(meta_device_input_of(config, at::kMeta));
       loss.backward(at::full({}, 0.125, loss.options()));
     }
     optimizers.step(0);

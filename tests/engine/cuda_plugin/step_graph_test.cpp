@@ -14,7 +14,7 @@
 namespace nanobench::core::testing {
 namespace {
 
-constexpr std::int64_t kLength = 128;
+constexpr std::int64_t kStepGraphLength = 128;
 constexpr int kSeparator = 60;
 
 /// A process that forks may have one thread only.
@@ -30,12 +30,13 @@ struct Sequence {
 
 Sequence sequence(int seed, const TrainConfig& config) {
   Sequence made;
-  const at::Tensor ids = (at::arange(kLength + 1) * (2 * seed + 7)).remainder(59);
-  for (std::int64_t i = 20 + seed; i <= kLength; i += 37 + seed) ids[i].fill_(kSeparator);
-  for (std::int64_t i = 0; i < kLength; ++i) made.raw.push_back(static_cast<std::uint16_t>(ids[i].item<int>()));
+  const at::Tensor ids = (at::arange(kStepGraphLength + 1) * (2 * seed + 7)).remainder(59);
+  for (std::int64_t i = 20 + seed; i <= kStepGraphLength; i += 37 + seed) ids[i].fill_(kSeparator);
+  for (std::int64_t i = 0; i < kStepGraphLength; ++i)
+    made.raw.push_back(static_cast<std::uint16_t>(ids[i].item<int>()));
   const bool is_int32 = config.data.loader.token_dtype == TokenDtype::kInt32;
-  made.tokens = ids.narrow(0, 0, kLength).to(is_int32 ? at::kInt : at::kLong);
-  made.targets = ids.narrow(0, 1, kLength);
+  made.tokens = ids.narrow(0, 0, kStepGraphLength).to(is_int32 ? at::kInt : at::kLong);
+  made.targets = ids.narrow(0, 1, kStepGraphLength);
   return made;
 }
 
@@ -49,7 +50,7 @@ std::shared_ptr<const AttentionPlan> host_plan(const Sequence& input, const Atte
   return std::make_shared<const AttentionPlan>(mask, at::kFloat, plan_options(config));
 }
 
-std::vector<at::Tensor> gradients_of(const GPT& model) {
+std::vector<at::Tensor> step_graph_gradients_of(const GPT& model) {
   std::vector<at::Tensor> gradients;
   for (const Parameter& parameter : model.parameters().all()) {
     const at::Tensor& gradient = parameter.tensor.grad();
@@ -74,7 +75,7 @@ struct Step {
   std::optional<std::int64_t> window;
   int seed;
 };
-const std::vector<Step> kSteps = {{16, 1}, {96, 2}, {std::nullopt, 3}, {32, 1}};
+const std::vector<Step> kStepGraphSteps = {{16, 1}, {96, 2}, {std::nullopt, 3}, {32, 1}};
 
 void nudge(GPT& model) {
   const at::NoGradGuard no_grad;
@@ -94,7 +95,7 @@ void compare_steps(const TrainConfig& config) {
   for (std::size_t i = 0; i < initial.size(); ++i)
     EXPECT_TRUE(at::equal(initial[i], model.parameters().all()[i].tensor)) << "recording leaves parameters alone";
   std::set<double> losses;
-  for (const Step& step : kSteps) {
+  for (const Step& step : kStepGraphSteps) {
     SCOPED_TRACE("window " + std::to_string(step.window.value_or(0)));
     graph.zero_gradients();
     expected_model.parameters().zero_gradients();
@@ -110,11 +111,11 @@ void compare_steps(const TrainConfig& config) {
       EXPECT_EQ(loss, expected.item<double>());
       losses.insert(loss);
     }
-    expect_equal(gradients_of(model), gradients_of(expected_model), expected_model);
+    expect_equal(step_graph_gradients_of(model), step_graph_gradients_of(expected_model), expected_model);
     nudge(model);
     nudge(expected_model);
   }
-  EXPECT_EQ(losses.size(), 2 * kSteps.size()) << "every sequence has its own";
+  EXPECT_EQ(losses.size(), 2 * kStepGraphSteps.size()) << "every sequence has its own";
 }
 
 TEST(StepGraph, HasTheLossesAndGradientsOfOneOperationAfterTheOther) {
@@ -161,10 +162,10 @@ TEST(DeviceMask, IsTheMaskOfTheHostForEveryWindow) {
         spec_of(run, std::string(R"({"attention": {"window": {"granularity": ")") + granularity + "\"}}}").config;
     const EmulatedPlugin plugin;
     const RunDevice device = plugin.open(config.gpu);
-    at::Tensor tokens = at::zeros({kLength}, at::kInt);
+    at::Tensor tokens = at::zeros({kStepGraphLength}, at::kInt);
     at::Tensor window = at::zeros({1}, at::kInt);
     const DeviceMask mask(config.attention, tokens, window);
-    for (const Step& step : kSteps) {
+    for (const Step& step : kStepGraphSteps) {
       const Sequence input = sequence(step.seed, config);
       tokens.copy_(input.tokens);
       window.fill_(step.window.value_or(0));

@@ -16,24 +16,24 @@ constexpr std::int64_t kSizes[] = {1, 2, 7, 1000, 65537, 700001};
 constexpr std::size_t kSmallSlot = 4096;  // most sizes take many chunks
 
 /// What process `rank` has: numbers whose sum depends on the order of the terms.
-at::Tensor values_of(int rank, std::int64_t size, at::ScalarType dtype) {
+at::Tensor communicator_values_of(int rank, std::int64_t size, at::ScalarType dtype) {
   const at::Tensor index = at::arange(size, at::kDouble);
   const at::Tensor wave = at::sin(index * 0.7 + rank) * at::exp2(at::remainder(index * (rank + 3), 40.0) - 20.0);
   return (dtype == at::kLong ? at::round(wave * 1e6) : wave).to(dtype);
 }
 
 at::Tensor sum_in_rank_order(int processes, std::int64_t size, at::ScalarType dtype) {
-  at::Tensor sum = values_of(0, size, dtype);
-  for (int rank = 1; rank < processes; ++rank) sum = sum + values_of(rank, size, dtype);
+  at::Tensor sum = communicator_values_of(0, size, dtype);
+  for (int rank = 1; rank < processes; ++rank) sum = sum + communicator_values_of(rank, size, dtype);
   return sum;
 }
 
-struct Setting {
+struct CommunicatorSetting {
   int processes;
   Medium medium;
 };
 
-class Collectives : public ::testing::TestWithParam<Setting> {
+class Collectives : public ::testing::TestWithParam<CommunicatorSetting> {
  protected:
   std::vector<std::string> play(const std::function<void(Communicator&)>& body,
                                 std::size_t chunk_bytes = SharedSegment::kSlotBytes) const {
@@ -47,7 +47,7 @@ TEST_P(Collectives, SumsInTheOrderOfTheRanks) {
     NB_EXPECT_NO_FAILURE(play(
         [&](Communicator& communicator) {
           for (const std::int64_t size : kSizes) {
-            const at::Tensor tensor = values_of(communicator.rank(), size, dtype);
+            const at::Tensor tensor = communicator_values_of(communicator.rank(), size, dtype);
             communicator.all_reduce_sum(tensor);
             EXPECT_TRUE(at::equal(tensor, sum_in_rank_order(processes, size, dtype))) << size << " " << dtype;
           }
@@ -58,8 +58,8 @@ TEST_P(Collectives, SumsInTheOrderOfTheRanks) {
 
 TEST(Collectives, AnotherOrderOfTheTermsGivesOtherBits) {
   const at::Tensor forth = sum_in_rank_order(3, 1000, at::kFloat);
-  const at::Tensor back =
-      values_of(2, 1000, at::kFloat) + values_of(1, 1000, at::kFloat) + values_of(0, 1000, at::kFloat);
+  const at::Tensor back = communicator_values_of(2, 1000, at::kFloat) + communicator_values_of(1, 1000, at::kFloat) +
+                          communicator_values_of(0, 1000, at::kFloat);
   EXPECT_FALSE(at::equal(forth, back)) << "the test above could not tell one order from another";
 }
 
@@ -67,15 +67,16 @@ TEST_P(Collectives, GatherIntoOneTensorAndIntoMany) {
   const int processes = GetParam().processes;
   NB_EXPECT_NO_FAILURE(play([&](Communicator& communicator) {
     for (const std::int64_t size : kSizes) {
-      const at::Tensor mine = values_of(communicator.rank(), size, at::kFloat);
+      const at::Tensor mine = communicator_values_of(communicator.rank(), size, at::kFloat);
       const at::Tensor together = at::zeros({processes, size});
       std::vector<at::Tensor> apart;
       for (int rank = 0; rank < processes; ++rank) apart.push_back(at::zeros({size}));
       communicator.all_gather(together, mine);
       communicator.all_gather(apart, mine);
       for (int rank = 0; rank < processes; ++rank) {
-        EXPECT_TRUE(at::equal(together[rank], values_of(rank, size, at::kFloat))) << size;
-        EXPECT_TRUE(at::equal(apart[static_cast<std::size_t>(rank)], values_of(rank, size, at::kFloat))) << size;
+        EXPECT_TRUE(at::equal(together[rank], communicator_values_of(rank, size, at::kFloat))) << size;
+        EXPECT_TRUE(at::equal(apart[static_cast<std::size_t>(rank)], communicator_values_of(rank, size, at::kFloat)))
+            << size;
       }
     }
   }));
@@ -87,9 +88,9 @@ TEST_P(Collectives, EveryProcessCanBroadcast) {
       [&](Communicator& communicator) {
         for (const std::int64_t size : kSizes) {
           for (int root = 0; root < processes; ++root) {
-            const at::Tensor tensor = values_of(communicator.rank(), size, at::kDouble);
+            const at::Tensor tensor = communicator_values_of(communicator.rank(), size, at::kDouble);
             communicator.broadcast(tensor, root);
-            EXPECT_TRUE(at::equal(tensor, values_of(root, size, at::kDouble))) << size << " from " << root;
+            EXPECT_TRUE(at::equal(tensor, communicator_values_of(root, size, at::kDouble))) << size << " from " << root;
           }
         }
       },
@@ -147,17 +148,19 @@ TEST_P(Collectives, NumbersAndQuestions) {
   }));
 }
 
-std::vector<Setting> all_settings() {
-  std::vector<Setting> settings;
+std::vector<CommunicatorSetting> communicator_all_settings() {
+  std::vector<CommunicatorSetting> settings;
   for (const Medium medium : {Medium::kSharedMemory, Medium::kTcp}) {
     for (const int processes : {1, 2, 3, 4}) settings.push_back({processes, medium});
   }
   return settings;
 }
 
-INSTANTIATE_TEST_SUITE_P(Processes, Collectives, ::testing::ValuesIn(all_settings()), [](const auto& test) {
-  return std::to_string(test.param.processes) + (test.param.medium == Medium::kTcp ? "ByTcp" : "BySharedMemory");
-});
+INSTANTIATE_TEST_SUITE_P(Processes, Collectives, ::testing::ValuesIn(communicator_all_settings()),
+                         [](const auto& test) {
+                           return std::to_string(test.param.processes) +
+                                  (test.param.medium == Medium::kTcp ? "ByTcp" : "BySharedMemory");
+                         });
 
 TEST(SingleProcess, GathersItself) {
   SingleProcess alone;

@@ -120,7 +120,7 @@ void expect_equal(const std::vector<at::Tensor>& got, const std::vector<at::Tens
   for (std::size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(at::equal(got[i], expected[i])) << what << ", " << i;
 }
 
-struct Setting {
+struct GradientReducerSetting {
   Schedule reduction;
   BucketStorage buckets;
   std::int64_t bucket_bytes;
@@ -137,8 +137,8 @@ struct Setting {
   }
 };
 
-std::vector<Setting> all_settings() {
-  std::vector<Setting> settings = {{Schedule::kPerParameter, BucketStorage::kViews, 1}};
+std::vector<GradientReducerSetting> gradient_reducer_all_settings() {
+  std::vector<GradientReducerSetting> settings = {{Schedule::kPerParameter, BucketStorage::kViews, 1}};
   for (const Schedule reduction : {Schedule::kBuckets, Schedule::kOverlappedBuckets}) {
     for (const BucketStorage storage : {BucketStorage::kViews, BucketStorage::kCopies}) {
       for (const std::int64_t bytes : {1, 3000, 1 << 20}) settings.push_back({reduction, storage, bytes});
@@ -147,7 +147,7 @@ std::vector<Setting> all_settings() {
   return settings;
 }
 
-class AllSettings : public ::testing::TestWithParam<Setting> {};
+class AllSettings : public ::testing::TestWithParam<GradientReducerSetting> {};
 
 TEST_P(AllSettings, GiveTheSameBitsInEveryProcess) {
   for (const int processes : {2, 3}) {
@@ -169,7 +169,7 @@ TEST_P(AllSettings, SummingAfterEachMicroStepDiffersByRoundingOnly) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(GradientReducer, AllSettings, ::testing::ValuesIn(all_settings()),
+INSTANTIATE_TEST_SUITE_P(GradientReducer, AllSettings, ::testing::ValuesIn(gradient_reducer_all_settings()),
                          [](const auto& test) { return test.param.name(); });
 
 TEST(GradientReducer, BucketsFillFromTheLastParameterUpToTheirSize) {

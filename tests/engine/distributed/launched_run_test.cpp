@@ -27,7 +27,7 @@ int free_port() {
   return ntohs(place.sin_port);
 }
 
-std::vector<double> losses_of(const EngineProcess& engine) {
+std::vector<double> launched_run_losses_of(const EngineProcess& engine) {
   std::vector<double> losses;
   for (const RunEvent& event : engine.events()) {
     if (const auto* step = std::get_if<StepEvent>(&event)) losses.push_back(step->loss);
@@ -83,7 +83,7 @@ std::vector<double> own_losses(const RunSpec& spec) {
   EngineProcess engine(spec);
   EXPECT_EQ(engine.wait(), 0);
   EXPECT_EQ(communicator_of(engine), "shared memory");
-  return losses_of(engine);
+  return launched_run_losses_of(engine);
 }
 
 TEST(LaunchedRun, ByTorchrunsVariablesGivesTheSameBits) {
@@ -93,7 +93,7 @@ TEST(LaunchedRun, ByTorchrunsVariablesGivesTheSameBits) {
     Ranks ranks(spec, processes);
     for (int rank = 0; rank < processes; ++rank) EXPECT_EQ(ranks[static_cast<std::size_t>(rank)].wait(), 0) << rank;
     EXPECT_EQ(communicator_of(ranks[0]), "tcp");
-    EXPECT_EQ(losses_of(ranks[0]), own_losses(spec));
+    EXPECT_EQ(launched_run_losses_of(ranks[0]), own_losses(spec));
     for (int rank = 1; rank < processes; ++rank)
       EXPECT_TRUE(ranks[static_cast<std::size_t>(rank)].events().empty()) << "only the first process speaks";
   }
@@ -102,7 +102,7 @@ TEST(LaunchedRun, ByTorchrunsVariablesGivesTheSameBits) {
 TEST(LaunchedRun, AKilledProcessEndsTheRunWithOneSentence) {
   const TinyRun run;
   Ranks ranks(endless(run.spec(4)), 4);
-  ASSERT_TRUE(eventually([&] { return !losses_of(ranks[0]).empty(); }));
+  ASSERT_TRUE(eventually([&] { return !launched_run_losses_of(ranks[0]).empty(); }));
   kill(ranks[2].pid(), SIGKILL);
   EXPECT_EQ(ranks[0].wait(), 1);
   EXPECT_EQ(failure_of(ranks[0]).outcome, RunOutcome::kCrashed);
@@ -116,7 +116,7 @@ TEST(LaunchedRun, AKilledProcessEndsTheRunWithOneSentence) {
 TEST(LaunchedRun, WhenTheFirstProcessIsKilledTheOthersEndToo) {
   const TinyRun run;
   Ranks ranks(endless(run.spec(2)), 2);
-  ASSERT_TRUE(eventually([&] { return !losses_of(ranks[0]).empty(); }));
+  ASSERT_TRUE(eventually([&] { return !launched_run_losses_of(ranks[0]).empty(); }));
   kill(ranks[0].pid(), SIGKILL);
   EXPECT_EQ(ranks[1].wait(), 1);
 }
@@ -124,7 +124,7 @@ TEST(LaunchedRun, WhenTheFirstProcessIsKilledTheOthersEndToo) {
 TEST(LaunchedRun, AStopOfAnyProcessStopsAll) {
   const TinyRun run;
   Ranks ranks(endless(run.spec(2)), 2);
-  ASSERT_TRUE(eventually([&] { return !losses_of(ranks[0]).empty(); }));
+  ASSERT_TRUE(eventually([&] { return !launched_run_losses_of(ranks[0]).empty(); }));
   kill(ranks[1].pid(), SIGTERM);
   EXPECT_EQ(ranks[0].wait(), 130);
   EXPECT_EQ(failure_of(ranks[0]).outcome, RunOutcome::kInterrupted);
@@ -224,7 +224,7 @@ TEST(LaunchedRun, WhenAHostIsGoneBothSidesEnd) {
   };
   EngineProcess first(spec, {.prefix = {}, .variables = variables("0")});
   EngineProcess second(spec, {.prefix = other.prefix(), .variables = variables("1"), .keeps_errors = true});
-  ASSERT_TRUE(eventually([&] { return !losses_of(first).empty(); }));
+  ASSERT_TRUE(eventually([&] { return !launched_run_losses_of(first).empty(); }));
   other.pull_the_cable();
   EXPECT_EQ(first.wait(), 1);
   EXPECT_EQ(failure_of(first).message, "process 1 of 2 (the first is 0) has ended without a word");
@@ -256,7 +256,7 @@ TEST_F(Mpirun, GivesTheSameBitsThroughMpiAndThroughTcp) {
     EngineProcess by_mpi(spec, start(processes));
     ASSERT_EQ(by_mpi.wait(), 0);
     EXPECT_EQ(communicator_of(by_mpi), "mpi");
-    EXPECT_EQ(losses_of(by_mpi), own_losses(spec));
+    EXPECT_EQ(launched_run_losses_of(by_mpi), own_losses(spec));
   }
   RunSpec spec = run.spec(2);
   spec.communicator = CommunicatorChoice::kTcp;
@@ -268,7 +268,7 @@ TEST_F(Mpirun, GivesTheSameBitsThroughMpiAndThroughTcp) {
 TEST_F(Mpirun, ADeadProcessEndsTheRunWithOneSentence) {
   const TinyRun run;
   EngineProcess launcher(endless(run.spec(4)), start(4));
-  ASSERT_TRUE(eventually([&] { return !losses_of(launcher).empty(); }));
+  ASSERT_TRUE(eventually([&] { return !launched_run_losses_of(launcher).empty(); }));
   std::vector<pid_t> ranks = launcher.children();
   ASSERT_EQ(ranks.size(), 4U);
   std::sort(ranks.begin(), ranks.end());

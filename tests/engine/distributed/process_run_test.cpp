@@ -40,7 +40,7 @@ INSTANTIATE_TEST_SUITE_P(Records, GoldenProcesses,
                                            "record17_loader_wrap_2_ranks"),
                          [](const auto& test) { return test.param; });
 
-std::vector<double> losses_of(const std::vector<RunEvent>& events) {
+std::vector<double> process_run_losses_of(const std::vector<RunEvent>& events) {
   std::vector<double> losses;
   for (const RunEvent& event : events) {
     if (const auto* step = std::get_if<StepEvent>(&event)) losses.push_back(step->loss);
@@ -89,7 +89,7 @@ TEST(ProcessRun, IsWhatThreadsThatPlayProcessesCompute) {
   for (const int processes : {2, 4}) {
     EngineProcess engine(run.spec(processes));
     ASSERT_EQ(engine.wait(), 0);
-    EXPECT_EQ(losses_of(engine.events()), step_losses(run.spec(processes)));
+    EXPECT_EQ(process_run_losses_of(engine.events()), step_losses(run.spec(processes)));
   }
 }
 
@@ -101,7 +101,7 @@ class LongRun : public ::testing::Test {
     spec.config.schedule.num_steps = spec.config.run.stop_after = 10'000'000;
     spec.config.run.val_every = 10'000'000;
     engine_.emplace(spec);
-    EXPECT_TRUE(eventually([&] { return !losses_of(engine_->events()).empty(); }));
+    EXPECT_TRUE(eventually([&] { return !process_run_losses_of(engine_->events()).empty(); }));
     children_ = engine_->children();
     EXPECT_EQ(children_.size(), 3U);
   }

@@ -42,7 +42,7 @@ OptimizerGroupConfig muon_config() {
   return {.type = OptimizerType::kMuon, .lr = 0.05, .ns_dtype = NewtonSchulzDtype::kCompute};
 }
 
-std::vector<at::Tensor> values_of(const std::vector<MuonParameter>& parameters) {
+std::vector<at::Tensor> sharded_muon_values_of(const std::vector<MuonParameter>& parameters) {
   std::vector<at::Tensor> values;
   for (const MuonParameter& parameter : parameters) values.push_back(parameter.tensor.detach().clone());
   return values;
@@ -58,7 +58,7 @@ std::vector<std::vector<at::Tensor>> train(int processes, const DistributedConfi
       set_gradients(parameters, step);
       muon.step(1.0 - 0.1 * step, 0.85 + 0.01 * step);
     }
-    results[static_cast<std::size_t>(communicator.rank())] = values_of(parameters);
+    results[static_cast<std::size_t>(communicator.rank())] = sharded_muon_values_of(parameters);
   }));
   return results;
 }
@@ -102,7 +102,7 @@ TEST_P(ShardedMuonConfigs, AgreesWithMuonOfOneProcess) {
     set_gradients(parameters, step);
     muon.step(1.0 - 0.1 * step, 0.85 + 0.01 * step);
   }
-  const std::vector<at::Tensor> single = values_of(parameters);
+  const std::vector<at::Tensor> single = sharded_muon_values_of(parameters);
   const std::vector<at::Tensor> sharded = train(2, all_ways().back(), GetParam()).front();
   for (std::size_t i = 0; i < kShapes.size(); ++i) {
     EXPECT_TRUE(at::allclose(sharded[i], single[i], 1e-5, 1e-6)) << i;
@@ -129,9 +129,9 @@ OptimizerGroupConfig svd_config() {
 INSTANTIATE_TEST_SUITE_P(Muon, ShardedMuonConfigs, ::testing::Values(muon_config(), rounded_config(), svd_config()));
 
 /// Counts the collectives of process 0.
-class CountingCommunicator final : public Communicator {
+class ShardedMuonCountingCommunicator final : public Communicator {
  public:
-  explicit CountingCommunicator(Communicator& inner) : inner_(inner) {}
+  explicit ShardedMuonCountingCommunicator(Communicator& inner) : inner_(inner) {}
   int rank() const override { return inner_.rank(); }
   int size() const override { return inner_.size(); }
   double waited_ms() const override { return inner_.waited_ms(); }
@@ -158,7 +158,7 @@ class CountingCommunicator final : public Communicator {
 TEST(ShardedMuon, CommunicatesWhatItsSettingSays) {
   for (const DistributedConfig& way : all_ways()) {
     NB_EXPECT_NO_FAILURE(play_processes(2, [&](Communicator& communicator) {
-      CountingCommunicator counting(communicator);
+      ShardedMuonCountingCommunicator counting(communicator);
       std::vector<MuonParameter> parameters = make_parameters();
       ShardedMuon muon(parameters, muon_config(), way, counting);
       set_gradients(parameters, 0);

@@ -13,7 +13,7 @@ namespace nanobench::core::testing {
 namespace {
 
 /// Every loss of a run, training and validation.
-std::vector<double> losses_of(const RunSpec& spec) {
+std::vector<double> training_losses_of(const RunSpec& spec) {
   std::vector<double> losses;
   for (const RunEvent& event : train_to_the_end(spec).events) {
     if (const auto* step = std::get_if<StepEvent>(&event)) losses.push_back(step->loss);
@@ -68,35 +68,35 @@ class DistributedSettings : public ::testing::TestWithParam<int> {
 };
 
 TEST_P(DistributedSettings, LeaveEveryBitOfTheLosses) {
-  const std::vector<double> expected = losses_of(simplest());
+  const std::vector<double> expected = training_losses_of(simplest());
   ASSERT_EQ(expected.size(), 4U + 3U);
   for (const Named& setting : settings()) {
     RunSpec spec = simplest();
     setting.change(spec.config.distributed);
-    EXPECT_EQ(losses_of(spec), expected) << setting.name;
+    EXPECT_EQ(training_losses_of(spec), expected) << setting.name;
   }
 }
 
 TEST_P(DistributedSettings, OneProcessPlayingAllRanksDiffersByRoundingOnly) {
-  expect_close(losses_of(simplest()), losses_of(run_.spec(1)), 1e-5);
+  expect_close(training_losses_of(simplest()), training_losses_of(run_.spec(1)), 1e-5);
 }
 
 TEST_P(DistributedSettings, SummingAfterEveryMicroStepDiffersByRoundingOnly) {
   RunSpec spec = simplest();
-  const std::vector<double> at_the_end = losses_of(spec);
+  const std::vector<double> at_the_end = training_losses_of(spec);
   spec.config.distributed.gradient_sync = GradientSync::kEveryMicroStep;
-  const std::vector<double> each_time = losses_of(spec);
+  const std::vector<double> each_time = training_losses_of(spec);
   expect_close(each_time, at_the_end, 1e-5);
   // Differences in the last bits take some steps to reach a loss.
   RunSpec longer = simplest();
   longer.config.schedule.num_steps = longer.config.run.stop_after = 8;
-  const std::vector<double> longer_at_the_end = losses_of(longer);
+  const std::vector<double> longer_at_the_end = training_losses_of(longer);
   longer.config.distributed.gradient_sync = GradientSync::kEveryMicroStep;
-  EXPECT_NE(losses_of(longer), longer_at_the_end) << "two micro-steps in float32 should round differently";
+  EXPECT_NE(training_losses_of(longer), longer_at_the_end) << "two micro-steps in float32 should round differently";
   for (const Named& setting : settings()) {
     RunSpec other = spec;
     setting.change(other.config.distributed);
-    EXPECT_EQ(losses_of(other), each_time) << setting.name;
+    EXPECT_EQ(training_losses_of(other), each_time) << setting.name;
   }
 }
 
@@ -105,15 +105,15 @@ TEST_P(DistributedSettings, HoldForWarmUpClippingAndOtherOptimizers) {
   spec.config.run.warmup_iterations = 2;
   spec.config.optimizer.gradient_clip = {.type = GradientClipType::kGlobalNorm, .max_norm = 0.5};
   spec.config.precision.parameters = ParameterStorage::kBfloat16Stochastic;
-  const std::vector<double> expected = losses_of(spec);
+  const std::vector<double> expected = training_losses_of(spec);
   spec.config.distributed = DistributedConfig{.processes = GetParam()};
-  EXPECT_EQ(losses_of(spec), expected);
+  EXPECT_EQ(training_losses_of(spec), expected);
   RunSpec single = spec;
   single.config.distributed.processes = 1;
-  expect_close(expected, losses_of(single), 1e-2);  // a rounding error can turn a stochastic rounding
+  expect_close(expected, training_losses_of(single), 1e-2);  // a rounding error can turn a stochastic rounding
 
   spec.config.optimizer.hidden_matrices = OptimizerGroupConfig{.lr = 0.001};
-  EXPECT_EQ(losses_of(spec).size(), expected.size());
+  EXPECT_EQ(training_losses_of(spec).size(), expected.size());
 }
 
 INSTANTIATE_TEST_SUITE_P(Processes, DistributedSettings, ::testing::Values(2, 4));

@@ -12,8 +12,8 @@
 namespace nanobench::core::testing {
 namespace {
 
-constexpr GemmShape kCases[] = {{1, 1, 1},    {3, 5, 7},     {4, 16, 300},   {72, 32, 256}, {73, 33, 257},
-                                {48, 96, 64}, {128, 128, 1}, {200, 17, 513}, {5, 700, 40},  {85, 128, 600}};
+constexpr GemmShape kBfloat16GemmCases[] = {{1, 1, 1},    {3, 5, 7},     {4, 16, 300},   {72, 32, 256}, {73, 33, 257},
+                                            {48, 96, 64}, {128, 128, 1}, {200, 17, 513}, {5, 700, 40},  {85, 128, 600}};
 
 /// Their numbers are bfloat16's.
 struct Matrices : GemmMatrices {
@@ -33,7 +33,7 @@ class Bfloat16GemmTest : public ::testing::TestWithParam<Bfloat16Path> {
 
 TEST_P(Bfloat16GemmTest, AgreesWithSumsInDoublePrecision) {
   ThreadPool threads(2);
-  for (const GemmShape& shape : kCases) {
+  for (const GemmShape& shape : kBfloat16GemmCases) {
     for (int form = 0; form < 16; ++form) {
       Matrices m(shape, form & 1, form & 2, form & 4);
       const bool rounds = form & 8;

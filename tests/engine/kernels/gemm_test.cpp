@@ -11,14 +11,14 @@
 namespace nanobench::core::testing {
 namespace {
 
-constexpr GemmShape kCases[] = {{1, 1, 1},    {3, 5, 7},     {4, 16, 300},   {72, 32, 128}, {73, 33, 129},
-                                {48, 96, 64}, {128, 128, 1}, {200, 17, 513}, {5, 700, 40},  {640, 128, 256}};
+constexpr GemmShape kGemmCases[] = {{1, 1, 1},    {3, 5, 7},     {4, 16, 300},   {72, 32, 128}, {73, 33, 129},
+                                    {48, 96, 64}, {128, 128, 1}, {200, 17, 513}, {5, 700, 40},  {640, 128, 256}};
 
 using GemmTest = EveryPath;
 
 TEST_P(GemmTest, AgreesWithSumsInDoublePrecision) {
   ThreadPool threads(2);
-  for (const GemmShape& shape : kCases) {
+  for (const GemmShape& shape : kGemmCases) {
     for (int form = 0; form < 8; ++form) {
       GemmMatrices m(shape, form & 1, form & 2, form & 4);
       const std::vector<float> before = m.c;

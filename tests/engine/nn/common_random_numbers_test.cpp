@@ -17,7 +17,7 @@ const std::set<std::string> kInitialValues = {"initialization", "output_projecti
                                               "embedding_init", "linear_init_std",        "linear_init_rounding",
                                               "head_tying"};
 
-std::map<std::string, at::Tensor> initial(const TrainConfig& config) {
+std::map<std::string, at::Tensor> common_random_numbers_initial(const TrainConfig& config) {
   GPT model(config, at::kFloat);
   model.parameters().initialize(config, 3);
   std::map<std::string, at::Tensor> tensors;
@@ -34,10 +34,10 @@ TEST(CommonRandomNumbers, EveryValueOfEveryFeatureBeginsAsItsBaseDoes) {
     // Refused at this scale: it has a validation interval of its own, and one micro-step only.
     if (point.feature->id == "validation_interval" || point.feature->needs.micro_steps > 1) continue;
     ablations::ResolveRequest request = point.request("smoke");
-    const auto tensors = initial(ablations::resolve(catalogue, request).config);
+    const auto tensors = common_random_numbers_initial(ablations::resolve(catalogue, request).config);
     request.settings.clear();
     if (!by_base.contains(request.record))
-      by_base[request.record] = initial(ablations::resolve(catalogue, request).config);
+      by_base[request.record] = common_random_numbers_initial(ablations::resolve(catalogue, request).config);
     for (const auto& [name, base] : by_base.at(request.record)) {
       const auto found = tensors.find(name);
       if (found == tensors.end() || found->second.sizes() != base.sizes()) continue;

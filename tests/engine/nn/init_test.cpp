@@ -25,7 +25,7 @@ TrainConfig small_config() {
   return config;
 }
 
-std::map<std::string, at::Tensor> initial(const TrainConfig& config, std::uint64_t seed = 5) {
+std::map<std::string, at::Tensor> initial_parameters(const TrainConfig& config, std::uint64_t seed = 5) {
   GPT model(config, at::kFloat);
   model.parameters().initialize(config, seed);
   std::map<std::string, at::Tensor> tensors;
@@ -55,13 +55,13 @@ TEST(Parameters, AreThoseOfTheList) {
 
 TEST(Init, JoinedMatricesBeginAsTheSeparateOnes) {
   TrainConfig config = small_config();
-  const auto separate = initial(config);
+  const auto separate = initial_parameters(config);
   config.model.value_embeddings.layout = ValueTableLayout::kJoined;
   config.model.merged_qkv = true;
-  const auto merged = initial(config);
+  const auto merged = initial_parameters(config);
   config.model.merged_qkv = false;
   config.model.qkv_rows = QkvRows::kStacked;
-  const auto stacked = initial(config);
+  const auto stacked = initial_parameters(config);
   const at::Tensor qkv = at::stack({separate.at("blocks.1.attn.c_q.weight"), separate.at("blocks.1.attn.c_k.weight"),
                                     separate.at("blocks.1.attn.c_v.weight")});
   EXPECT_TRUE(at::equal(merged.at("blocks.1.attn.qkv_w"), qkv));
@@ -77,12 +77,12 @@ TEST(Init, IsTheSameForAnyNumberOfThreads) {
   config.model.vocab_size = 1100;
   EngineContext context;
   context.set_threads(1);
-  const auto alone = initial(config);
+  const auto alone = initial_parameters(config);
   context.set_threads(3);
-  const auto together = initial(config);
+  const auto together = initial_parameters(config);
   for (const auto& [name, tensor] : alone) EXPECT_TRUE(at::equal(tensor, together.at(name))) << name;
   config.model.value_embeddings.layout = ValueTableLayout::kJoined;
-  const at::Tensor joined = initial(config).at("value_embeds.weight");
+  const at::Tensor joined = initial_parameters(config).at("value_embeds.weight");
   const at::Tensor first = alone.at("value_embeds.embed.0.weight"), second = alone.at("value_embeds.embed.1.weight");
   EXPECT_TRUE(at::equal(joined, at::cat({first, second}, 1)));
   // The last rows too are drawn, and not what the memory held before.
@@ -93,7 +93,7 @@ TEST(Init, IsTheSameForAnyNumberOfThreads) {
 
 TEST(Init, DependsOnSeedNameAndShapeOnly) {
   TrainConfig config = small_config();
-  const auto base = initial(config);
+  const auto base = initial_parameters(config);
   config.model.unet_skips = false;
   config.model.x0_lambdas = false;
   config.model.attention_skip_layers = {};
@@ -101,7 +101,7 @@ TEST(Init, DependsOnSeedNameAndShapeOnly) {
                                    .num_tables = 0,
                                    .layer_map = std::vector<std::optional<std::int64_t>>(4),
                                    .mix = ValueMix::kNone};
-  const auto other = initial(config);
+  const auto other = initial_parameters(config);
   int shared = 0;
   for (const auto& [name, tensor] : other) {
     if (!base.contains(name)) continue;
@@ -109,7 +109,7 @@ TEST(Init, DependsOnSeedNameAndShapeOnly) {
     ++shared;
   }
   EXPECT_GE(shared, 20);
-  EXPECT_FALSE(at::equal(initial(config, 6).at("embed.weight"), base.at("embed.weight")));
+  EXPECT_FALSE(at::equal(initial_parameters(config, 6).at("embed.weight"), base.at("embed.weight")));
 }
 
 TEST(Init, OfGpt2HasItsDeviationsAndZeroPaddingRows) {
@@ -121,7 +121,7 @@ TEST(Init, OfGpt2HasItsDeviationsAndZeroPaddingRows) {
   config.model.norm = NormType::kLayer;
   config.model.bias = true;
   config.init.scheme = InitScheme::kGpt2;
-  const auto tensors = initial(config);
+  const auto tensors = initial_parameters(config);
   const auto deviation = [&](const std::string& name) { return tensors.at(name).std().item<double>(); };
   EXPECT_NEAR(deviation("blocks.0.mlp.c_fc.weight"), 0.02, 0.001);
   EXPECT_NEAR(deviation("position_embed.weight"), 0.02, 0.001);
@@ -136,17 +136,17 @@ TEST(Init, OfGpt2HasItsDeviationsAndZeroPaddingRows) {
 
 TEST(Init, OutputProjectionsAndHeadAreZeroOrLinear) {
   TrainConfig config = small_config();
-  EXPECT_TRUE(initial(config).at("lm_head.weight").eq(0).all().item<bool>());
+  EXPECT_TRUE(initial_parameters(config).at("lm_head.weight").eq(0).all().item<bool>());
   config.init.lm_head = config.init.output_projections = MatrixInit::kLinear;
   config.init.embeddings = TableInit::kLinear;
-  const auto tensors = initial(config);
+  const auto tensors = initial_parameters(config);
   for (const char* name : {"lm_head.weight", "blocks.0.attn.c_proj.weight", "embed.weight"}) {
     const double bound = 1.0 / std::sqrt(32.0);
     EXPECT_LE(tensors.at(name).abs().max().item<double>(), bound) << name;
     EXPECT_GE(tensors.at(name).abs().max().item<double>(), 0.9 * bound) << name;
   }
   config.precision.linear_init = StoredPrecision::kBfloat16;
-  const auto rounded = initial(config);
+  const auto rounded = initial_parameters(config);
   const at::Tensor exact = tensors.at("blocks.0.mlp.c_fc.weight");
   EXPECT_TRUE(at::equal(rounded.at("blocks.0.mlp.c_fc.weight"), round_to_bfloat16(exact)));
   EXPECT_TRUE(at::equal(rounded.at("embed.weight"), tensors.at("embed.weight")));

@@ -30,7 +30,7 @@ constexpr Case kCases[] = {{64, 1, 1, 16, 16, 16},    {80, 2, 1, 32, 16, 48},   
                            {640, 4, 2, 48, 32, 128},  {1000, 2, 2, 32, 8, 1000}, {1280, 3, 1, 128, 128, 256},
                            {1408, 2, 2, 16, 128, 384}};
 
-BlockMask mask_of(const Case& c) {
+BlockMask attention_kernel_mask_of(const Case& c) {
   std::vector<std::uint16_t> tokens(static_cast<std::size_t>(c.length), 1);
   for (std::int64_t i = 3; i < c.length; i += 7 + i / 3) tokens[static_cast<std::size_t>(i)] = 256;
   return BlockMask(tokens, {.block_size = c.block,
@@ -47,7 +47,7 @@ std::vector<at::Tensor> run(const Case& c, bool is_reference, const AttentionPla
   at::Tensor q = random(c.heads).requires_grad_(true), k = random(c.kv_heads).requires_grad_(true),
              v = random(c.kv_heads).requires_grad_(true);
   const double scale = 0.3;
-  const BlockMask mask = mask_of(c);
+  const BlockMask mask = attention_kernel_mask_of(c);
   const auto plan = std::make_shared<const AttentionPlan>(mask, dtype, options);
   EXPECT_TRUE(is_reference || plan->uses_kernel(c.head_dim));
   const at::Tensor y = is_reference ? dense_attention(q, k, v, mask, scale) : attention(q, k, v, plan, scale);
@@ -84,7 +84,7 @@ TEST_P(EveryPath, ResultsDoNotDependOnTheNumberOfThreads) {
 
 TEST_P(EveryPath, LargeScoresNeitherOverflowNorVanish) {
   const Case c = kCases[2];
-  const BlockMask mask = mask_of(c);
+  const BlockMask mask = attention_kernel_mask_of(c);
   at::manual_seed(1);
   const at::Tensor q = at::randn({c.length, c.heads, c.head_dim}) * 100, k = q.clone(), v = at::randn_like(q);
   const auto plan = std::make_shared<const AttentionPlan>(mask, at::kFloat);

@@ -77,7 +77,7 @@ TEST(RmsNorm, ForwardAndGradientAreGolden) {
   }
 }
 
-BlockMask mask_of(const OpCase& one) {
+BlockMask ops_golden_mask_of(const OpCase& one) {
   const at::Tensor ids = one["tokens"].to(at::kLong);
   std::vector<std::uint16_t> tokens;
   for (std::int64_t i = 0; i < ids.numel(); ++i)
@@ -100,7 +100,7 @@ std::vector<std::int32_t> list(const at::Tensor& tensor) {
 TEST(BlockMask, ListsAndMaskAreGolden) {
   int checked = 0;
   for (const OpCase& one : op_cases("block_mask")) {
-    const BlockMask mask = mask_of(one);
+    const BlockMask mask = ops_golden_mask_of(one);
     EXPECT_EQ(mask.documents(), list(one["documents"])) << one.name;
     EXPECT_EQ(mask.partial_blocks().counts, list(one["partial_counts"])) << one.name;
     EXPECT_EQ(mask.partial_blocks().indices, list(one["partial_indices"])) << one.name;
@@ -128,7 +128,7 @@ const std::map<std::string, AttentionPlanOptions> kPlanOptions = {
 
 TEST(Attention, EveryImplementationAndTheReferenceAreGolden) {
   for (const OpCase& one : op_cases("attention")) {
-    const BlockMask mask = mask_of(one);
+    const BlockMask mask = ops_golden_mask_of(one);
     const double scale = one.attributes.at("scale").get<double>();
     for (const at::ScalarType dtype : kBothDtypes) {
       for (const std::string path :

@@ -41,7 +41,7 @@ TEST(Adam, UpdatesAreGolden) {
   }
 }
 
-OptimizerGroupConfig muon_config(const Json& attributes) {
+OptimizerGroupConfig optim_golden_muon_config(const Json& attributes) {
   return {.type = OptimizerType::kMuon,
           .lr = attributes.at("lr").get<double>(),
           .nesterov = attributes.at("nesterov").get<bool>(),
@@ -59,7 +59,7 @@ TEST(Muon, UpdatesAreGolden) {
     const auto momenta = one.attributes.at("momentum_by_step").get<std::vector<double>>();
     for (const at::ScalarType dtype : kBothDtypes) {
       at::Tensor parameter = one.input("parameter", dtype).requires_grad_(true);
-      Muon muon({{parameter, 1}}, muon_config(one.attributes));
+      Muon muon({{parameter, 1}}, optim_golden_muon_config(one.attributes));
       for (std::size_t step = 0; step < momenta.size(); ++step) {
         const auto index = static_cast<std::int64_t>(step);
         parameter.mutable_grad() = one.input("gradients", dtype)[index];

@@ -55,7 +55,7 @@ void expect_both_paths_agree(const OptimizerGroupConfig& config) {
   }
 }
 
-OptimizerGroupConfig muon_config() {
+OptimizerGroupConfig optim_kernel_muon_config() {
   return {.type = OptimizerType::kMuon, .lr = 0.05, .ns_dtype = NewtonSchulzDtype::kCompute};
 }
 
@@ -64,7 +64,7 @@ TEST(MuonKernel, AgreesWithTheReferenceInEveryForm) {
     for (const MomentumForm momentum : {MomentumForm::kLerp, MomentumForm::kAccumulate}) {
       for (const bool nesterov : {false, true}) {
         for (const ScaleApplication application : {ScaleApplication::kRate, ScaleApplication::kUpdate}) {
-          OptimizerGroupConfig config = muon_config();
+          OptimizerGroupConfig config = optim_kernel_muon_config();
           config.ns_form = form;
           config.momentum_form = momentum;
           config.nesterov = nesterov;
@@ -78,17 +78,17 @@ TEST(MuonKernel, AgreesWithTheReferenceInEveryForm) {
 }
 
 TEST(MuonKernel, LeavesWhatItCannotDoToTheReference) {
-  std::vector<OptimizerGroupConfig> configs(2, muon_config());
+  std::vector<OptimizerGroupConfig> configs(2, optim_kernel_muon_config());
   configs[0].orthogonalizer = Orthogonalizer::kSvd;
   configs[1].ns_dtype = NewtonSchulzDtype::kBfloat16;
   for (const OptimizerGroupConfig& config : configs) EXPECT_FALSE(Muon(muon_parameters(), config).uses_kernel());
-  EXPECT_FALSE(Muon({{at::randn({4, 4}, at::kDouble)}}, muon_config()).uses_kernel());
-  EXPECT_FALSE(Muon({{at::randn({4, 6}).t()}}, muon_config()).uses_kernel());
+  EXPECT_FALSE(Muon({{at::randn({4, 4}, at::kDouble)}}, optim_kernel_muon_config()).uses_kernel());
+  EXPECT_FALSE(Muon({{at::randn({4, 6}).t()}}, optim_kernel_muon_config()).uses_kernel());
 }
 
 TEST(MuonKernel, OneParameterAloneGetsTheBitsThatItGetsAmongOthers) {
   std::vector<MuonParameter> parameters = muon_parameters(), alone = muon_parameters();
-  const OptimizerGroupConfig config = muon_config();
+  const OptimizerGroupConfig config = optim_kernel_muon_config();
   at::manual_seed(8);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     parameters[i].tensor.mutable_grad() = at::randn(parameters[i].tensor.sizes());

@@ -22,7 +22,7 @@ std::string label_of(const ablations::DesignTable& table, const ablations::Desig
   return label.empty() ? "none" : label;
 }
 
-results::PlanRecord plan_of(const ablations::DesignTable& table) {
+results::PlanRecord attribution_plan_of(const ablations::DesignTable& table) {
   results::PlanRecord plan;
   plan.design = results::Design::kFactorial;
   for (const ablations::DesignCell& cell : table.cells) plan.cells.push_back({.label = label_of(table, cell)});
@@ -47,7 +47,7 @@ double loss_of(const std::string& label, double seed) {
   return 3.0 + 0.1 * seed - (a ? 0.10 + 0.01 * seed : 0.0) - (b ? 0.04 : 0.0) + (a && b ? 0.02 : 0.0);
 }
 
-std::vector<CellMeasures> cells_of(const results::PlanRecord& plan, int seeds) {
+std::vector<CellMeasures> attribution_cells_of(const results::PlanRecord& plan, int seeds) {
   std::vector<CellMeasures> cells;
   for (const results::PlanCell& cell : plan.cells) {
     std::vector<double> losses;
@@ -58,8 +58,8 @@ std::vector<CellMeasures> cells_of(const results::PlanRecord& plan, int seeds) {
 }
 
 TEST(Attribution, SharesAreShapleysAndSumToTheTotal) {
-  const results::PlanRecord plan = plan_of(ablations::full_factorial(kThree));
-  const auto found = attribute_loss(plan, cells_of(plan, 3));
+  const results::PlanRecord plan = attribution_plan_of(ablations::full_factorial(kThree));
+  const auto found = attribute_loss(plan, attribution_cells_of(plan, 3));
   ASSERT_TRUE(found);
   ASSERT_EQ(found->shares.size(), 3U);
   EXPECT_EQ(found->shares[0].factor, "a");
@@ -76,7 +76,7 @@ TEST(Attribution, SharesAreShapleysAndSumToTheTotal) {
 }
 
 TEST(Attribution, WithoutCommonSeedsTheErrorIsThatOfTheCells) {
-  const results::PlanRecord plan = plan_of(ablations::full_factorial({kThree[0], kThree[1]}));
+  const results::PlanRecord plan = attribution_plan_of(ablations::full_factorial({kThree[0], kThree[1]}));
   std::vector<CellMeasures> cells;
   std::vector<SubsetValue> values;
   std::uint64_t seed = 1;
@@ -98,8 +98,8 @@ TEST(Attribution, WithoutCommonSeedsTheErrorIsThatOfTheCells) {
 }
 
 TEST(Attribution, OneSeedHasNoError) {
-  const results::PlanRecord plan = plan_of(ablations::full_factorial(kThree));
-  const auto found = attribute_loss(plan, cells_of(plan, 1));
+  const results::PlanRecord plan = attribution_plan_of(ablations::full_factorial(kThree));
+  const auto found = attribute_loss(plan, attribution_cells_of(plan, 1));
   ASSERT_TRUE(found);
   EXPECT_FALSE(found->shares[0].se || found->total.se);
 }
@@ -109,7 +109,7 @@ TEST(Attribution, TwoChangesInPairsHaveAllSubsets) {
     std::vector<ablations::Factor> factors = {kThree[0], kThree[1]};
     factors[0].is_reversed = is_reversed;
     const ablations::DesignTable table = ablations::all_pairs(factors);
-    const std::optional<SubsetCells> subsets = subsets_of(plan_of(table));
+    const std::optional<SubsetCells> subsets = subsets_of(attribution_plan_of(table));
     ASSERT_TRUE(subsets);
     EXPECT_EQ(subsets->changes, (std::vector<std::string>{"a", "b"}));
     // Reversed, the base has a, and the cell named "a" is the one without it.
@@ -119,30 +119,32 @@ TEST(Attribution, TwoChangesInPairsHaveAllSubsets) {
 }
 
 TEST(Attribution, OtherDesignsHaveNone) {
-  EXPECT_FALSE(subsets_of(plan_of(ablations::one_at_a_time(kThree))));
-  EXPECT_FALSE(subsets_of(plan_of(ablations::all_pairs(kThree)))) << "no cell has all three";
-  EXPECT_FALSE(subsets_of(plan_of(ablations::full_factorial({kThree[0]})))) << "one change earned it all";
-  EXPECT_FALSE(subsets_of(plan_of(ablations::ladder({.name = "record", .levels = {"1", "2", "3"}}))));
-  EXPECT_FALSE(subsets_of(plan_of(ablations::replicas({.name = "arm", .levels = {"1", "2"}}))));
-  EXPECT_FALSE(subsets_of(plan_of(ablations::full_factorial({{.name = "a", .levels = {"0", "1", "2"}}, kThree[1]}))));
-  EXPECT_FALSE(subsets_of(plan_of(ablations::fractional_factorial(kThree, ablations::fraction_of_runs(3, 4)))));
+  EXPECT_FALSE(subsets_of(attribution_plan_of(ablations::one_at_a_time(kThree))));
+  EXPECT_FALSE(subsets_of(attribution_plan_of(ablations::all_pairs(kThree)))) << "no cell has all three";
+  EXPECT_FALSE(subsets_of(attribution_plan_of(ablations::full_factorial({kThree[0]})))) << "one change earned it all";
+  EXPECT_FALSE(subsets_of(attribution_plan_of(ablations::ladder({.name = "record", .levels = {"1", "2", "3"}}))));
+  EXPECT_FALSE(subsets_of(attribution_plan_of(ablations::replicas({.name = "arm", .levels = {"1", "2"}}))));
+  EXPECT_FALSE(subsets_of(
+      attribution_plan_of(ablations::full_factorial({{.name = "a", .levels = {"0", "1", "2"}}, kThree[1]}))));
+  EXPECT_FALSE(
+      subsets_of(attribution_plan_of(ablations::fractional_factorial(kThree, ablations::fraction_of_runs(3, 4)))));
   const ablations::DesignTable full = ablations::full_factorial(kThree);
   std::vector<bool> is_lost(full.cells.size(), false);
   is_lost[3] = true;
-  EXPECT_FALSE(subsets_of(plan_of(ablations::without_cells(full, is_lost))));
+  EXPECT_FALSE(subsets_of(attribution_plan_of(ablations::without_cells(full, is_lost))));
 }
 
 TEST(Attribution, ACellWithoutAResultSaysNothing) {
-  const results::PlanRecord plan = plan_of(ablations::full_factorial(kThree));
-  std::vector<CellMeasures> cells = cells_of(plan, 2);
+  const results::PlanRecord plan = attribution_plan_of(ablations::full_factorial(kThree));
+  std::vector<CellMeasures> cells = attribution_cells_of(plan, 2);
   cells[5].runs.clear();
   EXPECT_FALSE(attribute_loss(plan, cells));
   EXPECT_EQ(render_json(comparison_report(plan, cells, compare(plan, cells, {}))).find("shapley"), std::string::npos);
 }
 
 TEST(Attribution, IsATableOfTheReport) {
-  const results::PlanRecord plan = plan_of(ablations::full_factorial(kThree));
-  const std::vector<CellMeasures> cells = cells_of(plan, 3);
+  const results::PlanRecord plan = attribution_plan_of(ablations::full_factorial(kThree));
+  const std::vector<CellMeasures> cells = attribution_cells_of(plan, 3);
   const Document document = comparison_report(plan, cells, compare(plan, cells, {}));
   const core::Json rows = core::Json::parse(render_json(document)).at("tables").at("shapley");
   ASSERT_EQ(rows.size(), 4U);

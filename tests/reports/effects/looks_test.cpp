@@ -15,7 +15,7 @@ namespace {
 using results::PlanRecord;
 
 /// Stored at the time `id`; the runs of a seed are always the same ones.
-PlanRecord plan_of(std::int64_t id, const std::vector<std::uint64_t>& seeds) {
+PlanRecord looks_plan_of(std::int64_t id, const std::vector<std::uint64_t>& seeds) {
   PlanRecord plan;
   plan.id = id;
   plan.created_at = "2025-01-01T00:00:0" + std::to_string(id) + ".000Z";
@@ -37,31 +37,34 @@ PlanRecord plan_of(std::int64_t id, const std::vector<std::uint64_t>& seeds) {
 using Counts = std::vector<int>;
 
 TEST(Looks, SeedsAddedAfterALookCount) {
-  const PlanRecord plan = plan_of(3, {1, 2, 3, 4, 5, 6});
-  EXPECT_EQ(looks_taken(plan, {plan_of(1, {1, 2}), plan_of(2, {1, 2, 3, 4}), plan}), (Counts{2, 4, 6}));
+  const PlanRecord plan = looks_plan_of(3, {1, 2, 3, 4, 5, 6});
+  EXPECT_EQ(looks_taken(plan, {looks_plan_of(1, {1, 2}), looks_plan_of(2, {1, 2, 3, 4}), plan}), (Counts{2, 4, 6}));
   EXPECT_EQ(looks_taken(plan, {plan}), (Counts{6}));
   EXPECT_EQ(looks_taken(plan, {}), (Counts{6}));
 }
 
 TEST(Looks, TheOrderOfTheSeedsDoesNotMatter) {
-  EXPECT_EQ(looks_taken(plan_of(3, {5, 1, 3}), {plan_of(1, {3, 1})}), (Counts{2, 3}));
+  EXPECT_EQ(looks_taken(looks_plan_of(3, {5, 1, 3}), {looks_plan_of(1, {3, 1})}), (Counts{2, 3}));
 }
 
 TEST(Looks, TheSameSeedsAgainAreNoOtherLook) {
-  EXPECT_EQ(looks_taken(plan_of(3, {1, 2, 3}), {plan_of(1, {1, 2, 3}), plan_of(2, {1, 2, 3})}), (Counts{3}));
-  EXPECT_EQ(looks_taken(plan_of(4, {1, 2, 3}), {plan_of(1, {1, 2}), plan_of(2, {1, 2}), plan_of(3, {2, 1})}),
+  EXPECT_EQ(looks_taken(looks_plan_of(3, {1, 2, 3}), {looks_plan_of(1, {1, 2, 3}), looks_plan_of(2, {1, 2, 3})}),
+            (Counts{3}));
+  EXPECT_EQ(looks_taken(looks_plan_of(4, {1, 2, 3}),
+                        {looks_plan_of(1, {1, 2}), looks_plan_of(2, {1, 2}), looks_plan_of(3, {2, 1})}),
             (Counts{2, 3}));
 }
 
 TEST(Looks, LaterPlansAndOtherSeedsDoNotCount) {
-  EXPECT_EQ(looks_taken(plan_of(1, {1, 2, 3}), {plan_of(2, {1, 2})}), (Counts{3}))
+  EXPECT_EQ(looks_taken(looks_plan_of(1, {1, 2, 3}), {looks_plan_of(2, {1, 2})}), (Counts{3}))
       << "a later plan was no earlier look";
-  EXPECT_EQ(looks_taken(plan_of(3, {1, 2, 3}), {plan_of(1, {8, 9}), plan_of(2, {1, 9})}), (Counts{3}));
+  EXPECT_EQ(looks_taken(looks_plan_of(3, {1, 2, 3}), {looks_plan_of(1, {8, 9}), looks_plan_of(2, {1, 9})}),
+            (Counts{3}));
 }
 
 TEST(Looks, ASingleSeedHadNoPValue) {
-  EXPECT_EQ(looks_taken(plan_of(2, {1, 2, 3}), {plan_of(1, {1})}), (Counts{3}));
-  PlanRecord once = plan_of(1, {1}), twice = plan_of(2, {1, 2});
+  EXPECT_EQ(looks_taken(looks_plan_of(2, {1, 2, 3}), {looks_plan_of(1, {1})}), (Counts{3}));
+  PlanRecord once = looks_plan_of(1, {1}), twice = looks_plan_of(2, {1, 2});
   for (PlanRecord* plan : {&once, &twice}) {
     plan->contrasts.assign(7, simple_contrast("x", "base", "without x"));
     for (results::PlanContrast& contrast : plan->contrasts) contrast.kind = results::ContrastKind::kMain;
@@ -70,25 +73,26 @@ TEST(Looks, ASingleSeedHadNoPValue) {
 }
 
 TEST(Looks, PlannedLooksAreNoPeeking) {
-  PlanRecord plan = plan_of(2, {1, 2, 3});
+  PlanRecord plan = looks_plan_of(2, {1, 2, 3});
   plan.sequential = results::SequentialLook{.first = 2, .most = 3, .look = 2};
-  EXPECT_EQ(looks_taken(plan, {plan_of(1, {1, 2})}), Counts{});
-  PlanRecord planned = plan_of(1, {1, 2});
+  EXPECT_EQ(looks_taken(plan, {looks_plan_of(1, {1, 2})}), Counts{});
+  PlanRecord planned = looks_plan_of(1, {1, 2});
   planned.sequential = results::SequentialLook{.first = 2, .most = 3};
-  EXPECT_EQ(looks_taken(plan_of(2, {1, 2, 3, 4}), {planned}), (Counts{2, 4})) << "plain p-values after planned looks";
+  EXPECT_EQ(looks_taken(looks_plan_of(2, {1, 2, 3, 4}), {planned}), (Counts{2, 4}))
+      << "plain p-values after planned looks";
 }
 
 TEST(Looks, PlansWithoutContrastsAreNotJudged) {
-  PlanRecord plan = plan_of(2, {1, 2, 3});
+  PlanRecord plan = looks_plan_of(2, {1, 2, 3});
   plan.contrasts.clear();
-  EXPECT_EQ(looks_taken(plan, {plan_of(1, {1, 2})}), Counts{});
+  EXPECT_EQ(looks_taken(plan, {looks_plan_of(1, {1, 2})}), Counts{});
 }
 
 TEST(Looks, OtherQuestionsAreOtherLooks) {
   const auto looks = [](const std::function<void(PlanRecord&)>& change) {
-    PlanRecord other = plan_of(1, {1, 2});
+    PlanRecord other = looks_plan_of(1, {1, 2});
     change(other);
-    return looks_taken(plan_of(2, {1, 2, 3}), {other}).size();
+    return looks_taken(looks_plan_of(2, {1, 2, 3}), {other}).size();
   };
   EXPECT_EQ(looks([](PlanRecord&) {}), 2U);
   EXPECT_EQ(looks([](PlanRecord& plan) { plan.suite = "other"; }), 1U);
@@ -100,16 +104,16 @@ TEST(Looks, OtherQuestionsAreOtherLooks) {
 }
 
 TEST(Looks, RunsThatWereMadeAnewOrNeverDoNotCount) {
-  PlanRecord anew = plan_of(1, {1, 2});
+  PlanRecord anew = looks_plan_of(1, {1, 2});
   for (results::PlanLine& line : anew.lines) *line.run_id += 1000;
-  EXPECT_EQ(looks_taken(plan_of(2, {1, 2, 3}), {anew}), (Counts{3})) << "old results, then --fresh";
-  PlanRecord cut = plan_of(1, {1, 2, 3});
+  EXPECT_EQ(looks_taken(looks_plan_of(2, {1, 2, 3}), {anew}), (Counts{3})) << "old results, then --fresh";
+  PlanRecord cut = looks_plan_of(1, {1, 2, 3});
   cut.lines.back().run_id.reset();
-  EXPECT_EQ(looks_taken(plan_of(2, {1, 2, 3, 4}), {cut}), (Counts{2, 4})) << "two seeds were complete";
+  EXPECT_EQ(looks_taken(looks_plan_of(2, {1, 2, 3, 4}), {cut}), (Counts{2, 4})) << "two seeds were complete";
 }
 
 TEST(Looks, TheReportWarnsInOneSentence) {
-  const PlanRecord plan = plan_of(1, {1, 2, 3});
+  const PlanRecord plan = looks_plan_of(1, {1, 2, 3});
   const std::vector<CellMeasures> cells = {made_cell("base", {3.0, 3.1, 3.2}), made_cell("without x", {3.0, 3.2, 3.2})};
   ComparisonTable table = compare(plan, cells, {});
   EXPECT_TRUE(comparison_report(plan, cells, table).warnings.empty());

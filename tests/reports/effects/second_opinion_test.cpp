@@ -16,7 +16,7 @@ namespace {
 
 using Values = std::vector<double>;
 
-results::PlanRecord plan_of(std::vector<results::PlanContrast> contrasts) {
+results::PlanRecord second_opinion_plan_of(std::vector<results::PlanContrast> contrasts) {
   results::PlanRecord plan;
   plan.design = results::Design::kLeaveOneOut;
   plan.contrasts = std::move(contrasts);
@@ -25,7 +25,7 @@ results::PlanRecord plan_of(std::vector<results::PlanContrast> contrasts) {
 }
 
 EffectResult effect_of(const Values& with, const Values& without, std::uint64_t first_seed_without = 1) {
-  return analyse_effects(plan_of({simple_contrast("x", "base", "without x")}),
+  return analyse_effects(second_opinion_plan_of({simple_contrast("x", "base", "without x")}),
                          {made_cell("base", with), made_cell("without x", without, first_seed_without)})
       .front();
 }
@@ -85,7 +85,7 @@ TEST(SecondOpinion, AFamilyThatLeavesItNoChanceIsNoDisagreementEither) {
     cells.push_back(made_cell(label, {3.10, 3.201, 3.302, 3.399, 3.50, 3.601}));
   }
   // 2 / 2^6 is below 0.05, four times as much is not.
-  for (const EffectResult& effect : analyse_effects(plan_of(contrasts), cells)) {
+  for (const EffectResult& effect : analyse_effects(second_opinion_plan_of(contrasts), cells)) {
     EXPECT_LT(*effect.loss.adjusted_p, 0.001);
     EXPECT_DOUBLE_EQ(*effect.second.pairs->adjusted_p, 4.0 * 0.03125);
     EXPECT_FALSE(effect.second.disagrees);
@@ -93,7 +93,7 @@ TEST(SecondOpinion, AFamilyThatLeavesItNoChanceIsNoDisagreementEither) {
 }
 
 TEST(SecondOpinion, ContrastsOfManyCellsHavePairsOnly) {
-  results::PlanRecord plan = plan_of({});
+  results::PlanRecord plan = second_opinion_plan_of({});
   plan.contrasts.push_back(
       {"a", results::ContrastKind::kMain, "", {{"none", -0.5}, {"a", 0.5}, {"b", -0.5}, {"a + b", 0.5}}, {}});
   const EffectResult effect = analyse_effects(plan, {made_cell("none", {3.0, 3.1}), made_cell("a", {2.8, 2.9}),
@@ -112,7 +112,7 @@ TEST(SecondOpinion, EqualLossesHaveAShiftAndNoP) {
 }
 
 TEST(SecondOpinion, IsInTheJsonAndSpeaksToPeopleOnlyWhenItDiffers) {
-  const results::PlanRecord plan = plan_of({simple_contrast("x", "base", "without x")});
+  const results::PlanRecord plan = second_opinion_plan_of({simple_contrast("x", "base", "without x")});
   const auto document = [&](const Values& with) {
     const std::vector<CellMeasures> cells = {made_cell("base", with), made_cell("without x", kWithout)};
     return comparison_report(plan, cells, compare(plan, cells, {}));

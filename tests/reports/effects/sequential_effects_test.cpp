@@ -14,7 +14,8 @@ namespace {
 
 using Values = std::vector<double>;
 
-results::PlanRecord plan_of(const results::SequentialLook& look, const std::vector<std::uint64_t>& seeds) {
+results::PlanRecord sequential_effects_plan_of(const results::SequentialLook& look,
+                                               const std::vector<std::uint64_t>& seeds) {
   results::PlanRecord plan;
   plan.design = results::Design::kLeaveOneOut;
   plan.sequential = look;
@@ -32,7 +33,7 @@ std::vector<std::uint64_t> seeds_up_to(std::size_t count) {
 }
 
 /// What the change does in each seed, on losses that differ from seed to seed.
-std::vector<CellMeasures> cells_of(const Values& effects) {
+std::vector<CellMeasures> sequential_effects_cells_of(const Values& effects) {
   Values with, without;
   for (const double effect : effects) {
     without.push_back(3.0 + 0.01 * static_cast<double>(without.size() % 3));
@@ -46,13 +47,13 @@ const Values kSureThenNot = {-0.1000, -0.1001, -0.0999, 0.5, -0.4, 0.3};
 constexpr results::SequentialLook kFourLooks = {.first = 3, .most = 6, .step = 1, .look = 4};
 
 TEST(SequentialEffects, WhatCrossedItsBoundaryStaysDecided) {
-  const std::vector<CellMeasures> cells = cells_of(kSureThenNot);
-  const EffectResult effect = analyse_effects(plan_of(kFourLooks, seeds_up_to(6)), cells).front();
+  const std::vector<CellMeasures> cells = sequential_effects_cells_of(kSureThenNot);
+  const EffectResult effect = analyse_effects(sequential_effects_plan_of(kFourLooks, seeds_up_to(6)), cells).front();
   EXPECT_EQ(effect.loss.verdict, Verdict::kImproved);
   EXPECT_EQ(effect.loss.decided_at_look, 1);
   EXPECT_EQ(effect.loss.n, 6) << "values and intervals are those of all seeds";
   EXPECT_GT(*effect.loss.p, 0.5);
-  results::PlanRecord fixed = plan_of(kFourLooks, seeds_up_to(6));
+  results::PlanRecord fixed = sequential_effects_plan_of(kFourLooks, seeds_up_to(6));
   fixed.sequential.reset();
   EXPECT_EQ(analyse_effects(fixed, cells).front().loss.verdict, Verdict::kInconclusive);
 }
@@ -60,25 +61,26 @@ TEST(SequentialEffects, WhatCrossedItsBoundaryStaysDecided) {
 TEST(SequentialEffects, SeedsToComeAreJudgedByTheLastBoundary) {
   results::SequentialLook first = kFourLooks;
   first.look = 1;
-  const results::PlanRecord plan = plan_of(first, seeds_up_to(3));
+  const results::PlanRecord plan = sequential_effects_plan_of(first, seeds_up_to(3));
   EXPECT_GT(*final_rules_of(plan).nominal_p, *rules_of(plan).nominal_p);
-  EXPECT_EQ(final_rules_of(plan).nominal_p, rules_of(plan_of(kFourLooks, seeds_up_to(6))).nominal_p);
+  EXPECT_EQ(final_rules_of(plan).nominal_p, rules_of(sequential_effects_plan_of(kFourLooks, seeds_up_to(6))).nominal_p);
   EXPECT_FALSE(final_rules_of(results::PlanRecord{}).nominal_p);
 }
 
 TEST(SequentialEffects, ALookHasTheSeedsThatRanFirst) {
   // Were the seeds taken by their numbers, the sure ones would come last.
-  results::PlanRecord plan = plan_of(kFourLooks, {6, 5, 4, 3, 2, 1});
+  results::PlanRecord plan = sequential_effects_plan_of(kFourLooks, {6, 5, 4, 3, 2, 1});
   Values effects(kSureThenNot.rbegin(), kSureThenNot.rend());
-  EXPECT_EQ(analyse_effects(plan, cells_of(effects)).front().loss.decided_at_look, 1);
-  EXPECT_FALSE(analyse_effects(plan, cells_of(kSureThenNot)).front().loss.decided_at_look);
+  EXPECT_EQ(analyse_effects(plan, sequential_effects_cells_of(effects)).front().loss.decided_at_look, 1);
+  EXPECT_FALSE(analyse_effects(plan, sequential_effects_cells_of(kSureThenNot)).front().loss.decided_at_look);
 }
 
 TEST(SequentialEffects, LaterLooksAreNotLookedAt) {
   results::SequentialLook second = kFourLooks;
   second.look = 2;
   const Values late = {-0.1, 0.2, -0.3, 0.1};
-  const EffectResult effect = analyse_effects(plan_of(second, seeds_up_to(4)), cells_of(late)).front();
+  const EffectResult effect =
+      analyse_effects(sequential_effects_plan_of(second, seeds_up_to(4)), sequential_effects_cells_of(late)).front();
   EXPECT_FALSE(effect.loss.decided_at_look);
   EXPECT_EQ(effect.loss.verdict, Verdict::kInconclusive);
 }
@@ -87,15 +89,16 @@ TEST(SequentialEffects, TheFirstDecisionIsTheOneThatStands) {
   // Better at three seeds; of six the mean is worse by far.
   const Values effects = {-0.1000, -0.1001, -0.0999, 0.5, 0.5001, 0.4999};
   const results::SequentialLook looks = {.first = 3, .most = 6, .step = 3, .look = 2};
-  const EffectResult effect = analyse_effects(plan_of(looks, seeds_up_to(6)), cells_of(effects)).front();
+  const EffectResult effect =
+      analyse_effects(sequential_effects_plan_of(looks, seeds_up_to(6)), sequential_effects_cells_of(effects)).front();
   EXPECT_EQ(effect.loss.verdict, Verdict::kImproved);
   EXPECT_EQ(effect.loss.decided_at_look, 1);
   EXPECT_GT(*effect.loss.value, 0.0) << "the value says what all seeds say";
 }
 
 TEST(SequentialEffects, TheReportSaysAtWhichLook) {
-  const std::vector<CellMeasures> cells = cells_of(kSureThenNot);
-  const results::PlanRecord plan = plan_of(kFourLooks, seeds_up_to(6));
+  const std::vector<CellMeasures> cells = sequential_effects_cells_of(kSureThenNot);
+  const results::PlanRecord plan = sequential_effects_plan_of(kFourLooks, seeds_up_to(6));
   const Document document = comparison_report(plan, cells, compare(plan, cells, {}));
   const core::Json row = core::Json::parse(render_json(document)).at("tables").at("effects").at(0);
   EXPECT_EQ(row.at("loss").at("decided_at_look"), 1);
@@ -116,12 +119,12 @@ struct Shares {
 
 Shares decided(double effect, double sd, const results::SequentialLook& looks, int repetitions, std::uint64_t seed) {
   NormalDraws draws(seed);
-  const results::PlanRecord plan = plan_of(looks, seeds_up_to(static_cast<std::size_t>(looks.most)));
+  const results::PlanRecord plan = sequential_effects_plan_of(looks, seeds_up_to(static_cast<std::size_t>(looks.most)));
   const double nominal_p = looks_of(looks).back().nominal_p;
   int sticky = 0, alone = 0;
   for (int i = 0; i < repetitions; ++i) {
     const EffectResult result =
-        analyse_effects(plan, cells_of(draws.sample(looks.most, effect, sd)), sharp_rules()).front();
+        analyse_effects(plan, sequential_effects_cells_of(draws.sample(looks.most, effect, sd)), sharp_rules()).front();
     sticky += result.loss.decided_at_look ? 1 : 0;
     alone += *result.loss.p < nominal_p ? 1 : 0;
   }
@@ -150,7 +153,7 @@ TEST(SequentialEffectsSimulation, PowerIsAtLeastThatOfTheLastLook) {
 /// Runs that can be turned into seconds: a curve that falls straight to its end, and times with a spread.
 std::vector<CellMeasures> cells_with_curves(const Values& effects, NormalDraws& draws) {
   constexpr std::int64_t kSteps = 1000;
-  std::vector<CellMeasures> cells = cells_of(effects);
+  std::vector<CellMeasures> cells = sequential_effects_cells_of(effects);
   for (CellMeasures& cell : cells) {
     for (RunMeasure& run : cell.runs) {
       run.run.result->steps = kSteps;
@@ -167,7 +170,8 @@ std::vector<CellMeasures> cells_with_curves(const Values& effects, NormalDraws& 
 TEST(SequentialEffectsSimulation, NothingIsKeptOrDroppedMoreOftenThanAlpha) {
   constexpr int kRepetitions = 300;
   NormalDraws draws(13);
-  const results::PlanRecord plan = plan_of(kLooks, seeds_up_to(static_cast<std::size_t>(kLooks.most)));
+  const results::PlanRecord plan =
+      sequential_effects_plan_of(kLooks, seeds_up_to(static_cast<std::size_t>(kLooks.most)));
   EffectRules rules = sharp_rules();
   rules.time_margin = 1e-9;
   const double alarms = share_of(kRepetitions, [&] {

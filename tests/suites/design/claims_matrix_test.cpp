@@ -6,16 +6,12 @@
 #include "ablations/catalogue.h"
 #include "core/base/error.h"
 #include "suites/design/plan.h"
+#include "tests/suites/design/design_support.h"
 
 namespace nanobench::suites {
 namespace {
 
-const ablations::Catalogue& catalogue() {
-  static const ablations::Catalogue embedded = ablations::Catalogue::embedded();
-  return embedded;
-}
-
-Suite suite_of(std::vector<std::string> claims, const std::string& scale = "smoke") {
+Suite claims_matrix_suite_of(std::vector<std::string> claims, const std::string& scale = "smoke") {
   core::Json json = {{"name", "s"}, {"design", "claims"}, {"scale", scale}, {"seeds", {4, 5, 6}}};
   if (!claims.empty()) json["claims"] = claims;
   return read_suite(json, "s.json");
@@ -27,7 +23,7 @@ const Cell* find(const Matrix& matrix, const std::string& label) {
   return found == matrix.cells.end() ? nullptr : &*found;
 }
 
-Plan plan_of(const Suite& suite) {
+Plan claims_matrix_plan_of(const Suite& suite) {
   const Matrix matrix = make_matrix(suite, catalogue());
   core::DataSet data;
   data.name = "d";
@@ -38,8 +34,8 @@ Plan plan_of(const Suite& suite) {
 }
 
 TEST(ClaimsMatrix, TwoClaimsShareTheirCells) {
-  const Matrix matrix =
-      make_matrix(suite_of({"seed003_attention_skip_faster", "seed003_sparse_embeddings_save_time"}), catalogue());
+  const Matrix matrix = make_matrix(
+      claims_matrix_suite_of({"seed003_attention_skip_faster", "seed003_sparse_embeddings_save_time"}), catalogue());
   EXPECT_EQ(matrix.cells.size(), 3U);
   ASSERT_NE(find(matrix, "record17"), nullptr);
   const Cell* const without = find(matrix, "record17 with attention_skip = none");
@@ -49,13 +45,13 @@ TEST(ClaimsMatrix, TwoClaimsShareTheirCells) {
 }
 
 TEST(ClaimsMatrix, ProcessesAreThoseThatTheClaimNeeds) {
-  const Matrix matrix = make_matrix(suite_of({"seed001_parameter_skew_solved"}), catalogue());
+  const Matrix matrix = make_matrix(claims_matrix_suite_of({"seed001_parameter_skew_solved"}), catalogue());
   ASSERT_EQ(matrix.cells.size(), 1U);
   EXPECT_EQ(matrix.cells[0].config.distributed.processes, 2);
 }
 
 TEST(ClaimsMatrix, AnOperationNeedsNoData) {
-  const Suite suite = suite_of({"seed000_attention_35_percent_faster"});
+  const Suite suite = claims_matrix_suite_of({"seed000_attention_35_percent_faster"});
   Matrix matrix = make_matrix(suite, catalogue());
   ASSERT_EQ(matrix.cells.size(), 1U);
   ASSERT_TRUE(matrix.cells[0].operation);
@@ -63,8 +59,8 @@ TEST(ClaimsMatrix, AnOperationNeedsNoData) {
 }
 
 TEST(ClaimsMatrix, WhatIsExactRunsOnce) {
-  const Plan plan =
-      plan_of(suite_of({"seed000_mask_instructions_60_percent_fewer", "seed000_attention_35_percent_faster"}));
+  const Plan plan = claims_matrix_plan_of(
+      claims_matrix_suite_of({"seed000_mask_instructions_60_percent_fewer", "seed000_attention_35_percent_faster"}));
   ASSERT_EQ(plan.runs.size(), 4U);
   std::set<std::string> digests;
   int exact = 0;
@@ -80,14 +76,14 @@ TEST(ClaimsMatrix, WhatIsExactRunsOnce) {
 }
 
 TEST(ClaimsMatrix, ARunIsStoredWithTheOperationThatItMeasures) {
-  const Plan plan = plan_of(suite_of({"seed000_attention_35_percent_faster"}));
+  const Plan plan = claims_matrix_plan_of(claims_matrix_suite_of({"seed000_attention_35_percent_faster"}));
   const core::Json config = core::Json::parse(stored_run(plan, plan.runs[0]).config);
   EXPECT_EQ(config.at("operation").at("op"), "attention");
   EXPECT_FALSE(stored_run(plan, plan.runs[0]).record);
 }
 
 TEST(ClaimsMatrix, AllClaimsThatNeedRunsHaveCellsAtNano) {
-  const Matrix matrix = make_matrix(suite_of({}, "nano"), catalogue());
+  const Matrix matrix = make_matrix(claims_matrix_suite_of({}, "nano"), catalogue());
   EXPECT_GT(matrix.cells.size(), 40U);
   std::vector<std::string> lost;
   for (const core::Message& message : matrix.messages) {
@@ -100,7 +96,7 @@ TEST(ClaimsMatrix, AllClaimsThatNeedRunsHaveCellsAtNano) {
 TEST(ClaimsMatrix, RefusesWhatIsNoClaim) {
   const auto error_of = [](std::vector<std::string> claims) -> std::string {
     try {
-      make_matrix(suite_of(std::move(claims)), catalogue());
+      make_matrix(claims_matrix_suite_of(std::move(claims)), catalogue());
     } catch (const core::Error& error) {
       return error.what();
     }
@@ -108,7 +104,7 @@ TEST(ClaimsMatrix, RefusesWhatIsNoClaim) {
   };
   EXPECT_NE(error_of({"seed003_attention_skip_fast"}).find("/claims/0"), std::string::npos);
   EXPECT_NE(error_of({"seed003_value_parameters_halved"}).find("none of the claims"), std::string::npos);
-  EXPECT_THROW(suite_of({"seed003_attention_skip_faster", "seed003_attention_skip_faster"}), core::Error);
+  EXPECT_THROW(claims_matrix_suite_of({"seed003_attention_skip_faster", "seed003_attention_skip_faster"}), core::Error);
 }
 
 }  // namespace

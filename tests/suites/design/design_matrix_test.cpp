@@ -9,36 +9,26 @@
 #include "ablations/catalogue.h"
 #include "core/base/error.h"
 #include "suites/design/plan.h"
-#include "tests/suites/design/matrix_messages.h"
+#include "tests/suites/design/design_support.h"
 
 namespace nanobench::suites {
 namespace {
 
 using core::Json;
 
-const ablations::Catalogue& catalogue() {
-  static const ablations::Catalogue embedded = ablations::Catalogue::embedded();
-  return embedded;
-}
-
-Json suite_of(const std::string& design, const Json& features = nullptr) {
+Json design_matrix_suite_of(const std::string& design, const Json& features = nullptr) {
   Json json = {{"name", "s"}, {"design", design}, {"base", {{"record", "record17"}}}, {"scale", "smoke"}};
   if (!features.is_null()) json["features"] = features;
   return json;
 }
 
-Json with(Json json, const std::string& key, const Json& value) {
-  json[key] = value;
-  return json;
-}
-
-Matrix matrix_of(const Json& json) {
+Matrix design_matrix_of(const Json& json) {
   return make_matrix(read_suite(json, "s.json"), catalogue());
 }
 
-std::string refusal(const Json& json) {
+std::string design_matrix_refusal(const Json& json) {
   try {
-    matrix_of(json);
+    design_matrix_of(json);
   } catch (const core::Error& error) {
     EXPECT_NE(error.code(), core::ErrorCode::kInternal);
     EXPECT_TRUE(std::string(error.what()).starts_with("s.json: /")) << error.what();
@@ -46,12 +36,6 @@ std::string refusal(const Json& json) {
   }
   ADD_FAILURE() << "accepted: " << json;
   return "";
-}
-
-std::vector<std::string> labels_of(const Matrix& matrix) {
-  std::vector<std::string> labels;
-  for (const Cell& cell : matrix.cells) labels.push_back(cell.label);
-  return labels;
 }
 
 const results::PlanContrast& contrast_of(const Matrix& matrix, const std::string& effect) {
@@ -91,7 +75,7 @@ double planted(const Cell& cell) {
 const Json kThree = {"attention_skip", "rotary", "adam_beta1"};
 
 TEST(DesignMatrix, ALeaveOneOutEstimatesWhatTheLaterValueDoes) {
-  const Matrix matrix = matrix_of(suite_of("leave_one_out", kThree));
+  const Matrix matrix = design_matrix_of(design_matrix_suite_of("leave_one_out", kThree));
   EXPECT_EQ(matrix.contrasts.size(), 3u);
   EXPECT_NEAR(estimate(matrix, "attention_skip", planted), 0.014, 1e-12) << "in the company of rotary";
   EXPECT_NEAR(estimate(matrix, "rotary", planted), -0.016, 1e-12);
@@ -109,29 +93,30 @@ TEST(DesignMatrix, WhatActsOnAGpuOnlyIsNoCellOfASuiteOnTheCpu) {
     const std::vector<std::string> labels = labels_of(matrix);
     return std::find(labels.begin(), labels.end(), "without expandable_segments") != labels.end();
   };
-  const Matrix on_cpu = matrix_of(suite_of("leave_one_out"));
+  const Matrix on_cpu = design_matrix_of(design_matrix_suite_of("leave_one_out"));
   EXPECT_FALSE(has(on_cpu));
   EXPECT_TRUE(says(on_cpu, MessageKind::kLeftOut, "without expandable_segments", {"GPU"})) << all_of(on_cpu.messages);
-  EXPECT_TRUE(has(matrix_of(with(suite_of("leave_one_out"), "device", "cuda"))));
+  EXPECT_TRUE(has(design_matrix_of(with(design_matrix_suite_of("leave_one_out"), "device", "cuda"))));
   const Json listed = Json::array({"expandable_segments", "attention_skip"});
-  EXPECT_NE(refusal(suite_of("leave_one_out", listed)).find("acts only on a GPU"), std::string::npos);
+  EXPECT_NE(design_matrix_refusal(design_matrix_suite_of("leave_one_out", listed)).find("acts only on a GPU"),
+            std::string::npos);
 }
 
 TEST(DesignMatrix, AnAddOneInEstimatesEachAlone) {
-  const Matrix matrix = matrix_of(suite_of("add_one_in", kThree));
+  const Matrix matrix = design_matrix_of(design_matrix_suite_of("add_one_in", kThree));
   EXPECT_NEAR(estimate(matrix, "attention_skip", planted), 0.01, 1e-12);
   EXPECT_NEAR(estimate(matrix, "rotary", planted), -0.02, 1e-12);
 }
 
 TEST(DesignMatrix, AHistoryComparesEachRecordWithTheOneBefore) {
-  const Matrix matrix = matrix_of({{"name", "s"}, {"design", "history"}, {"records", {"record12", "record13"}}});
+  const Matrix matrix = design_matrix_of({{"name", "s"}, {"design", "history"}, {"records", {"record12", "record13"}}});
   ASSERT_EQ(matrix.contrasts.size(), 1u);
   EXPECT_EQ(matrix.contrasts[0].coefficients, (std::map<std::string, double>{{"record12", -1}, {"record13", 1}}));
   EXPECT_EQ(matrix.contrasts[0].factors.at(0), (results::ContrastFactor{"record13", "record", "record12", "record13"}));
 }
 
 TEST(DesignMatrix, AFactorialHasAllCombinationsAndRecoversInteractions) {
-  const Matrix matrix = matrix_of(suite_of("factorial", kThree));
+  const Matrix matrix = design_matrix_of(design_matrix_suite_of("factorial", kThree));
   EXPECT_EQ(labels_of(matrix),
             (std::vector<std::string>{"none", "adam_beta1", "rotary", "rotary + adam_beta1", "attention_skip",
                                       "attention_skip + adam_beta1", "attention_skip + rotary",
@@ -149,7 +134,7 @@ TEST(DesignMatrix, AFactorialHasAllCombinationsAndRecoversInteractions) {
 }
 
 TEST(DesignMatrix, AFactorialTakesSeveralValuesOfAFeature) {
-  const Matrix matrix = matrix_of(suite_of(
+  const Matrix matrix = design_matrix_of(design_matrix_suite_of(
       "factorial", Json::array({{{"id", "logit_softcap"}, {"values", {"30", "15", "off"}}}, "attention_skip"})));
   EXPECT_EQ(matrix.cells.size(), 6u);
   EXPECT_EQ(matrix.contrasts.size(), 5u);
@@ -160,7 +145,7 @@ TEST(DesignMatrix, AFactorialTakesSeveralValuesOfAFeature) {
 }
 
 TEST(DesignMatrix, PairsEstimateWhatTwoDoBeyondTheirSum) {
-  const Matrix matrix = matrix_of(suite_of("pairs", kThree));
+  const Matrix matrix = design_matrix_of(design_matrix_suite_of("pairs", kThree));
   EXPECT_EQ(labels_of(matrix)[0], "record17");
   EXPECT_EQ(labels_of(matrix)[1], "without attention_skip");
   EXPECT_EQ(labels_of(matrix)[4], "without attention_skip, without rotary");
@@ -176,7 +161,7 @@ TEST(DesignMatrix, PairsEstimateWhatTwoDoBeyondTheirSum) {
 
 TEST(DesignMatrix, AFractionStatesItsResolutionAndAliases) {
   const Json features = {"attention_skip", "rotary", "adam_beta1", "value_mix", "muon_momentum_form"};
-  const Matrix matrix = matrix_of(with(suite_of("fractional_factorial", features), "runs", 8));
+  const Matrix matrix = design_matrix_of(with(design_matrix_suite_of("fractional_factorial", features), "runs", 8));
   EXPECT_EQ(matrix.cells.size(), 8u) << all_of(matrix.messages);
   EXPECT_EQ(matrix.contrasts.size(), 7u);
   EXPECT_TRUE(says(matrix, MessageKind::kDesign, "",
@@ -190,22 +175,23 @@ TEST(DesignMatrix, AFractionStatesItsResolutionAndAliases) {
   for (const std::string& label : labels_of(matrix)) EXPECT_EQ(label.size(), 5u) << label;
   EXPECT_NEAR(estimate(matrix, "adam_beta1", planted), -0.005, 1e-12);
   EXPECT_NEAR(estimate(matrix, "value_mix", planted), 0.002, 1e-12) << "the alias attention_skip x rotary";
-  const Matrix clear = matrix_of(with(suite_of("fractional_factorial", features), "resolution", 5));
+  const Matrix clear =
+      design_matrix_of(with(design_matrix_suite_of("fractional_factorial", features), "resolution", 5));
   EXPECT_EQ(clear.cells.size(), 16u);
   EXPECT_NEAR(estimate(clear, "value_mix", planted), 0.0, 1e-12);
   EXPECT_NEAR(estimate(clear, "attention_skip x rotary", planted), 0.002, 1e-12);
 }
 
 TEST(DesignMatrix, AFractionOfAllFeaturesLeavesOutWhatCannotAct) {
-  const Matrix matrix = matrix_of(with(suite_of("fractional_factorial"), "resolution", 3));
+  const Matrix matrix = design_matrix_of(with(design_matrix_suite_of("fractional_factorial"), "resolution", 3));
   EXPECT_GE(matrix.cells.size(), 16u);
   EXPECT_TRUE(says(matrix, MessageKind::kLeftOut, ""));
 }
 
 TEST(DesignMatrix, ASweepTakesPathsAndFeatures) {
-  Json json = suite_of("sweep");
+  Json json = design_matrix_suite_of("sweep");
   json["axes"] = Json::array({{{"path", "/optimizer/hidden_matrices/lr"}, {"values", {0.02, 0.05, 0.1}}}});
-  const Matrix one = matrix_of(json);
+  const Matrix one = design_matrix_of(json);
   EXPECT_EQ(labels_of(one), (std::vector<std::string>{"lr=0.02", "lr=0.05", "lr=0.1"}));
   EXPECT_EQ(core::to_json(one.cells[2].config)["optimizer"]["hidden_matrices"]["lr"], 0.1);
   EXPECT_EQ(contrast_of(one, "lr=0.1").coefficients, (std::map<std::string, double>{{"lr=0.02", -1}, {"lr=0.1", 1}}));
@@ -213,14 +199,14 @@ TEST(DesignMatrix, ASweepTakesPathsAndFeatures) {
   EXPECT_EQ(contrast_of(one, "lr=0.1").factors.at(0),
             (results::ContrastFactor{"lr=0.1", "/optimizer/hidden_matrices/lr", "0.02", "0.1"}));
   json["axes"].push_back({{"feature", "attention_skip"}, {"values", {"none", "layer_7"}}});
-  const Matrix grid = matrix_of(json);
+  const Matrix grid = design_matrix_of(json);
   EXPECT_EQ(grid.cells.size(), 6u);
   EXPECT_EQ(grid.cells[1].label, "lr=0.02, attention_skip=layer_7");
   EXPECT_NEAR(estimate(grid, "attention_skip", planted), 0.014, 1e-12);
 }
 
 TEST(DesignMatrix, ArmsOfAnAAAreRunsOfTheirOwn) {
-  const Json json = with(suite_of("a_a"), "engine", {{"mock", {{"loss_sigma", 0.1}}}});
+  const Json json = with(design_matrix_suite_of("a_a"), "engine", {{"mock", {{"loss_sigma", 0.1}}}});
   const Suite suite = read_suite(json, "s.json");
   const Matrix matrix = make_matrix(suite, catalogue());
   EXPECT_EQ(labels_of(matrix), (std::vector<std::string>{"record17 A", "record17 B"}));
@@ -234,20 +220,22 @@ TEST(DesignMatrix, ArmsOfAnAAAreRunsOfTheirOwn) {
   };
   std::set<std::string> digests;
   for (const PlannedRun& run : plan_of(suite).runs) digests.insert(run.digest);
-  digests.insert(plan_of(read_suite(with(suite_of("leave_one_out", {"rotary"}), "engine", json.at("engine")), "s.json"))
-                     .runs.front()
-                     .digest);
+  digests.insert(
+      plan_of(
+          read_suite(with(design_matrix_suite_of("leave_one_out", {"rotary"}), "engine", json.at("engine")), "s.json"))
+          .runs.front()
+          .digest);
   EXPECT_EQ(digests.size(), 3u) << "no arm is a run of another suite";
   Suite native = suite;
   native.mock = nullptr;
   const Plan plan = plan_of(native);
   EXPECT_NE(plan.runs[0].digest, plan.runs[1].digest) << "also where the engine is told nothing of arms";
-  EXPECT_EQ(matrix_of(with(json, "arms", 3)).cells.size(), 3u);
+  EXPECT_EQ(design_matrix_of(with(json, "arms", 3)).cells.size(), 3u);
 }
 
 /// Three features of which two exclude each other, and one needs another.
 Json with_relations(const std::string& design) {
-  Json json = suite_of(design, {"cap", "ratio", "attention_skip"});
+  Json json = design_matrix_suite_of(design, {"cap", "ratio", "attention_skip"});
   json["inline_features"] = Json::parse(R"([
     {"id": "cap", "title": "t", "introduced": {}, "kind": "numerics", "text": "t.", "before": "high", "after": "low",
      "values": {"high": {"model": {"logit_softcap": 40}}, "low": {"model": {"logit_softcap": 10}}},
@@ -259,7 +247,7 @@ Json with_relations(const std::string& design) {
 }
 
 TEST(DesignMatrix, CombinationsThatExcludeEachOtherAreLeftOutAndSaid) {
-  const Matrix matrix = matrix_of(with_relations("factorial"));
+  const Matrix matrix = design_matrix_of(with_relations("factorial"));
   EXPECT_EQ(matrix.cells.size(), 6u) << all_of(matrix.messages);
   EXPECT_TRUE(says(matrix, MessageKind::kLeftOut, "", {"2 of 8", "cap=low", "ratio=two", "cap; cap + attention_skip"}))
       << all_of(matrix.messages);
@@ -274,35 +262,39 @@ TEST(DesignMatrix, CombinationsThatExcludeEachOtherAreLeftOutAndSaid) {
 }
 
 TEST(DesignMatrix, ACellInWhichALevelIsPulledAwayIsLeftOut) {
-  Json json = suite_of("factorial", {"cap", "attention_skip"});
+  Json json = design_matrix_suite_of("factorial", {"cap", "attention_skip"});
   json["inline_features"] = Json::parse(R"([
     {"id": "cap", "title": "t", "introduced": {}, "kind": "numerics", "text": "t.", "before": "high", "after": "low",
      "values": {"high": {"model": {"logit_softcap": 40}}, "low": {"model": {"logit_softcap": 10}}},
      "requires": [{"when": ["low"], "feature": "attention_skip", "values": ["none"]}]}])");
-  const Matrix matrix = matrix_of(json);
+  const Matrix matrix = design_matrix_of(json);
   EXPECT_EQ(labels_of(matrix), (std::vector<std::string>{"none", "attention_skip", "cap"})) << all_of(matrix.messages);
   EXPECT_TRUE(says(matrix, MessageKind::kLeftOut, "", {"1 of 4", "cap=low", "attention_skip=none"}))
       << all_of(matrix.messages);
 }
 
 TEST(DesignMatrix, RefusesInOneSentenceWithItsPlace) {
-  Json sweep = suite_of("sweep");
+  Json sweep = design_matrix_suite_of("sweep");
   sweep["axes"] = Json::array({{{"path", "/optimizer/hidden_matrices/lrr"}, {"values", {0.02}}}});
-  std::string message = refusal(sweep);
+  std::string message = design_matrix_refusal(sweep);
   EXPECT_EQ(message.rfind("s.json: /axes/0: ", 0), 0u) << message;
   EXPECT_NE(message.find("did you mean \"lr\""), std::string::npos) << message;
   sweep["axes"][0] = {{"path", "/optimizer/hidden_matrices/lr"}, {"values", {0.02, "fast"}}};
-  EXPECT_NE(refusal(sweep).find("lr"), std::string::npos);
+  EXPECT_NE(design_matrix_refusal(sweep).find("lr"), std::string::npos);
   sweep["axes"][0] = {{"feature", "attention_skp"}, {"values", {"none"}}};
-  EXPECT_NE(refusal(sweep).find("did you mean \"attention_skip\""), std::string::npos);
+  EXPECT_NE(design_matrix_refusal(sweep).find("did you mean \"attention_skip\""), std::string::npos);
   sweep["axes"][0] = {{"feature", "attention_skip"}, {"values", {"nine"}}};
-  EXPECT_NE(refusal(sweep).find("nine"), std::string::npos);
-  EXPECT_NE(refusal(suite_of("factorial", {"rotarry"})).find("s.json: /features/0: "), std::string::npos);
-  EXPECT_NE(refusal(suite_of("pairs", {"rotary"})).find("at least 2 features"), std::string::npos);
-  EXPECT_NE(refusal(suite_of("factorial")).find("a suite has at most 512"), std::string::npos);
-  message = refusal(with(suite_of("fractional_factorial", kThree), "runs", 6));
+  EXPECT_NE(design_matrix_refusal(sweep).find("nine"), std::string::npos);
+  EXPECT_NE(design_matrix_refusal(design_matrix_suite_of("factorial", {"rotarry"})).find("s.json: /features/0: "),
+            std::string::npos);
+  EXPECT_NE(design_matrix_refusal(design_matrix_suite_of("pairs", {"rotary"})).find("at least 2 features"),
+            std::string::npos);
+  EXPECT_NE(design_matrix_refusal(design_matrix_suite_of("factorial")).find("a suite has at most 512"),
+            std::string::npos);
+  message = design_matrix_refusal(with(design_matrix_suite_of("fractional_factorial", kThree), "runs", 6));
   EXPECT_EQ(message.rfind("s.json: /runs: ", 0), 0u) << message;
-  EXPECT_NE(refusal(with(suite_of("fractional_factorial", kThree), "runs", 2)).find("at least 4 runs"),
+  EXPECT_NE(design_matrix_refusal(with(design_matrix_suite_of("fractional_factorial", kThree), "runs", 2))
+                .find("at least 4 runs"),
             std::string::npos);
 }
 

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "suites/design/plan.h"
+#include "tests/suites/design/design_support.h"
 
 namespace nanobench::suites {
 namespace {
@@ -52,14 +53,8 @@ Json designed(const std::string& design, const Json& more = Json::object()) {
   return json;
 }
 
-Matrix matrix_of(const Json& json) {
+Matrix external_suite_matrix_of(const Json& json) {
   return make_external_matrix(read_suite(json, "s.json"));
-}
-
-std::vector<std::string> labels_of(const Matrix& matrix) {
-  std::vector<std::string> labels;
-  for (const Cell& cell : matrix.cells) labels.push_back(cell.label);
-  return labels;
 }
 
 /// "effect: +cell -cell" with the coefficients where they are not one.
@@ -157,17 +152,17 @@ TEST_F(ExternalSuiteTest, AddOneInAndListedCells) {
 TEST(ExternalDesign, LeaveOneOutAndAddOneIn) {
   const Json chosen =
       Json::parse(R"({"features": ["a", {"id": "width", "value": "64"}], "base": {"features": {"b": "0"}}})");
-  const Matrix out = matrix_of(designed("leave_one_out", chosen));
+  const Matrix out = external_suite_matrix_of(designed("leave_one_out", chosen));
   EXPECT_EQ(labels_of(out), (Texts{"base", "without a", "width = 64"}));
   EXPECT_EQ(contrasts_of(out), (Texts{"a: +base -without a", "width=64: -base +width = 64"}));
   EXPECT_EQ(out.cells[0].features.at("b"), "0");
   EXPECT_EQ(out.cells[2].external.at("command"), Json({"train", "1", "0", "1", "64"}));
-  const Matrix in = matrix_of(designed("add_one_in", chosen));
+  const Matrix in = external_suite_matrix_of(designed("add_one_in", chosen));
   EXPECT_EQ(labels_of(in), (Texts{"base", "with a", "width = 64"}));
   EXPECT_EQ(contrasts_of(in), (Texts{"a: -base +with a", "width=64: -base +width = 64"}));
   EXPECT_EQ(in.cells[0].features,
             (std::map<std::string, std::string>{{"a", "0"}, {"b", "0"}, {"c", "1"}, {"width", "32"}}));
-  const Matrix idle = matrix_of(designed("leave_one_out", {{"base", {{"features", {{"a", "0"}}}}}}));
+  const Matrix idle = external_suite_matrix_of(designed("leave_one_out", {{"base", {{"features", {{"a", "0"}}}}}}));
   EXPECT_EQ(labels_of(idle), (Texts{"base", "without b", "without c", "without width"}));
   ASSERT_EQ(idle.messages.size(), 1U);
   EXPECT_EQ(idle.messages[0].kind, core::MessageKind::kLeftOut);
@@ -177,40 +172,41 @@ TEST(ExternalDesign, LeaveOneOutAndAddOneIn) {
 TEST(ExternalDesign, HistoryIsALadderAndCellsStandAlone) {
   const Json cells = Json::parse(R"({"cells": [{"label": "first"}, {"label": "then a", "values": {"a": "1"}},
                                                {"label": "then b", "values": {"b": "1"}}]})");
-  const Matrix ladder = matrix_of(designed("history", cells));
+  const Matrix ladder = external_suite_matrix_of(designed("history", cells));
   EXPECT_EQ(contrasts_of(ladder), (Texts{"then a: -first +then a", "then b: -then a +then b"}));
   EXPECT_EQ(ladder.cells[0].external.at("command"), Json({"train", "0", "0", "0", "32"}));
   EXPECT_EQ(ladder.cells[2].external.at("command"), Json({"train", "1", "1", "0", "32"}));
-  const Matrix alone = matrix_of(designed("cells", cells));
+  const Matrix alone = external_suite_matrix_of(designed("cells", cells));
   EXPECT_EQ(contrasts_of(alone), (Texts{"then a: -first +then a", "then b: -first +then b"}));
   EXPECT_EQ(alone.cells[0].features.at("a"), "1") << "what is not named is as in the base";
   EXPECT_EQ(alone.messages.size(), 2U) << "the same command three times is said";
 }
 
 TEST(ExternalDesign, FactorialFractionSweepPairs) {
-  const Matrix full = matrix_of(designed("factorial", {{"features", {"a", "b"}}}));
+  const Matrix full = external_suite_matrix_of(designed("factorial", {{"features", {"a", "b"}}}));
   EXPECT_EQ(labels_of(full), (Texts{"none", "b", "a", "a + b"}));
   ASSERT_EQ(full.contrasts.size(), 3U);
   EXPECT_EQ(full.contrasts[0].effect, "a");
   EXPECT_EQ(full.contrasts[0].kind, results::ContrastKind::kMain);
   EXPECT_EQ(full.contrasts[0].coefficients.at("a + b"), 0.5);
-  const Matrix levels = matrix_of(
+  const Matrix levels = external_suite_matrix_of(
       designed("factorial", Json::parse(R"({"features": ["a", {"id": "width", "values": ["32", "64", "128"]}]})")));
   EXPECT_EQ(levels.cells.size(), 6U);
   EXPECT_EQ(levels.cells[1].label, "a=0, width=64");
 
-  const Matrix half = matrix_of(designed("fractional_factorial", {{"features", {"a", "b", "c"}}, {"runs", 4}}));
+  const Matrix half =
+      external_suite_matrix_of(designed("fractional_factorial", {{"features", {"a", "b", "c"}}, {"runs", 4}}));
   EXPECT_EQ(half.cells.size(), 4U);
   EXPECT_EQ(half.contrasts[0].aliases, Texts{"b x c"});
   ASSERT_GE(half.messages.size(), 1U);
   EXPECT_NE(half.messages[0].text.find("resolution III"), std::string::npos) << half.messages[0].text;
 
-  const Matrix sweep =
-      matrix_of(designed("sweep", Json::parse(R"({"axes": [{"feature": "width", "values": ["32", "128", "64"]}]})")));
+  const Matrix sweep = external_suite_matrix_of(
+      designed("sweep", Json::parse(R"({"axes": [{"feature": "width", "values": ["32", "128", "64"]}]})")));
   EXPECT_EQ(labels_of(sweep), (Texts{"width=32", "width=128", "width=64"}));
   EXPECT_EQ(contrasts_of(sweep), (Texts{"width=128: +width=128 -width=32", "width=64: -width=32 +width=64"}));
 
-  const Matrix pairs = matrix_of(designed("pairs", {{"features", {"a", "b"}}}));
+  const Matrix pairs = external_suite_matrix_of(designed("pairs", {{"features", {"a", "b"}}}));
   EXPECT_EQ(labels_of(pairs), (Texts{"base", "without a", "without b", "without a, without b"}));
   EXPECT_EQ(contrasts_of(pairs)[0], "a: +base -without a");
   EXPECT_EQ(contrasts_of(pairs)[2], "a x b: +base -without a +without a, without b -without b");

@@ -13,19 +13,14 @@
 #include "core/base/error.h"
 #include "core/data/token_shard.h"
 #include "suites/design/data_source.h"
-#include "tests/suites/design/matrix_messages.h"
+#include "tests/suites/design/design_support.h"
 
 namespace nanobench::suites {
 namespace {
 
 using core::Json;
 
-const ablations::Catalogue& catalogue() {
-  static const ablations::Catalogue embedded = ablations::Catalogue::embedded();
-  return embedded;
-}
-
-Suite history() {
+Suite plan_history() {
   return read_suite({{"name", "history"},
                      {"design", "history"},
                      {"records", {"record12", "record13", "record14", "record15", "record16", "record17", "record18"}},
@@ -56,7 +51,7 @@ results::MachineInfo machine() {
   return {"host", "Test CPU", "x86_64", 2, 1 << 30, "Linux"};
 }
 
-Plan plan_of(const Suite& suite) {
+Plan planned(const Suite& suite) {
   return make_plan(suite, make_matrix(suite, catalogue()), some_data(), mock_engine({"mock"}), machine());
 }
 
@@ -67,7 +62,7 @@ std::vector<std::pair<std::size_t, std::uint64_t>> order_of(const Plan& plan) {
 }
 
 TEST(Matrix, HistoryHasOneCellPerRecordInOrder) {
-  const Matrix matrix = make_matrix(history(), catalogue());
+  const Matrix matrix = make_matrix(plan_history(), catalogue());
   ASSERT_EQ(matrix.cells.size(), 7u);
   EXPECT_EQ(matrix.cells[0].label, "record12");
   EXPECT_EQ(matrix.cells[6].label, "record18");
@@ -77,7 +72,7 @@ TEST(Matrix, HistoryHasOneCellPerRecordInOrder) {
 }
 
 TEST(Matrix, HistoryTellsAllThatChangedBetweenTwoRecords) {
-  Suite suite = history();
+  Suite suite = plan_history();
   suite.records = {"record12", "record15"};
   const Matrix matrix = make_matrix(suite, catalogue());
   for (const char* record : {"record13", "record14", "record15"}) {
@@ -125,7 +120,7 @@ TEST(Matrix, WithoutFeaturesTakesAllThatTheBaseHas) {
   EXPECT_GE(matrix.cells.size(), 10u);
 }
 
-std::string refusal(const Suite& suite, core::ErrorCode code) {
+std::string plan_refusal(const Suite& suite, core::ErrorCode code) {
   try {
     make_matrix(suite, catalogue());
   } catch (const core::Error& error) {
@@ -178,13 +173,13 @@ std::vector<Json> idle_features() {
 TEST(Matrix, AFeatureThatTheSuiteNamesAndThatCannotActIsAnError) {
   Suite suite = ablation("leave_one_out", {"rotary", "buckets"});
   suite.inline_features = idle_features();
-  std::string message = refusal(suite, core::ErrorCode::kUnavailable);
+  std::string message = plan_refusal(suite, core::ErrorCode::kUnavailable);
   EXPECT_EQ(message.rfind("ablation.json: /features/1: ", 0), 0U) << message;
   EXPECT_NE(message.find("buckets=copies acts only with 2 processes"), std::string::npos) << message;
   suite.processes = 2;
   EXPECT_EQ(make_matrix(suite, catalogue()).cells.size(), 3u);
   suite.features = {{"free_steps", std::nullopt}};
-  message = refusal(suite, core::ErrorCode::kUnavailable);
+  message = plan_refusal(suite, core::ErrorCode::kUnavailable);
   EXPECT_NE(message.find("free_steps=twenty changes nothing at scale smoke"), std::string::npos) << message;
 }
 
@@ -206,7 +201,7 @@ TEST(Matrix, AddOneInWithoutFeaturesLeavesOutWhatExcludesEachOther) {
 }
 
 TEST(Matrix, RanksAndProcessesReachTheCells) {
-  Suite suite = history();
+  Suite suite = plan_history();
   suite.processes = 2;
   for (const Cell& cell : make_matrix(suite, catalogue()).cells) {
     EXPECT_EQ(cell.config.distributed.processes, 2) << cell.label;
@@ -217,7 +212,7 @@ TEST(Matrix, RanksAndProcessesReachTheCells) {
 TEST(Matrix, SaysWhenTwoRecordsAreTheSame) {
   ablations::Catalogue extended = catalogue();
   extended.add_record({{"id", "record12b"}, {"number", 12}, {"title", "again"}, {"parent", "record12"}}, "record12b");
-  Suite suite = history();
+  Suite suite = plan_history();
   suite.records = {"record12", "record12b"};
   const Matrix matrix = make_matrix(suite, extended);
   EXPECT_TRUE(says(matrix, MessageKind::kSameRun, "record12b", {"as record12 "}));
@@ -227,7 +222,7 @@ TEST(Matrix, AnImpossibleBaseNamesWhoAskedForIt) {
   Suite suite = ablation("leave_one_out", {"rotary"});
   suite.base_features = {{"value_embeddings", "tables_12"}};
   suite.base_patch = {{"model", {{"num_layers", 6}}}};
-  const std::string message = refusal(suite, core::ErrorCode::kInvalidArgument);
+  const std::string message = plan_refusal(suite, core::ErrorCode::kInvalidArgument);
   EXPECT_EQ(message.rfind("ablation.json: /base: ", 0), 0U) << message;
   EXPECT_NE(message.find("asked for by value_embeddings=tables_12 and ablation.json: /base/patch"), std::string::npos)
       << message;
@@ -262,7 +257,7 @@ TEST(Matrix, TheSuitesOfThisFolderResolve) {
 }
 
 TEST(Matrix, SaysWhichFileNamesSomethingUnknown) {
-  Suite suite = history();
+  Suite suite = plan_history();
   suite.records = {"record12", "record71"};
   try {
     make_matrix(suite, catalogue());
@@ -272,7 +267,7 @@ TEST(Matrix, SaysWhichFileNamesSomethingUnknown) {
     EXPECT_NE(std::string(error.what()).find("record71"), std::string::npos) << error.what();
   }
   EXPECT_THROW(make_matrix(ablation("leave_one_out", {"rotarry"}), catalogue()), core::Error);
-  suite = history();
+  suite = plan_history();
   suite.scale = "nanno";
   EXPECT_THROW(make_matrix(suite, catalogue()), core::Error);
 }
@@ -289,7 +284,7 @@ TEST(Matrix, TakesFeaturesFromTheSuite) {
 }
 
 TEST(Plan, HasEachCellOncePerSeed) {
-  const Plan plan = plan_of(history());
+  const Plan plan = planned(plan_history());
   ASSERT_EQ(plan.runs.size(), 21u);
   std::set<std::pair<std::size_t, std::uint64_t>> seen;
   for (const auto& item : order_of(plan)) EXPECT_TRUE(seen.insert(item).second);
@@ -301,15 +296,15 @@ TEST(Plan, HasEachCellOncePerSeed) {
 }
 
 TEST(Plan, SameSeedGivesSameOrder) {
-  EXPECT_EQ(order_of(plan_of(history())), order_of(plan_of(history())));
-  EXPECT_EQ(plan_of(history()).digest, plan_of(history()).digest);
+  EXPECT_EQ(order_of(planned(plan_history())), order_of(planned(plan_history())));
+  EXPECT_EQ(planned(plan_history()).digest, planned(plan_history()).digest);
 }
 
 TEST(Plan, AnotherOrderSeedGivesAnotherOrderOfTheSameRuns) {
-  Suite other = history();
+  Suite other = plan_history();
   other.order_seed = 2;
-  const Plan a = plan_of(history());
-  const Plan b = plan_of(other);
+  const Plan a = planned(plan_history());
+  const Plan b = planned(other);
   EXPECT_NE(order_of(a), order_of(b));
   EXPECT_NE(a.digest, b.digest);
   std::set<std::string> digests_a;
@@ -320,7 +315,7 @@ TEST(Plan, AnotherOrderSeedGivesAnotherOrderOfTheSameRuns) {
 }
 
 TEST(Plan, IsShuffledAndNotTheSameForEverySeed) {
-  const auto order = order_of(plan_of(history()));
+  const auto order = order_of(planned(plan_history()));
   const auto cells_of = [&](std::size_t first) {
     std::vector<std::size_t> cells;
     for (std::size_t i = first; i < first + 7; ++i) cells.push_back(order[i].first);
@@ -333,16 +328,16 @@ TEST(Plan, IsShuffledAndNotTheSameForEverySeed) {
 /// The shuffle is part of what a stored plan means: it must not change from version to version.
 TEST(Plan, TheOrderIsTheOneOfEarlierVersions) {
   std::vector<std::size_t> cells;
-  for (const auto& [cell, seed] : order_of(plan_of(history()))) {
+  for (const auto& [cell, seed] : order_of(planned(plan_history()))) {
     if (seed == 1) cells.push_back(cell);
   }
   EXPECT_EQ(cells, (std::vector<std::size_t>{5, 6, 4, 3, 0, 1, 2}));
 }
 
 TEST(Plan, ARunIsAnotherRunWhenWhatItMeasuresDiffers) {
-  Suite suite = history();
+  Suite suite = plan_history();
   suite.seeds = {1};
-  const Plan base = plan_of(suite);
+  const Plan base = planned(suite);
   const Matrix matrix = make_matrix(suite, catalogue());
   const auto digest = [](const Plan& plan) { return plan.runs.front().digest; };
 
@@ -357,35 +352,35 @@ TEST(Plan, ARunIsAnotherRunWhenWhatItMeasuresDiffers) {
   EXPECT_NE(digest(make_plan(suite, matrix, some_data(), mock_engine({"mock"}), other_machine)), digest(base));
   Suite other = suite;
   other.threads = 1;
-  EXPECT_NE(digest(plan_of(other)), digest(base));
+  EXPECT_NE(digest(planned(other)), digest(base));
   other = suite;
   other.dtype = core::Dtype::kFloat64;
-  EXPECT_NE(digest(plan_of(other)), digest(base));
+  EXPECT_NE(digest(planned(other)), digest(base));
   other = suite;
   other.seeds = {2};
-  EXPECT_NE(plan_of(other).runs.front().digest, digest(base));
+  EXPECT_NE(planned(other).runs.front().digest, digest(base));
 }
 
 TEST(Plan, TheSameConfigurationInAnotherSuiteIsTheSameRun) {
-  Suite one = history();
+  Suite one = plan_history();
   one.records = {"record17"};
   one.seeds = {1};
   Suite two = ablation("leave_one_out", {"rotary"});
   std::set<std::string> digests;
-  for (const PlannedRun& run : plan_of(two).runs) digests.insert(run.digest);
-  EXPECT_TRUE(digests.contains(plan_of(one).runs.front().digest));
+  for (const PlannedRun& run : planned(two).runs) digests.insert(run.digest);
+  EXPECT_TRUE(digests.contains(planned(one).runs.front().digest));
 }
 
 TEST(Plan, ZeroThreadsAreAllCores) {
-  const Plan plan = plan_of(history());
+  const Plan plan = planned(plan_history());
   EXPECT_EQ(plan.threads, 2);
   EXPECT_EQ(plan.runs.front().spec.threads, 2);
 }
 
 TEST(Plan, MockSettingsMayDifferByCell) {
-  Suite suite = history();
+  Suite suite = plan_history();
   suite.mock = {{"steps", 3}, {"cells", {{"record13", {{"effect", -0.1}}}}}};
-  for (const PlannedRun& run : plan_of(suite).runs) {
+  for (const PlannedRun& run : planned(suite).runs) {
     EXPECT_EQ(run.spec.mock.at("steps"), 3);
     EXPECT_FALSE(run.spec.mock.contains("cells"));
     EXPECT_EQ(run.spec.mock.contains("effect"), run.cell == 1);
@@ -403,7 +398,7 @@ class DataTest : public testing::Test {
 };
 
 TEST_F(DataTest, SyntheticHasTokensForEveryStepAndItsFloor) {
-  const Suite suite = history();
+  const Suite suite = plan_history();
   Matrix matrix = make_matrix(suite, catalogue());
   const core::DataSet data = prepare_data(suite, matrix, folder_);
   for (const Cell& cell : matrix.cells) {
@@ -423,7 +418,7 @@ TEST_F(DataTest, TextFitsTheCells) {
   std::ofstream text(folder_ / "a.txt");
   for (int i = 0; i < 2000; ++i) text << "Sentence number " << i << " of a text that is quite dull.\n\n";
   text.close();
-  Suite suite = history();
+  Suite suite = plan_history();
   suite.data = "text:" + (folder_ / "a.txt").string();
   Matrix matrix = make_matrix(suite, catalogue());
   const core::DataSet data = prepare_data(suite, matrix, folder_ / "cache");
@@ -437,7 +432,7 @@ TEST_F(DataTest, TextFitsTheCells) {
 
 TEST_F(DataTest, SaysThatATextIsTooShort) {
   std::ofstream(folder_ / "a.txt") << std::string(1500, 'x');
-  Suite suite = history();
+  Suite suite = plan_history();
   suite.scale = "nano";
   suite.data = "text:" + (folder_ / "a.txt").string();
   Matrix matrix = make_matrix(suite, catalogue());
@@ -488,7 +483,7 @@ TEST_F(DataTest, AVocabularyThatWasAskedForMustHoldEveryToken) {
 
 TEST_F(DataTest, AVocabularyOfTheScaleIsEnlarged) {
   write_shards(folder_ / "shards", 40000);
-  Suite suite = history();
+  Suite suite = plan_history();
   suite.data = "shards:" + (folder_ / "shards").string();
   Matrix matrix = make_matrix(suite, catalogue());
   const core::DataSet data = prepare_data(suite, matrix, folder_ / "cache");
@@ -499,7 +494,7 @@ TEST_F(DataTest, AVocabularyOfTheScaleIsEnlarged) {
 TEST_F(DataTest, ATokenBeyondEveryKnownVocabularyIsFoundBeforeARun) {
   // 64 MiB of a larger shard are looked at when a folder is opened; the rest when it is to be trained on.
   write_shards(folder_ / "shards", 200);
-  Suite suite = history();
+  Suite suite = plan_history();
   suite.data = "shards:" + (folder_ / "shards").string();
   Matrix matrix = make_matrix(suite, catalogue());
   for (Cell& cell : matrix.cells) {
@@ -512,7 +507,7 @@ TEST_F(DataTest, ATokenBeyondEveryKnownVocabularyIsFoundBeforeARun) {
 
 TEST_F(DataTest, TooLittleDataForARunThatMayNotWrapIsReadAgain) {
   write_shards(folder_ / "shards", 200);
-  Suite suite = history();
+  Suite suite = plan_history();
   suite.data = "shards:" + (folder_ / "shards").string();
   Matrix matrix = make_matrix(suite, catalogue());
   for (Cell& cell : matrix.cells) {
@@ -526,7 +521,7 @@ TEST_F(DataTest, TooLittleDataForARunThatMayNotWrapIsReadAgain) {
 }
 
 TEST_F(DataTest, SaysWhichFileIsMissing) {
-  Suite suite = history();
+  Suite suite = plan_history();
   suite.data = "text:" + (folder_ / "missing.txt").string();
   Matrix matrix = make_matrix(suite, catalogue());
   EXPECT_THROW(prepare_data(suite, matrix, folder_), core::Error);

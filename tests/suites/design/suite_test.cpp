@@ -8,13 +8,14 @@
 #include <map>
 
 #include "core/base/error.h"
+#include "tests/suites/design/design_support.h"
 
 namespace nanobench::suites {
 namespace {
 
 using core::Json;
 
-Json history() {
+Json suite_history() {
   return {{"name", "s"}, {"design", "history"}, {"records", {"record12", "record13"}}};
 }
 
@@ -23,7 +24,7 @@ Json leave_one_out() {
 }
 
 /// The message with which `json` is refused.
-std::string refusal(const Json& json) {
+std::string suite_refusal(const Json& json) {
   try {
     read_suite(json, "s.json");
   } catch (const core::Error& error) {
@@ -34,17 +35,12 @@ std::string refusal(const Json& json) {
   return "";
 }
 
-Json with(Json json, const std::string& key, const Json& value) {
-  json[key] = value;
-  return json;
-}
-
 Json of_design(const std::string& design) {
   return with(leave_one_out(), "design", design);
 }
 
 TEST(Suite, HasDefaults) {
-  const Suite suite = read_suite(history(), "s.json");
+  const Suite suite = read_suite(suite_history(), "s.json");
   EXPECT_EQ(suite.name, "s");
   EXPECT_EQ(suite.title, "s");
   EXPECT_EQ(suite.design, Design::kHistory);
@@ -94,19 +90,20 @@ TEST(Suite, ReadsEveryKey) {
 }
 
 TEST(Suite, AHistoryHasRanksAndProcessesInItsBaseAndNothingElse) {
-  EXPECT_EQ(read_suite(with(history(), "base", {{"processes", 2}}), "s.json").processes, 2);
-  const std::string message = refusal(with(history(), "base", {{"record", "record17"}}));
+  EXPECT_EQ(read_suite(with(suite_history(), "base", {{"processes", 2}}), "s.json").processes, 2);
+  const std::string message = suite_refusal(with(suite_history(), "base", {{"record", "record17"}}));
   EXPECT_NE(message.find("s.json: /base/record"), std::string::npos) << message;
 }
 
 TEST(Suite, RefusesRanksThatDoNotDivideAmongTheProcesses) {
-  const std::string message = refusal(with(history(), "base", {{"processes", 2}, {"ranks", 3}}));
+  const std::string message = suite_refusal(with(suite_history(), "base", {{"processes", 2}, {"ranks", 3}}));
   EXPECT_NE(message.find("s.json: /base/ranks"), std::string::npos) << message;
-  EXPECT_NE(refusal(with(history(), "base", {{"processes", 0}})).find("/base/processes"), std::string::npos);
+  EXPECT_NE(suite_refusal(with(suite_history(), "base", {{"processes", 0}})).find("/base/processes"),
+            std::string::npos);
 }
 
 TEST(Suite, RanksOfTheCommandLineReplaceThoseOfTheFileTogether) {
-  const Suite file = read_suite(with(history(), "base", {{"processes", 2}, {"ranks", 4}}), "s.json");
+  const Suite file = read_suite(with(suite_history(), "base", {{"processes", 2}, {"ranks", 4}}), "s.json");
   EXPECT_EQ(with_overrides(file, {}).ranks, 4);
   const Suite three = with_overrides(file, {.processes = 3});
   EXPECT_EQ(three.processes, 3);
@@ -114,7 +111,7 @@ TEST(Suite, RanksOfTheCommandLineReplaceThoseOfTheFileTogether) {
 }
 
 TEST(Suite, NamesTheNearestKey) {
-  const std::string message = refusal(with(history(), "sceds", {1}));
+  const std::string message = suite_refusal(with(suite_history(), "sceds", {1}));
   EXPECT_NE(message.find("s.json: /sceds"), std::string::npos) << message;
   EXPECT_NE(message.find("did you mean \"seeds\""), std::string::npos) << message;
 }
@@ -125,12 +122,12 @@ TEST(Suite, SaysWhereSomethingIsWrong) {
       {Json{{"name", "x"}, {"design", "history"}, {"recods", {"record12"}}},
        "/recods: unknown key (did you mean \"records\"?)"},
       {Json{{"design", "history"}}, "the key \"name\" is missing"},
-      {with(history(), "design", "histroy"), "/design: expected"},
-      {with(history(), "design", "histroy"), "did you mean \"history\""},
-      {with(history(), "records", Json::array()), "/records"},
-      {with(history(), "records", {"record12", "record12"}), "twice"},
-      {with(history(), "records", {12}), "/records: expected a list of strings"},
-      {with(history(), "features", {"rotary"}), "/features: unknown key"},
+      {with(suite_history(), "design", "histroy"), "/design: expected"},
+      {with(suite_history(), "design", "histroy"), "did you mean \"history\""},
+      {with(suite_history(), "records", Json::array()), "/records"},
+      {with(suite_history(), "records", {"record12", "record12"}), "twice"},
+      {with(suite_history(), "records", {12}), "/records: expected a list of strings"},
+      {with(suite_history(), "features", {"rotary"}), "/features: unknown key"},
       {with(leave_one_out(), "records", {"record12"}), "/records: unknown key"},
       {with(leave_one_out(), "base", "record17"), "/base: expected an object"},
       {with(leave_one_out(), "features", {{{"id", "rotary"}}}), "/features/0: the key \"value\" is missing"},
@@ -154,22 +151,22 @@ TEST(Suite, SaysWhereSomethingIsWrong) {
       {with(of_design("sweep"), "features", {"rotary"}), "/features: unknown key"},
       {with(of_design("a_a"), "arms", 1), "/arms: expected 2 to 26"},
       {with(of_design("a_a"), "features", {"rotary"}), "/features: unknown key"},
-      {with(history(), "seeds", {1, 1}), "/seeds: the seed 1 appears twice"},
-      {with(history(), "seeds", Json::array()), "/seeds: expected at least one seed"},
-      {with(history(), "seeds", {-1}), "/seeds: expected whole numbers"},
-      {with(history(), "seeds", {1.5}), "/seeds: expected whole numbers"},
-      {with(history(), "data", "test:x"), "did you mean \"text\""},
-      {with(history(), "data", "text:"), "/data: expected a path"},
-      {with(history(), "threads", -1), "/threads: expected 0 to 4096"},
-      {with(history(), "dtype", "bf16"), "/dtype"},
-      {with(history(), "target", "low"), "/target: expected a number"},
-      {with(history(), "limits", {{"seconds", 5}}), "/limits/seconds: unknown key"},
-      {with(history(), "engine", "nativ"), "/engine: expected \"native\""},
-      {with(history(), "kernels", "fast"), "/kernels: expected \"fused\" or \"reference\", got \"fast\""},
-      {with(history(), "engine", {{"mock", 3}}), "/engine/mock: expected an object"},
+      {with(suite_history(), "seeds", {1, 1}), "/seeds: the seed 1 appears twice"},
+      {with(suite_history(), "seeds", Json::array()), "/seeds: expected at least one seed"},
+      {with(suite_history(), "seeds", {-1}), "/seeds: expected whole numbers"},
+      {with(suite_history(), "seeds", {1.5}), "/seeds: expected whole numbers"},
+      {with(suite_history(), "data", "test:x"), "did you mean \"text\""},
+      {with(suite_history(), "data", "text:"), "/data: expected a path"},
+      {with(suite_history(), "threads", -1), "/threads: expected 0 to 4096"},
+      {with(suite_history(), "dtype", "bf16"), "/dtype"},
+      {with(suite_history(), "target", "low"), "/target: expected a number"},
+      {with(suite_history(), "limits", {{"seconds", 5}}), "/limits/seconds: unknown key"},
+      {with(suite_history(), "engine", "nativ"), "/engine: expected \"native\""},
+      {with(suite_history(), "kernels", "fast"), "/kernels: expected \"fused\" or \"reference\", got \"fast\""},
+      {with(suite_history(), "engine", {{"mock", 3}}), "/engine/mock: expected an object"},
   };
   for (const auto& [json, expected] : cases) {
-    const std::string message = refusal(json);
+    const std::string message = suite_refusal(json);
     EXPECT_NE(message.find(expected), std::string::npos) << message << "\n  lacks: " << expected;
     EXPECT_TRUE(message.starts_with("s.json")) << message;
   }
@@ -182,7 +179,7 @@ TEST(Suite, OverridesComeFromTheCommandLine) {
   overrides.data = "shards:dir";
   overrides.threads = 3;
   overrides.kernels = core::KernelChoice::kReference;
-  const Suite suite = with_overrides(read_suite(history(), "s.json"), overrides);
+  const Suite suite = with_overrides(read_suite(suite_history(), "s.json"), overrides);
   EXPECT_EQ(suite.scale, "smoke");
   EXPECT_EQ(suite.seeds.size(), 2u);
   EXPECT_EQ(suite.data, "shards:dir");
@@ -195,7 +192,7 @@ TEST(Suite, OverridesComeFromTheCommandLine) {
 TEST(Suite, PathsAreRelativeToItsFile) {
   const auto folder = std::filesystem::temp_directory_path() / ("nanobench-suite-" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
-  std::ofstream(folder / "s.json") << with(history(), "data", "text:a.txt,/abs/b.txt").dump();
+  std::ofstream(folder / "s.json") << with(suite_history(), "data", "text:a.txt,/abs/b.txt").dump();
   EXPECT_EQ(read_suite_file(folder / "s.json").data, "text:" + (folder / "a.txt").string() + ",/abs/b.txt");
   std::filesystem::remove_all(folder);
 }
@@ -227,7 +224,7 @@ TEST(Suite, TheSchemaKnowsTheSameKeys) {
     const auto other = of_other_design.find(key);
     const Json nonsense = {{"nonsense", 1}};
     const std::string message =
-        refusal(with(other == of_other_design.end() ? history() : other->second, key, nonsense));
+        suite_refusal(with(other == of_other_design.end() ? suite_history() : other->second, key, nonsense));
     EXPECT_EQ(message.find(": /" + key + ": unknown key"), std::string::npos) << message;
   }
 }

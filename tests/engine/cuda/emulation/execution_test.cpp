@@ -13,7 +13,7 @@ namespace {
 using emulation::EmulationError;
 
 template <class Body>
-std::string error_of(const Body& body) {
+std::string execution_error_of(const Body& body) {
   try {
     body();
   } catch (const EmulationError& error) {
@@ -129,11 +129,11 @@ TEST(EmulatedWarp, DivergenceIsRefused) {
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
     emulation::set_seed(seed);
     const std::string one =
-        error_of([&] { NB_LAUNCH(shuffle_in_one_branch, dim3(1), dim3(32), 0, nullptr, sums.data()); });
+        execution_error_of([&] { NB_LAUNCH(shuffle_in_one_branch, dim3(1), dim3(32), 0, nullptr, sums.data()); });
     expect_text(one, "shuffle_in_one_branch, block (0, 0, 0)");
     expect_text(one, "a shuffle");
     const std::string both =
-        error_of([&] { NB_LAUNCH(shuffle_in_both_branches, dim3(1), dim3(32), 0, nullptr, sums.data()); });
+        execution_error_of([&] { NB_LAUNCH(shuffle_in_both_branches, dim3(1), dim3(32), 0, nullptr, sums.data()); });
     expect_text(both, "lanes of a warp diverge");
   }
 }
@@ -144,7 +144,7 @@ __global__ void read_absent_lane(int* values) {
 
 TEST(EmulatedWarp, ReadingALaneOutsideTheMaskIsRefused) {
   std::vector<int> values(32);
-  expect_text(error_of([&] { NB_LAUNCH(read_absent_lane, dim3(1), dim3(32), 0, nullptr, values.data()); }),
+  expect_text(execution_error_of([&] { NB_LAUNCH(read_absent_lane, dim3(1), dim3(32), 0, nullptr, values.data()); }),
               "reads a lane that its mask leaves out");
 }
 
@@ -198,10 +198,11 @@ TEST(EmulatedBlock, BarrierThatNotAllReachIsRefused) {
   std::vector<int> values(64);
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
     emulation::set_seed(seed);
-    expect_text(error_of([] { NB_LAUNCH(barrier_in_a_branch, dim3(1), dim3(64), 0, nullptr); }), "ended");
-    expect_text(error_of([] { NB_LAUNCH(two_barriers, dim3(1), dim3(64), 0, nullptr); }), "different __syncthreads");
+    expect_text(execution_error_of([] { NB_LAUNCH(barrier_in_a_branch, dim3(1), dim3(64), 0, nullptr); }), "ended");
+    expect_text(execution_error_of([] { NB_LAUNCH(two_barriers, dim3(1), dim3(64), 0, nullptr); }),
+                "different __syncthreads");
     const std::string deadlock =
-        error_of([&] { NB_LAUNCH(barrier_against_shuffle, dim3(1), dim3(32), 0, nullptr, values.data()); });
+        execution_error_of([&] { NB_LAUNCH(barrier_against_shuffle, dim3(1), dim3(32), 0, nullptr, values.data()); });
     expect_text(deadlock, "deadlock");
     expect_text(deadlock, "1 threads wait for __syncthreads at execution_test.cpp");
     expect_text(deadlock, "31 threads wait for a shuffle at execution_test.cpp");
@@ -221,9 +222,9 @@ TEST(EmulatedBlock, DynamicSharedMemoryStartsAsNanAndHasItsExactSize) {
   NB_LAUNCH(sum_dynamic, dim3(1), dim3(32), 32 * sizeof(float), nullptr, &first, 0);
   EXPECT_TRUE(std::isnan(first));
   for (const int extra : {1, -1}) {
-    expect_text(
-        error_of([&] { NB_LAUNCH(sum_dynamic, dim3(1), dim3(32), 32 * sizeof(float), nullptr, &first, extra); }),
-        "wrote beside its dynamic shared memory");
+    expect_text(execution_error_of(
+                    [&] { NB_LAUNCH(sum_dynamic, dim3(1), dim3(32), 32 * sizeof(float), nullptr, &first, extra); }),
+                "wrote beside its dynamic shared memory");
   }
 }
 
@@ -234,7 +235,7 @@ __global__ void misaligned_load(const float* numbers, float4* to) {
 TEST(EmulatedMemory, MisalignedVectorIsRefused) {
   alignas(16) const float numbers[8] = {};
   float4 to{};
-  expect_text(error_of([&] { NB_LAUNCH(misaligned_load, dim3(1), dim3(1), 0, nullptr, numbers, &to); }),
+  expect_text(execution_error_of([&] { NB_LAUNCH(misaligned_load, dim3(1), dim3(1), 0, nullptr, numbers, &to); }),
               "a vector load at an address that is not a multiple of 16");
 }
 
@@ -294,24 +295,28 @@ __global__ void copy_beside(const float* from) {
 
 TEST(EmulatedCopy, BesideSharedMemoryIsRefused) {
   alignas(16) const float from[4] = {};
-  expect_text(error_of([&] { NB_LAUNCH(copy_beside, dim3(1), dim3(2), 1024, nullptr, from); }),
+  expect_text(execution_error_of([&] { NB_LAUNCH(copy_beside, dim3(1), dim3(2), 1024, nullptr, from); }),
               "cp.async beside shared memory");
 }
 
 TEST(EmulatedGrid, RefusesBlocksThatNoGpuRuns) {
-  expect_text(error_of([] { NB_LAUNCH(two_barriers, dim3(1), dim3(1025), 0, nullptr); }), "a block of 1025 threads");
-  expect_text(error_of([] { NB_LAUNCH(two_barriers, dim3(0), dim3(32), 0, nullptr); }), "a grid without blocks");
-  expect_text(error_of([] { NB_LAUNCH(two_barriers, dim3(1, 65536), dim3(32), 0, nullptr); }), "1 x 65536 x 1 blocks");
+  expect_text(execution_error_of([] { NB_LAUNCH(two_barriers, dim3(1), dim3(1025), 0, nullptr); }),
+              "a block of 1025 threads");
+  expect_text(execution_error_of([] { NB_LAUNCH(two_barriers, dim3(0), dim3(32), 0, nullptr); }),
+              "a grid without blocks");
+  expect_text(execution_error_of([] { NB_LAUNCH(two_barriers, dim3(1, 65536), dim3(32), 0, nullptr); }),
+              "1 x 65536 x 1 blocks");
 }
 
 __global__ void do_nothing() {}
 
 TEST(EmulatedGrid, RefusesSharedMemoryThatGpusLack) {
   constexpr std::size_t kEverywhere = 99 * 1024, kMaxBytes = 227 * 1024;
-  EXPECT_EQ(error_of([] { NB_LAUNCH(do_nothing, dim3(1), dim3(32), kEverywhere, nullptr); }), "no error");
-  expect_text(error_of([] { NB_LAUNCH(do_nothing, dim3(1), dim3(32), kEverywhere + 1, nullptr); }),
+  EXPECT_EQ(execution_error_of([] { NB_LAUNCH(do_nothing, dim3(1), dim3(32), kEverywhere, nullptr); }), "no error");
+  expect_text(execution_error_of([] { NB_LAUNCH(do_nothing, dim3(1), dim3(32), kEverywhere + 1, nullptr); }),
               "without warpgroups");
-  expect_text(error_of([] { NB_LAUNCH(do_nothing, dim3(1), dim3(32), kMaxBytes + 1, nullptr); }), "232449 bytes");
+  expect_text(execution_error_of([] { NB_LAUNCH(do_nothing, dim3(1), dim3(32), kMaxBytes + 1, nullptr); }),
+              "232449 bytes");
 }
 
 TEST(EmulatedGrid, ThrowsWhatAKernelThrowsAndRunsOn) {

@@ -10,7 +10,7 @@
 namespace nanobench::core::cuda {
 namespace {
 
-struct Tile {
+struct ProductTile {
   float a[16][16];
   float b[16][8];
   float d[16][8];
@@ -20,7 +20,7 @@ struct Tile {
 ///   a: row = group (+ 8 if i in {2, 3, 6, 7}), column = 2 * (lane % 4) + i % 2 (+ 8 if i >= 4)
 ///   b: row = 2 * (lane % 4) + i % 2 (+ 8 if i >= 2), column = group
 ///   d: row = group (+ 8 if i >= 2), column = 2 * (lane % 4) + i % 2
-__global__ void multiply(Tile* tile) {
+__global__ void multiply(ProductTile* tile) {
   const unsigned lane = threadIdx.x;
   const unsigned group = lane / 4;
   const unsigned inner = lane % 4;
@@ -44,7 +44,7 @@ __global__ void multiply(Tile* tile) {
 TEST(EmulatedTensorCore, MultipliesLikeALoop) {
   std::mt19937 random(7);
   std::uniform_int_distribution<int> small(-8, 8);  // sums of such products are exact
-  Tile tile;
+  ProductTile tile;
   for (auto& row : tile.a) {
     for (float& x : row) x = static_cast<float>(small(random));
   }
@@ -54,7 +54,7 @@ TEST(EmulatedTensorCore, MultipliesLikeALoop) {
   for (auto& row : tile.d) {
     for (float& x : row) x = static_cast<float>(small(random));
   }
-  Tile expected = tile;
+  ProductTile expected = tile;
   for (int i = 0; i < 16; ++i) {
     for (int j = 0; j < 8; ++j) {
       for (int k = 0; k < 16; ++k) expected.d[i][j] += tile.a[i][k] * tile.b[k][j];

@@ -160,7 +160,7 @@ TEST(EmulatedWarpgroup, MultipliesLikeALoopWhateverIsReadEarlyOrLate) {
   }
 }
 
-std::string error_of(Fault fault) {
+std::string warpgroup_error_of(Fault fault) {
   try {
     EmulatedProducts<64>().along_rows(fault);
   } catch (const emulation::EmulationError& error) {
@@ -171,7 +171,7 @@ std::string error_of(Fault fault) {
 
 TEST(EmulatedWarpgroup, NamesWhatAKernelDoesWrong) {
   const auto has = [](Fault fault, const std::string& part) {
-    const std::string error = error_of(fault);
+    const std::string error = warpgroup_error_of(fault);
     EXPECT_NE(error.find(part), std::string::npos) << error;
   };
   has(Fault::kNoFence, "without wgmma_fence since the last wait");

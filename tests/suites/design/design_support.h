@@ -1,15 +1,34 @@
-// What a matrix says of its cells, for tests: by kind and subject, with the facts that the sentence must name.
+// What tests of designs share: the embedded catalogue, changed suites, and the messages of a matrix by kind and
+// subject, with the facts that the sentence must name.
 #pragma once
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
+#include "ablations/catalogue.h"
+#include "core/base/json.h"
 #include "suites/design/plan.h"
 
 namespace nanobench::suites {
 
 using core::MessageKind;
+
+inline const ablations::Catalogue& catalogue() {
+  static const ablations::Catalogue embedded = ablations::Catalogue::embedded();
+  return embedded;
+}
+
+inline core::Json with(core::Json json, const std::string& key, const core::Json& value) {
+  json[key] = value;
+  return json;
+}
+
+inline std::vector<std::string> labels_of(const Matrix& matrix) {
+  std::vector<std::string> labels;
+  for (const Cell& cell : matrix.cells) labels.push_back(cell.label);
+  return labels;
+}
 
 inline bool says(const Matrix& matrix, MessageKind kind, const std::string& subject,
                  const std::vector<std::string>& facts = {}) {
