@@ -186,7 +186,7 @@ ProcessGpu unpacked(const std::vector<double>& values) {
   return gpu;
 }
 
-void forgive_own_processes(std::vector<ProcessGpu>& gpus) {
+void exclude_own_processes(std::vector<ProcessGpu>& gpus) {
   std::set<std::pair<std::int64_t, std::int64_t>> own;  // host and pid
   for (const ProcessGpu& gpu : gpus) own.emplace(gpu.host, gpu.pid);
   for (ProcessGpu& gpu : gpus) {

@@ -103,7 +103,7 @@ void LaunchedProcesses::watch(std::function<void(const ProcessFailure&)> on_deat
   });
 }
 
-void LaunchedProcesses::let_first_speak() {
+void LaunchedProcesses::wait_for_first_process() {
   for (int i = 0; i < kFirstSpeaks && connections_->is_alive(0); ++i) std::this_thread::sleep_for(kWatchInterval);
 }
 

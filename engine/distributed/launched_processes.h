@@ -25,7 +25,7 @@ class LaunchedProcesses final : public ProcessGroup {
   Communicator& communicator() override { return *communicator_; }
   void finish() override;
   void check_alive() override;
-  void let_first_speak() override;
+  void wait_for_first_process() override;
   void watch(std::function<void(const ProcessFailure&)> on_death) override;
   void report_failure(const ProcessFailure& failure) override;
 

@@ -34,7 +34,7 @@ class ProcessGroup {
 
   /// In a process that ends because another one failed: returns when the first process, which tells why, has ended, or
   /// soon. A launcher kills all that are left as soon as one of them ends.
-  virtual void let_first_speak() {}
+  virtual void wait_for_first_process() {}
 
   /// Tells all why this process ends, before it does.
   virtual void report_failure(const ProcessFailure& failure) = 0;

@@ -351,7 +351,7 @@ void Trainer::report_gpus() {
     const double* const values = all.const_data_ptr<double>() + static_cast<std::ptrdiff_t>(process) * kPackedGpu;
     gpus.push_back(unpacked({values, values + kPackedGpu}));
   }
-  forgive_own_processes(gpus);
+  exclude_own_processes(gpus);
   for (const auto& [name, value] : run_gpu_counters(gpus)) sink_.report(CounterEvent{name, value});
   if (const std::optional<std::string> warning = run_gpu_warning(gpus)) sink_.report(WarningEvent{*warning});
 }
