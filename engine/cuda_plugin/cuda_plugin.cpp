@@ -1,4 +1,4 @@
-// libnanobench_cuda.so: what the engine needs of a GPU, on LibTorch's part for CUDA.
+// libnanobench_cuda.so: the engine's interface to a GPU, built on LibTorch's CUDA library.
 #include <ATen/cuda/CUDAContext.h>
 #include <c10/core/AllocatorConfig.h>
 #include <c10/cuda/CUDACachingAllocator.h>

@@ -1,9 +1,9 @@
-// multiply_bfloat16 by vdpbf16ps, which adds two products to each of sixteen sums: sums run over pairs of k.
+// multiply_bfloat16 with vdpbf16ps, which adds two products to each of sixteen sums, so that sums run over pairs of k.
 //
-// Pairs (k, k + 1) of bfloat16 values lie in one 32-bit word, an odd last one with a zero. B is packed in panels of
-// kPanel columns, [pairs, kPanel] words each; A block by block, [rows, pairs] or, for a transpose, [pairs, kBlockRows].
-// Every element of C is one sum over its pairs in ascending order, in parts of kPartPairs: its bits depend neither on
-// the block of rows it is computed in nor on who computes it.
+// A pair (k, k + 1) of bfloat16 values shares one 32-bit word; an odd last value is paired with a zero. B is packed in
+// panels of kPanel columns, [pairs, kPanel] words each. A is packed block by block, [rows, pairs] or, for a transpose,
+// [pairs, kBlockRows]. Every element of C is one sum over its pairs in ascending order, in parts of kPartPairs: its
+// bits depend neither on the block of rows nor on the thread that computes it.
 #include "engine/kernels/bfloat16/units.h"
 
 #include <immintrin.h>

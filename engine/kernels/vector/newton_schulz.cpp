@@ -1,18 +1,18 @@
 // newton_schulz_update for one instruction set.
 //
-// With the short side first a matrix X is [m, n]. What is kept is Q = X^T in panels of kPanel columns, [n, kPanel]
-// each, one panel behind the other, zero behind column m. Then all products read and write panels, and nothing is
-// packed:
+// With the short side first, a matrix X is [m, n]. We store Q = X^T in panels of kPanel columns, [n, kPanel] each, one
+// after another, with zeros after column m. All products then read and write panels, and nothing is packed:
 //   A = X X^T = Q^T Q        tile (i, j): column panels i and j of Q
-//   P = a I + b A + c A A    the same of A, which is its own transpose
+//   P = a I + b A + c A A    the same with A, which is its own transpose
 //   X <- P X, or Q <- Q P    rows of Q times panels of P
-// A is [m, m] in panels too. Zeroes behind column m stay zero through all of it (P's diagonal has a there, Q has not).
+// A is [m, m], also in panels. Zeros after column m stay zero throughout (P's diagonal holds a there, but Q holds
+// zero).
 //
 // Matrices of at least 2:1 take up to three steps at once. A, P and P of the next step are polynomials of the first A,
-// so they commute: the next A is P A P, M collects the product of the P, and X, the long one, is multiplied once, by M.
-// Tried and lost: all five steps at once (4:1 a fifth faster): rounding in A's smallest eigenvalues grows by 11.9 a
-// step, and the short directions of a gradient with a dominant one come out 50 times less exact. After three steps A is
-// made anew from X, and the error is that of single steps.
+// so they commute: the next A is P A P, M accumulates the product of the Ps, and the long X is multiplied once, by M.
+// Tried and rejected: all five steps at once (a fifth faster at 4:1). Rounding errors in A's smallest eigenvalues grow
+// by a factor of 11.9 per step, and the short directions of a gradient with a dominant one become 50 times less exact.
+// After three steps A is recomputed from X, and the error is that of single steps.
 #include "engine/kernels/newton_schulz.h"
 
 #include <cstdint>
