@@ -130,7 +130,7 @@ int run_first(const RunSpec& spec, MetricSink& sink, ProcessGroup& processes) {
   return exit_code_of(outcome);
 }
 
-/// Another rank reports nothing but the reason of its failure, to rank 0.
+/// Other ranks report only the reason of their failure, to rank 0.
 [[noreturn]] void run_other(const RunSpec& spec, int events_fd, ProcessGroup& processes) {
   if (events_fd > STDERR_FILENO) close(events_fd);  // the reader must see the end when rank 0 ends
   int exit_code = 0;

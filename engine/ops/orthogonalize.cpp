@@ -12,7 +12,7 @@ constexpr double kA = kQuintic.a;
 constexpr double kB = kQuintic.b;
 constexpr double kC = kQuintic.c;
 
-/// x [n, short, long], norm already taken out.
+/// x [n, short, long], already divided by its norm.
 at::Tensor iterate(at::Tensor x, const NewtonSchulzOptions& options) {
   for (std::int64_t i = 0; i < options.steps; ++i) {
     const at::Tensor gram = at::bmm(x, x.transpose(1, 2));
@@ -51,7 +51,7 @@ at::Tensor iterate_rounded(at::Tensor x, const NewtonSchulzOptions& options) {
   return x;
 }
 
-/// |x|_F + eps of each matrix, rounded as the iterations are.
+/// |x|_F + eps of each matrix, rounded like the iterations.
 at::Tensor norms(const at::Tensor& x, const NewtonSchulzOptions& options) {
   const bool rounds = options.dtype == NewtonSchulzDtype::kBfloat16 && options.norm == NewtonSchulzNorm::kRounded;
   at::Tensor norm = at::linalg_vector_norm(x, 2, at::IntArrayRef{1, 2}, /*keepdim=*/true);
