@@ -14,7 +14,7 @@ constexpr int kSharedSums = kThreads / kWarp;
 /// Max bytes of a cached row: every device since sm_80 offers a block 99 KiB, including the warps' sums.
 constexpr std::int64_t kMaxCached = 99 * 1024 - kSharedSums * static_cast<int>(sizeof(float));
 
-/// Of `vocabulary` logits, wherever the first one lies in its vector.
+/// Bytes for `vocabulary` logits, at any position of the first one in its vector.
 template <class Logit>
 constexpr std::int64_t cached_bytes(std::int64_t vocabulary) {
   return (vocabulary + 2 * kVector) * static_cast<std::int64_t>(sizeof(Logit));

@@ -75,7 +75,7 @@ __device__ void stage_results(const Results& results, const SymmetricProduct& p,
   }
 }
 
-/// A tile of the result as it lies in shared memory.
+/// A tile of the result, as stored in shared memory.
 __device__ void store_tile(const Tile<kSide>& stage, const RowsOut& c, int first_row, int first_column) {
   for (int place = static_cast<int>(threadIdx.x); place < kSide * kSide / kChunk; place += kThreads) {
     const int row = place / (kSide / kChunk);

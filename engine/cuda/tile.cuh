@@ -82,18 +82,18 @@ struct Reader {
   int offset;
 };
 
-/// For a[16, 16] of a product by ldmatrix_x4: rows and columns from at(row, column) on.
+/// Reader for a[16, 16] of a product by ldmatrix_x4: rows and columns from at(row, column) on.
 template <int kColumns>
 __device__ inline Reader<kColumns> left_reader(const Tile<kColumns>& tile) {
   return {tile, lane_id() % 16, lane_id() / 16};
 }
-/// For b[16, 16] of two products side by side by ldmatrix_x4, from a tile that holds it transposed: at(column of b, row
-/// of b). The first product takes b[0], b[1], the second b[2], b[3].
+/// Reader for b[16, 16] of two adjacent products by ldmatrix_x4, from a tile that holds it transposed: at(column of b,
+/// row of b). The first product takes b[0], b[1], the second b[2], b[3].
 template <int kColumns>
 __device__ inline Reader<kColumns> transposed_reader(const Tile<kColumns>& tile) {
   return {tile, lane_id() % 8 + lane_id() / 16 * 8, lane_id() / 8 % 2};
 }
-/// The same by ldmatrix_x4_trans from a tile that holds b as it is: at(row of b, column of b).
+/// Reader by ldmatrix_x4_trans from a tile that holds b untransposed: at(row of b, column of b).
 template <int kColumns>
 __device__ inline Reader<kColumns> right_reader(const Tile<kColumns>& tile) {
   return {tile, lane_id() % 16, lane_id() / 16};

@@ -45,7 +45,7 @@ at::Tensor device_rms_norm(const at::Tensor& x, double eps);
 /// Like fused_blend, for bfloat16 rows and float32 weights.
 at::Tensor device_blend(const BlendInputs& inputs);
 
-/// Of the slots that an op was called with, and of what follows behind them.
+/// Kernel arguments from an op's slots; other inputs of the op may follow the blend's slots.
 cuda::ResidualShape residual_shape(const at::Tensor& rows);
 cuda::ResidualBlend residual_blend(const torch::autograd::variable_list& slots, std::int64_t skip_index);
 

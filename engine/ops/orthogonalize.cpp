@@ -31,7 +31,7 @@ at::Tensor rounded(const at::Tensor& x) {
   return round_to_bfloat16(x);
 }
 
-/// Of matrices of rounded values.
+/// Product of matrices of rounded values.
 at::Tensor rounded_product(const at::Tensor& a, const at::Tensor& b) {
   return fits_bfloat16_kernel(a, b) ? bfloat16_bmm(a, b) : rounded(at::bmm(a, b));
 }

@@ -172,7 +172,7 @@ void read_tall(const Work& work, const NewtonSchulzSettings& settings, const Pie
   }
 }
 
-/// A piece as it lies in a matrix [m, n]: rows for its columns.
+/// A piece in the layout of a matrix [m, n]: its columns are stored as rows.
 struct alignas(64) TurnedPiece {
   float values[kPanel * kChunk];
 
