@@ -97,7 +97,7 @@ std::string to_line(const RunEvent& event);
 /// truncated lines.
 RunEvent parse_event_line(std::string_view line);
 
-/// Fast reader for a line that is one flat step event, in which each key appears once and none is unknown; nullopt for
+/// Reader for a line that is one flat step event, in which each key appears once and none is unknown; nullopt for
 /// any other line. When it succeeds, the general reader returns the same event, bit for bit.
 std::optional<StepEvent> read_step_line(std::string_view line);
 
