@@ -1,4 +1,4 @@
-/// How this build was made; compiled in. Thread-safe.
+/// Information on this build, compiled in. Thread-safe.
 #pragma once
 
 #include <string>

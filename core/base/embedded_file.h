@@ -1,5 +1,4 @@
-/// A file that is compiled into the program (tools/cmake/EmbedFiles.cmake makes the source). Thread-safe: constant
-/// data.
+/// A file compiled into the program (tools/cmake/EmbedFiles.cmake generates the source). Thread-safe: constant data.
 #pragma once
 
 #include <string_view>

@@ -1,8 +1,8 @@
-/// The names of an enumeration: one table each, from which text is written and read everywhere. Pure, thread-safe.
+/// Names of enumerations: one table each, used everywhere to write and read text. Pure, thread-safe.
 ///
 /// In the namespace of the enumeration, in the header that defines it or beside it:
 ///   NB_ENUM_NAMES(Fruit, {Fruit::kApple, "apple"}, {Fruit::kPear, "pear"});
-/// Names are stored and travel in files: do not change them. In the namespace above all folders, like text.h.
+/// Names are stored in files: do not change them. This header is in the namespace above all folders, like text.h.
 #pragma once
 
 #include <array>
@@ -39,7 +39,7 @@ std::string enum_name(Enum value) {
   return "?";
 }
 
-/// nullopt for a text that is no name.
+/// nullopt for text that is not a name.
 template <NamedEnum Enum>
 std::optional<Enum> enum_value(std::string_view name) {
   for (const auto& [value, known] : enum_table(Enum{})) {
@@ -56,7 +56,7 @@ std::vector<std::string> enum_names() {
   return names;
 }
 
-/// What a message says instead: "a" or "b"; "a", "b" or "c".
+/// The list of names for a message: "a" or "b"; "a", "b" or "c".
 template <NamedEnum Enum>
 std::string expected_names() {
   std::vector<std::string> names;

@@ -1,4 +1,4 @@
-/// The one exception type of nanobench, the check that throws it, and the exit codes that errors and verdicts become.
+/// The only exception type of nanobench, the check that throws it, and the exit codes for errors and verdicts.
 /// Thread-safe: no state.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace nanobench::core {
 
-/// What kind of thing went wrong; tools/ maps it to an exit code.
+/// Kind of error; tools/ maps it to an exit code.
 enum class ErrorCode {
   kInvalidArgument,  ///< the user's input is wrong: exit 2
   kNotFound,         ///< a named thing does not exist: exit 2
@@ -37,22 +37,22 @@ class Error : public std::runtime_error {
 
 /// Exit codes: scripts rely on the numbers, which never change.
 inline constexpr int kExitSuccess = 0;
-inline constexpr int kExitRegression = 1;     ///< a gate or an audit that can be decided, and fails
-inline constexpr int kExitUsage = 2;          ///< the command line, a configuration, a file
+inline constexpr int kExitRegression = 1;     ///< a gate or an audit reached a verdict and failed
+inline constexpr int kExitUsage = 2;          ///< an invalid command line, configuration or file
 inline constexpr int kExitInconclusive = 3;   ///< not enough evidence to decide
-inline constexpr int kExitIncomplete = 4;     ///< a cell failed: the evidence is incomplete
-inline constexpr int kExitNotComparable = 5;  ///< no baseline, or one of another machine, scale or data
-inline constexpr int kExitBug = 70;           ///< ours
+inline constexpr int kExitIncomplete = 4;     ///< a cell failed, so the evidence is incomplete
+inline constexpr int kExitNotComparable = 5;  ///< no baseline, or one from another machine, scale or data set
+inline constexpr int kExitBug = 70;           ///< a bug in nanobench
 inline constexpr int kExitInterrupted = 130;
 
-/// Throws on the Error that is being handled when it is a bug in nanobench (kInternal), which nobody may pass over.
+/// Rethrows the Error being handled if it is a bug in nanobench (kInternal), which no caller may ignore.
 inline void rethrow_internal(const Error& error) {
   if (error.code() == ErrorCode::kInternal) throw;
 }
 
 }  // namespace nanobench::core
 
-/// Programmer errors, alive in release builds: throws Error{kInternal}.
+/// Checks for programmer errors, also in release builds: throws Error{kInternal}.
 #define NB_CHECK(condition, message)                                                     \
   do {                                                                                   \
     if (!(condition)) {                                                                  \

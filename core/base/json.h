@@ -1,4 +1,4 @@
-/// Reading JSON that people wrote: every error names the file and the JSON pointer, and unknown keys are errors with
+/// Reads handwritten JSON: every error names the file and the JSON pointer, and unknown keys are errors that suggest
 /// the nearest known name. Thread-safe: no shared state.
 #pragma once
 
@@ -17,16 +17,16 @@
 namespace nanobench::core {
 
 using Json = nlohmann::json;                 ///< keys sorted: canonical dumps
-using OrderedJson = nlohmann::ordered_json;  ///< keys in insertion order: output for people
+using OrderedJson = nlohmann::ordered_json;  ///< keys in insertion order: readable output
 
 /// Parses a whole file. Throws Error{kIo} when unreadable, Error{kInvalidArgument} with line and column when malformed
-/// or when an object repeats a key. Comments are not JSON and are refused.
+/// or when an object repeats a key. Comments are not JSON and are rejected.
 Json read_json_file(const std::filesystem::path& file);
 
 /// Parses text; `source` names it in errors.
 Json parse_json(std::string_view text, const std::string& source);
 
-/// The known name nearest to `name` by edit distance, or nullopt when none is near enough to be a misspelling.
+/// The known name nearest to `name` by edit distance, or nullopt if none is close enough to be a misspelling.
 std::optional<std::string> nearest_name(std::string_view name, const std::vector<std::string>& known);
 
 /// " (did you mean \"x\"?)" or "".
@@ -35,22 +35,22 @@ std::string suggestion(std::string_view name, const std::vector<std::string>& kn
 /// "file.json: /a/b"; the pointer alone when there is no file.
 std::string json_location(const std::string& source, const std::string& pointer);
 
-/// An Error about one place of a JSON value, or about several places that do not fit each other. The message is
-/// "SOURCE: POINTER: DETAIL" with the first pointer.
+/// An Error about one place in a JSON value, or about several places that are inconsistent. The message is "SOURCE:
+/// POINTER: DETAIL" with the first pointer.
 class LocatedError : public Error {
  public:
   LocatedError(ErrorCode code, const std::string& source, std::vector<std::string> pointers, const std::string& detail);
-  /// At least one: where the error is said to be, then the other places that it depends on.
+  /// At least one pointer: the reported place of the error, then the other places it depends on.
   const std::vector<std::string>& pointers() const noexcept { return pointers_; }
 
  private:
   std::vector<std::string> pointers_;
 };
 
-/// A cursor over one JSON object. Getters check the type; finish() reports the first key nobody asked for.
+/// A cursor over one JSON object. Getters check the type; finish() reports the first key that was never requested.
 class JsonObject {
  public:
-  /// Throws Error{kInvalidArgument} when `value` is not an object. `source` and `pointer` are for messages.
+  /// Throws Error{kInvalidArgument} when `value` is not an object. `source` and `pointer` appear in messages.
   JsonObject(const Json& value, std::string source, std::string pointer = "");
 
   bool has(const std::string& key) const;
@@ -67,7 +67,7 @@ class JsonObject {
   double number(const std::string& key, double low, double high);
   bool boolean_or(const std::string& key, bool fallback);
   std::vector<std::string> strings_or_empty(const std::string& key);
-  /// By the table of names of the enumeration.
+  /// Read by the enumeration's table of names.
   template <NamedEnum Enum>
   Enum enumeration(const std::string& key) {
     const std::string text = string(key);
@@ -81,7 +81,7 @@ class JsonObject {
 
   /// Throws LocatedError{kInvalidArgument} at this key: "FILE: /pointer/key: message".
   [[noreturn]] void fail(const std::string& key, const std::string& message) const;
-  /// Throws for the first key that no getter or `known` asked for, with the nearest known name.
+  /// Throws for the first key that no getter requested and that is not in `known`, with the nearest known name.
   void finish() const;
 
   const std::string& source() const { return source_; }

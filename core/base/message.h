@@ -1,5 +1,5 @@
-/// What is to be said about cells, plans and designs beside their values: a sentence for people, and what it is about
-/// for programs. Nobody reads a fact out of the sentence. Plain values.
+/// Messages about cells, plans and designs that accompany their values: a sentence for readers, with kind and subject
+/// for programs. No program parses the sentence. Plain values.
 #pragma once
 
 #include <string>
@@ -12,16 +12,16 @@ namespace nanobench::core {
 /// The text of Message::subject follows from the kind.
 enum class MessageKind {
   kNote,           ///< anything else; no subject
-  kAlreadySet,     ///< a setting is what the record has anyway: the feature, or the cell
-  kSetToo,         ///< a feature was set because another one needs it: the feature, or the cell
-  kNoEffect,       ///< a part of a patch changes nothing here: the pointer, or the cell
-  kScale,          ///< what the scale holds, shrinks or cannot keep: the scale
+  kAlreadySet,     ///< a setting equals the record's value: the feature, or the cell
+  kSetToo,         ///< a feature was set because another feature needs it: the feature, or the cell
+  kNoEffect,       ///< part of a patch has no effect here: the pointer, or the cell
+  kScale,          ///< what the scale keeps, shrinks or cannot keep: the scale
   kLeftOut,        ///< something is not measured: the cell, feature or factor; no subject for several at once
-  kSameRun,        ///< two cells are one run: the second cell
-  kNotEstimable,   ///< effects that cannot be told from others; no subject
-  kDesign,         ///< how labels are read, which fraction was taken; no subject
+  kSameRun,        ///< two cells are the same run: the second cell
+  kNotEstimable,   ///< effects that cannot be separated from others; no subject
+  kDesign,         ///< how labels are read, which fraction was chosen; no subject
   kData,           ///< how the cells were fitted to the data: the data set
-  kNotMeasurable,  ///< a claim that no cell can decide here: the claim
+  kNotMeasurable,  ///< a claim that no cell here can decide: the claim
 };
 
 NB_ENUM_NAMES(MessageKind, {MessageKind::kNote, "note"}, {MessageKind::kAlreadySet, "already_set"},

@@ -1,11 +1,11 @@
-/// Where a step's time goes: nested scopes that say what runs, and the Profiler that keeps them.
+/// Measures where a step's time goes: nested scopes name the work, and the Profiler records them.
 ///
-/// Code that does work opens a scope and forgets it:
+/// Code opens a scope, which ends by itself:
 ///
 ///     const OpTimer timer("attention", flops, bytes);
 ///
 /// Without a profiler in the process a scope costs one load. With one it costs two readings of the clock and one
-/// uncontended lock. Scopes of one thread nest like calls; a scope's self time is its own less that of the scopes
+/// uncontended lock. Scopes of one thread nest like calls; a scope's self time is its own time minus that of the scopes
 /// inside it. Ops may run on any thread; steps and phases belong to the thread that trains.
 #pragma once
 
@@ -23,17 +23,17 @@ enum class SpanKind { kStep, kPhase, kOp };
 /// One scope that has ended.
 struct Span {
   const char* name = "";
-  const char* phase = "";  ///< the phase that it began in, or is; "" outside of all
+  const char* phase = "";  ///< the phase in which it began, or that it is; "" outside any phase
   SpanKind kind = SpanKind::kOp;
   int thread = 0;             ///< index into Profiler::threads()
-  std::int64_t start_ns = 0;  ///< of the steady clock
+  std::int64_t start_ns = 0;  ///< start on the steady clock
   std::int64_t end_ns = 0;
-  std::int64_t self_ns = 0;  ///< without the scopes that it held on its thread
-  double flops = 0;          ///< of itself, not of the scopes that it held
+  std::int64_t self_ns = 0;  ///< time without nested scopes on the same thread
+  double flops = 0;          ///< own work, without nested scopes
   double bytes = 0;
 };
 
-/// Keeps the spans of a process. Thread-safe.
+/// Records the spans of a process. Thread-safe.
 class Profiler {
  public:
   void add(Span span);
@@ -41,7 +41,7 @@ class Profiler {
   std::vector<Span> spans() const;  ///< in the order in which they ended
   /// The number of the calling thread, as in Span::thread.
   int this_thread();
-  /// Names of the threads that ended a span: "main" is the one that the process began with.
+  /// Names of the threads that ended a span; "main" is the initial thread of the process.
   std::vector<std::string> threads() const;
 
   const char* phase() const { return phase_.load(std::memory_order_relaxed); }
@@ -52,7 +52,7 @@ class Profiler {
 
   mutable std::mutex mutex_;
   std::vector<Span> spans_;
-  std::vector<std::int64_t> thread_ids_;  ///< of the system
+  std::vector<std::int64_t> thread_ids_;  ///< thread ids of the system
   std::atomic<const char*> phase_{""};
 };
 
@@ -65,7 +65,8 @@ inline Profiler* profiler() {
   return detail::installed_profiler.load(std::memory_order_acquire);
 }
 
-/// From now on scopes report to `profiler`; nullptr: to nobody. It must outlive every scope that began under it.
+/// Makes scopes report to `profiler` from now on; nullptr: no reporting. It must outlive every scope that began under
+/// it.
 inline void set_profiler(Profiler* profiler) {
   detail::installed_profiler.store(profiler, std::memory_order_release);
 }
@@ -73,8 +74,8 @@ inline void set_profiler(Profiler* profiler) {
 /// Times its scope. Names must live as long as the profiler: string literals.
 class OpTimer {
  public:
-  /// An op that does `flops` floating-point operations and moves `bytes` of memory. When both are 0, the work is that
-  /// of the LibTorch calls inside it, as far as somebody watches them (engine/train/run_profile.h).
+  /// An op that does `flops` floating-point operations and moves `bytes` of memory. If both are 0, the work is that of
+  /// the LibTorch calls inside it, if they are observed (engine/train/run_profile.h).
   explicit OpTimer(const char* op, double flops = 0, double bytes = 0) : OpTimer(SpanKind::kOp, op) {
     if (profiler_ == nullptr) return;
     flops_ = flops;
@@ -90,7 +91,7 @@ class OpTimer {
   OpTimer(const OpTimer&) = delete;
   OpTimer& operator=(const OpTimer&) = delete;
 
-  /// For work that is known only inside the scope.
+  /// Adds work that is known only inside the scope.
   void add_work(double flops, double bytes) {
     flops_ += flops;
     bytes_ += bytes;
@@ -99,7 +100,7 @@ class OpTimer {
   bool declares_work() const { return declares_work_; }
   SpanKind kind() const { return kind_; }
 
-  /// The scope of this thread that began last, or nullptr.
+  /// The innermost open scope of this thread, or nullptr.
   static OpTimer* innermost();
 
  private:
@@ -109,7 +110,7 @@ class OpTimer {
   Profiler* profiler_ = nullptr;
   OpTimer* outer_ = nullptr;
   const char* name_ = "";
-  const char* phase_ = "";  ///< the phase outside of this scope
+  const char* phase_ = "";  ///< the phase outside this scope
   SpanKind kind_ = SpanKind::kOp;
   std::int64_t start_ns_ = 0;
   std::int64_t inner_ns_ = 0;

@@ -1,4 +1,4 @@
-/// Random integers that are the same on every machine: nothing here is left to the standard library, whose generators
+/// Random integers that are the same on every machine. Nothing here relies on the standard library, whose generators
 /// and shuffles differ. Not thread-safe: one generator has one user.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace nanobench::core {
 
 inline constexpr std::uint64_t kSplitMix64Step = 0x9e3779b97f4a7c15u;
 
-/// Spreads all bits over all bits, one to one; 0 stays 0.
+/// Mixes all bits into all bits, one to one; 0 stays 0.
 constexpr std::uint64_t mix_bits(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
@@ -44,7 +44,7 @@ class SplitMix64 {
 /// xoshiro256** seeded through SplitMix64.
 class RandomStream {
  public:
-  /// Streams of one seed with other `stream` numbers are independent.
+  /// Streams of one seed with different `stream` numbers are independent.
   RandomStream(std::uint64_t seed, std::uint64_t stream) {
     SplitMix64 words(seed ^ splitmix64(stream));
     for (std::uint64_t& word : state_) word = words.next();
@@ -65,10 +65,10 @@ class RandomStream {
 
   /// Uniform on [0, 1), 53 bits.
   double fraction() { return static_cast<double>(next() >> 11) * 0x1p-53; }
-  /// 0 ... count - 1, each as likely as 53 bits can make it.
+  /// 0 ... count - 1, uniform to within 53 bits.
   std::size_t below(std::size_t count) { return static_cast<std::size_t>(fraction() * static_cast<double>(count)); }
 
-  /// Fisher-Yates; a span of the items shuffles a part of them.
+  /// Fisher-Yates; pass a span to shuffle part of the items.
   template <class Items>
   void shuffle(Items&& items) {
     for (std::size_t left = items.size(); left > 1; --left) std::swap(items[left - 1], items[below(left)]);

@@ -21,7 +21,7 @@ constexpr std::uint64_t kPieces = 64;
 constexpr std::uint64_t kPieceBytes = 64 * 1024;
 constexpr std::uint64_t kMaxTableBytes = 64 * 1024 * 1024;  // of a damaged header
 
-/// The part of an ELF file's dynamic section that says what is loaded.
+/// The part of an ELF file's dynamic section that lists loaded libraries.
 class DynamicSection {
  public:
   explicit DynamicSection(const fs::path& file) : in_(file, std::ios::binary) {
@@ -157,7 +157,7 @@ const void* load_plugin(const std::string& file_name, const std::string& symbol,
   const std::filesystem::path file = plugin_file(std::filesystem::read_symlink("/proc/self/exe"), file_name);
   if (!std::filesystem::exists(file))
     throw Error(ErrorCode::kUnavailable, "there is no " + file.string() + "; " + remedy);
-  // Global: what the library brings along (an MPI, LibTorch's part for GPUs) looks for its own parts by name.
+  // Global: the library's dependencies (an MPI, LibTorch's GPU library) look up their own parts by name.
   void* library = dlopen(file.c_str(), RTLD_LAZY | RTLD_GLOBAL);
   if (library == nullptr)
     throw Error(ErrorCode::kUnavailable, "cannot load " + file.string() + ": " + loader_reason() + "; " + remedy);

@@ -1,5 +1,5 @@
-/// Shared libraries: what an ELF program loads, read from its headers without loading it, and the plugins that a
-/// program loads when a run asks for what they offer. Thread-safe: no shared state.
+/// Shared libraries: which ones an ELF program loads, read from its headers without loading them, and plugins that a
+/// program loads on demand. Thread-safe: no shared state.
 #pragma once
 
 #include <filesystem>
@@ -8,21 +8,21 @@
 
 namespace nanobench::core {
 
-/// The file that the loader takes for the library `name`, such as "libtorch_cpu.so", when it starts the program: found
-/// along the program's run path, $LD_LIBRARY_PATH and the system's folders. nullopt when the program does not name it,
-/// is no 64-bit ELF file, or the library is not there.
+/// The file that the loader uses for the library `name`, such as "libtorch_cpu.so", when it starts the program. It is
+/// searched in the program's run path, $LD_LIBRARY_PATH and the system's folders. nullopt if the program does not name
+/// the library, is not a 64-bit ELF file, or the library is missing.
 std::optional<std::filesystem::path> needed_library(const std::filesystem::path& program, const std::string& name);
 
-/// Digest of the file's size and of pieces that lie evenly over it, at most 4 MiB together: of libraries whose every
-/// byte takes too long to read. Two builds differ in it but by a rare chance. Throws Error{kIo} naming the file.
+/// Digest of the file's size and of evenly spaced pieces, at most 4 MiB in total, for libraries that take too long to
+/// read in full. Two builds almost always have different digests. Throws Error{kIo} naming the file.
 std::string sampled_digest(const std::filesystem::path& file);
 
-/// Where a program finds the library: beside it, or in the folder $NANOBENCH_PLUGINS.
+/// Path where a program finds the library: beside the program, or in the folder $NANOBENCH_PLUGINS.
 std::filesystem::path plugin_file(const std::filesystem::path& program, const std::string& file_name);
 
-/// The address that function `symbol` of the library returns: what the library offers, in a form that both know. It
-/// stays loaded.
-/// Throws Error{kUnavailable}: which file, the loader's own reason, and `remedy`.
+/// Loads the library and returns the address that its function `symbol` returns: its interface, in a form known to both
+/// sides. The library stays loaded.
+/// Throws Error{kUnavailable} with the file, the loader's own reason, and `remedy`.
 const void* load_plugin(const std::string& file_name, const std::string& symbol, const std::string& remedy);
 
 }  // namespace nanobench::core

@@ -15,7 +15,7 @@ double ms_of(std::int64_t ns) {
   return static_cast<double>(ns) * 1e-6;
 }
 
-/// Billions a second; null where no time passed.
+/// Billions per second; null if no time passed.
 Json rate(double flops, double ms) {
   return ms > 0 ? Json(flops / ms * 1e-6) : Json(nullptr);
 }
@@ -104,7 +104,7 @@ PhaseProfile read_phase(const Json& value, const std::string& source) {
           .bytes = object.number("bytes", 0, kMaxWork)};
 }
 
-/// One event and what separates it from the one before.
+/// One event, with the separator from the previous one.
 class EventList {
  public:
   void add(const Json& event) {

@@ -1,4 +1,4 @@
-/// A folder that goes away with its files. Thread-safe: each is its owner's.
+/// A folder that is deleted with its files. Thread-safe: each object belongs to one owner.
 #pragma once
 
 #include <filesystem>
@@ -8,9 +8,9 @@ namespace nanobench::core {
 
 class TemporaryFolder {
  public:
-  /// In the system's folder for such files; `purpose` is part of its name. Throws Error{kIo}.
+  /// Creates the folder in the system's temporary folder; `purpose` is part of its name. Throws Error{kIo}.
   explicit TemporaryFolder(const std::string& purpose);
-  /// In `place`. Throws Error{kIo}; `remedy` ends its message.
+  /// Creates the folder in `place`. Throws Error{kIo}; `remedy` ends its message.
   TemporaryFolder(const std::string& purpose, const std::filesystem::path& place, const std::string& remedy);
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;

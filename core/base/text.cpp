@@ -12,7 +12,7 @@ namespace {
 constexpr char32_t kReplacement = 0xFFFD;
 constexpr std::string_view kBlanks = " \n\r\t";
 
-/// The next code point of `text` from `at` (moved on); broken bytes give kReplacement one by one.
+/// The next code point of `text` from `at` (which is advanced); each broken byte yields one kReplacement.
 char32_t next_code_point(std::string_view text, std::size_t& at) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(at);
@@ -31,7 +31,7 @@ char32_t next_code_point(std::string_view text, std::size_t& at) {
 }
 
 bool is_control(char32_t code) {
-  // C0, DEL, C1, line separators, and the marks that reverse text (they can hide what a line says).
+  // C0, DEL, C1, line separators, and the marks that reverse text (they can hide the contents of a line).
   return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x2028 || code == 0x2029 ||
          (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069) || code == 0x200E || code == 0x200F ||
          code == 0x061C;

@@ -37,7 +37,7 @@ double as_double(std::int64_t value) {
   return static_cast<double>(value);
 }
 
-/// Bytes of a number by what it is.
+/// Bytes of a number by its role.
 struct ElementSizes {
   double number;    ///< parameters, gradients, optimiser state
   double product;   ///< what matrix products and attention take and give
@@ -58,7 +58,7 @@ struct ElementSizes {
   }
 };
 
-/// Counts one step, attention apart.
+/// Counts one step, except attention.
 class Counter {
  public:
   Counter(const TrainConfig& config, double number_bytes)
@@ -87,7 +87,7 @@ class Counter {
     return cost_;
   }
 
-  /// Adds what the masks cost, of all sequences and layers.
+  /// Adds the cost of the masks, over all sequences and layers.
   static void add_attention(StepCost& cost, const TrainConfig& config, const AttentionCounts& counts,
                             std::int64_t steps, double number_bytes) {
     Counter counter(config, number_bytes);
@@ -114,7 +114,7 @@ class Counter {
         (2 * inputs + outputs) * elements * bytes_each);
   }
 
-  /// y = x W^T (+ b); `out` numbers in all outputs, of one matrix that reads x once.
+  /// y = x W^T (+ b); `out`: numbers in all outputs of one matrix, which reads x once.
   void linear(double in, double out) {
     const double bias = model_.bias ? out : 0;
     const double weight = in * out;
@@ -172,7 +172,7 @@ class Counter {
         (x + weights) * size_.head + x * size_.product + weights * size_.number);
   }
 
-  /// One look-up of `columns` numbers for each token in a table of `rows`; backward the whole gradient is written.
+  /// One look-up of `columns` numbers for each token in a table of `rows`; the backward pass writes the whole gradient.
   void look_up(double rows, double columns) {
     add(OpFamily::kEmbeddings, CostPhase::kForward, 0, 2 * tokens_ * columns * size_.table);
     add(OpFamily::kEmbeddings, CostPhase::kBackward, tokens_ * columns,
@@ -202,7 +202,7 @@ class Counter {
     } else {
       for (std::size_t i = 0; i < used.size(); ++i) look_up(rows, kv_width_);
     }
-    // A table that several layers read sums their gradients.
+    // The gradients of a table that several layers read are summed.
     const double sums = std::max(0.0, uses - as_double(static_cast<std::int64_t>(used.size()))) * tokens_ * kv_width_;
     add(OpFamily::kEmbeddings, CostPhase::kBackward, sums, 3 * sums * size_.table);
   }
@@ -254,7 +254,7 @@ class Counter {
     }
   }
 
-  /// Sums over sequences, clipping, masters: what happens to every parameter's gradient or value.
+  /// Sums over sequences, clipping, masters: operations on every parameter's gradient or value.
   void gradients() {
     double parameters = 0;
     for (const ParameterShape& parameter : parameters_) parameters += as_double(parameter.numbers());
@@ -268,7 +268,7 @@ class Counter {
 
   void adam(const OptimizerGroupConfig& group, double parameters, double bytes_each) {
     const double decay = group.weight_decay != 0.0 ? 1 : 0;
-    // Fused: reads p, g, m, v, writes p, m, v. Else seven operations after each other, and one more for the decay.
+    // Fused: reads p, g, m, v, writes p, m, v. Otherwise seven separate operations, and one more for the decay.
     const double accesses = group.fused ? 7 : 18 + 2 * decay;
     const double processes = as_double(config_.distributed.processes);
     add(OpFamily::kAdam, CostPhase::kOptimizer, processes * parameters * (kAdamElement + kWeightDecay * decay),
@@ -332,7 +332,7 @@ class Counter {
   StepCost cost_;
 };
 
-/// Of one sequence that is one document.
+/// Counts of a sequence that is one document.
 MaskCounts counts_of_one_document(const TrainConfig& config, std::optional<std::int64_t> window) {
   const std::int64_t block = config.attention.block_size;
   const WindowGranularity granularity = config.attention.window.granularity;

@@ -1,6 +1,5 @@
-/// The trained tensors of a model: names, shapes and optimiser groups. One description serves the engine, which
-/// registers exactly these (engine/nn/parameters.h), and all that counts them (core/config/cost_model.h). Pure
-/// functions.
+/// The trained tensors of a model: names, shapes and optimiser groups. The engine registers exactly these
+/// (engine/nn/parameters.h), and cost counting reads the same list (core/config/cost_model.h). Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +17,20 @@ enum class ParameterGroup { kEmbeddings, kLmHead, kHiddenMatrices, kScalars };
 struct ParameterShape {
   std::string name;
   ParameterGroup group = ParameterGroup::kScalars;
-  std::vector<std::int64_t> sizes;  ///< empty: one number
-  std::int64_t matrices = 1;        ///< matrices that the optimiser splits it into, along the rows
+  std::vector<std::int64_t> sizes;  ///< empty: a scalar
+  std::int64_t matrices = 1;        ///< number of matrices the optimiser splits it into, along the rows
 
   std::int64_t numbers() const;
   std::int64_t columns() const { return sizes.back(); }                          ///< REQUIRES a matrix
-  std::int64_t matrix_rows() const { return numbers() / columns() / matrices; }  ///< of one of `matrices`
+  std::int64_t matrix_rows() const { return numbers() / columns() / matrices; }  ///< rows of one of `matrices`
 };
 
-/// Every parameter of the model, each name once.
+/// Every parameter of the model; each name appears once.
 std::vector<ParameterShape> parameter_list(const TrainConfig& config);
 
 const OptimizerGroupConfig& group_config(const OptimizerConfig& optimizer, ParameterGroup group);
 
-/// Number of parameters in the group optimizer.hidden_matrices, by their number of elements: what Muon's work is shared
-/// out by.
+/// Number of parameters in the group optimizer.hidden_matrices, by element count. Muon's work is divided by it.
 std::map<std::int64_t, std::int64_t> hidden_matrix_counts(const ModelConfig& model);
 
 }  // namespace nanobench::core

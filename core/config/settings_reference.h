@@ -1,4 +1,4 @@
-/// What train_config_fields.h says of every setting, as values: for documentation, suggestions and patches.
+/// The descriptions of all settings in train_config_fields.h as values, for documentation, suggestions and patches.
 /// Thread-safe.
 #pragma once
 
@@ -23,7 +23,7 @@ struct SettingRange {
   bool includes_high = true;
 };
 
-/// A setting acts only while another one has this value.
+/// A setting takes effect only while another setting has this value.
 struct SettingCondition {
   std::string pointer;
   std::string value;
@@ -35,21 +35,21 @@ struct SettingReference {
   SettingType type = SettingType::kGroup;
   std::string meaning;                       ///< one sentence
   std::string unit;                          ///< empty: none
-  std::optional<SettingRange> range;         ///< of numbers, and of the entries of lists
-  std::vector<std::string> values;           ///< of an enumeration
+  std::optional<SettingRange> range;         ///< for numbers, and for list entries
+  std::vector<std::string> values;           ///< for an enumeration
   OrderedJson default_value;                 ///< null for groups too
-  bool is_optional = false;                  ///< may be null; of a list: its entries
-  std::vector<SettingCondition> conditions;  ///< all of them must hold; empty: it always acts
+  bool is_optional = false;                  ///< may be null; for a list: its entries may be null
+  std::vector<SettingCondition> conditions;  ///< all must hold; empty: the setting always takes effect
 };
 
-/// All settings in the order of TrainConfig, each group before its members.
+/// All settings in the order of TrainConfig; each group precedes its members.
 const std::vector<SettingReference>& settings_reference();
 
 /// JSON pointers of all fields, without the groups.
 const std::vector<std::string>& train_config_pointers();
 
 /// The settings of the first stored configurations (schema 2) with their defaults, by JSON pointer. Defaults never
-/// change: tests compare these with those of today.
+/// change: tests compare these with the current ones.
 const std::map<std::string, Json>& first_settings();
 
 }  // namespace nanobench::core

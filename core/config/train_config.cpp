@@ -150,7 +150,7 @@ class Writer : public FieldVisitor {
   }
 };
 
-/// Every field's value in TrainConfig{} by its pointer, whether it counts there or not.
+/// Every field's value in TrainConfig{} by its pointer, whether or not it applies there.
 const std::map<std::string, Json>& defaults() {
   static const std::map<std::string, Json> values = [] {
     std::map<std::string, Json> found;
@@ -162,7 +162,7 @@ const std::map<std::string, Json>& defaults() {
   return values;
 }
 
-/// Takes out what has its default, and groups that are empty then.
+/// Removes fields at their default, and groups that become empty.
 void remove_defaults(Json& group, const std::string& pointer) {
   for (auto member = group.begin(); member != group.end();) {
     const std::string place = pointer + "/" + member.key();

@@ -1,10 +1,11 @@
 /// Every setting of one training run. Defaults are record #17 at its official size, in float32 throughout.
 ///
-/// A TrainConfig is a plain value. It is read from JSON by read_train_config (which checks types, ranges and the
-/// relations between fields), written by to_json, and named by digest(): two runs with equal digests do the same
-/// arithmetic. To add a field: member here, one line in train_config_fields.h with its meaning, a relation (if any) in
-/// train_config_checks.cpp. Its default must be what engines without the field do, and never changes: digests and run
-/// specifications hold only the settings that differ from it. A new behaviour is a new value.
+/// A TrainConfig is a plain value. read_train_config reads it from JSON and checks types, ranges and relations between
+/// fields; to_json writes it; digest() names it. Two runs with equal digests do the same arithmetic.
+///
+/// To add a field, add a member here, a line with its meaning in train_config_fields.h, and a relation (if any) in
+/// train_config_checks.cpp. Its default must be what engines without the field do, and must never change: digests and
+/// run specifications hold only settings that differ from it. A new behaviour is a new value.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +42,7 @@ enum class MomentumForm { kLerp, kAccumulate };
 enum class Orthogonalizer { kNewtonSchulz, kSvd };
 enum class NewtonSchulzDtype { kCompute, kBfloat16 };
 enum class UpdateScale { kNone, kSqrtRowsOverColumns, kSqrtLargestSide };
-enum class LoaderPosition { kPerRank, kGlobal };  ///< who has a position in the token stream (core/data/data_loader.h)
+enum class LoaderPosition { kPerRank, kGlobal };  ///< whose position in the token stream (core/data/data_loader.h)
 enum class BatchOrder { kSequential, kShuffled };
 enum class ShardStorage { kMapped, kRead, kPinned };
 enum class FetchTime { kStepStart, kAfterForward, kAfterBackward };
@@ -66,8 +67,8 @@ enum class HeadPrecision { kActivations, kFp8 };
 struct RopeConfig {
   double base = 1024;
   bool half_truncate = true;  ///< E/4 frequencies 1 ... 1/base, then E/4 zeros; false: E/2 frequencies base^(-2j/E)
-  bool precompute = true;     ///< tables made once for max_seq_len, or anew each forward pass: the same numbers
-  std::int64_t max_seq_len = 65536;  ///< positions; with learned positions the rows of their table
+  bool precompute = true;     ///< tables built once for max_seq_len, or in each forward pass; same numbers
+  std::int64_t max_seq_len = 65536;  ///< positions; with learned positions, rows of their table
 };
 
 struct ValueEmbeddingConfig {
@@ -77,7 +78,7 @@ struct ValueEmbeddingConfig {
   std::vector<std::optional<std::int64_t>> layer_map = {
       0, 1, 2, std::nullopt, std::nullopt, std::nullopt, std::nullopt, std::nullopt, std::nullopt, 0, 1, 2};
   ValueMix mix = ValueMix::kPair;
-  /// kJoined: the tables side by side in one matrix of num_tables * Hkv * E columns (records #14, #15). The same
+  /// kJoined: the tables are side by side in one matrix of num_tables * Hkv * E columns (records #14, #15); same
   /// numbers.
   ValueTableLayout layout = ValueTableLayout::kSeparate;
 };
@@ -93,14 +94,14 @@ struct ModelConfig {
   std::int64_t vocab_pad_multiple = 128;
   bool vocab_pad_embeddings = false;
   NormType norm = NormType::kRms;  ///< kLayer: LayerNorm with weight and bias (record #1)
-  /// kLearned: a table of positions is added to the token embedding (record #1); kNone: neither table nor rotation.
+  /// kLearned: a table of positions is added to the token embedding (record #1); kNone: no table and no rotation.
   PositionEncoding position = PositionEncoding::kRotary;
   bool bias = false;  ///< a bias in every linear layer of the blocks (record #1)
   Activation activation = Activation::kReluSquared;
-  double norm_eps = 0.0078125;  // 2^-7: what torch took for bfloat16 input until PR 142848
+  double norm_eps = 0.0078125;  // 2^-7: torch's value for bfloat16 input until PR 142848
   bool qk_norm = true;
   std::optional<double> qk_norm_eps;                                  ///< null: norm_eps
-  QkNormPosition qk_norm_position = QkNormPosition::kBeforeRotation;  ///< the same but for rounding
+  QkNormPosition qk_norm_position = QkNormPosition::kBeforeRotation;  ///< order does not matter except for rounding
   RopeConfig rope;
   ValueEmbeddingConfig value_embeddings;
   std::vector<std::int64_t> attention_skip_layers = {7};
@@ -138,21 +139,21 @@ struct WindowScheduleConfig {
 
 struct WindowConfig {
   WindowGranularity granularity = WindowGranularity::kBlock;
-  std::vector<std::int64_t> half_layers;  ///< see max(1, n / 2) blocks when the others see n
+  std::vector<std::int64_t> half_layers;  ///< these layers see max(1, n / 2) blocks when the others see n
   WindowScheduleConfig schedule;
 };
 
 struct AttentionConfig {
   bool document_mask = true;
-  std::int64_t document_separator = 50256;                                   ///< opens its document
+  std::int64_t document_separator = 50256;                                   ///< starts a document
   std::int64_t block_size = 128;                                             ///< tokens
   AttentionImplementation implementation = AttentionImplementation::kTiled;  ///< kDense: T x T products
-  bool split_full_blocks = true;  ///< tiled: blocks without a masked pair skip the mask; false: all are masked
-  KeyBlockOrder block_order = KeyBlockOrder::kAscending;  ///< tiled: order in which a query's key blocks are summed
+  bool split_full_blocks = true;  ///< tiled: blocks without a masked pair skip the mask; false: every block is masked
+  KeyBlockOrder block_order = KeyBlockOrder::kAscending;  ///< tiled: summation order of a query's key blocks
   WindowConfig window;
 };
 
-/// Settings of one parameter group. `type` decides which of the fields count (and are written).
+/// Settings of one parameter group. `type` decides which fields apply (and are written).
 struct OptimizerGroupConfig {
   OptimizerType type = OptimizerType::kAdam;
   double lr = 0.0;
@@ -161,7 +162,7 @@ struct OptimizerGroupConfig {
   double beta2 = 0.95;
   double eps = 1e-8;
   double weight_decay = 0.0;  ///< decoupled (AdamW): p -= lr weight_decay p, before the update
-  bool fused = true;          ///< one kernel over the group, or one tensor operation after the other
+  bool fused = true;          ///< one kernel over the group, or a sequence of tensor operations
   // muon
   bool nesterov = true;
   MomentumForm momentum_form = MomentumForm::kLerp;
@@ -169,22 +170,22 @@ struct OptimizerGroupConfig {
   std::int64_t ns_steps = 5;
   double ns_eps = 1e-7;
   NewtonSchulzDtype ns_dtype = NewtonSchulzDtype::kBfloat16;
-  /// kGrouped: (b A + c A A) X, kTerms: b (A X) + c (A (A X)), up to record #10. The same polynomial.
+  /// kGrouped: (b A + c A A) X; kTerms: b (A X) + c (A (A X)), up to record #10. Both are the same polynomial.
   NewtonSchulzForm ns_form = NewtonSchulzForm::kGrouped;
-  /// With ns_dtype bfloat16: the Frobenius norm of the rounded matrix, or (records #3, #4) of the matrix as it came.
+  /// With ns_dtype bfloat16: the Frobenius norm of the rounded matrix, or (records #3, #4) of the unrounded matrix.
   NewtonSchulzNorm ns_norm = NewtonSchulzNorm::kRounded;
   bool split_qkv = true;  ///< stacked or merged QKV: three matrices, or (record #3) one of 3 D rows
   UpdateScale update_scale = UpdateScale::kSqrtRowsOverColumns;
-  /// kRate: the scale multiplies the rate; kUpdate: it multiplies the update, in the type of the iterations (#5 to
-  /// #14).
+  /// kRate: the scale multiplies the rate; kUpdate: the scale multiplies the update, in the dtype of the iterations (#5
+  /// to #14).
   ScaleApplication scale_application = ScaleApplication::kRate;
 };
 
-/// What is done to the averaged gradients before the optimisers see them.
+/// Clipping of the averaged gradients before the optimisers see them.
 struct GradientClipConfig {
   GradientClipType type = GradientClipType::kNone;
-  /// kGlobalNorm: all gradients times min(1, max_norm / (norm + 1e-6)). kPerParameter: each divided by (its own norm +
-  /// 1e-6).
+  /// kGlobalNorm: all gradients are multiplied by min(1, max_norm / (norm + 1e-6)). kPerParameter: each gradient is
+  /// divided by (its own norm + 1e-6).
   double max_norm = 1.0;
 };
 
@@ -197,11 +198,12 @@ struct OptimizerConfig {
 };
 
 struct LearningRateConfig {
-  /// kTrapezoid: flat, then linear over cooldown_steps; kCosine: from the end of the warm-up to num_steps (record #1).
+  /// kTrapezoid: flat, then linear over cooldown_steps; kCosine: cosine from the end of the warm-up to num_steps
+  /// (record #1).
   LearningRateShape shape = LearningRateShape::kTrapezoid;
   std::int64_t warmup_steps = 0;
   double cooldown_steps = 600;  ///< trapezoid only
-  double floor = 0.0;           ///< fraction of the base rate that the cooldown ends at
+  double floor = 0.0;           ///< final fraction of the base rate
 };
 
 struct MomentumConfig {
@@ -222,11 +224,11 @@ struct LoaderConfig {
   std::int64_t sequences_per_read = 1;
   bool first_read_twice = false;
   bool wrap = true;
-  /// kShuffled: shards, and the reads within each shard, in an order drawn from the run's seed (record #1).
+  /// kShuffled: shards, and reads within each shard, come in an order drawn from the run's seed (record #1).
   BatchOrder order = BatchOrder::kSequential;
-  ShardStorage storage = ShardStorage::kMapped;  ///< where a shard's tokens lie: the file, memory, locked memory
-  FetchTime fetch = FetchTime::kStepStart;       ///< when the tokens of a step are fetched: then, or a step ahead
-  TokenDtype token_dtype = TokenDtype::kInt64;   ///< of the model's inputs
+  ShardStorage storage = ShardStorage::kMapped;  ///< where a shard's tokens are: the file, memory, locked memory
+  FetchTime fetch = FetchTime::kStepStart;       ///< when a step's tokens are fetched: at its start, or a step ahead
+  TokenDtype token_dtype = TokenDtype::kInt64;   ///< dtype of the model's inputs
 };
 
 struct DataConfig {
@@ -245,83 +247,84 @@ struct RunConfig {
   std::int64_t stop_after = 1490;
   std::int64_t val_every = 125;
   std::int64_t untimed_steps = 10;  ///< the training clock starts at this step (the records' rule)
-  /// Whole training steps before step 0, whose effect on parameters, optimisers and loader is then undone (#21
+  /// Whole training steps before step 0; their effect on parameters, optimisers and loader is then undone (#21
   /// re-timed).
   std::int64_t warmup_iterations = 0;
-  bool val_gradients = false;  ///< validation records what a backward pass would need (records #5 to #9)
+  bool val_gradients = false;  ///< validation keeps what a backward pass would need (records #5 to #9)
   GradientReduction gradient_reduction = GradientReduction::kMean;
   std::vector<std::int64_t> gradient_steps;  ///< a trace keeps the gradients of these steps
 };
 
-/// How parameters begin when no file gives them. With a seed of the run, a parameter's values depend only on (seed,
-/// name, shape).
+/// Initial values of parameters that no file provides. A parameter's values depend only on (the run's seed, name,
+/// shape).
 struct InitConfig {
   std::optional<std::string> file;  ///< safetensors, relative to the configuration's folder
-  /// kGpt2 (record #1): N(0, 0.02^2) for tables and matrices, over sqrt(2 L) for output projections, zero for padding
-  /// rows and biases. The next three fields do not count then.
+  /// kGpt2 (record #1): N(0, 0.02^2) for tables and matrices, divided by sqrt(2 L) for output projections, zero for
+  /// padding rows and biases. The next three fields then have no effect.
   InitScheme scheme = InitScheme::kRecords;
   TableInit embeddings = TableInit::kByHead;          ///< kByHead: kLinear if the head is tied, else kNormal
-  MatrixInit output_projections = MatrixInit::kZero;  ///< of attention and MLP
+  MatrixInit output_projections = MatrixInit::kZero;  ///< for attention and MLP
   MatrixInit lm_head = MatrixInit::kZero;
   double zero_init_std = 0.0;  ///< the records' zero-initialised matrices: N(0, (std)^2 / fan_in)
   double scalar_std = 0.0;     ///< noise added to the initial scalars
   std::optional<std::string> note;
 };
 
-/// The head in 8-bit floating point (records #19 to #21): operands times their scale, rounded to e4m3 (gradients e5m2)
-/// with saturation, products accumulated in float32. Validation uses the plain product.
+/// The head in 8-bit floating point (records #19 to #21): operands are multiplied by their scale and rounded to e4m3
+/// (gradients e5m2) with saturation; products accumulate in float32. Validation uses the plain product.
 struct Fp8Config {
   double x_scale = 2;
   double weight_scale = 32;
   double grad_scale = 536870912;  ///< 2^29
 };
 
-/// Where values are rounded to bfloat16. Arithmetic stays float32 (or float64): storage is what is rounded, where the
-/// records' compiled kernels store. All float32 unless said otherwise.
+/// Where values are rounded to bfloat16. Arithmetic stays float32 (or float64); values are rounded where the records'
+/// compiled kernels store them. Everything is float32 unless stated otherwise.
 struct PrecisionConfig {
-  /// kAutocast (#2 to #9): inputs and outputs of matrix products and attention, the residual stream stays float32;
-  /// kBfloat16 (#1, #10 on): the stream too.
+  /// kAutocast (#2 to #9): inputs and outputs of matrix products and attention are rounded; the residual stream stays
+  /// float32. kBfloat16 (#1, #10 on): the stream is rounded too.
   ActivationPrecision activations = ActivationPrecision::kFloat32;
   ValidationPrecision validation =
       ValidationPrecision::kTraining;                        ///< kFloat32: validation without rounding (#2 to #4)
   ParameterStorage parameters = ParameterStorage::kFloat32;  ///< kBfloat16Stochastic: float32 masters (#1)
   StoredPrecision embeddings = StoredPrecision::kFloat32;    ///< tables and their Adam state
   StoredPrecision scalars = StoredPrecision::kFloat32;       ///< lambdas, skip weights and their Adam state
-  StoredPrecision linear_init = StoredPrecision::kFloat32;   ///< matrices rounded once, at the beginning (#10 to #17)
+  StoredPrecision linear_init = StoredPrecision::kFloat32;   ///< matrices are rounded once, at the start (#10 to #17)
   RotaryPrecision rotary_tables = RotaryPrecision::kFloat32;
-  StoredPrecision rotation = StoredPrecision::kFloat32;  ///< kBfloat16: x is rounded before it is turned
-  StoredPrecision logits = StoredPrecision::kFloat32;    ///< in which the softcap is taken
+  StoredPrecision rotation = StoredPrecision::kFloat32;  ///< kBfloat16: x is rounded before rotation
+  StoredPrecision logits = StoredPrecision::kFloat32;    ///< precision of the softcap
   HeadPrecision head = HeadPrecision::kActivations;
   Fp8Config fp8;
 };
 
-/// Data parallelism over processes. Without a second process nothing is communicated and nothing here counts but
-/// `processes`.
+/// Data parallelism over processes. With one process nothing is communicated, and only `processes` has an effect.
 struct DistributedConfig {
-  std::int64_t processes = 1;  ///< each plays data.ranks / processes ranks
+  std::int64_t processes = 1;  ///< each simulates data.ranks / processes ranks
   GradientSync gradient_sync = GradientSync::kLastMicroStep;
   ReductionSchedule reduction = ReductionSchedule::kOverlappedBuckets;
-  BucketStorage buckets = BucketStorage::kViews;  ///< gradients live in the buckets, or are copied in and out
+  BucketStorage buckets = BucketStorage::kViews;  ///< gradients are views of the buckets, or are copied in and out
   std::int64_t bucket_bytes = 25 * 1024 * 1024;
-  /// Who orthogonalises: every process everything; each its share, then one all-reduce of all updates (#6 to #14); each
-  /// its share of a group of matrices of one size, gathered round by round (#15 on).
+  /// Who orthogonalises. kReplicated: every process does everything. kAllReduce: each does its share, then one
+  /// all-reduce sums all updates (#6 to #14). kAllGather: each does its share of a group of equal-sized matrices,
+  /// gathered round by round (#15 on).
   MuonSharding muon = MuonSharding::kAllGather;
   GatherTiming all_gather = GatherTiming::kAsynchronous;
   GatherBuffer gather_buffer = GatherBuffer::kContiguous;
-  bool ragged_groups = true;  ///< false (#15, #16): the matrices of a size must be a multiple of the processes
+  bool ragged_groups = true;  ///< false (#15, #16): the processes must divide the matrices of each size
 };
 
-/// What a run on a GPU does about the GPU itself; without one nothing here counts.
+/// Settings of the GPU itself; they have no effect on a CPU.
 struct GpuConfig {
   bool expandable_segments =
-      true;  ///< LibTorch's allocator grows its segments in place of adding new ones (#17, #19 on)
-  /// A backward pass through one number before everything else (#18 on): LibTorch's threads and the driver's context
-  /// are there before the process group is.
+      true;  ///< LibTorch's allocator grows its segments instead of adding new ones (#17, #19 on)
+  /// Runs a backward pass through one number before everything else (#18 on), so that LibTorch's threads and the
+  /// driver's context exist before the process group.
   bool initial_backward = false;
-  /// Forward and backward of a sequence are captured once and replayed as one graph (engine/train/step_graph.h).
+  /// The forward and backward passes of a sequence are captured once and replayed as one graph
+  /// (engine/train/step_graph.h).
   bool step_graph = false;
-  /// What attention's kernels are made of: the tensor core's instructions of a warp, or those of four warps, which GPUs
-  /// of compute capability 9.0 have.
+  /// Which tensor core instructions the attention kernels use: those of one warp, or those of four warps, which GPUs of
+  /// compute capability 9.0 have.
   AttentionProducts attention_products = AttentionProducts::kWarp;
 };
 
@@ -338,7 +341,7 @@ struct TrainConfig {
   DistributedConfig distributed;
   GpuConfig gpu;
 
-  /// Identity of the arithmetic: of all changed settings but name, init.file and init.note.
+  /// Identity of the arithmetic: the digest of all changed settings except name, init.file and init.note.
   std::string digest() const;
 };
 
@@ -347,14 +350,14 @@ struct TrainConfig {
 TrainConfig read_train_config(const Json& value, const std::string& source);
 TrainConfig read_train_config_file(const std::string& file);
 
-/// For people: every field that counts for the chosen types, in the order of the headers above.
+/// For readers: every field that applies to the chosen types, in the order of the structs above.
 OrderedJson to_json(const TrainConfig& config);
 
-/// For engines and digests: of these fields, the ones that differ from TrainConfig{}'s at the same place.
-/// read_train_config makes the same configuration of it, also in a program that lacks fields which are not in it.
+/// For engines and digests: only the fields that differ from TrainConfig{}. read_train_config restores the same
+/// configuration from it, even in a program that lacks fields not present in it.
 Json changed_settings(const TrainConfig& config);
 
-/// The relations between fields; read_train_config calls it. Throws Error{kInvalidArgument} or Error{kConflict}.
+/// Checks the relations between fields; read_train_config calls it. Throws Error{kInvalidArgument} or Error{kConflict}.
 void check_train_config(const TrainConfig& config, const std::string& source);
 
 }  // namespace nanobench::core

@@ -1,4 +1,4 @@
-// Relations between TrainConfig's fields. Each says where, what was found, and what would be right.
+// Relations between TrainConfig's fields. Each message names the place, the found value, and what would be right.
 #include <algorithm>
 #include <initializer_list>
 #include <string>
@@ -15,7 +15,7 @@ class Checker {
  public:
   explicit Checker(const std::string& source) : source_(source) {}
 
-  /// `pointers`: where the message says it is, then the other fields of the relation.
+  /// `pointers`: the reported place, then the other fields of the relation.
   void require(bool holds, Pointers pointers, const std::string& message) const {
     if (!holds) fail(ErrorCode::kInvalidArgument, pointers, message);
   }

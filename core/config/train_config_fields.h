@@ -1,12 +1,13 @@
 /// The one list of TrainConfig's JSON fields: name, meaning, member, range. A visitor reads, writes or lists them.
 ///
-/// A field is described here and nowhere else: `nanobench list settings` and docs/settings.md are made from this list
+/// Each field is described only here: `nanobench list settings` and docs/settings.md are generated from this list
 /// (settings_reference.h).
 ///
 /// Visitor requirements: group(label, member) for a nested object; field(label, member, low, high) for numbers;
 /// field(label, member) for booleans, strings, enumerations, lists and optionals; pair(label, first, second, low,
-/// high); active_when(sibling, value, wanted): the following fields count only while the sibling field has the wanted
-/// value (writers skip inactive ones, readers refuse them); active_always() ends that. FieldVisitor has the last two.
+/// high); active_when(sibling, value, wanted): the following fields apply only while the sibling field has the wanted
+/// value (writers skip inactive fields, readers reject them); active_always() ends that. FieldVisitor provides the last
+/// two.
 #pragma once
 
 #include "core/config/train_config.h"
@@ -20,7 +21,7 @@ struct FieldLabel {
   const char* unit = "";
 };
 
-/// What every visitor keeps: whether the fields that follow count.
+/// State of every visitor: whether the fields that follow apply.
 class FieldVisitor {
  public:
   template <class Enum>

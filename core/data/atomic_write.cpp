@@ -17,7 +17,7 @@ namespace nanobench::core {
 namespace fs = std::filesystem;
 namespace {
 
-/// Differs between processes, and between threads of one.
+/// Unique across processes and threads.
 std::string temporary_suffix() {
   static std::atomic<unsigned> counter{0};
   return ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(counter++);
@@ -35,7 +35,7 @@ fs::path temporary_sibling(const fs::path& target) {
                                   "; choose a folder that can be written and has space");
 }
 
-/// An open file that is removed again unless it is kept.
+/// An open file that is removed unless it is kept.
 class TemporaryFile {
  public:
   explicit TemporaryFile(fs::path path) : path_(std::move(path)) {

@@ -1,4 +1,5 @@
-/// Files and folders that appear complete or not at all, whatever is killed when. Thread-safe: no shared state.
+/// Files and folders that appear complete or not at all, even if a process is killed at any time. Thread-safe: no
+/// shared state.
 #pragma once
 
 #include <filesystem>
@@ -8,12 +9,12 @@
 namespace nanobench::core {
 
 /// Writes the pieces one after the other to a temporary file beside `file`, syncs it and renames it over `file`.
-/// Throws Error{kIo} naming the file and the system's reason (disk full, read-only folder, ...); nothing is left then
-/// and an older file stays as it was.
+/// Throws Error{kIo} naming the file and the system's reason (disk full, read-only folder, ...); it then leaves nothing
+/// behind, and an older file stays unchanged.
 void write_file_atomically(const std::filesystem::path& file, std::span<const std::string_view> pieces);
 void write_file_atomically(const std::filesystem::path& file, std::string_view text);
 
-/// A temporary folder beside `target` that commit() renames to it. Destroying an uncommitted one removes it.
+/// A temporary folder beside `target` that commit() renames to it. The destructor removes an uncommitted folder.
 class StagedFolder {
  public:
   /// Creates missing parents and the temporary folder. Throws Error{kIo}.
@@ -22,11 +23,11 @@ class StagedFolder {
   StagedFolder(const StagedFolder&) = delete;
   StagedFolder& operator=(const StagedFolder&) = delete;
 
-  /// Where to write the files.
+  /// Folder to write the files into.
   const std::filesystem::path& path() const { return staging_; }
 
-  /// Makes the folder appear under its final name. Returns false, and changes nothing, when a folder that is not empty
-  /// is there already. Throws Error{kIo}.
+  /// Makes the folder appear under its final name. Returns false and changes nothing when a non-empty folder already
+  /// exists there. Throws Error{kIo}.
   bool commit();
 
  private:

@@ -1,7 +1,7 @@
 /// Which keys a query may see, by block and by token. Plain C++: no LibTorch. Immutable after construction.
 ///
 /// Every rule of the records (causal, document, window by token or by block) leaves each query one contiguous range of
-/// keys: [first_key[q], q]. The block lists say the same per pair of blocks, as the records' kernels take them.
+/// keys: [first_key[q], q]. The block lists express the same per pair of blocks, in the form the records' kernels use.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,12 @@ struct BlockMaskOptions {
   bool document_mask = true;
   std::int64_t document_separator = 50256;
   WindowGranularity granularity = WindowGranularity::kBlock;
-  /// Window in tokens; nullopt: none. With kBlock a multiple of block_size.
+  /// Window in tokens; nullopt: none. With kBlock it is a multiple of block_size.
   std::optional<std::int64_t> window_tokens;
 };
 
-/// Key blocks of every query block: `counts[i]` of them, then the rest, both ascending, in row i of `indices`.
+/// Key blocks of every query block: row i of `indices` holds its `counts[i]` key blocks, then all others, both
+/// ascending.
 struct BlockList {
   std::vector<std::int32_t> counts;   ///< [blocks]
   std::vector<std::int32_t> indices;  ///< [blocks * blocks]
@@ -44,15 +45,15 @@ class BlockMask {
 
   /// [T] document of each token: the number of separators up to and including it; all 0 without document mask.
   const std::vector<std::int32_t>& documents() const { return documents_; }
-  /// [T] smallest key that query q sees; it sees all of [first_key[q], q].
+  /// [T] smallest key that query q sees; q sees all of [first_key[q], q].
   const std::vector<std::int64_t>& first_key() const { return first_key_; }
 
-  /// Blocks whose pairs are all allowed. With kToken by counting; with kBlock strictly below the diagonal, in the
-  /// window and both inside one document; with kTokenBlockClipped none.
+  /// Blocks whose pairs are all allowed. kToken: found by counting. kBlock: blocks strictly below the diagonal, in the
+  /// window, with both blocks inside one document. kTokenBlockClipped: none.
   BlockList full_blocks() const;
   /// Visited blocks that need the element mask.
   BlockList partial_blocks() const;
-  /// Number of (query, key) pairs that are allowed: what attention must at least compute.
+  /// Number of allowed (query, key) pairs: the minimum that attention must compute.
   std::int64_t allowed_pairs() const;
 
  private:

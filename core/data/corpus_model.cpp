@@ -12,8 +12,8 @@ namespace {
 constexpr double kOne = 4294967296.0;  // 2^32: integer probabilities are multiples of its inverse
 constexpr double kLn2 = 0.693147180559945309417;
 
-// Own exp and log: those of math libraries differ in the last bit, and a table entry could round the other way. Only
-// operations that IEEE 754 fixes to the bit are used (CMakeLists.txt switches contraction off).
+// Our own exp and log: those of math libraries differ in the last bit, which could round a table entry the other way.
+// They use only operations that IEEE 754 defines exactly (CMakeLists.txt disables contraction).
 double portable_log(double x) {
   int exponent = 0;
   double mantissa = std::frexp(x, &exponent);
@@ -75,7 +75,7 @@ std::vector<std::size_t> permutation(std::size_t count, RandomStream& random) {
   return order;
 }
 
-/// `count` different words. A distribution with too few probable words is filled up with the first unused ones.
+/// `count` distinct words. If a distribution has too few probable words, the first unused words fill the rest.
 void draw_distinct(const std::vector<std::uint64_t>& cumulative, std::size_t count, RandomStream& random,
                    std::vector<std::uint16_t>& out) {
   const std::size_t begin = out.size();
@@ -299,7 +299,7 @@ std::vector<double> CorpusModel::propagate(std::int64_t topic, std::span<const d
 }
 
 double CorpusModel::next_word_entropy(std::int64_t topic, std::uint16_t word) const {
-  // Words that are nobody's successor contribute what they do in the plain unigram term; only successors differ.
+  // Words that are not successors contribute only the unigram term; only successors differ.
   const double p = unigram_weight_;
   double entropy = p * first_word_entropy(topic) + entropy_term(p);
   std::vector<std::uint16_t> successors(shared_successors(word).begin(), shared_successors(word).end());

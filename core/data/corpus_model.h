@@ -6,7 +6,7 @@
 ///     P_k(v | w) = shared * S_w(v) + topical * D_kw(v) + (1 - shared - topical) * U_k(v)
 ///
 /// U_k is Zipf's law over the words with a factor for the words at home in topic k. S_w gives w's few successors in
-/// every topic, D_kw those in topic k; the j-th of them has a weight proportional to 1 / j.
+/// every topic, D_kw those in topic k; the j-th successor has a weight proportional to 1 / j.
 ///
 /// All probabilities are multiples of 2^-32 held as integers, and drawing uses integers only, so the corpus is the same
 /// bit for bit on every machine. Immutable after construction: threads may share it.
@@ -29,7 +29,7 @@ struct CorpusConfig {
   std::int64_t topics = 4;
   std::int64_t successors = 3;      ///< per word, in S_w and in D_kw
   double shared_transitions = 0.4;  ///< weight of S_w
-  double topic_transitions = 0.35;  ///< weight of D_kw; the rest is U_k's
+  double topic_transitions = 0.35;  ///< weight of D_kw; the rest is the weight of U_k
   double zipf_exponent = 0.8;
   double topic_boost = 8.0;      ///< factor of a word's frequency in its home topic
   double log_length_mean = 5.2;  ///< of ln(words in a document): mean about 300 with the deviation 1
@@ -45,7 +45,7 @@ void check(const CorpusConfig& config);
 
 Json to_json(const CorpusConfig& config);
 
-/// Absent fields have their defaults. Throws Error{kInvalidArgument} with file and JSON pointer.
+/// Absent fields take their defaults. Throws Error{kInvalidArgument} with file and JSON pointer.
 CorpusConfig corpus_config_from_json(const Json& json, const std::string& source, const std::string& pointer);
 
 class CorpusModel {
@@ -65,14 +65,14 @@ class CorpusModel {
 
   /// P(N = words), exactly as drawn; 0 outside 1 .. max_length.
   double length_probability(std::int64_t words) const;
-  /// P(the document ends | it has `words` words so far), 0 .. 1; 0 for words = 0, 1 from max_length on.
+  /// P(the document ends | it has `words` words so far), in 0 .. 1; it is 0 for words = 0 and 1 from max_length on.
   double end_probability(std::int64_t words) const { return end_probability_[static_cast<std::size_t>(words)]; }
   /// U_k(word).
   double first_word_probability(std::int64_t topic, std::uint16_t word) const;
   /// P_k(next | word).
   double next_word_probability(std::int64_t topic, std::uint16_t word, std::uint16_t next) const;
 
-  /// The distribution of the next word in topic k when this one has `distribution` (vocab_size numbers).
+  /// The distribution of the next word in topic k, given the `distribution` of this word (vocab_size numbers).
   std::vector<double> propagate(std::int64_t topic, std::span<const double> distribution) const;
   /// Entropy of P_k(. | word), in nats.
   double next_word_entropy(std::int64_t topic, std::uint16_t word) const;
@@ -91,8 +91,8 @@ class CorpusModel {
   const Cumulative& unigram(std::int64_t topic) const { return unigrams_[static_cast<std::size_t>(topic)]; }
 
   CorpusConfig config_;
-  std::uint64_t shared_threshold_ = 0;   ///< below it a draw takes S_w
-  std::uint64_t topical_threshold_ = 0;  ///< below it D_kw, else U_k
+  std::uint64_t shared_threshold_ = 0;   ///< draws below it use S_w
+  std::uint64_t topical_threshold_ = 0;  ///< draws below it use D_kw, others U_k
   double shared_weight_ = 0, topical_weight_ = 0, unigram_weight_ = 0;
   std::vector<Cumulative> unigrams_;       ///< by topic
   std::vector<double> unigram_entropies_;  ///< by topic
@@ -104,11 +104,11 @@ class CorpusModel {
   std::vector<double> end_probability_;
 };
 
-/// Streams of random numbers that one seed gives; do not change, they are part of the data's identity.
+/// Random streams derived from one seed. Do not change them: they are part of the data's identity.
 enum class CorpusStream : std::uint64_t { kTables = 0, kTrain = 1, kVal = 2, kEntropy = 3 };
 
-/// The first `count` tokens of a stream: documents one after the other, the last one cut. A longer stream begins with
-/// the shorter one.
+/// The first `count` tokens of a stream: consecutive documents, the last one truncated. A shorter stream is a prefix of
+/// a longer one.
 std::vector<std::uint16_t> generate_tokens(const CorpusModel& model, CorpusStream stream, std::int64_t count);
 
 }  // namespace nanobench::core

@@ -10,7 +10,7 @@
 namespace nanobench::core {
 namespace {
 
-/// Nats of the words of one document, the topic known, averaged over documents: the n-th word exists with P(N >= n).
+/// Nats of the words of one document with known topic, averaged over documents: the n-th word exists with P(N >= n).
 double word_entropy(const CorpusModel& model, std::int64_t topic, std::span<const double> at_least) {
   const auto words = static_cast<std::size_t>(model.vocab_size());
   std::vector<double> entropies(words);

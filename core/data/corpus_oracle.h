@@ -1,8 +1,8 @@
-/// What the generated corpus is worth: the loss of the ideal predictor, which knows the process but not the hidden
-/// topic.
+/// The lowest possible loss on the generated corpus: that of the ideal predictor, which knows the process but not the
+/// hidden topic.
 ///
 /// No model can have a lower expected loss, so a measured loss is read as a distance from this floor. All losses are in
-/// nats per token and count the separators, which the oracle predicts from the length distribution.
+/// nats per token and include the separators, which the oracle predicts from the length distribution.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,18 @@
 
 namespace nanobench::core {
 
-/// The ideal predictor, one token after the other: exact Bayesian filtering of the topic. Not thread-safe.
+/// The ideal predictor, token by token: exact Bayesian filtering of the topic. Not thread-safe.
 class CorpusOracle {
  public:
-  /// Stands before a separator that opens a document. `model` must outlive it.
+  /// Starts before a separator that opens a document. `model` must outlive it.
   explicit CorpusOracle(const CorpusModel& model);
 
-  /// -ln P(token | all tokens so far), then takes the token in. The first token must be the separator (loss 0).
-  /// Infinite when the process cannot produce the token; the topic's posterior is kept then.
+  /// Returns -ln P(token | all tokens so far), then adds the token to the history. The first token must be the
+  /// separator (loss 0). The loss is infinite if the process cannot produce the token; the topic's posterior is then
+  /// kept.
   double loss(std::uint16_t token);
 
-  /// P(topic | the document so far), sums to 1.
+  /// P(topic | the document so far); sums to 1.
   std::span<const double> posterior() const { return posterior_; }
 
  private:
@@ -37,20 +38,21 @@ class CorpusOracle {
   std::uint16_t last_ = 0;
 };
 
-/// Loss of each token from the second on, given all before it. Throws Error{kInvalidArgument} if the stream does not
-/// begin with the separator or holds a token outside the vocabulary.
+/// Loss of each token from the second on, given all preceding tokens. Throws Error{kInvalidArgument} if the stream does
+/// not begin with the separator or holds a token outside the vocabulary.
 std::vector<double> oracle_losses(const CorpusModel& model, std::span<const std::uint16_t> tokens);
 
-/// Their mean: the floor for these very tokens. Throws as oracle_losses does, and for fewer than two tokens.
+/// Mean of oracle_losses: the floor for exactly these tokens. Throws as oracle_losses does, and for fewer than two
+/// tokens.
 double oracle_loss(const CorpusModel& model, std::span<const std::uint16_t> tokens);
 
-/// The entropy rate of the process and the bounds between which it lies, all in nats per token.
+/// The entropy rate of the process and its bounds, all in nats per token.
 struct EntropyRate {
   double nats_per_token = 0;       ///< lower bound + the sampled information about the topic: the expected oracle loss
-  double standard_error = 0;       ///< of the sampled part; documents are the independent units
-  double lower_bound = 0;          ///< with the topic known; exact, not sampled
+  double standard_error = 0;       ///< standard error of the sampled part; documents are the independent units
+  double lower_bound = 0;          ///< rate with the topic known; exact, not sampled
   double upper_bound = 0;          ///< lower bound + ln(topics) once per document; exact
-  double tokens_per_document = 0;  ///< mean, the separator included; exact
+  double tokens_per_document = 0;  ///< mean, including the separator; exact
   std::int64_t sampled_documents = 0;
 };
 

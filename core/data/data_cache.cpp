@@ -70,11 +70,12 @@ std::optional<double> validation_floor(const DataSet& data, std::int64_t targets
 namespace fs = std::filesystem;
 namespace {
 
-// Part of every request: raise them when the same request would give other tokens, so that old entries are not found.
+// Part of every request. Increase them when the same request would give different tokens, so that old entries are not
+// found.
 constexpr int kSyntheticVersion = 1;
 constexpr int kTextVersion = 1;
 
-/// Temporary folders of processes that were killed. A day is longer than any preparation.
+/// Removes temporary folders of killed processes. A day is longer than any preparation.
 void remove_leftovers(const fs::path& cache) {
   std::error_code error;
   for (fs::directory_iterator entry(cache, error), end; !error && entry != end; entry.increment(error)) {
@@ -87,7 +88,7 @@ void remove_leftovers(const fs::path& cache) {
   }
 }
 
-/// Out of the way first, so that no other process reads an entry that is half removed.
+/// Renames it first, so that no other process reads a half-removed entry.
 void remove_damaged(const fs::path& folder) {
   std::string name = ".";
   name += folder.filename().string() + ".tmp-damaged-" + std::to_string(::getpid());
@@ -129,7 +130,7 @@ DataSet ensure_text(const std::vector<fs::path>& files, DocumentRule rule, doubl
   Json sources = Json::array();
   for (const fs::path& file : files) {
     std::error_code error;
-    // A file that cannot be digested is reported by prepare_text, in words about texts.
+    // prepare_text reports a file that cannot be digested, in terms of texts.
     const bool is_file = fs::is_regular_file(file, error);
     sources.push_back({{"name", file.filename().string()}, {"digest", is_file ? digest_of_file(file) : ""}});
   }

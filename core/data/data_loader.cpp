@@ -85,7 +85,7 @@ std::int64_t DataLoader::total_tokens() const {
   return total;
 }
 
-/// Without wrap a cursor may stand behind the last shard; only reading there is an error.
+/// Without wrap, a cursor may be past the last shard; only reading there is an error.
 void DataLoader::next_shard(LoaderState::Cursor& cursor, std::int64_t position) const {
   const auto count = static_cast<std::int64_t>(shards_->size());
   cursor.shard = options_.wrap ? (cursor.shard + 1) % count : cursor.shard + 1;
@@ -99,7 +99,7 @@ void DataLoader::fail_at_end() const {
                                                " tokens and data.loader.wrap is false; use more data or fewer steps");
 }
 
-/// Returns where the rank reads now and moves its cursor on. The check comes after the read and from the rank's own
+/// Returns the rank's current position and advances its cursor. The check comes after the read and from the rank's own
 /// position, so near a shard's end the ranks change shards at different steps.
 LoaderState::Cursor DataLoader::read_of_rank(std::int64_t rank) {
   LoaderState::Cursor& cursor = state_.cursors[static_cast<std::size_t>(rank)];
@@ -159,12 +159,12 @@ std::vector<SequenceRef> DataLoader::next_global(std::int64_t micro_batches) {
   return sequences;
 }
 
-/// Whole batches of all ranks that a shard holds, each with the one token more that targets need.
+/// Number of whole batches of all ranks in a shard, each with the one extra token that targets need.
 std::int64_t DataLoader::batches_of(std::int64_t shard) const {
   return (shard_tokens(shard) - 1) / (options_.ranks * read_tokens());
 }
 
-/// Where batch `number` of the endless shuffled sequence begins. Depends on the seed and the number only.
+/// Where batch `number` of the endless shuffled sequence begins. Depends only on the seed and the number.
 LoaderState::Cursor DataLoader::shuffled_batch(std::int64_t number) const {
   const auto shards = static_cast<std::int64_t>(shards_->size());
   std::int64_t per_epoch = 0;

@@ -1,7 +1,7 @@
-/// The records' data loaders: which pieces of the token stream every rank reads at every step.
+/// The records' data loaders: the pieces of the token stream that each rank reads at each step.
 ///
-/// One loader plays all ranks; a process that is one rank of many uses the references with its own `rank`. Not
-/// thread-safe: one loader has one user. Invariant: every slice lies inside one shard.
+/// One loader serves all ranks; a process that is one rank of many uses the references with its own `rank`. Not
+/// thread-safe: one loader has one user. Invariant: every slice is inside one shard.
 #pragma once
 
 #include <cstdint>
@@ -19,20 +19,21 @@ namespace nanobench::core {
 const char* to_string(LoaderPosition position);
 
 /// The fields of `data` and `data.loader` of a train configuration. A *read* is sequences_per_read sequences of one
-/// rank (its micro-batch); with kGlobal it is the whole batch of a step.
+/// rank (its micro-batch); with kGlobal it is a step's whole batch.
 struct LoaderOptions {
   std::int64_t sequence_length = 1024;  ///< tokens T of one sequence; its slice has T + 1
-  std::int64_t sequences_per_step = 8;  ///< of all ranks and micro-batches together
+  std::int64_t sequences_per_step = 8;  ///< total over all ranks and micro-batches
   std::int64_t ranks = 1;
-  /// kPerRank, #4 to #17: each rank has its own, first `rank` reads in, and changes shards on its own. kGlobal, #18 on:
-  /// one for all; a step's whole batch is one read, of which rank r takes the r-th contiguous part.
+  /// kPerRank, #4 to #17: each rank has its own position, which starts `rank` reads in, and changes shards
+  /// independently. kGlobal, #18 on: one position for all ranks; a step's whole batch is one read, of which rank r
+  /// takes the r-th contiguous part.
   LoaderPosition position = LoaderPosition::kPerRank;
-  std::int64_t reserve_tokens = 0;  ///< the next shard comes when position + read + reserve >= shard length
+  std::int64_t reserve_tokens = 0;  ///< moves to the next shard when position + read + reserve >= shard length
   std::int64_t sequences_per_read = 1;
   bool first_read_twice = false;  ///< records #4 to #11; for training only
-  bool wrap = true;               ///< after the last shard comes the first; false: an error at the end
-  /// kShuffled (record #1, kPerRank only): an epoch takes the shards in an order drawn from `seed`, and within each
-  /// shard the batches of all ranks in an order drawn from it.
+  bool wrap = true;               ///< the first shard follows the last; false: an error at the end
+  /// kShuffled (record #1, kPerRank only): an epoch visits the shards in an order drawn from `seed`, and the batches of
+  /// all ranks within each shard in an order drawn from it.
   BatchOrder order = BatchOrder::kSequential;
   std::uint64_t seed = 1;
 };
@@ -46,7 +47,7 @@ struct SequenceRef {
   bool operator==(const SequenceRef&) const = default;
 };
 
-/// Where a loader stands; enough to continue exactly there.
+/// A loader's position, sufficient to continue exactly there.
 struct LoaderState {
   struct Cursor {
     std::int64_t shard = 0;
@@ -60,35 +61,35 @@ struct LoaderState {
 
 class DataLoader {
  public:
-  /// Starts at the first token of the first shard. Throws Error{kInvalidArgument} for options that do not fit each
-  /// other and for a shard too short for one read of every rank.
+  /// Starts at the first token of the first shard. Throws Error{kInvalidArgument} for inconsistent options and for a
+  /// shard too short for one read of every rank.
   DataLoader(ShardList shards, const LoaderOptions& options);
 
-  /// The sequences of the next step, sequences_per_step of them: micro-batch by micro-batch, within it rank by rank,
-  /// within it in stream order. Throws Error{kInvalidArgument} when the data ends (wrap = false); the loader then stays
-  /// where it was.
+  /// The sequences of the next step, sequences_per_step of them: ordered by micro-batch, then rank, then stream
+  /// position. Throws Error{kInvalidArgument} when the data ends (wrap = false); the loader's position is then
+  /// unchanged.
   std::vector<SequenceRef> next_step() { return next(options_.sequences_per_step); }
 
-  /// As next_step, for another number of sequences, a multiple of ranks * sequences_per_read. With kGlobal they are one
-  /// read.
+  /// Like next_step, for any number of sequences that is a multiple of ranks * sequences_per_read. With kGlobal they
+  /// are one read.
   std::vector<SequenceRef> next(std::int64_t sequences);
 
-  /// reset(), then the first `count` sequences in pieces of one step (the last may be smaller), as a validation reads
-  /// them: always from the first shard, the first read never twice.
+  /// Calls reset(), then returns the first `count` sequences in pieces of one step (the last may be smaller), as a
+  /// validation reads them: always from the first shard, and never the first read twice.
   std::vector<SequenceRef> validation_sequences(std::int64_t count);
 
-  /// T + 1 tokens: inputs are the first T, targets the last T. Valid as long as the shards.
+  /// T + 1 tokens: inputs are the first T, targets the last T. Valid as long as the shards exist.
   std::span<const std::uint16_t> tokens(const SequenceRef& sequence) const;
 
-  /// Back to the first token of the first shard.
+  /// Returns to the first token of the first shard.
   void reset();
 
-  /// Tokens of all shards together, for messages.
+  /// Total number of tokens in all shards, for messages.
   std::int64_t total_tokens() const;
 
   const LoaderState& state() const { return state_; }
-  /// Continues where another loader with the same shards and options stood. Throws Error{kInvalidArgument} if it cannot
-  /// be.
+  /// Continues from the state of another loader with the same shards and options. Throws Error{kInvalidArgument} for an
+  /// impossible state.
   void restore(const LoaderState& state);
 
   const LoaderOptions& options() const { return options_; }

@@ -26,8 +26,8 @@ constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
 using Tokens = std::span<const std::uint16_t>;
 
-/// What is looked at of a shard: all of it, or evenly spaced pieces with both ends, so that official data (4 GB) is
-/// identified in a second.
+/// The digested part of a shard: all of it, or evenly spaced pieces including both ends, so that official data (4 GB)
+/// is identified in a second.
 std::vector<Tokens> examined_pieces(const TokenShard& shard) {
   const Tokens all = shard.tokens();
   if (all.size() <= kWholeShardTokens) return {all};
@@ -99,7 +99,7 @@ DataSet read_meta(const fs::path& folder) {
   return data;
 }
 
-/// A folder of shards from elsewhere: the vocabulary is found out from the tokens.
+/// A folder of foreign shards: the vocabulary is derived from the tokens.
 DataSet describe_foreign(const fs::path& folder) {
   DataSet data;
   data.name = folder.filename().string();

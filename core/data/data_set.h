@@ -1,7 +1,7 @@
 /// A data set: a folder with train and val shards and, if nanobench made it, a meta.json that describes them.
 ///
-/// The digest is the identity of the contents: the tokens in reading order, whatever the files are called and wherever
-/// they lie. Thread-safe: no shared state.
+/// The digest identifies the contents: the tokens in reading order, regardless of the files' names and locations.
+/// Thread-safe: no shared state.
 #pragma once
 
 #include <cstdint>
@@ -17,25 +17,24 @@
 namespace nanobench::core {
 
 struct DataSet {
-  std::string name;                          ///< for people: "synthetic", "text:tinyshakespeare", a folder's name
+  std::string name;                          ///< display name: "synthetic", "text:tinyshakespeare", a folder's name
   std::vector<std::filesystem::path> train;  ///< absolute, in reading order, at least one
-  std::vector<std::filesystem::path> val;    ///< the same
-  std::int64_t vocab_size = 0;               ///< every token is below it
+  std::vector<std::filesystem::path> val;    ///< absolute, in reading order, at least one
+  std::int64_t vocab_size = 0;               ///< exclusive upper bound of all tokens
   std::int64_t separator = 0;                ///< the token that opens each document
   std::int64_t train_tokens = 0;
   std::int64_t val_tokens = 0;
   std::string digest;                ///< 32 hexadecimal digits
-  std::optional<double> floor_nats;  ///< loss per token of the ideal predictor on all of val; only if known
+  std::optional<double> floor_nats;  ///< loss per token of the ideal predictor on all of val, if known
   Json meta;                         ///< meta.json, or null for a folder of foreign shards
 };
 
 /// Opens a folder that prepare_text or generate_corpus wrote, or any folder with speedrun shards named `*train*.bin`
-/// and
-/// `*val*.bin`. Of foreign shards the vocabulary is taken to be bytes (257, separator 256) if no token seen is larger
-/// than 256, else GPT-2's (50257, separator 50256). The contents are digested at every call: all of a shard up to 64
+/// and `*val*.bin`. For foreign shards, the vocabulary is assumed to be bytes (257, separator 256) if no token seen is
+/// larger than 256, else GPT-2's (50257, separator 50256). Every call digests the contents: all of a shard up to 64
 /// MiB, 64 evenly spaced MiB of a larger one. Throws Error{kNotFound} (no folder, no shards), {kInvalidArgument} (a bad
-/// meta.json, a token outside the vocabulary), {kDataLoss} (contents are not those that meta.json describes, or a
-/// broken shard).
+/// meta.json, a token outside the vocabulary), {kDataLoss} (contents differ from those in meta.json, or a broken
+/// shard).
 DataSet load_data_set(const std::filesystem::path& folder);
 
 /// Digest of the tokens of both splits.
@@ -50,12 +49,12 @@ struct DataSetContents {
   std::int64_t vocab_size = 0;
   std::int64_t separator = 0;
   std::optional<double> floor_nats;
-  Json details = Json::object();  ///< where it came from and what is known about it
+  Json details = Json::object();  ///< source and known properties of the data
 };
 
-/// Writes train_000000.bin ... (100,000,000 tokens each, as the records' shards), val_000000.bin ... and meta.json into
-/// `folder`, which appears complete or not at all. A folder that holds the same data already is left as it is.
-/// Throws Error{kConflict} for a folder that holds anything else, {kIo}, {kInvalidArgument} for a split without tokens.
+/// Writes train_000000.bin ... (100,000,000 tokens each, like the records' shards), val_000000.bin ... and meta.json
+/// into `folder`, which appears complete or not at all. A folder that already holds the same data is left unchanged.
+/// Throws Error{kConflict} for a folder with any other contents, {kIo}, {kInvalidArgument} for a split without tokens.
 DataSet write_data_set(const DataSetContents& contents, const std::filesystem::path& folder);
 
 /// Empirical entropy of single tokens, in nats: the loss of a model that knows only their frequencies. NaN without

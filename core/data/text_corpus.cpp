@@ -94,7 +94,7 @@ struct Split {
   std::vector<std::string_view> val;
 };
 
-/// The last documents of about the wanted size become val. A last document that is much too large for that is cut.
+/// The last documents of about the wanted size become val. A last document that is much too large is split.
 Split split_off_val(std::vector<std::string_view> documents, std::size_t total_bytes, double val_fraction) {
   const auto wanted = static_cast<std::size_t>(std::ceil(static_cast<double>(total_bytes) * val_fraction));
   Split split;

@@ -1,9 +1,9 @@
 /// Token shards of the NanoGPT speedrun: 256 little-endian int32 `[20240520, 1, token count, 0 ...]`, then uint16
 /// tokens.
 ///
-/// A TokenShard is a read-only memory map (or a copy in memory) and immutable, so threads may share it. A file that is
-/// cut short while it is mapped kills the reader (SIGBUS): shards are replaced by renaming (write_token_shard does),
-/// never edited in place.
+/// A TokenShard is a read-only memory map (or a copy in memory). It is immutable, so threads may share it. Truncating a
+/// mapped file kills its reader (SIGBUS): replace shards by renaming, as write_token_shard does, and never edit them in
+/// place.
 #pragma once
 
 #include <cstddef>
@@ -25,13 +25,13 @@ inline constexpr std::size_t kShardHeaderBytes = 256 * sizeof(std::int32_t);
 /// One open shard.
 class TokenShard {
  public:
-  /// Maps `file`, or reads it into memory (kRead), or into memory that is locked against paging (kPinned; where the
-  /// system's limit of locked memory is too low, is_locked() is false), and checks its header against its size. Throws
+  /// Maps `file`, or reads it into memory (kRead), or into memory that is locked against paging (kPinned; is_locked()
+  /// is false if the system's limit of locked memory is too low). Checks its header against its size. Throws
   /// Error{kNotFound} (no such file), {kInvalidArgument} (a folder, wrong magic, wrong version), {kDataLoss} (shorter
   /// or longer than its header says, no tokens) or {kIo}.
   explicit TokenShard(const std::filesystem::path& file, ShardStorage storage = ShardStorage::kMapped);
 
-  /// Valid as long as this shard or a copy of it; so not of a temporary.
+  /// Valid as long as this shard or a copy of it exists; therefore not available on temporaries.
   std::span<const std::uint16_t> tokens() const& { return tokens_; }
   std::span<const std::uint16_t> tokens() && = delete;
   std::int64_t size() const { return static_cast<std::int64_t>(tokens_.size()); }
@@ -48,12 +48,12 @@ class TokenShard {
   bool is_locked_ = false;
 };
 
-/// The shards of one split in reading order; shared by loaders, which never change them.
+/// The shards of one split in reading order; loaders share them and never change them.
 using ShardList = std::shared_ptr<const std::vector<TokenShard>>;
 
-/// The files meant by `path`: itself when it is a file; the `*.bin` of a folder; or, when its last component holds `*`,
-/// the matching files of that folder. Sorted by name, which is the records' order. Throws Error{kNotFound} when there
-/// is none.
+/// The files that `path` denotes: a file itself; the `*.bin` files of a folder; or, if the last component contains `*`,
+/// the matching files of that folder. Sorted by name, which is the records' order. Throws Error{kNotFound} if there are
+/// none.
 std::vector<std::filesystem::path> expand_shards(const std::filesystem::path& path);
 
 /// Opens all files. Throws as TokenShard does, and Error{kInvalidArgument} for an empty list.
@@ -62,8 +62,8 @@ ShardList open_shards(const std::vector<std::filesystem::path>& files, ShardStor
 /// open_shards(expand_shards(path)).
 ShardList open_shards(const std::filesystem::path& path);
 
-/// Writes a shard: complete under its name, or not at all. Throws Error{kIo}, or Error{kInvalidArgument} for no tokens
-/// or more than 2^31 - 1.
+/// Writes a shard, which appears complete or not at all. Throws Error{kIo}, or Error{kInvalidArgument} for no tokens or
+/// more than 2^31 - 1.
 void write_token_shard(const std::filesystem::path& file, std::span<const std::uint16_t> tokens);
 
 /// Whether `name` matches `pattern`, in which `*` stands for any characters.

@@ -15,7 +15,7 @@ constexpr int kMaxGenerations = 256;
 /// The first namespace of processes has this number on every Linux (PROC_PID_INIT_INO).
 constexpr const char* kFirstNamespace = "pid:[4026531836]";
 
-/// Field 4 of /proc/PID/stat; 0 when there is no such process. The name (field 2) may hold spaces and parentheses.
+/// Field 4 of /proc/PID/stat; 0 if there is no such process. The name (field 2) may hold spaces and parentheses.
 std::int64_t parent_of(std::int64_t pid) {
   std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
   std::string line;
@@ -63,7 +63,7 @@ void keep(std::vector<double>& values, const std::optional<double>& value) {
   if (value) values.push_back(*value);
 }
 
-/// The lower one of two in the middle: a value that was there.
+/// The median is the lower of two middle values, so that it is a sampled value.
 std::optional<GpuRange> range_of(std::vector<double> values) {
   if (values.empty()) return std::nullopt;
   std::sort(values.begin(), values.end());

@@ -11,7 +11,7 @@ namespace {
 constexpr std::array<std::string_view, 4> kDisturbing = {"hw_slowdown", "sw_thermal_slowdown", "hw_thermal_slowdown",
                                                          "hw_power_brake"};
 
-/// As short as it can be and still be the same number.
+/// The shortest text that reads back as the same number.
 std::string text_of(double value) {
   std::array<char, 32> buffer{};
   const auto done = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);

@@ -30,7 +30,7 @@ class NvmlLibrary {
 
   const nvml::Functions& functions() const { return functions_; }
 
-  /// "Driver Not Loaded", or the number where the library has no words.
+  /// "Driver Not Loaded", or the number if the library has no text.
   std::string text_of(nvml::Return result) const {
     const char* const text = functions_.error_text != nullptr ? functions_.error_text(result) : nullptr;
     return text != nullptr ? text : "NVML's error " + std::to_string(result);
@@ -68,7 +68,7 @@ std::string last_loader_error(const std::string& name) {
   return text != nullptr ? text : name + " cannot be loaded";
 }
 
-/// What `ask` writes into a buffer of so many bytes; empty when it does not.
+/// The text that `ask` writes into a buffer of this size; empty if it fails.
 template <class Ask>
 std::string text(const Ask& ask) {
   std::array<char, kTextBytes> buffer{};
@@ -90,13 +90,13 @@ std::optional<Number> number(nvml::Return (*function)(nvml::Device, Number*), nv
   return value;
 }
 
-/// A number in `divisor` parts of the unit that is wanted.
+/// A number in units of 1 / `divisor` of the wanted unit.
 std::optional<double> real(nvml::Return (*function)(nvml::Device, unsigned int*), nvml::Device device, double divisor) {
   const std::optional<unsigned int> value = number(function, device);
   return value ? std::optional(*value / divisor) : std::nullopt;
 }
 
-/// Of this clock or sensor.
+/// Value of this clock or sensor.
 std::optional<double> real(nvml::Return (*function)(nvml::Device, int, unsigned int*), nvml::Device device, int which) {
   unsigned int value = 0;
   if (function == nullptr || function(device, which, &value) != nvml::kSuccess) return std::nullopt;
@@ -109,7 +109,7 @@ std::optional<nvml::Memory> memory_of(const nvml::Functions& nvml, nvml::Device 
   return memory;
 }
 
-/// A setting that is told with what it will be later.
+/// A setting that is reported together with its pending value.
 template <class Number>
 std::optional<bool> is_enabled(nvml::Return (*function)(nvml::Device, Number*, Number*), nvml::Device device) {
   Number now = 0, later = 0;
@@ -127,7 +127,7 @@ std::vector<std::string> names_of(unsigned long long reasons) {
   return names;
 }
 
-/// The list may grow between the question for its length and that for itself.
+/// The list may grow between the query of its length and that of its contents.
 template <class Process>
 std::optional<std::vector<GpuProcess>> processes_by(nvml::Return (*function)(nvml::Device, unsigned int*, Process*),
                                                     nvml::Device device) {

@@ -1,5 +1,5 @@
-/// The part of NVML's public binary interface that is called here, declared by us: no header of CUDA is needed to
-/// build. Names, numbers and layouts are the library's: do not change. Private to core/hardware.
+/// The part of NVML's public binary interface that we call, declared here so that the build needs no CUDA header.
+/// Names, numbers and layouts are the library's: do not change them. Private to core/hardware.
 #pragma once
 
 namespace nanobench::core::nvml {
@@ -8,7 +8,7 @@ using Return = int;
 inline constexpr Return kSuccess = 0;
 inline constexpr Return kInsufficientSize = 7;
 
-struct DeviceHandle;  ///< the library's own
+struct DeviceHandle;  ///< opaque type of the library
 using Device = DeviceHandle*;
 
 enum ClockType : int { kSmClock = 1, kMemoryClock = 2 };
@@ -21,13 +21,13 @@ struct Memory {
   unsigned long long used;
 };
 
-/// Of nvmlDeviceGetComputeRunningProcesses, before the second version.
+/// Entry of nvmlDeviceGetComputeRunningProcesses, version 1.
 struct FirstProcess {
   unsigned int pid;
   unsigned long long used_bytes;
 };
 
-/// Of its second and third version.
+/// Entry of versions 2 and 3.
 struct Process {
   unsigned int pid;
   unsigned long long used_bytes;
@@ -36,9 +36,9 @@ struct Process {
 };
 static_assert(sizeof(FirstProcess) == 16 && sizeof(Process) == 24);
 
-inline constexpr unsigned long long kNotAvailable = ~0ULL;  ///< in place of used_bytes
+inline constexpr unsigned long long kNotAvailable = ~0ULL;  ///< value of used_bytes if unknown
 
-/// Bits of the reasons for which clocks are not at their highest.
+/// Bits of the reasons for clocks below their maximum.
 struct ThrottleBit {
   unsigned long long bit;
   const char* name;
@@ -55,7 +55,7 @@ inline constexpr ThrottleBit kThrottleBits[] = {
     {0x100, "display_clocks"},
 };
 
-/// Each may be absent: drivers are older and newer.
+/// Any of them may be absent, depending on the driver version.
 struct Functions {
   Return (*init)() = nullptr;
   Return (*shutdown)() = nullptr;
@@ -75,9 +75,9 @@ struct Functions {
   Return (*highest_clock)(Device, int, unsigned int*) = nullptr;
   Return (*temperature)(Device, int, unsigned int*) = nullptr;  ///< C
   Return (*throttle_reasons)(Device, unsigned long long*) = nullptr;
-  Return (*ecc_mode)(Device, int*, int*) = nullptr;  ///< now, and after a reboot
+  Return (*ecc_mode)(Device, int*, int*) = nullptr;  ///< current, and pending after a reboot
   Return (*persistence_mode)(Device, int*) = nullptr;
-  Return (*mig_mode)(Device, unsigned int*, unsigned int*) = nullptr;  ///< now, and after a reset
+  Return (*mig_mode)(Device, unsigned int*, unsigned int*) = nullptr;  ///< current, and pending after a reset
   Return (*processes)(Device, unsigned int*, Process*) = nullptr;
   Return (*first_processes)(Device, unsigned int*, FirstProcess*) = nullptr;
 };

@@ -1,5 +1,5 @@
-/// The processors that a process may use, and their vector units. The programs hold the kernels of all vector paths;
-/// engine/kernels/engine_context.h says which one is in use. Thread-safe.
+/// The processors that a process may use, and their vector units. The programs contain the kernels of all vector paths;
+/// engine/kernels/engine_context.h selects the one in use. Thread-safe.
 #pragma once
 
 #include <optional>
@@ -8,11 +8,10 @@
 
 namespace nanobench::core {
 
-/// Processors that this process may use: those of its affinity mask, and no more than its control group's quota pays
-/// for.
+/// Number of processors that this process may use: those in its affinity mask, limited by its control group's quota.
 int available_processors();
 
-/// Whole processors that a control group's cpu.max ("QUOTA PERIOD" in microseconds) pays for, rounded up; nullopt: no
+/// Number of processors that a control group's cpu.max ("QUOTA PERIOD" in microseconds) allows, rounded up; nullopt: no
 /// quota.
 std::optional<int> processors_of_quota(const std::string& cpu_max);
 
@@ -20,24 +19,24 @@ enum class CpuPath { kGeneric, kAvx2, kAvx512 };
 
 const char* to_string(CpuPath path);
 
-/// Paths that this processor can run, the best last.
+/// Paths that this processor can run; the best is last.
 std::vector<CpuPath> available_cpu_paths();
 
-/// The last of them.
+/// The best available path.
 CpuPath best_cpu_path();
 
-/// How products of bfloat16 matrices are computed. Values are kept in float32 either way; what differs is the order of
-/// sums, and that the units take numbers below 2^-126 for zero.
+/// How products of bfloat16 matrices are computed. Values are kept in float32 either way. The order of sums differs,
+/// and the units treat numbers below 2^-126 as zero.
 enum class Bfloat16Path { kEmulated, kAvx512Bf16 };
 
 const char* to_string(Bfloat16Path path);
 
-/// Paths that this processor can run, whether they pay or not; the units last. AMX is not used: no processor has it
-/// without AVX512-BF16.
+/// Paths that this processor can run, whether or not they are faster; the units are last. AMX is not used: no processor
+/// has it without AVX512-BF16.
 std::vector<Bfloat16Path> available_bfloat16_paths();
 
-/// The units where they are twice as fast as float32 (AMD since Zen 4; Intel's have the same rate, so packing would
-/// only cost) and the kernels' path is kAvx512.
+/// Returns the units if they are twice as fast as float32 and the kernels' path is kAvx512. That holds for AMD since
+/// Zen 4; Intel's units have the same rate as float32, so packing would only add cost.
 Bfloat16Path best_bfloat16_path(CpuPath path);
 
 }  // namespace nanobench::core

@@ -18,7 +18,7 @@
 namespace nanobench::core {
 namespace {
 
-/// Places of the packed numbers; ranges take three each.
+/// Indices of the packed numbers; ranges take three each.
 enum Place : std::size_t {
   kProcess,
   kPid,
@@ -73,7 +73,7 @@ std::set<std::string> unpacked_reasons(double value) {
   return reasons;
 }
 
-/// Whether the driver told anything of it.
+/// Whether the driver reported anything on it.
 bool has_answered(const ProcessGpu& gpu) {
   if (!gpu.summary) return false;
   const GpuSummary& seen = *gpu.summary;
@@ -89,7 +89,7 @@ void add_to(std::optional<GpuRange>& sum, const std::optional<GpuRange>& range) 
   sum->max += range->max;
 }
 
-/// Keeps the one that `is_worse`.
+/// Keeps the worse range, according to `is_worse`.
 template <class IsWorse>
 void keep_worse(std::optional<GpuRange>& worst, const std::optional<GpuRange>& range, IsWorse is_worse) {
   if (range && (!worst || is_worse(*range, *worst))) worst = range;
@@ -103,7 +103,7 @@ bool is_hotter(const GpuRange& a, const GpuRange& b) {
   return std::pair(a.max, a.median) > std::pair(b.max, b.median);
 }
 
-/// "GPU 3"; of several hosts "GPU 3 of process 11".
+/// "GPU 3"; with several hosts "GPU 3 of process 11".
 std::string name_of(const ProcessGpu& gpu, bool has_hosts) {
   const std::string name = "GPU " + std::to_string(gpu.gpu < 0 ? gpu.process : gpu.gpu);
   return has_hosts ? name + " of process " + std::to_string(gpu.process) : name;
@@ -186,7 +186,7 @@ ProcessGpu unpacked(const std::vector<double>& values) {
   return gpu;
 }
 
-void forgive_own_processes(std::vector<ProcessGpu>& gpus) {
+void exclude_own_processes(std::vector<ProcessGpu>& gpus) {
   std::set<std::pair<std::int64_t, std::int64_t>> own;  // host and pid
   for (const ProcessGpu& gpu : gpus) own.emplace(gpu.host, gpu.pid);
   for (ProcessGpu& gpu : gpus) {

@@ -1,5 +1,5 @@
-/// The GPUs of a run of several processes, which take one each: what every process saw of its own, brought together.
-/// Pure functions, thread-safe.
+/// Combines the GPU observations of a run of several processes, each of which uses one GPU. Pure functions,
+/// thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -12,35 +12,37 @@
 
 namespace nanobench::core {
 
-/// What one process saw.
+/// Observations of one process.
 struct ProcessGpu {
-  int process = 0;                    ///< of the run
-  std::int64_t pid = 0;               ///< as its own host counts
-  std::int64_t host = 0;              ///< the same number on one host, another one elsewhere
-  std::int64_t gpu = -1;              ///< number of its GPU on that host, as CUDA counts
-  std::optional<GpuSummary> summary;  ///< absent where the driver tells nothing of it
+  int process = 0;                    ///< number of the process in the run
+  std::int64_t pid = 0;               ///< PID on its own host
+  std::int64_t host = 0;              ///< equal on one host, different on other hosts
+  std::int64_t gpu = -1;              ///< CUDA index of its GPU on that host
+  std::optional<GpuSummary> summary;  ///< absent if the driver reports nothing
 };
 
-/// Of the host that this process counts processes on, small enough for a double: containers count on their own.
+/// Number of the host on which this process's PIDs are counted, small enough for a double. Containers count PIDs
+/// separately and are hosts of their own.
 std::int64_t host_number();
 
-/// As numbers to be sent to the other processes: always kPackedGpu of them. Of many foreign processes the first ones.
+/// Encodes the observations as exactly kPackedGpu numbers for the other processes. Only the first kMaxPackedProcesses
+/// foreign processes are kept.
 std::vector<double> packed(const ProcessGpu& gpu);
 ProcessGpu unpacked(const std::vector<double>& values);
 inline constexpr int kMaxPackedProcesses = 32;
 inline constexpr int kPackedGpu = 24 + kMaxPackedProcesses;
 
-/// The run's other processes are no foreign ones, whichever GPUs of their host they are on.
-void forgive_own_processes(std::vector<ProcessGpu>& gpus);
+/// Removes the run's own processes from the foreign processes, whichever GPU of their host they use.
+void exclude_own_processes(std::vector<ProcessGpu>& gpus);
 
-/// The names of gpu_counters() for the run as a whole: power summed up over the GPUs, clocks of the one whose clock
-/// fell lowest, temperature of the hottest, any reason for lower clocks, the foreign processes of all, the most memory
-/// in use on one, and the fewest samples. Besides `gpu/watched`, and of each GPU `gpu/process_N/...` with what
-/// gpu_counters() says of it. Empty where no process has a driver's library to ask.
+/// The counters of gpu_counters() for the run as a whole: power summed over the GPUs, clocks of the GPU whose clock
+/// fell lowest, temperature of the hottest, all reasons for lower clocks, all foreign processes, max memory in use on
+/// one GPU, and min samples. Also `gpu/watched`, and the gpu_counters() of each GPU as `gpu/process_N/...`. Empty if no
+/// process has a driver library.
 std::map<std::string, double> run_gpu_counters(const std::vector<ProcessGpu>& gpus);
 
-/// As gpu_warning(), and which GPUs: "another process was on GPU 3 (12), GPU 5 slowed down (hw_thermal_slowdown): ...".
-/// Also says which could not be watched.
+/// Like gpu_warning(), with the GPUs named: "another process was on GPU 3 (12), GPU 5 slowed down
+/// (hw_thermal_slowdown): ...". Also names GPUs that could not be watched.
 std::optional<std::string> run_gpu_warning(const std::vector<ProcessGpu>& gpus);
 
 }  // namespace nanobench::core

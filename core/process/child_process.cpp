@@ -22,7 +22,7 @@ std::int64_t milliseconds(const timeval& time) {
   return static_cast<std::int64_t>(time.tv_sec) * 1000 + time.tv_usec / 1000;
 }
 
-/// Pointers to the words and a null; `words` stays the owner.
+/// Pointers to the words and a final null; `words` remains the owner.
 std::vector<char*> pointers(std::vector<std::string>& words) {
   std::vector<char*> all;
   for (std::string& word : words) all.push_back(word.data());
@@ -46,14 +46,14 @@ struct Program {
   _exit(kNotStarted);
 }
 
-/// In the child. `report` gets errno when that fails, and closes when it succeeds.
+/// Runs in the child. `report` receives errno on failure, and closes on success.
 [[noreturn]] void become(Program& program, int report) {
   if (program.has_own_group) setpgid(0, 0);
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1}) signal(number, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  // Out of the way first: the targets may be among the sources.
+  // Moves the sources out of the way first: targets may be among them.
   report = fcntl(report, F_DUPFD_CLOEXEC, program.first_free);
   for (auto& [source, target] : program.files) source = fcntl(source, F_DUPFD_CLOEXEC, program.first_free);
   for (const auto& [source, target] : program.files) {
@@ -155,7 +155,7 @@ void ChildProcess::signal(int number) const {
 std::optional<ProcessExit> ChildProcess::poll_exit() {
   if (exit_ || pid_ <= 0) return exit_;
   siginfo_t info = {};
-  // WNOWAIT keeps the zombie, so that its number still means the group below.
+  // WNOWAIT keeps the zombie, so that its PID still identifies the group below.
   const bool has_ended =
       waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
   if (has_ended) exit_ = reap();

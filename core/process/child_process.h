@@ -1,6 +1,6 @@
-/// Starting a program, and how it ended: the one place where this program makes processes. Linux.
+/// Starts programs and reports how they end; the only place where this program creates processes. Linux.
 ///
-/// Not thread-safe. A child that dies with us dies with the thread that started it.
+/// Not thread-safe. A child that dies with this process dies when the thread that started it ends.
 #pragma once
 
 #include <sys/types.h>
@@ -19,16 +19,16 @@ namespace nanobench::core {
 /// "signal 11 (SIGSEGV): Segmentation fault"
 std::string signal_text(int number);
 
-/// How a process ended and what it took of the machine.
+/// How a process ended and the resources it used.
 struct ProcessExit {
   int exit_code = 0;               ///< meaningful when signal is 0
-  int signal = 0;                  ///< that ended it, or 0
+  int signal = 0;                  ///< signal that ended it, or 0
   std::int64_t max_rss_bytes = 0;  ///< peak resident set
-  // Of the process and of those it waited for:
+  // For the process and the children it waited for:
   std::int64_t user_ms = 0;               ///< CPU time
   std::int64_t system_ms = 0;             ///< CPU time in the kernel
-  std::int64_t voluntary_switches = 0;    ///< it waited for something
-  std::int64_t involuntary_switches = 0;  ///< its processor was given to another
+  std::int64_t voluntary_switches = 0;    ///< waits for something
+  std::int64_t involuntary_switches = 0;  ///< preemptions
 
   bool is_success() const { return signal == 0 && exit_code == 0; }
   /// "exit code 3", or signal_text()
@@ -38,26 +38,26 @@ struct ProcessExit {
 /// From the status of wait(); the resources stay 0.
 ProcessExit exit_of_status(int wait_status);
 
-/// Who gets the signals, and what ends together.
+/// Who receives signals, and which processes end together.
 enum class ChildGroup {
-  kOwn,      ///< a new group: Ctrl-C passes it by, signal() reaches all of it, what the child left behind ends with it
-  kOurs,     ///< this process's group: Ctrl-C and our runner's signals reach it; signal() reaches the child alone
-  kDetached  ///< a new group that survives this process, and whose rest survives the child
+  kOwn,      ///< a new group: Ctrl-C does not reach it, signal() reaches all of it, its rest ends with the child
+  kOurs,     ///< this process's group: Ctrl-C and our runner's signals reach it; signal() reaches only the child
+  kDetached  ///< a new group that survives this process; its remaining processes survive the child
 };
 
-/// What to start. Standard input is /dev/null, the standard outputs are ours unless they are named here; no other
-/// descriptor is open in the program.
+/// What to start. Standard input is /dev/null; standard output and standard error are inherited unless named here. No
+/// other descriptor is open in the program.
 struct ChildSetup {
   std::vector<std::string> command;                               ///< the program, found on PATH, and its arguments
-  std::optional<std::map<std::string, std::string>> environment;  ///< absent: ours
-  std::string folder;                                             ///< to run in; empty: ours
+  std::optional<std::map<std::string, std::string>> environment;  ///< absent: inherited
+  std::string folder;                                             ///< working directory; empty: ours
   std::vector<std::vector<int>> pipes;     ///< the child's descriptors that write into each pipe: {{1, 2}, {3}}
-  std::vector<std::pair<int, int>> files;  ///< open descriptors of ours, and what they are in the child
+  std::vector<std::pair<int, int>> files;  ///< open descriptors of ours, and their numbers in the child
   ChildGroup group = ChildGroup::kOwn;
 };
 
-/// A program on its way; except a detached one, the kernel kills it when this process is gone. The destructor kills it,
-/// with its group if that is not ours.
+/// A running program. The kernel kills it when this process ends, unless it is detached. The destructor kills it, and
+/// its group unless that is ours.
 class ChildProcess {
  public:
   explicit ChildProcess(const ChildSetup& setup);
@@ -65,14 +65,14 @@ class ChildProcess {
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
-  /// errno where the program could not be started, or 0.
+  /// errno if the program could not be started, else 0.
   int start_error() const { return start_error_; }
-  /// Where setup.pipes[i] is read.
+  /// The read end of setup.pipes[i].
   Fd& pipe(std::size_t i) { return pipes_[i]; }
 
-  /// Nothing once it has ended.
+  /// Does nothing once the program has ended.
   void signal(int number) const;
-  /// The exit, once it has happened. What is left of ChildGroup::kOwn is dead then.
+  /// The exit, if the program has ended. Everything left of ChildGroup::kOwn is dead by then.
   std::optional<ProcessExit> poll_exit();
 
  private:
@@ -86,7 +86,7 @@ class ChildProcess {
   std::optional<ProcessExit> exit_;
 };
 
-/// fork() for a child that goes on as a copy of this process. Returns 0 in the child, -1 with errno on failure.
+/// fork() for a child that continues as a copy of this process. Returns 0 in the child, -1 with errno on failure.
 pid_t fork_process(bool dies_with_us);
 
 }  // namespace nanobench::core

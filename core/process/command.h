@@ -1,4 +1,4 @@
-/// A short program from start to end, within a time limit: its output and its exit; and how it is started under
+/// Runs a short program to its end within a time limit and returns its output and exit. Also builds commands for
 /// valgrind. Thread-safe: no state.
 #pragma once
 
@@ -11,13 +11,13 @@
 namespace nanobench::core {
 
 struct CommandLimits {
-  double seconds = 20;                             ///< then it is killed
-  std::size_t max_output = std::size_t{16} << 20;  ///< bytes kept of each stream, about
+  double seconds = 20;                             ///< the program is killed after this time
+  std::size_t max_output = std::size_t{16} << 20;  ///< approximate number of bytes kept of each stream
   ChildGroup group = ChildGroup::kOwn;
 };
 
 struct CommandResult {
-  int start_error = 0;  ///< errno where it could not be started
+  int start_error = 0;  ///< errno if it could not be started
   bool is_timed_out = false;
   ProcessExit exit;
   std::string out;
@@ -26,15 +26,16 @@ struct CommandResult {
   bool is_success() const { return start_error == 0 && !is_timed_out && exit.is_success(); }
 };
 
-/// Runs `command`, found on PATH, without a shell. Returns when it has ended, also when something that it left behind
-/// still holds its streams. Throws Error{kUnavailable} when this process has no descriptors left.
+/// Runs `command`, found on PATH, without a shell. Returns when it has ended, even if a process it left behind still
+/// holds its streams. Throws Error{kUnavailable} when this process has no descriptors left.
 CommandResult run_command(const std::vector<std::string>& command, const CommandLimits& limits = {});
 
-/// Why it was no success, in its own words on one line: "sbatch: error: invalid partition specified: x".
+/// Why it failed, in the program's own words on one line: "sbatch: error: invalid partition specified: x".
 std::string failure_text(const std::vector<std::string>& command, const CommandResult& result);
 
-/// `program` behind valgrind with these options. Our engine starts itself again to have settings that libraries read
-/// before main (engine/train/process_settings.h), and valgrind would lose it: they are set before.
+/// The command that runs `program` under valgrind with these options. Our engine restarts itself to apply settings that
+/// libraries read before main (engine/train/process_settings.h), and valgrind would lose it. The command therefore sets
+/// them in advance.
 std::vector<std::string> valgrind_command(const std::vector<std::string>& options,
                                           const std::vector<std::string>& program);
 

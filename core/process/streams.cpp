@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kPipeBytes = 1 << 20;  // a program that writes in bursts must not wait for its reader
 
-/// Returns -1 and EAGAIN where a read would wait, whether or not the descriptor blocks.
+/// Returns -1 and EAGAIN if a read would wait, whether or not the descriptor blocks.
 ssize_t read_now(int fd, char* bytes, std::size_t size) {
   pollfd waiting = {fd, POLLIN, 0};
   ssize_t count = -1;

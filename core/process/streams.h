@@ -1,5 +1,5 @@
-/// File descriptors of pipes and files: who closes them, how bytes are read, cut into lines and written, and the one
-/// place where several of them are waited for. Nothing here is thread-safe.
+/// File descriptors of pipes and files: ownership, reading, splitting into lines, writing, and waiting for several of
+/// them. Nothing here is thread-safe.
 #pragma once
 
 #include <chrono>
@@ -34,27 +34,27 @@ struct Pipe {
   Fd write;
 };
 
-/// Both ends are closed in programs that this process starts. Throws Error{kUnavailable}.
+/// Both ends are close-on-exec: closed in programs that this process starts. Throws Error{kUnavailable}.
 Pipe make_pipe();
 
-/// Returns at once with what has come, which is never waited for. Empty when there is nothing now; at the end of the
-/// stream, or when it fails, `fd` is closed too. The bytes stay valid until the next call of this thread.
+/// Returns immediately with the bytes that have arrived; never waits. Returns an empty view when there are none; at the
+/// end of the stream or on failure it also closes `fd`. The bytes stay valid until this thread's next call.
 std::string_view read_available(Fd& fd);
 
-/// All of the bytes. False when nobody reads them any more.
+/// Writes all bytes. Returns false when the reader has closed its end.
 bool write_all(int fd, std::string_view bytes);
 
 /// Waits until one of the descriptors can be read or has ended, a signal arrives, or the time is over. Negative
-/// descriptors are passed over. Returns the place of the first one that is ready.
+/// descriptors are skipped. Returns the index of the first one that is ready.
 std::optional<std::size_t> wait_readable(std::initializer_list<int> fds, std::chrono::duration<double> time);
 
-/// Bytes as they come, cut into lines.
+/// Splits arriving bytes into lines.
 class LineCutter {
  public:
   /// Longer lines are dropped.
   static constexpr std::size_t kMaxLine = std::size_t{1} << 20;
 
-  /// Calls `take(line)` for each line that is complete now, without its newline.
+  /// Calls `take(line)` for each line that is now complete, without its newline.
   template <class Take>
   void add(std::string_view bytes, Take take) {
     rest_ += bytes;
@@ -72,7 +72,7 @@ class LineCutter {
 
   /// Whether the current line is too long.
   bool is_dropping() const { return is_dropping_; }
-  /// What came after the last newline.
+  /// The bytes after the last newline.
   const std::string& rest() const { return rest_; }
   /// The same; the next bytes begin a new line.
   std::string take_rest() {
@@ -82,13 +82,13 @@ class LineCutter {
 
  private:
   std::string rest_;
-  bool is_dropping_ = false;  ///< until the end of a line that is too long
+  bool is_dropping_ = false;  ///< true until the end of an overlong line
 };
 
 /// The end of a stream of any length.
 class TextTail {
  public:
-  static constexpr std::size_t kMinBytes = 8192;  ///< kept at least; at most twice as many
+  static constexpr std::size_t kMinBytes = 8192;  ///< bytes kept: at least this many, at most twice as many
 
   void add(std::string_view bytes);
   const std::string& text() const { return text_; }

@@ -1,5 +1,5 @@
-/// What an engine process is asked to do in place of a training run: one operation, measured alone, in one or two
-/// settings that are compared. Plain values. The file format is in FORMAT.md.
+/// A request to an engine process to measure one operation alone instead of training, in one setting or in two settings
+/// that are compared. Plain values. The file format is in FORMAT.md.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace nanobench::core {
 /// One setting of the operation.
 struct OperationArm {
   std::string name;                            ///< "before", "after"
-  std::map<std::string, std::int64_t> shapes;  ///< "T", "H", "rows", ...: which ones, the operation says
-  TrainConfig config;                          ///< the operation takes the settings that concern it
+  std::map<std::string, std::int64_t> shapes;  ///< "T", "H", "rows", ...; the operation defines which
+  TrainConfig config;                          ///< the operation uses the settings that affect it
 
   /// Throws Error{kInvalidArgument} when the shape is not given.
   std::int64_t size(const std::string& shape) const;
@@ -26,19 +26,19 @@ struct OperationArm {
 struct OperationSpec {
   std::string op;                  ///< "attention", "orthogonalize", ...
   std::string metric;              ///< "time_ms", "bytes", ...
-  std::vector<OperationArm> arms;  ///< one or two, with names of their own
+  std::vector<OperationArm> arms;  ///< one or two, with distinct names
 };
 
-/// Every operation and metric, by name: what the reader accepts.
+/// Names of all operations and metrics that the reader accepts.
 const std::vector<std::string>& operation_names();
 const std::vector<std::string>& operation_metrics();
 
-/// "operation/before/time_ms": the counter that tells the metric of an arm, once for each repetition.
+/// "operation/before/time_ms": the counter that reports an arm's metric, once per repetition.
 std::string operation_counter(const std::string& arm, const std::string& metric);
 
-/// For people and for the store: with complete configurations.
+/// For readers and for the store: complete configurations.
 Json to_json(const OperationSpec& spec);
-/// For an engine and for the digest: the configurations hold their changed settings alone.
+/// For an engine and for the digest: the configurations hold only their changed settings.
 Json changed_settings(const OperationSpec& spec);
 
 /// Throws Error{kInvalidArgument} with `source` and the JSON pointer.

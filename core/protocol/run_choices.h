@@ -11,24 +11,24 @@
 
 namespace nanobench::core {
 
-/// The type that parameters and arithmetic have; float64 is for truth instead of speed.
+/// The dtype of parameters and arithmetic; float64 is for accuracy, not for speed.
 enum class Dtype { kFloat32, kFloat64 };
 NB_ENUM_NAMES(Dtype, {Dtype::kFloat32, "float32"}, {Dtype::kFloat64, "float64"});
 
-/// kFused: kernels wherever one fits. kReference: one operation after the other, to compare with.
+/// kFused: a kernel wherever one fits. kReference: separate operations, for comparison.
 enum class KernelChoice { kFused, kReference };
 NB_ENUM_NAMES(KernelChoice, {KernelChoice::kFused, "fused"}, {KernelChoice::kReference, "reference"});
 
-/// What the processes of a run talk through; kAuto lets the engine choose.
+/// How the processes of a run communicate; kAuto lets the engine choose.
 enum class CommunicatorChoice { kAuto, kSharedMemory, kTcp, kMpi };
 NB_ENUM_NAMES(CommunicatorChoice, {CommunicatorChoice::kAuto, "auto"},
               {CommunicatorChoice::kSharedMemory, "shared_memory"}, {CommunicatorChoice::kTcp, "tcp"},
               {CommunicatorChoice::kMpi, "mpi"});
 
-/// Where a run computes: the CPU; the GPU with the process's number on its host; or one GPU by its number.
+/// Where a run computes: the CPU, the GPU whose index is the process's number on its host, or one GPU by index.
 struct DeviceChoice {
   bool is_gpu = false;
-  std::optional<int> index;  ///< only of a GPU
+  std::optional<int> index;  ///< GPU index, if chosen; GPUs only
 
   bool operator==(const DeviceChoice&) const = default;
 };
@@ -37,9 +37,9 @@ inline constexpr DeviceChoice kGpuDevice{.is_gpu = true};
 
 /// "cpu", "cuda" or "cuda:N".
 std::string to_string(const DeviceChoice& device);
-/// nullopt for another text.
+/// nullopt for any other text.
 std::optional<DeviceChoice> device_choice(std::string_view text);
-/// The member "device"; the CPU when it is absent. Throws LocatedError for another text.
+/// The member "device"; the CPU when it is absent. Throws LocatedError for any other text.
 DeviceChoice read_device(JsonObject& object);
 
 enum class RunOutcome {
@@ -47,9 +47,9 @@ enum class RunOutcome {
   kDiverged,     ///< a loss was NaN or infinite
   kTimedOut,     ///< killed by the runner's limit, or silent for too long
   kCrashed,      ///< a signal, a non-zero exit, or a broken event stream
-  kOutOfMemory,  ///< the engine or the kernel said so
+  kOutOfMemory,  ///< reported by the engine or by the kernel
   kUnsupported,  ///< the engine cannot do what the run asks for
-  kInterrupted,  ///< the user stopped it; `run` continues it
+  kInterrupted,  ///< the user stopped it; `run` resumes it
 };
 NB_ENUM_NAMES(RunOutcome, {RunOutcome::kCompleted, "completed"}, {RunOutcome::kDiverged, "diverged"},
               {RunOutcome::kTimedOut, "timed_out"}, {RunOutcome::kCrashed, "crashed"},

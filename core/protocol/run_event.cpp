@@ -176,7 +176,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// Walks over one line. Every reader returns false, or nullopt, at the first thing that is not plain.
+/// Walks over one line. Every reader returns false, or nullopt, at the first thing that is not in plain form.
 class Cursor {
  public:
   explicit Cursor(std::string_view text) : text_(text) {}
@@ -242,7 +242,7 @@ class Cursor {
     return at_ - start;
   }
 
-  /// By JSON's grammar, which is narrower than from_chars; empty when there is none.
+  /// A number by JSON's grammar, which is narrower than from_chars; empty if there is none.
   std::string_view number_token() {
     skip_spaces();
     const std::size_t start = at_;
@@ -266,7 +266,7 @@ class Cursor {
   std::size_t at_ = 0;
 };
 
-/// The keys of a step event, each a bit of what was seen.
+/// The keys of a step event, as bits of the set of seen keys.
 enum Key : unsigned {
   kEvent = 1,
   kStep = 2,

@@ -1,4 +1,4 @@
-/// What an engine process says: one JSON object a line on its event file descriptor. FORMAT.md is the documentation for
+/// Events of an engine process: one JSON object per line on its event file descriptor. FORMAT.md documents them for
 /// authors of other engines. Times are milliseconds of the training clock unless named otherwise; NaN travels as null.
 #pragma once
 
@@ -18,9 +18,9 @@ namespace nanobench::core {
 /// Parts of a training step, by name: "blocks", "muon".
 using StepParts = std::set<std::string>;
 
-/// As the fact `no_kernel_for` of an engine's environment: "blocks, muon", or "none".
+/// The fact `no_kernel_for` of an engine's environment: "blocks, muon", or "none".
 std::string text_of(const StepParts& parts);
-/// The parts in that text; nullopt for an empty one: the engine left it out.
+/// The parts in that text; nullopt for an empty text, which means that the engine omitted it.
 std::optional<StepParts> read_step_parts(const std::string& text);
 
 /// First line of a run.
@@ -41,7 +41,7 @@ struct StepEvent {
   std::int64_t window_tokens = 0;  ///< 0: no window
   double learning_rate_factor = 1.0;
   std::map<std::string, double> phases_ms;
-  bool has_loss = true;  ///< false: the engine tells none for this step, and `loss` means nothing
+  bool has_loss = true;  ///< false: the engine reports no loss for this step, and `loss` is meaningless
 };
 
 /// One validation, before the update of `step`.
@@ -81,7 +81,7 @@ struct FinishedEvent {
   std::int64_t peak_bytes = 0;
 };
 
-/// Last line of a run that did not.
+/// Last line of a run that failed.
 struct FailedEvent {
   RunOutcome outcome = RunOutcome::kCrashed;
   std::string message;
@@ -90,15 +90,15 @@ struct FailedEvent {
 using RunEvent = std::variant<HelloEvent, StepEvent, EvalEvent, MemoryEvent, CounterEvent, WarningEvent,
                               CheckpointEvent, FinishedEvent, FailedEvent>;
 
-/// One line without the newline.
+/// The event as one line, without the newline.
 std::string to_line(const RunEvent& event);
 
-/// Throws Error{kDataLoss} for anything that is not one whole event of this protocol version (also: garbage, a cut
-/// line).
+/// Throws Error{kDataLoss} for anything that is not one complete event of this protocol version, including garbage and
+/// truncated lines.
 RunEvent parse_event_line(std::string_view line);
 
-/// The event of a line that is one flat step event with each key once and nothing unknown; else nullopt. Where it
-/// answers, the general reader gives the same event, bit for bit.
+/// Reader for a line that is one flat step event, in which each key appears once and none is unknown; nullopt for
+/// any other line. When it succeeds, the general reader returns the same event, bit for bit.
 std::optional<StepEvent> read_step_line(std::string_view line);
 
 }  // namespace nanobench::core

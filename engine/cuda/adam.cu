@@ -21,7 +21,7 @@ __device__ inline Numbers step_number(const AdamFactors& f, Numbers x, float g) 
   return x;
 }
 
-/// Numbers [begin, end) of a tensor. Moments of bfloat16: all numbers are stored as such values.
+/// Numbers [begin, end) of a tensor. With bfloat16 moments, all stored numbers are bfloat16 values.
 template <class Number, class Moment, class Gradient>
 __device__ void step_item(const AdamTensor& tensor, const AdamFactors& factors, std::int64_t begin, std::int64_t end) {
   constexpr bool kRounds = sizeof(Moment) == sizeof(bf16);
@@ -59,7 +59,7 @@ __device__ void step_typed(const AdamTensor& tensor, const AdamFactors& factors,
   }
 }
 
-/// The last tensor whose first item is not beyond `item`.
+/// The last tensor whose first item is at most `item`.
 __device__ inline std::int64_t tensor_of(const AdamTensor* tensors, std::int64_t count, std::int64_t item) {
   std::int64_t low = 0, high = count - 1;
   while (low < high) {

@@ -1,14 +1,13 @@
 /// Causal attention over the keys that a mask leaves each query, in bf16 on tensor cores, forward and backward. Plain
 /// C++: includes no CUDA header.
 ///
-/// Every query i sees one contiguous range of keys, [first_key[i], i], and first_key never decreases: that is what
-/// every mask of the records comes to (core/data/block_mask.h). The ranges are device data, so that a captured graph
-/// serves every window. Work is O(T * window), memory O(T).
+/// Every query i sees one contiguous range of keys, [first_key[i], i], and first_key never decreases: every mask of the
+/// records has this form (core/data/block_mask.h). The ranges are device data, so that a captured graph serves every
+/// window. Work is O(T * window), memory O(T).
 ///
 /// All functions check their arguments (Error{kInvalidArgument}), enqueue on the stream, never synchronise and throw
-/// CudaError if a launch is refused. Deterministic: the order of every sum is fixed by the shape, the mask and the kind
-/// of products. Needs compute capability 8.0 and 98 KiB of shared memory for a block; with products of warpgroups 9.0
-/// and 195 KiB.
+/// CudaError if a launch is refused. Deterministic: the shape, the mask and the kind of products fix the order of every
+/// sum. Needs compute capability 8.0 and 98 KiB of shared memory per block; warpgroup products need 9.0 and 195 KiB.
 #pragma once
 
 #include <cstdint>
@@ -23,21 +22,21 @@ struct AttentionMask {
   const std::int32_t* last_query = nullptr;  ///< [T] the largest query that sees each key; only backward needs it
 };
 
-/// What bounds a window, as core/config has it: tokens; tokens and whole blocks; whole blocks only.
+/// What bounds a window, as in core/config: tokens; tokens and whole blocks; whole blocks only.
 enum class AttentionWindow { kToken, kTokenBlockClipped, kBlock };
 
 struct AttentionMaskInputs {
   const std::int32_t* tokens = nullptr;  ///< [T] device
   std::int32_t length = 0;               ///< T
-  bool document_mask = true;             ///< a token sees its own document only; a separator opens its document
+  bool document_mask = true;             ///< a token sees only its own document; a separator opens a document
   std::int32_t document_separator = 50256;
   AttentionWindow window = AttentionWindow::kBlock;
-  std::int32_t block_size = 128;  ///< tokens, of windows by block
-  /// Device memory that holds the window in tokens when the kernel runs; null, or a value of 0: none.
+  std::int32_t block_size = 128;  ///< block size in tokens, for windows by block
+  /// Device memory with the window in tokens at the time the kernel runs; null, or a value of 0: none.
   const std::int32_t* window_tokens = nullptr;
 };
 
-/// Writes first_key and last_query, [T] each, as BlockMask defines them. Unlike BlockMask it takes any length.
+/// Writes first_key and last_query, [T] each, as BlockMask defines them. Unlike BlockMask, it accepts any length.
 void attention_mask(const AttentionMaskInputs& in, std::int32_t* first_key, std::int32_t* last_query, Stream stream);
 
 struct AttentionShape {
@@ -47,8 +46,8 @@ struct AttentionShape {
   std::int32_t head_dim = 0;  ///< E, a multiple of 16, at most 128
 };
 
-/// The tensor core's instructions that attention is made of: those of a warp (mma), which all these GPUs have, or those
-/// of four warps (wgmma), which take their operands from shared memory and run while the warps compute something else.
+/// The tensor core instructions that attention uses: those of one warp (mma), which all supported GPUs have, or those
+/// of four warps (wgmma), which read operands from shared memory and run asynchronously to the warps.
 enum class AttentionProducts { kWarp, kWarpgroup };
 
 /// Device pointers, 16-byte aligned, E contiguous.
@@ -58,13 +57,13 @@ struct AttentionInputs {
   const bf16* v = nullptr;  ///< [T, Hkv, E]
   AttentionMask mask;
   float scale = 1.0f;  ///< positive
-  /// Keys are summed over from the nearest to the first ones, a tile at a time; false: from the first on.
+  /// Sums over keys from the nearest to the first, a tile at a time; false: from the first to the nearest.
   bool nearest_first = false;
   AttentionProducts products = AttentionProducts::kWarp;
 };
 
 /// Writes y [T, H, E] = softmax(scale * q k^T) v and log_sums [H, T], the natural logarithm of each row's sum of
-/// exponentials. Weights are rounded to bf16 before they meet v.
+/// exponentials. Weights are rounded to bf16 before the product with v.
 void attention_forward(const AttentionShape& shape, const AttentionInputs& in, bf16* y, float* log_sums, Stream stream);
 
 struct AttentionGradients {
@@ -77,8 +76,9 @@ struct AttentionGradients {
   bf16* dv = nullptr;               ///< [T, Hkv, E] written
 };
 
-/// Gradients of attention_forward. Weights are computed again in each of two passes, one over the keys for dk and dv
-/// and one over the queries for dq: seven products instead of five, and no atomic sum whose order would change.
+/// Gradients of attention_forward. Weights are recomputed in each of two passes: one over the keys for dk and dv, one
+/// over the queries for dq. That takes seven products instead of five, but needs no atomic sums, whose order would
+/// vary.
 void attention_backward(const AttentionShape& shape, const AttentionInputs& in, const AttentionGradients& gradients,
                         Stream stream);
 

@@ -7,7 +7,7 @@ constexpr int kWarps = 4;
 constexpr int kThreads = kWarps * 32;
 constexpr int kRows = kWarps * 16;  // queries of a tile of queries and keys of a tile of keys
 
-/// One block's shared memory in both passes: two tiles that stay, two more that change and are held twice.
+/// One block's shared memory in both passes: two constant tiles, and two changing tiles that are double-buffered.
 template <int kHeadDim>
 struct Layout {
   static constexpr int kTileBytes = Tile<kHeadDim>::bytes(kRows);
@@ -21,7 +21,7 @@ template <int kHeadDim>
 using Results = float[kHeadDim / 8][4];
 static_assert(kRows == kScoreColumns);
 
-/// row_sums[h, t] = the sum of dy * y over the row: a warp for each.
+/// row_sums[h, t] = the sum of dy * y over the row; one warp per row.
 __global__ void __launch_bounds__(kThreads) sum_rows(AttentionShape shape, AttentionGradients gradients) {
   const std::int64_t row = std::int64_t{blockIdx.x} * kWarps + warp_id();
   if (row >= std::int64_t{shape.length} * shape.heads) return;
@@ -39,7 +39,8 @@ __global__ void __launch_bounds__(kThreads) sum_rows(AttentionShape shape, Atten
   if (lane == 0) gradients.row_sums[row % shape.heads * shape.length + token] = sum;
 }
 
-/// dk and dv of kRows keys of one key head: through all queries, of all heads that read it, that see any of them.
+/// dk and dv of kRows keys of one key head: iterates over all queries that see any of them, in all heads that read the
+/// key head.
 template <int kHeadDim>
 __global__ void __launch_bounds__(kThreads) differentiate_keys(Backward b) {
   using L = Layout<kHeadDim>;
@@ -104,7 +105,7 @@ __global__ void __launch_bounds__(kThreads) differentiate_keys(Backward b) {
   store_results<kHeadDim>(dv, 1.0f, 1.0f, values, row, as_output(v, b.in.v, b.gradients.dv), key);
 }
 
-/// dq of kRows queries of one head, from the last ones on: without a window those have the most to do.
+/// dq of kRows queries of one head, last queries first: without a window, those have the most work.
 template <int kHeadDim>
 __global__ void __launch_bounds__(kThreads) differentiate_queries(Backward b) {
   using L = Layout<kHeadDim>;

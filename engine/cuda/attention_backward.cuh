@@ -1,5 +1,5 @@
-/// What both backward passes of attention, by warps and by warpgroups, have in common: where their rows lie, what they
-/// need to know of the queries, and the gradients of one tile's scores.
+/// Code shared by both backward passes of attention, by warps and by warpgroups: row addresses, per-query data, and the
+/// gradients of one tile's scores.
 #pragma once
 
 #include "engine/cuda/attention.h"
@@ -8,12 +8,12 @@
 
 namespace nanobench::core::cuda {
 
-inline constexpr int kScoreColumns = 64;  ///< of a tile's scores: queries in the pass over the keys, else keys
+inline constexpr int kScoreColumns = 64;  ///< columns of a tile's scores: queries in the pass over the keys, else keys
 
-/// A warp's 16 rows of them.
+/// A warp's 16 rows of scores.
 using Scores = float[kScoreColumns / 8][4];
 
-/// What both passes are given.
+/// Arguments of both passes.
 struct Backward {
   AttentionShape shape;
   AttentionInputs in;
@@ -33,9 +33,9 @@ __device__ inline RowsOut as_output(const RowsIn& rows, const bf16* tensor, bf16
   return {output + (rows.base - tensor), rows.row_stride, rows.rows, rows.columns};
 }
 
-/// What the pass over the keys needs of the queries of a tile, in shared memory.
+/// Data of a tile's queries that the pass over the keys needs, in shared memory.
 struct QueryFacts {
-  float* log_sums;  ///< [kScoreColumns] in powers of two
+  float* log_sums;  ///< [kScoreColumns] base-2 logarithm
   float* row_sums;  ///< [kScoreColumns]
   int* first_key;   ///< [kScoreColumns]
 
@@ -54,8 +54,8 @@ struct QueryFacts {
   }
 };
 
-/// Turns transposed scores (rows: keys, columns: queries) into weights. `key`: of this lane's first row; `query`: the
-/// first of the tile.
+/// Turns transposed scores (rows: keys, columns: queries) into weights. `key`: key of this lane's first row; `query`:
+/// first query of the tile.
 template <bool kIsMasked>
 __device__ inline void weigh_columns(Scores& scores, const QueryFacts& facts, float scale_log2, int key, int query) {
   const int lane_column = lane_id() % 4 * 2;
@@ -71,7 +71,7 @@ __device__ inline void weigh_columns(Scores& scores, const QueryFacts& facts, fl
   }
 }
 
-/// Turns the products v dy^T into the gradients of the scores but for the scale.
+/// Turns the products v dy^T into the gradients of the scores, without the scale.
 __device__ inline void differentiate_columns(Scores& products, const Scores& weights, const QueryFacts& facts) {
   const int lane_column = lane_id() % 4 * 2;
 #pragma unroll
@@ -83,11 +83,11 @@ __device__ inline void differentiate_columns(Scores& products, const Scores& wei
   }
 }
 
-/// What the pass over the queries needs of this lane's two rows.
+/// Data of this lane's two rows that the pass over the queries needs.
 struct LaneRows {
   int query[2];
   int first_key[2];
-  float log_sum[2];  ///< in powers of two
+  float log_sum[2];  ///< base-2 logarithm
   float row_sum[2];
 
   __device__ LaneRows(const Backward& b, int head, int first) {
@@ -103,7 +103,7 @@ struct LaneRows {
   }
 };
 
-/// As weigh_columns, with queries as rows and keys from `key` on as columns.
+/// Like weigh_columns, with queries as rows and keys from `key` on as columns.
 template <bool kIsMasked>
 __device__ inline void weigh_rows(Scores& scores, const LaneRows& rows, float scale_log2, int key) {
   const int lane_column = lane_id() % 4 * 2;
@@ -119,7 +119,7 @@ __device__ inline void weigh_rows(Scores& scores, const LaneRows& rows, float sc
   }
 }
 
-/// As differentiate_columns, of the products dy v^T.
+/// Like differentiate_columns, for the products dy v^T.
 __device__ inline void differentiate_rows(Scores& products, const Scores& weights, const LaneRows& rows) {
 #pragma unroll
   for (int j = 0; j < kScoreColumns / 8; ++j) {
@@ -128,7 +128,7 @@ __device__ inline void differentiate_rows(Scores& products, const Scores& weight
   }
 }
 
-/// Writes gradients of the queries, keys and values by products of warpgroups. REQUIRES checked arguments and row_sums.
+/// Writes the gradients of queries, keys and values with warpgroup products. REQUIRES checked arguments and row_sums.
 void differentiate_with_warpgroups(const Backward& b, Stream stream);
 
 }  // namespace nanobench::core::cuda

@@ -9,7 +9,7 @@ constexpr int kRows = 2 * kGroupRows;  // of a block: keys or queries, half of t
 constexpr int kThreads = kRows * 2;
 constexpr int kStages = 4;  // products of a tile may still read it while the tile after the next one is copied
 
-/// One block's shared memory in both passes: two tiles that stay, and the tiles that change.
+/// One block's shared memory in both passes: two constant tiles, and the changing tiles.
 template <int kHeadDim>
 struct Layout {
   using Kept = PanelTile<kHeadDim, kRows>;
@@ -30,11 +30,11 @@ struct Layout {
   }
 };
 
-/// Of a warpgroup: every warp has 16 of 64 rows.
+/// Results of a warpgroup: each warp holds 16 of 64 rows.
 template <int kHeadDim>
 using Results = float[kHeadDim / 8][4];
 
-/// Starts the scores of a tile and the products that their gradients are made of: a group of its own each.
+/// Starts the scores of a tile and the products for their gradients, each as a separate group.
 template <int kHeadDim>
 __device__ inline void start_scores(Scores& scores, Scores& products, const Layout<kHeadDim>& layout, int row, int i) {
   wgmma_fence();
@@ -53,15 +53,16 @@ __device__ inline void start_sum(Results<kHeadDim>& results, const LeftFragments
   wgmma_commit();
 }
 
-/// Waits for this thread's copies, all but the newest group of them, and meets the block: the tile they are of is there
-/// for the products of all.
+/// Waits for all but the newest group of this thread's copies, then synchronises the block, so that the copied tile is
+/// ready for all products.
 __device__ inline void meet_with_copies() {
   cp_async_wait<1>();
   fence_async_proxy();
   __syncthreads();
 }
 
-/// dk and dv of kRows keys of one key head: through all queries, of all heads that read it, that see any of them.
+/// dk and dv of kRows keys of one key head: iterates over all queries that see any of them, in all heads that read the
+/// key head.
 template <int kHeadDim>
 __global__ void __launch_bounds__(kThreads, 1) differentiate_keys_in_warpgroups(Backward b) {
   NB_DYNAMIC_SHARED(shared);
@@ -126,7 +127,7 @@ __global__ void __launch_bounds__(kThreads, 1) differentiate_keys_in_warpgroups(
   store_results<kHeadDim>(dv, 1.0f, 1.0f, layout.kept(1), row, as_output(v, b.in.v, b.gradients.dv), key);
 }
 
-/// dq of kRows queries of one head, from the last ones on: without a window those have the most to do.
+/// dq of kRows queries of one head, last queries first: without a window, those have the most work.
 template <int kHeadDim>
 __global__ void __launch_bounds__(kThreads, 1) differentiate_queries_in_warpgroups(Backward b) {
   NB_DYNAMIC_SHARED(shared);

@@ -1,4 +1,4 @@
-/// What forward and backward of attention check and compute alike on the host. Plain C++.
+/// Host-side checks and constants shared by the forward and backward pass of attention. Plain C++.
 #pragma once
 
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace nanobench::core::cuda {
 
-/// Throws Error{kInvalidArgument} with the shape in it.
+/// Throws Error{kInvalidArgument}; the message contains the shape.
 inline void check_attention(const AttentionShape& shape, const AttentionInputs& in) {
   const bool is_shape = shape.length > 0 && shape.heads > 0 && shape.kv_heads > 0 &&
                         shape.heads % shape.kv_heads == 0 && shape.head_dim > 0 && shape.head_dim % 16 == 0 &&

@@ -8,7 +8,7 @@ constexpr int kThreads = kWarps * 32;
 constexpr int kWarpQueries = 32;
 constexpr int kQueries = kWarps * kWarpQueries;
 
-/// kD: the head size rounded up to what is compiled; kKeys: as many as the registers of scores and results allow.
+/// kD: the head size rounded up to a compiled size; kKeys: as many keys as the registers for scores and results allow.
 template <int kHeadDim>
 struct Layout {
   static constexpr int kRowTiles = kWarpQueries / 16;  // each piece of k and v that a warp reads serves both
@@ -70,7 +70,7 @@ __device__ void add_values(Rows<L>& rows, const Scores<L>& weights, const Tile<L
   }
 }
 
-/// A block takes kQueries queries of one head, from the last ones on: without a window those have the most to do.
+/// A block handles kQueries queries of one head, last queries first: without a window, those have the most work.
 template <int kHeadDim>
 __global__ void __launch_bounds__(kThreads) attend(AttentionShape shape, AttentionInputs in, bf16* y, float* log_sums) {
   using L = Layout<kHeadDim>;

@@ -1,6 +1,6 @@
-/// What both forward passes of attention do with the scores of a tile of keys: mask them, turn them into weights, keep
-/// each row's largest score and sum, and write the rows. L is a pass's layout: kRowTiles of 16 queries a warp, kKeys of
-/// a tile, kD columns.
+/// Processing of a key tile's scores in both forward passes of attention: mask them, turn them into weights, track each
+/// row's max score and sum, and write the rows. L is the layout of a pass: kRowTiles of 16 queries per warp, kKeys per
+/// tile, kD columns.
 #pragma once
 
 #include "engine/cuda/attention.h"
@@ -11,11 +11,11 @@ namespace nanobench::core::cuda {
 
 inline constexpr float kMinusInfinity = -__builtin_huge_valf();
 
-/// What a warp keeps of its queries while it goes through the keys.
+/// State of a warp's queries while it iterates over the keys.
 template <class L>
 struct Rows {
   float y[L::kRowTiles][L::kD / 8][4];
-  float largest[L::kRowTiles][2];  ///< score so far, not scaled; of the upper and lower eight rows
+  float largest[L::kRowTiles][2];  ///< max score so far, unscaled; for the upper and lower eight rows
   float sum[L::kRowTiles][2];      ///< this lane's part of the sum of weights
 
   __device__ void begin() {
@@ -38,8 +38,8 @@ struct Rows {
 template <class L>
 using Scores = float[L::kRowTiles][L::kKeys / 8][4];
 
-/// `query`: of this lane's first row; `key`: the first of the tile. first_key is read here and not kept: few tiles need
-/// it, and registers are short.
+/// `query`: query of this lane's first row; `key`: first key of the tile. first_key is read here and not kept: few
+/// tiles need it, and registers are scarce.
 template <class L>
 __device__ inline void mask_scores(Scores<L>& scores, const AttentionMask& mask, int length, int query, int key) {
   const int column = key + lane_id() % 4 * 2;
@@ -61,7 +61,7 @@ __device__ inline void mask_scores(Scores<L>& scores, const AttentionMask& mask,
   }
 }
 
-/// Turns scores into weights relative to the largest score so far and rescales what was summed before.
+/// Turns scores into weights relative to the max score so far, and rescales the previous sums.
 template <class L>
 __device__ inline void weigh(Scores<L>& scores, Rows<L>& rows, float scale_log2) {
 #pragma unroll
@@ -77,7 +77,7 @@ __device__ inline void weigh(Scores<L>& scores, Rows<L>& rows, float scale_log2)
       largest = fmaxf(largest, __shfl_xor_sync(kAllLanes, largest, 1));
       largest = fmaxf(largest, __shfl_xor_sync(kAllLanes, largest, 2));
       rows.largest[t][half] = largest;
-      // A row that has seen no key yet: all its weights are 2^-inf = 0, and not 2^(inf - inf).
+      // For a row without any key so far, all weights are 2^-inf = 0, not 2^(inf - inf).
       const float offset = largest == kMinusInfinity ? 0.0f : largest * scale_log2;
       const float correction = exp2_fast(before * scale_log2 - offset);
       float sum = 0.0f;
@@ -119,7 +119,7 @@ __device__ inline void store_rows(Rows<L>& rows, const AnyTile& stage, int row, 
   }
 }
 
-/// attention_forward by products of warpgroups. REQUIRES checked arguments.
+/// attention_forward with warpgroup products. REQUIRES checked arguments.
 void attend_with_warpgroups(const AttentionShape& shape, const AttentionInputs& in, bf16* y, float* log_sums,
                             Stream stream);
 

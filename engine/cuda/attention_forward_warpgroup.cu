@@ -9,7 +9,7 @@ constexpr int kThreads = 2 * kGroupThreads;
 constexpr int kGroupQueries = 64;
 constexpr int kQueries = kThreads / kGroupThreads * kGroupQueries;
 
-/// kD: the head size rounded up to what is compiled.
+/// kD: the head size rounded up to a compiled size.
 template <int kHeadDim>
 struct Layout {
   static constexpr int kRowTiles = 1;
@@ -20,7 +20,7 @@ struct Layout {
   static constexpr int kSharedBytes = Queries::kBytes + 4 * Keys::kBytes;  // k and v, two of each
 };
 
-/// What one warpgroup needs to know of its 64 queries.
+/// Data that a warpgroup needs for its 64 queries.
 struct Group {
   int query;           ///< the first one
   int last;            ///< the last one there is; less than query: the group has none
@@ -36,7 +36,7 @@ struct Group {
   __device__ bool sees_all(int key, int keys) const { return key + keys - 1 <= query && first_of_last <= key; }
 };
 
-/// Where a block's keys begin and what it reads.
+/// First key of a block, and its inputs.
 template <class L>
 struct Operands {
   const AttentionShape& shape;
@@ -60,8 +60,8 @@ struct Operands {
   }
 };
 
-/// A block takes kQueries queries of one head, half of them each warpgroup, from the last ones on: without a window
-/// those have the most to do. The scores of a tile are computed while the tile before it is turned into weights.
+/// A block handles kQueries queries of one head, half of them in each warpgroup, last queries first: without a window,
+/// those have the most work. The scores of a tile are computed while the previous tile is turned into weights.
 template <int kHeadDim>
 __global__ void __launch_bounds__(kThreads, 1)
     attend_in_warpgroups(AttentionShape shape, AttentionInputs in, bf16* y, float* log_sums) {

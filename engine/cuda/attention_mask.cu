@@ -8,7 +8,7 @@ constexpr int kThreads = 1024;  // tokens of a chunk
 constexpr int kWarps = kThreads / 32;
 constexpr unsigned kLanes = 0xffffffffU;
 
-/// The largest of the values of this thread and those before it in the block; every thread calls it. `shared` has
+/// The max of the values of this thread and all preceding threads in the block; every thread calls it. `shared` has
 /// kWarps numbers.
 __device__ int running_maximum(int value, int* shared) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -24,7 +24,7 @@ __device__ int running_maximum(int value, int* shared) {
   return max(value, before);
 }
 
-/// chunk_starts[c]: the place of the last separator in chunk c, 0 if there is none.
+/// chunk_starts[c]: position of the last separator in chunk c, 0 if there is none.
 __global__ void find_last_separators(AttentionMaskInputs in, std::int32_t* chunk_starts) {
   __shared__ int shared[kWarps];
   const int q = static_cast<int>(blockIdx.x) * kThreads + static_cast<int>(threadIdx.x);
@@ -62,8 +62,8 @@ __global__ void find_first_keys(AttentionMaskInputs in, const std::int32_t* chun
   if (q < in.length) first_key[q] = max(start, first_in_window(in, q));
 }
 
-/// first_key never decreases, so the last query of a key is found by halving; ranges of keys that end together may be
-/// long, hence no thread writes more than its own.
+/// first_key never decreases, so the last query of a key is found by bisection. Ranges of keys with the same last query
+/// may be long, so each thread writes only its own key.
 __global__ void find_last_queries(const std::int32_t* first_key, int length, std::int32_t* last_query) {
   const int key = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (key >= length) return;

@@ -11,10 +11,10 @@ namespace {
 
 constexpr int kThreads = 1024;  // two blocks fill a multiprocessor, and two rows of 50304 its shared memory
 constexpr int kSharedSums = kThreads / kWarp;
-/// Bytes of a row: every device since sm_80 lends a block 99 KiB, sums of the warps included.
+/// Max bytes of a cached row: every device since sm_80 offers a block 99 KiB, including the warps' sums.
 constexpr std::int64_t kMaxCached = 99 * 1024 - kSharedSums * static_cast<int>(sizeof(float));
 
-/// Of `vocabulary` logits, wherever the first one lies in its vector.
+/// Bytes for `vocabulary` logits, at any position of the first one in its vector.
 template <class Logit>
 constexpr std::int64_t cached_bytes(std::int64_t vocabulary) {
   return (vocabulary + 2 * kVector) * static_cast<std::int64_t>(sizeof(Logit));
@@ -26,7 +26,7 @@ __device__ inline float exponential(float x) {
   return exp2_fast(x * kLog2E);
 }
 
-/// A row as vectors of eight that are aligned in memory: the first and the last may have numbers outside of the row.
+/// A row as vectors of eight that are aligned in memory: the first and the last may contain numbers outside the row.
 template <class Logit>
 struct Row {
   const Logit* data;
@@ -51,7 +51,7 @@ struct Row {
   }
 };
 
-/// What the loss sees of a logit.
+/// A logit as used in the loss.
 struct Capped {
   float value;
   float tanh;  ///< of logit / cap; 0 without a cap
@@ -66,12 +66,12 @@ __device__ inline Capped capped_of(float logit, const CrossEntropyOptions& optio
   return {options.rounds_capped ? rounded(value) : value, tanh};
 }
 
-/// The largest capped logit, and the sum of exponentials of what the others are below it.
+/// The max capped logit, and the sum of exponentials of all logits relative to it.
 struct Softmax {
   float most, sum;
 };
 
-/// The largest of the block, in every thread.
+/// The max over the block, in every thread.
 __device__ inline float block_max(float x, float* shared) {
 #pragma unroll
   for (int distance = kWarp / 2; distance > 0; distance /= 2) x = fmaxf(x, __shfl_xor_sync(kWholeWarp, x, distance));
@@ -159,7 +159,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   const std::int64_t index = blockIdx.x, target = targets[index];
   const Row<Logit> row(logits + index * shape.logits_stride, shape.vocabulary);
   const float inverse_cap = options.cap > 0.0f ? 1.0f / options.cap : 0.0f;
-  // Before any thread may write a gradient over it.
+  // Must precede any thread's write of a gradient over it.
   const float right = capped_of(load1(row.data + target), options, inverse_cap).value;
   const Softmax softmax = softmax_of(row, cache, options, inverse_cap);
   if (threadIdx.x == 0) losses[index] = logf(softmax.sum) + (softmax.most - right);

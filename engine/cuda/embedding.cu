@@ -65,7 +65,7 @@ __device__ inline Floats8 sum_of_rows(const EmbeddingGradient& table, const std:
   return sum;
 }
 
-/// Behind the last place of a token that is at `first`.
+/// One past the last place of the token at `first`.
 __device__ inline std::int64_t end_of_token(const std::int32_t* tokens, std::int64_t first, std::int64_t length) {
   std::int64_t has = first, has_not = length;
   while (has + 1 < has_not) {
@@ -75,7 +75,7 @@ __device__ inline std::int64_t end_of_token(const std::int32_t* tokens, std::int
   return has_not;
 }
 
-/// The row of the token that begins at `first`, by the whole block. Each warp takes every eighth place.
+/// The row of the token that begins at `first`, computed by the whole block. Each warp handles every eighth place.
 __device__ inline void sum_frequent(const EmbeddingGradient& table, std::int64_t token, const std::int64_t* positions,
                                     std::int64_t first, std::int64_t last, float (&sums)[kWarps][kSlab]) {
   const int warp = static_cast<int>(threadIdx.x) / kWarp, lane = static_cast<int>(threadIdx.x) % kWarp;

@@ -7,8 +7,8 @@
 
 namespace nanobench::core::cuda {
 
-/// A CUDA call failed. The message holds CUDA's own text, the expression, file and line. kUnavailable where this
-/// machine or driver cannot do it, else kInternal.
+/// A CUDA call failed. The message contains CUDA's own text, the expression, file and line. The code is kUnavailable if
+/// this machine or driver cannot do it, else kInternal.
 class CudaError : public Error {
  public:
   CudaError(ErrorCode code, int status, const std::string& message) : Error(code, message), status_(status) {}
@@ -20,10 +20,10 @@ class CudaError : public Error {
 };
 
 /// Throws CudaError unless `status`, a cudaError_t, is success. Clears CUDA's last error first, so that the next check
-/// does not report this one again.
+/// does not report it again.
 void check_cuda_call(int status, const char* expression, const char* file, int line);
 
-/// The same for destructors: writes the message to stderr and goes on.
+/// The same for destructors: writes the message to stderr and continues.
 void check_cuda_call_noexcept(int status, const char* expression, const char* file, int line) noexcept;
 
 }  // namespace nanobench::core::cuda

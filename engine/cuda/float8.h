@@ -1,10 +1,10 @@
-/// Matrices in 8-bit floating point for the language-model head: quantised with a scale, row-major and transposed,
-/// since the library's 8-bit products take both operands with the summed index contiguous. Plain C++: includes no CUDA
-/// header. Thread-safe.
+/// Matrices in 8-bit floating point for the language-model head, quantised with a scale. They are written row-major and
+/// transposed, since the library's 8-bit products need the summed index contiguous in both operands. Plain C++:
+/// includes no CUDA header. Thread-safe.
 ///
-/// A block takes a tile of 64 x 64 numbers through shared memory, so that both results are written in whole vectors.
-/// Device pointers; whatever the strides and alignment, multiples of 16 bytes are fastest. Everything enqueues on the
-/// stream and does not synchronise; throws CudaError.
+/// A block passes a tile of 64 x 64 numbers through shared memory, so that both results are written in whole vectors.
+/// All pointers are device pointers with any stride and alignment; multiples of 16 bytes are fastest. All functions
+/// enqueue on the stream, do not synchronise, and throw CudaError.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace nanobench::core::cuda {
 
-/// [rows, columns], `stride` numbers from row to row.
+/// A [rows, columns] matrix with a row stride of `stride` numbers.
 template <class Number>
 struct MatrixView {
   Number* data = nullptr;

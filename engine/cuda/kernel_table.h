@@ -1,5 +1,5 @@
-/// All kernels as one table of functions, for those who may have them or not: the engine calls them through it, whether
-/// they are a GPU's or emulated. Plain C++: includes no CUDA header.
+/// All kernels as one table of functions, which may or may not be available. The engine calls kernels through it,
+/// whether they run on a GPU or are emulated. Plain C++: includes no CUDA header.
 #pragma once
 
 #include "engine/cuda/adam.h"
@@ -16,8 +16,8 @@
 
 namespace nanobench::core::cuda {
 
-/// Of the same names as the functions, with what the host computes for them; of templates, with the types of their
-/// numbers behind.
+/// Members are named like the functions, including their host-side helpers; names of template instances end with their
+/// number types.
 struct KernelTable {
   decltype(&cuda::attention_mask) attention_mask;
   decltype(&cuda::attention_forward) attention_forward;

@@ -1,10 +1,9 @@
-/// How a matrix in shared memory is described to the products of a warpgroup (wgmma). Part of platform.cuh: include
-/// that instead.
+/// Descriptors of matrices in shared memory for warpgroup products (wgmma). Part of platform.cuh: include that instead.
 ///
-/// The numbers lie in panels of 64 bf16 columns: a row takes 128 bytes, rows follow one another, and the 16-byte chunks
-/// of a row change places by the row ("128-byte swizzle", the layout of Tile<64>). A panel begins at a multiple of 1024
-/// bytes, and so does every group of eight rows. Source: PTX ISA, "Asynchronous warpgroup level matrix shared memory
-/// layout" and "Matrix descriptor".
+/// Matrices are stored in panels of 64 bf16 columns. A row takes 128 bytes, rows are consecutive, and the order of a
+/// row's 16-byte chunks depends on the row ("128-byte swizzle", the layout of Tile<64>). Panels and groups of eight
+/// rows begin at multiples of 1024 bytes. Source: PTX ISA, "Asynchronous warpgroup level matrix shared memory layout"
+/// and "Matrix descriptor".
 #pragma once
 
 #include <cstdint>
@@ -21,13 +20,13 @@ struct SharedMatrix {
   static constexpr int kGroupBytes = 1024;         ///< eight rows of a panel
   static constexpr std::uint64_t kSwizzle128 = 1;  ///< at bit 62
 
-  /// address: of the first number, in shared memory. panel_bytes: from panel to panel where rows are the inner
-  /// dimension of the product; kUnit where columns are, as a product then reads 16 columns of one panel.
+  /// address: shared-memory address of the first number. panel_bytes: distance between panels if rows are the inner
+  /// dimension of the product; kUnit if columns are, as a product then reads 16 columns of one panel.
   __host__ __device__ static constexpr SharedMatrix at(std::uint32_t address, std::uint32_t panel_bytes) {
     return {(address / kUnit & kFieldMask) | (panel_bytes / kUnit & kFieldMask) << 16 |
             std::uint64_t{kGroupBytes / kUnit} << 32 | kSwizzle128 << 62};
   }
-  /// The same matrix from `bytes` further on, a multiple of 16.
+  /// The same matrix, offset by `bytes`, a multiple of 16.
   __host__ __device__ constexpr SharedMatrix after(int bytes) const {
     return {bits + static_cast<std::uint64_t>(bytes / kUnit)};
   }

@@ -28,7 +28,7 @@ __device__ inline Moved moved(const MuonMomentum& form, const MuonFactors& f, fl
   return {buffer, form.is_nesterov ? lerp(g, buffer, f.momentum, f.rest) : buffer};
 }
 
-/// The number as it is stored.
+/// The number as stored.
 __device__ inline float stored(const float*, float x) {
   return x;
 }
@@ -36,7 +36,7 @@ __device__ inline float stored(const bf16*, float x) {
   return rounded(x);
 }
 
-/// Block (i, matrix) takes every gridDim.x-th piece of the matrix.
+/// Block (i, matrix) handles every gridDim.x-th piece of the matrix.
 template <class Gradient, class Update>
 __global__ void __launch_bounds__(kThreads)
     move_momentum(std::int64_t numbers, MuonMomentum form, const MuonFactors* factors, const Gradient* const* gradients,
@@ -126,7 +126,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// By the shape alone, as the order of the sums is.
+/// Depends only on the shape, like the order of the sums.
 dim3 grid_of(const MuonShape& shape) {
   const std::int64_t blocks = std::min(kMuonPartials, ceil_div(shape.numbers, kBlock));
   return dim3(static_cast<unsigned>(blocks), static_cast<unsigned>(shape.matrices));

@@ -1,13 +1,13 @@
-/// What Muon does beside its matrix products: momentum, Frobenius norms, the sums of the iterations, the step. For all
-/// matrices of one shape in one launch. Plain C++: includes no CUDA header. Thread-safe.
+/// The parts of Muon other than its matrix products: momentum, Frobenius norms, the sums of the iterations, the step.
+/// One launch handles all matrices of one shape. Plain C++: includes no CUDA header. Thread-safe.
 ///
-/// Rounds where the engine does (engine/optim/muon.cpp, engine/ops/orthogonalize.cpp). A tall matrix need not be
+/// Rounds where the engine rounds (engine/optim/muon.cpp, engine/ops/orthogonalize.cpp). A tall matrix need not be
 /// transposed: its Gram matrix is X^T X, and the iterations multiply from the right.
 ///
-/// Pointers are to device memory, matrices row-major without gaps; 16-byte alignment and matrices of a multiple of 8
-/// numbers are taken eight at a time, others one by one. Rates and momentum are read from device memory, so that a
-/// captured graph can be replayed with new ones. Everything enqueues on the stream and does not synchronise; throws
-/// CudaError.
+/// Pointers are to device memory; matrices are row-major without gaps. Matrices with 16-byte alignment and a multiple
+/// of 8 numbers are processed eight numbers at a time, others one by one. Rates and momentum are read from device
+/// memory, so that a captured graph can be replayed with new values. All functions enqueue on the stream, do not
+/// synchronise, and throw CudaError.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace nanobench::core::cuda {
 
 struct MuonShape {
   std::int64_t matrices = 0;  ///< n
-  std::int64_t numbers = 0;   ///< of a matrix: rows times columns
+  std::int64_t numbers = 0;   ///< numbers per matrix: rows times columns
 };
 
 /// The numbers of one step.
@@ -28,7 +28,7 @@ struct MuonFactors {
   float rate;
 };
 
-/// Made in double precision. `rate` holds what MuonRate::at of engine/optim/muon_rate.h gives.
+/// Computed in double precision. `rate` is the result of MuonRate::at (engine/optim/muon_rate.h).
 MuonFactors muon_factors(double momentum, double rate);
 
 struct MuonMomentum {
@@ -37,12 +37,12 @@ struct MuonMomentum {
   bool is_nesterov = true;   ///< false: u is the buffer
 };
 
-/// Partial sums of a matrix's squares: workspaces hold n times as many numbers.
+/// Number of partial sums of a matrix's squares; workspaces hold n times as many numbers.
 inline constexpr std::int64_t kMuonPartials = 64;
 
-/// Moves the momentum on and sums the squares of u.
+/// Updates the momentum and sums the squares of u.
 ///   gradients  n pointers on the device, each to `numbers` numbers; a null one counts as zero
-///   buffer     [n, numbers] float32, moved on
+///   buffer     [n, numbers] float32, updated
 ///   update     [n, numbers] u: rounded to bf16 (the norm is of the rounded one), or float32
 ///   partials   [n, kMuonPartials]
 /// Exists for gradients of float and bf16, updates of float and bf16.
@@ -51,7 +51,7 @@ void muon_momentum(const MuonShape& shape, const MuonMomentum& form, const MuonF
                    const Gradient* const* gradients, float* buffer, Update* update, float* partials, Stream stream);
 
 /// x = round(u / (|u|_F + eps)) of each matrix. With bf16 updates the norm and the sum are rounded too.
-/// x [n, numbers] may be u where that is bf16. Exists for updates of float and bf16.
+/// x [n, numbers] may be u if that is bf16. Exists for updates of float and bf16.
 template <class Update>
 void muon_normalize(const MuonShape& shape, const Update* update, const float* partials, float eps, bf16* x,
                     Stream stream);
@@ -62,7 +62,7 @@ void muon_combine(std::int64_t count, float a, const bf16* x, float b, const bf1
 /// p -= rate round(scale u) of each matrix.
 ///   update      [n, numbers]
 ///   parameters  n pointers on the device, each to `numbers` floats
-///   copies      n pointers on the device to where the new parameter goes rounded, for products; null: not wanted
+///   copies      n device pointers to rounded copies of the new parameters, for products; null: not wanted
 void muon_apply(const MuonShape& shape, const bf16* update, float scale, const MuonFactors* factors,
                 float* const* parameters, bf16* const* copies, Stream stream);
 

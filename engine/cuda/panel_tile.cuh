@@ -1,5 +1,4 @@
-/// Tiles of bf16 in shared memory as the products of a warpgroup read them: panels of 64 columns
-/// (matrix_descriptor.cuh).
+/// Tiles of bf16 in shared memory, in the layout of warpgroup products: panels of 64 columns (matrix_descriptor.cuh).
 #pragma once
 
 #include "engine/cuda/tile.cuh"
@@ -22,22 +21,22 @@ struct PanelTile {
     return Tile<kPanelColumns>{data + chunk / kPanelChunks * kPanelBytes}.at(row, chunk % kPanelChunks);
   }
 
-  /// From `row`, a multiple of 8, and column 0 on: columns are the inner dimension of the product.
+  /// Starts at `row`, a multiple of 8, and column 0; columns are the inner dimension of the product.
   __device__ SharedMatrix along_rows(int row) const {
     return shared_matrix<SharedMatrix::kUnit>(data + row * kRowBytes);
   }
-  /// The whole tile: rows are the inner dimension.
+  /// The whole tile; rows are the inner dimension.
   __device__ SharedMatrix across_rows() const { return shared_matrix<kPanelBytes>(data); }
-  /// What a descriptor along rows moves on by for `column`, a multiple of 16.
+  /// Offset of a descriptor along rows for `column`, a multiple of 16.
   __device__ static constexpr int column_bytes(int column) {
     return column / kPanelColumns * kPanelBytes + column % kPanelColumns * static_cast<int>(sizeof(bf16));
   }
-  /// What one across rows moves on by for `rows`, a multiple of 8.
+  /// Offset of a descriptor across rows for `rows`, a multiple of 8.
   __device__ static constexpr int row_bytes(int rows) { return rows * kRowBytes; }
 };
 
 /// results[64, kRightRows] = rows row.. of `left` times the transposed `right`: both have kColumns of the inner
-/// dimension. Every warp of a warpgroup has 16 of the rows. Starts the products; commits nothing.
+/// dimension. Each warp of a warpgroup holds 16 of the rows. Starts the products; commits nothing.
 template <int kColumns, int kLeftRows, int kRightRows>
 __device__ inline void start_rows(float (&results)[kRightRows / 8][4], const PanelTile<kColumns, kLeftRows>& left,
                                   int row, const PanelTile<kColumns, kRightRows>& right) {
@@ -49,7 +48,7 @@ __device__ inline void start_rows(float (&results)[kRightRows / 8][4], const Pan
   }
 }
 
-/// The numbers of results as the a of further products, for as long as those are under way.
+/// Results as operand a of further products, for the duration of those products.
 template <int kInner>
 struct LeftFragments {
   std::uint32_t a[kInner / 16][4];

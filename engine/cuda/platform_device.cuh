@@ -60,7 +60,7 @@ __device__ inline std::uint32_t shared_address(const void* shared) {
 }
 
 __device__ inline void cp_async_16(void* shared, const void* global, bool is_valid = true) {
-  const int bytes = is_valid ? 16 : 0;  // what is not read is filled with zeros
+  const int bytes = is_valid ? 16 : 0;  // bytes that are not read become zero
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)), "l"(global), "r"(bytes)
                : "memory");
 }
@@ -117,7 +117,7 @@ struct LaunchShape {
   Stream stream = nullptr;
 };
 
-/// Throws CudaError with the place of NB_LAUNCH if the launch is refused.
+/// Throws CudaError with the location of NB_LAUNCH if the launch is refused.
 template <class... Parameters, class... Arguments>
 void launch(const char* name, const char* file, int line, const LaunchShape& shape, void (*kernel)(Parameters...),
             const Arguments&... arguments) {

@@ -16,7 +16,7 @@ struct Pairs {
   Floats8 first, second;
 };
 
-/// Where a lane stands: in which head of which projection, and in which eight pairs of it.
+/// Position of a lane: its projection, its head, and its eight pairs of that head.
 struct Place {
   std::int64_t row;
   int head;        ///< of q, then of k, then of v
@@ -44,7 +44,7 @@ __device__ inline void store_pairs(Number* head, const Place& place, std::int64_
   store8(head + place.pair + head_dim / 2, x.second);
 }
 
-/// The turn of a lane's pairs; by the opposite angle with sign = -1.
+/// The rotation of a lane's pairs; by the opposite angle with sign = -1.
 struct Turn {
   Floats8 cos, sin;
   bool is_there = false;
@@ -140,7 +140,7 @@ __device__ inline Floats8 weighted(float a, const Floats8& x, float b, const Flo
   return sum;
 }
 
-/// Which projection a lane works for, and on which of its heads.
+/// The projection and head that a lane works on.
 struct Role {
   bool is_query, is_value;
   std::int64_t head;
@@ -171,7 +171,7 @@ struct Role {
   }
 };
 
-/// Zeros where the blend has none.
+/// Zeros if the blend has none.
 __device__ inline Pairs embedding_of(const QkvHeadsOptions& options, const Role& role, const Place& place,
                                      std::int64_t dim) {
   const bool is_there = options.blend == HeadValueBlend::kPair || options.blend == HeadValueBlend::kLerp;
@@ -188,7 +188,7 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t dim = shape.head_dim;
   Pairs x = load_pairs(role.row_of(in.q, in.k, in.v, place, dim), place, dim);
   bf16* const to = role.row_of(out.q, out.k, out.v, place, dim);
-  // The whole warp: sums of the norm are taken by the lanes of v as well.
+  // Called by the whole warp: lanes of v also take part in the norm's sums.
   Pairs placed = options.norm == HeadNorm::kBeforeRotation ? normalized<kLanes>(x, dim, options.eps) : x;
   placed = Turn(options, place, dim)(placed, 1.0f);
   if (options.norm == HeadNorm::kAfterRotation) placed = normalized<kLanes>(placed, dim, options.eps);
@@ -205,7 +205,7 @@ __global__ void __launch_bounds__(kThreads)
   store_pairs(to, place, dim, x);
 }
 
-/// Gradient of a head of q or k by its projection.
+/// Gradient of a head of q or k with respect to its projection.
 template <int kLanes>
 __device__ inline Pairs unplaced(const QkvHeadsOptions& options, const Place& place, std::int64_t dim, const Pairs& x,
                                  Pairs d) {
@@ -216,7 +216,7 @@ __device__ inline Pairs unplaced(const QkvHeadsOptions& options, const Place& pl
   return options.norm == HeadNorm::kNone ? d : norm_gradient<kLanes>(x, d, dim, options.eps);
 }
 
-/// Half a lane's pairs of v: its gradients, and the share in those of the weights.
+/// Half of a lane's pairs of v: their gradients, and their contribution to the weights' gradients.
 __device__ inline void value_gradients(const QkvHeadsOptions& options, const QkvHeadsGradients& g,
                                        const BlendWeights& weights, const Floats8& d, const Floats8& v,
                                        const Floats8& e, bf16* dv, std::int64_t at, float (&sums)[2]) {
@@ -277,7 +277,7 @@ void check_shape(const QkvHeadsShape& shape) {
                 "qkv_heads: " + std::to_string(items) + " heads of all tokens; expected at most 2^30");
 }
 
-/// Calls body with the lanes that take a head, as a type: a power of two.
+/// Calls body with the number of lanes per head, as a type: a power of two.
 template <class Body>
 void with_lanes(std::int64_t head_dim, const Body& body) {
   const std::int64_t lanes = head_dim / (2 * kVector);

@@ -1,13 +1,13 @@
-/// From the projections of a block to what attention takes: RMSNorm of each head of q and k, rotation, and the blend of
-/// v with a value embedding, forward and backward. Plain C++: includes no CUDA header. Thread-safe.
+/// Turns a block's projections into the inputs of attention: RMSNorm of each head of q and k, rotation, and the blend
+/// of v with a value embedding, forward and backward. Plain C++: includes no CUDA header. Thread-safe.
 ///
 /// Storage is bfloat16, arithmetic float32, rounded where the engine rounds (engine/nn/attention_layer.cpp): after the
 /// norm, after the rotation, after the blend; with `rounds_rotation` each product and sum of the rotation too.
 ///
 /// All pointers are to device memory, 16-byte aligned. Head sizes are multiples of 16 up to kMaxHeadDim, row strides
-/// multiples of 8. Everything enqueues on the stream and does not synchronise. Throws Error{kInvalidArgument} for sizes
-/// that it cannot take, CudaError where a launch fails.
-/// A group of neighbouring lanes takes a head, 8 pairs (j, j + E / 2) a lane: 8 lanes for a head of 128.
+/// multiples of 8. All functions enqueue on the stream and do not synchronise. They throw Error{kInvalidArgument} for
+/// unsupported sizes, and CudaError if a launch fails.
+/// A group of neighbouring lanes handles a head, 8 pairs (j, j + E / 2) per lane: 8 lanes for a head of 128.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +26,11 @@ struct QkvHeadsShape {
   std::int64_t head_dim = 0;  ///< E
 };
 
-/// Rows of a matrix [T, columns] that may be part of a wider one: [T, 3 C] is three of them of stride 3 C.
+/// Rows of a matrix [T, columns] that may be part of a wider one: [T, 3 C] holds three of them with stride 3 C.
 template <class Number>
 struct HeadRows {
   Number* data = nullptr;
-  std::int64_t stride = 0;  ///< numbers from row to row
+  std::int64_t stride = 0;  ///< row stride in numbers
 };
 
 enum class HeadNorm { kNone, kBeforeRotation, kAfterRotation };
@@ -45,7 +45,7 @@ enum class HeadValueBlend {
 struct QkvHeadsOptions {
   HeadNorm norm = HeadNorm::kBeforeRotation;
   float eps = 0.0f;            ///< inside the root
-  const float* cos = nullptr;  ///< [T, E / 2] or more rows; null: no rotation. Rounded to bfloat16 or not, as made
+  const float* cos = nullptr;  ///< [T, E / 2] or more rows; null: no rotation. Rounded to bfloat16 or not
   const float* sin = nullptr;  ///< likewise
   bool rounds_rotation = false;
   HeadValueBlend blend = HeadValueBlend::kNone;
@@ -70,9 +70,9 @@ struct QkvHeads {
 void qkv_heads_forward(const QkvHeadsShape& shape, const QkvProjections& in, const QkvHeadsOptions& options,
                        const QkvHeads& out, Stream stream);
 
-/// Gradients of the projections from those of the heads. dv = round((w[0] or 1 - w[0]) dv_heads); of the value
-/// embedding round((w[1] or w[0]) dv_heads): layers that share it, and values that are mixed with themselves, have
-/// their gradients added up rounded, as autograd does those of bfloat16 tensors.
+/// Gradients of the projections from those of the heads. dv = round((w[0] or 1 - w[0]) dv_heads); the value embedding's
+/// gradient is round((w[1] or w[0]) dv_heads). For layers that share it, and values mixed with themselves, rounded
+/// gradients are added, as autograd does for bfloat16 tensors.
 struct QkvHeadsGradients {
   const bf16* q_heads = nullptr;    ///< [T, H, E]
   const bf16* k_heads = nullptr;    ///< [T, Hkv, E]
@@ -82,12 +82,12 @@ struct QkvHeadsGradients {
   HeadRows<bf16> v;                 ///< [T, Hkv E]
   bf16* value_embedding = nullptr;  ///< [T, Hkv E] contiguous; null: not wanted
   float* value_weights = nullptr;   ///< one number (kLerp) or two; null: not wanted
-  float* workspace = nullptr;       ///< kQkvHeadsWorkspace numbers where value_weights is wanted
+  float* workspace = nullptr;       ///< kQkvHeadsWorkspace numbers if value_weights is wanted
 };
 
 inline constexpr std::int64_t kQkvHeadsWorkspace = 2 * kPartialBlocks;
 
-/// `in` and `options` are those of the forward pass: norms and rotations are recomputed.
+/// `in` and `options` are those of the forward pass; norms and rotations are recomputed.
 void qkv_heads_backward(const QkvHeadsShape& shape, const QkvProjections& in, const QkvHeadsOptions& options,
                         const QkvHeadsGradients& gradients, Stream stream);
 

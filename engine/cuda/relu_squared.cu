@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kThreads = 256;
 
-/// A NaN is not below zero: it goes on, so that a diverged run shows.
+/// A NaN is not below zero: it propagates, so that a diverged run is visible.
 __device__ inline float relu(float x) {
   return x < 0.0f ? 0.0f : x;
 }
@@ -35,7 +35,7 @@ __device__ inline const bf16* second_of(const SquareGradient& function) {
   return function.dy;
 }
 
-/// Thread i takes numbers 8 i to 8 i + 7.
+/// Thread i handles numbers 8 i to 8 i + 7.
 template <class Function>
 __global__ void __launch_bounds__(kThreads) apply(std::int64_t count, Function function, bool has_vectors) {
   const std::int64_t begin = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) * kVector;

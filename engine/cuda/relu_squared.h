@@ -8,11 +8,11 @@
 namespace nanobench::core::cuda {
 
 /// y = round(relu(x)^2) of `count` numbers; a NaN stays one. y may be x.
-///   x, y  device; 16-byte aligned pointers are taken eight numbers at a time, others one by one
+///   x, y  device; 16-byte aligned pointers are processed eight numbers at a time, others one by one
 /// Enqueues on the stream, does not synchronise. Throws CudaError.
 void relu_squared_forward(std::int64_t count, const bf16* x, bf16* y, Stream stream);
 
-/// dx = round(2 relu(x) dy), x as the forward pass took it. dx may be dy or x.
+/// dx = round(2 relu(x) dy), x is the input of the forward pass. dx may be dy or x.
 void relu_squared_backward(std::int64_t count, const bf16* x, const bf16* dy, bf16* dx, Stream stream);
 
 }  // namespace nanobench::core::cuda

@@ -120,7 +120,7 @@ __device__ inline void gradient_of_row(const ResidualGradients& g, const Part<kV
   }
 }
 
-/// Writes what eight numbers of d give to the blend's inputs.
+/// Writes the gradients of the blend's inputs for eight numbers of d.
 __device__ inline void store_gradients(const ResidualGradients& g, const Weights& weights, const Floats8& d,
                                        std::int64_t at) {
   Floats8 dx, dskip, dx0;
@@ -175,7 +175,7 @@ void check_width(const ResidualShape& shape) {
                                                std::to_string(kMaxResidualWidth));
 }
 
-/// Calls body with the smallest number of vectors a lane that holds a row, as a type.
+/// Calls body with the min number of vectors per lane that holds a row, as a type.
 template <class Body>
 void with_vectors(std::int64_t width, const Body& body) {
   const std::int64_t vectors = ceil_div(width, kWarp * kVector);

@@ -1,16 +1,17 @@
-/// The residual stream at the seams of a transformer block: blend of x, skip and x0, then RMSNorm, each row in one
+/// The residual stream between the halves of transformer blocks: blend of x, skip and x0, then RMSNorm, each row in one
 /// pass. Plain C++: includes no CUDA header. Thread-safe.
 ///
 ///   blended = round(a (x + w skip) + b x0)      normed = round(blended / sqrt(mean(blended^2) + eps))
 ///
-/// The one pair of kernels serves what a block begins with (U-net skip and x0 blend), the sum after attention or MLP
-/// (skip = the branch, w = its scale), the embedding's norm and the last one (x alone). Arithmetic is float32; round is
-/// to bfloat16, where the engine with PrecisionConfig::activations = kBfloat16 rounds: nothing in between is rounded.
+/// This pair of kernels serves the start of a block (U-net skip and x0 blend), the sum after attention or MLP (skip =
+/// the branch, w = its scale), and the embedding's norm and the final norm (x alone). Arithmetic is float32. round() is
+/// to bfloat16, where the engine rounds with PrecisionConfig::activations = kBfloat16; intermediate values are not
+/// rounded.
 ///
-/// All pointers are to device memory; those of rows to [rows, width], row-major, 16-byte aligned. Width is a multiple
-/// of 8, at most kMaxResidualWidth. Everything enqueues on the stream and does not synchronise. Throws
-/// Error{kInvalidArgument} for a width that it cannot take, CudaError where a launch fails.
-/// A warp takes a row and keeps it in registers, four rows a block: memory is read and written once.
+/// All pointers are to device memory; row pointers are to [rows, width], row-major, 16-byte aligned. Width is a
+/// multiple of 8, at most kMaxResidualWidth. All functions enqueue on the stream and do not synchronise. They throw
+/// Error{kInvalidArgument} for an unsupported width, and CudaError if a launch fails.
+/// A warp handles a row and keeps it in registers, four rows per block: memory is read and written once.
 #pragma once
 
 #include <cstdint>
@@ -48,19 +49,19 @@ void residual_norm_forward(const ResidualShape& shape, const ResidualBlend& blen
 /// With d = round(dblended + the norm's gradient):
 ///   dx = round(a d)    dskip = round(w a d)    dx0 = round(b d)
 ///   dweights = sum of d (x + w skip), sum of d x0;    dskip_weight = a * sum of d skip
-/// What is null is not wanted, or (of inputs) zero. Each gradient has the type of its row: where a row is used in
-/// several places, who adds its gradients up finds them rounded, as autograd does those of bfloat16 tensors.
+/// Null outputs are not wanted; null inputs are zero. Each gradient has the type of its row. If a row has several uses,
+/// its gradients are rounded before they are added, as autograd does for bfloat16 tensors.
 struct ResidualGradients {
-  const bf16* blended = nullptr;   ///< of the forward pass; may be null without a norm
+  const bf16* blended = nullptr;   ///< from the forward pass; may be null without a norm
   const bf16* dnormed = nullptr;   ///< null: no norm
-  const bf16* dblended = nullptr;  ///< from where else `blended` is used
+  const bf16* dblended = nullptr;  ///< from the other uses of `blended`
   float eps = 0.0f;
   bf16* dx = nullptr;
   bf16* dskip = nullptr;
   bf16* dx0 = nullptr;
-  float* dweights = nullptr;      ///< two numbers, of a and b
+  float* dweights = nullptr;      ///< two numbers, for a and b
   float* dskip_weight = nullptr;  ///< one number
-  float* workspace = nullptr;     ///< kResidualWorkspace numbers where one of the three is wanted
+  float* workspace = nullptr;     ///< kResidualWorkspace numbers if any of the three is wanted
 };
 
 inline constexpr std::int64_t kResidualWorkspace = 3 * kPartialBlocks;

@@ -48,7 +48,7 @@ __device__ void multiply(Results& results, const Tile<kInner>& left, int row, co
   }
 }
 
-/// Rounds a warp's results into the tile of the whole block; `first_row` and `first_column` are the block's in the
+/// Rounds a warp's results into the tile of the whole block; `first_row` and `first_column` locate the block in the
 /// matrix.
 __device__ void stage_results(const Results& results, const SymmetricProduct& p, const bf16* addend, int first_row,
                               int first_column, int row, int column, const Tile<kSide>& stage) {
@@ -75,7 +75,7 @@ __device__ void stage_results(const Results& results, const SymmetricProduct& p,
   }
 }
 
-/// A tile of the result as it lies in shared memory.
+/// A tile of the result, as stored in shared memory.
 __device__ void store_tile(const Tile<kSide>& stage, const RowsOut& c, int first_row, int first_column) {
   for (int place = static_cast<int>(threadIdx.x); place < kSide * kSide / kChunk; place += kThreads) {
     const int row = place / (kSide / kChunk);
@@ -86,7 +86,7 @@ __device__ void store_tile(const Tile<kSide>& stage, const RowsOut& c, int first
   }
 }
 
-/// Its mirror image: a warp turns 32 rows of one column of chunks at once.
+/// Its mirror image: a warp transposes 32 rows of one column of chunks at once.
 __device__ void store_mirrored(const Tile<kSide>& stage, const RowsOut& c, int first_row, int first_column) {
   const int lane = lane_id();
   for (int place = warp_id(); place < kSide / 32 * (kSide / kChunk); place += kThreads / 32) {
@@ -103,7 +103,7 @@ __device__ void store_mirrored(const Tile<kSide>& stage, const RowsOut& c, int f
   }
 }
 
-/// A tile on the diagonal: what stands above the diagonal was summed too, but the one below counts on both sides.
+/// A tile on the diagonal: values above the diagonal were computed too, but the value below is used on both sides.
 __device__ void store_diagonal(const Tile<kSide>& stage, const RowsOut& c, int first) {
   for (int place = static_cast<int>(threadIdx.x); place < kSide * kSide; place += kThreads) {
     const int row = place / kSide;

@@ -1,7 +1,7 @@
-/// Tiles of bf16 in shared memory and the fragments that a warp's tensor core products take from them.
+/// Tiles of bf16 in shared memory, and the fragments that a warp's tensor core products read from them.
 ///
-/// A tile has rows of kColumns numbers. The eight numbers of a chunk (16 bytes) stay together; which place of its row a
-/// chunk takes depends on the row, such that eight neighbouring rows of one column of chunks lie in different banks:
+/// A tile has rows of kColumns numbers. The eight numbers of a chunk (16 bytes) stay together. The position of a chunk
+/// in its row depends on the row, so that in one column of chunks, eight neighbouring rows are in different banks:
 /// ldmatrix and 16-byte accesses then have no conflicts.
 #pragma once
 
@@ -9,13 +9,13 @@
 
 namespace nanobench::core::cuda {
 
-inline constexpr int kChunk = 8;  ///< bf16 in 16 bytes
+inline constexpr int kChunk = 8;  ///< bf16 numbers in 16 bytes
 inline constexpr unsigned kAllLanes = 0xffffffffU;
 
 template <int kColumns>
 struct Tile {
   static constexpr int kChunks = kColumns / kChunk;
-  static constexpr int kBanks = kChunks < 8 ? kChunks : 8;  ///< places that a chunk may take
+  static constexpr int kBanks = kChunks < 8 ? kChunks : 8;  ///< possible positions of a chunk
   static_assert(kChunks % kBanks == 0 && (kBanks & (kBanks - 1)) == 0);
 
   unsigned char* data;  ///< 128-byte aligned
@@ -31,12 +31,12 @@ struct Tile {
 /// Rows in global memory, such as those of one head in a [T, heads, D] tensor.
 struct RowsIn {
   const bf16* base;         ///< row 0, 16-byte aligned
-  std::int64_t row_stride;  ///< numbers from row to row, a multiple of 8
+  std::int64_t row_stride;  ///< row stride in numbers, a multiple of 8
   int rows;
   int columns;  ///< a multiple of 8
 };
 
-/// Starts copying rows [first, first + kRows) to a tile; what lies beyond the last row or column becomes zero. Commits
+/// Starts copying rows [first, first + kRows) to a tile; numbers beyond the last row or column become zero. Commits
 /// nothing.
 template <int kRows, int kThreads, class AnyTile>
 __device__ inline void copy_rows(const AnyTile& tile, const RowsIn& from, int first) {
@@ -62,9 +62,9 @@ __device__ inline int warp_id() {
   return static_cast<int>(threadIdx.x) / 32;
 }
 
-/// Where a lane's addresses for 16 x 16 numbers of a tile begin: `line` and `side` say which of the rows and which of
-/// the two chunks are this lane's. Only an exclusive or depends on the column, and the row is a constant added to it:
-/// the addresses of a whole tile take few registers.
+/// Base of a lane's addresses for 16 x 16 numbers of a tile: `line` and `side` select the lane's row and which of the
+/// two chunks it reads. Only an exclusive or depends on the column, and the row adds a constant, so the addresses of a
+/// whole tile need few registers.
 template <int kColumns>
 struct Reader {
   static constexpr int kRowBytes = kColumns * static_cast<int>(sizeof(bf16));
@@ -73,7 +73,7 @@ struct Reader {
     const int turn = line / (8 / Tile<kColumns>::kBanks) % Tile<kColumns>::kBanks;
     offset = line * kRowBytes + (side ^ turn) * 16;
   }
-  /// row and column are multiples of 16 (of 8: rows of one product).
+  /// row and column are multiples of 16 (8 for the rows of one product).
   __device__ const unsigned char* at(int row, int column) const {
     return data + (offset ^ column / kChunk * 16) + row * kRowBytes;
   }
@@ -82,25 +82,25 @@ struct Reader {
   int offset;
 };
 
-/// For a[16, 16] of a product by ldmatrix_x4: rows and columns from at(row, column) on.
+/// Reader for a[16, 16] of a product by ldmatrix_x4: rows and columns from at(row, column) on.
 template <int kColumns>
 __device__ inline Reader<kColumns> left_reader(const Tile<kColumns>& tile) {
   return {tile, lane_id() % 16, lane_id() / 16};
 }
-/// For b[16, 16] of two products side by side by ldmatrix_x4, from a tile that holds it transposed: at(column of b, row
-/// of b). The first product takes b[0], b[1], the second b[2], b[3].
+/// Reader for b[16, 16] of two adjacent products by ldmatrix_x4, from a tile that holds it transposed: at(column of b,
+/// row of b). The first product takes b[0], b[1], the second b[2], b[3].
 template <int kColumns>
 __device__ inline Reader<kColumns> transposed_reader(const Tile<kColumns>& tile) {
   return {tile, lane_id() % 8 + lane_id() / 16 * 8, lane_id() / 8 % 2};
 }
-/// The same by ldmatrix_x4_trans from a tile that holds b as it is: at(row of b, column of b).
+/// Reader by ldmatrix_x4_trans from a tile that holds b untransposed: at(row of b, column of b).
 template <int kColumns>
 __device__ inline Reader<kColumns> right_reader(const Tile<kColumns>& tile) {
   return {tile, lane_id() % 16, lane_id() / 16};
 }
 
-/// Columns 16 j .. 16 j + 15 of results as the a of another product, rounded to bf16: both layouts have a lane's
-/// numbers in the same rows.
+/// Columns 16 j .. 16 j + 15 of results as operand a of another product, rounded to bf16: in both layouts, a lane's
+/// numbers are in the same rows.
 template <int kTiles>
 __device__ inline void results_as_a(std::uint32_t (&a)[4], const float (&results)[kTiles][4], int j) {
   a[0] = pack_bf16(results[2 * j][0], results[2 * j][1]);
@@ -148,7 +148,7 @@ __device__ inline void multiply_results(float (&results)[kColumns / 8][4], const
   }
 }
 
-/// The same to write to.
+/// Writable version of RowsIn.
 struct RowsOut {
   bf16* base;
   std::int64_t row_stride;
@@ -157,7 +157,7 @@ struct RowsOut {
 };
 
 /// Writes a warp's results[16, kColumns] times `scale_upper` (rows 0 to 7) and `scale_lower` (rows 8 to 15). They pass
-/// through rows row..row+15 of `stage`, which no other warp uses now, so that global memory is written 16 bytes at a
+/// through rows row..row+15 of `stage`, which no other warp is using, so that global memory is written 16 bytes at a
 /// time.
 template <int kColumns, class AnyTile>
 __device__ inline void store_results(const float (&results)[kColumns / 8][4], float scale_upper, float scale_lower,
@@ -165,7 +165,7 @@ __device__ inline void store_results(const float (&results)[kColumns / 8][4], fl
   constexpr int kChunks = AnyTile::kChunks;
   static_assert(kChunks * kChunk == kColumns);
   const int lane = lane_id();
-  __syncwarp();  // all lanes have read what stood in the rows
+  __syncwarp();  // all lanes have read the previous contents of the rows
 #pragma unroll
   for (int j = 0; j < kColumns / 8; ++j) {
     unsigned char* const upper = stage.at(row + lane / 4, j) + lane % 4 * 4;

@@ -1,4 +1,4 @@
-/// Numbers and handles that the headers of CUDA kernels speak of. Plain C++: includes no CUDA header.
+/// Number types and handles used in the headers of CUDA kernels. Plain C++: includes no CUDA header.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@ struct CUstream_st;
 
 namespace nanobench::core::cuda {
 
-using Stream = ::CUstream_st*;  ///< what CUDA calls cudaStream_t
+using Stream = ::CUstream_st*;  ///< CUDA's cudaStream_t
 
-/// Storage of one number; arithmetic is done in float. Conversions: platform.cuh, and bfloat16 is the upper half of a
+/// Storage of one number; arithmetic is in float. platform.cuh has the conversions; bfloat16 is the upper half of a
 /// float32.
 struct bf16 {
   std::uint16_t bits;

@@ -1,7 +1,7 @@
-/// Rows of numbers taken eight at a time, and sums in a fixed order. For .cu files.
+/// Access to rows of numbers, eight at a time, and sums in a fixed order. For .cu files.
 ///
-/// Eight numbers are one 16-byte access of bfloat16 and two of float32. The order of every sum depends on the sizes
-/// alone, so results are the same bits run after run and on every device.
+/// Eight numbers are one 16-byte access of bfloat16 and two of float32. The order of every sum depends only on the
+/// sizes, so results have the same bits in every run and on every device.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace nanobench::core::cuda {
 
 inline constexpr int kWarp = 32;
-inline constexpr int kVector = 8;  ///< numbers of one access
+inline constexpr int kVector = 8;  ///< numbers per access
 inline constexpr unsigned kWholeWarp = 0xffffffffU;
 
 struct Floats8 {
@@ -53,8 +53,8 @@ __device__ inline void store1(float* to, float x) {
   *to = x;
 }
 
-/// Numbers [begin, begin + 8) of `data`, with zeros from `end` on. `has_vectors`: data is aligned, and begin a multiple
-/// of 8.
+/// Numbers [begin, begin + 8) of `data`, with zeros from `end` on. `has_vectors`: data is aligned, and begin is a
+/// multiple of 8.
 template <class Number>
 __device__ inline Floats8 load_up_to(const Number* data, std::int64_t begin, std::int64_t end, bool has_vectors) {
   if (has_vectors && begin + kVector <= end) return load8(data + begin);
@@ -73,7 +73,7 @@ __device__ inline void store_up_to(Number* data, std::int64_t begin, std::int64_
     if (begin + i < end) store1(data + begin + i, x.at[i]);
 }
 
-/// The value as bfloat16 storage keeps it.
+/// The value rounded as in bfloat16 storage.
 __device__ inline float rounded(float x) {
   return to_float(to_bf16(x));
 }
@@ -91,12 +91,12 @@ __device__ inline float dot8(const Floats8& a, const Floats8& b) {
   return sum;
 }
 
-/// Whether all of a pointer's vectors are aligned.
+/// Whether all vectors from this pointer on are aligned.
 __host__ __device__ inline bool is_aligned(const void* pointer) {
   return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0;
 }
 
-/// The sum over groups of `kLanes` neighbouring lanes (a power of two), in every lane. Taken by the whole warp.
+/// The sum over groups of `kLanes` neighbouring lanes (a power of two), in every lane. Called by the whole warp.
 template <int kLanes = kWarp>
 __device__ inline float group_sum(float x) {
 #pragma unroll
@@ -104,12 +104,12 @@ __device__ inline float group_sum(float x) {
   return x;
 }
 
-/// The sum over a block of `kThreads`, in every thread; `shared` is one float a warp. Taken by the whole block.
+/// The sum over a block of `kThreads`, in every thread; `shared` is one float per warp. Called by the whole block.
 template <int kThreads>
 __device__ inline float block_sum(float x, float* shared) {
   constexpr int kWarps = kThreads / kWarp;
   x = group_sum(x);
-  __syncthreads();  // the block may still read what it left there
+  __syncthreads();  // the block may still be reading earlier contents
   if (threadIdx.x % kWarp == 0) shared[threadIdx.x / kWarp] = x;
   __syncthreads();
   float sum = 0.0f;

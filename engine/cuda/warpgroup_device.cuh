@@ -1,7 +1,7 @@
 /// Products of a warpgroup for nvcc. Include platform.cuh instead.
 ///
-/// Only code for sm_90a has the instructions; elsewhere these functions stop the kernel, and the host launches none
-/// that calls them.
+/// Only code for sm_90a has these instructions. Elsewhere these functions trap, and the host launches no kernel that
+/// calls them.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 #define NB_WARPGROUP_ASM(...) __trap()
 #endif
 
-// The accumulators of 64 and of 128 columns: their places in an asm statement, and the registers.
+// The accumulators for 64 and 128 columns: their operand numbers in an asm statement, and the registers.
 #define NB_PLACES_64                                                        \
   "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
   "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
@@ -70,7 +70,7 @@ __device__ inline void wgmma_bf16(float (&d)[kColumns / 8][4], SharedMatrix a, S
   }
 }
 
-/// d[64, kColumns] = a b, plus d if `adds`, with a in registers and b by rows of the inner dimension.
+/// d[64, kColumns] = a b, plus d if `adds`, with a in registers and b stored by rows of the inner dimension.
 template <int kColumns>
 __device__ inline void wgmma_bf16_rows(float (&d)[kColumns / 8][4], const std::uint32_t (&a)[4], SharedMatrix b,
                                        bool adds) {

@@ -1,4 +1,4 @@
-// libnanobench_cuda.so: what the engine needs of a GPU, on LibTorch's part for CUDA.
+// libnanobench_cuda.so: the engine's interface to a GPU, built on LibTorch's CUDA library.
 #include <ATen/cuda/CUDAContext.h>
 #include <c10/core/AllocatorConfig.h>
 #include <c10/cuda/CUDACachingAllocator.h>
@@ -22,7 +22,7 @@ std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-/// As the driver's management library writes it: "GPU-" and five groups of hexadecimal digits.
+/// The UUID in the format of the driver's management library: "GPU-" and five groups of hexadecimal digits.
 std::string uuid_text(const cudaUUID_t& uuid) {
   std::string text = "GPU";
   for (int i = 0; i < 16; ++i) {
@@ -45,7 +45,7 @@ int device_count() {
   return static_cast<int>(c10::cuda::device_count_ensure_non_zero());  // says why there is none
 }
 
-/// As record 18 begins: `torch.empty(1, device="cuda", requires_grad=True).backward()`.
+/// Starts like record 18: `torch.empty(1, device="cuda", requires_grad=True).backward()`.
 void go_backward_once() {
   const at::AutoGradMode gradients(true);
   at::empty({1}, at::TensorOptions().dtype(at::kFloat).device(at::kCUDA)).requires_grad_(true).backward();
@@ -57,9 +57,9 @@ void open(const CudaOptions& options) {
   c10::cuda::set_device(static_cast<c10::DeviceIndex>(options.index));
   at::globalContext().lazyInitDevice(at::kCUDA);
   if (options.initial_backward) go_backward_once();
-  // Float32 products stay float32: what a run rounds is in its configuration.
+  // Float32 products stay float32: only the configuration decides what a run rounds.
   at::globalContext().setFloat32Precision(at::Float32Backend::CUDA, at::Float32Op::MATMUL, at::Float32Precision::IEEE);
-  // cuBLAS promises the same bits with workspaces of its own for each stream only; LibTorch asks whether it has them.
+  // cuBLAS guarantees the same bits only with a separate workspace per stream; LibTorch checks this setting.
   setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
   at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/true);
   at::globalContext().setDeterministicFillUninitializedMemory(false);

@@ -12,15 +12,15 @@
 namespace nanobench::core::cuda {
 namespace {
 
-// 3: as PyTorch's documentation has it for graphs without communication. Libraries choose their kernels and allocate
-// their workspaces for this stream in them.
+// 3 warm-up runs, as in PyTorch's documentation for graphs without communication. In them, libraries choose their
+// kernels and allocate their workspaces for this stream.
 constexpr int kWarmUps = 3;
 
 class Graph final : public DeviceGraph {
  public:
   void replay() override { graph_.replay(); }
 
-  /// On the current stream, which must not be the default one.
+  /// Records on the current stream, which must not be the default one.
   void record(const std::function<void()>& work) {
     const c10::MempoolId_t pool = at::cuda::graph_pool_handle();
     try {
@@ -41,7 +41,7 @@ class Graph final : public DeviceGraph {
   }
 
  private:
-  /// Ends a recording of which nothing is kept.
+  /// Ends a recording and discards it.
   void abandon(c10::MempoolId_t pool) noexcept {
     try {
       graph_.capture_end();  // fails where the recording is invalid by now
@@ -51,8 +51,8 @@ class Graph final : public DeviceGraph {
     }
   }
 
-  /// The stream records no more. The allocators, the GPU's and that of locked memory, may still take it for recording,
-  /// and would then keep what other streams give back.
+  /// The stream no longer records. The allocators of the GPU and of locked memory may still treat it as recording, and
+  /// would then keep memory that other streams free.
   static void release(c10::MempoolId_t pool) noexcept {
     attempt([&] {
       const c10::DeviceIndex device = c10::cuda::current_device();
@@ -66,7 +66,7 @@ class Graph final : public DeviceGraph {
     });
     static_cast<void>(cudaGetLastError());  // that of the recording, told already
   }
-  /// An allocator that does not take the stream for recording throws.
+  /// An allocator that does not treat the stream as recording throws.
   template <class Act>
   static void attempt(const Act& act) noexcept {
     try {
@@ -78,9 +78,9 @@ class Graph final : public DeviceGraph {
   at::cuda::CUDAGraph graph_;
 };
 
-/// Waits, and gives the driver back what no tensor uses: memory that one stream keeps serves no other, and while a
-/// graph is recorded the allocator frees nothing. Without it the activations of a step would be there three times,
-/// those of the steps before, of the warm-ups and of the graph, more than a card of 80 GB has.
+/// Waits, and returns memory that no tensor uses to the driver. Memory kept by one stream cannot serve another, and the
+/// allocator frees nothing while a graph is recorded. Otherwise the activations of a step would exist three times
+/// (earlier steps, warm-ups, graph), which exceeds a card of 80 GB.
 void wait_and_free() {
   c10::cuda::device_synchronize();
   c10::cuda::CUDACachingAllocator::emptyCache();

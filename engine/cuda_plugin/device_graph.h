@@ -1,4 +1,4 @@
-/// Recording what a GPU does, by LibTorch's CUDAGraph. Not thread-safe.
+/// Records GPU work with LibTorch's CUDAGraph. Not thread-safe.
 #pragma once
 
 #include <functional>

@@ -110,7 +110,7 @@ class NcclCommunicator final : public Communicator {
     return collective.tensor.defined() && collective.tensor.is_cuda();
   }
 
-  /// What was computed so far comes before the collective.
+  /// The collective waits for all work enqueued so far.
   void wait_for_current_stream() const {
     cudaEvent_t event = nullptr;
     NB_CUDA_CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
@@ -154,7 +154,7 @@ class NcclCommunicator final : public Communicator {
     NB_NCCL_CHECK(communicator_, ncclGroupEnd());
   }
 
-  /// The allocator must not hand the memory out again before the communication stream is done with it.
+  /// The allocator must not reuse the memory before the communication stream is done with it.
   void keep_memory(const Collective& collective) const {
     const auto keep = [&](const at::Tensor& t) {
       c10::cuda::CUDACachingAllocator::recordStream(t.storage().data_ptr(), stream_);
@@ -168,7 +168,7 @@ class NcclCommunicator final : public Communicator {
     if (failure_) throw PeerFailed(*failure_);
   }
 
-  /// In a thread: a dead process, or NCCL's own word of one, ends what is under way.
+  /// Runs in a thread: a dead process, or NCCL's report of one, ends the collectives in progress.
   void watch() {
     while (!is_ending_) {
       std::this_thread::sleep_for(kWatchInterval);

@@ -1,4 +1,4 @@
-/// The Communicator of GPUs: NCCL for tensors that lie there, the host's communicator for all others.
+/// The Communicator between GPUs: NCCL for tensors on a GPU, the host's communicator for all others.
 #pragma once
 
 #include <memory>
@@ -7,10 +7,10 @@
 
 namespace nanobench::core::cuda {
 
-/// Sums by NCCL are not taken in the order of the ranks: the same from run to run, not the same bits as on the CPU.
-/// Collectives run on a stream of their own, in the order of issue; waiting for one makes the current stream wait, not
-/// the host. A thread watches the other processes: when one dies the collectives under way are given up, and what waits
-/// for them fails with PeerFailed. All processes call it together. Throws Error{kUnavailable}.
+/// NCCL does not sum in rank order: sums are the same from run to run, but their bits differ from the CPU's.
+/// Collectives run on a separate stream, in the order of issue; waiting for one blocks the current stream, not the
+/// host. A thread watches the other processes. When one dies, pending collectives are aborted, and waits for them fail
+/// with PeerFailed. All processes call it together. Throws Error{kUnavailable}.
 std::unique_ptr<Communicator> make_nccl_communicator(const DeviceGroup& group);
 
 }  // namespace nanobench::core::cuda

@@ -1,8 +1,8 @@
-/// How the processes of one run exchange tensors: collectives, blocking and asynchronous.
+/// Exchange of tensors between the processes of one run: blocking and asynchronous collectives.
 ///
-/// Every process issues the same collectives with tensors of the same shapes in the same order. Sums are taken in the
-/// order of the ranks, 0 to size - 1, whoever arrives first: results depend on nothing but the values. Not thread-safe:
-/// one thread of a process issues and waits.
+/// Every process issues the same collectives with tensors of the same shapes in the same order. Sums are taken in rank
+/// order, 0 to size - 1, regardless of arrival: results depend only on the values. Not thread-safe: one thread per
+/// process issues and waits.
 #pragma once
 
 #include <cstdint>
@@ -15,34 +15,33 @@
 
 namespace nanobench::core {
 
-/// The processes of a run that are on one host.
+/// The processes of a run on one host.
 struct HostShare {
-  int rank = 0;  ///< of this process among them
-  int size = 1;  ///< how many they are
+  int rank = 0;  ///< rank of this process among them
+  int size = 1;  ///< number of them
 };
 
-/// A collective under way. Its tensors must not be touched before wait() has returned; dropping the handle does not
-/// cancel it.
+/// A collective in progress. Its tensors must not be touched before wait() returns; dropping the handle does not cancel
+/// it.
 class Work {
  public:
   virtual ~Work() = default;
-  /// Returns when this process's tensors hold the result; at once when called again. Throws PeerFailed when another
-  /// process failed.
+  /// Returns when this process's tensors hold the result; later calls return immediately. Throws PeerFailed when
+  /// another process failed.
   virtual void wait() = 0;
 };
 using WorkHandle = std::shared_ptr<Work>;
 
-/// One collective, as the implementations get it.
+/// One collective, as passed to the implementations.
 struct Collective {
   enum class Kind : std::uint32_t { kBarrier, kAllReduceSum, kAllGather, kBroadcast };
   Kind kind = Kind::kBarrier;
-  at::Tensor tensor;                ///< in and out of a sum and of a broadcast; in of a gather
-  std::vector<at::Tensor> outputs;  ///< of a gather: one of [size, ...], or `size` of the input's shape
-  int root = 0;                     ///< of a broadcast
+  at::Tensor tensor;                ///< input and output of a sum or broadcast; input of a gather
+  std::vector<at::Tensor> outputs;  ///< of a gather: one [size, ...] tensor, or `size` tensors of the input's shape
+  int root = 0;                     ///< root of a broadcast
 };
 
-/// Collectives of a process, and the bytes of its own tensors that it gave to them (of a broadcast: what its root
-/// gave).
+/// Collectives of a process, and the bytes of its own input tensors (for a broadcast: the root's bytes).
 struct CollectiveCounts {
   struct Kind {
     std::int64_t calls = 0;
@@ -51,8 +50,8 @@ struct CollectiveCounts {
   Kind all_reduce, all_gather, broadcast;
 };
 
-/// Tensors are contiguous, on the CPU (between GPUs: there too); sums take float32, float64 and int64, everything else
-/// any dtype. Throws Error{kInternal} for other tensors.
+/// Tensors must be contiguous and on the CPU; communicators between GPUs also take tensors there. Sums take float32,
+/// float64 and int64; other collectives take any dtype. Throws Error{kInternal} for other tensors.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -70,7 +69,7 @@ class Communicator {
   /// Returns when all processes have called it.
   void barrier();
 
-  /// The same, begun; collectives are carried out in the order in which they are issued.
+  /// Asynchronous versions; collectives run in the order in which they are issued.
   WorkHandle start_all_reduce_sum(const at::Tensor& tensor);
   WorkHandle start_all_gather(const at::Tensor& output, const at::Tensor& input);
   WorkHandle start_all_gather(const std::vector<at::Tensor>& outputs, const at::Tensor& input);
@@ -78,20 +77,20 @@ class Communicator {
 
   /// Milliseconds that the issuing thread has spent in blocking collectives and in wait().
   virtual double waited_ms() const = 0;
-  /// What the tensors travel through: "shared memory", "tcp", "mpi", "nccl"; for the record of the run.
+  /// The transport: "shared memory", "tcp", "mpi", "nccl"; for the record of the run.
   virtual std::string name() const = 0;
-  /// Of this process's host: which of its processes this is, and how many there are.
+  /// Rank and number of processes on this process's host.
   virtual HostShare host_share() const { return {rank(), size()}; }
-  /// What has been issued so far.
+  /// Counts of the collectives issued so far.
   const CollectiveCounts& counts() const { return counts_; }
 
  protected:
   virtual void run(const Collective& collective) = 0;
   virtual WorkHandle start(const Collective& collective) = 0;
-  /// Whether tensors may lie where this one does.
+  /// Whether tensors may be on this tensor's device.
   virtual bool takes(const at::Tensor& tensor) const { return tensor.is_cpu(); }
 
-  /// For communicators that leave some collectives to another one.
+  /// For communicators that delegate some collectives to another one.
   static void run_by(Communicator& other, const Collective& collective) { other.run(collective); }
   static WorkHandle start_by(Communicator& other, const Collective& collective) { return other.start(collective); }
 
@@ -101,7 +100,7 @@ class Communicator {
   CollectiveCounts counts_;
 };
 
-/// The only process of a run: a sum is its one term, a gather a copy, nothing is waited for.
+/// The only process of a run: a sum has one term, a gather is a copy, and nothing waits.
 class SingleProcess final : public Communicator {
  public:
   int rank() const override { return 0; }
@@ -114,15 +113,15 @@ class SingleProcess final : public Communicator {
   WorkHandle start(const Collective& collective) override;
 };
 
-/// Whether `value` is true in any process; the same answer in all of them.
+/// Whether `value` is true in any process; all processes get the same result.
 bool any_process(Communicator& communicator, bool value);
 
-/// The sum of one number over the processes; the same in all of them.
+/// The sum of one number over the processes; all processes get the same result.
 std::int64_t sum_over_processes(Communicator& communicator, std::int64_t value);
 
-/// What a GPU's communicator needs to know of the run that it serves.
+/// What a GPU communicator needs to know about its run.
 struct DeviceGroup {
-  Communicator* host = nullptr;       ///< of the same processes, for tensors on the CPU
+  Communicator* host = nullptr;       ///< communicator of the same processes for CPU tensors
   std::function<void()> check_alive;  ///< throws PeerFailed when a process has died; any thread may call it
 };
 

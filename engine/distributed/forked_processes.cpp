@@ -18,13 +18,12 @@
 
 namespace nanobench::core {
 
-/// Waits for the child processes in a thread of its own and notes in the segment when one of them ends badly.
-/// Thread-safe.
+/// Waits for the child processes in its own thread and records in the segment when one of them fails. Thread-safe.
 class ForkedProcesses::Children {
  public:
-  /// pids[i] is rank i + 1. All are children of this process and nobody else waits for them.
+  /// pids[i] is rank i + 1. All are children of this process, and nothing else waits for them.
   Children(SharedSegment& segment, const std::vector<pid_t>& pids);
-  /// Kills those that still run.
+  /// Kills the processes that are still running.
   ~Children();
   Children(const Children&) = delete;
   Children& operator=(const Children&) = delete;
@@ -71,7 +70,7 @@ void ForkedProcesses::Children::kill_all() {
 void ForkedProcesses::Children::watch() {
   for (std::size_t running = children_.size(); running > 0;) {
     siginfo_t ended{};
-    // WNOWAIT leaves the process as it is, so that its number cannot become another's before note_end holds the lock.
+    // WNOWAIT keeps the process as a zombie, so that its PID cannot be reused before note_end holds the lock.
     if (waitid(P_ALL, 0, &ended, WEXITED | WNOWAIT) != 0) {
       if (errno == EINTR) continue;
       return;  // no children: somebody else waited for them
@@ -128,7 +127,7 @@ void ForkedProcesses::start_others(int processes) {
 
 ForkedProcesses::~ForkedProcesses() {
   children_.reset();
-  // The communicator's thread may still wait for a process that is no more.
+  // The communicator's thread may still be waiting for a process that has ended.
   segment_->fail(rank_, {RunOutcome::kInterrupted, "the run has ended"});
 }
 

@@ -1,7 +1,7 @@
-/// Processes on one host that a process makes of itself: starts them, watches them, ends them together.
+/// Processes on one host, forked from this process: starts them, watches them, ends them together.
 ///
-/// The process that constructs it becomes rank 0 and the parent of the others, which begin as its copies. When rank 0
-/// dies, however it does, the kernel ends the others.
+/// The constructing process becomes rank 0 and the parent of the others, which start as its copies. When rank 0 dies
+/// for any reason, the kernel ends the others.
 #pragma once
 
 #include <memory>
@@ -13,11 +13,11 @@ namespace nanobench::core {
 
 class ForkedProcesses final : public ProcessGroup {
  public:
-  /// Starts `processes` - 1 copies of this process, for at least two; returns in all of them. Must come before any
-  /// thread of this process (LibTorch's and OpenMP's do not survive a fork). Throws Error{kUnavailable} when the system
-  /// starts no more processes; none is left then.
+  /// Starts `processes` - 1 copies of this process; `processes` must be at least two. Returns in all of them. Must run
+  /// before this process has any threads (those of LibTorch and OpenMP do not survive a fork). Throws
+  /// Error{kUnavailable} if the system cannot start another process; none remains then.
   explicit ForkedProcesses(int processes);
-  /// In rank 0: ends the processes that are still there.
+  /// In rank 0: ends the processes that are still running.
   ~ForkedProcesses() override;
   ForkedProcesses(const ForkedProcesses&) = delete;
   ForkedProcesses& operator=(const ForkedProcesses&) = delete;

@@ -95,7 +95,7 @@ void GradientReducer::zero_gradients() {
   }
   for (Bucket& bucket : buckets_) {
     bucket.flat.zero_();
-    // Set anew each time: an optimiser may have put another tensor there.
+    // Set each time: an optimiser may have replaced the tensor.
     for (const Member& member : bucket.members) parameters_[member.parameter].mutable_grad() = member.view;
   }
 }

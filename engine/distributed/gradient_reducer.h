@@ -1,4 +1,4 @@
-/// Sums the gradients of all processes, when and how DistributedConfig says. Not thread-safe.
+/// Sums the gradients of all processes as configured in DistributedConfig. Not thread-safe.
 #pragma once
 
 #include <memory>
@@ -12,27 +12,27 @@
 
 namespace nanobench::core {
 
-/// For every sequence: before_backward, backward, after_backward. Whatever the settings, a gradient is the sum, in the
-/// order of the ranks, of what the processes have added up: all settings but gradient_sync give the same bits.
+/// For every sequence, call before_backward, backward, after_backward. A gradient is always the sum, in rank order, of
+/// the processes' accumulated gradients: all settings except gradient_sync give the same bits.
 ///
-/// reduction kPerParameter: one collective a parameter, in their order, after the backward pass (record #19). kBuckets:
-/// one a bucket, after it. kOverlappedBuckets: each bucket's begins during the backward pass, when the last of its
-/// gradients is ready (up to record #18). Buckets are filled in reverse order of the parameters, which is about the
-/// order in which gradients become ready.
+/// reduction kPerParameter: one collective per parameter, in order, after the backward pass (record #19). kBuckets: one
+/// per bucket, after the backward pass. kOverlappedBuckets: one per bucket, started during the backward pass when the
+/// bucket's last gradient is ready (up to record #18). Buckets are filled in reverse parameter order, which is roughly
+/// the order in which gradients become ready.
 class GradientReducer {
  public:
-  /// Of all parameters; a bucket holds one dtype. Keeps a reference to `communicator`.
+  /// Covers all parameters; a bucket holds one dtype. Keeps a reference to `communicator`.
   GradientReducer(const Parameters& parameters, const DistributedConfig& config, Communicator& communicator);
-  /// Gives the parameters' hooks back.
+  /// Removes the parameters' hooks.
   ~GradientReducer();
   GradientReducer(const GradientReducer&) = delete;
   GradientReducer& operator=(const GradientReducer&) = delete;
 
-  /// At the beginning of a step: all gradients to zero (views of the buckets, or undefined).
+  /// Sets all gradients to zero at the start of a step (views of the buckets, or undefined).
   void zero_gradients();
 
   void before_backward(SyncPoint point);
-  /// After kMicroStep, process 0 alone keeps the sum, to which the next micro-step adds.
+  /// After kMicroStep, only process 0 keeps the sum, to which the next micro-step adds.
   void after_backward(SyncPoint point);
 
   /// Elements of each bucket, without padding; for tests and messages.
@@ -41,7 +41,7 @@ class GradientReducer {
  private:
   struct Member {
     std::size_t parameter = 0;
-    at::Tensor view;  ///< its place in the bucket, in its shape
+    at::Tensor view;  ///< its part of the bucket, in the parameter's shape
     bool is_ready = false;
   };
   struct Bucket {
@@ -71,13 +71,13 @@ class GradientReducer {
   DistributedConfig config_;
   Communicator& communicator_;
   std::vector<Bucket> buckets_;
-  std::vector<Place> places_;  ///< by parameter
+  std::vector<Place> places_;  ///< indexed by parameter
   bool is_overlapping_ = false;
-  std::size_t next_bucket_ = 0;  ///< buckets begin in their order, the same in all processes
+  std::size_t next_bucket_ = 0;  ///< buckets start in index order, the same in all processes
 };
 
-/// A collective: compares all parameters of all processes by digest, bit for bit. Throws Error{kInternal} when they
-/// differ, which no setting of a run may bring about.
+/// Collective: compares all parameters of all processes by digest, bit for bit. Throws Error{kInternal} if they differ,
+/// which no setting of a run may cause.
 void check_replicas(const Parameters& parameters, Communicator& communicator);
 
 }  // namespace nanobench::core

@@ -29,7 +29,7 @@ std::optional<int> number_of(const Environment& environment, const char* name) {
   return value;
 }
 
-/// The names that one launcher uses.
+/// Variable names of one launcher.
 struct Names {
   Launcher launcher;
   const char* rank;

@@ -35,7 +35,7 @@ LaunchedProcesses::LaunchedProcesses(const Launch& launch, CommunicatorChoice co
   communicator_ = std::make_unique<QueuedCommunicator>(std::make_unique<MeshTransport>(*mesh), host);
 }
 
-/// By MPI where it was asked for, and under mpirun where it is there; a launcher's address is enough without.
+/// Whether to use MPI: if requested, or under mpirun if available. Without MPI, the launcher's address is sufficient.
 void LaunchedProcesses::start_world(const Launch& launch, CommunicatorChoice communicator) {
   const bool may_use = communicator == CommunicatorChoice::kAuto && launch.launcher == Launcher::kMpirun;
   if (communicator != CommunicatorChoice::kMpi && !may_use) return;
@@ -65,7 +65,7 @@ RendezvousPlace LaunchedProcesses::place_of(const Launch& launch) {
                 "nothing says where the processes find each other; set MASTER_ADDR to the first process's host and "
                 "MASTER_PORT to a free port there");
   }
-  // Rank 0 opens any port and tells the others, by MPI.
+  // Rank 0 opens any port and sends it to the others by MPI.
   const std::vector<std::string> hosts = world_->exchange(host_name());
   const bool is_one_host = std::all_of(hosts.begin(), hosts.end(), [&](const auto& h) { return h == hosts.front(); });
   if (place.address.empty()) place.address = is_one_host ? "127.0.0.1" : hosts.front();
@@ -103,7 +103,7 @@ void LaunchedProcesses::watch(std::function<void(const ProcessFailure&)> on_deat
   });
 }
 
-void LaunchedProcesses::let_first_speak() {
+void LaunchedProcesses::wait_for_first_process() {
   for (int i = 0; i < kFirstSpeaks && connections_->is_alive(0); ++i) std::this_thread::sleep_for(kWatchInterval);
 }
 

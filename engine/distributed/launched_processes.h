@@ -1,4 +1,4 @@
-/// Processes that torchrun, mpirun or srun has started, on one host or on several.
+/// Processes started by torchrun, mpirun or srun, on one or more hosts.
 #pragma once
 
 #include <atomic>
@@ -12,11 +12,11 @@
 
 namespace nanobench::core {
 
-/// They meet at a Rendezvous and are connected by TCP, each with each: over these connections tensors travel, or with
-/// MPI at hand only word of a death. A run under mpirun goes through MPI where the plugin is there.
+/// They meet at a Rendezvous and connect pairwise by TCP. These connections carry tensors, or with MPI only the news of
+/// a death. A run under mpirun uses MPI if the plugin is available.
 class LaunchedProcesses final : public ProcessGroup {
  public:
-  /// `communicator`: anything but kSharedMemory. Throws Error{kUnavailable}.
+  /// `communicator`: any choice except kSharedMemory. Throws Error{kUnavailable}.
   LaunchedProcesses(const Launch& launch, CommunicatorChoice communicator);
   ~LaunchedProcesses() override;
   LaunchedProcesses(const LaunchedProcesses&) = delete;
@@ -25,7 +25,7 @@ class LaunchedProcesses final : public ProcessGroup {
   Communicator& communicator() override { return *communicator_; }
   void finish() override;
   void check_alive() override;
-  void let_first_speak() override;
+  void wait_for_first_process() override;
   void watch(std::function<void(const ProcessFailure&)> on_death) override;
   void report_failure(const ProcessFailure& failure) override;
 

@@ -1,4 +1,4 @@
-/// Connections from each process of a run to each other one.
+/// Pairwise connections between the processes of a run.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace nanobench::core {
 
-/// One thread at a time uses it.
+/// Used by one thread at a time.
 class Mesh {
  public:
   virtual ~Mesh() = default;
@@ -19,14 +19,14 @@ class Mesh {
   virtual int size() const = 0;
   virtual std::string name() const = 0;
 
-  /// Sends outgoing[p] to every other process p while it fills incoming[p] from it; what is at the own place is not
-  /// looked at. All processes call it together, with the same `tag`, and agree on every size. Throws PeerFailed when a
-  /// process has ended, and when two of them do not agree, which would be an error in this program.
+  /// Sends outgoing[p] to every other process p and fills incoming[p] from it; the process's own entry is ignored. All
+  /// processes call it together, with the same `tag` and matching sizes. Throws PeerFailed when a process has ended, or
+  /// when two processes disagree, which would be a bug in this program.
   virtual void exchange(std::uint32_t tag, std::span<const std::span<const std::byte>> outgoing,
                         std::span<const std::span<std::byte>> incoming) = 0;
 };
 
-/// What is told to the person in place of `found`: the first failure of the run that anybody knows of.
+/// Returns the failure to report instead of `found`: the first known failure of the run.
 using FirstFailure = std::function<ProcessFailure(const ProcessFailure& found)>;
 
 }  // namespace nanobench::core

@@ -1,4 +1,4 @@
-/// The Transport over a Mesh: collectives made of exchanges between each process and each other, chunk by chunk.
+/// The Transport over a Mesh: collectives built from pairwise exchanges, chunk by chunk.
 #pragma once
 
 #include <memory>
@@ -9,11 +9,11 @@
 
 namespace nanobench::core {
 
-/// A sum is taken part by part: each process sums its part of every chunk, in the order of the ranks, and sends the
-/// result to all: 2 (P - 1) / P times the tensor's bytes leave each process.
+/// Sums are computed in parts: each process sums its part of every chunk in rank order and sends the result to all
+/// others. Each process sends 2 (P - 1) / P times the tensor's bytes.
 class MeshTransport final : public Transport {
  public:
-  /// The mesh must outlive it. `chunk_bytes`: of a tensor at a time.
+  /// The mesh must outlive it. `chunk_bytes`: bytes of a tensor sent at a time.
   explicit MeshTransport(Mesh& mesh, std::size_t chunk_bytes = kChunkBytes);
 
   int rank() const override { return mesh_.rank(); }
@@ -37,7 +37,7 @@ class MeshTransport final : public Transport {
 
   Mesh& mesh_;
   std::size_t chunk_bytes_;
-  std::vector<std::byte> terms_;  ///< the other processes' terms of this one's part
+  std::vector<std::byte> terms_;  ///< terms from the other processes for this one's part
 };
 
 }  // namespace nanobench::core

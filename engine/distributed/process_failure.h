@@ -1,4 +1,4 @@
-/// Why a run of several processes cannot go on. Plain C++.
+/// Why a run of several processes cannot continue. Plain C++.
 #pragma once
 
 #include <stdexcept>
@@ -13,7 +13,7 @@ struct ProcessFailure {
   std::string message;
 };
 
-/// Thrown where a process waits for the others and one of them has failed.
+/// Thrown when a process waits for others and one of them has failed.
 class PeerFailed : public std::runtime_error {
  public:
   explicit PeerFailed(const ProcessFailure& failure) : std::runtime_error(failure.message), outcome_(failure.outcome) {}

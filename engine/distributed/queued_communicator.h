@@ -1,4 +1,4 @@
-/// The Communicator over a Transport: asynchronous collectives run on a thread of their own, in the order of issue.
+/// The Communicator over a Transport: asynchronous collectives run on a dedicated thread, in the order of issue.
 #pragma once
 
 #include <condition_variable>
@@ -14,17 +14,17 @@
 
 namespace nanobench::core {
 
-/// Functions carried out one after the other on a thread of its own, which starts with the first. Thread-safe.
+/// Runs functions one at a time on its own thread, which starts with the first function. Thread-safe.
 class WorkQueue {
  public:
   WorkQueue() = default;
-  /// Carries out what is left.
+  /// Runs the remaining functions.
   ~WorkQueue();
   WorkQueue(const WorkQueue&) = delete;
   WorkQueue& operator=(const WorkQueue&) = delete;
 
   std::future<void> submit(std::function<void()> function);
-  /// Nothing waits and nothing runs.
+  /// Whether no function is queued or running.
   bool is_idle();
 
  private:
@@ -38,7 +38,7 @@ class WorkQueue {
   std::thread thread_;
 };
 
-/// Blocking collectives run in the calling thread when nothing else is under way.
+/// Blocking collectives run in the calling thread if no other collective is in progress.
 class QueuedCommunicator final : public Communicator {
  public:
   /// All processes on one host.
@@ -61,7 +61,7 @@ class QueuedCommunicator final : public Communicator {
   std::unique_ptr<Transport> transport_;
   HostShare host_share_;
   double waited_ms_ = 0.0;
-  WorkQueue queue_;  ///< last: its thread uses the transport
+  WorkQueue queue_;  ///< declared last: its thread uses the transport
 };
 
 }  // namespace nanobench::core

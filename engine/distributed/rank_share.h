@@ -1,5 +1,5 @@
-/// Which part of a step's sequences a process trains, and what it must tell the others about them. Values; the
-/// gathering is a collective.
+/// Which of a step's sequences a process trains, and how their results reach the other processes. Plain values;
+/// complete() is a collective.
 #pragma once
 
 #include <span>
@@ -13,12 +13,12 @@ namespace nanobench::core {
 
 /// What follows the backward pass of a sequence.
 enum class SyncPoint {
-  kNone,       ///< the next sequence; gradients go on adding up in this process
-  kMicroStep,  ///< gradients are summed over the processes, and more will come
+  kNone,       ///< the next sequence; gradients keep accumulating in this process
+  kMicroStep,  ///< gradients are summed over the processes, and more follow
   kStep,       ///< gradients are summed over the processes and then complete
 };
 
-/// Process p of P plays the ranks p R/P to (p + 1) R/P of the data loader's R.
+/// Process p of P handles the data loader's ranks p R/P to (p + 1) R/P, for R ranks in total.
 class RankShare {
  public:
   /// `processes` divides `ranks`.
@@ -29,10 +29,10 @@ class RankShare {
     return sequence.rank >= first_rank_ && sequence.rank < first_rank_ + ranks_each_;
   }
 
-  /// Positions in `sequences` of those that this process plays, ascending.
+  /// Positions in `sequences` of those that this process handles, ascending.
   std::vector<std::size_t> own(std::span<const SequenceRef> sequences) const;
 
-  /// One for each of own(sequences).
+  /// One sync point for each of own(sequences).
   std::vector<SyncPoint> sync_points(std::span<const SequenceRef> sequences, GradientSync sync) const;
 
  private:
@@ -40,8 +40,8 @@ class RankShare {
   std::int64_t first_rank_;
 };
 
-/// `values` holds this process's numbers at its positions and 0 elsewhere; comes back complete, the same in all
-/// processes, bit for bit the numbers that were put in.
+/// Completes `values`, which holds this process's numbers at its positions and 0 elsewhere. The result is the same in
+/// all processes, bit for bit equal to the inputs.
 void complete(Communicator& communicator, std::vector<double>& values);
 
 }  // namespace nanobench::core

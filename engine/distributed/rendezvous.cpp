@@ -43,8 +43,8 @@ namespace {
 constexpr int kFatalOnly = 3;
 constexpr std::chrono::seconds kAnswerPatience{3};
 
-/// What goes wrong between processes is said in a sentence of ours; LibTorch's store would add pages of call stacks.
-/// Who asks for them by TORCH_CPP_LOG_LEVEL gets them.
+/// Failures between processes are reported in a sentence of our own; LibTorch's store would add pages of call stacks.
+/// TORCH_CPP_LOG_LEVEL enables those.
 void quieten_store() {
   if (std::getenv("TORCH_CPP_LOG_LEVEL") != nullptr) {
     c10::initLogging();
@@ -53,8 +53,8 @@ void quieten_store() {
   }
 }
 
-/// The result of `function`, or an error when it takes longer: whoever listens at the store's place may never answer,
-/// or its host is gone, and the store's client would wait without end. The thread is left to itself then.
+/// The result of `function`, or an error when it takes longer. The listener at the store's address may never answer, or
+/// its host may be down, and the store's client would wait forever. The thread is then abandoned.
 template <class Function>
 auto within(std::chrono::milliseconds patience, Function function) {
   std::packaged_task<decltype(function())()> task(std::move(function));

@@ -1,4 +1,4 @@
-/// Where the processes of one launch meet before they are connected: a store of texts at one of them, over TCP.
+/// Where the processes of one launch meet before they are connected: a text store in one of them, reached over TCP.
 #pragma once
 
 #include <chrono>
@@ -13,17 +13,17 @@ namespace nanobench::core {
 
 struct RendezvousPlace {
   std::string address;
-  int port = 0;            ///< 0 in rank 0: any free one
+  int port = 0;            ///< 0 in rank 0: any free port
   bool is_hosted = false;  ///< the store runs elsewhere; else rank 0 runs it
-  std::string prefix;      ///< of all keys: what tells this start from others at one store
+  std::string prefix;      ///< prefix of all keys: distinguishes this start from others at one store
   std::chrono::seconds patience{60};
 };
 
-/// One for each process. Not thread-safe. Over LibTorch's TCPStore.
+/// One per process. Not thread-safe. Uses LibTorch's TCPStore.
 class Rendezvous {
  public:
-  /// Rank 0 opens the store (or all connect to the hosted one). Throws Error{kUnavailable} when nobody answers at the
-  /// place within its patience, or the port is taken.
+  /// Rank 0 opens the store (or all connect to the hosted one). Throws Error{kUnavailable} if nobody answers at the
+  /// place within its patience, or if the port is taken.
   Rendezvous(const RendezvousPlace& place, int rank, int size);
   ~Rendezvous();
   Rendezvous(const Rendezvous&) = delete;
@@ -31,12 +31,12 @@ class Rendezvous {
 
   int port() const;
 
-  /// Each process's text, by rank; the same in all of them. Throws Error{kUnavailable} that names a process that has
-  /// not come. `what`: a key that every exchange has of its own.
+  /// Returns each process's text, by rank; the same in all processes. Throws Error{kUnavailable} naming a process that
+  /// has not arrived. `what`: a key unique to this exchange.
   std::vector<std::string> exchange(const std::string& what, const std::string& text);
 
-  /// Notes why the run fails, if nobody has before, and returns what counts: the first. Where the store itself is gone,
-  /// `failure` as it is.
+  /// Records why the run fails, unless a failure is already recorded, and returns the first one. Returns `failure`
+  /// unchanged if the store is unreachable.
   ProcessFailure first_failure(const ProcessFailure& failure);
 
  private:

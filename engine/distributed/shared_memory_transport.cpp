@@ -41,9 +41,9 @@ void SharedMemoryTransport::all_reduce(const at::Tensor& tensor) {
   }
 }
 
-/// Slots -> sums -> everybody: each process sums its part of every chunk, so the work is shared, and each element is
-/// summed once, in the order of the ranks. The slots are free again after the second barrier; the result is written
-/// only after the first one of the next chunk, which everybody reaches after copying it out.
+/// Slots -> sums -> all processes. Each process sums its part of every chunk, so the work is shared, and each element
+/// is summed once, in rank order. The slots are free again after the second barrier. The result is written only after
+/// the first barrier of the next chunk, which every process reaches after copying the result out.
 template <class T>
 void SharedMemoryTransport::all_reduce_as(T* data, std::int64_t count) {
   const auto total = static_cast<std::size_t>(count);
@@ -67,7 +67,7 @@ void SharedMemoryTransport::all_reduce_as(T* data, std::int64_t count) {
   }
 }
 
-/// The chunks of the processes lie side by side: an output in one piece takes a whole gather in one copy.
+/// The processes' chunks are adjacent: a contiguous output takes a whole gather in one copy.
 void SharedMemoryTransport::all_gather(const std::byte* input, const std::vector<at::Tensor>& outputs,
                                        std::size_t bytes) {
   const auto processes = static_cast<std::size_t>(segment_.size());

@@ -1,5 +1,4 @@
-/// The Transport between processes on one host: through shared memory, chunk by chunk, so that any tensor passes
-/// through bounded memory.
+/// The Transport between processes on one host. Tensors pass through shared memory in chunks, so the memory is bounded.
 #pragma once
 
 #include <cstddef>

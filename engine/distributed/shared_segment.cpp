@@ -29,7 +29,7 @@ std::size_t round_up(std::size_t bytes, std::size_t multiple) {
   return (bytes + multiple - 1) / multiple * multiple;
 }
 
-/// std::atomic::wait is for the threads of one process; these are for all that map the word.
+/// std::atomic::wait is for the threads of one process; these work for all processes that map the word.
 void sleep_while_equal(std::atomic<std::uint32_t>& word, std::uint32_t value) {
   syscall(SYS_futex, &word, FUTEX_WAIT, value, nullptr, nullptr, 0);
 }

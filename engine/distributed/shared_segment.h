@@ -1,8 +1,8 @@
-/// Memory that the processes of one run share, and the two things that they need to use it: a barrier, and word of the
-/// first failure, which ends every wait.
+/// Memory shared by the processes of one run, with what they need to use it: a barrier, and a record of the first
+/// failure, which ends every wait.
 ///
-/// Made before the processes fork (or before the threads that play processes in a test start). All members may be
-/// called from any process. Waiting sleeps in the kernel (futex), it never spins.
+/// Create it before the processes fork, or in a test before the threads that simulate processes start. All members may
+/// be called from any process. Waiting sleeps in the kernel (futex) and never spins.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ namespace nanobench::core {
 
 class SharedSegment {
  public:
-  /// For `size` processes, with `slot_bytes` of payload for each and one more for a result. Throws
-  /// Error{kUnavailable} when the system has no memory for it.
+  /// For `size` processes, with a payload slot of `slot_bytes` for each and one more for a result. Throws
+  /// Error{kUnavailable} if the system lacks the memory.
   explicit SharedSegment(int size, std::size_t slot_bytes = kSlotBytes);
   ~SharedSegment();
   SharedSegment(const SharedSegment&) = delete;
@@ -25,21 +25,21 @@ class SharedSegment {
   int size() const { return size_; }
   std::size_t slot_bytes() const { return slot_bytes_; }
 
-  /// size() * slot_bytes() bytes; who writes where is agreed on by the collective that runs.
+  /// size() * slot_bytes() bytes; the running collective determines which process writes where.
   std::byte* slots() const { return slots_; }
   /// slot_bytes() bytes.
   std::byte* result() const { return slots_ + static_cast<std::size_t>(size_) * slot_bytes_; }
 
-  /// Waits until all processes are here. Everything written before is seen by all afterwards. Throws PeerFailed when a
-  /// process has failed.
+  /// Waits until all processes arrive. Everything written before it is visible to all processes afterwards. Throws
+  /// PeerFailed when a process has failed.
   void barrier();
 
-  /// A barrier at which every process says what it is about to do. Throws PeerFailed also when they are about to do
-  /// different things, which would be an error in this program. A barrier() must come before the next meet().
+  /// A barrier at which every process declares its next operation. Also throws PeerFailed if the operations differ,
+  /// which would be a bug in this program. A barrier() must come before the next meet().
   void meet(int rank, std::uint32_t operation, std::uint64_t bytes);
 
-  /// Notes a failure and wakes everybody. The first one counts, later ones are forgotten. `reporter`: the rank, or
-  /// size() for whoever watches the processes; one thread at a time for each.
+  /// Records a failure and wakes all waiters. The first failure is kept; later ones are dropped. `reporter`: the rank,
+  /// or size() for the watcher of the processes; one thread at a time per reporter.
   void fail(int reporter, const ProcessFailure& failure);
   std::optional<ProcessFailure> failure() const;
 
@@ -47,7 +47,7 @@ class SharedSegment {
 
  private:
   struct Header;
-  struct Place;  ///< what belongs to one process
+  struct Place;  ///< data of one process
   void throw_if_failed() const;
   void check_agreement(int rank) const;
 

@@ -56,7 +56,7 @@ bool wait_for(int fd, short events, Clock::time_point end) {
   }
 }
 
-/// A non-blocking socket that has begun to connect, or none.
+/// A non-blocking socket that has started to connect, or none.
 Socket begin_connection(const addrinfo& place) {
   Socket socket(::socket(place.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, place.ai_protocol));
   if (!socket.is_open()) return socket;
@@ -130,7 +130,7 @@ std::string own_address_towards(const std::string& address, int port) {
   const Addresses places = resolve(address, port == 0 ? 9 : port, SOCK_DGRAM);
   for (const addrinfo* place = places.get(); place != nullptr; place = place->ai_next) {
     const Socket probe(::socket(place->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    // Of a datagram socket, connecting only chooses the way: nothing is sent.
+    // Connecting a datagram socket only chooses the route: nothing is sent.
     if (!probe.is_open() || connect(probe.fd(), place->ai_addr, place->ai_addrlen) != 0) continue;
     sockaddr_storage own{};
     socklen_t size = sizeof own;

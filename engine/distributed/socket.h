@@ -24,25 +24,25 @@ class Socket {
   int fd_;
 };
 
-/// What this host calls itself.
+/// This host's own name.
 std::string host_name();
 
-/// Listens at all addresses of this host, at a free port. Throws Error{kUnavailable}.
+/// Listens on all addresses of this host, on a free port. Throws Error{kUnavailable}.
 Socket listen_anywhere();
 int port_of(const Socket& listener);
 
-/// The address of this host from which `address` is reached. Throws Error{kUnavailable}.
+/// The address of this host on the route to `address`. Throws Error{kUnavailable}.
 std::string own_address_towards(const std::string& address, int port);
 
-/// Throws Error{kUnavailable} when nobody answers within `patience`.
+/// Throws Error{kUnavailable} if nobody answers within `patience`.
 Socket connect_to(const std::string& address, int port, std::chrono::seconds patience);
-/// The next connection; a closed Socket when none comes within `patience`.
+/// The next connection; a closed Socket if none arrives within `patience`.
 Socket accept_from(const Socket& listener, std::chrono::milliseconds patience);
 
-/// Small messages leave at once, and a host that is gone is noticed within about ten seconds.
+/// Sends small messages immediately, and detects an unreachable host within about ten seconds.
 void tune(const Socket& socket);
 
-/// All of it, waiting where it must. False: the other end is gone.
+/// Transfers all bytes, waiting as needed. False: the other end is unreachable.
 bool send_all(const Socket& socket, const void* bytes, std::size_t count, std::chrono::milliseconds patience);
 bool receive_all(const Socket& socket, void* bytes, std::size_t count, std::chrono::milliseconds patience);
 

@@ -28,13 +28,13 @@ struct Header {
 };
 static_assert(sizeof(Header) == 24);
 
-/// The first thing that travels over a connection.
+/// First message of a connection.
 struct Hello {
   std::array<char, 32> token{};
   std::int32_t rank = 0;
 };
 
-/// 128 bits that only the processes of this run know: whoever else connects is turned away.
+/// 128 bits known only to the processes of this run: any other connection is rejected.
 std::string new_token() {
   std::random_device device;
   std::string token;
@@ -46,7 +46,7 @@ std::string new_token() {
   return token;
 }
 
-/// What a process tells the others about itself.
+/// Data that a process sends to the others about itself.
 std::string own_card(const RendezvousPlace& place, const Socket& listener) {
   return Json({{"address", own_address_towards(place.address, place.port)},
                {"port", port_of(listener)},
@@ -126,7 +126,7 @@ void TcpMesh::lose(int peer) {
   fail(process_name(peer, size_) + " has ended without a word");
 }
 
-/// One message out and one in, at one peer.
+/// One outgoing and one incoming message of one peer.
 class TcpMesh::Transfer {
  public:
   enum class Progress { kGoesOn, kLost };
@@ -156,7 +156,7 @@ class TcpMesh::Transfer {
     return Progress::kGoesOn;
   }
 
-  /// Stops behind the header, so that it can be looked at before the payload goes where it belongs.
+  /// Stops after the header, so that it can be checked before the payload is received.
   Progress receive_some() {
     while (!is_received()) {
       const bool in_header = received_ < sizeof(Header);

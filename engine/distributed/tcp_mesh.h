@@ -1,4 +1,4 @@
-/// The Mesh of TCP connections, between processes of one host or of several.
+/// The Mesh of TCP connections between processes on one or more hosts.
 #pragma once
 
 #include <memory>
@@ -11,29 +11,29 @@
 
 namespace nanobench::core {
 
-/// A process that ends without say_goodbye() is noticed by all others: at once when its host lives, within about ten
-/// seconds when the host is gone.
+/// All others notice a process that ends without say_goodbye(): immediately if its host is up, within about ten seconds
+/// if the host is down.
 class TcpMesh final : public Mesh {
  public:
-  /// Connects each with each; returns in all processes or throws in them. Throws Error{kUnavailable} naming what could
-  /// not be reached.
+  /// Connects all processes pairwise; returns in all of them or throws in all of them. Throws Error{kUnavailable}
+  /// naming what could not be reached.
   TcpMesh(Rendezvous& rendezvous, const RendezvousPlace& place, int rank, int size, FirstFailure first_failure);
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   std::string name() const override { return "tcp"; }
-  /// By the names that the hosts give themselves.
+  /// Determined by the hosts' own names.
   const HostShare& host_share() const { return host_share_; }
 
   void exchange(std::uint32_t tag, std::span<const std::span<const std::byte>> outgoing,
                 std::span<const std::span<std::byte>> incoming) override;
 
-  /// Throws PeerFailed when a process has ended without a goodbye. For whoever waits for something else.
+  /// Throws PeerFailed when a process has ended without a goodbye. For code that waits for something else.
   void check_alive();
   /// Whether process `peer` has neither ended nor said goodbye.
   bool is_alive(int peer) const;
 
-  /// The run has come to its end here: that this process ends is no failure from now on. The last thing to be called.
+  /// Announces the end of the run in this process, so that its exit is not a failure. Must be the last call.
   void say_goodbye() noexcept;
 
  private:
@@ -51,7 +51,7 @@ class TcpMesh final : public Mesh {
   int size_;
   HostShare host_share_;
   FirstFailure first_failure_;
-  std::vector<Peer> peers_;  ///< by rank; none at the own place
+  std::vector<Peer> peers_;  ///< by rank; the own entry is empty
   std::uint64_t messages_out_ = 0;
 };
 

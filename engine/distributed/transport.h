@@ -1,4 +1,4 @@
-/// How bytes get from process to process: what a QueuedCommunicator carries its collectives out with.
+/// Moves bytes between processes; a QueuedCommunicator uses it to run its collectives.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +9,16 @@
 
 namespace nanobench::core {
 
-/// One thread at a time uses it, not always the same one.
+/// Used by one thread at a time, not always the same one.
 class Transport {
  public:
   virtual ~Transport() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  /// "shared memory", "tcp", "mpi": for people and for the record of the run.
+  /// "shared memory", "tcp", "mpi": for messages and for the record of the run.
   virtual std::string name() const = 0;
 
-  /// Returns when this process's part is done. Sums are taken in the order of the ranks. Throws PeerFailed.
+  /// Returns when this process's part is done. Sums are taken in rank order. Throws PeerFailed.
   virtual void carry_out(const Collective& collective) = 0;
 };
 

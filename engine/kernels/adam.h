@@ -1,8 +1,9 @@
 /// Adam's update in single precision, over all parameters of a group in one call. Plain C++ with vector units chosen at
-/// run time; no LibTorch. Thread-safe. Deterministic: no number depends on another one. Nothing is checked or thrown.
+/// run time; no LibTorch. Thread-safe. Deterministic: each number is computed independently. Checks nothing and throws
+/// nothing.
 ///
-/// One pass reads g, m, v, p and writes m, v, p: 28 bytes a number, which is what it costs beyond the caches. Numbers
-/// are shared out over the parameters' boundaries, so a group of scalars is one item.
+/// One pass reads g, m, v, p and writes m, v, p: 28 bytes per number, which is its cost outside the caches. Work is
+/// divided across parameter boundaries, so a group of scalars is one item.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace nanobench::core {
 
-/// `count` numbers each.
+/// All pointers are to `count` numbers.
 struct AdamParameter {
   float* parameter = nullptr;
   const float* gradient = nullptr;  ///< nullptr: zero
@@ -27,13 +28,13 @@ struct AdamSettings {
   double eps = 1e-8;
   double weight_decay = 0.0;
   std::int64_t step = 1;  ///< t, from 1
-  /// The gradient is rounded to bfloat16 before, moments and parameter after the step (to nearest, ties to even).
+  /// Rounds the gradient to bfloat16 before the step, and moments and parameter after it (to nearest, ties to even).
   bool rounds_to_bfloat16 = false;
 };
 
 /// p -= rate weight_decay p; m = lerp(m, g, 1 - b1); v = b2 v + (1 - b2) g^2;
-/// p -= rate / (1 - b1^t) m / (sqrt(v) / sqrt(1 - b2^t) + eps). Factors are made in double precision.
-/// Source: the arithmetic of LibTorch's fused AdamW, but for rounding.
+/// p -= rate / (1 - b1^t) m / (sqrt(v) / sqrt(1 - b2^t) + eps). Factors are computed in double precision. Source: the
+/// arithmetic of LibTorch's fused AdamW, except for rounding.
 void adam_update(std::span<const AdamParameter> parameters, const AdamSettings& settings, ThreadPool& threads);
 
 }  // namespace nanobench::core

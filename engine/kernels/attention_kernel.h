@@ -1,16 +1,15 @@
 /// Block-sparse causal attention in float32: forward and backward over the keys that each query sees. Plain C++ with
 /// vector units chosen at run time; no LibTorch.
 ///
-/// Each query q sees one contiguous range of keys, [first_key[q], q], and first_key never decreases: that is what every
-/// mask of the records comes to (core/data/block_mask.h). Keys are visited block by block with an online softmax, so
-/// memory is O(T * E) and work O(T * window). Blocks that every query of a tile sees need no mask; blocks at the mask's
-/// edges are taken a few rows at a time, and what those rows do not see is left out.
+/// Each query q sees one contiguous range of keys, [first_key[q], q], and first_key never decreases: every mask of the
+/// records has this form (core/data/block_mask.h). Keys are visited block by block with an online softmax, so memory is
+/// O(T * E) and work O(T * window). Blocks that every query of a tile sees need no mask. Blocks at the mask's edges are
+/// processed a few rows at a time, and keys that those rows do not see are skipped.
 ///
-/// Tried and lost: masking whole edge blocks (10 % slower forward and 16 % backward at T = 1,024 with a window of 256);
-/// a pass of its own that scales the scores, and lanes summed one by one (together 9 % of the forward pass).
+/// Tried without gain: masking whole edge blocks (10 % slower forward and 16 % backward at T = 1,024 with a window of
+/// 256); a separate pass that scales the scores, and lanes summed one by one (together 9 % of the forward pass).
 ///
-/// Thread-safe. Deterministic: the order of every sum is fixed by the shape,
-/// not by the number of threads.
+/// Thread-safe. Deterministic: the shape fixes the order of every sum, not the number of threads.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +33,8 @@ struct AttentionInputs {
   const float* v = nullptr;                 ///< [T, Hkv, E]
   std::span<const std::int64_t> first_key;  ///< [T]
   float scale = 1.0f;
-  bool masks_full_blocks = false;  ///< the mask is applied everywhere, also where every key is seen: the same bits
-  bool nearest_first = false;      ///< a tile's key blocks from the diagonal backwards: the same but for rounding
+  bool masks_full_blocks = false;  ///< applies the mask everywhere, even where every key is seen; same bits
+  bool nearest_first = false;      ///< visits a tile's key blocks from the diagonal backwards; differs only in rounding
 };
 
 /// Writes y [T, H, E] = softmax(scale q k^T) v and log_sums [H, T], the logarithm of each row's sum of exponentials.
@@ -46,7 +45,7 @@ void attention_forward(const AttentionShape& shape, const AttentionInputs& in, f
 void attention_backward(const AttentionShape& shape, const AttentionInputs& in, const float* y, const float* log_sums,
                         const float* dy, float* dq, float* dk, float* dv, ThreadPool& threads);
 
-/// Multiply-adds of the visited blocks in the forward pass, times two; the backward pass does 2.5 times as many.
+/// Twice the multiply-adds of the visited blocks in the forward pass; the backward pass does 2.5 times as many.
 double attention_forward_flops(const AttentionShape& shape, std::span<const std::int64_t> first_key);
 
 }  // namespace nanobench::core

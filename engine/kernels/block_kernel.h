@@ -1,18 +1,18 @@
-/// The two halves of a transformer block around its attention, each as one fused kernel, forward and backward, in
-/// float32. Plain C++ with vector units chosen at run time; no LibTorch. Thread-safe.
+/// The two halves of a transformer block, before and after its attention, each as one fused kernel, forward and
+/// backward, in float32. Plain C++ with vector units chosen at run time; no LibTorch. Thread-safe.
 ///
 ///   before attention   x = x_weight (x + skip_weight skip) + x0_weight x0; q, k, v = RMSNorm(x) W^T;
 ///                      RMSNorm of each head of q and k; rotation;
 ///                      v = value_weight v + embedding_weight value_embedding
 ///   after attention    x += branch_scale y Wo^T; x += relu(RMSNorm(x) W1^T)^2 W2^T
 ///
-/// A thread takes a few rows through the whole half while they are in its cache; of what lies between, only what the
-/// backward pass needs is written. Numbers of model_dim and head_dim must be multiples of 16; everything is row-major.
+/// A thread takes a few rows through the whole half while they are in its cache, and writes only the intermediate
+/// values that the backward pass needs. model_dim and head_dim must be multiples of 16; everything is row-major.
 /// Deterministic: the number of threads changes no bit.
 ///
-/// Tried and lost: the library's sgemm for the products (77 to 101 GFLOP/s where these reach 97 to 114, one core of an
-/// AMD EPYC, 128 to 768 columns); 48 rows at a time for narrow models (8 % slower on two cores at 1,024 tokens). Not
-/// tried: keeping packed weights from sequence to sequence; packing is 3 % of the forward pass at 1,024 tokens.
+/// Tried without gain: the library's sgemm for the products (77 to 101 GFLOP/s, while these reach 97 to 114, one core
+/// of an AMD EPYC, 128 to 768 columns); 48 rows at a time for narrow models (8 % slower on two cores at 1,024 tokens).
+/// Not tried: keeping packed weights from sequence to sequence; packing is 3 % of the forward pass at 1,024 tokens.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct ResidualBlend {
   bool is_identity() const { return skip == nullptr && x0 == nullptr && x_weight == 1.0f; }
 };
 
-/// Each may be null, when it is not wanted.
+/// Each may be null if not wanted.
 struct ResidualBlendGradients {
   float* x = nullptr;             ///< [T, D]
   float* skip = nullptr;          ///< [T, D]
@@ -66,9 +66,9 @@ struct QkvInputs {
   float embedding_weight = 0.0f;
 };
 
-/// What the forward pass writes, and the backward pass reads.
+/// Values that the forward pass writes and the backward pass reads.
 struct QkvActivations {
-  float* x = nullptr;          ///< [T, D] blended; not written where the blend is the identity: then it is blend.x
+  float* x = nullptr;          ///< [T, D] blended; not written if the blend is the identity: then use blend.x
   float* inverse = nullptr;    ///< [T] 1 / RMS of x
   float* q = nullptr;          ///< [T, H, E]
   float* k = nullptr;          ///< [T, Hkv, E]
@@ -78,7 +78,7 @@ struct QkvActivations {
 };
 
 struct QkvGradients {
-  const float* dx = nullptr;  ///< [T, D] of the blended x, from where else it is used; null: zero
+  const float* dx = nullptr;  ///< [T, D] of the blended x, from its other uses; null: zero
   const float* dq = nullptr;  ///< [T, H, E]
   const float* dk = nullptr;  ///< [T, Hkv, E]
   const float* dv = nullptr;  ///< [T, Hkv, E]
@@ -104,7 +104,7 @@ struct MlpShape {
 
 struct MlpInputs {
   const float* x = nullptr;   ///< [T, D]
-  const float* y = nullptr;   ///< [T, H E] of attention; null: a block without attention
+  const float* y = nullptr;   ///< [T, H E] output of attention; null: a block without attention
   const float* wo = nullptr;  ///< [D, H E]
   float branch_scale = 1.0f;
   float norm_eps = 0.0f;
@@ -113,8 +113,8 @@ struct MlpInputs {
 };
 
 struct MlpActivations {
-  float* middle = nullptr;   ///< [T, D] x + branch_scale y Wo^T; not written without attention: then it is x
-  float* inverse = nullptr;  ///< [T] 1 / RMS of it
+  float* middle = nullptr;   ///< [T, D] x + branch_scale y Wo^T; not written without attention: then use x
+  float* inverse = nullptr;  ///< [T] 1 / RMS of middle
   float* relu = nullptr;     ///< [T, hidden] relu(RMSNorm(middle) W1^T)
   float* out = nullptr;      ///< [T, D]; not read by the backward pass
 };
@@ -132,7 +132,7 @@ void mlp_forward(const MlpShape& shape, const MlpInputs& in, const MlpActivation
 void mlp_backward(const MlpShape& shape, const MlpInputs& in, const MlpActivations& saved,
                   const MlpGradients& gradients, ThreadPool& threads);
 
-/// x [T, D] of the blend alone, for blocks without attention.
+/// Computes only the blended x [T, D], for blocks without attention.
 void blend_forward(std::int64_t length, std::int64_t model_dim, const ResidualBlend& blend, float* x,
                    ThreadPool& threads);
 void blend_backward(std::int64_t length, std::int64_t model_dim, const ResidualBlend& blend, const float* dx,

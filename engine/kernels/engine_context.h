@@ -1,6 +1,6 @@
-/// What this process computes with: kernels or operations, the processor's vector path, threads, the kernels of a GPU.
-/// It is the one piece of process-wide state in the engine, because autograd calls operations from threads of its own.
-/// Plain C++. Not to be changed while anything computes.
+/// What this process computes with: kernels or operations, the processor's vector path, threads, and GPU kernels. It is
+/// the engine's only process-wide state, because autograd calls operations from its own threads. Plain C++. Do not
+/// change it during a computation.
 #pragma once
 
 #include <memory>
@@ -13,12 +13,12 @@ namespace nanobench::core {
 
 struct CudaKernels;
 
-/// Made at start-up, and by each test that needs other settings. It is the current context from its construction to its
-/// destruction; then the one before is current again, so that contexts nest. A process that makes none has a default
-/// one: kernels wherever they fit, the best path, a thread per processor, no GPU.
+/// Created at start-up, and by each test that needs other settings. It is the current context from construction to
+/// destruction; then the previous one is current again, so contexts nest. Without one, a process has a default context:
+/// kernels wherever they fit, the best path, one thread per processor, no GPU.
 class EngineContext {
  public:
-  /// Begins with the settings of the current context, and shares its threads until set_threads().
+  /// Starts with the settings of the current context, and shares its threads until set_threads().
   EngineContext();
   ~EngineContext();
   EngineContext(const EngineContext&) = delete;
@@ -26,17 +26,17 @@ class EngineContext {
 
   static EngineContext& current();
 
-  /// Whether models and optimisers take the kernels that fit (core/config/kernel_coverage.h), or one operation after
-  /// the other, for comparison. Optimisers ask when they are made.
+  /// Whether models and optimisers use the kernels that fit (core/config/kernel_coverage.h), or separate operations for
+  /// comparison. Optimisers read this at construction.
   bool uses_kernels() const { return uses_kernels_; }
   void set_uses_kernels(bool uses) { uses_kernels_ = uses; }
 
-  /// The vector path of the kernels; nullopt: the best of this processor. Throws Error{kUnavailable} for one that it
-  /// lacks.
+  /// The vector path of the kernels; nullopt: the best of this processor. Throws Error{kUnavailable} for a path that
+  /// the processor lacks.
   CpuPath cpu_path() const { return cpu_path_; }
   void set_cpu_path(std::optional<CpuPath> path);
 
-  /// How products of bfloat16 matrices are computed; nullopt: the best with the vector path.
+  /// How products of bfloat16 matrices are computed; nullopt: the best for the vector path.
   Bfloat16Path bfloat16_path() const { return bfloat16_path_.value_or(best_bfloat16_path(cpu_path_)); }
   void set_bfloat16_path(std::optional<Bfloat16Path> path);
 

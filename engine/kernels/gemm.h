@@ -1,4 +1,4 @@
-/// Matrix products on the kernels' vector paths: in single precision, and of bfloat16 values kept in float32. Plain
+/// Matrix products on the kernels' vector paths, in single precision and for bfloat16 values kept in float32. Plain
 /// C++; no LibTorch. Thread-safe.
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace nanobench::core {
 
-/// The nearest bfloat16 value, ties to even, as float32. A NaN keeps its payload's upper half and its quiet bit.
-/// Without branches, so that compilers vectorise loops over it.
+/// The nearest bfloat16 value, ties to even, as float32. A NaN keeps its payload's upper half and its quiet bit. It has
+/// no branches, so that compilers can vectorise loops over it.
 inline float rounded_to_bfloat16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t nearest = bits + 0x7fffU + ((bits >> 16) & 1U);
@@ -37,7 +37,7 @@ struct MatrixProduct {
 void multiply_matrices(const MatrixProduct& product, ThreadPool& threads);
 
 /// multiply_matrices for operands that hold bfloat16 values: products are exact, sums are float32. With `rounds` the
-/// results are rounded to bfloat16 (to nearest, ties to even). Which units do it: EngineContext::bfloat16_path().
+/// results are rounded to bfloat16 (to nearest, ties to even). EngineContext::bfloat16_path() selects the units.
 /// The number of threads changes no bit.
 void multiply_bfloat16(const MatrixProduct& product, bool rounds, ThreadPool& threads);
 

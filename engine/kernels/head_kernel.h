@@ -19,12 +19,12 @@ struct HeadInputs {
   const float* x = nullptr;               ///< [T, D]
   const float* weight = nullptr;          ///< [V, D]
   const std::int64_t* targets = nullptr;  ///< [T], each in [0, V)
-  float cap = 0.0f;                       ///< logits become cap tanh(logit / cap); 0: they stay
-  bool is_sigmoid = false;                ///< or 2 cap sigmoid(2 logit / cap): the same loss but for rounding
+  float cap = 0.0f;                       ///< logits become cap tanh(logit / cap); 0: no cap
+  bool is_sigmoid = false;                ///< uses 2 cap sigmoid(2 logit / cap): the same loss except for rounding
 };
 
-/// Returns the mean cross-entropy in nats. With dx [T, D] and dweight [V, D] (both or neither; overwritten) also its
-/// gradients.
+/// Returns the mean cross-entropy in nats. With dx [T, D] and dweight [V, D] (both or neither), also overwrites them
+/// with its gradients.
 double head_loss(const HeadShape& shape, const HeadInputs& in, float* dx, float* dweight, ThreadPool& threads);
 
 }  // namespace nanobench::core

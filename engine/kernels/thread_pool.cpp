@@ -21,7 +21,7 @@ void pause_briefly() {
 #endif
 }
 
-/// Looks until is_ready() or the time is over: whether it is ready.
+/// Spins until is_ready() or the time is over; returns whether it is ready.
 template <class Ready>
 bool look_for(Ready&& is_ready) {
   const auto start = std::chrono::steady_clock::now();
@@ -34,7 +34,7 @@ bool look_for(Ready&& is_ready) {
   return is_ready();
 }
 
-/// To the place-th processor of `allowed`.
+/// Pins the thread to the place-th processor of `allowed`.
 void pin(pthread_t thread, const cpu_set_t& allowed, int place) {
   cpu_set_t one;
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
@@ -79,7 +79,7 @@ void ThreadPool::run(std::int64_t count, Item item, void* context) {
 
 void ThreadPool::share(std::int64_t count, Item item, void* context) {
   const std::uint32_t round = round_.load(std::memory_order_relaxed) + 1;
-  // First no thread can take an item: one that still holds the last round's ticket would take it for one of these.
+  // First make items unavailable: a thread with the last round's ticket would mistake one of these items for its own.
   ticket_.store(std::uint64_t{round} << kItemBits | kItemMask, std::memory_order_relaxed);
   item_.store(item, std::memory_order_relaxed);
   context_.store(context, std::memory_order_relaxed);

@@ -1,7 +1,7 @@
 /// The threads that kernels run on. Plain C++.
 ///
-/// Work comes as items that any thread may take next, so a core that another program borrows delays only the items it
-/// holds; what an item computes must not depend on who takes it.
+/// Work is divided into items that any thread may take next, so a core used by another program delays only the items it
+/// holds. The result of an item must not depend on which thread takes it.
 #pragma once
 
 #include <sched.h>
@@ -16,13 +16,13 @@
 
 namespace nanobench::core {
 
-/// Fixed threads that wait between calls: first by looking (about 50 us), then asleep. A call while another one runs
-/// (from an item, or from another thread) runs its items in the calling thread.
+/// A fixed set of threads that wait between calls: first spinning (about 50 us), then asleep. A call made while another
+/// one runs (from an item, or from another thread) runs its items in the calling thread.
 class ThreadPool {
  public:
-  /// `threads` of at least 1, the calling thread included. With `first_processor` thread i stays on processor
-  /// first_processor + i of those that this process may use (the calling thread, which must destroy the pool, on the
-  /// first); ignored where there are not that many.
+  /// `threads`: at least 1, including the calling thread. With `first_processor`, thread i is pinned to processor
+  /// first_processor + i of those that this process may use (the calling thread, which must destroy the pool, to the
+  /// first). The option is ignored if there are too few processors.
   explicit ThreadPool(int threads, std::optional<int> first_processor = std::nullopt);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -30,7 +30,7 @@ class ThreadPool {
 
   int size() const { return static_cast<int>(workers_.size()) + 1; }
 
-  /// Calls body(i) for every i in [0, count), in any order and on any of the threads, and returns when all are done.
+  /// Calls body(i) for every i in [0, count), in any order and on any thread, and returns when all calls are done.
   /// `body` must not throw.
   template <class Body>
   void parallel_for(std::int64_t count, Body&& body) {
@@ -48,7 +48,7 @@ class ThreadPool {
   void take_items(std::uint32_t round);
   std::uint32_t wait_for_round(std::uint32_t last);
 
-  // Round in the upper half, next item in the lower: an item is taken only from the round that it was looked up for.
+  // Upper half: round; lower half: next item. An item is taken only from the round it was looked up for.
   std::atomic<std::uint64_t> ticket_{0};
   std::atomic<std::uint32_t> round_{0};  ///< what sleeping threads wait on
   std::atomic<std::int64_t> done_{0};
@@ -57,7 +57,7 @@ class ThreadPool {
   std::atomic<void*> context_{nullptr};
   std::atomic<bool> is_ending_{false};
   std::atomic_flag is_busy_;
-  std::optional<cpu_set_t> mask_before_;  ///< of the calling thread, when it was pinned
+  std::optional<cpu_set_t> mask_before_;  ///< previous mask of the calling thread, if pinned
   std::vector<std::thread> workers_;
 };
 

@@ -131,7 +131,7 @@ int run_first(const RunSpec& spec, MetricSink& sink, ProcessGroup& processes) {
   return exit_code_of(outcome);
 }
 
-/// Another rank reports nothing but the reason of its failure, to rank 0.
+/// Other ranks report only the reason of their failure, to rank 0.
 [[noreturn]] void run_other(const RunSpec& spec, int events_fd, ProcessGroup& processes) {
   if (events_fd > STDERR_FILENO) close(events_fd);  // the reader must see the end when rank 0 ends
   int exit_code = 0;
@@ -141,13 +141,13 @@ int run_first(const RunSpec& spec, MetricSink& sink, ProcessGroup& processes) {
     processes.finish();
   } catch (const PeerFailed& error) {
     processes.report_failure({error.outcome(), error.what()});  // known already, unless this process found it out
-    processes.let_first_speak();
+    processes.wait_for_first_process();
     exit_code = kExitFailed;
   } catch (...) {
     const Failure failure = current_failure();
     const std::string who = process_name(processes.rank(), processes.communicator().size());
     processes.report_failure({failure.outcome, who + ": " + failure.message});
-    processes.let_first_speak();
+    processes.wait_for_first_process();
     exit_code = kExitFailed;
   }
   _exit(exit_code);  // without the cleaning up of exit, which belongs to rank 0
@@ -170,7 +170,7 @@ int run_reporting_failures(const RunSpec& spec, int events_fd) {
         if (reports) sink.report(FailedEvent{failure.outcome, failure.message});
       } catch (const Error&) {  // the reader has gone
       }
-      if (!reports) processes->let_first_speak();
+      if (!reports) processes->wait_for_first_process();
       _exit(kExitFailed);  // whatever the other threads compute is for nothing
     });
     if (processes->rank() > 0) run_other(spec, events_fd, *processes);

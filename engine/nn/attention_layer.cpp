@@ -49,7 +49,7 @@ at::Tensor CausalSelfAttention::mix_values(const at::Tensor& v, const at::Tensor
   switch (model_.value_embeddings.mix) {
     case ValueMix::kNone: return v;
     case ValueMix::kLerp:
-      // Without another value nothing is mixed in; lamb then has no effect (records #9 to #14 always have one).
+      // Without a second value nothing is mixed in; lamb then has no effect (records #9 to #14 always have one).
       return other.defined() ? weighted_sum(v, other.reshape(v.sizes()), lambdas_, BlendForm::kLerp) : v;
     case ValueMix::kPair:
       if (!other.defined()) return weighted_sum(v, at::Tensor(), lambdas_, BlendForm::kFirstOnly);

@@ -100,7 +100,7 @@ Rounding GPT::rounding_of(Pass pass) const {
                         has_kernel(StepPart::kBlocks, KernelDevice::kGpu, KernelQuery(config_, dtype_ == at::kFloat))};
 }
 
-/// What the GPU's kernel gives of all tables at once; nothing where it does not compute what this model asks for.
+/// The rows of all tables from one GPU kernel call; empty if the kernel does not support this model.
 GPT::TokenRows GPT::device_rows(const at::Tensor& tokens, const Rounding& rounding) const {
   const ValueEmbeddingConfig& values = config_.model.value_embeddings;
   const auto num_tables = static_cast<std::size_t>(values.num_tables);
@@ -126,8 +126,8 @@ GPT::TokenRows GPT::device_rows(const at::Tensor& tokens, const Rounding& roundi
   return rows;
 }
 
-/// The tables' gradients are dense, as Adam needs them. Adding only to the rows of this step's tokens was not worth
-/// gradients outside of autograd: measured, LibTorch's scatter takes 20 of 577 ms a step at 50,257 rows of 128, and 0.3
+/// The tables' gradients are dense, as Adam needs them. Updating only the rows of this step's tokens was not worth
+/// gradients outside autograd: measured, LibTorch's scatter takes 20 of 577 ms per step at 50,257 rows of 128, and 0.3
 /// of 150 ms at 257.
 at::Tensor GPT::embed(const at::Tensor& tokens, const TokenRows& rows, const Rounding& rounding) const {
   const OpTimer timer("embedding");
@@ -200,7 +200,7 @@ bool GPT::fuses_blocks(const Rounding& rounding) const {
          has_kernel(StepPart::kBlocks, KernelDevice::kCpu, query);
 }
 
-/// What a block begins with; takes its U-net skip from the stack.
+/// Inputs of a block's blend; takes its U-net skip from the stack.
 BlendInputs GPT::blend_inputs(std::size_t layer, const at::Tensor& x, Stream& stream) const {
   BlendInputs blend{.x = x};
   const std::size_t half = blocks_.size() / 2;

@@ -1,4 +1,4 @@
-/// The GPT of the speedrun records, as one point of ModelConfig. Not thread-safe.
+/// The GPT of the speedrun records, as configured by ModelConfig. Not thread-safe.
 #pragma once
 
 #include <functional>
@@ -17,18 +17,18 @@
 
 namespace nanobench::core {
 
-/// One sequence as the model takes it.
+/// One input sequence of the model.
 struct SequenceInput {
   at::Tensor tokens;                               ///< [T] int64 or int32
   at::Tensor targets;                              ///< [T] int64: the tokens shifted by one
-  std::shared_ptr<const AttentionPlan> plan;       ///< of most layers
-  std::shared_ptr<const AttentionPlan> half_plan;  ///< of attention.window.half_layers; may be null when there are none
+  std::shared_ptr<const AttentionPlan> plan;       ///< plan of most layers
+  std::shared_ptr<const AttentionPlan> half_plan;  ///< plan of attention.window.half_layers; null if there are none
 };
 
-/// What a forward pass is for: precision may differ (PrecisionConfig::validation, and fp8 heads train only).
+/// Purpose of a forward pass. Its precision may differ (PrecisionConfig::validation; fp8 heads are for training only).
 enum class Pass { kTraining, kValidation };
 
-/// Gets named activations on the way: "x0", "blocks.<i>" [T, C], "logits_before_softcap" [T, V].
+/// Receives named activations during a forward pass: "x0", "blocks.<i>" [T, C], "logits_before_softcap" [T, V].
 using ActivationSink = std::function<void(const std::string& name, const at::Tensor& activation)>;
 
 /// One block's attention: norm of q and k, rotation, value mixing, attention, output projection.
@@ -36,8 +36,8 @@ class CausalSelfAttention {
  public:
   CausalSelfAttention(Parameters& parameters, const TrainConfig& config, std::int64_t layer);
 
-  /// x [T, C] (normalised), value_embedding [T, Hkv * E] or undefined. `first_values` holds layer 0's values once it
-  /// has run.
+  /// x [T, C] (normalised), value_embedding [T, Hkv * E] or undefined. `first_values` holds layer 0's values once that
+  /// layer has run.
   at::Tensor forward(const at::Tensor& x, const at::Tensor& value_embedding, at::Tensor& first_values,
                      const RotaryTables& tables, const SequenceInput& input, const Rounding& rounding) const;
 
@@ -45,7 +45,7 @@ class CausalSelfAttention {
     at::Tensor x;  ///< [T, C] blended residual stream
     at::Tensor y;  ///< [T, H, E] before the output projection
   };
-  /// The same from the residual stream itself, without the output projection: norm and blend are part of it.
+  /// Like forward(), but starts from the residual stream, includes norm and blend, and omits the output projection.
   Fused fused_forward(const BlendInputs& blend, const at::Tensor& value_embedding, at::Tensor& first_values,
                       const RotaryTables& tables, const SequenceInput& input) const;
   const at::Tensor& output_weight() const { return c_proj_.weight; }
@@ -81,7 +81,7 @@ class GPT {
   /// Mean cross-entropy of one sequence in nats; scalar of the model's dtype, differentiable.
   at::Tensor loss(const SequenceInput& input, Pass pass = Pass::kTraining, const ActivationSink& sink = {}) const;
 
-  /// Whether the blocks of a pass run through the fused ops (engine/ops/fused_block.h), on the kernels' threads.
+  /// Whether the blocks of a pass use the fused ops (engine/ops/fused_block.h), on the kernels' threads.
   bool fuses_blocks(Pass pass) const { return fuses_blocks(rounding_of(pass)); }
 
   Parameters& parameters() { return parameters_; }
@@ -103,7 +103,7 @@ class GPT {
   Norm add_norm(const std::string& name);
   RotaryTables tables_for(std::int64_t length) const;
   Rounding rounding_of(Pass pass) const;
-  /// The tables' rows of a sequence's tokens; undefined: not looked up yet.
+  /// Table rows for a sequence's tokens; undefined: not looked up yet.
   struct TokenRows {
     at::Tensor embed;                ///< [T, C]
     std::vector<at::Tensor> values;  ///< by value table [T, Hkv * E]
@@ -112,7 +112,7 @@ class GPT {
   at::Tensor embed(const at::Tensor& tokens, const TokenRows& rows, const Rounding& rounding) const;
   std::vector<at::Tensor> value_embeddings(const at::Tensor& tokens, const TokenRows& rows,
                                            const Rounding& rounding) const;
-  /// What flows from block to block.
+  /// Values passed from block to block.
   struct Stream {
     at::Tensor x0;
     at::Tensor first_values;

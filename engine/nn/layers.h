@@ -1,4 +1,4 @@
-/// The pieces that layers are made of, with the rounding of a pass. Stateless but for the parameters they hold.
+/// Building blocks of layers, with the rounding of a pass. Stateless except for their parameters.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace nanobench::core {
 
-/// Where one pass rounds to bfloat16 (PrecisionConfig). Autocast rounds what matrix products and attention take and
-/// give; a bfloat16 model rounds the residual stream too. On a CPU rounded values stay in tensors of the model's dtype;
-/// where the kernels of a GPU take whole blocks they are bfloat16 tensors.
+/// Where one pass rounds to bfloat16 (PrecisionConfig). Autocast rounds the inputs and outputs of matrix products and
+/// attention; a bfloat16 model also rounds the residual stream. On a CPU, rounded values stay in tensors of the model's
+/// dtype; if GPU kernels run whole blocks, they are bfloat16 tensors.
 struct Rounding {
   bool products = false;
   bool stream = false;
@@ -22,7 +22,7 @@ struct Rounding {
   at::Tensor product(const at::Tensor& x) const { return products ? stored(x) : x; }
   /// A value as the residual stream stores it.
   at::Tensor in_stream(const at::Tensor& x) const { return stream ? stored(x) : x; }
-  /// A value of the stream as a matrix product takes it.
+  /// A value of the stream as input to a matrix product.
   at::Tensor product_input(const at::Tensor& x) const { return products && !stream ? stored(x) : x; }
 
  private:
@@ -34,18 +34,18 @@ struct Linear {
   at::Tensor weight;  ///< [out, in], or [n, out / n, in]
   at::Tensor bias;    ///< [out] or [n, out / n]; undefined: none
 
-  /// x [T, in], already as products take it; returns [T, out].
+  /// x [T, in], already rounded for products; returns [T, out].
   at::Tensor operator()(const at::Tensor& x, const Rounding& rounding) const;
 };
 
-/// Output projections of attention and MLP begin by a rule of their own (InitConfig::output_projections).
+/// Output projections of attention and MLP have their own initialisation rule (InitConfig::output_projections).
 enum class LinearRole { kInner, kOutput };
 
 /// Adds `name`.weight [out, in] and, with model.bias, `name`.bias to the parameters.
 Linear add_linear(Parameters& parameters, const TrainConfig& config, const std::string& name, LinearRole role);
 
-/// Adds the projections of q, k and v as one matrix, [3, C, C] or [3 C, C], that begins with the values of three
-/// separate ones named prefix + "c_q.weight", "c_k.weight", "c_v.weight".
+/// Adds the projections of q, k and v as one matrix, [3, C, C] or [3 C, C]. Its initial values are those of three
+/// separate matrices named prefix + "c_q.weight", "c_k.weight", "c_v.weight".
 Linear add_joined_qkv(Parameters& parameters, const TrainConfig& config, const std::string& prefix,
                       const std::string& weight_name, const std::string& bias_name);
 

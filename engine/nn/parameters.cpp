@@ -13,7 +13,7 @@
 namespace nanobench::core {
 namespace {
 
-/// SplitMix64 over a counter: element i of a stream is the same whatever else is drawn.
+/// SplitMix64 over a counter: element i of a stream does not depend on other draws.
 class ElementRandom {
  public:
   ElementRandom(std::uint64_t seed, const std::string& name, at::IntArrayRef shape)
@@ -61,8 +61,8 @@ double initial_value(const Parameter& parameter, const TrainConfig& config, cons
 
 constexpr std::int64_t kDrawnAtOnce = 1 << 14;  // numbers that a thread takes
 
-/// Writes values of a block of `rows` x `columns` elements of a matrix that is `stride` wide. By all threads: a GPU
-/// would wait seconds for the tables of the official model.
+/// Writes values of a block of `rows` x `columns` elements of a matrix that is `stride` wide. Uses all threads:
+/// otherwise a GPU would wait seconds for the tables of the official model.
 void fill_block(double* out, std::int64_t rows, std::int64_t columns, std::int64_t stride, const Parameter& parameter,
                 const TrainConfig& config, const ElementRandom& random) {
   const std::int64_t count = rows * columns;

@@ -175,7 +175,7 @@ std::vector<std::int64_t> shape_of(const OperationArm& arm) {
   return {arm.size("rows"), arm.size("columns")};
 }
 
-/// Muon on one matrix whose gradient stays.
+/// Muon on one matrix with a constant gradient.
 struct OneMatrix {
   at::Tensor parameter;
   Muon muon;
@@ -190,7 +190,7 @@ struct OneMatrix {
   }
 };
 
-/// What Muon applies to the matrix after some steps with a new gradient each and a momentum that warms up.
+/// The update that Muon applies to the matrix after some steps, each with a new gradient, during momentum warm-up.
 at::Tensor late_update(const OperationArm& arm, std::uint64_t seed, at::ScalarType dtype) {
   Normal normal(seed);
   const MomentumConfig& schedule = arm.config.schedule.muon_momentum;

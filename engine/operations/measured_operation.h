@@ -1,4 +1,4 @@
-/// One operation of the engine, ready to be called again and again on data of its own. Not thread-safe.
+/// One operation of the engine, ready for repeated calls on its own data. Not thread-safe.
 #pragma once
 
 #include <functional>
@@ -13,12 +13,13 @@ struct MeasuredOperation {
   /// One call, as a training step makes it: forward and backward, or one update. Returns everything that outlives the
   /// call: results and gradients.
   std::function<std::vector<at::Tensor>()> call;
-  double flops = 0;               ///< of one call; 0: not known
-  std::function<double()> error;  ///< relative distance of the result from the same in float64; may be empty
+  double flops = 0;                           ///< FLOPs of one call; 0: unknown
+  std::function<double()> error;              ///< relative distance of the result from the float64 result; may be empty
   std::function<double()> distance_to_polar;  ///< |x - U V^T| / |U V^T| for g = U S V^T; may be empty
 };
 
-/// Data drawn from `seed`, float32. Throws Error{kInvalidArgument} for sizes that are missing or make no sense.
+/// Creates an operation with float32 data drawn from `seed`. Throws Error{kInvalidArgument} for missing or invalid
+/// sizes.
 MeasuredOperation make_operation(const std::string& op, const OperationArm& arm, std::uint64_t seed);
 
 /// The kinds of operation.
@@ -28,7 +29,7 @@ MeasuredOperation matrix_product_operation(const OperationArm& arm, std::uint64_
 MeasuredOperation muon_step_operation(const OperationArm& arm, std::uint64_t seed);
 MeasuredOperation orthogonalize_operation(const OperationArm& arm, std::uint64_t seed);
 
-/// Standard normal tensors, one after the other, the same for the same seed.
+/// A sequence of standard normal tensors, the same for the same seed.
 class Normal {
  public:
   explicit Normal(std::uint64_t seed);

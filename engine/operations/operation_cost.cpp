@@ -17,7 +17,7 @@ namespace nanobench::core {
 
 namespace {
 
-/// LibTorch's allocators tell each allocation of the thread to whoever is its profiler.
+/// LibTorch's allocators report each allocation of a thread to its profiler.
 class Reporter : public c10::MemoryReportingInfoBase {
  public:
   using c10::MemoryReportingInfoBase::reportMemoryUsage;
@@ -53,7 +53,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kNoLimit = 1e8;  ///< seconds: the runner has one
-// One simulated cache everywhere, so that counts compare: first level 32 KiB, last level 8 MiB.
+// One simulated cache on all machines, so that counts are comparable: first level 32 KiB, last level 8 MiB.
 constexpr const char* kFirstInstructions = "--I1=32768,8,64";
 constexpr const char* kFirstData = "--D1=32768,8,64";
 constexpr const char* kLastLevel = "--LL=8388608,16,64";
@@ -63,7 +63,7 @@ std::string text_of(const fs::path& file) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-/// Function whose calls are counted, with all that they call.
+/// Function whose calls are counted, including everything they call.
 std::string counted_function(const std::string& metric) {
   return metric == "mask_instructions" ? "*mask_scores*" : "*make_counted_call*";
 }

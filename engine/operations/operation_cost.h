@@ -1,4 +1,4 @@
-/// What an operation costs beside its time: the memory of its tensors, and the instructions that valgrind counts.
+/// Costs of an operation other than time: the memory of its tensors, and the instructions counted by valgrind.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace nanobench::core {
 
-/// The largest number of bytes that tensors of this thread held at once, beyond those that were there before. Not
-/// thread-safe; one at a time.
+/// Max bytes held at once by tensors of this thread, excluding tensors that existed before. Not thread-safe; one at a
+/// time.
 class AllocationMeter {
  public:
-  /// Counts from here until it goes away.
+  /// Counts from construction until destruction.
   AllocationMeter();
   ~AllocationMeter();
   AllocationMeter(const AllocationMeter&) = delete;
@@ -30,17 +30,17 @@ class AllocationMeter {
   std::unique_ptr<State> state_;
 };
 
-/// Whether the metric is counted this way.
+/// Whether valgrind counts this metric.
 bool is_counted_by_valgrind(const std::string& metric);
 
-/// Makes the one call that is counted; the name of this function is what valgrind waits for.
+/// Makes the one counted call; valgrind starts counting at this function's name.
 void make_counted_call(const std::function<std::vector<at::Tensor>()>& call);
 
-/// The metric of the specification's only arm. This program starts again under valgrind with one thread, which takes
-/// about a minute. Throws Error{kUnavailable} when valgrind is missing or reports nothing.
+/// Returns the metric of the specification's only arm. Restarts this program under valgrind with one thread, which
+/// takes about a minute. Throws Error{kUnavailable} when valgrind is missing or reports nothing.
 double count_by_valgrind(const RunSpec& spec);
 
-/// The numbers after "Collected :" of what callgrind logs, in the order of "Events    :"; empty when there are none.
+/// The numbers after "Collected :" in a callgrind log, by name from "Events    :"; empty if there are none.
 std::map<std::string, double> callgrind_totals(const std::string& log);
 
 }  // namespace nanobench::core

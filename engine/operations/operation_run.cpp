@@ -95,7 +95,7 @@ class OperationRun {
     }
   }
 
-  /// Both at once: a count does not depend on what else the machine does.
+  /// Both at once: a count does not depend on other load on the machine.
   void count() {
     std::vector<std::future<double>> counts;
     for (const OperationArm& arm : operation_.arms) {

@@ -46,7 +46,7 @@ at::Tensor tile_weights(const at::Tensor& queries, const at::Tensor& keys, const
   return at::_softmax(logits, -1, /*half_to_float=*/false);
 }
 
-/// Tile by tile, by tensor operations.
+/// Attention tile by tile, with tensor operations.
 struct TiledAttention : torch::autograd::Function<TiledAttention> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                             const std::shared_ptr<const AttentionPlan>& plan, double scale) {
@@ -113,12 +113,12 @@ AttentionInputs inputs_of(const at::Tensor& q, const at::Tensor& k, const at::Te
           .nearest_first = plan.options().block_order == KeyBlockOrder::kNearestFirst};
 }
 
-/// What the kernel does in one forward pass, for a profile.
+/// Work of the kernel in one forward pass, for a profile.
 double profiled_flops(const AttentionShape& shape, const AttentionPlan& plan) {
   return profiler() == nullptr ? 0.0 : attention_forward_flops(shape, plan.first_key());
 }
 
-/// Through the vector kernel.
+/// Attention with the vector kernel.
 struct KernelAttention : torch::autograd::Function<KernelAttention> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                             const std::shared_ptr<const AttentionPlan>& plan, double scale) {

@@ -12,15 +12,14 @@ namespace nanobench::core {
 ///   q        [T, H, E]   float32 or float64
 ///   k, v     [T, Hkv, E] query head h reads key/value head h / (H / Hkv)
 ///   returns  [T, H, E]; differentiable in q, k, v
-/// Never materialises T x T (unless the plan is dense): works block by block and computes the weights again in the
-/// backward pass. Deterministic: sums are taken in an order that the shape fixes.
-///   is_bfloat16  q, k and v hold bfloat16 values, and the caller rounds the result to them: a GPU may then multiply on
+/// Never materialises T x T (unless the plan is dense): works block by block and recomputes the weights in the backward
+/// pass. Deterministic: the shape fixes the order of every sum.
+///   is_bfloat16  q, k and v hold bfloat16 values, and the caller rounds the result to bfloat16: a GPU may then use
 ///                its tensor cores
 at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                      const std::shared_ptr<const AttentionPlan>& plan, double scale, bool is_bfloat16 = false);
 
-/// The same by one dense T x T product per head, through plain autograd: the reference that `attention` is tested
-/// against.
+/// The same with one dense T x T product per head, through plain autograd: the reference for tests of `attention`.
 at::Tensor dense_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const BlockMask& mask,
                            double scale);
 

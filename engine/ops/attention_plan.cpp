@@ -66,7 +66,7 @@ void reverse_blocks(AttentionPlan::Tile& tile, std::int64_t length, std::int64_t
   const std::int64_t blocks = tile.key_count / block;
   tile.bias = tile.bias.view({tile.query_count, blocks, block}).flip(1).reshape({tile.query_count, tile.key_count});
   tile.key_begin = length - tile.key_begin - tile.key_count;
-  // Whole blocks only: the others keep their bias.
+  // Only whole blocks: the others keep their bias.
   const std::int64_t first = (tile.unmasked_begin + block - 1) / block;
   const std::int64_t last = tile.unmasked_end / block;
   const bool any = first < last;

@@ -1,4 +1,4 @@
-/// A mask made ready for attention. Immutable after construction but for ranges that a device fills; thread-safe.
+/// A mask prepared for attention. Immutable after construction, except for ranges that a device fills; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@ namespace nanobench::core {
 
 struct AttentionPlanOptions {
   AttentionImplementation implementation = AttentionImplementation::kTiled;  ///< kDense: T x T products
-  bool split_full_blocks = true;  ///< what every query of a tile sees is left alone; false: the mask goes everywhere
+  bool split_full_blocks = true;  ///< keys that every query of a tile sees skip the mask; false: all are masked
   KeyBlockOrder block_order = KeyBlockOrder::kAscending;
 };
 
-/// Which keys each query sees, ready for attention. Made once per sequence and window, shared by all layers.
+/// The keys that each query sees, prepared for attention. Built once per sequence and window, shared by all layers.
 ///
-/// float32 heads of a multiple of 16 numbers take the vector kernel (engine/kernels/attention_kernel.h), which needs
-/// first_key only. Everything else takes tiles of tensors: consecutive queries, each tile with the one range of keys
-/// that any of them sees; memory O(T * (window + tile)), a dense plan O(T * T). They are laid out when first asked for.
+/// float32 heads whose width is a multiple of 16 use the vector kernel (engine/kernels/attention_kernel.h), which needs
+/// only first_key. Everything else uses tiles of tensors: consecutive queries, with the range of keys that any of them
+/// sees. Memory is O(T * (window + tile)), or O(T * T) for a dense plan. Tiles are built on first use.
 class AttentionPlan {
  public:
   struct Tile {
@@ -37,30 +37,30 @@ class AttentionPlan {
     at::Tensor bias;  ///< [query_count, key_count], 0 where allowed and -inf elsewhere
   };
 
-  /// On the device, for kernels that take nothing else: int32 [T] each.
+  /// Ranges on the device, for kernels that need nothing else: int32 [T] each.
   struct Ranges {
     at::Tensor first_key;   ///< the first key that each query sees
     at::Tensor last_query;  ///< the last query that sees each key
   };
 
-  /// `device`: of the tensors of its tiles.
+  /// `device`: device of the tiles' tensors.
   AttentionPlan(const BlockMask& mask, at::ScalarType dtype, const AttentionPlanOptions& options = {},
                 at::Device device = at::kCPU);
-  /// Of ranges that a device fills before each use (engine/ops/device_mask.h). The host does not know them: such a plan
-  /// has neither first_key() nor tiles, so only the GPU's kernel can take it.
+  /// From ranges that a device fills before each use (engine/ops/device_mask.h). The host does not know them: such a
+  /// plan has neither first_key() nor tiles, so only the GPU kernel can use it.
   AttentionPlan(Ranges ranges, const AttentionPlanOptions& options);
 
   std::int64_t length() const { return length_; }
   /// REQUIRES a mask from the host.
   const std::vector<std::int64_t>& first_key() const { return first_key_; }
   const AttentionPlanOptions& options() const { return options_; }
-  /// Whether heads of this width take the vector kernel.
+  /// Whether heads of this width use the vector kernel.
   bool uses_kernel(std::int64_t head_dim) const;
-  /// Throws Error{kUnavailable} for a plan of the device's ranges.
+  /// Throws Error{kUnavailable} for a plan from device ranges.
   const std::vector<Tile>& tiles() const;
   const Ranges& ranges() const;
 
-  /// Tiles count keys from the end, block by block (KeyBlockOrder::kNearestFirst); 0: in order.
+  /// Block size if tiles order key blocks from the end (KeyBlockOrder::kNearestFirst); 0: in order.
   std::int64_t reversed_blocks_of() const { return reversed_blocks_of_; }
 
  private:

@@ -24,7 +24,7 @@ void round_floats(const float* from, float* to, std::int64_t count) {
   });
 }
 
-/// Adds 16 random bits below the kept ones and cuts: the upper neighbour comes with the probability of the fraction.
+/// Adds 16 random bits below the kept ones and truncates: the fraction is the probability of the upper neighbour.
 inline float rounded_stochastically(float value, std::uint64_t random) {
   if (!std::isfinite(value)) return value;
   const auto bits = std::bit_cast<std::uint32_t>(value);
@@ -77,7 +77,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// A matrix, or the transpose of what lies in memory.
+/// A matrix, or the transpose of the matrix in memory.
 struct Operand {
   const float* values;
   std::int64_t row;
@@ -92,7 +92,7 @@ struct Operand {
   }
 };
 
-/// On tensor cores: the values are bfloat16's, so nothing is lost on the way in.
+/// Uses tensor cores: the inputs are bfloat16 values, so their conversion is exact.
 void multiply_on_device(const at::Tensor& a, const at::Tensor& b, bool rounds, const at::Tensor& out) {
   const OpTimer timer("bfloat16_product", 2.0 * static_cast<double>(a.numel()) * static_cast<double>(b.size(1)));
   const at::Tensor left = a.to(at::kBFloat16), right = b.to(at::kBFloat16);

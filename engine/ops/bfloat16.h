@@ -1,6 +1,6 @@
-/// Rounding to bfloat16, for emulating its storage with float32 arithmetic. Stateless, thread-safe.
+/// Rounding to bfloat16, to emulate its storage with float32 arithmetic. Stateless, thread-safe.
 ///
-/// A CPU without bfloat16 units multiplies such matrices two orders of magnitude more slowly, so values are kept in
+/// A CPU without bfloat16 units multiplies bfloat16 matrices two orders of magnitude more slowly, so values are kept in
 /// float32 (or float64) and rounded where a bfloat16 program would store them.
 #pragma once
 
@@ -15,22 +15,22 @@ namespace nanobench::core {
 ///      bfloat16 become infinite, as in hardware.
 at::Tensor round_to_bfloat16(const at::Tensor& x);
 
-/// The same, in place.
+/// In-place version of round_to_bfloat16.
 void round_to_bfloat16_(at::Tensor& x);
 
-/// x as a bfloat16 tensor would hold it: the value is rounded, and on the way back its gradient.
+/// x as a bfloat16 tensor would hold it: rounds the value, and its gradient in the backward pass.
 at::Tensor stored_as_bfloat16(const at::Tensor& x);
 
-/// One of the two bfloat16 neighbours of every element, in place: the upper with the probability of its distance to the
-/// lower. Element i of stream (seed, stream) draws the same number always.
+/// Rounds every element in place to one of its two bfloat16 neighbours. The probability of the upper one is the
+/// element's relative distance from the lower one. Element i of stream (seed, stream) always draws the same number.
 ///   x  float32 or float64
 void round_stochastically_(at::Tensor& x, std::uint64_t seed, std::uint64_t stream);
 
-/// Do the kernels take these? float32 on the CPU, and EngineContext::uses_kernels().
+/// Whether the kernels take these tensors: float32 on the CPU, and EngineContext::uses_kernels().
 bool fits_bfloat16_kernel(const at::Tensor& a, const at::Tensor& b);
 
-/// round(x round(W)^T), as a bfloat16 linear layer stores its result. Back: dy is rounded as it comes; dW is rounded;
-/// dx is not, as that happens where x was stored, after the gradients of all its uses have been added.
+/// round(x round(W)^T), as a bfloat16 linear layer stores its result. Backward: the incoming dy is rounded, and so is
+/// dW. dx is not rounded: that happens where x was stored, after the gradients of all its uses have been added.
 ///   x       [T, in], bfloat16 values
 ///   weight  [out, in], any values
 ///   returns [T, out]

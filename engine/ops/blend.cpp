@@ -29,7 +29,7 @@ Coefficients coefficients(const at::Tensor& weights, BlendForm form, std::int64_
   return {};
 }
 
-/// The same as tensors without dimensions, for weights whose values only the device knows; undefined stands for one.
+/// The same as zero-dimensional tensors, for weights whose values only the device knows; undefined means one.
 struct DeviceCoefficients {
   at::Tensor x, y;
 };

@@ -10,7 +10,7 @@ namespace nanobench::core {
 /// How the entries of a learned weight tensor enter weighted_sum.
 enum class BlendForm {
   kPair,        ///< w[0] x + w[1] y
-  kFirstOnly,   ///< w[0] x: a pair whose y does not exist; w[1] gets gradient zero
+  kFirstOnly,   ///< w[0] x: a pair without y; the gradient of w[1] is zero
   kLerp,        ///< (1 - w) x + w y, w a scalar
   kAddIndexed,  ///< x + w[index] y
 };
@@ -19,7 +19,7 @@ enum class BlendForm {
 ///   x, y     same shape, float32 or float64; y undefined with kFirstOnly
 ///   weights  the learned scalars, dtype of x
 ///   returns  shape of x; differentiable in x, y and weights
-/// The gradients of the weights are dot products: no temporary of the size of x.
+/// The weights' gradients are dot products and need no temporary of the size of x.
 at::Tensor weighted_sum(const at::Tensor& x, const at::Tensor& y, const at::Tensor& weights, BlendForm form,
                         std::int64_t index = 0);
 

@@ -1,7 +1,7 @@
-/// The halves of a transformer block around its attention in bfloat16 on a GPU, like fused_qkv and fused_mlp
+/// The halves of a transformer block before and after its attention, in bfloat16 on a GPU, like fused_qkv and fused_mlp
 /// (engine/ops/fused_block.h), and their residual stream: RMSNorm and blend. They use the kernels of engine/cuda and
-/// the library's matrix products. What a record stores in bfloat16 is a bfloat16 tensor; weights are float32 and
-/// rounded on the way. All functions enqueue work and wait for nothing.
+/// the library's matrix products. Values that a record stores in bfloat16 are bfloat16 tensors; weights are float32 and
+/// rounded before use. All functions enqueue their work and do not wait.
 #pragma once
 
 #include <utility>
@@ -11,12 +11,12 @@
 
 namespace nanobench::core {
 
-/// An empty tensor in the place of an undefined one, which autograd does not take.
+/// Replaces an undefined tensor, which autograd does not accept, with an empty one.
 inline at::Tensor present(const at::Tensor& tensor, const at::Tensor& like) {
   return tensor.defined() ? tensor : like.new_empty({0});
 }
 
-/// In this order; absent inputs are empty.
+/// Order of the blend's inputs; absent inputs are empty.
 enum BlendSlot { kBlendX, kBlendSkip, kBlendSkipWeights, kBlendX0, kBlendLambdas, kBlendSlots };
 
 inline torch::autograd::variable_list blend_slots(const BlendInputs& blend) {
@@ -31,7 +31,7 @@ struct QkvHolder : torch::CustomClassHolder {
   std::int64_t skip_index;
 };
 
-/// All inputs of fused_qkv, behind those of its blend.
+/// Order of all inputs of fused_qkv, after those of its blend.
 enum QkvSlot { kWq = kBlendSlots, kWk, kWv, kCos, kSin, kValueEmbedding, kValueLambdas, kQkvSlots };
 
 /// Whether rows of this width fit the kernel.
@@ -42,25 +42,25 @@ bool fits_device_rows(std::int64_t width);
 /// REQUIRES takes_device_kernels(x), fits_device_rows(C).
 at::Tensor device_rms_norm(const at::Tensor& x, double eps);
 
-/// As fused_blend, of bfloat16 rows and float32 weights.
+/// Like fused_blend, for bfloat16 rows and float32 weights.
 at::Tensor device_blend(const BlendInputs& inputs);
 
-/// Of the slots that an op was called with, and of what follows behind them.
+/// Kernel arguments from an op's slots; other inputs of the op may follow the blend's slots.
 cuda::ResidualShape residual_shape(const at::Tensor& rows);
 cuda::ResidualBlend residual_blend(const torch::autograd::variable_list& slots, std::int64_t skip_index);
 
-/// What flows back to a blend.
+/// Inputs to the backward pass of a blend.
 struct ResidualBackward {
-  at::Tensor blended;   ///< as the forward pass left it; undefined without a norm
+  at::Tensor blended;   ///< from the forward pass; undefined without a norm
   at::Tensor dnormed;   ///< undefined: no norm
   at::Tensor dblended;  ///< undefined: zero
   double eps = 0.0;
 };
-/// Gradients by slot; undefined where there is no input.
+/// Gradients by slot; undefined for absent inputs.
 torch::autograd::variable_list blend_gradients(const torch::autograd::variable_list& slots, std::int64_t skip_index,
                                                const ResidualBackward& backward);
 
-/// x, skip, x0, value_embedding and the results bfloat16; gradients of the weights are bfloat16 values.
+/// x, skip, x0, value_embedding and the results are bfloat16; gradients of the weights hold bfloat16 values.
 QkvOutput device_qkv(const BlendInputs& blend, const at::Tensor& wq, const at::Tensor& wk, const at::Tensor& wv,
                      const RotaryTables& tables, const at::Tensor& value_embedding, const at::Tensor& value_lambdas,
                      const QkvOptions& options);

@@ -8,7 +8,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// A weight as autograd's saved data holds it: what its gradient looks like.
+/// Properties of a weight's gradient, kept in autograd's saved data.
 struct WeightShape {
   std::int64_t rows, tables, width;
 

@@ -19,7 +19,7 @@ at::Tensor float_product(const at::Tensor& a, const at::Tensor& b) {
   return a.is_cpu() ? at::mm(a.to(at::kFloat), b.to(at::kFloat)) : at::mm(a, b, at::kFloat);
 }
 
-/// One chunk of rows: logits, then what their gradient gives.
+/// One chunk of rows: logits, then the results of their gradient.
 class Products {
  public:
   virtual ~Products() = default;
@@ -85,7 +85,7 @@ class Bfloat16Products final : public Products {
   at::Tensor x_;
 };
 
-/// A matrix in 8 bits, and its transpose: products take the summed index contiguous.
+/// A matrix in 8 bits, and its transpose: products need the summed index contiguous.
 struct Float8Pair {
   at::Tensor by_rows, by_columns;
 
@@ -142,7 +142,7 @@ class Float8Products final : public Products {
   }
 
  private:
-  /// a b^T over both scales. `fast`: sums of the tensor cores are not refreshed in float32 on the way.
+  /// a b^T over both scales. `fast`: the tensor cores' sums are not periodically accumulated in float32.
   static at::Tensor product(const at::Tensor& a, const at::Tensor& b, double a_scale, double b_scale,
                             at::ScalarType type, bool fast) {
     const auto inverse = [&](double scale) { return at::full({}, 1.0 / scale, a.options().dtype(at::kFloat)); };
@@ -162,7 +162,7 @@ std::unique_ptr<Products> make_products(const at::Tensor& weight, const DeviceHe
   return std::make_unique<Bfloat16Products>(weight, loss);
 }
 
-/// Rows of a chunk: a multiple of what 8-bit products take.
+/// Rows of a chunk: a multiple of the granularity of 8-bit products.
 std::int64_t chunk_rows(const at::Tensor& weight, const DeviceHeadOptions& options) {
   const std::int64_t rows = options.chunk_numbers / weight.size(0);
   return std::max(rows / kFloat8Unit * kFloat8Unit, kFloat8Unit);

@@ -1,5 +1,6 @@
-/// The language-model head in bfloat16 or 8-bit floating point on a GPU: matrix product by the library, softcap and
-/// cross-entropy with their gradient by the kernel (engine/cuda/cross_entropy.h). Enqueues, waits for nothing.
+/// The language-model head in bfloat16 or 8-bit floating point on a GPU. The library computes the matrix product; the
+/// kernel (engine/cuda/cross_entropy.h) computes softcap, cross-entropy and their gradient. Enqueues its work and does
+/// not wait.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +19,12 @@ struct DeviceHeadOptions {
   std::int64_t chunk_numbers = std::int64_t{1} << 29;  ///< logits held at once, at least one row: a gibibyte
 };
 
-/// Whether 8-bit products take x [T, C] and weight [V, C]: the GPU has them, and T, C and V are multiples of 16.
+/// Whether 8-bit products take x [T, C] and weight [V, C]: the GPU supports them, and T, C and V are multiples of 16.
 bool fits_float8_head(const at::Tensor& x, const at::Tensor& weight);
 
-/// As softcapped_cross_entropy: mean over the tokens, in nats.
+/// Like softcapped_cross_entropy: mean over the tokens, in nats.
 ///   x        [T, C] bfloat16
-///   weight   [V, C] float32, rounded on the way; its gradient is rounded to bfloat16 unless the head is in 8 bits
+///   weight   [V, C] float32, rounded before use; its gradient is rounded to bfloat16 unless the head is in 8 bits
 ///   targets  [T]    int64, each below V
 ///   returns  float32 scalar; differentiable in x and weight
 /// Logits are stored in bfloat16. REQUIRES takes_device_kernels(x), and fits_float8_head(x, weight) with fp8.

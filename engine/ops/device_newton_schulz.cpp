@@ -36,7 +36,7 @@ void combine(float a, const at::Tensor& x, float b, const at::Tensor& y, const a
                        kernels.stream());
 }
 
-/// What the iterations keep: x and the next one [n, short, long], and two squares [n, short, short].
+/// State of the iterations: x and the next x [n, short, long], and two squares [n, short, short].
 struct Iterates {
   at::Tensor x, next, gram, square;
 

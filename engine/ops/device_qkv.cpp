@@ -10,7 +10,7 @@ using torch::autograd::variable_list;
 
 static_assert(kernel_units::kMaxHead == cuda::kMaxHeadDim);
 
-/// What the backward pass needs besides: the projections as they came, [T, n], one or three.
+/// Additional data for the backward pass: the original projections, [T, n], one or three.
 enum DeviceQkvSaved { kDeviceBlended = kQkvSlots, kDeviceNormed, kProjectedQ, kProjectedK, kProjectedV };
 
 cuda::QkvHeadsShape heads_shape(const at::Tensor& x, const QkvOptions& options) {
@@ -76,7 +76,7 @@ double qkv_flops(const at::Tensor& x, const QkvOptions& options) {
          static_cast<double>((options.heads + 2 * options.kv_heads) * options.head_dim);
 }
 
-/// What flows back from the heads to the projections and the value embedding.
+/// Gradients from the heads to the projections and the value embedding.
 struct HeadsBackward {
   Projections projections;
   at::Tensor value_embedding;

@@ -8,7 +8,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// LibTorch's conversion rounds to nearest even but turns what is too large into NaN or infinity: hence the clamp.
+/// LibTorch's conversion rounds to nearest even but turns too large values into NaN or infinity: hence the clamp.
 at::Tensor quantized(const at::Tensor& x, double scale, at::ScalarType type, double largest) {
   const OpTimer timer("quantize_float8");
   return (x * scale).clamp_(-largest, largest).to(type).to(x.scalar_type()).mul_(1.0 / scale);

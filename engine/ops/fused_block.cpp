@@ -38,7 +38,7 @@ ResidualBlend blend_of(const variable_list& inputs, std::int64_t skip_index) {
           .x0_weight = entry(inputs[kBlendLambdas], 1, 0.0f)};
 }
 
-/// Where a backward pass puts a blend's gradients.
+/// Destination of a blend's gradients in a backward pass.
 struct BlendBackward {
   at::Tensor x, skip, x0;
   double skip_weight = 0.0, x_weight = 0.0, x0_weight = 0.0;
@@ -99,7 +99,7 @@ struct Blend : torch::autograd::Function<Blend> {
   }
 };
 
-/// What its backward pass needs besides.
+/// Additional data for its backward pass.
 enum QkvSaved { kBlended = kQkvSlots, kInverse, kQ, kK, kQInverse, kKInverse };
 
 QkvShape shape_of(const variable_list& inputs, const QkvOptions& options) {
@@ -215,7 +215,7 @@ struct Qkv : torch::autograd::Function<Qkv> {
   }
 
  private:
-  /// The kernel only reads what the forward pass wrote.
+  /// The kernel only reads the forward pass's results.
   static QkvActivations activations_of(const variable_list& saved) {
     const auto at = [&](int slot) { return const_cast<float*>(data(saved[static_cast<std::size_t>(slot)])); };
     return {.x = at(kBlended),

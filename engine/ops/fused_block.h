@@ -1,7 +1,7 @@
-/// The halves of a transformer block around its attention as single differentiable ops over the fused kernels of
-/// engine/kernels/block_kernel.h: float32 on the CPU, no rounding. Rows in bfloat16 on a GPU take the GPU's kernels,
-/// with the rounding of their storage (device_block.h). RMSNorm without weights, linear layers without biases, ReLU^2;
-/// everything else is for the ops that they replace (blend.h, rms_norm.h, rotary.h). Stateless, thread-safe.
+/// The halves of a transformer block before and after its attention, each as one differentiable op on the fused kernels
+/// of engine/kernels/block_kernel.h: float32 on the CPU, no rounding. bfloat16 rows on a GPU use the GPU kernels, with
+/// the rounding of their storage (device_block.h). They cover RMSNorm without weights, linear layers without biases,
+/// and ReLU^2; anything else needs the ops they replace (blend.h, rms_norm.h, rotary.h). Stateless, thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@
 
 namespace nanobench::core {
 
-/// x = lambdas[0] (x + skip_weights[skip_index] skip) + lambdas[1] x0, where undefined tensors leave their part out.
+/// x = lambdas[0] (x + skip_weights[skip_index] skip) + lambdas[1] x0, where the terms of undefined tensors are
+/// omitted.
 struct BlendInputs {
   at::Tensor x;             ///< [T, D]
   at::Tensor skip;          ///< [T, D]
@@ -22,7 +23,7 @@ struct BlendInputs {
   at::Tensor lambdas;  ///< [2]
 };
 
-/// The blended x; differentiable in all of its inputs.
+/// The blended x; differentiable in all inputs.
 at::Tensor fused_blend(const BlendInputs& inputs);
 
 /// How values are mixed: v = v, lambdas[0] v + lambdas[1] embedding (kPair; without embedding lambdas[0] v), or
@@ -36,8 +37,8 @@ struct QkvOptions {
   double norm_eps = 0.0;
   std::optional<double> head_norm_eps;  ///< nullopt: heads are not normalised
   ValueBlend value_blend = ValueBlend::kNone;
-  bool norm_after_rotation = false;  ///< heads are rotated first; on a GPU only
-  bool rounds_rotation = false;      ///< each product and sum of the rotation to bfloat16; on a GPU only
+  bool norm_after_rotation = false;  ///< heads are rotated first; GPU only
+  bool rounds_rotation = false;      ///< rounds each product and sum of the rotation to bfloat16; GPU only
 };
 
 struct QkvOutput {
@@ -55,9 +56,9 @@ QkvOutput fused_qkv(const BlendInputs& blend, const at::Tensor& wq, const at::Te
                     const RotaryTables& tables, const at::Tensor& value_embedding, const at::Tensor& value_lambdas,
                     const QkvOptions& options);
 
-/// x + branch_scale y wo^T, then with it + relu(RMSNorm(it) w1^T)^2 w2^T.
+/// Computes m = x + branch_scale y wo^T and returns m + relu(RMSNorm(m) w1^T)^2 w2^T.
 ///   x   [T, D]
-///   y   [T, H E] or [T, H, E]; undefined: a block without attention, wo is not looked at
+///   y   [T, H E] or [T, H, E]; undefined: a block without attention, wo is ignored
 ///   wo  [D, H E], w1 [hidden, D], w2 [D, hidden]
 /// Differentiable in all five.
 at::Tensor fused_mlp(const at::Tensor& x, const at::Tensor& y, const at::Tensor& wo, const at::Tensor& w1,

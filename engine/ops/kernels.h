@@ -1,5 +1,5 @@
-/// Which kernels an operation may call. Those of a GPU are a table of functions that libnanobench_cuda.so fills in when
-/// a run asks for a GPU; EngineContext::set_gpu makes it known.
+/// The kernels that an operation may call. GPU kernels are a table of functions that libnanobench_cuda.so fills in when
+/// a run asks for a GPU; EngineContext::set_gpu registers the table.
 #pragma once
 
 #include "engine/cuda/kernel_table.h"
@@ -8,13 +8,13 @@
 
 namespace nanobench::core {
 
-/// All enqueue on the stream and return at once (engine/cuda).
+/// All functions enqueue on the stream and return immediately (engine/cuda).
 struct CudaKernels : cuda::KernelTable {
-  at::DeviceType device = at::kCUDA;  ///< whose tensors they take: a GPU's, or the CPU's where a GPU is emulated
+  at::DeviceType device = at::kCUDA;  ///< device of their tensors: a GPU, or the CPU if a GPU is emulated
   /// The stream on which the calling thread's tensor operations are enqueued.
   cuda::Stream (*stream)() = nullptr;
-  bool has_float8_products = false;  ///< the library multiplies 8-bit floating point there
-  cuda::AttentionProducts attention_products = cuda::AttentionProducts::kWarp;  ///< that the run asked for
+  bool has_float8_products = false;  ///< the library supports 8-bit floating-point products
+  cuda::AttentionProducts attention_products = cuda::AttentionProducts::kWarp;  ///< chosen by the run
 };
 
 /// Null until a GPU is opened.
@@ -22,12 +22,12 @@ inline const CudaKernels* cuda_kernels() {
   return EngineContext::current().gpu();
 }
 
-/// Whether a GPU is open that takes tensors of `device`.
+/// Whether an open GPU takes tensors of `device`.
 inline bool takes_device_tensors(at::Device device) {
   return cuda_kernels() != nullptr && device.type() == cuda_kernels()->device;
 }
 
-/// Null for a tensor that is undefined or empty.
+/// Pointer to the data; null for a tensor that is undefined or empty.
 inline cuda::bf16* bf16_data(const at::Tensor& x) {
   if (!x.defined() || x.numel() == 0) return nullptr;
   return reinterpret_cast<cuda::bf16*>(x.data_ptr<at::BFloat16>());
@@ -36,17 +36,17 @@ inline float* float_data(const at::Tensor& x) {
   return x.defined() && x.numel() > 0 ? x.data_ptr<float>() : nullptr;
 }
 
-/// Contiguous, of bfloat16 numbers.
+/// x as a contiguous bfloat16 tensor.
 inline at::Tensor as_bfloat16(const at::Tensor& x) {
   return x.to(at::kBFloat16).contiguous();
 }
 
-/// Whether the kernels of a GPU that is open take this tensor: it lies there and holds bfloat16.
+/// Whether the kernels of an open GPU take this tensor: it is on that device and holds bfloat16.
 inline bool takes_device_kernels(const at::Tensor& x) {
   return takes_device_tensors(x.device()) && x.scalar_type() == at::kBFloat16;
 }
 
-/// Whether the CPU's vector kernels may take this tensor: where it lies and what the run asked for allow it.
+/// Whether the CPU's vector kernels may take this tensor, given its device and the run's choice of kernels.
 inline bool may_use_cpu_kernels(const at::Tensor& x) {
   return x.is_cpu() && EngineContext::current().uses_kernels();
 }

@@ -12,7 +12,7 @@ constexpr double kA = kQuintic.a;
 constexpr double kB = kQuintic.b;
 constexpr double kC = kQuintic.c;
 
-/// x [n, short, long], norm already taken out.
+/// x [n, short, long], already divided by its norm.
 at::Tensor iterate(at::Tensor x, const NewtonSchulzOptions& options) {
   for (std::int64_t i = 0; i < options.steps; ++i) {
     const at::Tensor gram = at::bmm(x, x.transpose(1, 2));
@@ -31,7 +31,7 @@ at::Tensor rounded(const at::Tensor& x) {
   return round_to_bfloat16(x);
 }
 
-/// Of matrices of rounded values.
+/// Product of matrices of rounded values.
 at::Tensor rounded_product(const at::Tensor& a, const at::Tensor& b) {
   return fits_bfloat16_kernel(a, b) ? bfloat16_bmm(a, b) : rounded(at::bmm(a, b));
 }
@@ -51,7 +51,7 @@ at::Tensor iterate_rounded(at::Tensor x, const NewtonSchulzOptions& options) {
   return x;
 }
 
-/// |x|_F + eps of each matrix, rounded as the iterations are.
+/// |x|_F + eps of each matrix, rounded like the iterations.
 at::Tensor norms(const at::Tensor& x, const NewtonSchulzOptions& options) {
   const bool rounds = options.dtype == NewtonSchulzDtype::kBfloat16 && options.norm == NewtonSchulzNorm::kRounded;
   at::Tensor norm = at::linalg_vector_norm(x, 2, at::IntArrayRef{1, 2}, /*keepdim=*/true);

@@ -17,10 +17,10 @@ inline constexpr Quintic kQuintic = {.a = 3.4445, .b = -4.7750, .c = 2.0315};
 struct NewtonSchulzOptions {
   std::int64_t steps = 5;
   double eps = 1e-7;  ///< added to the norm
-  /// kBfloat16 rounds after every operation, with float32 arithmetic inside: the storage of the records' runs.
+  /// kBfloat16 rounds after every operation and computes in float32, which matches the storage in the records' runs.
   NewtonSchulzDtype dtype = NewtonSchulzDtype::kCompute;
   NewtonSchulzForm form = NewtonSchulzForm::kGrouped;
-  NewtonSchulzNorm norm = NewtonSchulzNorm::kRounded;  ///< with kBfloat16: of the rounded matrix, or of g itself
+  NewtonSchulzNorm norm = NewtonSchulzNorm::kRounded;  ///< with kBfloat16: norm of the rounded matrix, or of g itself
 };
 
 /// Pushes all singular values of each matrix towards 1 (into about 0.7 to 1.2 in five steps).

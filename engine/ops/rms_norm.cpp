@@ -35,7 +35,7 @@ struct RmsNorm : torch::autograd::Function<RmsNorm> {
   }
 };
 
-/// Through the vector kernel.
+/// RMSNorm with the vector kernel.
 struct KernelRmsNorm : torch::autograd::Function<KernelRmsNorm> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, double eps) {
     const OpTimer timer("rms_norm", 0, static_cast<double>(2 * x.nbytes()));

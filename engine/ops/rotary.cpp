@@ -22,7 +22,7 @@ at::Tensor rotate_halves(const at::Tensor& x, const at::Tensor& cos, const at::T
   return y;
 }
 
-/// The same with every product and sum rounded, as one tensor operation after the other does it.
+/// The same with every product and sum rounded, as a sequence of tensor operations does.
 at::Tensor rotate_halves_rounded(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, double sign) {
   const std::int64_t half = x.size(-1) / 2;
   const at::Tensor x1 = x.narrow(-1, 0, half);

@@ -13,19 +13,19 @@ struct RotaryTables {
   at::Tensor sin;  ///< [positions, E/2]
 };
 
-/// Tables of a head of width E.
-///   positions  [n] any integer or floating type; positions in the sequence, not reset at documents
-///              their device is the tables'
+/// Rotary tables for heads of width E.
+///   positions  [n] any integer or floating type; positions in the sequence, not reset at documents;
+///              the tables are on their device
 ///   dtype      type in which frequencies, angles and tables are computed
 ///   precision  kBfloat16Tables: cosines and sines are rounded (#5 to #13, #17); kBfloat16Frequencies: the frequencies,
-///              then angles, cosines and sines (#14 to #16, as one tensor operation after the other does it)
-/// Source: frequencies base^(-2j/E), or with half_truncate E/4 of them from 1 to 1/base and E/4 zeros (record #17).
+///              then angles, cosines and sines (#14 to #16, as a sequence of tensor operations does)
+/// Source: frequencies base^(-2j/E); with half_truncate, E/4 frequencies from 1 to 1/base and E/4 zeros (record #17).
 RotaryTables rotary_tables(const RopeConfig& config, std::int64_t head_dim, const at::Tensor& positions,
                            at::ScalarType dtype, RotaryPrecision precision = RotaryPrecision::kFloat32);
 
 /// Rotates each pair (j, j + E/2): y1 = x1 cos + x2 sin, y2 = x2 cos - x1 sin.
 ///   x        [T, H, E], dtype of the tables; the first T rows of the tables are used
-///   rounds_to_bfloat16  each product and sum is rounded (#5 to #16); false: nothing is, the caller rounds the result
+///   rounds_to_bfloat16  each product and sum is rounded (#5 to #16); false: none is, and the caller rounds the result
 ///   returns  [T, H, E]; differentiable in x
 at::Tensor rotate(const at::Tensor& x, const RotaryTables& tables, bool rounds_to_bfloat16 = false);
 

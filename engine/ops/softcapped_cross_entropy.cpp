@@ -14,8 +14,8 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// Logits held at once, as rows that fit caches: 16 MiB of float32. A GPU has the memory, and takes longer to be told
-/// of an operation than to do one of that size: 256 MiB.
+/// Logits held at once. On a CPU, rows that fit in caches: 16 MiB of float32. A GPU has more memory, and launching an
+/// operation of that size takes longer than running it: 256 MiB.
 constexpr std::int64_t kChunkElements = std::int64_t{1} << 22;
 constexpr std::int64_t kDeviceChunkElements = std::int64_t{1} << 26;
 
@@ -57,7 +57,7 @@ struct SoftcappedCrossEntropy : torch::autograd::Function<SoftcappedCrossEntropy
   }
 };
 
-/// Through the fused kernel.
+/// The head with the fused kernel.
 struct KernelHead : torch::autograd::Function<KernelHead> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
                             const at::Tensor& targets, const Softcap& softcap, bool needs_gradient) {

@@ -8,23 +8,22 @@
 
 namespace nanobench::core {
 
-/// How logits are capped before the softmax: c tanh(x / c), or 2 c sigmoid(2 x / c) (the same plus c); nullopt: not at
-/// all.
+/// How logits are capped before the softmax: c tanh(x / c), or 2 c sigmoid(2 x / c) (the same plus c); nullopt: no cap.
 struct Softcap {
   std::optional<double> cap;
   SoftcapForm form = SoftcapForm::kTanh;
 };
 
-/// Capped logits; [rows, V], dtype of `logits`. Not differentiable: for looking at logits.
+/// Capped logits; [rows, V], dtype of `logits`. Not differentiable: for inspecting logits.
 at::Tensor softcap_logits(const at::Tensor& logits, const Softcap& softcap);
 
-/// How the head computes: what is rounded between the product and the loss.
+/// Softcap of the head, and rounding between the product and the loss.
 struct HeadOptions {
   Softcap softcap;
-  bool rounds_logits = false;  ///< logits and their gradient to bfloat16: the storage of a bfloat16 product
-  bool rounds_capped = false;  ///< the capped logits and their gradient too: the cap is taken in bfloat16 (#9 to #18)
-  /// Gradients of the logits in e5m2 with this scale before the products of the backward pass (#19 to #21); nullopt:
-  /// not.
+  bool rounds_logits = false;  ///< rounds logits and their gradient to bfloat16: the storage of a bfloat16 product
+  bool rounds_capped = false;  ///< rounds the capped logits and their gradient too: a bfloat16 cap (#9 to #18)
+  /// Scale for rounding the logits' gradients to e5m2 before the products of the backward pass (#19 to #21); nullopt:
+  /// no rounding.
   std::optional<double> fp8_grad_scale;
 };
 
@@ -33,13 +32,14 @@ struct HeadOptions {
 ///   weight   [V, C]  padding rows take part in the softmax
 ///   targets  [T]     int64, each below V
 ///   returns  scalar; differentiable in x and weight
-/// Rows are taken in chunks, and where gradients are needed they are made in the same pass, so that T x V logits never
+/// Rows are processed in chunks, and gradients, if needed, are computed in the same pass, so that T x V logits never
 /// exist in full.
 at::Tensor softcapped_cross_entropy(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& targets,
                                     const HeadOptions& options);
 
-/// Sum of the cross-entropies of rows and its gradient by the logits before the cap, both multiplied by `factor`.
-///   logits   [rows, V] overwritten by the gradient
+/// Sum of the rows' cross-entropies and its gradient with respect to the logits before the cap, both multiplied by
+/// `factor`.
+///   logits   [rows, V] overwritten with the gradient
 ///   targets  [rows] int64
 ///   returns  the sum as a double-precision scalar tensor; it is accumulated in the dtype of `logits`
 at::Tensor cross_entropy_rows_(at::Tensor& logits, const at::Tensor& targets, const HeadOptions& options, double factor,

@@ -1,4 +1,4 @@
-/// The one place where the engine takes in LibTorch's headers (they are the precompiled header: 10 s a file otherwise).
+/// The only place where the engine includes LibTorch's headers (they are precompiled; otherwise each file takes 10 s).
 #pragma once
 
 #include <ATen/ATen.h>

@@ -28,7 +28,7 @@ Adam::Adam(std::vector<at::Tensor> parameters, const OptimizerGroupConfig& confi
 std::vector<at::Tensor> Adam::gradients() const {
   std::vector<at::Tensor> gradients;
   for (const at::Tensor& parameter : parameters_) {
-    // Contiguous: LibTorch's fused kernel does not look at strides.
+    // Must be contiguous: LibTorch's fused kernel ignores strides.
     const at::Tensor gradient = parameter.grad().defined() ? parameter.grad().contiguous() : at::zeros_like(parameter);
     gradients.push_back(storage_ == StoredPrecision::kBfloat16 ? round_to_bfloat16(gradient) : gradient);
   }

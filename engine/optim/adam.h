@@ -13,13 +13,13 @@ namespace nanobench::core {
 /// Bias-corrected, dense: p -= lr / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + eps), after p -= lr weight_decay p.
 /// Moments start at 0, in the parameter's dtype.
 ///
-/// config.fused: one pass over all parameters (engine/kernels/adam.h when they are contiguous float32 tensors,
-/// LibTorch's fused kernel otherwise); if not, one tensor operation after the other. The same but for rounding.
+/// config.fused: one pass over all parameters (engine/kernels/adam.h for contiguous float32 tensors, else LibTorch's
+/// fused kernel); false: a sequence of tensor operations. Both agree except for rounding.
 class Adam final : public Optimizer {
  public:
-  /// `parameters` are leaves; their .grad() is read by step(). An undefined gradient counts as zero. With
-  /// `storage` kBfloat16 gradients, moments and parameters are rounded as bfloat16 tensors would be, the arithmetic of
-  /// a step is not (as the fused kernels compute).
+  /// `parameters` are leaves; step() reads their .grad(). An undefined gradient counts as zero. With `storage`
+  /// kBfloat16, gradients, moments and parameters are rounded as bfloat16 tensors would be. The arithmetic of a step is
+  /// not rounded, as in the fused kernels.
   Adam(std::vector<at::Tensor> parameters, const OptimizerGroupConfig& config,
        StoredPrecision storage = StoredPrecision::kFloat32);
 

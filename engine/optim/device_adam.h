@@ -1,4 +1,4 @@
-/// Adam by the GPU's kernel: all tensors of all groups in one launch. Not thread-safe.
+/// Adam with the GPU kernel: all tensors of all groups in one launch. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -11,39 +11,39 @@
 
 namespace nanobench::core {
 
-/// What one Adam is made of (engine/optim/adam.h).
+/// The arguments of one Adam (engine/optim/adam.h).
 struct AdamGroup {
   std::vector<at::Tensor> parameters;
   OptimizerGroupConfig config;
   StoredPrecision storage = StoredPrecision::kFloat32;
 };
 
-/// Whether the kernel computes what the group asks for, where its parameters lie: a GPU with kernels, config.fused, and
-/// contiguous float32 parameters.
+/// Whether the kernel can update this group on its device: a GPU with kernels, config.fused, and contiguous float32
+/// parameters.
 bool fits_device_adam(const AdamGroup& group);
 
-/// The update of Adam with config.fused, for several groups. Moments of a group that is stored in bfloat16 are bfloat16
-/// tensors; its parameters are float32 tensors of such values.
+/// The update of Adam with config.fused, for several groups. A group stored in bfloat16 has bfloat16 moments; its
+/// parameters are float32 tensors of bfloat16 values.
 class DeviceAdam final : public Optimizer {
  public:
-  /// REQUIRES fits_device_adam(group) of each, and one device. At least one parameter.
+  /// REQUIRES fits_device_adam(group) for each group, one common device, and at least one parameter.
   explicit DeviceAdam(std::vector<AdamGroup> groups);
 
-  /// Everything that differs between steps is read from memory that prepare() fills.
+  /// Reads everything that changes between steps from memory that prepare() fills.
   void launch() override;
   bool is_replayable() const override { return true; }
   OptimizerType type() const override { return OptimizerType::kAdam; }
   std::set<UpdatePath> paths() const override { return {UpdatePath::kGpuKernels}; }
 
-  /// Of the parameters of all groups, in order.
+  /// Moments of the parameters of all groups, in order.
   const std::vector<at::Tensor>& first_moments() const { return first_moments_; }
   const std::vector<at::Tensor>& second_moments() const { return second_moments_; }
-  /// Copies to the device until now.
+  /// Copies to the device so far.
   std::int64_t copies() const { return table_.copies() + factors_.copies(); }
 
  protected:
   std::vector<at::Tensor> state_tensors() const override;
-  /// Enqueues copies of the step's factors, and of the gradients' addresses where those changed.
+  /// Enqueues copies of the step's factors, and of any gradient addresses that changed.
   void send_numbers() override;
 
  private:
@@ -57,7 +57,7 @@ class DeviceAdam final : public Optimizer {
   std::vector<cuda::AdamTensor> tensors_;
   std::int64_t items_ = 0;
   DeviceTable table_;    ///< tensors_
-  DeviceTable factors_;  ///< one cuda::AdamFactors a group
+  DeviceTable factors_;  ///< one cuda::AdamFactors per group
 };
 
 }  // namespace nanobench::core

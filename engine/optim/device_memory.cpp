@@ -20,7 +20,7 @@ void DeviceTable::assign_bytes(std::span<const std::byte> bytes) {
   TORCH_CHECK(count <= table_.numel(), "device table: ", count, " bytes for a place of ", table_.numel());
   if (std::ranges::equal(bytes, assigned_)) return;
   assigned_.assign(bytes.begin(), bytes.end());
-  // From locked memory, which its allocator keeps until the device has read it.
+  // Copies from locked memory, which its allocator keeps until the device has read it.
   const at::Tensor staged =
       at::empty({count}, at::TensorOptions().dtype(at::kByte).pinned_memory(table_.device().is_cuda()));
   std::memcpy(staged.mutable_data_ptr(), bytes.data(), bytes.size());

@@ -32,7 +32,7 @@ at::Device device_of(const std::vector<DeviceMuonBatch>& batches) {
   return batches.front().buffer.device();
 }
 
-/// Adds the addresses of `count` matrices of `numbers` numbers that lie one after the other; null stays null.
+/// Adds the addresses of `count` consecutive matrices of `numbers` numbers; null stays null.
 template <class Pointer>
 void add_addresses(std::vector<Pointer>& addresses, Pointer first, std::int64_t count, std::int64_t numbers) {
   for (std::int64_t i = 0; i < count; ++i) addresses.push_back(first == nullptr ? first : first + i * numbers);
@@ -86,7 +86,7 @@ cuda::MuonShape DeviceMuon::shape_of(std::size_t batch) const {
   return {.matrices = batches_[batch].buffer.size(0), .numbers = batches_[batch].rows * batches_[batch].columns};
 }
 
-/// Momentum, then the orthogonal matrices in bfloat16, not scaled.
+/// Applies momentum and returns the unscaled orthogonal matrices in bfloat16.
 at::Tensor DeviceMuon::orthogonal_update(std::size_t index) {
   const DeviceMuonBatch& batch = batches_[index];
   const CudaKernels& kernels = *cuda_kernels();

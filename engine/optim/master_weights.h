@@ -9,20 +9,20 @@
 
 namespace nanobench::core {
 
-/// Optimisers update the masters; forward and backward passes see them rounded stochastically to bfloat16, so that
+/// Optimisers update the masters. Forward and backward passes use them stochastically rounded to bfloat16, so that
 /// small updates are not lost on average. Deterministic: the random numbers depend on (seed, number of updates,
 /// parameter).
 class MasterWeights {
  public:
-  /// The parameters' present values become the masters; the parameters are rounded.
+  /// Copies the parameters' current values as masters and rounds the parameters.
   MasterWeights(Parameters& parameters, std::uint64_t seed);
 
-  /// Before the optimisers' step: the parameters hold their masters.
+  /// Call before the optimisers' step: restores the masters into the parameters.
   void unround();
-  /// After it: the masters are taken from the parameters, which are rounded again.
+  /// Call after the step: copies the parameters as masters and rounds them again.
   void round();
 
-  /// What steps change besides the parameters: copies.
+  /// Copies of everything that steps change besides the parameters.
   struct State {
     std::vector<at::Tensor> masters;
     std::uint64_t rounds = 0;

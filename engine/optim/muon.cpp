@@ -37,7 +37,7 @@ void Muon::build_batches() {
   }
 }
 
-/// Where a GPU's kernels take all of them.
+/// For the case that a GPU's kernels take all batches.
 void Muon::build_device_batches() {
   if (batches_.empty()) return;
   std::vector<DeviceMuonBatch> on_device;
@@ -59,7 +59,7 @@ bool Muon::kernel_applies() const {
 }
 
 void Muon::build_kernel_matrices() {
-  // By their work, about.
+  // Sorted by approximate work.
   std::vector<const Batch*> by_size;
   for (const Batch& batch : batches_) by_size.push_back(&batch);
   std::stable_sort(by_size.begin(), by_size.end(), [](const Batch* a, const Batch* b) {
@@ -127,7 +127,7 @@ NewtonSchulzSettings Muon::kernel_settings(double momentum) const {
           .by_terms = config_.ns_form == NewtonSchulzForm::kTerms};
 }
 
-/// With the gradients of now; where the results go is in matrices_.
+/// Uses the current gradients; matrices_ holds the destinations.
 void Muon::run_kernel(double momentum) {
   std::vector<at::Tensor> gradients(parameters_.size());  // copies of those that are not contiguous
   for (std::size_t i = 0; i < parameters_.size(); ++i) {

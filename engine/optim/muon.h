@@ -12,12 +12,12 @@
 
 namespace nanobench::core {
 
-/// p -= lr * scale * O(u): u from the momentum buffer (form and Nesterov as configured), O by Newton-Schulz or SVD,
-/// scale from the shape of one matrix.
+/// p -= lr * scale * O(u). u comes from the momentum buffer (form and Nesterov as configured), O is Newton-Schulz or
+/// SVD, and scale depends on the shape of one matrix.
 ///
 /// Newton-Schulz without rounding, on contiguous float32 parameters, is one call of engine/kernels/newton_schulz.h for
-/// all matrices; in bfloat16 on a GPU, kernels of its own (engine/optim/device_muon.h). Everything else goes through
-/// LibTorch, the matrices of one shape as one batch.
+/// all matrices. In bfloat16 on a GPU it uses GPU kernels (engine/optim/device_muon.h). Everything else uses LibTorch,
+/// with one batch per matrix shape.
 class Muon final : public Optimizer {
  public:
   Muon(const std::vector<MuonParameter>& parameters, const OptimizerGroupConfig& config);
@@ -27,7 +27,8 @@ class Muon final : public Optimizer {
   OptimizerType type() const override { return OptimizerType::kMuon; }
   std::set<UpdatePath> paths() const override { return {path()}; }
 
-  /// For a Muon of one parameter: what step() would apply to it, [n, rows, columns]; moves the momentum on.
+  /// For a Muon of one parameter: returns the update that step() would apply, [n, rows, columns], and updates the
+  /// momentum.
   at::Tensor single_update(double momentum);
 
   /// Momentum buffer of parameter i, in the shape of the parameter.
@@ -50,7 +51,7 @@ class Muon final : public Optimizer {
     at::Tensor buffer;  ///< [n, rows, columns]
     MuonRate rate;
   };
-  /// A matrix of the kernel: matrix `index` of a parameter.
+  /// Source of a kernel matrix: matrix `index` of a parameter.
   struct Place {
     std::size_t parameter = 0;
     std::int64_t index = 0;
@@ -74,8 +75,8 @@ class Muon final : public Optimizer {
   std::vector<Batch> batches_;
   std::optional<DeviceMuon> device_;
   bool uses_kernel_ = false;
-  std::vector<NewtonSchulzMatrix> matrices_;  ///< the largest first
-  std::vector<Place> places_;                 ///< of matrices_
+  std::vector<NewtonSchulzMatrix> matrices_;  ///< largest first
+  std::vector<Place> places_;                 ///< source of each of matrices_
 };
 
 }  // namespace nanobench::core

@@ -1,5 +1,4 @@
-/// Muon's effective learning rate: what the shape of a matrix, the settings and the step make of it, for every
-/// implementation. Pure.
+/// Muon's effective learning rate from a matrix's shape, the settings and the step, for all implementations. Pure.
 #pragma once
 
 #include <cstdint>
@@ -9,32 +8,33 @@
 
 namespace nanobench::core {
 
-/// A parameter of Muon: [rows, columns], [n, rows, columns], or [n * rows, columns] to be taken as n matrices one below
-/// the other.
+/// A parameter of Muon: [rows, columns], [n, rows, columns], or [n * rows, columns], which is treated as n stacked
+/// matrices.
 struct MuonParameter {
   at::Tensor tensor;
-  std::int64_t matrices = 1;  ///< n; each is orthogonalised and scaled by itself
+  std::int64_t matrices = 1;  ///< n; each is orthogonalised and scaled separately
 
   std::int64_t columns() const { return tensor.size(-1); }
-  std::int64_t rows() const { return tensor.numel() / columns() / matrices; }  ///< of one matrix
+  std::int64_t rows() const { return tensor.numel() / columns() / matrices; }  ///< rows of one matrix
 };
 
-/// parameter -= at(lr_factor) * (update_scale * orthogonalised update). The scale of the shape is in one of the two
-/// factors, as OptimizerGroupConfig::scale_application says.
+/// parameter -= at(lr_factor) * (update_scale * orthogonalised update). The shape's scale is in one of the two factors,
+/// as set by OptimizerGroupConfig::scale_application.
 struct MuonRate {
-  double lr = 0.0;            ///< of the group
+  double lr = 0.0;            ///< base rate of the group
   double rate_scale = 1.0;    ///< factor on the rate
-  double update_scale = 1.0;  ///< factor on the orthogonalised update, in the type of the iterations
+  double update_scale = 1.0;  ///< factor on the orthogonalised update, in the iterations' dtype
 
   double at(double lr_factor) const { return lr * lr_factor * rate_scale; }
 };
 MuonRate muon_rate(const OptimizerGroupConfig& config, std::int64_t rows, std::int64_t columns);
 
-/// Applies an update whose factor update_scale is in it already; `update` holds the parameter's matrices in any shape.
+/// Applies an update that already includes the factor update_scale; `update` holds the parameter's matrices in any
+/// shape.
 void apply_muon_update(const MuonParameter& parameter, const at::Tensor& update, const OptimizerGroupConfig& config,
                        double lr_factor);
 
-/// The scale of a [rows, columns] matrix.
+/// The update scale of a [rows, columns] matrix.
 double muon_update_scale(UpdateScale scale, std::int64_t rows, std::int64_t columns);
 
 }  // namespace nanobench::core

@@ -1,4 +1,4 @@
-/// What every optimiser of a run can do, whatever it updates its parameters by. Not thread-safe.
+/// The common interface of all optimisers of a run. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -10,52 +10,52 @@
 
 namespace nanobench::core {
 
-/// The code that an update runs through.
+/// The code path of an update.
 enum class UpdatePath { kCpuKernels, kGpuKernels, kOperations };
 const char* to_string(UpdatePath path);  ///< "CPU kernels", "GPU kernels", "operations"
 
-/// What the steps of an optimiser have changed besides its parameters: copies.
+/// Copies of everything that an optimiser's steps have changed besides its parameters.
 struct OptimizerState {
   std::vector<at::Tensor> tensors;
   std::int64_t steps = 0;
 };
 
-/// Updates the parameters that it was made for from their gradients, which are averaged already.
+/// Updates its parameters from their gradients, which are already averaged.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
   /// One update: prepare, then launch. `lr_factor` multiplies the base rate of a group; `momentum` is Muon's.
   void step(double lr_factor, double momentum = 0.0);
-  /// Takes the numbers of a step. What a GPU's kernels read is on its way to the GPU after this; nothing is waited for.
+  /// Sets the numbers of a step. Enqueues the copies that a GPU's kernels read and does not wait.
   void prepare(double lr_factor, double momentum = 0.0);
-  /// Numbers with which launch() changes nothing while gradients are zero. Not a step.
+  /// Sets numbers with which launch() changes nothing while gradients are zero. Does not count as a step.
   void prepare_idle();
-  /// The update. What a GPU's kernels launch is the same in every step, so that it can be captured and replayed.
+  /// The update. Its GPU kernel launches are the same in every step, so that they can be captured and replayed.
   virtual void launch() = 0;
-  /// Whether all of launch() is such launches.
+  /// Whether launch() consists only of such launches.
   virtual bool is_replayable() const { return false; }
 
   virtual OptimizerType type() const = 0;
-  /// Several where groups or matrices differ; empty where this process updates nothing.
+  /// Several paths if groups or matrices differ; empty if this process updates nothing.
   virtual std::set<UpdatePath> paths() const = 0;
 
   OptimizerState state() const;
-  /// Puts back what state() gave.
+  /// Restores a state() result.
   void restore(const OptimizerState& state);
 
  protected:
-  /// Momenta and moments, in a fixed order: they stay where they are.
+  /// Momenta and moments in a fixed order; they keep their addresses.
   virtual std::vector<at::Tensor> state_tensors() const = 0;
-  /// Called by prepare, when the members below hold the numbers of the step.
+  /// Called by prepare once the members below hold the numbers of the step.
   virtual void send_numbers() {}
 
   double lr_factor_ = 0.0;
   double momentum_ = 0.0;
-  std::int64_t steps_ = 0;  ///< until now, the prepared one included
+  std::int64_t steps_ = 0;  ///< steps so far, including the prepared one
 };
 
-/// Whether kernels that take whole float32 tensors of `device` can take these.
+/// Whether kernels for whole float32 tensors on `device` can take these tensors.
 bool are_plain_floats(const std::vector<at::Tensor>& tensors, at::DeviceType device);
 
 }  // namespace nanobench::core

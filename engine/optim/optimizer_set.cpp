@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kSmall = 1e-6;  // keeps a zero gradient from dividing by zero
 
-/// A scalar on the gradient's device: nobody waits for its value here.
+/// A scalar on the gradient's device: the host does not wait for its value here.
 at::Tensor norm_of(const at::Tensor& gradient) {
   return at::linalg_vector_norm(gradient, 2, at::OptionalIntArrayRef(), /*keepdim=*/false).to(at::kDouble);
 }

@@ -1,4 +1,5 @@
-/// Muon over several processes: who orthogonalises which matrix, and how the updates reach everybody. Not thread-safe.
+/// Muon over several processes: which process orthogonalises which matrix, and how all processes get the updates. Not
+/// thread-safe.
 #pragma once
 
 #include <map>
@@ -12,41 +13,41 @@
 
 namespace nanobench::core {
 
-/// The update of a parameter is computed for that parameter alone, and every process applies the same update to its
-/// copy of the parameter: all settings give the same bits for any number of processes.
+/// Each parameter's update is computed independently, and every process applies the same update to its copy. All
+/// settings therefore give the same bits for any number of processes.
 ///
 ///   kReplicated  every process computes every update.
 ///   kAllReduce   (records #6 to #14) parameter i belongs to process i mod P, which alone keeps its momentum. One flat
-///                vector of all updates, zero where a process owns nothing, is summed over the processes.
-///   kAllGather   (from record #15) parameters of one number of elements form a group, in rounds of P; process r
+///                vector of all updates, zero for parameters of other processes, is summed over the processes.
+///   kAllGather   (from record #15) parameters with equal element counts form a group, in rounds of P; process r
 ///                computes the r-th of a round. While a round is gathered, the next one's update is computed; then the
-///                gathered round is applied. In a last round that is not full, the processes beyond it send again
-///                what they sent before.
+///                gathered round is applied. If the last round is not full, the remaining processes resend their
+///                previous update.
 class ShardedMuon final : public Optimizer {
  public:
-  /// Keeps a reference to `communicator`. Throws Error{kInvalidArgument} when `distributed` forbids groups that do not
-  /// divide among the processes and there is one.
+  /// Keeps a reference to `communicator`. Throws Error{kInvalidArgument} if `distributed` forbids groups that are not a
+  /// multiple of the processes, and there is such a group.
   ShardedMuon(std::vector<MuonParameter> parameters, const OptimizerGroupConfig& config,
               const DistributedConfig& distributed, Communicator& communicator);
 
   void launch() override;
   OptimizerType type() const override { return OptimizerType::kMuon; }
-  /// Of the updates that this process computes.
+  /// Paths of the updates that this process computes.
   std::set<UpdatePath> paths() const override;
 
  protected:
-  /// The momentum of those updates.
+  /// Momentum of the updates that this process computes.
   std::vector<at::Tensor> state_tensors() const override;
 
  private:
-  /// Parameters of one number of elements.
+  /// Parameters with equal element counts.
   struct Group {
     std::int64_t elements = 0;
     std::vector<std::size_t> parameters;
     at::Tensor contiguous;             ///< [P, elements], or undefined
     std::vector<at::Tensor> separate;  ///< P of [elements], or none; rows of `contiguous` otherwise
   };
-  /// A round on its way: parameters [begin, begin + P) of a group.
+  /// A round in progress: parameters [begin, begin + P) of a group.
   struct Round {
     std::size_t begin = 0;
     WorkHandle work;
@@ -67,10 +68,10 @@ class ShardedMuon final : public Optimizer {
   OptimizerGroupConfig config_;
   DistributedConfig distributed_;
   Communicator& communicator_;
-  std::map<std::size_t, Muon> own_;     ///< by parameter: those whose updates this process computes
+  std::map<std::size_t, Muon> own_;     ///< by parameter: the updates that this process computes
   std::vector<Group> groups_;           ///< kAllGather
   std::vector<std::size_t> position_;   ///< kAllGather: by parameter, its place in its group
-  at::Tensor flat_;                     ///< kAllReduce: all updates one after the other
+  at::Tensor flat_;                     ///< kAllReduce: all updates, concatenated
   std::vector<at::Tensor> flat_views_;  ///< by parameter
 };
 

@@ -1,5 +1,4 @@
-/// From token shards to what the model takes: reads in the records' order, fetched when the configuration says. Not
-/// thread-safe.
+/// Turns token shards into model inputs: reads in the records' order, fetched at the configured time. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +15,8 @@
 
 namespace nanobench::core {
 
-/// One sequence as it came from its shard; `raw` lives as long as the source. The tensors of a sequence that another
-/// process trains are undefined.
+/// One sequence from its shard; `raw` is valid as long as the source. The tensors are undefined if another process
+/// trains the sequence.
 struct FetchedSequence {
   SequenceRef place;
   std::span<const std::uint16_t> raw;  ///< T + 1 tokens
@@ -28,25 +27,25 @@ struct FetchedSequence {
 class BatchSource {
  public:
   /// Opens all shards. Throws Error for shards that cannot be read or do not fit the configuration. Keeps a reference
-  /// to `spec`. `share`: whose sequences this process trains; `device`: where the model takes them. Copies to a GPU are
-  /// enqueued, from locked memory, and not waited for.
+  /// to `spec`. `share`: the sequences that this process trains; `device`: the model's device. Copies to a GPU are
+  /// enqueued from locked memory, without waiting.
   BatchSource(const RunSpec& spec, at::ScalarType dtype, const RankShare& share, at::Device device = at::kCPU);
 
-  /// The sequences of the next step, fetched now or at the last fetch_ahead.
+  /// The sequences of the next step, fetched now or by the last fetch_ahead.
   std::vector<FetchedSequence> next_step();
-  /// Fetches the step after the present one if the configuration does so at this moment and there is one.
+  /// Fetches the step after the current one, if there is one and the configuration fetches at this moment.
   void fetch_ahead(FetchTime moment, bool has_next_step);
-  /// Back to the first batch.
+  /// Returns to the first batch.
   void restart();
 
-  /// The sequences of a validation, always the same, one after the other.
+  /// The sequences of a validation, in order; always the same.
   const std::vector<SequenceRef>& validation_places() const { return validation_places_; }
   FetchedSequence validation_sequence(const SequenceRef& place) const { return fetch(val_loader_, place); }
 
-  /// With the attention plan of `window` tokens.
+  /// Builds the input with the attention plan of `window` tokens.
   SequenceInput make_input(const FetchedSequence& sequence, std::optional<std::int64_t> window) const;
 
-  /// Sentences about what could not be done as configured.
+  /// Sentences on settings that could not be applied as configured.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:

@@ -1,5 +1,4 @@
-/// The GPU of a run, in a library of its own: nanobench-train starts and trains without it and without any library of
-/// CUDA.
+/// The GPU of a run, in a separate library: nanobench-train starts and trains without it and without any CUDA library.
 #pragma once
 
 #include <cstdint>
@@ -15,46 +14,46 @@
 namespace nanobench::core {
 
 struct DeviceMemory {
-  std::int64_t peak_allocated_bytes = 0;  ///< by tensors
-  std::int64_t peak_reserved_bytes = 0;   ///< from the driver
+  std::int64_t peak_allocated_bytes = 0;  ///< max bytes allocated by tensors
+  std::int64_t peak_reserved_bytes = 0;   ///< max bytes reserved from the driver
 };
 
-/// Times between marks on the device's stream; nothing is waited for before elapsed_ms. Not thread-safe.
+/// Measures times between marks on the device's stream; nothing waits before elapsed_ms. Not thread-safe.
 class DeviceMarks {
  public:
   virtual ~DeviceMarks() = default;
   /// Enqueues a mark; returns its number, 0, 1, ... since the last reset.
   virtual int mark() = 0;
-  /// Between two marks. Waits for the second one, which costs nothing after the device has been waited for.
+  /// Milliseconds between two marks. Waits for the second one, which costs nothing after a synchronisation.
   virtual double elapsed_ms(int from, int to) = 0;
   virtual void reset() = 0;
 };
 
-/// Work of a device that was recorded once. Not thread-safe.
+/// Device work that was recorded once. Not thread-safe.
 class DeviceGraph {
  public:
   virtual ~DeviceGraph() = default;
-  /// Enqueues all of it on the current stream; waits for nothing.
+  /// Enqueues all of it on the current stream without waiting.
   virtual void replay() = 0;
 };
 
-/// What a GPU is opened with.
+/// Options for opening a GPU.
 struct CudaOptions {
   int index = 0;
-  bool expandable_segments = false;  ///< of LibTorch's allocator; said either way, whatever the environment says
-  bool initial_backward = false;     ///< a backward pass through one number, before anything else is set up
+  bool expandable_segments = false;  ///< of LibTorch's allocator; always set, overriding the environment
+  bool initial_backward = false;     ///< runs a backward pass through one number before any other setup
   cuda::AttentionProducts attention_products = cuda::AttentionProducts::kWarp;
 };
 
-/// What libnanobench_cuda.so gives at kCudaPluginSymbol. Functions throw Error and c10::Error.
+/// The interface that libnanobench_cuda.so provides at kCudaPluginSymbol. Functions throw Error and c10::Error.
 struct CudaPlugin {
   int version = 0;
-  const char* libtorch = "";  ///< version that it was built with
+  const char* libtorch = "";  ///< version it was built with
   int (*device_count)() = nullptr;
-  /// Makes a GPU the one of this process and warms its libraries up; to be called once, before anything is allocated.
-  /// Throws Error{kUnavailable} without a driver, without such a GPU, or for products that it has not.
+  /// Selects this process's GPU and warms up its libraries. Call it once, before anything is allocated. Throws
+  /// Error{kUnavailable} if there is no driver, no such GPU, or it lacks the attention products.
   void (*open)(const CudaOptions& options) = nullptr;
-  /// Of the open GPU: gpu, compute_capability, gpu_memory_bytes, cuda_runtime, cuda_driver, expandable_segments.
+  /// Facts on the open GPU: gpu, compute_capability, gpu_memory_bytes, cuda_runtime, cuda_driver, expandable_segments.
   std::map<std::string, std::string> (*facts)() = nullptr;
   void (*synchronize)() = nullptr;
   DeviceMemory (*memory)() = nullptr;
@@ -63,19 +62,19 @@ struct CudaPlugin {
   /// operation.
   std::unique_ptr<Communicator> (*make_communicator)(const DeviceGroup& group) = nullptr;
   const CudaKernels* kernels = nullptr;
-  /// Does `work` a few times on a stream of its own and then records it. Everything that `work` makes and drops comes
-  /// from memory that is the graph's as long as that lives; what it reads and writes besides must stay where it is. It
-  /// must not ask for a value, wait, or read what changes on the host. Throws Error and c10::Error when something in it
-  /// cannot be recorded; nothing is being recorded then.
+  /// Runs `work` a few times on a separate stream and then records it. Temporaries of `work` use memory that the graph
+  /// owns for its lifetime; all other memory it reads or writes must keep its address. `work` must not read a value
+  /// back, wait, or read changing host data. Throws Error and c10::Error if something in it cannot be recorded;
+  /// recording has then stopped.
   std::unique_ptr<DeviceGraph> (*capture)(const std::function<void()>& work) = nullptr;
 };
 
-/// Goes up with every change of the interfaces that the plugin and the engine share.
+/// Increases with every change to the interfaces shared by the plugin and the engine.
 inline constexpr int kCudaPluginVersion = 5;
 inline constexpr const char* kCudaPluginSymbol = "nanobench_cuda_plugin";
 
-/// Loads libnanobench_cuda.so, which lies beside the program. Throws Error{kUnavailable} with the loader's own reason
-/// when there is none, or one of another version.
+/// Loads libnanobench_cuda.so, which is beside the program. Throws Error{kUnavailable} with the loader's own reason if
+/// it is missing or has a different version.
 const CudaPlugin& load_cuda_plugin();
 
 }  // namespace nanobench::core

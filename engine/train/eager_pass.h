@@ -1,4 +1,4 @@
-/// Forward and backward of one sequence, one operation after the other. Not thread-safe.
+/// Forward and backward pass of one sequence, operation by operation. Not thread-safe.
 #pragma once
 
 #include <functional>
@@ -10,10 +10,10 @@
 
 namespace nanobench::core {
 
-/// Adds to the gradients of the parameters; of several processes, sums them. Waits for nothing that a GPU computes.
+/// Adds to the gradients of the parameters; with several processes, also sums them. Does not wait for GPU work.
 class EagerPass {
  public:
-  /// `weight`: what a sequence's loss counts for in the gradients. Keeps references.
+  /// `weight`: factor of a sequence's loss in the gradients. Keeps references.
   EagerPass(GPT& model, const TrainConfig& config, double weight, Communicator& communicator, StepPhases& phases);
 
   void zero_gradients();
@@ -27,7 +27,7 @@ class EagerPass {
   GPT& model_;
   StepPhases& phases_;
   at::Tensor weight_;
-  std::optional<GradientReducer> reducer_;  ///< of several processes
+  std::optional<GradientReducer> reducer_;  ///< only with several processes
 };
 
 }  // namespace nanobench::core

@@ -15,7 +15,7 @@
 namespace nanobench::core {
 namespace {
 
-/// Whose kernels take the model's tensors: both where a GPU is emulated.
+/// Devices whose kernels take the model's tensors; both if a GPU is emulated.
 std::vector<KernelDevice> devices_of(const GPT& model) {
   std::vector<KernelDevice> devices;
   if (takes_device_tensors(model.device())) devices.push_back(KernelDevice::kGpu);

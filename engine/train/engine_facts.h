@@ -1,5 +1,5 @@
-/// What the engine states about itself when a run begins: library, processor path, build, and the code that the parts
-/// of a step run through. Thread-safe.
+/// Facts that the engine reports at the start of a run: library, processor path, build, and the code that each part of
+/// a step uses. Thread-safe.
 #pragma once
 
 #include <map>
@@ -18,11 +18,11 @@ std::map<std::string, std::string> engine_facts(const RunSpec& spec);
 ///   blocks         "fused" or "op by op"
 ///   attention      "kernel", "tiled" or "dense"
 ///   adam, muon     OptimizerSet::paths()
-///   no_kernel_for  the parts that the configuration would have a kernel compute and none does, so that LibTorch's
-///                  operations do: "none", or some of "blocks", "attention", "adam", "muon". What is op by op because
-///                  the configuration says so (dense attention, Adam that is not fused, a singular value decomposition)
-///                  is not among them. "all" where the spec asks for "reference" kernels.
-/// Times of runs that differ in `no_kernel_for` compare implementations as well as what they were to compare.
+///   no_kernel_for  the parts for which the configuration asks for a kernel but none exists, so that LibTorch's
+///                  operations run: "none", or some of "blocks", "attention", "adam", "muon". Parts that the
+///                  configuration itself runs op by op (dense attention, unfused Adam, a singular value decomposition)
+///                  are not included. "all" if the spec asks for "reference" kernels.
+/// Times of runs with different `no_kernel_for` compare implementations as well as the intended difference.
 std::map<std::string, std::string> code_paths(const RunSpec& spec, const GPT& model, const OptimizerSet& optimizers);
 
 }  // namespace nanobench::core

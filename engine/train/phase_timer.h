@@ -1,4 +1,4 @@
-/// How a step's time is divided among its phases, and the clock of the records. Not thread-safe.
+/// Divides a step's time among its phases, and implements the records' clock. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -14,11 +14,11 @@
 
 namespace nanobench::core {
 
-/// The phases of one step after another. On a GPU they are measured between marks on its stream, so that nothing waits
-/// while a step goes on: complete() adds them up once the device has been waited for.
+/// The phases of consecutive steps. On a GPU they are measured between marks on its stream, so that nothing waits
+/// during a step; complete() adds them up after a synchronisation.
 class StepPhases {
  public:
-  /// `marks`: of the GPU that computes; null: the host's clock. Must outlive this object.
+  /// `marks`: those of the computing GPU; null: the host's clock. Must outlive this object.
   explicit StepPhases(DeviceMarks* marks) : marks_(marks) { begin_step(); }
 
   void begin_step() {
@@ -26,14 +26,14 @@ class StepPhases {
     spans_.clear();
     if (marks_ != nullptr) marks_->reset();
   }
-  /// The device has done everything of the step.
+  /// Call when the device has finished the step.
   void complete() {
     for (const Span& span : spans_) ms_[span.phase] += marks_->elapsed_ms(span.from, span.to);
     spans_.clear();
     for (const auto& [phase, ms] : ms_) total_ms_[phase] += ms;
     ++steps_;
   }
-  /// Of the complete steps so far.
+  /// Mean over the complete steps so far.
   std::map<std::string, double> mean_ms() const {
     std::map<std::string, double> mean;
     for (const auto& [phase, ms] : total_ms_) mean[phase] = ms / static_cast<double>(steps_);
@@ -56,7 +56,7 @@ class StepPhases {
   std::int64_t steps_ = 0;
 };
 
-/// Adds the milliseconds of its scope to a phase; a phase of the profile too, when there is one.
+/// Adds the milliseconds of its scope to a phase, and to a phase of the profile if there is one.
 class PhaseTimer {
  public:
   PhaseTimer(StepPhases& phases, const char* phase)
@@ -83,7 +83,7 @@ class PhaseTimer {
   std::chrono::steady_clock::time_point start_;
 };
 
-/// Moves what the communicator waits during its scope from one phase to another.
+/// Moves the communicator's waiting time during its scope from one phase to another.
 class CommunicationTimer {
  public:
   CommunicationTimer(const Communicator& communicator, double& phase_ms, double& communication_ms)
@@ -106,7 +106,7 @@ class CommunicationTimer {
   double start_ms_;
 };
 
-/// The records' clock: steps before `untimed_steps` are free, validation stops it.
+/// The records' clock: steps before `untimed_steps` do not count, and validation stops it.
 class TrainingClock {
  public:
   explicit TrainingClock(std::int64_t untimed_steps) : untimed_steps_(untimed_steps) {}
@@ -127,7 +127,7 @@ class TrainingClock {
     return step_ms;
   }
 
-  /// Training milliseconds so far; nullopt until a step was timed.
+  /// Training milliseconds so far; nullopt until a step has been timed.
   std::optional<double> train_ms() const { return timed_steps_ > 0 ? std::optional<double>(total_ms_) : std::nullopt; }
   std::int64_t timed_steps() const { return timed_steps_; }
 

@@ -9,24 +9,24 @@ namespace nanobench::core {
 
 namespace {
 
-/// Sets a variable that nobody has set: whether it did.
+/// Sets a variable if it is unset; returns whether it did.
 bool set_if_free(const char* name, const char* value) {
   if (std::getenv(name) != nullptr) return false;
   setenv(name, value, 1);
   return true;
 }
 
-// OpenMP threads that wait by spinning take the cores from the ones they wait for as soon as anything else runs;
-// threads that sleep at once wake late. Measured on two cores, D = 64, T = 1024, ms a step for the default 300,000
-// spins / 10,000 / none: idle machine 119 / 138 / 367, busy machine 1,086 to 2,709 / 1,000 to 1,373 / 491 to 756 (D =
-// 128). Only what has no kernel of our own runs under OpenMP. libgomp reads the count when it is loaded.
+// Spinning OpenMP threads take cores from the threads they wait for as soon as anything else runs; threads that sleep
+// at once wake late. Measured on two cores, D = 64, T = 1024, ms per step for the default 300,000 spins / 10,000 /
+// none: idle machine 119 / 138 / 367, busy machine 1,086 to 2,709 / 1,000 to 1,373 / 491 to 756 (D = 128). Only code
+// without a kernel of our own runs under OpenMP. libgomp reads the count when it is loaded.
 bool limit_spinning() {
   return std::getenv("OMP_WAIT_POLICY") == nullptr && set_if_free("GOMP_SPINCOUNT", "10000");
 }
 
-// Activations in pages of 2 MiB instead of 4 KiB: fewer misses when addresses are translated. Measured on two cores, D
-// = 128, ms a step without / with: T = 1024 249 / 231 and 234 / 220, T = 8192 1,543 / 1,348 and 1,485 / 1,484. The C
-// library (2.35 or later) reads this before main.
+// Activations in pages of 2 MiB instead of 4 KiB cause fewer TLB misses. Measured on two cores, D = 128, ms per step
+// without / with: T = 1024 249 / 231 and 234 / 220, T = 8192 1,543 / 1,348 and 1,485 / 1,484. The C library (2.35 or
+// later) reads this before main.
 bool use_large_pages() {
   return set_if_free("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
 }

@@ -3,12 +3,12 @@
 
 namespace nanobench::core {
 
-/// Starts the program once more with settings that libraries read before main: fewer spins for OpenMP's waiting threads
-/// and large pages for what malloc gives, each unless the environment has its own. Returns in the second process.
-/// `argv` is main's.
+/// Restarts the program with settings that libraries read before main: fewer spins for OpenMP's waiting threads, and
+/// large pages for malloc. Settings already in the environment are kept. Returns in the second process. `argv` is
+/// main's.
 void restart_with_settings(char** argv);
 
-/// Activations are freed and allocated again every step: keep their pages instead of giving them back to the system.
+/// Keeps freed pages instead of returning them to the system, since activations are freed and allocated in every step.
 void keep_freed_memory();
 
 }  // namespace nanobench::core

@@ -1,4 +1,4 @@
-/// Where a trainer's events go, and the counts of work that it reports there. A Trainer reports from one thread, so
+/// The destination of a trainer's events, and the work counters it reports there. A Trainer reports from one thread, so
 /// implementations need not be thread-safe.
 #pragma once
 
@@ -18,12 +18,12 @@ class MetricSink {
   virtual void report(const RunEvent& event) = 0;
 };
 
-/// Writes each event as one line to a file descriptor, whole lines at a time, and nothing after the event that ends the
-/// run. Does not own the descriptor. Thread-safe: whoever watches the other processes may report their end.
+/// Writes each event as one complete line to a file descriptor, and nothing after the event that ends the run. Does not
+/// own the descriptor. Thread-safe: the thread that watches the other processes may report their end.
 class FdMetricSink : public MetricSink {
  public:
   explicit FdMetricSink(int fd) : fd_(fd) {}
-  /// Throws Error{kIo} when nobody reads any more.
+  /// Throws Error{kIo} when the reader has closed its end.
   void report(const RunEvent& event) override;
 
  private:
@@ -32,19 +32,19 @@ class FdMetricSink : public MetricSink {
   int fd_;
 };
 
-/// Drops every event: of the processes of a run, only rank 0 reports.
+/// Drops every event: only rank 0 of a run reports.
 class NullMetricSink : public MetricSink {
  public:
   void report(const RunEvent&) override {}
 };
 
-/// Of one process: what it issued in its steps, validation and warm-up apart.
+/// Collectives that one process issued in its steps, excluding validation and warm-up.
 class CommunicationMeter {
  public:
-  /// A step during which the counts of the communicator went from `before` to `after`.
+  /// Adds a step in which the communicator's counts changed from `before` to `after`.
   void add_step(const CollectiveCounts& before, const CollectiveCounts& after);
 
-  /// Means over the steps so far.
+  /// Reports the means over the steps so far.
   void report(MetricSink& sink) const;
 
  private:
@@ -57,13 +57,14 @@ class CostMeter {
   /// Keeps a reference to `config`.
   explicit CostMeter(const TrainConfig& config) : config_(config) {}
 
-  /// Counts the masks of a sequence that this process trains: microseconds, O(T).
+  /// Counts the masks of a sequence that this process trains. Takes microseconds, O(T).
   void add(const SequenceInput& input);
-  /// What was added since the last call belongs to one training step, or (drop) to none.
+  /// Assigns everything added since the last call to one training step, or (drop) discards it.
   void count_step();
   void drop() { pending_ = {}; }
 
-  /// Reports the counters "cost/..." of the steps so far; all processes must call it. Nothing when there is none.
+  /// Reports the counters "cost/..." of the steps so far; all processes must call it. Reports nothing if there are no
+  /// steps.
   void report(MetricSink& sink, Communicator& communicator, std::int64_t number_bytes) const;
 
  private:
@@ -71,7 +72,7 @@ class CostMeter {
 
   const TrainConfig& config_;
   AttentionCounts pending_;
-  AttentionCounts counts_;  ///< of this process
+  AttentionCounts counts_;  ///< counts of this process
   std::int64_t steps_ = 0;
 };
 

@@ -17,7 +17,7 @@ class RunDevice {
  public:
   /// The CPU.
   RunDevice() = default;
-  /// Throws Error{kUnavailable} when the device cannot be had.
+  /// Throws Error{kUnavailable} if the device is not available.
   RunDevice(const DeviceChoice& choice, const HostShare& host, const GpuConfig& config);
   /// A GPU through this plugin, which must outlive the object.
   RunDevice(const CudaPlugin& plugin, const DeviceChoice& choice, const HostShare& host, const GpuConfig& config);
@@ -27,17 +27,17 @@ class RunDevice {
   const CudaPlugin* plugin() const { return plugin_; }
   bool is_gpu() const { return plugin_ != nullptr; }
 
-  /// For the record of the run.
+  /// Facts for the record of the run.
   std::map<std::string, std::string> facts() const;
-  /// Returns when everything that was enqueued is done.
+  /// Returns when all enqueued work is done.
   void synchronize() const;
-  /// Nothing on the CPU.
+  /// nullopt on the CPU.
   std::optional<DeviceMemory> memory() const;
   /// Null on the CPU.
   std::unique_ptr<DeviceMarks> make_marks() const;
-  /// Asks the driver about the GPU until it is stopped; null on the CPU and where the driver tells nothing.
+  /// Monitor that polls the driver until stopped; null on the CPU and if the driver reports nothing.
   std::unique_ptr<GpuMonitor> make_monitor() const;
-  /// The communicator of a run whose tensors are here: `group.host` itself on the CPU, which must outlive this object.
+  /// The communicator for tensors on this device; on the CPU, `group.host` itself, which must outlive this object.
   Communicator& communicator_for(const DeviceGroup& group);
 
  private:
@@ -45,7 +45,7 @@ class RunDevice {
 
   at::Device device_ = at::kCPU;
   const CudaPlugin* plugin_ = nullptr;
-  std::optional<GpuDevice> gpu_;  ///< as the driver's library knows it
+  std::optional<GpuDevice> gpu_;  ///< the GPU in the driver's library
   std::unique_ptr<Communicator> communicator_;
 };
 

@@ -41,7 +41,7 @@ std::string plain_name(std::string_view node) {
   return name;
 }
 
-/// What an autograd function is called in a profile.
+/// Name of an autograd function in a profile.
 const char* backward_name(std::string_view node) {
   if (node.find("CppNode") != std::string_view::npos) return "autograd";  // ours: what it holds has names of its own
   if (node.find("AccumulateGrad") != std::string_view::npos) return "gradient_accumulation";
@@ -55,7 +55,7 @@ double size_of(const at::Tensor& tensor, std::int64_t dimension) {
   return static_cast<double>(tensor.size(dimension));
 }
 
-/// Of a product [..., m, k] x [..., k, n], or of two vectors.
+/// FLOPs of a product [..., m, k] x [..., k, n], or of two vectors.
 double product_flops(const at::Tensor& a, const at::Tensor& b) {
   const double products = static_cast<double>(a.numel());
   return 2 * products * (b.dim() >= 2 ? size_of(b, -1) : 1);
@@ -85,7 +85,7 @@ double bytes_of(const c10::IValue& value) {
   return bytes;
 }
 
-/// Whether a call only gives a view or unwritten memory: nothing moves.
+/// Whether a call only returns a view or uninitialised memory, so that it moves no bytes.
 bool moves_nothing(const at::RecordFunction& call, std::string_view name) {
   if (name.starts_with("aten::empty") || name.starts_with("aten::new_empty") || name.starts_with("aten::detach") ||
       name == "aten::resize_")
@@ -96,7 +96,7 @@ bool moves_nothing(const at::RecordFunction& call, std::string_view name) {
   return !returns.empty() && returns[0].alias_info() != nullptr && !returns[0].alias_info()->isWrite();
 }
 
-/// One call under way.
+/// One call in progress.
 struct Call : at::ObserverContext {
   std::optional<OpTimer> timer;
   Call* outer = nullptr;
@@ -107,7 +107,7 @@ struct Call : at::ObserverContext {
 
 thread_local Call* innermost_call = nullptr;
 
-/// To the scope that the call runs in, unless that knows better.
+/// Adds the work to the call's scope, unless that declares its own.
 void credit(double flops, double bytes) {
   OpTimer* const scope = OpTimer::innermost();
   if (scope != nullptr && scope->kind() == SpanKind::kOp && !scope->declares_work()) scope->add_work(flops, bytes);

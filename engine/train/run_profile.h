@@ -1,4 +1,4 @@
-/// The profile of a run: spans of its first timed steps. Not thread-safe; one at a time in a process.
+/// The profile of a run: spans of its first timed steps. Not thread-safe; one at a time per process.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,9 @@
 
 namespace nanobench::core {
 
-/// Watches this thread for as long as it lives. Calls directly in a step or phase, and autograd's functions, become
-/// spans: "add", "mul", ...; the backward functions of products are "linear". FLOPs are those of matrix and dot
-/// products; bytes are those of a call's inputs and outputs, or of the calls it makes when they are more; views move
-/// none.
+/// Observes this thread during its lifetime. LibTorch calls made directly in a step or phase, and autograd's functions,
+/// become spans: "add", "mul", ...; the backward functions of products are "linear". FLOPs count matrix and dot
+/// products. Bytes count a call's inputs and outputs, or those of its nested calls if they are larger; views move none.
 class OpObserver {
  public:
   OpObserver();
@@ -27,13 +26,13 @@ class OpObserver {
   std::uint64_t handle_;
 };
 
-/// One run's. Measures with an OpObserver while a step is profiled.
+/// The profile of one run. Uses an OpObserver while a step is profiled.
 class RunProfile {
  public:
-  /// The first kMaxProfiledSteps of the timed steps will be profiled.
+  /// Profiles the first kMaxProfiledSteps timed steps.
   explicit RunProfile(std::int64_t untimed_steps) : untimed_steps_(untimed_steps) {}
 
-  /// Profiles its scope, the whole of `step`, if the step is one of those.
+  /// Profiles its scope, which is the whole of `step`, if that step is profiled.
   class Step {
    public:
     Step(RunProfile& profile, std::int64_t step);
@@ -47,9 +46,9 @@ class RunProfile {
     std::optional<OpTimer> timer_;
   };
 
-  /// What the steps so far come to, with the machine's rate, which it measures (some milliseconds).
+  /// Summary of the steps so far, with the machine's rate, which it measures (some milliseconds).
   StepProfile summary();
-  /// The trace with `summary` in it. Atomic. Throws Error{kIo}.
+  /// Writes the trace including `summary`. Atomic. Throws Error{kIo}.
   void write(const std::filesystem::path& file, const StepProfile& summary) const;
 
  private:
@@ -57,8 +56,8 @@ class RunProfile {
   Profiler profiler_;
 };
 
-/// Billions of FLOPs a second that this process reaches in float32 products of 512 x 512 matrices with its threads: the
-/// best of several, about 50 ms.
+/// GFLOP/s that this process reaches with its threads in float32 products of 512 x 512 matrices: the best of several
+/// runs, about 50 ms.
 double measure_sgemm_gflops();
 
 }  // namespace nanobench::core

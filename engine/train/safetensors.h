@@ -1,4 +1,4 @@
-/// Reading safetensors files: an 8-byte length, a JSON header, raw little-endian tensors. Thread-safe: no state.
+/// Reads safetensors files: an 8-byte length, a JSON header, raw little-endian tensors. Thread-safe: no state.
 #pragma once
 
 #include <filesystem>
@@ -10,8 +10,8 @@
 namespace nanobench::core {
 
 /// All tensors of a file, by name, with their own dtypes (F64, F32, BF16, I64, I32, U8, BOOL).
-/// Throws Error{kNotFound}, Error{kDataLoss} for anything that is not a whole safetensors file, Error{kUnavailable} for
-/// another dtype.
+/// Throws Error{kNotFound}, Error{kDataLoss} for anything that is not a complete safetensors file, Error{kUnavailable}
+/// for any other dtype.
 std::map<std::string, at::Tensor> read_safetensors(const std::filesystem::path& file);
 
 }  // namespace nanobench::core

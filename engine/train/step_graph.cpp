@@ -10,7 +10,7 @@ at::Tensor numbers(const GPT& model, at::IntArrayRef shape, at::ScalarType dtype
   return at::zeros(shape, at::TensorOptions().dtype(dtype).device(model.device()));
 }
 
-/// Why a run of this kind is not recorded; nothing when it may be.
+/// Why a run of this kind is not recorded; empty if it may be.
 std::optional<std::string> obstacle(const RunSpec& spec, int processes, const CudaPlugin* plugin) {
   if (plugin == nullptr) return "this run computes on the CPU";
   if (processes > 1) return "its processes sum their gradients during the backward pass";
@@ -24,7 +24,7 @@ GraphChoice<Graph> not_captured(const std::string& why) {
   return {nullptr, "not captured: " + why};
 }
 
-/// What `record` makes, or why it cannot.
+/// The result of `record`, or the reason why it failed.
 template <class Graph, class Record>
 GraphChoice<Graph> recorded(Record&& record) {
   try {

@@ -1,4 +1,4 @@
-/// What one run computed, in enough detail to compare engines: losses, and summaries of activations, gradients,
+/// The results of one run, in enough detail to compare engines: losses, and summaries of activations, gradients,
 /// parameters.
 #pragma once
 
@@ -13,9 +13,9 @@
 
 namespace nanobench::core {
 
-/// Of a tensor's elements x_i in row-major order, accumulated in double:
-/// l2 = sqrt(sum x_i^2), sum = sum x_i, probe = sum x_i (frac(i * 0.6180339887498949) - 0.5), which tells permuted
-/// elements apart.
+/// Summary of a tensor's elements x_i in row-major order, accumulated in double:
+/// l2 = sqrt(sum x_i^2), sum = sum x_i, probe = sum x_i (frac(i * 0.6180339887498949) - 0.5), which detects permuted
+/// elements.
 struct TensorSummary {
   double l2 = 0.0;
   double sum = 0.0;
@@ -24,10 +24,10 @@ struct TensorSummary {
 
 TensorSummary summarize(const at::Tensor& tensor);
 
-/// Keys of the JSON file are the member names; those of `gradients` are steps, those of `val_losses` steps.
+/// Keys of the JSON file are the member names; keys of `gradients` and `val_losses` are steps.
 struct Trace {
-  std::vector<double> train_losses;                  ///< by step, mean over its sequences
-  std::vector<std::vector<double>> sequence_losses;  ///< micro-batch by micro-batch, rank by rank
+  std::vector<double> train_losses;                  ///< per step, mean over its sequences
+  std::vector<std::vector<double>> sequence_losses;  ///< ordered by micro-batch, then rank
   std::map<std::int64_t, double> val_losses;
   std::map<std::string, TensorSummary> activations_step_0_sequence_0;
   std::map<std::int64_t, std::map<std::string, TensorSummary>> gradients;  ///< averaged, before the optimiser
@@ -37,7 +37,7 @@ struct Trace {
   void write(const std::filesystem::path& file) const;
 };
 
-/// Summary of every parameter or, with `gradients`, of every gradient (zero where there is none).
+/// Summary of every parameter or, with `gradients`, of every gradient (zero if undefined).
 std::map<std::string, TensorSummary> summarize(const Parameters& parameters, bool gradients);
 
 }  // namespace nanobench::core

@@ -44,7 +44,7 @@ Communicator& checked(Communicator& communicator, const TrainConfig& config) {
                                                " processes; let nanobench-train start them");
 }
 
-/// What the loss of a sequence counts for in the gradients of a step.
+/// Weight of a sequence's loss in the gradients of a step.
 double gradient_weight(const TrainConfig& config) {
   const std::int64_t parts =
       config.run.gradient_reduction == GradientReduction::kMean ? config.data.sequences_per_step : config.data.ranks;
@@ -89,8 +89,8 @@ void Trainer::set_threads() const {
   std::optional<int> first_processor;  // the processes of a host side by side
   if (spec_.pin_threads) first_processor = host.rank * threads;
   EngineContext::current().set_threads(threads, first_processor);
-  // Where the kernels do the work, what is left to LibTorch is too short to be shared: two sets of threads would only
-  // wait for each other.
+  // If the kernels do the work, the remaining LibTorch operations are too short for threads: two sets of threads would
+  // only wait for each other.
   const OptimizerGroupConfig& hidden = config_.optimizer.hidden_matrices;
   const bool has_kernels = hidden.type != OptimizerType::kMuon ||
                            (EngineContext::current().uses_kernels() && muon_has_kernel(KernelDevice::kCpu, hidden));
@@ -157,8 +157,8 @@ ActivationSink Trainer::activation_sink(std::int64_t step, std::size_t sequence)
   };
 }
 
-/// Forward and backward over the step's sequences, each in its process: the losses of this one's, and the averaged
-/// gradients in the parameters. Waits for nothing that a GPU computes.
+/// Forward and backward pass over this process's share of the step's sequences: returns their losses, and leaves the
+/// averaged gradients in the parameters. Does not wait for GPU work.
 Trainer::OwnLosses Trainer::accumulate(std::int64_t step) {
   const std::optional<std::int64_t> window = window_of(step);
   const bool has_next_step = step + 1 < config_.run.stop_after;
@@ -210,7 +210,8 @@ at::Tensor Trainer::replay(const SequenceInput& input, std::optional<std::int64_
   return graph_.graph->run(input.tokens, input.targets, window);
 }
 
-/// Of all sequences, those of other processes too. The only place of a step where the host waits for a GPU.
+/// Losses of all sequences, including those of other processes. The only place in a step where the host waits for a
+/// GPU.
 std::vector<double> Trainer::read_losses(const OwnLosses& own) {
   std::vector<double> losses(own.count);
   if (!own.losses.empty()) {
@@ -224,7 +225,7 @@ std::vector<double> Trainer::read_losses(const OwnLosses& own) {
   return losses;
 }
 
-/// Where a graph keeps the gradients in their place, the update may be one too.
+/// If a graph keeps the gradients at fixed addresses, the update may be a graph too.
 void Trainer::capture_update() {
   update_graph_ = {};
   if (!graph_.graph) return;
@@ -273,7 +274,7 @@ double Trainer::train_step(std::int64_t step) {
   return event.loss;
 }
 
-/// Whole steps whose effect is undone: caches are warm and memory is allocated when the clock starts.
+/// Whole steps whose effect is undone, so that caches are warm and memory is allocated when the clock starts.
 void Trainer::warm_up() {
   if (config_.run.warmup_iterations == 0) return;
   const OptimizerSet::State before = optimizers_->state();
@@ -321,7 +322,7 @@ void Trainer::report_profile() {
   sink_.report(CounterEvent{"profile/unaccounted_ms", summary.unaccounted_ms()});
 }
 
-/// What the GPU of the first process did, and those of the others.
+/// Reports the GPU of the first process, and those of the others.
 void Trainer::report_gpu() {
   if (const std::optional<DeviceMemory> memory = device_.memory()) {
     sink_.report(CounterEvent{"gpu/peak_allocated_bytes", static_cast<double>(memory->peak_allocated_bytes)});
@@ -335,7 +336,7 @@ void Trainer::report_gpu() {
   if (const std::optional<std::string> warning = gpu_warning(summary)) sink_.report(WarningEvent{*warning});
 }
 
-/// What the GPUs of all processes did, each watched by its own. All processes call it.
+/// Reports the GPUs of all processes, each watched by its own process. All processes call it.
 void Trainer::report_gpus() {
   const std::vector<double> own = packed({.process = communicator_.rank(),
                                           .pid = getpid(),
@@ -351,7 +352,7 @@ void Trainer::report_gpus() {
     const double* const values = all.const_data_ptr<double>() + static_cast<std::ptrdiff_t>(process) * kPackedGpu;
     gpus.push_back(unpacked({values, values + kPackedGpu}));
   }
-  forgive_own_processes(gpus);
+  exclude_own_processes(gpus);
   for (const auto& [name, value] : run_gpu_counters(gpus)) sink_.report(CounterEvent{name, value});
   if (const std::optional<std::string> warning = run_gpu_warning(gpus)) sink_.report(WarningEvent{*warning});
 }

@@ -24,24 +24,24 @@
 
 namespace nanobench::core {
 
-/// Writes only to its MetricSink (and the trace and profile files that the spec names). Deterministic: the same spec on
+/// Writes only to its MetricSink and to the trace and profile files named in the spec. Deterministic: the same spec on
 /// the same type of machine with the same number of threads reports the same losses, bit for bit.
 ///
-/// Of a run of several processes, each has a Trainer with its own Communicator: it trains the sequences of its ranks,
-/// keeps its own copy of model and optimisers, and takes the same steps as all others, bit for bit. All of them know
-/// all losses; only rank 0 writes a trace or profile, and only its sink needs to go anywhere. Every process initialises
-/// alike, from the seed or from the same file, so nothing is broadcast.
+/// In a run of several processes, each has a Trainer with its own Communicator. It trains the sequences of its ranks,
+/// keeps its own copy of model and optimisers, and takes the same steps as all others, bit for bit. Every process knows
+/// all losses; only rank 0 writes a trace or profile, and only its sink needs to write anything. All processes
+/// initialise identically, from the seed or from the same file, so nothing is broadcast.
 class Trainer {
  public:
   /// Sets the number of threads of the current EngineContext, opens the shards, builds and initialises the model. Keeps
   /// references to `spec`, `sink`, `stop`, `communicator` and `device`. Throws Error for shards, init file or
-  /// configuration that do not fit together, and when the communicator has not distributed.processes processes. `stop`
-  /// is looked at before every step.
+  /// configuration that do not fit together, and when the communicator does not have distributed.processes processes.
+  /// `stop` is checked before every step.
   Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop, Communicator& communicator,
           const RunDevice& device);
 
-  /// Trains to the end, a divergence, or `stop` (of any process); reports hello, steps, validations and, last, finished
-  /// or failed. The same outcome in all processes. Throws PeerFailed when another process failed.
+  /// Trains until the end, a divergence, or `stop` in any process; reports hello, steps, validations and, last,
+  /// finished or failed. All processes return the same outcome. Throws PeerFailed when another process failed.
   RunOutcome run();
 
  private:
@@ -51,7 +51,7 @@ class Trainer {
   void warm_up();
   double validate(std::int64_t step);
   double train_step(std::int64_t step);
-  /// The losses of the sequences at `places` of `count`, where they were computed.
+  /// Losses that this process computed, for the sequences at `places` out of `count`.
   struct OwnLosses {
     std::vector<at::Tensor> losses;
     std::vector<std::size_t> places;
@@ -82,18 +82,18 @@ class Trainer {
   RankShare share_;
   GPT model_;
   BatchSource batches_;
-  std::unique_ptr<DeviceMarks> marks_;  ///< of a GPU
+  std::unique_ptr<DeviceMarks> marks_;  ///< GPU only
   StepPhases phases_;
   EagerPass pass_;
-  GraphChoice<StepGraph> graph_;  ///< in its place, where a GPU replays the micro-step
+  GraphChoice<StepGraph> graph_;  ///< replaces pass_ if a GPU replays the micro-step
   std::optional<OptimizerSet> optimizers_;
-  GraphChoice<UpdateGraph> update_graph_;  ///< of the optimisers, where a GPU replays theirs
+  GraphChoice<UpdateGraph> update_graph_;  ///< optimiser update, if a GPU replays it
   TrainingClock clock_;
   std::optional<Trace> trace_;
   std::optional<RunProfile> profile_;
   CostMeter cost_;
   CommunicationMeter communication_;
-  std::unique_ptr<GpuMonitor> monitor_;  ///< of a GPU, while it trains
+  std::unique_ptr<GpuMonitor> monitor_;  ///< GPU only, during training
 };
 
 }  // namespace nanobench::core

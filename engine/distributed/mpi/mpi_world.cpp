@@ -89,7 +89,7 @@ class MpiMesh final : public Mesh {
     NB_MPI_CHECK(MPI_Isend(from, count_of(bytes), MPI_BYTE, peer, tag, communicator_, &requests.emplace_back()));
   }
 
-  /// Sleeps between looks, as other processes may need the processor; and looks whether all still live.
+  /// Sleeps between polls, as other processes may need the processor, and checks that all are still alive.
   void wait(std::vector<MPI_Request>& requests) const {
     for (int looks = 0;; ++looks) {
       int is_done = 0;
@@ -102,7 +102,7 @@ class MpiMesh final : public Mesh {
     }
   }
 
-  /// An error of MPI is mostly that a process has died: whoever watches for that says so in better words, soon.
+  /// An MPI error usually means that a process has died; the watcher soon reports that in clearer words.
   void find_a_death() const {
     for (int i = 0; i < 20; ++i) {
       check_alive_();

@@ -1,9 +1,9 @@
-// multiply_bfloat16 by vdpbf16ps, which adds two products to each of sixteen sums: sums run over pairs of k.
+// multiply_bfloat16 with vdpbf16ps, which adds two products to each of sixteen sums, so that sums run over pairs of k.
 //
-// Pairs (k, k + 1) of bfloat16 values lie in one 32-bit word, an odd last one with a zero. B is packed in panels of
-// kPanel columns, [pairs, kPanel] words each; A block by block, [rows, pairs] or, for a transpose, [pairs, kBlockRows].
-// Every element of C is one sum over its pairs in ascending order, in parts of kPartPairs: its bits depend neither on
-// the block of rows it is computed in nor on who computes it.
+// A pair (k, k + 1) of bfloat16 values shares one 32-bit word; an odd last value is paired with a zero. B is packed in
+// panels of kPanel columns, [pairs, kPanel] words each. A is packed block by block, [rows, pairs] or, for a transpose,
+// [pairs, kBlockRows]. Every element of C is one sum over its pairs in ascending order, in parts of kPartPairs: its
+// bits depend neither on the block of rows nor on the thread that computes it.
 #include "engine/kernels/bfloat16/units.h"
 
 #include <immintrin.h>
@@ -44,7 +44,7 @@ __m512i interleaved(const float* even, const float* odd, __mmask16 lanes) {
   return _mm512_or_si512(_mm512_srli_epi32(low, 16), _mm512_and_si512(high, _mm512_set1_epi32(kUpperHalf)));
 }
 
-/// Words of the neighbours row[0 .. 2 * NB_LANES), of which `count` numbers are there.
+/// Words of the neighbours row[0 .. 2 * NB_LANES), of which `count` numbers are valid.
 __m512i neighbours(const float* row, std::int64_t count) {
   const __m512 low = _mm512_maskz_loadu_ps(first_lanes(count), row);
   const __m512 high =
@@ -67,7 +67,7 @@ void pack_rows(const float* b, std::int64_t b_row, std::int64_t inner, std::int6
   }
 }
 
-/// A panel of B = W^T for W [columns, inner]: words of W's rows, sixteen by sixteen turned.
+/// A panel of B = W^T for W [columns, inner]: words of W's rows, transposed in blocks of 16 x 16.
 void pack_transposed(const float* w, std::int64_t w_row, std::int64_t inner, std::int64_t columns,
                      std::uint32_t* packed) {
   for (std::int64_t pair = 0; pair < pairs_of(inner); pair += NB_LANES) {
@@ -129,7 +129,7 @@ struct BlockOfA {
   }
 };
 
-/// What happens to sums when they are stored.
+/// How sums are stored.
 struct Ending {
   bool accumulates, rounds;
 };
@@ -206,7 +206,7 @@ void multiply(const MatrixProduct& p, bool rounds, ThreadPool& threads) {
     const std::int64_t end = smaller(begin + at_once, panels);
     std::uint32_t* const packed = buffer - begin * panel_words;  // so that panel `begin` is the first of the buffer
     threads.parallel_for(end - begin, [&](std::int64_t i) { pack_panel(p, begin + i, buffer + i * panel_words); });
-    // Few rows: the panels are shared out too.
+    // Few rows: the panels are divided too.
     const std::int64_t parts = smaller(end - begin, larger(1, 4 * threads.size() / row_blocks));
     threads.parallel_for(row_blocks * parts, [&](std::int64_t item) {
       const std::int64_t part = item % parts, row = item / parts * kBlockRows;

@@ -1,4 +1,4 @@
-// Another kind of processor: never called.
+// For compilers without these instructions; never called.
 #include "core/base/error.h"
 #include "engine/kernels/bfloat16/units.h"
 

@@ -1,12 +1,12 @@
-/// multiply_bfloat16 by a processor's own bfloat16 units. CMake compiles avx512_bf16.cpp with their instructions, and
-/// where the compiler makes none of them avx512_bf16_absent.cpp.
+/// multiply_bfloat16 on a processor's own bfloat16 units. CMake compiles avx512_bf16.cpp with their instructions, or
+/// avx512_bf16_absent.cpp if the compiler does not support them.
 #pragma once
 
 #include "engine/kernels/gemm.h"
 
 namespace nanobench::core::avx512_bf16 {
 
-/// Only where available_bfloat16_paths() has kAvx512Bf16.
+/// Call only if available_bfloat16_paths() contains kAvx512Bf16.
 void multiply(const MatrixProduct& product, bool rounds, ThreadPool& threads);
 
 }  // namespace nanobench::core::avx512_bf16

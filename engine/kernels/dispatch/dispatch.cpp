@@ -1,5 +1,5 @@
-// The kernels that callers see (engine/kernels/*.h), each on the vector path or the bfloat16 units that
-// EngineContext::current() names.
+// The public kernels (engine/kernels/*.h), each on the vector path or the bfloat16 units selected by
+// EngineContext::current().
 #include <cstdint>
 
 #include "engine/kernels/bfloat16/units.h"

@@ -1,5 +1,5 @@
 /// Chooses among the kernels of the instruction sets. CMake compiles the files of engine/kernels/vector once for each
-/// set, in the namespace NB_PATH; a call goes to the one that EngineContext::current().cpu_path() names.
+/// set, in the namespace NB_PATH; a call goes to the one selected by EngineContext::current().cpu_path().
 #pragma once
 
 #include "engine/kernels/adam.h"

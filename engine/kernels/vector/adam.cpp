@@ -35,12 +35,12 @@ Factors factors_of(const AdamSettings& s) {
           .lerps_from_gradient = 1.0 - s.beta1 >= 0.5};
 }
 
-/// The nearest bfloat16 value, as engine/ops/bfloat16.h: a NaN keeps its upper half and gets its quiet bit.
+/// The nearest bfloat16 value, as in engine/ops/bfloat16.h: a NaN keeps its upper half and gets its quiet bit.
 inline Vec rounded(Vec v) {
   const IntVec bits = reinterpret_cast<const IntVec&>(v);
   const IntVec upper = bits & static_cast<std::int32_t>(0xffff0000U);
   const IntVec remainder = bits & 0xffff;
-  // Beyond the middle between two neighbours, or at it with an odd one below: the next one up, by its bits.
+  // Above the midpoint of two neighbours, or at it with an odd lower one: the next value up, by its bits.
   const IntVec is_up = (remainder > 0x8000) | ((remainder == 0x8000) & ((bits & 0x10000) != 0));
   const IntVec nearest = upper + (is_up & 0x10000);
   const IntVec is_nan = v != v;
@@ -68,7 +68,7 @@ inline Numbers step_numbers(const Factors& f, Numbers x, Vec g) {
   return x;
 }
 
-/// Up to NB_LANES numbers.
+/// Updates up to NB_LANES numbers.
 template <bool Rounds>
 inline void step_tail(const Factors& f, const AdamParameter& a, std::int64_t begin, std::int64_t count) {
   float p[NB_LANES] = {}, g[NB_LANES] = {}, m[NB_LANES] = {}, v[NB_LANES] = {};

@@ -18,7 +18,7 @@ constexpr float kMasked = -1e30f;    // finite, so that a row without keys so fa
 
 static_assert(kTile % 4 == 0 && kBlock % NB_LANES == 0);
 
-/// Key blocks transposed: block b is [E, kBlock], zero behind the end.
+/// Transposed key blocks: block b is [E, kBlock], with zeros after the end.
 inline void transpose_blocks(const AttentionShape& shape, const float* x, std::int64_t kv_head, float* out) {
   const std::int64_t row = shape.kv_heads * shape.head_dim;
   const float* from = x + kv_head * shape.head_dim;
@@ -76,11 +76,11 @@ inline void visit_blocks(const AttentionInputs& in, std::int64_t query, std::int
   for (std::int64_t i = 0; i < count; ++i) body(begin + (in.nearest_first ? count - 1 - i : i) * kBlock);
 }
 
-// The three kinds of products of a visit. At the edges of the mask a few rows at a time leave out what none of them
+// The three kinds of products of a visit. At the edges of the mask, a few rows at a time skip keys that none of them
 // sees: a seventh of the work at T = 1,024 with a window of 256.
 
-/// out [queries, kBlock] = rows [queries, dim] times a transposed block; columns that no query of a row tile sees keep
-/// what they had.
+/// out [queries, kBlock] = rows [queries, dim] times a transposed block; columns that no query of a row tile sees are
+/// unchanged.
 inline void score_products(const Visit& visit, std::span<const std::int64_t> first_key, std::int64_t dim,
                            const float* rows, std::int64_t row, const float* block, float* out) {
   if (!visit.is_masked) return product<false>(visit.queries, kBlock, dim, rows, row, 1, block, kBlock, out, kBlock);
@@ -111,7 +111,7 @@ inline void query_sums(const Visit& visit, std::span<const std::int64_t> first_k
 /// out [keys, dim] += weights^T [keys, queries] times queries or their gradients [queries, dim].
 inline void key_sums(const Visit& visit, std::span<const std::int64_t> first_key, std::int64_t dim,
                      const float* weights, const float* rows, std::int64_t row, float* out) {
-  // Keys behind the tile's last query are masked for all of it.
+  // Keys after the tile's last query are masked for the whole tile.
   const std::int64_t keys = smaller(visit.keys, visit.last(visit.queries - 1));
   if (!visit.is_masked) return product<true>(keys, dim, visit.queries, weights, 1, kBlock, rows, row, out, dim);
   for (std::int64_t j = 0; j < keys; j += NB_TILE_ROWS) {
@@ -129,7 +129,7 @@ inline IntVec lane_numbers() {
   return lanes;
 }
 
-/// kMasked where the query does not see the key. A function of its own, so that a profiler can count it.
+/// kMasked where the query does not see the key. A separate function, so that a profiler can count it.
 [[gnu::noinline]] void mask_scores(const Visit& visit, std::span<const std::int64_t> first_key, float* scores) {
   const IntVec lanes = lane_numbers();
   for (std::int64_t i = 0; i < visit.queries; ++i) {
@@ -146,14 +146,14 @@ inline IntVec lane_numbers() {
 
 constexpr float kLog2E = 1.44269504088896341f;
 
-/// The running softmax of one tile, over scores before they are scaled.
+/// The running softmax of one tile, over unscaled scores.
 struct Online {
   alignas(64) float scores[kTile * kBlock];
   float largest[kTile];
   float sums[kTile];
 };
 
-/// scores become exp(scale (scores - largest)); output rows shrink where the largest score grew.
+/// scores become exp(scale (scores - largest)); output rows are scaled down where the max score grew.
 inline void absorb_block(const Visit& visit, std::int64_t head_dim, float scale, Online& state, float* output) {
   const float factor = scale * kLog2E;
   for (std::int64_t i = 0; i < visit.queries; ++i) {
@@ -298,7 +298,7 @@ inline void backward_tile(const AttentionShape& shape, const AttentionInputs& in
     for (std::int64_t e = 0; e < dim; e += NB_LANES) store(dq + at + i * q_row + e, load(dq_tile + i * dim + e));
 }
 
-/// Adds up the chunks' gradients of one key/value head, chunk by chunk.
+/// Sums the chunks' gradients of one key/value head, in chunk order.
 inline void gather_chunks(const AttentionShape& shape, const std::vector<Chunk>& chunks, const float* parts,
                           std::int64_t kv_head, float* out) {
   const std::int64_t dim = shape.head_dim, row = shape.kv_heads * dim;

@@ -1,4 +1,4 @@
-// What every path defines, in its own namespace: engine/kernels/dispatch/paths.h includes this once for each.
+// Functions that every path defines in its own namespace; engine/kernels/dispatch/paths.h includes this once per path.
 void multiply_matrices(const MatrixProduct& product, ThreadPool& threads);
 void attention_forward(const AttentionShape& shape, const AttentionInputs& in, float* y, float* log_sums,
                        ThreadPool& threads);

@@ -44,7 +44,7 @@ void multiply_matrices(const MatrixProduct& p, ThreadPool& threads) {
     const std::int64_t end = smaller(begin + at_once, panels);
     float* const packed = buffer - begin * kPanel * p.inner;  // so that panel `begin` is the first of the buffer
     threads.parallel_for(end - begin, [&](std::int64_t i) { pack(p, begin + i, packed); });
-    // Few rows: the panels are shared out too.
+    // Few rows: the panels are divided too.
     const std::int64_t parts = smaller(end - begin, larger(1, 4 * threads.size() / row_blocks));
     threads.parallel_for(row_blocks * parts, [&](std::int64_t item) {
       const std::int64_t part = item % parts, row = item / parts * kRows;

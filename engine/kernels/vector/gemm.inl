@@ -1,25 +1,25 @@
-// Matrix products over packed operands for one instruction set; after simd.inl.
+// Matrix products over packed operands for one instruction set; include after simd.inl.
 //
-// B is packed in panels of kPanel columns, [inner, kPanel] each, zero behind the last column: the inner block reads it
-// in order, whatever its strides were (rows a power of two apart fall into few cache sets otherwise). A is read as it
-// lies when its rows are contiguous, and packed block by block when it is a transpose. Every element of C is one sum
-// over `inner` in ascending order, in parts of kInner: its bits depend neither on the block of rows it is computed in
-// nor on who computes it.
+// B is packed in panels of kPanel columns, [inner, kPanel] each, with zeros after the last column. The inner block then
+// reads it in order, whatever its original strides (otherwise rows a power of two apart share few cache sets). A is
+// read in place if its rows are contiguous, and packed block by block if it is a transpose. Every element of C is one
+// sum over `inner` in ascending order, in parts of kInner: its bits depend neither on the block of rows nor on the
+// thread that computes it.
 
 constexpr std::int64_t kPanel = 2 * NB_LANES;
-constexpr std::int64_t kInner = NB_LANES >= 16 ? 128 : 256;  // a panel's part of 16 KiB stays in the first-level cache
-constexpr std::int64_t kTransposedRows = 6 * NB_TILE_ROWS;   // of A, packed at a time
+constexpr std::int64_t kInner = NB_LANES >= 16 ? 128 : 256;  // a 16 KiB part of a panel stays in the first-level cache
+constexpr std::int64_t kTransposedRows = 6 * NB_TILE_ROWS;   // rows of A packed at a time
 
 inline std::int64_t panel_count(std::int64_t columns) {
   return (columns + kPanel - 1) / kPanel;
 }
 
-/// Floats of packed B.
+/// Number of floats in packed B.
 inline std::int64_t packed_size(std::int64_t inner, std::int64_t columns) {
   return panel_count(columns) * kPanel * inner;
 }
 
-/// Rows [begin, end) of panel `p` of B, whose element (k, n) is transform(b[k * b_row + n], k).
+/// Packs rows [begin, end) of panel `p` of B, whose element (k, n) is transform(b[k * b_row + n], k).
 template <class Transform>
 inline void pack_rows(const float* b, std::int64_t b_row, std::int64_t inner, std::int64_t columns, std::int64_t p,
                       std::int64_t begin, std::int64_t end, float* packed, Transform&& transform) {
@@ -58,7 +58,7 @@ inline void transpose_quad(const float* rows, std::int64_t row, float* out) {
   put(3, __builtin_shufflevector(high01, high23, 2, 3, 6, 7));
 }
 
-/// Panel `p` of B = W^T for W [columns, inner] with rows w_row apart.
+/// Packs panel `p` of B = W^T for W [columns, inner] with rows w_row apart.
 inline void pack_transposed(const float* w, std::int64_t w_row, std::int64_t inner, std::int64_t columns,
                             std::int64_t p, float* packed) {
   const std::int64_t first = p * kPanel, width = smaller(kPanel, columns - first);
@@ -73,7 +73,7 @@ inline void pack_transposed(const float* w, std::int64_t w_row, std::int64_t inn
   }
 }
 
-/// One panel's columns where they are fewer than kPanel.
+/// Handles a panel with fewer than kPanel columns.
 template <bool Accumulate>
 inline void product_tail(std::int64_t rows, std::int64_t width, std::int64_t inner, const float* a, std::int64_t a_row,
                          std::int64_t a_inner, const float* b, float* c, std::int64_t c_row) {
@@ -107,8 +107,8 @@ struct Panels {
   std::int64_t begin, end;
 };
 
-/// c [rows, columns] = (c +) A B over the panels: A [rows, inner] with contiguous rows a_row apart, B packed. c is the
-/// whole matrix's first column.
+/// c [rows, columns] = (c +) A B over the panels: A [rows, inner] with contiguous rows a_row apart, B packed. c points
+/// to the first column of the whole matrix.
 template <bool Accumulate>
 inline void multiply(std::int64_t rows, std::int64_t columns, std::int64_t inner, const float* a, std::int64_t a_row,
                      const float* packed, float* c, std::int64_t c_row, Panels panels) {
@@ -132,7 +132,7 @@ inline void multiply(std::int64_t rows, std::int64_t columns, std::int64_t inner
   multiply<Accumulate>(rows, columns, inner, a, a_row, packed, c, c_row, {0, panel_count(columns)});
 }
 
-/// The same with A^T for A [inner, rows], rows a_row apart; rows of the product are at most kTransposedRows.
+/// The same with A^T for A [inner, rows], rows a_row apart; the product has at most kTransposedRows rows.
 template <bool Accumulate>
 inline void multiply_transposed(std::int64_t rows, std::int64_t columns, std::int64_t inner, const float* a,
                                 std::int64_t a_row, const float* packed, float* c, std::int64_t c_row, Panels panels) {

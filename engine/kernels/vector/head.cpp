@@ -20,7 +20,7 @@ std::int64_t row_stride(std::int64_t vocabulary) {
   return (vocabulary + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-/// Calls body(j, lanes) for the vectors of a row; all ones in `lanes` where the row has a number.
+/// Calls body(j, lanes) for the vectors of a row; `lanes` is all ones where the row has a number.
 template <class Body>
 void for_vectors(std::int64_t count, Body&& body) {
   IntVec lane{};
@@ -31,7 +31,7 @@ void for_vectors(std::int64_t count, Body&& body) {
   }
 }
 
-/// The softcap: capped logits are scale() * value(logit), and slope(value) is their derivative by the logit.
+/// The softcap: capped logits are scale() * value(logit), and slope(value) is the derivative with respect to the logit.
 struct Cap {
   float cap;
   bool is_sigmoid;

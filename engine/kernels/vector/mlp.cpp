@@ -41,7 +41,7 @@ void apply(const Weight& w, const float* packed, std::int64_t rows, const float*
   multiply<false>(rows, w.outer(), w.inner(), a, a_row, packed, out, out_row);
 }
 
-/// The residual stream after attention, as the forward pass left it.
+/// The residual stream after attention, from the forward pass.
 const float* middle(const MlpInputs& in, const MlpActivations& saved) {
   return in.y == nullptr ? in.x : saved.middle;
 }

@@ -1,18 +1,18 @@
 // newton_schulz_update for one instruction set.
 //
-// With the short side first a matrix X is [m, n]. What is kept is Q = X^T in panels of kPanel columns, [n, kPanel]
-// each, one panel behind the other, zero behind column m. Then all products read and write panels, and nothing is
-// packed:
+// With the short side first, a matrix X is [m, n]. We store Q = X^T in panels of kPanel columns, [n, kPanel] each, one
+// after another, with zeros after column m. All products then read and write panels, and nothing is packed:
 //   A = X X^T = Q^T Q        tile (i, j): column panels i and j of Q
-//   P = a I + b A + c A A    the same of A, which is its own transpose
+//   P = a I + b A + c A A    the same with A, which is its own transpose
 //   X <- P X, or Q <- Q P    rows of Q times panels of P
-// A is [m, m] in panels too. Zeroes behind column m stay zero through all of it (P's diagonal has a there, Q has not).
+// A is [m, m], also in panels. Zeros after column m stay zero throughout (P's diagonal holds a there, but Q holds
+// zero).
 //
 // Matrices of at least 2:1 take up to three steps at once. A, P and P of the next step are polynomials of the first A,
-// so they commute: the next A is P A P, M collects the product of the P, and X, the long one, is multiplied once, by M.
-// Tried and lost: all five steps at once (4:1 a fifth faster): rounding in A's smallest eigenvalues grows by 11.9 a
-// step, and the short directions of a gradient with a dominant one come out 50 times less exact. After three steps A is
-// made anew from X, and the error is that of single steps.
+// so they commute: the next A is P A P, M accumulates the product of the Ps, and the long X is multiplied once, by M.
+// Tried and rejected: all five steps at once (a fifth faster at 4:1). Rounding errors in A's smallest eigenvalues grow
+// by a factor of 11.9 per step, and the short directions of a gradient with a dominant one become 50 times less exact.
+// After three steps A is recomputed from X, and the error is that of single steps.
 #include "engine/kernels/newton_schulz.h"
 
 #include <cstdint>
@@ -36,14 +36,14 @@ constexpr std::int64_t kTile = kPanel * kPanel;
 constexpr std::int64_t kInner = NB_LANES >= 16 ? 128 : 256;  // a panel's part of 16 KiB stays in the first-level cache
 constexpr std::int64_t kChunk = 8 * NB_TILE_ROWS * (NB_LANES >= 16 ? 1 : 2);  // rows of Q in an item: 96
 static_assert(kChunk % NB_LANES == 0 && kChunk % 4 == 0);
-/// Floats of the workspace of a matrix that one thread takes for itself, at most: in its cache or near it.
+/// Max workspace, in floats, of a matrix that one thread processes alone: it fits in the cache or nearly so.
 constexpr std::int64_t kOwnSize = 1 << 20;
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
-/// Sizes of a matrix and of what its iterations need.
+/// Sizes of a matrix and of its iterations' workspace.
 struct Sizes {
   std::int64_t m = 0, n = 0;          ///< short and long side
   std::int64_t panels = 0, rows = 0;  ///< of Q, the rows a multiple of 4
@@ -68,7 +68,7 @@ Sizes sizes_of(const NewtonSchulzMatrix& matrix) {
   return sizes;
 }
 
-/// A matrix on its way, in its workspace.
+/// A matrix in progress, in its workspace.
 struct Work {
   const NewtonSchulzMatrix* matrix = nullptr;
   Sizes sizes;
@@ -80,8 +80,8 @@ struct Work {
   float* spare = nullptr;     ///< a product on its way
   double* squares = nullptr;  ///< of each piece
 
-  /// X is the matrix's transpose, so Q is read as the matrix lies; otherwise Q is read transposed. A square matrix may
-  /// be taken either way: O(G^T) = O(G)^T.
+  /// X is the matrix's transpose, so Q is read directly from the matrix; otherwise Q is read transposed. A square
+  /// matrix works either way: O(G^T) = O(G)^T.
   bool is_tall() const { return matrix->rows >= matrix->columns; }
 };
 
@@ -131,7 +131,7 @@ inline Vec lerp(Vec a, Vec b, float weight) {
   return weight < 0.5f ? a + weight * (b - a) : b - (b - a) * (1.0f - weight);
 }
 
-/// What momentum makes of `count` gradients; moves the buffer on.
+/// Applies momentum to `count` gradients and updates the buffer.
 inline Vec read_update(const NewtonSchulzMatrix& matrix, const NewtonSchulzSettings& settings, std::int64_t at,
                        std::int64_t count) {
   const Vec g = matrix.gradient != nullptr ? load_part(matrix.gradient + at, count) : Vec{};
@@ -156,7 +156,7 @@ struct Squares {
   }
 };
 
-/// Rows of Q as they lie in the matrix, [n, m].
+/// Rows of Q in matrix layout, [n, m].
 void read_tall(const Work& work, const NewtonSchulzSettings& settings, const Piece& piece, Squares& squares) {
   float* out = work.x + piece.offset;
   for (std::int64_t k = piece.begin; k < piece.end; ++k, out += kPanel) {
@@ -172,7 +172,7 @@ void read_tall(const Work& work, const NewtonSchulzSettings& settings, const Pie
   }
 }
 
-/// A piece as it lies in a matrix [m, n]: rows for its columns.
+/// A piece in the layout of a matrix [m, n]: its columns are stored as rows.
 struct alignas(64) TurnedPiece {
   float values[kPanel * kChunk];
 
@@ -247,7 +247,7 @@ inline void panel_block(std::int64_t outer, std::int64_t inner, const float* a, 
     for (int j = 0; j < Columns; ++j) store(c + i * kPanel + j * NB_LANES, sums[i][j]);
 }
 
-/// All columns for any multiple of 4 rows, the last of them by fours where blocks of NB_TILE_ROWS leave fewer.
+/// All columns for any multiple of 4 rows; rows left over from blocks of NB_TILE_ROWS are processed in fours.
 template <int RowStep, int InnerStep, bool Accumulate>
 inline void panel_rows(std::int64_t rows, std::int64_t outer, std::int64_t inner, const float* a, std::int64_t a_outer,
                        const float* b, float* c) {
@@ -285,7 +285,7 @@ void multiply_panels(const float* left, const float* right, std::int64_t inner, 
   if (is_symmetric) transpose_block(tile + NB_LANES * kPanel, kPanel, tile + NB_LANES, kPanel);
 }
 
-/// Tile i of a lower triangle, column after column.
+/// Tile i of a lower triangle, column by column.
 struct LowerTile {
   std::int64_t row, column;
   std::int64_t offset, mirrored;  ///< in a matrix of panels
@@ -456,7 +456,7 @@ struct Iterations {
     swap_in_all(&Work::x, &Work::next);
   }
 
-  /// `steps` of at least 2 at once: M = P_steps ... P_2 P_1, each from the A that the last one left, X <- M X.
+  /// At least 2 `steps` at once: M = P_steps ... P_2 P_1, each P from the A after the previous step; X <- M X.
   void joined_steps(std::int64_t steps) const {
     for_each(sizes().tiles(), gram_tile);
     for (std::int64_t step = 1; step <= steps; ++step) {
@@ -506,7 +506,7 @@ void update_alone(const NewtonSchulzMatrix& matrix, const NewtonSchulzSettings& 
 
 constexpr std::int64_t kMaxTogether = 64;
 
-/// `count` matrices of one size, at most kMaxTogether, all threads on each phase.
+/// `count` matrices of one size, at most kMaxTogether; all threads share each phase.
 void update_together(const NewtonSchulzMatrix* matrices, std::int64_t count, const NewtonSchulzSettings& settings,
                      ThreadPool& threads) {
   const std::int64_t size = sizes_of(*matrices).workspace(settings.by_terms);
@@ -524,7 +524,7 @@ bool have_same_size(const NewtonSchulzMatrix& a, const NewtonSchulzMatrix& b) {
   return left.m == right.m && left.n == right.n;
 }
 
-/// No matrix is too large for one thread, and the largest is a small part of what a thread has to do.
+/// Whether no matrix is too large for one thread, and the largest is a small part of a thread's work.
 bool are_enough(const NewtonSchulzMatrix* matrices, std::int64_t count, bool by_terms, int threads) {
   double total = 0.0, largest = 0.0;
   for (std::int64_t i = 0; i < count; ++i) {

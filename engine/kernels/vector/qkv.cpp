@@ -23,7 +23,7 @@ std::int64_t key_width(const QkvShape& shape) {
   return shape.kv_heads * shape.head_dim;
 }
 
-/// y1 = x1 cos + x2 sin, y2 = x2 cos - x1 sin in place; sign -1 turns back.
+/// y1 = x1 cos + x2 sin, y2 = x2 cos - x1 sin in place; sign -1 rotates back.
 void rotate_head(float* x, const float* cos, const float* sin, float sign, std::int64_t half) {
   float* __restrict first = x;
   float* __restrict second = x + half;
@@ -97,7 +97,7 @@ struct Projections {
   }
 };
 
-/// The blended residual stream as the forward pass left it.
+/// The blended residual stream, from the forward pass.
 const float* blended(const QkvInputs& in, const QkvActivations& saved) {
   return in.blend.is_identity() ? in.blend.x : saved.x;
 }

@@ -1,8 +1,8 @@
-// Rows of activations: norms, blends, and how a matrix of T rows is shared out; after gemm.inl.
+// Rows of activations: norms, blends, and the division of T rows into parts; include after gemm.inl.
 
 /// Rows that a thread takes through a kernel at a time: few, so that they and one panel of weights share the
-/// first-level cache; more where the weights are large and must come from further away. Sums over rows are taken part
-/// by part, so this is part of what the results are: it depends on the shape alone.
+/// first-level cache, but more if the weights are large and come from farther away. Sums over rows are taken part by
+/// part, so this number affects the results; it depends only on the shape.
 inline std::int64_t rows_of_part(std::int64_t width) {
   constexpr std::int64_t kFew = 24, kMany = 96, kLargeWidth = 512;
   static_assert(kFew % NB_TILE_ROWS == 0 && kMany % NB_TILE_ROWS == 0);
@@ -23,7 +23,7 @@ inline void for_row_parts(std::int64_t rows, std::int64_t width, ThreadPool& thr
   });
 }
 
-/// Floats from row to row of working memory: rows a large power of two apart would fall into the same cache sets.
+/// Row stride of working memory, in floats: rows a large power of two apart would share cache sets.
 inline std::int64_t padded_stride(std::int64_t width) {
   return width % 256 == 0 ? width + 16 : width;
 }
@@ -68,7 +68,7 @@ struct BlendSums {
   float x_weight = 0.0f, x0_weight = 0.0f, skip_weight = 0.0f;
 };
 
-/// From dx of the blended row `at`.
+/// Backward pass of the blended row `at`, from its dx.
 inline void blend_row_backward(const ResidualBlend& blend, std::int64_t at, std::int64_t width, const float* dx,
                                const ResidualBlendGradients& out, BlendSums& sums) {
   Vec of_x{}, of_x0{}, of_skip{};
@@ -94,7 +94,7 @@ inline void blend_row_backward(const ResidualBlend& blend, std::int64_t at, std:
   sums.skip_weight += horizontal_sum(of_skip);
 }
 
-/// The parts' sums sums_of(part), part by part.
+/// Adds up the sums sums_of(part), part by part.
 template <class SumsOf>
 inline void add_blend_sums(std::int64_t parts, SumsOf&& sums_of, const ResidualBlendGradients& out) {
   double x = 0.0, x0 = 0.0, skip = 0.0;

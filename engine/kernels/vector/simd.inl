@@ -1,11 +1,12 @@
 // Vectors and the inner block of matrix products for one instruction set. Files of this folder include it inside the
-// namespace of their path. NB_LANES is the number of floats of a vector, NB_TILE_ROWS the rows of the inner block.
+// namespace of their path. NB_LANES is the number of floats in a vector, NB_TILE_ROWS the number of rows in the inner
+// block.
 
 using Vec = float __attribute__((vector_size(NB_LANES * 4), aligned(4), may_alias));
 using IntVec = std::int32_t __attribute__((vector_size(NB_LANES * 4), aligned(4), may_alias));
 
-// Own versions of the smallest templates of <algorithm>: an out-of-line copy of one of those would carry this file's
-// instructions, and the linker may hand it to the whole program.
+// Our own versions of the smallest templates of <algorithm>: an out-of-line copy of a standard one would contain this
+// file's instructions, and the linker might use it for the whole program.
 inline std::int64_t smaller(std::int64_t a, std::int64_t b) {
   return a < b ? a : b;
 }
@@ -23,13 +24,13 @@ inline void store(float* p, Vec v) {
   *reinterpret_cast<Vec*>(p) = v;
 }
 inline Vec broadcast(float x) {
-  return x - Vec{};  // x + 0 is not x for x = -0, so GCC would really add
+  return x - Vec{};  // x + 0 differs from x for x = -0, so GCC would emit the addition
 }
 inline Vec maximum(Vec a, Vec b) {
   return a > b ? a : b;
 }
 
-/// v with its lanes exchanged at the given distance: sums and maxima over lanes are taken by halves.
+/// v with lanes exchanged at the given distance, for sums and maxima over lanes by halving.
 template <int Distance>
 inline Vec exchanged(Vec v) {
 #if NB_LANES == 16
@@ -75,8 +76,8 @@ inline float horizontal_max(Vec v) {
   return v[0];
 }
 
-/// 2^x for x <= 0 within 2 units of the last place; 0 below -126. The polynomial is the best of its degree on
-/// [-1/2, 1/2].
+/// 2^x for x <= 0 within 2 units of the last place; 0 below -126. The polynomial is optimal for its degree on [-1/2,
+/// 1/2].
 inline Vec exponential2(Vec x) {
   const Vec too_small = broadcast(-126.0f);
   const IntVec is_small = x < too_small;
@@ -102,7 +103,7 @@ struct ExponentialParts {
 
 /// For x in [-87, 87].
 inline ExponentialParts exponential_parts(Vec x) {
-  // n = round(x / ln 2) by the magic number that pushes the fraction out.
+  // n = round(x / ln 2), using the magic number that pushes the fraction out.
   const Vec magic = broadcast(12582912.0f);
   const Vec n = (x * 1.44269504088896341f + magic) - magic;
   const Vec r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
@@ -124,7 +125,7 @@ inline Vec exponential(Vec x) {
   return is_small ? Vec{} : parts.power * (parts.rest + 1.0f);
 }
 
-/// Within 3 units of the last place; +-1 beyond +-20. NaN stays.
+/// tanh(x) within 3 units of the last place; +-1 beyond +-20. NaN stays.
 inline Vec hyperbolic_tangent(Vec x) {
   const Vec bound = broadcast(20.0f);
   const Vec kept = x > bound ? bound : x < -bound ? -bound : x;
@@ -136,7 +137,7 @@ inline Vec hyperbolic_tangent(Vec x) {
 /// 1 / (1 + e^-x) within 3 units of the last place; NaN stays.
 inline Vec sigmoid(Vec x) {
   const IntVec is_negative = x < Vec{};
-  const Vec small = is_negative ? x : -x;  // e of it cannot overflow
+  const Vec small = is_negative ? x : -x;  // e^small cannot overflow
   const Vec e = x == x ? exponential(small) : x;
   return (is_negative ? e : broadcast(1.0f)) / (1.0f + e);
 }
@@ -149,10 +150,10 @@ inline void product_block(std::int64_t inner, const float* a, std::int64_t a_row
   for (int i = 0; i < Rows; ++i) {
     for (int j = 0; j < Columns; ++j) {
       sums[i][j] = Vec{};
-      __builtin_prefetch(c + i * c_row + j * NB_LANES, 1);  // there when the sums are
+      __builtin_prefetch(c + i * c_row + j * NB_LANES, 1);  // arrives before the sums are done
     }
   }
-  constexpr int kGroups = (Rows + 2) / 3;  // rows by threes: x86 addresses reach two rows beyond a pointer
+  constexpr int kGroups = (Rows + 2) / 3;  // rows in threes: x86 addresses reach two rows beyond a pointer
   const float* group[kGroups];
   for (int g = 0; g < kGroups; ++g) group[g] = a + 3 * g * a_row;
   for (std::int64_t k = 0; k < inner; ++k) {

@@ -1,13 +1,13 @@
-// Transposes in vector registers for one instruction set; after simd.inl.
+// Transposes in vector registers for one instruction set; include after simd.inl.
 
-/// Lanes First, First + 1, ... of `a` and of `b` by turns.
+/// Lanes First, First + 1, ... of `a` and of `b`, alternating.
 template <int First, int... Lane>
 inline Vec interleaved(Vec a, Vec b, std::integer_sequence<int, Lane...>) {
   return __builtin_shufflevector(a, b, (First + Lane / 2 + Lane % 2 * NB_LANES)...);
 }
 
-/// One round of a perfect shuffle: row 2 i and 2 i + 1 of the result hold rows i and i + NB_LANES / 2 by turns. After
-/// log2(NB_LANES) rounds the rows are columns.
+/// One round of a perfect shuffle: rows 2 i and 2 i + 1 of the result hold rows i and i + NB_LANES / 2, with lanes
+/// alternating. After log2(NB_LANES) rounds the rows are columns.
 inline void shuffle_round(const Vec* from, Vec* to) {
   constexpr std::make_integer_sequence<int, NB_LANES> kLanes;
   for (int i = 0; i < NB_LANES / 2; ++i) {

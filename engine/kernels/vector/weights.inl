@@ -1,4 +1,4 @@
-// Weight matrices: packing them for a kernel's products, and their gradients; after gemm.inl.
+// Weight matrices: packing for a kernel's products, and gradients; include after gemm.inl.
 
 /// A weight matrix [rows, columns] that a kernel multiplies by: as W^T [columns, rows] in the forward pass, as W in the
 /// backward pass.
@@ -13,7 +13,7 @@ struct Weight {
   std::int64_t size() const { return packed_size(inner(), outer()); }
 };
 
-/// Packs `count` weights one after the other into `packed`.
+/// Packs `count` weights consecutively into `packed`.
 inline void pack_weights(const Weight* weights, std::int64_t count, float* packed, ThreadPool& threads) {
   std::int64_t panels = 0;
   for (std::int64_t i = 0; i < count; ++i) panels += panel_count(weights[i].outer());
@@ -48,14 +48,14 @@ struct WeightGradient {
   const float* a;
   std::int64_t a_row;
   std::int64_t rows;
-  std::int64_t b;  // which of the packed operands
+  std::int64_t b;  // index of the packed operand
   float* out;
   float scale;
   bool squares_a, transposes_out;  // out is [columns, rows]
 };
 
-constexpr std::int64_t kGradientRows = 2048;    // of activations that are packed at a time
-constexpr std::int64_t kGradientColumns = 128;  // of an item
+constexpr std::int64_t kGradientRows = 2048;    // rows of activations packed at a time
+constexpr std::int64_t kGradientColumns = 128;  // columns of an item
 static_assert(kGradientColumns % kPanel == 0);
 
 /// One item: rows [row, row + kTransposedRows) of A^T times columns [column, column + kGradientColumns) of B.
@@ -75,7 +75,7 @@ inline void weight_gradient_tile(const WeightGradient& g, const PackedRows& b, c
       }
     }
     for (std::int64_t j = 0; j < columns; j += kPanel) {
-      const float* panel = packed + (column + j) * count + k * kPanel;  // whole panels: the tile is as wide
+      const float* panel = packed + (column + j) * count + k * kPanel;  // whole panels: the tile has their width
       if (k > 0) {
         product_columns<2, true>(rows, part, block, 1, kTransposedRows, panel, kPanel, tile + j, kGradientColumns);
       } else {
@@ -94,7 +94,7 @@ inline void weight_gradient_tile(const WeightGradient& g, const PackedRows& b, c
   }
 }
 
-/// Rows [begin, begin + rows) of the operands, one operand after the other.
+/// Packs rows [begin, begin + rows) of the operands, one operand after another.
 inline void pack_operands(const PackedRows* operands, std::int64_t count, std::int64_t begin, std::int64_t rows,
                           float* packed, ThreadPool& threads) {
   constexpr std::int64_t kRun = 256;  // rows of an item
@@ -116,7 +116,7 @@ inline void pack_operands(const PackedRows* operands, std::int64_t count, std::i
   });
 }
 
-/// All gradients, over activations of `length` rows.
+/// Computes all gradients, over activations of `length` rows.
 inline void weight_gradients(const WeightGradient* gradients, std::int64_t count, const PackedRows* operands,
                              std::int64_t operand_count, std::int64_t length, ThreadPool& threads) {
   std::int64_t size = 0;

@@ -45,7 +45,7 @@ class RunGpus : public testing::Test {
       if (found.device) gpu.summary = GpuMonitor(*found.device, {.interval = 1h}).stop();
       gpus.push_back(unpacked(packed(gpu)));
     }
-    forgive_own_processes(gpus);
+    exclude_own_processes(gpus);
     return gpus;
   }
 
@@ -164,7 +164,7 @@ TEST(RunGpusOthers, TheRunsOwnProcessesAreNone) {
                                   seen(2, {.other_processes = Pids{5, 1000}})};
   gpus.push_back(seen(3, {.other_processes = Pids{1000}}));
   gpus.back().host = 8;  // there, this number is somebody else
-  forgive_own_processes(gpus);
+  exclude_own_processes(gpus);
   EXPECT_EQ(gpus[0].summary->other_processes, Pids());
   EXPECT_EQ(gpus[1].summary->other_processes, Pids{5});
   EXPECT_EQ(gpus[3].summary->other_processes, Pids{1000});
