@@ -51,9 +51,8 @@ struct Resolved {
   FeatureSettings held;                  ///< what the scale changed in the record, unless a setting overrides it
   FeatureSettings effective;             ///< value of every feature that has one in this configuration
   std::vector<std::string> scale_notes;  ///< what the scale held, shrank and could not keep
-  std::vector<PulledIn>
-      pulled_in;  ///< those of `settings` that were not requested, in the order in which they were set
-  std::vector<core::Message> messages;  ///< requirements pulled in, settings and patches that change nothing
+  std::vector<PulledIn> pulled_in;       ///< settings that were not requested, in the order set
+  std::vector<core::Message> messages;   ///< requirements pulled in, settings and patches that change nothing
 };
 
 /// Throws Error{kNotFound} (unknown record, feature, value or scale, with the nearest name), Error{kConflict} (settings

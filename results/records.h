@@ -260,8 +260,7 @@ struct RunMessage {
 struct RunBatch {
   std::map<std::string, std::vector<Sample>, std::less<>> samples;  ///< by metric
   std::vector<RunMessage> messages;
-  std::map<std::string, std::string>
-      facts;  ///< facts of this run alone: load, steal time, ...; a later value replaces an earlier one
+  std::map<std::string, std::string> facts;  ///< facts of this run alone: load, steal time, ...; later values win
 
   bool empty() const { return samples.empty() && messages.empty() && facts.empty(); }
 };

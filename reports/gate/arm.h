@@ -33,9 +33,8 @@ struct ArmRun {
 struct ArmCell {
   std::string label;
   std::string config_digest;
-  std::string
-      former_config_digest;  ///< the digest used by files of version 1 (results/identity.h); empty: unknown; not kept
-  std::vector<ArmRun> runs;  ///< ascending seeds
+  std::string former_config_digest;    ///< as in files of version 1 (results/identity.h); empty: unknown; not kept
+  std::vector<ArmRun> runs;            ///< ascending seeds
   std::optional<double> instructions;  ///< instructions of a short extra run, counted on request; not kept in files
 };
 
@@ -45,12 +44,11 @@ struct Arm {
   std::string suite;
   std::string scale;
   std::string data_digest;
-  std::string engine;    ///< with its kernels and version, as text
-  std::string revision;  ///< revision of the measured sources; may be empty
-  std::string hardware;  ///< class
-  std::vector<std::string>
-      hosts;        ///< hosts of the completed runs, in alphabetical order; times of different hosts are not compared
-  std::string gpu;  ///< GPU and its driver; empty: none
+  std::string engine;              ///< with its kernels and version, as text
+  std::string revision;            ///< revision of the measured sources; may be empty
+  std::string hardware;            ///< class
+  std::vector<std::string> hosts;  ///< of the completed runs, alphabetical; times of different hosts are not compared
+  std::string gpu;                 ///< GPU and its driver; empty: none
   core::KernelChoice kernels = core::KernelChoice::kFused;
   int threads = 0;
   std::int64_t processes = 1;  ///< processes of a run: the world size
