@@ -44,8 +44,7 @@ struct MeasureArm {
   std::string record;                          ///< all kinds but benchmark
   FeatureSettings features;                    ///< cells, counter, config: settings on the record
   std::map<std::string, std::int64_t> shapes;  ///< benchmark
-  core::Json patch =
-      core::Json::object();  ///< benchmark: patch over TrainConfig with the settings that the operation uses
+  core::Json patch = core::Json::object();     ///< benchmark: the settings that it uses, as a patch over TrainConfig
 };
 
 /// A benchmark's arms measured again at other sizes or in another metric: reported beside the measurement, but not

@@ -33,7 +33,7 @@ struct Fraction {
 };
 
 /// The fraction of this many runs with the highest resolution and, among those, minimum aberration: the fewest shortest
-/// words, then the fewest of the next length, and so on. Throws Error{kInvalidArgument} that states valid values.
+/// words, then the fewest of the next length, and so on. Throws Error{kInvalidArgument} with valid choices.
 Fraction fraction_of_runs(std::size_t factors, std::size_t runs);
 
 /// The smallest fraction of at least this resolution (3 and above); the whole factorial if no smaller one has it.

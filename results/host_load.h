@@ -34,10 +34,9 @@ std::optional<double> busy_share(const Facts& facts);
 
 // A run is disturbed above these. They are judgement, not measurement: an idle machine stays below roughly these
 // values. The facts stay in `run_facts`, for other thresholds.
-inline constexpr double kMaxSteal = 0.02;  ///< share of all CPU time
-inline constexpr double kMaxMissingProcessors =
-    0.1;                                       ///< share of the run's threads that lost their processor to others
-inline constexpr double kMaxThrottled = 0.01;  ///< share of the wall time
+inline constexpr double kMaxSteal = 0.02;               ///< share of all CPU time
+inline constexpr double kMaxMissingProcessors = 0.1;    ///< share of threads that other programs displaced
+inline constexpr double kMaxThrottled = 0.01;           ///< share of the wall time
 inline constexpr double kMaxInvoluntarySwitches = 100;  ///< per second and thread
 inline constexpr double kShortestJudged = 1.0;          ///< seconds, because ticks are a hundredth
 

@@ -128,7 +128,7 @@ struct RunningRun {
   std::optional<std::int64_t> plan_id;
   std::string suite;
   Owner owner;
-  bool is_owner_gone = false;  ///< as far as can be told
+  bool is_owner_gone = false;  ///< as far as can be determined
 };
 
 /// A line of a plan and the run that answers it now.
@@ -210,7 +210,7 @@ struct ContrastFactor {
 struct PlanContrast {
   std::string effect;  ///< "rotary", "rotary x qk_norm", "record13"; unique within the plan
   ContrastKind kind = ContrastKind::kSimple;
-  std::string meaning;                         ///< what the number says, in words
+  std::string meaning;                         ///< what the number means, in words
   std::map<std::string, double> coefficients;  ///< by cell label; cells with 0 are left out
   std::vector<std::string> aliases;            ///< other effects included in the estimate: "b x c", "-0.5 b x c"
   std::vector<ContrastFactor> factors = {};    ///< the change, or the changes of an interaction
@@ -278,7 +278,7 @@ struct AddedRun {
   bool is_new = false;
 };
 
-/// Where a run was measured: facts by name (provenance.h) plus what the engine's hello event says.
+/// Where a run was measured: facts by name (provenance.h) plus those of the engine's hello event.
 struct EnvironmentRecord {
   std::int64_t id = 0;
   std::string digest;

@@ -13,8 +13,7 @@ inline constexpr int kOldestSchema = 2;
 /// One step to the next `user_version`.
 struct Migration {
   const char* sql;
-  void (*then)(Database& database) =
-      nullptr;  ///< changes to existing rows that SQL cannot express, in the same transaction
+  void (*then)(Database& database) = nullptr;  ///< row changes that SQL cannot express, in the same transaction
 };
 
 struct Schema {

@@ -1,5 +1,5 @@
 /// Small RAII wrappers over the SQLite C API: a database, a statement, a transaction. Every failure becomes one Error
-/// that names the file and says what to do. Not thread-safe: one Database per thread.
+/// that names the file and suggests a remedy. Not thread-safe: one Database per thread.
 #pragma once
 
 #include <sqlite3.h>

@@ -140,7 +140,7 @@ class Store {
   /// Mean milliseconds of each phase over the run's timed steps, by phase name ("forward"). A step is timed if it has a
   /// training clock.
   std::map<std::string, double> phase_means(std::int64_t run_id) const;
-  /// Names of the run's metrics, sorted.
+  /// Tags of the run's metrics, sorted.
   std::vector<std::string> metrics(std::int64_t run_id) const;
   /// One metric over the completed runs that answer a plan: one set per cell, in the plan's cell order.
   std::vector<SampleSet> sample_sets(std::int64_t plan_id, const std::string& metric) const;

@@ -10,8 +10,7 @@ namespace nanobench::reports {
 
 /// How the arms were measured.
 struct GateSetting {
-  bool is_interleaved =
-      false;  ///< the arms ran in turn on one machine, seed by seed; otherwise times count only if from one host
+  bool is_interleaved = false;        ///< they ran in turn on one machine, seed by seed; otherwise times need one host
   bool allows_other_configs = false;  ///< the configurations are what is compared
 };
 

@@ -61,7 +61,7 @@ Document claims_report(const ablations::Catalogue& catalogue);
 /// One feature: its values as patches, relations, and each record's value.
 Document feature_report(const ablations::Catalogue& catalogue, const std::string& id);
 /// One record: changes, published figures, the values of all features with the request's settings, and its size at the
-/// request's scale. Throws as resolve() does.
+/// request's scale. Throws like resolve().
 Document record_report(const ablations::Catalogue& catalogue, const ablations::ResolveRequest& request);
 Document scale_report(const ablations::Catalogue& catalogue, const std::string& id);
 /// One claim: statement, place, measure, rule, what the published sources say.

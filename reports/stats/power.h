@@ -12,7 +12,7 @@ namespace nanobench::reports {
 
 /// The error of a planned experiment with known spreads.
 struct PlannedError {
-  double se = 0.0;  ///< of the effect
+  double se = 0.0;  ///< standard error of the effect
   double df = 0.0;
 };
 
@@ -52,7 +52,7 @@ std::optional<int> required_runs_for_equivalence(double effect, const ErrorOfRun
 
 /// The tests behind a verdict (verdict.h): one of a difference, one of equivalence.
 struct VerdictTests {
-  Margins margins;                  ///< of the equivalence
+  Margins margins;                  ///< margins of the equivalence test
   double alpha_difference = 0.05;   ///< two-sided; among several effects, the share of this one
   double alpha_equivalence = 0.05;  ///< one-sided
 };

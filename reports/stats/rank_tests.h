@@ -12,7 +12,7 @@ namespace nanobench::reports {
 
 struct MannWhitney {
   double u = 0.0;         ///< pairs with first > second, ties count one half
-  double p = 0.0;         ///< of the requested tail; kGreater: first tends to be larger
+  double p = 0.0;         ///< p-value of the requested tail; kGreater: first tends to be larger
   bool is_exact = false;  ///< from the permutation distribution; else the normal approximation
 };
 
@@ -30,7 +30,7 @@ struct HodgesLehmann {
   double shift = 0.0;                          ///< median of all first - second
   std::optional<ConfidenceInterval> interval;  ///< absent where the runs are too few for the level
   double held_level = 0.0;  ///< the actual level of the interval, at least the requested one; 0 without an interval
-  bool is_exact = false;    ///< of the interval; else by the normal approximation of U
+  bool is_exact = false;    ///< the interval is exact; else by the normal approximation of U
 };
 
 /// Shift between two distributions of the same shape, with its distribution-free interval (Hodges and Lehmann 1963,
@@ -50,7 +50,7 @@ inline constexpr int kExactSignedRankLimit = 50;
 
 struct SignedRank {
   double w = 0.0;         ///< sum of the ranks of the differences above 0; equal sizes share their mean rank
-  double p = 0.0;         ///< of the requested tail; kGreater: differences tend to be above 0
+  double p = 0.0;         ///< p-value of the requested tail; kGreater: differences tend to be above 0
   int n = 0;              ///< differences that are not 0
   bool is_exact = false;  ///< from all 2^n signs, also under ties; else the normal approximation
 };
@@ -68,7 +68,7 @@ struct PairedShift {
   double shift = 0.0;  ///< median of the means of all pairs of differences, each also paired with itself
   std::optional<ConfidenceInterval> interval;  ///< absent where the pairs are too few for the level
   double held_level = 0.0;  ///< the actual level of the interval, at least the requested one; 0 without an interval
-  bool is_exact = false;    ///< of the interval; else by the normal approximation
+  bool is_exact = false;    ///< the interval is exact; else by the normal approximation
 };
 
 /// The centre of symmetric differences (Hodges and Lehmann 1963) with the interval of the signed ranks (Tukey 1949):

@@ -18,8 +18,8 @@ struct OneSampleT {
   double sd = 0.0;              ///< n - 1
   double t = 0.0;               ///< (mean - target) / (sd / sqrt(n))
   double df = 0.0;              ///< n - 1
-  double p = 0.0;               ///< of the requested tail
-  ConfidenceInterval interval;  ///< of the mean; kLess has only a high end, kGreater only a low end
+  double p = 0.0;               ///< p-value of the requested tail
+  ConfidenceInterval interval;  ///< interval of the mean; kLess has only a high end, kGreater only a low end
 };
 
 /// Student's t test. Assumes independent runs whose losses are near normal. The track's rule is `p < 0.01` with kLess.

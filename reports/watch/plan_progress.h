@@ -60,7 +60,7 @@ class TimeLeft {
   /// finished.
   std::optional<double> expected_s(const std::string& cell) const;
 
-  /// The time until the end of the last run. `later` counts by cell the runs that have not begun. Before any run has
+  /// The time until the end of the last run. `later` counts the runs that have not started, by cell. Before any run has
   /// finished, each counts like the current one; nullopt if its time is unknown too.
   std::optional<double> remaining_s(const std::map<std::string, std::size_t>& later,
                                     const std::optional<CurrentRun>& current) const;

@@ -82,8 +82,7 @@ WatchedRun SlurmWatch::follow(const GlancedRun& run, const WatchedLine& line, do
   if (followed.heard_s) {
     watched.silent_s = std::max(now_s - *followed.heard_s, 0.0);
   } else if (const auto started_s = results::seconds_since_epoch(progress->head.started_at)) {
-    watched.silent_s =
-        std::max(now_s - *started_s - progress->at_s, 0.0);  // compares two clocks: nothing better is known yet
+    watched.silent_s = std::max(now_s - *started_s - progress->at_s, 0.0);  // two clocks: nothing better is known yet
   }
   const double since_s = followed.heard_s ? *watched.silent_s : 0.0;
   watched.host = progress->head.host;

@@ -21,7 +21,7 @@ namespace nanobench::reports {
 struct SlurmView {
   WatchedSlurm slurm;
   std::vector<WatchedLine> lines;  ///< stored ones, and results that wait to be collected (with id 0)
-  std::vector<LineState> states;   ///< of the lines
+  std::vector<LineState> states;   ///< states of `lines`
   std::vector<WatchedRun> runs;    ///< running ones, in ascending order of position
   std::optional<double> submitted_s;
 };

@@ -48,8 +48,8 @@ struct Suite {
   std::string base_record;                           ///< for the other designs
   std::map<std::string, std::string> base_features;  ///< settings on top of the base record
   core::Json base_patch = core::Json::object();      ///< merge patch on the base's official configuration
-  std::optional<std::int64_t> ranks;                 ///< of every cell; replaces the scale's
-  std::optional<std::int64_t> processes;             ///< of every run; without `ranks`: as many ranks
+  std::optional<std::int64_t> ranks;                 ///< ranks of every cell; replace the scale's
+  std::optional<std::int64_t> processes;             ///< processes of every run; without `ranks`: as many ranks
   std::vector<FeatureChoice> features;               ///< empty: every feature that the base has at `after`
   std::vector<Axis> axes;                            ///< sweep
   std::optional<std::int64_t> runs;                  ///< fractional_factorial: a power of two
@@ -62,8 +62,8 @@ struct Suite {
   std::string data = "synthetic";  ///< "synthetic", "text:FILE" or "shards:FILE|DIR"
   core::Dtype dtype = core::Dtype::kFloat32;
   int threads = 0;                                          ///< 0: all cores
-  core::DeviceChoice device;                                ///< of every run
-  core::KernelChoice kernels = core::KernelChoice::kFused;  ///< of every run
+  core::DeviceChoice device;                                ///< device of every run
+  core::KernelChoice kernels = core::KernelChoice::kFused;  ///< kernels of every run
   std::uint64_t order_seed = 1;                             ///< seed of the shuffled execution order
   std::optional<results::SequentialLook> sequential;        ///< set by a runner that adds seeds; not from the file
   std::optional<double> target;  ///< validation loss of "time to target"; absent: the first cell's final loss

@@ -18,8 +18,7 @@ using core::ErrorCode;
 constexpr std::size_t kBatchSamples = 50'000;
 constexpr auto kBatchAge = std::chrono::seconds(1);
 constexpr auto kHeartbeatAge = std::chrono::seconds(10);
-constexpr std::int64_t kMostMessages =
-    1000;  // per run; further warnings of an engine that warns at every step are dropped
+constexpr std::int64_t kMostMessages = 1000;  // per run; an engine that warns at every step reports no more
 
 }  // namespace
 

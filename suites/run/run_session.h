@@ -50,7 +50,7 @@ class RunSession {
   RunRecorder recorder_;
   MarkedProcesses strays_;  ///< processes of an external trainer; killed after the engine, whatever happens
   EngineProcess engine_;
-  core::LineCutter lines_;  ///< of events
+  core::LineCutter lines_;  ///< lines of events
   core::TextTail output_;
   std::int64_t line_ = 0;
   bool is_ignoring_events_ = false;  ///< after an unreadable line
