@@ -125,7 +125,7 @@ MeasuredNumber CellMetrics::different_losses(std::string& reason) const {
     return number;
   }
   number.value = static_cast<double>(count);
-  number.is_exact = true;  // equal bits are equal, and any differing bit is a difference
+  number.is_exact = true;  // bits are either equal or not: there is no error
   return number;
 }
 

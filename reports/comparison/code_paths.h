@@ -1,5 +1,5 @@
-/// Tells whether a difference of times comes from the cells' settings alone, or also from the code that ran them. The
-/// engine has kernels for the settings of the latest records, and computes some others by single operations
+/// Determines whether a difference of times comes from the cells' settings alone, or also from the code that ran them.
+/// The engine has kernels for the settings of the latest records, and computes some others by single operations
 /// (engine/train/engine_facts.h). Pure, thread-safe.
 #pragma once
 

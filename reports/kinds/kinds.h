@@ -112,7 +112,7 @@ struct ProfiledRun {
   std::map<std::string, double> counters;  ///< by name: "cost/flops_per_step", ...
   std::optional<std::string> trace_file;   ///< where the trace was written
 };
-/// Where a step's time goes, by phase and op, next to the machine's peak.
+/// Where a step's time goes, by phase and op, next to what the machine can achieve.
 Document profile_report(const core::StepProfile& profile, const ProfiledRun& run);
 
 /// A suite while it runs, at one moment.

@@ -10,7 +10,7 @@
 namespace nanobench::reports {
 namespace {
 
-constexpr std::size_t kMaxShownColumns = 240;  ///< running text in a table; only the beginning of longer text is shown
+constexpr std::size_t kMaxShownColumns = 240;  ///< of running text in a table; longer text shows only its beginning
 constexpr std::size_t kShownColumns = 120;
 constexpr std::size_t kMaxStaticRows = 200;  ///< a longer table under a chart is built when it is opened
 constexpr std::size_t kMaxLowRows = 30;      ///< a longer table scrolls in its own frame, under its header
