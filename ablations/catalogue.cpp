@@ -65,7 +65,7 @@ void check_relation(const Catalogue& catalogue, const Feature& feature, const Fe
   }
 }
 
-/// Does `other` state the same conflict from its side?
+/// Does `other` declare the same conflict on its side?
 bool mirrors(const Feature& feature, const FeatureRelation& relation, const Feature& other) {
   const auto excludes = [](const Feature& one, const std::string& value, const Feature& two,
                            const std::string& two_value) {
@@ -96,7 +96,7 @@ void check_feature(const Catalogue& catalogue, const Feature& feature) {
   }
 }
 
-/// The features and values that `settings` names exist; they stand at `pointer` of `source`.
+/// Checks that the features and values named in `settings` exist; `settings` is at `pointer` in `source`.
 void check_settings(const Catalogue& catalogue, const FeatureSettings& settings, const std::string& source,
                     const std::string& pointer) {
   for (const auto& [id, value] : settings) {
@@ -114,7 +114,7 @@ void check_record(const Catalogue& catalogue, const Record& record) {
   check_settings(catalogue, record.features, record.source, "/features");
 }
 
-/// Runs `look_up`; an error gets this place of the claim's file.
+/// Runs `look_up`; adds this place in the claim's file to any error.
 template <class LookUp>
 void look_up_at(const Claim& claim, const std::string& pointer, LookUp look_up) {
   try {
@@ -133,7 +133,7 @@ void check_arm(const Catalogue& catalogue, const Claim& claim, const MeasureArm&
   }
 }
 
-/// The record, features and values that the claim names exist.
+/// Checks that the record, features and values that the claim names exist.
 void check_claim(const Catalogue& catalogue, const Claim& claim) {
   const auto records = catalogue.records();
   if (std::none_of(records.begin(), records.end(), [&](const Record* r) { return r->number == claim.record; })) {

@@ -23,10 +23,11 @@
 
 namespace nanobench::ablations {
 
-/// The JSON files as compiled into the program, in order of path, relative to ablations/.
+/// The JSON files compiled into the program, ordered by path relative to ablations/.
 std::span<const core::EmbeddedFile> embedded_files();
 
-/// There are many claims, and only what prints or judges them needs them. Without them a command starts twice as fast.
+/// There are many claims, and only code that prints or judges them needs them. Without them a command starts twice as
+/// fast.
 enum class CatalogueParts { kAll, kWithoutClaims };
 
 class Catalogue {
@@ -35,8 +36,8 @@ class Catalogue {
   static Catalogue embedded(CatalogueParts parts = CatalogueParts::kAll);
 
   /// Adds or replaces the entries of folder/features/*.json, folder/records/*.json, folder/scales/*.json and
-  /// folder/claims/*.json, then checks everything. Throws Error{kNotFound} when the folder has none of the four,
-  /// Error{kInvalidArgument} with file and JSON pointer; the catalogue is unchanged then.
+  /// folder/claims/*.json, then checks everything. Throws Error{kNotFound} if the folder has none of the four, or
+  /// Error{kInvalidArgument} with file and JSON pointer; the catalogue is then unchanged.
   void overlay(const std::filesystem::path& folder);
 
   /// Add or replace one entry; `source` names it in messages. Relations between entries are checked by check().
@@ -45,9 +46,9 @@ class Catalogue {
   void add_scale(const core::Json& json, const std::string& source);
   void add_claim(const core::Json& json, const std::string& source);
 
-  /// Relations between entries: parents, records, features and values that are named (also by scales and claims) exist,
-  /// the record chain ends, conflicts are stated on both sides. Throws Error{kNotFound} or Error{kInvalidArgument} with
-  /// file and JSON pointer.
+  /// Checks relations between entries: every parent, record, feature and value that is named (also by scales and
+  /// claims) exists, the record chain ends, and conflicts are stated on both sides. Throws Error{kNotFound} or
+  /// Error{kInvalidArgument} with file and JSON pointer.
   void check() const;
 
   /// Throw Error{kNotFound} with the nearest known name.
@@ -61,9 +62,9 @@ class Catalogue {
   bool has_scale(const std::string& id) const { return scales_.contains(id); }
   bool has_claim(const std::string& id) const { return claims_.contains(id); }
 
-  /// Those that can be set, by introducing record (without one: last), then id.
+  /// Features that can be set, ordered by introducing record (those without one last), then id.
   std::vector<const Feature*> features() const;
-  /// All, with those that are not applicable.
+  /// All features, including those that are not applicable.
   std::vector<const Feature*> all_features() const;
   std::vector<const Record*> records() const;  ///< by number
   std::vector<const Scale*> scales() const;    ///< smallest runs first
@@ -72,8 +73,8 @@ class Catalogue {
   /// The record and its ancestors, root first. Throws Error{kNotFound} or Error{kInvalidArgument} for a cycle.
   std::vector<const Record*> lineage(const std::string& record) const;
 
-  /// The result of `make` for a record, kept until the catalogue is modified. For results that depend on the catalogue
-  /// alone and take a while. `make` may ask for other records. Thread-safe.
+  /// The result of `make` for a record, kept until the catalogue is modified. For slow results that depend only on the
+  /// catalogue. `make` may ask for other records. Thread-safe.
   core::Json cached(const std::string& record, const std::function<core::Json()>& make) const;
 
  private:

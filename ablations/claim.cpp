@@ -165,7 +165,8 @@ ClaimMeasure read_measure(JsonObject object) {
   return measure;
 }
 
-/// The arms that the rule combines are there, and no others; its metric is one of the kind and compares as it should.
+/// Checks that exactly the arms that the rule combines are present, that the measure's kind has its metric, and that
+/// both agree on whether the metric compares the arms.
 void check_rule(JsonObject& claim, const ClaimMeasure& measure, const ClaimRule& rule) {
   const auto fail = [&](const std::string& pointer, const std::string& message) {
     throw core::Error(core::ErrorCode::kInvalidArgument, core::json_location(claim.source(), pointer) + ": " + message);
@@ -222,7 +223,7 @@ std::string read_analysis(JsonObject& object) {
   return analysis;
 }
 
-// What claims can be measured by; README.md of this folder repeats this table for people.
+// The metrics that claims can use; README.md of this folder repeats this table for people.
 constexpr auto kPositive = MetricRange::kPositive;
 constexpr auto kFraction = MetricRange::kFraction;
 

@@ -1,6 +1,6 @@
 /// A claim: one quantitative or testable statement of the five written analyses of the records' changes, as data: where
-/// it stands, what it says, what would measure it here, and the rule that turns the measurement into a verdict. What
-/// the published scripts and logs say stands beside it and is kept apart.
+/// it appears, what it states, what would measure it here, and the rule that turns the measurement into a verdict. The
+/// evidence from published scripts and logs is kept beside it, but separate.
 ///
 /// Plain values; thread-safe when not modified. The file format is described in README.md of this folder.
 #pragma once
@@ -19,7 +19,7 @@ namespace nanobench::ablations {
 
 /// The claim's own number.
 struct ClaimQuantity {
-  /// The same twice for one number; for kFromTo the value before and the value after.
+  /// Equal for a single number; for kFromTo the values before and after.
   double first = 0;
   double second = 0;
   std::string unit;  ///< "percent", "ms", "times", ...
@@ -31,7 +31,7 @@ const char* to_string(ClaimQuantity::Change change);
 enum class MeasureKind {
   kCells,         ///< training runs of the arms
   kBenchmark,     ///< one operation at stated shapes
-  kCounter,       ///< what engine or block mask count, without timing
+  kCounter,       ///< counts from the engine or the block mask, without timing
   kConfig,        ///< a setting of the arms' resolved configuration
   kPublishedLog,  ///< the arms' published figures
   kNone,          ///< not measurable here; `why` gives the reason
@@ -44,22 +44,23 @@ struct MeasureArm {
   std::string record;                          ///< all kinds but benchmark
   FeatureSettings features;                    ///< cells, counter, config: settings on the record
   std::map<std::string, std::int64_t> shapes;  ///< benchmark
-  core::Json patch = core::Json::object();     ///< benchmark: over TrainConfig, the settings that the operation takes
+  core::Json patch = core::Json::object();     ///< benchmark: the settings that it uses, as a patch over TrainConfig
 };
 
-/// The arms of a benchmark again, at other sizes or in another metric: reported beside the measurement, but not judged.
+/// A benchmark's arms measured again at other sizes or in another metric: reported beside the measurement, but not
+/// judged.
 struct AlsoMeasured {
-  std::map<std::string, std::int64_t> shapes;  ///< in place of the arms' sizes of these names
+  std::map<std::string, std::int64_t> shapes;  ///< replace the arms' sizes with these names
   std::string metric;
 };
 
 struct ClaimMeasure {
   MeasureKind kind = MeasureKind::kNone;
-  std::optional<MeasureArm> before;  ///< present when the rule's form asks for it; so is `after`
+  std::optional<MeasureArm> before;  ///< present if the rule's form needs it; so is `after`
   std::optional<MeasureArm> after;
   std::string op;                    ///< benchmark
   std::vector<AlsoMeasured> also;    ///< benchmark
-  std::string pointer;               ///< config: of the setting
+  std::string pointer;               ///< config: JSON pointer of the setting
   std::optional<core::Json> equals;  ///< config, metric "equals": the value that counts as 1
   std::string why;                   ///< none
 };
@@ -67,7 +68,7 @@ struct ClaimMeasure {
 struct PublishedEvidence {
   enum class Verdict { kSupported, kContradicted, kSilent } verdict = Verdict::kSilent;
   std::string text;             ///< one or two sentences; never empty unless silent
-  std::optional<double> value;  ///< on the rule's scale, where the sources give it and no record's figures do
+  std::optional<double> value;  ///< on the rule's scale, if the sources give it and no record's figures do
   std::string source;           ///< where to look it up
 };
 
@@ -78,9 +79,9 @@ struct Claim {
   std::string analysis;  ///< "000" ... "004"
   std::string place;
   std::int64_t record = 0;  ///< number of the record whose change the analysis describes
-  std::string statement;    ///< what the analysis says, in our words; not what is true
+  std::string statement;    ///< the analysis's statement in our words; not necessarily true
   std::optional<ClaimQuantity> quantity;
-  std::vector<std::string> features;  ///< that the statement speaks of
+  std::vector<std::string> features;  ///< features that the statement is about
   ClaimMeasure measure;
   std::optional<ClaimRule> rule;  ///< absent only for kNone
   PublishedEvidence published;
@@ -92,19 +93,19 @@ struct Claim {
 /// metrics that the measure's kind does not have, arms that the rule does not use, rules that cannot fail or hold.
 Claim read_claim(const core::Json& json, const std::string& source);
 
-/// One metric that rules may name: what it is, for the kinds that have it.
+/// One metric that rules may name, described for one kind of measure.
 struct ClaimMetric {
   MeasureKind kind;
   const char* name;
   const char* unit;
   MetricRange range;
   const char* text;
-  bool is_of_pair = false;  ///< compares the two arms itself; goes with RuleForm::kPair and no other
+  bool is_of_pair = false;  ///< compares the two arms itself; used only with RuleForm::kPair
 };
 
 const std::vector<ClaimMetric>& claim_metrics();
 
-/// nullptr when this kind of measure has no such metric.
+/// nullptr if this kind of measure has no such metric.
 const ClaimMetric* find_claim_metric(MeasureKind kind, const std::string& name);
 
 }  // namespace nanobench::ablations

@@ -9,9 +9,9 @@
 namespace nanobench::ablations {
 namespace {
 
-constexpr std::int64_t kPeakSide = 1024;  // of the matrix product that stands for the machine's peak
+constexpr std::int64_t kPeakSide = 1024;  // side of the matrix product that represents the machine's peak
 
-/// Processes that the features of an arm need, or that the metric needs to mean anything.
+/// Processes that an arm's features need, or that the metric needs to be meaningful.
 std::optional<std::int64_t> processes_of(const Catalogue& catalogue, const Claim& claim) {
   const bool communicates =
       claim.rule->metric == "phase_communication_ms" || claim.rule->metric == "rank_parameter_difference";
@@ -128,7 +128,7 @@ std::optional<double> published_figure(const PublishedFigures& figures, const st
 std::optional<double> setting_value(const Catalogue& catalogue, const MeasureArm& arm, const Claim& claim) {
   const core::Json config(core::to_json(resolve(catalogue, {.record = arm.record, .settings = arm.features}).config));
   const core::Json::json_pointer pointer(claim.measure.pointer);
-  // A setting of another type of optimiser or schedule is not written: it is not what anything equals.
+  // A setting of another type of optimiser or schedule is not written, so it equals nothing.
   const core::Json setting = config.contains(pointer) ? config.at(pointer) : core::Json();
   if (claim.measure.equals) return setting == *claim.measure.equals ? 1.0 : 0.0;
   if (setting.is_boolean()) return setting.get<bool>() ? 1.0 : 0.0;

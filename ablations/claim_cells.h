@@ -1,5 +1,5 @@
-/// What must be run to measure a claim: training cells, or an operation; and what is known without a run: published
-/// figures of the records, and settings of their configurations. Pure; thread-safe.
+/// What must be run to measure a claim: training cells or an operation. Also what is known without a run: the records'
+/// published figures and the settings of their configurations. Pure; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@
 
 namespace nanobench::ablations {
 
-/// One thing to run. Equal labels are the same thing, whichever claim asks for it.
+/// One thing to run. Equal labels mean the same thing, whichever claim needs it.
 struct ClaimCell {
   std::string label;   ///< "record17 with attention_skip = none", "attention T 8192 ...: time_ms"
-  std::string record;  ///< of a training run; empty for an operation
+  std::string record;  ///< record of a training run; empty for an operation
   FeatureSettings features;
   std::optional<std::int64_t> processes;
   std::optional<core::OperationSpec> operation;
-  bool is_exact = false;  ///< every repetition gives the same, so one is enough
+  bool is_exact = false;  ///< every repetition gives the same result, so one is enough
 };
 
 /// Cells that measure one claim.
@@ -32,21 +32,22 @@ struct ClaimCells {
   std::vector<ClaimCell> also;         ///< in the order of the measure's list
 };
 
-/// Whether anything must be run for it, be it only a run of two processes.
+/// Whether the claim needs any run, even if only a run of two processes.
 bool needs_runs(const Claim& claim);
 
 /// Throws Error{kNotFound} for features that do not exist.
 ClaimCells cells_of(const Catalogue& catalogue, const Claim& claim);
 
-/// Throws Error{kUnavailable} when the two sides of a claim come to the same configuration: then nothing is compared.
+/// Throws Error{kUnavailable} if both sides of a claim resolve to the same configuration, so there is nothing to
+/// compare.
 void require_difference(const core::TrainConfig& before, const core::TrainConfig& after);
 
-/// All cells of it, before first.
+/// All its cells, `before` first.
 std::vector<ClaimCell> all_cells(const ClaimCells& cells);
 
-/// The number that the claim's rule judges, from the arms' resolved official configurations (config), the arms'
-/// published figures (published_log; cells of plain records), else the value that the claim's file gives. nullopt when
-/// none of them has it. Throws Error{kNotFound} for an arm's record, feature or value that does not exist.
+/// The number that the claim's rule judges. It comes from the arms' resolved official configurations (config), from
+/// their published figures (published_log; cells of plain records), or else from the claim's file. nullopt if none of
+/// them has it. Throws Error{kNotFound} for an arm's record, feature or value that does not exist.
 std::optional<double> known_value(const Catalogue& catalogue, const Claim& claim);
 
 }  // namespace nanobench::ablations

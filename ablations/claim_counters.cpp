@@ -30,7 +30,7 @@ double value_table_parameters(const TrainConfig& config) {
   return as_double(model.value_embeddings.num_tables * model.embedding_rows() * model.kv_dim());
 }
 
-/// Tables that are looked up: of tokens, values, positions.
+/// Lookup tables: of tokens, values, positions.
 double table_parameters(const TrainConfig& config) {
   const core::ModelConfig& model = config.model;
   const double positions =
@@ -45,7 +45,7 @@ double matrix_parameters(const TrainConfig& config) {
   return sum + (model.tied_head ? 0 : as_double(model.padded_vocab_size() * model.model_dim));
 }
 
-/// The few hundred scalars of blends and skips are left out.
+/// Leaves out the few hundred scalars of blends and skips.
 double parameters(const TrainConfig& config) {
   return table_parameters(config) + matrix_parameters(config);
 }
@@ -56,7 +56,7 @@ double gradient_bytes(const TrainConfig& config) {
          matrix_parameters(config) * kFloatBytes;
 }
 
-/// One pair of tables for each layer with attention, as the records' modules hold them.
+/// One pair of tables per layer with attention, as in the records' modules.
 std::optional<double> rotary_table_bytes(const TrainConfig& config) {
   const core::ModelConfig& model = config.model;
   if (model.position != core::PositionEncoding::kRotary || !model.rope.precompute) return std::nullopt;
@@ -66,7 +66,7 @@ std::optional<double> rotary_table_bytes(const TrainConfig& config) {
   return as_double(layers * model.rope.max_seq_len * model.head_dim()) * (is_rounded ? kBfloat16Bytes : kFloatBytes);
 }
 
-/// The matrices in the order of the parameters: number of elements.
+/// Element counts of the matrices, in the order of the parameters.
 std::vector<std::int64_t> matrices_in_order(const core::ModelConfig& model) {
   const std::int64_t square = model.model_dim * model.model_dim;
   std::vector<std::int64_t> sizes;
@@ -80,7 +80,7 @@ std::vector<std::int64_t> matrices_in_order(const core::ModelConfig& model) {
   return sizes;
 }
 
-/// Queries, keys and values in one matrix, which the list below has as three.
+/// Whether queries, keys and values share one matrix, which the list below has as three.
 bool has_joined_qkv(const core::ModelConfig& model) {
   return model.merged_qkv || model.qkv_rows == core::QkvRows::kStacked;
 }
@@ -92,7 +92,7 @@ std::optional<double> busiest_rank_share(const TrainConfig& config) {
   if (config.distributed.muon == core::MuonSharding::kReplicated) return as_double(config.data.ranks);
   const bool has_groups = config.distributed.muon == core::MuonSharding::kAllGather;
   std::vector<double> work(static_cast<std::size_t>(config.data.ranks), 0.0);
-  std::map<std::int64_t, std::size_t> next;  // by group: of one size, or of all
+  std::map<std::int64_t, std::size_t> next;  // by group: all matrices of one size, or all matrices
   for (const std::int64_t size : matrices_in_order(config.model)) {
     const std::size_t rank = next[has_groups ? size : 0]++ % work.size();
     work[rank] += 4 * as_double(size) + 2 * as_double(config.model.model_dim * config.model.model_dim);
@@ -111,7 +111,7 @@ double flops_per_token(const TrainConfig& config) {
 
 using Count = std::optional<double> (*)(const TrainConfig&);
 
-/// A mean over steps, or a number of all of them, from the masks.
+/// A mean over steps, or a total over all of them, from the masks.
 std::optional<double> mask_metric(const std::string& metric, const TrainConfig& config) {
   const auto mean = [](std::int64_t sum, const DocumentMaskCounts& of) { return as_double(sum) / as_double(of.steps); };
   const DocumentMaskCounts counts = count_masks(config);
@@ -132,7 +132,7 @@ std::optional<double> mask_metric(const std::string& metric, const TrainConfig& 
 
 constexpr std::int64_t kCountedSteps = 4;
 constexpr std::uint64_t kStreamSeed = 1;
-constexpr double kLogDeviation = 1.0;  // of ln(tokens), as the default corpus has it
+constexpr double kLogDeviation = 1.0;  // of ln(tokens), as in the default corpus
 constexpr std::int64_t kShortest = 16;
 constexpr std::uint16_t kWord = 1;
 

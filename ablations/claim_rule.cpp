@@ -49,7 +49,7 @@ RuleInterval read_interval(const JsonObject& object, const Json& item, std::size
   return interval;
 }
 
-/// How far `value` lies outside all intervals; 0 inside of one.
+/// Distance of `value` from the nearest interval; 0 inside one.
 double distance(const ClaimRule& rule, double value) {
   double nearest = kInfinity;
   for (const RuleInterval& interval : rule.within) {
@@ -58,7 +58,7 @@ double distance(const ClaimRule& rule, double value) {
   return nearest;
 }
 
-/// Numbers on both sides of every end of an interval, near and beyond the tolerance.
+/// Numbers on both sides of every interval end, near it and beyond the tolerance.
 std::vector<double> candidates(const ClaimRule& rule) {
   std::vector<double> values = {-1, 0, 1};
   for (const RuleInterval& interval : rule.within) {

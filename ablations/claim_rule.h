@@ -1,7 +1,8 @@
-/// From a measured number to a verdict: the rule of a claim. Pure; thread-safe.
+/// The rule of a claim, which turns a measured number into a verdict. Pure; thread-safe.
 ///
-/// The number is one metric of one or two arms, combined as `form` says. It supports the claim inside one of the
-/// intervals and contradicts it beyond `tolerance` outside all of them; between the two it does neither.
+/// The number is one metric of one or two arms, combined according to `form`. It supports the claim if it is inside one
+/// of the intervals, and contradicts it if it is outside all of them by more than `tolerance`. In between it does
+/// neither.
 #pragma once
 
 #include <optional>
@@ -22,13 +23,13 @@ enum class ClaimVerdict { kSupported, kContradicted, kInconclusive };
 
 const char* to_string(ClaimVerdict verdict);
 
-/// Closed; an absent end is open to infinity. Never absent both.
+/// Closed; an absent end extends to infinity. At least one end is present.
 struct RuleInterval {
   std::optional<double> low;
   std::optional<double> high;
 };
 
-/// What a metric can be, for rules that must be able to hold and to fail.
+/// The values a metric can take. Rules must be able to hold and to fail within them.
 enum class MetricRange {
   kPositive,   ///< times, losses, bytes, counts: 0 to infinity
   kFraction,   ///< 0 to 1
@@ -40,22 +41,22 @@ struct ClaimRule {
   RuleForm form = RuleForm::kAfter;
   std::vector<RuleInterval> within;  ///< at least one
   double tolerance = 0.0;
-  std::optional<double> claimed;  ///< what the claim's own number makes of `form`, to print beside the measurement
+  std::optional<double> claimed;  ///< the claim's own number, converted to `form`, to print beside the measurement
   std::string text;               ///< how the intervals follow from the claim; may be empty
 
   bool needs_before() const { return form != RuleForm::kAfter; }
   bool needs_after() const { return form != RuleForm::kBefore; }
 };
 
-/// The number that `form` makes of the two arms' metric; NaN where it divides by zero. Not for kPair.
+/// Combines the two arms' metric according to `form`; NaN if it divides by zero. Not for kPair.
 double combined(RuleForm form, double before, double after);
 
 ClaimVerdict evaluate(const ClaimRule& rule, double value);
 
-/// The same for a measurement with a confidence interval: a verdict needs the whole of [low, high] on its side.
+/// The same for a measurement with a confidence interval: a verdict needs all of [low, high] on its side.
 ClaimVerdict evaluate(const ClaimRule& rule, double low, double high);
 
-/// A number that gets this verdict and that a metric of `range` can have; nullopt when there is none.
+/// A number within `range` that gets this verdict; nullopt if there is none.
 std::optional<double> example_value(const ClaimRule& rule, MetricRange range, ClaimVerdict verdict);
 
 /// Reads {"metric", "of", "within", "tolerance", "claimed", "text"}. Throws Error{kInvalidArgument} at the pointer.

@@ -24,7 +24,7 @@ const Json& member(const Json& group, const std::string& key) {
   return found == group.end() ? null : *found;
 }
 
-/// Lists are one setting, groups are looked into.
+/// A list counts as one setting; groups are searched recursively.
 void collect(const Json& a, const Json& b, const std::string& pointer, std::vector<SettingDifference>& found) {
   if (!a.is_object() && !b.is_object()) {
     if (a != b) found.push_back({pointer, a, b});
@@ -70,7 +70,7 @@ std::vector<FeatureDifference> feature_differences(const Catalogue& catalogue, c
   return differences;
 }
 
-/// a with b's features, at a's scale.
+/// `a` with b's features, at a's scale.
 std::optional<TrainConfig> mixture(const Catalogue& catalogue, const ComparedSide& a,
                                    const std::vector<FeatureDifference>& features) {
   FeatureSettings moved;

@@ -11,30 +11,31 @@ namespace nanobench::ablations {
 
 /// One of two configurations.
 struct ComparedSide {
-  core::TrainConfig config;          ///< what was asked for, or what ran
-  ResolveRequest request;            ///< record, settings and scale that gave it, where they are known
-  std::optional<Resolved> resolved;  ///< what they give; absent: not known, then features are read off `config`
+  core::TrainConfig config;          ///< the requested configuration, or the one that ran
+  ResolveRequest request;            ///< record, settings and scale behind it, if known
+  std::optional<Resolved> resolved;  ///< what they resolve to; absent if unknown: features are then read from `config`
 };
 
 struct FeatureDifference {
   std::string feature;
-  std::optional<std::string> a;  ///< absent: the feature has no value there
+  std::optional<std::string> a;  ///< absent: the feature has no value
   std::optional<std::string> b;
 };
 
 struct SettingDifference {
   std::string pointer;  ///< JSON pointer into TrainConfig
-  core::Json a;         ///< null also where the setting does not exist
+  core::Json a;         ///< also null if the setting does not exist
   core::Json b;
 };
 
 struct ConfigDifference {
   std::vector<FeatureDifference> features;  ///< in the catalogue's order
-  std::vector<SettingDifference> settings;  ///< that are not what the features make of them; by pointer
+  std::vector<SettingDifference> settings;  ///< settings that the features do not explain; by pointer
 };
 
-/// A setting is explained when `a` with b's features, at a's scale, has b's value there. Where that cannot be said (a
-/// side is not resolved, or the mixture is no valid configuration) it is explained when a feature that differs sets it.
+/// A setting is explained when `a` with b's features, at a's scale, has b's value there. If that cannot be determined
+/// (a side is not resolved, or the mixture is not a valid configuration), it is explained if a differing feature sets
+/// it.
 ConfigDifference config_difference(const Catalogue& catalogue, const ComparedSide& a, const ComparedSide& b);
 
 }  // namespace nanobench::ablations

@@ -31,7 +31,7 @@ void require_two_levels(const std::vector<Factor>& factors, const char* design) 
   }
 }
 
-/// Later less earlier, whichever of the two is the first level.
+/// Later minus earlier, whichever of the two is the first level.
 std::string simple_meaning(const DesignTable& table, const EffectTerm::Part& part) {
   const Factor& factor = table.factors[part.factor];
   const std::string& first = factor.levels[0];
@@ -50,7 +50,7 @@ Contrast simple_effect(const DesignTable& table, const EffectTerm::Part& part, s
   return contrast;
 }
 
-/// `first` and `second` are the cells of each alone, `both` that of the two.
+/// `first` and `second` are the cells of each change alone, `both` the cell with both.
 Contrast pair_effect(const DesignTable& table, const EffectTerm& term, std::size_t both) {
   const std::size_t a = term.parts[0].factor;
   const std::size_t b = term.parts[1].factor;
@@ -66,9 +66,9 @@ Contrast pair_effect(const DesignTable& table, const EffectTerm& term, std::size
 
 using Column = std::vector<double>;
 
-constexpr double kDependent = 1e-9;       ///< of a column's length: what is left of it is rounding
-constexpr std::size_t kManyFactors = 12;  ///< beyond, aliases of three factors are too many to read
-constexpr std::size_t kManyCells = 256;   ///< beyond, only main effects and interactions of two factors
+constexpr double kDependent = 1e-9;       ///< share of a column's length: a smaller remainder is rounding
+constexpr std::size_t kManyFactors = 12;  ///< beyond this, aliases of three factors are too many to read
+constexpr std::size_t kManyCells = 256;   ///< beyond this, only main effects and two-factor interactions
 
 double dot(const Column& a, const Column& b) {
   double sum = 0.0;
@@ -80,7 +80,7 @@ double dot(const Column& a, const Column& b) {
 /// diagonal.
 class Orthogonalisation {
  public:
-  /// Coordinates of `column` in Q, which is what is left of it afterwards.
+  /// Returns the coordinates of `column` in Q and leaves the remainder in `column`.
   Column reduce(Column& column) const {
     Column coordinates(q_.size(), 0.0);
     for (int pass = 0; pass < 2; ++pass) {
@@ -113,7 +113,7 @@ class Orthogonalisation {
     }
   }
 
-  /// The pseudo-inverse of X: a row for each column.
+  /// The pseudo-inverse of X: one row per column.
   std::vector<Column> pseudo_inverse() const {
     std::vector<Column> rows;
     for (std::size_t i = 0; i < q_.size(); ++i) {
@@ -136,7 +136,7 @@ class Orthogonalisation {
  private:
   std::vector<Column> q_;
   std::vector<double> squares_;
-  std::vector<Column> r_;  ///< of each column its coordinates in the columns of Q before it
+  std::vector<Column> r_;  ///< for each column, its coordinates in the earlier columns of Q
 };
 
 /// Centred indicators of the levels, multiplied, times 2^(factors - 1).
@@ -150,7 +150,7 @@ Column column_of(const DesignTable& table, const EffectTerm& term) {
   return column;
 }
 
-/// All terms of `order` factors, the first factors first.
+/// All terms of `order` factors, first factors first.
 void add_terms(const std::vector<Factor>& factors, std::size_t order, std::size_t first, EffectTerm& term,
                std::vector<EffectTerm>& terms) {
   if (term.parts.size() == order) return terms.push_back(term);
@@ -209,7 +209,7 @@ class EffectEstimation {
   }
 
  private:
-  /// Nothing more to tell apart, and nothing more to list as an alias.
+  /// Whether nothing is left to separate or to list as an alias.
   bool is_done(std::size_t order) const {
     if (table_.cells.size() > kManyCells) return order > 2;
     return order > table_.alias_order && basis_.rank() == table_.cells.size();
@@ -241,7 +241,7 @@ class EffectEstimation {
     }
   }
 
-  /// How much of each effect without a contrast every contrast holds.
+  /// Computes how much of each effect without a contrast every contrast includes.
   void fill_aliases() {
     std::vector<Column> parts(basis_.rank(), Column(dependent_.size(), 0.0));
     for (std::size_t d = 0; d < dependent_.size(); ++d) {
@@ -360,7 +360,7 @@ DesignTable fractional_factorial(const std::vector<Factor>& factors, const Fract
   for (std::size_t run = 0; run < fraction.runs(); ++run) {
     DesignCell cell;
     for (const FactorSet column : fraction.columns) {
-      std::size_t minus = 0;  // of the product's factors: how many are at their first level
+      std::size_t minus = 0;  // number of the product's factors at their first level
       for (std::size_t i = 0; i < fraction.free_factors; ++i) {
         const bool is_second = (run >> (fraction.free_factors - 1 - i)) & 1;
         if (((column >> i) & 1) && !is_second) ++minus;

@@ -78,7 +78,7 @@ std::vector<FeatureRelation> read_relations(JsonObject& object, const std::strin
   return relations;
 }
 
-/// Absent for an idea that no record and no analysis has.
+/// Absent for an idea that is in no record and no analysis.
 void read_introduced(JsonObject& object, Feature& feature) {
   if (object.find("introduced") == nullptr) return;
   JsonObject introduced = object.object("introduced");
@@ -115,7 +115,7 @@ FeatureNeeds read_needs(JsonObject& object) {
   return needs;
 }
 
-/// Everything that only a feature with values has.
+/// Reads everything that only a feature with values has.
 void read_toggle(JsonObject& object, Feature& feature) {
   read_values(object, feature);
   feature.requirements = read_relations(object, "requires", feature);

@@ -34,19 +34,19 @@ struct FeatureRelation {
   bool names(const std::string& other_value) const;
 };
 
-/// A documented change that a feature is: the newer record of the pair that differs, and the change's name.
+/// A documented change that a feature implements: the newer of the two records that differ, and the change's name.
 struct DocumentedChange {
   std::int64_t record = 0;
   std::string id;  ///< "ve-mirror-6"
 };
 
-/// What a run must have for a feature to act. 1: nothing special.
+/// What a run needs for a feature to take effect. 1: nothing special.
 struct FeatureNeeds {
   std::int64_t ranks = 1;
   std::int64_t processes = 1;
   std::int64_t threads = 1;
-  std::int64_t micro_steps = 1;  ///< reads of a rank in one step
-  bool gpu = false;              ///< a run that computes on one
+  std::int64_t micro_steps = 1;  ///< micro-steps of a rank in one step
+  bool gpu = false;              ///< the run must compute on a GPU
 };
 
 struct Feature {
@@ -61,7 +61,7 @@ struct Feature {
   std::string before;
   std::string after;
   FeatureKind kind = FeatureKind::kNumerics;
-  std::vector<FeatureRelation> requirements;  ///< setting this value pulls in the first of `values` when none holds
+  std::vector<FeatureRelation> requirements;  ///< setting this value pulls in the first of `values` if none holds
   std::vector<FeatureRelation> conflicts;     ///< cannot be resolved together
   FeatureNeeds needs;
   std::string base = "record17";  ///< record from which contract tests try every value
@@ -75,7 +75,7 @@ struct Feature {
 };
 
 /// Reads one feature file. Throws Error{kInvalidArgument} with `source` and the JSON pointer: unknown or missing keys,
-/// patches over unknown settings, before/after that are no values, relations to itself, values of an entry that is not
+/// patches over unknown settings, before/after that name no value, relations to itself, values of an entry that is not
 /// applicable.
 Feature read_feature(const core::Json& json, const std::string& source);
 

@@ -16,7 +16,7 @@ using core::ErrorCode;
 
 constexpr std::size_t kMaxListedGenerators = 12;  ///< 4095 words
 constexpr std::size_t kMaxSearchedGenerators = 10;
-constexpr std::size_t kMaxWordsLookedAt = 50'000'000;  ///< of a search: a fifth of a second
+constexpr std::size_t kMaxWordsLookedAt = 50'000'000;  ///< per search: a fifth of a second
 
 FactorSet bit(std::size_t factor) {
   return FactorSet{1} << factor;
@@ -25,8 +25,8 @@ FactorSet bit(std::size_t factor) {
 /// Counts of words by length, compared as aberration is: fewer short words are better.
 using WordLengths = std::vector<std::size_t>;
 
-/// Depth first over generators in ascending order. Words only ever come in addition, so a branch that is no better than
-/// the best whole choice already cannot become better.
+/// Depth-first search over generators in ascending order. Words are only ever added, so a branch that is already no
+/// better than the best complete choice cannot become better.
 class GeneratorSearch {
  public:
   GeneratorSearch(std::size_t factors, std::size_t free_factors) : factors_(factors), free_factors_(free_factors) {
@@ -56,7 +56,7 @@ class GeneratorSearch {
     }
     const std::size_t missing = factors_ - free_factors_ - chosen_.size();
     for (std::size_t i = first; i + missing <= candidates_.size(); ++i) {
-      // Without a whole choice there is nothing to go back to: the first one is always finished.
+      // Without a complete choice there is nothing to fall back on, so the first one is always finished.
       if (looked_at_ >= kMaxWordsLookedAt && !best_.empty()) return;
       const FactorSet generator = candidates_[i] | bit(free_factors_ + chosen_.size());
       std::vector<FactorSet> more = words;
@@ -82,8 +82,8 @@ class GeneratorSearch {
   std::size_t looked_at_ = 0;
 };
 
-/// For many generators: products of an odd number of free factors first. Three or any odd number of such never cancel,
-/// so as long as they last the resolution is IV.
+/// For many generators: products of an odd number of free factors first. An odd number of them never cancels, so the
+/// resolution is IV as long as they suffice.
 Fraction odd_products_first(std::size_t factors, std::size_t free_factors) {
   Fraction fraction;
   fraction.factors = factors;
@@ -183,7 +183,7 @@ std::optional<std::vector<FactorSet>> defining_words(const Fraction& fraction) {
     words.push_back(generator);
     for (std::size_t j = 0; j < before; ++j) words.push_back(words[j] ^ generator);
   }
-  const auto reversed = [](FactorSet word) {  // the earliest factor counts most: ABD before ACE
+  const auto reversed = [](FactorSet word) {  // the earliest factor is most significant: ABD before ACE
     FactorSet result = 0;
     for (std::size_t i = 0; i < 64; ++i) result |= ((word >> i) & 1) << (63 - i);
     return result;

@@ -85,7 +85,7 @@ void check_keys(const Json& patch, const std::string& source, const std::string&
     if (child == setting_tree().end() || key.find('/') != std::string::npos) {
       fail(pointer + "/" + key, "no such setting" + core::suggestion(key, known));
     }
-    if (!child->second.empty() && !value.is_null()) {  // null takes a whole group away, as that of an fp8 head
+    if (!child->second.empty() && !value.is_null()) {  // null removes a whole group, such as that of an fp8 head
       check_keys(value, source, pointer + "/" + key, child->first);
     } else if (value.is_object()) {
       fail(pointer + "/" + key, "expected a value, got an object");

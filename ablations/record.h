@@ -1,5 +1,5 @@
-/// A record of the speedrun: its parent plus feature values plus a patch for its remaining numbers, and the published
-/// figures. Plain values; thread-safe when not modified.
+/// A record of the speedrun: its parent, plus feature values, plus a patch for the remaining settings. It also holds
+/// the published figures. Plain values; thread-safe when not modified.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace nanobench::ablations {
 /// Feature id -> value name.
 using FeatureSettings = std::map<std::string, std::string>;
 
-/// What was published or logged on 8 H100; facts to compare with, never used to train.
+/// Figures published or logged on 8 H100; used for comparison, never for training.
 struct PublishedFigures {
   struct FinalValLoss {
     double mean = 0;
@@ -41,7 +41,7 @@ struct Record {
   FeatureSettings features;           ///< applied to the parent
   core::Json patch;                   ///< object over TrainConfig, applied after the features
   PublishedFigures published;
-  std::vector<std::string> changes;  ///< short phrases: what changed against the parent
+  std::vector<std::string> changes;  ///< short phrases: what changed from the parent
   std::string source;                ///< the file it was read from, for messages
 };
 

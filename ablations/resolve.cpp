@@ -20,7 +20,7 @@ Json to_plain_json(const TrainConfig& config) {
   return Json(core::to_json(config));
 }
 
-/// What the scale holds and the record has otherwise.
+/// Features that the scale holds at a value other than the record's.
 FeatureSettings changed_by_holding(const Catalogue& catalogue, const Settled& settled) {
   FeatureSettings changed;
   const Json without = with_settings(catalogue, settled.record, settled.settings);
@@ -36,7 +36,7 @@ bool touches_any(const Json& patch, const std::vector<std::string>& pointers) {
                      [&](const std::string& pointer) { return touches(patch, pointer); });
 }
 
-/// Settings that were asked for, pulled in, or held by the scale.
+/// Settings that were requested, pulled in, or held by the scale.
 std::vector<std::string> guilty_settings(const Catalogue& catalogue, const ResolveRequest& request,
                                          const Settled& settled, const std::vector<std::string>& pointers) {
   std::vector<std::string> guilty;
@@ -64,7 +64,7 @@ std::vector<std::string> guilty_participants(const ResolveRequest& request, cons
   return guilty;
 }
 
-/// What the record itself has there.
+/// The record's own values there.
 std::vector<std::string> record_values(const Catalogue& catalogue, const Settled& settled,
                                        const std::vector<std::string>& pointers) {
   std::vector<std::string> values;
@@ -75,8 +75,8 @@ std::vector<std::string> record_values(const Catalogue& catalogue, const Settled
   return values;
 }
 
-/// The error, and behind it the settings, the patch or the numbers that wrote one of its places; without any, the
-/// record's own value of a feature.
+/// The error, followed by the settings, the patch or the numbers that wrote one of its places. If there are none, the
+/// record's own feature value.
 core::Error with_askers(const core::LocatedError& error, const Catalogue& catalogue, const ResolveRequest& request,
                         const Settled& settled) {
   const std::vector<std::string>& pointers = error.pointers();
@@ -101,7 +101,7 @@ std::vector<std::string> differing_pointers(const TrainConfig& a, const TrainCon
   return {pointers.begin(), pointers.end()};
 }
 
-/// What the scale says about these settings.
+/// The scale's notes about these settings.
 std::vector<std::string> notes_about(const ScaledConfig& scaled, const std::vector<std::string>& pointers) {
   std::vector<std::string> texts;
   for (const ScaleNote& note : scaled.notes) {
@@ -127,12 +127,12 @@ class EffectCheck {
       const std::optional<TrainConfig> other = without_setting(id, own);
       if (!other || !is_idle(*other)) continue;
       const bool comes_along = !own && request_.patch.empty() && other->digest() == official_.digest();
-      if (comes_along) continue;  // it is the default of what it pulled in, and that acts
+      if (comes_along) continue;  // it is the default of what it pulled in, which has an effect
       throw Error(ErrorCode::kUnavailable, sentence(no_effect(assignment(id, value), *other, own)));
     }
   }
 
-  /// Throws when the whole patch does nothing; otherwise one message for each part that does nothing.
+  /// Throws if the whole patch has no effect; otherwise returns one message for each part without effect.
   std::vector<core::Message> check_patch() const {
     std::vector<core::Message> messages;
     if (request_.patch.empty()) return messages;
@@ -153,7 +153,7 @@ class EffectCheck {
   }
 
  private:
-  /// The official configuration with the record's own value in place of the setting; none when that is not valid.
+  /// The official configuration with the record's own value instead of the setting; nullopt if that is not valid.
   std::optional<TrainConfig> without_setting(const std::string& id, const std::optional<std::string>& own) const {
     FeatureSettings settings = settled_.settings;
     settings.erase(id);
@@ -212,8 +212,8 @@ bool is_on_cpu(const ResolveRequest& request) {
   return request.device && !request.device->is_gpu;
 }
 
-/// Throws Error{kUnavailable} for a requested setting that acts only with more ranks, processes or threads than this
-/// run has. What the record has anyway is not asked.
+/// Throws Error{kUnavailable} for a requested setting that takes effect only with more ranks, processes or threads than
+/// this run has. Values that the record already has are not checked.
 void check_needs(const Catalogue& catalogue, const ResolveRequest& request, const Settled& settled,
                  const TrainConfig& scaled) {
   for (const auto& [id, value] : request.settings) {
@@ -231,7 +231,7 @@ void check_needs(const Catalogue& catalogue, const ResolveRequest& request, cons
 }
 
 /// Throws Error{kUnavailable} for a requested setting, or an inline patch, that changes the official configuration but
-/// not the scaled one, with the reason. Returns a message for each part of the patch that does so.
+/// not the scaled one, with the reason. Returns a message for each such part of the patch.
 std::vector<core::Message> check_effects(const Catalogue& catalogue, const ResolveRequest& request,
                                          const Settled& settled, const TrainConfig& official,
                                          const ScaledConfig& scaled) {
@@ -240,7 +240,7 @@ std::vector<core::Message> check_effects(const Catalogue& catalogue, const Resol
   return check.check_patch();
 }
 
-/// The steps of resolve() after the settings are settled; errors about fields name who asked for them.
+/// The steps of resolve() after the settings are settled. Errors about fields name the settings that asked for them.
 class Resolution {
  public:
   Resolution(const Catalogue& catalogue, const ResolveRequest& request)

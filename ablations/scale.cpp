@@ -28,7 +28,7 @@ std::string percent(double fraction) {
   return buffer;
 }
 
-/// One shrinking: the official configuration, the scale, and what comes of them.
+/// One application of a scale: the official configuration, the scale, and the result.
 class Shrink {
  public:
   Shrink(const TrainConfig& official, const Scale& scale, const Participants& participants)
@@ -51,7 +51,7 @@ class Shrink {
   void note(std::vector<std::string> settings, const std::string& sentence) {
     notes_.push_back({std::move(settings), sentence});
   }
-  /// `what` is the value in words, `pointer` the setting that it comes from.
+  /// `what` describes the value, `pointer` is the setting that it comes from.
   std::int64_t divided(std::int64_t value, std::int64_t divisor, const char* pointer, const std::string& what) const {
     if (value % divisor != 0) {
       throw core::LocatedError(core::ErrorCode::kInvalidArgument, to_.name, {pointer},
@@ -61,7 +61,7 @@ class Shrink {
     }
     return value / divisor;
   }
-  /// A count of steps; what was at least one stays at least one.
+  /// Scales a number of steps; at least one stays at least one.
   std::int64_t fewer_steps(std::int64_t steps) const {
     if (steps == 0) return 0;
     return std::max<std::int64_t>(1, (2 * steps + scale_.steps_divisor) / (2 * scale_.steps_divisor));
@@ -157,8 +157,8 @@ class Shrink {
     to.sequences_per_step = divided(step_tokens, to.sequence_length, "/data/sequence_length", "the tokens of a step");
     share_among_ranks(step_tokens);
     const std::int64_t per_rank = to.sequences_per_step / to.ranks;
-    // Who asks for fewer ranks gets more micro-steps, as the records' scripts accumulate on fewer GPUs; the scale's own
-    // ranks keep one read a step where the record has one.
+    // A request for fewer ranks gets more micro-steps, just as the records' scripts accumulate on fewer GPUs. The
+    // scale's own ranks keep one read per step if the record has one.
     const std::int64_t in_proportion =
         std::max<std::int64_t>(1, from.loader.sequences_per_read * to.sequences_per_step / from.sequences_per_step);
     to.loader.sequences_per_read =
@@ -188,7 +188,7 @@ class Shrink {
                             : "each rank takes another part of the data"));
   }
 
-  /// As many gradient buckets as officially: the matrices' sizes go with the square of the width.
+  /// Keeps the official number of gradient buckets: the matrices' sizes scale with the square of the width.
   void shrink_buckets() {
     std::int64_t& bytes = to_.distributed.bucket_bytes;
     const std::int64_t official = bytes;
@@ -198,7 +198,7 @@ class Shrink {
          "gradient buckets: " + text(official) + " -> " + text(bytes) + " bytes, in proportion to the matrices");
   }
 
-  /// A number of ranks that was asked for counts more than the number of tokens; the scale's own must fit.
+  /// A requested number of ranks takes precedence over the number of tokens; the scale's own must fit.
   void share_among_ranks(std::int64_t step_tokens) {
     core::DataConfig& to = to_.data;
     if (!participants_.is_asked()) {
@@ -250,7 +250,7 @@ class Shrink {
     to_.run.stop_after = std::min(to.num_steps, fewer_steps(official_.run.stop_after));
     if (!scale_.val_every) to_.run.val_every = fewer_steps(official_.run.val_every);
     if (!scale_.warmup_iterations) to_.run.warmup_iterations = fewer_steps(official_.run.warmup_iterations);
-    // Against num_steps as rounded, so that the cooldown begins at the same fraction of the run.
+    // Relative to the rounded num_steps, so that the cooldown begins at the same fraction of the run.
     to.learning_rate.cooldown_steps =
         from.learning_rate.cooldown_steps * static_cast<double>(to.num_steps) / static_cast<double>(from.num_steps);
     to.learning_rate.warmup_steps = fewer_steps(from.learning_rate.warmup_steps);
@@ -260,7 +260,7 @@ class Shrink {
              ", warm-ups and cooldown in proportion; the model sees far fewer tokens than it could use");
   }
 
-  /// What the scale gives as a number. What an official run does not have stays away.
+  /// Sets the counts that the scale gives as numbers. What an official run does not have stays absent.
   void set_counts_of_steps() {
     core::RunConfig& run = to_.run;
     const auto set = [&](std::int64_t& count, const std::optional<std::int64_t>& wanted, const char* pointer,

@@ -15,7 +15,7 @@ using core::Error;
 using core::ErrorCode;
 using core::Json;
 
-/// Visits what a feature requires before the feature.
+/// Visits a feature's requirements before the feature.
 class PatchOrder {
  public:
   PatchOrder(const Catalogue& catalogue, const FeatureSettings& settings)
@@ -37,8 +37,8 @@ class PatchOrder {
   std::set<std::string> seen_;
 };
 
-/// Settings that come with another optimiser or schedule have defaults only once the whole is read; what is not valid
-/// yet stays as it is.
+/// Settings of another optimiser or schedule get defaults only when the whole configuration is read. A configuration
+/// that is not valid yet stays unchanged.
 Json with_defaults(const Json& config) {
   try {
     return Json(core::to_json(core::read_train_config(config, "")));
@@ -69,7 +69,7 @@ class Settler {
   }
 
  private:
-  /// Something the scale would change is not idle: the setting keeps it.
+  /// A setting that keeps a value that the scale would change is not idle.
   void note_idle_settings() {
     for (const auto& [id, value] : requested_) {
       const auto hold = holds_.find(id);
@@ -85,8 +85,8 @@ class Settler {
     return set != settled_.settings.end() ? set->second : value_at(complete_, catalogue_.feature(id));
   }
 
-  /// What the scale holds and no setting speaks of or speaks against, as far as it has a meaning here: its own
-  /// requirements pull nothing in. What falls away may take the ground from others, so until nothing does.
+  /// Applies what the scale holds, unless a setting sets it or excludes it, or its requirements are not met; they pull
+  /// nothing in. Dropping one may invalidate others, so this repeats until nothing changes.
   void hold() {
     FeatureSettings& held = settled_.held;
     held = holds_;
@@ -110,7 +110,7 @@ class Settler {
     });
   }
 
-  /// Adds the first requirement that does not hold; false when all hold. Each call adds one feature, so it ends.
+  /// Adds the first unmet requirement; false if all hold. Each call adds one feature, so the loop ends.
   bool pull_in_one() {
     for (const auto& [id, value] : settled_.settings) {
       for (const FeatureRelation& requirement : catalogue_.feature(id).requirements) {
@@ -126,7 +126,8 @@ class Settler {
     return false;
   }
 
-  /// The record's own value, where the scale took it away and it would do; else the first that the requirement names.
+  /// Pulls in the record's own value if the scale changed it and it satisfies the requirement; else the first value
+  /// that the requirement names.
   void pull_in(const FeatureSetting& needed_by, const FeatureRelation& requirement,
                const std::optional<std::string>& now) {
     const PulledIn* const root = settled_.find_pulled_in(needed_by.feature);
@@ -149,7 +150,7 @@ class Settler {
     }
   }
 
-  /// Two settings that write the same field with different values cannot both hold.
+  /// Two settings that write different values to the same field cannot both hold.
   void check_all_hold() const {
     for (const auto& [id, value] : settled_.settings) {
       const Json& patch = catalogue_.feature(id).value(value).patch;
@@ -167,7 +168,7 @@ class Settler {
   const FeatureSettings& requested_;
   const FeatureSettings& holds_;
   Json current_;
-  Json complete_;  ///< the same with defaults where a setting left gaps
+  Json complete_;  ///< the same, with defaults where a setting left gaps
   Settled settled_;
 };
 
@@ -184,9 +185,9 @@ Settled settle(const Catalogue& catalogue, const std::string& record, const Feat
   return Settler(catalogue, record, requested, holds).settle();
 }
 
-/// A root begins from nothing, so that absent settings take their defaults when it is read.
+/// A root starts from an empty configuration, so absent settings take their defaults when it is read.
 Json record_json(const Catalogue& catalogue, const std::string& id) {
-  catalogue.lineage(id);  // throws for one that has no end
+  catalogue.lineage(id);  // throws for a cycle
   return catalogue.cached(id, [&] {
     const Record& record = catalogue.record(id);
     Json config = record.parent ? record_json(catalogue, *record.parent) : Json::object();

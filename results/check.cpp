@@ -12,16 +12,16 @@ namespace {
 using core::Error;
 using core::ErrorCode;
 
-constexpr std::size_t kMaxPlaces = 10;  // named of each rule; all are counted
+constexpr std::size_t kMaxPlaces = 10;  // named per rule; all are counted
 
-/// What must hold between the rows. The query returns the places where it does not.
+/// A constraint between rows. The query returns the places that violate it.
 struct Rule {
   const char* name;
   const char* text;
   const char* sql;
 };
 
-// Engines of other makers report what they like; these two tell every step.
+// Other engines may report anything; these two report every step.
 constexpr const char* kOwnRuns =
     "SELECT * FROM runs WHERE outcome = 'completed' AND engine IN ('nanobench-train', 'mock')";
 
@@ -106,7 +106,7 @@ void check_rows(const std::filesystem::path& file, StoreCheck& check) {
   check.schema = check_identity(database, kSchemaVersion);
   if (check.schema == 0) return;  // an empty file: nothing is wrong with it
   check_integrity(database, check);
-  if (!check.is_fine()) return;  // counting damaged pages misleads
+  if (!check.is_fine()) return;  // counts from damaged pages would mislead
   check_foreign_keys(database, check);
   check_rules(database, check);
   check.runs = database.integer_of("SELECT count(*) FROM runs");

@@ -1,4 +1,4 @@
-/// Looks a store over: SQLite's own checks, and what must hold between its rows. Writes nothing. Not thread-safe.
+/// Checks a store: SQLite's own checks, and the constraints between its rows. Writes nothing. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace nanobench::results {
 /// Rows that break one rule.
 struct StoreProblem {
   std::string rule;                ///< stable name: "integrity", "foreign_keys", "complete_steps", ...
-  std::string text;                ///< the rule that is broken, for people
-  std::int64_t count = 0;          ///< of places
-  std::vector<std::string> where;  ///< the first of them: "run 12: 90 of 100"
+  std::string text;                ///< the broken rule, for people
+  std::int64_t count = 0;          ///< number of places
+  std::vector<std::string> where;  ///< the first few: "run 12: 90 of 100"
 };
 
 struct StoreCheck {
@@ -27,8 +27,8 @@ struct StoreCheck {
   bool is_fine() const { return problems.empty(); }
 };
 
-/// Reads every page. A damaged file is a problem in the answer. Throws Error for what is no store of ours: kNotFound,
-/// kConflict (another program's database), kUnavailable (a newer schema), kIo.
+/// Reads every page. A damaged file is reported as a problem. Throws Error if the file is not one of our stores:
+/// kNotFound, kConflict (another program's database), kUnavailable (a newer schema), kIo.
 StoreCheck check_store(const std::filesystem::path& file);
 
 }  // namespace nanobench::results

@@ -1,4 +1,4 @@
-// Runs as Google Benchmark's JSON.
+// Exports runs as Google Benchmark's JSON.
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -12,12 +12,12 @@ namespace {
 
 using core::OrderedJson;
 
-/// A run that has what a benchmark needs.
+/// A run with everything that a benchmark needs.
 struct Repetition {
   RunRecord run;
   double median_step_ms = 0;
   std::int64_t iterations = 0;
-  double cpu_ms = 0;  ///< a step
+  double cpu_ms = 0;  ///< per step
 };
 
 std::optional<double> number_of(const std::map<std::string, std::string>& facts, const std::string& name) {

@@ -1,4 +1,4 @@
-// Runs as event files for TensorBoard.
+// Exports runs as event files for TensorBoard.
 #include <cstdio>
 #include <fstream>
 #include <map>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxNameBytes = 100;
 
-/// Fit for a folder's name anywhere.
+/// Converts text to a valid folder name on any system.
 std::string plain_name(const std::string& text) {
   std::string name;
   for (const char c : text) {
@@ -30,7 +30,7 @@ std::string folder_name(const RunRecord& run) {
   return plain_name(run.cell) + "-seed" + std::to_string(run.seed) + "-run" + std::to_string(run.id);
 }
 
-/// Protocol buffers take valid UTF-8 only.
+/// Protocol buffers accept only valid UTF-8.
 std::string valid_utf8(const std::string& text) {
   using core::Json;
   return Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();

@@ -1,4 +1,4 @@
-// Runs as CSV and JSON.
+// Exports runs as CSV and JSON.
 #include <charconv>
 #include <cmath>
 
@@ -12,7 +12,7 @@ namespace {
 
 using core::OrderedJson;
 
-/// The shortest text that reads back as the same double; nothing for NaN and infinity.
+/// The shortest text that reads back as the same double; empty for NaN and infinity.
 std::string number_field(double value) {
   if (!std::isfinite(value)) return "";
   char text[32];
@@ -25,7 +25,7 @@ std::optional<double> mean_step_ms(const RunResult& result) {
   return *result.train_ms / static_cast<double>(*result.timed_steps);
 }
 
-/// A run's figures by name, in the order of visit_run_figures; null for what is not there.
+/// A run's figures by name, in the order of visit_run_figures; null for absent ones.
 class FigureList {
  public:
   FigureList(const Store& store, const RunRecord& run) : store_(store), run_(run) { visit_run_figures(*this, run); }
@@ -78,12 +78,12 @@ std::string csv_field_of(const OrderedJson& value) {
   return value.is_number_float() ? number_field(value.get<double>()) : value.dump();
 }
 
-/// A line of fields, ended as RFC 4180 wants it.
+/// Writes a line of fields with the line end of RFC 4180.
 void write_line(std::ostream& out, const std::vector<std::string>& fields) {
   out << joined(fields, ",") << "\r\n";
 }
 
-/// The stored text as JSON; as a string when it is none.
+/// The stored text as JSON, or as a string if it is not JSON.
 OrderedJson config_of(const std::string& text) {
   OrderedJson config = OrderedJson::parse(text, nullptr, false);
   return config.is_discarded() ? OrderedJson(text) : config;

@@ -69,7 +69,7 @@ void add_pressure(Facts& facts, const std::string& prefix) {
   if (line.starts_with("some") && at != std::string::npos) facts[prefix + "pressure_cpu_us"] = line.substr(at + 6);
 }
 
-/// cpu.stat of our control group, of either version.
+/// cpu.stat of our control group, cgroup version 1 or 2.
 void add_throttling(Facts& facts, const std::string& prefix) {
   std::ifstream in("/proc/self/cgroup");
   for (std::string line; std::getline(in, line);) {  // "4:cpu,cpuacct:/path" or "0::/path"
@@ -91,7 +91,7 @@ void add_throttling(Facts& facts, const std::string& prefix) {
   }
 }
 
-/// Sums up what each processor says in a file of its own; nullopt when none does.
+/// Sums the values in the processors' own files; nullopt if there are none.
 std::optional<double> sum_over_processors(const std::string& file, int& count) {
   double sum = 0;
   count = 0;
@@ -134,7 +134,7 @@ std::optional<double> number(const Facts& facts, const std::string& name) {
   return end != found->second.c_str() && std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
-/// What a counter grew by during the run; nullopt unless it was read at both ends and did not fall.
+/// The growth of a counter during the run; nullopt unless it was read at both ends and did not decrease.
 std::optional<double> growth(const Facts& facts, const std::string& name) {
   const std::optional<double> start = number(facts, "start/" + name);
   const std::optional<double> end = number(facts, "end/" + name);
@@ -157,8 +157,8 @@ std::optional<std::string> judge_steal(const Facts& facts) {
   return "the hypervisor took " + percent(*share) + " of the CPU time";
 }
 
-/// What other programs used is what was used less what the run itself did. Where that leaves fewer processors than the
-/// run has threads, it had to wait.
+/// Other programs used the total minus what the run itself used. If that leaves fewer processors than the run has
+/// threads, it had to wait.
 std::optional<std::string> judge_others(const Facts& facts, int threads, double seconds) {
   const std::optional<double> whole = growth(facts, "cpu_ticks");
   const std::optional<double> idle = growth(facts, "idle_ticks");
@@ -190,7 +190,7 @@ std::optional<std::string> judge_switches(const Facts& facts, int threads, doubl
   return "its threads lost their processors " + text_of(rate, 0) + " times a second each";
 }
 
-/// "its GPU"; of a run with several, those that the fact of this name holds for: "the GPU of its process 3".
+/// "its GPU"; for a run with several, those for which the fact with this name holds: "the GPU of its process 3".
 std::string gpu_with(const Facts& facts, const std::string& name) {
   const std::string prefix = core::kGpuOfProcessPrefix;
   const std::string rest = name.substr(name.find('/'));

@@ -12,7 +12,7 @@ std::string digest_of(const Json& parts) {
   return core::digest_of(parts.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-/// What every run has.
+/// The parts that every run has.
 Json common_parts(const NewRun& run) {
   return {{"config", run.config_digest},
           {"seed", run.seed},
@@ -24,7 +24,7 @@ Json common_parts(const NewRun& run) {
           {"hardware", run.hardware}};
 }
 
-/// What today's and the former identity of a plan share.
+/// The parts that a plan's current and former identity share.
 Json plan_parts(const NewPlan& plan) {
   Json json = {{"suite", plan.suite},
                {"title", plan.title},

@@ -1,7 +1,7 @@
-/// What makes two runs, or two plans, the same. Pure, thread-safe.
+/// Defines when two runs, or two plans, are the same. Pure, thread-safe.
 ///
-/// Identities are digests of what differs from the defaults, so that a new setting or a new part changes none of those
-/// that are stored. The parts of a run's identity are all columns of its row: a later version can compute it anew.
+/// Identities are digests of what differs from the defaults, so that a new setting or a new part changes no stored
+/// identity. The parts of a run's identity are all columns of its row, so a later version can recompute it.
 #pragma once
 
 #include <optional>
@@ -12,18 +12,19 @@
 
 namespace nanobench::results {
 
-/// Identity of a run of one of our engines. Labels, suites and the order of execution do not count.
+/// Identity of a run of one of our engines. Labels, suites and the execution order are not part of it.
 std::string run_digest(const NewRun& run);
 
-/// Identity of a plan: of its values. Sentences for people and the command line do not count.
+/// Identity of a plan, computed from its values. Sentences for people and the command line are not part of it.
 std::string plan_digest(const NewPlan& plan);
 
-/// The identities of stores of schema 2 and of baseline files of form 1, which held every setting: for reading those.
+/// The identities in stores of schema 2 and in baseline files of version 1, which covered every setting. Needed to read
+/// those.
 namespace former {
 
-/// nullopt when the configuration uses a setting that those versions did not have.
+/// nullopt if the configuration uses a setting that those versions did not have.
 std::optional<std::string> config_digest(const core::TrainConfig& config);
-/// Of a stored configuration, complete as it was written.
+/// The digest of a stored configuration, complete as it was written.
 std::string config_digest(core::Json config);
 std::string run_digest(const NewRun& run);
 std::string plan_digest(const NewPlan& plan);

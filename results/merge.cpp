@@ -15,12 +15,12 @@ namespace {
 using core::Error;
 using core::ErrorCode;
 
-constexpr std::size_t kRunsAtOnce = 32;  // a transaction: other writers get their turns in between
+constexpr std::size_t kRunsAtOnce = 32;  // per transaction: other writers get their turns in between
 
-/// Numbers there -> numbers here.
+/// Source ids -> ids in our store.
 using IdMap = std::map<std::int64_t, std::int64_t>;
 
-/// Refuses what could not be copied whole, before anything is written. Returns the version of the schema.
+/// Refuses a source that could not be copied completely, before anything is written. Returns its schema version.
 int check_source(const std::filesystem::path& from) {
   check_file(from, OpenMode::kReadOnly);
   Database database(from, read_only_uri(from), SQLITE_OPEN_READONLY);
@@ -39,7 +39,7 @@ int check_source(const std::filesystem::path& from) {
   return version;
 }
 
-/// A copy at this build's version, whose rows have the identities of today; the file itself is only read.
+/// A copy at this build's version, whose rows have current identities; the file itself is only read.
 std::filesystem::path renewed_copy(const std::filesystem::path& from, const std::filesystem::path& folder) {
   std::filesystem::path copy = folder / "renewed.db";
   {
@@ -54,7 +54,7 @@ std::filesystem::path renewed_copy(const std::filesystem::path& from, const std:
 
 class Merge {
  public:
-  /// `name`: what messages call the file `from`.
+  /// `name`: the name of the file `from` in messages.
   Merge(const std::filesystem::path& into, const std::filesystem::path& from, const std::filesystem::path& name)
       : from_(name), database_(open_for_writing(into)) {
     const std::string uri = read_only_uri(from);
@@ -97,8 +97,8 @@ class Merge {
     return names;
   }
 
-  /// Copies one row by its number there, with other values for some columns; returns its number here. All columns that
-  /// both files have are copied: they may be of different versions.
+  /// Copies one row by its source id, with other values for some columns; returns its id in our store. Copies all
+  /// columns that both files have, because they may have different versions.
   std::int64_t copy_row(const std::string& table, std::int64_t id,
                         const std::map<std::string, std::optional<std::int64_t>>& changed) {
     std::vector<std::string> without = {"id"};
@@ -152,7 +152,7 @@ class Merge {
     transaction.commit();
   }
 
-  /// Its lines point to no run yet.
+  /// Its lines do not point to runs yet.
   std::int64_t copy_plan(std::int64_t id) {
     const std::int64_t here = copy_row("plans", id, {});
     const std::string names = names_of("plan_lines", {"plan_id", "run_id"});
@@ -174,7 +174,7 @@ class Merge {
     }
   }
 
-  /// The next runs after the number `last`, which moves on.
+  /// Copies the next runs after the id `last`, and advances `last`.
   std::size_t copy_some_runs(std::int64_t& last) {
     Statement there(*database_,
                     "SELECT theirs.id, theirs.environment_id, theirs.plan_id, (SELECT min(ours.id) FROM main.runs AS "
@@ -258,7 +258,8 @@ class Merge {
     transaction.commit();
   }
 
-  /// The name for a baseline here; nullopt when this plan has it already. A taken name gets the other machine's.
+  /// The baseline's name in our store; nullopt if this plan already has it. If the name is taken, the other machine's
+  /// name is added.
   std::optional<std::string> free_name(const std::string& name, std::int64_t plan_there, std::int64_t plan_here) {
     Statement known(*database_, "SELECT plan_id FROM main.baselines WHERE name = ?");
     std::string candidate = name;
@@ -273,7 +274,7 @@ class Merge {
     }
   }
 
-  /// Where a plan was run; the file's name when nothing of it was.
+  /// The host where a plan was run; the file's name if none of it was run.
   std::string host_of(std::int64_t plan_there) {
     Statement statement(*database_,
                         "SELECT owner_host FROM other.runs WHERE plan_id = ? AND owner_host <> '' ORDER BY id LIMIT 1");

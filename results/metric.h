@@ -1,5 +1,5 @@
-/// The metrics a run leaves behind: tag, unit, which direction is better. SCHEMA.md documents them for outside queries.
-/// Thread-safe: constants only. Tags are stored: do not change them.
+/// The metrics that a run stores: tag, unit, and which direction is better. SCHEMA.md documents them for external
+/// queries. Thread-safe: constants only. Tags are stored: do not change them.
 #pragma once
 
 #include <optional>
@@ -32,7 +32,7 @@ inline constexpr const char* kCounterPrefix = "counter/";  ///< "counter/paramet
 /// All metrics with a fixed tag.
 const std::vector<Metric>& known_metrics();
 
-/// The metric of a tag; for "phase/..." and "counter/..." a general one.
+/// The metric with this tag; a generic one for "phase/..." and "counter/...".
 std::optional<Metric> find_metric(std::string_view tag);
 
 }  // namespace nanobench::results

@@ -33,7 +33,7 @@ void make_folder(const std::filesystem::path& file) {
   }
 }
 
-/// Becoming WAL needs the file alone for a moment, and SQLite's busy timeout does not cover that.
+/// Switching to WAL needs exclusive access for a moment, which SQLite's busy timeout does not cover.
 void use_wal(Database& database) {
   for (int attempt = 0;; ++attempt) {
     try {
@@ -54,7 +54,7 @@ std::string uri_of(const std::filesystem::path& file) {
   return "file:" + escaped;
 }
 
-/// Read as it lies, without locks.
+/// For reading the file as it is, without locks.
 std::string unchanging_uri(const std::filesystem::path& file) {
   return uri_of(file) + "?immutable=1";
 }
@@ -64,7 +64,7 @@ bool has_log(const std::filesystem::path& file) {
   return std::filesystem::file_size(file.string() + "-wal", error) > 0 && !error;
 }
 
-/// As many bytes as the mark of an SQLite file has, or as there are.
+/// As many bytes as SQLite's file header has, or fewer if the file is shorter.
 std::string begin_of(const std::filesystem::path& file) {
   std::string begin(kMark.size(), '\0');
   std::ifstream in(file, std::ios::binary);
@@ -129,7 +129,7 @@ std::unique_ptr<Database> open_for_reading(const std::filesystem::path& file,
   try {
     check_version(*database);
   } catch (const Error&) {
-    // A full disk has no room for side files. Without a log of a writer the file is whole as it lies.
+    // A full disk has no room for side files. Without a writer's log, the file is complete as it is.
     const int code = sqlite3_errcode(database->handle()) & 0xff;
     const bool is_disk = code == SQLITE_IOERR || code == SQLITE_FULL || code == SQLITE_CANTOPEN;
     if (!is_disk || has_log(file)) throw;
@@ -146,7 +146,7 @@ std::unique_ptr<Database> open_for_writing(const std::filesystem::path& file) {
   auto database = std::make_unique<Database>(file, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
   check_identity(*database, kSchemaVersion);
   use_wal(*database);
-  // FULL: a commit survives a power cut. Batches are large, so this costs one flush a second at most.
+  // FULL: a commit survives a power cut. Batches are large, so this costs at most one flush per second.
   database->execute(
       "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -32768; "
       "PRAGMA wal_autocheckpoint = 4000");

@@ -1,5 +1,4 @@
-/// Opening the store's file: what is refused before SQLite sees it, and the settings of every connection. Private to
-/// results/.
+/// Opens the store's file: checks it before SQLite sees it, and configures every connection. Private to results/.
 #pragma once
 
 #include <chrono>
@@ -13,13 +12,13 @@
 
 namespace nanobench::results {
 
-/// What SQLite would say badly or too late: a folder, an absent file, a text file. Throws Error.
+/// Throws Error for cases that SQLite reports badly or too late: a folder, an absent file, a text file.
 void check_file(const std::filesystem::path& file, OpenMode mode);
 
-/// A file in a folder that cannot be written has no place for WAL's side files: it is read as it lies.
+/// A file in a read-only folder has no place for WAL's side files, so it is read as it is.
 std::string read_only_uri(const std::filesystem::path& file);
 
-/// Throws Error as Store's constructor does. `patience`: how long a lock is waited for, if not the usual minute.
+/// Throws Error like Store's constructor. `patience`: how long to wait for a lock; by default, a minute.
 std::unique_ptr<Database> open_for_reading(const std::filesystem::path& file,
                                            std::optional<std::chrono::milliseconds> patience = std::nullopt);
 /// Also brings the schema up to date.

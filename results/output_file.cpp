@@ -18,7 +18,7 @@ namespace {
                                               "; choose a folder that can be written and has space");
 }
 
-/// So that what was renamed survives a power cut.
+/// Makes a rename survive a power cut.
 bool sync(const std::filesystem::path& file) {
   const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return false;
@@ -55,7 +55,7 @@ bool is_ascii(const std::string& text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
-/// U+FFFD in place of what is not UTF-8: a table with one broken name must stay readable.
+/// U+FFFD in place of invalid UTF-8: a table with one broken name must stay readable.
 std::string as_utf8(const std::string& text) {
   const std::string valid = core::Json(text).dump(-1, ' ', false, core::Json::error_handler_t::replace);
   return core::Json::parse(valid).get<std::string>();

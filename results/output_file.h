@@ -1,4 +1,4 @@
-/// Files that a command writes for the user, and text as a field of a CSV file. Thread-safe: no shared state.
+/// Files that a command writes for the user, and CSV fields. Thread-safe: no shared state.
 #pragma once
 
 #include <filesystem>
@@ -9,15 +9,15 @@ namespace nanobench::results {
 
 class OutputFile {
  public:
-  /// Writes beside `file`, under a name of its own. Throws Error{kIo}.
+  /// Writes to a temporary file beside `file`. Throws Error{kIo}.
   explicit OutputFile(std::filesystem::path file);
-  /// Without commit() nothing is left, and an older file stays as it was.
+  /// Without commit(), nothing is left behind, and an existing file stays unchanged.
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
   std::ostream& stream() { return stream_; }
-  /// Throws Error{kIo} when something could not be written (a full disk, ...).
+  /// Throws Error{kIo} if something could not be written (a full disk, ...).
   void commit();
 
  private:
@@ -26,9 +26,10 @@ class OutputFile {
   std::ofstream stream_;
 };
 
-/// As RFC 4180 wants it: quoted where it holds a comma, a quote or a line's end. Text that a spreadsheet would run as a
-/// formula (it begins with = + - @, tab or carriage return) gets a leading apostrophe. Control characters other than
-/// tab and line ends become spaces, and what is not UTF-8 becomes U+FFFD. Not for numbers: a minus is no formula there.
+/// A field according to RFC 4180: quoted if it contains a comma, a quote or a line end. Text that a spreadsheet would
+/// run as a formula (it begins with = + - @, tab or carriage return) gets a leading apostrophe. Control characters
+/// other than tab and line ends become spaces, and invalid UTF-8 becomes U+FFFD. Not for numbers, whose minus sign
+/// starts no formula.
 std::string csv_field(std::string text);
 
 }  // namespace nanobench::results

@@ -28,7 +28,7 @@ Json to_json(const ContrastFactor& factor) {
   return {{"name", factor.name}, {"setting", factor.setting}, {"from", factor.from}, {"to", factor.to}};
 }
 
-/// "a x b=2" as older versions named interactions: the factors, without the levels that they did not store.
+/// Reads "a x b=2", the older form of interaction names: the factors, without levels, which were not stored.
 std::vector<ContrastFactor> factors_of_name(const std::string& effect, ContrastKind kind) {
   constexpr std::string_view kTimes = " x ";
   std::vector<ContrastFactor> factors;
@@ -54,7 +54,7 @@ std::vector<ContrastFactor> read_factors(const Json& contrast, const std::string
   return factors;
 }
 
-/// Older versions stored sentences alone; those about a claim began with its name.
+/// Older versions stored only sentences; those about a claim began with its name.
 Message message_of(const std::string& sentence) {
   constexpr std::string_view kClaim = "claim ";
   const std::size_t end = sentence.find(": ");
@@ -144,7 +144,7 @@ std::vector<Message> read_messages(const std::string& text) {
       messages.push_back(message_of(item.get<std::string>()));
       continue;
     }
-    // A kind that only a newer version knows is a note to this one: its text says all that there is to show.
+    // A kind that only a newer version knows becomes a note: its text contains everything to show.
     const auto kind = enum_value<MessageKind>(item.at("kind").get<std::string>());
     messages.push_back(
         {kind.value_or(MessageKind::kNote), item.at("subject").get<std::string>(), item.at("text").get<std::string>()});
@@ -167,7 +167,7 @@ namespace {
 
 using core::Json;
 
-/// The one list of the columns of `plans`. Visitor requirement: column(name, member).
+/// The single list of the columns of `plans`. Visitor requirement: column(name, member).
 template <class Visitor, class Plan>
 void visit_plan(Visitor& v, Plan& plan) {
   v.column("digest", plan.digest);
@@ -247,7 +247,7 @@ std::vector<PlanLine> read_lines(Database& database, std::int64_t plan_id) {
   return lines;
 }
 
-/// The time of day, and of no other plan of this digest: by these two a plan is known when files are merged.
+/// The current time, made unique among the plans of this digest: the two identify a plan when files are merged.
 std::string new_plans_time(Database& database, const std::string& digest) {
   Statement taken(database, "SELECT 1 FROM plans WHERE digest = ? AND created_at = ?");
   for (;;) {

@@ -51,7 +51,7 @@ std::int64_t start_ticks(std::int64_t pid) {
   return rest ? std::strtoll(field.c_str(), nullptr, 10) : 0;
 }
 
-/// 'Z' is a process that has ended and waits for its parent.
+/// 'Z' is a process that has ended but waits for its parent.
 bool is_zombie(std::int64_t pid) {
   const std::string line = first_line("/proc/" + std::to_string(pid) + "/stat");
   const std::size_t close = line.rfind(')');

@@ -1,4 +1,4 @@
-/// Who measured: the facts about build, machine and command line that are stored with every run. Thread-safe.
+/// Provenance: the facts about build, machine and command line that are stored with every run. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -18,20 +18,20 @@ struct MachineInfo {
   int cores = 1;  ///< usable by this process: affinity and cgroup quota
   std::int64_t memory_bytes = 0;
   std::string kernel;
-  std::optional<core::GpuFacts> gpu;  ///< the one that runs are to use; absent: they use the processors alone
+  std::optional<core::GpuFacts> gpu;  ///< the GPU that runs are to use; absent: they use only the processors
 };
-/// Without a GPU: who makes runs for one says which.
+/// Has no GPU: callers that make runs for one set it.
 MachineInfo machine_info();
 
-/// Class of machines whose times may be compared: architecture, CPU model, usable cores; with a GPU its model and
-/// driver. Which one of several alike it was is in the run's environment (RunRecord::gpu).
+/// Class of machines whose times may be compared: architecture, CPU model, usable cores; with a GPU also its model and
+/// driver. The run's environment (RunRecord::gpu) identifies the individual GPU.
 std::string hardware_class(const MachineInfo& machine);
 
 /// This process as an owner of running rows.
 Owner this_process();
 
-/// Whether the owner's process is known to live (true), known to be gone (false), or out of sight (nullopt: another
-/// host, boot or container; its heartbeat decides).
+/// Whether the owner's process is known to be alive (true), known to have ended (false), or cannot be observed
+/// (nullopt: another host, boot or container; its heartbeat decides).
 std::optional<bool> is_alive(const Owner& owner);
 
 /// Build and machine as facts for `environments`.

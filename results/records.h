@@ -29,7 +29,7 @@ struct NewSample {
   double value = 0.0;
 };
 
-/// Which process owns a running row: enough to tell later whether it still lives.
+/// The process that owns a running row, described well enough to tell later whether it is still alive.
 struct Owner {
   std::string host;
   std::string boot_id;
@@ -58,26 +58,26 @@ struct NewRun {
   std::string hardware;        ///< hardware class, e.g. "x86_64 | CPU MODEL | 2 cores"
   std::optional<std::int64_t> plan_id;
   std::optional<std::int64_t> position;      ///< in the plan, from 0
-  std::optional<core::DeviceChoice> device;  ///< absent: unknown, as of external trainers and imported logs
+  std::optional<core::DeviceChoice> device;  ///< absent if unknown: external trainers, imported logs
   core::KernelChoice kernels = core::KernelChoice::kFused;
-  std::int64_t arm = 0;             ///< of an a_a or a gate, from 1: runs of another arm are other runs; 0: none
+  std::int64_t arm = 0;             ///< arm of an a_a or a gate, from 1; runs of different arms are distinct; 0: none
   std::optional<std::string> mock;  ///< settings of the mock engine as JSON; absent: another engine
 };
 
-/// "nanobench-train"; "nanobench-train, reference kernels": another engine to all that sets runs side by side, since
-/// their times do not continue each other.
+/// "nanobench-train" or "nanobench-train, reference kernels". Comparisons treat the two as different engines, because
+/// their times are not comparable.
 std::string engine_text(const std::string& engine, core::KernelChoice kernels);
 
 /// How a run ended: what finish_run writes.
 struct RunResult {
   core::RunOutcome outcome = core::RunOutcome::kCrashed;
-  std::string message;  ///< empty when completed; else why, one sentence and the engine's last words
+  std::string message;  ///< empty if completed; else the reason in one sentence and the engine's last words
   std::optional<double> final_val_loss;
   std::optional<double> train_ms;  ///< whole training clock
   std::optional<std::int64_t> steps;
   std::optional<std::int64_t> timed_steps;
   std::optional<std::int64_t> peak_bytes;
-  std::optional<std::int64_t> exit_code;  ///< of the engine; negative: the signal that ended it
+  std::optional<std::int64_t> exit_code;  ///< the engine's; negative: the signal that ended it
 };
 
 /// One row of `runs`. `result` is empty while the run is running.
@@ -91,34 +91,34 @@ struct RunRecord : NewRun {
   std::string heartbeat_at;  ///< last sign of life of the owner
   /// What its engine reported.
   std::string gpu;  ///< "NVIDIA H100 80GB HBM3 (GPU-4c2f...), driver 570.86.15"; empty: none
-  std::optional<core::StepParts> no_kernel_for;  ///< parts of its step that it has no kernel for; absent: not said
+  std::optional<core::StepParts> no_kernel_for;  ///< parts of a step without a kernel; absent: not reported
 
-  /// Where its times were measured: times of two places say nothing of each other.
+  /// Where its times were measured. Times from different places are not comparable.
   std::string place() const { return gpu.empty() ? owner.host : owner.host + ", " + gpu; }
   /// The engine with its kernels.
   std::string engine_text() const { return results::engine_text(engine, kernels); }
   bool is_running() const { return !result.has_value(); }
   bool is_completed() const { return result && result->outcome == core::RunOutcome::kCompleted; }
-  /// Completed or diverged: evidence that running it again would only repeat.
+  /// Completed or diverged: running it again would only repeat the result.
   bool is_evidence() const { return is_completed() || (result && result->outcome == core::RunOutcome::kDiverged); }
 };
 
-/// A run as a display that asks again and again needs it: without its configuration.
+/// What a polling display needs to know about a run; its configuration is left out.
 struct RunGlance {
   std::int64_t id = 0;
   std::string digest;
   std::optional<std::int64_t> plan_id;      ///< the plan that it was made for
   std::optional<core::RunOutcome> outcome;  ///< absent while it runs
-  std::string message;                      ///< why, when it is not completed
+  std::string message;                      ///< reason, if it is not completed
   std::string started_at;                   ///< ISO 8601, UTC, like the next two
   std::string heartbeat_at;                 ///< last sign of life of its owner
   std::optional<std::string> finished_at;
   std::optional<double> final_val_loss;
-  std::optional<double> median_step_ms;  ///< of a completed run that has a stored summary
+  std::optional<double> median_step_ms;  ///< present for a completed run with a stored summary
   int threads = 0;
   Owner owner;
 
-  /// As RunRecord::is_evidence.
+  /// Same as RunRecord::is_evidence.
   bool is_evidence() const { return outcome == core::RunOutcome::kCompleted || outcome == core::RunOutcome::kDiverged; }
 };
 
@@ -128,7 +128,7 @@ struct RunningRun {
   std::optional<std::int64_t> plan_id;
   std::string suite;
   Owner owner;
-  bool is_owner_gone = false;  ///< as far as can be told
+  bool is_owner_gone = false;  ///< as far as can be determined
 };
 
 /// A line of a plan and the run that answers it now.
@@ -140,7 +140,7 @@ struct PlanAnswer {
 /// What reports need of a run's thousands of steps.
 struct RunSummary {
   std::optional<double> median_step_ms;  ///< over the timed steps; absent when none was timed
-  std::int64_t timed_samples = 0;        ///< steps that it is the median of
+  std::int64_t timed_samples = 0;        ///< number of steps behind the median
 };
 
 /// One metric of one run.
@@ -163,12 +163,12 @@ enum class Design {
   kLeaveOneOut,          ///< the base, then the base with each feature turned to its `before` value
   kAddOneIn,             ///< the base with all features at `before`, then with each one alone at `after`
   kFactorial,            ///< all combinations of the features' values
-  kFractionalFactorial,  ///< 2^m of the combinations of two values each, as many effects apart as they can be
+  kFractionalFactorial,  ///< 2^m combinations of two values each, separating as many effects as possible
   kSweep,                ///< the values of one feature or setting, or a grid of several
-  kPairs,                ///< the base, each feature changed alone, each two of them changed together
+  kPairs,                ///< the base, each feature changed alone, each pair of features changed together
   kAA,                   ///< the base several times, as if it were several cells
   kCells,                ///< an external trainer's cells, one by one
-  kClaims,               ///< what the catalogue's claims are measured by: training cells and operations
+  kClaims,               ///< the training cells and operations that measure the catalogue's claims
 };
 
 NB_ENUM_NAMES(Design, {Design::kHistory, "history"}, {Design::kLeaveOneOut, "leave_one_out"},
@@ -196,7 +196,7 @@ struct PlanLine {
 
 using ablations::ContrastKind;
 
-/// One of the changes that an effect is of.
+/// One of the changes that make up an effect.
 struct ContrastFactor {
   std::string name;     ///< its part of the effect's name: "rotary", "lr=0.1"
   std::string setting;  ///< the feature, or the JSON pointer of the setting: "/optimizer/hidden_matrices/lr"
@@ -210,25 +210,26 @@ struct ContrastFactor {
 struct PlanContrast {
   std::string effect;  ///< "rotary", "rotary x qk_norm", "record13"; unique within the plan
   ContrastKind kind = ContrastKind::kSimple;
-  std::string meaning;                         ///< what the number says, in words
+  std::string meaning;                         ///< what the number means, in words
   std::map<std::string, double> coefficients;  ///< by cell label; cells with 0 are left out
-  std::vector<std::string> aliases;            ///< effects that it estimates too: "b x c", "-0.5 b x c"
-  std::vector<ContrastFactor> factors = {};    ///< the change, or those of an interaction
+  std::vector<std::string> aliases;            ///< other effects included in the estimate: "b x c", "-0.5 b x c"
+  std::vector<ContrastFactor> factors = {};    ///< the change, or the changes of an interaction
 };
 
-/// A plan whose number of seeds was not fixed beforehand: the looks at its results, of which it is one. Effects are
-/// then judged by the boundary of the look (reports/stats/sequential.h), never by a plain p-value.
+/// The schedule of looks at the results, and the current look, of a plan whose number of seeds was not fixed
+/// beforehand. Effects are then judged by the boundary of the look (reports/stats/sequential.h), never by a plain
+/// p-value.
 struct SequentialLook {
-  double alpha = 0.05;  ///< of all effects and looks together
+  double alpha = 0.05;  ///< shared by all effects and looks
   int family = 1;       ///< effects that share alpha (Bonferroni)
   int first = 2;        ///< seeds at the first look
-  int most = 2;         ///< at the last one
-  int step = 1;         ///< seeds from look to look
+  int most = 2;         ///< seeds at the last look
+  int step = 1;         ///< seeds added from look to look
   int look = 1;         ///< from 1: first + (look - 1) * step seeds, at most `most`
 };
 
 struct NewPlan {
-  std::string digest;  ///< of suite, order seed and run digests: the same command finds the same plan
+  std::string digest;  ///< covers suite, order seed and run digests: the same command finds the same plan
   std::string suite;
   std::string title;
   Design design = Design::kHistory;
@@ -263,7 +264,7 @@ struct RunMessage {
 struct RunBatch {
   std::map<std::string, std::vector<Sample>, std::less<>> samples;  ///< by metric
   std::vector<RunMessage> messages;
-  std::map<std::string, std::string> facts;  ///< of this run alone: load, steal time, ...; a later value replaces
+  std::map<std::string, std::string> facts;  ///< facts of this run alone: load, steal time, ...; later values win
 
   bool empty() const { return samples.empty() && messages.empty() && facts.empty(); }
 };
@@ -275,13 +276,13 @@ struct FinishedRun {
   RunBatch batch;
 };
 
-/// The row that holds it: its own, or one of the same digest that was there already.
+/// The row that holds the run: a new one, or an existing one with the same digest.
 struct AddedRun {
   std::int64_t run_id = 0;
   bool is_new = false;
 };
 
-/// Where a run was measured: facts by name (provenance.h) plus what the engine's hello event says.
+/// Where a run was measured: facts by name (provenance.h) plus those of the engine's hello event.
 struct EnvironmentRecord {
   std::int64_t id = 0;
   std::string digest;
@@ -295,8 +296,8 @@ struct BaselineRecord {
   std::int64_t plan_id = 0;
   std::string created_at;
   std::string reason;        ///< why it was saved or accepted; may be empty
-  std::string revision;      ///< of the sources that were measured; may be empty
-  bool is_accepted = false;  ///< the new normal, which a gate takes when nothing is named
+  std::string revision;      ///< revision of the measured sources; may be empty
+  bool is_accepted = false;  ///< the new normal: a gate uses it if none is named
 };
 
 }  // namespace nanobench::results

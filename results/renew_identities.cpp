@@ -16,11 +16,11 @@ namespace {
 
 using core::Json;
 
-constexpr std::int64_t kMaxArms = 64;  // of an a_a
-constexpr int kMaxGpus = 16;           // of a machine, each with a number of its own
+constexpr std::int64_t kMaxArms = 64;  // in an a_a
+constexpr int kMaxGpus = 16;           // in a machine, each with its own number
 
-/// The digest of today of a stored configuration; nullopt for one that is none of ours, or whose stored digest is not
-/// that of the text.
+/// The current digest of a stored configuration; nullopt if it is not ours, or if its stored digest does not match the
+/// text.
 std::optional<std::string> renewed_config(const std::string& text, const std::string& digest) {
   const Json config = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!config.is_object()) return std::nullopt;
@@ -35,12 +35,12 @@ std::optional<std::string> renewed_config(const std::string& text, const std::st
   } catch (const core::Error& error) {
     if (error.code() == core::ErrorCode::kInternal) throw;
     return std::nullopt;
-  } catch (const Json::exception&) {  // no configuration
+  } catch (const Json::exception&) {  // not a configuration
     return std::nullopt;
   }
 }
 
-/// The devices that a run of this class of machines may have asked for.
+/// The devices that a run on this class of machines may have requested.
 std::vector<core::DeviceChoice> possible_devices(const std::string& hardware) {
   const bool has_gpu = std::count(hardware.begin(), hardware.end(), '|') > 2;  // hardware_class
   std::vector<core::DeviceChoice> devices = {core::kCpuDevice, core::kGpuDevice};
@@ -49,7 +49,7 @@ std::vector<core::DeviceChoice> possible_devices(const std::string& hardware) {
   return devices;
 }
 
-/// The run with the device and arm that only its digest knows; nullopt when none explain the digest.
+/// The run with the device and arm that only its digest reveals; nullopt if none explain the digest.
 std::optional<NewRun> with_hidden_parts(NewRun run) {
   if (run.engine != "nanobench-train") return std::nullopt;
   for (const core::DeviceChoice& device : possible_devices(run.hardware)) {
@@ -96,7 +96,7 @@ class Renewal {
     }
   }
 
-  /// The identity of today of a run whose former parts are all known; nullopt where its configuration is not.
+  /// The current identity of a run whose former parts are all known; nullopt if its configuration is not.
   std::optional<std::string> renewed(NewRun run) const {
     const auto config = configs_.find(run.config_digest);
     if (config == configs_.end()) return std::nullopt;
@@ -145,8 +145,8 @@ class Renewal {
     }
   }
 
-  /// Former digest -> that of today, of the plan's lines. What one run of a plan says of engine, data and machine holds
-  /// for its other lines, also for those that were never run; their former digest proves it.
+  /// Former -> current digests of the plan's lines. The engine, data and machine of one of a plan's runs also apply to
+  /// its other lines, including those that were never run; their former digest proves it.
   std::map<std::string, std::string> renewed_lines(const PlanRecord& plan) const {
     std::map<std::string, std::string> config_of;  // by cell
     for (const PlanCell& cell : plan.cells) config_of[cell.label] = cell.config_digest;
@@ -169,7 +169,7 @@ class Renewal {
   }
 
   Database& database_;
-  std::map<std::string, std::string> configs_;  ///< former digest -> that of today
+  std::map<std::string, std::string> configs_;  ///< former digest -> current digest
   std::map<std::int64_t, NewRun> runs_;         ///< with their former digests, and without configurations
 };
 

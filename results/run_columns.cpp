@@ -29,7 +29,7 @@ struct NameList {
   std::vector<std::string> names;
 };
 
-/// Binds one parameter for each column but the number.
+/// Binds one parameter for each column except the id.
 struct Binder {
   template <class Value>
   void column(const char* name, const Value& member) {
@@ -46,7 +46,7 @@ struct Binder {
   Statement& statement;
 };
 
-/// The columns of the result alone: "outcome = ?, ..." and their values.
+/// Only the columns of the result: "outcome = ?, ..." and their values.
 struct ResultUpdate {
   template <class Value>
   void column(const char*, const Value&) {}
@@ -136,7 +136,7 @@ RunRecord read_run_row(const Statement& row) {
 }
 
 std::int64_t insert_run_row(Database& database, const RunRecord& run) {
-  const std::vector<std::string> columns(names().begin() + 1, names().end());  // all but the number
+  const std::vector<std::string> columns(names().begin() + 1, names().end());  // all but the id
   Statement statement(database, "INSERT INTO runs (" + joined(columns) + ") VALUES (" +
                                     joined(std::vector<std::string>(columns.size(), "?")) + ")");
   Binder binder{statement};

@@ -1,8 +1,8 @@
-/// The one list of the columns of `runs`, in the order in which exports show them. What reads, writes, exports or
-/// documents a run visits it. Private to results/.
+/// The single list of the columns of `runs`, in the order in which exports show them. All code that reads, writes,
+/// exports or documents a run visits it. Private to results/.
 ///
-/// Visitor requirements: column(name, member); result(name, run.result, &RunResult::member) for what the end of a run
-/// adds, NULL while it runs.
+/// Visitor requirements: column(name, member); result(name, run.result, &RunResult::member) for columns set at the end
+/// of a run, which are NULL while it runs.
 #pragma once
 
 #include "results/records.h"
@@ -10,7 +10,7 @@
 
 namespace nanobench::results {
 
-/// What people compare and export.
+/// The columns that people compare and export.
 template <class Visitor, class Run>
 void visit_run_figures(Visitor& v, Run& run) {
   v.column("id", run.id);
@@ -46,7 +46,7 @@ void visit_run_figures(Visitor& v, Run& run) {
   v.column("arm", run.arm);
 }
 
-/// What else the row holds.
+/// The other columns of the row.
 template <class Visitor, class Run>
 void visit_run_origin(Visitor& v, Run& run) {
   v.column("config", run.config);
@@ -62,14 +62,14 @@ void visit_run_origin(Visitor& v, Run& run) {
 
 /// All names, as the list of a SELECT.
 std::string run_columns();
-/// A row of them.
+/// Reads a row of these columns.
 RunRecord read_run_row(const Statement& row);
-/// Everything but the number, which is returned.
+/// Inserts every column except the id, which is returned.
 std::int64_t insert_run_row(Database& database, const RunRecord& run);
-/// False when the run is unknown or has a result already.
+/// False if the run is unknown or already has a result.
 bool write_result(Database& database, std::int64_t run_id, const RunResult& result, const std::string& finished_at);
 
-/// Computes the summary of a run from its samples and keeps it; inside a transaction of the caller.
+/// Computes the summary of a run from its samples and stores it. Call inside a transaction.
 RunSummary store_summary(Database& database, std::int64_t run_id);
 
 }  // namespace nanobench::results

@@ -1,4 +1,4 @@
-// Summaries of runs: computed from the samples once, kept in `run_summaries`.
+// Summaries of runs: computed once from the samples, stored in `run_summaries`.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -10,7 +10,8 @@
 namespace nanobench::results {
 namespace {
 
-/// Wall times of the steps that have a training clock, which are the timed ones. Both scans ascend in steps.
+/// Wall times of the steps that have a training clock, which are the timed ones. Both scans are in ascending order of
+/// step.
 std::vector<double> timed_step_ms(Database& database, std::int64_t run_id) {
   constexpr const char* kScan = "SELECT step, value FROM samples WHERE run_id = ? AND metric = ? ORDER BY step";
   Statement steps(database, kScan);
@@ -67,7 +68,7 @@ RunSummary Store::summary(std::int64_t run_id) const {
 }
 
 std::int64_t Store::complete_summaries() {
-  constexpr int kRunsAtOnce = 100;  // a transaction: other writers get their turns in between
+  constexpr int kRunsAtOnce = 100;  // per transaction: other writers get their turns in between
   std::int64_t count = 0;
   std::int64_t last = 0;
   for (;;) {

@@ -13,7 +13,7 @@ namespace {
 using core::Error;
 using core::ErrorCode;
 
-// Version 2, the oldest that a file may have. Never edit what has been released: add a migration.
+// Version 2, the oldest supported one. Never edit what has been released: add a migration.
 constexpr const char* kTables = R"sql(
 CREATE TABLE environments (
   id          INTEGER PRIMARY KEY,
@@ -142,7 +142,7 @@ CREATE TABLE run_summaries (
 ) STRICT;
 )sql";
 
-// The parts of a run's identity that were in its digest alone, or in the engine's name.
+// The parts of a run's identity that used to be only in its digest, or in the engine's name.
 constexpr const char* kVersion3 = R"sql(
 ALTER TABLE runs ADD COLUMN device TEXT;
 ALTER TABLE runs ADD COLUMN kernels TEXT NOT NULL DEFAULT 'fused' CHECK (kernels IN ('fused', 'reference'));
@@ -160,7 +160,7 @@ Schema schema() {
 }
 
 int check_identity(Database& database, int known_version) {
-  // One snapshot: another process may be making the tables just now.
+  // One snapshot: another process may be creating the tables right now.
   database.execute("SAVEPOINT identity");
   const std::int64_t mark = database.integer_of("PRAGMA application_id");
   const std::int64_t version = database.integer_of("PRAGMA user_version");

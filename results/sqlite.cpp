@@ -50,8 +50,8 @@ Explanation explain(int code) {
 
 }  // namespace
 
-/// Called by SQLite while the lock is taken. Equal chances for old and new waiters: SQLite's own handler sleeps longer
-/// and longer, so that who has waited most is passed over most. 0 gives up.
+/// Called by SQLite while the lock is taken. Gives old and new waiters equal chances: SQLite's own handler sleeps
+/// longer and longer, so the longest waiters are passed over most. Returns 0 to give up.
 int Database::wait_a_moment(void* waiting, int attempt) {
   using Clock = std::chrono::steady_clock;
   auto& wait = *static_cast<Waiting*>(waiting);
@@ -112,7 +112,7 @@ void Database::keep(StatementHandle statement) noexcept {
   sqlite3_clear_bindings(statement.get());
   try {
     if (kept_.size() < kMaxKeptStatements) kept_.emplace(sqlite3_sql(statement.get()), std::move(statement));
-  } catch (const std::bad_alloc&) {  // then it is prepared anew the next time
+  } catch (const std::bad_alloc&) {  // then it is prepared again the next time
   }
 }
 
@@ -194,7 +194,7 @@ Transaction::Transaction(Database& database) : database_(database) {
     const std::int64_t version = database_.integer_of("PRAGMA data_version");
     const int code = sqlite3_exec(database_.handle(), "BEGIN IMMEDIATE", nullptr, nullptr, nullptr);
     if (code == SQLITE_OK) return;
-    // The version changes when another connection commits: then the lock is not stuck, we only had no luck.
+    // The version changes when another connection commits: then the lock is not stuck, we were only unlucky.
     const bool is_passed_over = (code & 0xff) == SQLITE_BUSY && database_.integer_of("PRAGMA data_version") != version;
     if (!is_passed_over || turn == kMaxTurns) database_.fail(code, "BEGIN IMMEDIATE");
     sleep_for_random_ms(1, 100);

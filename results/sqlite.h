@@ -1,5 +1,5 @@
 /// Small RAII wrappers over the SQLite C API: a database, a statement, a transaction. Every failure becomes one Error
-/// that names the file and says what to do. Not thread-safe: one Database per thread.
+/// that names the file and suggests a remedy. Not thread-safe: one Database per thread.
 #pragma once
 
 #include <sqlite3.h>
@@ -23,7 +23,7 @@ struct Finalizer {
 using StatementHandle = std::unique_ptr<sqlite3_stmt, Finalizer>;
 
 /// A prepared statement. Bind with bind(), read with the column getters after step() returned true. The database keeps
-/// it prepared for the next one of the same text: preparing costs more than looking up a row.
+/// it prepared for the next statement with the same text, because preparing costs more than looking up a row.
 class Statement {
  public:
   Statement(Database& database, std::string_view sql);
@@ -37,15 +37,15 @@ class Statement {
     (bind_at(++bound_, values), ...);
     return *this;
   }
-  /// Binds the parameters from number `first` on (counted from 1); the others keep their values.
+  /// Binds the parameters from `first` on (counted from 1); the others keep their values.
   template <class... Values>
   void rebind(int first, const Values&... values) {
     bound_ = first - 1;
     bind(values...);
   }
-  /// True while there is a row.
+  /// Returns true while there is a row.
   bool step();
-  /// Runs to the end and makes the statement ready to be bound again.
+  /// Runs to the end and resets the statement for new bindings.
   void execute();
   void reset();
 
@@ -85,7 +85,7 @@ class Database {
   /// `flags` as for sqlite3_open_v2; `uri` may differ from the file's path (immutable=1). Throws Error{kIo}.
   Database(const std::filesystem::path& file, const std::string& uri, int flags);
 
-  /// Runs statements that return nothing of interest.
+  /// Runs statements whose results are not needed.
   void execute(const char* sql);
   std::int64_t integer_of(const char* sql);
   std::string text_of(const char* sql);
@@ -94,7 +94,7 @@ class Database {
   sqlite3* handle() const { return handle_.get(); }
   const std::filesystem::path& file() const { return file_; }
 
-  /// How long a lock that another process holds is waited for: a minute, unless a test is in a hurry.
+  /// How long to wait for a lock held by another process: a minute, unless a test sets less.
   void set_patience(std::chrono::milliseconds patience) { waiting_->patience = patience; }
 
   /// Throws the Error for a result code of this database.
@@ -116,11 +116,11 @@ class Database {
   std::filesystem::path file_;
   std::unique_ptr<Waiting> waiting_;  ///< the busy handler's
   std::unique_ptr<sqlite3, Closer> handle_;
-  std::multimap<std::string, StatementHandle, std::less<>> kept_;  ///< statements that nobody uses now, by text
+  std::multimap<std::string, StatementHandle, std::less<>> kept_;  ///< statements not in use, by text
 };
 
 /// BEGIN IMMEDIATE now; ROLLBACK unless committed. Waits for its turn: SQLite's lock is not a queue, so one of many
-/// writers may be passed over for long; while others make progress it goes on trying.
+/// writers may be passed over for a long time. It keeps trying while others make progress.
 class Transaction {
  public:
   explicit Transaction(Database& database);

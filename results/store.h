@@ -1,6 +1,6 @@
 /// The SQLite store of runs, samples and plans. Opening migrates the schema; every writing call is one transaction
-/// (BEGIN IMMEDIATE), so another process or a kill -9 never sees half of it. Samples and finished runs are never
-/// overwritten.
+/// (BEGIN IMMEDIATE), so no other process, and no reader after a kill -9, ever sees half of one. Samples and finished
+/// runs are never overwritten.
 ///
 /// Not thread-safe: one Store per thread. Any number of processes may share one file. Columns: SCHEMA.md.
 #pragma once
@@ -25,12 +25,12 @@ inline constexpr int kSchemaVersion = 3;
 inline constexpr int kApplicationId = 0x6e616e6f;  // "nano"
 
 enum class OpenMode {
-  kCreate,    ///< read and write; made, with its folder, when absent
+  kCreate,    ///< read and write; created, with its folder, if absent
   kReadOnly,  ///< must exist
-  kGlance,    ///< as kReadOnly, for a moment: gives up within a second where another process holds the file locked
+  kGlance,    ///< like kReadOnly, for a brief look: gives up within a second if another process holds the lock
 };
 
-/// Which runs: every set member must hold. Rows come in ascending id.
+/// Selects runs: every member that is set must match. Rows are returned in ascending order of id.
 struct RunFilter {
   std::vector<std::int64_t> ids;
   std::optional<std::string> suite;
@@ -40,42 +40,42 @@ struct RunFilter {
   std::optional<std::int64_t> plan_id;
   std::optional<core::RunOutcome> outcome;
   bool is_running = false;            ///< only rows without an outcome
-  std::optional<std::int64_t> limit;  ///< the newest so many
+  std::optional<std::int64_t> limit;  ///< only the newest N
 };
 
 /// Answers of claim_run.
 struct Claimed {
-  std::int64_t run_id = 0;  ///< a new running row, ours
+  std::int64_t run_id = 0;  ///< new running row, owned by the caller
 };
 struct AlreadyDone {
   RunRecord run;  ///< finished evidence of the same digest
 };
 struct AlreadyRunning {
-  RunRecord run;  ///< what a living process works on
+  RunRecord run;  ///< run that a live process is working on
 };
 using RunClaim = std::variant<Claimed, AlreadyDone, AlreadyRunning>;
 
-/// What is kept with a baseline's name.
+/// What is stored with a baseline's name.
 struct BaselineNotes {
   std::string reason;
   std::string revision;
   bool is_accepted = false;
 };
 
-/// What vacuum() did. Bytes are those of the file and its side files.
+/// What vacuum() did. Bytes include the file and its side files.
 struct VacuumResult {
   std::int64_t bytes_before = 0;
   std::int64_t bytes_after = 0;
   std::int64_t summaries_made = 0;
 };
 
-/// Whether the file begins as SQLite's do; false for one that cannot be read.
+/// Whether the file starts with SQLite's header; false if it cannot be read.
 bool is_database(const std::filesystem::path& file);
 
 class Store {
  public:
-  /// Throws Error: kIo (folder, no permission, read-only, full disk), kDataLoss (corrupt), kConflict (a database of
-  /// another program), kUnavailable (a newer schema), kNotFound (read-only and absent). The file is left as it was.
+  /// Throws Error: kIo (folder, no permission, read-only, full disk), kDataLoss (corrupt), kConflict (another program's
+  /// database), kUnavailable (a newer schema), kNotFound (read-only and absent). The file is left as it was.
   explicit Store(const std::filesystem::path& file, OpenMode mode = OpenMode::kCreate);
   ~Store();
   Store(const Store&) = delete;
@@ -84,99 +84,100 @@ class Store {
   const std::filesystem::path& file() const { return file_; }
 
   // --- plans ---
-  /// The newest plan of this digest, or nullopt. Newest by the time of day: merged plans have numbers of their own.
+  /// The newest plan with this digest, or nullopt. Newest by creation time, because merged plans get new ids.
   std::optional<PlanRecord> find_plan(const std::string& digest) const;
   /// The newest plan (of this suite).
   std::optional<PlanRecord> newest_plan(const std::optional<std::string>& suite = std::nullopt) const;
   std::vector<PlanRecord> plans(const std::optional<std::string>& suite = std::nullopt) const;
   /// Throws Error{kNotFound}.
   PlanRecord plan(std::int64_t id) const;
-  /// The id of the newest plan of this digest; made when there is none, or when `is_fresh`.
+  /// The id of the newest plan with this digest. Creates the plan if there is none, or if `is_fresh`.
   std::int64_t ensure_plan(const NewPlan& plan, bool is_fresh = false);
-  /// The same for several that belong together: they are made at once or not at all.
+  /// The same for several plans that belong together: all are created, or none.
   std::vector<std::int64_t> ensure_plans(const std::vector<NewPlan>& plans, bool is_fresh = false);
-  /// The line is answered by this run, whatever answered it before. Throws Error{kNotFound} for an unknown line.
+  /// Makes this run the answer of the line, whatever answered it before. Throws Error{kNotFound} for an unknown line.
   void answer_line(std::int64_t plan_id, std::int64_t position, std::int64_t run_id);
 
   // --- runs, writing ---
-  /// Atomically: finds finished evidence or a living process with the same digest, else makes a running row that
-  /// `owner` owns. With `is_machine_ours`, any run that a living process of this machine works on counts as the other
-  /// one: timed runs have the machine to themselves. Running rows of this digest whose owner is gone become
-  /// `interrupted` first. `is_fresh` ignores finished evidence. The line of the plan (plan_id, position), when given,
-  /// is answered by whichever run it is.
+  /// Atomically finds finished evidence or a live process with the same digest, or else creates a running row owned by
+  /// `owner`. With `is_machine_ours`, a run that any live process on this machine is working on counts as the other
+  /// one, because timed runs need the machine to themselves. Running rows of this digest whose owner has died first
+  /// become `interrupted`. `is_fresh` ignores finished evidence. The plan line (plan_id, position), if given, is
+  /// answered by the resulting run.
   RunClaim claim_run(const NewRun& run, const Owner& owner, bool is_fresh = false, bool is_machine_ours = false);
-  /// A run that somebody works on now, as far as can be told.
+  /// A run that some process is working on now, as far as can be determined.
   std::optional<RunRecord> living_run() const;
-  /// Marks every running row whose owner is gone as interrupted; returns how many.
+  /// Marks every running row whose owner has died as interrupted; returns their number.
   std::int64_t release_dead_runs();
-  /// Adds a batch and notes that the owner lives. Throws Error{kConflict} when a (metric, step) of the run is there
-  /// already; then nothing is written.
+  /// Adds a batch and updates the owner's heartbeat. Throws Error{kConflict} if the run already has a sample for a
+  /// (metric, step) of the batch; nothing is then written.
   void add_batch(std::int64_t run_id, const RunBatch& batch);
   void add_samples(std::int64_t run_id, const std::vector<NewSample>& samples);
-  /// Stores the facts once per distinct set and names the set in the run.
+  /// Stores each distinct set of facts once and links the run to it. Returns the environment's id.
   std::int64_t set_environment(std::int64_t run_id, const std::map<std::string, std::string>& facts);
-  /// Last batch, the result and the summary in one transaction. Throws Error{kConflict} when the run has a result
-  /// already.
+  /// Writes the last batch, the result and the summary in one transaction. Throws Error{kConflict} if the run already
+  /// has a result.
   void finish_run(std::int64_t run_id, const RunResult& result, const RunBatch& last = {});
-  /// Makes the summaries that completed runs of older versions lack; returns how many.
+  /// Creates the summaries that completed runs of older versions lack; returns their number.
   std::int64_t complete_summaries();
 
   // --- upkeep ---
-  /// Makes what older versions lack, and gives unused space back to the disk. Throws Error{kConflict} while a living
-  /// runner works on this database.
+  /// Creates what older versions lack, and returns unused space to the disk. Throws Error{kConflict} while a live
+  /// runner is working on this database.
   VacuumResult vacuum();
-  /// Runs that ended elsewhere, in one transaction. A digest that has a finished row, however it ended, is not added
-  /// again. One answer for each run.
+  /// Adds runs that ended elsewhere, in one transaction. A run whose digest already has a finished row, however it
+  /// ended, is not added again. Returns one answer per run.
   std::vector<AddedRun> add_finished_runs(const std::vector<FinishedRun>& runs, const Owner& owner);
 
   // --- reading ---
-  /// The newest completed or diverged run of this digest.
+  /// The newest completed or diverged run with this digest.
   std::optional<std::int64_t> find_evidence(const std::string& digest) const;
   std::vector<RunRecord> runs(const RunFilter& filter = {}) const;
   /// Throws Error{kNotFound}.
   RunRecord run(std::int64_t id) const;
-  /// Ascending steps; empty when there is none.
+  /// In ascending order of step; empty if there are none.
   std::vector<Sample> samples(std::int64_t run_id, const std::string& metric) const;
-  /// Mean over the timed steps of each of the run's phases, milliseconds, by the phase's name ("forward"). A step is
-  /// timed when it has a training clock.
+  /// Mean milliseconds of each phase over the run's timed steps, by phase name ("forward"). A step is timed if it has a
+  /// training clock.
   std::map<std::string, double> phase_means(std::int64_t run_id) const;
-  /// Tags of the metrics that the run has, sorted.
+  /// Tags of the run's metrics, sorted.
   std::vector<std::string> metrics(std::int64_t run_id) const;
-  /// One metric over the runs that answer a plan: one set a cell, in the plan's cell order; completed runs only.
+  /// One metric over the completed runs that answer a plan: one set per cell, in the plan's cell order.
   std::vector<SampleSet> sample_sets(std::int64_t plan_id, const std::string& metric) const;
-  /// Of a completed run: stored when it finished. Where an older version did not, it is computed from the samples, and
-  /// kept if the store is open for writing.
+  /// The summary of a completed run, stored when it finished. For runs of older versions without one, it is computed
+  /// from the samples, and stored if the store is open for writing.
   RunSummary summary(std::int64_t run_id) const;
   std::vector<RunMessage> messages(std::int64_t run_id) const;
   std::optional<EnvironmentRecord> environment(std::int64_t environment_id) const;
   std::map<std::string, std::string> run_facts(std::int64_t run_id) const;
 
   // --- watching ---
-  // Small queries for a display that asks every second while others write. Each finds its rows by an index.
+  // Small queries for a display that polls every second while others write. Each uses an index.
 
-  /// The rows without an outcome, in ascending id.
+  /// Rows without an outcome, in ascending order of id.
   std::vector<RunningRun> running() const;
-  /// The number of newest_plan().
+  /// The id of newest_plan().
   std::optional<std::int64_t> newest_plan_id(const std::optional<std::string>& suite = std::nullopt) const;
-  /// In ascending positions.
+  /// In ascending order of position.
   std::vector<PlanAnswer> answers(std::int64_t plan_id) const;
-  /// nullopt: there is no such run.
+  /// nullopt if there is no such run.
   std::optional<RunGlance> glance(std::int64_t run_id) const;
   /// The samples after `step`, ascending.
   std::vector<Sample> samples_after(std::int64_t run_id, const std::string& metric, std::int64_t step) const;
 
   // --- baselines ---
-  /// Names the plan; a name that stands for another plan moves. Throws Error{kNotFound} for an unknown plan.
+  /// Names the plan. A name already used for another plan moves to this one. Throws Error{kNotFound} for an unknown
+  /// plan.
   void set_baseline(const std::string& name, std::int64_t plan_id, const BaselineNotes& notes = {});
   std::optional<BaselineRecord> find_baseline(const std::string& name) const;
-  /// The oldest first.
+  /// Oldest first.
   std::vector<BaselineRecord> baselines(const std::optional<std::string>& suite = std::nullopt) const;
 
  private:
   std::filesystem::path file_;
   OpenMode mode_;
   std::unique_ptr<Database> database_;
-  /// What a run's record takes from its environment.
+  /// What a run's record copies from its environment.
   struct EngineFacts {
     std::string gpu;
     std::optional<core::StepParts> no_kernel_for;
@@ -187,7 +188,7 @@ class Store {
   mutable std::map<std::int64_t, EngineFacts> engine_facts_;  ///< by environment, which never changes
 };
 
-/// `--db` when given, else $NANOBENCH_DB, else results/nanobench.db under `source_root`.
+/// `--db` if given, else $NANOBENCH_DB, else results/nanobench.db under `source_root`.
 std::filesystem::path default_store_file(const std::optional<std::string>& option,
                                          const std::filesystem::path& source_root);
 

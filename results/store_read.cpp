@@ -70,7 +70,7 @@ RunRecord Store::run(std::int64_t id) const {
   return run;
 }
 
-/// Every run is read through this: facts that are broken tell nothing.
+/// Every run is read through this; broken facts are ignored.
 Store::EngineFacts Store::engine_facts(const std::string& facts) {
   const Json json = Json::parse(facts, nullptr, /*allow_exceptions=*/false);
   const auto fact = [&](const char* name) {
@@ -105,7 +105,7 @@ std::vector<Sample> Store::samples(std::int64_t run_id, const std::string& metri
 }
 
 std::map<std::string, double> Store::phase_means(std::int64_t run_id) const {
-  // By the tags of the run, so that each metric is read by its key.
+  // By the run's metric tags, so that each metric is read by key.
   Statement statement(*database_,
                       "SELECT avg(value) FROM samples WHERE run_id = ?1 AND metric = ?2 AND step IN (SELECT step FROM "
                       "samples WHERE run_id = ?1 AND metric = ?3)");
@@ -122,7 +122,7 @@ std::map<std::string, double> Store::phase_means(std::int64_t run_id) const {
 }
 
 std::vector<std::string> Store::metrics(std::int64_t run_id) const {
-  // From one tag to the next by the key; DISTINCT would read every sample.
+  // Jumps from one tag to the next by key; DISTINCT would read every sample.
   Statement statement(*database_, "SELECT min(metric) FROM samples WHERE run_id = ?1 AND metric > ?2");
   std::vector<std::string> tags;
   while (true) {
@@ -186,7 +186,7 @@ std::map<std::string, std::string> Store::run_facts(std::int64_t run_id) const {
   return facts;
 }
 
-// --- what a display asks every second ---
+// --- queries of a display, every second ---
 
 std::optional<std::int64_t> Store::newest_plan_id(const std::optional<std::string>& suite) const {
   Statement statement(*database_, std::string("SELECT id FROM plans ") + (suite ? "WHERE suite = ? " : "") +

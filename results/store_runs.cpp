@@ -17,7 +17,7 @@ using core::Error;
 using core::ErrorCode;
 using core::Json;
 
-/// An owner out of sight (another host or container) is believed gone after this long without a heartbeat.
+/// An owner that cannot be observed (another host or container) counts as dead after this long without a heartbeat.
 constexpr double kHeartbeatLimitSeconds = 120;
 
 constexpr std::size_t kRowsAtOnce = 50;
@@ -53,7 +53,7 @@ bool is_gone(const RunningRow& row) {
   return row.silent_seconds > kHeartbeatLimitSeconds;
 }
 
-/// Inside a transaction. Returns how many rows were released.
+/// Call inside a transaction. Returns the number of rows released.
 std::int64_t release_dead(Database& database, const std::optional<std::string>& digest) {
   std::int64_t count = 0;
   Statement statement(database,
@@ -98,7 +98,8 @@ class SampleInsert {
  public:
   SampleInsert(Database& database, std::size_t rows) : rows_(rows), statement_(database, sql(rows)) {}
 
-  /// From values[first] on while there are enough for whole statements; returns the index of the first one left.
+  /// Inserts from values[first] on while there are enough for whole statements; returns the index of the first one
+  /// left.
   std::size_t insert(std::int64_t run_id, const std::string& metric, const std::vector<Sample>& values,
                      std::size_t first) {
     statement_.rebind(1, run_id, metric);
@@ -147,7 +148,8 @@ void insert_batch(Database& database, std::int64_t run_id, const RunBatch& batch
   }
 }
 
-/// A running row that keeps us from starting: of the same run, or (`is_machine_ours`) of a process beside us.
+/// A running row that prevents us from starting: of the same run, or (`is_machine_ours`) of another process on this
+/// machine.
 std::optional<std::int64_t> find_rival(Database& database, const std::string& digest, bool is_machine_ours) {
   if (const auto same = running_rows(database, digest); !same.empty()) return same.front().id;
   if (!is_machine_ours) return std::nullopt;

@@ -22,7 +22,7 @@ std::string named(const Items& items) {
   return listed_first(names, kNamesShown);
 }
 
-/// Sentences that several files share, each once with their names.
+/// Collects sentences that several files share; each appears once with the files' names.
 class FlagsByFile {
  public:
   void add(const std::string& sentence, const std::string& file) {
@@ -51,7 +51,7 @@ void flag_runs(AuditGroup& group) {
   flags.append_to(group.flags);
 }
 
-/// An equal final loss with an equal time to the millisecond proves nothing, but deserves a look.
+/// An equal final loss with an equal time to the millisecond proves nothing, but deserves attention.
 void flag_equal_ends(AuditGroup& group) {
   std::map<std::pair<double, double>, std::string> known;
   for (const AuditedRun& run : group.runs) {
@@ -77,7 +77,7 @@ std::string place_of(const AuditGroup& group) {
   return group.subdir.empty() ? group.folder : group.folder + "/" + group.subdir;
 }
 
-/// Runs with the same losses or bytes as runs of another group: one set of runs in two places or two forms.
+/// Flags runs with the same losses or bytes as runs of another group: one set of runs in two places or two formats.
 void flag_repeats_elsewhere(std::vector<AuditGroup>& groups) {
   std::map<std::string, const AuditGroup*> known;
   for (AuditGroup& group : groups) {
@@ -140,7 +140,7 @@ void add_flags(Audit& audit) {
 using results::LoggedValidation;
 using results::SpeedrunRun;
 
-constexpr std::size_t kMinCurve = 3;  // fewer validations to four digits may agree by chance
+constexpr std::size_t kMinCurve = 3;  // fewer validations with four digits may agree by chance
 
 AuditedRun audited_run(const results::LogFile& file, const results::SpeedrunLog& log, std::size_t index) {
   const SpeedrunRun& run = log.runs[index];

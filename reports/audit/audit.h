@@ -1,5 +1,5 @@
-/// What a set of speedrun logs shows: runs in groups of one script and machine, their statistics against the track's
-/// rules, and what makes them doubtful. Pure; an Auditor is not thread-safe.
+/// Audits a set of speedrun logs: runs grouped by script and machine, their statistics against the track's rules, and
+/// reasons for doubt. Pure; an Auditor is not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace nanobench::reports {
 
-/// Which test of the mean loss decides.
+/// The test of the mean loss that decides.
 enum class AuditRule {
   kT,  ///< one-sided one-sample t, p below a limit: track 1 and 2
   kZ,  ///< (target - mean) * sqrt(n) >= threshold: the spread is known, so one run can meet it
@@ -38,7 +38,7 @@ std::string to_string(AuditVerdict verdict);
 /// One run of one log.
 struct AuditedRun {
   results::LogFile file;
-  std::size_t index = 0;  ///< of the runs in the file
+  std::size_t index = 0;  ///< index among the runs in the file
   std::optional<std::int64_t> planned_steps;
   std::string gpu;
   std::optional<int> gpu_count;
@@ -48,9 +48,9 @@ struct AuditedRun {
   std::optional<double> train_ms;  ///< training clock there
   std::vector<std::string> problems;
   std::string content;  ///< digest of the file and the run's place in it
-  std::string numbers;  ///< digest of all validations with their times; empty when there are too few to tell runs apart
+  std::string numbers;  ///< digest of all validations with their times; empty if there are too few to tell runs apart
   std::string curve;    ///< the same without the times
-  std::string repeats;  ///< which run of the group it repeats, in words: then it does not count; else empty
+  std::string repeats;  ///< which run of the group it repeats, in words; it is then not counted; else empty
   bool is_counted() const { return loss.has_value() && repeats.empty(); }
 };
 
@@ -60,8 +60,8 @@ struct AuditGroup {
   std::string subdir;
   std::optional<std::int64_t> planned_steps;
   std::string hardware;
-  std::string script_digest;  ///< empty without a script, and for several
-  std::size_t scripts = 1;    ///< pooled in this group
+  std::string script_digest;  ///< empty without a script, or with several
+  std::size_t scripts = 1;    ///< number of scripts pooled in this group
   std::vector<AuditedRun> runs;
 
   int n = 0;  ///< counted runs
@@ -71,8 +71,8 @@ struct AuditGroup {
   Summary train_ms;
   std::optional<double> train_cv;  ///< sd / mean
   AuditVerdict verdict = AuditVerdict::kInconclusive;
-  std::string reason;                                ///< of the verdict, in words
-  const results::PublishedRecord* record = nullptr;  ///< whose folder it is
+  std::string reason;                                ///< reason for the verdict, in words
+  const results::PublishedRecord* record = nullptr;  ///< record that owns the folder
   const results::PublishedRecord* before = nullptr;  ///< the record before that one
   std::optional<double> time_over_before;            ///< mean time over the published time of `before`
   std::vector<std::string> flags;                    ///< sentences
@@ -81,13 +81,13 @@ struct AuditGroup {
 struct Audit {
   AuditOptions options;
   std::vector<AuditGroup> groups;  ///< by folder, sub-directory, steps, hardware, script
-  std::vector<AuditGroup> pooled;  ///< groups that differ in the script only, pooled; they never decide
+  std::vector<AuditGroup> pooled;  ///< groups that differ only in the script, pooled; they never decide
   std::size_t files = 0;           ///< read
   std::size_t other_files = 0;     ///< files without a trainer's line
   std::uint64_t bytes = 0;
   std::vector<std::string> problems;  ///< files and folders that could not be read
 
-  /// The worst of the groups; inconclusive without any.
+  /// The worst verdict of the groups; inconclusive if there are none.
   AuditVerdict verdict() const;
 };
 

@@ -1,4 +1,4 @@
-// Charts of logs beside what was claimed for them.
+// Charts of logs beside the published claims.
 
 #include <vector>
 
@@ -21,7 +21,7 @@ std::string name_of(const AuditGroup& group) {
   return name;
 }
 
-/// Interval of the mean; absent for fewer than two values, or where all are equal.
+/// Interval of the mean; absent for fewer than two values, or if all are equal.
 std::optional<ConfidenceInterval> interval_of_mean(const std::vector<double>& values, double center) {
   const std::optional<OneSampleT> t = one_sample_t(values, center, Tail::kTwoSided, kLevel);
   return t ? std::optional(t->interval) : std::nullopt;

@@ -1,6 +1,6 @@
-/// The charts of all reports. Each function makes the rows and the Vega-Lite specification of one chart, or nullopt
-/// where there is nothing to draw. Names of cells, effects and files are data, never part of a specification's
-/// expressions. Pure, thread-safe.
+/// The charts of all reports. Each function makes the rows and the Vega-Lite specification of one chart, or nullopt if
+/// there is nothing to draw. Names of cells, effects and files are data, never part of a specification's expressions.
+/// Pure, thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -19,21 +19,21 @@ struct Audit;
 struct Trend;
 
 /// Each row's step time against the first row's, beside the published one. A history is a waterfall: each bar begins
-/// where the bar before ended.
+/// where the previous one ended.
 std::optional<Chart> speed_chart(const results::PlanRecord& plan, const ComparisonTable& table);
 
-/// Every effect with its interval: on the loss, on the step time, in seconds at equal loss.
+/// Every effect with its interval: on the loss, on the step time, and in seconds at equal loss.
 std::optional<Chart> effects_chart(const std::vector<EffectResult>& effects);
 
 /// The validation loss of each cell, mean and range over seeds, against steps, tokens or seconds of the training clock.
-/// Long curves are thinned: each stretch keeps its lowest and highest point. The full data are all runs' validations,
+/// Long curves are thinned: each section keeps its lowest and highest point. The full data are all runs' validations,
 /// unless there are more of them than a page should hold.
 std::optional<Chart> loss_chart(const std::vector<CellMeasures>& cells);
 
 /// Peak memory of each cell.
 std::optional<Chart> memory_chart(const ComparisonTable& table);
 
-/// The step time of each run against its cell's median, in the order in which they began.
+/// The step time of each run against its cell's median, in the order in which the runs began.
 std::optional<Chart> order_chart(const std::vector<CellMeasures>& cells);
 
 /// Mean time of a step by phase, in milliseconds, for each cell.
@@ -43,19 +43,19 @@ struct PhaseTimes {
 };
 std::optional<Chart> phase_chart(const std::vector<PhaseTimes>& cells);
 
-/// Interactions of two factors on the loss, as a square of all pairs.
+/// Two-factor interactions on the loss, as a square of all pairs.
 std::optional<Chart> interaction_chart(const std::vector<EffectResult>& effects);
 
 /// Every counted run's final loss and each group's mean, against the target; nullopt without a loss.
 std::optional<Chart> audit_loss_chart(const Audit& audit);
 
-/// Mean training time of each group beside the published one; nullopt when no folder is a record's.
+/// Mean training time of each group beside the published one; nullopt if no folder belongs to a record.
 std::optional<Chart> audit_time_chart(const Audit& audit);
 
 inline constexpr std::size_t kMaxTrendCharts = 8;
 
-/// One for each of the first series (the worst come first) that has values in two revisions: means and ranges over the
-/// revisions, the range that the values before predict, and where a new level begins.
+/// One chart for each of the first series (worst first) that have values in two revisions: means and ranges over the
+/// revisions, the range that earlier values predict, and where a new level begins.
 std::vector<Chart> trend_charts(const Trend& trend, std::size_t max = kMaxTrendCharts);
 
 }  // namespace nanobench::reports

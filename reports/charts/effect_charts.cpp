@@ -42,7 +42,7 @@ void add_effect(Table& table, const EffectResult& effect) {
   }
 }
 
-/// The panel of one metric, with an axis of its own.
+/// The panel of one metric, with its own axis.
 OrderedJson panel(const char* metric, const std::vector<std::string>& names) {
   OrderedJson y = name_axis("effect");
   y["scale"] = {{"domain", names}};  // all panels have all rows

@@ -11,9 +11,9 @@ namespace {
 using core::OrderedJson;
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-constexpr std::size_t kMaxPoints = 2400;      ///< of the whole chart
-constexpr std::size_t kMinPoints = 40;        ///< of each curve
-constexpr std::size_t kMaxFullRows = 400000;  ///< about 12 MB of a page
+constexpr std::size_t kMaxPoints = 2400;      ///< points of the whole chart
+constexpr std::size_t kMinPoints = 40;        ///< points of each curve
+constexpr std::size_t kMaxFullRows = 400000;  ///< about 12 MB in a page
 
 /// One step of one cell over its runs.
 struct Point {
@@ -42,8 +42,8 @@ std::map<std::int64_t, Point> points_of(const CellMeasures& cell) {
   return points;
 }
 
-/// Which points are drawn, at most `most`: all, or the first, the last, and of each stretch between them the lowest and
-/// the highest one, so that no spike is lost.
+/// Chooses the points to draw, at most `most`: all, or the first, the last, and the lowest and highest of each section
+/// between them, so that no spike is lost.
 std::set<std::size_t> chosen(const std::vector<Point>& points, std::size_t most) {
   std::set<std::size_t> indexes;
   if (points.size() <= std::max<std::size_t>(most, 2)) {
@@ -94,7 +94,7 @@ std::vector<const char*> known_axes(const Table& table) {
   return axes;
 }
 
-/// Every validation of every run; empty where that is too much for a page.
+/// Every validation of every run; empty if that is too much for a page.
 FullData full_data(const std::vector<CellMeasures>& cells) {
   FullData full{.name_columns = {"cell", "seed"}, .columns = {"step", "loss", "seconds"}};
   std::size_t rows = 0;
@@ -139,7 +139,7 @@ OrderedJson spec_of(std::optional<double> floor, bool has_bands, const std::vect
            tooltip("seconds", "seconds", ".4~g"), tooltip("loss", "loss, mean", ".4f"), tooltip("low", "lowest", ".4f"),
            tooltip("high", "highest", ".4f"), tooltip("n", "runs", "d")}}}}});
   if (floor) {
-    // Only beside the whole curve: it lies far below the ends that the other choices show.
+    // Only beside the whole curve: it is far below the ends that the other choices show.
     layers.push_back({{"transform",
                        {{{"filter", "part == 'all'"}},
                         {{"aggregate", {{{"op", "count"}, {"as", "points"}}}}},

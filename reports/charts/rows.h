@@ -24,7 +24,7 @@ inline TableCell high_cell(const std::optional<ConfidenceInterval>& interval) {
   return plotted_cell(interval ? std::optional(interval->high) : std::nullopt);
 }
 
-/// Names in the given order, not the alphabetical one.
+/// Names in the given order, not in alphabetical order.
 inline core::OrderedJson name_axis(const std::string& field, const std::string& title = "") {
   core::OrderedJson axis = {{"field", field}, {"type", "nominal"}, {"sort", nullptr}};
   axis["title"] = title.empty() ? core::OrderedJson(nullptr) : core::OrderedJson(title);

@@ -14,7 +14,7 @@ using core::OrderedJson;
 
 constexpr std::array<const char*, 4> kPhaseOrder = {"data", "forward", "backward", "optimizer"};
 
-/// As a step goes through them; phases of other names follow.
+/// In the order in which a step runs them; other phases follow.
 std::size_t place_of(const std::string& phase) {
   return static_cast<std::size_t>(std::find(kPhaseOrder.begin(), kPhaseOrder.end(), phase) - kPhaseOrder.begin());
 }
@@ -22,7 +22,7 @@ std::size_t place_of(const std::string& phase) {
 constexpr const char* kQuiet = "quiet";
 constexpr const char* kDisturbed = "disturbed";
 
-/// The same marks, whichever kinds of runs there are.
+/// The same marks, whichever kinds of runs occur.
 OrderedJson shape_of_states() {
   return {{"field", "state"},
           {"type", "nominal"},
@@ -37,12 +37,12 @@ OrderedJson size_of_states() {
           {"scale", {{"domain", {kQuiet, kDisturbed}}, {"range", {45, 130}}}}};
 }
 
-/// One run, as the order chart has it.
+/// One run in the order chart.
 struct Began {
   double minutes = 0.0;
   const CellMeasures* cell = nullptr;
   const RunMeasure* run = nullptr;
-  double change = 0.0;  ///< against the cell's median
+  double change = 0.0;  ///< relative to the cell's median
 };
 
 std::vector<Began> in_order(const std::vector<CellMeasures>& cells) {

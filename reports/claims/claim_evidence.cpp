@@ -15,7 +15,7 @@ namespace {
 using ablations::RuleForm;
 
 constexpr double kLevel = 0.95;
-constexpr std::size_t kMinRuns = 3;  // below that a spread over runs is hardly known
+constexpr std::size_t kMinRuns = 3;  // with fewer, the spread over runs is hardly known
 
 bool is_ratio(RuleForm form) {
   return form == RuleForm::kAfterOverBefore || form == RuleForm::kBeforeOverAfter;
@@ -24,7 +24,7 @@ bool is_ratio(RuleForm form) {
 /// The number of one pair on the scale on which it is averaged: ratios as logarithms.
 std::optional<double> on_mean_scale(RuleForm form, double before, double after) {
   if (is_ratio(form) && !(before > 0.0 && after > 0.0)) {
-    if (before == 0.0 && after == 0.0) return 0.0;  // nothing before and nothing after: no change
+    if (before == 0.0 && after == 0.0) return 0.0;  // zero before and after: no change
     return std::nullopt;
   }
   const double value = ablations::combined(form, before, after);
@@ -54,7 +54,7 @@ std::optional<double> sd_of(const BySeed& values) {
   return summarise(values).sd;
 }
 
-/// One number of a run, or all of them.
+/// Adds one number per run, or all of them.
 void add_numbers(RuleForm form, const OperationRepetitions& run, bool is_median, std::vector<double>& numbers) {
   std::vector<double> own;
   const std::size_t count = std::max(run.before.size(), run.after.size());

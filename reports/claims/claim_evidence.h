@@ -19,12 +19,12 @@ namespace nanobench::reports {
 /// A ratio, a difference or a mean over the runs of the arms, with its error. Pure.
 struct MeasuredNumber {
   std::optional<double> value;
-  std::optional<ConfidenceInterval> interval;  ///< of 95 %; absent: one run, or no spread
-  bool is_exact = false;                       ///< counted, or the same in every run: there is no error
-  int n = 0;                                   ///< runs of the arm with fewest, or pairs of runs
+  std::optional<ConfidenceInterval> interval;  ///< 95 % interval; absent: one run, or no spread
+  bool is_exact = false;                       ///< counted, or the same in every run: it has no error
+  int n = 0;                                   ///< runs of the arm with the fewest, or pairs of runs
 };
 
-/// The form over the arms' values by seed, paired by seed. Ratios are means of logarithms.
+/// Applies the form to the arms' values, paired by seed. Ratios are means of logarithms.
 ///   Without an arm that the form needs, or a common seed: no value. One seed: a value without interval.
 MeasuredNumber number_of(ablations::RuleForm form, const BySeed& before, const BySeed& after);
 
@@ -37,7 +37,7 @@ struct OperationRepetitions {
   std::vector<double> after;
 };
 
-/// Over runs: from three runs on, each run's median counts once; below that, all repetitions do.
+/// Over runs: with three or more runs, each run's median counts once; with fewer, all repetitions count.
 MeasuredNumber number_of(ablations::RuleForm form, const std::vector<OperationRepetitions>& runs);
 
 /// The stored plan that a claim is judged from.
@@ -48,15 +48,16 @@ struct ClaimPlan {
 
 class ClaimEvidence {
  public:
-  /// Of the plans of design "claims" at this scale, or of the newest such plan's scale. Keeps a reference.
+  /// Reads the plans of design "claims" at this scale, or at the newest such plan's scale if none is given. Keeps a
+  /// reference to the store.
   ClaimEvidence(const results::Store& store, const std::optional<std::string>& scale);
-  /// Nothing was ever measured.
+  /// No evidence: nothing was ever measured.
   explicit ClaimEvidence(std::string scale) : scale_(std::move(scale)) {}
 
   const std::string& scale() const { return scale_; }
   bool has_plans() const { return !plans_.empty(); }
 
-  /// The newest plan that has all these cells, those with completed runs of each first; nullptr when none has.
+  /// The newest plan that has all these cells, preferring plans with completed runs of each; nullptr if there is none.
   const ClaimPlan* plan_of(const std::vector<ablations::ClaimCell>& cells) const;
 
   /// A metric of claim_metrics() of a training cell, by seed; completed runs only. Empty for a metric that no run
@@ -72,7 +73,7 @@ class ClaimEvidence {
  private:
   const results::Store* store_ = nullptr;
   std::string scale_;
-  std::vector<ClaimPlan> plans_;  ///< the newest first
+  std::vector<ClaimPlan> plans_;  ///< newest first
 };
 
 }  // namespace nanobench::reports

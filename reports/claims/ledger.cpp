@@ -20,7 +20,7 @@ namespace {
 constexpr double kGiga = 1e9;
 constexpr double kMsPerS = 1e3;
 
-/// Steps whose losses are not the same double.
+/// Number of steps whose losses are not the same double.
 std::int64_t different_steps(const std::vector<results::Sample>& first, const std::vector<results::Sample>& second) {
   std::int64_t count = static_cast<std::int64_t>(std::max(first.size(), second.size()));
   for (std::size_t i = 0; i < std::min(first.size(), second.size()); ++i) {
@@ -62,7 +62,7 @@ class CellMetrics {
   /// Without a value, `reason` says why unless no run reports the metric.
   MeasuredNumber number(std::string& reason) const;
 
-  /// Why a time measures the code rather than the claim; empty where it does not.
+  /// Why a time measures the code rather than the claim; empty if it does not.
   std::string doubt() const;
 
  private:
@@ -125,7 +125,7 @@ MeasuredNumber CellMetrics::different_losses(std::string& reason) const {
     return number;
   }
   number.value = static_cast<double>(count);
-  number.is_exact = true;  // the same bits are the same, and one that differs is a difference
+  number.is_exact = true;  // bits are either equal or not: there is no error
   return number;
 }
 
@@ -147,7 +147,7 @@ MeasuredNumber CellMetrics::time_to_target(std::string& reason) const {
     return completed - static_cast<std::ptrdiff_t>(times.size());
   };
   if (missing(*before_, before) > 0 || missing(*after_, after) > 0) {
-    // A mean without the seeds that never arrive would flatter the arm.
+    // A mean without the seeds that never reach it would flatter the arm.
     reason =
         "not all runs reach the mean final loss of the earlier record: " + std::to_string(missing(*before_, before)) +
         " before and " + std::to_string(missing(*after_, after)) + " after do not";
@@ -171,7 +171,7 @@ MeasuredNumber CellMetrics::share_of_peak() const {
   return number_of(claim_.rule->form, {}, shares);
 }
 
-/// At the end of a run the engine compares every parameter of its processes, and fails where one bit differs.
+/// At the end of a run the engine compares every parameter across its processes, and fails if one bit differs.
 MeasuredNumber CellMetrics::parameter_difference() const {
   const CellMeasures* const cell = before_ != nullptr ? before_ : after_;
   BySeed differences;
@@ -331,7 +331,7 @@ class Judge {
     for (const ClaimCell& cell : cells.also) add_side_number(cell);
   }
 
-  /// A cell without a completed run: why, and whether it can be measured here at all.
+  /// Explains a cell without a completed run, and whether it can be measured here at all.
   bool explains_failure(const ClaimPlan& plan, const std::vector<ClaimCell>& cells) {
     for (const ClaimCell& cell : cells) {
       const CellMeasures& measures = plan.cells.at(cell.label);
@@ -379,7 +379,7 @@ class Judge {
           {sizes + ": " + metric + " " + ablations::to_string(claim_.rule->form), number_of(claim_.rule->form, runs)});
       return;
     }
-    // Another quantity: each arm's own, as its ratio is of no use where one arm has none of it.
+    // Another quantity is reported for each arm, because a ratio is useless if it is 0 in one of them.
     for (const auto& [form, arm] :
          {std::pair(ablations::RuleForm::kBefore, "before"), std::pair(ablations::RuleForm::kAfter, "after")})
       entry_.also.push_back({sizes + ": " + metric + " " + arm, number_of(form, runs)});

@@ -15,21 +15,21 @@ namespace nanobench::reports {
 enum class LedgerVerdict {
   kSupported,      ///< the whole interval agrees with the claim
   kContradicted,   ///< the whole interval disagrees with it
-  kInconclusive,   ///< measured, and neither
-  kNotMeasured,    ///< it could be measured, and was not
-  kNotMeasurable,  ///< it cannot be measured here; `reason` says why
+  kInconclusive,   ///< measured, but neither
+  kNotMeasured,    ///< measurable, but not measured
+  kNotMeasurable,  ///< not measurable here; `reason` gives the reason
 };
 
-/// All of them, in the order of reports.
+/// All verdicts, in the order of reports.
 inline constexpr std::array<LedgerVerdict, 5> kLedgerVerdicts = {
     LedgerVerdict::kSupported, LedgerVerdict::kContradicted, LedgerVerdict::kInconclusive, LedgerVerdict::kNotMeasured,
     LedgerVerdict::kNotMeasurable};
 
 const char* to_string(LedgerVerdict verdict);
-/// As one word: "not_measurable_here".
+/// The verdict as one word: "not_measurable_here".
 std::string word_of(LedgerVerdict verdict);
 
-/// A measurement beside the one that is judged.
+/// A measurement reported beside the judged one.
 struct SideNumber {
   std::string what;  ///< "rows 768 columns 768: time_ms after/before"
   MeasuredNumber number;
@@ -38,16 +38,16 @@ struct SideNumber {
 struct LedgerEntry {
   const ablations::Claim* claim = nullptr;
   LedgerVerdict verdict = LedgerVerdict::kNotMeasured;
-  std::optional<double> claimed;    ///< what the claim's own number makes of the rule's form
+  std::optional<double> claimed;    ///< the claim's own number, converted to the rule's form
   std::optional<double> published;  ///< the same from records' logs and figures
   MeasuredNumber measured;
   std::string by;      ///< "3 seeds", "counted", "read from the configuration"
   std::string scale;   ///< "nano", "official", "as published", the operation's sizes
-  std::string reason;  ///< why there is no verdict; empty when there is
+  std::string reason;  ///< why there is no verdict; empty if there is one
   std::vector<SideNumber> also;
 };
 
-/// The verdict of the rule on a number: a number without an interval decides only when it is exact.
+/// The rule's verdict on a number. A number without an interval decides only if it is exact.
 LedgerVerdict judged(const ablations::ClaimRule& rule, const MeasuredNumber& number);
 
 LedgerEntry judge(const ablations::Catalogue& catalogue, const ablations::Claim& claim, const ClaimEvidence& evidence);

@@ -13,10 +13,10 @@ namespace {
 
 using core::StepParts;
 
-constexpr std::size_t kMaxNamed = 4;  // rows of a warning
-constexpr double kCancels = 1e-9;     // of weights that are fractions
+constexpr std::size_t kMaxNamed = 4;  // rows in a warning
+constexpr double kCancels = 1e-9;     // for weights that are fractions
 
-/// The parts of the cell's completed runs; nullopt where no engine reported them.
+/// The parts of the cell's completed runs; nullopt if no engine reported them.
 std::optional<StepParts> parts_of(const CellMeasures& cell) {
   std::optional<StepParts> parts;
   for (const RunMeasure& run : cell.runs) {

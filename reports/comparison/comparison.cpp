@@ -18,7 +18,7 @@ namespace {
 using core::RunOutcome;
 using results::RunRecord;
 
-/// What a run's measure is made of; ascending steps.
+/// The samples that a run's measure is computed from; ascending steps.
 struct MeasuredSamples {
   std::optional<double> median_step_ms;
   std::vector<results::Sample> val_loss;
@@ -44,7 +44,7 @@ std::vector<CurvePoint> curve_of(const MeasuredSamples& samples) {
   return curve;
 }
 
-/// From the stored configuration; nullopt for one of another program.
+/// Read from the stored configuration; nullopt for another program's.
 std::optional<double> tokens_per_step(const std::string& config) {
   const core::Json json = core::Json::parse(config, nullptr, false);
   if (!json.is_object()) return std::nullopt;
@@ -183,7 +183,7 @@ std::optional<Effect> speed_up_within_machines(const CellMeasures& cell, const C
   return values.empty() ? std::nullopt : speed_up(values, bases);
 }
 
-/// Every row that has times has them of the same seeds, each on the same machine as in the other rows.
+/// Every row with times has them for the same seeds, each on the same machine as in the other rows.
 bool is_balanced(const std::vector<CellMeasures>& cells) {
   const CellMeasures* first = nullptr;
   for (const CellMeasures& cell : cells) {
@@ -280,7 +280,7 @@ void add_floor_warnings(ComparisonTable& table, const std::vector<CellMeasures>&
   table.warnings.push_back(first + ". No honest model can be there; look for a leak in data or evaluation.");
 }
 
-/// A busy machine leaves losses alone, but not times.
+/// A busy machine affects times, but not losses.
 void add_disturbance_warning(ComparisonTable& table, const std::vector<CellMeasures>& cells) {
   int disturbed = 0;
   std::string first;
@@ -353,7 +353,7 @@ MeasuredSamples read_samples(const results::Store& store, const RunRecord& run) 
 
 RunMeasure measure_run(const results::Store& store, const RunRecord& run) {
   MeasuredSamples samples = read_samples(store, run);
-  if (!run.is_completed()) {  // its page shows the curve as far as it got
+  if (!run.is_completed()) {  // its page shows the curve so far
     samples.val_loss = store.samples(run.id, results::kValLoss);
     samples.val_clock_ms = store.samples(run.id, results::kValClockMs);
   }
@@ -400,7 +400,7 @@ std::vector<CellMeasures> read_cells(const results::Store& store, const results:
       cells.back().step_ms = published->second;
     }
   }
-  std::map<std::string, std::optional<double>> step_tokens;  // by configuration: the replicates of a cell share theirs
+  std::map<std::string, std::optional<double>> step_tokens;  // by configuration, which a cell's replicates share
   for (const results::PlanLine& line : plan.lines) {
     const auto found = index.find(line.cell);
     if (found == index.end()) continue;

@@ -1,5 +1,5 @@
-/// The rows of a report: what was measured in each cell of a plan, and what it changes against its reference row.
-/// Pure functions of store rows; thread-safe as the Store is (one thread).
+/// The rows of a report: what was measured in each cell of a plan, and how it differs from its reference row. Pure
+/// functions of store rows; as thread-safe as the Store (one thread).
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@ struct RunMeasure {
   std::optional<double> mean_step_ms;      ///< training clock over timed steps: the records' figure
   std::optional<double> tokens_per_s;      ///< trained tokens over training-clock time
   std::optional<double> step_tokens;       ///< tokens that one step trains on
-  std::optional<double> peak_bytes;        ///< of the process
-  std::vector<CurvePoint> curve;           ///< validations, in the order of steps
-  double lowest_val_loss = 0.0;            ///< of the curve; infinity when empty
+  std::optional<double> peak_bytes;        ///< peak of the process
+  std::vector<CurvePoint> curve;           ///< validations, in order of steps
+  double lowest_val_loss = 0.0;            ///< minimum of the curve; infinity if empty
   std::optional<std::string> disturbance;  ///< why its times are doubtful (results/host_load.h)
 };
 
@@ -36,18 +36,18 @@ RunMeasure measure_run(const results::Store& store, const results::RunRecord& ru
 struct CellMeasures {
   results::PlanCell cell;
   int planned = 0;                ///< replicates that the plan asks for
-  std::vector<RunMeasure> runs;   ///< those that exist, ascending seeds; also failed and running ones
-  std::optional<double> step_ms;  ///< published for the cell's record
+  std::vector<RunMeasure> runs;   ///< existing runs, including failed and running ones; ascending seeds
+  std::optional<double> step_ms;  ///< figure published for the cell's record
 };
 
-/// The cell's completed run with this seed; nullptr where there is none.
+/// The cell's completed run with this seed; nullptr if there is none.
 const RunMeasure* completed_run(const CellMeasures& cell, std::uint64_t seed);
 
-/// Whether the times of two runs may be compared: one machine, one GPU and driver, as many threads. Losses of any two
-/// runs may be.
+/// Whether the times of two runs may be compared: same machine, same GPU and driver, same number of threads. Losses may
+/// always be compared.
 bool share_machine(const RunMeasure& a, const RunMeasure& b);
 
-/// Of the completed runs.
+/// Values of the completed runs.
 BySeed val_losses(const CellMeasures& cell);
 BySeed step_times(const CellMeasures& cell);
 
@@ -56,7 +56,7 @@ struct TargetTimes {
   Summary seconds;         ///< over the runs that reached it
   int reached = 0;         ///< runs
   int completed = 0;       ///< runs
-  int before_clock = 0;    ///< runs that met it before their clock started
+  int before_clock = 0;    ///< runs that reached it before their clock started
   bool has_curve = false;  ///< false: no run has validations on the clock, or there is no target
 };
 
@@ -65,7 +65,7 @@ struct Comparison {
   std::string label;
   std::optional<std::string> record;
   std::string changed;
-  std::optional<std::string> reference;  ///< label of the row that the effects are against
+  std::optional<std::string> reference;  ///< label of the row that the effects are relative to
 
   Summary val_loss;
   std::optional<Effect> val_loss_change;  ///< negative: better
@@ -75,24 +75,24 @@ struct Comparison {
   Summary tokens_per_s;
   Summary peak_bytes;
   TargetTimes to_target;
-  CellOutliers outliers;  ///< flagged, and left in all of the above
+  CellOutliers outliers;  ///< flagged, but included in all of the above
   std::optional<double> published_step_ms;
   std::optional<double> published_speed_up;
 
   int planned = 0;
   int completed = 0;
   int failed = 0;                    ///< ended without evidence
-  int unfinished = 0;                ///< running, interrupted, or not begun
-  std::vector<std::string> reasons;  ///< of the failed runs: "seeds 2, 3 crashed: ..."
+  int unfinished = 0;                ///< running, interrupted, or not started
+  std::vector<std::string> reasons;  ///< reasons of the failed runs: "seeds 2, 3 crashed: ..."
 };
 
 struct ComparisonTable {
   std::optional<double> target;   ///< validation loss
   std::string target_source;      ///< "the final loss of record12 (mean of 2)"
   std::vector<Comparison> rows;   ///< in the suite's order
-  bool has_one_yardstick = true;  ///< mean times of the rows may be divided by each other: all runs are on one
-                                  ///< machine, or each row has the same seeds on the same machines
-  std::vector<int> looks;         ///< seeds at each look at these results (looks.h); one or none: no earlier look
+  bool has_one_yardstick = true;  ///< the rows' mean times may be divided by each other: all runs are on one machine,
+                                  ///< or each row has the same seeds on the same machines
+  std::vector<int> looks;         ///< seeds at each look at these results (looks.h); one or no entry: no earlier look
   std::vector<std::string> warnings;
   std::vector<std::string> notes;
 };
@@ -101,19 +101,19 @@ struct ComparisonTable {
 struct ComparisonOptions {
   std::map<std::string, double> published_step_ms;  ///< by record id
   std::optional<double> target;                     ///< overrides the plan's
-  bool has_charts = false;                          ///< adds charts, for forms that show them
+  bool has_charts = false;                          ///< adds charts, for formats that show them
   bool has_provenance = false;                      ///< adds disturbed runs, commands, programs and machines
 };
 
-/// Mean step times that were published for the catalogue's records.
+/// Mean step times published for the catalogue's records.
 std::map<std::string, double> published_step_ms(const ablations::Catalogue& catalogue);
 
 /// The cells of a plan in the suite's order.
 std::vector<CellMeasures> read_cells(const results::Store& store, const results::PlanRecord& plan,
                                      const ComparisonOptions& options);
 
-/// Each row against the row before it (design "history") or the first row (other designs). A reference without a
-/// completed run is passed over, and a note says so.
+/// Compares each row with the row before it (design "history") or the first row (other designs). A reference without a
+/// completed run is skipped, and a note reports it.
 ComparisonTable compare(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
                         const ComparisonOptions& options);
 

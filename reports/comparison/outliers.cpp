@@ -10,13 +10,13 @@
 namespace nanobench::reports {
 namespace {
 
-/// One run's number on its way to be judged.
+/// One run's number to be judged.
 struct Candidate {
   const RunMeasure* run = nullptr;
   double value = 0.0;
 };
 
-/// Adds those that stand apart among `group`; nothing when there are too few.
+/// Adds the outliers of `group`; none if it is too small.
 void judge(const std::vector<Candidate>& group, std::optional<std::vector<OutlyingRun>>& found) {
   if (group.size() < kMinForOutliers) return;
   if (!found) found.emplace();

@@ -1,4 +1,4 @@
-/// The content of a report before it has a form: facts, tables, notes. Builders (kinds/) make it, and renderers
+/// The content of a report, independent of its format: facts, tables, notes. Builders (kinds/) create it, and renderers
 /// (render/) print it for people or machines. Plain values.
 #pragma once
 
@@ -15,15 +15,15 @@ namespace nanobench::reports {
 
 /// A value in two forms: for people and for machines.
 struct TableCell {
-  std::string text;         ///< for people; UTF-8, may hold anything (renderers escape it)
-  std::string detail;       ///< a spread or a remark, beside or below `text`; may be empty
+  std::string text;         ///< for people; any UTF-8 text (renderers escape it)
+  std::string detail;       ///< a spread or a remark, shown beside or below `text`; may be empty
   core::OrderedJson value;  ///< for machines: number, string, null, or an object of such
 };
 
 /// "-" and null.
 TableCell missing_cell();
 TableCell text_cell(const std::string& text);
-/// The same, or missing_cell() for no text.
+/// The same, or missing_cell() if the text is empty.
 TableCell text_or_missing(const std::string& text);
 TableCell count_cell(std::int64_t count);
 TableCell count_cell(const std::optional<std::int64_t>& count);
@@ -34,12 +34,12 @@ TableCell yes_no_cell(bool is_so);
 /// Two forms of one value: for people, and for machines.
 TableCell value_cell(std::string text, core::OrderedJson value, std::string detail = "");
 
-/// A number as `format` writes it for people; missing_cell() for one that is absent or not finite.
+/// A number, formatted for people by `format`; missing_cell() if it is absent or not finite.
 template <class Format>
 TableCell number_cell(const std::optional<double>& value, Format format) {
   return value && std::isfinite(*value) ? value_cell(format(*value), *value) : missing_cell();
 }
-/// The same in the forms of core/base/text.h.
+/// The same with the formats of core/base/text.h.
 TableCell fixed_cell(const std::optional<double>& value, int digits);
 TableCell significant_cell(const std::optional<double>& value, int digits);
 TableCell percent_cell(const std::optional<double>& fraction, int digits);
@@ -48,20 +48,20 @@ TableCell bytes_cell(const std::optional<std::int64_t>& bytes);
 /// Two significant digits.
 TableCell p_cell(const std::optional<double>& p);
 
-/// Null for one that is absent or not finite.
+/// Null if the value is absent or not finite.
 core::OrderedJson json_of(const std::optional<double>& value);
 
 struct Column {
   std::string key;    ///< stable name in JSON and CSV
-  std::string title;  ///< for people; with its unit
+  std::string title;  ///< for people; includes the unit
   bool is_number = false;
-  bool wraps = false;  ///< running text, may take several lines
-  int priority = 0;    ///< a narrow terminal leaves out the highest first; 0 always stays
+  bool wraps = false;  ///< running text that may take several lines
+  int priority = 0;    ///< a narrow terminal drops the highest first; 0 always stays
 };
 
 Column text_column(const std::string& key, const std::string& title, int priority = 0);
 Column number_column(const std::string& key, const std::string& title, int priority = 0);
-/// Of running text.
+/// A column of running text.
 Column wide_column(const std::string& key, const std::string& title, int priority = 0);
 
 struct Table {
@@ -86,7 +86,7 @@ class FactList {
   void add(const std::string& key, const std::string& title, const std::string& text) {
     add(key, title, text_cell(text));
   }
-  /// Nothing for an empty text.
+  /// Adds nothing if the text is empty.
   void add_if(const std::string& key, const std::string& title, const std::string& text) {
     if (!text.empty()) add(key, title, text);
   }
@@ -94,7 +94,7 @@ class FactList {
   std::vector<Fact> facts;
 };
 
-/// The data behind a chart's rows, where they are too many for a table: blocks of plain numbers.
+/// The full data behind a chart, if it is too large for a table: blocks of plain numbers.
 struct FullData {
   struct Block {
     std::vector<std::string> names;             ///< one for each of name_columns
@@ -109,11 +109,11 @@ struct FullData {
 struct Chart {
   std::string id;          ///< stable name: letters, digits, '_'
   std::string title;       ///< for people
-  std::string text;        ///< what it shows, for those who do not see it
+  std::string text;        ///< what it shows, for readers who cannot see it
   core::OrderedJson spec;  ///< Vega-Lite v5 without data; its fields are keys of `data`
   Table data;              ///< each value a number, a string, a boolean or null
   FullData full;           ///< no blocks: the table is complete
-  std::string file;        ///< the document's name for a drawing of it; empty: none
+  std::string file;        ///< name of the document's drawing of it; empty: none
 };
 
 struct Section {
@@ -142,10 +142,10 @@ struct Document {
 /// Warnings that are always shown; further ones are folded or counted.
 inline constexpr std::size_t kMaxShownWarnings = 8;
 
-/// Each text once, in the order of first sight, with "(3 times)" after a repeated one.
+/// Each text once, in order of first appearance, with "(3 times)" after a repeated one.
 std::vector<std::string> counted_texts(const std::vector<std::string>& texts);
 
-/// Version of the JSON form; grows when a key changes its meaning or goes away.
+/// Version of the JSON format; incremented when a key changes its meaning or is removed.
 inline constexpr int kDocumentSchemaVersion = 1;
 
 }  // namespace nanobench::reports

@@ -32,7 +32,7 @@ Sets sets_of_factorial(const std::vector<const PlanContrast*>& mains, std::size_
   return sets;
 }
 
-/// Two simple effects meet in a cell; the fourth is the one that only their interaction has.
+/// The two simple effects share a cell; the fourth cell is the one that only their interaction has.
 Sets sets_of_pair(const std::vector<const PlanContrast*>& simple, const PlanContrast& interaction) {
   const auto& first = simple[0]->coefficients;
   const auto& second = simple[1]->coefficients;
@@ -62,7 +62,7 @@ FactorShare share_of(std::string factor, const std::vector<double>& by_seed, dou
   return share;
 }
 
-/// The shares of each seed, then their moments: what the cells of a seed have in common cancels.
+/// The shares of each seed, then their moments: variation common to the cells of a seed cancels.
 LossAttribution by_seeds(const SubsetCells& subsets, const std::vector<std::vector<double>>& rows) {
   std::vector<std::vector<double>> shares(subsets.changes.size());
   std::vector<double> totals;

@@ -23,7 +23,7 @@ bool is_factorial(const results::PlanContrast& contrast) {
   return contrast.kind == results::ContrastKind::kMain || contrast.kind == results::ContrastKind::kInteraction;
 }
 
-/// Factorial effects that have no error of their own get that of the small ones among them.
+/// Factorial effects without an error of their own get one estimated from the small effects.
 void add_lenth(std::vector<EffectResult>& results, MeasuredEffect EffectResult::*metric) {
   std::vector<double> values;
   std::vector<MeasuredEffect*> effects;
@@ -107,7 +107,7 @@ bool is_single_change(const results::PlanContrast& contrast) {
   return contrast.kind == results::ContrastKind::kSimple || contrast.kind == results::ContrastKind::kMain;
 }
 
-/// Every cell has a run with a step time.
+/// Whether every cell has a run with a step time.
 bool has_times(const std::vector<ContrastPart>& parts) {
   return std::all_of(parts.begin(), parts.end(),
                      [](const ContrastPart& part) { return !step_times(*part.cell).empty(); });
@@ -173,7 +173,7 @@ void judge_features(std::vector<EffectResult>& results, const std::vector<CellMe
   }
 }
 
-/// By rules that are settled.
+/// Judges by the final rules.
 std::vector<EffectResult> judge_all(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
                                     const EffectRules& rules) {
   std::vector<EffectResult> results;
@@ -212,7 +212,7 @@ std::size_t index_of(const results::SequentialLook& plan, const std::vector<Look
   return std::min(static_cast<std::size_t>(std::max(1, plan.look) - 1), looks.size() - 1);
 }
 
-/// The seeds that a look had: the first ones in the order of execution.
+/// The seeds that a look had: the first ones in execution order.
 std::set<std::uint64_t> seeds_at(const results::PlanRecord& plan, std::size_t index) {
   const results::SequentialLook& looks = *plan.sequential;
   const std::size_t count =
@@ -241,7 +241,7 @@ bool is_decided(Verdict verdict) {
   return verdict != Verdict::kInconclusive && verdict != Verdict::kMissing;
 }
 
-/// A look decides only what no earlier one has decided.
+/// A look decides only what no earlier look has decided.
 void keep_first(MeasuredEffect& effect, Verdict at_look, int look) {
   if (effect.decided_at_look || !is_decided(at_look)) return;
   effect.verdict = at_look;
@@ -331,7 +331,7 @@ SeedsForVerdict seeds_for(const EffectResult& effect, const EffectRules& rules, 
   const std::optional<int> needed =
       required_runs_for_verdict(equal_loss.seconds.value, error, tests, kVerdictPower, kMaxSeedsNamed);
   result.status = needed ? Status::kKnown : Status::kTooMany;
-  // The seeds so far may have missed, by bad luck, a verdict that so many seeds mostly give.
+  // The seeds so far may have missed, by bad luck, a verdict that this many seeds usually give.
   if (needed) result.seeds = std::max({*needed, rules.min_n, result.have + 1});
   return result;
 }
@@ -392,7 +392,7 @@ bool asks_the_same(const PlanRecord& one, const PlanRecord& other) {
          std::equal(one.cells.begin(), one.cells.end(), other.cells.begin(), other.cells.end(), same_cell);
 }
 
-/// The seeds of `earlier` whose runs all stand in `lines` too; nullopt when it has runs of its own.
+/// The seeds of `earlier` whose runs are all in `lines` too; nullopt if it has runs of its own.
 std::optional<Seeds> shared_seeds(const PlanRecord& earlier, const Lines& lines) {
   Seeds seeds = seeds_of(earlier);
   for (const PlanLine& line : earlier.lines) {

@@ -1,10 +1,11 @@
 /// The effect of each contrast of a plan, with its error, its p-value adjusted over the plan, and a verdict. Pure.
 ///
 /// An effect is after - before, of the final loss in nats per token and of the logarithm of the step time. It is
-/// computed seed by seed, because the cells of a seed share their random numbers; where no two seeds are complete, the
-/// error comes from the cells' own spreads. A factorial that ran once has Lenth's error.
-/// The seeds that a change without a verdict still needs take the measured effect and its error as the truth: with more
-/// seeds the error falls as their root, and its degrees of freedom grow with them. From few seeds the number is rough.
+/// computed seed by seed, because the cells of a seed share their random numbers; if no two seeds are complete, the
+/// error comes from the cells' own spreads. A factorial that ran once uses Lenth's error.
+/// The number of seeds that an undecided change still needs takes the measured effect and its error as the truth. With
+/// more seeds the error falls with the square root of their number, and its degrees of freedom grow. From few seeds the
+/// number is rough.
 #pragma once
 
 #include <optional>
@@ -24,61 +25,61 @@ struct EffectResult {
   MeasuredEffect loss;
   MeasuredEffect log_time;
   EffectSeconds seconds;
-  SecondOpinion second;                   ///< on the loss; decides nothing
-  std::optional<double> p;                ///< of no seconds
+  SecondOpinion second;                   ///< about the loss; decides nothing
+  std::optional<double> p;                ///< p-value of no change in seconds
   std::optional<double> adjusted_p;       ///< by Holm over the plan's effects; with looks: its own
-  std::optional<FeatureVerdict> verdict;  ///< of single changes: main and simple effects
+  std::optional<FeatureVerdict> verdict;  ///< for single changes: main and simple effects
   std::string reason;                     ///< why no verdict was possible; empty otherwise
   std::vector<std::string> missing;       ///< cells without a completed run
-  core::StepParts other_code;  ///< parts_without_kernel(): times of different code, which more seeds do not mend
+  core::StepParts other_code;          ///< parts_without_kernel(): times of different code, which more seeds do not fix
   std::optional<int> decided_at_look;  ///< in a plan of looks: the look that decided; absent while undecided
 };
 
 struct EffectRules {
   double alpha = 0.05;
   double loss_margin = 0.001;  ///< nats per token
-  double time_margin = 0.002;  ///< of the step time, and of the training clock for the verdict
-  int min_n = 3;               ///< seeds, for a verdict
+  double time_margin = 0.002;  ///< fraction of the step time, and of the training clock for the verdict
+  int min_n = 3;               ///< seeds required for a verdict
   /// The limit of unadjusted p-values in a plan of looks, instead of Holm's adjustment at alpha.
   std::optional<double> nominal_p;
 };
 
-/// The rules for a plan: the given ones, and the boundary of its look where it has one.
+/// The rules for a plan: the given ones, with the boundary of its look if it has one.
 EffectRules rules_of(const results::PlanRecord& plan, EffectRules rules = {});
 
 /// The same at the last of the plan's looks, which has the most seeds.
 EffectRules final_rules_of(const results::PlanRecord& plan, EffectRules rules = {});
 
-/// The looks that a plan's number stands for.
+/// The planned looks that `look` describes.
 std::vector<Look> looks_of(const results::SequentialLook& look);
 
 /// Changes that get a verdict: main and simple effects.
 int single_changes(const std::vector<results::PlanContrast>& contrasts);
 
-/// Whether one run of each cell is enough to judge by: there are only main effects and interactions, and so many that
-/// the small ones give the error (factorial_effects.h).
+/// Whether one run of each cell is enough to judge by: there are only main effects and interactions, and enough of them
+/// that the small ones give the error (factorial_effects.h).
 bool is_judged_by_lenth(const std::vector<results::PlanContrast>& contrasts);
 
-/// In the order of the plan's contrasts, by rules_of(plan, given). In a plan of looks, the first verdict stands: each
-/// look judges the seeds that it had by its own boundary, and what crossed a boundary stays decided, because the
-/// boundaries spend their alpha on that. Values, intervals and p-values are those of all seeds.
+/// Results are in the order of the plan's contrasts, judged by rules_of(plan, given). In a plan of looks, the first
+/// verdict stands: each look judges the seeds that it had by its own boundary. What crossed a boundary stays decided,
+/// because the boundaries spend their alpha on that. Values, intervals and p-values are those of all seeds.
 std::vector<EffectResult> analyse_effects(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
                                           const EffectRules& given = {});
 
-inline constexpr double kVerdictPower = 0.8;  ///< chance of a verdict with the named seeds
-inline constexpr int kMaxSeedsNamed = 500;    ///< no number is named above it
-inline constexpr int kMinSeedsAdvised = 3;    ///< where no number is known yet
+inline constexpr double kVerdictPower = 0.8;  ///< chance of a verdict with the reported number of seeds
+inline constexpr int kMaxSeedsNamed = 500;    ///< larger numbers are not reported
+inline constexpr int kMinSeedsAdvised = 3;    ///< used if no number is known yet
 
 struct SeedsForVerdict {
   enum class Status {
     kKnown,    ///< `seeds` is set
     kTooMany,  ///< more than kMaxSeedsNamed
     kOneSeed,  ///< one seed has no spread
-    kUnknown,  ///< no run, no error, or a loss that cannot be converted into seconds
+    kUnknown,  ///< no run, no error, or a loss that cannot be converted to seconds
   };
   Status status = Status::kUnknown;
   int have = 0;              ///< complete seeds
-  std::optional<int> seeds;  ///< total of each cell; above `have`
+  std::optional<int> seeds;  ///< total per cell; above `have`
 
   int more() const { return seeds ? *seeds - have : 0; }
 };
@@ -86,8 +87,8 @@ struct SeedsForVerdict {
 /// "told", "too_many", "one_seed", "unknown": stable names.
 const char* to_string(SeedsForVerdict::Status status);
 
-/// In the order of `effects`, by the rules that will judge the coming seeds (final_rules_of); nullopt for effects with
-/// a verdict and for those that get none. Where several are undecided, each is counted as if none of the others will
+/// In the order of `effects`, by the rules that will judge the coming seeds (final_rules_of). nullopt for effects with
+/// a verdict and for those that never get one. If several are undecided, each is computed as if none of the others will
 /// ever be decided, which is the strictest case of Holm.
 std::vector<std::optional<SeedsForVerdict>> seeds_needed(const std::vector<EffectResult>& effects,
                                                          const EffectRules& rules);
@@ -95,7 +96,7 @@ std::vector<std::optional<SeedsForVerdict>> seeds_needed(const std::vector<Effec
 /// Seeds at each look, the plan's own last. A look is an earlier plan of the same suite, scale, data and cells whose
 /// runs are part of this plan's, and which had p-values: two complete seeds, or one of a factorial with enough effects.
 /// A repeated look at the same seeds does not count, nor does a look at repeated runs. Empty for a plan that is not
-/// judged by plain p-values: without contrasts, or with planned looks (PlanRecord::sequential).
+/// judged by plain p-values: one without contrasts, or with planned looks (PlanRecord::sequential).
 ///   plans   those of the store, in any order; plans of other suites are ignored
 std::vector<int> looks_taken(const results::PlanRecord& plan, const std::vector<results::PlanRecord>& plans);
 

@@ -18,13 +18,13 @@ std::optional<double> log_time_of(const RunMeasure& run) {
   return std::log(*run.step_ms);
 }
 
-/// Times of different machines are never subtracted; losses may be.
+/// Times from different machines are never subtracted; losses may be.
 bool all_share_machine(const std::vector<const RunMeasure*>& runs) {
   return std::all_of(runs.begin(), runs.end(),
                      [&](const RunMeasure* run) { return share_machine(*run, *runs.front()); });
 }
 
-/// A row for each seed in which every cell has the value.
+/// One row for each seed for which every cell has the value.
 std::vector<std::vector<double>> rows_by_seed(const std::vector<const CellMeasures*>& cells, Value value,
                                               bool needs_one_machine) {
   std::vector<std::vector<double>> rows;
@@ -44,7 +44,7 @@ std::vector<std::vector<double>> rows_by_seed(const std::vector<const CellMeasur
   return rows;
 }
 
-/// The values of each cell; empty where they are times of several machines.
+/// The values of each cell; empty if they are times from several machines.
 std::vector<std::vector<double>> values_of_cells(const std::vector<const CellMeasures*>& cells, Value value,
                                                  bool needs_one_machine) {
   std::vector<std::vector<double>> values;
@@ -62,7 +62,7 @@ std::vector<std::vector<double>> values_of_cells(const std::vector<const CellMea
   return values;
 }
 
-/// Sum of the coefficients above 0: contrast functions give the effect divided by it.
+/// Sum of the coefficients above 0, by which contrast functions divide the effect.
 double weight_of(const Contrast& contrast) {
   double sum = 0.0;
   for (const double coefficient : contrast) sum += std::max(0.0, coefficient);
@@ -140,7 +140,7 @@ MeasuredEffect log_time_effect(const std::vector<ContrastPart>& parts) {
 
 namespace {
 
-constexpr double kSlopeShare = 0.2;  // of the run, at its end, where the slope of the loss is fitted
+constexpr double kSlopeShare = 0.2;  // last part of the run, where the slope of the loss is fitted
 
 std::vector<SlopePoint> end_of_curve(const RunMeasure& run) {
   std::vector<SlopePoint> points;
@@ -154,7 +154,7 @@ std::vector<SlopePoint> end_of_curve(const RunMeasure& run) {
   return end;
 }
 
-/// Loss per step at the end of the runs: over runs where there are several that differ, else along the first curve.
+/// Loss per step at the end of the runs: over runs if several differ, else along the first curve.
 std::optional<Estimate> slope_of(const std::vector<const RunMeasure*>& runs) {
   std::vector<std::vector<SlopePoint>> curves;
   for (const RunMeasure* run : runs) {
@@ -167,7 +167,7 @@ std::optional<Estimate> slope_of(const std::vector<const RunMeasure*>& runs) {
   return line ? std::optional<Estimate>(line->slope) : std::nullopt;
 }
 
-/// Steps and seconds a step of the completed runs, weighted by the parts' coefficients of one sign.
+/// Steps and seconds per step of the completed runs, weighted by the parts' coefficients of one sign.
 struct Course {
   double steps = 0.0, step_s = 0.0, weight = 0.0;
   std::vector<const RunMeasure*> runs;
@@ -196,7 +196,7 @@ struct Course {
   }
 };
 
-/// Where all losses are equal: the time of as many steps.
+/// If all losses are equal: the time for the same number of steps.
 EqualLoss by_time_alone(const Course& course, const Estimate& ratio, double level) {
   EqualLoss result{.status = EqualLoss::Status::kConverted};
   const double reference = course.steps * course.step_s;

@@ -11,7 +11,7 @@
 namespace nanobench::reports {
 namespace {
 
-constexpr double kRounding = 4.0 * std::numeric_limits<double>::epsilon();  // of the losses: as moments_of()
+constexpr double kRounding = 4.0 * std::numeric_limits<double>::epsilon();  // of the losses, as in moments_of()
 
 std::vector<double> losses_of(const CellMeasures& cell) {
   std::vector<double> losses;
@@ -19,7 +19,7 @@ std::vector<double> losses_of(const CellMeasures& cell) {
   return losses;
 }
 
-/// Of exactly two cells with opposite coefficients.
+/// Only for exactly two cells with opposite coefficients.
 std::optional<RankShift> arms_opinion(const std::vector<ContrastPart>& parts) {
   if (parts.size() != 2 || parts[0].coefficient != -parts[1].coefficient) return std::nullopt;
   const bool is_first = parts[0].coefficient > 0.0;
@@ -39,7 +39,7 @@ std::optional<RankShift> arms_opinion(const std::vector<ContrastPart>& parts) {
   return result;
 }
 
-/// The contrast of each seed; what is mere rounding of the losses is 0.
+/// The contrast of each seed; mere rounding of the losses becomes 0.
 std::vector<double> contrasts_by_seed(const std::vector<ContrastPart>& parts) {
   std::vector<const CellMeasures*> cells;
   for (const ContrastPart& part : parts) cells.push_back(part.cell);
@@ -70,7 +70,7 @@ std::optional<RankShift> pairs_opinion(const std::vector<ContrastPart>& parts) {
   return result;
 }
 
-/// Holm over the whole family; what has no p-value counts.
+/// Holm over the whole family; missing p-values count.
 void adjust(const std::vector<TwoOpinions>& family, std::optional<RankShift> SecondOpinion::*kind, bool is_look) {
   std::vector<std::optional<double>> p;
   for (const TwoOpinions& one : family) {

@@ -1,5 +1,5 @@
-/// Rank tests of a change's loss as a second opinion on the t test: one wild run moves a mean far and a rank little.
-/// Pure, thread-safe.
+/// Rank tests of a change's loss as a second opinion on the t test: one wild run shifts a mean a lot but a rank only a
+/// little. Pure, thread-safe.
 #pragma once
 
 #include <optional>
@@ -13,24 +13,24 @@ namespace nanobench::reports {
 /// The shift by Hodges and Lehmann with the p-value of its rank test, in nats per token.
 struct RankShift {
   double shift = 0.0;
-  std::optional<ConfidenceInterval> interval;  ///< of this effect alone, at 95 %; absent for too few runs
-  std::optional<double> p;                     ///< two-sided, of no shift; absent when all losses are equal
+  std::optional<ConfidenceInterval> interval;  ///< 95 % interval of this effect alone; absent for too few runs
+  std::optional<double> p;                     ///< two-sided p-value of no shift; absent if all losses are equal
   std::optional<double> adjusted_p;            ///< by Holm over the plan's effects; with looks: its own
-  double min_p = 1.0;                          ///< the smallest p that so many runs can give
+  double min_p = 1.0;                          ///< the smallest p that this number of runs can give
   int n = 0;                                   ///< runs with the change, or seeds that both arms completed
   int n_without = 0;                           ///< runs without it; for pairs equal to n
 };
 
 struct SecondOpinion {
-  std::optional<RankShift> arms;   ///< Mann-Whitney, runs against runs; of contrasts between two cells
-  std::optional<RankShift> pairs;  ///< signed ranks of the contrast of each seed; absent without a complete seed
-  bool disagrees = false;          ///< with the t test on what is proved
+  std::optional<RankShift> arms;   ///< Mann-Whitney, runs against runs; for contrasts between two cells
+  std::optional<RankShift> pairs;  ///< signed ranks of each seed's contrast; absent without a complete seed
+  bool disagrees = false;          ///< the t test and the rank test disagree on what is proved
 
-  /// The test that answers the same question as the t test, which is paired where the error comes from the seeds.
+  /// The test that answers the same question as the t test: the paired one if the error comes from the seeds.
   const RankShift* beside(const MeasuredEffect& loss) const;
 };
 
-/// Without adjusted p-values.
+/// The result has no adjusted p-values yet.
 SecondOpinion second_opinion(const std::vector<ContrastPart>& parts);
 
 /// Both opinions on one effect's loss; they must outlive the call.
@@ -40,8 +40,9 @@ struct TwoOpinions {
 };
 
 /// Adjusts the rank tests over the family like the t tests, and marks where the two disagree: only one of them is below
-/// `alpha`. A rank test that cannot be below it, with so few runs in so large a family, disagrees with nothing.
-///   is_look   each p-value stands for itself, against the boundary `alpha` of its look
+/// `alpha`. A rank test that cannot fall below it, because the runs are too few for the size of the family, never
+/// disagrees.
+///   is_look   each p-value is judged on its own, against the boundary `alpha` of its look
 void compare_opinions(const std::vector<TwoOpinions>& family, double alpha, bool is_look);
 
 }  // namespace nanobench::reports

@@ -23,14 +23,14 @@ void require(bool holds, const std::string& option, double value, const std::str
               option + " expects " + expected + ", got " + (std::isnan(value) ? "no number" : std::to_string(value)));
 }
 
-/// Of one seed's contrast, when the cells' runs are independent but for what a seed gives all of them.
+/// Spread of one seed's contrast, if the cells' runs are independent except for the seed's common part.
 double contrast_sd(const results::PlanContrast& contrast, double sd) {
   double squares = 0.0;
   for (const auto& [cell, coefficient] : contrast.coefficients) squares += coefficient * coefficient;
   return std::sqrt(squares) * sd;
 }
 
-/// nullopt where n runs give no error.
+/// nullopt if n runs give no error.
 std::optional<PlannedError> error_of(double sd, const DetectionPlan& plan) {
   if (plan.seeds >= 2) return planned_error(sd, plan.seeds);
   if (plan.has_lenth) return PlannedError{.se = sd, .df = plan.tests / 3.0};
@@ -123,7 +123,7 @@ DetectionPlan detection_plan(const suites::Plan& plan) {
           .has_lenth = is_judged_by_lenth(contrasts)};
 }
 
-/// From the logarithm to a fraction of the step time.
+/// Converts a logarithm to a fraction of the step time.
 void to_fraction(std::optional<double>& effect) {
   if (effect) effect = std::expm1(*effect);
 }
@@ -143,7 +143,7 @@ std::vector<EffectForecast> effects_of(const suites::Plan& plan, const Noise& no
   return effects;
 }
 
-/// The largest over all that is asked for; nullopt where one of them is not known.
+/// The max over everything requested; nullopt if one of them is unknown.
 std::optional<int> max_seeds(const Forecast& forecast, std::optional<int> Detectable::*seeds) {
   std::optional<int> largest;
   for (const EffectForecast& effect : forecast.effects) {

@@ -1,8 +1,8 @@
-/// The cost of a plan and the effects that it can find, before anything is spent. Pure but for reading the store;
-/// thread-safe as the Store is.
+/// The cost of a plan and the effects that it can detect, before anything is spent. Pure except for reading the store;
+/// as thread-safe as the Store.
 ///
-/// A contrast is computed seed by seed and tested by t with n - 1 degrees of freedom, as reports/effects does; the
-/// spread from the store is taken as true. A factorial that runs once is tested with Lenth's error.
+/// A contrast is computed seed by seed and t-tested with n - 1 degrees of freedom, as in reports/effects. The spread
+/// from the store is taken as true. A factorial that runs once is tested with Lenth's error.
 #pragma once
 
 #include <optional>
@@ -20,8 +20,8 @@ namespace nanobench::reports {
 struct DetectionRules {
   double alpha = 0.05;  ///< two-sided
   double power = 0.8;
-  std::optional<double> loss;  ///< effect to find, nats per token; absent: what n finds
-  std::optional<double> time;  ///< effect to find, as a fraction of the step time
+  std::optional<double> loss;  ///< effect to detect, nats per token; absent: what n detects
+  std::optional<double> time;  ///< effect to detect, as a fraction of the step time
 };
 
 /// Throws Error{kInvalidArgument} for settings out of range, named like the command's options.
@@ -29,23 +29,23 @@ void check_rules(const DetectionRules& rules);
 
 /// One metric of one contrast.
 struct Detectable {
-  std::optional<double> sd;                ///< of the effect from one seed
+  std::optional<double> sd;                ///< spread of the effect from one seed
   bool is_bound = false;                   ///< the spread is an upper bound
-  std::optional<double> effect;            ///< found with the power, tested alone
+  std::optional<double> effect;            ///< detected with the given power, tested alone
   std::optional<double> effect_among_all;  ///< the same when it is the only effect among all tests (Holm)
-  std::optional<int> seeds;                ///< needed for the effect asked for
+  std::optional<int> seeds;                ///< needed for the requested effect
   std::optional<int> seeds_among_all;
-  std::string reason;  ///< why something is absent
+  std::string reason;  ///< why a member is absent
 };
 
-/// The properties of a plan that count here.
+/// The properties of a plan that affect detection.
 struct DetectionPlan {
   int seeds = 0;
   int tests = 1;           ///< contrasts, tested together
-  bool has_lenth = false;  ///< a factorial whose effects have no error of their own with one seed
+  bool has_lenth = false;  ///< a factorial whose effects have no error of their own because it has one seed
 };
 
-/// In the metric's own unit: nats, or logarithm of the time. `asked`: the effect to find.
+/// In the metric's own unit: nats, or logarithm of the time. `asked`: the effect to detect.
 Detectable detectable(const results::PlanContrast& contrast, const NoiseFigure& noise, const DetectionPlan& plan,
                       const DetectionRules& rules, const std::optional<double>& asked);
 
@@ -53,8 +53,8 @@ struct CellForecast {
   std::string label;
   std::string changed;
   int planned = 0;  ///< runs: one for each seed
-  int reused = 0;   ///< finished and stored already, or equal to an earlier cell's
-  RunCost cost;     ///< of one run
+  int reused = 0;   ///< already finished and stored, or equal to an earlier cell's
+  RunCost cost;     ///< cost of one run
 
   int to_run() const { return planned - reused; }
 };
@@ -63,10 +63,10 @@ struct CellForecast {
 struct ForecastTotals {
   int planned = 0;
   int reused = 0;
-  double clock_s = 0.0;  ///< training clock of the runs to do, over cells whose time is known
+  double clock_s = 0.0;  ///< training clock of the remaining runs, over cells whose time is known
   double wall_s = 0.0;
   bool is_whole = true;              ///< false: the sums lack a cell whose time is unknown
-  std::optional<double> peak_bytes;  ///< of the largest cell: runs follow each other
+  std::optional<double> peak_bytes;  ///< peak of the largest cell: runs follow each other
 
   int to_run() const { return planned - reused; }
 };
@@ -77,11 +77,11 @@ struct EffectForecast {
   Detectable time;  ///< `effect` as a fraction of the step time; `sd` of its logarithm
 };
 
-/// The seeds that find the effects asked for in every contrast of the plan, and their cost.
+/// The seeds that detect the requested effects in every contrast of the plan, and their cost.
 struct SeedsNeeded {
   int seeds = 0;
-  int more_runs = 0;             ///< beyond those that are stored
-  std::optional<double> wall_s;  ///< of these runs; absent when a cell's time is unknown
+  int more_runs = 0;             ///< runs beyond those already stored
+  std::optional<double> wall_s;  ///< duration of these runs; absent if a cell's time is unknown
 };
 
 struct Forecast {
@@ -91,21 +91,21 @@ struct Forecast {
   DetectionRules rules;
   int seeds = 0;
   std::vector<EffectForecast> effects;
-  std::optional<SeedsNeeded> needed;            ///< each effect tested alone; absent: not asked, or unknown
+  std::optional<SeedsNeeded> needed;            ///< each effect tested alone; absent: not requested, or unknown
   std::optional<SeedsNeeded> needed_among_all;  ///< all effects tested together
 };
 
 struct ForecastOptions {
-  bool is_fresh = false;  ///< nothing stored is reused
+  bool is_fresh = false;  ///< reuse no stored run
   DetectionRules rules;
   std::optional<PastRun> calibration;
 };
 
-/// `store` may be null: nothing is stored. Throws Error{kInvalidArgument} for rules out of range.
+/// `store` may be null if nothing is stored. Throws Error{kInvalidArgument} for rules out of range.
 Forecast forecast(const suites::Plan& plan, const results::Store* store, const ForecastOptions& options);
 
-/// The run of our own engine that is worth a short trial: the cheapest one without an estimate from stored runs.
-/// nullopt when there is nothing to run, or all is known.
+/// The run of our own engine to try briefly: the cheapest one without an estimate from stored runs. nullopt if there is
+/// nothing to run, or everything is known.
 std::optional<std::size_t> run_to_calibrate(const suites::Plan& plan, const Forecast& forecast);
 
 }  // namespace nanobench::reports

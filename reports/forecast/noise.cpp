@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kNoNoise = "unknown: no replicated runs of this scale, engine and machine are stored";
 
-/// 0 where the sum of squares is mere rounding.
+/// 0 if the sum of squares is mere rounding.
 Spread spread_of(double squares, double df, double magnitude) {
   const double sd = std::sqrt(squares / df);
   const double rounding = 4.0 * std::numeric_limits<double>::epsilon() * magnitude;
@@ -39,7 +39,7 @@ std::vector<std::uint64_t> common_seeds(std::span<const BySeed> cells) {
   return seeds;
 }
 
-/// The values of one stored plan; times by host, because times of two machines are never subtracted.
+/// The values of one stored plan; times are grouped by host, because times from two machines are never subtracted.
 struct PlanValues {
   std::vector<BySeed> losses;                            ///< by cell
   std::map<std::string, std::vector<BySeed>> log_times;  ///< by host, then cell
@@ -69,7 +69,7 @@ class NoiseReader {
   }
 
  private:
-  /// Only runs that are not in `seen` yet; adds them to it.
+  /// Uses only runs that are not yet in `seen`, and adds them to it.
   PlanValues values_of(const results::PlanRecord& stored, std::set<std::int64_t>& seen) const {
     PlanValues values;
     std::map<std::string, std::size_t> index;
@@ -115,7 +115,7 @@ class NoiseReader {
     const PlanValues values = values_of(stored, seen);
     if (values.losses.empty() || !is_complete(stored, values)) return;
     const std::string source = "plan " + std::to_string(stored.id) + ", one configuration against itself (a_a)";
-    // Only the first arm: another arm's runs of the same seeds may give the same numbers.
+    // Only the first arm: other arms' runs of the same seeds may give the same numbers.
     if (!noise.loss.spread) {
       noise.loss = {.spread = spread_over_seeds(std::span(values.losses).first(1)),
                     .is_bound = true,
@@ -150,7 +150,7 @@ class NoiseReader {
   const results::Store& store_;
   std::string suite_;
   Conditions conditions_;
-  std::vector<results::PlanRecord> plans_;  ///< of the scale, the newest first
+  std::vector<results::PlanRecord> plans_;  ///< plans of the scale, newest first
 };
 
 }  // namespace
@@ -176,7 +176,7 @@ std::optional<Spread> spread_within_seeds(std::span<const BySeed> cells) {
   if (used.size() < 2 || seeds.size() < 2) return std::nullopt;
   const auto cell_count = static_cast<double>(used.size());
   const auto seed_count = static_cast<double>(seeds.size());
-  BySeed rest;  // mean over the cells of what is left of a seed without each cell's mean
+  BySeed rest;  // mean over the cells of a seed's values minus each cell's mean
   std::vector<double> means;
   for (const BySeed& cell : used) {
     double& mean = means.emplace_back(0.0);

@@ -1,7 +1,8 @@
-/// How much runs differ by chance, from stored runs. Pure but for reading the store; thread-safe as the Store is.
+/// How much runs differ by chance, estimated from stored runs. Pure except for reading the store; as thread-safe as the
+/// Store.
 ///
 /// Model: result = cell + seed + rest. The cells of a seed share their random numbers, and a seed's runs follow each
-/// other on one machine. A contrast of cells is therefore free of the seed's part: its error is that of the rest.
+/// other on one machine. The seed's part therefore cancels in a contrast of cells, and its error is that of the rest.
 #pragma once
 
 #include <optional>
@@ -16,15 +17,16 @@ namespace nanobench::reports {
 
 /// A standard deviation and how well it is known.
 struct Spread {
-  double sd = 0.0;  ///< exactly 0 where the values differ by no more than rounding
+  double sd = 0.0;  ///< exactly 0 if the values differ by no more than rounding
   double df = 0.0;  ///< degrees of freedom; above 0
 };
 
-/// The spread of one run about its cell's mean, pooled over cells. nullopt without a cell of two runs.
+/// The spread of one run around its cell's mean, pooled over cells. nullopt without a cell of two runs.
 std::optional<Spread> spread_over_seeds(std::span<const BySeed> cells);
 
 /// The spread of the rest, which cell and seed do not explain, over the seeds that all cells have. nullopt for fewer
-/// than two cells or two such seeds. For two cells it is the standard deviation of their differences over sqrt(2).
+/// than two cells or fewer than two such seeds. For two cells it is the standard deviation of their differences over
+/// sqrt(2).
 std::optional<Spread> spread_within_seeds(std::span<const BySeed> cells);
 
 /// One spread from several, each weighted by its degrees of freedom.
@@ -33,20 +35,20 @@ std::optional<Spread> pooled(std::span<const Spread> spreads);
 /// The spread of one run: a contrast with coefficients c has the variance sum(c^2) * sd^2 in each seed.
 struct NoiseFigure {
   std::optional<Spread> spread;
-  bool is_bound = false;  ///< it includes the seed's own part: a contrast's error is at most this
+  bool is_bound = false;  ///< includes the seed's own part: a contrast's error is at most this
   std::string source;     ///< in words: where it comes from, or why there is none
 };
 
 struct Noise {
   NoiseFigure loss;      ///< nats per token
-  NoiseFigure log_time;  ///< of the step time's logarithm
+  NoiseFigure log_time;  ///< spread of the step time's logarithm
 };
 
 /// From runs of the plan's scale, engine, number type, hardware class and threads, each counted once.
 ///   loss      this suite's stored plans, within seeds; else the newest complete a_a plan, else all replicated cells,
 ///             over seeds
 ///   log_time  the newest complete a_a plan, else all stored plans, within seeds
-/// `store` may be null: nothing is stored.
+/// `store` may be null if nothing is stored.
 Noise read_noise(const results::Store* store, const suites::Plan& plan);
 
 }  // namespace nanobench::reports

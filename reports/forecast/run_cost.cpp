@@ -24,7 +24,7 @@ void add_times(core::MaskCounts& sum, const core::MaskCounts& counts, std::int64
   sum.visible_pairs += counts.visible_pairs * times;
 }
 
-/// Summed over the steps.
+/// Counts summed over the steps.
 core::AttentionCounts attention_of(const TrainConfig& config) {
   std::map<std::optional<std::int64_t>, std::int64_t> steps_by_window;
   for (std::int64_t step = 0; step < config.run.stop_after; ++step)
@@ -39,7 +39,7 @@ core::AttentionCounts attention_of(const TrainConfig& config) {
   return sum;
 }
 
-/// nullopt for a configuration of another program or another version.
+/// nullopt for a configuration of another program or version.
 std::optional<RunWork> work_in(const std::string& config) {
   try {
     return work_of(core::read_train_config(core::parse_json(config, "stored run"), "stored run"));
@@ -90,8 +90,8 @@ RunCost from_same(std::span<const PastRun> runs, const std::string& config_diges
           .peak_bytes = if_positive(median(peak_bytes))};
 }
 
-/// Steps and validations take their FLOPs at the rate of each past run; the rest of its time stays unchanged. Memory is
-/// the largest seen, because the cost model does not count it.
+/// Steps and validations run at each past run's FLOP/s; the rest of its time stays unchanged. Memory is the largest
+/// seen, because the cost model does not count it.
 RunCost from_rates(std::span<const PastRun> runs, const RunWork& work, CostSource source) {
   std::vector<double> step_ms, wall_s;
   double peak_bytes = 0.0;

@@ -1,5 +1,5 @@
 /// The time and memory of a future run: from stored runs, from one short run, or from the mock engine's settings. Pure
-/// but for reading the store; thread-safe as the Store is.
+/// except for reading the store; as thread-safe as the Store.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace nanobench::reports {
 
 /// The work of one run by the cost model (core/config/cost_model.h), as if each sequence were one document. This is an
-/// upper bound, but only ratios of it count here.
+/// upper bound, but only its ratios are used here.
 struct RunWork {
   std::int64_t steps = 0;
   std::int64_t timed_steps = 0;
@@ -23,11 +23,11 @@ struct RunWork {
 };
 RunWork work_of(const core::TrainConfig& config);
 
-/// A finished run, as a measure of others. All numbers are above 0; `work` may be absent.
+/// A finished run, used to estimate others. All numbers are above 0; `work` may be absent.
 struct PastRun {
   std::string config_digest;
   double step_ms = 0.0;  ///< mean over the timed steps
-  double wall_s = 0.0;   ///< from start to end, with set-up, untimed steps and validation
+  double wall_s = 0.0;   ///< from start to end, including set-up, untimed steps and validation
   double peak_bytes = 0.0;
   std::int64_t timed_steps = 0;
   std::optional<RunWork> work;
@@ -42,10 +42,10 @@ enum class CostSource {
   kMock,         ///< the mock engine's settings
 };
 
-/// Of one run.
+/// Cost of one run.
 struct RunCost {
   CostSource source = CostSource::kUnknown;
-  int n = 0;                      ///< runs that it comes from
+  int n = 0;                      ///< number of runs that it is based on
   std::optional<double> step_ms;  ///< mean over the timed steps
   std::optional<double> clock_s;  ///< the training clock at the end
   std::optional<double> wall_s;
@@ -57,8 +57,8 @@ std::string source_text(const RunCost& cost);
 /// Completed runs of the plan's scale, engine (of any version), number type, hardware class and threads.
 std::vector<PastRun> read_history(const results::Store& store, const suites::Plan& plan);
 
-/// From `history` where it has the cell's configuration, else by FLOP/s from all of it, else from `calibration`. For
-/// the mock engine, from its settings.
+/// Estimated from `history` if it has the cell's configuration, else by FLOP/s from all of it, else from `calibration`.
+/// For the mock engine, from its settings.
 RunCost estimate_cost(const suites::Plan& plan, const suites::PlannedRun& run, std::span<const PastRun> history,
                       const std::optional<PastRun>& calibration);
 

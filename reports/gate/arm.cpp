@@ -26,11 +26,11 @@ constexpr int kFirstForm = 1;
 constexpr const char* kHostSeparator = ", ";
 constexpr double kLargest = std::numeric_limits<double>::max();
 constexpr std::int64_t kLargestInteger = std::numeric_limits<std::int64_t>::max();
-/// Counted once for each step's mean; the shares of the parts say where a change comes from.
+/// Each is a mean per step; the shares of the parts show where a change comes from.
 constexpr const char* kCosts[] = {"flops_per_step", "bytes_per_step", "visited_blocks_per_step",
                                   "visible_pairs_per_step"};
 
-/// Of every loss of training and validation, with its step.
+/// Digest of every training and validation loss with its step.
 std::string loss_digest(const results::Store& store, std::int64_t run_id) {
   core::Digest digest;
   bool is_empty = true;
@@ -86,7 +86,7 @@ void add_missing(ArmCell& cell, const results::PlanRecord& plan, const std::stri
   std::sort(cell.runs.begin(), cell.runs.end(), [](const ArmRun& a, const ArmRun& b) { return a.seed < b.seed; });
 }
 
-/// What all runs share is taken from the first.
+/// Takes what all runs share from the first one.
 void describe(Arm& arm, const results::Store& store, const results::RunRecord& run) {
   arm.data_digest = run.data_digest;
   arm.engine = run.engine_text() + " " + run.engine_version;
@@ -112,7 +112,7 @@ void describe(Arm& arm, const results::Store& store, const results::RunRecord& r
   if (config.is_object() && config.contains(kProcesses)) arm.processes = config.at(kProcesses).get<std::int64_t>();
 }
 
-/// Without a completed run, the first run's host stays.
+/// If no run completed, the first run's host stays.
 void name_hosts(Arm& arm) {
   std::set<std::string> hosts;
   for (const ArmCell& cell : arm.cells) {
@@ -123,7 +123,7 @@ void name_hosts(Arm& arm) {
   if (!hosts.empty()) arm.hosts.assign(hosts.begin(), hosts.end());
 }
 
-/// "a, b", as files hold it.
+/// Reads "a, b", the form used in files.
 std::vector<std::string> read_hosts(const std::string& text) {
   std::vector<std::string> hosts;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -185,13 +185,13 @@ OrderedJson to_json(const ArmRun& run) {
   return json;
 }
 
-/// Files of the first form have the kernels in the engine's name alone.
+/// Files of version 1 name the kernels only in the engine's name.
 core::KernelChoice former_kernels(const std::string& engine) {
   const bool is_reference = engine.find(", reference kernels ") != std::string::npos;
   return is_reference ? core::KernelChoice::kReference : core::KernelChoice::kFused;
 }
 
-/// Of a stored run; empty where it cannot be told.
+/// The digest of a stored run; empty if it cannot be determined.
 std::string former_config_digest(const results::RunRecord& run) {
   const Json config = Json::parse(run.config, nullptr, false);
   if (!config.is_object() || config.contains("operation") || config.contains("command")) return "";

@@ -1,5 +1,5 @@
-/// An arm is one side of a comparison: the results of each run of some cells, without the store that they were read
-/// from, so that a file beside the code can keep them. Plain values; thread-safe.
+/// An arm is one side of a comparison: the results of each run of some cells. It is independent of the store that they
+/// were read from, so that a file beside the code can keep them. Plain values; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,15 @@ namespace nanobench::reports {
 struct ArmRun {
   std::uint64_t seed = 0;
   std::string outcome;             ///< "completed", ...; "missing" for a planned run that does not exist
-  std::string message;             ///< why it is not completed
+  std::string message;             ///< reason, if it is not completed
   std::optional<double> val_loss;  ///< final, nats per token; completed runs only, like all below
   std::optional<double> step_ms;   ///< median over timed steps
   std::optional<double> peak_bytes;
-  std::map<std::string, double> costs;           ///< of the cost model: "flops_per_step", ...
-  std::string loss_digest;                       ///< of every step's loss, bit for bit; empty: unknown
-  std::optional<std::string> disturbance;        ///< why its times are doubtful
-  std::string host;                              ///< of a run of this database; not kept in files
-  std::optional<core::StepParts> no_kernel_for;  ///< as results::RunRecord has it; not kept in files
+  std::map<std::string, double> costs;           ///< counts of the cost model: "flops_per_step", ...
+  std::string loss_digest;                       ///< digest of every step's loss, bit for bit; empty: unknown
+  std::optional<std::string> disturbance;        ///< reason why its times are doubtful
+  std::string host;                              ///< host of a run of this database; not kept in files
+  std::optional<core::StepParts> no_kernel_for;  ///< as in results::RunRecord; not kept in files
 
   bool is_completed() const { return outcome == "completed"; }
 };
@@ -33,9 +33,9 @@ struct ArmRun {
 struct ArmCell {
   std::string label;
   std::string config_digest;
-  std::string former_config_digest;    ///< as files of form 1 have it (results/identity.h); empty: unknown; not kept
+  std::string former_config_digest;    ///< as in files of version 1 (results/identity.h); empty: unknown; not kept
   std::vector<ArmRun> runs;            ///< ascending seeds
-  std::optional<double> instructions;  ///< of a short extra run, counted on request; not kept in files
+  std::optional<double> instructions;  ///< instructions of a short extra run, counted on request; not kept in files
 };
 
 /// The runs share engine, machine and data.
@@ -45,15 +45,14 @@ struct Arm {
   std::string scale;
   std::string data_digest;
   std::string engine;              ///< with its kernels and version, as text
-  std::string revision;            ///< of the sources that were measured, or empty
+  std::string revision;            ///< revision of the measured sources; may be empty
   std::string hardware;            ///< class
-  std::vector<std::string> hosts;  ///< of the completed runs, in alphabetical order; times of different hosts are not
-                                   ///< compared
-  std::string gpu;                 ///< and its driver; empty: none
+  std::vector<std::string> hosts;  ///< of the completed runs, alphabetical; times of different hosts are not compared
+  std::string gpu;                 ///< GPU and its driver; empty: none
   core::KernelChoice kernels = core::KernelChoice::kFused;
   int threads = 0;
-  std::int64_t processes = 1;  ///< of a run: the world size
-  std::string measured_at;     ///< the first run's start
+  std::int64_t processes = 1;  ///< processes of a run: the world size
+  std::string measured_at;     ///< start of the first run
   std::vector<ArmCell> cells;  ///< in the suite's order
 };
 
@@ -61,14 +60,14 @@ struct Arm {
 Arm read_arm(const results::Store& store, const results::PlanRecord& plan, const std::string& name,
              const std::string& cell_suffix = "");
 
-/// These runs, cell by cell. Among several runs of a cell with one seed, the newest completed one counts.
+/// These runs, cell by cell. If a cell has several runs with one seed, the newest completed one counts.
 Arm read_arm(const results::Store& store, const std::vector<results::RunRecord>& runs, const std::string& name);
 
-/// Version of the file's form. Form 1 has the former digests of configurations, and is read.
+/// Version of the file format. Version 1 has the former digests of configurations and can still be read.
 inline constexpr int kArmSchemaVersion = 2;
 
 core::OrderedJson to_json(const Arm& arm);
-/// Throws Error{kInvalidArgument} with file and JSON pointer; Error{kUnavailable} for a newer version of the form.
+/// Throws Error{kInvalidArgument} with file and JSON pointer; Error{kUnavailable} for a newer version of the format.
 Arm read_arm(const core::Json& value, const std::string& source);
 
 }  // namespace nanobench::reports

@@ -24,7 +24,7 @@ struct Pair {
   const NoiseRun *first, *second;
 };
 
-/// Each later arm's run beside the first arm's of the same seed.
+/// Each later arm's run with the first arm's run of the same seed.
 std::vector<Pair> pairs_of(const std::vector<NoiseRun>& runs) {
   std::map<std::uint64_t, const NoiseRun*> first;
   for (const NoiseRun& run : runs) {
@@ -53,7 +53,7 @@ std::optional<double> sd_of(const std::optional<Moments>& moments) {
   return moments ? std::optional<double>(moments->sd) : std::nullopt;
 }
 
-/// Of the first arm, as another arm's runs of the same seeds may be the same numbers.
+/// Uses only the first arm, because other arms' runs of the same seeds may give the same numbers.
 std::optional<double> loss_sd_of(const std::vector<NoiseRun>& runs) {
   std::vector<double> losses;
   for (const NoiseRun& run : runs) {
@@ -68,7 +68,7 @@ double session_hours_of(const std::vector<NoiseRun>& runs) {
   return hours;
 }
 
-/// Along a line over all runs.
+/// The slope of a line over all runs.
 std::optional<Estimate> drift_of(const std::vector<NoiseRun>& runs) {
   std::vector<SlopePoint> points;
   for (const NoiseRun& run : runs) points.push_back({.x = run.hours, .loss = std::log(run.step_ms)});

@@ -25,7 +25,7 @@ double from_scale(double value, bool is_ratio) {
 
 namespace {
 
-/// How a metric is read from a run and shown.
+/// How a metric is read from a run and displayed.
 struct MetricForm {
   GateMetric metric;
   std::string name, unit;
@@ -86,10 +86,10 @@ void judge_exact(GateCheck& check, const std::string& how) {
   check.reason = how;
 }
 
-/// Two sides of one metric: their difference with its error, in the scale of the test (the unit itself, or logarithms).
+/// The difference of two sides of one metric with its error, in the scale of the test (the unit itself, or logarithms).
 struct ArmDifference {
   std::optional<Estimate> estimate;  ///< candidate - baseline
-  std::optional<double> exact;       ///< all pairs differ by just this (or there is one pair)
+  std::optional<double> exact;       ///< all pairs differ by exactly this (or there is one pair)
   int pairs = 0;                     ///< 0: not paired
   int min_n = 0;                     ///< pairs, or runs of the side with fewer
 };
@@ -100,7 +100,7 @@ std::vector<double> numbers(const BySeed& values, bool takes_log) {
   return list;
 }
 
-/// Over the seeds that both have. `takes_log`: of the values' logarithms; values above 0.
+/// Over the seeds that both have. `takes_log`: uses the values' logarithms; values must be above 0.
 ArmDifference paired_difference(const BySeed& candidate, const BySeed& baseline, bool takes_log) {
   std::vector<double> ours, theirs;
   for (const auto& [seed, value] : candidate) {
@@ -115,11 +115,11 @@ ArmDifference paired_difference(const BySeed& candidate, const BySeed& baseline,
   const std::optional<PairedMoments> moments = paired_moments(ours, theirs);
   if (moments && !moments->moments.has_spread()) difference.exact = moments->moments.mean;
   if (!moments)
-    difference.exact = ours.front() - theirs.front();  // one pair: the caller asks whether it proves anything
+    difference.exact = ours.front() - theirs.front();  // one pair: the caller checks whether it proves anything
   return difference;
 }
 
-/// Of the means (Welch), whatever the seeds.
+/// Difference of the means (Welch), whatever the seeds.
 ArmDifference unpaired_difference(const BySeed& candidate, const BySeed& baseline, bool takes_log) {
   const std::vector<double> ours = numbers(candidate, takes_log), theirs = numbers(baseline, takes_log);
   return {.estimate = welch(ours, theirs), .min_n = static_cast<int>(std::min(ours.size(), theirs.size()))};
@@ -151,7 +151,7 @@ class CellReader {
     return check;
   }
 
-  /// If so, the newest check gets the reason.
+  /// If true, the newest check gets the reason.
   bool cannot_be_compared(GateMetric metric) {
     const std::string why = comparison_.comparability.mismatch_of(metric, comparison_.baseline, comparison_.candidate);
     if (why.empty()) return false;
@@ -219,7 +219,7 @@ class CellReader {
     for (const std::string& name : names) add_cost(name);
   }
 
-  /// Only where a side was counted.
+  /// Only if either side was counted.
   void add_instructions() {
     const ArmCell &baseline = baseline_, &candidate = comparison_.candidate;
     if (!baseline.instructions && !candidate.instructions) return;
@@ -235,7 +235,7 @@ class CellReader {
     check.pairs = 1;
     check.change = *candidate.instructions / *baseline.instructions - 1.0;
     judge_exact(check, "counted in one short run of each side");
-    // Two counts of one program differ a little too.
+    // Two counts of one program also differ a little.
     if (-*check.change <= check.margin && check.verdict == Verdict::kImproved) check.verdict = Verdict::kUnchanged;
   }
 
@@ -267,7 +267,7 @@ class CellReader {
   }
 
   const CellComparison& comparison_;
-  const ArmCell baseline_;  ///< empty where there is none
+  const ArmCell baseline_;  ///< empty if there is none
   std::vector<CellCheck> checks_;
 };
 

@@ -1,4 +1,4 @@
-/// The checks of one cell, candidate against baseline, metric by metric, before Holm's adjustment over all cells. Pure,
+/// Checks one cell, candidate against baseline, metric by metric, before Holm's adjustment over all cells. Pure,
 /// thread-safe.
 #pragma once
 
@@ -19,16 +19,16 @@ struct GateCheck {
   std::string cell;
   GateMetric metric = GateMetric::kLoss;
   std::string name;  ///< "loss", "step time", "peak memory", "flops_per_step"
-  std::string unit;  ///< of the means
+  std::string unit;  ///< unit of the means
   bool gates = true;
   Summary baseline;  ///< means and spreads, in the metric's unit
   Summary candidate;
-  int pairs = 0;                     ///< 0: not paired
-  bool is_ratio = true;              ///< change is a ratio - 1; else a difference
+  int pairs = 0;                     ///< number of pairs; 0: not paired
+  bool is_ratio = true;              ///< `change` is a ratio - 1; else a difference
   std::optional<double> change;      ///< candidate against baseline; above 0 is worse
   std::optional<double> bound;       ///< the worst change that the data allow at level 1 - alpha
-  double margin = 0.0;               ///< in the form of `change`
-  std::optional<double> p;           ///< of "not worse"; one-sided
+  double margin = 0.0;               ///< in the same form as `change`
+  std::optional<double> p;           ///< one-sided p-value of "not worse"
   std::optional<double> adjusted_p;  ///< by Holm over the gate's tests
   std::optional<double> pass_power;  ///< chance that an unchanged candidate passes with these runs
   Verdict verdict = Verdict::kMissing;
@@ -38,12 +38,12 @@ struct GateCheck {
 /// A change of this check for people: "+0.00120" for nats, "+1.20 %".
 std::string change_text(const GateCheck& check, double change);
 
-/// `change` in the scale of the tests, where a ratio is a logarithm, and back.
+/// Converts `change` to the scale of the tests, where a ratio is a logarithm, and back.
 double to_scale(double change, bool is_ratio);
 double from_scale(double value, bool is_ratio);
 
-/// A check and, where its verdict is still open, the estimate to judge it by: the difference of losses, or of
-/// logarithms where the check is of a ratio.
+/// A check and, if its verdict is still open, the estimate to judge it by: the difference of losses, or of logarithms
+/// for a ratio.
 struct CellCheck {
   GateCheck check;
   std::optional<Estimate> open;  ///< absent: the verdict stands
@@ -51,14 +51,14 @@ struct CellCheck {
 };
 
 struct CellComparison {
-  const ArmCell* baseline = nullptr;  ///< null: it has no such cell
+  const ArmCell* baseline = nullptr;  ///< null: the baseline lacks this cell
   const ArmCell& candidate;
   const Comparability& comparability;
   const GatePolicy& policy;
   bool is_interleaved = false;  ///< times are compared pair by pair only if so
 };
 
-/// Loss, time and memory, then the counts by name, then instructions where any side was counted.
+/// Loss, time and memory, then the counts by name, then instructions if either side was counted.
 std::vector<CellCheck> cell_checks(const CellComparison& comparison);
 
 }  // namespace nanobench::reports

@@ -13,7 +13,7 @@ std::string differ(const std::string& what, const std::string& before, const std
          (now.empty() ? "none" : now);
 }
 
-/// Arms that ran in turn are paired by seed: both runs of a seed must be on one host, or their times prove nothing.
+/// Arms that ran in turn are paired by seed. Both runs of a seed must be on one host, or their times prove nothing.
 bool has_torn_pair(const Arm& a, const Arm& b) {
   for (const ArmCell& cell : a.cells) {
     for (const ArmCell& other : b.cells) {
@@ -36,13 +36,13 @@ std::string host_mismatch(const Arm& a, const Arm& b, const GateSetting& setting
   return a.hosts.size() > 1 ? "the runs come from several hosts, whose times are not compared" : "";
 }
 
-/// A baseline of an older file has the former digest.
+/// A baseline from an older file has the former digest.
 bool is_same_configuration(const ArmCell& baseline, const ArmCell& candidate) {
   return baseline.config_digest == candidate.config_digest ||
          (!candidate.former_config_digest.empty() && baseline.config_digest == candidate.former_config_digest);
 }
 
-/// From the first completed run; nullopt: its engine did not report them.
+/// From the first completed run; nullopt if its engine did not report them.
 std::optional<core::StepParts> no_kernel_for(const ArmCell& cell) {
   const auto first =
       std::find_if(cell.runs.begin(), cell.runs.end(), [](const ArmRun& run) { return run.is_completed(); });

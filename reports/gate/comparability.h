@@ -10,17 +10,18 @@ namespace nanobench::reports {
 
 /// How the arms were measured.
 struct GateSetting {
-  bool is_interleaved = false;  ///< they ran in turn on one machine, seed by seed; otherwise times count only from one
-                                ///< host
-  bool allows_other_configs = false;  ///< the configurations are the object of the comparison
+  bool is_interleaved = false;        ///< they ran in turn on one machine, seed by seed; otherwise times need one host
+  bool allows_other_configs = false;  ///< the configurations are what is compared
 };
 
-/// Losses and costs need the same scale, data and configuration; memory the same machine too, times the same host.
+/// Losses and costs need the same scale, data and configuration; memory also needs the same machine, and times the same
+/// host.
 class Comparability {
  public:
   Comparability(const Arm& baseline, const Arm& candidate, const GateSetting& setting);
 
-  /// Why this metric of the cell cannot be compared; empty: it can. `baseline` is null where it has no such cell.
+  /// Why this metric of the cell cannot be compared; empty if it can. `baseline` is null if the baseline lacks the
+  /// cell.
   std::string mismatch_of(GateMetric metric, const ArmCell* baseline, const ArmCell& candidate) const;
 
  private:

@@ -1,16 +1,16 @@
-/// A gate judges a candidate against a baseline: what is proved of each metric of each cell, and what follows. Pure,
+/// A gate judges a candidate against a baseline: what is proved about each metric of each cell, and what follows. Pure,
 /// thread-safe.
 ///
-/// Loss: candidate - baseline, nats per token, seed by seed where both sides have the seed and so share their random
-/// numbers. Time and memory: the logarithm of the ratio of the runs' medians and peaks, likewise; a margin m is
-/// log(1 + m). Cost: the cost model's counts, which have no noise, so that one run of each side is proof.
+/// Loss: candidate - baseline, nats per token, seed by seed if both sides have the seed and so share their random
+/// numbers. Time and memory: the logarithm of the ratio of the runs' medians and peaks, likewise; a margin m becomes
+/// log(1 + m). Cost: the cost model's counts, which have no noise, so one run per side is proof.
 ///   regressed     worse by a one-sided test whose p-value Holm adjusted over all tests of the gate, and not proved to
 ///                 be within the margin
 ///   unchanged     proved not to be worse by more than the margin (one-sided, alpha)
 ///   improved      the same, and better by a one-sided test at alpha
 ///   inconclusive  neither, or too few runs
 ///   missing       a side has no value: a cell or its runs are missing or failed, or the values cannot be compared
-/// Where all pairs differ by exactly the same amount there is nothing to test: that amount is the difference.
+/// If all pairs differ by exactly the same amount, there is nothing to test: that amount is the difference.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@
 
 namespace nanobench::reports {
 
-/// The gate's answer; each has an exit code of its own (core/base/error.h).
+/// The gate's answer; each has its own exit code (core/base/error.h).
 enum class GateAnswer { kPass, kRegression, kInconclusive, kIncomplete, kNotComparable };
 const char* to_string(GateAnswer answer);
 int exit_code(GateAnswer answer);
@@ -34,12 +34,12 @@ struct GateResult {
   GatePolicy policy;
   bool is_interleaved = false;        ///< both sides ran in turn on this machine
   std::vector<GateCheck> checks;      ///< in the order of cells
-  std::vector<std::string> problems;  ///< failed cells, and evidence that is missing or cannot be compared
+  std::vector<std::string> problems;  ///< failed cells, and missing or incomparable evidence
   std::vector<std::string> notes;
   GateAnswer answer = GateAnswer::kInconclusive;
   int tests = 0;                      ///< number of tests in Holm's adjustment
-  std::optional<double> pass_chance;  ///< of an unchanged candidate, if the metrics were independent; absent where a
-                                      ///< check has no spread to compute it from
+  std::optional<double> pass_chance;  ///< chance that an unchanged candidate passes, if the metrics were independent;
+                                      ///< absent if a check has no spread
 };
 
 GateResult evaluate_gate(const Arm& baseline, const Arm& candidate, const GatePolicy& policy,

@@ -1,4 +1,4 @@
-/// What a gate asks of a candidate. Plain values; thread-safe.
+/// What a gate requires of a candidate. Plain values; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace nanobench::reports {
 
-/// What a gate looks at.
+/// What a gate checks.
 enum class GateMetric { kLoss, kTime, kMemory, kCost };
 
 /// "loss", "time", "memory", "cost"
 const char* to_string(GateMetric metric);
 std::vector<GateMetric> all_gate_metrics();
-/// Throws Error{kInvalidArgument} with the nearest known name; `source` is where the name stands.
+/// Throws Error{kInvalidArgument} with the nearest known name; `source` is where the name was given.
 GateMetric parse_gate_metric(const std::string& name, const std::string& source);
 
 /// How one metric is judged.
@@ -32,8 +32,8 @@ struct GatePolicy {
   MetricPolicy time{.margin = 0.002};
   MetricPolicy memory{.margin = 0.02};
   MetricPolicy cost{.margin = 0.0};
-  double instructions_margin = 0.005;  ///< of instruction counts, which vary a little; they gate if cost does
-  double alpha = 0.05;  ///< chance of one false "regressed" or more over all tests, and of each false "pass"
+  double instructions_margin = 0.005;  ///< margin of instruction counts, which vary a little; they gate if cost does
+  double alpha = 0.05;  ///< chance of at least one false "regressed" over all tests, and of each false "pass"
   int min_runs = 2;     ///< replicates of a cell on each side; fewer prove nothing
 
   const MetricPolicy& of(GateMetric metric) const { return this->*member(metric); }
@@ -43,8 +43,8 @@ struct GatePolicy {
   static MetricPolicy GatePolicy::*member(GateMetric metric);
 };
 
-/// {"alpha", "least_runs", "loss": {"margin", "gates"}, ...}, and "instructions_margin" in "cost"; what is absent keeps
-/// the default. Throws Error{kInvalidArgument} with file and JSON pointer.
+/// {"alpha", "least_runs", "loss": {"margin", "gates"}, ...}, and "instructions_margin" in "cost". Absent keys keep
+/// their defaults. Throws Error{kInvalidArgument} with file and JSON pointer.
 GatePolicy read_gate_policy(const core::Json& value, const std::string& source);
 GatePolicy read_gate_policy_file(const std::filesystem::path& file);
 

@@ -83,7 +83,7 @@ Table use_table(const Catalogue& catalogue, const Feature& feature) {
   return table;
 }
 
-/// `own`: the values that are set here; the others are inherited.
+/// `own`: the values set by this record; the others are inherited.
 Table settings_table(const Catalogue& catalogue, const ablations::Resolved& resolved,
                      const ablations::FeatureSettings& own) {
   Table table{.id = "features",

@@ -23,7 +23,7 @@ TableCell member_cell(const std::string& text, const core::Json& member) {
   return value_cell(text, OrderedJson::parse(member.dump()));
 }
 
-/// As the claim's file writes it: 3, 0.05.
+/// Formatted as in the claim's file: 3, 0.05.
 std::string plain_text(double value) {
   const auto whole = static_cast<std::int64_t>(value);
   return value == static_cast<double>(whole) ? std::to_string(whole) : OrderedJson(value).dump();

@@ -14,8 +14,8 @@ struct Tally {
   int total = 0, keep = 0, drop = 0, barnacle = 0, open = 0;
   int too_many = 0, one_seed = 0, unknown = 0;
   int known = 0, min_more = 0, max_more = 0;  ///< changes that need a known number of seeds
-  std::set<std::string> reasons;              ///< of the unknown
-  std::string name;                           ///< of the last one
+  std::set<std::string> reasons;              ///< reasons of the unknown ones
+  std::string name;                           ///< name of the last one
 
   void add(const EffectResult& effect, const std::optional<SeedsForVerdict>& needed) {
     ++total;
@@ -56,7 +56,7 @@ std::string more_seeds(const Tally& tally) {
   return "about " + from + counted(tally.max_more, "more seed") + (tally.known > 1 ? " each" : "");
 }
 
-/// What the changes without a verdict need, a clause for each kind.
+/// What the undecided changes need, one clause per kind.
 std::vector<std::string> open_clauses(const Tally& tally) {
   // A single change is named; several are counted.
   const auto subject = [&](int count, const char* one, const char* many) {

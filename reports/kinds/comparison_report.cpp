@@ -106,7 +106,7 @@ TableCell count_of(const Comparison& row) {
   return value_cell(std::move(text), {{"completed", row.completed}, {"planned", row.planned}});
 }
 
-/// What the row is, and why it may hold nothing.
+/// What the row is, and why it may be empty.
 TableCell changed_cell(const Comparison& row) {
   TableCell cell = text_cell(row.changed);
   if (!row.reasons.empty()) {
@@ -269,7 +269,7 @@ PhaseTimes phase_times(const results::Store& store, const CellMeasures& cell) {
   return times;
 }
 
-/// Charts that have nothing to show are left out.
+/// Charts with nothing to show are left out.
 Section chart_section(const results::Store& store, const results::PlanRecord& plan,
                       const std::vector<CellMeasures>& cells, const ComparisonTable& table,
                       const std::vector<EffectResult>& effects) {

@@ -99,7 +99,7 @@ TableCell verdict_cell(const EffectResult& effect) {
   return value_cell(verdict, verdict, remark.empty() ? "" : "(" + remark + ")");
 }
 
-/// The seeds that give this verdict four times in five, if the effect is as it looks.
+/// The number of seeds that gives a verdict four times in five, if the effect is as measured.
 TableCell seeds_cell(const std::optional<SeedsForVerdict>& needed) {
   if (!needed) return missing_cell();
   TableCell cell = value_cell("-", {{"seeds", nullptr}, {"more", nullptr}});
@@ -245,7 +245,7 @@ Section contrast_section(const std::vector<results::PlanContrast>& contrasts, co
 
 namespace {
 
-/// Enough that an error above 0 does not look like none.
+/// Enough digits that an error above 0 does not look like 0.
 int decimals_of(const FactorShare& share) {
   return share.se && *share.se > 0.0 && *share.se < 0.00005 ? 6 : 4;
 }
@@ -258,7 +258,7 @@ TableCell share_cell(const FactorShare& share, const LossAttribution& attributio
                     share.se ? "±" + format_fixed(*share.se, decimals_of(share)) : "");
 }
 
-/// A part of the total, where the total stands clear of its own error: parts of nearly nothing mean nothing.
+/// The part of the total, if the total clearly exceeds its own error: parts of nearly nothing mean nothing.
 TableCell part_cell(const FactorShare& share, const FactorShare& total) {
   constexpr double kMinErrors = 3.0;
   if (!total.se || !(std::abs(total.value) > kMinErrors * *total.se)) return missing_cell();

@@ -120,7 +120,7 @@ std::string worst_text(const GateResult& result) {
   for (const GateCheck& check : result.checks) {
     if (!check.gates || check.verdict != Verdict::kRegressed || !check.change || !std::isfinite(*check.change))
       continue;
-    // In units of its own margin; a count without a margin is beyond any.
+    // In units of its own margin; a count without a margin exceeds any.
     const auto harm = [](const GateCheck& one) {
       return one.margin > 0.0 ? *one.change / one.margin : std::numeric_limits<double>::max();
     };
@@ -178,7 +178,7 @@ Document gate_report(const GateResult& result) {
 
 namespace {
 
-constexpr std::size_t kMaxNamed = 3;  // of each verdict; the table has all
+constexpr std::size_t kMaxNamed = 3;  // per verdict; the table has all
 
 /// " Proved better: step time of record12 (-3.1 %)."; empty without such a check.
 std::string named(const GateResult& result, Verdict verdict, const std::string& word) {
@@ -206,7 +206,7 @@ std::string compare_headline(const GateResult& result) {
          named(result, Verdict::kRegressed, "Proved worse") + named(result, Verdict::kImproved, "Proved better");
 }
 
-/// Takes a column away that only a gate needs.
+/// Removes a column that only a gate needs.
 void leave_out(Table& table, const std::string& key) {
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     if (table.columns[i].key != key) continue;

@@ -1,6 +1,6 @@
 /// The kinds of reports: each function builds the Document of one page from values that other folders computed. Pure,
-/// but for those that read a Store; none writes one. Only the names of most types stand here, so that a change of one
-/// report's data does not rebuild the others.
+/// except for those that read a Store; none writes one. Most types are only forward-declared here, so that a change to
+/// one report's data does not rebuild the others.
 #pragma once
 
 #include <cstddef>
@@ -61,13 +61,13 @@ Document claims_report(const ablations::Catalogue& catalogue);
 /// One feature: its values as patches, relations, and each record's value.
 Document feature_report(const ablations::Catalogue& catalogue, const std::string& id);
 /// One record: changes, published figures, the values of all features with the request's settings, and its size at the
-/// request's scale. Throws as resolve() does.
+/// request's scale. Throws like resolve().
 Document record_report(const ablations::Catalogue& catalogue, const ablations::ResolveRequest& request);
 Document scale_report(const ablations::Catalogue& catalogue, const std::string& id);
 /// One claim: statement, place, measure, rule, what the published sources say.
 Document claim_report(const ablations::Catalogue& catalogue, const std::string& id);
 
-/// Something that belongs to a run and not to its configuration: seed, data, threads.
+/// A property of a run that is not part of its configuration: seed, data, threads.
 struct Circumstance {
   std::string key;    ///< stable name in JSON
   std::string title;  ///< for people
@@ -75,8 +75,8 @@ struct Circumstance {
   std::string b;
 };
 
-/// Two records or runs: features, settings that no feature explains, circumstances that differ. `a` and `b` are the
-/// titles of the columns.
+/// Two records or runs: differing features, settings that no feature explains, and circumstances. `a` and `b` are the
+/// column titles.
 Document difference_report(const ablations::Catalogue& catalogue, const std::string& a, const std::string& b,
                            const ablations::ConfigDifference& difference,
                            const std::vector<Circumstance>& circumstances);
@@ -85,7 +85,7 @@ Document difference_report(const ablations::Catalogue& catalogue, const std::str
 
 /// Its cells, the contrast that will estimate each effect, and what was left out.
 Document suite_report(const suites::Suite& suite, const suites::Matrix& matrix);
-/// Throws Error as make_matrix does.
+/// Throws Error like make_matrix.
 Document suite_report(const suites::Suite& suite, const ablations::Catalogue& catalogue);
 
 /// What a suite will cost and what it can show.
@@ -93,7 +93,7 @@ Document plan_report(const suites::Plan& plan, const Forecast& forecast);
 
 // What was measured.
 
-/// One row a cell, with effects, spreads and published figures. `cells` are those that `table` was made of.
+/// One row per cell, with effects, spreads and published figures. `cells` are those that `table` was made from.
 Document comparison_report(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
                            const ComparisonTable& table);
 /// Reads, compares and builds the document of one stored plan.
@@ -107,28 +107,28 @@ Document run_report(const results::Store& store, std::int64_t run_id);
 
 /// What a profiled run reported besides its profile.
 struct ProfiledRun {
-  std::string name;                        ///< of the configuration
-  core::HelloEvent hello;                  ///< threads, parameters, which attention
+  std::string name;                        ///< name of the configuration
+  core::HelloEvent hello;                  ///< threads, parameters, kind of attention
   std::map<std::string, double> counters;  ///< by name: "cost/flops_per_step", ...
-  std::optional<std::string> trace_file;   ///< where the trace was left
+  std::optional<std::string> trace_file;   ///< where the trace was written
 };
-/// Where a step's time goes, by phase and op, beside what the machine can do.
+/// Where a step's time goes, by phase and op, next to what the machine can achieve.
 Document profile_report(const core::StepProfile& profile, const ProfiledRun& run);
 
 /// A suite while it runs, at one moment.
 Document watch_report(const WatchState& state);
 
-/// A suite over the revisions of a program. `max_rows`: with more rows of revisions than this, those of steady series
-/// are left out, and a note says so.
+/// A suite over the revisions of a program. `max_rows`: if there are more rows of revisions than this, those of steady
+/// series are left out, and a note reports it.
 Document trend_report(const std::string& suite, const Trend& trend,
                       std::size_t max_rows = std::numeric_limits<std::size_t>::max());
-/// The answer, one sentence each: changes, the worst first; newest revisions that stand apart; how many series are
-/// steady, and how many have too few runs.
+/// The answer, one sentence each: changes, worst first; newest revisions that are outliers; how many series are steady,
+/// and how many have too few runs.
 std::vector<std::string> trend_headline(const Trend& trend);
 
 // What is concluded.
 
-/// A gate: the answer, one row a check, what is missing, and how often the gate errs.
+/// A gate: the answer, one row per check, what is missing, and how often the gate errs.
 Document gate_report(const GateResult& result);
 /// "Pass: no metric of 12 checks is worse by more than its margin (0.0010 nats of loss, 0.5 % of step time)."
 std::string gate_headline(const GateResult& result);
@@ -141,15 +141,15 @@ Document compare_report(const GateResult& result);
 Document calibration_report(const results::PlanRecord& plan, const std::string& machine, const Calibration& calibration,
                             double power);
 
-/// The ledger of claims. `scale`: of the measurements.
+/// The ledger of claims. `scale` is that of the measurements.
 Document ledger_report(const std::vector<LedgerEntry>& entries, const std::string& scale);
 /// "176 claims: 56 are supported here, 46 are contradicted and 1 is inconclusive."
 std::string ledger_headline(const std::vector<LedgerEntry>& entries);
-/// The ledger as a section of another report, before its last section.
+/// Adds the ledger to another report as a section before its last one.
 void add_ledger_section(Document& document, const std::vector<LedgerEntry>& entries, const std::string& scale);
 
-/// An audit of speedrun logs: one row a group, with its flags. `has_runs` adds a table with one row a run, `has_charts`
-/// charts for forms that show them.
+/// An audit of speedrun logs: one row per group, with its flags. `has_runs` adds a table with one row per run;
+/// `has_charts` adds charts for formats that show them.
 Document audit_report(const Audit& audit, bool has_runs = false, bool has_charts = false);
 
 // The database as a whole.
@@ -160,11 +160,11 @@ struct MergedFile {
   std::filesystem::path file;
   results::MergeResult result;
 };
-/// What a merge took over.
+/// What a merge copied.
 Document merge_report(const std::filesystem::path& into, const std::vector<MergedFile>& merged);
 /// What a check found.
 Document check_report(const std::filesystem::path& file, const results::StoreCheck& check);
-/// What compacting gave back.
+/// The space that compacting freed.
 Document vacuum_report(const std::filesystem::path& file, const results::VacuumResult& result);
 
 }  // namespace nanobench::reports

@@ -22,7 +22,7 @@ std::string percent(double fraction) {
   return format_significant(100.0 * fraction, 3) + " %";
 }
 
-/// As it was typed: 0.05, 0.8.
+/// Formatted as it was typed: 0.05, 0.8.
 std::string plain(double value) {
   return OrderedJson(value).dump();
 }
@@ -51,7 +51,7 @@ std::string plan_headline(const suites::Plan& plan, const ForecastTotals& totals
   return text + ".";
 }
 
-/// The largest of the effects' smallest detectable sizes: an effect of this size is found whichever it is.
+/// The largest of the effects' minimum detectable sizes: any effect of this size is detected.
 std::optional<double> detectable_of(const Forecast& forecast, Detectable EffectForecast::*metric) {
   std::optional<double> largest;
   for (const EffectForecast& effect : forecast.effects) {
@@ -165,7 +165,7 @@ Table effects_of(const Forecast& forecast) {
   return table;
 }
 
-/// Why numbers are missing although the noise is known; each reason once.
+/// Why numbers are missing even though the noise is known; each reason once.
 std::vector<std::string> reasons_of(const Forecast& forecast) {
   std::vector<std::string> reasons;
   const auto add = [&](const char* metric, const std::string& reason, const NoiseFigure& noise) {

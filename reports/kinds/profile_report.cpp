@@ -18,7 +18,7 @@ TableCell share_cell(double part, double whole) {
   return percent_cell(part / whole, 1);
 }
 
-/// Billions a second; missing where nothing was counted.
+/// Billions per second; missing if nothing was counted.
 TableCell rate_cell(double work, double ms) {
   if (work <= 0 || ms <= 0) return missing_cell();
   return fixed_cell(work / ms * 1e-6, 1);

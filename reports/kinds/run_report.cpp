@@ -112,7 +112,7 @@ Section counted_section(const std::map<std::string, double>& counters) {
   return section;
 }
 
-/// "Completed: val loss 3.1172, 80.0 ms a step." or why not.
+/// "Completed: val loss 3.1172, 80.0 ms a step.", or why not.
 std::string run_headline(const RunMeasure& measure) {
   if (!measure.run.result) return "Still running, or ended without a report.";
   const results::RunResult& result = *measure.run.result;

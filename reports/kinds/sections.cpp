@@ -61,14 +61,14 @@ std::optional<Section> disturbance_section(const std::vector<CellMeasures>& cell
 
 namespace {
 
-constexpr std::size_t kMaxValues = 4;  // of one fact
+constexpr std::size_t kMaxValues = 4;  // per fact
 
 /// The number of runs with each value, by fact.
 using Counts = std::map<std::string, std::map<std::string, int>>;
 
 Counts count_facts(const results::Store& store, const std::vector<CellMeasures>& cells) {
   Counts counts;
-  std::map<std::int64_t, std::map<std::string, std::string>> known;  // runs share environments
+  std::map<std::int64_t, std::map<std::string, std::string>> known;  // because runs share environments
   for (const CellMeasures& cell : cells) {
     for (const RunMeasure& run : cell.runs) {
       if (!run.run.environment_id) continue;
@@ -89,7 +89,7 @@ TableCell values_cell(const std::map<std::string, int>& values) {
   return text_cell(listed_first(texts, kMaxValues, "; "));
 }
 
-/// The database option of the plan's own command, so that other commands find the same database.
+/// The database option of the plan's own command, so that other commands use the same database.
 std::string database_words(const std::vector<std::string>& argv) {
   for (std::size_t i = 0; i < argv.size(); ++i) {
     if (argv[i] == "--db" && i + 1 < argv.size()) return " " + shell_words({"--db", argv[i + 1]});
@@ -98,7 +98,7 @@ std::string database_words(const std::vector<std::string>& argv) {
   return "";
 }
 
-/// The plan's own command with --fresh; empty where the plan comes from a command without that option.
+/// The plan's own command with --fresh; empty if that command has no such option.
 std::string again_command(const std::vector<std::string>& argv) {
   if (argv.size() < 3 || (argv[1] != "run" && argv[1] != "ablate" && argv[1] != "claims")) return "";
   std::vector<std::string> words = argv;

@@ -1,4 +1,5 @@
-/// Parts that several kinds of reports share, or that are tested on their own. Pure, but for those that read a Store.
+/// Parts that several kinds of reports share, or that are tested on their own. Pure, except for those that read a
+/// Store.
 #pragma once
 
 #include <map>
@@ -18,7 +19,7 @@ namespace nanobench::reports {
 core::OrderedJson json_of(const Summary& summary);
 /// {"low", "high"}, each null without an interval, added to `json`.
 void add_bounds(core::OrderedJson& json, const std::optional<ConfidenceInterval>& interval);
-/// The mean as `format` writes it, with the spread beside it.
+/// The mean, formatted by `format`, with the spread beside it.
 template <class Format>
 TableCell summary_cell(const Summary& summary, Format format) {
   if (!summary.mean) return value_cell("-", json_of(summary));
@@ -30,7 +31,7 @@ TableCell summary_cell(const Summary& summary, Format format) {
 ///   14 more seeds each."
 ///   needed   from seeds_needed(), in the order of the effects
 ///   place    "this machine"
-/// Empty where no effect is judged.
+/// Empty if no effect is judged.
 std::string effects_headline(const std::vector<EffectResult>& effects,
                              const std::vector<std::optional<SeedsForVerdict>>& needed, const std::string& place);
 /// The headline of a plan: its changes, runs that failed or are not done, and the course of a history.
@@ -40,16 +41,16 @@ std::string comparison_headline(const results::PlanRecord& plan, const std::vect
 
 /// Before anything is measured: which combination of the cells estimates which effect.
 Section contrast_section(const std::vector<results::PlanContrast>& contrasts);
-/// With the estimates in the same order, and the seeds that those without a verdict need.
+/// The same with the estimates, in the same order, and the number of seeds that undecided ones still need.
 Section contrast_section(const std::vector<results::PlanContrast>& contrasts, const std::vector<EffectResult>& effects,
                          const std::vector<std::optional<SeedsForVerdict>>& needed);
-/// The share of each change of a plan in the whole change of the loss.
+/// The share of each of a plan's changes in the total change of the loss.
 Section attribution_section(const LossAttribution& attribution);
 
-/// One row for each completed run that was disturbed, in the order of cells and seeds; nullopt where none was.
+/// One row for each completed run that was disturbed, in the order of cells and seeds; nullopt if none was.
 std::optional<Section> disturbance_section(const std::vector<CellMeasures>& cells);
-/// Which command prints or makes which numbers, and the programs and machines behind them. One row for each fact of the
-/// runs' environments; where runs differ, every value with the number of its runs.
+/// The commands that print or produce the numbers, and the programs and machines behind them. One row per fact of the
+/// runs' environments; if runs differ, every value with its number of runs.
 Section provenance_section(const results::Store& store, const results::PlanRecord& plan,
                            const std::vector<CellMeasures>& cells);
 
@@ -57,7 +58,7 @@ Section provenance_section(const results::Store& store, const results::PlanRecor
 Table checks_table(const GateResult& result);
 
 /// The table "cost" of a run's counters "cost/...": FLOPs, bytes and their shares by family of ops and by phase;
-/// without rows when the run has none.
+/// without rows if the run has none.
 Table cost_table(const std::map<std::string, double>& counters);
 /// "1.234 G": four significant digits and k, M, G, T, P.
 std::string format_amount(double value);

@@ -22,7 +22,7 @@ TableCell level_cell(TrendMetric metric, double value) {
   return value_cell(trend_value_text(metric, value), value);
 }
 
-/// How many completed, and what became of the others.
+/// How many runs completed, and what happened to the others.
 TableCell runs_cell(const SeriesRevision& runs) {
   std::vector<std::string> others;
   const auto add = [&](int count, const char* what) {
@@ -126,7 +126,7 @@ void add_revision_rows(Table& table, const Trend& trend, const SeriesTrend& item
   }
 }
 
-/// One row a series: its answer, its newest revision, its runs.
+/// One row per series: its answer, its newest revision, its runs.
 Table series_table(const Trend& trend) {
   Table table{.id = "series",
               .title = "",
@@ -139,7 +139,7 @@ Table series_table(const Trend& trend) {
   return table;
 }
 
-/// The worst first.
+/// Worst first.
 Table changes_table(const Trend& trend) {
   Table table{
       .id = "changes",

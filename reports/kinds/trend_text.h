@@ -1,4 +1,4 @@
-/// The wording of a trend's report, and cells that its parts share. Pure, thread-safe.
+/// The wording of a trend report, and cells that its parts share. Pure, thread-safe.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ struct PlacedChange {
   const TrendChange* change = nullptr;
 };
 
-/// The worst first.
+/// Worst first.
 std::vector<PlacedChange> all_changes(const Trend& trend);
 
 /// The runs of all revisions.
@@ -36,12 +36,12 @@ std::string place_text(const Trend& trend, const SeriesTrend& item, const TrendC
 std::string change_text(const Trend& trend, const SeriesTrend& item, const TrendChange& change);
 
 const Revision& revision_at(const Trend& trend, const SeriesTrend& item, std::size_t index);
-/// The label for people, the full name for machines; missing for a series without runs.
+/// The label for people, the full name for machines; a missing cell for a series without runs.
 TableCell revision_cell(const Revision& revision);
 /// "2026-11-22" for people, the whole time for machines.
 TableCell date_cell(const std::string& time);
 TableCell shift_cell(TrendMetric metric, const std::optional<Shift>& shift);
-/// Where the newest or any revision was expected.
+/// The range in which the newest or any other revision was expected.
 TableCell expectation_cell(TrendMetric metric, const Expectation& expectation);
 
 }  // namespace nanobench::reports

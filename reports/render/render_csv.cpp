@@ -16,7 +16,7 @@ std::string csv_value(const OrderedJson& value) {
   return value.is_primitive() ? text : csv_field(text);
 }
 
-/// The sub-columns of one column: "" for plain values, else the keys of its objects in the order of first sight.
+/// The sub-columns of one column: "" for plain values, else the keys of its objects in order of first appearance.
 std::vector<std::string> keys_of(const Table& table, std::size_t column) {
   std::vector<std::string> keys;
   for (const std::vector<TableCell>& row : table.rows) {

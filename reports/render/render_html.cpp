@@ -10,10 +10,10 @@
 namespace nanobench::reports {
 namespace {
 
-constexpr std::size_t kMaxShownColumns = 240;  ///< of running text in a table; of longer text a beginning is shown
+constexpr std::size_t kMaxShownColumns = 240;  ///< of running text in a table; longer text shows only its beginning
 constexpr std::size_t kShownColumns = 120;
-constexpr std::size_t kMaxStaticRows = 200;  ///< a longer table under a chart is made when it is opened
-constexpr std::size_t kMaxLowRows = 30;      ///< a longer table scrolls in a frame of its own, under its header
+constexpr std::size_t kMaxStaticRows = 200;  ///< a longer table under a chart is built when it is opened
+constexpr std::size_t kMaxLowRows = 30;      ///< a longer table scrolls in its own frame, under its header
 
 std::string cell_html(const TableCell& cell) {
   return escape_markup(cell.text) + (cell.detail.empty() ? "" : "<small>" + escape_markup(cell.detail) + "</small>");
@@ -30,7 +30,7 @@ std::string class_of(const Column& column) {
   return column.wraps ? " class=\"wide\"" : "";
 }
 
-/// A scrolling frame, which keyboards reach and screen readers name.
+/// A scrolling frame that keyboards can reach and screen readers can name.
 std::string scroll_tag(const std::string& name, std::size_t rows) {
   return std::string("<div class=\"scroll") + (rows > kMaxLowRows ? " tall" : "") +
          "\" tabindex=\"0\" role=\"region\" aria-label=\"" + escape_markup(name) + "\">";
@@ -115,7 +115,7 @@ std::string columns_json(const Table& table) {
   return columns.dump(-1, ' ', false, core::OrderedJson::error_handler_t::replace);
 }
 
-/// The shortest text that gives the same number again; for float32 values, that of the float.
+/// The shortest text that reads back as the same number; for float32 values, as the same float.
 void add_number(std::string& out, const std::optional<double>& value) {
   if (!value || !std::isfinite(*value)) return;
   std::array<char, 32> buffer{};
@@ -127,7 +127,7 @@ void add_number(std::string& out, const std::optional<double>& value) {
   out.append(begin, static_cast<std::size_t>(done.ptr - begin));
 }
 
-/// {"columns": [...], "blocks": [[names, "rows, one a line"]]}: a page reads it on request.
+/// {"columns": [...], "blocks": [[names, "rows, one per line"]]}: a page reads it on request.
 void add_full_data(std::string& out, const FullData& full) {
   if (full.blocks.empty()) return;
   core::OrderedJson columns = full.name_columns;
@@ -193,7 +193,7 @@ bool has_charts(const Document& document) {
                      [](const Section& section) { return !section.charts.empty(); });
 }
 
-/// "'sha256-...'", the name of a script in a policy: hexadecimal becomes base64.
+/// "'sha256-...'", a script's name in a policy: converts hexadecimal to base64.
 std::string policy_source(std::string_view hex) {
   constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string out = "'sha256-";
@@ -206,8 +206,8 @@ std::string policy_source(std::string_view hex) {
   return out.append((3 - hex.size() / 2 % 3) % 3, '=') + "'";
 }
 
-/// Nothing may be loaded, and only our two scripts may run, whatever an imported text holds. Vega compiles the
-/// specifications' expressions, which are ours too.
+/// Nothing may be loaded, and only our two scripts may run, whatever an imported text contains. Vega compiles the
+/// specifications' expressions, which are also ours.
 std::string policy(bool has_scripts) {
   std::string text =
       "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";

@@ -13,8 +13,8 @@ bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0;
 }
 
-/// Text that is literal in Markdown and in the HTML inside it. An empty character keeps GitHub from notifying the
-/// person behind an @name and from linking the thread behind a #number.
+/// Escapes text so that it is literal in Markdown and in the HTML inside it. A zero-width character keeps GitHub from
+/// notifying the person behind an @name and from linking the thread behind a #number.
 std::string escape(const std::string& text) {
   constexpr const char* kNothing = "&#8203;";
   std::string out;
@@ -58,7 +58,7 @@ std::string escape_line(const std::string& text) {
   return out;
 }
 
-/// A path as the target of a link; characters that could end it become hexadecimal.
+/// A path as a link target; characters that could end it are percent-encoded.
 std::string link_target(const std::string& path) {
   std::string out;
   for (const char c : path) {
@@ -96,7 +96,7 @@ void append_table(std::string& out, const Table& table) {
   out += "\n";
 }
 
-/// Only where a drawing exists.
+/// Only if a drawing exists.
 void append_chart(std::string& out, const Chart& chart) {
   if (chart.file.empty()) return;
   out += "### " + escape(chart.title) + "\n\n![" + escape(chart.title) + "](" + link_target(chart.file) + ")\n\n" +
@@ -121,7 +121,7 @@ void append_remarks(std::string& out, const std::vector<std::string>& items) {
   append_folded(out, std::to_string(items.size()) + " remarks", items);
 }
 
-/// One quotation with a line for each warning.
+/// One block quote with a line for each warning.
 void append_warnings(std::string& out, const std::vector<std::string>& warnings) {
   if (warnings.empty()) return;
   const std::vector<std::string> lines = counted_texts(warnings);

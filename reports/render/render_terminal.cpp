@@ -1,5 +1,5 @@
-// Tables on a terminal. A table that is too wide is narrowed in steps: spreads move below their values, running text
-// wraps, and only then the columns of the highest priority number are left out, which a line says.
+// Tables on a terminal. A table that is too wide is narrowed in steps: spreads move below their values, then running
+// text wraps. Only then are the columns with the highest priority number dropped, and a line reports them.
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kGap = 2;              ///< blanks between columns
 constexpr std::size_t kMinTextColumns = 16;  ///< running text is not squeezed further
-constexpr std::size_t kMaxShownNotes = 3;    ///< of one place, where they are folded
+constexpr std::size_t kMaxShownNotes = 3;    ///< per place, if they are folded
 constexpr const char* kBold = "\x1b[1m";
 constexpr const char* kDim = "\x1b[2m";
 constexpr const char* kYellow = "\x1b[33m";

@@ -100,7 +100,7 @@ double acceleration(const Problem& problem) {
   return influence.cubes / (6.0 * std::pow(influence.squares, 1.5));
 }
 
-/// Of sorted values, linear between neighbours.
+/// Quantile of sorted values, linear between neighbours.
 double quantile_of(const Values& sorted, double fraction) {
   const double position = fraction * static_cast<double>(sorted.size() - 1);
   const std::size_t below = std::min(static_cast<std::size_t>(position), sorted.size() - 2);
@@ -153,7 +153,7 @@ std::optional<Bootstrap> bootstrap_mean_difference(std::span<const double> first
   check(settings);
   const std::optional<PairedMoments> pairs = paired_moments(first, second);
   if (!pairs || !pairs->moments.has_spread() || pairs->moments.n < kMinBootstrapValues) return std::nullopt;
-  // The statistic needs the differences only.
+  // The statistic needs only the differences.
   return bca({.first = pairs->differences,
               .second = pairs->differences,
               .statistic = [](const Values& differences, const Values&) { return mean(differences); }},

@@ -1,4 +1,4 @@
-/// Intervals that assume no shape: the bias-corrected and accelerated bootstrap (Efron 1987). Seeded: the same seed
+/// Intervals that assume no distribution: the bias-corrected and accelerated bootstrap (Efron 1987). The same seed
 /// draws the same resamples on every machine. Pure, thread-safe.
 #pragma once
 
@@ -17,23 +17,23 @@ struct BootstrapSettings {
 };
 
 struct Bootstrap {
-  double value = 0.0;           ///< of the sample itself
+  double value = 0.0;           ///< statistic of the sample itself
   double se = 0.0;              ///< standard deviation over the resamples
   ConfidenceInterval interval;  ///< BCa
 };
 
-/// Fewer values have too few distinct resamples. Intervals from fewer than about 15 are too short all the same: at n =
-/// 8 a nominal 95 % interval of a mean holds about 90 %, so the t interval goes first.
+/// Fewer values have too few distinct resamples. Even so, intervals from fewer than about 15 values are too short: at n
+/// = 8 a nominal 95 % interval of a mean covers about 90 %, so prefer the t interval.
 inline constexpr int kMinBootstrapValues = 5;
 
 enum class Centre {
   kMean,
-  kMedian,  ///< without acceleration: the jackknife says nothing about a median's skewness
+  kMedian,  ///< without acceleration: the jackknife gives no information about a median's skewness
 };
 
 enum class Pairing {
   kPairs,        ///< first[i] and second[i] belong together and are drawn together
-  kIndependent,  ///< each arm is drawn for itself
+  kIndependent,  ///< each arm is drawn separately
 };
 
 /// Mean of first - second over pairs.

@@ -45,7 +45,7 @@ Distances distances_of(const double* values, std::size_t count) {
   return result;
 }
 
-/// The best split of one segment; statistic 0 where it is too short, or nothing differs.
+/// The best split of one segment; statistic 0 if it is too short or nothing differs.
 Split best_split(const std::vector<double>& values, const Segment& segment, std::size_t min) {
   const std::size_t count = segment.end - segment.begin;
   Split best;

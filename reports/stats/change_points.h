@@ -1,5 +1,6 @@
-/// The places where a series changed, such as a drift over commits or days. E-divisive (Matteson and James 2014): any
-/// change of distribution, no assumption on its shape. Seeded: the same on every machine. Pure, thread-safe.
+/// The places where a series changed, such as a drift over commits or days. E-divisive (Matteson and James 2014):
+/// detects any change of distribution, without assuming its shape. The same seed gives the same result on every
+/// machine. Pure, thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,7 @@
 namespace nanobench::reports {
 
 struct ChangePointSettings {
-  double alpha = 0.05;     ///< the largest permutation p of a split that stands
+  double alpha = 0.05;     ///< a split is accepted up to this permutation p
   int permutations = 199;  ///< at least 19; the smallest p is 1 / (permutations + 1)
   int min_segment = 5;     ///< values on each side of a split, at least 2
   std::uint64_t seed = 0;
@@ -21,14 +22,14 @@ struct ChangePoint {
   std::size_t index = 0;     ///< first value of the new segment
   double statistic = 0.0;    ///< energy statistic of the split, in the unit of the values
   double p = 0.0;            ///< by permutation within the segments found before it
-  double mean_before = 0.0;  ///< of the segment that ends here
-  double mean_after = 0.0;   ///< of the segment that begins here
-  int order = 0;             ///< in which it was found, from 1; the p of the first is that of "nothing ever changed"
+  double mean_before = 0.0;  ///< mean of the segment that ends here
+  double mean_after = 0.0;   ///< mean of the segment that begins here
+  int order = 0;  ///< order in which it was found, from 1; the first one's p is that of "nothing ever changed"
 };
 
-/// Hierarchical: the best split of any segment is tested against permutations within all segments; it stands, or the
-/// search ends. Assumes values that are independent in time; a slow drift is found as steps.
-/// `values` in the order of time. Changes come ascending; none for a series without a change.
+/// Hierarchical: the best split of any segment is tested against permutations within all segments; if it is rejected,
+/// the search ends. Assumes values that are independent in time; a slow drift is found as steps.
+/// `values` are in order of time. Changes are returned in ascending order; none for a series without a change.
 /// nullopt for fewer than 2 * min_segment values, or one that is not finite. Throws Error{kInvalidArgument} for
 /// settings out of range. O(permutations * n^2) per change; 500 values take about 50 ms.
 /// Differs from the published form: a split is sought with the segment's own end, not with every earlier end.

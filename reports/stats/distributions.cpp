@@ -14,7 +14,8 @@
 namespace nanobench::reports {
 namespace {
 
-// Beyond the largest double a quantile is infinite, and below the smallest a probability is 0: no exceptions for these.
+// A quantile beyond the largest double becomes infinity, and a probability below the smallest becomes 0: neither
+// throws.
 using Policy =
     boost::math::policies::policy<boost::math::policies::overflow_error<boost::math::policies::ignore_error>,
                                   boost::math::policies::underflow_error<boost::math::policies::ignore_error>>;
@@ -111,7 +112,7 @@ struct Integrand {
     return std::log(std::max(0.0, f(u))) + log_spread_density(u, df);
   }
 
-  /// Neither the density nor f bends within it.
+  /// A width within which neither the density nor f bends.
   double panel(double u) const {
     const double width = std::min(1.0, 1.0 / std::sqrt(2.0 * df));
     return std::min(width, 1.0 / (1.0 + slope * std::exp(u + width)));

@@ -52,7 +52,7 @@ std::optional<Estimate> combine(std::span<const Term> terms) {
     values.push_back(term.factor * term.estimate.value);
     largest = std::max(largest, std::abs(term.factor) * term.estimate.se);
   }
-  // Relative to the largest error, so that squares neither overflow nor vanish.
+  // Relative to the largest error, so that squares neither overflow nor underflow.
   double variance = 0.0;
   double weighted = 0.0;
   for (const Term& term : terms) {

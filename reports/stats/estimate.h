@@ -1,5 +1,5 @@
-/// An estimated number with its error, common to Welch, paired, factorial and slope estimates, so that intervals,
-/// p-values, equivalence and simultaneous intervals exist once. Pure, thread-safe.
+/// An estimated number with its error. Welch, paired, factorial and slope estimates share it, so that intervals,
+/// p-values, equivalence and simultaneous intervals are written only once. Pure, thread-safe.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,14 @@
 
 namespace nanobench::reports {
 
-/// `value` is normal about the truth, `se` its estimated standard error, independent of it, with `df` degrees of
+/// `value` is normal about the truth. `se` is its estimated standard error, independent of it, with `df` degrees of
 /// freedom.
 struct Estimate {
   double value = 0.0;
   double se = 0.0;  ///< above 0
   double df = 0.0;  ///< above 0, not necessarily whole; infinity: se is known
 
-  /// All three can be used. A default Estimate cannot.
+  /// Whether all three members are valid. A default Estimate is not usable.
   bool is_usable() const;
 };
 

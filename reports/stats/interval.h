@@ -1,5 +1,5 @@
 /// Types and checks that all statistics here share. The rule of this folder: data without an answer (too few values, no
-/// spread, a value that is not finite) give nullopt; a setting out of range (level, margin, target, count) throws
+/// spread, a value that is not finite) yield nullopt. A setting out of range (level, margin, target, count) throws
 /// Error{kInvalidArgument}. Nothing returns NaN. Thread-safe.
 #pragma once
 

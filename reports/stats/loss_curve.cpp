@@ -82,7 +82,7 @@ struct Limits {
   double high = 0.0;
 };
 
-/// Fieller's limits of numerator / denominator, which are independent; nullopt when the denominator may be 0.
+/// Fieller's limits of numerator / denominator, which must be independent; nullopt if the denominator may be 0.
 std::optional<Limits> fieller(const Estimate& numerator, const Estimate& denominator, double t) {
   const double m = denominator.value;
   const double ratio = numerator.value / m;

@@ -10,9 +10,9 @@
 
 namespace nanobench::reports {
 
-/// What a hypothesis without a p-value does to the others.
+/// How a hypothesis without a p-value affects the others.
 enum class Missing {
-  kCounted,  ///< it counts as if its p were 1: dropping a failed question would make the others look better
+  kCounted,  ///< counts as if its p were 1: dropping a failed question would make the others look better
   kLeftOut,  ///< it is not part of the family
 };
 

@@ -22,7 +22,7 @@ double power_at(double shift, double df, const PowerSettings& settings) {
   return settings.is_two_sided ? std::min(1.0, above + noncentral_t_cdf(-critical, df, shift)) : above;
 }
 
-/// The smallest n in [2, max] for which `holds`, which stays true once it is; nullopt when there is none.
+/// The smallest n in [2, max] for which `holds` is true; once true, it must stay true. nullopt if there is none.
 std::optional<int> smallest_runs(int max, const std::function<bool(int)>& holds) {
   int high = 2;
   int low = 1;  // does not hold
@@ -51,7 +51,7 @@ struct EquivalenceTail {
   }
 };
 
-/// P(Z' is beyond what noise reaches and yet inside the margin), on one side of 0: both tests of a verdict pass.
+/// P(Z' is beyond the reach of noise and yet inside the margin), on one side of 0: both tests of a verdict pass.
 double both_power(double shift, double margin, double df, const VerdictTests& tests) {
   const double difference = -t_quantile(tests.alpha_difference / 2.0, df);
   const double equivalence = -t_quantile(tests.alpha_equivalence, df);

@@ -1,5 +1,6 @@
-/// The number of runs and what they can show: power of t tests by the non-central t distribution. Pure, thread-safe;
-/// all arguments are settings, so one out of range throws Error{kInvalidArgument}. A power costs some 0.1 ms.
+/// How many runs are needed and what they can show: power of t tests by the non-central t distribution. Pure,
+/// thread-safe; all arguments are settings, so one out of range throws Error{kInvalidArgument}. Computing a power takes
+/// about 0.1 ms.
 #pragma once
 
 #include <functional>
@@ -11,7 +12,7 @@ namespace nanobench::reports {
 
 /// The error of a planned experiment with known spreads.
 struct PlannedError {
-  double se = 0.0;  ///< of the effect
+  double se = 0.0;  ///< standard error of the effect
   double df = 0.0;
 };
 
@@ -33,7 +34,7 @@ double power_of(double effect, const PlannedError& error, const PowerSettings& s
 /// The effect, above 0, that is found with this power. `power` above alpha.
 double minimum_detectable_effect(const PlannedError& error, double power = 0.8, const PowerSettings& settings = {});
 
-/// Error of the design for a number of runs, which is the smallest n that is free.
+/// Error of the design as a function of the number of runs, the smallest n that can vary.
 using ErrorOfRuns = std::function<PlannedError(int)>;
 
 /// The fewest runs, from 2 on, that find `effect` (not 0) with this power; nullopt when `max` are not enough.
@@ -44,14 +45,14 @@ std::optional<int> required_runs(double effect, const ErrorOfRuns& error, double
 /// estimated spread (Phillips 1990). 0 or nearly so where the margins are below what n can resolve.
 double equivalence_power(double effect, const PlannedError& error, const Margins& margins, double alpha = 0.05);
 
-/// The fewest runs, from 2 on, that prove equivalence with this power; nullopt when `max` are not enough, and when
-/// the effect is not inside the margins.
+/// The fewest runs, from 2 on, that prove equivalence with this power; nullopt if `max` are not enough, or if the
+/// effect is not inside the margins.
 std::optional<int> required_runs_for_equivalence(double effect, const ErrorOfRuns& error, const Margins& margins,
                                                  double power = 0.8, double alpha = 0.05, int max = 1000000);
 
 /// The tests behind a verdict (verdict.h): one of a difference, one of equivalence.
 struct VerdictTests {
-  Margins margins;                  ///< of the equivalence
+  Margins margins;                  ///< margins of the equivalence test
   double alpha_difference = 0.05;   ///< two-sided; among several effects, the share of this one
   double alpha_equivalence = 0.05;  ///< one-sided
 };

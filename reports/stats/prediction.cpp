@@ -10,7 +10,8 @@
 namespace nanobench::reports {
 namespace {
 
-// Of a normal distribution: the median absolute deviation is 0.6745 sd (its 0.75 quantile), the mean one sd / 1.253314.
+// For a normal distribution, the median absolute deviation is 0.6745 sd (its 0.75 quantile), the mean one sd /
+// 1.253314.
 constexpr double kMadPerSd = 0.6744897501960817;
 constexpr double kSdPerMeanDeviation = 1.2533141373155003;
 

@@ -26,7 +26,7 @@ std::vector<double> rank_sum_cdf(int n, int m) {
   for (std::size_t j = 1; j <= static_cast<std::size_t>(m); ++j) {
     for (std::size_t i = 1; i <= static_cast<std::size_t>(n); ++i) {
       for (std::size_t u = top; u >= j; --u) counts[i][u] = counts[i - 1][u - j] + counts[i][u];
-      // Below j only the second arm's value can be the largest: the count for j - 1 stands.
+      // Below j only the second arm's value can be the largest, so the count for j - 1 stays.
     }
   }
   std::vector<double> cdf = counts[static_cast<std::size_t>(n)];
@@ -38,7 +38,7 @@ std::vector<double> rank_sum_cdf(int n, int m) {
 
 namespace {
 
-/// Doubles in their order as integers, so that bisection ends at a double. Not for NaN.
+/// Maps doubles to integers in the same order, so that bisection ends at a double. Not for NaN.
 std::int64_t ordinal_of(double value) {
   const auto bits = std::bit_cast<std::int64_t>(value + 0.0);
   return bits >= 0 ? bits : std::numeric_limits<std::int64_t>::min() - bits;
@@ -48,7 +48,7 @@ double value_of_ordinal(std::int64_t ordinal) {
   return std::bit_cast<double>(ordinal >= 0 ? ordinal : std::numeric_limits<std::int64_t>::min() - ordinal);
 }
 
-/// The smallest number in [lowest, highest] of which `count_up_to`, which never falls, says at least `k`.
+/// The smallest number in [lowest, highest] for which `count_up_to`, which never decreases, returns at least `k`.
 template <class CountUpTo>
 double smallest_with(std::uint64_t k, double lowest, double highest, CountUpTo count_up_to) {
   std::int64_t low = ordinal_of(lowest);
@@ -72,7 +72,7 @@ std::optional<std::vector<double>> sorted(std::span<const double> values) {
 }
 
 struct Ranking {
-  double u = 0.0;     ///< of the first arm
+  double u = 0.0;     ///< U of the first arm
   double ties = 0.0;  ///< sum of t^3 - t over groups of t equal values
 };
 
@@ -107,10 +107,10 @@ double deviation_of_u(double n, double m, double ties) {
   return std::sqrt(n * m / 12.0 * ((all + 1.0) - ties / (all * (all - 1.0))));
 }
 
-/// How many first - second are at most `limit`; both sorted.
+/// Number of differences first - second that are at most `limit`; both sorted.
 std::uint64_t count_up_to(const std::vector<double>& first, const std::vector<double>& second, double limit) {
   std::uint64_t count = 0;
-  std::size_t within = 0;  // from here on second gives differences within the limit
+  std::size_t within = 0;  // from here on, `second` gives differences within the limit
   for (const double value : first) {
     while (within < second.size() && value - second[within] > limit) ++within;
     count += second.size() - within;
@@ -130,7 +130,7 @@ double median_difference(const std::vector<double>& first, const std::vector<dou
   return count % 2 == 1 ? upper : std::midpoint(difference_of_rank(first, second, count / 2), upper);
 }
 
-/// The interval runs from the k-th smallest to the k-th largest difference, or mean of two; k = 0: there is none.
+/// The interval runs from the k-th smallest to the k-th largest difference, or pairwise mean; k = 0: there is none.
 struct Rank {
   std::uint64_t k = 0;
   double held_level = 0.0;
@@ -184,7 +184,7 @@ std::optional<MannWhitney> mann_whitney(std::span<const double> first, std::span
 double min_mann_whitney_p(int n, int m) {
   require_count(n, 1, "the runs of the first arm");
   require_count(m, 1, "the runs of the second arm");
-  double p = 2.0;  // two of all ways to choose the arm's ranks
+  double p = 2.0;  // two out of all ways to choose the arm's ranks
   for (int i = 1; i <= n; ++i) p *= static_cast<double>(i) / (static_cast<double>(m) + i);
   return std::min(1.0, p);
 }
@@ -211,10 +211,10 @@ std::optional<HodgesLehmann> hodges_lehmann(std::span<const double> first, std::
 
 namespace {
 
-/// Ranks are kept twice, so that shared ones are whole.
+/// Ranks are doubled, so that shared ones are whole.
 struct SignedRanking {
-  std::vector<std::size_t> doubled;  ///< of each difference that is not 0
-  std::size_t doubled_w = 0;         ///< of those above 0
+  std::vector<std::size_t> doubled;  ///< doubled rank of each difference that is not 0
+  std::size_t doubled_w = 0;         ///< sum for those above 0
   double ties = 0.0;                 ///< sum of t^3 - t over groups of t equal sizes
 };
 
@@ -249,7 +249,7 @@ std::vector<double> cdf_of(const std::vector<std::size_t>& doubled) {
   return counts;
 }
 
-/// P(W >= w), by symmetry that of at most the rest.
+/// P(W >= w); by symmetry, the probability of at most the rest.
 double exact_upper(const SignedRanking& ranking, std::size_t doubled_w) {
   const std::vector<double> cdf = cdf_of(ranking.doubled);
   return cdf[cdf.size() - 1 - doubled_w];
@@ -260,7 +260,7 @@ double normal_upper_of(double n, double w, double ties) {
   return normal_upper((w - n * (n + 1.0) / 4.0 - 0.5) / sd);
 }
 
-/// The interval runs from the k-th smallest to the k-th largest mean of two.
+/// The interval runs from the k-th smallest to the k-th largest pairwise mean.
 Rank exact_rank(std::size_t n, double level) {
   std::vector<std::size_t> doubled(n);
   for (std::size_t i = 0; i < n; ++i) doubled[i] = 2 * (i + 1);
@@ -280,7 +280,7 @@ Rank normal_rank(double n, double level) {
   return {.k = static_cast<std::uint64_t>(k), .held_level = 1.0 - 2.0 * normal_cdf((k - 0.5 - middle) / sd)};
 }
 
-/// How many means of two of the sorted values, each with itself too, are at most `limit`.
+/// Number of pairwise means of the sorted values, including each with itself, that are at most `limit`.
 std::uint64_t count_up_to(const std::vector<double>& sorted, double limit) {
   std::uint64_t count = 0;
   std::size_t end = sorted.size();  // values below it keep the mean within the limit
@@ -292,7 +292,7 @@ std::uint64_t count_up_to(const std::vector<double>& sorted, double limit) {
   return count;
 }
 
-/// The k-th smallest mean of two, k from 1.
+/// The k-th smallest pairwise mean, k from 1.
 double mean_of_rank(const std::vector<double>& sorted, std::uint64_t k) {
   return smallest_with(k, sorted.front(), sorted.back(), [&](double limit) { return count_up_to(sorted, limit); });
 }

@@ -32,13 +32,13 @@ void check(const SequentialSettings& settings) {
   if (!(settings.alpha > 0.0 && settings.alpha < 0.5)) refuse("alpha must be between 0 and 0.5, without the ends");
 }
 
-/// The density of the score (a Brownian motion at the looks' times) where no boundary has been crossed, on the nodes of
-/// a quadrature rule.
+/// The density of the score (a Brownian motion at the looks' times) as long as no boundary has been crossed, on the
+/// nodes of a quadrature rule.
 class Walk {
  public:
   Walk(double drift, bool is_two_sided) : drift_(drift), is_two_sided_(is_two_sided) {}
 
-  /// Probability to cross the upper boundary z at the next look, after no crossing before.
+  /// Probability of crossing the upper boundary z at the next look, without an earlier crossing.
   double upper(double z, double time) const {
     return crossing(time, [&](double mean, double sd) { return normal_upper((z * std::sqrt(time) - mean) / sd); });
   }
@@ -48,9 +48,9 @@ class Walk {
     return crossing(time, [&](double mean, double sd) { return normal_cdf((-z * std::sqrt(time) - mean) / sd); });
   }
 
-  /// Moves on to `time` between the boundaries; the look after it stands `next_step` later.
+  /// Advances to `time` between the boundaries; the look after it is `next_step` later.
   void advance(double z, double time, double next_step) {
-    // Beyond 8.5 standard deviations lies less than 1e-16.
+    // Less than 1e-16 of the density is beyond 8.5 standard deviations.
     const double reach = 8.5 * std::sqrt(time);
     const double top = std::min(z * std::sqrt(time), drift_ * time + reach);
     const double bottom = std::max(is_two_sided_ ? -z * std::sqrt(time) : -kInfinity, drift_ * time - reach);
@@ -76,7 +76,7 @@ class Walk {
     return crossing(time, [at](double mean, double sd) { return normal_density((at - mean) / sd) / sd; });
   }
 
-  /// Gauss-Legendre panels of at max `width` over [bottom, top].
+  /// Gauss-Legendre panels of at most `width` over [bottom, top].
   void lay_nodes(double bottom, double top, double width) {
     nodes_.clear();
     weights_.clear();
@@ -101,7 +101,7 @@ class Walk {
   std::vector<double> weights_ = {1.0};
 };
 
-/// The boundary at which the upper crossing has this probability.
+/// The boundary whose upper crossing has this probability.
 double boundary(const Walk& walk, double time, double probability) {
   double low = -kHighestZ;
   double high = kHighestZ;

@@ -1,11 +1,11 @@
-/// Looks at the data while runs are still added, without more false alarms: group-sequential tests with alpha spending
-/// (Lan and DeMets 1983). Pure, thread-safe.
+/// Looks at the data while runs are still being added, without more false alarms: group-sequential tests with alpha
+/// spending (Lan and DeMets 1983). Pure, thread-safe.
 ///
-/// The looks spend the total alpha like O'Brien and Fleming's rule: almost none early, nearly all at the end. They may
+/// The looks spend the total alpha by O'Brien and Fleming's rule: almost none early, nearly all at the end. They may
 /// come at any fractions of the planned runs. Boundaries hold exactly for normal statistics
 /// with independent increments. For t statistics (Welch, paired) a look's p-value is compared with the p-value of its
 /// boundary: `p < nominal_p`. With few runs this alone gives too many false alarms (5.8 % for 5 %, pairs at every n
-/// from 2 to 5), so plans by runs spend only kSmallSampleGuard of alpha; simulations in
+/// from 2 to 5), so plans by runs spend only kSmallSampleGuard of alpha. Simulations in
 /// tests/reports/stats/sequential_test.cpp check them against their alpha.
 #pragma once
 
@@ -15,46 +15,47 @@
 
 namespace nanobench::reports {
 
-/// Share of alpha that plans by runs with more than one look spend, to make up for p-values of t with few runs.
+/// Share of alpha that plans by runs with more than one look spend, to compensate for t's p-values with few runs.
 inline constexpr double kSmallSampleGuard = 0.85;
 
 struct SequentialSettings {
-  double alpha = 0.05;  ///< of all looks together
+  double alpha = 0.05;  ///< for all looks together
   bool is_two_sided = true;
 };
 
 /// One look of a plan.
 struct Look {
-  double information = 0.0;  ///< fraction of the planned runs, 1 at the last
-  double spent = 0.0;        ///< alpha used up to and with this look
+  double information = 0.0;  ///< fraction of the planned runs; 1 at the last look
+  double spent = 0.0;        ///< alpha spent up to and including this look
   double z = 0.0;            ///< boundary of the normal statistic
-  /// Its p-value, one- or two-sided as the plan; 1 - nominal_p is the level of intervals that hold at all looks
+  /// p-value of `z`, one- or two-sided like the plan. 1 - nominal_p is the level of intervals that hold at all looks
   /// together (repeated confidence intervals).
   double nominal_p = 0.0;
-  double equivalence_p = 0.0;  ///< that of the one-sided plan with the same alpha: for two one-sided tests
+  double equivalence_p = 0.0;  ///< nominal_p of the one-sided plan with the same alpha, for two one-sided tests
 };
 
-/// 2 - 2 Phi(z(1 - alpha/2) / sqrt(t)) one-sided; two-sided, each side spends so from alpha / 2.
+/// 2 - 2 Phi(z(1 - alpha/2) / sqrt(t)) one-sided; two-sided, each side spends alpha / 2 in this way.
 double obrien_fleming_spending(double information, const SequentialSettings& settings = {});
 
 /// The looks of a plan, at ascending fractions that end with 1, at most 50, at least 0.002 apart. Boundaries above 8
-/// are 8 (p 1e-15). By recursive integration (Armitage, McPherson and Rowe 1969): 1e-8 in z; some ms. Throws
+/// become 8 (p 1e-15). By recursive integration (Armitage, McPherson and Rowe 1969): 1e-8 in z; takes a few ms. Throws
 /// Error{kInvalidArgument} for other fractions or an alpha outside (0, 0.5).
 std::vector<Look> sequential_looks(std::span<const double> information, const SequentialSettings& settings = {});
 
-/// Looks at first, first + step, ... and `max` runs per arm or pairs, for t statistics: spends kSmallSampleGuard of
-/// alpha unless there is only one look. 2 <= first <= max, step >= 1, at most 50 looks.
+/// Looks after first, first + step, ... and `max` runs per arm (or pairs), for t statistics. Spends kSmallSampleGuard
+/// of alpha unless there is only one look. 2 <= first <= max, step >= 1, at most 50 looks.
 std::vector<Look> sequential_looks(int first, int max, int step, const SequentialSettings& settings = {});
 
-/// Probability to have crossed by each look. `drift`: mean of the normal statistic at full information; 0 gives false
-/// alarms, others power. Two-sided counts both boundaries. Throws as sequential_looks, also for other lengths.
+/// Probability of having crossed a boundary by each look. `drift`: mean of the normal statistic at full information; 0
+/// gives false alarms, others power. Two-sided counts both boundaries. Throws like sequential_looks, and if the lengths
+/// differ.
 std::vector<double> crossing_probabilities(std::span<const double> z, std::span<const double> information,
                                            double drift = 0.0, bool is_two_sided = true);
 
-/// What a look found; absent where the test is undefined (no spread yet), which never stops.
+/// What a look found; absent if the test is undefined (no spread yet), which never stops.
 struct LookEvidence {
-  std::optional<double> p;              ///< of the effect
-  std::optional<double> p_equivalence;  ///< of two one-sided tests (verdict.h)
+  std::optional<double> p;              ///< p-value of the effect
+  std::optional<double> p_equivalence;  ///< p-value of two one-sided tests (verdict.h)
 };
 
 enum class SequentialDecision {
@@ -69,8 +70,8 @@ struct SequentialResult {
   int look = 0;  ///< the deciding or latest one, from 1; 0 before the first
 };
 
-/// After the looks so far. The first crossing decides, whatever came later. An effect goes before equivalence at one
-/// look. Throws Error{kInvalidArgument} for more evidence than looks, or a p outside [0, 1].
+/// Decides after the looks so far. The first crossing decides, whatever came later. At the same look, an effect takes
+/// precedence over equivalence. Throws Error{kInvalidArgument} for more evidence than looks, or a p outside [0, 1].
 SequentialResult decide(std::span<const Look> plan, std::span<const LookEvidence> so_far);
 
 }  // namespace nanobench::reports

@@ -57,7 +57,7 @@ const SubsetValue& value_of(const std::map<FeatureSet, SubsetValue>& values, Fea
   return found->second;
 }
 
-/// What the orders give for one feature.
+/// One feature's gains over the orders.
 struct Gains {
   std::vector<double> by_order;
   std::map<FeatureSet, double> counts;  ///< how often a set's value enters, with its sign

@@ -92,7 +92,7 @@ double largest_magnitude(std::span<const double> values) {
   return largest;
 }
 
-/// The deviations' own mean corrects what rounding of the mean left in them.
+/// The deviations' own mean corrects for rounding of the mean.
 double deviation(const std::vector<double>& centred) {
   const double scale = largest_magnitude(centred);
   if (scale == 0.0) return 0.0;

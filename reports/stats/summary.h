@@ -1,8 +1,8 @@
-/// Means with their spread, and the effect of one cell against another. Pure functions, thread-safe. Undefined is
-/// nullopt, never 0: one value has no spread.
+/// Means with their spread, and the effect of one cell against another. Pure functions, thread-safe. Undefined results
+/// are nullopt, never 0: one value has no spread.
 ///
-/// A Summary is for tables, and leaves out values that are not finite. Moments are for tests: they need finite values,
-/// n >= 2, and know a spread from mere rounding.
+/// A Summary is for tables, and leaves out values that are not finite. Moments are for tests: they need finite values
+/// and n >= 2, and distinguish a spread from mere rounding.
 #pragma once
 
 #include <cstdint>
@@ -26,14 +26,14 @@ struct Summary {
 Summary summarise(const std::vector<double>& values);
 Summary summarise(const BySeed& values);
 
-/// Middle value, or the mean of the two middle ones; ignores values that are not finite; nullopt when none is left.
+/// Middle value, or the mean of the two middle ones; ignores values that are not finite; nullopt if none is left.
 std::optional<double> median(std::vector<double> values);
 
 /// The effect of a cell against its reference.
 struct Effect {
   double value = 0.0;
-  std::optional<double> sd;  ///< of the differences (ratios) seed by seed; absent for n < 2 or unpaired
-  int n = 0;                 ///< pairs; for unpaired the smaller n
+  std::optional<double> sd;  ///< spread of the differences (ratios) seed by seed; absent for n < 2 or unpaired
+  int n = 0;                 ///< number of pairs; if unpaired, the smaller n
   bool is_paired = false;    ///< the mean of differences seed by seed; else the difference of the means
 };
 

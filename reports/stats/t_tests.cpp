@@ -84,7 +84,7 @@ std::optional<RuleResult> pairwise_rule(const PairwiseClaim& claim, const Thresh
 
 namespace {
 
-/// Of value - offset: near values differ exactly, where the difference of two large means would lose digits.
+/// Moments of value - offset: close values subtract exactly, while the difference of two large means would lose digits.
 std::optional<Moments> moments_from(double offset, std::span<const double> values) {
   std::vector<double> differences;
   double magnitude = 0.0;

@@ -18,8 +18,8 @@ struct OneSampleT {
   double sd = 0.0;              ///< n - 1
   double t = 0.0;               ///< (mean - target) / (sd / sqrt(n))
   double df = 0.0;              ///< n - 1
-  double p = 0.0;               ///< of the requested tail
-  ConfidenceInterval interval;  ///< of the mean; kLess has only a high end, kGreater only a low end
+  double p = 0.0;               ///< p-value of the requested tail
+  ConfidenceInterval interval;  ///< interval of the mean; kLess has only a high end, kGreater only a low end
 };
 
 /// Student's t test. Assumes independent runs whose losses are near normal. The track's rule is `p < 0.01` with kLess.
@@ -39,7 +39,7 @@ struct ThresholdRule {
 struct RuleResult {
   double statistic = 0.0;
   double threshold = 0.0;
-  bool passes = false;      ///< statistic >= threshold; equality in decimals passes, rounding of the sum is allowed for
+  bool passes = false;      ///< statistic >= threshold; equality in decimals passes, allowing for rounding of the sum
   std::optional<double> z;  ///< statistic / sigma; absent without sigma
   std::optional<double> p;  ///< one-sided, normal; absent without sigma
 };
@@ -58,7 +58,7 @@ struct PairwiseClaim {
   double candidate_steps = 0.0;
   int baseline_n = 0;
   int candidate_n = 0;
-  double loss_per_step = 0.0;  ///< the worth of one step less, nats per token; at least 0
+  double loss_per_step = 0.0;  ///< value of saving one step, nats per token; at least 0
 };
 
 /// (dloss + slope * dsteps) / sqrt(1 / n1 + 1 / n2) >= threshold, with dloss = baseline - candidate loss (above 0: the
@@ -68,7 +68,7 @@ std::optional<RuleResult> pairwise_rule(const PairwiseClaim& claim, const Thresh
 
 /// mean(first) - mean(second) with Welch's error and Satterthwaite's degrees of freedom; never pooled. Intervals and
 /// p-values: interval_of, p_of. Assumes independent runs near normal within each arm; the spreads may differ.
-/// Needs n >= 2 in both arms. One arm may lack a spread, both may not.
+/// Needs n >= 2 in both arms. One arm may lack a spread, but not both.
 /// nullopt otherwise, and for values that are not finite. Source: Welch 1947, Satterthwaite 1946.
 std::optional<Estimate> welch(std::span<const double> first, std::span<const double> second);
 std::optional<Estimate> welch(const Moments& first, const Moments& second);

@@ -51,7 +51,7 @@ void check(const VerdictRule& rule) {
   }
 }
 
-/// Absent is no fault; present and no probability is.
+/// An absent value is fine; a present one must be a probability.
 bool is_broken(const std::optional<double>& p) {
   return p && !(*p >= 0.0 && *p <= 1.0);
 }

@@ -1,6 +1,6 @@
-/// From an effect with its error to a verdict. Non-inferiority and equivalence are proved inside stated margins, which
-/// the p of an ordinary test cannot do. Nothing passes for lack of evidence: "unchanged" and "barnacle" are proofs, and
-/// too few runs are inconclusive however small their p. Pure, thread-safe.
+/// Turns an effect with its error into a verdict. Non-inferiority and equivalence are proved within stated margins,
+/// which the p of an ordinary test cannot do. Nothing passes for lack of evidence: "unchanged" and "barnacle" require
+/// proof, and too few runs are inconclusive however small their p. Pure, thread-safe.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ struct Margins {
 struct Equivalence {
   double p_above_low = 0.0;     ///< against "the effect is -low or less"
   double p_below_high = 0.0;    ///< against "the effect is +high or more"
-  double p = 0.0;               ///< the larger of the two: equivalent when below alpha
+  double p = 0.0;               ///< the larger of the two: equivalent if below alpha
   ConfidenceInterval interval;  ///< at level 1 - 2 alpha: inside the margins exactly when p < alpha
   bool is_equivalent = false;
 };
@@ -39,7 +39,7 @@ struct NonInferiority {
   bool is_proved = false;       ///< p < alpha
 };
 
-/// Is the effect (candidate - baseline) not worse than the margin? Throws as equivalence().
+/// Is the effect (candidate - baseline) not worse than the margin? Throws like equivalence().
 NonInferiority non_inferiority(const Estimate& effect, double margin, Direction direction, double alpha = 0.05);
 
 enum class Verdict {
@@ -62,10 +62,10 @@ struct VerdictRule {
 
 /// The evidence about one effect.
 struct Evidence {
-  std::optional<Estimate> effect;       ///< candidate - baseline; absent where there is no error
+  std::optional<Estimate> effect;       ///< candidate - baseline; absent if it has no error
   int n = 0;                            ///< runs in the smaller arm, or pairs
-  std::optional<double> p;              ///< two-sided, of no effect, adjusted (holm()); absent: the effect's own
-  std::optional<double> p_equivalence;  ///< of equivalence(), adjusted; absent: the effect's own
+  std::optional<double> p;              ///< two-sided p of no effect, adjusted (holm()); absent: the effect's own
+  std::optional<double> p_equivalence;  ///< p of equivalence(), adjusted; absent: the effect's own
 };
 
 /// In this order:
@@ -81,7 +81,7 @@ Verdict verdict_of(const Evidence& evidence, const VerdictRule& rule);
 enum class FeatureVerdict {
   kKeep,          ///< removing it is proved to cost time
   kDrop,          ///< removing it is proved to gain time
-  kBarnacle,      ///< proved to lie inside the margin on both sides: neither good nor harm
+  kBarnacle,      ///< proved to be inside the margin on both sides: neither helps nor harms
   kInconclusive,  ///< not enough evidence, or none
 };
 

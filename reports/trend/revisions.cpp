@@ -11,7 +11,7 @@
 namespace nanobench::reports {
 namespace {
 
-constexpr std::size_t kShortest = 7;  // digits of a revision, as git shows it
+constexpr std::size_t kShortest = 7;  // digits of a revision, as git displays it
 constexpr std::size_t kProgramDigits = 8;
 constexpr std::size_t kLabelColumns = 24;
 
@@ -42,12 +42,12 @@ std::string full_name(const SourceRevision& source) {
   return source.name + (source.is_dirty ? "+dirty" : "");
 }
 
-/// What makes two runs one revision.
+/// Runs with equal identities belong to one revision.
 std::tuple<std::string, std::string> identity_of(const SourceRevision& source) {
   return {full_name(source), source.is_known() && !source.is_dirty ? "" : source.program};
 }
 
-/// The fewest digits that tell all names apart.
+/// The fewest digits that distinguish all names.
 std::size_t digits_needed(const std::set<std::string>& names) {
   std::size_t digits = kShortest;
   for (auto name = names.begin(); name != names.end(); ++name) {
@@ -67,7 +67,7 @@ std::string label_of(const SourceRevision& source, std::size_t digits) {
   return label;
 }
 
-/// Several programs may have one label: they get numbers, from the second on.
+/// Several programs may share one label: they get numbers, from the second one on.
 void make_unique(std::vector<Revision>& revisions) {
   std::map<std::string, int> seen;
   for (Revision& revision : revisions) {

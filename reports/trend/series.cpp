@@ -32,7 +32,7 @@ Key key_of(const TrendConditions& c, TrendMetric metric) {
 }
 
 struct Group {
-  std::vector<Member> members;  ///< in the order of time
+  std::vector<Member> members;  ///< in order of time
   int completed = 0;
   std::string last_at;
 };
@@ -44,7 +44,7 @@ std::string difference(const TrendConditions& other, const TrendConditions& ours
   };
   add(other.engine != ours.engine, "the engine " + other.engine);
   add(other.scale != ours.scale, "the scale " + other.scale);
-  // Another engine or scale is another configuration anyway.
+  // Another engine or scale is a different configuration anyway.
   add(other.config != ours.config && other.engine == ours.engine && other.scale == ours.scale, "another configuration");
   add(other.data != ours.data, "other data");
   add(other.dtype != ours.dtype, "numbers in " + other.dtype);
@@ -55,7 +55,7 @@ std::string difference(const TrendConditions& other, const TrendConditions& ours
   return joined(parts);
 }
 
-/// In each revision the runs of one seed count once.
+/// In each revision, the runs of one seed count once.
 std::vector<SeriesValue> by_seed(const std::vector<SeriesValue>& values) {
   std::vector<SeriesValue> means;
   std::map<std::uint64_t, std::pair<std::size_t, int>> known;  // place in `means`, number of runs
@@ -171,7 +171,7 @@ class SeriesMaker {
     result_.series.push_back(series_of(best->second, metric));
   }
 
-  /// Several metrics that leave out runs for one reason share one entry.
+  /// Metrics that leave out runs for the same reason share one entry.
   void leave_out(const std::string& cell, TrendMetric metric, const Group& group, const Group& best) {
     const std::string reason =
         difference(group.members.front().run->conditions, best.members.front().run->conditions, metric);
@@ -187,7 +187,7 @@ class SeriesMaker {
   }
 
   const SeriesChoice& choice_;
-  std::vector<std::string> order_;  ///< cells by their first run
+  std::vector<std::string> order_;  ///< cells, ordered by their first run
   std::map<std::string, std::vector<Member>> members_;
   SeriesSet result_;
 };

@@ -1,4 +1,4 @@
-/// From the runs of a suite to series that may be compared over time: one for each cell and metric. Pure, thread-safe.
+/// Groups the runs of a suite into series that may be compared over time: one per cell and metric. Pure, thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace nanobench::reports {
 
-/// One value of a series: that of a run, or for the loss the mean over the runs of one seed and revision, because a
-/// program gives the same loss for the same seed.
+/// One value of a series: that of one run. For the loss, it is the mean over the runs of one seed and revision, because
+/// a program gives the same loss for the same seed.
 struct SeriesValue {
   std::uint64_t seed = 0;
   double value = 0.0;
@@ -22,12 +22,12 @@ struct SeriesValue {
 /// One revision within a series.
 struct SeriesRevision {
   std::size_t revision = 0;         ///< index into Revisions::all
-  std::string first_at;             ///< of its first run here
-  std::vector<SeriesValue> values;  ///< in the order of time; empty when no run completed
+  std::string first_at;             ///< start of its first run in the series
+  std::vector<SeriesValue> values;  ///< in order of time; empty if no run completed
   int completed = 0;
   int failed = 0;       ///< diverged, crashed, timed out, ...
   int unfinished = 0;   ///< interrupted or running
-  int disturbed = 0;    ///< of the completed ones
+  int disturbed = 0;    ///< number of disturbed ones among the completed
   std::string failure;  ///< outcome of the last failed run
 };
 
@@ -37,13 +37,13 @@ struct LeftOutRuns {
   std::vector<TrendMetric> metrics;
   std::string reason;
   int runs = 0;           ///< completed
-  bool is_newer = false;  ///< a run of them began after the last run of the series
+  bool is_newer = false;  ///< one of them began after the series' last run
 };
 
 struct TrendSeries {
   std::string cell;
   TrendMetric metric = TrendMetric::kLoss;
-  TrendConditions conditions;             ///< common to all its runs; the host for times only
+  TrendConditions conditions;             ///< common to all its runs; the host only for times
   std::vector<SeriesRevision> revisions;  ///< in the order of Revisions::all
 };
 
@@ -55,14 +55,14 @@ struct SeriesChoice {
 };
 
 struct SeriesSet {
-  std::vector<Revision> revisions;  ///< all that the chosen runs have, by their first run
-  std::vector<TrendSeries> series;  ///< cells in the order of their first run, then metrics
+  std::vector<Revision> revisions;  ///< all revisions of the chosen runs, ordered by their first run
+  std::vector<TrendSeries> series;  ///< ordered by the cells' first runs, then by metric
   std::vector<LeftOutRuns> left_out;
 };
 
-/// The series of a cell is its group of comparable runs with the most completed ones; of equal groups, the newest. The
-/// others are left out, with what sets them apart. Imported logs are left out, because their dates are unknown.
-/// `last_revisions` counts revisions of the chosen cells.
+/// A cell's series is its group of comparable runs with the most completed ones; among equal groups, the newest. The
+/// others are left out, with the reason. Imported logs are left out, because their dates are unknown. `last_revisions`
+/// counts revisions of the chosen cells.
 SeriesSet make_series(std::span<const TrendRun> runs, const SeriesChoice& choice);
 
 }  // namespace nanobench::reports

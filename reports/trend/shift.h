@@ -1,4 +1,4 @@
-/// The shift of a series from one stretch of values to the next. Pure, thread-safe.
+/// The shift of a series from one group of values to the next. Pure, thread-safe.
 #pragma once
 
 #include <optional>
@@ -10,23 +10,23 @@
 
 namespace nanobench::reports {
 
-/// After against before: nats per token for the loss, else a fraction (0.02: 2 % more).
+/// After relative to before: nats per token for the loss, else a fraction (0.02: 2 % more).
 struct Shift {
   double value = 0.0;
-  std::optional<ConfidenceInterval> interval;  ///< absent: too few values for one, or none of them differ
-  std::optional<double> p;                     ///< of "no difference"; absent with the interval
+  std::optional<ConfidenceInterval> interval;  ///< absent: too few values, or none of them differ
+  std::optional<double> p;                     ///< p-value of "no difference"; absent if the interval is
   bool is_exact = false;                       ///< neither side has a spread: the difference is not due to chance
 
-  /// A rise or a fall that chance does not explain.
+  /// Whether it is a rise or fall that chance does not explain.
   bool is_clear() const;
 };
 
 /// For times and bytes: the ratio, with Welch's interval of the logarithms. nullopt without a value on both sides, or
-/// with a value that is not above 0.
+/// if a value is not above 0.
 std::optional<Shift> ratio_shift(std::span<const double> before, std::span<const double> after);
 
-/// For losses: each seed counts once on each side, with its mean. Two or more common seeds are paired, else Welch's
-/// interval holds. nullopt without a value on both sides.
+/// For losses: each seed counts once on each side, with its mean. Two or more common seeds are paired; otherwise
+/// Welch's interval is used. nullopt without a value on both sides.
 std::optional<Shift> loss_shift(std::span<const SeriesValue> before, std::span<const SeriesValue> after,
                                 double level = 0.95);
 

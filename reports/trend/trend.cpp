@@ -27,7 +27,7 @@ double binomial(int n, int k) {
   return count;
 }
 
-/// Means of revisions are used when even the latest possible change, with the fewest values after it, leaves room below
+/// Means of revisions are used if even the latest possible change, with the fewest values after it, leaves room below
 /// alpha / family for the permutations' own error.
 bool are_enough_revisions(int revisions, int family, double alpha) {
   if (revisions < 2 * kMinBeside) return false;
@@ -48,7 +48,7 @@ std::vector<ChangePoint> search(const std::vector<double>& values, int family, c
   return change_points(values, look).value_or(std::vector<ChangePoint>{});
 }
 
-/// The p of the first split: that of "nothing ever changed".
+/// The p of the first split, which is that of "nothing ever changed".
 std::optional<double> first_p(const std::vector<ChangePoint>& changes) {
   for (const ChangePoint& change : changes) {
     if (change.order == 1) return change.p;
@@ -96,7 +96,7 @@ class SeriesAnalysis {
   SeriesTrend& trend() { return trend_; }
 
  private:
-  /// From the indices of `parts` means to those of the values, each between its neighbours.
+  /// Converts the indices of `parts` means to indices of the values, each between its neighbours.
   void place_exactly(std::span<const double> all, std::size_t parts) {
     for (ChangePoint& change : found_) change.index = all.size() * change.index / parts;
     std::size_t begin = 0;
@@ -151,7 +151,7 @@ class SeriesAnalysis {
     }
   }
 
-  /// Against the values since the last change before this revision.
+  /// Relative to the values since the last change before this revision.
   Expectation expectation_of(std::size_t revision) const {
     const auto first = std::find_if(values_.begin(), values_.end(),
                                     [&](const TrendValue& value) { return value.revision >= revision; });
@@ -206,7 +206,7 @@ class SeriesAnalysis {
       high = result.interval->high;
       const double se = moments->sd * std::sqrt(1.0 / count + 1.0 / moments->n);
       result.p = t_p_value((mean - moments->mean) / se, moments->n - 1.0, Tail::kTwoSided);
-    } else {  // all equal: any difference beyond rounding stands apart
+    } else {  // all equal: any difference beyond rounding is an outlier
       const double rounding = 4.0 * std::numeric_limits<double>::epsilon() * std::abs(mean);
       low -= rounding;
       high += rounding;
@@ -223,7 +223,7 @@ class SeriesAnalysis {
   std::vector<std::size_t> boundaries_;  ///< first values of new levels; one for each change
 };
 
-/// Values before that are all equal leave nothing to chance: a difference counts when a gate would not let it pass.
+/// If all earlier values are equal, nothing is left to chance: a difference counts if a gate would reject it.
 bool is_beyond_margin(const SeriesTrend& trend) {
   const RevisionTrend& newest = trend.rows.back();
   if (newest.expectation.position == TrendPosition::kUnknown || !newest.summary.mean) return false;
@@ -248,7 +248,7 @@ void judge_newest(std::vector<SeriesAnalysis>& all, double alpha) {
   }
 }
 
-/// The worst first: rises, changes without a clear direction, falls; then a newest revision that stands apart.
+/// Worst first: rises, changes without a clear direction, falls; then a newest revision that is an outlier.
 int rank_of(const SeriesTrend& trend) {
   switch (trend.answer) {
     case TrendAnswer::kChanged: return 0;
@@ -295,7 +295,7 @@ bool Trend::has_answer() const {
 int needed_values(int family, double alpha) {
   require_fraction(alpha, "alpha");
   require_count(family, 1, "the number of series");
-  // The best case is a clean step in the middle: of all arrangements only it and its mirror image split as well.
+  // The best case is a clean step in the middle: of all arrangements, only it and its mirror image split equally well.
   int count = 2 * kMinBeside;
   while (2.0 / binomial(count, count / 2) > alpha / family) ++count;
   return count;

@@ -102,7 +102,7 @@ class Reader {
   std::set<std::pair<std::int64_t, std::string>> seen_;
   std::map<std::int64_t, std::map<std::string, std::string>> environments_;
   std::map<std::string, std::string> external_configs_;
-  /// The revisions that runs name, by engine and program.
+  /// The revisions that runs report, by engine and program.
   std::map<std::pair<std::string, std::string>, std::map<std::pair<std::string, bool>, SourceRevision>> sources_;
 };
 

@@ -1,4 +1,4 @@
-/// The runs of a suite for a trend, without the store that they were read from. Plain values; thread-safe.
+/// The runs of a suite for a trend, independent of the store that they were read from. Plain values; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace nanobench::reports {
 
-/// The metrics of trends. Less is better for all of them.
+/// The metrics of trends. Lower is better for all of them.
 enum class TrendMetric { kLoss, kStepTime, kTrainTime, kPeakMemory };
 
 /// "loss", "step_time", "train_time", "peak_memory": stable
@@ -22,20 +22,20 @@ const char* title_of(TrendMetric metric);
 std::vector<TrendMetric> all_trend_metrics();
 /// Throws Error{kInvalidArgument} with the nearest known name.
 TrendMetric parse_trend_metric(const std::string& name);
-/// Whether values of different hosts must not be compared.
+/// Whether values from different hosts must not be compared.
 bool is_time(TrendMetric metric);
 
-/// Runs are comparable when all of these are equal; times also need one host and GPU.
+/// Runs are comparable if all of these are equal; the host and GPU matter only for times.
 struct TrendConditions {
   std::string engine;
   std::string scale;
-  std::string config;  ///< digest; of an external trainer without its files' digests, which change with each revision
+  std::string config;  ///< digest; for an external trainer without its files' digests, which change with each revision
   std::string data;    ///< digest
   std::string dtype;
   std::string hardware;
   int threads = 0;
   std::string host;
-  std::string gpu;  ///< and its driver; empty: none
+  std::string gpu;  ///< GPU and its driver; empty: none
 };
 
 /// One run, finished or not.
@@ -46,23 +46,23 @@ struct TrendRun {
   SourceRevision source;
   TrendConditions conditions;
   std::string started_at;                   ///< ISO 8601, UTC
-  std::optional<core::RunOutcome> outcome;  ///< absent: it is running
+  std::optional<core::RunOutcome> outcome;  ///< absent while running
   std::optional<double> loss;               ///< final, nats per token; completed runs only, like all below
   std::optional<double> step_ms;            ///< median over timed steps
   std::optional<double> train_ms;           ///< the training clock
   std::optional<double> peak_bytes;
-  std::optional<std::string> disturbance;  ///< why its times are doubtful
+  std::optional<std::string> disturbance;  ///< reason why its times are doubtful
 
   bool is_completed() const { return outcome == core::RunOutcome::kCompleted; }
-  /// It ended by itself without completing.
+  /// Whether it ended by itself without completing.
   bool is_failed() const { return outcome && !is_completed() && outcome != core::RunOutcome::kInterrupted; }
 };
 
-/// nullopt where the run has none.
+/// nullopt if the run has none.
 std::optional<double> value_of(const TrendRun& run, TrendMetric metric);
 
-/// All runs of the suite, and the runs of other suites that answer its plans; each once in a cell. A run that ended
-/// before it reported its revision gets that of its program's other runs.
+/// All runs of the suite, and the runs of other suites that answer its plans; each run appears once per cell. A run
+/// that ended before it reported its revision gets the revision of its program's other runs.
 std::vector<TrendRun> read_trend_runs(const results::Store& store, const std::string& suite);
 
 }  // namespace nanobench::reports

@@ -14,7 +14,7 @@ namespace {
 
 using SeedLevels = std::map<std::uint64_t, double>;
 
-// Sums in another order are the same loss.
+// Sums in a different order count as the same loss.
 constexpr double kLossResolution = 1e-8;
 constexpr int kMaxRounds = 200;
 
@@ -29,7 +29,7 @@ TrendValue value_from(std::span<const SeriesValue> members, std::size_t revision
   return result;
 }
 
-/// One round of fitting: what is left of each seed's values beside their revisions.
+/// One round of fitting: what remains of each seed's values after subtracting their revisions.
 SeedLevels refined(const TrendSeries& series, const SeedLevels& levels) {
   SeedLevels next;
   std::map<std::uint64_t, int> counts;
@@ -107,7 +107,7 @@ std::vector<double> averaged(std::span<const double> values, std::size_t max) {
 std::size_t refined_split(std::span<const double> values, std::size_t split, std::size_t reach, std::size_t min) {
   if (reach == 0 || values.size() < 2 * min) return split;
   const double centre = *mean_of(values);
-  double before = 0.0;  // sum of what comes before `index`, about the mean of all
+  double before = 0.0;  // sum of the values before `index`, relative to the overall mean
   double best_gain = -1.0;
   std::size_t best = split;
   for (std::size_t index = 0; index + min <= values.size(); ++index) {
@@ -165,7 +165,7 @@ double squares_about(std::span<const double> values, double mean) {
   return sum;
 }
 
-/// Adds one level: its revisions about its mean, and their values about their own.
+/// Adds one level: squares of its revisions around its mean, and of their values around their own means.
 void add_level(std::span<const TrendValue> level, Squares& between, Squares& within) {
   const double mean = *mean_of(plain(level));
   for (std::size_t begin = 0; begin < level.size();) {

@@ -11,7 +11,7 @@ namespace {
 
 using core::RunOutcome;
 
-/// What is collected of one cell before it becomes a row.
+/// What is collected for one cell before it becomes a row.
 struct CellTally {
   BySeed val_losses, step_ms;
   std::vector<std::string> failures, divergences;
@@ -34,7 +34,7 @@ void add_evidence(CellTally& tally, const WatchedLine& line) {
   if (line.run->median_step_ms) tally.step_ms[line.seed] = *line.run->median_step_ms;
 }
 
-/// The first of them; how many more there are.
+/// The first of them, and how many more there are.
 std::string reason_of(const std::vector<std::string>& ends) {
   if (ends.size() < 2) return ends.empty() ? "" : ends.front();
   return ends.front() + " (and " + std::to_string(ends.size() - 1) + " more)";
@@ -270,7 +270,7 @@ std::optional<double> TimeLeft::rest_of(const CurrentRun& current) const {
 std::optional<double> TimeLeft::remaining_s(const std::map<std::string, std::size_t>& later,
                                             const std::optional<CurrentRun>& current) const {
   double sum = 0.0;
-  std::optional<double> like_current;  // what a run takes before one has ended
+  std::optional<double> like_current;  // duration of a run as long as none has ended
   if (current) {
     const std::optional<double> rest = rest_of(*current);
     if (!rest) return std::nullopt;

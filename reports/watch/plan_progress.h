@@ -1,4 +1,4 @@
-/// The progress of a stored plan: its lines with the runs that answer them, counts by state, and the time that is left.
+/// The progress of a stored plan: its lines with the runs that answer them, counts by state, and the remaining time.
 /// The functions are pure and thread-safe; the classes are not thread-safe.
 #pragma once
 
@@ -14,24 +14,24 @@
 
 namespace nanobench::reports {
 
-/// A line of the plan with what is known of it.
+/// A line of the plan with what is known about it.
 struct WatchedLine {
   std::int64_t position = 0;
   std::string cell;
   std::uint64_t seed = 0;
   std::optional<results::RunGlance> run;   ///< its run now, or evidence that the runner will reuse
-  std::optional<std::string> disturbance;  ///< why the run's times are doubtful
+  std::optional<std::string> disturbance;  ///< reason why the run's times are doubtful
 };
 
 enum class LineState { kToDo, kQueued, kRunning, kReused, kTrained, kFailed };
 
-/// The runner's place: it walks the lines in ascending positions.
+/// The runner's place in the plan: it processes lines in ascending order of position.
 struct RunnerPlace {
   bool is_at_work = false;
-  std::optional<std::int64_t> position;  ///< of its newest line; it will repeat failed lines after it
+  std::optional<std::int64_t> position;  ///< position of its newest line; it will repeat failed lines after it
 };
 
-/// `plan_id`: whose line it is. A running row counts only while the runner is at work.
+/// `plan_id`: the plan that the line belongs to. A running row counts only while the runner is at work.
 LineState state_of(const WatchedLine& line, std::int64_t plan_id, const RunnerPlace& place);
 
 LineCounts count_lines(const std::vector<LineState>& states);
@@ -40,7 +40,7 @@ LineCounts count_lines(const std::vector<LineState>& states);
 std::vector<WatchedCell> watched_cells(const std::vector<std::string>& labels, const std::vector<WatchedLine>& lines,
                                        const std::vector<LineState>& states);
 
-/// By cell: runs to do, queued ones among them.
+/// Runs to do by cell, including queued ones.
 std::map<std::string, std::size_t> runs_to_do(const std::vector<WatchedLine>& lines,
                                               const std::vector<LineState>& states);
 
@@ -48,10 +48,10 @@ std::map<std::string, std::size_t> runs_to_do(const std::vector<WatchedLine>& li
 struct CurrentRun {
   std::string cell;
   double elapsed_s = 0.0;
-  std::optional<double> remaining_s;  ///< from its own pace, where that is known
+  std::optional<double> remaining_s;  ///< from its own pace, if known
 };
 
-/// The time that the rest of a suite will take, in seconds, from its finished runs. It has no clock of its own.
+/// Estimates the seconds that the rest of a suite will take from its finished runs. It has no clock of its own.
 class TimeLeft {
  public:
   void add_finished(const std::string& cell, double seconds);
@@ -60,13 +60,13 @@ class TimeLeft {
   /// finished.
   std::optional<double> expected_s(const std::string& cell) const;
 
-  /// The time until the end of the last run. `later` counts by cell the runs that have not begun. Before a run has
-  /// finished, each counts like the current one; nullopt when its time is unknown too.
+  /// The time until the end of the last run. `later` counts the runs that have not started, by cell. Before any run has
+  /// finished, each counts like the current one; nullopt if its time is unknown too.
   std::optional<double> remaining_s(const std::map<std::string, std::size_t>& later,
                                     const std::optional<CurrentRun>& current) const;
 
-  /// The same where several runs are in progress and as many will be from now on. Never less than the longest of them.
-  /// nullopt while none runs, because the wait in a queue is unknown.
+  /// The same if several runs are in progress and the same number will be from now on. Never less than the longest of
+  /// them. nullopt while none is running, because the wait in a queue is unknown.
   std::optional<double> remaining_at_once_s(const std::map<std::string, std::size_t>& later,
                                             const std::vector<CurrentRun>& current) const;
 
@@ -81,8 +81,8 @@ class TimeLeft {
   Total all_;
 };
 
-/// The lines of one stored plan and their runs, kept up to date. A run that ended never changes, so it is read once. A
-/// call costs a walk over the plan's lines, and a read of each new run.
+/// The lines of one stored plan and their runs, kept up to date. A run that ended never changes, so it is read once.
+/// Each call costs a pass over the plan's lines and a read of each new run.
 class PlanLines {
  public:
   /// Throws Error{kNotFound}.
@@ -92,12 +92,12 @@ class PlanLines {
 
   const results::PlanRecord& plan() const { return plan_; }
   const std::vector<WatchedLine>& lines() const { return lines_; }  ///< ascending positions
-  std::vector<std::string> labels() const;                          ///< of the cells
+  std::vector<std::string> labels() const;                          ///< labels of the cells
   /// The times of the plan's own runs.
   const TimeLeft& times() const { return times_; }
-  /// The line whose run began last, among the plan's own runs; nullptr before there is one.
+  /// The line whose run began last, among the plan's own runs; nullptr if there is none yet.
   const WatchedLine* newest() const;
-  /// The start of the first run of newest()'s owner; empty before there is one.
+  /// The start of the first run of newest()'s owner; empty if there is none yet.
   std::string session_start() const;
 
  private:
@@ -109,7 +109,7 @@ class PlanLines {
   TimeLeft times_;
 };
 
-/// Failed and disturbed runs, the last of the plan first.
+/// Failed and disturbed runs, last line of the plan first.
 std::vector<std::string> line_warnings(const std::vector<WatchedLine>& lines, const std::vector<LineState>& states);
 
 }  // namespace nanobench::reports

@@ -15,7 +15,7 @@ namespace {
 
 using results::Facts;
 
-constexpr std::size_t kReadings = 10;  // at a reading a second, shares over about ten seconds
+constexpr std::size_t kReadings = 10;  // at one reading per second: shares over about ten seconds
 constexpr const char* kStart = "start/";
 constexpr const char* kEnd = "end/";
 
@@ -53,8 +53,8 @@ using results::Owner;
 using results::RunningRun;
 using results::Store;
 
-/// A process that cannot be seen from here counts as alive while its last sign is this recent: it writes every ten
-/// seconds.
+/// A process that cannot be observed from here counts as alive while its last heartbeat is this recent; it writes every
+/// ten seconds.
 constexpr double kLongSilence = 120;
 
 bool is_at_work(RunnerState state) {
@@ -67,7 +67,7 @@ bool is_at_work(RunnerState state) {
                                         "; `nanobench run SUITE` makes one, and --wait waits for it");
 }
 
-/// The oldest living row of the plan.
+/// The plan's oldest row with a live owner.
 const RunningRun* living_row(const std::vector<RunningRun>& running, std::int64_t plan_id) {
   const auto found = std::find_if(running.begin(), running.end(),
                                   [&](const RunningRun& run) { return run.plan_id == plan_id && !run.is_owner_gone; });
@@ -159,8 +159,8 @@ PlanWatcher::FileMark PlanWatcher::mark_of_file() const {
   return {static_cast<std::uint64_t>(facts.st_dev), static_cast<std::uint64_t>(facts.st_ino)};
 }
 
-/// A plan stays chosen while a process works on it. Then another plan that a process works on, or a new one, replaces
-/// it.
+/// A plan stays chosen while a process is working on it. After that, another plan that a process is working on, or a
+/// new plan, replaces it.
 std::int64_t PlanWatcher::choose_plan(const Store& store, const RunningRuns& running) {
   if (selection_.plan_id) return *selection_.plan_id;
   if (plan_ && is_at_work_) {
@@ -240,7 +240,7 @@ std::vector<LineState> PlanWatcher::line_states(const RunningRuns& running, cons
   for (const WatchedLine& line : plan_->lines()) {
     LineState state = state_of(line, plan_id, place);
     const auto is_row = [&](const RunningRun& run) { return run.id == line.run->id && !run.is_owner_gone; };
-    // A row that a dead process left behind, while another one works on the plan.
+    // A row left behind by a dead process while another one is working on the plan.
     if (state == LineState::kRunning && std::none_of(running.begin(), running.end(), is_row)) state = LineState::kToDo;
     states.push_back(state);
   }
@@ -258,7 +258,7 @@ void PlanWatcher::follow_run(const Store& store, const RunningRuns& running, dou
     const std::vector<std::string> warnings = follower_->warnings(store);
     state.warnings.insert(state.warnings.begin(), warnings.begin(), warnings.end());
   }
-  // The load of another machine says nothing about this runner.
+  // This machine's load is irrelevant if the runner is on another machine.
   if (is_at_work_ && state.runner.owner && results::is_alive(*state.runner.owner))
     state.machine = machine_.read(follower_ ? follower_->start_facts() : results::Facts());
 }

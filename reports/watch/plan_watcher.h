@@ -1,6 +1,6 @@
 /// Reads the progress of a plan repeatedly while a runner writes. Each reading opens the file, queries it and closes
-/// it: nothing is held in between, so the runner and its reader never block each other, and a replaced file is found at
-/// the next reading. Writes nothing. Not thread-safe.
+/// it. Nothing is held in between, so the runner and its reader never block each other, and a replaced file is noticed
+/// at the next reading. Writes nothing. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace nanobench::reports {
 
-/// How busy this machine is over the last seconds, from /proc.
+/// How busy this machine was over the last seconds, from /proc.
 class MachineWatch {
  public:
   /// Shares cover the last readings. The first reading covers the time since `start`: facts of a run on this machine
@@ -40,12 +40,12 @@ class PlanWatcher {
  public:
   PlanWatcher(std::filesystem::path file, WatchSelection selection);
 
-  /// `now_s`: seconds since 1970. Throws Error as Store's constructor does, kNotFound where there is no such plan, and
-  /// kInvalidArgument where the chosen plan is of another suite.
+  /// `now_s`: seconds since 1970. Throws Error like Store's constructor, kNotFound if there is no such plan, and
+  /// kInvalidArgument if the chosen plan belongs to another suite.
   WatchState read(double now_s);
 
  private:
-  using FileMark = std::pair<std::uint64_t, std::uint64_t>;  ///< device and number of the file
+  using FileMark = std::pair<std::uint64_t, std::uint64_t>;  ///< device and inode number of the file
   using RunningRuns = std::vector<results::RunningRun>;
 
   FileMark mark_of_file() const;
@@ -68,9 +68,9 @@ class PlanWatcher {
   FileMark mark_ = {};
   std::optional<PlanLines> plan_;
   std::optional<std::int64_t> newest_at_choice_;  ///< the newest plan when plan_ was chosen
-  bool is_at_work_ = false;                       ///< at the last reading
+  bool is_at_work_ = false;                       ///< whether the runner was at work at the last reading
   std::optional<RunFollower> follower_;
-  std::optional<SlurmWatch> slurm_;  ///< of plan_
+  std::optional<SlurmWatch> slurm_;  ///< view of plan_'s Slurm side
   MachineWatch machine_;
 };
 

@@ -15,7 +15,7 @@ using results::Sample;
 
 constexpr std::size_t kRecentSteps = 20;
 
-/// From the stored configuration; nullopt for one of another program.
+/// Read from the stored configuration; nullopt for another program's.
 std::optional<std::int64_t> steps_of(const std::string& config) {
   const Json json = Json::parse(config, nullptr, false);
   const Json::json_pointer pointer("/run/stop_after");
@@ -37,7 +37,7 @@ std::optional<double> recent_mean(const std::vector<Sample>& samples) {
   return summarise(values).mean;
 }
 
-/// From the pace up to the last steps that are stored.
+/// Estimated from the pace up to the last stored steps.
 std::optional<double> remaining_s(const WatchedRun& run, const results::RunGlance& glance, double now_s) {
   const auto start_s = results::seconds_since_epoch(glance.started_at);
   const auto heard_s = results::seconds_since_epoch(glance.heartbeat_at);

@@ -1,4 +1,4 @@
-/// Follows one run: its steps and losses as the store receives them. Each call reads what is new. Not thread-safe.
+/// Follows one run: its steps and losses as the store receives them. Each call reads only what is new. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ class RunFollower {
   /// The machine's counters when the run began.
   const results::Facts& start_facts() const { return start_facts_; }
 
-  /// `glance`: the same run now; `now_s`: seconds since 1970.
+  /// `glance`: the current state of the same run; `now_s`: seconds since 1970.
   WatchedRun read(const results::Store& store, const results::RunGlance& glance, double now_s);
-  /// The engine's warnings, the newest first.
+  /// The engine's warnings, newest first.
   std::vector<std::string> warnings(const results::Store& store) const;
 
  private:
@@ -31,7 +31,8 @@ class RunFollower {
   results::Facts start_facts_;
 };
 
-/// Seconds from one stored time of day to another; nullopt for other text. Never negative: clocks differ.
+/// Seconds from a stored timestamp to `to_s`; nullopt if the text is not a timestamp. Never negative, even though
+/// clocks differ.
 std::optional<double> seconds_between(const std::string& from, double to_s);
 
 }  // namespace nanobench::reports

@@ -20,14 +20,14 @@ bool is_same_run(const RunGlance& a, const RunGlance& b) {
          a.owner.pid == b.owner.pid && a.owner.pid_started == b.owner.pid_started;
 }
 
-/// From the pace of the steps so far.
+/// Estimated from the pace of the steps so far.
 std::optional<double> remaining_s(const WatchedRun& run, double at_s, double since_s) {
   if (!run.total_steps || run.step < 2) return std::nullopt;
   const auto left = static_cast<double>(*run.total_steps - run.step);
   return std::max(at_s / static_cast<double>(run.step) * left - since_s, 0.0);
 }
 
-/// For a line that the store knows fully. A failed run of Slurm is final: a repetition is a queued run.
+/// For a line that is completely in the store. A failed Slurm run is final: a repetition is a queued run.
 LineState stored_state(const WatchedLine& line, std::int64_t plan_id) {
   return state_of(line, plan_id, {.is_at_work = false, .position = {}});
 }
@@ -82,7 +82,7 @@ WatchedRun SlurmWatch::follow(const GlancedRun& run, const WatchedLine& line, do
   if (followed.heard_s) {
     watched.silent_s = std::max(now_s - *followed.heard_s, 0.0);
   } else if (const auto started_s = results::seconds_since_epoch(progress->head.started_at)) {
-    watched.silent_s = std::max(now_s - *started_s - progress->at_s, 0.0);  // two clocks: no better is known yet
+    watched.silent_s = std::max(now_s - *started_s - progress->at_s, 0.0);  // two clocks: nothing better is known yet
   }
   const double since_s = followed.heard_s ? *watched.silent_s : 0.0;
   watched.host = progress->head.host;
@@ -97,7 +97,7 @@ WatchedRun SlurmWatch::follow(const GlancedRun& run, const WatchedLine& line, do
   return watched;
 }
 
-/// As the line's run; nullopt for a file that cannot be read now: its collector reports it.
+/// The result as the line's run; nullopt for a file that cannot be read now, which its collector reports.
 std::optional<RunGlance> SlurmWatch::result_of(const GlancedRun& run) {
   if (const auto known = results_.find(run.result); known != results_.end()) return known->second;
   try {

@@ -1,6 +1,6 @@
 /// The runs of a plan on Slurm nodes, from their files in the shared folder (suites/slurm/glance.h): which are queued,
-/// how far the running ones are, and results that wait to be collected. Each call reads what is new. It writes and
-/// locks nothing, and does not ask Slurm. Not thread-safe.
+/// how far the running ones have got, and which results wait to be collected. Each call reads only what is new. It
+/// writes and locks nothing, and does not query Slurm. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -17,28 +17,28 @@
 
 namespace nanobench::reports {
 
-/// The plan's lines as the nodes have them.
+/// The plan's lines according to the nodes' files.
 struct SlurmView {
   WatchedSlurm slurm;
-  std::vector<WatchedLine> lines;  ///< the stored ones, and results that wait to be collected (their id is 0)
-  std::vector<LineState> states;   ///< of the lines
-  std::vector<WatchedRun> runs;    ///< running ones, ascending positions
+  std::vector<WatchedLine> lines;  ///< stored ones, and results that wait to be collected (with id 0)
+  std::vector<LineState> states;   ///< states of `lines`
+  std::vector<WatchedRun> runs;    ///< running ones, in ascending order of position
   std::optional<double> submitted_s;
 };
 
 class SlurmWatch {
  public:
-  /// `database` as the store's file.
+  /// `database` is the store's file.
   SlurmWatch(std::filesystem::path database, results::PlanRecord plan);
 
-  /// `lines` as stored; `now_s`: seconds since 1970. nullopt while no job of the plan is submitted.
+  /// `lines` are the stored ones; `now_s`: seconds since 1970. nullopt while no job of the plan is submitted.
   std::optional<SlurmView> look(const std::vector<WatchedLine>& lines, double now_s);
 
  private:
   struct Followed {
     suites::ProgressReader reader;
     bool is_known = false;
-    std::optional<double> heard_s;  ///< when it was last seen to grow; absent before
+    std::optional<double> heard_s;  ///< when it was last seen growing; absent before that
   };
 
   WatchedRun follow(const suites::GlancedRun& run, const WatchedLine& line, double now_s);
@@ -50,10 +50,10 @@ class SlurmWatch {
   std::map<std::filesystem::path, results::RunGlance> results_;
 };
 
-/// A node that is silent for so long counts as gone: each task writes every ten seconds.
+/// A node that is silent for this long counts as lost, because each task writes every ten seconds.
 inline constexpr double kLongNodeSilence = 120;
 
-/// Whether Slurm's side of the plan is at work; `is_over`: every line has its run stored.
+/// The state of the plan's Slurm side. `is_over`: every line has its run stored.
 RunnerState state_of_slurm(const SlurmView& view, bool is_over);
 
 }  // namespace nanobench::reports

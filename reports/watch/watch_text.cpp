@@ -26,7 +26,7 @@ std::string working_text(const WatchedRunner& runner) {
   return process_text(*runner.other_owner) + " works on " + plan + " now";
 }
 
-/// The same as a further clause, where a living process works on something else.
+/// The same as an additional clause, if a live process is working on something else.
 std::string other_text(const WatchedRunner& runner) {
   return runner.other_owner ? "; " + working_text(runner) : "";
 }
@@ -40,7 +40,7 @@ std::string between_text(const WatchedRunner& runner) {
   return (runner.owner ? process_text(*runner.owner) : "its process") + other;
 }
 
-/// " on nano1 and nano2"; only the first of many.
+/// " on nano1 and nano2"; only the first few of many.
 std::string hosts_text(const std::vector<WatchedRun>& runs) {
   constexpr std::size_t kMaxHosts = 3;
   std::set<std::string> hosts;
@@ -64,7 +64,7 @@ std::string collector_text(const WatchState& state) {
   return "; " + process_text(*slurm.submitter) + " collects " + (waiting.empty() ? "the results" : waiting);
 }
 
-/// "; Slurm job 12: 1 task running, 2 waiting (Priority)". The answer that a dead process got is out of date.
+/// "; Slurm job 12: 1 task running, 2 waiting (Priority)". The answer that a dead process received is out of date.
 std::string queue_text(const WatchedSlurm& slurm) {
   if (slurm.job_ids.empty()) return "";
   const std::string text = "; Slurm job " + joined(slurm.job_ids, " and ");

@@ -19,7 +19,7 @@ std::string counts_text(const LineCounts& lines);
 /// "14 trained, 3 reused, 1 failed, 24 to do"; zeros are left out.
 std::string parts_text(const LineCounts& lines);
 
-/// The share of the runs that have ended, with the finished part of the current one.
+/// The fraction of runs that have ended, including the finished part of the current one.
 double done_fraction(const WatchState& state);
 
 /// "load 2.1 on 2 processors, 97 % busy, 0.4 % stolen, 12.1 GiB of 23.4 GiB memory free"

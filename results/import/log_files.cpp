@@ -44,13 +44,13 @@ bool begins_with_date(const std::string& name) {
   return fits("0000-00-00") || fits("00000000_");
 }
 
-/// The same text with U+FFFD in place of what is not UTF-8: names of files may hold any bytes.
+/// The same text with U+FFFD in place of invalid UTF-8: file names may contain any bytes.
 std::string as_utf8(const std::string& text) {
   const auto replace = core::Json::error_handler_t::replace;
   return core::Json::parse(core::Json(text).dump(-1, ' ', false, replace)).get<std::string>();
 }
 
-/// Names the folder of a file. `root`: what the user named, or the folder of a named file.
+/// Determines the folder of a file. `root`: the path that the user named, or the folder of a named file.
 LogFile log_file(const fs::path& path, const fs::path& root) {
   LogFile file{.path = path, .name = as_utf8(path.filename().string())};
   fs::path whole = fs::absolute(root).lexically_normal();
@@ -60,7 +60,7 @@ LogFile log_file(const fs::path& path, const fs::path& root) {
   if (relative != ".") {
     for (const fs::path& part : relative) parts.push_back(part.string());
   }
-  // A folder inside a record's folder may be named itself: its sub-directory is still one of that record.
+  // The user may name a folder inside a record's folder: its sub-directory still belongs to that record.
   std::vector<std::string> above;
   for (const fs::path& part : whole.parent_path()) above.push_back(part.string());
   const auto dated_above = std::find_if(above.begin(), above.end(), begins_with_date);
@@ -73,7 +73,7 @@ LogFile log_file(const fs::path& path, const fs::path& root) {
   return file;
 }
 
-/// One folder's logs into `found`, its folders into `pending`. Links to folders are left alone: no loops.
+/// Adds a folder's logs to `found` and its folders to `pending`. Skips links to folders, to avoid loops.
 void look_into(const fs::path& folder, const fs::path& root, LogFiles& found, std::vector<fs::path>& pending) {
   std::error_code error;
   for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
@@ -138,14 +138,14 @@ LogFiles find_log_files(const std::vector<fs::path>& paths) {
 std::optional<std::string> read_log_file(const fs::path& file, std::string& buffer) {
   const auto reason = [](int code) { return std::string("cannot be read: ") + std::strerror(code); };
   buffer.clear();
-  // Without waiting: a named pipe must not hold us.
+  // Non-blocking: a named pipe must not block us.
   const Descriptor descriptor{::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (descriptor.fd < 0) return reason(errno);
   struct stat status {};
   if (::fstat(descriptor.fd, &status) != 0) return reason(errno);
   if (!S_ISREG(status.st_mode)) return "is no ordinary file";
   if (static_cast<std::size_t>(status.st_size) > kMaxBytes) return "is larger than 1 GiB, which no log of a run is";
-  buffer.resize(static_cast<std::size_t>(status.st_size) + 1);  // one more: sees the end without growing
+  buffer.resize(static_cast<std::size_t>(status.st_size) + 1);  // one more byte: detects the end without growing
   std::size_t size = 0;
   while (true) {
     if (size == buffer.size()) {

@@ -27,7 +27,7 @@ bool is_step_line(std::string_view line) {
   return false;
 }
 
-/// Names and versions are plain ASCII; anything else is damage, and would not be JSON.
+/// Names and versions are plain ASCII; anything else is damage and would be invalid JSON.
 std::string plain(std::string_view text) {
   std::string out(text.substr(0, kLongestName));
   for (char& c : out) {
@@ -40,7 +40,7 @@ std::string first_word(std::string_view text) {
   return plain(text.substr(0, text.find_first_of(" \r")));
 }
 
-/// What follows `key` up to a blank; nullopt without the key.
+/// The text after `key` up to a blank; nullopt without the key.
 std::optional<std::string> word_after(std::string_view line, std::string_view key) {
   const std::size_t at = line.find(key);
   if (at == std::string_view::npos) return std::nullopt;
@@ -78,7 +78,7 @@ void read_gpu_row(SpeedrunLog& log, std::string_view line) {
   if (persistence == "On" || persistence == "Off") count_gpu(log, plain(rest.substr(0, gap)));
 }
 
-/// "Running on device_name=NVIDIA L40S with world_size=4", which later scripts print in place of nvidia-smi.
+/// "Running on device_name=NVIDIA L40S with world_size=4", which later scripts print instead of nvidia-smi.
 void read_device_line(SpeedrunLog& log, std::string_view line) {
   const std::size_t end = line.find(" with world_size=");
   if (end == std::string_view::npos) return;

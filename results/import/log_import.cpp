@@ -28,14 +28,15 @@ std::int64_t steps_of(const SpeedrunRun& run) {
   return run.planned_steps.value_or(run.last_step());
 }
 
-/// A log does not say its seed. A number of the run's own keeps runs of different cells from being taken for pairs.
+/// A log does not record its seed. A number unique to the run keeps runs of different cells from being treated as
+/// pairs.
 std::uint64_t seed_of(const std::string& digest) {
   std::uint64_t seed = 0;
   std::from_chars(digest.data(), digest.data() + 8, seed, 16);
   return seed & 0x7fffffff;
 }
 
-/// The clock after this step, where it is printed.
+/// The clock after this step, if printed.
 std::optional<double> clock_at(const SpeedrunRun& run, std::int64_t step) {
   const auto found = std::lower_bound(run.steps.begin(), run.steps.end(), step,
                                       [](const LoggedStep& item, std::int64_t value) { return item.step < value; });
@@ -43,7 +44,8 @@ std::optional<double> clock_at(const SpeedrunRun& run, std::int64_t step) {
 }
 
 /// Step times as the mean over the steps from one validation to the next: single steps are printed in whole
-/// milliseconds, which is too coarse. The first stretch is left out: compilation, and a clock that starts later.
+/// milliseconds, which is too coarse. The first interval is left out: it includes compilation, and the clock starts
+/// later.
 void add_step_times(const SpeedrunRun& run, RunBatch& batch) {
   for (std::size_t i = 1; i < run.validations.size(); ++i) {
     const LoggedValidation& from = run.validations[i - 1];
@@ -102,7 +104,7 @@ RunResult result_of(const SpeedrunRun& run) {
   if (result.outcome == RunOutcome::kDiverged) result.message = "the last validation loss is not finite";
   if (std::isfinite(last->loss)) result.final_val_loss = last->loss;
   result.train_ms = last->clock_ms;
-  // The records up to 21 do not time their first ten steps; the printed mean tells how many they do.
+  // The records up to 21 do not time their first ten steps; the printed mean shows how many they do time.
   if (last->clock_ms && run.step_avg_ms && *run.step_avg_ms > 0 && *last->clock_ms / *run.step_avg_ms < 1e12)
     result.timed_steps = std::llround(*last->clock_ms / *run.step_avg_ms);
   return result;
@@ -156,7 +158,7 @@ void LogImport::add(const LogFile& file, const SpeedrunLog& log) {
   }
 }
 
-/// As short as tells the cells of one place apart.
+/// Chooses the shortest names that distinguish the cells of one place.
 void LogImport::name_cells() {
   std::map<std::string, std::set<std::int64_t>> steps;
   std::map<std::string, std::set<std::string>> hardware;
@@ -189,7 +191,7 @@ std::vector<std::int64_t> LogImport::write() {
       ids.push_back(added.run_id);
       ++(added.is_new ? result_.added : result_.known);
     }
-    // plan_of still needs what names the runs.
+    // plan_of still needs the data that names the runs.
     for (std::size_t i = 0; i < some.size(); ++i) runs_[first + i].run = some[i].run;
   }
   return ids;

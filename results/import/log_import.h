@@ -1,5 +1,6 @@
-/// Speedrun logs as finished runs of the store, under the engine "speedrun-log". Importing the same file again adds
-/// nothing: a run is named by the digest of its file's bytes. SCHEMA.md says what goes where.
+/// Imports speedrun logs into the store as finished runs of the engine "speedrun-log". Importing the same file again
+/// adds nothing, because a run is identified by the digest of its file's bytes. SCHEMA.md describes what is stored
+/// where.
 /// Not thread-safe: one LogImport per thread.
 #pragma once
 
@@ -17,11 +18,11 @@ namespace nanobench::results {
 inline constexpr const char* kSpeedrunLogEngine = "speedrun-log";
 
 struct LogImportResult {
-  std::int64_t plan_id = 0;     ///< 0 when there was no run at all
+  std::int64_t plan_id = 0;     ///< 0 if there was no run at all
   std::size_t added = 0;        ///< new rows
-  std::size_t known = 0;        ///< there already
+  std::size_t known = 0;        ///< runs already in the store
   std::size_t files = 0;        ///< read
-  std::size_t other_files = 0;  ///< that hold nothing of a trainer
+  std::size_t other_files = 0;  ///< files without any trainer output
   std::uint64_t bytes = 0;      ///< read
   std::size_t cells = 0;        ///< rows of the plan
   std::vector<std::string> problems;
@@ -34,8 +35,8 @@ class LogImport {
   /// Keeps the runs of the log for finish().
   void add(const LogFile& file, const SpeedrunLog& log);
   void add_problem(const std::string& sentence) { result_.problems.push_back(sentence); }
-  /// Writes the runs, many in each transaction, so that a kill leaves whole runs only; then a plan over them, with one
-  /// cell for each folder, sub-directory, number of steps, GPU and script.
+  /// Writes the runs, many per transaction, so that a kill leaves only whole runs. Then writes a plan over them, with
+  /// one cell for each folder, sub-directory, number of steps, GPU and script.
   LogImportResult finish(const std::vector<std::string>& argv);
 
  private:

@@ -14,7 +14,7 @@ bool take(std::string_view& text, std::string_view prefix) {
   return true;
 }
 
-/// A step number at the beginning of `text`, which it leaves.
+/// Removes a step number from the beginning of `text`.
 std::optional<std::int64_t> take_count(std::string_view& text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -23,7 +23,7 @@ std::optional<std::int64_t> take_count(std::string_view& text) {
   return value;
 }
 
-/// A number followed by nothing but `unit`.
+/// A number followed only by `unit`.
 std::optional<double> number(std::string_view text, std::string_view unit = "") {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -42,7 +42,7 @@ std::optional<double> milliseconds(std::string_view text) {
   return value && std::isfinite(*value) && *value >= 0 ? value : std::nullopt;
 }
 
-/// The next word of `text`, which it leaves.
+/// Removes the next word from `text`.
 std::string_view take_word(std::string_view& text) {
   const std::size_t start = text.find_first_not_of(' ');
   if (start == std::string_view::npos) {
@@ -55,7 +55,7 @@ std::string_view take_word(std::string_view& text) {
   return word;
 }
 
-/// "train_time:12ms" and the like; unknown fields are passed over.
+/// "train_time:12ms" and the like; unknown fields are skipped.
 void read_field(SpeedrunLine& line, std::string_view field) {
   if (take(field, "train_time:")) {
     line.clock_ms = milliseconds(field);
@@ -98,7 +98,7 @@ std::optional<SpeedrunLine> parse_short_line(std::string_view text) {
     return std::nullopt;
   }
   line.loss = number(word);
-  // Nothing marks the end of such a line but its newline, which the caller sees.
+  // Only its newline, which the caller sees, marks the end of such a line.
   line.is_whole = false;
   return line;
 }

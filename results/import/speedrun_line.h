@@ -1,4 +1,4 @@
-/// One line of a speedrun trainer's log, in every form that was printed since 2024:
+/// One line of a speedrun trainer's log, in every format printed since 2024:
 ///   step:N/M val_loss:X train_time:Yms step_avg:Zms      also train_loss, seconds, and further fields
 ///   s:N tel:X   s:N trl:X lr:...                         llm.c and the first records
 ///   peak memory allocated: A MiB reserved: B MiB         also "consumption: A MiB"
@@ -14,18 +14,18 @@ namespace nanobench::results {
 struct SpeedrunLine {
   enum class Kind { kTraining, kValidation, kMemory };
   Kind kind = Kind::kTraining;
-  std::int64_t step = 0;                      ///< of the first two kinds
+  std::int64_t step = 0;                      ///< for the first two kinds
   std::optional<std::int64_t> planned_steps;  ///< the M of step:N/M
-  std::optional<double> loss;                 ///< may be NaN or infinite; absent where none or no number is printed
+  std::optional<double> loss;                 ///< may be NaN or infinite; absent if not printed or not a number
   std::optional<double> clock_ms;             ///< training clock
   std::optional<double> step_avg_ms;
   std::optional<double> allocated_mib;  ///< kMemory
   std::optional<double> reserved_mib;
-  bool is_whole = true;  ///< false when the line stops before its last field: cut by a killed writer
+  bool is_whole = true;  ///< false if the line stops before its last field: cut by a killed writer
 };
 
-/// nullopt for any other line. `line` comes without its newline; a carriage return, a prefix in brackets ("[rank0]:")
-/// and bytes that are no text do no harm. Never throws.
+/// nullopt for any other line. `line` has no newline. A carriage return, a prefix in brackets ("[rank0]:") and bytes
+/// that are not text are tolerated. Never throws.
 std::optional<SpeedrunLine> parse_speedrun_line(std::string_view line);
 
 }  // namespace nanobench::results

@@ -10,13 +10,13 @@
 namespace nanobench::results {
 namespace {
 
-constexpr std::size_t kMaxRuns = 10'000;  // of one file: the public ones have up to 30
+constexpr std::size_t kMaxRuns = 10'000;  // per file: the public ones have up to 30
 
 void add_once(std::vector<std::string>& sentences, const std::string& sentence) {
   if (std::find(sentences.begin(), sentences.end(), sentence) == sentences.end()) sentences.push_back(sentence);
 }
 
-/// Gathers the lines of the runs, one after the other.
+/// Collects the lines of the runs, one run after the other.
 class RunReader {
  public:
   explicit RunReader(SpeedrunLog& log) : log_(log) {}
@@ -30,8 +30,8 @@ class RunReader {
   }
 
  private:
-  /// The run that a line belongs to. Validations go back only where another run begins; steps also where the run had
-  /// come to its end.
+  /// The run that a line belongs to. Validation steps decrease only when another run begins; training steps also after
+  /// the run has ended.
   SpeedrunRun& run_of(const SpeedrunLine& line) {
     if (log_.runs.empty()) return log_.runs.emplace_back();
     const SpeedrunRun& run = log_.runs.back();
@@ -89,7 +89,7 @@ class RunReader {
   SpeedrunLog& log_;
 };
 
-/// Lines of interest start with one of these; a prefix in brackets may stand before.
+/// Relevant lines start with one of these, possibly after a prefix in brackets.
 bool may_be_speedrun_line(char first) {
   return first == 's' || first == 'p' || first == '[';
 }

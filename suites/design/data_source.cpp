@@ -19,11 +19,11 @@ using core::ErrorCode;
 constexpr std::int64_t kSmallestSplit = std::int64_t{1} << 14;
 constexpr std::int64_t kLargestTrain = std::int64_t{1} << 27;  // 256 MiB of shards; longer runs repeat epochs
 constexpr std::int64_t kLargestVal = std::int64_t{1} << 24;
-constexpr double kValFraction = 0.1;  // of a text's bytes
+constexpr double kValFraction = 0.1;  // fraction of a text's bytes
 
 std::vector<std::filesystem::path> split_paths(const std::string& text) {
   std::error_code ignored;
-  if (std::filesystem::exists(text, ignored)) return {text};  // a name may hold a comma
+  if (std::filesystem::exists(text, ignored)) return {text};  // a name may contain a comma
   std::vector<std::filesystem::path> paths;
   std::istringstream in(text);
   for (std::string item; std::getline(in, item, ',');) {

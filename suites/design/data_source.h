@@ -1,5 +1,5 @@
-/// From a suite's "data" text to a DataSet on disk. The generated corpus and tokenised texts are made once, in a cache
-/// folder, atomically.
+/// Turns a suite's "data" text into a DataSet on disk. The generated corpus and tokenised texts are made once,
+/// atomically, in a cache folder.
 #pragma once
 
 #include <cstdint>
@@ -22,22 +22,22 @@ struct DataRequest {
 /// Throws Error{kInvalidArgument} naming `source` (e.g. "suite.json: /data" or "--data").
 DataRequest parse_data_request(const std::string& text, const std::string& source);
 
-/// The same request with its relative paths taken from `folder`: a suite file names files beside itself.
+/// The same request with relative paths resolved against `folder`: a suite file names files relative to itself.
 std::string relative_to(const std::string& text, const std::filesystem::path& folder);
 
-/// Tokens that the runs want, so that no epoch repeats where the data can be had in any size.
+/// Tokens that the runs need to avoid repeating an epoch, for data that can be made in any size.
 struct TokenNeed {
   std::int64_t train_tokens = 0;
   std::int64_t val_tokens = 0;
 };
 
-/// Sizes of the generated corpus: powers of two, so that suites of about one size share one data set; capped.
+/// Sizes of the generated corpus: capped powers of two, so that suites of similar size share one data set.
 TokenNeed synthetic_sizes(const TokenNeed& need);
 
-/// Makes or finds the data. Throws Error as core/data does.
+/// Finds the data, or makes it. Throws the same errors as core/data.
 core::DataSet open_data(const DataRequest& request, const TokenNeed& need, const std::filesystem::path& cache_dir);
 
-/// $XDG_CACHE_HOME/nanobench, else ~/.cache/nanobench, else a folder in the system's temporary one.
+/// $XDG_CACHE_HOME/nanobench, else ~/.cache/nanobench, else a folder in the system's temporary folder.
 std::filesystem::path default_cache_dir();
 
 }  // namespace nanobench::suites

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kProgramDigits = 16;
 constexpr std::size_t kPartDigits = 8;
 
-/// Digests of what the program loads for such runs, and the instructions it takes; empty for a program without them.
+/// Digests of what the program loads for such runs, and the instructions it uses; empty for a program without them.
 core::Json parts_of(const std::filesystem::path& program, const EngineUse& use) {
   core::Json parts;
   const auto add_plugin = [&](const char* name) {

@@ -48,11 +48,11 @@ class ExternalMatrix {
       case Design::kFractionalFactorial:
       case Design::kSweep:
       case Design::kPairs: return add_grid();
-      case Design::kClaims: break;  // about our engine
+      case Design::kClaims: break;  // only for our engine
     }
   }
 
-  /// Throws when there is no such feature or value.
+  /// Throws if there is no such feature or value.
   const ExternalFeature& feature(const std::string& id) const {
     if (const ExternalFeature* found = trainer_.find(id)) return *found;
     throw Error(ErrorCode::kInvalidArgument, "the engine has no feature " + id + core::suggestion(id, trainer_.ids()));
@@ -62,7 +62,7 @@ class ExternalMatrix {
     throw Error(ErrorCode::kInvalidArgument, "\"" + value + "\" is none of the values of " + id);
   }
 
-  /// A ladder begins where nothing was done yet, everything else with all that there is.
+  /// A ladder starts with every feature at `before`, every other design with every feature at `after`.
   Values base_values() {
     Values values;
     for (const ExternalFeature& item : trainer_.features)
@@ -77,7 +77,7 @@ class ExternalMatrix {
 
   void note(const core::Message& message) { matrix_.messages.push_back(message); }
 
-  /// The suite's features, else all.
+  /// The suite's features, or all if it names none.
   std::vector<FeatureChoice> choices() const {
     if (!suite_.features.empty()) return suite_.features;
     std::vector<FeatureChoice> all;
@@ -85,7 +85,7 @@ class ExternalMatrix {
     return all;
   }
 
-  /// Each on top of the base; in a ladder each on top of the one before.
+  /// Adds each on top of the base, or in a ladder on top of the previous one.
   void add_listed() {
     const bool is_ladder = suite_.design == Design::kHistory;
     Values values = base_;
@@ -137,7 +137,7 @@ class ExternalMatrix {
     add_contrasts(matrix_, ablations::one_at_a_time(factors));
   }
 
-  /// The base with one feature at another value, and its factor; nothing when the base has that value already.
+  /// Adds the base with one feature at another value, and its factor; nothing if the base already has that value.
   void add_variant(const FeatureChoice& choice, bool is_added, std::vector<ablations::Factor>& factors) {
     const ExternalFeature& item = feature(choice.id);
     const std::string usual = is_added ? item.after : item.before;
@@ -150,7 +150,7 @@ class ExternalMatrix {
     Values values = base_;
     values[item.id] = value;
     add(label, values, item.title + ": " + now + " -> " + value);
-    // The effect of a feature is what its later value does, whichever of the two is the base's.
+    // The effect of a feature is that of its later value, whichever of the two is the base's.
     factors.push_back({is_usual ? item.id : item.id + "=" + value, {now, value}, is_usual && !is_added, item.id});
   }
 
@@ -208,7 +208,7 @@ class ExternalMatrix {
     return axes;
   }
 
-  /// Empty, with a message, when the feature has nothing to change in the base.
+  /// Empty, with a message, if the feature has nothing to change in the base.
   std::vector<std::string> levels_of(const FeatureChoice& choice, const ExternalFeature& item) {
     if (!choice.values.empty()) return choice.values;
     if (suite_.design != Design::kPairs && !choice.value) return {item.before, item.after};
@@ -259,7 +259,7 @@ class ExternalMatrix {
     if (!trainer_.tree.empty()) cell.external["tree"] = trainer_.tree;
   }
 
-  /// Cells that are the same command are one run; their rows must not look like two measurements.
+  /// Cells with the same command are one run; their rows must not look like two measurements.
   void note_twins() {
     Values first;  // label by command
     for (const Cell& cell : matrix_.cells) {

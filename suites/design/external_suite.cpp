@@ -68,7 +68,7 @@ ExternalCell read_cell(const ExternalTrainer& trainer, JsonObject object) {
   return cell;
 }
 
-/// Calls `check(key, text)` for each text that names are filled into.
+/// Calls `check(key, text)` for each text that may contain names in braces.
 void for_each_template(const ExternalTrainer& trainer,
                        const std::function<void(const char*, const std::string&)>& check) {
   for (const std::string& word : trainer.command) check("command", word);
@@ -76,7 +76,7 @@ void for_each_template(const ExternalTrainer& trainer,
   check("log_file", trainer.log_file);
 }
 
-/// Every name in braces must mean something, and every feature must be named: a cell that changes nothing is a mistake.
+/// Every name in braces must be known, and every feature must be used: a cell that changes nothing is a mistake.
 void check_templates(JsonObject& engine, const ExternalTrainer& trainer) {
   std::set<std::string> used;
   for_each_template(trainer, [&](const char* key, const std::string& text) {
@@ -109,7 +109,7 @@ bool announces_code(const std::string& word) {
   return word.size() >= 2 && word[0] == '-' && word[1] != '-' && word.back() == 'c';
 }
 
-/// Words go to the program as they are, without a shell. One that is asked for would read values as code.
+/// Words are passed to the program unchanged, without a shell. A shell in the command would read values as code.
 void check_shells(JsonObject& engine, const ExternalTrainer& trainer) {
   bool has_shell = false;
   for (std::size_t i = 0; i < trainer.command.size(); ++i) {
@@ -126,7 +126,7 @@ void check_shells(JsonObject& engine, const ExternalTrainer& trainer) {
   }
 }
 
-/// What cannot be handed to a process: a NUL ends a text, and a name of a variable has no "=".
+/// Checks what a process can receive: a NUL would end a text, and a variable name cannot contain "=".
 void check_texts(JsonObject& engine, const ExternalTrainer& trainer) {
   const auto has_nul = [](const std::string& text) { return text.find('\0') != std::string::npos; };
   for_each_template(trainer, [&](const char* key, const std::string& text) {
@@ -158,7 +158,7 @@ void read_surroundings(JsonObject& engine, ExternalTrainer& trainer) {
   }
 }
 
-/// What tools leave behind: it changes with every run.
+/// Files that tools leave behind and that change with every run.
 bool is_left_out(const fs::path& path) {
   const std::string name = path.filename().string();
   return name.starts_with(".") || name == "__pycache__";

@@ -1,4 +1,4 @@
-/// The part of a suite that runs somebody else's trainer: its command, what of it a cell changes, and the cells. The
+/// The part of a suite that runs an external trainer: its command, the parts that cells change, and the cells. The
 /// trainer prints speedrun log lines (results/import/speedrun_line.h). Plain values; thread-safe when not modified.
 #pragma once
 
@@ -19,7 +19,7 @@ struct Suite;
 struct Matrix;
 struct Engine;
 
-/// Something about the trainer that cells change: a value name stands for the text that the command gets.
+/// A property of the trainer that cells change. Each value name stands for a text that is put into the command.
 struct ExternalFeature {
   std::string id;
   std::string title;
@@ -27,7 +27,7 @@ struct ExternalFeature {
   std::string before;
   std::string after;
 
-  const std::string* text_of(const std::string& value) const;  ///< nullptr for an unknown name
+  const std::string* text_of(const std::string& value) const;  ///< nullptr if the name is unknown
 };
 
 struct ExternalCell {
@@ -37,66 +37,69 @@ struct ExternalCell {
 
 struct ExternalTrainer {
   std::vector<std::string> command;                 ///< may hold {feature:ID}, {seed} and {cell}
-  std::map<std::string, std::string> env;           ///< the same in the values
-  std::optional<std::vector<std::string>> inherit;  ///< variables of ours that it gets too; absent: all
-  std::string log_file;                   ///< where it writes its lines, as the command; empty: standard output
+  std::map<std::string, std::string> env;           ///< values may hold the same placeholders
+  std::optional<std::vector<std::string>> inherit;  ///< names of our variables that it also gets; absent: all
+  std::string log_file;                   ///< where it writes its lines; same placeholders; empty: standard output
   std::filesystem::path folder;           ///< where the command runs
-  std::vector<std::string> sources;       ///< files and folders that are the trainer, beside those of the command
+  std::vector<std::string> sources;       ///< files and folders of the trainer besides those named in the command
   std::vector<ExternalFeature> features;  ///< in the suite's order
-  std::vector<ExternalCell> cells;        ///< of the designs "cells" and "history"
-  std::optional<std::int64_t> steps;      ///< of a run, for the display of progress
-  // Of the trainer's own repository; set by who can ask git, not from the file:
+  std::vector<ExternalCell> cells;        ///< for the designs "cells" and "history"
+  std::optional<std::int64_t> steps;      ///< steps of a run, to display progress
+  // State of the trainer's own repository; set by a caller that can run git, not read from the file:
   std::string revision;  ///< the commit, with " (changed)" when tracked files differ from it; provenance only
-  std::string tree;      ///< digest of the tracked files as they are; part of each run's identity
+  std::string tree;      ///< digest of the tracked files' current contents; part of each run's identity
 
-  const ExternalFeature* find(const std::string& id) const;  ///< nullptr for an unknown one
+  const ExternalFeature* find(const std::string& id) const;  ///< nullptr if unknown
   std::vector<std::string> ids() const;
 };
 
 /// Whether the suite's "engine" is a command.
 bool is_external_engine(const core::Json* engine);
 
-/// From "engine". Throws Error{kInvalidArgument} with file and JSON pointer: unknown keys, features and values,
+/// Reads "engine". Throws Error{kInvalidArgument} with file and JSON pointer: unknown keys, features and values,
 /// templates that name nothing, values that a shell would read as code.
 ExternalTrainer read_external_trainer(core::JsonObject& suite);
 
-/// "cells", into the trainer. Throws likewise, also for labels that appear twice.
+/// Reads "cells" into the trainer. Throws likewise, and also for labels that appear twice.
 void read_external_cells(core::JsonObject& suite, ExternalTrainer& trainer);
 
 /// The cells of an external suite, each with its command and the digests of the trainer's files. Throws Error with the
-/// suite's file and pointer for unknown features and values, and for sources that are not there.
+/// suite's file and pointer for unknown features and values, and for missing sources.
 Matrix make_external_matrix(const Suite& suite);
 
-/// The settings of one run: templates filled in. JSON: {"command", "env", "folder", "files", "suite_file"} and, where
-/// there are such, "inherit", "log_file", "revision", "tree".
+/// The settings of one run: templates filled in. JSON: {"command", "env", "folder", "files", "suite_file"} and, if set,
+/// "inherit", "log_file", "revision", "tree".
 core::Json external_settings(const core::Json& cell_settings, std::uint64_t seed);
 
-/// What of a cell's settings says what is trained, not by which state of the trainer's sources, or where they lie.
+/// The part of a cell's settings that defines what is trained, without the state and location of the trainer's sources.
 core::Json external_configuration(const core::Json& cell_settings);
 
-/// `command` like {"nanobench", "external-engine"}; the version is the digest of the trainer's command and files.
+/// The engine for an external suite; `command` is like {"nanobench", "external-engine"}. Its version is the digest of
+/// the trainer's command and files.
 Engine external_engine(const Suite& suite, std::vector<std::string> command);
 
-/// Name of the stored plans that measure the noise of an external suite: a trainer's own, as trainers share no scale.
+/// Name of the stored plans that measure an external suite's noise. Each trainer has its own, because trainers share no
+/// scale.
 std::string external_calibration_name(const std::string& suite_name);
 /// Whether `stored_name` names runs of the suite's trainer: its own runs or those of its calibration.
 bool is_of_trainer(const std::string& suite_name, const std::string& stored_name);
 
-// The rest is internal to suites: texts with names in braces, which a trainer's command is made of, and its bytes.
+// The rest is internal to suites: templates with names in braces, used in a trainer's command, and digests of its
+// files.
 
-/// From a name to what stands for it.
+/// Maps a name to its replacement.
 using TextOf = std::function<std::string(const std::string&)>;
 
-/// Puts the answer of `text_of` in place of each name in braces; "{{" and "}}" stand for braces. With `is_last` false
-/// these stay as they are, for a later round.
+/// Replaces each name in braces with the answer of `text_of`; "{{" and "}}" stand for braces. If `is_last` is false,
+/// those doubled braces stay for a later round.
 std::string filled(const std::string& text, const TextOf& text_of, bool is_last = true);
 
-/// A text that `filled` gives back as it is.
+/// Escapes the text so that `filled` returns it unchanged.
 std::string with_braces_kept(const std::string& text);
 
-/// Digest by name of the files that the words of a command name, and of all files of `sources`, as seen from the
-/// folder. Of a folder all below it counts but what hidden names and __pycache__ hold. Throws Error{kNotFound} for a
-/// source that is not there.
+/// Digests, by name, of the files named by the words of a command and of all files of `sources`, relative to the
+/// folder. A folder counts with everything below it except hidden entries and __pycache__. Throws Error{kNotFound} for
+/// a missing source.
 core::Json digests_of_files(const std::vector<std::string>& words, const std::vector<std::string>& sources,
                             const std::filesystem::path& folder);
 

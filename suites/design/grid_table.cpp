@@ -13,7 +13,7 @@ using ablations::DesignTable;
 using core::Error;
 using core::ErrorCode;
 
-constexpr std::size_t kMaxNamedFactors = 4;  ///< of more, a label of names would fill the row: signs then
+constexpr std::size_t kMaxNamedFactors = 4;  ///< with more, labels use signs, because names would fill the row
 
 bool are_toggles(const std::vector<GridAxis>& axes) {
   return std::all_of(axes.begin(), axes.end(), [](const GridAxis& axis) { return axis.is_toggle; });
@@ -60,7 +60,7 @@ std::string fraction_note(const DesignTable& table) {
   return text;
 }
 
-/// Empty when there are too many words to read.
+/// Empty if there are too many words to read.
 std::string relation_note(const DesignTable& table) {
   constexpr std::size_t kMaxWords = 31;
   const std::vector<std::string> words = ablations::defining_relation_in_words(table);

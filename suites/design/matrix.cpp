@@ -1,5 +1,5 @@
-// Suite -> Matrix: which cells, what each of them is, and what estimates what. matrix_grid.cpp has the designs that
-// combine levels, external_matrix.cpp those of an external trainer.
+// Suite -> Matrix: the cells, their configurations, and the contrasts that estimate the effects. matrix_grid.cpp has
+// the designs that combine levels, external_matrix.cpp those of an external trainer.
 #include <algorithm>
 #include <set>
 
@@ -45,7 +45,7 @@ void add_history(MatrixBuilder& builder) {
   builder.add_contrasts(ablations::ladder({"record", records}));
 }
 
-/// Every arm has runs of its own, also the first: what another suite measured on another day is no part of it.
+/// Every arm has its own runs, including the first: results of another suite on another day do not belong to it.
 void add_arms(MatrixBuilder& builder) {
   const ablations::Resolved base = builder.resolve_base();
   ablations::Factor arms{"arm", {}};
@@ -93,7 +93,7 @@ class OneAtATime {
     return off;
   }
 
-  /// Newest features first: turning the oldest back makes many others inapplicable (Muon's settings under Adam).
+  /// Newest features first: reverting the oldest makes many others inapplicable (Muon's settings under Adam).
   FeatureSettings as_many_before_as_possible(const std::vector<FeatureChoice>& chosen) {
     FeatureSettings off = suite_.base_features;
     for (auto choice = chosen.rbegin(); choice != chosen.rend(); ++choice) {
@@ -116,7 +116,7 @@ class OneAtATime {
     const Feature& feature = builder_.catalogue().feature(choice.id);
     const std::string usual = is_added_ ? feature.after : feature.before;
     const std::string value = choice.value.value_or(usual);
-    feature.value(value);  // throws for an unknown one, and for a feature that cannot be set
+    feature.value(value);  // throws for an unknown value, and for a feature that cannot be set
     const bool is_usual = value == usual;
     const std::string label = is_usual ? (is_added_ ? "only " : "without ") + feature.id : feature.id + " = " + value;
     const auto found = base.effective.find(feature.id);
@@ -130,7 +130,7 @@ class OneAtATime {
       require_difference(base, resolved, label);
       const std::string before = now.value_or("another value");
       builder_.add_cell(label, suite_.base_record, resolved, feature.title + ": " + before + " -> " + value);
-      // The effect of a feature is what its later value does, whichever of the two is the base's.
+      // The effect of a feature is that of its later value, whichever of the two is the base's.
       factors_.push_back(
           {is_usual ? feature.id : feature.id + "=" + value, {before, value}, is_usual && !is_added_, feature.id});
     } catch (const Error& error) {
@@ -140,7 +140,7 @@ class OneAtATime {
     }
   }
 
-  /// Whether there is nothing to change in the base; adds a message then.
+  /// Whether there is nothing to change in the base; if so, adds a message.
   bool is_idle(const ablations::Resolved& base, const FeatureChoice& choice, const std::string& label,
                const std::string& value, const std::optional<std::string>& now) {
     const Feature& feature = builder_.catalogue().feature(choice.id);
@@ -164,7 +164,7 @@ class OneAtATime {
   MatrixBuilder& builder_;
   const Suite& suite_;
   const bool is_added_;
-  std::vector<ablations::Factor> factors_;  ///< of the cells after the base
+  std::vector<ablations::Factor> factors_;  ///< factors of the cells after the base
 };
 
 void add_leave_one_out(MatrixBuilder& builder) {
@@ -175,7 +175,7 @@ void add_add_one_in(MatrixBuilder& builder) {
   OneAtATime(builder).add_one_in();
 }
 
-// claims: what the catalogue's claims are measured by, each thing once however many claims ask for it.
+// claims: the cells that measure the catalogue's claims, each once, however many claims need it.
 
 class ClaimMatrix {
  public:
@@ -203,7 +203,7 @@ class ClaimMatrix {
     return builder_.resolve(cell.record, cell.features, core::Json::object(), cell.processes);
   }
 
-  /// All cells of the claim, or none and a message when one of them cannot be had at this scale.
+  /// Adds all cells of the claim, or none and a message if one of them is impossible at this scale.
   void add_cells_of(const Claim& claim) {
     std::vector<ClaimCell> fresh;
     std::vector<ablations::Resolved> resolved;
@@ -225,7 +225,7 @@ class ClaimMatrix {
   }
 
   void add_cell(const ClaimCell& cell, const ablations::Resolved& resolved, const std::string& changed) {
-    if (!labels_.insert(cell.label).second) return;  // twice in one claim
+    if (!labels_.insert(cell.label).second) return;  // appears twice in one claim
     if (cell.operation) {
       builder_.add_operation(cell.label, *cell.operation, changed, cell.is_exact);
     } else {
@@ -257,7 +257,7 @@ void add_cells(MatrixBuilder& builder) {
     case Design::kFractionalFactorial:
     case Design::kSweep:
     case Design::kPairs: return add_grid(builder);
-    case Design::kCells: break;  // an external trainer's: external_matrix.cpp
+    case Design::kCells: break;  // for external trainers: external_matrix.cpp
   }
 }
 

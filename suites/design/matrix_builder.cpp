@@ -76,7 +76,7 @@ ablations::Resolved MatrixBuilder::resolve(const std::string& record, const abla
   request.ranks = suite_.ranks;
   request.processes = processes ? processes : suite_.processes;
   request.device = suite_.device;
-  if (suite_.threads > 0) request.threads = suite_.threads;  // 0: all cores, how many is not known here
+  if (suite_.threads > 0) request.threads = suite_.threads;  // 0: all cores, whose number is not known here
   return ablations::resolve(catalogue_, request);
 }
 

@@ -1,5 +1,4 @@
-/// What the designs share when they turn their rows into cells (internal to suites). One builder for one suite; not
-/// thread-safe.
+/// What the designs share when they turn rows into cells (internal to suites). One builder per suite; not thread-safe.
 #pragma once
 
 #include <optional>
@@ -14,7 +13,7 @@
 
 namespace nanobench::suites {
 
-/// The table's contrasts in the words of the store; the table's cells are the matrix's, in the same order.
+/// Adds the table's contrasts to the matrix in the store's form. The table's cells are the matrix's, in the same order.
 void add_contrasts(Matrix& matrix, const ablations::DesignTable& table);
 
 class MatrixBuilder {
@@ -31,31 +30,33 @@ class MatrixBuilder {
   const std::string& where() const { return where_; }
   std::string place_of(const FeatureChoice& choice) const;
 
-  /// Whether the suite names its features. A named feature that cannot act is an error; any other is left out with a
-  /// message.
+  /// Whether the suite names its features. A named feature that has no effect is an error; any other such feature is
+  /// left out with a message.
   bool is_listed() const { return !suite_.features.empty(); }
-  /// The suite's features. Without any: all that the base has at their `after` value, with a message about the others.
+  /// The suite's features. If it names none: all that the base has at their `after` value, with a message about the
+  /// others.
   std::vector<FeatureChoice> choices(const ablations::FeatureSettings& effective);
 
-  /// `patch` comes after the base's own; `processes` in place of the suite's. Throws as ablations::resolve.
+  /// `patch` is applied after the base's own; `processes` replaces the suite's. Throws the same errors as
+  /// ablations::resolve.
   ablations::Resolved resolve(const std::string& record, const ablations::FeatureSettings& settings,
                               const core::Json& patch = core::Json::object(),
                               std::optional<std::int64_t> processes = std::nullopt) const;
   ablations::Resolved resolve_base();
 
-  /// Throws Error{kInvalidArgument} when the label is there already.
+  /// Throws Error{kInvalidArgument} if the label already exists.
   void add_cell(const std::string& label, const std::string& record, const ablations::Resolved& resolved,
                 const std::string& changed, std::int64_t arm = 0);
   /// A cell that measures an operation.
   void add_operation(const std::string& label, const core::OperationSpec& operation, const std::string& changed,
                      bool is_exact);
   void add_contrasts(const ablations::DesignTable& table) { suites::add_contrasts(matrix_, table); }
-  /// Adds a message when an earlier cell has the same configuration: one run stands in both rows, not two measurements.
+  /// Adds a message if an earlier cell has the same configuration: both rows then show one run, not two measurements.
   void note_twin(const std::string& label, const ablations::Resolved& resolved);
-  /// Each message is kept once.
+  /// Repeated messages are kept once.
   void note(const core::Message& message);
 
-  /// The suite's scale, when it holds the feature in the base.
+  /// The suite's scale, if it fixes the feature's value in the base.
   std::optional<std::string> holder_of(const ablations::Resolved& base, const std::string& feature) const;
 
  private:

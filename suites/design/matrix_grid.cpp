@@ -19,11 +19,11 @@ using core::Error;
 using core::ErrorCode;
 using core::Json;
 
-/// One factor of the design, and what its levels are here.
+/// One factor of the design, and its levels.
 struct GridFactor : GridAxis {
-  std::string feature;             ///< or empty:
-  std::string path;                ///< one setting
-  std::vector<core::Json> values;  ///< of each level; of a feature: names
+  std::string feature;             ///< feature id; empty: `path` is set
+  std::string path;                ///< JSON pointer of one setting
+  std::vector<core::Json> values;  ///< value of each level; for a feature: names
   std::string place;               ///< pointer into the suite, for messages
 };
 
@@ -37,18 +37,18 @@ struct CellSettings {
 /// the base.
 class GridFactors {
  public:
-  /// Throws Error for a level that does not exist or can never act, with the builder's place at it. One that the base
-  /// alone excludes is kept: another factor may change the base.
+  /// Throws Error for a level that does not exist or can never take effect; the builder then points to it. A level that
+  /// only the base excludes is kept, because another factor may change the base.
   explicit GridFactors(MatrixBuilder& builder);
 
   const std::vector<GridFactor>& factors() const { return factors_; }
   const ablations::Resolved& base() const { return base_; }
 
-  /// What the base has anyway is not set.
+  /// Does not set what the base already has.
   void set_level(CellSettings& settings, const GridFactor& factor, std::size_t level) const;
   ablations::Resolved resolve(const CellSettings& cell) const;
-  /// The first factor at another value than its level says, as another level pulled it in or took its meaning away;
-  /// nullopt when every factor is at its level.
+  /// The first factor whose value differs from its level, because another level pulled in that value or made the factor
+  /// inapplicable. nullopt if every factor is at its level.
   std::optional<Displacement> displaced(const ablations::DesignCell& cell, const ablations::Resolved& resolved) const;
 
  private:
@@ -109,7 +109,7 @@ void GridFactors::add_axes() {
   shorten_paths();
 }
 
-/// The last word of a path, where no other axis has the same.
+/// Shortens a path to its last word if no other axis has the same one.
 void GridFactors::shorten_paths() {
   std::map<std::string, int> uses;
   const auto last_word = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
@@ -155,7 +155,8 @@ std::vector<std::string> GridFactors::levels_of(const FeatureChoice& choice, con
   return {};
 }
 
-/// Each level alone on the base: what can never act, or is no value, is found before the combinations are.
+/// Tries each level alone on the base: finds levels that can never take effect, or are not values, before combining
+/// them.
 void GridFactors::keep_if_possible(GridFactor factor) {
   const bool is_asked_for = builder_.is_listed() || suite_.design == Design::kSweep;
   try {
@@ -173,8 +174,8 @@ void GridFactors::keep_if_possible(GridFactor factor) {
   factors_.push_back(std::move(factor));
 }
 
-/// What excludes a value in the base may be changed by another factor, so a conflict is no reason yet; when nobody
-/// named the feature it is.
+/// Another factor may change what excludes a value in the base, so a conflict alone is no reason to refuse it, unless
+/// the suite does not name the feature.
 void GridFactors::try_alone(const CellSettings& settings) const {
   try {
     resolve(settings);
@@ -190,7 +191,7 @@ void GridFactors::set_level(CellSettings& settings, const GridFactor& factor, st
     return;
   }
   const std::string value = factor.values[level].get<std::string>();
-  builder_.catalogue().feature(factor.feature).value(value);  // throws for an unknown one
+  builder_.catalogue().feature(factor.feature).value(value);  // throws for an unknown value
   const auto now = base_.effective.find(factor.feature);
   if (now == base_.effective.end() || now->second != value) settings.features[factor.feature] = value;
 }
@@ -219,8 +220,8 @@ std::optional<Displacement> GridFactors::displaced(const ablations::DesignCell& 
   return std::nullopt;
 }
 
-/// Nobody named the features, so the largest part of them is taken that can be combined: the newest first, as the
-/// oldest take the ground from many others.
+/// The suite names no features, so this keeps as many as can be combined: newest first, because reverting the oldest
+/// makes many others inapplicable.
 void GridFactors::keep_compatible() {
   std::vector<GridFactor> all;
   all.swap(factors_);
@@ -240,7 +241,7 @@ void GridFactors::keep_compatible() {
   }
 }
 
-/// Why there is no such cell, or "".
+/// Why there is no such cell; empty if there is one.
 std::string GridFactors::clash(const ablations::DesignCell& cell) const {
   CellSettings settings;
   for (std::size_t i = 0; i < factors_.size(); ++i) set_level(settings, factors_[i], cell[i]);
@@ -278,7 +279,7 @@ class Grid {
     return grid_table(suite_, axes_);
   }
 
-  /// Resolves every cell; those that exclude each other are lost, and the table is made anew without them.
+  /// Resolves every cell. Impossible combinations are dropped, and the table is rebuilt without them.
   void add_cells(DesignTable& table) {
     std::vector<bool> is_lost;
     for (const DesignCell& cell : table.cells) is_lost.push_back(!add_cell(cell));
@@ -293,7 +294,7 @@ class Grid {
     if (!table.not_estimable.empty()) builder_.note(not_estimable(table.not_estimable));
   }
 
-  /// False, with the reason kept, when the combination is not possible.
+  /// Returns false and keeps the reason if the combination is not possible.
   bool add_cell(const DesignCell& cell) {
     CellSettings settings;
     for (std::size_t i = 0; i < factors_.size(); ++i) grid_.set_level(settings, factors_[i], cell[i]);
@@ -318,7 +319,7 @@ class Grid {
     return false;
   }
 
-  /// Against the base.
+  /// Changes from the base.
   std::string changed_in(const DesignCell& cell) const {
     std::vector<std::string> changed;
     for (std::size_t i = 0; i < cell.size(); ++i) {

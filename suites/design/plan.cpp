@@ -33,7 +33,7 @@ TokenNeed need_of(const Matrix& matrix) {
   for (const Cell& cell : matrix.cells) {
     if (cell.operation) continue;
     const core::DataConfig& data = cell.config.data;
-    // One more of each: the loader moves on before a read that would end exactly with the shard.
+    // One more of each: the loader advances before a read that would end exactly at the end of the shard.
     need.train_tokens = std::max(need.train_tokens, data.tokens_per_step() * (cell.config.run.stop_after + 1) + 1);
     need.val_tokens = std::max(need.val_tokens, data.val_length() * (data.val_sequences + 1) + 1);
   }
@@ -58,7 +58,7 @@ std::string safe_dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Of an external trainer: the bytes count, not where they lie or which commit has them.
+/// Identity of an external trainer: its bytes count, not their location or commit.
 std::string external_identity(const Plan& plan, const PlannedRun& run) {
   Json external = run.spec.external;
   for (const char* key : {"folder", "revision", "suite_file"}) external.erase(key);
@@ -67,7 +67,7 @@ std::string external_identity(const Plan& plan, const PlannedRun& run) {
   return core::digest_of(safe_dump(parts));
 }
 
-/// Of what the cell trains with, or measures.
+/// Text of the configuration that the cell trains with, or of the operation that it measures.
 std::string config_text(const Cell& cell) {
   if (cell.operation) return Json({{"operation", core::to_json(*cell.operation)}}).dump();
   return cell.external.is_null() ? core::to_json(cell.config).dump() : safe_dump(cell.external);
@@ -143,7 +143,7 @@ class DataFit {
     if (std::find(messages.begin(), messages.end(), message) == messages.end()) messages.push_back(message);
   }
 
-  /// What comes with the scale or the record is enlarged; what somebody asked for must hold every token.
+  /// A vocabulary from the scale or the record is enlarged; a requested one must contain every token.
   void fit_vocabulary(Cell& cell) {
     std::int64_t& vocab_size = cell.config.model.vocab_size;
     const bool is_small = vocab_size < data_.vocab_size;
@@ -199,7 +199,7 @@ class DataFit {
                     std::to_string(least_val * config.data.val_length() + 1) + "; give more data or a smaller scale");
   }
 
-  /// Records #19 on end with their data. Here too little data is no reason to stop in the middle of a run.
+  /// Records from #19 on end with their data. Here, too little data is no reason to stop in the middle of a run.
   void fit_length(core::TrainConfig& config) {
     core::LoaderConfig& loader = config.data.loader;
     if (loader.wrap) return;
@@ -216,10 +216,10 @@ class DataFit {
   Matrix& matrix_;
   const core::DataSet& data_;
   const bool is_foreign_;
-  std::set<std::int64_t> checked_;  ///< vocabularies that hold every token
+  std::set<std::int64_t> checked_;  ///< vocabularies that contain every token
 };
 
-/// `is_foreign`: shards that nobody has read as a whole yet, so every token is looked at.
+/// `is_foreign`: shards that have never been read completely, so every token is checked.
 void fit_to_data(Matrix& matrix, const core::DataSet& data, bool is_foreign) {
   DataFit fit(matrix, data, is_foreign);
   for (Cell& cell : matrix.cells) {
@@ -243,7 +243,7 @@ core::DataSet prepare_data(const Suite& suite, Matrix& matrix, const std::filesy
   const DataRequest request = parse_data_request(suite.data, core::json_location(suite.source, "/data"));
   core::DataSet data = open_data(request, need_of(matrix), cache_dir);
   fit_to_data(matrix, data, request.kind == DataRequest::Kind::kShards);
-  std::map<std::int64_t, std::optional<double>> floors;  // the oracle takes a while
+  std::map<std::int64_t, std::optional<double>> floors;  // cached, because the oracle is slow
   for (Cell& cell : matrix.cells) {
     if (cell.operation) continue;
     const std::int64_t targets = val_targets(cell.config);

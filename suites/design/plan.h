@@ -1,4 +1,4 @@
-/// Suite -> Matrix{Cell} -> Plan{PlannedRun}: what will be run, in which order, and each run's identity. Only
+/// Suite -> Matrix{Cell} -> Plan{PlannedRun}: what will be run, in what order, and with which identities. Only
 /// prepare_data touches the disk. Plain values; thread-safe when not modified.
 #pragma once
 
@@ -27,16 +27,16 @@ namespace nanobench::suites {
 /// One configuration of a suite.
 struct Cell {
   std::string label;                            ///< unique within the suite: "record12", "base", "without qk_norm"
-  std::string record;                           ///< what it is based on
+  std::string record;                           ///< record that it is based on
   std::map<std::string, std::string> features;  ///< settings on top of the record
-  std::string changed;                          ///< against the row before (history) or the base, in words
+  std::string changed;                          ///< change from the row before (history) or from the base, in words
   core::TrainConfig config;                     ///< fully resolved at the suite's scale
-  std::string vocabulary_asked_by;   ///< setting or patch that names a vocabulary; such a one is not enlarged
-  std::optional<double> floor_nats;  ///< of the data, over what the validation reads; set by prepare_data
-  std::int64_t arm = 0;  ///< of an a_a, from 1: runs of another arm are other runs; 0: what any suite may reuse
-  std::optional<core::OperationSpec> operation;  ///< measured in place of training; `config` is then not used
-  bool is_exact = false;                         ///< every repetition gives the same: run for the first seed only
-  core::Json external;  ///< an external trainer's command (external_suite.h); null for our engines
+  std::string vocabulary_asked_by;   ///< setting or patch that names a vocabulary, which is then not enlarged
+  std::optional<double> floor_nats;  ///< entropy of the validation data; set by prepare_data
+  std::int64_t arm = 0;  ///< arm of an a_a, from 1; runs of different arms are distinct; 0: any suite may reuse them
+  std::optional<core::OperationSpec> operation;  ///< measured instead of training; `config` is then unused
+  bool is_exact = false;  ///< every repetition gives the same result: run for the first seed only
+  core::Json external;    ///< an external trainer's command (external_suite.h); null for our engines
 };
 
 struct Matrix {
@@ -49,20 +49,20 @@ struct Matrix {
 struct Engine {
   std::vector<std::string> command;  ///< program and leading arguments; "--spec FILE --events-fd N" are added
   std::string name;                  ///< "nanobench-train", "mock"
-  std::string version;               ///< identity: another version's runs are other runs
+  std::string version;               ///< identity: runs of another version are distinct
 };
 
 /// What decides which parts an engine loads.
 struct EngineUse {
   core::DeviceChoice device;
-  bool has_launcher = false;  ///< processes that mpirun or srun starts: they may talk through MPI
-  /// Of the machine that makes the runs; nullopt where that is not known beforehand, as on a cluster.
+  bool has_launcher = false;  ///< mpirun or srun starts the processes: they may use MPI
+  /// Vector instructions of the machine that makes the runs; nullopt if not known beforehand, as on a cluster.
   std::optional<core::CpuPath> vector_path = core::best_cpu_path();
 };
 
-/// nanobench-train. Its version names everything that computes: the program's bytes, and behind a minus LibTorch's
-/// build, the plugins that such runs load, and the instructions that the processor has. Reads a few MiB. Throws
-/// Error{kNotFound} when the program is not there.
+/// nanobench-train. Its version covers everything that computes: the program's bytes and, after a hyphen, LibTorch's
+/// build, the plugins that such runs load, and the processor's instructions. Reads a few MiB. Throws Error{kNotFound}
+/// if the program does not exist.
 Engine native_engine(const std::filesystem::path& program, const EngineUse& use = {});
 /// The mock engine behind a command like {"nanobench", "mock-engine"}.
 Engine mock_engine(std::vector<std::string> command);
@@ -81,26 +81,26 @@ struct Plan {
   core::DataSet data;
   Engine engine;
   std::string hardware;          ///< hardware class
-  int threads = 1;               ///< of every run; the suite's 0 is resolved
-  std::string digest;            ///< of everything that the store keeps of the plan but the command line
-  std::vector<PlannedRun> runs;  ///< in the order of execution
+  int threads = 1;               ///< threads of every run; the suite's 0 is resolved
+  std::string digest;            ///< covers everything that the store keeps of the plan, except the command line
+  std::vector<PlannedRun> runs;  ///< in order of execution
 
   const Cell& cell_of(const PlannedRun& run) const { return matrix.cells[run.cell]; }
 };
 
-/// Identity of what the cell trains with.
+/// Digest of the configuration that the cell trains with.
 std::string config_digest(const Cell& cell);
 
 /// The suite's cells. Throws Error with the suite's file and pointer for unknown records, features, values, scales.
 Matrix make_matrix(const Suite& suite, const ablations::Catalogue& catalogue);
 
-/// Data for all cells of the matrix, made or found in `cache_dir`. Fits the cells to it: the document separator, a
-/// vocabulary that is too small, a validation longer than the data, a run longer than data that is to be read once;
-/// each change is a message of the matrix. Throws Error for data that cannot be read or is too short to train on, and
-/// for a token outside a vocabulary that was asked for, with its shard and place.
+/// Finds the data for all cells of the matrix in `cache_dir`, or makes it there. Fits the cells to the data: the
+/// document separator, a vocabulary that is too small, a validation longer than the data, and a run longer than data
+/// that may be read only once. Each change adds a message to the matrix. Throws Error for data that cannot be read or
+/// is too short to train on, and for a token outside a requested vocabulary, with its shard and position.
 core::DataSet prepare_data(const Suite& suite, Matrix& matrix, const std::filesystem::path& cache_dir);
 
-/// For each seed all cells in a shuffled order of their own: a drift of the host must not look like an effect.
+/// Each seed runs all cells in its own shuffled order, so that a drift of the host does not look like an effect.
 Plan make_plan(const Suite& suite, const Matrix& matrix, const core::DataSet& data, const Engine& engine,
                const results::MachineInfo& machine);
 

@@ -15,7 +15,7 @@ namespace {
 using core::Json;
 using core::JsonObject;
 
-/// The list at `key`, empty when absent.
+/// The list at `key`; empty if absent.
 const Json& list_at(JsonObject& object, const std::string& key) {
   static const Json empty = Json::array();
   const Json* value = object.find(key);
@@ -28,7 +28,7 @@ bool is_factorial(Design design) {
   return design == Design::kFactorial || design == Design::kFractionalFactorial;
 }
 
-/// {"id", "value"}; in factorials {"id", "values"} too.
+/// {"id", "value"}; in factorials also {"id", "values"}.
 FeatureChoice read_choice(JsonObject& choice, Design design) {
   FeatureChoice feature;
   feature.id = choice.string("id");
@@ -47,7 +47,7 @@ FeatureChoice read_choice(JsonObject& choice, Design design) {
 }
 
 std::vector<FeatureChoice> read_features(JsonObject& object, Design design) {
-  const bool may_repeat = design == Design::kLeaveOneOut || design == Design::kAddOneIn;  // with other values
+  const bool may_repeat = design == Design::kLeaveOneOut || design == Design::kAddOneIn;  // with different values
   std::vector<FeatureChoice> choices;
   const Json& list = list_at(object, "features");
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -83,7 +83,7 @@ void read_base_features(JsonObject& base, Suite& suite) {
   for (const auto& [id, value] : base.at("features").items()) suite.base_features[id] = settings.string(id);
 }
 
-/// An external trainer has no record: its base is the command, with features at other values where they are named.
+/// An external trainer has no record: its base is the command, with the named features at other values.
 void read_external_base(JsonObject& object, Suite& suite) {
   if (object.find("base") == nullptr) return;
   JsonObject base = object.object("base");
@@ -165,8 +165,7 @@ void read_axes(JsonObject& object, Suite& suite) {
   }
 }
 
-/// The keys that belong to the suite's design; those of another design stay unknown keys. An external trainer is read
-/// before.
+/// Reads the keys of the suite's design; those of other designs stay unknown keys. An external trainer is read before.
 void read_cells(JsonObject& object, Suite& suite) {
   constexpr std::int64_t kMax = 1 << 20;
   const bool is_listed = suite.design == Design::kCells || suite.design == Design::kHistory;
@@ -241,7 +240,7 @@ Json read_mock(JsonObject& object) {
   return mock;
 }
 
-/// What belongs to our own engines alone.
+/// Reads what only our own engines have.
 void read_native(JsonObject& object, Suite& suite) {
   if (object.find("cells") != nullptr)
     object.fail("cells", "only an external trainer has listed cells: {\"engine\": {\"command\": [...]}}");
@@ -306,7 +305,7 @@ Suite with_overrides(Suite suite, const SuiteOverrides& overrides) {
   if (overrides.threads) suite.threads = *overrides.threads;
   if (overrides.device) suite.device = *overrides.device;
   if (overrides.kernels) suite.kernels = *overrides.kernels;
-  if (overrides.ranks || overrides.processes) {  // together: ranks of the file may not fit processes asked for here
+  if (overrides.ranks || overrides.processes) {  // together: the file's ranks may not fit the processes requested here
     suite.ranks = overrides.ranks;
     suite.processes = overrides.processes;
   }

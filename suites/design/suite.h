@@ -1,5 +1,5 @@
-/// A suite file: which cells to measure, on what data, with which seeds. suite.schema.json says the same to editors.
-/// Plain values, no shared state.
+/// A suite file: which cells to measure, on what data, with which seeds. suite.schema.json describes the same format
+/// for editors. Plain values, no shared state.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace nanobench::suites {
 
 using results::Design;
 
-/// One entry of "features": an id, {"id", "value"} to choose another value than the design's, or in factorials
-/// {"id", "values"}.
+/// One entry of "features": an id, {"id", "value"} to choose a value other than the design's, or in factorials {"id",
+/// "values"}.
 struct FeatureChoice {
   std::string id;
   std::optional<std::string> value;
@@ -28,14 +28,14 @@ struct FeatureChoice {
 
 /// One direction of a sweep.
 struct Axis {
-  std::string feature;             ///< or empty:
+  std::string feature;             ///< feature id; empty: `path` is set
   std::string path;                ///< JSON pointer of one setting of the official configuration
-  std::vector<core::Json> values;  ///< the first is what the others are compared with
+  std::vector<core::Json> values;  ///< the others are compared with the first
 };
 
 struct Limits {
   double seconds_per_run = 6 * 3600;  ///< a run that takes longer is killed: timed_out
-  double silence_seconds = 600;       ///< so is one that says nothing for so long
+  double silence_seconds = 600;       ///< a run that sends no event for this long is killed too
 };
 
 struct Suite {
@@ -45,15 +45,15 @@ struct Suite {
   std::string text;
   Design design = Design::kHistory;
   std::vector<std::string> records;                  ///< history
-  std::string base_record;                           ///< the other designs
+  std::string base_record;                           ///< for the other designs
   std::map<std::string, std::string> base_features;  ///< settings on top of the base record
   core::Json base_patch = core::Json::object();      ///< merge patch on the base's official configuration
-  std::optional<std::int64_t> ranks;                 ///< of every cell, in place of the scale's
-  std::optional<std::int64_t> processes;             ///< of every run; without `ranks`: as many ranks
+  std::optional<std::int64_t> ranks;                 ///< ranks of every cell; replace the scale's
+  std::optional<std::int64_t> processes;             ///< processes of every run; without `ranks`: as many ranks
   std::vector<FeatureChoice> features;               ///< empty: every feature that the base has at `after`
   std::vector<Axis> axes;                            ///< sweep
   std::optional<std::int64_t> runs;                  ///< fractional_factorial: a power of two
-  std::optional<std::int64_t> resolution;            ///< fractional_factorial: in place of `runs`; default 4
+  std::optional<std::int64_t> resolution;            ///< fractional_factorial: instead of `runs`; default 4
   std::int64_t arms = 2;                             ///< a_a
   std::vector<std::string> claims;                   ///< claims: ids; empty: all that need runs
   std::vector<core::Json> inline_features;           ///< feature files written into the suite
@@ -62,17 +62,17 @@ struct Suite {
   std::string data = "synthetic";  ///< "synthetic", "text:FILE" or "shards:FILE|DIR"
   core::Dtype dtype = core::Dtype::kFloat32;
   int threads = 0;                                          ///< 0: all cores
-  core::DeviceChoice device;                                ///< of every run
-  core::KernelChoice kernels = core::KernelChoice::kFused;  ///< of every run
-  std::uint64_t order_seed = 1;                             ///< of the shuffled order of execution
+  core::DeviceChoice device;                                ///< device of every run
+  core::KernelChoice kernels = core::KernelChoice::kFused;  ///< kernels of every run
+  std::uint64_t order_seed = 1;                             ///< seed of the shuffled execution order
   std::optional<results::SequentialLook> sequential;        ///< set by a runner that adds seeds; not from the file
   std::optional<double> target;  ///< validation loss of "time to target"; absent: the first cell's final loss
   Limits limits;
-  core::Json mock;                          ///< settings of the mock engine, null for the native one
-  std::optional<ExternalTrainer> external;  ///< somebody else's trainer in place of our engine
+  core::Json mock;                          ///< settings of the mock engine; null for the native one
+  std::optional<ExternalTrainer> external;  ///< an external trainer instead of our engine
 };
 
-/// Command-line overrides; what is absent stays as the file says.
+/// Command-line overrides. Absent members keep the file's value.
 struct SuiteOverrides {
   std::optional<std::string> scale;
   std::optional<std::vector<std::uint64_t>> seeds;

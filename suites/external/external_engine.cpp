@@ -21,9 +21,9 @@ namespace {
 using core::RunEvent;
 using results::SpeedrunLine;
 
-/// Clocks are printed in whole milliseconds: over a stretch of this length that is a thousandth.
+/// Clocks are printed in whole milliseconds, which is a thousandth of an interval of this length.
 constexpr double kStretchMs = 1000;
-constexpr double kMaxMib = 1e12;  ///< a larger figure, or none, is no memory
+constexpr double kMaxMib = 1e12;  ///< larger or absent figures are ignored
 
 std::string with_last_words(const std::string& message, const std::string& last_words) {
   return last_words.empty() ? message : message + "; its last words: " + last_words;
@@ -58,7 +58,7 @@ std::optional<double> SpeedrunEvents::close_stretch(std::int64_t step, const std
   if (is_usable && *clock_ms - stretch_ms_ < least_ms) return std::nullopt;
   const std::optional<double> mean =
       is_usable ? std::optional((*clock_ms - stretch_ms_) / static_cast<double>(step - *stretch_step_)) : std::nullopt;
-  if (is_usable || !stretch_step_ || *clock_ms < stretch_ms_) {  // a clock that goes back was started anew
+  if (is_usable || !stretch_step_ || *clock_ms < stretch_ms_) {  // a clock that goes backwards was restarted
     stretch_step_ = step;
     stretch_ms_ = *clock_ms;
   }
@@ -117,7 +117,7 @@ RunEvent SpeedrunEvents::end(std::int64_t peak_bytes, const std::string& last_wo
 
 namespace {
 
-/// Lines of the log to events for the runner.
+/// Converts lines of the log to events for the runner.
 class EventWriter : public LogReader {
  public:
   explicit EventWriter(int events_fd) : events_fd_(events_fd) {}
@@ -126,7 +126,7 @@ class EventWriter : public LogReader {
   void on_bytes(std::string_view bytes) override {
     lines_.add(bytes, [this](std::string_view line) { take_line(line); });
   }
-  /// A last line without its newline counts when it is whole.
+  /// A last line without a newline counts if it is complete.
   void on_end() override {
     const std::string rest = lines_.take_rest();
     const std::optional<results::SpeedrunLine> line = results::parse_speedrun_line(rest);

@@ -1,5 +1,5 @@
-/// The adapter around somebody else's trainer: starts its command, reads the speedrun log lines that it prints, and
-/// speaks the protocol of core/protocol/FORMAT.md to the runner. To the runner it is an engine like any other.
+/// The adapter for an external trainer: starts its command, reads the speedrun log lines that it prints, and speaks the
+/// protocol of core/protocol/FORMAT.md to the runner. The runner treats it like any other engine.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,26 @@
 
 namespace nanobench::suites {
 
-/// Turns the lines of a speedrun trainer, as they come, into the events of core/protocol/FORMAT.md. Not thread-safe.
+/// Converts the lines of a speedrun trainer, as they arrive, to the events of core/protocol/FORMAT.md. Not thread-safe.
 class SpeedrunEvents {
  public:
-  /// What a line without its newline says; often nothing. A step or validation that was told already is left out.
+  /// The events of a line (without its newline); often none. Steps and validations that were already reported are
+  /// skipped.
   std::vector<core::RunEvent> on_line(std::string_view line);
 
-  /// The last event of a trainer that ended well: finished, or failed when its lines do not reach the end of the run.
-  /// `peak_bytes`: of its processes, used where it printed none. `last_words` goes into the reason.
+  /// The last event of a trainer that exited successfully: finished, or failed if its lines do not reach the end of the
+  /// run. `peak_bytes`: peak of its processes, used if it printed none. `last_words` becomes part of the reason.
   core::RunEvent end(std::int64_t peak_bytes, const std::string& last_words) const;
 
  private:
   std::optional<core::RunEvent> on_step(const results::SpeedrunLine& line);
   std::optional<core::RunEvent> on_validation(const results::SpeedrunLine& line);
-  /// Mean time of the steps since the last stretch ended, when the clock has moved far enough to tell.
+  /// Mean time of the steps since the previous interval ended, if the clock has advanced far enough to measure it.
   std::optional<double> close_stretch(std::int64_t step, const std::optional<double>& clock_ms, double least_ms);
 
   std::int64_t last_step_ = -1;
   std::int64_t last_validation_ = -1;
-  std::int64_t told_step_ = -1;  ///< of the last step event
+  std::int64_t told_step_ = -1;  ///< step of the last step event
   std::optional<double> last_loss_;
   std::optional<double> last_clock_ms_;
   std::optional<double> step_avg_ms_;
@@ -42,9 +43,9 @@ class SpeedrunEvents {
   std::int64_t peak_bytes_ = 0;
 };
 
-/// Runs the command of `spec.external` to its end in our process group; what it prints goes on to our output. Returns
-/// the exit code for this process: the trainer's. Does not return when a signal ended the trainer: the same one ends
-/// us.
+/// Runs the command of `spec.external` to its end in our process group and forwards what it prints to our output.
+/// Returns the exit code for this process, which is the trainer's. Does not return if a signal ended the trainer: the
+/// same signal then ends this process.
 int run_external_engine(const core::RunSpec& spec, int events_fd);
 
 /// `--spec FILE --events-fd N`, parsed and run; errors go to stderr. For the hidden subcommand.

@@ -1,4 +1,4 @@
-/// What the hidden subcommands share that stand in for an engine.
+/// Shared by the hidden subcommands that stand in for an engine.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-/// One engine process in a process group of its own, with its events and its output on pipes. It dies with us.
+/// One engine process in its own process group, with its events and output on pipes. It dies with this process.
 ///
 /// Not thread-safe. The starting thread must outlive the engine.
 #pragma once
@@ -13,19 +13,19 @@ namespace nanobench::suites {
 
 class EngineProcess {
  public:
-  /// Starts `command --spec FILE --events-fd N`. The spec is an anonymous file in memory, so nothing is left on the
-  /// disk whatever happens. Throws Error{kUnavailable} when the program cannot be started.
+  /// Starts `command --spec FILE --events-fd N`. The spec is an anonymous file in memory, so nothing is left on disk
+  /// whatever happens. Throws Error{kUnavailable} when the program cannot be started.
   EngineProcess(const std::vector<std::string>& command, const std::string& spec_text);
 
   core::Fd& output() { return child_.pipe(0); }  ///< standard output and standard error
   core::Fd& events() { return child_.pipe(1); }
 
-  /// Until the engine writes, `other_fd` can be read, or a tenth of a second has passed: that is also how late an exit
-  /// is seen when a process that the engine started keeps its pipes open.
+  /// Waits until the engine writes, `other_fd` is readable, or a tenth of a second has passed. An exit is noticed with
+  /// the same delay if a child of the engine keeps its pipes open.
   void wait(int other_fd = -1);
-  /// To the whole group.
+  /// Signals the whole group.
   void signal(int number) const { child_.signal(number); }
-  /// The exit, once it has happened. What the engine wrote is then in the pipes, and its group is dead.
+  /// The exit, once it has happened. All that the engine wrote is then in the pipes, and its group is dead.
   std::optional<core::ProcessExit> poll_exit() { return child_.poll_exit(); }
 
  private:

@@ -1,5 +1,5 @@
-/// SIGINT, SIGTERM and SIGHUP as something a poll loop can wait for. While a guard lives it owns these signals; their
-/// former handlers return with its end. One guard at a time in a process.
+/// Lets a poll loop wait for SIGINT, SIGTERM and SIGHUP. A guard owns these signals for its lifetime; its destructor
+/// restores the previous handlers. One guard at a time per process.
 #pragma once
 
 #include <csignal>
@@ -17,7 +17,7 @@ class InterruptGuard {
 
   /// Signals received so far: 1 asks to stop after the current step, 2 to stop now.
   int count() const;
-  /// Until a signal arrives or the time is over.
+  /// Waits until a signal arrives or the time has passed.
   void wait(double seconds);
   /// Becomes readable with each signal; drain() empties it.
   int fd() const { return pipe_.read.get(); }

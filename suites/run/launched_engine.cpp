@@ -24,7 +24,7 @@ using core::ErrorCode;
 
 constexpr const char* kProcesses = "{processes}";
 
-/// What the launcher prints: events of the first process go to the runner, everything else to our output.
+/// Handles what the launcher prints: events of the first process go to the runner, everything else to our output.
 class EventRelay final : public LogReader {
  public:
   explicit EventRelay(int events_fd) : events_fd_(events_fd) {}
@@ -98,7 +98,7 @@ std::vector<std::string> launch_command(const Arguments& arguments, std::int64_t
 int run(const Arguments& arguments) {
   const core::RunSpec spec = core::read_run_spec(core::read_json_file(arguments.spec_file), arguments.spec_file);
   if (spec.config.distributed.processes == 1) become_engine(arguments);
-  // All processes of the run read it, on other hosts too where the folder is shared.
+  // All processes of the run read it, including those on other hosts if the folder is shared.
   const core::TemporaryFolder folder("run", scratch_folder(),
                                      "name a folder that all hosts share: NANOBENCH_SCRATCH=DIR");
   const std::string spec_file = (folder.path() / "run.json").string();

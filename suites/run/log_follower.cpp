@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr off_t kTailBytes = 4096;
-constexpr int kCallsPerScan = 10;  ///< a folder of many logs is not listed at every look
+constexpr int kCallsPerScan = 10;  ///< a folder of many logs is not listed at every call
 
 std::optional<struct stat> status_of(const fs::path& path) {
   struct stat status = {};
@@ -24,7 +24,7 @@ std::optional<struct stat> status_of(const fs::path& path) {
   return status;
 }
 
-/// Up to `size` bytes at `offset`; fewer where the file ends or cannot be read.
+/// Up to `size` bytes at `offset`; fewer if the file ends or cannot be read.
 std::string bytes_at(const fs::path& path, off_t offset, off_t size) {
   const core::Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string bytes(static_cast<std::size_t>(size), '\0');
@@ -73,7 +73,8 @@ std::optional<LogFollower::Found> LogFollower::ours(const fs::path& path, bool i
   if (!is_touched && status->st_size == before.size) return std::nullopt;
   const auto tail = static_cast<off_t>(before.tail.size());
   if (status->st_size < before.size || bytes_at(path, before.size - tail, tail) != before.tail) return found;
-  // The old bytes are still there, so more may follow them; at the end it was written anew with the same bytes.
+  // The old bytes are still there, so more may follow. At the end it means that the file was rewritten with the same
+  // bytes.
   if (status->st_size == before.size) return is_last ? std::optional(found) : std::nullopt;
   found.start = before.size;
   return found;
@@ -98,7 +99,7 @@ void LogFollower::open_newest(LogReader& reader, bool is_last) {
     return;
   }
   if (file_.get() >= 0) {
-    read_open(reader);  // what came into the old one since
+    read_open(reader);  // what was appended to the old one since
     reader.on_end();
   }
   file_ = std::move(file);

@@ -1,5 +1,4 @@
-/// A log file that another program writes, read while it grows: also when it is cut short, replaced or rotated. Not
-/// thread-safe.
+/// Follows a log file while another program writes it, even if it is truncated, replaced or rotated. Not thread-safe.
 #pragma once
 
 #include <sys/types.h>
@@ -17,35 +16,35 @@
 
 namespace nanobench::suites {
 
-/// Who gets the bytes.
+/// Receives the bytes.
 class LogReader {
  public:
   virtual ~LogReader() = default;
   virtual void on_bytes(std::string_view bytes) = 0;
-  /// The bytes so far were the end of a file; the next ones begin another, or the same one anew.
+  /// A file ended with the bytes so far. The next bytes start another file, or the same file from its beginning.
   virtual void on_end() = 0;
 };
 
 class LogFollower {
  public:
-  /// `pattern` is a path, in whose last part * and ? stand for any characters. Of what is there already, only what is
-  /// written from now on is read.
+  /// `pattern` is a path whose last part may hold the wildcards * and ?. From existing files, only what is written from
+  /// now on is read.
   explicit LogFollower(std::filesystem::path pattern);
 
-  /// Passes on what was written since the last call. `is_last`: the writer has ended. Of several files that match, the
-  /// newest is taken; one that comes later takes its place.
+  /// Passes on what was written since the last call. `is_last`: the writer has ended. If several files match, the
+  /// newest is followed; a newer one later replaces it.
   void read(LogReader& reader, bool is_last);
 
-  /// After the last read: why there is nothing to read, in words, or "".
+  /// After the last read: the reason why there was nothing to read, or "".
   std::string problem() const;
 
  private:
-  /// A file as it was when the follower was made.
+  /// State of a file when the follower was created.
   struct Before {
     ino_t inode = 0;
     off_t size = 0;
     timespec changed = {};
-    std::string tail;  ///< its last bytes, to tell appending from writing anew
+    std::string tail;  ///< its last bytes, to tell an append from a rewrite
   };
   struct Found {
     std::filesystem::path path;
@@ -55,7 +54,7 @@ class LogFollower {
   };
 
   std::vector<std::filesystem::path> matches() const;
-  /// The file if it is the writer's by now, and from where on.
+  /// The file and its starting offset, if the writer has written to it by now.
   std::optional<Found> ours(const std::filesystem::path& path, bool is_last) const;
   std::optional<Found> newest(bool is_last) const;
   void open_newest(LogReader& reader, bool is_last);
@@ -64,7 +63,7 @@ class LogFollower {
   std::filesystem::path pattern_;
   bool has_wildcard_ = false;
   std::map<std::filesystem::path, Before> before_;
-  std::set<std::filesystem::path> followed_;  ///< of a pattern: each once
+  std::set<std::filesystem::path> followed_;  ///< for a pattern: each file once
   core::Fd file_;
   ino_t inode_ = 0;
   off_t offset_ = 0;

@@ -17,7 +17,7 @@ namespace {
 constexpr int kMaxRounds = 100;
 constexpr useconds_t kRoundUs = 10'000;
 
-/// NAME=VALUE, each ended by NUL; empty for a process that has ended or belongs to somebody else.
+/// NAME=VALUE entries, each ended by NUL; empty for a process that has ended or belongs to another user.
 std::string environment_of(pid_t pid) {
   std::ifstream in("/proc/" + std::to_string(pid) + "/environ", std::ios::binary);
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
@@ -33,7 +33,7 @@ std::vector<pid_t> all_processes() {
   return pids;
 }
 
-/// How many there were.
+/// Returns how many there were.
 int kill_once(const std::string& entry) {
   int count = 0;
   for (const pid_t pid : all_processes()) {

@@ -1,5 +1,5 @@
-/// Processes that carry a mark in their environment, and the end of them: a process group does not hold those that make
-/// sessions of their own, as launchers of several workers do. Linux; reads /proc.
+/// Finds and kills processes that carry a mark in their environment. A process group misses processes that create their
+/// own sessions, as launchers of several workers do. Linux; reads /proc.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@ namespace nanobench::suites {
 /// The environment variable with the mark; children inherit it.
 inline constexpr const char* kTrainerMark = "NANOBENCH_TRAINER";
 
-/// A mark that no other run has.
+/// A mark unique to one run.
 std::string new_trainer_mark();
 
-/// SIGKILL to every process with this mark, again and again until none is left: they may start others meanwhile. Gives
-/// up after a second. What has cleared its environment is not seen.
+/// Sends SIGKILL to every process with this mark, repeatedly until none is left, because they may start others
+/// meanwhile. Gives up after a second. Does not see processes that cleared their environment.
 void kill_marked(const std::string& mark);
 
-/// Kills them with this object; an empty mark: nothing.
+/// Kills the marked processes on destruction; does nothing for an empty mark.
 class MarkedProcesses {
  public:
   explicit MarkedProcesses(std::string mark) : mark_(std::move(mark)) {}

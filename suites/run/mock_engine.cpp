@@ -37,7 +37,7 @@ void sleep_ms(double ms) {
   if (ms > 0) std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(ms));
 }
 
-/// Uniform and, by Box and Muller, normal numbers: the same on every machine.
+/// Uniform and (Box-Muller) normal random numbers, the same on every machine.
 class MockRandom {
  public:
   explicit MockRandom(const std::string& key) : random_(fnv1a(key)) {}
@@ -87,7 +87,7 @@ class MockEngine {
 
  private:
   void write_all(std::string_view text) const {
-    if (!core::write_all(fd_, text)) _exit(1);  // nobody listens
+    if (!core::write_all(fd_, text)) _exit(1);  // there is no reader
   }
 
   void say(const core::RunEvent& event) const { write_all(core::to_line(event) + "\n"); }
@@ -112,7 +112,7 @@ class MockEngine {
     return hello;
   }
 
-  /// The fault of this step, if it is due. A value ends the process with that code.
+  /// Produces this step's fault, if it is due. A returned value ends the process with that code.
   std::optional<int> at_step(std::int64_t step) {
     if (crashes_ && step == settings_.steps / 2) raise_plainly(SIGSEGV);
     if (step < settings_.fault_step) return std::nullopt;

@@ -1,4 +1,4 @@
-/// From what is known of an ended engine process to a RunOutcome and one sentence. Pure.
+/// Classifies an ended engine process: a RunOutcome and one sentence. Pure.
 #pragma once
 
 #include <optional>
@@ -14,13 +14,13 @@ enum class StopReason { kNone, kInterrupted, kTimeLimit, kSilence, kBrokenEvents
 
 struct RunEnd {
   StopReason stop = StopReason::kNone;
-  std::string stop_message;  ///< for all but kNone
+  std::string stop_message;  ///< set unless `stop` is kNone
   std::optional<core::FinishedEvent> finished;
   std::optional<core::FailedEvent> failed;
-  std::optional<std::string> not_finite;  ///< where the first loss was not a finite number
+  std::optional<std::string> not_finite;  ///< where the first non-finite loss occurred
   core::ProcessExit exit;
-  bool has_hello = true;        ///< the engine has begun
-  bool was_oom_killed = false;  ///< the kernel's counter of such kills went up meanwhile
+  bool has_hello = true;        ///< the engine sent its hello event
+  bool was_oom_killed = false;  ///< the kernel's counter of such kills rose meanwhile
   bool has_cut_line = false;    ///< the events end in the middle of a line
   std::string output_tail;      ///< the engine's last words
 };
@@ -32,8 +32,8 @@ struct Classification {
 
 Classification classify(const RunEnd& end);
 
-/// How many processes the kernel has killed for memory (of this cgroup, else of the machine); nullopt when it does not
-/// say.
+/// The number of processes that the kernel has killed for lack of memory (in this cgroup, else on the machine); nullopt
+/// if the kernel does not report it.
 std::optional<std::int64_t> oom_kills();
 
 }  // namespace nanobench::suites

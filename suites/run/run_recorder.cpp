@@ -18,7 +18,7 @@ using core::ErrorCode;
 constexpr std::size_t kBatchSamples = 50'000;
 constexpr auto kBatchAge = std::chrono::seconds(1);
 constexpr auto kHeartbeatAge = std::chrono::seconds(10);
-constexpr std::int64_t kMaxMessages = 1000;  // a run; an engine that warns at every step says nothing more after that
+constexpr std::int64_t kMaxMessages = 1000;  // per run; an engine that warns at every step reports no more
 
 }  // namespace
 
@@ -48,7 +48,7 @@ void RunRecorder::on(const core::HelloEvent& event) {
   facts["engine_version"] = event.engine_version;
   facts["engine/threads"] = std::to_string(event.threads);
   store_.set_environment(run_id_, facts);
-  if (event.parameters > 0)  // an external trainer's are not known
+  if (event.parameters > 0)  // unknown for an external trainer
     sample(track(std::string(results::kCounterPrefix) + "parameters"), 0, static_cast<double>(event.parameters));
   counters_["parameters"] = 1;
 }
@@ -94,7 +94,7 @@ void RunRecorder::on(const core::EvalEvent& event) {
 
 void RunRecorder::on(const core::MemoryEvent& event) {
   peak_bytes_ = std::max(peak_bytes_, event.peak_bytes);
-  if (event.step <= last_memory_) return;  // a peak may be told twice
+  if (event.step <= last_memory_) return;  // a peak may be reported twice
   last_memory_ = event.step;
   sample(track(results::kPeakBytes), event.step, static_cast<double>(event.peak_bytes));
 }
@@ -105,7 +105,7 @@ void RunRecorder::on(const core::CounterEvent& event) {
   if (core::tells_gpu_disturbance(event.name)) add_gpu_fact(event);
 }
 
-/// The run's facts say whether it was disturbed: the largest of several values counts.
+/// The run's facts show whether it was disturbed; the largest of several values counts.
 void RunRecorder::add_gpu_fact(const core::CounterEvent& event) {
   const auto [largest, is_new] = gpu_facts_.try_emplace(event.name, event.value);
   if (!is_new && !(event.value > largest->second)) return;

@@ -1,4 +1,5 @@
-/// Events of one run -> samples in the store, in batches. Also keeps what the run's result needs. Not thread-safe.
+/// Turns the events of one run into samples in the store, in batches. Also keeps what the run's result needs. Not
+/// thread-safe.
 #pragma once
 
 #include <chrono>
@@ -19,20 +20,20 @@ class RunRecorder {
  public:
   RunRecorder(results::Store& store, std::int64_t run_id);
 
-  /// Throws Error{kDataLoss} when the event cannot follow what came before (no hello, a step that is there already,
-  /// anything after the end). May write a batch.
+  /// Throws Error{kDataLoss} if the event cannot follow the earlier ones (no hello, a repeated step, anything after the
+  /// end). May write a batch.
   void add(const core::RunEvent& event);
-  /// Writes the batch when it is old enough; otherwise a sign of life now and then.
+  /// Writes the batch if it is old enough; otherwise writes an occasional heartbeat.
   void flush_if_due();
   void add_message(results::RunMessageKind kind, const std::string& text);
   void add_facts(const std::map<std::string, std::string>& facts);
-  /// The rest of the samples and the result, in one transaction.
+  /// Writes the remaining samples and the result in one transaction.
   void finish(const results::RunResult& result);
 
   bool has_hello() const { return has_hello_; }
   const std::optional<core::FinishedEvent>& finished() const { return finished_; }
   const std::optional<core::FailedEvent>& failed() const { return failed_; }
-  /// "step 12: the training loss is not finite", once there was such a loss.
+  /// "step 12: the training loss is not finite", once such a loss has occurred.
   const std::optional<std::string>& not_finite() const { return not_finite_; }
   std::optional<double> last_val_loss() const { return last_val_loss_; }
   std::optional<double> last_clock_ms() const { return last_clock_ms_; }
@@ -53,7 +54,7 @@ class RunRecorder {
 
   void add_gpu_fact(const core::CounterEvent& event);
 
-  /// The batch's list of a metric, at its place as long as the recorder lives.
+  /// The batch's list of a metric. Its address is stable for the recorder's lifetime.
   using Track = std::vector<results::Sample>;
   Track& track(std::string_view metric);
   void sample(Track& values, std::int64_t step, double value);

@@ -24,7 +24,7 @@ std::string text_of(double value) {
   return text;
 }
 
-/// What an engine printed, fit for a database, JSON and a terminal: valid UTF-8 without control characters.
+/// Makes an engine's output safe for a database, JSON and a terminal: valid UTF-8 without control characters.
 std::string plain_text(const std::string& text) {
   using core::Json;
   std::string plain = Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
@@ -35,7 +35,7 @@ std::string plain_text(const std::string& text) {
   return plain;
 }
 
-/// What the engine took of the machine, in the words of results/host_load.h.
+/// The resources that the engine used, as facts named in results/host_load.h.
 results::Facts used_facts(const core::ProcessExit& exit) {
   return {{"used/user_ms", std::to_string(exit.user_ms)},
           {"used/system_ms", std::to_string(exit.system_ms)},
@@ -69,7 +69,7 @@ results::RunResult RunSession::execute() {
   std::optional<core::ProcessExit> exit;
   while (!exit) {
     wait();
-    exit = engine_.poll_exit();  // before reading: what the engine wrote is then all in the pipes
+    exit = engine_.poll_exit();  // before reading: everything that the engine wrote is then in the pipes
     read_output();
     read_events();
     interrupts_.drain();

@@ -21,22 +21,22 @@ class RunSession {
   RunSession(const Plan& plan, const PlannedRun& run, std::int64_t run_id, results::Store& store,
              const RunnerOptions& options, InterruptGuard& interrupts, RunnerObserver& observer);
 
-  /// Returns when the engine has ended and its result is stored. Throws Error when the store fails; the engine is dead
-  /// then.
+  /// Returns when the engine has ended and its result is stored. Throws Error if the store fails; the engine is then
+  /// dead.
   results::RunResult execute();
 
  private:
   using Clock = std::chrono::steady_clock;
 
   void wait();
-  /// One piece each; false when nothing is there now.
+  /// Each reads one piece; false if nothing is available now.
   bool read_events();
   bool read_output();
   void handle_line(std::string_view line);
   void check_interrupts();
   void check_limits();
   void check_grace();
-  /// Asks the engine to stop; a second call only notes nothing.
+  /// Asks the engine to stop; a second call does nothing.
   void stop(StopReason reason, std::string message, int signal);
   RunEnd end_of(const core::ProcessExit& exit) const;
   results::RunResult result_of(const core::ProcessExit& exit) const;
@@ -48,9 +48,9 @@ class RunSession {
   InterruptGuard& interrupts_;
   RunnerObserver& observer_;
   RunRecorder recorder_;
-  MarkedProcesses strays_;  ///< of an external trainer; after the engine they end, whatever happens
+  MarkedProcesses strays_;  ///< processes of an external trainer; killed after the engine, whatever happens
   EngineProcess engine_;
-  core::LineCutter lines_;  ///< of events
+  core::LineCutter lines_;  ///< lines of events
   core::TextTail output_;
   std::int64_t line_ = 0;
   bool is_ignoring_events_ = false;  ///< after an unreadable line

@@ -28,15 +28,15 @@ bool is_finished(const results::Store& store, const results::PlanRecord& plan) {
                      [&](const results::PlanLine& line) { return evidence_of(store, line).has_value(); });
 }
 
-/// What is its own evidence is stored under the digest of its place among all that run in turn: beside another
-/// counterpart, or in a plain run, it is another plan.
+/// A plan with its own evidence is stored under a digest of its place among the plans that run in turn. With another
+/// counterpart, or run alone, it is a different plan.
 std::string digest_in_turn(const std::vector<const Plan*>& plans, std::size_t place) {
   std::string text = "turn " + std::to_string(place);
   for (const Plan* plan : plans) text += " " + plan->digest;
   return core::digest_of(text);
 }
 
-/// The plans' numbers in the store, all of one making: either all go on or all begin anew.
+/// The plans' ids in the store: either all plans are continued or all are new.
 std::vector<std::int64_t> enter_plans(const std::vector<const Plan*>& plans, results::Store& store,
                                       const RunnerOptions& options) {
   std::vector<results::NewPlan> rows;
@@ -51,7 +51,7 @@ std::vector<std::int64_t> enter_plans(const std::vector<const Plan*>& plans, res
   return store.ensure_plans(rows, options.is_own_evidence ? is_new : options.is_fresh);
 }
 
-/// One plan on its way.
+/// One plan in progress.
 class PlanRunner {
  public:
   PlanRunner(const Plan& plan, std::int64_t plan_id, results::Store& store, const RunnerOptions& options,
@@ -72,7 +72,7 @@ class PlanRunner {
 
   std::size_t size() const { return plan_.runs.size(); }
 
-  /// Until run `index` is answered. False: stop here.
+  /// Processes run `index` until it has an answer. Returns false to stop.
   bool process(std::size_t index) {
     const PlannedRun& run = plan_.runs[index];
     if (const auto answer = answers_.find(run.position); answer != answers_.end()) {
@@ -109,7 +109,7 @@ class PlanRunner {
   }
 
  private:
-  /// What the plan that is continued has already.
+  /// Finds the existing answers of a plan that is continued.
   void find_answers() {
     if (!options_.is_own_evidence) return;
     for (const results::PlanLine& line : store_.plan(result_.plan_id).lines) {
@@ -142,8 +142,8 @@ class PlanRunner {
     observer_.on_run_finished(plan_, run, record, false);
   }
 
-  /// After an error of ours the row must not look as if it were running. If even that cannot be written, the next
-  /// runner finds that our process is gone.
+  /// After an error of our own, the row must not look as if it were running. If even that cannot be written, the next
+  /// runner notices that our process has ended.
   void give_up(std::int64_t run_id, const std::string& why) noexcept {
     try {
       results::RunResult result;

@@ -18,7 +18,7 @@ using core::Json;
 using Variables = std::map<std::string, std::string>;
 
 constexpr std::chrono::duration<double> kTrainerLook{0.1};
-constexpr int kMaxReads = 64;  ///< at a time: a trainer that prints without end must not keep us from looking up
+constexpr int kMaxReads = 64;  ///< at a time: a trainer that prints endlessly must not block the loop
 constexpr std::size_t kMaxWords = 300;
 
 volatile std::sig_atomic_t runner_is_gone = 0;
@@ -95,7 +95,7 @@ void set_adapter_signals() {
   struct sigaction action = {};
   action.sa_handler = on_ignored_stop;
   for (const int number : {SIGINT, SIGTERM, SIGPIPE}) sigaction(number, &action, nullptr);
-  if (getpgrp() != getpid()) return;  // without a group of our own there is no runner
+  if (getpgrp() != getpid()) return;  // without our own process group there is no runner
   action.sa_handler = on_runner_death;
   sigaction(SIGUSR1, &action, nullptr);
   prctl(PR_SET_PDEATHSIG, SIGUSR1);  // replaces SIGKILL, which the runner set: one of the two is always set
@@ -109,11 +109,11 @@ core::ProcessExit TrainerProcess::wait(LogReader* reader, bool prints_on,
   while (!exit) {
     core::wait_readable({child_.pipe(0).get()}, kTrainerLook);
     if (runner_is_gone != 0) end_with_the_runner(mark_);
-    exit = child_.poll_exit();  // before reading: what it wrote is then all in the pipe
+    exit = child_.poll_exit();  // before reading: everything that it wrote is then in the pipe
     read_some(reader, prints_on);
     if (!exit) on_tick(/*is_last=*/false);
   }
-  kill_marked(mark_);  // what it has left behind must not go on beside the next run
+  kill_marked(mark_);  // its leftover processes must not run beside the next run
   read_some(reader, prints_on);
   on_tick(/*is_last=*/true);
   if (reader != nullptr) reader->on_end();
@@ -124,7 +124,7 @@ void TrainerProcess::read_some(LogReader* reader, bool prints_on) {
   for (int i = 0; i < kMaxReads; ++i) {
     const std::string_view bytes = core::read_available(child_.pipe(0));
     if (bytes.empty()) return;
-    if (prints_on) core::write_all(STDOUT_FILENO, bytes);  // when the runner is gone, so is this process soon
+    if (prints_on) core::write_all(STDOUT_FILENO, bytes);  // if the runner has ended, this process ends soon
     if (reader != nullptr) reader->on_bytes(bytes);
     lines_.add(bytes, [this](std::string_view line) {
       if (line.find_first_not_of(" \r\t") != std::string_view::npos) last_words_ = line.substr(0, kMaxWords);

@@ -1,6 +1,6 @@
-/// The command of an external trainer, or of a launcher, inside the adapter that stands in for an engine
-/// (external_engine.h, launched_engine.h): its output goes on to ours and to a reader, signals reach it, nothing of it
-/// outlives the run. Internal to suites. Not thread-safe.
+/// Runs the command of an external trainer, or of a launcher, inside the adapter that stands in for an engine
+/// (external_engine.h, launched_engine.h). Its output is forwarded to ours and to a reader, signals reach it, and none
+/// of its processes outlives the run. Internal to suites. Not thread-safe.
 #pragma once
 
 #include <functional>
@@ -20,23 +20,23 @@ namespace nanobench::suites {
 struct TrainerSettings {
   std::vector<std::string> command;
   std::map<std::string, std::string> env;
-  std::optional<std::vector<std::string>> inherit;  ///< absent: all variables of ours
+  std::optional<std::vector<std::string>> inherit;  ///< absent: all our variables
   std::string folder;
   std::string log_file;
   std::string mark;                             ///< kTrainerMark
-  std::map<std::string, std::string> identity;  ///< "revision", "tree": reported to the runner as they are
+  std::map<std::string, std::string> identity;  ///< "revision", "tree": reported to the runner unchanged
 };
 
 /// Throws Error{kInvalidArgument}.
 TrainerSettings read_trainer_settings(const core::Json& json);
 
-/// Call before the trainer starts. The trainer gets these signals too and decides; this process stays to report how it
-/// ended. A handler, unlike SIG_IGN, is not inherited. A runner that is killed takes the trainer's whole tree with it,
-/// not this process alone: a launcher's workers would go on.
+/// Call before the trainer starts. The trainer gets these signals too and decides how to react; this process stays to
+/// report how it ended. A handler, unlike SIG_IGN, is not inherited. If the runner is killed, the trainer's whole
+/// process tree is killed, not just this process, because a launcher's workers would otherwise go on.
 void set_adapter_signals();
 
-/// Runs in our process group, so that the runner's signals reach it. It dies with us; what it started is killed by its
-/// mark (marked_processes.h).
+/// Runs in our process group, so that the runner's signals reach it. It dies with this process; what it started is
+/// killed by its mark (marked_processes.h).
 class TrainerProcess {
  public:
   explicit TrainerProcess(const TrainerSettings& settings);
@@ -44,9 +44,9 @@ class TrainerProcess {
   /// errno of a command that could not be started, or 0.
   int start_error() const { return child_.start_error(); }
 
-  /// Until the trainer has ended and all its output is read. `reader` gets its standard output; null: nobody does.
-  /// `prints_on`: the output also goes to ours. `on_tick(is_last)` comes about ten times a second and once more at the
-  /// end.
+  /// Waits until the trainer has ended and all its output is read. `reader` gets its standard output; it may be null.
+  /// `prints_on`: the output is also forwarded to ours. `on_tick(is_last)` is called about ten times a second and once
+  /// more at the end.
   core::ProcessExit wait(LogReader* reader, bool prints_on, const std::function<void(bool is_last)>& on_tick);
 
   /// The last line that is not blank.
@@ -61,7 +61,7 @@ class TrainerProcess {
   std::string last_words_;
 };
 
-/// Ends this process as the trainer ended: by the same signal (does not return then), or with the exit code returned.
+/// Ends this process as the trainer ended: by the same signal (then does not return), or returns the exit code to use.
 int end_like(const core::ProcessExit& exit);
 
 }  // namespace nanobench::suites

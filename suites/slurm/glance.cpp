@@ -33,7 +33,7 @@ std::optional<double> changed_s(const fs::path& file) {
 
 void glance_at_runs(const Submission& submission, const SubmissionFolder& folder,
                     std::map<std::size_t, GlancedRun>& runs) {
-  // In this order: a run that ends in between is seen as started, and never as queued.
+  // In this order, a run that ends in between is seen as started, never as queued.
   const std::set<std::string> results = names_in(folder.results());
   const std::set<std::string> starts = names_in(folder.starts());
   for (const auto& task : submission.tasks) {
@@ -104,7 +104,7 @@ std::optional<PlanGlance> glance_at(const PlanFolder& folder, const std::string&
     state = read_state(core::read_json_file(folder.state_file()), folder.state_file().string(), runs);
   } catch (const Error& error) {
     rethrow_internal(error);
-    return std::nullopt;  // gone since, or damaged: who submits says so
+    return std::nullopt;  // removed since, or damaged: the submitter reports it
   }
   if (state.plan_digest != plan_digest || state.plan_made_at != plan_made_at) return std::nullopt;
   std::map<std::size_t, GlancedRun> found;

@@ -1,6 +1,6 @@
-/// What the shared folder shows of a plan's runs while its jobs are on their way, for readers only: nothing is locked,
-/// made or changed, Slurm is not asked, and no submitter needs to be alive. A file that is replaced or removed while it
-/// is read counts as absent. Thread-safe: no state.
+/// What the shared folder shows about a plan's runs while its jobs are in progress. Read-only: nothing is locked,
+/// created or changed, Slurm is not queried, and no submitter needs to be alive. A file that is replaced or removed
+/// while being read counts as absent. Thread-safe: no state.
 #pragma once
 
 #include <cstddef>
@@ -14,28 +14,28 @@
 
 namespace nanobench::suites {
 
-/// Where the files of a database's plans are exchanged, unless --scratch names another place.
+/// The folder where the files of a database's plans are exchanged, unless --scratch names another.
 std::filesystem::path exchange_folder(const std::filesystem::path& database);
 
-/// In the exchange folder: leads to the folder of a plan whose --scratch is elsewhere.
+/// A link in the exchange folder to the folder of a plan whose --scratch is elsewhere.
 std::filesystem::path scratch_link(const std::filesystem::path& exchange_folder, const std::string& plan_folder_name);
 
-/// "nano_history-0123456789ab": for people and for us.
+/// "nano_history-0123456789ab": readable by people and unique.
 std::string plan_folder_name(const std::string& suite, const std::string& plan_digest);
 
-/// The plan's folder of this database, wherever it is; nullopt when none is there.
+/// The folder of this database's plan, wherever it is; nullopt if there is none.
 std::optional<PlanFolder> find_plan_folder(const std::filesystem::path& database, const std::string& suite,
                                            const std::string& plan_digest);
-/// Whether any plan of the database may be on its way: cheap.
+/// Whether any plan of the database may be in progress. Cheap.
 bool has_plan_folders(const std::filesystem::path& database);
 
 enum class GlancedStage {
-  kQueued,   ///< handed over, and not begun
-  kStarted,  ///< begun on a node, without a result
-  kResult,   ///< its result lies in the folder, collected or not
+  kQueued,   ///< submitted, but not started
+  kStarted,  ///< started on a node, without a result
+  kResult,   ///< its result is in the folder, collected or not
 };
 
-/// A run in the newest job that it was handed over in.
+/// A run in the newest job that it was submitted in.
 struct GlancedRun {
   std::size_t position = 0;
   GlancedStage stage = GlancedStage::kQueued;
@@ -45,13 +45,13 @@ struct GlancedRun {
 
 struct PlanGlance {
   std::vector<GlancedRun> runs;             ///< ascending positions
-  std::vector<std::string> job_ids;         ///< of the submissions that hold runs without a result
-  std::optional<results::Owner> submitter;  ///< the newest one, dead or alive
+  std::vector<std::string> job_ids;         ///< jobs of the submissions that contain runs without a result
+  std::optional<results::Owner> submitter;  ///< the newest submitter, dead or alive
   std::string queue;                        ///< "1 task running, 2 waiting (Priority)", when it last asked Slurm
-  std::optional<double> submitted_s;        ///< since 1970, by the file system's clock: when the first job was made
+  std::optional<double> submitted_s;  ///< creation of the first job: seconds since 1970, by the file system's clock
 };
 
-/// nullopt where the folder holds no state of this plan's row, or none that can be read.
+/// nullopt if the folder contains no readable state of this plan's row.
 std::optional<PlanGlance> glance_at(const PlanFolder& folder, const std::string& plan_digest,
                                     const std::string& plan_made_at, std::size_t runs);
 

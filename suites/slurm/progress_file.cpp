@@ -46,24 +46,24 @@ Json parsed(std::string_view line) {
   return Json::parse(line, nullptr, false);
 }
 
-/// Steps ascend: what comes twice counts once.
+/// Steps ascend: a repeated sample counts once.
 void add_sample(std::vector<Sample>& samples, std::int64_t step, double value) {
   if (samples.empty() || samples.back().step < step) samples.push_back({step, value});
 }
 
 constexpr double kMinPause = 1;
 constexpr double kMaxPause = 10;
-constexpr double kPausesOfAge = 30;            // the older a run, the less it has to tell a second
-constexpr std::size_t kMaxValidations = 1000;  // of a line
+constexpr double kPausesOfAge = 30;            // the older a run, the fewer lines it writes
+constexpr std::size_t kMaxValidations = 1000;  // per line
 
-/// False where not all of it could be written. The file is opened each time: on a network's file system closing it is
-/// what others see.
+/// Returns false if not all of it could be written. The file is opened each time, because on a network file system
+/// others see a write only after it is closed.
 bool append(const std::filesystem::path& file, const std::string& text) {
   const core::Fd fd(open(file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   return fd.is_open() && write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
-/// The thread of `work`, which no signal of this process goes to.
+/// Starts a thread for `work` that receives no signals of this process.
 template <class Work>
 std::thread deaf_thread(Work work) {
   sigset_t all = {}, former = {};
@@ -201,9 +201,9 @@ void ProgressWriter::work() {
   try {
     write_whole(file_, to_line(head_));
   } catch (const core::Error&) {
-    return;  // a full disk, a folder that is gone: the run matters more than its spectators
+    return;  // a full disk, a missing folder: the run matters more than its display
   }
-  bool is_cut = false;  // the file may end within a line
+  bool is_cut = false;  // the file may end in the middle of a line
   for (bool is_last = false; !is_last;) {
     std::unique_lock lock(mutex_);
     const double pause = std::clamp(seconds() / kPausesOfAge, kMinPause, kMaxPause);

@@ -35,7 +35,7 @@ void for_each_line(std::string_view text, Read read) {
   }
 }
 
-/// At most `count` fields; the last one holds the rest, bars and all.
+/// At most `count` fields; the last one holds the rest, including bars.
 std::vector<std::string> fields_of(std::string_view line, std::size_t count) {
   std::vector<std::string> fields;
   while (fields.size() + 1 < count) {
@@ -48,7 +48,7 @@ std::vector<std::string> fields_of(std::string_view line, std::size_t count) {
   return fields;
 }
 
-/// The whole of it, or nullopt.
+/// The number if all of `text` is one, else nullopt.
 std::optional<std::int64_t> number_of(std::string_view text) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -39,7 +39,7 @@ std::string holder_of(const fs::path& file) {
   return line.empty() ? "another process" : line;
 }
 
-/// Whether the locked file is still the one of this name: its last holder may have removed it meanwhile.
+/// Whether the locked file still has this name: its last holder may have removed it meanwhile.
 bool is_same_file(int fd, const fs::path& file) {
   struct stat held = {};
   struct stat named = {};
@@ -58,8 +58,8 @@ void copy_bytes(const fs::path& from, const fs::path& to) {
   if (!in.eof() || fsync(out.get()) != 0) fail_to_write(to, errno == 0 ? EIO : errno);
 }
 
-/// Gives `temporary` the name `to` unless it is taken. Some file systems have no links: there, the later of two wins
-/// when both come at the same moment, which is as good.
+/// Gives `temporary` the name `to` unless it is taken. On file systems without links, the later of two simultaneous
+/// writers wins, which is just as good.
 bool take_name(const fs::path& temporary, const fs::path& to) {
   if (link(temporary.c_str(), to.c_str()) == 0) return true;
   if (errno == EEXIST) return false;
@@ -171,7 +171,7 @@ std::optional<results::Owner> read_holder(const fs::path& file) {
     return owner;
   } catch (const Error& error) {
     rethrow_internal(error);
-    return std::nullopt;  // it is being written, or another version's
+    return std::nullopt;  // being written, or from another version
   }
 }
 

@@ -29,14 +29,14 @@ using results::RunRecord;
 
 constexpr double kSettlePolls = 3;
 constexpr double kTickSeconds = 0.5;
-constexpr double kCancelSeconds = 30;  // that cancelled tasks are given to end
+constexpr double kCancelSeconds = 30;  // time for cancelled tasks to end
 constexpr double kLookForResultsSeconds = 1;
 
 double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// As the nodes see them: they start in another folder.
+/// Makes paths absolute, because the nodes start in another folder.
 Plan with_whole_paths(Plan plan) {
   const auto make_whole = [](std::string& path) { path = fs::absolute(path).lexically_normal().string(); };
   std::string& program = plan.engine.command.front();
@@ -59,7 +59,7 @@ void check_plan(const Plan& plan) {
   }
 }
 
-/// One call of run_on_slurm. A run is missing (to be handed over), waited for in a submission, or done.
+/// One call of run_on_slurm. A run is missing (to be submitted), awaited from a submission, or done.
 class SlurmSession {
  public:
   SlurmSession(const Plan& plan, results::Store& store, const RunnerOptions& options, const SlurmOptions& slurm,
@@ -92,16 +92,16 @@ class SlurmSession {
   enum class Stage { kMissing, kWaiting, kDone };
   struct RunStage {
     Stage stage = Stage::kMissing;
-    int submission = 0;  ///< the newest that it was handed over in
+    int submission = 0;  ///< the newest one that it was submitted in
   };
 
-  /// Finds the plan's row, what is finished, and what an earlier submitter handed over.
+  /// Finds the plan's row, finished runs, and what an earlier submitter submitted.
   void begin() {
     std::optional<SlurmState> state = read_former_state();
     const bool is_fresh = state ? state->is_fresh : options_.is_fresh;
     if (!state) {
       std::error_code ignored;
-      fs::remove_all(folder_.path(), ignored);  // of a submitter that was killed before its first submission
+      fs::remove_all(folder_.path(), ignored);  // left by a submitter that was killed before its first submission
       result_.plan_id = store_.ensure_plan(stored_plan(plan_, options_.argv), is_fresh);
       state = SlurmState{.plan_digest = plan_.digest,
                          .plan_made_at = store_.plan(result_.plan_id).created_at,
@@ -130,7 +130,7 @@ class SlurmSession {
     return state;
   }
 
-  /// The plan's row that the results will belong to. The database may be another one by now.
+  /// The plan's row that the results will belong to. The database may have been replaced since.
   std::int64_t former_plan(const SlurmState& state) {
     for (int attempt = 0; attempt < 2; ++attempt) {
       for (const results::PlanRecord& plan : store_.plans(plan_.suite.name)) {
@@ -171,7 +171,7 @@ class SlurmSession {
         std::count_if(stages_.begin(), stages_.end(), [&](const RunStage& run) { return run.stage == stage; }));
   }
 
-  /// Results that have come since.
+  /// Collects results that have arrived since.
   void collect() {
     for (const Submission& submission : submitter_->state().submissions) {
       if (submission.is_abandoned) continue;
@@ -200,7 +200,7 @@ class SlurmSession {
     const bool is_final = record.result->outcome != RunOutcome::kInterrupted ||
                           final_interruptions_.contains({submission.number, position});
     if (!is_final) {
-      if (run.submission != submission.number) return;  // handed over again long since
+      if (run.submission != submission.number) return;  // resubmitted since
       run.stage = Stage::kMissing;
       observer_.on_message(plan_.cell_of(plan_.runs[position]).label + " seed " +
                            std::to_string(plan_.runs[position].seed) + " is run again: " + record.result->message);
@@ -215,7 +215,7 @@ class SlurmSession {
     observer_.on_run_finished(plan_, plan_.runs[position], record, false);
   }
 
-  /// True once every `seconds`, and the first time.
+  /// True the first time, then once every `seconds`.
   static bool is_due(double& next_s, double seconds) {
     if (now_s() < next_s) return false;
     next_s = now_s() + seconds;
@@ -234,19 +234,19 @@ class SlurmSession {
     note_queue();
     if (!watch_.summary().empty()) say("Slurm job " + waiting_jobs(" and ") + ": " + watch_.summary());
     if (gone.empty()) return;
-    collect();  // what came between the last look and the queue's answer
+    collect();  // what arrived between the last look and the queue's answer
     for (const GoneTask& task : gone) give_up(task);
     collect();
   }
 
-  /// For people who watch; nothing of ours depends on it.
+  /// Only for display; nothing depends on it.
   void note_queue() {
     if (watch_.summary() == noted_queue_) return;
     noted_queue_ = watch_.summary();
     try {
       write_whole(folder_.queue_file(), noted_queue_ + "\n");
     } catch (const Error& error) {
-      rethrow_internal(error);  // any other: a write that matters will fail next and say so
+      rethrow_internal(error);  // others are ignored: the next important write will fail and report it
     }
   }
 
@@ -275,7 +275,7 @@ class SlurmSession {
     return submitter_->state().submissions[static_cast<std::size_t>(number) - 1];
   }
 
-  /// Of a task: the runs that are waited for in it.
+  /// The runs of a task that are still awaited.
   std::vector<std::size_t> open_runs(const Submission& submission, std::size_t index) const {
     std::vector<std::size_t> open;
     for (const std::size_t position : submission.tasks[index]) {
@@ -285,7 +285,7 @@ class SlurmSession {
     return open;
   }
 
-  /// The task is over: its runs without a result get one that says so, or are handed over again.
+  /// The task is over: its runs without a result get one that reports this, or are resubmitted.
   void give_up(const GoneTask& gone) {
     const Submission& from = submission(gone.task.submission);
     const auto index = static_cast<std::size_t>(gone.task.index);
@@ -332,7 +332,7 @@ class SlurmSession {
                            counted(static_cast<std::int64_t>(made.tasks.size()), "task"));
       next_question_s_ = 0;
     } catch (const Error&) {
-      // Refused, nothing of it is in Slurm; unanswered, the folder is what finds it again.
+      // If refused, Slurm knows nothing about it; if unanswered, the folder is needed to find it again.
       if (is_first && submitter_->state().submissions.back().is_abandoned) remove_folder();
       throw;
     }
@@ -341,7 +341,7 @@ class SlurmSession {
   void make_folder() {
     make_shared_folder(folder_.path());
     std::error_code ignored;
-    if (folder_.path().parent_path() != link_.parent_path()) {  // so that who knows the database finds the folder
+    if (folder_.path().parent_path() != link_.parent_path()) {  // so that the folder can be found from the database
       fs::create_directories(link_.parent_path(), ignored);
       fs::remove(link_, ignored);
       fs::create_directory_symlink(folder_.path(), link_, ignored);
@@ -354,15 +354,15 @@ class SlurmSession {
 
   void remove_folder() {
     std::error_code ignored;
-    fs::remove(folder_.state_file(), ignored);  // first: without it the rest counts for nothing
+    fs::remove(folder_.state_file(), ignored);  // first: without it the rest is ignored
     fs::remove_all(folder_.path(), ignored);
     lock_->remove();
-    fs::remove(slurm_.folder, ignored);  // when it is empty, like the next but one
+    fs::remove(slurm_.folder, ignored);  // only if empty, like the link's folder below
     fs::remove(link_, ignored);
     fs::remove(link_.parent_path(), ignored);
   }
 
-  /// The jobs with runs that are waited for.
+  /// The jobs with awaited runs.
   std::string waiting_jobs(const std::string& separator) const { return joined(waiting_job_ids(), separator); }
 
   std::vector<std::string> waiting_job_ids() const {
@@ -373,7 +373,7 @@ class SlurmSession {
     return ids;
   }
 
-  /// Each sentence once in a row.
+  /// Does not repeat a sentence in succession.
   void say(const std::string& text) {
     if (text != last_said_) observer_.on_message(text);
     last_said_ = text;
@@ -413,7 +413,8 @@ class SlurmSession {
     return result_;
   }
 
-  /// The same command, given again at once, must find the tasks ended: what is cancelled before its eyes stays so.
+  /// If the same command is repeated at once, it must find the tasks ended, because it treats a cancellation that it
+  /// observes as final.
   void wait_until_cancelled() {
     const std::vector<std::string> names = names_of(expected_tasks());
     const int interrupts = interrupts_.count();
@@ -435,15 +436,15 @@ class SlurmSession {
   RunnerObserver& observer_;
   InterruptGuard interrupts_;
   PlanFolder folder_;
-  fs::path link_;  ///< beside the database, where the folder is elsewhere
+  fs::path link_;  ///< beside the database, if the folder is elsewhere
   std::unique_ptr<SubmitterLock> lock_;
   std::unique_ptr<Collector> collector_;
   std::unique_ptr<Submitter> submitter_;
   TaskWatch watch_;
   std::vector<RunStage> stages_;                               ///< by position
   std::set<std::pair<int, std::size_t>> collected_;            ///< submission and position
-  std::set<std::pair<int, std::size_t>> final_interruptions_;  ///< interrupted for good, as far as this call goes
-  int former_submissions_ = 0;                                 ///< of earlier calls
+  std::set<std::pair<int, std::size_t>> final_interruptions_;  ///< interrupted for good in this call
+  int former_submissions_ = 0;                                 ///< submissions of earlier calls
   double next_question_s_ = 0;
   std::string last_said_;
   std::string noted_queue_;

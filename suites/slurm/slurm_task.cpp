@@ -21,7 +21,7 @@ using core::Error;
 using core::ErrorCode;
 using core::RunOutcome;
 
-/// The log of a task, and how far its run is. What an interrupted runner says is for people at a terminal.
+/// Writes the log of a task and its run's progress. An interrupted runner's message is meant for people at a terminal.
 class TaskObserver : public RunnerObserver {
  public:
   explicit TaskObserver(const SubmissionFolder& folder) : folder_(folder) {}
@@ -55,15 +55,15 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// As the submitter saw the engine: the instructions of the nodes are theirs.
+/// The engine as the submitter identified it: without instructions, which depend on the node.
 EngineUse use_of(const Plan& plan) {
   return {.device = plan.runs.empty() ? core::kCpuDevice : plan.runs.front().spec.device, .vector_path = std::nullopt};
 }
 
-/// What this node lacks that every run needs; empty when nothing.
+/// What this node lacks that every run needs; empty if nothing.
 std::string trouble_of(const Plan& plan, const std::string& host) {
   const fs::path program = plan.engine.command.front();
-  const bool is_path = program.string().find('/') != std::string::npos;  // else it is looked for on PATH
+  const bool is_path = program.string().find('/') != std::string::npos;  // else PATH is searched
   if (is_path && access(program.c_str(), X_OK) != 0)
     return "the engine " + program.string() + " is not on " + host + ", or cannot be executed there";
   if (plan.engine.name == "nanobench-train" && native_engine(program, use_of(plan)).version != plan.engine.version) {
@@ -96,10 +96,10 @@ class Task {
       throw Error(ErrorCode::kDataLoss, folder_.tasks_file().string() + " has no task " + std::to_string(index_));
     const std::string trouble = trouble_of(plan_, results::this_process().host);
     for (const std::size_t position : tasks[index_]) {
-      if (is_there(folder_.result(position))) continue;  // Slurm has started this task again
+      if (is_there(folder_.result(position))) continue;  // Slurm has restarted this task
       const PlannedRun& run = plan_.runs[position];
       mark_started(run);
-      if (is_there(folder_.abandoned())) {  // after the mark: the submitter looks for marks after it has given up
+      if (is_there(folder_.abandoned())) {  // after the mark, because the submitter checks for marks after giving up
         std::error_code ignored;
         fs::remove(folder_.started(position), ignored);
         std::printf("this job was given up before it began\n");
@@ -125,7 +125,8 @@ class Task {
     publish_end(plan_, run, {.outcome = RunOutcome::kUnsupported, .message = trouble}, folder_);
   }
 
-  /// False: we were told to stop. What was not finished then has no result: only Slurm knows why it was stopped.
+  /// Returns false if we were asked to stop. Unfinished runs then have no result, because only Slurm knows why the task
+  /// was stopped.
   bool execute(const PlannedRun& run) {
     const LocalStore local(folder_.plan());
     bool is_interrupted = false;

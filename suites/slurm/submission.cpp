@@ -23,7 +23,7 @@ constexpr std::int64_t kMaxSubmissions = 1'000'000;
                                         "away, and run again");
 }
 
-/// Runs `read`; whatever is wrong is damage of the file.
+/// Runs `read`; any error means that the file is damaged.
 template <class Read>
 auto checked(const std::string& source, Read read) {
   try {

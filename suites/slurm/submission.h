@@ -1,16 +1,16 @@
-/// What is known of the jobs that a plan was handed over in: kept in the shared folder, so that the submitter can be
-/// killed at any moment and the same command finds them again. Internal to suites.
+/// What is known about the jobs that a plan was submitted in. It is kept in the shared folder, so that the submitter
+/// can be killed at any moment and the same command finds the jobs again. Internal to suites.
 ///
-/// A folder per plan:
+/// One folder per plan:
 ///   state.json            the submissions, replaced as a whole
 ///   plan.json, plan.db    for the tasks: what to run, and the plan's row that their results belong to
-///   queue                 what Slurm said last of the tasks, for people who look on
-///   submit-N/job.sh       what Slurm starts; log/INDEX has a task's words
+///   queue                 Slurm's last report about the tasks, for display
+///   submit-N/job.sh       what Slurm starts; log/INDEX holds a task's output
 ///   submit-N/tasks.json   the runs of each array index
-///   submit-N/started/P    the run at position P has begun; says on which node
-///   submit-N/progress/P   how far it is, for people who look on (progress_file.h)
+///   submit-N/started/P    the run at position P has started; names the node
+///   submit-N/progress/P   its progress, for display (progress_file.h)
 ///   submit-N/results/P.db its result: a store with one run
-///   submit-N/abandoned    tasks that start now must not run: sbatch never told us of them
+///   submit-N/abandoned    tasks that start now must not run: sbatch never reported them
 #pragma once
 
 #include <cstddef>
@@ -25,27 +25,27 @@ namespace nanobench::suites {
 
 struct Submission {
   int number = 0;                               ///< from 1
-  std::string name;                             ///< of the job, and of no other one: nanobench-0123456789abcdef-1
+  std::string name;                             ///< unique name of the job: nanobench-0123456789abcdef-1
   std::optional<std::string> job_id;            ///< absent: sbatch has not answered yet
-  bool is_abandoned = false;                    ///< sbatch refused, or we did not live to hear its answer
+  bool is_abandoned = false;                    ///< sbatch refused, or the submitter died before its answer
   std::vector<std::vector<std::size_t>> tasks;  ///< positions in the plan, by array index
 };
 
 struct SlurmState {
   std::string plan_digest;
   std::string plan_made_at;  ///< created_at of the plan's row
-  bool is_fresh = false;     ///< what was finished before does not count
+  bool is_fresh = false;     ///< earlier finished runs do not count
   std::vector<Submission> submissions;
 
-  /// How often the run was handed over.
+  /// How often the run was submitted.
   int times_submitted(std::size_t position) const;
 };
 
 core::Json to_json(const SlurmState& state);
-/// Throws Error{kDataLoss} for what is no state of a plan with so many runs.
+/// Throws Error{kDataLoss} if this is not the state of a plan with this number of runs.
 SlurmState read_state(const core::Json& value, const std::string& source, std::size_t runs);
 
-/// Where its things lie.
+/// Paths of its files.
 class PlanFolder {
  public:
   explicit PlanFolder(std::filesystem::path folder) : folder_(std::move(folder)) {}
@@ -62,7 +62,7 @@ class PlanFolder {
   std::filesystem::path folder_;
 };
 
-/// The same for one submission, as its tasks see it too.
+/// The same for one submission, as its tasks also see it.
 class SubmissionFolder {
  public:
   explicit SubmissionFolder(std::filesystem::path folder) : folder_(std::move(folder)) {}
@@ -78,14 +78,14 @@ class SubmissionFolder {
   std::filesystem::path log(std::size_t index) const { return folder_ / "log" / std::to_string(index); }
   std::filesystem::path started(std::size_t position) const { return starts() / std::to_string(position); }
   std::filesystem::path result(std::size_t position) const { return results() / (std::to_string(position) + ".db"); }
-  /// With everything that is written into later. Throws Error{kIo}.
+  /// Creates the folder and the folders that are written to later. Throws Error{kIo}.
   void make() const;
 
  private:
   std::filesystem::path folder_;
 };
 
-/// Whether Slurm may have given a job this number.
+/// Whether this could be a Slurm job id.
 bool is_job_id(const std::string& text);
 
 /// Tasks of a submission as a file, for the nodes.

@@ -20,16 +20,16 @@ namespace fs = std::filesystem;
 using core::Error;
 using core::ErrorCode;
 
-constexpr double kSbatchSeconds = 180;  // a busy controller takes its time, and we must know
+constexpr double kSbatchSeconds = 180;  // a busy controller takes long, and we need the answer
 
-/// A file name in which Slurm would replace %a, %j and the like.
+/// Escapes a file name in which Slurm would replace %a, %j and the like.
 std::string without_patterns(const std::string& path) {
   std::string text;
   for (const char c : path) text += c == '%' ? "%%" : std::string(1, c);
   return text;
 }
 
-/// With these of another value we would lose the job, its tasks or their words.
+/// With other values of these we would lose the job, its tasks or their output.
 constexpr std::array<std::string_view, 13> kOurOptions = {
     "--array",     "--job-name", "--output",    "--error", "--wait",       "--wrap",    "--parsable",
     "--test-only", "--chdir",    "--partition", "--hold",  "--dependency", "--clusters"};
@@ -43,7 +43,7 @@ bool is_ours(const std::string& option) {
   return holds(kOurOptions, option.substr(0, option.find('=')));
 }
 
-/// Of no other job, now or later.
+/// A name unique among all jobs, now and later.
 std::string new_job_name(const Plan& plan, int number) {
   const results::Owner us = results::this_process();
   const std::string text = plan.digest + us.host + us.boot_id + std::to_string(us.pid) + results::utc_now();
@@ -143,7 +143,7 @@ void Submitter::recover() {
     }
     std::string id = answer.tasks.empty() ? "" : answer.tasks.front().job_id;
     if (id.empty()) {
-      // A job that sbatch makes after this finds the mark; one that began before it has left marks of its own.
+      // A job that sbatch creates after this finds the mark; one that started earlier has left its own marks.
       write_whole(folder_of(submission).abandoned(), "");
       id = job_id_by_marks(submission);
     }
@@ -180,7 +180,7 @@ const Submission& Submitter::submit(const std::vector<std::size_t>& positions) {
   submission.tasks = tasks_of(positions);
   const SubmissionFolder folder = folder_of(submission);
   std::error_code ignored;
-  fs::remove_all(folder.path(), ignored);  // of a submitter that was killed before it had noted the submission
+  fs::remove_all(folder.path(), ignored);  // left by a submitter that was killed before it recorded the submission
   folder.make();
   write_whole(folder.tasks_file(), tasks_json(submission.tasks).dump() + "\n");
   write_whole(folder.script(), job_script(options_.program, folder.path()));

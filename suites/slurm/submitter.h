@@ -1,5 +1,5 @@
-/// Hands tasks to sbatch: the command, the script that each task runs, and what an earlier submitter handed over. A
-/// kill at any moment leaves a state from which nothing is submitted twice. Paths may hold blanks, quotes and percent
+/// Submits tasks with sbatch: the command, the script that each task runs, and recovery of an earlier submitter's jobs.
+/// A kill at any moment leaves a state from which nothing is submitted twice. Paths may hold blanks, quotes and percent
 /// signs. Internal to suites.
 #pragma once
 
@@ -15,22 +15,22 @@
 namespace nanobench::suites {
 
 struct JobRequest {
-  std::string name;  ///< the job is found again by it
+  std::string name;  ///< the job is found again by this name
   std::string partition;
-  std::filesystem::path folder;      ///< of this submission; holds job.sh and log/
+  std::filesystem::path folder;      ///< folder of this submission; holds job.sh and log/
   std::size_t tasks = 1;             ///< array indices from 0
-  std::optional<int> max_at_once;    ///< of the array
-  int cpus = 1;                      ///< of a task
-  std::vector<std::string> options;  ///< the person's; they come last, so they win
+  std::optional<int> max_at_once;    ///< limit of the array
+  int cpus = 1;                      ///< CPUs per task
+  std::vector<std::string> options;  ///< the user's; they come last, so they take precedence
 };
 
-/// `program` is ours, `folder` that of the submission; both as the nodes see them.
+/// `program` is our own, `folder` the submission's; both paths as seen by the nodes.
 std::string job_script(const std::filesystem::path& program, const std::filesystem::path& folder);
 
 /// Each task gets a node to itself unless the options say otherwise: timed runs share no machine.
 std::vector<std::string> sbatch_command(const JobRequest& request);
 
-/// Throws Error{kInvalidArgument} for what is no option, and for options that we need ourselves.
+/// Throws Error{kInvalidArgument} for anything that is not an option, and for options that we set ourselves.
 void check_sbatch_options(const std::vector<std::string>& options);
 
 class Submitter {
@@ -43,17 +43,18 @@ class Submitter {
     return SubmissionFolder(folder_.submission(submission.number));
   }
 
-  /// Finds out what became of submissions that sbatch never answered. Throws Error{kUnavailable} when Slurm is silent.
+  /// Resolves submissions that sbatch never answered. Throws Error{kUnavailable} if Slurm does not answer.
   void recover();
 
-  /// The runs at these positions as one new job. Throws Error{kUnavailable} with sbatch's words when it refuses.
+  /// Submits the runs at these positions as one new job. Throws Error{kUnavailable} with sbatch's message if it
+  /// refuses.
   const Submission& submit(const std::vector<std::size_t>& positions);
 
  private:
   std::vector<std::vector<std::size_t>> tasks_of(const std::vector<std::size_t>& positions) const;
   void save() const;
   void abandon(Submission& submission);
-  /// From what the submission's tasks left; empty when none has begun.
+  /// From the files that the submission's tasks left; empty if none has started.
   std::string job_id_by_marks(const Submission& submission) const;
   void call_sbatch(Submission& submission);
 

@@ -103,7 +103,7 @@ Plan read_checked(const Json& value, const std::string& source) {
   return plan;
 }
 
-/// $TMPDIR may be the submitting machine's, and not be here.
+/// $TMPDIR may be inherited from the submitting machine and not exist here.
 fs::path nodes_place() {
   std::error_code error;
   const fs::path named = fs::temp_directory_path(error);

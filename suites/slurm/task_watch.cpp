@@ -34,7 +34,7 @@ constexpr Meaning kMeanings[] = {
 constexpr Meaning kUnknown = {"", RunOutcome::kInterrupted, Fault::kMachinery,
                               "left Slurm's queue without a result, and Slurm does not say why"};
 
-/// A task ends well without having begun its next run only when it was told that its job had been given up.
+/// A task exits successfully without having started its next run only if its job had been abandoned.
 constexpr Meaning kGivenUp = {"COMPLETED", RunOutcome::kInterrupted, Fault::kMachinery, "ended without a result"};
 
 const Meaning& meaning_of(const LostTask& task) {
@@ -82,7 +82,7 @@ std::vector<GoneTask> TaskWatch::look(const std::vector<ExpectedTask>& expected,
     }
     if (seen.is_told || now_s - *seen.gone_since_s < settle_seconds_) continue;
     seen.is_told = true;
-    const bool has_end = found != by_id.end();  // else its last word was said while it ran
+    const bool has_end = found != by_id.end();  // else its last state was reported while it ran
     gone.push_back({task, has_end || QueuedTask{.state = seen.state}.is_over() ? seen.state : "", seen.node,
                     seen.was_gone_before});
   }
@@ -114,7 +114,7 @@ LostEnd end_of(const LostTask& task) {
   LostEnd end{.outcome = meaning.outcome, .message = message_of(task, meaning)};
   switch (meaning.fault) {
     case Fault::kPerson:
-      // Cancelled while we look on, it stays so; cancelled before, the same command was given again to go on.
+      // A cancellation that we observe is final; after an earlier one, the command was repeated to continue.
       end.is_first_stored = task.has_begun_first || !task.was_gone_before;
       end.is_first_again = task.was_gone_before;
       end.are_others_stored = !task.was_gone_before;
@@ -129,7 +129,7 @@ LostEnd end_of(const LostTask& task) {
       return end;
     case Fault::kRun: break;
   }
-  // A task that fails before it has begun anything would fail again.
+  // A task that fails before starting anything would fail again.
   end.is_first_stored = task.has_begun_first || !task.has_begun_any;
   end.is_first_again = !end.is_first_stored;
   end.are_others_stored = !task.has_begun_any;

@@ -1,6 +1,7 @@
-# Files of engine/kernels/vector are compiled for instructions that not every processor has. A function that such a file
-# shares with the rest of the program (an inline function or template of a header) may be the copy that the linker keeps
-# for everybody, which then stops on an older processor. So each path may share only what lies in its own namespace.
+# Files of engine/kernels/vector are compiled for instructions that not every processor has. If such a file shares a
+# function with the rest of the program (an inline function or template of a header), the linker may keep this copy for
+# all callers, and the program then crashes on an older processor. So each path may share only what is in its own
+# namespace.
 #   cmake -DNM=nm -DLIBRARY=libx.a -DPATH_NAME=avx512 -P vector_symbols.cmake
 execute_process(COMMAND "${NM}" -C --defined-only "${LIBRARY}" OUTPUT_VARIABLE symbols RESULT_VARIABLE code)
 if(NOT code EQUAL 0)

@@ -309,7 +309,8 @@ TEST_F(StoreTest, KeepsMessagesFactsAndEnvironments) {
   EXPECT_EQ(store.set_environment(b, {{"cpu_model", "Test \"9000\""}}), environment);
   EXPECT_EQ(store.run(b).environment_id, environment);
   EXPECT_EQ(store.environment(environment)->facts.at("cpu_model"), "Test \"9000\"");
-  store.add_batch(a, {{}, {{RunMessageKind::kWarning, "one"}, {RunMessageKind::kCheckpoint, "two"}}, {{"start/load_1m", "0.5"}}});
+  store.add_batch(
+      a, {{}, {{RunMessageKind::kWarning, "one"}, {RunMessageKind::kCheckpoint, "two"}}, {{"start/load_1m", "0.5"}}});
   ASSERT_EQ(store.messages(a).size(), 2u);
   EXPECT_EQ(store.messages(a)[0].kind, RunMessageKind::kWarning);
   EXPECT_EQ(store.messages(a)[1].kind, RunMessageKind::kCheckpoint);

@@ -22,7 +22,7 @@ class Dynamic:
     needed: list  # names, in the order in which they are loaded
     soname: str
     run_paths: list  # folders of DT_RPATH and DT_RUNPATH, as written
-    run_path_offsets: list  # in the file, of the entries' values
+    run_path_offsets: list  # offsets of the entries' values in the file
 
 
 def is_elf(path):

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks nanobench on this machine with what lies beside this file (README.md): a thin entrance to gpu_check/, which
+# Checks nanobench on this machine with the files beside this one (README.md): a thin wrapper around gpu_check/, which
 # runs in the interpreter that has torch: --python PROGRAM, else python3.
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P) || exit 2
 python=python3

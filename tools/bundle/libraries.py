@@ -1,4 +1,4 @@
-"""The shared libraries of a bundle: what its programs need, without what LibTorch, CUDA, the driver and glibc provide."""
+"""The shared libraries of a bundle: what its programs need, except what LibTorch, CUDA, the driver and glibc provide."""
 
 import os
 import pathlib
@@ -7,17 +7,17 @@ import subprocess
 
 import elf
 
-# Libraries of the C library itself; a program can only use those of its machine.
+# Libraries that belong to the C library; a program can only use those of its machine.
 GLIBC = re.compile(
     r"(ld-linux.*|libc|libm|libdl|libpthread|librt|libutil|libresolv|libmvec|libanl|libnsl|libBrokenLocale)\.so\.\d+"
 )
-# Libraries of the CUDA wheels that LibTorch asks for, and of the driver.
+# Libraries of the CUDA wheels that LibTorch needs, and of the driver.
 CUDA = re.compile(
     r"(libcuda|libcudart|libcublas|libcublasLt|libcudnn\w*|libcufft\w*|libcufile\w*|libcupti|libcurand|libcusolver\w*"
     r"|libcusparse\w*|libnccl|libnvJitLink|libnvjitlink|libnvrtc[\w-]*|libnvshmem\w*|libnvToolsExt|libnvtx\w*"
     r"|libnvidia-[\w-]+)\.so(\.\d+)*"
 )
-# Libraries of the compiler: needed only where the machine's own are older, so they have a folder of their own.
+# Libraries of the compiler: needed only if the machine's own are older, so they have their own folder.
 COMPILER = re.compile(r"(libstdc\+\+|libgcc_s|libatomic)\.so\.\d+")
 DEFAULT_FOLDERS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib")
 
@@ -36,7 +36,7 @@ def is_provided(name, torch_names):
 
 
 def system_libraries():
-    """Path by name, as the loader's cache has them."""
+    """Path by name, from the loader's cache."""
     for program in ("ldconfig", "/sbin/ldconfig", "/usr/sbin/ldconfig"):
         try:
             text = subprocess.run([program, "-p"], capture_output=True, text=True, check=True).stdout

@@ -27,9 +27,9 @@ LARGEST_BYTES = 60 << 20
 REQUIRED = ("nanobench", "nanobench-train")
 # libnanobench_mpi.so stays: it serves processes that mpirun starts, with an MPI of the machine.
 OPTIONAL = ("libnanobench_cuda.so", "nanobench-micro", "nanobench-gpu-tests", "nanobench-gpu-bench")
-# Each holds the kernels for every kind of GPU, 16 MiB that shrink to 4; gpu_check unpacks them (programs.py).
+# Each contains the kernels for every kind of GPU: 16 MiB, compressed to 4; gpu_check unpacks them (programs.py).
 PACKED = ("nanobench-gpu-tests", "nanobench-gpu-bench")
-# Small, and between them both value sources, windows by token and by block, and shared key heads.
+# Small; together they cover both value sources, windows by token and by block, and shared key heads.
 GOLDEN_CASES = ("record12", "record15", "record17", "record17_window_token", "record17_kv_heads_1")
 GOLDEN_FILES = ("config.json", "init.safetensors", "train.bin", "val.bin", "expected.json")
 PEER_SCRIPTS = ("compare", "comparisons.py", "engine_side.py", "machine.py", "pairs.py", "processes.py", "report.py")

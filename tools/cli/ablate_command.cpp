@@ -31,11 +31,11 @@ using core::Json;
 using core::OrderedJson;
 using suites::Design;
 
-/// What the command line asks for, as typed; empty: not given.
+/// The command line's request, as typed; empty: not given.
 struct SuiteRequest {
   std::string base;  ///< "record:17" or "record17"
   std::string design_name;
-  Design design = Design::kHistory;   ///< of that name
+  Design design = Design::kHistory;   ///< design with that name
   std::string features;               ///< "a,b,c" or "all"
   std::string values;                 ///< "a=x,b=y,b=z"
   std::vector<std::string> settings;  ///< "a=x"
@@ -113,7 +113,7 @@ std::string record_of(const std::string& text) {
   return text.starts_with(kPrefix) ? "record" + text.substr(kPrefix.size()) : text;
 }
 
-/// Values of each feature that --values names, in the order of naming.
+/// Values of each feature that --values names, in the order given.
 std::vector<std::pair<std::string, std::vector<std::string>>> values_of(const SuiteRequest& request) {
   std::vector<std::pair<std::string, std::vector<std::string>>> values;
   if (request.values.empty()) return values;
@@ -130,7 +130,7 @@ std::vector<std::pair<std::string, std::vector<std::string>>> values_of(const Su
   return values;
 }
 
-/// "features": the ids, those of --values with theirs; ids that only --values names come last.
+/// "features": the ids, with the values from --values; ids that only --values names come last.
 OrderedJson features_of(const SuiteRequest& request) {
   const auto values = values_of(request);
   std::vector<std::string> ids;
@@ -186,7 +186,7 @@ Design design_of(const std::string& name) {
   fail("--design", name, "expected one of " + joined(known) + core::suggestion(name, known));
 }
 
-/// Options of another design would do nothing.
+/// Refuses options of another design, which would have no effect.
 void check_options(const SuiteRequest& request) {
   const auto is_one_of = [&](std::initializer_list<Design> designs) {
     return std::find(designs.begin(), designs.end(), request.design) != designs.end();
@@ -246,8 +246,8 @@ std::string title_of(const SuiteRequest& request) {
   return title;
 }
 
-/// The suite as a file would hold it: read_suite of it, and of a file that holds it, is the same suite. `file` is where
-/// it is saved, or empty. Throws Error{kInvalidArgument} that names the option.
+/// The suite as in a file: read_suite gives the same suite for this JSON and for a file with it. `file` is where it is
+/// saved, or empty. Throws Error{kInvalidArgument} that names the option.
 OrderedJson suite_json(SuiteRequest request, const suites::SuiteOverrides& overrides, const std::string& file) {
   request.design = design_of(request.design_name);
   check_options(request);
@@ -261,7 +261,7 @@ OrderedJson suite_json(SuiteRequest request, const suites::SuiteOverrides& overr
   add_cells(json, request);
   json["scale"] = overrides.scale.value_or("nano");
   json["seeds"] = overrides.seeds.value_or(suites::Suite{}.seeds);
-  // A file's own paths are relative to it, those of a command to where it was typed.
+  // Paths in a file are relative to the file, those of a command to the working folder.
   json["data"] = suites::relative_to(overrides.data.value_or("synthetic"), std::filesystem::current_path());
   if (overrides.threads) json["threads"] = *overrides.threads;
   if (overrides.device) json["device"] = to_string(*overrides.device);
@@ -270,7 +270,7 @@ OrderedJson suite_json(SuiteRequest request, const suites::SuiteOverrides& overr
   return json;
 }
 
-/// Checked before an hour of training, not after it.
+/// Called before an hour of training, not after it.
 void check_save(const AblateOptions& options) {
   if (options.save.empty()) return;
   const std::filesystem::path file = writable_file("--save", options.save);
@@ -286,7 +286,7 @@ int ablate(const AblateOptions& options, const Session& session) {
   const OrderedJson json = suite_json(options.request, overrides_of(options.settings), file);
   const suites::Suite suite = suites::read_suite(core::Json(json), file.empty() ? "ablate" : file);
   const ablations::Catalogue catalogue = load_catalogue(options.run.catalogue);
-  const suites::Matrix matrix = suites::make_matrix(suite, catalogue);  // what cannot be run is not saved either
+  const suites::Matrix matrix = suites::make_matrix(suite, catalogue);  // what cannot be run is not saved
   if (!file.empty()) {
     core::write_file_atomically(file, json.dump(2) + "\n");
     if (!options.run.is_quiet) write_to_stderr("saved as " + file + "\n");

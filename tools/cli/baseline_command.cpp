@@ -57,8 +57,8 @@ void require_whole(const results::Store& store, const results::PlanRecord& plan)
   }
 }
 
-/// Revision of the sources that the plan measured. For an external trainer, the folder's current revision counts while
-/// its files are those of the runs, which another commit of the same bytes may have made.
+/// Revision of the sources that the plan measured. For an external trainer, this is the folder's current revision as
+/// long as its files equal those of the runs, even if the runs were made from another commit with the same bytes.
 std::string measured_revision(const results::Store& store, const results::PlanRecord& plan, const reports::Arm& arm) {
   const results::RunRecord run = store.run(*plan.lines.front().run_id);
   if (run.engine != "external") return source_revision().value_or("");

@@ -17,7 +17,7 @@ using ablations::Claim;
 
 namespace {
 
-/// Whether the plan measures the claim: it has the claim's cells, or a message why not.
+/// Whether the plan measures the claim: it has the claim's cells, or a message that explains their absence.
 bool is_made_for(const results::PlanRecord& plan, const ablations::Catalogue& catalogue, const Claim& claim) {
   const auto has_cell = [&](const ablations::ClaimCell& cell) {
     return std::any_of(plan.cells.begin(), plan.cells.end(),
@@ -32,7 +32,7 @@ bool is_made_for(const results::PlanRecord& plan, const ablations::Catalogue& ca
     return !cells.empty() && std::all_of(cells.begin(), cells.end(), has_cell);
   } catch (const core::Error& error) {
     rethrow_internal(error);
-    return false;  // a feature that this catalogue lacks
+    return false;  // this catalogue lacks a feature
   }
 }
 
@@ -81,7 +81,8 @@ std::vector<const Claim*> chosen_claims(const ablations::Catalogue& catalogue, c
     throw core::Error(core::ErrorCode::kNotFound,
                       "there is no claim of analysis " + choice.analysis + "; the analyses are 000 to 004");
   }
-  std::stable_sort(claims.begin(), claims.end(), [](const Claim* a, const Claim* b) { return a->analysis < b->analysis; });
+  std::stable_sort(claims.begin(), claims.end(),
+                   [](const Claim* a, const Claim* b) { return a->analysis < b->analysis; });
   return claims;
 }
 

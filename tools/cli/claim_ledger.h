@@ -22,15 +22,15 @@ struct ClaimLedger {
 struct ClaimChoice {
   std::vector<std::string> ids;                       ///< empty: all
   std::string analysis;                               ///< "003"; empty: all
-  std::optional<std::vector<std::string>> records;    ///< of these records alone: "record17"
+  std::optional<std::vector<std::string>> records;    ///< only these records: "record17"
   std::vector<reports::LedgerVerdict> verdicts = {};  ///< empty: all
 };
 
-/// In the order of the analyses, whatever the verdict. Throws Error{kNotFound} for a claim or an analysis that does not
-/// exist.
+/// In the order of the analyses, ignoring `verdicts`. Throws Error{kNotFound} for a claim or an analysis that
+/// does not exist.
 std::vector<const ablations::Claim*> chosen_claims(const ablations::Catalogue& catalogue, const ClaimChoice& choice);
 
-/// `store` is nullptr when nothing was ever run. `scale` is that of the runs; nullopt: the newest runs' scale.
+/// `store` is nullptr if nothing was ever run. `scale` is the runs' scale; nullopt: the newest runs' scale.
 ClaimLedger claim_ledger(const results::Store* store, const std::string& catalogue, const ClaimChoice& choice,
                          const std::optional<std::string>& scale);
 
@@ -39,8 +39,8 @@ reports::Document document_of(const ClaimLedger& ledger);
 /// Whether a stored plan measures claims; its report is then their ledger.
 bool is_of_claims(const results::PlanRecord& plan);
 
-/// The ledger of the claims that such a plan measures, at its scale; of all claims when it measures all that need runs.
-/// `has_provenance`: with disturbed runs, commands, programs and machines.
+/// The ledger of the claims that such a plan measures, at its scale. It covers all claims if the plan measures all that
+/// need runs. `has_provenance` adds disturbed runs, commands, programs and machines.
 reports::Document ledger_of_plan(const results::Store& store, const results::PlanRecord& plan,
                                  const std::string& catalogue, bool has_provenance);
 

@@ -60,7 +60,7 @@ std::vector<LedgerVerdict> chosen_verdicts(const ClaimsOptions& options) {
   return chosen;
 }
 
-/// The suite of the claims that need runs; nullopt when none does.
+/// The suite of the claims that need runs; nullopt if none does.
 std::optional<suites::Suite> suite_of(const std::vector<const Claim*>& claims, const ClaimsOptions& options) {
   suites::Suite suite = load_suite(kSuite, options.settings);
   suite.claims.clear();
@@ -70,7 +70,7 @@ std::optional<suites::Suite> suite_of(const std::vector<const Claim*>& claims, c
   return suite.claims.empty() ? std::nullopt : std::optional(std::move(suite));
 }
 
-/// Runs what is missing. Returns the exit code.
+/// Makes the missing runs. Returns the exit code.
 int measure(const ClaimChoice& choice, const ClaimsOptions& options, const Session& session) {
   const ablations::Catalogue catalogue = load_catalogue(options.run.catalogue, ablations::CatalogueParts::kAll);
   const std::optional<suites::Suite> suite = suite_of(chosen_claims(catalogue, choice), options);

@@ -45,10 +45,10 @@ constexpr const char* kCompareFooter =
     "Cells of the same name are compared; if each side has one cell, these two are. Losses are compared seed by seed,\n"
     "times only within one host. `diff` shows the settings, `gate` decides. Exit codes: 0 success, 2 usage.";
 
-/// One side; a plan's runs were made in turn.
+/// One side of the comparison; the runs of a plan were made in turn.
 struct Side {
   Arm arm;
-  std::optional<std::int64_t> plan_id;  ///< of this database, that the runs are of
+  std::optional<std::int64_t> plan_id;  ///< plan of this database that the runs belong to
 };
 
 bool is_revision(const std::string& text) {
@@ -99,7 +99,7 @@ Side side_of_cell(const Store& store, const PlanRecord& plan, const std::string&
   return side;
 }
 
-/// The database that A and B are looked up in; nullopt where both are databases, so that this one may be absent.
+/// The database that A and B are looked up in; nullopt if both are databases, so that this one may be absent.
 std::optional<Store> own_store(const CompareOptions& options) {
   if (options.database.empty() && results::is_database(options.a) && results::is_database(options.b))
     return std::nullopt;

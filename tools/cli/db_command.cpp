@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kExitProblems = 1;  ///< of check
+constexpr int kExitProblems = 1;  ///< exit code of check
 
 struct MergeOptions {
   std::string into;

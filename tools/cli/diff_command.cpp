@@ -38,7 +38,7 @@ constexpr const char* kDiffFooter =
     "  nanobench diff record17 15                       a run against a record, at the run's scale\n"
     "  nanobench diff record16 record17 --json | jq '.tables.features'";
 
-/// One side, and the stored run that it is.
+/// One side, and its stored run.
 struct DiffedRun {
   std::string name;
   std::optional<RunRecord> run;
@@ -96,7 +96,7 @@ void require_known(const std::string& name, const Catalogue& catalogue) {
                                         "; `nanobench list records` and `nanobench list runs` show them");
 }
 
-/// Records have the scale that was asked for, else the scale of the other side, else their official size.
+/// Records get the requested scale, else the scale of the other side, else their official size.
 std::vector<DiffedRun> sides_of(const DiffOptions& options, const Catalogue& catalogue) {
   const std::vector<std::string> names = {options.a, options.b};
   for (const std::string& name : names) require_known(name, catalogue);

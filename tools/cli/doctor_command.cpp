@@ -1,4 +1,4 @@
-// `nanobench doctor`: what is installed, what is missing, and what each would enable.
+// `nanobench doctor`: what is installed, what is missing, and what each missing part would enable.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -164,7 +164,7 @@ std::vector<std::string> cpu_flags() {
   return {};
 }
 
-/// The path that the engine's kernels take here (it is in every run's record too).
+/// The code path of the engine's kernels on this machine (also recorded with every run).
 Check check_vector_path() {
   std::string others;
   for (const core::CpuPath path : core::available_cpu_paths()) {
@@ -175,7 +175,7 @@ Check check_vector_path() {
           "the kernels of attention, blocks, head and optimisers"};
 }
 
-/// How settings in bfloat16 are computed (it is in every run's record too).
+/// How settings in bfloat16 are computed (also recorded with every run).
 Check check_bfloat16_path() {
   const core::Bfloat16Path path = core::best_bfloat16_path(core::best_cpu_path());
   return {"bfloat16", "bfloat16 path", "ok",
@@ -212,7 +212,7 @@ std::vector<Check> check_cpu_features() {
   return checks;
 }
 
-/// The nearest existing folder of `path`, where space and permission are asked for.
+/// The nearest existing folder above `path`, where space and permissions are checked.
 fs::path existing_parent(fs::path path) {
   std::error_code ignored;
   path = fs::absolute(path, ignored);

@@ -36,7 +36,7 @@ class Foreground {
     while (!exit) {
       engine_.wait(interrupts_.fd());
       interrupts_.drain();
-      exit = engine_.poll_exit();  // before reading: what the engine wrote is then all in the pipes
+      exit = engine_.poll_exit();  // before reading: everything that the engine wrote is then in the pipes
       read_output();
       read_events();
       check_interrupts();
@@ -52,7 +52,7 @@ class Foreground {
   }
 
  private:
-  /// One piece each; false when nothing is there now.
+  /// Each reads one piece; false if nothing is available now.
   bool read_events() {
     const std::string_view bytes = core::read_available(engine_.events());
     events_.add(bytes, [this](std::string_view line) {

@@ -1,4 +1,4 @@
-/// What commands that run the engine in the foreground share: data, files, progress, the exit code.
+/// Shared by commands that run the engine in the foreground: data, files, progress, the exit code.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -33,23 +33,23 @@ void add_engine_options(CLI::App& command, EngineOptions& options);
 
 std::string full_path(const std::filesystem::path& file);
 
-/// The full path of `name`, which `option` gave. Throws Error{kIo} when nothing can be written there: before an hour of
+/// The full path of `name`, the value of `option`. Throws Error{kIo} if nothing can be written there: before an hour of
 /// training, not after it.
 std::string writable_file(const std::string& option, const std::string& name);
 
-/// Adds shards of the generated corpus, as many tokens as the run reads. Throws Error{kInvalidArgument} with `remedy`
-/// for a vocabulary that is too small.
+/// Adds shards of the generated corpus, with as many tokens as the run reads. Throws Error{kInvalidArgument} with
+/// `remedy` if the vocabulary is too small.
 void use_generated_data(core::RunSpec& spec, const std::string& remedy);
 
 /// Compresses the whole schedule into a few steps with as little validation as possible, for a short look at a run.
-/// Throws Error with `source` where the steps are too few for a setting.
+/// Throws Error with `source` if the steps are too few for a setting.
 void compress_schedule(core::TrainConfig& config, std::int64_t untimed_steps, std::int64_t timed_steps,
                        const std::string& source);
 
 struct ForegroundCallbacks {
   std::function<void(const core::RunEvent&)> on_event;
   std::function<void()> on_tick;                      ///< a few times a second
-  std::function<void(const std::string&)> on_output;  ///< a line that the engine printed
+  std::function<void(const std::string&)> on_output;  ///< gets a line that the engine printed
 };
 
 struct ForegroundResult {
@@ -57,13 +57,13 @@ struct ForegroundResult {
   suites::Classification classification;
 };
 
-/// Runs one engine process: its events go to a callback, its output to the user. Owns SIGINT, SIGTERM and SIGHUP while
-/// it runs; one call at a time per process. Ctrl-C once asks the engine to finish its step, twice kills it. Throws
-/// Error{kUnavailable} when the engine cannot be started.
+/// Runs one engine process: passes its events and output lines to the callbacks. Owns SIGINT, SIGTERM and SIGHUP while
+/// it runs; one call at a time per process. The first Ctrl-C asks the engine to finish its step, the second kills it.
+/// Throws Error{kUnavailable} if the engine cannot be started.
 ForegroundResult run_in_foreground(const std::vector<std::string>& command, const core::RunSpec& spec,
                                    const ForegroundCallbacks& callbacks);
 
-/// Shows progress and keeps what the closing report needs.
+/// Shows progress and keeps the data for the final report.
 class TrainView {
  public:
   TrainView(const core::TrainConfig& config, DisplayHost host, bool is_quiet);
@@ -93,7 +93,7 @@ class TrainView {
 ForegroundResult run_with_view(const suites::Engine& engine, const core::RunSpec& spec, TrainView& view,
                                const std::function<void(const core::RunEvent&)>& on_event = {});
 
-/// The exit code for the run's end, with the reason on standard error when it is not 0.
+/// Returns the exit code for the run's end; prints the reason on standard error if it is not 0.
 int report_end(const ForegroundResult& result);
 
 }  // namespace nanobench::tools

@@ -81,7 +81,7 @@ struct Counts {
   std::vector<std::string> notes;
 };
 
-/// The baseline has runs of its own, even where both sides are the same program.
+/// The baseline has its own runs, even if both sides are the same program.
 suites::Plan baseline_plan(const GateOptions& options, const suites::Suite& suite) {
   suites::Suite other = suite;
   if (!options.baseline_suite.empty()) {
@@ -96,7 +96,7 @@ suites::Plan baseline_plan(const GateOptions& options, const suites::Suite& suit
   return plan_suite(other, options.run, {.engine = engine, .arm = 1});
 }
 
-/// Before the runs: what is interrupted here has cost no run.
+/// Called before the runs, so that an interruption here costs no run.
 Counts count_both(const GateOptions& options, const suites::Plan& baseline, const suites::Plan& candidate) {
   Counts counts;
   if (!options.counts_instructions) return counts;
@@ -191,7 +191,7 @@ void write_outputs(const GateOptions& options, const reports::GateResult& result
     core::write_file_atomically(options.markdown_file, reports::gate_markdown(result));
   if (!options.junit_file.empty()) core::write_file_atomically(options.junit_file, reports::gate_junit(result));
   const char* const actions = std::getenv("GITHUB_ACTIONS");
-  // GitHub reads workflow commands from both streams; stdout is data.
+  // GitHub reads workflow commands from both streams; stdout is reserved for data.
   if (options.has_annotations || (actions != nullptr && std::string(actions) == "true"))
     std::cerr << reports::gate_annotations(result) << std::flush;
 }
@@ -209,7 +209,7 @@ void check_folder(const GateOptions& options, const suites::Suite& suite) {
                                         suite.external->folder.string());
 }
 
-/// Before anything is run.
+/// Called before anything is run.
 void check_choices(const GateOptions& options, const suites::Suite& suite, bool runs_both) {
   const bool is_native = !suite.external && suite.mock.is_null();
   if (!options.baseline_engine.empty() && !is_native) {

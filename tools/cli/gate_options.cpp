@@ -72,7 +72,7 @@ FoundBaseline from_file(const fs::path& file, const std::string& suite) {
   return found;
 }
 
-/// A revision such as "3f2a... (changed)" was never committed and equals none.
+/// A revision such as "3f2a... (changed)" was never committed and equals no other.
 bool is_revision(const BaselineRecord& record, const std::string& revision) {
   return record.revision == revision;
 }

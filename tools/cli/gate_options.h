@@ -1,5 +1,5 @@
-/// What a gate compares with, and how it judges: the stored baseline that a request names, and the policy from a file
-/// and from the command line.
+/// What a gate compares with and how it judges: the stored baseline that a request names, and the policy from a file
+/// and the command line.
 #pragma once
 
 #include <filesystem>
@@ -30,18 +30,18 @@ void add_gate_policy_options(CLI::App& command, GatePolicyOptions& options);
 /// Error{kInvalidArgument}.
 reports::GatePolicy policy_of(const GatePolicyOptions& options);
 
-/// The baseline that a gate was asked for.
+/// The baseline requested for a gate.
 struct BaselineRequest {
   std::string name;    ///< a stored baseline, or a file (baseline or database); empty: see find_baseline
   std::string branch;  ///< for the merge base; empty: the names that merge_base() tries
   std::string suite;
-  std::filesystem::path folder;  ///< in the repository of the measured sources; empty: the working folder
+  std::filesystem::path folder;  ///< a folder in the repository of the measured sources; empty: the working folder
 };
 
 /// A baseline, or one sentence with the reason why there is none.
 struct FoundBaseline {
   std::optional<reports::Arm> arm;
-  std::optional<std::int64_t> plan_id;  ///< of the same store
+  std::optional<std::int64_t> plan_id;  ///< id in the same store
   std::string how;                      ///< "baseline main (saved 2026-...)", or why there is none and what to do
 };
 

@@ -12,9 +12,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kSeconds = 20.0;
-constexpr std::size_t kMaxOutput = std::size_t{256} << 20;  ///< the list of a repository of two million files
+constexpr std::size_t kMaxOutput = std::size_t{256} << 20;  ///< the file list of a repository with two million files
 
-/// The output of `git WORDS...` in the folder when it succeeds.
+/// The output of `git WORDS...` in the folder; nullopt if it fails.
 std::optional<std::string> git(const fs::path& folder, const std::vector<std::string>& words) {
   std::vector<std::string> command = {"git"};
   if (!folder.empty()) command.insert(command.end(), {"-C", folder.string()});
@@ -28,7 +28,7 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
-/// Pieces that end with NUL.
+/// Splits text into pieces that end with NUL.
 std::vector<std::string> pieces(const std::string& text) {
   std::vector<std::string> all;
   std::istringstream in(text);
@@ -36,7 +36,7 @@ std::vector<std::string> pieces(const std::string& text) {
   return all;
 }
 
-using FileStates = std::map<std::string, std::string>;  ///< "MODE OBJECT STAGE" by name as seen from the root
+using FileStates = std::map<std::string, std::string>;  ///< "MODE OBJECT STAGE" by path relative to the root
 
 /// The files of the index.
 std::optional<FileStates> tracked_files(const fs::path& root) {
@@ -50,7 +50,7 @@ std::optional<FileStates> tracked_files(const fs::path& root) {
   return files;
 }
 
-/// Replaces the states of files that differ on the disk, in the form that a commit of them would have.
+/// Replaces the states of files that differ on disk with the states that a commit of them would have.
 bool apply_changes(const fs::path& root, FileStates& files) {
   const std::optional<std::string> changed = git(root, {"diff-files", "-z", "--name-only"});
   if (!changed) return false;

@@ -9,15 +9,15 @@
 
 namespace nanobench::tools {
 
-/// The commit that is checked out, as 40 hexadecimal digits; " (changed)" is added when tracked files differ from it.
+/// The commit that is checked out, as 40 hexadecimal digits; followed by " (changed)" if tracked files differ from it.
 std::optional<std::string> source_revision(const std::filesystem::path& folder = {});
 
-/// Digest of all tracked files of the folder's repository as they are on the disk now, committed or not. `except` is a
-/// file that does not count.
+/// Digest of all tracked files of the folder's repository with their current contents on disk, committed or not.
+/// `except` is a file that is ignored.
 std::optional<std::string> source_tree(const std::filesystem::path& folder, const std::filesystem::path& except);
 
-/// Where the checked-out commit left `branch`; without a branch: the first of origin/HEAD, origin/main, origin/master,
-/// main and master that exists.
+/// The commit where the checked-out commit branched off from `branch`; if `branch` is empty, from the first of
+/// origin/HEAD, origin/main, origin/master, main and master that exists.
 std::optional<std::string> merge_base(const std::string& branch, const std::filesystem::path& folder = {});
 
 /// The commit and its first parents, newest first, at most `count`.

@@ -19,7 +19,7 @@ core::ProcessExit wait_for(suites::EngineProcess& engine, core::TextTail& output
   std::optional<core::ProcessExit> exit;
   while (!exit) {
     engine.wait();
-    exit = engine.poll_exit();  // before reading: what it wrote is then all in the pipes
+    exit = engine.poll_exit();  // before reading: everything that it wrote is then in the pipes
     while (!core::read_available(engine.events()).empty()) {
     }
     for (std::string_view bytes; !(bytes = core::read_available(engine.output())).empty();) output.add(bytes);
@@ -74,7 +74,7 @@ std::optional<double> instructions_in(const std::string& output) {
 InstructionCount count_instructions(const suites::Plan& plan, const std::string& side) {
   const core::RunSpec spec = counting_spec(plan);
   suites::EngineProcess engine(counting_command(plan.engine.command), core::to_json(spec).dump());
-  core::TextTail output;  // the total stands at the end
+  core::TextTail output;  // the total is at the end
   const core::ProcessExit exit = wait_for(engine, output);
   if (exit.is_success()) {
     if (const std::optional<double> count = instructions_in(output.text())) return {.count = count, .problem = ""};

@@ -1,5 +1,5 @@
-/// Instructions of a short run, counted by valgrind. The count is nearly free of noise, so that one run shows a small
-/// change. The engine runs on the processor that valgrind emulates (AVX2 at most), so the count is that of this path.
+/// Instructions of a short run, counted by valgrind. The count is nearly free of noise, so one run reveals a small
+/// change. The engine runs on the processor that valgrind emulates (AVX2 at most), so the count is for that code path.
 #pragma once
 
 #include <optional>
@@ -17,8 +17,8 @@ bool has_valgrind();
 /// `engine` under valgrind; ChildProcess adds the specification.
 std::vector<std::string> counting_command(const std::vector<std::string>& engine);
 
-/// Two steps of the plan's first cell with its smallest seed and one thread. Throws Error{kInvalidArgument} for a cell
-/// that trains in several processes.
+/// A run of two steps of the plan's first cell with its smallest seed and one thread. Throws Error{kInvalidArgument} if
+/// the cell trains in several processes.
 core::RunSpec counting_spec(const suites::Plan& plan);
 
 /// The total in valgrind's output, "==7== I   refs:  1,234,567"; nullopt without such a line.
@@ -30,7 +30,7 @@ struct InstructionCount {
   std::string problem;
 };
 
-/// Runs it; about a minute. `side` is for messages. Throws Error when no process can be started.
+/// Runs it; takes about a minute. `side` is for messages. Throws Error if no process can be started.
 InstructionCount count_instructions(const suites::Plan& plan, const std::string& side);
 
 }  // namespace nanobench::tools

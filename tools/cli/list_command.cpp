@@ -1,4 +1,4 @@
-// `nanobench list KIND`: names with a line about each.
+// `nanobench list KIND`: names with one line about each.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
@@ -124,7 +124,7 @@ reports::Document settings_report() {
   return document;
 }
 
-/// The parts of several documents as one.
+/// Merges the parts of several documents into one.
 reports::Document merged(const std::vector<reports::Document>& parts) {
   reports::Document whole{.kind = "all", .title = ""};
   for (const reports::Document& part : parts) {

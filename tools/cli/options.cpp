@@ -19,7 +19,7 @@ namespace {
 using core::Error;
 using core::ErrorCode;
 
-constexpr std::size_t kPipeColumns = 200;  ///< without a terminal every column has room
+constexpr std::size_t kPipeColumns = 200;  ///< without a terminal, every column fits
 constexpr std::uint64_t kMaxSeeds = 10000;
 
 std::uint64_t parse_seed(const std::string& text, const std::string& whole) {

@@ -1,4 +1,4 @@
-/// Options that several commands share, and the values that they stand for.
+/// Options shared by several commands, and their values.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -26,34 +26,34 @@ void add_device_option(CLI::App& command, std::optional<core::DeviceChoice>& dev
 void add_kernels_option(CLI::App& command, std::optional<core::KernelChoice>& kernels);
 /// --json
 void add_json_option(CLI::App& command, bool& is_json);
-/// --notes, of commands whose tables fold notes away
+/// --notes, for commands whose tables fold notes
 void add_notes_option(CLI::App& command, bool& has_notes);
 
-/// The embedded catalogue with the parts asked for, extended by the folder when one is named.
+/// The embedded catalogue with the requested parts, extended by the folder if one is named.
 ablations::Catalogue load_catalogue(const std::string& folder,
                                     ablations::CatalogueParts parts = ablations::CatalogueParts::kWithoutClaims);
 
 /// "3" means the seeds 1, 2 and 3; "4,7" those two; "5," the single seed 5. Throws Error{kInvalidArgument}.
 std::vector<std::uint64_t> parse_seeds(const std::string& text);
 
-/// The number that `text` is, such as that of a stored run: decimal digits alone; nullopt for any other text.
+/// The number in `text`, such as a stored run's id: decimal digits only; nullopt for any other text.
 std::optional<std::int64_t> whole_number(const std::string& text);
 
 /// "feature=value" each. Throws Error{kInvalidArgument} for other forms and for a feature that appears twice.
 ablations::FeatureSettings parse_settings(const std::vector<std::string>& texts);
 
-/// How a document is printed.
+/// The format in which a document is printed.
 enum class Format { kTable, kMarkdown, kHtml, kJson, kCsv };
 /// Throws Error{kInvalidArgument} with the nearest name.
 Format parse_format(const std::string& name);
 /// From the extension: .md, .html, .json, .csv; nullopt for others.
 std::optional<Format> format_of_file(const std::filesystem::path& file);
 
-/// Which notes a table has.
+/// Which notes a table shows.
 enum class Notes { kAll, kFew };
 Notes notes_of(bool has_notes);
 
-/// How a document is written, and where.
+/// How and where a document is written.
 struct DocumentOptions {
   std::string format;
   std::string out;
@@ -68,11 +68,11 @@ void add_document_options(CLI::App& command, DocumentOptions& options);
 /// --json, else --format, else the extension of --out, else a table. Throws Error{kInvalidArgument}.
 Format chosen_format(const DocumentOptions& options);
 
-/// The table is fitted to the terminal; `notes` acts on tables only.
+/// Tables are fitted to the terminal; `notes` affects only tables.
 std::string render(const reports::Document& document, Format format, Notes notes = Notes::kAll);
-/// To stdout: the table or JSON.
+/// Prints the table or JSON to stdout.
 void print(const reports::Document& document, bool is_json, Notes notes = Notes::kAll);
-/// To stdout, or to the file that --out names: complete or not at all. Throws Error{kIo}.
+/// Writes to stdout, or to the file that --out names: complete or not at all. Throws Error{kIo}.
 void write(const reports::Document& document, Format format, const DocumentOptions& options);
 
 }  // namespace nanobench::tools

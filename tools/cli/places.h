@@ -9,7 +9,7 @@
 
 namespace nanobench::tools {
 
-/// This executable, or an empty path where the system does not report it.
+/// This executable, or an empty path if the system does not report it.
 std::filesystem::path own_program();
 
 /// The source tree: $NANOBENCH_ROOT, else the nearest one above this program; nullopt when installed.
@@ -23,10 +23,10 @@ std::filesystem::path database_file(const std::string& option);
 /// need not exist.
 std::filesystem::path engine_program();
 
-/// The folders in which suites are looked for by name, in order.
+/// The folders searched for suites by name, in order.
 std::vector<std::filesystem::path> suite_folders();
 
-/// A suite named by its file, as seen from here or from the source tree, or by its name alone ("speedrun_history").
+/// Finds a suite by file, relative to the working folder or the source tree, or by name alone ("speedrun_history").
 /// Throws Error{kNotFound} with the nearest name.
 std::filesystem::path find_suite(const std::string& name);
 

@@ -45,7 +45,7 @@ constexpr const char* kPlanFooter =
     "steps of the cheapest cell are trained now and not stored. The noise comes from stored runs of this suite, of an\n"
     "a_a plan, or of any suite with several seeds at this scale.";
 
-/// What the events of a short run hold.
+/// What the events of a short run contain.
 struct Observed {
   std::vector<double> step_ms;
   double peak_bytes = 0.0;
@@ -76,13 +76,13 @@ reports::PastRun past_run(const Observed& observed, const core::TrainConfig& con
 }
 
 struct CalibrationStep {
-  std::optional<reports::PastRun> run;  ///< absent: it did not end well
+  std::optional<reports::PastRun> run;  ///< absent if it did not complete
   std::string failure;                  ///< why, one sentence
   bool is_interrupted = false;
 };
 
 /// A few steps of `plan.runs[position]` in the foreground, by the plan's engine, with the schedule compressed into
-/// them. Stores nothing; Ctrl-C ends it. Throws Error when the engine cannot be started.
+/// them. Stores nothing; Ctrl-C ends it. Throws Error if the engine cannot be started.
 CalibrationStep run_calibration_step(const suites::Plan& plan, std::size_t position) {
   const core::RunSpec spec = short_spec(plan, plan.runs.at(position));
   Observed observed;
@@ -105,7 +105,7 @@ CalibrationStep run_calibration_step(const suites::Plan& plan, std::size_t posit
   return step;
 }
 
-/// nullptr when there is no database yet: planning does not create one.
+/// nullptr if there is no database yet: planning does not create one.
 std::unique_ptr<results::Store> open_store(const std::string& database) {
   const std::filesystem::path file = database_file(database);
   std::error_code ignored;

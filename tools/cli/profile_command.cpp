@@ -52,7 +52,7 @@ constexpr const char* kProfileFooter =
     "Trains two steps without measuring them and then N steps on generated data, and stores nothing. The schedule is\n"
     "compressed into these steps, so that the attention window grows over them as over a whole run.";
 
-/// Options of a record do not apply to a file.
+/// Refuses options of a record, which do not apply to a file.
 void refuse_record_options(const ProfileOptions& options) {
   if (options.scale.empty() && options.settings.empty() && !options.ranks && !options.processes) return;
   throw Error(ErrorCode::kInvalidArgument,

@@ -44,7 +44,7 @@ std::string version_line() {
   return "nanobench " + core::version_text() + ", " + build.compiler + ", " + build.build_type;
 }
 
-/// `message` may quote names of files and rows.
+/// `message` may contain names of files and rows.
 int fail(int code, const std::string& message) {
   std::cerr << "nanobench: " << printable(message) << "\n";
   return code;
@@ -56,7 +56,7 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
-/// Commands of the launcher, given to the program by mistake.
+/// Whether it is a command of the launcher, given to the program by mistake.
 bool is_launcher_command(const std::string& name) {
   return name == "setup" || name == "test";
 }
@@ -74,7 +74,7 @@ std::vector<std::string> option_names(const CLI::App& app) {
   return names;
 }
 
-/// CLI11's message, with the nearest known name where one was misspelt.
+/// CLI11's message, with the nearest known name if one was misspelt.
 int report_parse_error(CLI::App& app, const CLI::ParseError& error) {
   std::string message = error.what();
   while (!message.empty() && (message.back() == '\n' || message.back() == '.')) message.pop_back();
@@ -98,7 +98,7 @@ int report_parse_error(CLI::App& app, const CLI::ParseError& error) {
 }
 
 int parse_and_run(CLI::App& app, Session& session) {
-  // CLI11 takes the arguments without the program's name, last first.
+  // CLI11 expects the arguments without the program's name, in reverse order.
   std::vector<std::string> arguments(session.argv.rbegin(), session.argv.rend() - 1);
   try {
     app.parse(arguments);
@@ -113,7 +113,7 @@ int parse_and_run(CLI::App& app, Session& session) {
   return session.exit_code;
 }
 
-/// A closed pipe (`nanobench list | head`) is no error; a full disk behind stdout is.
+/// A closed pipe (`nanobench list | head`) is not an error; a full disk behind stdout is.
 int check_output(int code) {
   std::cout.flush();
   if (std::cout.good() && std::fflush(stdout) == 0) return code;

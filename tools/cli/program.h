@@ -1,4 +1,4 @@
-/// The whole command line: parses arguments, runs one command, turns errors into one sentence and an exit code.
+/// The command line: parses arguments, runs one command, turns errors into one sentence and an exit code.
 ///
 /// A command is a function that adds itself to the parser. To add one: one file here with
 /// `void add_NAME_command(CLI::App&, Session&)`, its declaration below, and its line in program.cpp's table; a missing

@@ -45,11 +45,11 @@ constexpr const char* kReportFooter =
     "  nanobench report --open                            the page in a browser\n"
     "  nanobench report --target 3.28 --json";
 
-constexpr int kChartWidth = 720;  // pixels, of a chart that would fill its page
+constexpr int kChartWidth = 720;  // pixels, for charts that would fill the page
 constexpr double kDrawSeconds = 120.0;
 constexpr const char* kVegaLite = "5.21";  // as the pages have it (tools/setup/vl_convert.json)
 
-// The pages' light colours: Okabe and Ito's.
+// The colours of the pages' light theme, by Okabe and Ito.
 constexpr const char* kConfig = R"({"background": "#ffffff", "font": "sans-serif",
   "mark": {"color": "#0072b2"},
   "legend": {"orient": "bottom", "columns": 5, "labelLimit": 260},
@@ -66,7 +66,7 @@ for name in sys.argv[2:]:
     part.replace(file.with_name(file.name.removesuffix(".vl.json") + ".svg"))
 )";
 
-/// The specification of a chart that stands alone.
+/// The specification of a stand-alone chart.
 core::OrderedJson still_spec(const reports::Chart& chart) {
   core::OrderedJson spec = reports::complete_spec(chart);
   if (spec.contains("width") && spec["width"] == "container") spec["width"] = kChartWidth;
@@ -74,7 +74,7 @@ core::OrderedJson still_spec(const reports::Chart& chart) {
   return spec;
 }
 
-/// Why there are no pictures, or "".
+/// Draws the charts. Returns why there are no pictures, or "".
 std::string draw(const std::vector<std::string>& files) {
   std::vector<std::string> words = {"/usr/bin/env"};
   if (const auto root = source_root()) words.push_back("PYTHONPATH=" + (*root / ".deps/vl_convert").string());
@@ -86,9 +86,9 @@ std::string draw(const std::vector<std::string>& files) {
          "Vega-Lite specifications were written";
 }
 
-/// Writes NAME.vl.json of each chart into `folder`, which is made, and NAME.svg where Python's vl_convert is found (in
-/// .deps/vl_convert of the source tree, else where Python looks); `link` is the folder as the document names it.
-/// Returns why no pictures were drawn, or "". Throws Error{kIo} when a file cannot be written.
+/// Creates `folder` and writes NAME.vl.json for each chart, and NAME.svg if Python's vl_convert is found (in
+/// .deps/vl_convert of the source tree, else on Python's path). `link` is the folder as named in the document. Returns
+/// why no pictures were drawn, or "". Throws Error{kIo} if a file cannot be written.
 std::string write_chart_files(reports::Document& document, const std::filesystem::path& folder,
                               const std::string& link) {
   std::error_code error;
@@ -129,7 +129,7 @@ results::PlanRecord find_plan(const results::Store& store, const ReportOptions& 
 }
 
 void open_in_browser(const std::filesystem::path& file) {
-  // The browser that it may start stays when we go.
+  // A browser that it starts outlives this process.
   const core::CommandResult result =
       core::run_command({"xdg-open", file.string()}, {.seconds = kOpenSeconds, .group = core::ChildGroup::kOurs});
   if (result.start_error == 0 && result.exit.is_success()) return;
@@ -143,7 +143,7 @@ std::filesystem::path page_file(const ReportOptions& options) {
   return cache_folder() / "report.html";
 }
 
-/// Adds the claims about the records of the plan, judged by what is stored now.
+/// Adds the claims about the plan's records, judged by the current contents of the store.
 void add_ledger(reports::Document& document, const results::Store& store, const results::PlanRecord& plan,
                 const ReportOptions& options) {
   const ClaimLedger ledger =

@@ -1,4 +1,4 @@
-// `nanobench run SUITE`: plan, run what is missing, show it, report it.
+// `nanobench run SUITE`: plans, makes the missing runs, shows progress, reports.
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 using core::Error;
 using core::ErrorCode;
 
-/// --executor slurm and what goes with it.
+/// --executor slurm and related options.
 struct SlurmRequest {
   std::string executor = "local";
   std::string partition;
@@ -59,7 +59,7 @@ constexpr const char* kRunFooter =
     "current step, stores and stops; twice stops at once. With --executor slurm the runs are tasks of one array job,\n"
     "which continues without this program; the same command collects its results (docs/slurm.md).";
 
-/// The first option that has no effect without Slurm; empty: there is none.
+/// The first option that has no effect without Slurm; empty if there is none.
 std::string option_without_effect(const SlurmRequest& request) {
   if (!request.partition.empty()) return "--partition";
   if (request.tasks_at_once) return "--tasks-at-once";
@@ -76,7 +76,7 @@ suites::SlurmChunk chunk_of(const std::string& name) {
   throw Error(ErrorCode::kInvalidArgument, "--chunk: expected seed or run, got " + name);
 }
 
-/// Beside the database, or in the scratch folder under a name of the database's own.
+/// Beside the database, or in the scratch folder under a name unique to the database.
 fs::path shared_folder(const std::string& scratch, const fs::path& database) {
   const fs::path whole = fs::absolute(database).lexically_normal();
   if (scratch.empty()) return suites::exchange_folder(database);
@@ -107,8 +107,8 @@ void add_slurm_options(CLI::App& command, SlurmRequest& request) {
   command.add_flag("--cancel-on-interrupt", request.cancels_on_interrupt, "slurm: Ctrl-C cancels the job too");
 }
 
-/// nullopt: the suite runs on this machine. `database` is what the results go into. Throws Error: also where Slurm is
-/// not here, or has no such partition.
+/// nullopt if the suite runs on this machine. `database` receives the results. Throws Error, also if Slurm is not
+/// installed or has no such partition.
 std::optional<suites::SlurmOptions> slurm_options(const SlurmRequest& request, const fs::path& database) {
   if (request.executor == "local") {
     if (const std::string option = option_without_effect(request); !option.empty())

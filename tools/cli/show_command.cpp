@@ -105,7 +105,7 @@ void refuse_settings(const ShowOptions& options, const char* kind) {
                                                ": " + options.name + " is a " + kind + "; name a record");
 }
 
-/// A name that is nothing else may be a claim.
+/// A name that matches nothing else may be a claim.
 void show_claim(const ShowOptions& options) {
   const ablations::Catalogue catalogue = load_catalogue(options.catalogue, ablations::CatalogueParts::kAll);
   if (!catalogue.has_claim(options.name)) fail_unknown(options.name, catalogue);

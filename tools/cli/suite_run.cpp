@@ -63,7 +63,7 @@ std::string figures_of(const results::Store& store, const results::RunRecord& ru
 }
 
 suites::Matrix matrix_of(const suites::Suite& suite, const std::string& catalogue) {
-  const bool needs_claims = suite.design == suites::Design::kClaims;  // reading them takes longer than all the rest
+  const bool needs_claims = suite.design == suites::Design::kClaims;  // reading them takes longer than everything else
   using Parts = ablations::CatalogueParts;
   return suites::make_matrix(suite, load_catalogue(catalogue, needs_claims ? Parts::kAll : Parts::kWithoutClaims));
 }
@@ -149,7 +149,7 @@ suites::Plan plan_suite(const suites::Suite& asked, const SuiteRunOptions& optio
   for (suites::Cell& cell : matrix.cells) {
     if (request.arm > 0) cell.arm = request.arm;
   }
-  // Before the data, which may take a while to make.
+  // Before the data, which may take long to generate.
   const suites::Engine engine = request.engine ? *request.engine : engine_for(suite, options);
   if (!options.is_quiet && suite.data == "synthetic")
     write_to_stderr("preparing generated data in " + cache_folder().string() + "\n");
@@ -174,7 +174,7 @@ std::vector<suites::SuiteRunResult> run_plans(const std::vector<const suites::Pl
 
 namespace {
 
-/// The report that the suite asks for: a table of its cells, or the verdicts on its claims.
+/// The suite's report: a table of its cells, or the verdicts on its claims.
 reports::Document finished_report(const results::Store& store, const results::PlanRecord& plan,
                                   const SuiteRunOptions& options) {
   if (is_of_claims(plan)) return ledger_of_plan(store, plan, options.catalogue, options.is_json);
@@ -202,7 +202,7 @@ std::vector<std::uint64_t> seeds_up_to(const std::vector<std::uint64_t>& own, in
   return seeds;
 }
 
-/// Looks at `first`, `first` + step, ... seeds: 50 looks at most.
+/// Looks after `first`, `first` + step, ... seeds: at most 50 looks.
 results::SequentialLook looks_for(const suites::Suite& suite, const UntilDecided& rule, int changes) {
   constexpr int kMaxLooks = 50;
   const int first = std::clamp(static_cast<int>(suite.seeds.size()), 2, rule.max_seeds);
@@ -216,7 +216,7 @@ results::SequentialLook looks_for(const suites::Suite& suite, const UntilDecided
 
 struct OpenChanges {
   int undecided = 0;    ///< more seeds may decide them
-  int undecidable = 0;  ///< more seeds will not: their times are of different code
+  int undecidable = 0;  ///< more seeds will not: their times come from different code
 };
 
 OpenChanges open_changes(const results::Store& store, std::int64_t plan_id) {

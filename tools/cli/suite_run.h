@@ -1,4 +1,4 @@
-/// What the commands that run a suite share: their options, the plan, progress, the report and the exit code.
+/// Shared by the commands that run a suite: options, the plan, progress, the report and the exit code.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -33,41 +33,41 @@ void add_suite_settings(CLI::App& command, SuiteSettings& settings);
 /// The settings that were given. Throws Error{kInvalidArgument} for bad seeds.
 suites::SuiteOverrides overrides_of(const SuiteSettings& settings);
 
-/// The suite of that file or name (places.h) with the settings on top. Throws Error.
+/// The suite with this file or name (places.h), overridden by the settings. Throws Error.
 suites::Suite load_suite(const std::string& name, const SuiteSettings& settings);
 
 /// How a suite is run.
 struct SuiteRunOptions {
   std::string database;
-  std::string launcher;  ///< of runs of several processes; empty: they start themselves, on this host
+  std::string launcher;  ///< for runs of several processes; empty: they start themselves, on this host
   std::string catalogue;
   bool is_fresh = false;
   bool is_json = false;
   bool has_notes = false;
   bool is_quiet = false;
-  std::optional<suites::SlurmOptions> slurm;  ///< on Slurm's nodes; absent: on this machine
+  std::optional<suites::SlurmOptions> slurm;  ///< run on Slurm's nodes; absent: on this machine
 };
 
 void add_suite_run_options(CLI::App& command, SuiteRunOptions& options);
 
-/// What a plan needs beside the suite.
+/// What a plan needs besides the suite.
 struct PlanRequest {
-  std::optional<suites::Engine> engine;  ///< in place of the suite's own
-  std::int64_t arm = 0;                  ///< of every cell (suites::Cell::arm)
+  std::optional<suites::Engine> engine;  ///< replaces the suite's own
+  std::int64_t arm = 0;                  ///< arm of every cell (suites::Cell::arm)
 };
 
-/// The suite with revision and digest of an external trainer's sources, as git reports them; any other suite unchanged.
-/// Git gives only the revision where the suite names the sources itself.
+/// Adds the revision and digest of an external trainer's sources, as reported by git; returns any other suite
+/// unchanged. If the suite names the sources itself, git provides only the revision.
 suites::Suite with_trainer_revision(suites::Suite suite);
 
-/// Name of the stored plans that measure the noise of the suite's runs. An external trainer has a name of its own.
+/// Name of the stored plans that measure the noise of the suite's runs. An external trainer has its own name.
 std::string calibration_name(const suites::Suite& suite);
 bool is_calibration(const std::string& suite_name);
 
 /// Which parts of nanobench-train the runs of the suite load.
 suites::EngineUse use_of(const suites::Suite& suite, const SuiteRunOptions& options);
 
-/// The plan of a suite on this machine. It may generate data, with a message on standard error. Throws Error.
+/// The plan of a suite on this machine. May generate data, with a message on standard error. Throws Error.
 suites::Plan plan_suite(const suites::Suite& suite, const SuiteRunOptions& options, const PlanRequest& request = {});
 
 /// Runs plans in turn (suites/run/runner.h) with progress on standard error.
@@ -83,13 +83,13 @@ struct UntilDecided {
 
 void add_until_decided_options(CLI::App& command, UntilDecided& rule);
 
-/// The suite with more and more seeds, a look at the results after each, until every single change is decided by the
-/// boundary of its look (reports/stats/sequential.h) or `max_seeds` are used up. Otherwise as run_suite.
+/// Runs the suite with more and more seeds, with a look at the results after each, until every single change is decided
+/// by the boundary of its look (reports/stats/sequential.h) or `max_seeds` are used up. Otherwise like run_suite.
 int run_until_decided(const suites::Suite& suite, const UntilDecided& rule, const SuiteRunOptions& options,
                       const Session& session);
 
-/// Runs what is missing of the suite, shows it on standard error, prints the report. Returns the exit code. Throws
-/// Error.
+/// Runs the missing part of the suite with progress on standard error, then prints the report. Returns the exit code.
+/// Throws Error.
 int run_suite(const suites::Suite& suite, const SuiteRunOptions& options, const Session& session);
 
 }  // namespace nanobench::tools

@@ -46,7 +46,7 @@ constexpr const char* kTrainFooter =
     "generated corpus if the vocabulary holds its 257 tokens. init.file is relative to the configuration's folder. A\n"
     "trace holds every loss, activation and gradient that a comparison with a reference needs, with 17 digits.";
 
-/// --init, else the configuration's own file. Throws when the named file is missing.
+/// --init, else the configuration's own file. Throws if the named file is missing.
 std::optional<std::string> init_file(const TrainOptions& options, const core::TrainConfig& config) {
   fs::path file = options.init;
   std::string named_by = "--init";

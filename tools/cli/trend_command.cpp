@@ -20,7 +20,7 @@ namespace {
 using core::Error;
 using core::ErrorCode;
 
-constexpr std::size_t kMaxTableRows = 100;  // of a terminal or a log; the other formats have all
+constexpr std::size_t kMaxTableRows = 100;  // on a terminal or in a log; the other formats have all
 
 struct TrendOptions {
   std::string suite;

@@ -39,7 +39,7 @@ struct WatchOptions {
   bool is_json = false;
 };
 
-constexpr std::size_t kPipeColumns = 200;  // without a terminal nothing is cut
+constexpr std::size_t kPipeColumns = 200;  // without a terminal, nothing is cut
 constexpr const char* kWatchFooter =
     "Examples:\n"
     "  nanobench watch                      the suite that runs now, else the newest\n"
@@ -60,7 +60,7 @@ TerminalKind terminal_kind() {
   return {.has_color = has_color(STDOUT_FILENO), .is_utf8 = is_utf8_locale()};
 }
 
-/// The name in a suite file; any other text is a name itself.
+/// The name in a suite file; any other text is itself a name.
 std::optional<std::string> suite_name(const std::string& suite) {
   if (suite.empty()) return std::nullopt;
   std::error_code ignored;
@@ -68,12 +68,12 @@ std::optional<std::string> suite_name(const std::string& suite) {
   return suites::read_suite_file(suite).name;
 }
 
-/// The file, its tables or the plan are missing now and may appear in a moment.
+/// Whether the file, its tables or the plan are missing but may appear in a moment.
 bool is_not_there_yet(const Error& error) {
   return error.code() == ErrorCode::kNotFound || error.code() == ErrorCode::kUnavailable;
 }
 
-/// The first reading; --wait waits until it succeeds. nullopt: interrupted.
+/// The first reading; with --wait, waits until it succeeds. nullopt if interrupted.
 std::optional<WatchState> first_state(PlanWatcher& watcher, const WatchOptions& options,
                                       suites::InterruptGuard& interrupts) {
   bool has_reported = false;
@@ -90,14 +90,14 @@ std::optional<WatchState> first_state(PlanWatcher& watcher, const WatchOptions& 
   return std::nullopt;
 }
 
-/// Prints plain lines, which stay.
+/// Prints plain, permanent lines.
 void print_snapshot(const WatchState& state) {
   const WatchStyle style{.width = terminal_width(STDOUT_FILENO, kPipeColumns), .terminal = terminal_kind()};
   for (const std::string& line : watch_lines(state, style)) std::cout << line << "\n";
   std::cout << std::flush;
 }
 
-/// The state now; when it cannot be read, the last known one with the reason.
+/// The current state; if it cannot be read, the last known one with the reason.
 WatchState next_state(PlanWatcher& watcher, const WatchState& last) {
   try {
     return watcher.read(now_s());

@@ -1,5 +1,5 @@
-# Whether CUDA kernels are compiled, and how. NB_CUDA: AUTO compiles them where nvcc is found and says so; ON insists;
-# OFF leaves them out. Sets NANOBENCH_HAS_NVCC.
+# Whether CUDA kernels are compiled, and how. NB_CUDA: AUTO compiles them if nvcc is found, and reports it; ON requires
+# them; OFF leaves them out. Sets NANOBENCH_HAS_NVCC.
 include_guard(GLOBAL)
 include(CheckLanguage)
 
@@ -12,7 +12,7 @@ endif()
 
 set(NANOBENCH_HAS_NVCC FALSE)
 if(NB_CUDA)
-  # CMake looks for nvcc on the PATH only; a toolkit usually stands here without being on it.
+  # CMake searches only the PATH for nvcc; a toolkit is usually here without being on it.
   if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
     find_program(NB_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin)
     if(NB_NVCC)
@@ -20,14 +20,14 @@ if(NB_CUDA)
     endif()
   endif()
   if(NOT CMAKE_CUDA_ARCHITECTURES)
-    set(CMAKE_CUDA_ARCHITECTURES 80)  # of CMake's own trial; ours are given to nvcc below
+    set(CMAKE_CUDA_ARCHITECTURES 80)  # for CMake's own trial; ours are passed to nvcc below
   endif()
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
     enable_language(CUDA)
     set(NANOBENCH_HAS_NVCC TRUE)
     message(STATUS "CUDA kernels: compiled with nvcc ${CMAKE_CUDA_COMPILER_VERSION}")
-    # For programs that bring a CUDA runtime of their own.
+    # For programs that bring their own CUDA runtime.
     get_filename_component(_toolkit_bin "${CMAKE_CUDA_COMPILER}" DIRECTORY)
     find_path(NB_CUDA_INCLUDE cuda_runtime_api.h HINTS "${_toolkit_bin}/../include" ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES})
     find_library(NB_CUDART_STATIC_LIBRARY NAMES libcudart_static.a
@@ -39,8 +39,8 @@ if(NB_CUDA)
   endif()
 endif()
 
-# nanobench_cuda_library(NAME source...): a static, position-independent library. It brings no CUDA runtime: who links it
-# chooses one, because a process that also loads LibTorch must share LibTorch's.
+# nanobench_cuda_library(NAME source...): a static, position-independent library. It contains no CUDA runtime: the
+# program that links it chooses one, because a process that also loads LibTorch must share LibTorch's.
 function(nanobench_cuda_library name)
   add_library(${name} STATIC ${ARGN})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")

@@ -1,5 +1,6 @@
-# libnanobench_cuda.so, beside nanobench-train, which takes it in when a run asks for a GPU (engine/train/cuda_plugin.h). Built
-# where nvcc and LibTorch's part for CUDA are; NB_CUDA (tools/cmake/CudaKernels.cmake) decides what happens elsewhere.
+# libnanobench_cuda.so, beside nanobench-train, which loads it when a run asks for a GPU (engine/train/cuda_plugin.h).
+# Built if nvcc and LibTorch's CUDA part are present; NB_CUDA (tools/cmake/CudaKernels.cmake) decides what happens
+# otherwise.
 set(_missing "")
 if(NANOBENCH_HAS_NVCC)
   get_filename_component(_toolkit_bin "${CMAKE_CUDA_COMPILER}" DIRECTORY)
@@ -28,18 +29,18 @@ endif()
 message(STATUS "GPU plugin: libnanobench_cuda.so is built")
 
 file(GLOB _plugin_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/engine/cuda_plugin/*.cpp")
-# The plugin's own copy of what it calls of the engine.
+# The plugin's own copy of the engine code that it calls.
 add_library(nanobench_cuda SHARED ${_plugin_sources} "${PROJECT_SOURCE_DIR}/engine/distributed/communicator.cpp")
 target_include_directories(nanobench_cuda SYSTEM PRIVATE "${NB_CUDA_INCLUDE}" "${NB_NCCL_INCLUDE}")
-# torch_cuda is needed for what it registers when it is loaded, whether a symbol of it is used or not.
+# torch_cuda is needed for what it registers on loading, even if none of its symbols is used.
 target_link_libraries(nanobench_cuda PRIVATE nanobench_options nanobench_base nanobench_cuda_kernels LibTorchCpu::LibTorchCpu
   -Wl,--no-as-needed "${LibTorchCpu_ROOT_FOLDER}/lib/libtorch_cuda.so" "${LibTorchCpu_ROOT_FOLDER}/lib/libc10_cuda.so" -Wl,--as-needed
   "${NB_NCCL_LIBRARY}" "${NB_CUDART_LIBRARY}")
 get_filename_component(_toolkit_lib "${NB_CUDART_LIBRARY}" DIRECTORY)
 get_filename_component(_nccl_lib "${NB_NCCL_LIBRARY}" DIRECTORY)
 target_link_options(nanobench_cuda PRIVATE -Wl,--disable-new-dtags "-Wl,-rpath,${_toolkit_lib}" "-Wl,-rpath,${_nccl_lib}")
-# As one source, because LibTorch's headers are read anew for each: position-independent code cannot take the engine's
-# precompiled header.
+# Compiled as one source, because LibTorch's headers would be parsed again for each: position-independent code cannot
+# use the engine's precompiled header.
 set_target_properties(nanobench_cuda PROPERTIES
   UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0
   LIBRARY_OUTPUT_DIRECTORY "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}" CXX_VISIBILITY_PRESET hidden LINKER_LANGUAGE CXX)

@@ -12,7 +12,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
     set(path "${CMAKE_MATCH_2}")
     if(path)
       file(SHA256 "${path}" digest)
-      # The assembler takes the file in; a compiler would need a minute for a literal of this size.
+      # The assembler includes the file; a compiler would need a minute for a literal of this size.
       string(APPEND blocks "asm(R\"(\n.section .rodata\n.balign 16\nnanobench_${name}_begin:\n.incbin \"${path}\"\n"
         "nanobench_${name}_end:\n.byte 0\n.previous\n)\");\n"
         "extern \"C\" {\n[[gnu::visibility(\"hidden\")]] extern const char nanobench_${name}_begin[];\n"

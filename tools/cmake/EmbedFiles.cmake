@@ -1,6 +1,6 @@
-# nanobench_embed_files(TARGET HEADER "path.h" NAMESPACE ns FOLDERS folder...): the *.json of the folders (of this source
-# folder) as constant data in TARGET. HEADER, made in the build folder, declares embedded_files() in the namespace.
-# A file that is added, changed or removed is noticed by the next build.
+# nanobench_embed_files(TARGET HEADER "path.h" NAMESPACE ns FOLDERS folder...): the *.json of the folders (of this
+# source folder) as constant data in TARGET. HEADER, generated in the build folder, declares embedded_files() in the
+# namespace. The next build notices files that are added, changed or removed.
 #
 # This file is also the script that writes the source: cmake -DOUTPUT= -DROOT= -DHEADER= -DNAMESPACE= -DFILES= -P it.
 if(CMAKE_SCRIPT_MODE_FILE)
@@ -8,7 +8,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
   set(entries "")
   foreach(path IN LISTS FILES)
     file(READ "${ROOT}/${path}" text)
-    # Pieces: compilers limit the length of one literal.
+    # Split into pieces, because compilers limit the length of a literal.
     set(pieces "")
     string(LENGTH "${text}" length)
     set(start 0)
@@ -44,7 +44,7 @@ function(nanobench_embed_files target)
   set(output "${CMAKE_CURRENT_BINARY_DIR}/${target}_embedded_files.cpp")
   list(TRANSFORM files PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/" OUTPUT_VARIABLE absolute_files)
   get_filename_component(root_name "${CMAKE_CURRENT_SOURCE_DIR}" NAME)
-  # The list of names is an input too: a removed file changes it. Written only when it differs.
+  # The list of names is also an input, because removing a file changes it. Written only if it differs.
   set(list_file "${CMAKE_CURRENT_BINARY_DIR}/${target}_embedded_files.txt")
   file(GENERATE OUTPUT "${list_file}" CONTENT "${files}\n")
   add_custom_command(OUTPUT "${output}"

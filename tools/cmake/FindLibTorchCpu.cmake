@@ -1,13 +1,13 @@
 # LibTorchCpu::LibTorchCpu: headers, libtorch_cpu.so and libc10.so of LibTorch, and nothing that needs a GPU.
 #
-# Looked for in NANOBENCH_TORCH (CMake or environment), CMAKE_PREFIX_PATH, then .deps/torch of this checkout. A root is a
+# Searched in NANOBENCH_TORCH (CMake or environment), CMAKE_PREFIX_PATH, then .deps/torch of this checkout. A root is a
 # folder with include/ and lib/: an unpacked LibTorch, or site-packages/torch of an installed wheel.
 #
-# The CUDA build's libtorch_cpu.so needs libcudart.so.13 and libcupti.so.13. They are looked for beside the root (as the
-# nvidia wheels install them) and their folders go into the run path.
+# The CUDA build's libtorch_cpu.so needs libcudart.so.13 and libcupti.so.13. They are searched beside the root (where
+# the nvidia wheels install them), and their folders are added to the run path.
 set(_named_root ${NANOBENCH_TORCH} $ENV{NANOBENCH_TORCH})
 if(_named_root)
-  set(_roots ${_named_root}) # who names a LibTorch gets that one or an error, never silently another
+  set(_roots ${_named_root}) # a LibTorch that is named is used or causes an error; never silently another
 else()
   string(REPLACE ":" ";" _environment_roots "$ENV{CMAKE_PREFIX_PATH}")
   set(_roots ${CMAKE_PREFIX_PATH} ${_environment_roots} "${PROJECT_SOURCE_DIR}/.deps/torch")

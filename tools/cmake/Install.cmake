@@ -11,7 +11,7 @@ foreach(program IN ITEMS nanobench nanobench-train)
     install(TARGETS ${program} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
   endif()
 endforeach()
-# Beside nanobench-train, which looks for them there.
+# Beside nanobench-train, which searches for them there.
 add_custom_target(programs_with_gpu DEPENDS programs)
 if(TARGET nanobench_mpi)
   add_dependencies(programs nanobench_mpi)
@@ -21,14 +21,14 @@ if(TARGET nanobench_cuda)
   add_dependencies(programs_with_gpu nanobench_cuda)
   install(TARGETS nanobench_cuda LIBRARY DESTINATION "${CMAKE_INSTALL_BINDIR}" OPTIONAL)
 endif()
-# Not among the programs: the first use would wait for them. Installed where they have been built.
+# Not among the programs, because the first use would wait for them. Installed if they have been built.
 foreach(program IN ITEMS nanobench-micro nanobench-gpu-tests nanobench-gpu-bench)
   if(TARGET ${program})
     install(TARGETS ${program} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" OPTIONAL)
   endif()
 endforeach()
 
-# What tools/bundle/make_bundle.py takes along, as far as it can be built here.
+# What tools/bundle/make_bundle.py packs, as far as it can be built here.
 add_custom_target(bundle_programs DEPENDS programs_with_gpu)
 foreach(program IN ITEMS nanobench-micro nanobench-gpu-tests nanobench-gpu-bench)
   if(TARGET ${program})

@@ -1,11 +1,11 @@
-# libnanobench_mpi.so, beside nanobench-train, which takes it in when mpirun has started it (engine/distributed/mpi_plugin.h).
-# Without MPI there is none, and the processes of a run talk through shared memory or TCP.
+# libnanobench_mpi.so, beside nanobench-train, which loads it when started by mpirun (engine/distributed/mpi_plugin.h).
+# Without MPI it is not built, and the processes of a run communicate through shared memory or TCP.
 set(NB_MPI AUTO CACHE STRING "Build libnanobench_mpi.so: ON, OFF, or AUTO (where MPI is found)")
 set_property(CACHE NB_MPI PROPERTY STRINGS AUTO ON OFF)
 if(NB_MPI STREQUAL "OFF")
   return()
 endif()
-set(MPI_CXX_SKIP_MPICXX ON) # the C interface alone
+set(MPI_CXX_SKIP_MPICXX ON) # only the C interface
 find_package(MPI QUIET COMPONENTS CXX)
 if(NOT MPI_CXX_FOUND)
   if(NB_MPI STREQUAL "ON")

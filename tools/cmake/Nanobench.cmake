@@ -1,10 +1,10 @@
-# How our own targets are made: one place for the language standard, warnings, sanitizers and the include root.
+# How our own targets are built: one place for the language standard, warnings, sanitizers and the include root.
 include_guard(GLOBAL)
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
-# -O3 costs the compiler a third more time; the kernels ask for it.
+# -O3 takes a third more compile time; only the kernels request it.
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
@@ -17,28 +17,29 @@ add_library(nanobench_options INTERFACE)
 target_compile_features(nanobench_options INTERFACE cxx_std_20)
 target_include_directories(nanobench_options INTERFACE "${PROJECT_SOURCE_DIR}" "${PROJECT_BINARY_DIR}/generated")
 target_compile_options(nanobench_options INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-missing-field-initializers $<$<BOOL:${NANOBENCH_WERROR}>:-Werror>)
-# GCC 12 sees overlaps in inlined std::string operations that are not there (GCC bug 105651).
+# GCC 12 reports non-existent overlaps in inlined std::string operations (GCC bug 105651).
 target_compile_options(nanobench_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 if(NANOBENCH_SANITIZE)
   target_compile_options(nanobench_options INTERFACE -fsanitize=${NANOBENCH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(nanobench_options INTERFACE -fsanitize=${NANOBENCH_SANITIZE})
 endif()
 
-# What nearly every source of the plain libraries includes, compiled once. Libraries may share it that are compiled with the same
-# options; with another -O the compiler crashes. It hides what a header forgets to include itself:
+# Headers that nearly every source of the plain libraries includes, compiled once. Libraries compiled with the same
+# options may share them; with another -O the compiler crashes. This hides missing includes in headers, so
 # tools/dev/check_clang.py compiles without it.
 set(NANOBENCH_COMMON_HEADERS <algorithm> <cmath> <cstdint> <filesystem> <functional> <map> <memory> <optional> <set> <string>
   <string_view> <utility> <variant> <vector> <nlohmann/json.hpp>)
 
-# nanobench_join_sources(TARGET BYTES source...): compiles sources of one folder together, about BYTES of text at a time, so
-# that headers are read and templates are made once for several. Names without linkage are therefore unique in a folder.
+# nanobench_join_sources(TARGET BYTES source...): compiles sources of one folder together, about BYTES of text at a
+# time, so that headers are parsed and templates instantiated once for several. Names without linkage must therefore be
+# unique within a folder.
 option(NANOBENCH_JOIN_SOURCES "Compile several sources at a time: quicker in all, slower for one changed file" ON)
 function(nanobench_join_sources target max_bytes)
   if(NOT NANOBENCH_JOIN_SOURCES)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-  # What another source of the group defines for itself is no reason for a warning.
+  # Names of the other sources in a group are no reason for a warning.
   target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage;-Wno-shadow;-Wshadow=local>")
   set(group 0)
   set(bytes 0)
@@ -57,9 +58,10 @@ function(nanobench_join_sources target max_bytes)
   endforeach()
 endfunction()
 
-# nanobench_library(NAME [PRECOMPILED | PRECOMPILED_BY target] [COOL] [JOINED BYTES] [FOLDERS folder...] [LINK target...]): every
-# .cpp directly in the folders (default: this one), compiled with NANOBENCH_COMMON_HEADERS if PRECOMPILED, or with those of
-# another library; BYTES of them at a time if JOINED. COOL: nothing in it takes time when it runs, so that optimising it is not worth the compiler's time.
+# nanobench_library(NAME [PRECOMPILED | PRECOMPILED_BY target] [COOL] [JOINED BYTES] [FOLDERS folder...] [LINK
+# target...]): every .cpp directly in the folders (default: this one), compiled with NANOBENCH_COMMON_HEADERS if
+# PRECOMPILED, or with those of another library; BYTES of them at a time if JOINED. COOL: nothing in it is
+# time-critical, so optimising it is not worth the compile time.
 function(nanobench_library name)
   cmake_parse_arguments(arg "PRECOMPILED;COOL" "PRECOMPILED_BY;JOINED" "FOLDERS;LINK" ${ARGN})
   if(NOT arg_FOLDERS)
@@ -85,14 +87,14 @@ function(nanobench_library name)
   endif()
   if(arg_PRECOMPILED OR arg_PRECOMPILED_BY)
     set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
-    # The same GCC bug as above: what comes from a precompiled header no longer counts as a system header.
+    # The same GCC bug as above: headers in a precompiled header no longer count as system headers.
     target_compile_options(${name} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow;-Wno-array-bounds>")
   endif()
 endfunction()
 
 # nanobench_tests(NAME FOLDERS folder... LINK target... [LABELS label...] [PRECOMPILED_BY target]): one gtest program from
-# *_test.cpp in the folders, compiled with the precompiled headers of another target or with a set that suits plain tests.
-# Labels: those that are given, and the top folder of the tree that the folder of this list file mirrors.
+# *_test.cpp in the folders, compiled with the precompiled headers of another target or with a set that suits plain
+# tests. Labels: the given ones, and the top folder of the tree that the list file's folder mirrors.
 function(nanobench_tests name)
   cmake_parse_arguments(arg "" "PRECOMPILED_BY" "FOLDERS;LINK;LABELS" ${ARGN})
   set(sources)
@@ -106,7 +108,7 @@ function(nanobench_tests name)
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE nanobench_options ${arg_LINK} GTest::gtest GTest::gtest_main)
   nanobench_join_sources(${name} 64000 ${sources})
-  # What is tested is optimised; the tests themselves are not worth the compiler's time.
+  # The tested code is optimised; optimising the tests is not worth the compile time.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   if(arg_PRECOMPILED_BY)
     target_precompile_headers(${name} REUSE_FROM ${arg_PRECOMPILED_BY})
@@ -116,7 +118,7 @@ function(nanobench_tests name)
   endif()
   target_compile_definitions(${name} PRIVATE NANOBENCH_SOURCE_DIR="${PROJECT_SOURCE_DIR}" NANOBENCH_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 TEST_LIST ${name}_list PROPERTIES TIMEOUT 600)
-  # gtest_discover_tests() takes one label for a test; ctest reads this file after the tests and adds the others.
+  # gtest_discover_tests() accepts one label per test; ctest reads this file after the tests and adds the others.
   file(RELATIVE_PATH top "${PROJECT_SOURCE_DIR}/tests" "${CMAKE_CURRENT_SOURCE_DIR}")
   string(REGEX REPLACE "/.*" "" top "${top}")
   if(IS_DIRECTORY "${PROJECT_SOURCE_DIR}/${top}")

@@ -1,4 +1,5 @@
-# Run at every build: writes OUT with the revision of SOURCE and how it is built; touches the file only when that changed.
+# Run at every build: writes OUT with the revision of SOURCE and the build settings; touches the file only if they
+# changed.
 cmake_minimum_required(VERSION 3.22)
 find_program(GIT git)
 set(revision unknown)

@@ -1,7 +1,8 @@
 # shellcheck shell=bash disable=SC2154 # root, preset, build and programs come from ./nanobench
-# Sourced by ./nanobench, which sets root, preset, build and programs: set-up and build, in stages that say what they do.
+# Sourced by ./nanobench, which sets root, preset, build and programs: set-up and build, in stages that report what they
+# do.
 #
-# Every stage may be stopped at any moment: it leaves either its finished result or something that the next run repairs.
+# Every stage may be stopped at any moment: it leaves either its finished result or a state that the next run repairs.
 # One launcher at a time works on a checkout; the lock is released by the system even when its holder is killed.
 
 source "$root/tools/setup/packages.sh"
@@ -15,7 +16,7 @@ fail() { # CODE SENTENCE
 # --- running tools -------------------------------------------------------------------------------------------------
 
 child=''
-# A tool runs in the background of this shell, so that a signal to the launcher alone stops the tool too, at once.
+# A tool runs in the background of this shell, so that a signal to only the launcher also stops the tool at once.
 run_tool() {
   "$@" </dev/null &
   child=$!
@@ -25,7 +26,7 @@ run_tool() {
   return "$code"
 }
 
-# Runs a tool with all of its output going to a function of ours, and waits for both.
+# Runs a tool with all of its output piped to one of our functions, and waits for both.
 run_shown() { # FUNCTION COMMAND...
   local shower code=0
   exec 8> >("$1" 9>&-)
@@ -120,7 +121,7 @@ install_vl_convert() {
 
 # --- stage: configure and build ------------------------------------------------------------------------------------
 
-# LibTorch's headers take a compiler to 2 GB, so memory limits the number of compilers as well as cores do.
+# With LibTorch's headers a compiler needs 2 GB, so memory limits the number of compilers as well as cores.
 compile_jobs() {
   local cores memory_mb jobs
   cores=$(nproc)
@@ -137,7 +138,7 @@ configure() {
   if [[ -e $build/build.ninja && -e $build/configured.stamp && $(<"$build/configured.stamp") == "$choices" ]]; then
     return 0
   fi
-  # A half-finished configuration can have stored wrong answers, and a moved checkout has the wrong paths.
+  # An interrupted configuration may have cached wrong answers, and a moved checkout has wrong paths.
   rm -rf "$build/CMakeCache.txt" "$build/CMakeFiles/pkgRedirects" "$build/configured.stamp" "$build"/CMakeFiles/[0-9]*
   mkdir -p "$build"
   if ! run_tool cmake -S "$root" --preset "$preset" "-DNANOBENCH_TORCH=${NANOBENCH_TORCH-}" \
@@ -149,7 +150,7 @@ configure() {
   say "configured build/$preset in $((SECONDS - begin)) s"
 }
 
-# For logs: one line per tenth of the work instead of one per file, and everything that is not progress.
+# For logs: one progress line per tenth of the work instead of one per file, and everything that is not progress.
 show_build() {
   local line shown=0 done_steps steps
   while IFS= read -r line; do
@@ -178,7 +179,7 @@ build_targets() { # NAME TARGET...
   say "built $name in $((SECONDS - begin)) s"
 }
 
-# ccache ends the build when it cannot write; without a home it has nowhere to write.
+# ccache ends the build if it cannot write; without a home folder it has nowhere to write.
 usable_ccache() {
   if [[ -z ${CCACHE_DIR-} && ( -z ${HOME-} || ! -w ${HOME-} ) ]]; then export CCACHE_DISABLE=1; fi
 }
@@ -233,7 +234,7 @@ command_test() {
   cd -- "$root" || exit
   # As many tests at once as compilers; -j among ctest's arguments still wins.
   CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-$(compile_jobs)}
-  # LibTorch's threads spin while they wait: those of several tests at once would keep each other from working.
+  # LibTorch's threads spin while they wait: those of several tests at once would block each other.
   OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
   OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}
   export CTEST_PARALLEL_LEVEL OMP_NUM_THREADS OMP_WAIT_POLICY

@@ -20,7 +20,7 @@ import time
 
 from wheels import Pin, bytes_to_download, check_space, fetch, read_pins, run_setup, say, unpack
 
-UNPACKED_BYTES = 560 << 20  # of the x86_64 wheels, rounded up
+UNPACKED_BYTES = 560 << 20  # size of the x86_64 wheels, rounded up
 WANTED = re.compile(
     r"torch/include/"
     r"|torch/lib/lib(?!torch_cuda|c10_cuda|torch_python|torch_nvshmem|torch_global_deps|caffe2_nvrtc|shm)[^/]*\.so"
@@ -50,7 +50,7 @@ def main(deps: pathlib.Path, cache: pathlib.Path) -> None:
 
 
 def wants_cuda() -> bool:
-    """Where CUDA kernels can be compiled. NANOBENCH_CUDA=ON or OFF decides otherwise."""
+    """Whether CUDA kernels can be compiled. NANOBENCH_CUDA=ON or OFF overrides."""
     choice = os.environ.get("NANOBENCH_CUDA", "AUTO").upper()
     if choice in ("ON", "OFF"):
         return choice == "ON"
@@ -70,7 +70,7 @@ def is_installed(deps: pathlib.Path, pins: list[Pin]) -> bool:
 
 
 def install(deps: pathlib.Path, wheels: list[pathlib.Path], pins: list[Pin]) -> None:
-    """Unpacks beside the final place and renames; a stop before the last line leaves no stamp, so it is done again."""
+    """Unpacks beside the final place and renames. A stop before the last line leaves no stamp, so it is redone."""
     stamp = deps / "libtorch.stamp"
     stamp.unlink(missing_ok=True)
     fresh = deps / f".unpacking-{os.getpid()}"

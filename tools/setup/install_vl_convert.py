@@ -61,7 +61,7 @@ def place_of(name: str) -> str | None:
 
 
 def install(place: pathlib.Path, wheel: pathlib.Path, stamp: str, vega_lite: str) -> None:
-    """Unpacks beside the final place and renames: the folder is there complete or not at all."""
+    """Unpacks beside the final place and renames: the folder exists complete or not at all."""
     for leftover in place.parent.glob(".unpacking-charts-*"):
         shutil.rmtree(leftover)
     fresh = place.parent / f".unpacking-charts-{os.getpid()}"

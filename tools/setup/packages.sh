@@ -1,7 +1,8 @@
 # shellcheck shell=bash disable=SC2154 # root comes from ./nanobench
-# Sourced by tools/setup/build.sh: what the system must provide, and the Debian packages that provide it.
+# Sourced by tools/setup/build.sh: what the system must provide, and which Debian packages provide it.
 #
-# A thing counts as present when its file is found, whoever installed it; a package that dpkg has not finished does not.
+# An item counts as present if its file is found, however it was installed; a package that dpkg has not finished does
+# not.
 
 # PACKAGE KIND NAME: kind command (on PATH) or header (in an include folder).
 readonly required_packages='
@@ -30,7 +31,7 @@ has_header() {
   return 1
 }
 
-# True when dpkg knows the package and a stop has left it half installed.
+# True if dpkg knows the package but an interruption left it half installed.
 is_unfinished() {
   command -v dpkg-query >/dev/null || return 1
   local status
@@ -50,7 +51,7 @@ missing_packages() {
     if [[ $name == c++ && -n ${CXX-} ]]; then present=yes; fi
     if [[ $present == no ]] || is_unfinished "$package"; then printf '%s ' "$package"; fi
   done <<<"$required_packages"
-  # pip is asked for the package index, unless what comes from there is here already or comes from the user.
+  # pip is needed for the package index, unless everything from there is already here or provided by the user.
   if needs_wheels && ! python3 -c 'import pip' 2>/dev/null; then printf 'python3-pip'; fi
 }
 
@@ -84,7 +85,7 @@ install_packages() {
   say "installed them in $((SECONDS - begin)) s"
 }
 
-# The plain installation first; then once more with fresh package lists and after repairing what a stop left behind.
+# First a plain installation; then again with fresh package lists and after repairing an interrupted one.
 install_by_apt() {
   : >"$root/.deps/apt.log"
   if [[ -n $(find /var/lib/apt/lists -maxdepth 1 -name '*Packages*' -print -quit 2>/dev/null) ]]; then
@@ -103,7 +104,7 @@ as_root() {
   run_shown show_packages "${become_root[@]}" env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 "$@"
 }
 
-# All of apt's lines into the log, and one every ten seconds for the person who waits.
+# Writes all of apt's lines to the log, and shows one every ten seconds.
 show_packages() {
   local line next=$((SECONDS + 10))
   while IFS= read -r line; do

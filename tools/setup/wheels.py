@@ -27,11 +27,11 @@ from typing import Any, NoReturn
 Pin = dict[str, Any]  # project, version, file, bytes, sha256
 
 CHUNK_BYTES = 1 << 20
-ATTEMPTS = 2  # a connection may break off inside a file, where pip before 25.1 gives up
+ATTEMPTS = 2  # a connection may break inside a file, and pip before 25.1 then gives up
 
 
 class SetupError(Exception):
-    """One sentence for the person: what failed, and what to do."""
+    """One sentence for the user: what failed, and what to do."""
 
 
 def say(text: str) -> None:
@@ -39,12 +39,12 @@ def say(text: str) -> None:
 
 
 def run_setup(install: Callable[[pathlib.Path, pathlib.Path], None], usage: str, what: str) -> None:
-    """Calls install(DEPS_FOLDER, CACHE_FOLDER) with the command line's words; ends with the exit code that fits."""
+    """Calls install(DEPS_FOLDER, CACHE_FOLDER) with the command-line arguments; exits with the matching exit code."""
     if len(sys.argv) != 3:
         sys.exit(usage)
 
     def stop(*_: object) -> NoReturn:
-        raise KeyboardInterrupt  # as Ctrl-C does it: pip ends before we do
+        raise KeyboardInterrupt  # like Ctrl-C: pip ends before we do
 
     signal.signal(signal.SIGTERM, stop)
     try:
@@ -60,7 +60,7 @@ def run_setup(install: Callable[[pathlib.Path, pathlib.Path], None], usage: str,
 
 
 def read_pins(name: str, what: str, otherwise: str) -> tuple[list[Pin], dict[str, Any]]:
-    """Returns the wheels for this machine from the file of this name, and all of the file."""
+    """Returns the wheels for this machine from the file with this name, and the whole file."""
     pins = json.loads((pathlib.Path(__file__).parent / name).read_text())
     machine = platform.machine()
     if machine not in pins or sys.platform != "linux":
@@ -69,7 +69,7 @@ def read_pins(name: str, what: str, otherwise: str) -> tuple[list[Pin], dict[str
 
 
 def fetch(pins: list[Pin], cache: pathlib.Path, what: str) -> list[pathlib.Path]:
-    """Returns the verified wheels, which lie in the folder `cache`. Raises SetupError when pip does not deliver one."""
+    """Returns the verified wheels, which are in the folder `cache`. Raises SetupError if pip does not deliver one."""
     cache.mkdir(parents=True, exist_ok=True)
     with _locked(cache):
         missing = [pin for pin in pins if not _is_good(cache / pin["file"], pin)]
@@ -84,7 +84,7 @@ def fetch(pins: list[Pin], cache: pathlib.Path, what: str) -> list[pathlib.Path]
 
 
 def check_space(needs: dict[pathlib.Path, int], what: str) -> None:
-    """Raises SetupError where a disk has less than the bytes that its folders need together."""
+    """Raises SetupError if a disk has less space than its folders need together."""
     disks: dict[int, tuple[pathlib.Path, int]] = {}
     for folder, needed in needs.items():
         first, before = disks.get(os.stat(folder).st_dev, (folder, 0))
@@ -104,7 +104,7 @@ def bytes_to_download(pins: list[Pin], cache: pathlib.Path) -> int:
 
 
 def unpack(wheel: pathlib.Path, folder: pathlib.Path, place_of: Callable[[str], str | None]) -> None:
-    """Unpacks each file of the wheel to the place that its name gets; None leaves it out."""
+    """Unpacks each file of the wheel to the place assigned to its name; None leaves it out."""
     with zipfile.ZipFile(wheel) as archive:
         for member in archive.infolist():
             place = None if member.is_dir() else place_of(member.filename)
@@ -115,7 +115,7 @@ def unpack(wheel: pathlib.Path, folder: pathlib.Path, place_of: Callable[[str], 
 
 @contextlib.contextmanager
 def _locked(cache: pathlib.Path) -> Iterator[None]:
-    """One cache may serve several checkouts. What a killed download left is removed."""
+    """One cache may serve several checkouts. Removes what a killed download left."""
     with open(cache / "lock", "w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -153,16 +153,16 @@ def _download(pin: Pin, cache: pathlib.Path) -> None:
 
 
 def _run_pip(pin: Pin, place: pathlib.Path) -> bool:
-    """Whether pip says that the wheel of the pinned hash lies in the folder."""
+    """Whether pip finds the wheel with the pinned hash in the folder."""
     requirements = place / "requirements.txt"
     requirements.write_text(f"{pin['project']}=={pin['version']} --hash=sha256:{pin['sha256']}\n")
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--require-hashes"]
-    # Its cache would be a second copy, and a file that another program left damaged there.
+    # pip's cache would be a second copy, and might contain a file that another program damaged.
     command += ["--no-cache-dir", "--no-input", "--disable-pip-version-check"]
     command += ["--implementation", "cp", "--python-version", "3.11"]
     for system in pin["file"].removesuffix(".whl").split("-")[-1].split("."):
         command += ["--platform", system]
     command += ["--dest", str(place), "--requirement", str(requirements)]
-    # The file arrives on the disk where it stays. From pip 25.1 on a broken connection is continued inside the file.
+    # The file is downloaded to its final disk. From pip 25.1 on, a broken connection is resumed inside the file.
     environment = {"PIP_RESUME_RETRIES": "5", **os.environ, "TMPDIR": str(place)}
     return subprocess.run(command, stdout=sys.stderr, env=environment).returncode == 0

@@ -16,7 +16,7 @@ constexpr char kQuit = 0x1c;     // Ctrl-backslash
 constexpr const char* kAlternateScreen = "\x1b[?1049h\x1b[2J";
 constexpr const char* kFormerScreen = "\x1b[?1049l";
 
-/// That there is a handler is enough: a wait ends then.
+/// Having a handler is enough: it interrupts a wait.
 void on_resize(int) {}
 
 /// A background process that touched the terminal's settings would be stopped.
@@ -46,7 +46,7 @@ void FullScreen::enter() {
     keys.c_lflag &= static_cast<tcflag_t>(~(ICANON | ECHO));  // Ctrl-C stays a signal
     keys.c_cc[VMIN] = 0;
     keys.c_cc[VTIME] = 0;
-    keys.c_cc[VSUSP] = _POSIX_VDISABLE;  // these two come as keys: first the screen is put back
+    keys.c_cc[VSUSP] = _POSIX_VDISABLE;  // these two arrive as keys, so that the screen is restored first
     keys.c_cc[VQUIT] = _POSIX_VDISABLE;
     tcsetattr(input_, TCSANOW, &keys);
   }
@@ -60,7 +60,7 @@ void FullScreen::leave() {
 
 void FullScreen::suspend() {
   leave();
-  kill(0, SIGTSTP);  // the whole job, as the terminal does it
+  kill(0, SIGTSTP);  // the whole job, as the terminal would do
   enter();
 }
 

@@ -53,7 +53,7 @@ std::optional<double> RunMeter::remaining_s(double now_s) const {
   if (!first_step_s_ || step_ <= first_step_) return std::nullopt;
   const double pace = (last_step_s_ - *first_step_s_) / static_cast<double>(step_ - first_step_);
   const auto steps_left = static_cast<double>(total_steps_ - step_);
-  // A step that takes longer than the others does not shorten those after it.
+  // A step that takes longer than the others does not shorten the following ones.
   return std::max({pace * steps_left - (now_s - last_step_s_), pace * (steps_left - 1), 0.0});
 }
 

@@ -16,18 +16,18 @@ namespace nanobench::tools {
 class RunMeter {
  public:
   RunMeter(const core::TrainConfig& config, double now_s);
-  /// The same for a run that may measure an operation in place of training.
+  /// The same for a run that may measure an operation instead of training.
   RunMeter(const core::RunSpec& spec, double now_s);
 
   void on_event(const core::RunEvent& event, double now_s);
 
-  std::int64_t step() const { return step_; }  ///< steps done
+  std::int64_t step() const { return step_; }  ///< completed steps
   std::int64_t total_steps() const { return total_steps_; }
-  std::optional<double> loss() const { return loss_; }          ///< of the last step
-  std::optional<double> val_loss() const { return val_loss_; }  ///< of the last validation
+  std::optional<double> loss() const { return loss_; }          ///< loss of the last step
+  std::optional<double> val_loss() const { return val_loss_; }  ///< loss of the last validation
   std::optional<double> tokens_per_s() const;                   ///< over the last steps
   double elapsed_s(double now_s) const { return now_s - started_s_; }
-  /// Seconds until the last step, from the pace since the first one; nullopt before two steps are done.
+  /// Seconds until the last step, from the pace since the first one; nullopt until two steps are done.
   std::optional<double> remaining_s(double now_s) const;
 
   /// "step 120/240  loss 3.4512  val 3.5120  12,345 tok/s"
@@ -42,13 +42,13 @@ class RunMeter {
   std::int64_t step_ = 0;
   std::optional<double> loss_;
   std::optional<double> val_loss_;
-  std::deque<double> step_ms_;          ///< of the last steps
-  std::optional<double> first_step_s_;  ///< when the first step event came
+  std::deque<double> step_ms_;          ///< times of the last steps
+  std::optional<double> first_step_s_;  ///< when the first step event arrived
   double last_step_s_ = 0.0;
   std::int64_t first_step_ = 0;
 };
 
-/// "LABEL  [#######.....]  REST": the bar is as long as fits into `width` columns, 20 places at most, or left out.
+/// "LABEL [#######.....] REST": the bar is as long as fits into `width` columns, at most 20 places, or left out.
 std::string with_bar(const std::string& label, double fraction, const std::string& rest, std::size_t width);
 
 }  // namespace nanobench::tools

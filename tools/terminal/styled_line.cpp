@@ -16,7 +16,7 @@ constexpr std::array<const char*, kHeights> kBlocks = {"▁", "▂", "▃", "▄
 constexpr std::array<const char*, kHeights> kAscii = {"_", ".", "-", "~", "=", "+", "*", "#"};
 constexpr double kNone = std::numeric_limits<double>::infinity();  // a column without samples
 
-/// Means of the columns up to the last one that has samples: NaN where none is finite, kNone where there is none.
+/// Means of the columns up to the last one with samples: NaN if no sample is finite, kNone if there is no sample.
 std::vector<double> column_means(const std::vector<results::Sample>& samples, std::int64_t last_step,
                                  std::size_t width) {
   std::vector<double> sums(width, 0.0);
@@ -106,7 +106,7 @@ std::string StyledLine::text(std::size_t width, const TerminalKind& kind) const 
   std::size_t left = width;
   for (std::size_t i = 0; i < pieces_.size() && left > 0; ++i) {
     std::string piece = kind.is_utf8 ? pieces_[i].text : to_ascii(pieces_[i].text);
-    // A piece that just fits hides that others follow: with a blank more it is cut, and says so.
+    // A piece that just fits would hide that others follow: with one more blank it is cut, which shows an ellipsis.
     if (i + 1 < pieces_.size() && display_width(piece) == left) piece += ' ';
     piece = cut_to(piece, left, kind.is_utf8);
     left -= display_width(piece);

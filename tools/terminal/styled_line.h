@@ -1,6 +1,5 @@
-/// One line of a display, or a curve in one line. A line is made of pieces of text with a style each, cut to the
-/// terminal's width before they are coloured. Control characters are removed from every text that is added. Plain
-/// value.
+/// One line of a display, or a curve in one line. A line consists of styled pieces of text, cut to the terminal's width
+/// before they are coloured. Control characters are removed from every text that is added. Plain value.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +13,9 @@
 namespace nanobench::tools {
 
 /// Steps 0 to `last_step` over `width` columns, as far as the samples (ascending steps) reach. The height of a column
-/// is the mean of its samples, or the height before it where it has none; "!" marks a column without a finite one.
-/// Losses fall steeply at first, so the highest tenth of the columns counts as full. Blocks of eight heights, or ASCII.
+/// is the mean of its samples, or the previous height if it has none; "!" marks a column without a finite sample.
+/// Losses fall steeply at first, so the highest tenth of the columns is drawn full. Uses blocks of eight heights, or
+/// ASCII.
 std::string sparkline(const std::vector<results::Sample>& samples, std::int64_t last_step, std::size_t width,
                       bool is_utf8);
 
@@ -24,7 +24,7 @@ enum class Style { kPlain, kBold, kDim, kGood, kWarning, kBad };
 /// What the terminal can show.
 struct TerminalKind {
   bool has_color = false;
-  bool is_utf8 = true;  ///< else only ASCII is written
+  bool is_utf8 = true;  ///< false: only ASCII is written
 };
 
 class StyledLine {
@@ -34,7 +34,7 @@ class StyledLine {
 
   StyledLine& add(std::string_view text, Style style = Style::kPlain);
 
-  /// At most `width` columns, with "…" where something is missing.
+  /// At most `width` columns, with "…" if text was cut.
   std::string text(std::size_t width, const TerminalKind& kind) const;
 
  private:
@@ -45,10 +45,10 @@ class StyledLine {
   std::vector<Piece> pieces_;
 };
 
-/// `text` cut to `width` columns, with "…" (or "...") at the end where something is missing.
+/// `text` cut to `width` columns, with "…" (or "...") at the end if text was cut.
 std::string cut_to(std::string_view text, std::size_t width, bool is_utf8);
 
-/// "±" as "+-", "…" as "...", what else is not ASCII as "?".
+/// "±" becomes "+-", "…" becomes "...", any other non-ASCII character "?".
 std::string to_ascii(std::string_view text);
 
 }  // namespace nanobench::tools

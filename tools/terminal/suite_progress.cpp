@@ -18,7 +18,7 @@ constexpr const char* kRed = "\x1b[31m";
 constexpr const char* kDim = "\x1b[2m";
 constexpr const char* kResetStyle = "\x1b[0m";
 
-/// Of a run that ended elsewhere; 0 where the store does not say.
+/// Duration of a run that ended elsewhere; 0 if the store does not have it.
 double stored_duration_s(const results::RunRecord& record) {
   const auto end = record.finished_at ? results::seconds_since_epoch(*record.finished_at) : std::nullopt;
   const auto start = results::seconds_since_epoch(record.started_at);

@@ -1,4 +1,4 @@
-/// The progress of a running suite: a line for each finished run and, on a terminal, the running one below. Without a
+/// The progress of a running suite: one line for each finished run and, on a terminal, the current run below. Without a
 /// terminal: a line at the start and end of each run and every ten seconds. Not thread-safe.
 #pragma once
 
@@ -17,12 +17,12 @@
 
 namespace nanobench::tools {
 
-/// What the display needs from its surroundings; tests replace it.
+/// What the display needs from its environment; tests replace it.
 struct DisplayHost {
-  std::function<void(const std::string&)> write;  ///< to the user
+  std::function<void(const std::string&)> write;  ///< writes to the user
   std::function<double()> now_s;                  ///< a steady clock
-  std::function<std::size_t()> width;             ///< columns of the terminal now
-  bool is_live = false;                           ///< a terminal that can redraw
+  std::function<std::size_t()> width;             ///< current columns of the terminal
+  bool is_live = false;                           ///< the output is a terminal that can redraw
   bool has_color = false;
 };
 
@@ -48,7 +48,7 @@ class SuiteProgress : public suites::RunnerObserver {
   void finish() { lines_.clear(); }
 
  private:
-  /// Removes the run from those to come.
+  /// Removes the run from the upcoming ones.
   void begin_run(const suites::Plan& plan, const suites::PlannedRun& run);
   void redraw(bool is_forced);
   void print_plain_line();
@@ -61,13 +61,13 @@ class SuiteProgress : public suites::RunnerObserver {
   Describe describe_;
   StatusLines lines_;
   std::size_t total_runs_ = 0;
-  std::size_t finished_ = 0;  ///< with a result, reused ones included
+  std::size_t finished_ = 0;  ///< runs with a result, including reused ones
   std::size_t failed_ = 0;
   std::size_t widest_label_ = 0;
   double started_s_ = 0.0;
-  std::set<const suites::PlannedRun*> to_come_;  ///< neither begun nor reusable
-  std::map<std::string, std::size_t> later_;     ///< how many those are, by cell
-  reports::TimeLeft times_;                      ///< of the runs that were really run
+  std::set<const suites::PlannedRun*> to_come_;  ///< neither started nor reusable
+  std::map<std::string, std::size_t> later_;     ///< number of those, by cell
+  reports::TimeLeft times_;                      ///< times of the runs that were actually run
   std::optional<RunMeter> run_;
   std::string run_label_;  ///< "record13 seed 1"
   std::string run_cell_;

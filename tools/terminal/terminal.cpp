@@ -59,7 +59,7 @@ StatusLines::StatusLines(std::function<void(const std::string&)> write, bool is_
 StatusLines::~StatusLines() {
   try {
     clear();
-  } catch (...) {  // a destructor does not throw; the terminal may be gone
+  } catch (...) {  // a destructor must not throw; the terminal may no longer exist
   }
 }
 

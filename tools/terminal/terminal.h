@@ -1,4 +1,4 @@
-/// The terminal behind a file descriptor: facts, asked of the system at each call (thread-safe), and lines that are
+/// The terminal behind a file descriptor: its properties, queried at each call (thread-safe), and lines that are
 /// redrawn in place.
 #pragma once
 
@@ -9,26 +9,26 @@
 
 namespace nanobench::tools {
 
-/// A terminal that can redraw lines (not TERM=dumb).
+/// Whether it is a terminal that can redraw lines (not TERM=dumb).
 bool is_terminal(int fd);
 
-/// Columns: of the terminal, else $COLUMNS, else `fallback`.
+/// Columns of the terminal, else $COLUMNS, else `fallback`.
 std::size_t terminal_width(int fd, std::size_t fallback);
 
-/// Lines, in the same way; $LINES.
+/// Lines, in the same way, with $LINES.
 std::size_t terminal_height(int fd, std::size_t fallback);
 
-/// The user's locale is UTF-8, by $LC_ALL, $LC_CTYPE and $LANG.
+/// Whether the user's locale is UTF-8, by $LC_ALL, $LC_CTYPE and $LANG.
 bool is_utf8_locale();
 
-/// A terminal, and the user has not set NO_COLOR.
+/// Whether it is a terminal and the user has not set NO_COLOR.
 bool has_color(int fd);
 
-/// Lines that stay, above a few lines that are redrawn in place. The state of the terminal never changes (the cursor
-/// stays visible), so that nothing needs restoring when the program is killed. Not thread-safe.
+/// Permanent lines above a few lines that are redrawn in place. The state of the terminal never changes (the cursor
+/// stays visible), so nothing needs restoring if the program is killed. Not thread-safe.
 class StatusLines {
  public:
-  /// `write` gets everything. `is_live`: it is a terminal that can redraw; otherwise show() prints nothing.
+  /// `write` receives all output. `is_live`: it is a terminal that can redraw; otherwise show() prints nothing.
   StatusLines(std::function<void(const std::string&)> write, bool is_live);
   /// Removes the redrawn lines.
   ~StatusLines();
@@ -36,7 +36,7 @@ class StatusLines {
   StatusLines& operator=(const StatusLines&) = delete;
 
   bool is_live() const { return is_live_; }
-  /// A line that stays.
+  /// Prints a permanent line.
   void print(const std::string& line);
   /// Replaces the redrawn lines; each is cut to `width` - 1 columns, so that the terminal never wraps it.
   void show(const std::vector<std::string>& lines, std::size_t width);

@@ -23,14 +23,14 @@ using Lines = std::vector<StyledLine>;
 
 constexpr std::size_t kLongestSpark = 60;
 constexpr std::size_t kShortestSpark = 10;
-constexpr std::size_t kMaxWarnings = 6;  // where the height has no limit
+constexpr std::size_t kMaxWarnings = 6;  // if the height is unlimited
 constexpr std::size_t kMaxNodeRuns = 64;
 constexpr std::size_t kGap = 2;
 constexpr std::size_t kLongestLabel = 40;
 constexpr std::size_t kShortestLabel = 10;
 constexpr std::size_t kShortestState = 10;
 
-/// The columns of a row beside label and state. A narrow terminal leaves out spreads first, then times.
+/// The columns of a row besides label and state. A narrow terminal drops spreads first, then times.
 struct Columns {
   bool has_loss_spread = true;
   bool has_time_spread = true;
@@ -78,7 +78,7 @@ struct Layout {
   bool is_utf8 = true;
 };
 
-/// The most that fits; labels give way before times do.
+/// The most that fits; labels are cut before times are dropped.
 Layout layout_for(const std::vector<WatchedCell>& cells, std::size_t width, bool is_utf8) {
   Layout layout;
   for (const Columns& columns : kChoices) {
@@ -142,7 +142,7 @@ std::string states_text(const std::vector<WatchedCell>& cells, std::size_t first
   return text;
 }
 
-/// The first of `rows` rows to show: one before the running cell, else before the first that waits.
+/// The first of `rows` rows to show: one before the running cell, else one before the first waiting cell.
 std::size_t first_row(const std::vector<WatchedCell>& cells, std::size_t rows) {
   const auto is_in = [](CellState state) { return [state](const WatchedCell& cell) { return cell.state == state; }; };
   auto at = std::find_if(cells.begin(), cells.end(), is_in(CellState::kRunning));
@@ -154,8 +154,8 @@ std::size_t first_row(const std::vector<WatchedCell>& cells, std::size_t rows) {
   return std::min(index - std::min<std::size_t>(index, 1), cells.size() - rows);
 }
 
-/// A head and a row for each cell, fitted to `width`. With fewer lines to fill than there are cells (`height`, 0: no
-/// limit): the rows around the running cell, and the number of the others.
+/// A header and one row per cell, fitted to `width`. If `height` (0: no limit) allows fewer lines than cells, shows the
+/// rows around the running cell and the number of the others.
 std::vector<StyledLine> cell_lines(const std::vector<WatchedCell>& cells, std::size_t width, std::size_t height,
                                    bool is_utf8) {
   std::vector<StyledLine> lines;
@@ -173,9 +173,9 @@ std::vector<StyledLine> cell_lines(const std::vector<WatchedCell>& cells, std::s
   return lines;
 }
 
-/// How many lines each part may take.
+/// The number of lines that each part may take.
 struct Budget {
-  std::size_t sentence = 0;  ///< of the runner's sentence
+  std::size_t sentence = 0;  ///< lines of the runner's sentence
   std::size_t warnings = 0;
   std::size_t node_runs = 0;
   bool has_curves = true;
@@ -207,7 +207,7 @@ void add_wrapped(Lines& lines, const std::string& text, Style style, std::size_t
   const std::vector<std::string> parts = wrap(printable(text), width);
   for (std::size_t i = 0; i < std::min(max_lines, parts.size()); ++i) {
     const bool is_cut = i + 1 == max_lines && i + 1 < parts.size();
-    // The cut shows: the line is then as wide as the terminal, and ends in an ellipsis.
+    // The cut is visible: the line is then as wide as the terminal and ends with an ellipsis.
     lines.emplace_back(is_cut ? parts[i] + " " + parts[i + 1] : parts[i], style);
   }
 }

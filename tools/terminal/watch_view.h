@@ -1,4 +1,4 @@
-/// The lines that show a watched suite: a pure function of what is known and of the terminal's size. Thread-safe.
+/// The lines that show a watched suite: a pure function of its state and the terminal's size. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@ namespace nanobench::tools {
 
 struct WatchStyle {
   std::size_t width = 80;  ///< columns
-  std::size_t height = 0;  ///< lines; 0: as many as it takes
+  std::size_t height = 0;  ///< lines; 0: unlimited
   TerminalKind terminal;
   bool has_keys = false;  ///< adds a line that lists the keys
 };
 
-/// The most important lines come first, and a low terminal leaves out the last ones. The rows around the running cell
-/// stay, and the spreads are left out first. No line is wider than the terminal, and none can steer it.
+/// The most important lines come first, and a short terminal drops the last ones. The rows around the running cell
+/// stay, and the spreads are dropped first. No line is wider than the terminal, and none can send it control codes.
 std::vector<std::string> watch_lines(const reports::WatchState& state, const WatchStyle& style);
 
 }  // namespace nanobench::tools

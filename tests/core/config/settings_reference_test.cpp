@@ -46,8 +46,7 @@ TEST(SettingsReference, DefaultsAreThoseOfTheConfigurationAndLieInTheirRange) {
     }
     EXPECT_TRUE(defaults.contains(pointer) || !setting.conditions.empty()) << setting.pointer << " is never written";
     if (setting.type == SettingType::kEnumeration) {
-      EXPECT_NE(std::find(setting.values.begin(), setting.values.end(), setting.default_value),
-                setting.values.end());
+      EXPECT_NE(std::find(setting.values.begin(), setting.values.end(), setting.default_value), setting.values.end());
     }
     if (!setting.range) continue;
     const OrderedJson values =
@@ -73,8 +72,7 @@ TEST(SettingsReference, ConditionsNameValuesOfEnumerations) {
     for (const SettingCondition& condition : setting.conditions) {
       const SettingReference* sibling = settings_reference_find(condition.pointer);
       ASSERT_NE(sibling, nullptr) << condition.pointer;
-      EXPECT_NE(std::find(sibling->values.begin(), sibling->values.end(), condition.value),
-                sibling->values.end())
+      EXPECT_NE(std::find(sibling->values.begin(), sibling->values.end(), condition.value), sibling->values.end())
           << setting.pointer << " asks for " << condition.value;
     }
   }

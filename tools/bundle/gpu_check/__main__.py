@@ -37,7 +37,7 @@ def make_environment(work):
     temporary = work / "tmp"
     temporary.mkdir(exist_ok=True)
     kept.update(XDG_CACHE_HOME=str(work / "cache"), XDG_DATA_HOME=str(work / "data"), TMPDIR=str(temporary))
-    # A checkout around the bundle is not ours: its suites and its database stay out.
+    # A checkout around the bundle is not ours: its suites and its database are ignored.
     kept.update(NANOBENCH_ROOT=str(work / "no-checkout"), TORCHINDUCTOR_CACHE_DIR=str(work / "inductor"))
     return kept
 
@@ -83,7 +83,7 @@ class Check:
             report.write(self.document(), self._arguments.out)
 
     def look_for_gpu(self, settings):
-        """Looks for a GPU when the part that reports it is not asked for; the other parts depend on it."""
+        """Looks for a GPU if the part that reports it was not requested; the other parts depend on it."""
         quiet = Part("look", settings, self._arguments.limits["environment"])
         environment.run(quiet, self._facts)
         quiet.log.unlink()

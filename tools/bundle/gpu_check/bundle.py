@@ -1,4 +1,4 @@
-"""The bundle that this file lies in: its manifest, and whether it is complete."""
+"""The bundle that contains this file: its manifest, and whether it is complete."""
 
 import hashlib
 import json

@@ -62,7 +62,7 @@ def programs_start(part):
 
 
 def gpu_answers(part, facts):
-    """A few steps on the GPU. There is none when the engine cannot use one and the driver lists none."""
+    """A few steps on the GPU. There is no GPU if the engine cannot use one and the driver lists none."""
     if not part.settings.programs.has("libnanobench_cuda.so"):
         problem = "the bundle has no libnanobench_cuda.so: it was made of a build without the GPU plugin"
         part.settings.gpu_problem = problem

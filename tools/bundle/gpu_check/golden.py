@@ -13,7 +13,7 @@ def expectations(case):
 
 
 def loss_error(got, expected):
-    """Relative; infinite where a loss is not a number."""
+    """Relative error; infinite if a loss is not a number."""
     if got is None or not math.isfinite(got):
         return math.inf
     return abs(got - expected) / abs(expected)
@@ -34,7 +34,7 @@ def summary_error(got, expected, count):
 
 
 class Errors:
-    """Largest error by kind, of the trace of a run."""
+    """Largest error of a run's trace, by kind."""
 
     def __init__(self, trace, expected):
         truth, counts = expected["float64"], expected["element_counts"]
@@ -69,7 +69,7 @@ class Errors:
 
 
 def check(part, case, dtype, device):
-    """Trains the case and holds every kind of error against its tolerance."""
+    """Trains the case and compares every kind of error with its tolerance."""
     config = bundle.HERE / "golden" / case / "config.json"
     answer = training.train(part, config, f"{case} in {dtype}", device, dtype=dtype).require_completed()
     expected = expectations(case)

@@ -1,4 +1,4 @@
-"""Part `history`: `nanobench run speedrun_history`, as far as its time goes. With --work the same command continues."""
+"""Part `history`: `nanobench run speedrun_history`, as far as time allows. With --work the same command continues."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The programs of GPU tests and GPU micro-benchmarks, where the bundle has them."""
+"""The programs of GPU tests and GPU micro-benchmarks, if the bundle has them."""
 
 import json
 
@@ -6,7 +6,7 @@ import processes
 from problems import Failed, NotRun
 
 TESTS = "nanobench-gpu-tests"
-SHARE = 0.5  # of the part's time: what comes after has some whatever they do
+SHARE = 0.5  # share of the part's time, so that later steps always have some left
 
 
 def require(part, name):
@@ -24,7 +24,7 @@ def _failures(document):
 
 
 def run(part):
-    """Every test of the kernels; what a crash leaves behind is still counted."""
+    """Every test of the kernels; results before a crash still count."""
     file = part.folder / "kernel_tests.json"
     file.unlink(missing_ok=True)
     command = [require(part, TESTS), f"--gtest_output=json:{file}", "--gtest_brief=1"]

@@ -7,15 +7,15 @@ import processes
 from problems import Failed
 
 CPU, GPU = "nanobench-micro", "nanobench-gpu-bench"
-# One shape, and a moment for each case: the GPU is what this machine is for.
+# One shape, and little time for each case: this machine is here for its GPU.
 CPU_SHAPE = ("--seq", "1024", "--window", "256", "--benchmark_min_time=0.05", "--benchmark_filter=-sgemm")
 SMALL_SHAPE = ("--seq", "256", "--window", "128", "--dim", "64", "--heads", "2", "--layers", "6", "--vocab", "257")
 SMALL_SHAPE += ("--threads", "1", "--benchmark_min_time=0", "--benchmark_filter=-sgemm")
-GPU_SHARE = 0.75  # of the part's time: the CPU's have some whatever the GPU's do
+GPU_SHARE = 0.75  # share of the part's time, so that the CPU's benchmarks always have some left
 
 
 def _is_rival(name):
-    """Whether a row of the GPU's benchmarks, operation/contestant/shape, is another library's: it may refuse a shape."""
+    """Whether a GPU benchmark row, operation/contestant/shape, is from another library, which may refuse a shape."""
     contestant = name.split("/")[1:2]
     return bool(contestant) and not contestant[0].startswith("own")
 

@@ -7,7 +7,7 @@ import re
 
 from problems import Refused
 
-# Seconds that a part has when no budget is given; a budget is shared in these proportions.
+# Seconds per part if no budget is given; a budget is divided in these proportions.
 LIMITS = {
     "cuda": {"environment": 180, "parity": 900, "micro": 420, "history": 1500, "side_by_side": 900},
     "cpu": {"environment": 120, "parity": 600, "micro": 300, "history": 900, "side_by_side": 300},
@@ -97,7 +97,7 @@ def parse(words):
 
 
 def time_for(part, later, limits, remaining_s):
-    """Seconds of `part`: its limit, or its share of what a budget has left for it and the parts after it."""
+    """Seconds of `part`: its limit, or its share of what is left of a budget for it and the parts after it."""
     if remaining_s is None:
         return limits[part]
     share = limits[part] / (limits[part] + sum(limits[name] for name in later))

@@ -1,4 +1,4 @@
-"""The same training on the GPU and on the CPU, from the same seed: how far their losses are apart."""
+"""The same training on the GPU and on the CPU, from the same seed: how far apart their losses are."""
 
 import dataclasses
 
@@ -14,8 +14,9 @@ class Pair:
     name: str
     record: str
     dtype: str
-    # Of the losses, relative. Rounding differs between the two, and training enlarges what it differs by: where the CPU's own two
-    # ways of computing (fused kernels, and one operation after the other) are apart by more, ten times that counts.
+    # Relative, for the losses. Rounding differs between the two, and training amplifies the difference. If the CPU's
+    # own two ways of computing (fused kernels, and one operation after the other) differ by more, the tolerance is ten
+    # times that.
     tolerance: float
     is_bfloat16: bool = False
 
@@ -34,7 +35,7 @@ PRECISION_OF = "official"
 
 
 def configuration(part, pair):
-    """Small enough for a CPU. In bfloat16 with the record's own casts, and heads as wide as the GPU's attention asks for."""
+    """Small enough for a CPU. In bfloat16 with the record's own casts, and heads as wide as the GPU's attention requires."""
     config = training.suite_config(part, pair.record, "smoke", STEPS)
     if pair.is_bfloat16:
         official = training.show_config(part, pair.record, "official")

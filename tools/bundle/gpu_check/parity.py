@@ -5,7 +5,7 @@ import golden
 import kernel_tests
 import pairs_of_devices
 
-# Enough to see that the check itself works: on a CPU the tests of the sources are what tells.
+# Enough to show that the check itself works: on a CPU, the source tests are decisive.
 CPU_CASES = ("record12", "record17")
 CPU_PAIRS = ("record17/float32", "record17/bfloat16")
 

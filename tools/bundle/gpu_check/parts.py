@@ -8,7 +8,7 @@ import processes
 from problems import Failed, NotRun, Refused
 
 TAIL_BYTES = 4000
-LEAST_SECONDS = 1.0  # a step that has less left is not begun
+LEAST_SECONDS = 1.0  # a step with less time left is not started
 
 
 @dataclasses.dataclass
@@ -23,7 +23,7 @@ class Settings:
     python: str
     peer: str = None
     pairs: int = 5
-    gpu_problem: str = None  # why there is no GPU here, when that is known
+    gpu_problem: str = None  # why there is no GPU here, if known
 
     @property
     def is_gpu(self):
@@ -67,7 +67,7 @@ class Part:
             outcome, reason, numbers, rows = "failed", str(problem), problem.numbers, problem.rows
         except Refused:
             raise
-        except Exception as problem:  # of one step: the others go on, and the report says it
+        except Exception as problem:  # of one step: the others continue, and the report includes it
             outcome, reason = "failed", f"{type(problem).__name__}: {problem}"
         if reason:
             self._write(f"{outcome}: {reason}\n")
@@ -76,7 +76,7 @@ class Part:
         return outcome == "passed"
 
     def run(self, command, **options):
-        """processes.run in this part's time, with Failed unless it ends with 0."""
+        """processes.run within this part's time; raises Failed unless it ends with 0."""
         finished = processes.run(command, self, **options)
         problem = processes.how_it_ended(pathlib.Path(str(command[0])).name, finished)
         if problem:

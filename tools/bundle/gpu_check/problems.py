@@ -6,7 +6,7 @@ class Refused(Exception):
 
 
 class Failed(Exception):
-    """A step did not pass. `numbers` and `rows` are the measurements up to then."""
+    """A step did not pass. `numbers` and `rows` are the measurements so far."""
 
     def __init__(self, reason, numbers=None, rows=None):
         super().__init__(reason)
@@ -14,4 +14,4 @@ class Failed(Exception):
 
 
 class NotRun(Exception):
-    """A step cannot be run here; the message says why."""
+    """A step cannot be run here; the message gives the reason."""

@@ -9,18 +9,18 @@ import time
 
 from problems import Failed
 
-GRACE_SECONDS = 5.0  # between asking a process to end and ending it
+GRACE_SECONDS = 5.0  # between asking a process to end and killing it
 STDERR_BYTES = 4000
 
 
 @dataclasses.dataclass
 class Finished:
-    code: int  # as a shell has it negative: -N for signal N
+    code: int  # negative for signals: -N for signal N
     seconds: float
     stdout: str
-    stderr: str  # its end
+    stderr: str  # its last part
     limit_s: float
-    was_stopped: bool  # by us, when its time was over
+    was_stopped: bool  # stopped by us, when its time was up
 
 
 def _signal_group(process, number):
@@ -39,13 +39,13 @@ def _wait(process, seconds):
 
 
 def _stop(process, asks_s=0.0):
-    """asks_s: how long it may take to finish what it does, after a first SIGINT."""
+    """asks_s: how long it may take to finish its work after a first SIGINT."""
     for number, seconds in ((signal.SIGINT, asks_s), (signal.SIGTERM, GRACE_SECONDS), (signal.SIGKILL, GRACE_SECONDS)):
         if seconds > 0:
             _signal_group(process, number)
         if seconds > 0 and _wait(process, seconds):
             break
-    _signal_group(process, signal.SIGKILL)  # what it left behind in its group
+    _signal_group(process, signal.SIGKILL)  # processes that it left behind in its group
 
 
 def _read_from(path, begin):

@@ -56,7 +56,7 @@ class Programs:
         raise Refused(f"the programs do not start with {torch['folder']}: {reason}")
 
     def _unpacked(self, program):
-        """The program itself; what the bundle holds packed is unpacked beside the scripts."""
+        """The program itself; a program that is compressed in the bundle is unpacked beside the scripts."""
         if program.suffix != ".gz":
             return program
         place = self.folder.parent / "unpacked" / program.stem

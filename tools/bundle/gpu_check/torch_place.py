@@ -47,7 +47,7 @@ def find_torch(wanted_version):
 
 
 def library_folders(folder):
-    """LibTorch's own, then those of the CUDA wheels: beside it, and in the interpreter's other places."""
+    """LibTorch's own folder, then those of the CUDA wheels: beside it, and in the interpreter's other folders."""
     places = dict.fromkeys([str(folder.parent), *sys.path])
     wheels = [found for place in places if place for found in sorted(glob.glob(f"{place}/nvidia/*/lib"))]
     return [str(folder / "lib"), *dict.fromkeys(wheels)]

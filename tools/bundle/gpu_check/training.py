@@ -1,4 +1,4 @@
-"""One run of `nanobench train`, with the trace that it leaves."""
+"""One run of `nanobench train`, with its trace."""
 
 import dataclasses
 import json
@@ -32,7 +32,7 @@ def show_config(part, record, scale):
 
 
 def suite_config(part, record, scale, steps):
-    """A record's configuration at a scale, ended after `steps`, with a validation before and after."""
+    """A record's configuration at a scale, stopped after `steps`, with a validation before and after."""
     config = show_config(part, record, scale)
     config["run"].update(stop_after=steps, val_every=steps, untimed_steps=0)
     return config
@@ -45,7 +45,7 @@ def write_config(part, config, name):
 
 
 def train(part, config, name, device, dtype="float32", kernels="fused", seconds=None):
-    """config: a dictionary, or a file of one. Throws Failed when the program itself fails."""
+    """config: a dictionary, or a file with one. Throws Failed if the program itself fails."""
     file = config if isinstance(config, pathlib.Path) else write_config(part, config, name)
     trace = part.folder / "trace.json"
     trace.unlink(missing_ok=True)

@@ -1,5 +1,5 @@
-# Every header of KERNELS that declares a function with a stream is tested: PROGRAM lists a suite that is named after it,
-# adam.h as Adam. With BENCHMARKS, PROGRAM lists benchmarks instead, and every such function has one: adam_update/...
+# Every header of KERNELS that declares a function with a stream is tested: PROGRAM lists a suite named after it
+# (adam.h: Adam). With BENCHMARKS, PROGRAM lists benchmarks instead, and every such function has one: adam_update/...
 if(BENCHMARKS)
   execute_process(COMMAND "${PROGRAM}" --benchmark_list_tests RESULT_VARIABLE code OUTPUT_VARIABLE listed ERROR_VARIABLE errors)
 else()
@@ -9,7 +9,7 @@ if(NOT code STREQUAL "0")
   message(FATAL_ERROR "${PROGRAM} lists nothing (${code}): ${errors}")
 endif()
 
-# "symmetric_product" is SymmetricProduct.
+# "symmetric_product" becomes SymmetricProduct.
 function(camel_case stem result)
   set(name "")
   string(REPLACE "_" ";" words "${stem}")
