@@ -18,7 +18,7 @@ class Collected : public LogReader {
   std::string text;
 };
 
-class LogFollowerTest : public testing::Test {
+class LogFollowerTest : public ::testing::Test {
  protected:
   LogFollowerTest() {
     std::string pattern = (fs::temp_directory_path() / "nanobench-test-XXXXXX").string();
