@@ -31,6 +31,11 @@ bool has_whole_matrix_units(Query query) {
 }
 
 const KernelCondition kFloat32{"float32 tensors (`--dtype`)", {}, [](Query query) { return query.is_float32; }};
+const KernelCondition kFloat32Activations{"activations in float32", {"/precision/activations"}, [](Query query) {
+                                            return query.activations == ActivationPrecision::kFloat32;
+                                          }};
+const KernelCondition kGpuBlocks{
+    "the kernel of `blocks`", {}, [](Query query) { return has_kernel(StepPart::kBlocks, KernelDevice::kGpu, query); }};
 const KernelCondition kRmsNorm{
     "RMS norm", {"/model/norm"}, [](Query query) { return query.config.model.norm == NormType::kRms; }};
 const KernelCondition kNoBias{
@@ -61,9 +66,7 @@ KernelRow cpu_blocks() {
   return {StepPart::kBlocks,
           KernelDevice::kCpu,
           {kFloat32,
-           {"activations in float32",
-            {"/precision/activations"},
-            [](Query query) { return query.activations == ActivationPrecision::kFloat32; }},
+           kFloat32Activations,
            kRmsNorm,
            kNoBias,
            kReluSquared,
@@ -130,6 +133,37 @@ KernelRow gpu_attention() {
             }}}};
 }
 
+KernelRow gpu_embeddings() {
+  return {StepPart::kEmbeddings,
+          KernelDevice::kGpu,
+          {kGpuBlocks, {"no learned positions", {"/model/position"}, [](Query query) {
+                          return query.config.model.position != PositionEncoding::kLearned;
+                        }}}};
+}
+
+KernelRow cpu_head() {
+  return {StepPart::kHead,
+          KernelDevice::kCpu,
+          {kFloat32,
+           kFloat32Activations,
+           {"a head in the precision of the activations", {"/precision/head"}, [](Query query) {
+              return query.config.precision.head == HeadPrecision::kActivations;
+            }}}};
+}
+
+KernelRow gpu_head() {
+  return {StepPart::kHead,
+          KernelDevice::kGpu,
+          {kGpuBlocks,
+           {"in 8-bit precision, a model dimension and a padded vocabulary that are multiples of 16",
+            {"/precision/head", "/model/model_dim", "/model/vocab_pad_multiple"},
+            [](Query query) {
+              const ModelConfig& model = query.config.model;
+              return query.config.precision.head == HeadPrecision::kActivations ||
+                     (model.model_dim % kFloat8 == 0 && model.padded_vocab_size() % kFloat8 == 0);
+            }}}};
+}
+
 KernelRow cpu_muon() {
   return {StepPart::kMuon,
           KernelDevice::kCpu,
@@ -173,8 +207,10 @@ std::string in_words(const KernelRow& row) {
 
 const char* to_string(StepPart part) {
   switch (part) {
+    case StepPart::kEmbeddings: return "embeddings";
     case StepPart::kBlocks: return "blocks";
     case StepPart::kAttention: return "attention";
+    case StepPart::kHead: return "head";
     case StepPart::kAdam: return "adam";
     case StepPart::kMuon: break;
   }
@@ -186,10 +222,13 @@ const char* to_string(KernelDevice device) {
 }
 
 const std::vector<KernelRow>& kernel_table() {
-  static const std::vector<KernelRow> table = {cpu_blocks(),
+  static const std::vector<KernelRow> table = {gpu_embeddings(),
+                                               cpu_blocks(),
                                                gpu_blocks(),
                                                cpu_attention(),
                                                gpu_attention(),
+                                               cpu_head(),
+                                               gpu_head(),
                                                {StepPart::kAdam, KernelDevice::kCpu, {kFused, kFloat32}},
                                                {StepPart::kAdam, KernelDevice::kGpu, {kFused, kFloat32}},
                                                cpu_muon(),
@@ -213,7 +252,7 @@ bool has_kernel(StepPart part, KernelDevice device, const KernelQuery& query) {
 
 std::set<StepPart> parts_without_kernel(const KernelQuery& query, std::span<const KernelDevice> devices) {
   std::set<StepPart> parts;
-  for (const StepPart part : {StepPart::kBlocks, StepPart::kAttention, StepPart::kAdam, StepPart::kMuon}) {
+  for (const StepPart part : kStepParts) {
     const bool is_covered = std::any_of(devices.begin(), devices.end(), [&](KernelDevice device) {
       const std::vector<const KernelCondition*> unmet = unmet_conditions(part, device, query);
       return unmet.empty() ||

@@ -3,9 +3,11 @@
 /// (engine/train/engine_facts.h); docs/kernels.md is its text. Plain C++, pure, thread-safe.
 ///
 /// A condition is either a limit of the kernel or a choice: a setting that asks for operations (dense attention,
-/// unfused Adam). A part has a gap when a limit rules out its kernel and no choice does.
+/// unfused Adam). A part has a gap when a limit rules out its kernel and no choice does. A part without a row for a
+/// device has one code there, whatever the settings.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <set>
 #include <span>
@@ -16,10 +18,13 @@
 
 namespace nanobench::core {
 
-enum class StepPart { kBlocks, kAttention, kAdam, kMuon };
+enum class StepPart { kEmbeddings, kBlocks, kAttention, kHead, kAdam, kMuon };
+inline constexpr std::array kStepParts = {StepPart::kEmbeddings, StepPart::kBlocks, StepPart::kAttention,
+                                          StepPart::kHead,       StepPart::kAdam,   StepPart::kMuon};
 enum class KernelDevice { kCpu, kGpu };
 
-const char* to_string(StepPart part);  ///< its name in the fact no_kernel_for: "blocks", "attention", "adam", "muon"
+/// Its name in the fact no_kernel_for: "embeddings", "blocks", "attention", "head", "adam", "muon".
+const char* to_string(StepPart part);
 const char* to_string(KernelDevice device);
 
 /// Sizes that kernels accept; the kernels themselves check these limits.
@@ -30,6 +35,7 @@ inline constexpr std::int64_t kMaxHead = 256;       ///< GPU: max head dimension
 inline constexpr std::int64_t kMaxAttention = 128;  ///< GPU: max head dimension of the attention kernel
 inline constexpr std::int64_t kRow = 8;             ///< GPU: model dimensions are multiples of it
 inline constexpr std::int64_t kMaxRow = 1024;       ///< GPU: max model dimension
+inline constexpr std::int64_t kFloat8 = 16;         ///< GPU: dimensions of 8-bit products are multiples of it
 inline constexpr std::int64_t kMatrixSide = 8;      ///< GPU: sides of Muon's matrices are multiples of it
 }  // namespace kernel_units
 

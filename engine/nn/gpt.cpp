@@ -105,7 +105,8 @@ GPT::TokenRows GPT::device_rows(const at::Tensor& tokens, const Rounding& roundi
   const ValueEmbeddingConfig& values = config_.model.value_embeddings;
   const auto num_tables = static_cast<std::size_t>(values.num_tables);
   TokenRows rows{.embed = {}, .values = std::vector<at::Tensor>(num_tables)};
-  if (!rounding.is_compact || position_embed_.defined()) return rows;  // positions are added before a sum is rounded
+  const KernelQuery query(config_, dtype_ == at::kFloat);
+  if (!rounding.is_compact || !has_kernel(StepPart::kEmbeddings, KernelDevice::kGpu, query)) return rows;
   std::vector<bool> is_used(num_tables);
   for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
     const std::optional<std::int64_t>& table = values.layer_map[layer];

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "core/base/op_timer.h"
+#include "core/config/kernel_coverage.h"
 #include "engine/ops/kernels.h"
 
 namespace nanobench::core {
@@ -12,7 +13,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-constexpr std::int64_t kFloat8Unit = 16;  // of the sides of 8-bit products
+using kernel_units::kFloat8;
 
 /// a b, summed and kept in float32. LibTorch's CPU has no such product of bfloat16 matrices.
 at::Tensor float_product(const at::Tensor& a, const at::Tensor& b) {
@@ -165,7 +166,7 @@ std::unique_ptr<Products> make_products(const at::Tensor& weight, const DeviceHe
 /// Rows of a chunk: a multiple of the granularity of 8-bit products.
 std::int64_t chunk_rows(const at::Tensor& weight, const DeviceHeadOptions& options) {
   const std::int64_t rows = options.chunk_numbers / weight.size(0);
-  return std::max(rows / kFloat8Unit * kFloat8Unit, kFloat8Unit);
+  return std::max(rows / kFloat8 * kFloat8, kFloat8);
 }
 
 /// The mean of the rows' losses.
@@ -210,8 +211,8 @@ struct DeviceHead : torch::autograd::Function<DeviceHead> {
 
 bool fits_float8_head(const at::Tensor& x, const at::Tensor& weight) {
   const CudaKernels* const kernels = cuda_kernels();
-  return kernels != nullptr && kernels->has_float8_products && x.size(0) % kFloat8Unit == 0 &&
-         x.size(1) % kFloat8Unit == 0 && weight.size(0) % kFloat8Unit == 0;
+  return kernels != nullptr && kernels->has_float8_products && x.size(0) % kFloat8 == 0 &&
+         x.size(1) % kFloat8 == 0 && weight.size(0) % kFloat8 == 0;
 }
 
 at::Tensor device_softcapped_cross_entropy(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& targets,

@@ -285,6 +285,12 @@ TEST(DoctorCommand, SaysWhatIsMissing) {
     if (check.at("check") == "engine") is_engine_missing = check.at("status") == "missing";
   }
   EXPECT_TRUE(is_engine_missing) << result.out;
+  const auto& checks = json.at("tables").at("checks");
+  const auto kernels =
+      std::find_if(checks.begin(), checks.end(), [](const auto& check) { return check.at("check") == "kernels"; });
+  ASSERT_NE(kernels, checks.end());
+  EXPECT_EQ(kernels->at("found"),
+            "CPU: blocks, attention, head, adam, muon; GPU: embeddings, blocks, attention, head, adam, muon");
 }
 
 TEST(DoctorCommand, ReadsWhatTheEngineIs) {

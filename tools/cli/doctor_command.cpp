@@ -13,6 +13,7 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
+#include "core/config/kernel_coverage.h"
 #include "core/hardware/nvml.h"
 #include "core/hardware/processors.h"
 #include "core/process/command.h"
@@ -153,6 +154,18 @@ Check check_cpu() {
           "a run uses all usable cores unless --threads limits them"};
 }
 
+/// The parts of a step that the engine has kernels for, from the table that it chooses by.
+Check check_kernels() {
+  const auto parts = [](core::KernelDevice device) {
+    std::vector<std::string> names;
+    for (const core::KernelRow& row : core::kernel_table())
+      if (row.device == device) names.emplace_back(core::to_string(row.part));
+    return std::string(core::to_string(device)) + ": " + joined(names);
+  };
+  return {"kernels", "engine's kernels", "ok", parts(core::KernelDevice::kCpu) + "; " + parts(core::KernelDevice::kGpu),
+          "speed; the settings that each kernel needs are in docs/kernels.md"};
+}
+
 /// Words of the first "flags" (x86) or "Features" (ARM) line.
 std::vector<std::string> cpu_flags() {
   std::ifstream in("/proc/cpuinfo");
@@ -281,6 +294,7 @@ std::vector<Check> all_checks() {
   checks.push_back(check_gpu_plugin(has_gpu));
   for (Check& check : gpus) checks.push_back(std::move(check));
   checks.push_back(check_cpu());
+  checks.push_back(check_kernels());
   checks.push_back(check_vector_path());
   checks.push_back(check_bfloat16_path());
   for (Check& check : check_cpu_features()) checks.push_back(std::move(check));

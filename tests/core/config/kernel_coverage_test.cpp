@@ -31,6 +31,9 @@ TEST(KernelCoverage, ALimitIsAGap) {
       {[](TrainConfig& c) { c.model.activation = Activation::kGelu; }, {StepPart::kBlocks}},
       {[](TrainConfig& c) { c.model.bias = true; }, {StepPart::kBlocks}},
       {[](TrainConfig& c) { c.precision.rotary_tables = RotaryPrecision::kBfloat16Tables; }, {StepPart::kBlocks}},
+      {[](TrainConfig& c) { c.precision.head = HeadPrecision::kFp8; }, {StepPart::kHead}},
+      {[](TrainConfig& c) { c.precision.activations = ActivationPrecision::kBfloat16; },
+       {StepPart::kBlocks, StepPart::kHead}},
       {[](TrainConfig& c) { c.optimizer.hidden_matrices.ns_dtype = NewtonSchulzDtype::kBfloat16; }, {StepPart::kMuon}},
       {[](TrainConfig& c) { c.model.num_heads = c.model.num_kv_heads = 32; },
        {StepPart::kBlocks, StepPart::kAttention}},
@@ -57,19 +60,20 @@ TEST(KernelCoverage, AChoiceOfOperationsIsNone) {
 TEST(KernelCoverage, NoKernelComputesInFloat64) {
   const TrainConfig config = changed([](TrainConfig&) {});
   EXPECT_EQ(parts_without_kernel(KernelQuery(config, /*float32=*/false), kCpu),
-            (Parts{StepPart::kBlocks, StepPart::kAttention, StepPart::kAdam, StepPart::kMuon}));
+            (Parts{StepPart::kBlocks, StepPart::kAttention, StepPart::kHead, StepPart::kAdam, StepPart::kMuon}));
 }
 
 TEST(KernelCoverage, AGpuComputesInBfloat16) {
   TrainConfig config = changed([](TrainConfig&) {});
   EXPECT_EQ(parts_without_kernel(KernelQuery(config), kGpu),
-            (Parts{StepPart::kBlocks, StepPart::kAttention, StepPart::kMuon}));
+            (Parts{StepPart::kEmbeddings, StepPart::kBlocks, StepPart::kAttention, StepPart::kHead, StepPart::kMuon}));
   config.precision.activations = ActivationPrecision::kBfloat16;
   config.optimizer.hidden_matrices.ns_dtype = NewtonSchulzDtype::kBfloat16;
   EXPECT_EQ(parts_without_kernel(KernelQuery(config), kGpu), Parts{});
   config.model.model_dim = 2048;
   config.model.num_heads = config.model.num_kv_heads = 8;  // of 256 numbers
-  EXPECT_EQ(parts_without_kernel(KernelQuery(config), kGpu), (Parts{StepPart::kBlocks, StepPart::kAttention}));
+  EXPECT_EQ(parts_without_kernel(KernelQuery(config), kGpu),
+            (Parts{StepPart::kEmbeddings, StepPart::kBlocks, StepPart::kAttention, StepPart::kHead}));
 }
 
 TEST(KernelCoverage, OneOfTwoDevicesIsEnough) {
