@@ -4,8 +4,8 @@
 #include <map>
 #include <optional>
 
+#include "core/base/atomic_write.h"
 #include "core/base/error.h"
-#include "core/base/temporary_folder.h"
 #include "results/open_file.h"
 #include "results/schema.h"
 

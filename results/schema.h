@@ -7,6 +7,12 @@
 
 namespace nanobench::results {
 
+/// Removes reference kernels from engine names. Replaces the digests of configurations, runs, plans and their lines,
+/// which covered every setting, with digests of the changed settings, so that evidence stays valid. Rows whose digest
+/// cannot be computed from the row keep it: imported logs, external trainers, the mock engine, configurations that this
+/// build cannot read. Call inside a transaction.
+void renew_identities(Database& database);
+
 /// The oldest file version that can be read.
 inline constexpr int kOldestSchema = 2;
 

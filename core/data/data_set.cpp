@@ -8,9 +8,9 @@
 #include <system_error>
 #include <unordered_map>
 
+#include "core/base/atomic_write.h"
 #include "core/base/digest.h"
 #include "core/base/error.h"
-#include "core/data/atomic_write.h"
 
 namespace nanobench::core {
 namespace fs = std::filesystem;

@@ -15,8 +15,8 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/atomic_write.h"
 #include "core/base/error.h"
-#include "core/data/atomic_write.h"
 
 namespace nanobench::core {
 namespace fs = std::filesystem;

@@ -14,7 +14,7 @@
 
 #include "core/base/error.h"
 #include "engine/cuda/error.h"
-#include "engine/distributed/process_failure.h"
+#include "engine/distributed/mesh.h"
 
 namespace nanobench::core::cuda {
 namespace {

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "engine/distributed/process_group.h"
-#include "engine/distributed/shared_segment.h"
+#include "engine/distributed/shared_memory_transport.h"
 
 namespace nanobench::core {
 

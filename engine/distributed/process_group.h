@@ -9,7 +9,7 @@
 #include "core/protocol/run_choices.h"
 #include "engine/distributed/communicator.h"
 #include "engine/distributed/launch.h"
-#include "engine/distributed/process_failure.h"
+#include "engine/distributed/mesh.h"
 
 namespace nanobench::core {
 

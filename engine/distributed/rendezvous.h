@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/distributed/process_failure.h"
+#include "engine/distributed/mesh.h"
 
 namespace nanobench::core {
 

@@ -1,11 +1,137 @@
 #include "engine/distributed/shared_memory_transport.h"
 
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <climits>
 #include <cstring>
+#include <new>
 
 #include "core/base/error.h"
 
 namespace nanobench::core {
+
+namespace {
+
+constexpr std::size_t kLine = 64;
+constexpr std::size_t kMessageBytes = 2048;
+constexpr int kNobody = -1;
+
+static_assert(std::atomic<std::uint32_t>::is_always_lock_free && std::atomic<int>::is_always_lock_free,
+              "atomics in shared memory must not hide a lock of one process");
+
+std::size_t round_up(std::size_t bytes, std::size_t multiple) {
+  return (bytes + multiple - 1) / multiple * multiple;
+}
+
+/// std::atomic::wait is for the threads of one process; these work for all processes that map the word.
+void sleep_while_equal(std::atomic<std::uint32_t>& word, std::uint32_t value) {
+  syscall(SYS_futex, &word, FUTEX_WAIT, value, nullptr, nullptr, 0);
+}
+
+void wake_all(std::atomic<std::uint32_t>& word) {
+  syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+}  // namespace
+
+struct alignas(kLine) SharedSegment::Header {
+  std::atomic<std::uint32_t> arrived{0};
+  alignas(kLine) std::atomic<std::uint32_t> generation{0};  ///< goes up when a barrier opens and when a process fails
+  alignas(kLine) std::atomic<int> first_failed{kNobody};
+};
+
+struct alignas(kLine) SharedSegment::Place {
+  std::uint32_t operation = 0;
+  std::uint64_t bytes = 0;
+  int outcome = 0;
+  std::array<char, kMessageBytes> message{};
+};
+
+SharedSegment::SharedSegment(int size, std::size_t slot_bytes)
+    : size_(size), slot_bytes_(round_up(std::max<std::size_t>(slot_bytes, kLine), kLine)) {
+  const auto processes = static_cast<std::size_t>(size);
+  const std::size_t head_bytes = sizeof(Header) + (processes + 1) * sizeof(Place);
+  mapped_bytes_ = head_bytes + (processes + 1) * slot_bytes_;
+  void* memory = mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) {
+    throw Error(ErrorCode::kUnavailable, "cannot share " + std::to_string(mapped_bytes_) + " bytes among " +
+                                             std::to_string(size) + " processes: " + std::strerror(errno));
+  }
+  auto* bytes = static_cast<std::byte*>(memory);
+  header_ = new (bytes) Header;
+  places_ = new (bytes + sizeof(Header)) Place[processes + 1];
+  slots_ = bytes + head_bytes;
+}
+
+SharedSegment::~SharedSegment() {
+  munmap(header_, mapped_bytes_);
+}
+
+void SharedSegment::barrier() {
+  const std::uint32_t generation = header_->generation.load(std::memory_order_acquire);
+  throw_if_failed();
+  if (header_->arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == static_cast<std::uint32_t>(size_)) {
+    header_->arrived.store(0, std::memory_order_relaxed);
+    header_->generation.fetch_add(1, std::memory_order_acq_rel);
+    wake_all(header_->generation);
+  } else {
+    while (header_->generation.load(std::memory_order_acquire) == generation)
+      sleep_while_equal(header_->generation, generation);
+  }
+  throw_if_failed();
+}
+
+void SharedSegment::meet(int rank, std::uint32_t operation, std::uint64_t bytes) {
+  places_[rank].operation = operation;
+  places_[rank].bytes = bytes;
+  barrier();
+  check_agreement(rank);  // nobody passes the next barrier, and so writes its next intention, before all have looked
+}
+
+void SharedSegment::check_agreement(int rank) const {
+  const Place& mine = places_[rank];
+  for (int other = 0; other < size_; ++other) {
+    const Place& theirs = places_[other];
+    if (theirs.operation == mine.operation && theirs.bytes == mine.bytes) continue;
+    const auto text = [](const Place& place) {
+      return "operation " + std::to_string(place.operation) + " of " + std::to_string(place.bytes) + " bytes";
+    };
+    throw PeerFailed({RunOutcome::kCrashed, "internal error: process " + std::to_string(rank) + " communicates " +
+                                                text(mine) + " while process " + std::to_string(other) +
+                                                " communicates " + text(theirs)});
+  }
+}
+
+void SharedSegment::fail(int reporter, const ProcessFailure& failure) {
+  if (header_->first_failed.load(std::memory_order_acquire) != kNobody) return;
+  Place& place = places_[reporter];
+  place.outcome = static_cast<int>(failure.outcome);
+  const std::size_t length = std::min(failure.message.size(), kMessageBytes - 1);
+  std::copy_n(failure.message.begin(), length, place.message.begin());
+  place.message[length] = '\0';
+  int expected = kNobody;
+  if (!header_->first_failed.compare_exchange_strong(expected, reporter, std::memory_order_acq_rel)) return;
+  header_->generation.fetch_add(1, std::memory_order_acq_rel);
+  wake_all(header_->generation);
+}
+
+std::optional<ProcessFailure> SharedSegment::failure() const {
+  const int reporter = header_->first_failed.load(std::memory_order_acquire);
+  if (reporter == kNobody) return std::nullopt;
+  const Place& place = places_[reporter];
+  return ProcessFailure{static_cast<RunOutcome>(place.outcome), place.message.data()};
+}
+
+void SharedSegment::throw_if_failed() const {
+  if (const std::optional<ProcessFailure> known = failure()) throw PeerFailed(*known);
+}
+
 namespace {
 
 std::byte* data_of(const at::Tensor& tensor) {

@@ -3,11 +3,11 @@
 #include "core/base/op_timer.h"
 #include "core/config/kernel_coverage.h"
 #include "engine/kernels/engine_context.h"
+#include "engine/ops/bfloat16.h"
 #include "engine/ops/blend.h"
 #include "engine/ops/device_block.h"
 #include "engine/ops/device_embedding.h"
 #include "engine/ops/device_head.h"
-#include "engine/ops/float8.h"
 #include "engine/ops/rms_norm.h"
 
 namespace nanobench::core {

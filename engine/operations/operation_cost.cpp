@@ -9,8 +9,8 @@
 #include <iterator>
 #include <sstream>
 
+#include "core/base/atomic_write.h"
 #include "core/base/error.h"
-#include "core/base/temporary_folder.h"
 #include "core/process/command.h"
 
 namespace nanobench::core {

@@ -1,4 +1,5 @@
-/// Causal attention under a BlockMask. Stateless, thread-safe.
+/// Causal attention under a BlockMask, by the kernels of the CPU or of a GPU (engine/cuda/attention.h). Stateless,
+/// thread-safe.
 #pragma once
 
 #include <memory>
@@ -7,6 +8,15 @@
 #include "engine/ops/torch.h"
 
 namespace nanobench::core {
+
+/// Whether the kernel can run this plan on q's device: a GPU with kernels, a tiled plan in
+/// either order, head widths that are multiples of 16 up to 128.
+bool fits_device_attention(const at::Tensor& q, const AttentionPlan& plan);
+
+/// Like attention(), for q, k and v with bfloat16 values; the result and the gradients also
+/// hold bfloat16 values. REQUIRES fits_device_attention(q, plan). Enqueues its work and does not wait.
+at::Tensor device_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                            const std::shared_ptr<const AttentionPlan>& plan, double scale);
 
 /// softmax(scale * q k^T) v over the keys that the plan allows.
 ///   q        [T, H, E]   float32 or float64

@@ -1,7 +1,12 @@
-/// Rounding to bfloat16, to emulate its storage with float32 arithmetic. Stateless, thread-safe.
+/// Rounding to bfloat16 and to 8-bit floating point (e4m3, e5m2, saturated), to emulate their storage with float32
+/// arithmetic. Stateless, thread-safe.
 ///
 /// A CPU without bfloat16 units multiplies bfloat16 matrices two orders of magnitude more slowly, so values are kept in
 /// float32 (or float64) and rounded where a bfloat16 program would store them.
+///
+/// Source of the 8-bit emulation: the head of records #19 to #21 (operands scaled, rounded, multiplied with float32
+/// accumulation, scaled back) and the saturating conversion of the GPU (values beyond the largest finite one become
+/// it).
 #pragma once
 
 #include <cstdint>
@@ -42,5 +47,15 @@ at::Tensor bfloat16_linear(const at::Tensor& x, const at::Tensor& weight);
 ///   returns [n, rows, columns]
 /// REQUIRES fits_bfloat16_kernel(a, b).
 at::Tensor bfloat16_bmm(const at::Tensor& a, const at::Tensor& b);
+
+inline constexpr double kE4m3Max = 448.0;    ///< largest finite value: 4 exponent bits, 3 of mantissa, no infinity
+inline constexpr double kE5m2Max = 57344.0;  ///< 5 exponent bits, 2 of mantissa
+
+/// round(x * scale) / scale with round to the nearest e4m3 value (ties to even), saturated; dtype of x. The gradient
+/// passes through unchanged: rounding is treated as the identity.
+at::Tensor quantized_e4m3(const at::Tensor& x, double scale);
+
+/// The same for e5m2, in place and not differentiable: for gradients.
+void quantize_e5m2_(at::Tensor& x, double scale);
 
 }  // namespace nanobench::core

@@ -211,8 +211,8 @@ struct DeviceHead : torch::autograd::Function<DeviceHead> {
 
 bool fits_float8_head(const at::Tensor& x, const at::Tensor& weight) {
   const CudaKernels* const kernels = cuda_kernels();
-  return kernels != nullptr && kernels->has_float8_products && x.size(0) % kFloat8 == 0 &&
-         x.size(1) % kFloat8 == 0 && weight.size(0) % kFloat8 == 0;
+  return kernels != nullptr && kernels->has_float8_products && x.size(0) % kFloat8 == 0 && x.size(1) % kFloat8 == 0 &&
+         weight.size(0) % kFloat8 == 0;
 }
 
 at::Tensor device_softcapped_cross_entropy(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& targets,

@@ -5,7 +5,6 @@
 #include "core/base/op_timer.h"
 #include "engine/kernels/head_kernel.h"
 #include "engine/ops/bfloat16.h"
-#include "engine/ops/float8.h"
 #include "engine/ops/kernels.h"
 
 namespace nanobench::core {

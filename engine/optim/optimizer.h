@@ -1,4 +1,5 @@
-/// The common interface of all optimisers of a run. Not thread-safe.
+/// The common interface of all optimisers of a run, and float32 masters behind bfloat16 parameters (record #1). Not
+/// thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +7,7 @@
 #include <vector>
 
 #include "core/config/train_config.h"
+#include "engine/nn/parameters.h"
 #include "engine/ops/torch.h"
 
 namespace nanobench::core {
@@ -57,5 +59,33 @@ class Optimizer {
 
 /// Whether kernels for whole float32 tensors on `device` can take these tensors.
 bool are_plain_floats(const std::vector<at::Tensor>& tensors, at::DeviceType device);
+
+/// Optimisers update the masters. Forward and backward passes use them stochastically rounded to bfloat16, so that
+/// small updates are not lost on average. Deterministic: the random numbers depend on (seed, number of updates,
+/// parameter).
+class MasterWeights {
+ public:
+  /// Copies the parameters' current values as masters and rounds the parameters.
+  MasterWeights(Parameters& parameters, std::uint64_t seed);
+
+  /// Call before the optimisers' step: restores the masters into the parameters.
+  void unround();
+  /// Call after the step: copies the parameters as masters and rounds them again.
+  void round();
+
+  /// Copies of everything that steps change besides the parameters.
+  struct State {
+    std::vector<at::Tensor> masters;
+    std::uint64_t rounds = 0;
+  };
+  State state() const;
+  void restore(const State& state);
+
+ private:
+  Parameters& parameters_;
+  std::uint64_t seed_;
+  std::uint64_t rounds_ = 0;
+  std::vector<at::Tensor> masters_;
+};
 
 }  // namespace nanobench::core

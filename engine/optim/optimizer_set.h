@@ -11,7 +11,6 @@
 #include "core/config/train_config.h"
 #include "engine/distributed/communicator.h"
 #include "engine/nn/parameters.h"
-#include "engine/optim/master_weights.h"
 #include "engine/optim/optimizer.h"
 
 namespace nanobench::core {

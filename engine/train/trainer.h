@@ -20,7 +20,6 @@
 #include "engine/train/run_device.h"
 #include "engine/train/run_profile.h"
 #include "engine/train/step_graph.h"
-#include "engine/train/trace.h"
 
 namespace nanobench::core {
 

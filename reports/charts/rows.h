@@ -7,7 +7,7 @@
 
 #include "core/base/text.h"
 #include "reports/document/document.h"
-#include "reports/stats/interval.h"
+#include "reports/stats/estimate.h"
 
 namespace nanobench::reports {
 

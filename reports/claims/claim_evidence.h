@@ -10,7 +10,7 @@
 #include "ablations/claim_cells.h"
 #include "ablations/claim_rule.h"
 #include "reports/comparison/comparison.h"
-#include "reports/stats/interval.h"
+#include "reports/stats/estimate.h"
 #include "reports/stats/summary.h"
 #include "results/store.h"
 

@@ -11,7 +11,7 @@
 #include "ablations/resolve.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
-#include "reports/comparison/code_paths.h"
+#include "reports/comparison/conditions.h"
 #include "reports/stats/loss_curve.h"
 
 namespace nanobench::reports {

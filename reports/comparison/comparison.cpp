@@ -8,7 +8,7 @@
 
 #include "core/base/json.h"
 #include "core/base/text.h"
-#include "reports/comparison/code_paths.h"
+#include "reports/comparison/conditions.h"
 #include "results/host_load.h"
 #include "results/metric.h"
 

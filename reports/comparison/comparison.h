@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ablations/catalogue.h"
-#include "reports/comparison/outliers.h"
+#include "reports/comparison/conditions.h"
 #include "reports/stats/loss_curve.h"
 #include "reports/stats/summary.h"
 #include "results/store.h"

@@ -7,7 +7,7 @@
 #include <set>
 #include <tuple>
 
-#include "reports/comparison/code_paths.h"
+#include "reports/comparison/conditions.h"
 #include "reports/stats/factorial_effects.h"
 #include "reports/stats/multiple.h"
 #include "reports/stats/power.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "reports/effects/measured_effect.h"
-#include "reports/stats/interval.h"
+#include "reports/stats/estimate.h"
 
 namespace nanobench::reports {
 

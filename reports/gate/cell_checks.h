@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "reports/gate/comparability.h"
 #include "reports/gate/gate_policy.h"
 #include "reports/stats/estimate.h"
 #include "reports/stats/summary.h"

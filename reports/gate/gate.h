@@ -19,7 +19,6 @@
 
 #include "reports/gate/arm.h"
 #include "reports/gate/cell_checks.h"
-#include "reports/gate/comparability.h"
 #include "reports/gate/gate_policy.h"
 
 namespace nanobench::reports {

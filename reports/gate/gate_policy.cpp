@@ -1,11 +1,15 @@
 #include "reports/gate/gate_policy.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
+#include "reports/comparison/conditions.h"
 
 namespace nanobench::reports {
+
 namespace {
 
 using core::Error;
@@ -77,6 +81,86 @@ GatePolicy read_gate_policy(const core::Json& value, const std::string& source) 
 
 GatePolicy read_gate_policy_file(const std::filesystem::path& file) {
   return read_gate_policy(core::read_json_file(file), file.string());
+}
+
+namespace {
+
+std::string differ(const std::string& what, const std::string& before, const std::string& now) {
+  return what + " differs: the baseline has " + (before.empty() ? "none" : before) + ", the candidate " +
+         (now.empty() ? "none" : now);
+}
+
+/// Arms that ran in turn are paired by seed. Both runs of a seed must be on one host, or their times prove nothing.
+bool has_torn_pair(const Arm& a, const Arm& b) {
+  for (const ArmCell& cell : a.cells) {
+    for (const ArmCell& other : b.cells) {
+      if (cell.label != other.label) continue;
+      for (const ArmRun& run : cell.runs) {
+        const auto pair = std::find_if(other.runs.begin(), other.runs.end(),
+                                       [&](const ArmRun& candidate) { return candidate.seed == run.seed; });
+        if (pair != other.runs.end() && run.is_completed() && pair->is_completed() && run.host != pair->host)
+          return true;
+      }
+    }
+  }
+  return false;
+}
+
+std::string host_mismatch(const Arm& a, const Arm& b, const GateSetting& setting) {
+  if (setting.is_interleaved)
+    return has_torn_pair(a, b) ? "runs of one seed come from different hosts, whose times are not compared" : "";
+  if (a.hosts != b.hosts) return differ("the host", joined(a.hosts), joined(b.hosts));
+  return a.hosts.size() > 1 ? "the runs come from several hosts, whose times are not compared" : "";
+}
+
+/// A baseline from an older file has the former digest.
+bool is_same_configuration(const ArmCell& baseline, const ArmCell& candidate) {
+  return baseline.config_digest == candidate.config_digest ||
+         (!candidate.former_config_digest.empty() && baseline.config_digest == candidate.former_config_digest);
+}
+
+/// From the first completed run; nullopt if its engine did not report them.
+std::optional<core::StepParts> no_kernel_for(const ArmCell& cell) {
+  const auto first =
+      std::find_if(cell.runs.begin(), cell.runs.end(), [](const ArmRun& run) { return run.is_completed(); });
+  return first == cell.runs.end() ? std::nullopt : first->no_kernel_for;
+}
+
+/// Only between two configurations: a kernel that one revision has and another lacks is what a gate must see.
+std::string code_mismatch(const ArmCell& a, const ArmCell& b) {
+  if (is_same_configuration(a, b)) return "";
+  const core::StepParts parts = parts_of_one_alone(no_kernel_for(a), no_kernel_for(b));
+  return parts.empty() ? "" : "the engine has a kernel for " + joined(parts) + " on one side only; " + kSameCodeRemedy;
+}
+
+}  // namespace
+
+Comparability::Comparability(const Arm& a, const Arm& b, const GateSetting& setting)
+    : allows_other_configs_(setting.allows_other_configs) {
+  if (a.scale != b.scale) all_mismatch_ = differ("the scale", a.scale, b.scale);
+  if (a.data_digest != b.data_digest) all_mismatch_ = differ("the data", a.data_digest, b.data_digest);
+  if (a.hardware != b.hardware) machine_mismatch_ = differ("the machine", a.hardware, b.hardware);
+  if (a.gpu != b.gpu) machine_mismatch_ = differ("the GPU", a.gpu, b.gpu);
+  if (a.kernels != b.kernels)
+    machine_mismatch_ = differ("the kind of kernels", enum_name(a.kernels), enum_name(b.kernels));
+  if (a.threads != b.threads) {
+    machine_mismatch_ = differ("the number of threads", std::to_string(a.threads), std::to_string(b.threads));
+  }
+  if (a.processes != b.processes) {
+    machine_mismatch_ = differ("the number of processes", std::to_string(a.processes), std::to_string(b.processes));
+  }
+  host_mismatch_ = host_mismatch(a, b, setting);
+}
+
+std::string Comparability::mismatch_of(GateMetric metric, const ArmCell* baseline, const ArmCell& candidate) const {
+  if (baseline == nullptr) return "the baseline has no such cell";
+  if (!all_mismatch_.empty()) return all_mismatch_;
+  if (!allows_other_configs_ && !is_same_configuration(*baseline, candidate))
+    return "the cell's configuration differs from the baseline's";
+  const bool needs_machine = metric == GateMetric::kTime || metric == GateMetric::kMemory;
+  if (needs_machine && !machine_mismatch_.empty()) return machine_mismatch_;
+  if (metric != GateMetric::kTime) return "";
+  return host_mismatch_.empty() ? code_mismatch(*baseline, candidate) : host_mismatch_;
 }
 
 }  // namespace nanobench::reports

@@ -1,4 +1,4 @@
-/// What a gate requires of a candidate. Plain values; thread-safe.
+/// What a gate requires of a candidate, and which metrics of two arms may be compared at all. Pure, thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/json.h"
+#include "reports/gate/arm.h"
 
 namespace nanobench::reports {
 
@@ -47,5 +48,28 @@ struct GatePolicy {
 /// their defaults. Throws Error{kInvalidArgument} with file and JSON pointer.
 GatePolicy read_gate_policy(const core::Json& value, const std::string& source);
 GatePolicy read_gate_policy_file(const std::filesystem::path& file);
+
+/// How the arms were measured.
+struct GateSetting {
+  bool is_interleaved = false;        ///< they ran in turn on one machine, seed by seed; otherwise times need one host
+  bool allows_other_configs = false;  ///< the configurations are what is compared
+};
+
+/// Losses and costs need the same scale, data and configuration; memory also needs the same machine, and times the same
+/// host.
+class Comparability {
+ public:
+  Comparability(const Arm& baseline, const Arm& candidate, const GateSetting& setting);
+
+  /// Why this metric of the cell cannot be compared; empty if it can. `baseline` is null if the baseline lacks the
+  /// cell.
+  std::string mismatch_of(GateMetric metric, const ArmCell* baseline, const ArmCell& candidate) const;
+
+ private:
+  bool allows_other_configs_;
+  std::string all_mismatch_;      ///< nothing can be compared
+  std::string machine_mismatch_;  ///< time and memory cannot
+  std::string host_mismatch_;     ///< time cannot
+};
 
 }  // namespace nanobench::reports

@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "reports/stats/interval.h"
+#include "reports/stats/estimate.h"
 
 namespace nanobench::reports {
 

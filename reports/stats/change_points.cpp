@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/base/random.h"
-#include "reports/stats/interval.h"
+#include "reports/stats/estimate.h"
 #include "reports/stats/summary.h"
 
 namespace nanobench::reports {

@@ -9,7 +9,7 @@
 #include <limits>
 #include <numbers>
 
-#include "reports/stats/interval.h"
+#include "reports/stats/estimate.h"
 
 namespace nanobench::reports {
 namespace {

@@ -9,7 +9,7 @@
 #include <functional>
 #include <limits>
 
-#include "reports/stats/interval.h"
+#include "reports/stats/estimate.h"
 
 namespace nanobench::reports {
 

@@ -3,13 +3,45 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <sstream>
 #include <vector>
 
 #include "core/base/error.h"
 #include "reports/stats/distributions.h"
-#include "reports/stats/interval.h"
 
 namespace nanobench::reports {
+
+namespace {
+
+template <class Value>
+[[noreturn]] void refuse_value(const char* name, const char* expected, Value value) {
+  std::ostringstream message;
+  message << name << " must be " << expected << ", got " << value;
+  throw core::Error(core::ErrorCode::kInvalidArgument, message.str());
+}
+
+}  // namespace
+
+void refuse(const std::string& message) {
+  throw core::Error(core::ErrorCode::kInvalidArgument, message);
+}
+
+void require_fraction(double value, const char* name) {
+  if (!(value > 0.0 && value < 1.0)) refuse_value(name, "between 0 and 1, without the ends", value);
+}
+
+void require_finite(double value, const char* name) {
+  if (!std::isfinite(value)) refuse_value(name, "a finite number", value);
+}
+
+void require_positive(double value, const char* name) {
+  if (!std::isfinite(value) || value <= 0.0) refuse_value(name, "a finite number above 0", value);
+}
+
+void require_count(long count, long min, const char* name) {
+  if (count < min) refuse_value(name, ("at least " + std::to_string(min)).c_str(), count);
+}
+
 namespace {
 
 void require_usable(const Estimate& estimate) {

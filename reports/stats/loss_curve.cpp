@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "reports/stats/distributions.h"
-#include "reports/stats/interval.h"
+#include "reports/stats/estimate.h"
 
 namespace nanobench::reports {
 

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "core/base/error.h"
-#include "reports/stats/interval.h"
+#include "reports/stats/estimate.h"
 
 namespace nanobench::reports {
 namespace {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "reports/stats/estimate.h"
-#include "reports/stats/interval.h"
 
 namespace nanobench::reports {
 

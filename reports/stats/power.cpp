@@ -5,7 +5,7 @@
 
 #include "core/base/error.h"
 #include "reports/stats/distributions.h"
-#include "reports/stats/interval.h"
+#include "reports/stats/estimate.h"
 
 namespace nanobench::reports {
 namespace {

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "reports/stats/distributions.h"
-#include "reports/stats/interval.h"
+#include "reports/stats/estimate.h"
 #include "reports/stats/summary.h"
 
 namespace nanobench::reports {

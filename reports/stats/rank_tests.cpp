@@ -11,7 +11,7 @@
 
 #include "core/base/error.h"
 #include "reports/stats/distributions.h"
-#include "reports/stats/interval.h"
+#include "reports/stats/estimate.h"
 #include "reports/stats/summary.h"
 
 namespace nanobench::reports {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "reports/stats/interval.h"
+#include "reports/stats/estimate.h"
 
 namespace nanobench::reports {
 

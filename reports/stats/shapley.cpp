@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "reports/stats/interval.h"
+#include "reports/stats/estimate.h"
 #include "reports/stats/summary.h"
 
 namespace nanobench::reports {

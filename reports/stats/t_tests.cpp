@@ -8,7 +8,6 @@
 
 #include "reports/stats/distributions.h"
 #include "reports/stats/estimate.h"
-#include "reports/stats/interval.h"
 #include "reports/stats/summary.h"
 
 namespace nanobench::reports {

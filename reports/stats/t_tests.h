@@ -6,7 +6,6 @@
 #include <span>
 
 #include "reports/stats/estimate.h"
-#include "reports/stats/interval.h"
 #include "reports/stats/summary.h"
 
 namespace nanobench::reports {

@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "reports/stats/estimate.h"
-#include "reports/stats/interval.h"
 
 namespace nanobench::reports {
 

@@ -7,7 +7,7 @@
 #include "reports/gate/gate_policy.h"
 #include "reports/stats/change_points.h"
 #include "reports/stats/distributions.h"
-#include "reports/stats/interval.h"
+#include "reports/stats/estimate.h"
 #include "reports/stats/multiple.h"
 #include "reports/stats/prediction.h"
 #include "reports/stats/summary.h"

@@ -7,10 +7,9 @@
 #include <optional>
 #include <vector>
 
-#include "reports/stats/interval.h"
+#include "reports/stats/estimate.h"
 #include "reports/stats/summary.h"
 #include "reports/trend/series.h"
-#include "reports/trend/shift.h"
 
 namespace nanobench::reports {
 

@@ -1,4 +1,5 @@
-/// One engine process in its own process group, with its events and output on pipes. It dies with this process.
+/// One engine process in its own process group, with its events and output on pipes, and the classification of its end:
+/// a RunOutcome and one sentence. The process dies with this one.
 ///
 /// Not thread-safe. The starting thread must outlive the engine.
 #pragma once
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "core/process/child_process.h"
+#include "core/protocol/run_event.h"
 
 namespace nanobench::suites {
 
@@ -31,5 +33,32 @@ class EngineProcess {
  private:
   core::ChildProcess child_;
 };
+
+/// Why the runner itself stopped an engine.
+enum class StopReason { kNone, kInterrupted, kTimeLimit, kSilence, kBrokenEvents, kNotFinite };
+
+struct RunEnd {
+  StopReason stop = StopReason::kNone;
+  std::string stop_message;  ///< set unless `stop` is kNone
+  std::optional<core::FinishedEvent> finished;
+  std::optional<core::FailedEvent> failed;
+  std::optional<std::string> not_finite;  ///< where the first non-finite loss occurred
+  core::ProcessExit exit;
+  bool has_hello = true;        ///< the engine sent its hello event
+  bool was_oom_killed = false;  ///< the kernel's counter of such kills rose meanwhile
+  bool has_cut_line = false;    ///< the events end in the middle of a line
+  std::string output_tail;      ///< the engine's last words
+};
+
+struct Classification {
+  core::RunOutcome outcome = core::RunOutcome::kCrashed;
+  std::string message;  ///< empty when completed
+};
+
+Classification classify(const RunEnd& end);
+
+/// The number of processes that the kernel has killed for lack of memory (in this cgroup, else on the machine); nullopt
+/// if the kernel does not report it.
+std::optional<std::int64_t> oom_kills();
 
 }  // namespace nanobench::suites

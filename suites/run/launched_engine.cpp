@@ -7,10 +7,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/base/atomic_write.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
-#include "core/base/temporary_folder.h"
-#include "core/data/atomic_write.h"
 #include "core/protocol/run_event.h"
 #include "core/protocol/run_spec.h"
 #include "suites/run/marked_processes.h"

@@ -10,7 +10,6 @@
 #include "suites/run/engine_process.h"
 #include "suites/run/interrupt.h"
 #include "suites/run/marked_processes.h"
-#include "suites/run/outcome.h"
 #include "suites/run/run_recorder.h"
 #include "suites/run/runner.h"
 

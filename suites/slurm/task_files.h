@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base/atomic_write.h"
 #include "core/base/json.h"
-#include "core/base/temporary_folder.h"
 #include "results/records.h"
 #include "results/store.h"
 #include "suites/design/plan.h"

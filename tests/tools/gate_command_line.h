@@ -44,10 +44,6 @@ inline ProgramResult gate_in_turn(const CommandLine& shell, const std::string& c
   return shell.run(gate_words(words), environment);
 }
 
-inline core::Json json_of(const ProgramResult& result) {
-  return core::parse_json(result.out, "stdout");
-}
-
 /// Metrics with this verdict, in any cell.
 inline std::set<std::string> metrics_with(const core::Json& report, const std::string& verdict) {
   std::set<std::string> metrics;

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "ablations/catalogue.h"
+#include "core/base/atomic_write.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
-#include "core/data/atomic_write.h"
 #include "reports/kinds/kinds.h"
 #include "suites/design/data_source.h"
 #include "suites/design/plan.h"

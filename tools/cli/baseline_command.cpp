@@ -3,8 +3,8 @@
 #include <iostream>
 #include <memory>
 
+#include "core/base/atomic_write.h"
 #include "core/base/error.h"
-#include "core/data/atomic_write.h"
 #include "reports/gate/arm.h"
 #include "reports/kinds/kinds.h"
 #include "results/records.h"

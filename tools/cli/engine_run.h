@@ -11,7 +11,7 @@
 #include "core/protocol/run_event.h"
 #include "core/protocol/run_spec.h"
 #include "suites/design/plan.h"
-#include "suites/run/outcome.h"
+#include "suites/run/engine_process.h"
 #include "tools/terminal/run_meter.h"
 #include "tools/terminal/suite_progress.h"
 #include "tools/terminal/terminal.h"

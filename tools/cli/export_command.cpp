@@ -3,8 +3,8 @@
 #include <iostream>
 #include <memory>
 
+#include "core/base/atomic_write.h"
 #include "core/base/error.h"
-#include "core/data/atomic_write.h"
 #include "results/export.h"
 #include "results/output_file.h"
 #include "tools/cli/options.h"

@@ -7,8 +7,8 @@
 #include <limits>
 #include <memory>
 
+#include "core/base/atomic_write.h"
 #include "core/base/error.h"
-#include "core/data/atomic_write.h"
 #include "reports/comparison/conditions.h"
 #include "reports/gate/calibration.h"
 #include "reports/gate/gate.h"

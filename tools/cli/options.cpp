@@ -6,9 +6,9 @@
 #include <charconv>
 #include <iostream>
 
+#include "core/base/atomic_write.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
-#include "core/data/atomic_write.h"
 #include "core/protocol/run_spec.h"
 #include "reports/render/render.h"
 #include "tools/terminal/terminal.h"

@@ -7,11 +7,10 @@
 #include <memory>
 
 #include "ablations/resolve.h"
+#include "core/base/atomic_write.h"
 #include "core/base/error.h"
 #include "core/base/step_profile.h"
-#include "core/base/temporary_folder.h"
 #include "core/base/text.h"
-#include "core/data/atomic_write.h"
 #include "core/protocol/run_event.h"
 #include "reports/kinds/kinds.h"
 #include "tools/cli/engine_run.h"

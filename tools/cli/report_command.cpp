@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base/atomic_write.h"
 #include "core/base/error.h"
-#include "core/data/atomic_write.h"
 #include "core/process/command.h"
 #include "reports/claims/ledger.h"
 #include "reports/comparison/comparison.h"

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Compiles every source and every header alone with clang, and checks sources with clang-tidy.
 
-  tools/dev/check_clang.py BUILD [--tidy {all,some,none}] [--base REVISION] [--jobs N] [FILE ...]
+  tools/dev/check_clang.py BUILD [--tidy {all,some,none}] [--base REVISION] [--changed] [--jobs N] [FILE ...]
   tools/dev/check_clang.py --packages     prints the Debian packages that this needs
 
-The commands are those of BUILD/compile_commands.json, without GCC's own options and without its precompiled headers, so
-each source must include what it needs. Sources with LibTorch are the exception: clang precompiles its headers. The first
+The commands are those of BUILD/compile_commands.json, without GCC's own options and without its precompiled headers, and
+sources that the build joins are compiled one by one, so each source must include what it needs. Sources with LibTorch are the exception: clang precompiles its headers. The first
 include of a source is its own header, which is thereby compiled alone; every other header is compiled by itself.
 
-clang-tidy takes ten times as long as the compiler. `--tidy some` gives it the sources that differ from --base, and one of
+`--changed` checks only sources and headers that differ from --base. clang-tidy takes ten times as long as the compiler. `--tidy some` gives it the sources that differ from --base, and one of
 SHARES shares of the others, which the commit chooses; sources with LibTorch and tests are only compiled unless they differ.
 BUILD/clang/passed keeps what has passed: nothing is checked twice with the same contents, flags and rules.
 Exit code 0: no finding; 1: findings; 2: no build folder, or no clang.
@@ -34,11 +34,22 @@ VERSION = "16"
 CLANG, CLANG_TIDY = f"clang++-{VERSION}", f"clang-tidy-{VERSION}"
 SHARES = 16
 # What only GCC knows, and what is not asked for here: objects, optimisation, dependencies.
-DROPPED = ("-O", "-g", "-Winvalid-pch", "-Wno-restrict", "-Wno-stringop-overflow", "-Wno-maybe-uninitialized", "-c")
+DROPPED = (
+    "-O",
+    "-g",
+    "-fpch-preprocess",
+    "-fvect-cost-model",
+    "-Wshadow=local",
+    "-Winvalid-pch",
+    "-Wno-restrict",
+    "-Wno-stringop-overflow",
+    "-Wno-maybe-uninitialized",
+    "-c",
+)
 DROPPED_WITH_VALUE = ("-o", "-MF", "-MT", "-include", "-x")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 # GCC's own -Wconversion lets signs be in C++.
-ADDED = ("-Wno-sign-conversion", "-Wno-unknown-warning-option", "-Werror")
+ADDED = ("-Wshadow", "-Wno-sign-conversion", "-Wno-unknown-warning-option", "-Werror")
 
 
 class UsageError(Exception):
@@ -77,6 +88,21 @@ def flags_of(words):
     return (*flags, *ADDED), precompiled
 
 
+def without_launcher(words):
+    """The compiler's command behind `cmake -E env NAME=VALUE... ccache`."""
+    while words and (os.path.basename(words[0]) in ("cmake", "-E", "env", "ccache", "sccache") or "=" in words[0]):
+        words = words[1:]
+    return words
+
+
+def sources_of(entry, build):
+    """The sources behind an entry: itself, or those that the build joins in it."""
+    source = pathlib.Path(entry["file"])
+    if source.is_relative_to(build) and source.parent.name == "Unity" and source.is_file():
+        return [pathlib.Path(name) for name in INCLUDE.findall(source.read_text(encoding="utf-8"))]
+    return [source]
+
+
 def units_of(build):
     """One unit for each source of ours that a C++ compiler compiles."""
     file = build / "compile_commands.json"
@@ -84,13 +110,13 @@ def units_of(build):
         raise UsageError(f"{file} does not exist; configure the build first (./nanobench setup)")
     units = {}
     for entry in json.loads(file.read_text(encoding="utf-8")):
-        words = shlex.split(entry["command"])
-        while words and os.path.basename(words[0]) in ("ccache", "sccache"):
-            words.pop(0)
-        source = pathlib.Path(entry["file"])
-        is_ours = source.is_relative_to(ROOT) and not source.is_relative_to(build) and source.suffix in (".cpp", ".cu")
-        if is_ours and source.is_file() and "nvcc" not in os.path.basename(words[0]) and source not in units:
-            units[source] = Unit(source, *flags_of(words))
+        words = without_launcher(shlex.split(entry["command"]))
+        if "nvcc" in os.path.basename(words[0]):
+            continue
+        for source in sources_of(entry, build):
+            is_ours = source.is_relative_to(ROOT) and not source.is_relative_to(build)
+            if is_ours and source.suffix in (".cpp", ".cu") and source.is_file() and source not in units:
+                units[source] = Unit(source, *flags_of(words))
     return list(units.values())
 
 
@@ -214,8 +240,8 @@ def git(*words):
 
 
 def changed_files(base):
-    """Files that differ from where this branch left `base`, committed or not; without `base`, those of ten commits."""
-    fork = git("merge-base", "HEAD", base) or git("rev-parse", "HEAD~10")
+    """Files that differ from where this branch left `base`, committed or not; without `base`, from the last commit."""
+    fork = git("merge-base", "HEAD", base) or git("rev-parse", "HEAD~1")
     return set((git("diff", "--name-only", fork) or "").split()) if fork else set()
 
 
@@ -237,6 +263,7 @@ def read_arguments():
     parser.add_argument("files", nargs="*", help="check these alone (all)")
     parser.add_argument("--tidy", choices=("all", "some", "none"), default="some", help="sources for clang-tidy (some)")
     parser.add_argument("--base", default="origin/main", help="revision that `some` compares with (origin/main)")
+    parser.add_argument("--changed", action="store_true", help="check only files that differ from --base")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="files at once")
     parser.add_argument("--slowest", type=int, default=0, metavar="N", help="print the N files that took longest")
     return parser.parse_intermixed_args()
@@ -257,6 +284,9 @@ def main():
     if arguments.files:
         units = [unit for unit in units if unit.name in arguments.files]
     checker = Checker(arguments.build / "clang", tidied)
+    if arguments.changed:
+        changed = changed_files(arguments.base)
+        units = [unit for unit in units if {unit.name, first_include(unit.file)} & changed]
     failed = checker.run(units, arguments.jobs)
     for name, seconds in sorted(checker.seconds.items(), key=lambda item: -item[1])[: arguments.slowest]:
         print(f"{seconds:6.1f} s  {name}")

@@ -1,4 +1,4 @@
-#include "core/base/temporary_folder.h"
+#include "core/base/atomic_write.h"
 
 #include <gtest/gtest.h>
 

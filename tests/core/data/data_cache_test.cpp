@@ -10,11 +10,11 @@
 namespace nanobench::core {
 namespace {
 using testing::names_in;
-using testing::TemporaryFolder;
+using testing::TestFolder;
 using testing::write_bytes;
 
 TEST(DataCache, MakesASyntheticDataSetOnce) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const DataSet first = ensure_synthetic({}, 5000, 2000, folder / "cache");
   const auto written = std::filesystem::last_write_time(first.train[0]);
   const DataSet second = ensure_synthetic({}, 5000, 2000, folder / "cache");
@@ -30,7 +30,7 @@ TEST(DataCache, MakesASyntheticDataSetOnce) {
 }
 
 TEST(DataCache, TextIsFoundByContentNotByPlace) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   std::filesystem::create_directories(folder / "elsewhere");
   write_bytes(folder / "t.txt", std::string(3000, 'x'));
   write_bytes(folder / "elsewhere/t.txt", std::string(3000, 'x'));
@@ -45,7 +45,7 @@ TEST(DataCache, TextIsFoundByContentNotByPlace) {
 }
 
 TEST(DataCache, MissingTextIsReportedAndNothingIsMade) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const std::string message = testing::error_of(ErrorCode::kNotFound, [&] {
     ensure_text({folder / "none.txt"}, DocumentRule::kAutomatic, 0.1, folder / "cache");
   });
@@ -54,7 +54,7 @@ TEST(DataCache, MissingTextIsReportedAndNothingIsMade) {
 }
 
 TEST(DataCache, DamagedEntryIsMadeAgain) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const DataSet first = ensure_synthetic({}, 5000, 2000, folder / "cache");
   write_bytes(first.val[0], "garbage");
   EXPECT_EQ(ensure_synthetic({}, 5000, 2000, folder / "cache").digest, first.digest);
@@ -64,7 +64,7 @@ TEST(DataCache, DamagedEntryIsMadeAgain) {
 }
 
 TEST(DataCache, ManyProcessesAtOnceShareOneEntry) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   std::vector<pid_t> children;
   for (int i = 0; i < 8; ++i) {
     children.push_back(::fork());
@@ -85,7 +85,7 @@ TEST(DataCache, ManyProcessesAtOnceShareOneEntry) {
 }
 
 TEST(DataCache, OldLeftoversOfKilledProcessesAreRemoved) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   ensure_synthetic({}, 5000, 2000, folder / "cache");
   for (const char* name : {".abc.tmp-1-0", ".abc.tmp-2-0"})
     std::filesystem::create_directory(folder / ("cache/" + std::string(name)));

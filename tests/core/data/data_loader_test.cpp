@@ -13,12 +13,12 @@ namespace {
 using testing::contains;
 using testing::contains_all;
 using testing::error_of;
-using testing::TemporaryFolder;
+using testing::TestFolder;
 
 using Starts = std::vector<std::int64_t>;
 
 /// Shards of these sizes; token i of shard s is i + 1000 s (mod 2^16).
-ShardList shards_of(const TemporaryFolder& folder, const std::vector<std::int64_t>& sizes) {
+ShardList shards_of(const TestFolder& folder, const std::vector<std::int64_t>& sizes) {
   std::vector<std::filesystem::path> files;
   for (std::size_t s = 0; s < sizes.size(); ++s) {
     std::vector<std::uint16_t> tokens(static_cast<std::size_t>(sizes[s]));
@@ -47,7 +47,7 @@ TEST(DataLoader, ReadsAsTheRecordsDo) {
   const Json cases = read_json_file(golden_data("golden/ops/loader.json"));
   ASSERT_GE(cases.size(), 90u);
   for (const Json& c : cases) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     LoaderOptions options;
     options.sequence_length = c["sequence_length"];
     options.ranks = c["ranks"];
@@ -72,7 +72,7 @@ TEST(DataLoader, ReadsAsTheRecordsDo) {
 }
 
 TEST(DataLoader, OrderIsMicroBatchThenRankThenStream) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   LoaderOptions options = small(8, 2);
   options.sequences_per_read = 2;
   DataLoader loader(shards_of(folder, {1000}), options);
@@ -85,7 +85,7 @@ TEST(DataLoader, OrderIsMicroBatchThenRankThenStream) {
 }
 
 TEST(DataLoader, GlobalPositionGivesEachRankAContiguousPart) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   LoaderOptions options = small(4, 2);
   options.position = LoaderPosition::kGlobal;
   DataLoader loader(shards_of(folder, {1000}), options);
@@ -94,7 +94,7 @@ TEST(DataLoader, GlobalPositionGivesEachRankAContiguousPart) {
 }
 
 TEST(DataLoader, FirstReadTwiceRepeatsTheFirstStepOfOneMicroBatch) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   LoaderOptions options = small(2, 2);
   options.first_read_twice = true;
   DataLoader loader(shards_of(folder, {1000}), options);
@@ -104,7 +104,7 @@ TEST(DataLoader, FirstReadTwiceRepeatsTheFirstStepOfOneMicroBatch) {
 }
 
 TEST(DataLoader, FirstReadTwiceRepeatsTheMicroBatchWithinAStepOfTwo) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   LoaderOptions options = small(4, 2);
   options.first_read_twice = true;
   DataLoader loader(shards_of(folder, {1000}), options);
@@ -114,7 +114,7 @@ TEST(DataLoader, FirstReadTwiceRepeatsTheMicroBatchWithinAStepOfTwo) {
 }
 
 TEST(DataLoader, ValidationAlwaysStartsAtTheFirstShard) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   LoaderOptions options = small(4, 1);
   DataLoader loader(shards_of(folder, {41, 41}), options);
   const auto first = starts(loader.validation_sequences(6));
@@ -124,7 +124,7 @@ TEST(DataLoader, ValidationAlwaysStartsAtTheFirstShard) {
 
 TEST(DataLoader, WithoutWrapTheEndIsAnErrorAndKeepsTheState) {
   for (const LoaderPosition position : {LoaderPosition::kPerRank, LoaderPosition::kGlobal}) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     LoaderOptions options = small(2, 2);
     options.wrap = false;
     options.position = position;
@@ -142,7 +142,7 @@ TEST(DataLoader, WithoutWrapTheEndIsAnErrorAndKeepsTheState) {
 }
 
 TEST(DataLoader, StepThatEndsInTheMiddleIsNotBegun) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   LoaderOptions options = small(4, 1);
   options.wrap = false;
   DataLoader loader(shards_of(folder, {65}), options);  // six sequences
@@ -155,7 +155,7 @@ TEST(DataLoader, StepThatEndsInTheMiddleIsNotBegun) {
 
 TEST(DataLoader, RestoredStateContinuesExactly) {
   for (const LoaderPosition position : {LoaderPosition::kPerRank, LoaderPosition::kGlobal}) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     LoaderOptions options = small(4, 2);
     options.position = position;
     options.reserve_tokens = 1;
@@ -172,7 +172,7 @@ TEST(DataLoader, RestoredStateContinuesExactly) {
 }
 
 TEST(DataLoader, ForeignStateIsRefused) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const ShardList shards = shards_of(folder, {215});
   DataLoader loader(shards, small(4, 2));
   LoaderState state = loader.state();
@@ -186,7 +186,7 @@ TEST(DataLoader, ForeignStateIsRefused) {
 }
 
 TEST(DataLoader, ShortShardIsNamed) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const ShardList shards = shards_of(folder, {100, 20});
   EXPECT_NO_THROW(DataLoader(shards, small(1, 1)));
   EXPECT_PRED2(contains_all, error_of(ErrorCode::kInvalidArgument, [&] { DataLoader(shards, small(2, 2)); }),
@@ -197,7 +197,7 @@ TEST(DataLoader, ShortShardIsNamed) {
 }
 
 TEST(DataLoader, OptionsThatDoNotFitAreRefused) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const ShardList shards = shards_of(folder, {1000});
   EXPECT_PRED2(contains, error_of(ErrorCode::kInvalidArgument, [&] { DataLoader(shards, small(3, 2)); }),
                "sequences_per_step is 3");
@@ -211,7 +211,7 @@ TEST(DataLoader, OptionsThatDoNotFitAreRefused) {
 }
 
 TEST(DataLoader, NeverLeavesAShard) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const ShardList shards = shards_of(folder, {215, 187, 99, 81});
   for (const std::int64_t ranks : {1, 2, 4}) {
     for (const std::int64_t per_read : {1, 2}) {
@@ -244,7 +244,7 @@ std::vector<std::int64_t> shuffled_epoch(DataLoader& loader) {
 }
 
 TEST(DataLoader, ShuffledOrderTakesEveryBatchOnceAnEpochAndShardByShard) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const ShardList shards = shards_of(folder, {85, 61});
   LoaderOptions options = small(2, 2);
   options.order = BatchOrder::kShuffled;
@@ -269,7 +269,7 @@ TEST(DataLoader, ShuffledOrderTakesEveryBatchOnceAnEpochAndShardByShard) {
 }
 
 TEST(DataLoader, ShuffledOrderContinuesAndEndsAsTheSequentialOneDoes) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   LoaderOptions options = small(2, 2);
   options.order = BatchOrder::kShuffled;
   options.wrap = false;

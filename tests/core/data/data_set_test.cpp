@@ -13,7 +13,7 @@ using testing::contains;
 using testing::error_of;
 using testing::names_in;
 using testing::read_bytes;
-using testing::TemporaryFolder;
+using testing::TestFolder;
 using testing::write_bytes;
 using Tokens = std::vector<std::uint16_t>;
 
@@ -29,7 +29,7 @@ DataSetContents small_contents() {
 }
 
 TEST(DataSet, ReadsBackWhatWasWritten) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   DataSetContents contents = small_contents();
   contents.floor_nats = 1.25;
   contents.details = {{"what", "a test"}};
@@ -51,7 +51,7 @@ TEST(DataSet, ReadsBackWhatWasWritten) {
 }
 
 TEST(DataSet, DigestIsThatOfTheTokensAndTheirSplit) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const std::string digest = write_data_set(small_contents(), folder / "a").digest;
   DataSetContents renamed = small_contents();
   renamed.name = "other";
@@ -66,7 +66,7 @@ TEST(DataSet, DigestIsThatOfTheTokensAndTheirSplit) {
 }
 
 TEST(DataSet, ForeignShardsAreDescribedByTheirTokens) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   write_token_shard(folder / "fineweb_train_000002.bin", Tokens{7, 8});
   write_token_shard(folder / "fineweb_train_000001.bin", Tokens{50256, 1, 2});
   write_token_shard(folder / "fineweb_val_000000.bin", Tokens{3, 4, 5, 6});
@@ -98,7 +98,7 @@ TEST(DataSet, GoldenShardsAreADataSet) {
 
 // Sampling must not miss a shard's ends or lengths; shards this large are few, so one is enough.
 TEST(DataSet, LargeShardsAreSampledWithBothEnds) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   Tokens tokens((64u << 20) / 2 + 1000, 1);
   const auto digest = [&] {
     write_token_shard(folder / "t.bin", tokens);
@@ -121,7 +121,7 @@ TEST(DataSet, LargeShardsAreSampledWithBothEnds) {
 }
 
 TEST(DataSet, MissingPartsAreNamed) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   EXPECT_PRED2(contains, error_of(ErrorCode::kNotFound, [&] { load_data_set(folder / "none"); }), "no data folder");
   EXPECT_PRED2(contains, error_of(ErrorCode::kNotFound, [&] { load_data_set(folder.path()); }), "*train*.bin");
   write_token_shard(folder / "x_train_1.bin", Tokens{1});
@@ -129,7 +129,7 @@ TEST(DataSet, MissingPartsAreNamed) {
 }
 
 TEST(DataSet, DamageIsFound) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const DataSet data = write_data_set(small_contents(), folder / "d");
   write_token_shard(data.val[0], Tokens{256, 5, 7});
   EXPECT_PRED2(contains, error_of(ErrorCode::kDataLoss, [&] { load_data_set(folder / "d"); }),
@@ -143,7 +143,7 @@ TEST(DataSet, DamageIsFound) {
 }
 
 TEST(DataSet, BadMetaIsNamedWithItsPointer) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   write_data_set(small_contents(), folder / "d");
   const Json good = read_json_file(folder / "d/meta.json");
   const auto message = [&](const char* key, const Json& value) {
@@ -169,7 +169,7 @@ TEST(DataSet, BadMetaIsNamedWithItsPointer) {
 }
 
 TEST(DataSet, GarbageNeverCrashes) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   write_data_set(small_contents(), folder / "d");
   const std::string meta = read_bytes(folder / "d/meta.json");
   const std::string shard = read_bytes(folder / "d/train_000000.bin");
@@ -196,7 +196,7 @@ TEST(DataSet, GarbageNeverCrashes) {
 }
 
 TEST(WriteDataSet, SameDataAgainIsLeftAsItIs) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   write_data_set(small_contents(), folder / "d");
   const auto written = std::filesystem::last_write_time(folder / "d/meta.json");
   EXPECT_EQ(write_data_set(small_contents(), folder / "d").name, "small");
@@ -205,7 +205,7 @@ TEST(WriteDataSet, SameDataAgainIsLeftAsItIs) {
 }
 
 TEST(WriteDataSet, OtherContentsAreAConflictAndStay) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   write_data_set(small_contents(), folder / "d");
   DataSetContents other = small_contents();
   other.val.push_back(9);
@@ -221,7 +221,7 @@ TEST(WriteDataSet, OtherContentsAreAConflictAndStay) {
 }
 
 TEST(WriteDataSet, ImpossibleFoldersAreIoErrors) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   write_bytes(folder / "file", "x");
   error_of(ErrorCode::kIo, [&] { write_data_set(small_contents(), folder / "file/d"); });
   error_of(ErrorCode::kIo, [&] { write_data_set(small_contents(), folder / "file"); });
@@ -234,7 +234,7 @@ TEST(WriteDataSet, ImpossibleFoldersAreIoErrors) {
 }
 
 TEST(WriteDataSet, NamesNeedNotBeUtf8) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   DataSetContents contents = small_contents();
   contents.name = "text:\xff\xfe";
   contents.details["file"] = "\xff";

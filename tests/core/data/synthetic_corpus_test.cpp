@@ -9,10 +9,10 @@ namespace nanobench::core {
 namespace {
 using testing::contains;
 using testing::error_of;
-using testing::TemporaryFolder;
+using testing::TestFolder;
 
 TEST(GenerateCorpus, WritesBothSplitsAndWhatIsKnownOfThem) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const CorpusConfig config;
   const DataSet data = generate_corpus(config, 50000, 20000, folder / "d");
   EXPECT_EQ(data.name, "synthetic");
@@ -35,7 +35,7 @@ TEST(GenerateCorpus, WritesBothSplitsAndWhatIsKnownOfThem) {
 }
 
 TEST(GenerateCorpus, TooFewTokensAreRefused) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   EXPECT_PRED2(contains, error_of(ErrorCode::kInvalidArgument, [&] { generate_corpus({}, 1000, 1, folder / "d"); }),
                "1 val tokens");
   EXPECT_PRED2(contains, error_of(ErrorCode::kInvalidArgument, [&] { generate_corpus({}, -5, 10, folder / "d"); }),
@@ -44,7 +44,7 @@ TEST(GenerateCorpus, TooFewTokensAreRefused) {
 }
 
 TEST(ValidationFloor, IsTheOraclesLossOnWhatIsRead) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const DataSet data = generate_corpus({}, 1000, 20000, folder / "d");
   const CorpusModel model(CorpusConfig{});
   const auto val = generate_tokens(model, CorpusStream::kVal, 20000);

@@ -12,7 +12,7 @@ namespace nanobench::core {
 namespace {
 using testing::contains;
 using testing::error_of;
-using testing::TemporaryFolder;
+using testing::TestFolder;
 using testing::write_bytes;
 using Documents = std::vector<std::string_view>;
 
@@ -97,7 +97,7 @@ TEST(DocumentRule, NamesRoundTripAndMisspellingsAreHelped) {
 }
 
 TEST(PrepareText, BytesAreTokensAndTheSeparatorOpensDocuments) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   std::string text;
   for (char letter = 'a'; letter < 'k'; ++letter) text += paragraph(letter, 600) + "\n";
   text += std::string("\0\xff tail", 7) + std::string(593, 'z') + "\n";
@@ -122,7 +122,7 @@ TEST(PrepareText, BytesAreTokensAndTheSeparatorOpensDocuments) {
 }
 
 TEST(PrepareText, OneDocumentIsCut) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   write_bytes(folder / "t.txt", std::string(2000, 'x'));
   const DataSet data = prepare_text({folder / "t.txt"}, DocumentRule::kFile, 0.1, folder / "out");
   EXPECT_EQ(text_of(data.train), "|" + std::string(1800, 'x'));
@@ -130,7 +130,7 @@ TEST(PrepareText, OneDocumentIsCut) {
 }
 
 TEST(PrepareText, LargeLastDocumentIsCutToo) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   write_bytes(folder / "a.txt", std::string(1000, 'a'));
   write_bytes(folder / "b.txt", std::string(1000, 'b'));
   const DataSet data = prepare_text({folder / "a.txt", folder / "b.txt"}, DocumentRule::kFile, 0.1, folder / "out");
@@ -139,7 +139,7 @@ TEST(PrepareText, LargeLastDocumentIsCutToo) {
 }
 
 TEST(PrepareText, ValidationIsTheLastDocumentsInTheirOrder) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   std::vector<std::filesystem::path> files;
   for (char letter = 'a'; letter <= 't'; ++letter) {
     files.push_back(folder / (std::string(1, letter) + ".txt"));
@@ -152,7 +152,7 @@ TEST(PrepareText, ValidationIsTheLastDocumentsInTheirOrder) {
 }
 
 TEST(PrepareText, SeveralFilesKeepTheirOrder) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   write_bytes(folder / "b.txt", std::string(1500, 'b'));
   write_bytes(folder / "a.txt", std::string(1500, 'a'));
   write_bytes(folder / "blank.txt", "\n\n");
@@ -165,16 +165,16 @@ TEST(PrepareText, SeveralFilesKeepTheirOrder) {
 }
 
 TEST(PrepareText, DigestDoesNotDependOnWhereTheFileLies) {
-  const TemporaryFolder one, two;
-  for (const TemporaryFolder* folder : {&one, &two}) write_bytes(*folder / "t.txt", std::string(3000, 'x'));
-  const auto digest = [](const TemporaryFolder& folder) {
+  const TestFolder one, two;
+  for (const TestFolder* folder : {&one, &two}) write_bytes(*folder / "t.txt", std::string(3000, 'x'));
+  const auto digest = [](const TestFolder& folder) {
     return prepare_text({folder / "t.txt"}, DocumentRule::kAutomatic, 0.1, folder / "out").digest;
   };
   EXPECT_EQ(digest(one), digest(two));
 }
 
 TEST(PrepareText, BadInputIsNamedAndNothingIsLeft) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const auto message = [&](ErrorCode code, const std::string& file, double fraction = 0.1) {
     return error_of(code, [&] { prepare_text({folder / file}, DocumentRule::kAutomatic, fraction, folder / "out"); });
   };
@@ -194,7 +194,7 @@ TEST(PrepareText, BadInputIsNamedAndNothingIsLeft) {
 }
 
 TEST(PrepareText, RealTexts) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const auto prepare = [&](const std::string& name) {
     return prepare_text({golden_data("data/" + name + ".txt")}, DocumentRule::kAutomatic, 0.1, folder / name);
   };

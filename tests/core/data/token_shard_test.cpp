@@ -18,7 +18,7 @@ using testing::contains;
 using testing::error_of;
 using testing::names_in;
 using testing::read_bytes;
-using testing::TemporaryFolder;
+using testing::TestFolder;
 using testing::write_bytes;
 
 using Names = std::vector<std::string>;
@@ -39,7 +39,7 @@ std::string shard_bytes(std::int32_t magic, std::int32_t version, std::int32_t c
 }
 
 TEST(TokenShard, ReadsBackWhatWasWritten) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   write_token_shard(folder / "a.bin", counting(1000));
   EXPECT_EQ(std::filesystem::file_size(folder / "a.bin"), 1024u + 2000u);
   const TokenShard shard(folder / "a.bin");
@@ -50,7 +50,7 @@ TEST(TokenShard, ReadsBackWhatWasWritten) {
 }
 
 TEST(TokenShard, HeaderIsThatOfTheSpeedrun) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   write_token_shard(folder / "a.bin", counting(3));
   const std::string bytes = read_bytes(folder / "a.bin");
   EXPECT_EQ(bytes.substr(0, 1024), shard_bytes(20240520, 1, 3, 0));
@@ -58,7 +58,7 @@ TEST(TokenShard, HeaderIsThatOfTheSpeedrun) {
 }
 
 TEST(TokenShard, OutlivesItsCopies) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   write_token_shard(folder / "a.bin", counting(10));
   auto first = std::make_unique<TokenShard>(folder / "a.bin");
   const TokenShard second = *first;
@@ -67,7 +67,7 @@ TEST(TokenShard, OutlivesItsCopies) {
 }
 
 TEST(TokenShard, BadFilesAreNamedWithTheReason) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const auto message = [&](ErrorCode code, const std::string& bytes) {
     write_bytes(folder / "bad.bin", bytes);
     const std::string text = error_of(code, [&] { TokenShard shard(folder / "bad.bin"); });
@@ -88,7 +88,7 @@ TEST(TokenShard, BadFilesAreNamedWithTheReason) {
 }
 
 TEST(TokenShard, MissingFileAndFolderAreErrors) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   EXPECT_PRED2(contains, error_of(ErrorCode::kNotFound, [&] { TokenShard shard(folder / "none.bin"); }),
                "does not exist");
   EXPECT_PRED2(contains, error_of(ErrorCode::kInvalidArgument, [&] { TokenShard shard(folder.path()); }),
@@ -96,7 +96,7 @@ TEST(TokenShard, MissingFileAndFolderAreErrors) {
 }
 
 TEST(TokenShard, TokenOutsideTheVocabularyIsNamedWithItsPosition) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   write_token_shard(folder / "a.bin", counting(1000));
   const TokenShard shard(folder / "a.bin");
   EXPECT_NO_THROW(shard.check_token_range(1000));
@@ -105,7 +105,7 @@ TEST(TokenShard, TokenOutsideTheVocabularyIsNamedWithItsPosition) {
 }
 
 TEST(TokenShard, GarbageNeverCrashes) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   std::mt19937_64 random(17);
   const std::string good = shard_bytes(20240520, 1, 500, 500);
   int opened = 0;
@@ -127,13 +127,13 @@ TEST(TokenShard, GarbageNeverCrashes) {
 }
 
 TEST(WriteTokenShard, RefusesNoTokens) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   error_of(ErrorCode::kInvalidArgument, [&] { write_token_shard(folder / "a.bin", {}); });
   EXPECT_TRUE(names_in(folder.path()).empty());
 }
 
 TEST(WriteTokenShard, MissingFolderIsAnIoError) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   EXPECT_PRED2(contains, error_of(ErrorCode::kIo, [&] { write_token_shard(folder / "none/a.bin", counting(3)); }),
                "No such file or directory");
 }
@@ -156,7 +156,7 @@ int status_in_child(Action&& action) {
 }
 
 TEST(WriteTokenShard, ReadOnlyFolderIsAnIoError) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   std::filesystem::permissions(folder.path(), std::filesystem::perms(0555));
   const int status = status_in_child([&] {
     if (::geteuid() == 0 && ::seteuid(65534) != 0) ::_exit(3);  // the superuser may write anywhere
@@ -168,7 +168,7 @@ TEST(WriteTokenShard, ReadOnlyFolderIsAnIoError) {
 
 // A file-size limit stands for the full disk: both make write() fail after a part has been written.
 TEST(WriteTokenShard, FullDiskLeavesTheOldFileAndNothingElse) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   write_token_shard(folder / "a.bin", counting(10));
   const int status = status_in_child([&] {
     std::signal(SIGXFSZ, SIG_IGN);
@@ -182,7 +182,7 @@ TEST(WriteTokenShard, FullDiskLeavesTheOldFileAndNothingElse) {
 }
 
 TEST(ExpandShards, FileFolderAndPattern) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   for (const char* name :
        {"x_train_000002.bin", "x_train_000001.bin", "x_val_000000.bin", "notes.txt", ".hidden.bin"}) {
     write_bytes(folder / name, "");
@@ -208,7 +208,7 @@ TEST(MatchesPattern, StarStandsForAnyCharacters) {
 }
 
 TEST(TokenShard, EveryStorageHoldsTheSameTokens) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   std::vector<std::uint16_t> tokens(5000);
   for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<std::uint16_t>(i * 7);
   write_token_shard(folder / "a.bin", tokens);

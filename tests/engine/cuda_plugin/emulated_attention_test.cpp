@@ -7,7 +7,6 @@
 #include "ablations/resolve.h"
 #include "engine/nn/gpt.h"
 #include "engine/ops/attention.h"
-#include "engine/ops/device_attention.h"
 #include "tests/ablations/catalogue_support.h"
 #include "tests/engine/cuda_plugin/bfloat16_tensors.h"
 #include "tests/engine/cuda_plugin/emulated_device.h"

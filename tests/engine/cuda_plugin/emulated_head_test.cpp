@@ -2,8 +2,8 @@
 // rounding.
 #include <gtest/gtest.h>
 
+#include "engine/ops/bfloat16.h"
 #include "engine/ops/device_head.h"
-#include "engine/ops/float8.h"
 #include "engine/ops/softcapped_cross_entropy.h"
 #include "tests/engine/cuda_plugin/bfloat16_tensors.h"
 #include "tests/engine/cuda_plugin/emulated_device.h"

@@ -11,7 +11,6 @@
 #include "engine/nn/layers.h"
 #include "engine/ops/bfloat16.h"
 #include "engine/ops/blend.h"
-#include "engine/ops/float8.h"
 #include "engine/ops/orthogonalize.h"
 #include "engine/ops/rms_norm.h"
 #include "engine/ops/softcapped_cross_entropy.h"

@@ -1,4 +1,4 @@
-#include "reports/comparison/code_paths.h"
+#include "reports/comparison/conditions.h"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/stats/interval.h"
+#include "reports/stats/estimate.h"
 
 namespace nanobench::reports {
 

@@ -1,4 +1,4 @@
-#include "reports/trend/shift.h"
+#include "reports/trend/series.h"
 
 #include <cmath>
 

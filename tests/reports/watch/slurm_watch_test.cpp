@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "core/base/temporary_folder.h"
+#include "core/base/atomic_write.h"
 #include "results/provenance.h"
 #include "suites/slurm/shared_folder.h"
 

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "core/base/atomic_write.h"
 #include "core/base/shared_library.h"
-#include "core/base/temporary_folder.h"
 #include "suites/design/plan.h"
 
 namespace nanobench::suites {

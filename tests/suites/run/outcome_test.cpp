@@ -1,4 +1,4 @@
-#include "suites/run/outcome.h"
+#include "suites/run/engine_process.h"
 
 #include <gtest/gtest.h>
 

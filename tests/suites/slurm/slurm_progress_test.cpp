@@ -8,7 +8,7 @@
 #include <fstream>
 #include <thread>
 
-#include "core/base/temporary_folder.h"
+#include "core/base/atomic_write.h"
 #include "suites/slurm/glance.h"
 #include "suites/slurm/progress_file.h"
 #include "suites/slurm/shared_folder.h"

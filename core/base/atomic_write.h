@@ -1,9 +1,10 @@
-/// Files and folders that appear complete or not at all, even if a process is killed at any time. Thread-safe: no
-/// shared state.
+/// Files and folders that appear complete or not at all, even if a process is killed at any time, and folders that are
+/// deleted with their files. Thread-safe: no shared state.
 #pragma once
 
 #include <filesystem>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace nanobench::core {
@@ -34,6 +35,23 @@ class StagedFolder {
   std::filesystem::path target_;
   std::filesystem::path staging_;
   bool committed_ = false;
+};
+
+/// A folder that the destructor deletes with its files.
+class TemporaryFolder {
+ public:
+  /// Creates the folder in the system's temporary folder; `purpose` is part of its name. Throws Error{kIo}.
+  explicit TemporaryFolder(const std::string& purpose);
+  /// Creates the folder in `place`. Throws Error{kIo}; `remedy` ends its message.
+  TemporaryFolder(const std::string& purpose, const std::filesystem::path& place, const std::string& remedy);
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
 };
 
 }  // namespace nanobench::core
