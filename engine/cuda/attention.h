@@ -39,7 +39,7 @@ struct AttentionMaskInputs {
 /// Writes first_key and last_query, [T] each, as BlockMask defines them. Unlike BlockMask, it accepts any length.
 void attention_mask(const AttentionMaskInputs& in, std::int32_t* first_key, std::int32_t* last_query, Stream stream);
 
-struct AttentionShape {
+struct DeviceAttentionShape {
   std::int32_t length = 0;    ///< T
   std::int32_t heads = 0;     ///< H
   std::int32_t kv_heads = 0;  ///< Hkv, divides H; query head h reads key/value head h / (H / Hkv)
@@ -48,10 +48,10 @@ struct AttentionShape {
 
 /// The tensor core instructions that attention uses: those of one warp (mma), which all supported GPUs have, or those
 /// of four warps (wgmma), which read operands from shared memory and run asynchronously to the warps.
-enum class AttentionProducts { kWarp, kWarpgroup };
+enum class DeviceAttentionProducts { kWarp, kWarpgroup };
 
 /// Device pointers, 16-byte aligned, E contiguous.
-struct AttentionInputs {
+struct DeviceAttentionInputs {
   const bf16* q = nullptr;  ///< [T, H, E]
   const bf16* k = nullptr;  ///< [T, Hkv, E]
   const bf16* v = nullptr;  ///< [T, Hkv, E]
@@ -59,12 +59,13 @@ struct AttentionInputs {
   float scale = 1.0f;  ///< positive
   /// Sums over keys from the nearest to the first, a tile at a time; false: from the first to the nearest.
   bool nearest_first = false;
-  AttentionProducts products = AttentionProducts::kWarp;
+  DeviceAttentionProducts products = DeviceAttentionProducts::kWarp;
 };
 
 /// Writes y [T, H, E] = softmax(scale * q k^T) v and log_sums [H, T], the natural logarithm of each row's sum of
 /// exponentials. Weights are rounded to bf16 before the product with v.
-void attention_forward(const AttentionShape& shape, const AttentionInputs& in, bf16* y, float* log_sums, Stream stream);
+void attention_forward(const DeviceAttentionShape& shape, const DeviceAttentionInputs& in, bf16* y, float* log_sums,
+                       Stream stream);
 
 struct AttentionGradients {
   const bf16* dy = nullptr;         ///< [T, H, E]
@@ -79,7 +80,7 @@ struct AttentionGradients {
 /// Gradients of attention_forward. Weights are recomputed in each of two passes: one over the keys for dk and dv, one
 /// over the queries for dq. That takes seven products instead of five, but needs no atomic sums, whose order would
 /// vary.
-void attention_backward(const AttentionShape& shape, const AttentionInputs& in, const AttentionGradients& gradients,
-                        Stream stream);
+void attention_backward(const DeviceAttentionShape& shape, const DeviceAttentionInputs& in,
+                        const AttentionGradients& gradients, Stream stream);
 
 }  // namespace nanobench::core::cuda

@@ -22,7 +22,7 @@ using Results = float[kHeadDim / 8][4];
 static_assert(kRows == kScoreColumns);
 
 /// row_sums[h, t] = the sum of dy * y over the row; one warp per row.
-__global__ void __launch_bounds__(kThreads) sum_rows(AttentionShape shape, AttentionGradients gradients) {
+__global__ void __launch_bounds__(kThreads) sum_rows(DeviceAttentionShape shape, AttentionGradients gradients) {
   const std::int64_t row = std::int64_t{blockIdx.x} * kWarps + warp_id();
   if (row >= std::int64_t{shape.length} * shape.heads) return;
   const int lane = lane_id();
@@ -175,14 +175,14 @@ void launch_passes(const Backward& b, Stream stream) {
 
 }  // namespace
 
-void attention_backward(const AttentionShape& shape, const AttentionInputs& in, const AttentionGradients& gradients,
-                        Stream stream) {
+void attention_backward(const DeviceAttentionShape& shape, const DeviceAttentionInputs& in,
+                        const AttentionGradients& gradients, Stream stream) {
   check_attention(shape, in);
   const std::int64_t rows = std::int64_t{shape.length} * shape.heads;
   NB_LAUNCH(sum_rows, dim3(static_cast<unsigned>((rows + kWarps - 1) / kWarps)), dim3(kThreads), 0, stream, shape,
             gradients);
   const Backward b{shape, in, gradients};
-  if (in.products == AttentionProducts::kWarpgroup) {
+  if (in.products == DeviceAttentionProducts::kWarpgroup) {
     differentiate_with_warpgroups(b, stream);
   } else if (shape.head_dim > 64) {
     launch_passes<128>(b, stream);

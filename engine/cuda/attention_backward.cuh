@@ -15,8 +15,8 @@ using Scores = float[kScoreColumns / 8][4];
 
 /// Arguments of both passes.
 struct Backward {
-  AttentionShape shape;
-  AttentionInputs in;
+  DeviceAttentionShape shape;
+  DeviceAttentionInputs in;
   AttentionGradients gradients;
 
   __device__ RowsIn query_rows(const bf16* tensor, int head) const {

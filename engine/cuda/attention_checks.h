@@ -10,7 +10,7 @@
 namespace nanobench::core::cuda {
 
 /// Throws Error{kInvalidArgument}; the message contains the shape.
-inline void check_attention(const AttentionShape& shape, const AttentionInputs& in) {
+inline void check_attention(const DeviceAttentionShape& shape, const DeviceAttentionInputs& in) {
   const bool is_shape = shape.length > 0 && shape.heads > 0 && shape.kv_heads > 0 &&
                         shape.heads % shape.kv_heads == 0 && shape.head_dim > 0 && shape.head_dim % 16 == 0 &&
                         shape.head_dim <= 128;

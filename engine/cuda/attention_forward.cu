@@ -72,7 +72,8 @@ __device__ void add_values(Rows<L>& rows, const Scores<L>& weights, const Tile<L
 
 /// A block handles kQueries queries of one head, last queries first: without a window, those have the most work.
 template <int kHeadDim>
-__global__ void __launch_bounds__(kThreads) attend(AttentionShape shape, AttentionInputs in, bf16* y, float* log_sums) {
+__global__ void __launch_bounds__(kThreads)
+    attend(DeviceAttentionShape shape, DeviceAttentionInputs in, bf16* y, float* log_sums) {
   using L = Layout<kHeadDim>;
   NB_DYNAMIC_SHARED(shared);
   const Tile<kHeadDim> queries{shared};
@@ -129,7 +130,8 @@ __global__ void __launch_bounds__(kThreads) attend(AttentionShape shape, Attenti
 }
 
 template <int kHeadDim>
-void launch_attend(const AttentionShape& shape, const AttentionInputs& in, bf16* y, float* log_sums, Stream stream) {
+void launch_attend(const DeviceAttentionShape& shape, const DeviceAttentionInputs& in, bf16* y, float* log_sums,
+                   Stream stream) {
   const auto tiles = static_cast<unsigned>((shape.length + kQueries - 1) / kQueries);
   NB_LAUNCH(attend<kHeadDim>, dim3(tiles, static_cast<unsigned>(shape.heads)), dim3(kThreads),
             Layout<kHeadDim>::kSharedBytes, stream, shape, in, y, log_sums);
@@ -137,10 +139,10 @@ void launch_attend(const AttentionShape& shape, const AttentionInputs& in, bf16*
 
 }  // namespace
 
-void attention_forward(const AttentionShape& shape, const AttentionInputs& in, bf16* y, float* log_sums,
+void attention_forward(const DeviceAttentionShape& shape, const DeviceAttentionInputs& in, bf16* y, float* log_sums,
                        Stream stream) {
   check_attention(shape, in);
-  if (in.products == AttentionProducts::kWarpgroup) {
+  if (in.products == DeviceAttentionProducts::kWarpgroup) {
     attend_with_warpgroups(shape, in, y, log_sums, stream);
   } else if (shape.head_dim > 64) {
     launch_attend<128>(shape, in, y, log_sums, stream);

@@ -120,7 +120,7 @@ __device__ inline void store_rows(Rows<L>& rows, const AnyTile& stage, int row, 
 }
 
 /// attention_forward with warpgroup products. REQUIRES checked arguments.
-void attend_with_warpgroups(const AttentionShape& shape, const AttentionInputs& in, bf16* y, float* log_sums,
-                            Stream stream);
+void attend_with_warpgroups(const DeviceAttentionShape& shape, const DeviceAttentionInputs& in, bf16* y,
+                            float* log_sums, Stream stream);
 
 }  // namespace nanobench::core::cuda

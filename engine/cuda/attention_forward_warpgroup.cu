@@ -39,8 +39,8 @@ struct Group {
 /// First key of a block, and its inputs.
 template <class L>
 struct Operands {
-  const AttentionShape& shape;
-  const AttentionInputs& in;
+  const DeviceAttentionShape& shape;
+  const DeviceAttentionInputs& in;
   int head;
   unsigned char* shared;
 
@@ -64,7 +64,7 @@ struct Operands {
 /// those have the most work. The scores of a tile are computed while the previous tile is turned into weights.
 template <int kHeadDim>
 __global__ void __launch_bounds__(kThreads, 1)
-    attend_in_warpgroups(AttentionShape shape, AttentionInputs in, bf16* y, float* log_sums) {
+    attend_in_warpgroups(DeviceAttentionShape shape, DeviceAttentionInputs in, bf16* y, float* log_sums) {
   using L = Layout<kHeadDim>;
   NB_DYNAMIC_SHARED(shared);
   const Operands<L> operands{shape, in, static_cast<int>(blockIdx.y), shared};
@@ -141,7 +141,8 @@ __global__ void __launch_bounds__(kThreads, 1)
 }
 
 template <int kHeadDim>
-void launch_attend(const AttentionShape& shape, const AttentionInputs& in, bf16* y, float* log_sums, Stream stream) {
+void launch_attend(const DeviceAttentionShape& shape, const DeviceAttentionInputs& in, bf16* y, float* log_sums,
+                   Stream stream) {
   const auto tiles = static_cast<unsigned>((shape.length + kQueries - 1) / kQueries);
   NB_LAUNCH(attend_in_warpgroups<kHeadDim>, dim3(tiles, static_cast<unsigned>(shape.heads)), dim3(kThreads),
             Layout<kHeadDim>::kSharedBytes, stream, shape, in, y, log_sums);
@@ -149,8 +150,8 @@ void launch_attend(const AttentionShape& shape, const AttentionInputs& in, bf16*
 
 }  // namespace
 
-void attend_with_warpgroups(const AttentionShape& shape, const AttentionInputs& in, bf16* y, float* log_sums,
-                            Stream stream) {
+void attend_with_warpgroups(const DeviceAttentionShape& shape, const DeviceAttentionInputs& in, bf16* y,
+                            float* log_sums, Stream stream) {
   if (shape.head_dim > 64) {
     launch_attend<128>(shape, in, y, log_sums, stream);
   } else {

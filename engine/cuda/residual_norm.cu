@@ -16,7 +16,7 @@ struct Weights {
   float x, x0, skip;
 };
 
-__device__ inline Weights weights_of(const ResidualBlend& blend) {
+__device__ inline Weights weights_of(const DeviceResidualBlend& blend) {
   return {blend.weights != nullptr ? blend.weights[0] : 1.0f, blend.weights != nullptr ? blend.weights[1] : 0.0f,
           blend.skip_weight != nullptr ? *blend.skip_weight : blend.skip_scale};
 }
@@ -45,7 +45,7 @@ __device__ inline float inverse_of(const Floats8 (&row)[kVectors], std::int64_t 
 }
 
 /// x + w skip.
-__device__ inline Floats8 skipped(const ResidualBlend& blend, const Weights& weights, std::int64_t at) {
+__device__ inline Floats8 skipped(const DeviceResidualBlend& blend, const Weights& weights, std::int64_t at) {
   Floats8 x = load8(blend.x + at);
   if (blend.skip == nullptr) return x;
   const Floats8 skip = load8(blend.skip + at);
@@ -54,7 +54,7 @@ __device__ inline Floats8 skipped(const ResidualBlend& blend, const Weights& wei
   return x;
 }
 
-__device__ inline Floats8 blended(const ResidualBlend& blend, const Weights& weights, std::int64_t at) {
+__device__ inline Floats8 blended(const DeviceResidualBlend& blend, const Weights& weights, std::int64_t at) {
   Floats8 x = skipped(blend, weights, at);
 #pragma unroll
   for (int i = 0; i < kVector; ++i) x.at[i] *= weights.x;
@@ -68,7 +68,7 @@ __device__ inline Floats8 blended(const ResidualBlend& blend, const Weights& wei
 
 template <int kVectors>
 __global__ void __launch_bounds__(kWarps* kWarp)
-    forward_rows(ResidualShape shape, ResidualBlend blend, ResidualOutputs out) {
+    forward_rows(ResidualShape shape, DeviceResidualBlend blend, ResidualOutputs out) {
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * kWarps + threadIdx.x / kWarp;
   if (row >= shape.rows) return;
   const Part<kVectors> part{shape.width, row * shape.width};
@@ -138,7 +138,7 @@ __device__ inline void store_gradients(const ResidualGradients& g, const Weights
 /// Partial sums of the three scalars: workspace[i * blocks + block].
 template <int kVectors>
 __global__ void __launch_bounds__(kWarps* kWarp)
-    backward_rows(ResidualShape shape, ResidualBlend blend, ResidualGradients g, bool sums_weights) {
+    backward_rows(ResidualShape shape, DeviceResidualBlend blend, ResidualGradients g, bool sums_weights) {
   __shared__ float shared[kWarps];
   const Weights weights = weights_of(blend);
   float sums[3] = {};  // of d (x + w skip), d x0, d skip
@@ -186,7 +186,7 @@ void with_vectors(std::int64_t width, const Body& body) {
 
 }  // namespace
 
-void residual_norm_forward(const ResidualShape& shape, const ResidualBlend& blend, const ResidualOutputs& out,
+void residual_norm_forward(const ResidualShape& shape, const DeviceResidualBlend& blend, const ResidualOutputs& out,
                            Stream stream) {
   check_width(shape);
   if (shape.rows <= 0) return;
@@ -197,8 +197,8 @@ void residual_norm_forward(const ResidualShape& shape, const ResidualBlend& blen
   });
 }
 
-void residual_norm_backward(const ResidualShape& shape, const ResidualBlend& blend, const ResidualGradients& gradients,
-                            Stream stream) {
+void residual_norm_backward(const ResidualShape& shape, const DeviceResidualBlend& blend,
+                            const ResidualGradients& gradients, Stream stream) {
   check_width(shape);
   if (shape.rows <= 0) return;
   const bool sums_weights = gradients.dweights != nullptr || gradients.dskip_weight != nullptr;

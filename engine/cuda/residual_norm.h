@@ -28,7 +28,7 @@ struct ResidualShape {
   std::int64_t width = 0;
 };
 
-struct ResidualBlend {
+struct DeviceResidualBlend {
   const bf16* x = nullptr;
   const bf16* skip = nullptr;          ///< null: none
   const bf16* x0 = nullptr;            ///< null: none
@@ -43,7 +43,7 @@ struct ResidualOutputs {
   float eps = 0.0f;         ///< inside the root
 };
 
-void residual_norm_forward(const ResidualShape& shape, const ResidualBlend& blend, const ResidualOutputs& out,
+void residual_norm_forward(const ResidualShape& shape, const DeviceResidualBlend& blend, const ResidualOutputs& out,
                            Stream stream);
 
 /// With d = round(dblended + the norm's gradient):
@@ -66,7 +66,7 @@ struct ResidualGradients {
 
 inline constexpr std::int64_t kResidualWorkspace = 3 * kPartialBlocks;
 
-void residual_norm_backward(const ResidualShape& shape, const ResidualBlend& blend, const ResidualGradients& gradients,
-                            Stream stream);
+void residual_norm_backward(const ResidualShape& shape, const DeviceResidualBlend& blend,
+                            const ResidualGradients& gradients, Stream stream);
 
 }  // namespace nanobench::core::cuda

@@ -11,8 +11,7 @@
 
 #include "core/base/error.h"
 #include "engine/cuda/error.h"
-#include "engine/cuda_plugin/device_graph.h"
-#include "engine/cuda_plugin/nccl_communicator.h"
+#include "engine/cuda_plugin/plugin_parts.h"
 #include "engine/train/cuda_plugin.h"
 
 namespace nanobench::core::cuda {
@@ -67,7 +66,7 @@ void open(const CudaOptions& options) {
   const cudaDeviceProp& gpu = *at::cuda::getCurrentDeviceProperties();
   kernels.has_float8_products = gpu.major * 10 + gpu.minor >= 89;
   kernels.attention_products = options.attention_products;
-  if (options.attention_products == cuda::AttentionProducts::kWarpgroup && (gpu.major != 9 || gpu.minor != 0)) {
+  if (options.attention_products == cuda::DeviceAttentionProducts::kWarpgroup && (gpu.major != 9 || gpu.minor != 0)) {
     throw Error(ErrorCode::kUnavailable,
                 "gpu/attention_products \"warpgroup\" needs a GPU of compute capability 9.0; " + std::string(gpu.name) +
                     " has " + std::to_string(gpu.major) + "." + std::to_string(gpu.minor));

@@ -1,4 +1,4 @@
-#include "engine/cuda_plugin/device_graph.h"
+#include "engine/cuda_plugin/plugin_parts.h"
 
 #include <ATen/core/CachingHostAllocator.h>
 #include <ATen/cuda/CUDAGraph.h>

@@ -1,4 +1,4 @@
-#include "engine/cuda_plugin/nccl_communicator.h"
+#include "engine/cuda_plugin/plugin_parts.h"
 
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAStream.h>

@@ -14,15 +14,15 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-cuda::AttentionShape kernel_shape(const at::Tensor& q, const at::Tensor& k) {
+cuda::DeviceAttentionShape kernel_shape(const at::Tensor& q, const at::Tensor& k) {
   return {.length = static_cast<std::int32_t>(q.size(0)),
           .heads = static_cast<std::int32_t>(q.size(1)),
           .kv_heads = static_cast<std::int32_t>(k.size(1)),
           .head_dim = static_cast<std::int32_t>(q.size(2))};
 }
 
-cuda::AttentionInputs kernel_inputs(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                    const AttentionPlan& plan, double scale) {
+cuda::DeviceAttentionInputs kernel_inputs(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                          const AttentionPlan& plan, double scale) {
   const AttentionPlan::Ranges& ranges = plan.ranges();
   return {.q = bf16_data(q),
           .k = bf16_data(k),

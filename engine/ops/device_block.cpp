@@ -71,7 +71,7 @@ cuda::ResidualShape residual_shape(const at::Tensor& rows) {
   return {.rows = rows.numel() / rows.size(-1), .width = rows.size(-1)};
 }
 
-cuda::ResidualBlend residual_blend(const variable_list& slots, std::int64_t skip_index) {
+cuda::DeviceResidualBlend residual_blend(const variable_list& slots, std::int64_t skip_index) {
   const bool has_skip = slots[kBlendSkip].numel() > 0, has_x0 = slots[kBlendX0].numel() > 0;
   return {.x = bf16_data(slots[kBlendX]),
           .skip = bf16_data(slots[kBlendSkip]),

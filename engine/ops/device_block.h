@@ -47,7 +47,7 @@ at::Tensor device_blend(const BlendInputs& inputs);
 
 /// Kernel arguments from an op's slots; other inputs of the op may follow the blend's slots.
 cuda::ResidualShape residual_shape(const at::Tensor& rows);
-cuda::ResidualBlend residual_blend(const torch::autograd::variable_list& slots, std::int64_t skip_index);
+cuda::DeviceResidualBlend residual_blend(const torch::autograd::variable_list& slots, std::int64_t skip_index);
 
 /// Inputs to the backward pass of a blend.
 struct ResidualBackward {

@@ -22,7 +22,7 @@ at::Tensor activated(const at::Tensor& hidden) {
 }
 
 /// x + scale branch.
-cuda::ResidualBlend sum_of(const at::Tensor& x, const at::Tensor& branch, double scale) {
+cuda::DeviceResidualBlend sum_of(const at::Tensor& x, const at::Tensor& branch, double scale) {
   return {.x = bf16_data(x), .skip = bf16_data(branch), .skip_scale = static_cast<float>(scale)};
 }
 

@@ -14,7 +14,7 @@ struct CudaKernels : cuda::KernelTable {
   /// The stream on which the calling thread's tensor operations are enqueued.
   cuda::Stream (*stream)() = nullptr;
   bool has_float8_products = false;  ///< the library supports 8-bit floating-point products
-  cuda::AttentionProducts attention_products = cuda::AttentionProducts::kWarp;  ///< chosen by the run
+  cuda::DeviceAttentionProducts attention_products = cuda::DeviceAttentionProducts::kWarp;  ///< chosen by the run
 };
 
 /// Null until a GPU is opened.

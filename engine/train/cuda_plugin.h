@@ -42,7 +42,7 @@ struct CudaOptions {
   int index = 0;
   bool expandable_segments = false;  ///< of LibTorch's allocator; always set, overriding the environment
   bool initial_backward = false;     ///< runs a backward pass through one number before any other setup
-  cuda::AttentionProducts attention_products = cuda::AttentionProducts::kWarp;
+  cuda::DeviceAttentionProducts attention_products = cuda::DeviceAttentionProducts::kWarp;
 };
 
 /// The interface that libnanobench_cuda.so provides at kCudaPluginSymbol. Functions throw Error and c10::Error.

@@ -10,9 +10,9 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
-cuda::AttentionProducts products_of(AttentionProducts products) {
-  return products == AttentionProducts::kWarpgroup ? cuda::AttentionProducts::kWarpgroup
-                                                   : cuda::AttentionProducts::kWarp;
+cuda::DeviceAttentionProducts products_of(AttentionProducts products) {
+  return products == AttentionProducts::kWarpgroup ? cuda::DeviceAttentionProducts::kWarpgroup
+                                                   : cuda::DeviceAttentionProducts::kWarp;
 }
 
 int index_of(const DeviceChoice& choice, const HostShare& host, int devices) {

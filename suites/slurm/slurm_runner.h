@@ -1,6 +1,7 @@
 /// Runs a plan as one Slurm array job. The submitting process submits the runs that the store lacks and collects
 /// results as they arrive. It may be interrupted or killed at any moment: the array continues, and the same call finds
-/// it again.
+/// it again. A task of the array runs its runs one after the other with the usual runner, and publishes each result in
+/// the shared folder as soon as it exists.
 ///
 /// One call at a time per process, like run_plan.
 #pragma once
@@ -41,5 +42,12 @@ results::MachineInfo machine_of(const Partition& partition);
 /// processes; nothing new was then submitted.
 SuiteRunResult run_on_slurm(const Plan& plan, results::Store& store, const RunnerOptions& options,
                             const SlurmOptions& slurm, RunnerObserver& observer);
+
+/// The hidden command of our program that runs a task on its node.
+inline constexpr const char* kSlurmTaskCommand = "slurm-task";
+
+/// `arguments`: the submission's folder and the array index. Returns the process's exit code: 0 if every run has a
+/// result, however it ended. Writes to stdout and stderr, which form the task's log.
+int slurm_task_main(const std::vector<std::string>& arguments);
 
 }  // namespace nanobench::suites

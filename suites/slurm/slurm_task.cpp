@@ -1,4 +1,4 @@
-#include "suites/slurm/slurm_task.h"
+#include "suites/slurm/slurm_runner.h"
 
 #include <unistd.h>
 

@@ -11,7 +11,7 @@
 #include "core/base/text.h"
 #include "results/provenance.h"
 #include "suites/slurm/shared_folder.h"
-#include "suites/slurm/slurm_task.h"
+#include "suites/slurm/slurm_runner.h"
 
 namespace nanobench::suites {
 namespace {

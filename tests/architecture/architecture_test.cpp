@@ -209,14 +209,10 @@ std::set<std::string> types_of(const std::string& header) {
 }
 
 TEST(Names, OneTypeHasOneName) {
-  // These mean the same on two sides that do not include one another: kernels of the CPU and of the GPU, configurations
-  // and kernels.
-  const std::set<std::string> kOnTwoSides = {"AttentionShape", "AttentionInputs", "ResidualBlend", "AttentionProducts"};
   std::map<std::string, std::string> homes;
   for (const fs::path& file : sources()) {
     if (file.extension() != ".h" && file.extension() != ".cuh") continue;
     for (const std::string& type : types_of(read_file(file))) {
-      if (kOnTwoSides.contains(type)) continue;
       const auto [home, is_new] = homes.emplace(type, file.string());
       EXPECT_TRUE(is_new) << type << " is defined in " << home->second << " and in " << file;
     }

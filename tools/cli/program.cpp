@@ -13,7 +13,7 @@
 #include "suites/external/external_engine.h"
 #include "suites/run/launched_engine.h"
 #include "suites/run/mock_engine.h"
-#include "suites/slurm/slurm_task.h"
+#include "suites/slurm/slurm_runner.h"
 
 namespace nanobench::tools {
 namespace {

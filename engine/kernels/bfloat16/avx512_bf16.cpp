@@ -6,6 +6,8 @@
 // bits depend neither on the block of rows nor on the thread that computes it.
 #include "engine/kernels/bfloat16/units.h"
 
+#ifdef __AVX512BF16__
+
 #include <immintrin.h>
 
 #include <cstdint>
@@ -217,3 +219,17 @@ void multiply(const MatrixProduct& p, bool rounds, ThreadPool& threads) {
 }
 
 }  // namespace nanobench::core::avx512_bf16
+
+#else  // another kind of processor: never called
+
+#include "core/base/error.h"
+
+namespace nanobench::core::avx512_bf16 {
+
+void multiply(const MatrixProduct&, bool, ThreadPool&) {
+  throw Error(ErrorCode::kInternal, "this build has no AVX512-BF16 kernels");
+}
+
+}  // namespace nanobench::core::avx512_bf16
+
+#endif

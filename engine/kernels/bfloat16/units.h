@@ -1,5 +1,5 @@
-/// multiply_bfloat16 on a processor's own bfloat16 units. CMake compiles avx512_bf16.cpp with their instructions, or
-/// avx512_bf16_absent.cpp if the compiler does not support them.
+/// multiply_bfloat16 on a processor's own bfloat16 units. CMake compiles avx512_bf16.cpp with their instructions;
+/// without them the file holds a function that refuses.
 #pragma once
 
 #include "engine/kernels/gemm.h"

@@ -66,7 +66,7 @@ struct Heads {
   at::Tensor q, k, v, dy;
 };
 
-core::cuda::AttentionShape shape_of(const Problem& p) {
+core::cuda::DeviceAttentionShape shape_of(const Problem& p) {
   return {static_cast<std::int32_t>(p.length), static_cast<std::int32_t>(kHeads), static_cast<std::int32_t>(kHeads),
           static_cast<std::int32_t>(kHeadDim)};
 }
@@ -97,7 +97,7 @@ struct DeviceMask {
 
 /// Ours, forward and backward.
 struct Own {
-  Own(const Problem& p, core::cuda::AttentionProducts kind)
+  Own(const Problem& p, core::cuda::DeviceAttentionProducts kind)
       : heads(p),
         mask(p),
         shape(shape_of(p)),
@@ -111,7 +111,7 @@ struct Own {
     mask.make();
     forward();
   }
-  core::cuda::AttentionInputs inputs() const {
+  core::cuda::DeviceAttentionInputs inputs() const {
     return {.q = numbers<bf16>(heads.q),
             .k = numbers<bf16>(heads.k),
             .v = numbers<bf16>(heads.v),
@@ -135,8 +135,8 @@ struct Own {
   }
   Heads heads;
   DeviceMask mask;
-  core::cuda::AttentionShape shape;
-  core::cuda::AttentionProducts products;
+  core::cuda::DeviceAttentionShape shape;
+  core::cuda::DeviceAttentionProducts products;
   at::Tensor y, log_sums, row_sums, dq, dk, dv;
 };
 
@@ -220,14 +220,14 @@ std::function<Body()> pass(const Problem& p, double products) {
 }
 
 /// An error of the row where the GPU has no such instructions.
-void check_products(core::cuda::AttentionProducts kind) {
+void check_products(core::cuda::DeviceAttentionProducts kind) {
   const cudaDeviceProp& gpu = *at::cuda::getCurrentDeviceProperties();
-  if (kind == core::cuda::AttentionProducts::kWarpgroup && (gpu.major != 9 || gpu.minor != 0)) {
+  if (kind == core::cuda::DeviceAttentionProducts::kWarpgroup && (gpu.major != 9 || gpu.minor != 0)) {
     throw core::Error(core::ErrorCode::kUnavailable, "products of warpgroups need compute capability 9.0");
   }
 }
 
-std::function<Body()> own_pass(const Problem& p, double products, core::cuda::AttentionProducts kind) {
+std::function<Body()> own_pass(const Problem& p, double products, core::cuda::DeviceAttentionProducts kind) {
   return [=]() -> Body {
     check_products(kind);
     const auto own = std::make_shared<Own>(p, kind);
@@ -252,11 +252,11 @@ Problem of_mean_window(const Problem& p) {
 }
 
 std::vector<Contestant> contestants_of(const Problem& p, double products) {
-  using core::cuda::AttentionProducts;
+  using core::cuda::DeviceAttentionProducts;
   std::vector<Contestant> all{
-      {.name = "own", .prepare = own_pass(p, products, AttentionProducts::kWarp), .work = work_of(p, products)},
+      {.name = "own", .prepare = own_pass(p, products, DeviceAttentionProducts::kWarp), .work = work_of(p, products)},
       {.name = "own_warpgroup",
-       .prepare = own_pass(p, products, AttentionProducts::kWarpgroup),
+       .prepare = own_pass(p, products, DeviceAttentionProducts::kWarpgroup),
        .work = work_of(p, products)}};
   if (p.window == AttentionWindow::kToken) {
     all.push_back({.name = "flash", .prepare = pass<Flash>(p, products), .work = work_of(p, products)});

@@ -26,7 +26,7 @@ struct Seam {
         dx0(at::empty_like(x)),
         dskip(at::empty_like(x)),
         workspace(zeros({core::cuda::kResidualWorkspace}, at::kFloat)) {}
-  core::cuda::ResidualBlend blend() const {
+  core::cuda::DeviceResidualBlend blend() const {
     return {.x = numbers<bf16>(x),
             .skip = numbers<bf16>(skip),
             .x0 = numbers<bf16>(x0),

@@ -67,7 +67,7 @@ struct Inputs {
   DeviceArray<bf16> x, skip, x0;
   DeviceArray<float> weights{Doubles{kXWeight, kX0Weight}}, skip_weight{Doubles{kSkipWeight}};
   ResidualShape shape;
-  ResidualBlend blend;
+  DeviceResidualBlend blend;
 
   explicit Inputs(const Reference& r)
       : x(r.x), skip(r.skip), x0(r.x0), shape{static_cast<std::int64_t>(r.rows), static_cast<std::int64_t>(r.width)} {

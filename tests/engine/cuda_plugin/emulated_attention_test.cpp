@@ -76,7 +76,7 @@ TEST(EmulatedAttention, IsMadeOfTheProductsThatTheRunAskedFor) {
   const Attended expected = attend(emulated_attention_plan_of(384, 130), 4, 2, /*is_bfloat16=*/false);
   EmulatedDevice device;
   const Attended by_warps = attend(emulated_attention_plan_of(384, 130), 4, 2, /*is_bfloat16=*/true);
-  device.kernels().attention_products = cuda::AttentionProducts::kWarpgroup;
+  device.kernels().attention_products = cuda::DeviceAttentionProducts::kWarpgroup;
   const Attended by_warpgroups = attend(emulated_attention_plan_of(384, 130), 4, 2, /*is_bfloat16=*/true);
   EXPECT_LT(distance(by_warpgroups.y, expected.y), 0.004);
   EXPECT_LT(distance(by_warpgroups.dq, expected.dq), 0.01);

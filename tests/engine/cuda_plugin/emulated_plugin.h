@@ -18,7 +18,7 @@ struct Told {
   std::string text() const {
     return std::string(options.expandable_segments ? "expandable " : "") +
            (options.initial_backward ? "backward " : "") +
-           (options.attention_products == cuda::AttentionProducts::kWarpgroup ? "warpgroups " : "") +
+           (options.attention_products == cuda::DeviceAttentionProducts::kWarpgroup ? "warpgroups " : "") +
            std::to_string(recordings);
   }
 };

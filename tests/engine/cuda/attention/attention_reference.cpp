@@ -10,7 +10,7 @@ constexpr double kRounding = 1.0 / 256.0;  // of one number to bf16, which has e
 constexpr double kFloat = 1e-5;            // of sums and exponentials in float32, relative to what is summed
 
 struct Index {
-  explicit Index(const AttentionShape& shape) : s(shape) {}
+  explicit Index(const DeviceAttentionShape& shape) : s(shape) {}
   std::size_t q(int token, int head) const { return at(token, head, s.heads); }
   std::size_t kv(int token, int head) const { return at(token, head / (s.heads / s.kv_heads), s.kv_heads); }
   std::size_t row(int token, int head) const {
@@ -23,7 +23,7 @@ struct Index {
     return (static_cast<std::size_t>(token) * static_cast<std::size_t>(heads) + static_cast<std::size_t>(head)) *
            width();
   }
-  const AttentionShape& s;
+  const DeviceAttentionShape& s;
 };
 
 double dot(const std::vector<double>& a, std::size_t at_a, const std::vector<double>& b, std::size_t at_b,
@@ -56,7 +56,7 @@ double normalize(std::vector<double>& weights) {
   return largest + std::log(sum);
 }
 
-void add_scores(const AttentionShape& shape, const AttentionNumbers& in, int query, int head, AttentionRow& row) {
+void add_scores(const DeviceAttentionShape& shape, const AttentionNumbers& in, int query, int head, AttentionRow& row) {
   const Index index(shape);
   const std::size_t at_q = index.q(query, head);
   double row_sum = 0.0;
@@ -78,8 +78,8 @@ void add_scores(const AttentionShape& shape, const AttentionNumbers& in, int que
 }
 
 /// The share of key number `i` of the row in dk and dv.
-void add_key(const AttentionShape& shape, const AttentionNumbers& in, int query, int head, const AttentionRow& row,
-             std::size_t i, AttentionKey& to, std::size_t at) {
+void add_key(const DeviceAttentionShape& shape, const AttentionNumbers& in, int query, int head,
+             const AttentionRow& row, std::size_t i, AttentionKey& to, std::size_t at) {
   const Index index(shape);
   const std::size_t at_q = index.q(query, head);
   add(to.dv, at, row.weights[i], (kRounding + kFloat) * row.weights[i], in.dy, at_q, index.width());
@@ -93,7 +93,7 @@ void put(const Bounded& from, Bounded& to, std::size_t at) {
 
 }  // namespace
 
-AttentionRow attention_row(const AttentionShape& shape, const AttentionNumbers& in, int query, int head) {
+AttentionRow attention_row(const DeviceAttentionShape& shape, const AttentionNumbers& in, int query, int head) {
   const Index index(shape);
   AttentionRow row{.y = Bounded(index.width()),
                    .log_sum = Bounded(1),
@@ -119,7 +119,7 @@ AttentionRow attention_row(const AttentionShape& shape, const AttentionNumbers& 
   return row;
 }
 
-AttentionKey attention_key(const AttentionShape& shape, const AttentionNumbers& in, int key, int kv_head) {
+AttentionKey attention_key(const DeviceAttentionShape& shape, const AttentionNumbers& in, int key, int kv_head) {
   AttentionKey result{Bounded(Index(shape).width()), Bounded(Index(shape).width())};
   const int group = shape.heads / shape.kv_heads;
   for (int head = kv_head * group; head < (kv_head + 1) * group; ++head) {
@@ -134,7 +134,7 @@ AttentionKey attention_key(const AttentionShape& shape, const AttentionNumbers& 
   return result;
 }
 
-AttentionReference attention_reference(const AttentionShape& shape, const AttentionNumbers& in) {
+AttentionReference attention_reference(const DeviceAttentionShape& shape, const AttentionNumbers& in) {
   const Index index(shape);
   AttentionReference r{Bounded(in.q.size()), Bounded(index.row(0, shape.heads)), Bounded(in.q.size()), Bounded(0),
                        Bounded(0)};

@@ -35,7 +35,7 @@ struct AttentionRow {
 
 /// Bounds follow from where the kernels round to bf16 (relative error at most 2^-8): the weights before they meet v and
 /// dy, the gradients of the scores, y, and every result; all else is float32.
-AttentionRow attention_row(const AttentionShape& shape, const AttentionNumbers& in, int query, int head);
+AttentionRow attention_row(const DeviceAttentionShape& shape, const AttentionNumbers& in, int query, int head);
 
 /// What one key of one key head gives: its part of dk and dv, [E].
 struct AttentionKey {
@@ -43,7 +43,7 @@ struct AttentionKey {
 };
 
 /// Computes the row of every query that sees the key again, for every head that reads it.
-AttentionKey attention_key(const AttentionShape& shape, const AttentionNumbers& in, int key, int kv_head);
+AttentionKey attention_key(const DeviceAttentionShape& shape, const AttentionNumbers& in, int key, int kv_head);
 
 struct AttentionReference {
   Bounded y;         ///< [T, H, E]
@@ -54,6 +54,6 @@ struct AttentionReference {
 };
 
 /// All of them.
-AttentionReference attention_reference(const AttentionShape& shape, const AttentionNumbers& in);
+AttentionReference attention_reference(const DeviceAttentionShape& shape, const AttentionNumbers& in);
 
 }  // namespace nanobench::core::cuda

@@ -27,10 +27,10 @@ struct AttentionCase {
   bool nearest_first = false;
 };
 
-using Case = std::tuple<AttentionProducts, AttentionCase>;
+using Case = std::tuple<DeviceAttentionProducts, AttentionCase>;
 
-constexpr auto kWarp = AttentionProducts::kWarp;
-constexpr auto kWarpgroup = AttentionProducts::kWarpgroup;
+constexpr auto kWarp = DeviceAttentionProducts::kWarp;
+constexpr auto kWarpgroup = DeviceAttentionProducts::kWarpgroup;
 
 void PrintTo(const AttentionCase& c, std::ostream* out) {
   *out << "T " << c.length << " H " << c.heads << "/" << c.kv_heads << " E " << c.head_dim << " window "
@@ -53,7 +53,7 @@ struct Input {
 
 /// All that one case reads.
 struct Problem {
-  explicit Problem(const AttentionCase& c, AttentionProducts by)
+  explicit Problem(const AttentionCase& c, DeviceAttentionProducts by)
       : shape{c.length, c.heads, c.kv_heads, c.head_dim},
         products(by),
         nearest_first(c.nearest_first),
@@ -84,7 +84,7 @@ struct Problem {
   std::size_t size(int heads) const {
     return static_cast<std::size_t>(shape.length) * static_cast<std::size_t>(heads * shape.head_dim);
   }
-  AttentionInputs inputs() const {
+  DeviceAttentionInputs inputs() const {
     return {q.numbers.data(), k.numbers.data(), v.numbers.data(), {first_key.data(), last_query.data()}, scale,
             nearest_first,    products};
   }
@@ -93,8 +93,8 @@ struct Problem {
     return {q.exact, k.exact, v.exact, dy.exact, {first.begin(), first.end()}, static_cast<double>(scale)};
   }
 
-  AttentionShape shape;
-  AttentionProducts products;
+  DeviceAttentionShape shape;
+  DeviceAttentionProducts products;
   bool nearest_first;
   float scale;
   Input q, k, v, dy;
@@ -255,15 +255,15 @@ INSTANTIATE_TEST_SUITE_P(Official, CudaAttentionOfWholeSequences,
                          testing::Combine(testing::Values(kWarp, kWarpgroup), testing::ValuesIn(whole_sequences())));
 
 TEST(CudaAttentionChecks, RefusesShapesAndScalesItCannotDo) {
-  const AttentionInputs in;
+  const DeviceAttentionInputs in;
   float unused = 0.0f;
-  for (const AttentionShape& shape :
-       {AttentionShape{0, 1, 1, 64}, AttentionShape{16, 3, 2, 64}, AttentionShape{16, 1, 1, 40},
-        AttentionShape{16, 1, 1, 144}, AttentionShape{16, 1, 0, 64}}) {
+  for (const DeviceAttentionShape& shape :
+       {DeviceAttentionShape{0, 1, 1, 64}, DeviceAttentionShape{16, 3, 2, 64}, DeviceAttentionShape{16, 1, 1, 40},
+        DeviceAttentionShape{16, 1, 1, 144}, DeviceAttentionShape{16, 1, 0, 64}}) {
     EXPECT_THROW(attention_forward(shape, in, nullptr, &unused, nullptr), Error);
     EXPECT_THROW(attention_backward(shape, in, {}, nullptr), Error);
   }
-  AttentionInputs negative;
+  DeviceAttentionInputs negative;
   negative.scale = -1.0f;
   EXPECT_THROW(attention_forward({16, 1, 1, 64}, negative, nullptr, &unused, nullptr), Error);
 }
