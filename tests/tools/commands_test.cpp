@@ -301,7 +301,8 @@ TEST(DoctorCommand, ReadsWhatTheEngineIs) {
     const ProgramResult result =
         shell.run({"doctor", "--json"}, "NANOBENCH_ENGINE=" + (shell.work() / "engine").string());
     std::map<std::string, core::Json> rows;
-    for (const core::Json& row : core::Json::parse(result.out).at("tables").at("checks")) rows[row.at("check")] = row;
+    const core::Json document = core::Json::parse(result.out);
+    for (const core::Json& row : document.at("tables").at("checks")) rows[row.at("check")] = row;
     return std::pair(rows.at("engine"), rows.at("libtorch"));
   };
   const auto [engine, torch] = engine_and_torch(
