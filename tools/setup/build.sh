@@ -232,8 +232,8 @@ command_test() {
   build_targets 'everything' all
   release_lock
   cd -- "$root" || exit
-  # As many tests at once as compilers; -j among ctest's arguments still wins.
-  CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-$(compile_jobs)}
+  # Many tests wait for processes most of the time, so two per core; -j among ctest's arguments still wins.
+  CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-${NANOBENCH_JOBS:-$((2 * $(nproc)))}}
   # LibTorch's threads spin while they wait: those of several tests at once would block each other.
   OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
   OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}
