@@ -56,7 +56,6 @@ RunSession::RunSession(const Plan& plan, const PlannedRun& run, std::int64_t run
                        const RunnerOptions& options, InterruptGuard& interrupts, RunnerObserver& observer)
     : plan_(plan),
       run_(run),
-      store_(store),
       options_(options),
       interrupts_(interrupts),
       observer_(observer),

@@ -42,7 +42,6 @@ class RunSession {
 
   const Plan& plan_;
   const PlannedRun& run_;
-  results::Store& store_;
   const RunnerOptions& options_;
   InterruptGuard& interrupts_;
   RunnerObserver& observer_;

@@ -46,7 +46,8 @@ TEST(SettingsReference, DefaultsAreThoseOfTheConfigurationAndLieInTheirRange) {
     }
     EXPECT_TRUE(defaults.contains(pointer) || !setting.conditions.empty()) << setting.pointer << " is never written";
     if (setting.type == SettingType::kEnumeration) {
-      EXPECT_NE(std::find(setting.values.begin(), setting.values.end(), setting.default_value), setting.values.end());
+      EXPECT_NE(std::find(setting.values.begin(), setting.values.end(), setting.default_value.get<std::string>()),
+                setting.values.end());
     }
     if (!setting.range) continue;
     const OrderedJson values =
