@@ -17,6 +17,7 @@ Exit code 0: no finding; 1: findings; 2: no build folder, or no clang.
 import argparse
 import concurrent.futures
 import dataclasses
+import functools
 import hashlib
 import json
 import os
@@ -127,15 +128,38 @@ def first_include(source):
     return ""
 
 
+@functools.cache
+def text_and_includes(name):
+    """A file of ours and, through its quoted includes, those that it includes."""
+    file = ROOT / name
+    text = file.read_text(encoding="utf-8") if file.is_file() else ""
+    return text, INCLUDE.findall(text)
+
+
+def closure(name):
+    """The texts of a file and of all files of ours that it includes, directly or not."""
+    seen, left = {}, [name]
+    while left:
+        name = left.pop()
+        if name not in seen:
+            seen[name], includes = text_and_includes(name)
+            left += includes
+    return seen
+
+
 def headers_alone(units):
-    """Headers that no source includes first, each with the flags of a source near it."""
+    """Headers that no source includes first, each with the flags of a source that includes it."""
     first = {first_include(unit.file) for unit in units}
+    users = {}
+    for unit in sorted(units, key=lambda unit: unit.has_libtorch):
+        for name in closure(unit.name):
+            users.setdefault(name, unit)
     alone = []
     for name in (git("ls-files", "*.h") or "").split():
         header = ROOT / name
-        if name in first or not header.is_file():
+        if name in first or name not in users:
             continue
-        near = max(units, key=lambda unit: (len(os.path.commonpath([header, unit.file])), not unit.has_libtorch))
+        near = users[name]
         alone.append(
             Unit(
                 header,
@@ -154,28 +178,14 @@ class Checker:
         self.tidied = tidied
         self.precompiled = {}
         self.seconds = {}
-        self.texts = {}
         folder.mkdir(parents=True, exist_ok=True)
         self.passed_file = folder / "passed"
         self.passed = set(self.passed_file.read_text().split()) if self.passed_file.is_file() else set()
         self.rules = (ROOT / ".clang-tidy").read_text(encoding="utf-8")
 
-    def text_and_includes(self, name):
-        """A file of ours and, through its quoted includes, those that it includes."""
-        if name not in self.texts:
-            file = ROOT / name
-            text = file.read_text(encoding="utf-8") if file.is_file() else ""
-            self.texts[name] = (text, INCLUDE.findall(text))
-        return self.texts[name]
-
     def key(self, unit):
         """Changes with everything that the result depends on; LibTorch and the system stand for themselves by version."""
-        seen, left = {}, [unit.name]
-        while left:
-            name = left.pop()
-            if name not in seen:
-                seen[name], includes = self.text_and_includes(name)
-                left += includes
+        seen = closure(unit.name)
         rules = self.rules if unit.name in self.tidied else ""
         return hashlib.sha256(repr((VERSION, unit.flags, rules, sorted(seen.items()))).encode()).hexdigest()
 
