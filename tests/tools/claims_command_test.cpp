@@ -11,6 +11,11 @@
 namespace nanobench::tools {
 namespace {
 
+core::Json json_of_success(const ProgramResult& result) {
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  return json_of(result);
+}
+
 std::vector<core::Json> rows_of(const core::Json& document) {
   const core::Json& table = document.at("tables").at("claims");
   return {table.begin(), table.end()};
@@ -18,7 +23,7 @@ std::vector<core::Json> rows_of(const core::Json& document) {
 
 TEST(ClaimsCommand, WithoutADatabaseWhatNeedsNoRunIsSettled) {
   const CommandLine shell("claims_all");
-  const core::Json json = json_of(shell.run({"claims", "--json"}));
+  const core::Json json = json_of_success(shell.run({"claims", "--json"}));
   EXPECT_EQ(json.at("kind"), "claims_ledger");
   const std::vector<core::Json> rows = rows_of(json);
   EXPECT_GE(rows.size(), 175U);
@@ -42,7 +47,7 @@ TEST(ClaimsCommand, ClaimsAreChosenByNameAnalysisAndVerdict) {
     arguments.insert(arguments.begin(), "claims");
     arguments.emplace_back("--json");
     std::set<std::string> found;
-    for (const core::Json& row : rows_of(json_of(shell.run(arguments))))
+    for (const core::Json& row : rows_of(json_of_success(shell.run(arguments))))
       found.insert(row.at("claim").get<std::string>());
     return found;
   };
