@@ -1,10 +1,13 @@
 #include "reports/stats/distributions.h"
 
 #include <algorithm>
+#include <boost/math/distributions/fisher_f.hpp>
 #include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <boost/math/quadrature/gauss.hpp>
+#include <boost/math/special_functions/digamma.hpp>
 #include <boost/math/special_functions/gamma.hpp>
+#include <boost/math/special_functions/trigamma.hpp>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -21,6 +24,7 @@ using Policy =
                                   boost::math::policies::underflow_error<boost::math::policies::ignore_error>>;
 using Normal = boost::math::normal_distribution<double, Policy>;
 using StudentsT = boost::math::students_t_distribution<double, Policy>;
+using FisherF = boost::math::fisher_f_distribution<double, Policy>;
 
 }  // namespace
 
@@ -50,6 +54,47 @@ double t_upper(double t, double df) {
   if (df == kInfinity) return normal_upper(t);
   require_positive(df, "the degrees of freedom");
   return boost::math::cdf(boost::math::complement(StudentsT(df), t));
+}
+
+namespace {
+
+FisherF f_distribution(double f, double first, double second) {
+  if (!(f >= 0.0)) refuse("F must be 0 or above");
+  require_positive(first, "the first degrees of freedom");
+  require_positive(second, "the second degrees of freedom");
+  return FisherF(first, second);
+}
+
+}  // namespace
+
+double f_cdf(double f, double first, double second) {
+  return boost::math::cdf(f_distribution(f, first, second), f);
+}
+
+double f_upper(double f, double first, double second) {
+  return boost::math::cdf(boost::math::complement(f_distribution(f, first, second), f));
+}
+
+double digamma(double x) {
+  require_positive(x, "x");
+  return boost::math::digamma(x, Policy());
+}
+
+double trigamma(double x) {
+  require_positive(x, "x");
+  return boost::math::trigamma(x, Policy());
+}
+
+double inverse_trigamma(double value) {
+  require_positive(value, "the trigamma");
+  // trigamma falls from infinity to 0.
+  double low = std::min(1.0 / std::sqrt(value), 1.0 / value) / 2.0, high = 1.0 / std::sqrt(value) + 1.0 / value + 1.0;
+  while (high - low > 1e-14 * high) {
+    const double middle = low + (high - low) / 2.0;
+    if (middle <= low || middle >= high) break;
+    (trigamma(middle) > value ? low : high) = middle;
+  }
+  return low + (high - low) / 2.0;
 }
 
 double t_quantile(double p, double df) {

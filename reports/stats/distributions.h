@@ -29,6 +29,15 @@ double t_p_value(double t, double df, Tail tail);
 /// Half-width in standard errors of a two-sided interval: t_quantile((1 + level) / 2, df) without the cancellation.
 double t_critical(double level, double df);
 
+/// F with `first` and `second` degrees of freedom, above 0: P(F <= f) and P(F > f). f >= 0.
+double f_cdf(double f, double first, double second);
+double f_upper(double f, double first, double second);
+
+/// Derivatives of the logarithm of the gamma function, for x > 0; and the x whose trigamma is `value` > 0.
+double digamma(double x);
+double trigamma(double x);
+double inverse_trigamma(double value);
+
 /// Non-central t: the distribution of (Z + shift) / sqrt(X / df), X chi-squared with df degrees of freedom. By
 /// integration (integrate_over_spread), because Boost 1.74 loses its digits in the tails. 10 us to 1 ms.
 double noncentral_t_cdf(double t, double df, double shift);

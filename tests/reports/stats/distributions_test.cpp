@@ -78,5 +78,23 @@ TEST(Distributions, RefuseWhatTheyAreNotDefinedFor) {
   EXPECT_THROW(noncentral_t_upper(1.0, 3, INFINITY), core::Error);
 }
 
+TEST(FDistribution, OfOneDegreeIsTheSquareOfT) {
+  for (const double t : {0.2, 1.0, 2.5, 7.0}) {
+    EXPECT_NEAR(f_upper(t * t, 1.0, 5.0), 2.0 * t_upper(t, 5.0), 1e-12);
+    EXPECT_NEAR(f_cdf(t * t, 1.0, 5.0) + f_upper(t * t, 1.0, 5.0), 1.0, 1e-12);
+  }
+  EXPECT_NEAR(f_cdf(2.0, 3.0, 7.0), f_upper(0.5, 7.0, 3.0), 1e-12);
+  EXPECT_EQ(f_cdf(0.0, 2.0, 3.0), 0.0);
+  EXPECT_THROW(f_cdf(-1.0, 2.0, 3.0), core::Error);
+  EXPECT_THROW(f_upper(1.0, 0.0, 3.0), core::Error);
+}
+
+TEST(Trigamma, HasItsKnownValuesAndItsInverse) {
+  EXPECT_NEAR(digamma(1.0), -0.57721566490153286, 1e-14);
+  EXPECT_NEAR(trigamma(1.0), 1.6449340668482264, 1e-14);
+  for (const double x : {0.01, 0.3, 1.0, 4.0, 500.0}) EXPECT_NEAR(inverse_trigamma(trigamma(x)), x, 1e-9 * x);
+  EXPECT_THROW(inverse_trigamma(0.0), core::Error);
+}
+
 }  // namespace
 }  // namespace nanobench::reports

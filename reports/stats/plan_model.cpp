@@ -1,0 +1,343 @@
+#include "reports/stats/plan_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "reports/stats/distributions.h"
+#include "reports/stats/summary.h"
+
+namespace nanobench::reports {
+namespace {
+
+constexpr double kNearTwin = 0.01;  // chance of a smaller ratio of variances, shared by the family
+constexpr double kOutlying = 0.05;  // chance of a larger one
+constexpr int kMinForOwn = 3;       // blocks from which a spread may stand alone
+constexpr double kRoundingUnits = 4.0;
+constexpr double kCoefficientRounding = 1e-12;
+
+std::size_t blocks_of(const ResponseTable& table) {
+  return table.empty() ? 0 : table.front().size();
+}
+
+void require_shape(const ResponseTable& table) {
+  for (const auto& row : table) {
+    if (row.size() != blocks_of(table)) refuse("every cell of a table needs the same number of blocks");
+    for (const std::optional<double>& value : row) {
+      if (value) require_finite(*value, "a table's value");
+    }
+  }
+}
+
+/// Whether both have values in common, all of them equal.
+bool are_equal(const std::vector<std::optional<double>>& a, const std::vector<std::optional<double>>& b) {
+  bool has_common = false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (!a[i] || !b[i]) continue;
+    if (*a[i] != *b[i]) return false;
+    has_common = true;
+  }
+  return has_common;
+}
+
+/// Disjoint sets of cells and blocks that runs connect.
+class Components {
+ public:
+  explicit Components(std::size_t count) : parent_(count) { std::iota(parent_.begin(), parent_.end(), std::size_t{0}); }
+
+  std::size_t root(std::size_t item) {
+    while (parent_[item] != item) item = parent_[item] = parent_[parent_[item]];
+    return item;
+  }
+  void connect(std::size_t a, std::size_t b) { parent_[root(a)] = root(b); }
+
+ private:
+  std::vector<std::size_t> parent_;
+};
+
+/// Least squares of the two-way layout. Cells are eliminated, and the blocks' effects solve a symmetric system in which
+/// the first block of each component is 0.
+class TwoWay {
+ public:
+  explicit TwoWay(const ResponseTable& table) : table_(table), cells_(table.size()), blocks_(blocks_of(table)) {
+    count();
+    solve();
+  }
+
+  /// Observations - parameters that can be told apart.
+  double df() const { return static_cast<double>(observations_) - static_cast<double>(parameters_); }
+
+  ResponseTable residuals() const {
+    ResponseTable result = table_;
+    for (std::size_t cell = 0; cell < cells_; ++cell) {
+      const double mean = cell_mean(cell);
+      for (std::size_t block = 0; block < blocks_; ++block) {
+        if (result[cell][block]) *result[cell][block] -= mean + effects_[block];
+      }
+    }
+    return result;
+  }
+
+ private:
+  void count() {
+    Components components(cells_ + blocks_);
+    of_cell_.resize(cells_);
+    of_block_.resize(blocks_);
+    for (std::size_t cell = 0; cell < cells_; ++cell) {
+      for (std::size_t block = 0; block < blocks_; ++block) {
+        if (!table_[cell][block]) continue;
+        ++of_cell_[cell];
+        ++of_block_[block];
+        ++observations_;
+        components.connect(cell, cells_ + block);
+      }
+    }
+    is_free_.resize(blocks_);
+    std::vector<bool> has_ground(cells_ + blocks_);
+    for (std::size_t block = 0; block < blocks_; ++block) {
+      if (of_block_[block] == 0) continue;
+      const std::size_t root = components.root(cells_ + block);
+      is_free_[block] = has_ground[root];
+      has_ground[root] = true;
+    }
+    const auto used_cells = std::count_if(of_cell_.begin(), of_cell_.end(), [](int n) { return n > 0; });
+    parameters_ = used_cells + std::count(is_free_.begin(), is_free_.end(), true);
+  }
+
+  /// Mean of the cell's values less the blocks' effects.
+  double cell_mean(std::size_t cell) const {
+    if (of_cell_[cell] == 0) return 0.0;
+    std::vector<double> terms;
+    for (std::size_t block = 0; block < blocks_; ++block) {
+      if (table_[cell][block]) terms.push_back(*table_[cell][block] - effects_[block]);
+    }
+    return compensated_sum(terms) / of_cell_[cell];
+  }
+
+  void solve() {
+    effects_.assign(blocks_, 0.0);
+    std::vector<std::size_t> free;
+    for (std::size_t block = 0; block < blocks_; ++block) {
+      if (is_free_[block]) free.push_back(block);
+    }
+    if (free.empty()) return;
+    std::vector<double> means(cells_);
+    for (std::size_t cell = 0; cell < cells_; ++cell) means[cell] = cell_mean(cell);
+    std::vector<std::vector<double>> matrix(free.size(), std::vector<double>(free.size() + 1));
+    for (std::size_t i = 0; i < free.size(); ++i) {
+      for (std::size_t cell = 0; cell < cells_; ++cell) {
+        if (!table_[cell][free[i]]) continue;
+        matrix[i][i] += 1.0;
+        matrix[i].back() += *table_[cell][free[i]] - means[cell];
+        for (std::size_t j = 0; j < free.size(); ++j) {
+          if (table_[cell][free[j]]) matrix[i][j] -= 1.0 / of_cell_[cell];
+        }
+      }
+    }
+    eliminate(matrix);
+    for (std::size_t i = 0; i < free.size(); ++i) effects_[free[i]] = matrix[i].back();
+  }
+
+  /// Gauss and Jordan on a positive definite matrix, which needs no pivots; the last column becomes the solution.
+  static void eliminate(std::vector<std::vector<double>>& matrix) {
+    for (std::size_t pivot = 0; pivot < matrix.size(); ++pivot) {
+      for (double& value : matrix[pivot]) {
+        if (&value != &matrix[pivot][pivot]) value /= matrix[pivot][pivot];
+      }
+      matrix[pivot][pivot] = 1.0;
+      for (std::size_t row = 0; row < matrix.size(); ++row) {
+        const double factor = matrix[row][pivot];
+        if (row == pivot || factor == 0.0) continue;
+        for (std::size_t column = 0; column < matrix[row].size(); ++column)
+          matrix[row][column] -= factor * matrix[pivot][column];
+      }
+    }
+  }
+
+  const ResponseTable& table_;
+  std::size_t cells_, blocks_;
+  std::int64_t observations_ = 0, parameters_ = 0;
+  std::vector<int> of_cell_, of_block_;
+  std::vector<bool> is_free_;  // blocks whose effect is estimated
+  std::vector<double> effects_;
+};
+
+double squares_of(const ResponseTable& table) {
+  std::vector<double> squares;
+  for (const auto& row : table) {
+    for (const std::optional<double>& value : row) {
+      if (value) squares.push_back(*value * *value);
+    }
+  }
+  return compensated_sum(squares);
+}
+
+/// Degrees of freedom of the moderated variance.
+double moderated_df(double prior, double own, double plan) {
+  const double sum = prior + own;
+  return std::min(sum, sum * sum / ((prior * prior + 2.0 * prior * own) / plan + own));
+}
+
+}  // namespace
+
+const char* to_string(SpreadKind kind) {
+  switch (kind) {
+    case SpreadKind::kNone: return "none";
+    case SpreadKind::kOwn: return "own";
+    case SpreadKind::kShared: return "shared";
+    case SpreadKind::kSmaller: return "smaller";
+    case SpreadKind::kLarger: return "larger";
+  }
+  return "?";
+}
+
+PlannedError ErrorForecast::at(int n) const {
+  require_count(n, 2, "the blocks");
+  const double own = n - 1.0;
+  const double se = se_of_one / std::sqrt(static_cast<double>(n));
+  if (prior_df <= 0.0 || cells < 3) return {.se = se, .df = own};
+  return {.se = se, .df = moderated_df(prior_df, own, (cells - 1.0) * own)};
+}
+
+PlanModel::PlanModel(const ResponseTable& table, const SpreadSettings& settings) : settings_(settings) {
+  if (!(settings.prior_df >= 0.0) || !std::isfinite(settings.prior_df))
+    refuse("the plan's weight must be 0 or above, and finite");
+  if (!(settings.resolution >= 0.0) || !std::isfinite(settings.resolution))
+    refuse("the resolution must be 0 or above, and finite");
+  require_count(settings.family, 1, "the family's contrasts");
+  require_shape(table);
+  merge_cells(table);
+  fit_residuals();
+}
+
+void PlanModel::merge_cells(const ResponseTable& table) {
+  for (const auto& row : table) {
+    for (const std::optional<double>& value : row) magnitude_ = std::max(magnitude_, std::abs(value.value_or(0.0)));
+    std::size_t group = 0;
+    while (group < merged_.size() && (settings_.resolution > 0.0 || !are_equal(merged_[group], row))) ++group;
+    group_of_.push_back(group);
+    if (group == merged_.size()) {
+      merged_.push_back(row);
+      continue;
+    }
+    for (std::size_t block = 0; block < row.size(); ++block) {
+      if (!merged_[group][block]) merged_[group][block] = row[block];
+    }
+  }
+}
+
+void PlanModel::fit_residuals() {
+  const TwoWay layout(merged_);
+  residuals_ = layout.residuals();
+  df_ = layout.df();
+  if (df_ <= 0.0) return;
+  variance_ = squares_of(residuals_) / df_;
+  const double rounding = kRoundingUnits * std::numeric_limits<double>::epsilon() * magnitude_;
+  if (variance_ <= rounding * rounding) variance_ = 0.0;
+  variance_ = std::max(variance_, rounding_variance());
+}
+
+std::optional<double> PlanModel::plan_sd() const {
+  return df_ > 0.0 ? std::optional(std::sqrt(variance_)) : std::nullopt;
+}
+
+ResponseTable PlanModel::residuals() const {
+  ResponseTable result;
+  for (const std::size_t group : group_of_) result.push_back(residuals_[group]);
+  return result;
+}
+
+std::vector<double> PlanModel::merged_coefficients(const Contrast& contrast) const {
+  if (contrast.size() != group_of_.size()) refuse("a contrast needs one coefficient per cell");
+  std::vector<double> coefficients(merged_.size());
+  double largest = 0.0;
+  for (std::size_t cell = 0; cell < contrast.size(); ++cell) {
+    require_finite(contrast[cell], "a contrast's coefficient");
+    coefficients[group_of_[cell]] += contrast[cell];
+    largest = std::max(largest, std::abs(contrast[cell]));
+  }
+  if (std::abs(compensated_sum(contrast)) > kCoefficientRounding * largest)
+    refuse("a contrast's coefficients must sum to 0");
+  for (double& coefficient : coefficients) {
+    if (std::abs(coefficient) <= kCoefficientRounding * largest) coefficient = 0.0;
+  }
+  return coefficients;
+}
+
+/// Only blocks in which every cell of the contrast has a value.
+std::vector<double> PlanModel::by_block(const Contrast& contrast, const std::vector<double>& coefficients) const {
+  std::vector<double> values;
+  for (std::size_t block = 0; block < blocks_of(merged_); ++block) {
+    std::vector<double> terms;
+    bool is_complete = true;
+    for (std::size_t cell = 0; cell < contrast.size() && is_complete; ++cell)
+      is_complete = contrast[cell] == 0.0 || merged_[group_of_[cell]][block].has_value();
+    for (std::size_t group = 0; group < merged_.size() && is_complete; ++group) {
+      if (coefficients[group] != 0.0) terms.push_back(coefficients[group] * *merged_[group][block]);
+    }
+    if (is_complete) values.push_back(compensated_sum(terms));
+  }
+  return values;
+}
+
+/// What the plan says of a contrast's own variance.
+SpreadKind PlanModel::kind_of(double own, double df) const {
+  if (cells() < 3 || df_ <= 0.0 || variance_ == 0.0 || settings_.prior_df == 0.0) return SpreadKind::kOwn;
+  if (df + 1.0 < kMinForOwn) return SpreadKind::kShared;
+  if (f_cdf(own / variance_, df, df_) < kNearTwin / settings_.family) return SpreadKind::kSmaller;
+  return f_upper(own / variance_, df, df_) < kOutlying ? SpreadKind::kLarger : SpreadKind::kShared;
+}
+
+std::optional<ContrastFit> PlanModel::fit(const Contrast& contrast) const {
+  const std::vector<double> coefficients = merged_coefficients(contrast);
+  const std::vector<double> values = by_block(contrast, coefficients);
+  if (values.empty()) return std::nullopt;
+  ContrastFit fit;
+  fit.value = *mean_of(values);
+  fit.n = static_cast<int>(values.size());
+  fit.own_df = fit.n - 1.0;
+  double unit = 0.0;  // sum c^2
+  for (const double coefficient : coefficients) unit += coefficient * coefficient;
+  double own = 0.0;  // s_j^2
+  if (const std::optional<Moments> moments = moments_of(values, magnitude_)) {
+    own = unit > 0.0 ? std::max(moments->sd * moments->sd / unit, rounding_variance()) : 0.0;
+    fit.own_sd = std::sqrt(own);
+    fit.is_exact = own == 0.0;
+  }
+  if (unit > 0.0 && !fit.is_exact) add_estimate(fit, own, unit);
+  return fit;
+}
+
+void PlanModel::add_estimate(ContrastFit& fit, double own, double unit) const {
+  const SpreadKind kind = kind_of(own, fit.own_df);
+  const double prior = kind == SpreadKind::kShared ? settings_.prior_df : 0.0;
+  if (prior + fit.own_df <= 0.0) return;
+  const double variance = (prior * variance_ + fit.own_df * own) / (prior + fit.own_df);
+  const double se_of_one = std::sqrt(variance * unit);
+  fit.spread = kind;
+  fit.estimate = Estimate{.value = fit.value,
+                          .se = se_of_one / std::sqrt(static_cast<double>(fit.n)),
+                          .df = prior > 0.0 ? moderated_df(prior, fit.own_df, df_) : fit.own_df};
+  fit.forecast = {.se_of_one = se_of_one, .prior_df = prior, .cells = cells()};
+}
+
+double PlanModel::rounding_variance() const {
+  return settings_.resolution * settings_.resolution / 12.0;
+}
+
+std::optional<double> prior_df_of(std::span<const SpreadRatio> ratios) {
+  std::vector<double> logs;  // of the ratios, less their expectation if all true variances are equal
+  double chance = 0.0;       // the variance of the logarithms by chance
+  for (const SpreadRatio& item : ratios) {
+    if (!(item.ratio > 0.0) || !std::isfinite(item.ratio) || !(item.df > 0.0)) continue;
+    logs.push_back(std::log(item.ratio) - digamma(item.df / 2.0) + std::log(item.df / 2.0));
+    chance += trigamma(item.df / 2.0);
+  }
+  if (logs.size() < kMinSpreadRatios) return std::nullopt;
+  const Moments moments = *moments_of(logs);
+  const double excess = moments.sd * moments.sd - chance / static_cast<double>(logs.size());
+  return excess > 0.0 ? 2.0 * inverse_trigamma(excess) : kInfinity;
+}
+
+}  // namespace nanobench::reports
