@@ -37,7 +37,7 @@ void add_effect(Table& table, const EffectResult& effect) {
   add(kTime, effect.log_time, percent_of);
   const EqualLoss& equal = effect.seconds.equal_loss;
   if (equal.is_converted()) {
-    add_row(table, name, kSeconds, equal.seconds.value, equal.seconds_interval.low, equal.seconds_interval.high,
+    add_row(table, name, kSeconds, equal.seconds, equal.interval.low, equal.interval.high,
             effect.loss.n, verdict);
   }
 }

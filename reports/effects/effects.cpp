@@ -48,27 +48,42 @@ Verdict exact_verdict(double value, double margin) {
   return value < 0.0 ? Verdict::kImproved : Verdict::kRegressed;
 }
 
+/// Each p on its own in a plan of looks, else adjusted by Holm.
+std::vector<std::optional<double>> adjusted(const std::vector<std::optional<double>>& p, const EffectRules& rules) {
+  return rules.nominal_p ? p : holm(p);
+}
+
+std::optional<double> equivalence_p(const std::optional<Estimate>& effect, double margin) {
+  return effect ? std::optional(equivalence(*effect, Margins::symmetric(margin)).p) : std::nullopt;
+}
+
+/// Level of each interval, so that all hold together; in a plan of looks, at all looks together.
+double interval_level(const EffectRules& rules, std::size_t effects) {
+  return 1.0 - (rules.nominal_p ? std::max(*rules.nominal_p, kMinNominal)
+                                : rules.alpha / static_cast<double>(std::max<std::size_t>(effects, 1)));
+}
+
 /// p-values, Holm's adjustment and simultaneous intervals of one metric over all effects.
 void test_all(std::vector<EffectResult>& results, MeasuredEffect EffectResult::*metric, double margin,
               const EffectRules& rules) {
-  std::vector<std::optional<double>> p;
-  std::vector<std::optional<Estimate>> estimates;
+  std::vector<std::optional<double>> p, p_equivalent;
   for (EffectResult& result : results) {
     MeasuredEffect& effect = result.*metric;
     if (effect.estimate) effect.p = p_of(*effect.estimate);
     p.push_back(effect.p);
-    estimates.push_back(effect.estimate);
+    p_equivalent.push_back(equivalence_p(effect.estimate, margin));
   }
-  const auto adjusted = rules.nominal_p ? p : holm(p);
-  const auto intervals = simultaneous_intervals(estimates, 1.0 - rules.alpha);
+  p = adjusted(p, rules);
+  p_equivalent = adjusted(p_equivalent, rules);
   for (std::size_t i = 0; i < results.size(); ++i) {
     MeasuredEffect& effect = results[i].*metric;
-    effect.adjusted_p = adjusted[i];
-    effect.interval = intervals[i];
-    // In a plan of looks, the interval holds at all looks together.
-    if (rules.nominal_p && effect.estimate)
-      effect.interval = interval_of(*effect.estimate, 1.0 - std::max(*rules.nominal_p, kMinNominal));
-    if (effect.is_exact() && effect.n >= rules.min_n) {
+    effect.adjusted_p = p[i];
+    effect.equivalence_p = p_equivalent[i];
+    if (effect.estimate) {
+      effect.interval = interval_of(*effect.estimate, interval_level(rules, results.size()));
+      if (!rules.nominal_p) effect.interval->level = 1.0 - rules.alpha;  // of all together
+    }
+    if (effect.is_exact && effect.n >= rules.min_n) {
       effect.verdict = exact_verdict(*effect.value, margin);
       continue;
     }
@@ -77,7 +92,7 @@ void test_all(std::vector<EffectResult>& results, MeasuredEffect EffectResult::*
         {.effect = effect.estimate,
          .n = has_lenth ? rules.min_n : effect.n,
          .p = effect.adjusted_p,
-         .p_equivalence = std::nullopt},
+         .p_equivalence = effect.equivalence_p},
         {.margins = Margins::symmetric(margin), .alpha = rules.nominal_p.value_or(rules.alpha), .min_n = rules.min_n});
   }
 }
@@ -107,10 +122,23 @@ bool is_single_change(const results::PlanContrast& contrast) {
   return contrast.kind == results::ContrastKind::kSimple || contrast.kind == results::ContrastKind::kMain;
 }
 
+/// On the scale of the seconds' estimate, which is logarithmic.
+double seconds_margin(const EffectResult& result, const EffectRules& rules) {
+  return *result.seconds.reference_s * std::log1p(rules.time_margin);
+}
+
 /// Whether every cell has a run with a step time.
 bool has_times(const std::vector<ContrastPart>& parts) {
   return std::all_of(parts.begin(), parts.end(),
                      [](const ContrastPart& part) { return !step_times(*part.cell).empty(); });
+}
+
+/// Why no time at equal loss could be computed.
+std::string reason_without_seconds(const EffectResult& result) {
+  if (result.seconds.equal_loss.status == EqualLoss::Status::kSlopeUncertain)
+    return "the end of the loss curve is too flat or too noisy to convert loss into time; the loss has its own verdict";
+  return std::min(result.loss.n, result.log_time.n) == 1 ? "n = 1 gives no error"
+                                                         : "the runs give no error to judge by";
 }
 
 void judge_feature(EffectResult& result, const std::vector<ContrastPart>& parts, const EffectRules& rules) {
@@ -128,22 +156,19 @@ void judge_feature(EffectResult& result, const std::vector<ContrastPart>& parts,
     return;
   }
   if (!result.seconds.equal_loss.is_converted()) {
-    result.reason = result.seconds.equal_loss.status == EqualLoss::Status::kSlopeUncertain
-                        ? "the end of the loss curve is too flat or too noisy to convert loss into steps"
-                    : n == 1 ? "n = 1 gives no error"
-                             : "the runs give no error to judge by";
+    result.reason = reason_without_seconds(result);
     return;
   }
   if (n < rules.min_n) {
+    result.is_indicated = result.adjusted_p && *result.adjusted_p < rules.nominal_p.value_or(rules.alpha);
     result.reason = "n = " + std::to_string(n) + "; a verdict needs " + std::to_string(rules.min_n);
     return;
   }
-  const double margin = rules.time_margin * *result.seconds.reference_s;
-  result.verdict = feature_verdict_of({.effect = negated(result.seconds.equal_loss.seconds),
+  result.verdict = feature_verdict_of({.effect = negated(result.seconds.equal_loss.estimate),
                                        .n = n,
                                        .p = result.adjusted_p,
-                                       .p_equivalence = std::nullopt},
-                                      margin, rules.nominal_p.value_or(rules.alpha), rules.min_n);
+                                       .p_equivalence = result.equivalence_p},
+                                      seconds_margin(result, rules), rules.nominal_p.value_or(rules.alpha), rules.min_n);
 }
 
 void add_second_opinions(std::vector<EffectResult>& results, const std::vector<CellMeasures>& cells,
@@ -158,17 +183,19 @@ void add_second_opinions(std::vector<EffectResult>& results, const std::vector<C
 
 void judge_features(std::vector<EffectResult>& results, const std::vector<CellMeasures>& cells,
                     const EffectRules& rules) {
-  std::vector<std::optional<double>> p;
+  std::vector<std::optional<double>> p, p_equivalent;
   for (const EffectResult& result : results) {
-    const Estimate& seconds = result.seconds.equal_loss.seconds;
     const bool is_asked = result.contrast.kind != results::ContrastKind::kNoise && result.other_code.empty() &&
-                          result.seconds.equal_loss.is_converted() && seconds.is_usable();
-    p.push_back(is_asked ? std::optional<double>(p_of(seconds)) : std::nullopt);
+                          result.seconds.equal_loss.is_converted();
+    p.push_back(is_asked ? std::optional(p_of(result.seconds.equal_loss.as_if_known)) : std::nullopt);
+    p_equivalent.push_back(
+        is_asked ? equivalence_p(result.seconds.equal_loss.estimate, seconds_margin(result, rules)) : std::nullopt);
   }
-  const auto adjusted = rules.nominal_p ? p : holm(p);
+  const std::vector<std::optional<double>> all_p = adjusted(p, rules), all_equivalent = adjusted(p_equivalent, rules);
   for (std::size_t i = 0; i < results.size(); ++i) {
     results[i].p = p[i];
-    results[i].adjusted_p = adjusted[i];
+    results[i].adjusted_p = all_p[i];
+    results[i].equivalence_p = all_equivalent[i];
     if (is_single_change(results[i].contrast)) judge_feature(results[i], parts_of(results[i].contrast, cells), rules);
   }
 }
@@ -177,13 +204,14 @@ void judge_features(std::vector<EffectResult>& results, const std::vector<CellMe
 std::vector<EffectResult> judge_all(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
                                     const EffectRules& rules) {
   std::vector<EffectResult> results;
+  const PlanEffects effects(cells, static_cast<int>(plan.contrasts.size()), rules.weights);
   for (const results::PlanContrast& contrast : plan.contrasts) {
     EffectResult& result = results.emplace_back();
     result.contrast = contrast;
     const std::vector<ContrastPart> parts = parts_of(contrast, cells);
     result.missing = cells_without_result(parts);
-    result.loss = loss_effect(parts);
-    result.log_time = log_time_effect(parts);
+    result.loss = effects.loss(contrast);
+    result.log_time = effects.log_time(contrast);
     result.other_code = other_code_of(parts);
   }
   add_lenth(results, &EffectResult::loss);
@@ -194,9 +222,11 @@ std::vector<EffectResult> judge_all(const results::PlanRecord& plan, const std::
     if (!result.other_code.empty() && result.log_time.value) result.log_time.verdict = Verdict::kInconclusive;
   }
   add_second_opinions(results, cells, rules);
-  for (EffectResult& result : results)
-    result.seconds =
-        seconds_at_equal_loss(parts_of(result.contrast, cells), result.loss, result.log_time, 1.0 - rules.alpha);
+  const double level = interval_level(rules, results.size());
+  for (EffectResult& result : results) {
+    result.seconds = effects.seconds(result.contrast, result.loss, result.log_time, level);
+    if (!rules.nominal_p) result.seconds.equal_loss.interval.level = 1.0 - rules.alpha;  // of all together
+  }
   judge_features(results, cells, rules);
   return results;
 }
@@ -313,26 +343,50 @@ double alpha_left(const std::vector<EffectResult>& effects, const EffectRules& r
   return rules.alpha / static_cast<double>(std::max<std::ptrdiff_t>(open, 1));
 }
 
+/// The effect's error with another number of seeds. Without a forecast, that of independent seeds.
+ErrorOfRuns error_with(const EffectResult& effect, int have) {
+  const Estimate& estimate = effect.seconds.equal_loss.estimate;
+  const std::optional<ErrorForecast> forecast = effect.seconds.forecast;
+  const double se_of_one = estimate.se * std::sqrt(static_cast<double>(have));
+  const double df_of_one = estimate.df / (have - 1.0);
+  return [=](int n) {
+    return PlannedError{.se = se_of_one / std::sqrt(static_cast<double>(n)),
+                        .df = forecast ? forecast->at(n).df : df_of_one * (n - 1.0)};
+  };
+}
+
 SeedsForVerdict seeds_for(const EffectResult& effect, const EffectRules& rules, double alpha_difference) {
   SeedsForVerdict result{.have = std::min(effect.loss.n, effect.log_time.n)};
   if (!effect.other_code.empty()) return result;
   if (result.have == 1) result.status = Status::kOneSeed;
-  const EqualLoss& equal_loss = effect.seconds.equal_loss;
-  if (result.have < 2 || !equal_loss.is_converted() || !equal_loss.seconds.is_usable() || !effect.seconds.reference_s)
-    return result;
-  const double one_se = equal_loss.seconds.se * std::sqrt(static_cast<double>(result.have));
-  const double one_df = equal_loss.seconds.df / (result.have - 1.0);
-  const auto error = [&](int n) {
-    return PlannedError{.se = one_se / std::sqrt(static_cast<double>(n)), .df = one_df * (n - 1.0)};
-  };
-  const VerdictTests tests{.margins = Margins::symmetric(rules.time_margin * *effect.seconds.reference_s),
+  if (result.have < 2 || !effect.seconds.equal_loss.is_converted() || !effect.seconds.reference_s) return result;
+  const Estimate& estimate = effect.seconds.equal_loss.estimate;
+  const VerdictTests tests{.margins = Margins::symmetric(seconds_margin(effect, rules)),
                            .alpha_difference = alpha_difference,
-                           .alpha_equivalence = rules.nominal_p.value_or(rules.alpha)};
-  const std::optional<int> needed =
-      required_runs_for_verdict(equal_loss.seconds.value, error, tests, kVerdictPower, kMaxSeedsNamed);
-  result.status = needed ? Status::kKnown : Status::kTooMany;
-  // The seeds so far may have missed, by bad luck, a verdict that this many seeds usually give.
-  if (needed) result.seeds = std::max({*needed, rules.min_n, result.have + 1});
+                           .alpha_equivalence = alpha_difference};
+  // The true effect may lie anywhere in its own interval. One that includes both nothing and something promises no
+  // number: it would be small by luck alone.
+  const ConfidenceInterval range = interval_of(estimate, 1.0 - rules.alpha);
+  const bool is_equivalent = -tests.margins.low < range.low && range.high < tests.margins.high;
+  if (range.contains(0.0) && !is_equivalent) {
+    result.status = Status::kWithinNoise;
+    return result;
+  }
+  const ErrorOfRuns error = error_with(effect, result.have);
+  const auto needed_for = [&](double value) -> std::optional<int> {
+    const std::optional<int> runs = required_runs_for_verdict(value, error, tests, kVerdictPower, kMaxSeedsNamed);
+    // The seeds so far may have missed, by bad luck, a verdict that this many seeds usually give.
+    return runs ? std::optional(std::max({*runs, rules.min_n, result.have + 1})) : std::nullopt;
+  };
+  result.seeds = needed_for(estimate.value);
+  for (const double end : {range.low, range.high}) {
+    const std::optional<int> at_end = needed_for(end);
+    if (at_end) result.min_seeds = std::min(result.min_seeds.value_or(*at_end), *at_end);
+    result.max_seeds = at_end && (end == range.low || result.max_seeds)
+                           ? std::optional(std::max(result.max_seeds.value_or(0), *at_end))
+                           : std::nullopt;
+  }
+  result.status = result.seeds ? Status::kKnown : Status::kTooMany;
   return result;
 }
 
@@ -343,6 +397,7 @@ const char* to_string(SeedsForVerdict::Status status) {
     case Status::kKnown: return "told";
     case Status::kTooMany: return "too_many";
     case Status::kOneSeed: return "one_seed";
+    case Status::kWithinNoise: return "within_noise";
     case Status::kUnknown: break;
   }
   return "unknown";

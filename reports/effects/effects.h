@@ -1,11 +1,10 @@
 /// The effect of each contrast of a plan, with its error, its p-value adjusted over the plan, and a verdict. Pure.
 ///
-/// An effect is after - before, of the final loss in nats per token and of the logarithm of the step time. It is
-/// computed seed by seed, because the cells of a seed share their random numbers; if no two seeds are complete, the
-/// error comes from the cells' own spreads. A factorial that ran once uses Lenth's error.
-/// The number of seeds that an undecided change still needs takes the measured effect and its error as the truth. With
-/// more seeds the error falls with the square root of their number, and its degrees of freedom grow. From few seeds the
-/// number is rough.
+/// An effect is after - before, of the final loss in nats per token and of the logarithm of the training clock. It is
+/// computed seed by seed, because the cells of a seed share their random numbers. All cells of the plan inform its error
+/// (reports/stats/plan_model.h); if no seed is complete, the error comes from the cells' own spreads. A factorial that
+/// ran once uses Lenth's error. Loss, time, and time at equal loss each have their own verdict and family: Holm adjusts
+/// the p-values of differences and of equivalence over all effects of the plan.
 #pragma once
 
 #include <optional>
@@ -28,6 +27,8 @@ struct EffectResult {
   SecondOpinion second;                   ///< about the loss; decides nothing
   std::optional<double> p;                ///< p-value of no change in seconds
   std::optional<double> adjusted_p;       ///< by Holm over the plan's effects; with looks: its own
+  std::optional<double> equivalence_p;    ///< of seconds beyond the margins; by Holm, as above
+  bool is_indicated = false;              ///< adjusted_p is below alpha, but the seeds are too few for a verdict
   std::optional<FeatureVerdict> verdict;  ///< for single changes: main and simple effects
   std::string reason;                     ///< why no verdict was possible; empty otherwise
   std::vector<std::string> missing;       ///< cells without a completed run
@@ -36,6 +37,7 @@ struct EffectResult {
 };
 
 struct EffectRules {
+  SpreadWeights weights;
   double alpha = 0.05;
   double loss_margin = 0.001;  ///< nats per token
   double time_margin = 0.002;  ///< fraction of the step time, and of the training clock for the verdict
@@ -72,19 +74,23 @@ inline constexpr int kMinSeedsAdvised = 3;    ///< used if no number is known ye
 
 struct SeedsForVerdict {
   enum class Status {
-    kKnown,    ///< `seeds` is set
-    kTooMany,  ///< more than kMaxSeedsNamed
-    kOneSeed,  ///< one seed has no spread
-    kUnknown,  ///< no run, no error, or a loss that cannot be converted to seconds
+    kKnown,        ///< `seeds` is set
+    kTooMany,      ///< more than kMaxSeedsNamed
+    kOneSeed,      ///< one seed has no spread
+    kWithinNoise,  ///< the effect may be nothing: no number can be promised
+    kUnknown,      ///< no run, no error, or a loss that cannot be converted to seconds
   };
   Status status = Status::kUnknown;
   int have = 0;              ///< complete seeds
-  std::optional<int> seeds;  ///< total per cell; above `have`
+  std::optional<int> seeds;  ///< total per cell if the effect is as measured; above `have`
+  /// The same at the ends of the effect's own interval (1 - alpha, of this effect alone). No `max_seeds`: more than
+  /// kMaxSeedsNamed.
+  std::optional<int> min_seeds, max_seeds;
 
   int more() const { return seeds ? *seeds - have : 0; }
 };
 
-/// "told", "too_many", "one_seed", "unknown": stable names.
+/// "told", "too_many", "one_seed", "within_noise", "unknown": stable names.
 const char* to_string(SeedsForVerdict::Status status);
 
 /// In the order of `effects`, by the rules that will judge the coming seeds (final_rules_of). nullopt for effects with

@@ -2,20 +2,65 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "reports/stats/factorial_effects.h"
 
 namespace nanobench::reports {
 namespace {
 
-using Value = std::optional<double> (*)(const RunMeasure&);
+constexpr double kSlopeShare = 0.2;           // last part of the run, where the slope of the loss is fitted
+constexpr double kLossResolution = 1e-4;      // of losses in printed logs, nats
+constexpr double kClockResolutionS = 1e-3;    // of clocks in printed logs
+constexpr double kResolutionTolerance = 1e-5; // of one unit
 
 std::optional<double> loss_of(const RunMeasure& run) {
   return run.val_loss;
 }
-std::optional<double> log_time_of(const RunMeasure& run) {
+
+/// Training clock, seconds.
+std::optional<double> clock_of(const RunMeasure& run) {
   if (!run.step_ms || !(*run.step_ms > 0.0)) return std::nullopt;
-  return std::log(*run.step_ms);
+  return *run.step_ms / 1000.0 * static_cast<double>(run.run.result ? run.run.result->steps.value_or(1) : 1);
+}
+
+std::optional<double> log_clock_of(const RunMeasure& run) {
+  const std::optional<double> clock = clock_of(run);
+  return clock ? std::optional(std::log(*clock)) : std::nullopt;
+}
+
+/// Whether all values are multiples of the unit, so that they were printed with that many digits. Whole numbers say
+/// nothing of their digits.
+bool are_rounded(const std::vector<double>& values, double unit) {
+  const auto is_multiple = [](double value, double of) {
+    return std::abs(value / of - std::round(value / of)) < kResolutionTolerance;
+  };
+  return !values.empty() &&
+         std::all_of(values.begin(), values.end(), [&](double value) { return is_multiple(value, unit); }) &&
+         !std::all_of(values.begin(), values.end(), [&](double value) { return is_multiple(value, 1.0); });
+}
+
+template <class Value>
+std::vector<double> values_of_runs(const std::vector<CellMeasures>& cells, Value value) {
+  std::vector<double> values;
+  for (const CellMeasures& cell : cells) {
+    for (const RunMeasure& run : cell.runs) {
+      const std::optional<double> number = run.run.is_completed() ? value(run) : std::nullopt;
+      if (number && std::isfinite(*number)) values.push_back(*number);
+    }
+  }
+  return values;
+}
+
+double loss_resolution_of(const std::vector<CellMeasures>& cells) {
+  return are_rounded(values_of_runs(cells, loss_of), kLossResolution) ? kLossResolution : 0.0;
+}
+
+/// Of the logarithm.
+double log_time_resolution_of(const std::vector<CellMeasures>& cells) {
+  const std::vector<double> clocks = values_of_runs(cells, clock_of);
+  if (!are_rounded(clocks, kClockResolutionS)) return 0.0;
+  return kClockResolutionS / *median(clocks);
 }
 
 /// Times from different machines are never subtracted; losses may be.
@@ -24,34 +69,15 @@ bool all_share_machine(const std::vector<const RunMeasure*>& runs) {
                      [&](const RunMeasure* run) { return share_machine(*run, *runs.front()); });
 }
 
-/// One row for each seed for which every cell has the value.
-std::vector<std::vector<double>> rows_by_seed(const std::vector<const CellMeasures*>& cells, Value value,
-                                              bool needs_one_machine) {
-  std::vector<std::vector<double>> rows;
-  if (cells.empty()) return rows;
-  for (const RunMeasure& first : cells.front()->runs) {
-    std::vector<const RunMeasure*> runs;
-    std::vector<double> row;
-    for (const CellMeasures* cell : cells) {
-      const RunMeasure* const run = completed_run(*cell, first.run.seed);
-      const std::optional<double> number = run == nullptr ? std::nullopt : value(*run);
-      if (!number || !std::isfinite(*number)) break;
-      runs.push_back(run);
-      row.push_back(*number);
-    }
-    if (row.size() == cells.size() && (!needs_one_machine || all_share_machine(runs))) rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
 /// The values of each cell; empty if they are times from several machines.
-std::vector<std::vector<double>> values_of_cells(const std::vector<const CellMeasures*>& cells, Value value,
+template <class Value>
+std::vector<std::vector<double>> values_of_cells(const std::vector<ContrastPart>& parts, Value value,
                                                  bool needs_one_machine) {
   std::vector<std::vector<double>> values;
   std::vector<const RunMeasure*> all;
-  for (const CellMeasures* cell : cells) {
+  for (const ContrastPart& part : parts) {
     values.emplace_back();
-    for (const RunMeasure& run : cell->runs) {
+    for (const RunMeasure& run : part.cell->runs) {
       const std::optional<double> number = run.run.is_completed() ? value(run) : std::nullopt;
       if (!number || !std::isfinite(*number)) continue;
       values.back().push_back(*number);
@@ -62,56 +88,117 @@ std::vector<std::vector<double>> values_of_cells(const std::vector<const CellMea
   return values;
 }
 
-/// Sum of the coefficients above 0, by which contrast functions divide the effect.
-double weight_of(const Contrast& contrast) {
-  double sum = 0.0;
-  for (const double coefficient : contrast) sum += std::max(0.0, coefficient);
-  return sum;
-}
-
-/// The effect on the plan's own scale, which keeps the coefficients unchanged.
-void set_effect(MeasuredEffect& effect, const ContrastEffect& found, double weight) {
-  effect.value = weight * found.value;
-  effect.estimate = found.estimate;
-  if (!effect.estimate) return;
-  effect.estimate->value *= weight;
-  effect.estimate->se *= weight;
-}
-
-MeasuredEffect effect_by_seeds(const std::vector<std::vector<double>>& rows, const Contrast& contrast) {
-  MeasuredEffect effect;
-  const std::optional<ContrastEffect> found = contrast_by_seed(rows, contrast);
-  if (!found) return effect;
-  set_effect(effect, *found, weight_of(contrast));
-  effect.n = static_cast<int>(rows.size());
-  if (effect.n >= 2) effect.source = ErrorSource::kSeeds;
-  return effect;
-}
-
-MeasuredEffect effect_by_cells(const std::vector<std::vector<double>>& values, const Contrast& contrast) {
+/// For cells that share no block: the spreads within the cells.
+MeasuredEffect effect_by_cells(const std::vector<ContrastPart>& parts, const std::vector<std::vector<double>>& values) {
   MeasuredEffect effect;
   if (values.empty()) return effect;
+  Contrast contrast;
+  double weight = 0.0;  // by which contrast_effect() divides the effect
+  for (const ContrastPart& part : parts) {
+    contrast.push_back(part.coefficient);
+    weight += std::max(0.0, part.coefficient);
+  }
   const std::optional<ContrastEffect> found = contrast_effect(values, contrast, CellError::kWithinCells);
   if (!found) return effect;
-  set_effect(effect, *found, weight_of(contrast));
+  effect.value = weight * found->value;
+  effect.estimate = found->estimate;
   const auto fewest =
       std::min_element(values.begin(), values.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
   effect.n = static_cast<int>(fewest->size());
-  if (effect.estimate) effect.source = ErrorSource::kCells;
+  if (!effect.estimate) return effect;
+  effect.estimate->value *= weight;
+  effect.estimate->se *= weight;
+  effect.source = ErrorSource::kCells;
   return effect;
 }
 
-MeasuredEffect measure(const std::vector<ContrastPart>& parts, Value value, bool needs_one_machine) {
-  if (parts.empty()) return {};
-  std::vector<const CellMeasures*> cells;
-  Contrast contrast;
-  for (const ContrastPart& part : parts) {
-    cells.push_back(part.cell);
-    contrast.push_back(part.coefficient);
+std::vector<SlopePoint> end_of_curve(const RunMeasure& run) {
+  std::vector<SlopePoint> points;
+  for (const CurvePoint& point : run.curve) {
+    if (std::isfinite(point.loss)) points.push_back({.x = static_cast<double>(point.step), .loss = point.loss});
   }
-  const std::vector<std::vector<double>> rows = rows_by_seed(cells, value, needs_one_machine);
-  if (!rows.empty()) return effect_by_seeds(rows, contrast);
-  return effect_by_cells(values_of_cells(cells, value, needs_one_machine), contrast);
+  if (points.empty()) return points;
+  const double last = points.back().x;
+  std::vector<SlopePoint> end = in_window(points, last * (1.0 - kSlopeShare), last);
+  if (end.size() < 3 && points.size() >= 3) end.assign(points.end() - 3, points.end());
+  return end;
+}
+
+/// Nats per step at the end of each run that has a curve.
+std::vector<double> slopes_of(const CellMeasures& cell) {
+  std::vector<double> slopes;
+  for (const RunMeasure& run : cell.runs) {
+    if (!run.run.is_completed()) continue;
+    if (const std::optional<double> slope = slope_of(end_of_curve(run))) slopes.push_back(*slope);
+  }
+  return slopes;
+}
+
+/// Mean slope of the loss over the runs with the change, nats per step. Its error is the spread of slopes within the
+/// cells of the plan, because few runs of one cell hardly know it; with one run for each cell, that of the first line.
+std::optional<Estimate> slope_after(const std::vector<ContrastPart>& parts, const std::vector<CellMeasures>& cells) {
+  std::vector<double> slopes;
+  std::optional<LineFit> line;
+  for (const ContrastPart& part : parts) {
+    if (part.coefficient < 0.0) continue;
+    for (const double slope : slopes_of(*part.cell)) slopes.push_back(slope);
+    for (const RunMeasure& run : part.cell->runs) {
+      if (!line && run.run.is_completed()) line = fit_line(end_of_curve(run));
+    }
+  }
+  const std::optional<double> mean = mean_of(slopes);
+  if (!mean) return std::nullopt;
+  double squares = 0.0, df = 0.0;
+  for (const CellMeasures& cell : cells) {
+    const std::optional<Moments> moments = moments_of(slopes_of(cell));
+    if (!moments) continue;
+    squares += moments->sd * moments->sd * (moments->n - 1.0);
+    df += moments->n - 1.0;
+  }
+  if (df > 0.0) return Estimate{.value = *mean, .se = std::sqrt(squares / df / static_cast<double>(slopes.size())), .df = df};
+  return line ? std::optional(line->slope) : std::nullopt;
+}
+
+/// Steps and training clock of the completed runs on one side of a contrast, weighted by its coefficients.
+struct Course {
+  double steps = 0.0, clock_s = 0.0;
+};
+
+/// `sign`: of the side's coefficients.
+std::optional<Course> course_of(const std::vector<ContrastPart>& parts, double sign) {
+  Course course;
+  double weight = 0.0;
+  for (const ContrastPart& part : parts) {
+    const double share = part.coefficient * sign;
+    if (share <= 0.0) continue;
+    std::vector<double> steps, clocks;
+    for (const RunMeasure& run : part.cell->runs) {
+      const std::optional<double> clock = run.run.is_completed() ? clock_of(run) : std::nullopt;
+      if (!clock || !run.run.result->steps) continue;
+      steps.push_back(static_cast<double>(*run.run.result->steps));
+      clocks.push_back(*clock);
+    }
+    if (steps.empty()) continue;
+    course.steps += share * *mean_of(steps);
+    course.clock_s += share * *mean_of(clocks);
+    weight += share;
+  }
+  if (weight <= 0.0 || !(course.steps > 0.0) || !(course.clock_s > 0.0)) return std::nullopt;
+  return Course{.steps = course.steps / weight, .clock_s = course.clock_s / weight};
+}
+
+Estimate scaled(Estimate estimate, double factor) {
+  estimate.value *= factor;
+  estimate.se *= factor;
+  return estimate;
+}
+
+std::vector<std::uint64_t> seeds_of_cells(const std::vector<CellMeasures>& cells) {
+  std::set<std::uint64_t> seeds;
+  for (const CellMeasures& cell : cells) {
+    for (const RunMeasure& run : cell.runs) seeds.insert(run.run.seed);
+  }
+  return {seeds.begin(), seeds.end()};
 }
 
 }  // namespace
@@ -127,117 +214,187 @@ std::vector<ContrastPart> parts_of(const results::PlanContrast& contrast, const 
 }
 
 std::vector<std::vector<double>> loss_rows(const std::vector<const CellMeasures*>& cells) {
-  return rows_by_seed(cells, loss_of, /*needs_one_machine=*/false);
-}
-
-MeasuredEffect loss_effect(const std::vector<ContrastPart>& parts) {
-  return measure(parts, loss_of, /*needs_one_machine=*/false);
-}
-
-MeasuredEffect log_time_effect(const std::vector<ContrastPart>& parts) {
-  return measure(parts, log_time_of, /*needs_one_machine=*/true);
-}
-
-namespace {
-
-constexpr double kSlopeShare = 0.2;  // last part of the run, where the slope of the loss is fitted
-
-std::vector<SlopePoint> end_of_curve(const RunMeasure& run) {
-  std::vector<SlopePoint> points;
-  for (const CurvePoint& point : run.curve) {
-    if (std::isfinite(point.loss)) points.push_back({.x = static_cast<double>(point.step), .loss = point.loss});
-  }
-  if (points.empty()) return points;
-  const double last = points.back().x;
-  std::vector<SlopePoint> end = in_window(points, last * (1.0 - kSlopeShare), last);
-  if (end.size() < 3 && points.size() >= 3) end.assign(points.end() - 3, points.end());
-  return end;
-}
-
-/// Loss per step at the end of the runs: over runs if several differ, else along the first curve.
-std::optional<Estimate> slope_of(const std::vector<const RunMeasure*>& runs) {
-  std::vector<std::vector<SlopePoint>> curves;
-  for (const RunMeasure* run : runs) {
-    std::vector<SlopePoint> curve = end_of_curve(*run);
-    if (curve.size() >= 2) curves.push_back(std::move(curve));
-  }
-  if (curves.empty()) return std::nullopt;
-  if (const std::optional<Estimate> slope = slope_over_runs(curves)) return slope;
-  const std::optional<LineFit> line = fit_line(curves.front());
-  return line ? std::optional<Estimate>(line->slope) : std::nullopt;
-}
-
-/// Steps and seconds per step of the completed runs, weighted by the parts' coefficients of one sign.
-struct Course {
-  double steps = 0.0, step_s = 0.0, weight = 0.0;
-  std::vector<const RunMeasure*> runs;
-
-  void add(const ContrastPart& part) {
-    double steps_sum = 0.0, seconds = 0.0;
-    int count = 0;
-    for (const RunMeasure& run : part.cell->runs) {
-      if (!run.run.is_completed() || !run.run.result->steps || !run.step_ms) continue;
-      steps_sum += static_cast<double>(*run.run.result->steps);
-      seconds += *run.step_ms / 1000.0;
-      ++count;
-      runs.push_back(&run);
+  std::vector<std::vector<double>> rows;
+  if (cells.empty()) return rows;
+  for (const RunMeasure& first : cells.front()->runs) {
+    std::vector<double> row;
+    for (const CellMeasures* cell : cells) {
+      const RunMeasure* const run = completed_run(*cell, first.run.seed);
+      const std::optional<double> loss = run == nullptr ? std::nullopt : loss_of(*run);
+      if (!loss || !std::isfinite(*loss)) break;
+      row.push_back(*loss);
     }
-    if (count == 0) return;
-    const double share = std::abs(part.coefficient);
-    steps += share * steps_sum / count;
-    step_s += share * seconds / count;
-    weight += share;
+    if (row.size() == cells.size()) rows.push_back(std::move(row));
   }
-  bool finish() {
-    if (weight <= 0.0 || runs.empty()) return false;
-    steps /= weight;
-    step_s /= weight;
-    return steps > 0.0 && step_s > 0.0;
-  }
-};
+  return rows;
+}
 
-/// If all losses are equal: the time for the same number of steps.
-EqualLoss by_time_alone(const Course& course, const Estimate& ratio, double level) {
-  EqualLoss result{.status = EqualLoss::Status::kConverted};
-  const double reference = course.steps * course.step_s;
-  result.seconds = {.value = reference * (ratio.value - 1.0), .se = reference * ratio.se, .df = ratio.df};
-  result.seconds_interval = interval_of(result.seconds, level);
-  result.steps_interval.level = level;
+PlanEffects::PlanEffects(const std::vector<CellMeasures>& cells, int contrasts, const SpreadWeights& weights)
+    : cells_(&cells), contrasts_(std::max(1, contrasts)), weights_(weights), loss_model_({}), log_time_model_({}) {
+  for (const std::uint64_t seed : seeds_of_cells(cells)) {
+    seeds_.push_back({.seed = seed, .machine = nullptr});
+    std::vector<const RunMeasure*> machines;
+    for (const CellMeasures& cell : cells) {
+      const RunMeasure* const run = completed_run(cell, seed);
+      const auto same = [run](const RunMeasure* machine) { return share_machine(*run, *machine); };
+      if (run == nullptr || std::any_of(machines.begin(), machines.end(), same)) continue;
+      machines.push_back(run);
+      places_.push_back({.seed = seed, .machine = run});
+    }
+  }
+  losses_ = table_of(seeds_, loss_of);
+  log_times_ = table_of(places_, log_clock_of);
+  loss_resolution_ = loss_resolution_of(cells);
+  log_time_resolution_ = log_time_resolution_of(cells);
+  loss_model_ =
+      PlanModel(losses_, {.prior_df = weights.loss, .family = contrasts_, .resolution = loss_resolution_});
+  log_time_model_ =
+      PlanModel(log_times_, {.prior_df = weights.time, .family = contrasts_, .resolution = log_time_resolution_});
+}
+
+const RunMeasure* PlanEffects::run_at(std::size_t cell, const Block& block) const {
+  const RunMeasure* const run = completed_run((*cells_)[cell], block.seed);
+  if (run == nullptr || (block.machine != nullptr && !share_machine(*run, *block.machine))) return nullptr;
+  return run;
+}
+
+template <class Value>
+ResponseTable PlanEffects::table_of(const std::vector<Block>& blocks, Value value) const {
+  ResponseTable table;
+  for (std::size_t cell = 0; cell < cells_->size(); ++cell) {
+    auto& row = table.emplace_back();
+    for (const Block& block : blocks) {
+      const RunMeasure* const run = run_at(cell, block);
+      std::optional<double> number = run == nullptr ? std::nullopt : value(*run);
+      if (number && !std::isfinite(*number)) number.reset();
+      row.push_back(number);
+    }
+  }
+  return table;
+}
+
+/// Empty if the plan lacks a cell of the contrast.
+Contrast PlanEffects::coefficients_of(const results::PlanContrast& contrast) const {
+  const std::vector<ContrastPart> parts = parts_of(contrast, *cells_);
+  if (parts.empty()) return {};
+  Contrast coefficients(cells_->size());
+  for (const ContrastPart& part : parts)
+    coefficients[static_cast<std::size_t>(part.cell - cells_->data())] = part.coefficient;
+  return coefficients;
+}
+
+MeasuredEffect PlanEffects::fitted(const PlanModel& model, const results::PlanContrast& contrast) const {
+  MeasuredEffect effect;
+  const Contrast coefficients = coefficients_of(contrast);
+  const std::optional<ContrastFit> fit = coefficients.empty() ? std::nullopt : model.fit(coefficients);
+  if (!fit) return effect;
+  effect.value = fit->value;
+  effect.estimate = fit->estimate;
+  effect.n = fit->n;
+  effect.is_exact = fit->is_exact;
+  effect.spread = fit->spread;
+  effect.own_sd = fit->own_sd;
+  effect.plan_sd = model.plan_sd();
+  effect.plan_df = model.plan_df();
+  if (fit->estimate) {
+    effect.source = fit->spread == SpreadKind::kShared ? ErrorSource::kPlan : ErrorSource::kSeeds;
+    effect.forecast = fit->forecast;
+  } else if (fit->is_exact) {
+    effect.source = ErrorSource::kSeeds;
+  }
+  return effect;
+}
+
+MeasuredEffect PlanEffects::loss(const results::PlanContrast& contrast) const {
+  MeasuredEffect effect = fitted(loss_model_, contrast);
+  if (effect.value) return effect;
+  const std::vector<ContrastPart> parts = parts_of(contrast, *cells_);
+  return effect_by_cells(parts, values_of_cells(parts, loss_of, /*needs_one_machine=*/false));
+}
+
+MeasuredEffect PlanEffects::log_time(const results::PlanContrast& contrast) const {
+  MeasuredEffect effect = fitted(log_time_model_, contrast);
+  if (effect.value) return effect;
+  const std::vector<ContrastPart> parts = parts_of(contrast, *cells_);
+  return effect_by_cells(parts, values_of_cells(parts, log_clock_of, /*needs_one_machine=*/true));
+}
+
+EffectSeconds PlanEffects::seconds(const results::PlanContrast& contrast, const MeasuredEffect& loss,
+                                   const MeasuredEffect& log_time, double level) const {
+  Seconds result;
+  const std::vector<ContrastPart> parts = parts_of(contrast, *cells_);
+  const std::optional<Course> before = course_of(parts, -1.0), after = course_of(parts, 1.0);
+  if (!before || !after || !loss.value || !log_time.value) return result;
+  const double reference = before->clock_s;
+  result.reference_s = reference;
+  EqualLossInput input{.seconds = {}, .loss_change = *loss.value, .gain = {}, .reference_s = reference};
+  if (*loss.value == 0.0 && !loss.estimate) {  // time alone
+    if (!log_time.estimate) return result;
+    input.gain = {.value = 1.0, .se = 0.0, .df = kInfinity};
+    input.seconds = scaled(*log_time.estimate, reference);
+    result.n = log_time.n;
+    result.forecast = log_time.forecast;
+    if (result.forecast) result.forecast->se_of_one *= reference;
+  } else {
+    const std::optional<Estimate> slope = slope_after(parts, *cells_);
+    if (!slope) return result;
+    result.equal_loss.status = EqualLoss::Status::kSlopeUncertain;
+    if (!(slope->value < 0.0)) return result;
+    // More steps are run at the pace of the runs with the change: a share of their number is that share of the time.
+    input.gain = scaled(*slope, -after->steps / reference);
+    input.gain.se = std::abs(input.gain.se);
+    result.steps = *loss.value / -slope->value;
+    input.seconds = seconds_estimate(result, contrast, {.value = input.gain.value, .reference_s = reference}, loss, log_time);
+  }
+  result.equal_loss = at_equal_loss(input, level);
   return result;
 }
 
-void shift(EqualLoss& equal_loss, double seconds) {
-  equal_loss.seconds.value += seconds;
-  equal_loss.seconds_interval.low += seconds;
-  equal_loss.seconds_interval.high += seconds;
+Estimate PlanEffects::seconds_estimate(Seconds& result, const results::PlanContrast& contrast, const Rate& gain,
+                                       const MeasuredEffect& loss, const MeasuredEffect& log_time) const {
+  const ResponseTable table = table_of(places_, [&](const RunMeasure& run) -> std::optional<double> {
+    const std::optional<double> run_loss = loss_of(run), log_clock = log_clock_of(run);
+    if (!run_loss || !log_clock) return std::nullopt;
+    return *run_loss / gain.value + gain.reference_s * *log_clock;
+  });
+  const double resolution = std::hypot(loss_resolution_ / gain.value, log_time_resolution_ * gain.reference_s);
+  const PlanModel model(table, {.prior_df = weights_.loss, .family = contrasts_, .resolution = resolution});
+  const std::optional<ContrastFit> fit = model.fit(coefficients_of(contrast));
+  if (fit && fit->estimate) {
+    result.forecast = fit->forecast;
+    result.n = fit->n;
+    return *fit->estimate;
+  }
+  if (!loss.estimate || !log_time.estimate) return {};
+  // No common blocks, or one run of each cell.
+  result.n = std::min(loss.n, log_time.n);
+  const std::vector<Term> terms = {{.factor = 1.0 / gain.value, .estimate = *loss.estimate},
+                                   {.factor = gain.reference_s, .estimate = *log_time.estimate}};
+  return combine(terms).value_or(Estimate{});
 }
 
-}  // namespace
-
-EffectSeconds seconds_at_equal_loss(const std::vector<ContrastPart>& parts, const MeasuredEffect& loss,
-                                    const MeasuredEffect& log_time, double level) {
-  EffectSeconds seconds;
-  Course before, after;
-  for (const ContrastPart& part : parts) (part.coefficient < 0.0 ? before : after).add(part);
-  if (!before.finish() || !after.finish() || !log_time.estimate) return seconds;
-  seconds.reference_s = before.steps * before.step_s;
-  const double ratio = std::exp(log_time.estimate->value);
-  const Estimate ratio_estimate{.value = ratio, .se = ratio * log_time.estimate->se, .df = log_time.estimate->df};
-  const std::optional<Estimate> slope = slope_of(after.runs);
-  if (loss.value && *loss.value == 0.0 && !loss.estimate) {
-    Course course = before;
-    course.steps = after.steps;
-    seconds.equal_loss = by_time_alone(course, ratio_estimate, level);
-  } else if (loss.estimate && slope) {
-    seconds.equal_loss = at_equal_loss({.loss_change = *loss.estimate,
-                                        .slope = *slope,
-                                        .step_time_ratio = ratio_estimate,
-                                        .steps = after.steps,
-                                        .step_s = before.step_s},
-                                       level);
+std::vector<PlanEffects::Residual> PlanEffects::residuals_of(const PlanModel& model, const std::vector<Block>& blocks,
+                                                             const ResponseTable& table) const {
+  std::vector<Residual> list;
+  const ResponseTable residuals = model.residuals();
+  for (std::size_t cell = 0; cell < residuals.size(); ++cell) {
+    for (std::size_t block = 0; block < blocks.size(); ++block) {
+      if (!residuals[cell][block] || !table[cell][block]) continue;
+      list.push_back({.cell = (*cells_)[cell].cell.label,
+                      .seed = blocks[block].seed,
+                      .fitted = *table[cell][block] - *residuals[cell][block],
+                      .residual = *residuals[cell][block]});
+    }
   }
-  if (seconds.equal_loss.is_converted()) shift(seconds.equal_loss, (after.steps - before.steps) * before.step_s);
-  return seconds;
+  return list;
+}
+
+std::vector<PlanEffects::Residual> PlanEffects::loss_residuals() const {
+  return residuals_of(loss_model_, seeds_, losses_);
+}
+
+std::vector<PlanEffects::Residual> PlanEffects::log_time_residuals() const {
+  return residuals_of(log_time_model_, places_, log_times_);
 }
 
 }  // namespace nanobench::reports

@@ -87,9 +87,9 @@ void adjust(const std::vector<TwoOpinions>& family, std::optional<RankShift> Sec
 }  // namespace
 
 const RankShift* SecondOpinion::beside(const MeasuredEffect& loss) const {
-  const std::optional<RankShift>& shift = loss.source == ErrorSource::kSeeds ? pairs : arms;
-  const bool has_error = loss.source == ErrorSource::kSeeds || loss.source == ErrorSource::kCells;
-  return has_error && shift ? &*shift : nullptr;
+  const bool is_by_seed = loss.source == ErrorSource::kSeeds || loss.source == ErrorSource::kPlan;
+  const std::optional<RankShift>& shift = is_by_seed ? pairs : arms;
+  return (is_by_seed || loss.source == ErrorSource::kCells) && shift ? &*shift : nullptr;
 }
 
 SecondOpinion second_opinion(const std::vector<ContrastPart>& parts) {

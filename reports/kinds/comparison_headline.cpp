@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "core/base/text.h"
@@ -12,10 +13,11 @@ using Status = SeedsForVerdict::Status;
 /// The verdicts of the single changes, counted.
 struct Tally {
   int total = 0, keep = 0, drop = 0, barnacle = 0, open = 0;
-  int too_many = 0, one_seed = 0, unknown = 0;
-  int known = 0, min_more = 0, max_more = 0;  ///< changes that need a known number of seeds
-  std::set<std::string> reasons;              ///< reasons of the unknown ones
-  std::string name;                           ///< name of the last one
+  int too_many = 0, one_seed = 0, within_noise = 0, unknown = 0;
+  int known = 0, min_more = 0;    ///< changes that need a known number of seeds
+  std::optional<int> max_more;    ///< absent: some need more than can be named
+  std::set<std::string> reasons;  ///< reasons of the unknown ones
+  std::string name;               ///< name of the last one
 
   void add(const EffectResult& effect, const std::optional<SeedsForVerdict>& needed) {
     ++total;
@@ -29,17 +31,24 @@ struct Tally {
     ++open;
     const SeedsForVerdict answer = needed.value_or(SeedsForVerdict{});
     switch (answer.status) {
-      case Status::kKnown:
-        min_more = known == 0 ? answer.more() : std::min(min_more, answer.more());
-        max_more = std::max(max_more, answer.more());
-        ++known;
-        return;
+      case Status::kKnown: add_known(answer); return;
       case Status::kTooMany: ++too_many; return;
       case Status::kOneSeed: ++one_seed; return;
+      case Status::kWithinNoise: ++within_noise; return;
       case Status::kUnknown: break;
     }
     ++unknown;
     reasons.insert(effect.reason.empty() ? "its runs give no answer" : effect.reason);
+  }
+
+ private:
+  void add_known(const SeedsForVerdict& answer) {
+    const int least = answer.min_seeds.value_or(*answer.seeds) - answer.have;
+    min_more = known == 0 ? least : std::min(min_more, least);
+    const std::optional<int> most =
+        answer.max_seeds ? std::optional(*answer.max_seeds - answer.have) : std::nullopt;
+    max_more = !most || (known > 0 && !max_more) ? std::nullopt : std::optional(std::max(max_more.value_or(0), *most));
+    ++known;
   }
 };
 
@@ -52,8 +61,10 @@ Tally tally_of(const std::vector<EffectResult>& effects, const std::vector<std::
 }
 
 std::string more_seeds(const Tally& tally) {
-  const std::string from = tally.max_more > tally.min_more ? std::to_string(tally.min_more) + " to " : "";
-  return "about " + from + counted(tally.max_more, "more seed") + (tally.known > 1 ? " each" : "");
+  const std::string each = tally.known > 1 ? " each" : "";
+  if (!tally.max_more) return "at least " + counted(tally.min_more, "more seed") + each;
+  const std::string from = *tally.max_more > tally.min_more ? std::to_string(tally.min_more) + " to " : "";
+  return "about " + from + counted(*tally.max_more, "more seed") + each;
 }
 
 /// What the undecided changes need, one clause per kind.
@@ -64,6 +75,8 @@ std::vector<std::string> open_clauses(const Tally& tally) {
   };
   std::vector<std::string> clauses;
   if (tally.known > 0) clauses.push_back(subject(tally.known, "needs", "need") + " more runs: " + more_seeds(tally));
+  if (tally.within_noise > 0)
+    clauses.push_back(subject(tally.within_noise, "is", "are") + " within noise, so no number of seeds is promised");
   if (tally.too_many > 0) {
     clauses.push_back(subject(tally.too_many, "needs", "need") + " more than " + std::to_string(kMaxSeedsNamed) +
                       " seeds, so this scale cannot decide");
@@ -85,6 +98,73 @@ std::string single_headline(const Tally& tally, const std::string& place) {
   if (tally.drop > 0) return tally.name + " costs time on " + place + ".";
   if (tally.barnacle > 0) return tally.name + " is a barnacle: it is proved to do neither good nor harm.";
   return open_clauses(tally).front() + ".";
+}
+
+/// One metric of the single changes.
+struct MetricTally {
+  std::vector<std::string> better, worse, unchanged, indicated;  ///< names
+  int open = 0;                                                  ///< the others that have an interval
+  double bound = 0.0;                                            ///< the largest |effect| that their intervals allow
+
+  void add(const std::string& name, const MeasuredEffect& effect, double alpha) {
+    switch (effect.verdict) {
+      case Verdict::kImproved: better.push_back(name); return;
+      case Verdict::kRegressed: worse.push_back(name); return;
+      case Verdict::kUnchanged: unchanged.push_back(name); return;
+      case Verdict::kInconclusive:
+      case Verdict::kMissing: break;
+    }
+    if (effect.n == 2 && effect.adjusted_p && *effect.adjusted_p < alpha) indicated.push_back(name);
+    if (!effect.interval) return;
+    ++open;
+    bound = std::max({bound, std::abs(effect.interval->low), std::abs(effect.interval->high)});
+  }
+};
+
+/// "record13 and record14", or "4 changes".
+std::string named(const std::vector<std::string>& names) {
+  constexpr std::size_t kMaxNamed = 3;
+  if (names.size() > kMaxNamed) return counted(static_cast<std::int64_t>(names.size()), "change");
+  std::string text = names.front();
+  for (std::size_t i = 1; i < names.size(); ++i) text += (i + 1 == names.size() ? " and " : ", ") + names[i];
+  return text;
+}
+
+/// "Val loss: better with a and b; the other 3 change it by 0.0031 at most." Empty without any statement.
+template <class Format>
+std::string metric_sentence(const std::string& subject, const char* better, const char* worse,
+                            const MetricTally& tally, Format bound) {
+  std::vector<std::string> clauses;
+  if (!tally.better.empty()) clauses.push_back(std::string(better) + " with " + named(tally.better));
+  if (!tally.worse.empty()) clauses.push_back(std::string(worse) + " with " + named(tally.worse));
+  if (!tally.unchanged.empty()) clauses.push_back("unchanged by " + named(tally.unchanged));
+  if (!tally.indicated.empty()) clauses.push_back("a change is indicated by " + named(tally.indicated));
+  if (tally.open > 0) {
+    const std::string others = clauses.empty() ? counted(tally.open, "change") : "the other " + std::to_string(tally.open);
+    clauses.push_back((clauses.empty() ? "nothing is proved; " : "") + others + (tally.open == 1 ? " changes" : " change") +
+                      " it by " + bound(tally.bound) + " at most");
+  }
+  return clauses.empty() ? "" : subject + ": " + joined(clauses, "; ") + ".";
+}
+
+/// What is proved of the losses and of the times alone.
+std::string metrics_headline(const std::vector<EffectResult>& effects) {
+  MetricTally loss, time;
+  const double alpha = EffectRules{}.alpha;
+  for (const EffectResult& effect : effects) {
+    if (!effect.verdict) continue;
+    loss.add(effect.contrast.effect, effect.loss, alpha);
+    if (effect.other_code.empty()) time.add(effect.contrast.effect, effect.log_time, alpha);
+  }
+  std::vector<std::string> sentences = {
+      metric_sentence("Val loss", "better", "worse", loss,
+                      [](double nats) { return format_significant(nats, 2) + " nats"; }),
+      metric_sentence("Training time", "shorter", "longer", time, [](double log_ratio) {
+        return log_ratio > std::log(2.0) ? "a factor of " + format_significant(std::exp(log_ratio), 2)
+                                         : format_significant(100.0 * std::expm1(log_ratio), 2) + " %";
+      })};
+  std::erase(sentences, "");
+  return joined(sentences, " ");
 }
 
 std::string place_of(const std::vector<CellMeasures>& cells) {
@@ -161,7 +241,7 @@ std::string comparison_headline(const results::PlanRecord& plan, const std::vect
     answer = plan.design == results::Design::kAA ? "The cells are identical but for noise, so no change is judged."
                                                  : "This design judges no single change.";
   }
-  std::vector<std::string> sentences = {answer, plan.design == results::Design::kHistory ? course_of(table) : "",
+  std::vector<std::string> sentences = {answer, completed > 0 ? metrics_headline(effects) : "", plan.design == results::Design::kHistory ? course_of(table) : "",
                                         gaps_of(table)};
   std::erase(sentences, "");
   return joined(sentences, " ");

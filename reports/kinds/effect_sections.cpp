@@ -12,6 +12,12 @@ using core::OrderedJson;
 
 constexpr std::size_t kMaxNamedCells = 4;  ///< a longer list is in the JSON only
 
+/// "0.013", "< 0.0001": no more digits than a p-value has.
+std::string p_text(double p) {
+  constexpr double kMinNamed = 1e-4;
+  return p < kMinNamed ? "< 0.0001" : format_significant(p, 2);
+}
+
 /// "[+0.0012, +0.0034]"
 template <class Format>
 std::string interval_text(const ConfidenceInterval& interval, Format format) {
@@ -22,6 +28,7 @@ const char* to_string(ErrorSource source) {
   switch (source) {
     case ErrorSource::kNone: return "none";
     case ErrorSource::kSeeds: return "seeds";
+    case ErrorSource::kPlan: return "plan";
     case ErrorSource::kCells: return "cells";
     case ErrorSource::kLenth: return "lenth";
   }
@@ -36,6 +43,12 @@ OrderedJson effect_json(const MeasuredEffect& effect, Show show) {
   json["high"] = effect.interval ? OrderedJson(show(effect.interval->high)) : OrderedJson(nullptr);
   json["p"] = json_of(effect.p);
   json["adjusted_p"] = json_of(effect.adjusted_p);
+  json["equivalence_p"] = json_of(effect.equivalence_p);
+  json["spread"] = reports::to_string(effect.spread);
+  json["own_sd"] = json_of(effect.own_sd);
+  json["plan_sd"] = json_of(effect.plan_sd);
+  json["plan_df"] = effect.plan_df;
+  json["df"] = effect.estimate && std::isfinite(effect.estimate->df) ? OrderedJson(effect.estimate->df) : nullptr;
   json["verdict"] = reports::to_string(effect.verdict);
   if (effect.decided_at_look) json["decided_at_look"] = *effect.decided_at_look;
   return json;
@@ -64,10 +77,15 @@ TableCell loss_cell(const MeasuredEffect& effect, const SecondOpinion& second) {
   return cell;
 }
 
+/// Three decimals near 1, three digits far from it.
+std::string ratio_text(double ratio) {
+  return ratio < 10.0 && ratio > 0.1 ? format_fixed(ratio, 3) : format_significant(ratio, 2);
+}
+
 TableCell time_cell(const MeasuredEffect& effect) {
   if (!effect.value) return missing_cell();
   const auto ratio = [](double value) { return std::exp(value); };
-  const auto text = [&](double value) { return format_fixed(ratio(value), 3); };
+  const auto text = [&](double value) { return ratio_text(ratio(value)); };
   TableCell cell = value_cell(text(*effect.value) + "x", effect_json(effect, ratio));
   if (effect.interval) cell.detail = interval_text(*effect.interval, text);
   return cell;
@@ -80,36 +98,69 @@ std::string seconds_text(double seconds) {
 TableCell seconds_cell(const EffectResult& effect) {
   const EqualLoss& equal_loss = effect.seconds.equal_loss;
   if (!equal_loss.is_converted()) return missing_cell();
-  const ConfidenceInterval& interval = equal_loss.seconds_interval;
-  return value_cell(seconds_text(equal_loss.seconds.value),
-                    {{"value", equal_loss.seconds.value},
-                     {"low", interval.low},
-                     {"high", interval.high},
-                     {"steps", equal_loss.steps.value},
+  return value_cell(seconds_text(equal_loss.seconds),
+                    {{"value", equal_loss.seconds},
+                     {"low", equal_loss.interval.low},
+                     {"high", equal_loss.interval.high},
+                     {"steps", json_of(effect.seconds.steps)},
                      {"reference_s", json_of(effect.seconds.reference_s)},
-                     {"adjusted_p", json_of(effect.adjusted_p)}},
-                    interval_text(interval, seconds_text));
+                     {"p", json_of(effect.p)},
+                     {"adjusted_p", json_of(effect.adjusted_p)},
+                     {"equivalence_p", json_of(effect.equivalence_p)},
+                     {"is_indicated", effect.is_indicated}},
+                    interval_text(equal_loss.interval, seconds_text));
+}
+
+/// The verdict on one metric alone, in two words at most.
+TableCell metric_verdict_cell(const MeasuredEffect& effect, const char* better, const char* worse) {
+  const char* word = "open";
+  switch (effect.verdict) {
+    case Verdict::kImproved: word = better; break;
+    case Verdict::kRegressed: word = worse; break;
+    case Verdict::kUnchanged: word = "unchanged"; break;
+    case Verdict::kInconclusive: break;
+    case Verdict::kMissing: return missing_cell();
+  }
+  TableCell cell = value_cell(word, reports::to_string(effect.verdict));
+  if (effect.adjusted_p) cell.detail = "(p " + p_text(*effect.adjusted_p) + ")";
+  return cell;
 }
 
 TableCell verdict_cell(const EffectResult& effect) {
   if (!effect.verdict) return missing_cell();
   std::string remark = effect.reason;
+  if (effect.is_indicated) remark = "indicated: p " + p_text(*effect.adjusted_p) + "; " + remark;
   if (effect.decided_at_look) remark = "at look " + std::to_string(*effect.decided_at_look);
   const char* const verdict = reports::to_string(*effect.verdict);
   return value_cell(verdict, verdict, remark.empty() ? "" : "(" + remark + ")");
 }
 
-/// The number of seeds that gives a verdict four times in five, if the effect is as measured.
+OrderedJson count_json(const std::optional<int>& count) {
+  return count ? OrderedJson(*count) : OrderedJson(nullptr);
+}
+
+/// "4 to 30": over the effect's interval.
+std::string seeds_range(const SeedsForVerdict& needed) {
+  const std::string from = std::to_string(needed.min_seeds.value_or(*needed.seeds));
+  if (!needed.max_seeds) return from + " or more";
+  return *needed.max_seeds > *needed.min_seeds ? from + " to " + std::to_string(*needed.max_seeds) : from;
+}
+
+/// The number of seeds that gives a verdict four times in five.
 TableCell seeds_cell(const std::optional<SeedsForVerdict>& needed) {
   if (!needed) return missing_cell();
-  TableCell cell = value_cell("-", {{"seeds", nullptr}, {"more", nullptr}});
+  TableCell cell =
+      value_cell("-", {{"seeds", nullptr}, {"more", nullptr}, {"min_seeds", nullptr}, {"max_seeds", nullptr}});
   switch (needed->status) {
     case SeedsForVerdict::Status::kKnown:
-      cell = value_cell(std::to_string(*needed->seeds), {{"seeds", *needed->seeds}, {"more", needed->more()}},
-                        "(" + std::to_string(needed->more()) + " more)");
+      cell = value_cell(seeds_range(*needed), {{"seeds", *needed->seeds},
+                                               {"more", needed->more()},
+                                               {"min_seeds", count_json(needed->min_seeds)},
+                                               {"max_seeds", count_json(needed->max_seeds)}});
       break;
     case SeedsForVerdict::Status::kTooMany: cell.text = "over " + std::to_string(kMaxSeedsNamed); break;
     case SeedsForVerdict::Status::kOneSeed: cell.text = std::to_string(kMinSeedsAdvised) + " or more"; break;
+    case SeedsForVerdict::Status::kWithinNoise: cell.text = "within noise"; break;
     case SeedsForVerdict::Status::kUnknown: cell.text = "unknown"; break;
   }
   cell.value["status"] = to_string(needed->status);
@@ -150,7 +201,9 @@ std::vector<Column> columns(bool has_estimates) {
   std::vector<Column> list = {text_column("effect", "effect"), text_column("kind", "kind", 4)};
   if (has_estimates) {
     list.push_back(number_column("loss", "on val loss"));
-    list.push_back(number_column("time_ratio", "on step time"));
+    list.push_back(text_column("loss_verdict", "loss is", 1));
+    list.push_back(number_column("time_ratio", "on training time"));
+    list.push_back(text_column("time_verdict", "time is", 1));
     list.push_back(number_column("seconds", "s at equal loss"));
     list.push_back(number_column("n", "n"));
     list.push_back(wide_column("verdict", "verdict"));
@@ -167,16 +220,19 @@ std::vector<std::string> reading_of(bool has_estimates, const std::vector<result
   const auto any = [&](const auto& test) { return std::any_of(contrasts.begin(), contrasts.end(), test); };
   if (has_estimates) {
     lines.emplace_back(
-        "An effect compares the later value of a change with the earlier one. On val loss, below 0 is better; on step "
-        "time, below 1x is faster. Seconds at equal loss below 0 are saved: the slope of the loss curve at its end "
-        "converts loss into steps. All intervals hold simultaneously at 95 %.");
+        "An effect compares the later value of a change with the earlier one. On val loss, below 0 is better; on "
+        "training time, below 1x is faster. Seconds at equal loss below 0 are saved: the slope of the loss curve at "
+        "its end converts loss into time. All intervals of a column hold simultaneously at 95 %.");
     lines.emplace_back(
-        "Verdict of each change: keep, it is proved to save time; drop, it is proved to cost time; barnacle, it is "
-        "proved to do neither; inconclusive, more runs are needed. p-values are adjusted by Holm over all effects.");
+        "Loss, time, and time at equal loss are three questions with a verdict each. Verdict at equal loss: keep, the "
+        "change is proved to save time; drop, it is proved to cost time; barnacle, it is proved to do neither; "
+        "inconclusive, more runs are needed. Holm adjusts all p-values of one question over all effects.");
     lines.emplace_back(
-        "Seeds needed: the total number of seeds of each cell that gives a verdict in four of five cases, if the "
-        "effect "
-        "and its spread are as they look now. From few seeds, this is a rough number.");
+        "The error of an effect comes from the spread of the whole plan and from its own; from three seeds on, its own "
+        "stands alone where the two are far apart.");
+    lines.emplace_back(
+        "Seeds needed: the total number of seeds of each cell that gives a verdict in four of five cases, for effects "
+        "from one end of this effect's own interval to the other. Within noise: the effect may be nothing.");
   }
   if (any([](const auto& contrast) { return !contrast.aliases.empty(); })) {
     lines.push_back(
@@ -228,7 +284,9 @@ Section contrast_section(const std::vector<results::PlanContrast>& contrasts, co
     if (has_estimates) {
       const EffectResult& effect = effects.at(i);
       row.push_back(loss_cell(effect.loss, effect.second));
+      row.push_back(metric_verdict_cell(effect.loss, "better", "worse"));
       row.push_back(time_cell(effect.log_time));
+      row.push_back(metric_verdict_cell(effect.log_time, "shorter", "longer"));
       row.push_back(seconds_cell(effect));
       row.push_back(n_cell(effect));
       row.push_back(verdict_cell(effect));

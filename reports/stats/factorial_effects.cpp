@@ -86,27 +86,6 @@ std::optional<ContrastEffect> contrast_effect(std::span<const std::vector<double
   return effect;
 }
 
-std::optional<ContrastEffect> contrast_by_seed(std::span<const std::vector<double>> seeds, const Contrast& contrast) {
-  std::vector<double> effects;
-  double magnitude = 0.0;
-  for (const std::vector<double>& row : seeds) {
-    const std::vector<double> coefficients = normalised(contrast, row.size());
-    std::vector<double> parts;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      if (coefficients[i] == 0.0) continue;
-      parts.push_back(coefficients[i] * row[i]);
-      magnitude = std::max(magnitude, std::abs(row[i]));
-    }
-    effects.push_back(compensated_sum(parts));
-  }
-  const std::optional<double> mean = mean_of(effects);
-  if (!mean) return std::nullopt;
-  ContrastEffect effect{.value = *mean};
-  const std::optional<Moments> moments = moments_of(effects, magnitude);
-  if (moments && moments->has_spread()) effect.estimate = estimate_of(*moments);
-  return effect;
-}
-
 std::optional<Lenth> lenth(std::span<const double> effects, double level) {
   require_fraction(level, "the confidence level");
   if (effects.size() < 3 || !mean_of(effects)) return std::nullopt;

@@ -34,11 +34,6 @@ struct ContrastEffect {
 std::optional<ContrastEffect> contrast_effect(std::span<const std::vector<double>> cells, const Contrast& contrast,
                                               CellError error);
 
-/// The effect if cells share their seeds: the contrast seed by seed, then its mean; df = seeds - 1. Variation common to
-/// the cells of one seed cancels. `seeds` holds one complete row of cells per seed.
-/// nullopt for no row or a value that is not finite; no estimate for one seed or no spread. Throws as above.
-std::optional<ContrastEffect> contrast_by_seed(std::span<const std::vector<double>> seeds, const Contrast& contrast);
-
 struct Lenth {
   double pse = 0.0;                  ///< pseudo standard error of one effect
   double df = 0.0;                   ///< effects / 3

@@ -77,40 +77,13 @@ bool is_known(const Estimate& estimate) {
   return std::isfinite(estimate.value) && std::isfinite(estimate.se) && estimate.se >= 0.0 && estimate.df > 0.0;
 }
 
-struct Limits {
-  double low = 0.0;
-  double high = 0.0;
-};
-
-/// Fieller's limits of numerator / denominator, which must be independent; nullopt if the denominator may be 0.
-std::optional<Limits> fieller(const Estimate& numerator, const Estimate& denominator, double t) {
-  const double m = denominator.value;
-  const double ratio = numerator.value / m;
-  const double g = t * denominator.se / m * (t * denominator.se / m);
-  if (!(g < 1.0)) return std::nullopt;
-  const double spread = (1.0 - g) * numerator.se * numerator.se + ratio * ratio * denominator.se * denominator.se;
-  const double half = t / std::abs(m) * std::sqrt(spread);
-  return Limits{.low = (ratio - half) / (1.0 - g), .high = (ratio + half) / (1.0 - g)};
-}
-
 double critical(double level, double df) {
   return -t_quantile((1.0 - level) / 2.0, df);
 }
 
-/// Limits of the time from those of its two uncertain factors: squares of the distances add.
-Limits join(const EqualLossInput& input, double steps, const Limits& steps_limits, double seconds, double level) {
-  const Estimate& ratio = input.step_time_ratio;
-  const double by_ratio =
-      ratio.se > 0.0 ? critical(level, ratio.df) * ratio.se * std::abs(input.steps + steps) * input.step_s : 0.0;
-  const double low = ratio.value * (steps - steps_limits.low) * input.step_s;
-  const double high = ratio.value * (steps_limits.high - steps) * input.step_s;
-  return {.low = seconds - std::hypot(low, by_ratio), .high = seconds + std::hypot(high, by_ratio)};
-}
-
 bool is_complete(const EqualLossInput& input) {
-  return is_known(input.loss_change) && is_known(input.slope) && is_known(input.step_time_ratio) &&
-         input.step_time_ratio.value > 0.0 && std::isfinite(input.steps) && input.steps > 0.0 &&
-         std::isfinite(input.step_s) && input.step_s > 0.0;
+  return input.seconds.is_usable() && is_known(input.gain) && std::isfinite(input.loss_change) &&
+         std::isfinite(input.reference_s) && input.reference_s > 0.0;
 }
 
 }  // namespace
@@ -156,42 +129,39 @@ std::optional<LineFit> fit_line(std::span<const SlopePoint> points) {
                  .residual_sd = sd};
 }
 
-std::optional<Estimate> slope_over_runs(std::span<const std::vector<SlopePoint>> runs) {
-  std::vector<double> slopes;
-  for (const std::vector<SlopePoint>& run : runs) {
-    const std::optional<LineSums> sums = sums_of(run);
-    if (!sums) return std::nullopt;
-    slopes.push_back(sums->slope);
-  }
-  const std::optional<Moments> moments = moments_of(slopes);
-  if (!moments || !moments->has_spread()) return std::nullopt;
-  return estimate_of(*moments);
+std::optional<double> slope_of(std::span<const SlopePoint> points) {
+  const std::optional<LineSums> sums = sums_of(points);
+  return sums ? std::optional(sums->slope) : std::nullopt;
 }
 
 EqualLoss at_equal_loss(const EqualLossInput& input, double level) {
   require_fraction(level, "the confidence level");
   if (!is_complete(input)) return {};
-  EqualLoss result{.status = EqualLoss::Status::kSlopeUncertain};
-  const Estimate gain{.value = -input.slope.value, .se = input.slope.se, .df = input.slope.df};
-  if (gain.value <= critical(level, gain.df) * gain.se) return result;
-  const double steps = input.loss_change.value / gain.value;
-  const double ratio = input.step_time_ratio.value;
-  const double seconds = ((input.steps + steps) * ratio - input.steps) * input.step_s;
-  const std::array<Term, 3> terms = {
-      {{.factor = ratio * input.step_s / gain.value, .estimate = input.loss_change},
-       {.factor = -ratio * input.step_s * steps / gain.value, .estimate = gain},
-       {.factor = (input.steps + steps) * input.step_s, .estimate = input.step_time_ratio}}};
-  const std::optional<Estimate> steps_error = combine(std::span(terms).first(2));
-  const std::optional<Estimate> seconds_error = combine(terms);
-  if (!steps_error || !seconds_error) return {};
-  const std::optional<Limits> limits = fieller(input.loss_change, gain, critical(level, steps_error->df));
-  if (!limits) return result;
+  EqualLoss result;
+  result.status = EqualLoss::Status::kSlopeUncertain;
+  if (!(input.gain.value > 0.0)) return result;
+  const double relative = input.gain.se / input.gain.value;  // error of the gain
+  const double reach = relative * critical(level, input.gain.df);
+  const double by_gain = reach * reach;
+  if (!(by_gain < 1.0)) return result;
+  const double by_loss = input.loss_change / input.gain.value, by_time = input.seconds.value - by_loss;
+  const std::array<Term, 2> terms = {
+      {{.factor = 1.0, .estimate = input.seconds},
+       {.factor = 1.0, .estimate = {.value = 0.0, .se = std::abs(by_loss) * relative, .df = input.gain.df}}}};
+  const std::optional<Estimate> estimate = combine(terms);
+  if (!estimate) return {};
+  const double half = critical(level, input.seconds.df) * input.seconds.se;
+  const double root = std::sqrt(by_gain * by_loss * by_loss + (1.0 - by_gain) * half * half);
+  const auto seconds_of = [&](double on_log_scale) {
+    return input.reference_s * std::expm1(on_log_scale / input.reference_s);
+  };
   result.status = EqualLoss::Status::kConverted;
-  result.steps = {.value = steps, .se = steps_error->se / (ratio * input.step_s), .df = steps_error->df};
-  result.steps_interval = {.low = limits->low, .high = limits->high, .level = level};
-  result.seconds = {.value = seconds, .se = seconds_error->se, .df = seconds_error->df};
-  const Limits joined = join(input, steps, *limits, seconds, level);
-  result.seconds_interval = {.low = joined.low, .high = joined.high, .level = level};
+  result.seconds = seconds_of(input.seconds.value);
+  result.interval = {.low = seconds_of(by_time + (by_loss - root) / (1.0 - by_gain)),
+                     .high = seconds_of(by_time + (by_loss + root) / (1.0 - by_gain)),
+                     .level = level};
+  result.as_if_known = input.seconds;
+  result.estimate = *estimate;
   return result;
 }
 

@@ -1,5 +1,5 @@
 /// Converts loss curves to seconds: the time at which a run first reaches a target loss, and seconds at equal loss. For
-/// the latter, the locally fitted slope of the curve converts a difference in loss into steps, so that every change has
+/// the latter, the locally fitted slope of the curve converts a difference in loss into time, so that every change has
 /// one number. Pure, thread-safe.
 #pragma once
 
@@ -57,43 +57,46 @@ struct LineFit {
 };
 
 /// (Weighted) least squares on one curve. Assumes a straight line with independent residuals within the window. Its
-/// error omits curvature and slow noise, so prefer slope_over_runs() if there are several runs. nullopt for fewer than
+/// error omits curvature and slow noise, so prefer the scatter of several runs' slopes. nullopt for fewer than
 /// 3 points, one x only, a number that is not finite, a weight not above 0, or points exactly on a line (there is no
 /// error).
 std::optional<LineFit> fit_line(std::span<const SlopePoint> points);
 
-/// The mean of the runs' own slopes, with an error from their scatter; df = runs - 1. Assumes independent runs, nothing
-/// about residuals. nullopt for fewer than 2 runs or one without a slope (2 points and two x's are enough here).
-std::optional<Estimate> slope_over_runs(std::span<const std::vector<SlopePoint>> runs);
+/// The slope of the same line without its error: 2 points and two x's are enough. nullopt otherwise.
+std::optional<double> slope_of(std::span<const SlopePoint> points);
 
-/// A candidate against its baseline, both after `steps`.
+/// A candidate against its baseline, in seconds of the baseline's training clock.
 struct EqualLossInput {
-  Estimate loss_change;      ///< candidate - baseline, nats per token; above 0: the candidate is worse
-  Estimate slope;            ///< loss per step near the end of the candidate's curve; below 0
-  Estimate step_time_ratio;  ///< candidate over baseline; se 0 if it is known exactly
-  double steps = 0.0;        ///< length of the baseline's run
-  double step_s = 0.0;       ///< seconds of one baseline step
+  /// Contrast of every run's loss / gain + reference_s * log(training clock): the error of losses and times together,
+  /// as if the gain were known.
+  Estimate seconds;
+  double loss_change = 0.0;  ///< the contrast of the losses alone, nats per token; above 0: the candidate is worse
+  Estimate gain;             ///< loss that one second of training buys at its end, nats per token; se 0: it is known
+  double reference_s = 0.0;  ///< the baseline's training clock
 };
 
 struct EqualLoss {
   enum class Status {
     kConverted,
-    kSlopeUncertain,  ///< the slope's interval reaches 0: no number of steps is certain
+    kSlopeUncertain,  ///< the gain's interval reaches 0: no number of seconds is certain
     kMissing,         ///< a number is absent or not finite, or lacks an error or df
   };
   Status status = Status::kMissing;
   // The rest is meaningful for kConverted only.
-  Estimate steps;                     ///< extra steps that the candidate needs for the baseline's loss (delta method)
-  ConfidenceInterval steps_interval;  ///< by Fieller's theorem (1954)
-  Estimate seconds;  ///< candidate's time to the baseline's loss minus the baseline's; below 0: it saves time
-  ConfidenceInterval seconds_interval;  ///< Fieller's limits and the ratio's, joined as in Zou and Donner 2008
+  double seconds = 0.0;  ///< candidate's time to the baseline's loss minus the baseline's; below 0: it saves time
+  ConfidenceInterval interval;  ///< of the seconds, with the gain's error, by Fieller's theorem (1954)
+  Estimate as_if_known;         ///< the input's estimate, whose test of 0 needs no gain
+  Estimate estimate;            ///< on the same scale, with the gain's error by the delta method
 
   bool is_converted() const { return status == Status::kConverted; }
 };
 
-/// steps = loss_change / -slope; seconds = ((steps_of_run + steps) * ratio - steps_of_run) * step_s.
-/// The three estimates must be independent. This is a straight-line extrapolation: trust it for steps of a few percent
-/// of a run. An error of 0 means a known value. Throws Error{kInvalidArgument} for a level outside (0, 1).
+/// Both losses and times become a logarithm of the time to the baseline's loss, so the seconds are
+/// reference_s * (exp(estimate / reference_s) - 1): a pure change of time is exact, and nothing saves more than all
+/// time. The conversion of losses is a straight-line extrapolation: trust it for a few percent of a run. The gain must
+/// be independent of the rest. The interval solves (estimate - x)^2 <= t^2 se^2 + t_g^2 (se_g / gain)^2 (time - x)^2,
+/// with `time` the part of the estimate that is not loss_change / gain.
+/// Throws Error{kInvalidArgument} for a level outside (0, 1).
 EqualLoss at_equal_loss(const EqualLossInput& input, double level = 0.95);
 
 }  // namespace nanobench::reports

@@ -82,8 +82,8 @@ TEST(Effects, EachFeatureGetsTheVerdictThatWasPlanted) {
   for (std::size_t i = 0; i < 4; ++i)
     EXPECT_EQ(results[i].verdict, verdicts[i]) << results[i].contrast.effect << ": " << results[i].reason;
   // Having "keep" saves 0.004 nats, so 8 steps of 100 ms.
-  EXPECT_NEAR(results[0].seconds.equal_loss.seconds.value, -0.8, 0.15);
-  EXPECT_NEAR(results[1].seconds.equal_loss.seconds.value, 2.0, 0.15);
+  EXPECT_NEAR(results[0].seconds.equal_loss.seconds, -0.8, 0.15);
+  EXPECT_NEAR(results[1].seconds.equal_loss.seconds, 2.0, 0.15);
   EXPECT_NEAR(*results[0].loss.value, -0.004, 0.001);
   EXPECT_EQ(results[0].loss.verdict, Verdict::kImproved);
   EXPECT_EQ(results[1].log_time.verdict, Verdict::kRegressed);
@@ -174,7 +174,7 @@ TEST(Effects, EqualLossesToTheLastBitLeaveTheTime) {
   EXPECT_EQ(*result.loss.value, 0.0);
   EXPECT_EQ(result.loss.verdict, Verdict::kUnchanged);
   EXPECT_EQ(result.verdict, FeatureVerdict::kKeep) << result.reason;
-  EXPECT_NEAR(result.seconds.equal_loss.seconds.value, -10.0, 0.2);
+  EXPECT_NEAR(result.seconds.equal_loss.seconds, -10.0, 0.2);
 }
 
 TEST(Effects, MoreStepsAreTime) {
@@ -184,7 +184,7 @@ TEST(Effects, MoreStepsAreTime) {
   results::PlanRecord plan;
   plan.contrasts.push_back(contrast("x", "base", "without x"));
   const EffectResult result = analyse_effects(plan, cells.cells).front();
-  EXPECT_NEAR(result.seconds.equal_loss.seconds.value, -4.0, 0.3) << "of 10 s less, 6 s are owed";
+  EXPECT_NEAR(result.seconds.equal_loss.seconds, -4.0, 0.3) << "of 10 s less, 6 s are owed";
   EXPECT_NEAR(*result.seconds.reference_s, 100.0, 0.5);
 }
 

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <iostream>
 
 #include "reports/stats/t_tests.h"
 #include "tests/reports/made_cells.h"
@@ -26,7 +25,7 @@ EffectResult undecided(double seconds, double sd, int n) {
   if (n < 2) return effect;
   effect.seconds.reference_s = kReferenceS;
   effect.seconds.equal_loss.status = EqualLoss::Status::kConverted;
-  effect.seconds.equal_loss.seconds = {.value = seconds, .se = sd / std::sqrt(n), .df = n - 1.0};
+  effect.seconds.equal_loss.estimate = {.value = seconds, .se = sd / std::sqrt(n), .df = n - 1.0};
   effect.adjusted_p = 0.5;
   return effect;
 }
@@ -57,10 +56,12 @@ TEST(SeedsNeeded, GiveAVerdictInFourOfFiveCases) {
   constexpr int kRepetitions = 4000;
   struct Case {
     double seconds, sd;
+    int have;
   };
-  // Plain, hidden in noise, nothing at all, inside the margin, at its edge.
-  for (const Case& item : {Case{2.0, 1.5}, Case{-1.0, 2.0}, Case{0.0, 0.8}, Case{0.2, 0.6}, Case{0.5, 0.7}}) {
-    const SeedsForVerdict needed = needed_for(undecided(item.seconds, item.sd, 3));
+  // Plain, hardly above noise, nothing at all, at the edge of the margin.
+  for (const Case& item :
+       {Case{2.0, 1.5, 5}, Case{-1.0, 2.0, 25}, Case{0.0, 0.8, 15}, Case{0.5, 0.7, 11}}) {
+    const SeedsForVerdict needed = needed_for(undecided(item.seconds, item.sd, item.have));
     ASSERT_EQ(needed.status, Status::kKnown) << item.seconds;
     const int seeds = *needed.seeds;
     const double share = share_decided(draws, item.seconds, item.sd, seeds, 1, kRepetitions);
@@ -100,29 +101,33 @@ EffectResult drawn_effect(NormalDraws& draws, double loss_change, double time_ra
 
 TEST(SeedsNeeded, HoldForLossesAndTimesTogether) {
   NormalDraws draws(19);
-  constexpr int kMany = 400, kFew = 3, kRepetitions = 500;
-  for (const auto& [loss_change, time_ratio] : {std::pair(0.001, 0.995), std::pair(0.0, 1.0)}) {
-    EffectResult effect = drawn_effect(draws, loss_change, time_ratio, kMany);
-    // The truth, and the error that three seeds would have on the average.
-    Estimate& seconds = effect.seconds.equal_loss.seconds;
-    seconds.se *= std::sqrt(kMany / static_cast<double>(kFew));
-    seconds.df *= (kFew - 1.0) / (kMany - 1.0);
-    effect.loss.n = effect.log_time.n = kFew;
+  constexpr int kMany = 400, kRepetitions = 500;
+  struct Case {
+    double loss_change, time_ratio;
+    int have;
+  };
+  for (const Case& item : {Case{0.004, 1.0, 8}, Case{0.0, 1.0, 22}}) {
+    EffectResult effect = drawn_effect(draws, item.loss_change, item.time_ratio, kMany);
+    // The truth, and the error that few seeds would have on the average.
+    Estimate& estimate = effect.seconds.equal_loss.estimate;
+    estimate.se *= std::sqrt(kMany / static_cast<double>(item.have));
+    estimate.df *= (item.have - 1.0) / (kMany - 1.0);
+    effect.loss.n = effect.log_time.n = item.have;
     effect.verdict = FeatureVerdict::kInconclusive;
     const SeedsForVerdict needed = needed_for(effect);
-    ASSERT_EQ(needed.status, Status::kKnown) << loss_change;
+    ASSERT_EQ(needed.status, Status::kKnown) << item.loss_change;
     const double share = share_of(kRepetitions, [&] {
-      return drawn_effect(draws, loss_change, time_ratio, *needed.seeds).verdict != FeatureVerdict::kInconclusive;
+      return drawn_effect(draws, item.loss_change, item.time_ratio, *needed.seeds).verdict !=
+             FeatureVerdict::kInconclusive;
     });
     EXPECT_NEAR(share, kVerdictPower, 0.03 + slack(kVerdictPower, kRepetitions)) << *needed.seeds << " seeds";
-    std::cout << "verdicts with " << *needed.seeds << " seeds: " << share << "\n";
   }
 }
 
 TEST(SeedsNeeded, OtherUndecidedChangesTakeTheirShareOfAlpha) {
   NormalDraws draws(18);
   constexpr int kRepetitions = 4000;
-  const EffectResult one = undecided(2.0, 3.0, 4);
+  const EffectResult one = undecided(2.0, 3.0, 12);
   const std::vector<EffectResult> family(5, one);
   const int alone = *needed_for(one).seeds, together = *seeds_needed(family, rules()).front()->seeds;
   EXPECT_GT(together, alone + 3);
@@ -141,7 +146,10 @@ TEST(SeedsNeeded, OtherUndecidedChangesTakeTheirShareOfAlpha) {
 TEST(SeedsNeeded, SaysWhatCannotBeTold) {
   EXPECT_EQ(needed_for(undecided(0.0, 0.0, 1)).status, Status::kOneSeed);
   EXPECT_EQ(needed_for(undecided(0.0, 0.0, 0)).status, Status::kUnknown);
-  const SeedsForVerdict hopeless = needed_for(undecided(0.45, 20.0, 5));
+  const SeedsForVerdict noise = needed_for(undecided(0.45, 20.0, 5));
+  EXPECT_EQ(noise.status, Status::kWithinNoise);
+  EXPECT_FALSE(noise.seeds || noise.min_seeds || noise.max_seeds);
+  const SeedsForVerdict hopeless = needed_for(undecided(1.0, 20.0, 2000));
   EXPECT_EQ(hopeless.status, Status::kTooMany);
   EXPECT_FALSE(hopeless.seeds);
   EXPECT_EQ(hopeless.more(), 0);
@@ -162,8 +170,30 @@ TEST(SeedsNeeded, AreNeverFewerThanAVerdictTakesNorThanThereAre) {
 TEST(SeedsNeeded, ALookIsJudgedByItsOwnBoundary) {
   EffectRules strict = rules();
   strict.nominal_p = 0.002;
-  const EffectResult effect = undecided(2.0, 3.0, 4);
+  const EffectResult effect = undecided(2.0, 3.0, 12);
   EXPECT_GT(*seeds_needed({effect}, strict).front()->seeds, *needed_for(effect).seeds);
+}
+
+TEST(SeedsNeeded, AreARangeOverTheEffectsInterval) {
+  const SeedsForVerdict needed = needed_for(undecided(2.0, 1.5, 6));  // 0.4 to 3.6 seconds
+  EXPECT_LE(*needed.min_seeds, *needed.seeds);
+  EXPECT_TRUE(!needed.max_seeds || *needed.max_seeds > *needed.seeds);
+  const SeedsForVerdict sure = needed_for(undecided(2.0, 0.8, 6));
+  ASSERT_TRUE(sure.max_seeds);
+  EXPECT_GE(*sure.max_seeds, *sure.seeds);
+}
+
+/// Few seeds are promised to a change that does nothing as seldom as its interval misses nothing.
+TEST(SeedsNeeded, PromiseNothingToNullChanges) {
+  NormalDraws draws(29);
+  constexpr int kRepetitions = 4000;
+  const double share = share_of(kRepetitions, [&] {
+    const Estimate estimate = *paired_t(draws.sample(3, 0.0, 5.0), std::vector<double>(3, 0.0));
+    EffectResult effect = undecided(estimate.value, estimate.se * std::sqrt(3.0), 3);
+    const SeedsForVerdict needed = needed_for(effect);
+    return needed.status == Status::kKnown && *needed.seeds <= 10;
+  });
+  EXPECT_LT(share, 0.05 + slack(0.05, kRepetitions));
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ struct Judged {
 };
 
 SeedsForVerdict told(int have, int seeds) {
-  return {.status = Status::kKnown, .have = have, .seeds = seeds};
+  return {.status = Status::kKnown, .have = have, .seeds = seeds, .min_seeds = seeds, .max_seeds = seeds};
 }
 
 TEST(EffectsHeadline, CountsEveryVerdict) {

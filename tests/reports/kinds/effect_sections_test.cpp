@@ -99,7 +99,7 @@ TEST(ContrastEffects, AreASectionOfTheReport) {
   EXPECT_NEAR(row.at("loss").at("value").get<double>(), 0.0975, 1e-12);
   EXPECT_LT(row.at("loss").at("low").get<double>(), 0.0975);
   EXPECT_EQ(row.at("loss").at("n"), 2);
-  EXPECT_EQ(row.at("loss").at("error_from"), "seeds");
+  EXPECT_EQ(row.at("loss").at("error_from"), "plan");
   EXPECT_TRUE(row.at("seconds").is_null());
   EXPECT_EQ(row.at("aliases"), core::Json({"c x d"}));
   EXPECT_EQ(row.at("contrast").at("a + b"), 0.5);

@@ -45,20 +45,6 @@ TEST(ContrastEffect, MisuseIsRefusedAndMissingIsNothing) {
   EXPECT_FALSE(contrast_effect(Cells{{}, {2.0, 1.0}}, {1, -1}, CellError::kWithinCells));
 }
 
-TEST(ContrastBySeed, CommonNoiseCancels) {
-  const Cells seeds = {{10.0, 11.1}, {20.0, 20.9}, {30.0, 31.0}};
-  const auto effect = contrast_by_seed(seeds, {-1, 1});
-  ASSERT_TRUE(effect && effect->estimate);
-  EXPECT_NEAR(effect->value, 1.0, 1e-12);
-  EXPECT_NEAR(effect->estimate->se, 0.1 / std::sqrt(3.0), 1e-12);
-  EXPECT_DOUBLE_EQ(effect->estimate->df, 2.0);
-  EXPECT_FALSE(contrast_by_seed(Cells{{10.0, 11.0}}, {-1, 1})->estimate) << "one seed";
-  EXPECT_FALSE(contrast_by_seed(Cells{{3.1, 4.2}, {3.2, 4.3}}, {-1, 1})->estimate) << "the same but for rounding";
-  EXPECT_FALSE(contrast_by_seed(Cells{}, {-1, 1}));
-  EXPECT_FALSE(contrast_by_seed(Cells{{1.0, std::nan("")}}, {-1, 1}));
-  EXPECT_THROW(contrast_by_seed(Cells{{1.0, 2.0, 3.0}}, {-1, 1}), core::Error);
-}
-
 TEST(Lenth, AgreesWithReference) {
   for (const nlohmann::json& entry : vectors("lenth")) {
     const auto result = lenth(list_of(entry, "effects"));

@@ -55,16 +55,12 @@ TEST(TimeToTarget, ValuesThatAreNotFiniteAreLeftOut) {
 using Points = std::vector<SlopePoint>;
 using Status = EqualLoss::Status;
 
-Estimate estimate_at(const nlohmann::json& list) {
-  return {.value = list[0], .se = list[1], .df = list[2]};
-}
-
+/// Two seconds of a run of 100: 0.002 nats worse where a second buys 0.001.
 EqualLossInput typical() {
-  return {.loss_change = {.value = 0.002, .se = 0.0005, .df = 8},
-          .slope = {.value = -1e-4, .se = 1e-5, .df = 8},
-          .step_time_ratio = {.value = 1.0, .se = 0.002, .df = 8},
-          .steps = 1000,
-          .step_s = 0.1};
+  return {.seconds = {.value = 2.0, .se = 0.5, .df = 8},
+          .loss_change = 0.002,
+          .gain = {.value = 0.001, .se = 0.0001, .df = 8},
+          .reference_s = 100.0};
 }
 
 TEST(FitLine, AgreesWithReference) {
@@ -101,78 +97,73 @@ TEST(Windows, TakeWhatIsAsked) {
   EXPECT_EQ(near_target(points, 3.4, 9).size(), 5U);
 }
 
-TEST(SlopeOverRuns, TakesTheErrorFromTheScatter) {
-  const std::vector<Points> runs = {{{0, 3.0}, {10, 2.0}}, {{0, 3.0}, {10, 1.8}}, {{0, 3.0}, {10, 2.2}}};
-  const auto slope = slope_over_runs(runs);
-  ASSERT_TRUE(slope);
-  EXPECT_NEAR(slope->value, -0.1, 1e-14);
-  EXPECT_NEAR(slope->se, 0.02 / std::sqrt(3.0), 1e-14);
-  EXPECT_DOUBLE_EQ(slope->df, 2.0);
-  EXPECT_FALSE(slope_over_runs(std::vector<Points>{runs[0]})) << "one run has no scatter";
-  EXPECT_FALSE(slope_over_runs(std::vector<Points>{runs[0], {{0, 3.0}}}));
+TEST(SlopeOf, NeedsTwoPlacesOnly) {
+  EXPECT_NEAR(*slope_of(Points{{0, 3.0}, {10, 1.8}}), -0.12, 1e-14);
+  EXPECT_FALSE(slope_of(Points{{0, 3.0}}));
+  EXPECT_FALSE(slope_of(Points{{0, 3.0}, {0, 2.0}}));
 }
 
-TEST(EqualLoss, AgreesWithReference) {
-  for (const nlohmann::json& entry : vectors("equal_loss")) {
-    const EqualLoss result = at_equal_loss({.loss_change = estimate_at(entry.at("loss")),
-                                            .slope = estimate_at(entry.at("slope")),
-                                            .step_time_ratio = estimate_at(entry.at("ratio")),
-                                            .steps = entry.at("steps"),
-                                            .step_s = entry.at("step_s")},
-                                           entry.at("level"));
-    ASSERT_TRUE(result.is_converted());
-    const std::string what = entry.dump();
-    expect_close(result.steps.value, entry.at("more_steps"), what);
-    expect_close(result.steps.se, entry.at("steps_se"), what);
-    expect_close(result.steps.df, entry.at("steps_df"), what);
-    expect_close(result.steps_interval.low, entry.at("steps_low"), what);
-    expect_close(result.steps_interval.high, entry.at("steps_high"), what);
-    expect_close(result.seconds.value, entry.at("seconds"), what);
-    expect_close(result.seconds.se, entry.at("seconds_se"), what);
-    expect_close(result.seconds.df, entry.at("seconds_df"), what);
+/// The candidate's time relative to the baseline's, on the estimate's scale.
+double on_scale(const EqualLossInput& input, double seconds) {
+  return input.reference_s * std::log1p(seconds / input.reference_s);
+}
+
+/// At an end of Fieller's interval, the statistic of that truth is exactly critical.
+TEST(EqualLoss, TheIntervalEndsWhereTheTestWouldRejectThem) {
+  for (const double se_of_gain : {0.0, 1e-4, 2.5e-4}) {
+    for (const double seconds : {2.0, -3.0, 0.5}) {
+      EqualLossInput input = typical();
+      input.gain.se = se_of_gain;
+      input.seconds.value = seconds;
+      const EqualLoss result = at_equal_loss(input);
+      ASSERT_TRUE(result.is_converted());
+      const double t = -t_quantile(0.025, 8);
+      for (const double end : {result.interval.low, result.interval.high}) {
+        const double x = on_scale(input, end), time = seconds - 0.002 / 0.001;
+        const double error = std::hypot(input.seconds.se, se_of_gain / input.gain.value * (time - x));
+        EXPECT_NEAR(std::abs(seconds - x) / error, t, 1e-9) << se_of_gain << ", " << seconds;
+      }
+      EXPECT_LT(result.interval.low, result.seconds);
+      EXPECT_GT(result.interval.high, result.seconds);
+    }
   }
 }
 
-TEST(EqualLoss, AWorseLossCostsStepsAndAFasterStepBuysThemBack) {
+TEST(EqualLoss, APureChangeOfTimeIsExact) {
   EqualLossInput input = typical();
-  EXPECT_NEAR(at_equal_loss(input).steps.value, 20.0, 1e-9);
-  EXPECT_NEAR(at_equal_loss(input).seconds.value, 2.0, 1e-9);
-  input.step_time_ratio.value = 1000.0 / 1020.0;
-  EXPECT_NEAR(at_equal_loss(input).seconds.value, 0.0, 1e-9);
-  input.loss_change.value = -0.002;
-  EXPECT_LT(at_equal_loss(input).seconds_interval.high, 0.0);
-}
-
-TEST(EqualLoss, KnownPartsAddNoError) {
-  EqualLossInput input = typical();
-  input.slope.se = 0.0;
-  input.step_time_ratio.se = 0.0;
+  input.loss_change = 0.0;
+  input.seconds = {.value = 100.0 * std::log(0.25), .se = 1.0, .df = 8};  // a quarter of the time
   const EqualLoss result = at_equal_loss(input);
-  EXPECT_NEAR(result.steps.se, 5.0, 1e-9);
-  EXPECT_NEAR(result.seconds.se, 0.5, 1e-9);
-  const ConfidenceInterval plain = interval_of(result.seconds);
-  EXPECT_NEAR(result.seconds_interval.low, plain.low, 1e-9);
-  EXPECT_NEAR(result.seconds_interval.high, plain.high, 1e-9);
+  EXPECT_NEAR(result.seconds, -75.0, 1e-12);
+  EXPECT_GT(result.interval.low, -100.0);
+  EXPECT_EQ(result.estimate.se, 1.0) << "the gain converts nothing";
 }
 
-TEST(EqualLoss, AnUncertainSlopeIsRefused) {
+TEST(EqualLoss, TheGainsErrorCountsInTheEstimateAndNotInTheTestOfNothing) {
+  const EqualLoss result = at_equal_loss(typical());
+  EXPECT_EQ(result.as_if_known.se, 0.5);
+  EXPECT_NEAR(result.estimate.se, std::hypot(0.5, 0.2), 1e-12) << "a tenth of two seconds";
+}
+
+TEST(EqualLoss, AnUncertainGainIsRefused) {
   EqualLossInput input = typical();
-  input.slope.se = 5e-5;
+  input.gain.se = 5e-4;
   EXPECT_EQ(at_equal_loss(input).status, Status::kSlopeUncertain);
+  EXPECT_TRUE(at_equal_loss(input, 0.5).is_converted());
   input = typical();
-  input.slope.value = 1e-4;
+  input.gain.value = -1e-4;
   EXPECT_EQ(at_equal_loss(input).status, Status::kSlopeUncertain) << "training does not help any more";
 }
 
 TEST(EqualLoss, MissingIsSaid) {
   EqualLossInput input = typical();
-  input.loss_change.value = std::nan("");
+  input.seconds.value = std::nan("");
   EXPECT_EQ(at_equal_loss(input).status, Status::kMissing);
   input = typical();
-  input.steps = 0;
+  input.reference_s = 0;
   EXPECT_EQ(at_equal_loss(input).status, Status::kMissing);
   input = typical();
-  input.slope.df = 0;
+  input.gain.df = 0;
   EXPECT_EQ(at_equal_loss(input).status, Status::kMissing);
   EXPECT_EQ(at_equal_loss({}).status, Status::kMissing);
   EXPECT_THROW(at_equal_loss(typical(), 0.0), core::Error);
@@ -186,25 +177,27 @@ Estimate measure(NormalDraws& draws, double truth, double sd, int n) {
 TEST(EqualLoss, IntervalsHoldWhatTheyPromise) {
   NormalDraws draws(121);
   constexpr int kRepetitions = 10000;
-  int steps_held = 0;
-  int seconds_held = 0;
-  int converted = 0;
+  constexpr double kGain = 1e-3, kLoss = 0.004, kLogTime = -0.01, kReference = 100.0;
+  const double truth = kReference * std::expm1((kLoss / kGain + kReference * kLogTime) / kReference);
+  int held = 0, converted = 0;
   for (int i = 0; i < kRepetitions; ++i) {
-    const EqualLoss result = at_equal_loss({.loss_change = measure(draws, 0.004, 0.002, 6),
-                                            .slope = measure(draws, -1e-4, 3e-5, 8),
-                                            .step_time_ratio = measure(draws, 0.99, 0.01, 5),
-                                            .steps = 1000,
-                                            .step_s = 0.1});
+    const Estimate gain = measure(draws, kGain, 2e-4, 8);
+    std::vector<double> losses, seconds;
+    for (int run = 0; run < 6; ++run) {
+      losses.push_back(draws.next(kLoss, 0.001));
+      seconds.push_back(losses.back() / gain.value + kReference * draws.next(kLogTime, 0.01));
+    }
+    const EqualLoss result = at_equal_loss({.seconds = estimate_of(*moments_of(seconds)),
+                                            .loss_change = *mean_of(losses),
+                                            .gain = gain,
+                                            .reference_s = kReference});
     if (!result.is_converted()) continue;
     ++converted;
-    steps_held += result.steps_interval.contains(40.0) ? 1 : 0;
-    seconds_held += result.seconds_interval.contains(((1000 + 40.0) * 0.99 - 1000) * 0.1) ? 1 : 0;
+    held += result.interval.contains(truth) ? 1 : 0;
   }
   EXPECT_GT(converted, 0.99 * kRepetitions);
-  // The pieces' degrees of freedom are joined by an approximation, which leaves a little.
-  EXPECT_GE(steps_held, converted * (0.94 - slack(0.95, converted)));
-  EXPECT_GE(seconds_held, converted * (0.94 - slack(0.95, converted)));
-  EXPECT_LE(seconds_held, converted * (0.98 + slack(0.95, converted)));
+  EXPECT_GE(held, converted * (0.94 - slack(0.95, converted)));
+  EXPECT_LE(held, converted * (0.98 + slack(0.95, converted)));
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ import scipy
 import statsmodels
 from bootstrap_cases import bootstrap_cases
 from effect_cases import contrast_cases, equivalence_cases, holm_cases, lenth_cases, shapley_cases
-from line_cases import equal_loss_cases, line_cases
+from line_cases import line_cases
 from power_cases import detectable_cases, equivalence_power_cases, power_cases, required_cases, sequential_cases
 from rank_cases import rank_cases, signed_rank_cases
 from sample_cases import distribution_cases, one_sample_cases, paired_cases, prediction_cases, two_sample_cases
@@ -47,7 +47,6 @@ def main():
         "equivalence_power": equivalence_power_cases(),
         "sequential": sequential_cases(),
         "lines": line_cases(),
-        "equal_loss": equal_loss_cases(),
         "prediction": prediction_cases(named),
     }  # fmt: skip
     path = pathlib.Path(__file__).with_name("vectors.json")

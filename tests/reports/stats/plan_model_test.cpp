@@ -91,6 +91,7 @@ TEST(PlanModel, TwoCellsAreThePairedTest) {
   EXPECT_EQ(fit.spread, SpreadKind::kOwn);
   EXPECT_NEAR(fit.estimate->se, paired.se, 1e-14);
   EXPECT_EQ(fit.estimate->df, 3.0);
+  EXPECT_TRUE(PlanModel({{3.1, 3.2}, {4.2, 4.3}}).fit({1.0, -1.0})->is_exact) << "the same but for rounding";
 }
 
 TEST(PlanModel, EqualCellsCountOnceAndDifferByExactlyNothing) {
