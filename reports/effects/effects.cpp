@@ -1,6 +1,7 @@
 #include "reports/effects/effects.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -8,6 +9,7 @@
 #include <tuple>
 
 #include "reports/comparison/conditions.h"
+#include "reports/stats/distributions.h"
 #include "reports/stats/factorial_effects.h"
 #include "reports/stats/multiple.h"
 #include "reports/stats/power.h"
@@ -17,6 +19,7 @@ namespace nanobench::reports {
 namespace {
 
 constexpr std::size_t kMinForLenth = 7;
+constexpr std::array kFutileErrors = {-1.0, 0.0, 1.0};  // standard errors about the measured effect
 constexpr double kMinNominal = 1e-12;  // below it 1 - p loses its digits
 
 bool is_factorial(const results::PlanContrast& contrast) {
@@ -391,6 +394,20 @@ SeedsForVerdict seeds_for(const EffectResult& effect, const EffectRules& rules, 
 }
 
 }  // namespace
+
+bool is_futile(const EffectResult& effect, const EffectRules& rules, int most) {
+  const int have = std::min(effect.loss.n, effect.log_time.n);
+  if (have < 2 || most <= have || !effect.seconds.equal_loss.is_converted() || !effect.seconds.reference_s) return false;
+  const double alpha = rules.nominal_p.value_or(rules.alpha);
+  const PlannedError last = error_with(effect, have)(most);
+  const double outer = -t_quantile(alpha / 2.0, last.df);
+  const double inner = seconds_margin(effect, rules) / last.se + t_quantile(alpha, last.df);
+  const double z = t_of(effect.seconds.equal_loss.estimate);
+  const double information = static_cast<double>(have) / most, root = std::sqrt(information);
+  return std::all_of(kFutileErrors.begin(), kFutileErrors.end(), [&](double errors) {
+    return conditional_power(z, information, (z + errors) / root, outer, inner) < kFutile;
+  });
+}
 
 const char* to_string(SeedsForVerdict::Status status) {
   switch (status) {

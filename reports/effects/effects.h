@@ -99,6 +99,13 @@ const char* to_string(SeedsForVerdict::Status status);
 std::vector<std::optional<SeedsForVerdict>> seeds_needed(const std::vector<EffectResult>& effects,
                                                          const EffectRules& rules);
 
+/// Whether `most` seeds will hardly bring a verdict on an effect that has none: given the seeds so far, the chance is
+/// below kFutile if the effect is as measured, and one standard error to either side. Stopping for it costs power, and
+/// raises no false alarm.
+///   rules   those of the last look
+bool is_futile(const EffectResult& effect, const EffectRules& rules, int most);
+inline constexpr double kFutile = 0.1;
+
 /// Seeds at each look, the plan's own last. A look is an earlier plan of the same suite, scale, data and cells whose
 /// runs are part of this plan's, and which had p-values: two complete seeds, or one of a factorial with enough effects.
 /// A repeated look at the same seeds does not count, nor does a look at repeated runs. Empty for a plan that is not

@@ -4,6 +4,7 @@
 #include "core/base/text.h"
 #include "reports/charts/charts.h"
 #include "reports/effects/effects.h"
+#include "reports/effects/spread_weights.h"
 #include "reports/kinds/kinds.h"
 #include "reports/kinds/sections.h"
 
@@ -322,7 +323,7 @@ Document comparison_report(const results::Store& store, const results::PlanRecor
   const std::vector<CellMeasures> cells = read_cells(store, plan, options);
   ComparisonTable table = compare(plan, cells, options);
   table.looks = looks_taken(plan, store.plans(plan.suite));
-  const std::vector<EffectResult> effects = analyse_effects(plan, cells);
+  const std::vector<EffectResult> effects = analyse_effects(plan, cells, {.weights = spread_weights(store, plan)});
   Document document = report_of(plan, cells, table, effects);
   if (options.has_charts) document.sections.push_back(chart_section(store, plan, cells, table, effects));
   if (!options.has_provenance) return document;

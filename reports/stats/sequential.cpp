@@ -188,6 +188,19 @@ std::vector<double> crossing_probabilities(std::span<const double> z, std::span<
   return crossed;
 }
 
+double conditional_power(double z, double information, double drift, double outer, double inner) {
+  require_finite(z, "the statistic");
+  require_finite(drift, "the drift");
+  require_fraction(information, "the information");
+  require_positive(outer, "the outer bound");
+  const double mean = std::sqrt(information) * z + (1.0 - information) * drift;
+  const double sd = std::sqrt(1.0 - information);
+  const double beyond = normal_upper((outer - mean) / sd) + normal_cdf((-outer - mean) / sd);
+  const double within =
+      inner > 0.0 ? normal_cdf((inner - mean) / sd) - normal_cdf((-inner - mean) / sd) : 0.0;
+  return std::min(1.0, beyond + within);
+}
+
 SequentialResult decide(std::span<const Look> plan, std::span<const LookEvidence> so_far) {
   if (so_far.size() > plan.size()) refuse("there is evidence of more looks than the plan has");
   for (std::size_t i = 0; i < so_far.size(); ++i) {

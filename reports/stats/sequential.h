@@ -52,6 +52,11 @@ std::vector<Look> sequential_looks(int first, int max, int step, const Sequentia
 std::vector<double> crossing_probabilities(std::span<const double> z, std::span<const double> information,
                                            double drift = 0.0, bool is_two_sided = true);
 
+/// Chance that a test decides at the last look, given the statistic `z` at `information` (a fraction above 0 and below
+/// 1) and the drift (mean of the statistic at full information): the last statistic lies beyond -+`outer`, or within
+/// -+`inner` for an inner bound above 0. Normal approximation. Throws Error{kInvalidArgument} for values out of range.
+double conditional_power(double z, double information, double drift, double outer, double inner = 0.0);
+
 /// What a look found; absent if the test is undefined (no spread yet), which never stops.
 struct LookEvidence {
   std::optional<double> p;              ///< p-value of the effect

@@ -263,9 +263,11 @@ Plan make_plan(const Suite& suite, const Matrix& matrix, const core::DataSet& da
   plan.hardware = results::hardware_class(machine);
   plan.threads = suite.threads > 0 ? suite.threads : machine.cores;
   core::SplitMix64 random(suite.order_seed);
-  for (const std::uint64_t seed : suite.seeds) {
+  for (std::size_t index = 0; index < suite.seeds.size(); ++index) {
+    const std::uint64_t seed = suite.seeds[index];
     for (const std::size_t cell : shuffled(matrix.cells.size(), random)) {
-      if (matrix.cells[cell].is_exact && seed != suite.seeds.front()) continue;
+      const std::size_t limit = matrix.cells[cell].is_exact ? 1 : matrix.cells[cell].seed_limit.value_or(index + 1);
+      if (index >= limit) continue;
       PlannedRun run{plan.runs.size(), cell, seed, "", spec_of(plan, matrix.cells[cell], seed)};
       run.digest =
           run.spec.external.is_null() ? results::run_digest(described(plan, run)) : external_identity(plan, run);

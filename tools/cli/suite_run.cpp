@@ -1,11 +1,13 @@
 #include "tools/cli/suite_run.h"
 
 #include <algorithm>
+#include <set>
 
 #include "core/base/error.h"
 #include "core/base/text.h"
 #include "reports/comparison/comparison.h"
 #include "reports/effects/effects.h"
+#include "reports/effects/spread_weights.h"
 #include "reports/kinds/kinds.h"
 #include "results/provenance.h"
 #include "suites/design/external_suite.h"
@@ -148,6 +150,8 @@ suites::Plan plan_suite(const suites::Suite& asked, const SuiteRunOptions& optio
   suites::Matrix matrix = matrix_of(suite, options.catalogue);
   for (suites::Cell& cell : matrix.cells) {
     if (request.arm > 0) cell.arm = request.arm;
+    const auto limit = request.seed_limits.find(cell.label);
+    if (limit != request.seed_limits.end()) cell.seed_limit = limit->second;
   }
   // Before the data, which may take long to generate.
   const suites::Engine engine = request.engine ? *request.engine : engine_for(suite, options);
@@ -205,7 +209,7 @@ std::vector<std::uint64_t> seeds_up_to(const std::vector<std::uint64_t>& own, in
 /// Looks after `first`, `first` + step, ... seeds: at most 50 looks.
 results::SequentialLook looks_for(const suites::Suite& suite, const UntilDecided& rule, int changes) {
   constexpr int kMaxLooks = 50;
-  const int first = std::clamp(static_cast<int>(suite.seeds.size()), 2, rule.max_seeds);
+  const int first = std::clamp(static_cast<int>(suite.seeds.size()), reports::kMinSeedsAdvised, rule.max_seeds);
   return {.alpha = rule.alpha,
           .family = std::max(1, changes),
           .first = first,
@@ -214,26 +218,58 @@ results::SequentialLook looks_for(const suites::Suite& suite, const UntilDecided
           .look = 1};
 }
 
+/// The changes without a verdict.
 struct OpenChanges {
-  int undecided = 0;    ///< more seeds may decide them
-  int undecidable = 0;  ///< more seeds will not: their times come from different code
+  int undecided = 0;            ///< more seeds may decide them
+  int undecidable = 0;          ///< more seeds will not: their times come from different code
+  int futile = 0;               ///< the seeds left can hardly decide them
+  std::set<std::string> cells;  ///< of the undecided ones
 };
 
 OpenChanges open_changes(const results::Store& store, std::int64_t plan_id) {
   const results::PlanRecord plan = store.plan(plan_id);
   OpenChanges open;
-  for (const reports::EffectResult& effect : reports::analyse_effects(plan, reports::read_cells(store, plan, {}))) {
+  const reports::EffectRules rules{.weights = reports::spread_weights(store, plan)};
+  const std::vector<reports::EffectResult> effects =
+      reports::analyse_effects(plan, reports::read_cells(store, plan, {}), rules);
+  for (const reports::EffectResult& effect : effects) {
     if (effect.verdict != reports::FeatureVerdict::kInconclusive) continue;
-    ++(effect.other_code.empty() ? open.undecided : open.undecidable);
+    if (!effect.other_code.empty()) {
+      ++open.undecidable;
+    } else if (reports::is_futile(effect, reports::final_rules_of(plan, rules), plan.sequential->most)) {
+      ++open.futile;
+    } else {
+      ++open.undecided;
+      for (const auto& [label, coefficient] : effect.contrast.coefficients) open.cells.insert(label);
+    }
   }
   return open;
+}
+
+std::string look_text(const results::SequentialLook& look, int seeds, int changes, const OpenChanges& open) {
+  std::string text = "look " + std::to_string(look.look) + ", " + std::to_string(seeds) + " seeds: " +
+                     std::to_string(changes - open.undecided - open.undecidable - open.futile) + " of " +
+                     std::to_string(changes) + " decided";
+  if (open.undecidable > 0) text += ", " + std::to_string(open.undecidable) + " cannot be decided";
+  if (open.futile > 0)
+    text += ", " + std::to_string(open.futile) + " will hardly be decided by " + std::to_string(look.most) + " seeds";
+  return text + "\n\n";
+}
+
+/// Cells that no undecided change needs keep the seeds that they have.
+void limit_cells(std::map<std::string, std::size_t>& limits, const suites::Plan& plan, const OpenChanges& open) {
+  for (const suites::Cell& cell : plan.matrix.cells) {
+    if (!open.cells.contains(cell.label)) limits.emplace(cell.label, plan.suite.seeds.size());
+  }
 }
 
 }  // namespace
 
 int run_until_decided(const suites::Suite& suite, const UntilDecided& rule, const SuiteRunOptions& options,
                       const Session& session) {
-  if (rule.max_seeds < 2) throw core::Error(core::ErrorCode::kInvalidArgument, "--max-seeds: expected 2 or more");
+  if (rule.max_seeds < reports::kMinSeedsAdvised)
+    throw core::Error(core::ErrorCode::kInvalidArgument,
+                      "--max-seeds: expected " + std::to_string(reports::kMinSeedsAdvised) + " or more");
   const suites::Matrix matrix = matrix_of(suite, options.catalogue);
   const int changes = reports::single_changes(matrix.contrasts);
   if (changes == 0) {
@@ -242,24 +278,20 @@ int run_until_decided(const suites::Suite& suite, const UntilDecided& rule, cons
   }
   results::SequentialLook look = looks_for(suite, rule, changes);
   results::Store store(database_file(options.database));
+  PlanRequest request;
   for (;; ++look.look) {
     const int seeds = std::min(look.most, look.first + (look.look - 1) * look.step);
     suites::Suite part = suite;
     part.seeds = seeds_up_to(suite.seeds, seeds);
     part.sequential = look;
-    const suites::Plan plan = plan_suite(part, options);
+    const suites::Plan plan = plan_suite(part, options, request);
     const suites::SuiteRunResult result =
         run_plans({&plan}, store, {.is_fresh = false, .argv = session.argv}, options).front();
     const OpenChanges open =
         result.is_interrupted ? OpenChanges{.undecided = changes} : open_changes(store, result.plan_id);
-    if (!options.is_quiet) {
-      std::string text = "look " + std::to_string(look.look) + ", " + std::to_string(seeds) +
-                         " seeds: " + std::to_string(changes - open.undecided - open.undecidable) + " of " +
-                         std::to_string(changes) + " decided";
-      if (open.undecidable > 0) text += ", " + std::to_string(open.undecidable) + " cannot be decided";
-      write_to_stderr(text + "\n\n");
-    }
+    if (!options.is_quiet) write_to_stderr(look_text(look, seeds, changes, open));
     if (open.undecided == 0 || seeds == look.most || !result.is_whole()) return finish_run(store, result, options);
+    limit_cells(request.seed_limits, plan, open);
   }
 }
 

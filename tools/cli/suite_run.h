@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -54,6 +55,7 @@ void add_suite_run_options(CLI::App& command, SuiteRunOptions& options);
 struct PlanRequest {
   std::optional<suites::Engine> engine;  ///< replaces the suite's own
   std::int64_t arm = 0;                  ///< arm of every cell (suites::Cell::arm)
+  std::map<std::string, std::size_t> seed_limits;  ///< by cell (suites::Cell::seed_limit)
 };
 
 /// Adds the revision and digest of an external trainer's sources, as reported by git; returns any other suite
@@ -84,7 +86,8 @@ struct UntilDecided {
 void add_until_decided_options(CLI::App& command, UntilDecided& rule);
 
 /// Runs the suite with more and more seeds, with a look at the results after each, until every single change is decided
-/// by the boundary of its look (reports/stats/sequential.h) or `max_seeds` are used up. Otherwise like run_suite.
+/// by the boundary of its look (reports/stats/sequential.h) or `max_seeds` are used up. Cells of decided changes get no
+/// more seeds, nor do those of changes that the seeds left can hardly decide. Otherwise like run_suite.
 int run_until_decided(const suites::Suite& suite, const UntilDecided& rule, const SuiteRunOptions& options,
                       const Session& session);
 

@@ -123,6 +123,21 @@ TEST(PlanEffectsSimulation, IntervalsHoldTogetherWhereChangesDoMuch) {
   EXPECT_GT(found, kPlans * 0.6);
 }
 
+/// Looks after 3, 5 and 7 seeds, each with the whole plan's spread: the boundaries hold for all changes and looks.
+TEST(PlanEffectsSimulation, LooksAtEqualCellsDecideNothingFalse) {
+  DrawnPlan drawn(70);
+  results::PlanRecord plan = history_plan(7);
+  plan.sequential = results::SequentialLook{.alpha = 0.05, .family = 6, .first = 3, .most = 7, .step = 2, .look = 3};
+  for (std::uint64_t seed = 1; seed <= 7; ++seed) plan.lines.push_back({0, "cell0", seed, "", std::nullopt});
+  int verdicts = 0;
+  for (int i = 0; i < kPlans; ++i) {
+    const std::vector<EffectResult> effects = analyse_effects(plan, drawn.cells(std::vector<DrawnCell>(7), 7));
+    verdicts += std::any_of(effects.begin(), effects.end(), is_verdict) ? 1 : 0;
+  }
+  std::cout << "plans of three looks with a false verdict " << verdicts << " of " << kPlans << "\n";
+  EXPECT_LT(verdicts, kPlans * (0.05 + slack(0.05, kPlans)));
+}
+
 TEST(PlanEffects, TwoSeedsIndicateAndThreeDecide) {
   for (const int n : {2, 3}) {
     DrawnPlan drawn(61);

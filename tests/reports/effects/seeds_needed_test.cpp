@@ -196,5 +196,14 @@ TEST(SeedsNeeded, PromiseNothingToNullChanges) {
   EXPECT_LT(share, 0.05 + slack(0.05, kRepetitions));
 }
 
+TEST(Futile, IsWhatTheSeedsLeftCanHardlyDecide) {
+  const EffectRules at_end = rules();
+  EXPECT_TRUE(is_futile(undecided(0.3, 5.0, 7), at_end, 10)) << "nothing seen, and no margin in reach";
+  EXPECT_FALSE(is_futile(undecided(0.3, 5.0, 3), at_end, 10)) << "too early to tell";
+  EXPECT_FALSE(is_futile(undecided(3.5, 5.0, 7), at_end, 10)) << "nearly there";
+  EXPECT_FALSE(is_futile(undecided(0.0, 0.8, 9), at_end, 12)) << "nearly proved to be nothing";
+  EXPECT_FALSE(is_futile(undecided(0.3, 5.0, 10), at_end, 10)) << "no seed is left";
+}
+
 }  // namespace
 }  // namespace nanobench::reports

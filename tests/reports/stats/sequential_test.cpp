@@ -204,5 +204,22 @@ TEST(CrossingProbabilities, DriftIsPower) {
   expect_share(found, crossing_probabilities(z, equal_looks(4), 2.8).back(), kRepetitions, "power");
 }
 
+/// Against drawing the rest of the plan.
+TEST(ConditionalPower, IsTheShareOfPlansThatEndThere) {
+  NormalDraws draws(77);
+  constexpr int kRepetitions = 20000;
+  for (const auto& [z, drift] : {std::pair(0.4, 0.5), std::pair(1.5, 2.8), std::pair(-0.2, 0.0)}) {
+    const double information = 0.6;
+    for (const double inner : {0.0, 0.5}) {
+      const double share = share_of(kRepetitions, [&, z = z, drift = drift] {
+        const double last = std::sqrt(information) * z + draws.next((1.0 - information) * drift, std::sqrt(0.4));
+        return std::abs(last) > 1.96 || std::abs(last) < inner;
+      });
+      expect_share(share, conditional_power(z, information, drift, 1.96, inner), kRepetitions, "share");
+    }
+  }
+  EXPECT_THROW(conditional_power(0.0, 1.0, 0.0, 1.96), core::Error);
+}
+
 }  // namespace
 }  // namespace nanobench::reports
