@@ -43,6 +43,9 @@ struct PhaseTimes {
 };
 std::optional<Chart> phase_chart(const std::vector<PhaseTimes>& cells);
 
+/// What cell and seed leave of each run's final loss and log training time. Empty ones have nothing to draw.
+std::vector<std::optional<Chart>> residual_charts(const PlanEffects& effects);
+
 /// Two-factor interactions on the loss, as a square of all pairs.
 std::optional<Chart> interaction_chart(const std::vector<EffectResult>& effects);
 

@@ -97,6 +97,46 @@ std::optional<Chart> effects_chart(const std::vector<EffectResult>& effects) {
   return chart;
 }
 
+namespace {
+
+/// Rows of cells, so that a cell of another spread or an outlying run stands out.
+std::optional<Chart> residual_chart(const std::string& id, const std::string& title, const std::string& unit,
+                                    const std::vector<PlanEffects::Residual>& residuals) {
+  Chart chart{.id = id,
+              .title = title,
+              .text = "What is left of each run when the effects of its cell and of its seed are taken away. Cells "
+                      "should scatter alike about 0; a far point is an outlying run."};
+  chart.data = {.id = id,
+                .title = "",
+                .columns = {text_column("cell", "cell"), number_column("seed", "seed"),
+                            number_column("fitted", "fitted"), number_column("residual", "residual")}};
+  for (const PlanEffects::Residual& one : residuals) {
+    chart.data.rows.push_back(
+        {text_cell(one.cell), seed_cell(one.seed), plotted_cell(one.fitted), plotted_cell(one.residual)});
+  }
+  if (chart.data.rows.empty()) return std::nullopt;
+  const OrderedJson zero = {{"mark", {{"type", "rule"}, {"strokeDash", {4, 4}}}}, {"encoding", {{"x", {{"datum", 0}}}}}};
+  const OrderedJson points = {
+      {"mark", {{"type", "point"}, {"filled", true}, {"size", 50}}},
+      {"encoding",
+       {{"y", name_axis("cell")},
+        {"x", number_axis("residual", unit)},
+        {"tooltip",
+         {tooltip("cell", "cell"), tooltip("seed", "seed", "d"), tooltip("residual", "residual", ".3~g"),
+          tooltip("fitted", "fitted", ".5~g")}}}}};
+  chart.spec = bar_rows(20);
+  chart.spec["layer"] = {zero, points};
+  return chart;
+}
+
+}  // namespace
+
+std::vector<std::optional<Chart>> residual_charts(const PlanEffects& effects) {
+  return {residual_chart("loss_residuals", "Residuals of the validation loss", "nats per token", effects.loss_residuals()),
+          residual_chart("time_residuals", "Residuals of the log training time", "logarithm",
+                         effects.log_time_residuals())};
+}
+
 std::optional<Chart> interaction_chart(const std::vector<EffectResult>& effects) {
   Chart chart{
       .id = "interactions",

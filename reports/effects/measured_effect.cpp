@@ -134,31 +134,6 @@ std::vector<double> slopes_of(const CellMeasures& cell) {
   return slopes;
 }
 
-/// Mean slope of the loss over the runs with the change, nats per step. Its error is the spread of slopes within the
-/// cells of the plan, because few runs of one cell hardly know it; with one run for each cell, that of the first line.
-std::optional<Estimate> slope_after(const std::vector<ContrastPart>& parts, const std::vector<CellMeasures>& cells) {
-  std::vector<double> slopes;
-  std::optional<LineFit> line;
-  for (const ContrastPart& part : parts) {
-    if (part.coefficient < 0.0) continue;
-    for (const double slope : slopes_of(*part.cell)) slopes.push_back(slope);
-    for (const RunMeasure& run : part.cell->runs) {
-      if (!line && run.run.is_completed()) line = fit_line(end_of_curve(run));
-    }
-  }
-  const std::optional<double> mean = mean_of(slopes);
-  if (!mean) return std::nullopt;
-  double squares = 0.0, df = 0.0;
-  for (const CellMeasures& cell : cells) {
-    const std::optional<Moments> moments = moments_of(slopes_of(cell));
-    if (!moments) continue;
-    squares += moments->sd * moments->sd * (moments->n - 1.0);
-    df += moments->n - 1.0;
-  }
-  if (df > 0.0) return Estimate{.value = *mean, .se = std::sqrt(squares / df / static_cast<double>(slopes.size())), .df = df};
-  return line ? std::optional(line->slope) : std::nullopt;
-}
-
 /// Steps and training clock of the completed runs on one side of a contrast, weighted by its coefficients.
 struct Course {
   double steps = 0.0, clock_s = 0.0;
@@ -242,6 +217,7 @@ PlanEffects::PlanEffects(const std::vector<CellMeasures>& cells, int contrasts, 
       places_.push_back({.seed = seed, .machine = run});
     }
   }
+  read_slopes();
   losses_ = table_of(seeds_, loss_of);
   log_times_ = table_of(places_, log_clock_of);
   loss_resolution_ = loss_resolution_of(cells);
@@ -250,6 +226,44 @@ PlanEffects::PlanEffects(const std::vector<CellMeasures>& cells, int contrasts, 
       PlanModel(losses_, {.prior_df = weights.loss, .family = contrasts_, .resolution = loss_resolution_});
   log_time_model_ =
       PlanModel(log_times_, {.prior_df = weights.time, .family = contrasts_, .resolution = log_time_resolution_});
+}
+
+void PlanEffects::read_slopes() {
+  for (const CellMeasures& cell : *cells_) {
+    const std::vector<double>& slopes = slopes_.emplace_back(slopes_of(cell));
+    const std::optional<Moments> moments = moments_of(slopes);
+    if (!moments) continue;
+    slope_squares_ += moments->sd * moments->sd * (moments->n - 1.0);
+    slope_df_ += moments->n - 1.0;
+  }
+}
+
+std::optional<Estimate> PlanEffects::slope_after(const std::vector<ContrastPart>& parts) const {
+  std::vector<double> slopes;
+  for (const ContrastPart& part : parts) {
+    if (part.coefficient < 0.0) continue;
+    const std::vector<double>& own = slopes_[index_of(part)];
+    slopes.insert(slopes.end(), own.begin(), own.end());
+  }
+  const std::optional<double> mean = mean_of(slopes);
+  if (!mean) return std::nullopt;
+  if (slope_df_ > 0.0) {
+    const double variance = slope_squares_ / slope_df_;
+    return Estimate{
+        .value = *mean, .se = std::sqrt(variance / static_cast<double>(slopes.size())), .df = slope_df_};
+  }
+  for (const ContrastPart& part : parts) {
+    if (part.coefficient < 0.0) continue;
+    for (const RunMeasure& run : part.cell->runs) {
+      const std::optional<LineFit> line = run.run.is_completed() ? fit_line(end_of_curve(run)) : std::nullopt;
+      if (line) return line->slope;
+    }
+  }
+  return std::nullopt;
+}
+
+std::size_t PlanEffects::index_of(const ContrastPart& part) const {
+  return static_cast<std::size_t>(part.cell - cells_->data());
 }
 
 const RunMeasure* PlanEffects::run_at(std::size_t cell, const Block& block) const {
@@ -279,7 +293,7 @@ Contrast PlanEffects::coefficients_of(const results::PlanContrast& contrast) con
   if (parts.empty()) return {};
   Contrast coefficients(cells_->size());
   for (const ContrastPart& part : parts)
-    coefficients[static_cast<std::size_t>(part.cell - cells_->data())] = part.coefficient;
+    coefficients[index_of(part)] = part.coefficient;
   return coefficients;
 }
 
@@ -336,7 +350,7 @@ EffectSeconds PlanEffects::seconds(const results::PlanContrast& contrast, const 
     result.forecast = log_time.forecast;
     if (result.forecast) result.forecast->se_of_one *= reference;
   } else {
-    const std::optional<Estimate> slope = slope_after(parts, *cells_);
+    const std::optional<Estimate> slope = slope_after(parts);
     if (!slope) return result;
     result.equal_loss.status = EqualLoss::Status::kSlopeUncertain;
     if (!(slope->value < 0.0)) return result;

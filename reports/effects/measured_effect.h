@@ -105,6 +105,11 @@ class PlanEffects {
     std::uint64_t seed = 0;
     const RunMeasure* machine = nullptr;  ///< a run of the block's machine; nullptr: any machine
   };
+  void read_slopes();
+  /// Mean slope of the loss over the runs with the change, nats per step. Its error is the spread of slopes within the
+  /// cells of the plan, because few runs of one cell hardly know it; with one run for each cell, that of its line.
+  std::optional<Estimate> slope_after(const std::vector<ContrastPart>& parts) const;
+  std::size_t index_of(const ContrastPart& part) const;
   /// The run of a cell in a block; nullptr if there is none.
   const RunMeasure* run_at(std::size_t cell, const Block& block) const;
   template <class Value>
@@ -130,6 +135,8 @@ class PlanEffects {
   ResponseTable losses_, log_times_;
   double loss_resolution_ = 0.0, log_time_resolution_ = 0.0;
   PlanModel loss_model_, log_time_model_;
+  std::vector<std::vector<double>> slopes_;  ///< of each cell's runs, nats per step
+  double slope_squares_ = 0.0, slope_df_ = 0.0;
 };
 
 using EffectSeconds = PlanEffects::Seconds;

@@ -130,7 +130,7 @@ std::string named(const std::vector<std::string>& names) {
   return text;
 }
 
-/// "Val loss: better with a and b; the other 3 change it by 0.0031 at most." Empty without any statement.
+/// "Val loss: better with a and b; each other change is worth at most 0.0031 nats." Empty without any statement.
 template <class Format>
 std::string metric_sentence(const std::string& subject, const char* better, const char* worse,
                             const MetricTally& tally, Format bound) {
@@ -140,9 +140,9 @@ std::string metric_sentence(const std::string& subject, const char* better, cons
   if (!tally.unchanged.empty()) clauses.push_back("unchanged by " + named(tally.unchanged));
   if (!tally.indicated.empty()) clauses.push_back("a change is indicated by " + named(tally.indicated));
   if (tally.open > 0) {
-    const std::string others = clauses.empty() ? counted(tally.open, "change") : "the other " + std::to_string(tally.open);
-    clauses.push_back((clauses.empty() ? "nothing is proved; " : "") + others + (tally.open == 1 ? " changes" : " change") +
-                      " it by " + bound(tally.bound) + " at most");
+    const std::string limit = "at most " + bound(tally.bound);
+    clauses.push_back(clauses.empty() ? "nothing is proved; each change is worth " + limit
+                                      : "each other change is worth " + limit);
   }
   return clauses.empty() ? "" : subject + ": " + joined(clauses, "; ") + ".";
 }

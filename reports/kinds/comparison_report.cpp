@@ -323,9 +323,14 @@ Document comparison_report(const results::Store& store, const results::PlanRecor
   const std::vector<CellMeasures> cells = read_cells(store, plan, options);
   ComparisonTable table = compare(plan, cells, options);
   table.looks = looks_taken(plan, store.plans(plan.suite));
-  const std::vector<EffectResult> effects = analyse_effects(plan, cells, {.weights = spread_weights(store, plan)});
+  const EffectRules rules = rules_of(plan, {.weights = spread_weights(store, plan)});
+  const std::vector<EffectResult> effects = analyse_effects(plan, cells, rules);
   Document document = report_of(plan, cells, table, effects);
   if (options.has_charts) document.sections.push_back(chart_section(store, plan, cells, table, effects));
+  if (options.has_charts || options.has_provenance) {
+    if (std::optional<Section> diagnostics = diagnostic_section(plan, cells, rules, effects))
+      document.sections.push_back(std::move(*diagnostics));
+  }
   if (!options.has_provenance) return document;
   if (std::optional<Section> disturbed = disturbance_section(cells)) document.sections.push_back(std::move(*disturbed));
   document.sections.push_back(provenance_section(store, plan, cells));

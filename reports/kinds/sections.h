@@ -11,6 +11,7 @@
 #include "reports/document/document.h"
 #include "reports/effects/attribution.h"
 #include "reports/effects/effects.h"
+#include "reports/effects/influence.h"
 #include "reports/gate/gate.h"
 
 namespace nanobench::reports {
@@ -44,6 +45,10 @@ Section contrast_section(const std::vector<results::PlanContrast>& contrasts);
 /// The same with the estimates, in the same order, and the number of seeds that undecided ones still need.
 Section contrast_section(const std::vector<results::PlanContrast>& contrasts, const std::vector<EffectResult>& effects,
                          const std::vector<std::optional<SeedsForVerdict>>& needed);
+/// The spreads that judge the effects, the residuals, and verdicts that would change without one run; nullopt if no
+/// effect has a spread.
+std::optional<Section> diagnostic_section(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
+                                          const EffectRules& rules, const std::vector<EffectResult>& effects);
 /// The share of each of a plan's changes in the total change of the loss.
 Section attribution_section(const LossAttribution& attribution);
 
