@@ -1,4 +1,4 @@
-/// Checks one cell, candidate against baseline, metric by metric, before Holm's adjustment over all cells. Pure,
+/// Checks one cell, candidate against baseline, metric by metric, before the tests over all cells (judge_checks.h). Pure,
 /// thread-safe.
 #pragma once
 
@@ -12,6 +12,26 @@
 #include "reports/stats/verdict.h"
 
 namespace nanobench::reports {
+
+/// The test that decided a check, or failed to.
+enum class GateTest {
+  kNone,       ///< the verdict needs no test
+  kEqual,      ///< the change lies within the margin on both sides (equivalence)
+  kDifferent,  ///< there is a change, two-sided
+  kNotWorse,   ///< the change is below the margin (non-inferiority)
+  kWorse,      ///< the change is above 0, one-sided
+};
+/// "", "equal", "different", "not worse", "worse": stable names.
+const char* to_string(GateTest test);
+
+/// The p-values of a check's tests; each absent without a test. Holm adjusts all but `not_worse`, each kind of test in
+/// a family of its own.
+struct GatePValues {
+  std::optional<double> equal;
+  std::optional<double> different;
+  std::optional<double> not_worse;
+  std::optional<double> worse;
+};
 
 /// One metric of one cell.
 struct GateCheck {
@@ -27,8 +47,9 @@ struct GateCheck {
   std::optional<double> change;      ///< candidate against baseline; above 0 is worse
   std::optional<double> bound;       ///< the worst change that the data allow at level 1 - alpha
   double margin = 0.0;               ///< in the same form as `change`
-  std::optional<double> p;           ///< one-sided p-value of "not worse"
-  std::optional<double> adjusted_p;  ///< by Holm over the gate's tests
+  GatePValues tests;
+  GateTest test = GateTest::kNone;   ///< behind the verdict; for "inconclusive", the test that a pass needs
+  std::optional<double> p;           ///< p-value of `test`
   std::optional<double> pass_power;  ///< chance that an unchanged candidate passes with these runs
   Verdict verdict = Verdict::kMissing;
   std::string reason;  ///< one sentence
