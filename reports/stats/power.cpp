@@ -1,7 +1,9 @@
 #include "reports/stats/power.h"
 
 #include <algorithm>
+#include <boost/math/tools/roots.hpp>
 #include <cmath>
+#include <cstdint>
 
 #include "core/base/error.h"
 #include "reports/stats/distributions.h"
@@ -105,6 +107,25 @@ double minimum_detectable_effect(const PlannedError& error, double power, const 
     (power_at(middle, error.df, settings) < power ? low : high) = middle;
   }
   return high * error.se;
+}
+
+double predictive_detectable_effect(const PlannedError& error, double spread_df, double power,
+                                    const PowerSettings& settings) {
+  require_positive(spread_df, "the degrees of freedom of the spread");
+  const double known = minimum_detectable_effect(error, power, settings) / error.se;
+  // In standard errors as estimated, which are e^u true ones.
+  const auto excess = [&](double effect) {
+    const auto found = [&](double u) { return power_at(effect * std::exp(u), error.df, settings); };
+    return integrate_over_spread(found, spread_df, effect) - power;
+  };
+  double low = known / 2.0;  // with an estimate, a power below 0.5 may need a little less than with the truth
+  while (excess(low) > 0.0) low /= 2.0;
+  double high = known;
+  while (excess(high) < 0.0) high *= 2.0;
+  std::uintmax_t rounds = 60;
+  const auto [below, above] = boost::math::tools::toms748_solve(
+      excess, low, high, boost::math::tools::eps_tolerance<double>(20), rounds);
+  return above * error.se;
 }
 
 std::optional<int> required_runs(double effect, const ErrorOfRuns& error, double power, const PowerSettings& settings,

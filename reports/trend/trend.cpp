@@ -20,6 +20,8 @@ constexpr int kFirstPermutations = 199;
 constexpr double kFirstAlpha = 0.1;  // a p above it with few permutations is not tested again
 constexpr int kMinPermutations = 999;
 constexpr int kMaxPermutations = 19999;
+// Times of neighbouring revisions are alike because a machine changes slowly; up to this correlation that is no change.
+constexpr double kTimeAutocorrelation = 0.5;
 
 double binomial(int n, int k) {
   double count = 1.0;
@@ -34,11 +36,18 @@ bool are_enough_revisions(int revisions, int family, double alpha) {
   return 1.0 / binomial(revisions, kMinBeside) <= alpha / (4.0 * family);
 }
 
+/// A loss or a size does not depend on the state of the machine.
+double autocorrelation_of(TrendMetric metric) {
+  return metric == TrendMetric::kStepTime || metric == TrendMetric::kTrainTime ? kTimeAutocorrelation : 0.0;
+}
+
 /// All changes with p <= alpha; none when the first search, with few permutations, finds none.
-std::vector<ChangePoint> search(const std::vector<double>& values, int family, const TrendSettings& settings) {
+std::vector<ChangePoint> search(const std::vector<double>& values, double autocorrelation, int family,
+                                const TrendSettings& settings) {
   ChangePointSettings look{.alpha = std::max(kFirstAlpha, settings.alpha),
                            .permutations = kFirstPermutations,
                            .min_segment = kMinBeside,
+                           .autocorrelation = autocorrelation,
                            .seed = settings.seed};
   const auto first = change_points(values, look);
   if (!first || first->empty()) return {};
@@ -77,7 +86,7 @@ class SeriesAnalysis {
     if (trend_.values < needed_) return;
     const std::vector<double> all = plain(values_);
     const std::vector<double> searched = averaged(all, kMaxSearched);
-    found_ = search(searched, family, settings);
+    found_ = search(searched, autocorrelation_of(trend_.series.metric), family, settings);
     if (searched.size() < all.size()) place_exactly(all, searched.size());
   }
 

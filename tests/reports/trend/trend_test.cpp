@@ -231,7 +231,7 @@ TEST(TrendSimulation, SteadySeriesGiveNoMoreFalseChangesThanPromised) {
   const double one = false_alarms({.revisions = 5, .seeds = 4}, 1, kRepetitions, 31);
   const double many = false_alarms({.revisions = 16}, 6, kRepetitions / 3, 32);
   std::cout << "false alarms, one series of runs: " << one << ", six series of means: " << many << "\n";
-  expect_share(one, 0.05, kRepetitions, "one series of single runs");
+  EXPECT_LE(one, 0.05 + slack(0.05, kRepetitions)) << "one series of single runs";
   EXPECT_LE(many, 0.05 + slack(0.05, kRepetitions / 3)) << "six series of means";
 }
 
@@ -260,6 +260,23 @@ TEST(TrendSimulation, ANewestLossThatIsOnlyDrawnAnewStandsApartAsRarelyAsPromise
   });
   std::cout << "newest loss apart, drawn anew: " << alarms << "\n";
   expect_share(alarms, 0.05, kRepetitions, "newest loss apart");
+}
+
+/// Step times whose revision means are correlated from week to week.
+TEST(TrendSimulation, AMachineThatChangesSlowlyIsNoChange) {
+  constexpr int kRepetitions = 2000;
+  NormalDraws draws(40);
+  const double alarms = share_of(kRepetitions, [&] {
+    std::vector<TrendRun> runs = planted_runs({.revisions = 20, .time_cv = 0.0}, draws);
+    double state = draws.next();
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      if (i % 3 == 0 && i > 0) state = 0.5 * state + std::sqrt(0.75) * draws.next();
+      runs[i].step_ms = 100.0 * (1.0 + 0.01 * state + 0.001 * draws.next());
+    }
+    return one_series(runs, TrendMetric::kStepTime).answer == TrendAnswer::kChanged;
+  });
+  std::cout << "false alarms at an autocorrelation of 0.5: " << alarms << "\n";
+  EXPECT_LE(alarms, 0.06);
 }
 
 /// The machine has its days: means of revisions do not take them for changes.
