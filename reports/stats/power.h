@@ -36,7 +36,7 @@ double minimum_detectable_effect(const PlannedError& error, double power = 0.8, 
 
 /// The same when the spread behind `error.se` is itself an estimate with `spread_df` degrees of freedom, made before
 /// and apart from the experiment: the effect is found with this power on average over such estimates. The fewer degrees
-/// of freedom, the larger it is. About 20 ms.
+/// of freedom, the larger it is. About 1 ms.
 double predictive_detectable_effect(const PlannedError& error, double spread_df, double power = 0.8,
                                     const PowerSettings& settings = {});
 

@@ -121,7 +121,7 @@ bool passes(const GateResult& result, GateMetric metric) {
 
 /// With the margins of a small calibration, an unchanged candidate passes each check as often as was promised.
 TEST(CalibrationSimulation, DerivedMarginsGiveThePowerThatWasAskedFor) {
-  constexpr int kRepetitions = 3000;
+  constexpr int kRepetitions = 2000;
   const GatePolicy narrow{.loss = {.margin = 1e-9}, .time = {.margin = 1e-9}};
   const double error = 3.0 * std::sqrt(0.8 * 0.2 / kRepetitions);
   for (const bool is_interleaved : {true, false}) {
