@@ -65,6 +65,25 @@ std::optional<double> first_p(const std::vector<ChangePoint>& changes) {
   return std::nullopt;
 }
 
+/// The values of each revision, in order.
+std::vector<std::span<const TrendValue>> by_revision(std::span<const TrendValue> values) {
+  std::vector<std::span<const TrendValue>> groups;
+  for (std::size_t begin = 0; begin < values.size();) {
+    std::size_t end = begin;
+    while (end < values.size() && values[end].revision == values[begin].revision) ++end;
+    groups.push_back(values.subspan(begin, end - begin));
+    begin = end;
+  }
+  return groups;
+}
+
+/// The losses of one revision, in which each seed has one value.
+BySeed losses_of(std::span<const TrendValue> revision) {
+  BySeed losses;
+  for (const SeriesValue& item : members_of(revision)) losses[item.seed] = item.value;
+  return losses;
+}
+
 double margin_of(TrendMetric metric) {
   const GatePolicy usual;
   if (metric == TrendMetric::kLoss) return usual.loss.margin;
@@ -174,21 +193,32 @@ class SeriesAnalysis {
     const std::span<const TrendValue> before = std::span(values_).subspan(begin, own_begin - begin);
     const std::span<const TrendValue> own(first, last);
     if (trend_.series.metric == TrendMetric::kLoss) {
-      if (auto result = expect_loss(members_of(before), members_of(own))) return *result;
+      if (auto result = expect_loss(before, own)) return *result;
+      return expect(plain(before), plain(own));
     }
-    return expect(plain(before), plain(own));
+    return expect_time(before, own);
   }
 
-  /// Seed by seed, with the spread of the differences, so that it also holds for a program that changes every loss.
-  /// nullopt for too few seeds.
-  std::optional<Expectation> expect_loss(const std::vector<SeriesValue>& before,
-                                         const std::vector<SeriesValue>& own) const {
-    Expectation result{.before = static_cast<int>(before.size())};
+  /// By means of revisions where there are enough, because the runs of one revision share the state of the machine.
+  Expectation expect_time(std::span<const TrendValue> before, std::span<const TrendValue> own) const {
+    std::vector<double> means;
+    for (const std::span<const TrendValue> revision : by_revision(before)) means.push_back(*mean_of(plain(revision)));
+    if (own.empty() || means.size() < static_cast<std::size_t>(kMinBeside)) return expect(plain(before), plain(own));
+    Expectation result = expect(means, {*mean_of(plain(own))});
+    result.before = static_cast<int>(before.size());
+    return result;
+  }
+
+  /// By revision and seed; it also holds for a program that changes every loss. nullopt for too few seeds.
+  std::optional<Expectation> expect_loss(std::span<const TrendValue> before, std::span<const TrendValue> own) const {
+    Expectation result{.before = static_cast<int>(members_of(before).size())};
     if (own.empty() || result.before < kMinBeside) return result;
-    const std::optional<Shift> shift = loss_shift(before, own, 1.0 - settings_.alpha);
-    if (!shift || (!shift->interval && !shift->is_exact)) return std::nullopt;
-    double mean = 0.0;
-    for (const SeriesValue& item : own) mean += item.value / static_cast<double>(own.size());
+    std::vector<BySeed> rows;
+    for (const std::span<const TrendValue> revision : by_revision(before)) rows.push_back(losses_of(revision));
+    const BySeed losses = losses_of(own);
+    const std::optional<Shift> shift = newest_loss_shift(rows, losses, 1.0 - settings_.alpha);
+    if (!shift) return std::nullopt;
+    const double mean = *summarise(losses).mean;
     result.mean_before = mean - shift->value;
     if (shift->interval) {
       result.interval = ConfidenceInterval{
