@@ -142,7 +142,8 @@ TEST(ChangePoints, ClearShiftsAreFoundDespiteAutocorrelation) {
   for (const Case& one : {Case{20, {0, 3.5}, 0.0, 0.95},
                           {20, {0, 5}, 0.5, 0.95},
                           {30, {0, 7, -10}, 0.0, 0.99},
-                          {30, {0, 7, 14}, 0.5, 0.99}}) {
+                          {30, {0, 7, 14}, 0.5, 0.99},
+                          {45, {0, 6, 0}, 0.0, 0.9}}) {
     NormalDraws draws(117);
     const double found = share_of(kRepetitions, [&] {
       Values values = correlated(draws, one.n, one.rho);
