@@ -56,8 +56,8 @@ Detectable detectable(const results::PlanContrast& contrast, const NoiseFigure& 
 /// and its last digit is the first one that the spread's error touches.
 int known_digits(double size, double df);
 
-/// A number of seeds, rounded up to the decimal place that its error touches: the number is proportional to the square of
-/// a spread with `df` degrees of freedom, which may be infinite.
+/// A number of seeds, rounded up to the decimal place that its error touches: the number is proportional to the square
+/// of a spread with `df` degrees of freedom, which may be infinite.
 int known_seeds(int seeds, double df);
 
 struct CellForecast {

@@ -105,14 +105,14 @@ std::optional<Estimate> estimate_of(JsonObject& object, const char* key) {
 
 /// A spread of a calibration, and the error that it gives a planned gate.
 struct CalibratedError {
-  double sd = 0.0;         ///< of a pair's difference, or of one run
-  double df = 0.0;         ///< degrees of freedom of `sd`
-  bool is_paired = true;   ///< else both sides have this sd, independently
+  double sd = 0.0;        ///< of a pair's difference, or of one run
+  double df = 0.0;        ///< degrees of freedom of `sd`
+  bool is_paired = true;  ///< else both sides have this sd, independently
 };
 
 double margin_for(const CalibratedError& calibrated, int n, double alpha, double power) {
-  const PlannedError error = calibrated.is_paired ? planned_error(calibrated.sd, n)
-                                                  : planned_error(calibrated.sd, n, calibrated.sd, n);
+  const PlannedError error =
+      calibrated.is_paired ? planned_error(calibrated.sd, n) : planned_error(calibrated.sd, n, calibrated.sd, n);
   return predictive_detectable_effect(error, calibrated.df, power, {.alpha = alpha, .is_two_sided = false});
 }
 

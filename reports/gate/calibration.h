@@ -51,10 +51,11 @@ Calibration read_calibration(const core::Json& value, const std::string& source)
 
 /// A gate for which margins are derived.
 struct PlannedGate {
-  int n = 0;                    ///< runs of each side, seed by seed
-  bool is_interleaved = true;   ///< both sides run in turn, so that times are paired; losses and memory always are
-  bool draws_loss_anew = false;  ///< the losses of one seed differ as much as those of two seeds, as other rounding does
-  double power = 0.8;            ///< chance that an unchanged candidate passes each check
+  int n = 0;                   ///< runs of each side, seed by seed
+  bool is_interleaved = true;  ///< both sides run in turn, so that times are paired; losses and memory always are
+  bool draws_loss_anew =
+      false;           ///< the losses of one seed differ as much as those of two seeds, as other rounding does
+  double power = 0.8;  ///< chance that an unchanged candidate passes each check
 };
 
 /// Margins with which an unchanged candidate passes each check with the planned power, on average over calibrations of

@@ -1,5 +1,5 @@
-/// Checks one cell, candidate against baseline, metric by metric, before the tests over all cells (judge_checks.h). Pure,
-/// thread-safe.
+/// Checks one cell, candidate against baseline, metric by metric, before the tests over all cells (judge_checks.h).
+/// Pure, thread-safe.
 #pragma once
 
 #include <optional>
@@ -42,11 +42,11 @@ struct GateCheck {
   bool gates = true;
   Summary baseline;  ///< means and spreads, in the metric's unit
   Summary candidate;
-  int pairs = 0;                     ///< number of pairs; 0: not paired
-  bool is_ratio = true;              ///< `change` is a ratio - 1; else a difference
-  std::optional<double> change;      ///< candidate against baseline; above 0 is worse
-  std::optional<double> bound;       ///< the worst change that the data allow at level 1 - alpha
-  double margin = 0.0;               ///< in the same form as `change`
+  int pairs = 0;                 ///< number of pairs; 0: not paired
+  bool is_ratio = true;          ///< `change` is a ratio - 1; else a difference
+  std::optional<double> change;  ///< candidate against baseline; above 0 is worse
+  std::optional<double> bound;   ///< the worst change that the data allow at level 1 - alpha
+  double margin = 0.0;           ///< in the same form as `change`
   GatePValues tests;
   GateTest test = GateTest::kNone;   ///< behind the verdict; for "inconclusive", the test that a pass needs
   std::optional<double> p;           ///< p-value of `test`

@@ -5,10 +5,9 @@
 /// numbers. Time and memory: the logarithm of the ratio of the runs' medians and peaks, likewise; a margin m becomes
 /// log(1 + m). Cost: the cost model's counts, which have no noise, so one run per side is proof.
 /// The verdict of a check is the first of these that holds; the first three pass:
-///   unchanged     proved to lie within the margin on both sides (two one-sided tests, by Holm), or the same bit for bit
-///   improved      better, by a two-sided test of "no change" (by Holm)
-///   not worse     proved to be below the margin (one-sided, alpha); it may well be better
-///   regressed     worse than no change by a one-sided test (by Holm)
+///   unchanged     proved to lie within the margin on both sides (two one-sided tests, by Holm), or the same bit for
+///   bit improved      better, by a two-sided test of "no change" (by Holm) not worse     proved to be below the margin
+///   (one-sided, alpha); it may well be better regressed     worse than no change by a one-sided test (by Holm)
 ///   inconclusive  none of them, or too few runs
 ///   missing       a side has no value: a cell or its runs are missing or failed, or the values cannot be compared
 /// Holm adjusts each of the three kinds of tests over the gate's checks (judge_checks.h), so that all false "regressed"

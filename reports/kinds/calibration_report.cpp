@@ -25,13 +25,13 @@ TableCell estimate_cell(const std::optional<Estimate>& estimate) {
 }
 
 Table margins_table(const Calibration& calibration, double power) {
-  Table table{.id = "margins",
-              .title = "Margins within which an unchanged candidate passes each check with a chance of " +
-                       format_percent(power, 0) + ", for n runs of each side",
-              .columns = {number_column("runs", "n"), number_column("loss", "loss, nats"),
-                          number_column("loss_drawn_anew", "loss, drawn anew", 2), number_column("time", "time"),
-                          number_column("time_not_in_turn", "time, not in turn", 2),
-                          number_column("memory", "memory")}};
+  Table table{
+      .id = "margins",
+      .title = "Margins within which an unchanged candidate passes each check with a chance of " +
+               format_percent(power, 0) + ", for n runs of each side",
+      .columns = {number_column("runs", "n"), number_column("loss", "loss, nats"),
+                  number_column("loss_drawn_anew", "loss, drawn anew", 2), number_column("time", "time"),
+                  number_column("time_not_in_turn", "time, not in turn", 2), number_column("memory", "memory")}};
   for (const int n : kRuns) {
     const std::optional<GatePolicy> paired = derived_policy(calibration, {.n = n, .power = power});
     const std::optional<GatePolicy> apart =

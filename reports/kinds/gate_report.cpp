@@ -24,6 +24,7 @@ TableCell side_cell(const GateCheck& check, const Summary& summary) {
   if (!summary.mean) return missing_cell();
   TableCell cell = summary_cell(summary, [&](double value) { return value_text(check, value); });
   if (check.metric == GateMetric::kCost) cell.detail.clear();
+  if (check.metric == GateMetric::kTime && summary.sd) cell.detail = "±" + format_significant(*summary.sd, 2) + " ms";
   return cell;
 }
 
@@ -170,8 +171,7 @@ Document gate_report(const GateResult& result) {
   document.notes = result.notes;
   document.reading.emplace_back(
       "change: candidate against baseline, above 0 is worse. At worst: the one-sided bound at " +
-      format_percent(1.0 - result.policy.alpha, 0) +
-      "; a check passes when it is below the margin. " + kPReading +
+      format_percent(1.0 - result.policy.alpha, 0) + "; a check passes when it is below the margin. " + kPReading +
       " Power: the chance that an unchanged candidate passes this check with these runs, if their spread is the true "
       "one.");
   if (!result.is_interleaved) {
@@ -242,9 +242,8 @@ Document compare_report(const GateResult& result) {
                                             {"candidate", "candidate", text_cell(side_text(result.candidate))}};
   document.warnings = result.problems;
   document.notes = result.notes;
-  document.reading.push_back(
-      "change: candidate against baseline, above 0 is worse. At worst: the one-sided bound at " +
-      format_percent(1.0 - result.policy.alpha, 0) + ". " + kPReading);
+  document.reading.push_back("change: candidate against baseline, above 0 is worse. At worst: the one-sided bound at " +
+                             format_percent(1.0 - result.policy.alpha, 0) + ". " + kPReading);
   if (!result.is_interleaved)
     document.notes.emplace_back("The two sides were not run in turn, so machine drift looks like a change of times.");
   return document;

@@ -203,7 +203,10 @@ std::vector<std::string> reasons_of(const Forecast& forecast) {
 TableCell needed_cell(const std::optional<SeedsNeeded>& needed, double df) {
   if (!needed) return value_cell("unknown", nullptr);
   return value_cell(seeds_text(needed->seeds, df),
-                    {{"seeds", needed->seeds}, {"about", known_seeds(needed->seeds, df)}, {"runs", needed->more_runs}, {"seconds", json_of(needed->wall_s)}},
+                    {{"seeds", needed->seeds},
+                     {"about", known_seeds(needed->seeds, df)},
+                     {"runs", needed->more_runs},
+                     {"seconds", json_of(needed->wall_s)}},
                     "(" + amount(needed->more_runs, "run") + " to do, " +
                         (needed->wall_s ? format_duration(*needed->wall_s) : "time unknown") + ")");
 }
@@ -235,7 +238,8 @@ Section detection_section(const Forecast& forecast) {
            noise_cell(noise.log_time, noise.log_time.spread ? "sd " + percent(noise.log_time.spread->sd) : ""));
   if (is_asked) {
     list.add("needed", "seeds, each effect alone", needed_cell(forecast.needed, least_df(forecast)));
-    list.add("needed_among_all", "seeds, all effects together", needed_cell(forecast.needed_among_all, least_df(forecast)));
+    list.add("needed_among_all", "seeds, all effects together",
+             needed_cell(forecast.needed_among_all, least_df(forecast)));
   }
   section.facts = std::move(list.facts);
   section.bullets = reasons_of(forecast);

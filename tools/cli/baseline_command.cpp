@@ -77,7 +77,8 @@ void require_free(const BaselineOptions& options, const results::PlanRecord& pla
   if (options.is_forced) return;
   std::error_code ignored;
   if (!options.out.empty() && std::filesystem::exists(options.out, ignored))
-    throw Error(ErrorCode::kConflict, options.out + " exists already; choose another --out, or replace it with --force");
+    throw Error(ErrorCode::kConflict,
+                options.out + " exists already; choose another --out, or replace it with --force");
   if (before && before->plan_id != plan.id) {
     throw Error(ErrorCode::kConflict, "the baseline " + before->name + " is plan " + std::to_string(before->plan_id) +
                                           " already; choose another name, or move it to plan " +
@@ -127,7 +128,8 @@ void add_save(CLI::App& parent) {
   command->add_option("NAME", options->name, "Name of the baseline")->required();
   command->add_option("--reason", options->reason, "Reason, stored with the baseline")->type_name("TEXT");
   add_selection(*command, *options);
-  command->add_flag("--force", options->is_forced, "Replace a file that exists, and move a name that has other results");
+  command->add_flag("--force", options->is_forced,
+                    "Replace a file that exists, and move a name that has other results");
   command->footer("Example:\n  nanobench baseline save main --suite smoke_gate --out baseline.json");
   command->callback([options] { save(*options, options->name, /*is_accepted=*/false); });
 }

@@ -259,11 +259,9 @@ CalibratedPolicy calibrated(const GateOptions& options, const reports::GatePolic
                 "--calibrated: no calibration of " + what + " on this machine is stored" + advice);
   }
   const reports::Calibration calibration = reports::calibrate(reports::noise_runs(store, *plan));
-  const auto derived = reports::derived_policy(calibration,
-                                               {.n = static_cast<int>(suite.seeds.size()),
-                                                .is_interleaved = is_interleaved,
-                                                .power = kCalibratedPower},
-                                               policy);
+  const auto derived = reports::derived_policy(
+      calibration,
+      {.n = static_cast<int>(suite.seeds.size()), .is_interleaved = is_interleaved, .power = kCalibratedPower}, policy);
   if (derived) {
     return {*derived, "Margins: from the calibration in plan " + std::to_string(plan->id) + " (" +
                           std::to_string(calibration.pairs) + " pairs, " + plan->created_at + ")."};

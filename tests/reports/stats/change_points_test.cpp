@@ -106,8 +106,7 @@ TEST(ChangePoints, CriesWolfAsOftenAsItSays) {
   expect_share(alarms, 0.05, kRepetitions, "false alarms");
 }
 
-constexpr ChangePointSettings kCorrelated = {
-    .permutations = 99, .min_segment = 4, .autocorrelation = 0.5, .seed = 3};
+constexpr ChangePointSettings kCorrelated = {.permutations = 99, .min_segment = 4, .autocorrelation = 0.5, .seed = 3};
 
 /// A stationary first-order autoregression with a standard deviation of 1.
 Values correlated(NormalDraws& draws, int n, double rho) {
