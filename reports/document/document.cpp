@@ -71,6 +71,15 @@ TableCell bytes_cell(const std::optional<std::int64_t>& bytes) {
   return bytes ? value_cell(format_bytes(static_cast<double>(*bytes)), *bytes) : missing_cell();
 }
 
+std::string chance_text(double probability) {
+  if (probability > 0.99) return "> 99 %";
+  return probability < 0.01 ? "< 1 %" : format_percent(probability, 0);
+}
+
+TableCell chance_cell(const std::optional<double>& probability) {
+  return number_cell(probability, chance_text);
+}
+
 TableCell p_cell(const std::optional<double>& p) {
   return significant_cell(p, 2);
 }

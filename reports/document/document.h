@@ -45,6 +45,9 @@ TableCell significant_cell(const std::optional<double>& value, int digits);
 TableCell percent_cell(const std::optional<double>& fraction, int digits);
 TableCell duration_cell(const std::optional<double>& seconds);
 TableCell bytes_cell(const std::optional<std::int64_t>& bytes);
+/// A probability that an estimated spread gives: whole percents, "> 99 %" above 0.99, and "< 1 %" below 0.01.
+std::string chance_text(double probability);
+TableCell chance_cell(const std::optional<double>& probability);
 /// Two significant digits.
 TableCell p_cell(const std::optional<double>& p);
 

@@ -30,9 +30,13 @@ double contrast_sd(const results::PlanContrast& contrast, double sd) {
   return std::sqrt(squares) * sd;
 }
 
-/// nullopt if n runs give no error.
+std::optional<int> permitted(const std::optional<int>& seeds) {
+  return seeds ? std::optional(std::max(*seeds, kVerdictSeeds)) : std::nullopt;
+}
+
+/// nullopt if n runs give no verdict.
 std::optional<PlannedError> error_of(double sd, const DetectionPlan& plan) {
-  if (plan.seeds >= 2) return planned_error(sd, plan.seeds);
+  if (plan.seeds >= kVerdictSeeds) return planned_error(sd, plan.seeds);
   if (plan.has_lenth) return PlannedError{.se = sd, .df = plan.tests / 3.0};
   return std::nullopt;
 }
@@ -64,20 +68,43 @@ Detectable detectable(const results::PlanContrast& contrast, const NoiseFigure& 
   const PowerSettings among_all{.alpha = rules.alpha / plan.tests};
   if (asked) {
     const auto error = [sd](int n) { return planned_error(sd, n); };
-    result.seeds = required_runs(*asked, error, rules.power, alone, kMaxSeeds);
-    result.seeds_among_all = required_runs(*asked, error, rules.power, among_all, kMaxSeeds);
+    result.seeds = permitted(required_runs(*asked, error, rules.power, alone, kMaxSeeds));
+    result.seeds_among_all = permitted(required_runs(*asked, error, rules.power, among_all, kMaxSeeds));
     if (!result.seeds || !result.seeds_among_all)
       result.reason = "more than " + format_count(kMaxSeeds) + " seeds would be needed";
     return result;
   }
   const std::optional<PlannedError> error = error_of(sd, plan);
   if (!error) {
-    result.reason = "one seed gives no error: --seeds 2 or more";
+    result.reason = std::to_string(plan.seeds) + (plan.seeds == 1 ? " seed gives" : " seeds give") +
+                    " no verdict: --seeds " + std::to_string(kVerdictSeeds) + " or more";
     return result;
   }
   result.effect = minimum_detectable_effect(*error, rules.power, alone);
   result.effect_among_all = minimum_detectable_effect(*error, rules.power, among_all);
   return result;
+}
+
+namespace {
+
+/// 0.001 for 0.02 +- 0.004; 0 without an error.
+double unit_of_error(double value, double relative_error) {
+  return relative_error > 0.0 ? std::pow(10.0, std::floor(std::log10(std::abs(value) * relative_error))) : 0.0;
+}
+
+}  // namespace
+
+int known_digits(double size, double df) {
+  constexpr int kMaxDigits = 3;
+  const double unit = unit_of_error(size, 1.0 / std::sqrt(2.0 * df));
+  if (unit == 0.0) return kMaxDigits;
+  const double digits = std::floor(std::log10(size)) - std::round(std::log10(unit)) + 1.0;
+  return static_cast<int>(std::clamp(digits, 1.0, static_cast<double>(kMaxDigits)));
+}
+
+int known_seeds(int seeds, double df) {
+  const double unit = std::max(1.0, unit_of_error(seeds, std::sqrt(2.0 / df)));
+  return static_cast<int>(std::ceil(seeds / unit) * unit);
 }
 
 namespace {

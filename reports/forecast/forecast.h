@@ -17,6 +17,9 @@
 
 namespace nanobench::reports {
 
+/// Fewer seeds give no verdict (reports/effects): a design that has an error of its own needs them.
+inline constexpr int kVerdictSeeds = 3;
+
 struct DetectionRules {
   double alpha = 0.05;  ///< two-sided
   double power = 0.8;
@@ -33,7 +36,7 @@ struct Detectable {
   bool is_bound = false;                   ///< the spread is an upper bound
   std::optional<double> effect;            ///< detected with the given power, tested alone
   std::optional<double> effect_among_all;  ///< the same when it is the only effect among all tests (Holm)
-  std::optional<int> seeds;                ///< needed for the requested effect
+  std::optional<int> seeds;                ///< needed for the requested effect; at least kVerdictSeeds, like the next
   std::optional<int> seeds_among_all;
   std::string reason;  ///< why a member is absent
 };
@@ -48,6 +51,14 @@ struct DetectionPlan {
 /// In the metric's own unit: nats, or logarithm of the time. `asked`: the effect to detect.
 Detectable detectable(const results::PlanContrast& contrast, const NoiseFigure& noise, const DetectionPlan& plan,
                       const DetectionRules& rules, const std::optional<double>& asked);
+
+/// How many digits of a detectable size are known, 1 to 3. It is proportional to a spread with `df` degrees of freedom,
+/// and its last digit is the first one that the spread's error touches.
+int known_digits(double size, double df);
+
+/// A number of seeds, rounded up to the decimal place that its error touches: the number is proportional to the square
+/// of a spread with `df` degrees of freedom, which may be infinite.
+int known_seeds(int seeds, double df);
 
 struct CellForecast {
   std::string label;

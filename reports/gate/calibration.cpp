@@ -54,12 +54,12 @@ std::optional<double> sd_of(const std::optional<Moments>& moments) {
 }
 
 /// Uses only the first arm, because other arms' runs of the same seeds may give the same numbers.
-std::optional<double> loss_sd_of(const std::vector<NoiseRun>& runs) {
-  std::vector<double> losses;
+std::vector<double> values_of_first_arm(const std::vector<NoiseRun>& runs, double NoiseRun::*value, bool takes_log) {
+  std::vector<double> values;
   for (const NoiseRun& run : runs) {
-    if (run.arm == 0) losses.push_back(run.val_loss);
+    if (run.arm == 0) values.push_back(takes_log ? std::log(run.*value) : run.*value);
   }
-  return sd_of(moments_of(losses));
+  return values;
 }
 
 double session_hours_of(const std::vector<NoiseRun>& runs) {
@@ -103,8 +103,17 @@ std::optional<Estimate> estimate_of(JsonObject& object, const char* key) {
   return estimate;
 }
 
-double margin_for(double sd_of_pair, int n, double alpha, double power) {
-  return minimum_detectable_effect(planned_error(sd_of_pair, n), power, {.alpha = alpha, .is_two_sided = false});
+/// A spread of a calibration, and the error that it gives a planned gate.
+struct CalibratedError {
+  double sd = 0.0;        ///< of a pair's difference, or of one run
+  double df = 0.0;        ///< degrees of freedom of `sd`
+  bool is_paired = true;  ///< else both sides have this sd, independently
+};
+
+double margin_for(const CalibratedError& calibrated, int n, double alpha, double power) {
+  const PlannedError error =
+      calibrated.is_paired ? planned_error(calibrated.sd, n) : planned_error(calibrated.sd, n, calibrated.sd, n);
+  return predictive_detectable_effect(error, calibrated.df, power, {.alpha = alpha, .is_two_sided = false});
 }
 
 }  // namespace
@@ -137,13 +146,16 @@ std::vector<NoiseRun> noise_runs(const results::Store& store, const results::Pla
 Calibration calibrate(const std::vector<NoiseRun>& runs) {
   const std::vector<Pair> pairs = pairs_of(runs);
   Calibration calibration{.runs = static_cast<int>(runs.size()), .pairs = static_cast<int>(pairs.size())};
-  calibration.loss_sd = loss_sd_of(runs);
+  const std::vector<double> losses = values_of_first_arm(runs, &NoiseRun::val_loss, false);
+  calibration.seeds = static_cast<int>(losses.size());
+  calibration.loss_sd = sd_of(moments_of(losses));
   calibration.loss_pair_sd = sd_of(moments_of_pairs(pairs, &NoiseRun::val_loss, false));
   calibration.is_reproducible = !pairs.empty() && std::all_of(pairs.begin(), pairs.end(), [](const Pair& pair) {
     return !pair.first->loss_digest.empty() && pair.first->loss_digest == pair.second->loss_digest;
   });
   const std::optional<Moments> times = moments_of_pairs(pairs, &NoiseRun::step_ms, true);
   calibration.time_pair_sd = sd_of(times);
+  calibration.time_sd = sd_of(moments_of(values_of_first_arm(runs, &NoiseRun::step_ms, true)));
   if (times) calibration.time_cv = times->sd / std::sqrt(2.0);
   if (times && times->has_spread()) calibration.time_difference = estimate_of(*times);
   calibration.memory_pair_sd = sd_of(moments_of_pairs(pairs, &NoiseRun::peak_bytes, true));
@@ -155,10 +167,12 @@ Calibration calibrate(const std::vector<NoiseRun>& runs) {
 OrderedJson to_json(const Calibration& calibration) {
   return {{"runs", calibration.runs},
           {"pairs", calibration.pairs},
+          {"seeds", calibration.seeds},
           {"loss_sd", json_of(calibration.loss_sd)},
           {"loss_pair_sd", json_of(calibration.loss_pair_sd)},
           {"is_reproducible", calibration.is_reproducible},
           {"time_pair_sd", json_of(calibration.time_pair_sd)},
+          {"time_sd", json_of(calibration.time_sd)},
           {"time_cv", json_of(calibration.time_cv)},
           {"memory_pair_sd", json_of(calibration.memory_pair_sd)},
           {"session_hours", calibration.session_hours},
@@ -169,11 +183,13 @@ OrderedJson to_json(const Calibration& calibration) {
 Calibration read_calibration(const Json& value, const std::string& source) {
   JsonObject object(value, source);
   Calibration calibration{.runs = static_cast<int>(object.integer("runs", 0, 1 << 30)),
-                          .pairs = static_cast<int>(object.integer("pairs", 0, 1 << 30))};
+                          .pairs = static_cast<int>(object.integer("pairs", 0, 1 << 30)),
+                          .seeds = static_cast<int>(object.integer("seeds", 0, 1 << 30))};
   calibration.loss_sd = positive_number(object, "loss_sd");
   calibration.loss_pair_sd = positive_number(object, "loss_pair_sd");
   calibration.is_reproducible = object.boolean_or("is_reproducible", false);
   calibration.time_pair_sd = positive_number(object, "time_pair_sd");
+  calibration.time_sd = positive_number(object, "time_sd");
   calibration.time_cv = positive_number(object, "time_cv");
   calibration.memory_pair_sd = positive_number(object, "memory_pair_sd");
   calibration.session_hours = object.number("session_hours", 0.0, kMaxNumber);
@@ -183,19 +199,23 @@ Calibration read_calibration(const Json& value, const std::string& source) {
   return calibration;
 }
 
-std::optional<GatePolicy> derived_policy(const Calibration& calibration, int n, double power, const GatePolicy& usual) {
-  if (calibration.pairs < kMinPairs || n < 2) return std::nullopt;
+std::optional<GatePolicy> derived_policy(const Calibration& calibration, const PlannedGate& gate,
+                                         const GatePolicy& usual) {
+  if (calibration.pairs < kMinPairs || calibration.seeds < kMinPairs || gate.n < 2) return std::nullopt;
   GatePolicy policy = usual;
-  const auto widen = [&](MetricPolicy& metric, const std::optional<double>& pair_sd, bool is_log) {
-    if (!pair_sd || *pair_sd <= 0.0) return;
-    const double margin = margin_for(*pair_sd, n, policy.alpha, power);
+  const auto widen = [&](MetricPolicy& metric, const CalibratedError& calibrated, bool is_log) {
+    if (calibrated.sd <= 0.0) return;
+    const double margin = margin_for(calibrated, gate.n, policy.alpha, gate.power);
     metric.margin = std::max(metric.margin, is_log ? std::expm1(margin) : margin);
   };
-  const std::optional<double> loss =
-      calibration.loss_sd ? std::optional<double>(*calibration.loss_sd * std::sqrt(2.0)) : std::nullopt;
-  widen(policy.loss, loss, false);
-  widen(policy.time, calibration.time_pair_sd, true);
-  widen(policy.memory, calibration.memory_pair_sd, true);
+  const double pair_df = calibration.pairs - 1.0, seed_df = calibration.seeds - 1.0;
+  const CalibratedError loss_anew = {.sd = std::sqrt(2.0) * calibration.loss_sd.value_or(0.0), .df = seed_df};
+  const CalibratedError loss = {.sd = calibration.loss_pair_sd.value_or(0.0), .df = pair_df};
+  const CalibratedError time = {.sd = calibration.time_pair_sd.value_or(0.0), .df = pair_df};
+  const CalibratedError time_apart = {.sd = calibration.time_sd.value_or(0.0), .df = seed_df, .is_paired = false};
+  widen(policy.loss, gate.draws_loss_anew ? loss_anew : loss, false);
+  widen(policy.time, gate.is_interleaved ? time : time_apart, true);
+  widen(policy.memory, {.sd = calibration.memory_pair_sd.value_or(0.0), .df = pair_df}, true);
   return policy;
 }
 

@@ -27,10 +27,12 @@ struct NoiseRun {
 struct Calibration {
   int runs = 0;
   int pairs = 0;                            ///< pairs of runs with one seed in two arms
+  int seeds = 0;                            ///< runs of the first arm
   std::optional<double> loss_sd;            ///< nats per token, over seeds
   std::optional<double> loss_pair_sd;       ///< spread of the pairs' differences; 0: a seed always gives the same loss
   bool is_reproducible = false;             ///< every pair has bit-identical losses
   std::optional<double> time_pair_sd;       ///< spread of the pairs' log ratios of step times
+  std::optional<double> time_sd;            ///< spread of the first arm's log step times, with the machine's drift
   std::optional<double> time_cv;            ///< coefficient of variation of one run's step time: time_pair_sd / sqrt(2)
   std::optional<double> memory_pair_sd;     ///< spread of the pairs' log ratios of peak memory
   double session_hours = 0.0;               ///< from the first run's start to the last one's
@@ -47,10 +49,20 @@ Calibration calibrate(const std::vector<NoiseRun>& runs);
 core::OrderedJson to_json(const Calibration& calibration);
 Calibration read_calibration(const core::Json& value, const std::string& source);
 
-/// Margins with which an unchanged candidate passes each check with the given power at `n` runs per side; never below
-/// the usual ones. Assumes the worst case, in which the losses of two programs at one seed differ as much as those of
-/// two seeds. nullopt if the noise is not known well enough (fewer than 3 pairs).
-std::optional<GatePolicy> derived_policy(const Calibration& calibration, int n, double power = 0.8,
+/// A gate for which margins are derived.
+struct PlannedGate {
+  int n = 0;                   ///< runs of each side, seed by seed
+  bool is_interleaved = true;  ///< both sides run in turn, so that times are paired; losses and memory always are
+  bool draws_loss_anew =
+      false;           ///< the losses of one seed differ as much as those of two seeds, as other rounding does
+  double power = 0.8;  ///< chance that an unchanged candidate passes each check
+};
+
+/// Margins with which an unchanged candidate passes each check with the planned power, on average over calibrations of
+/// this size: the calibration's spread is an estimate, and the margins are wider for it. Never below the usual ones. A
+/// spread of 0 keeps the usual margin: pairs are then equal. nullopt if the noise is not known well enough (fewer than
+/// 3 pairs), or for n below 2.
+std::optional<GatePolicy> derived_policy(const Calibration& calibration, const PlannedGate& gate,
                                          const GatePolicy& usual = {});
 
 }  // namespace nanobench::reports

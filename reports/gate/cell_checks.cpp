@@ -82,7 +82,9 @@ void judge_exact(GateCheck& check, const std::string& how) {
   const double change = *check.change;
   check.pass_power = 1.0;
   check.bound = change;
-  check.verdict = change > check.margin ? Verdict::kRegressed : change < 0.0 ? Verdict::kImproved : Verdict::kUnchanged;
+  check.verdict = change > check.margin    ? Verdict::kRegressed
+                  : change < -check.margin ? Verdict::kImproved
+                                           : Verdict::kUnchanged;
   check.reason = how;
 }
 
@@ -235,8 +237,6 @@ class CellReader {
     check.pairs = 1;
     check.change = *candidate.instructions / *baseline.instructions - 1.0;
     judge_exact(check, "counted in one short run of each side");
-    // Two counts of one program also differ a little.
-    if (-*check.change <= check.margin && check.verdict == Verdict::kImproved) check.verdict = Verdict::kUnchanged;
   }
 
   void add_cost(const std::string& name) {

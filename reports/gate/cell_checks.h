@@ -1,5 +1,5 @@
-/// Checks one cell, candidate against baseline, metric by metric, before Holm's adjustment over all cells. Pure,
-/// thread-safe.
+/// Checks one cell, candidate against baseline, metric by metric, before the tests over all cells (judge_checks.h).
+/// Pure, thread-safe.
 #pragma once
 
 #include <optional>
@@ -13,6 +13,26 @@
 
 namespace nanobench::reports {
 
+/// The test that decided a check, or failed to.
+enum class GateTest {
+  kNone,       ///< the verdict needs no test
+  kEqual,      ///< the change lies within the margin on both sides (equivalence)
+  kDifferent,  ///< there is a change, two-sided
+  kNotWorse,   ///< the change is below the margin (non-inferiority)
+  kWorse,      ///< the change is above 0, one-sided
+};
+/// "", "equal", "different", "not worse", "worse": stable names.
+const char* to_string(GateTest test);
+
+/// The p-values of a check's tests; each absent without a test. Holm adjusts all but `not_worse`, each kind of test in
+/// a family of its own.
+struct GatePValues {
+  std::optional<double> equal;
+  std::optional<double> different;
+  std::optional<double> not_worse;
+  std::optional<double> worse;
+};
+
 /// One metric of one cell.
 struct GateCheck {
   std::string cell;
@@ -22,13 +42,14 @@ struct GateCheck {
   bool gates = true;
   Summary baseline;  ///< means and spreads, in the metric's unit
   Summary candidate;
-  int pairs = 0;                     ///< number of pairs; 0: not paired
-  bool is_ratio = true;              ///< `change` is a ratio - 1; else a difference
-  std::optional<double> change;      ///< candidate against baseline; above 0 is worse
-  std::optional<double> bound;       ///< the worst change that the data allow at level 1 - alpha
-  double margin = 0.0;               ///< in the same form as `change`
-  std::optional<double> p;           ///< one-sided p-value of "not worse"
-  std::optional<double> adjusted_p;  ///< by Holm over the gate's tests
+  int pairs = 0;                 ///< number of pairs; 0: not paired
+  bool is_ratio = true;          ///< `change` is a ratio - 1; else a difference
+  std::optional<double> change;  ///< candidate against baseline; above 0 is worse
+  std::optional<double> bound;   ///< the worst change that the data allow at level 1 - alpha
+  double margin = 0.0;           ///< in the same form as `change`
+  GatePValues tests;
+  GateTest test = GateTest::kNone;   ///< behind the verdict; for "inconclusive", the test that a pass needs
+  std::optional<double> p;           ///< p-value of `test`
   std::optional<double> pass_power;  ///< chance that an unchanged candidate passes with these runs
   Verdict verdict = Verdict::kMissing;
   std::string reason;  ///< one sentence

@@ -5,8 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/text.h"
 #include "reports/gate/cell_checks.h"
-#include "reports/stats/multiple.h"
-#include "reports/stats/power.h"
+#include "reports/gate/judge_checks.h"
 
 namespace nanobench::reports {
 namespace {
@@ -16,12 +15,6 @@ constexpr std::size_t kMaxNamed = 3;  // disturbed runs in a note
 /// "candidate, base, seed 3"
 std::string replicate_text(const std::string& side, const ArmCell& cell, const ArmRun& run) {
   return side + ", " + cell.label + ", seed " + std::to_string(run.seed);
-}
-
-/// "at worst +1.20 % (95 % confidence)"
-std::string bound_text(const GateCheck& check, double alpha) {
-  return "at worst " + change_text(check, *check.bound) + " (" +
-         format_percent(1.0 - alpha, 1.0 - alpha < 0.01 ? 1 : 0) + " confidence)";
 }
 
 class Evaluation {
@@ -38,18 +31,12 @@ class Evaluation {
     for (const ArmCell& cell : result_.candidate.cells) add_cell(cell);
     note_lost_cells();
     note_disturbed();
-    judge();
+    result_.tests = judge_checks(result_.checks, open_, result_.policy.alpha);
     answer();
     return std::move(result_);
   }
 
  private:
-  /// A check and the estimate that judges it.
-  struct Pending {
-    std::size_t check;
-    Estimate estimate;
-  };
-
   const ArmCell* baseline_cell(const std::string& label) const {
     for (const ArmCell& cell : result_.baseline.cells) {
       if (cell.label == label) return &cell;
@@ -67,7 +54,7 @@ class Evaluation {
                                     .policy = result_.policy,
                                     .is_interleaved = result_.is_interleaved};
     for (CellCheck& cell_check : cell_checks(comparison)) {
-      if (cell_check.open) pending_.push_back({result_.checks.size(), *cell_check.open});
+      if (cell_check.open) open_.push_back({.check = result_.checks.size(), .estimate = *cell_check.open});
       if (cell_check.is_mismatch && cell_check.check.gates) is_comparable_ = false;
       result_.checks.push_back(std::move(cell_check.check));
     }
@@ -103,44 +90,6 @@ class Evaluation {
     }
   }
 
-  void judge() {
-    std::vector<std::optional<double>> p;
-    for (const Pending& pending : pending_) {
-      GateCheck& check = result_.checks[pending.check];
-      check.p = p_of(pending.estimate, Tail::kGreater);
-      if (check.gates) p.push_back(check.p);
-    }
-    result_.tests = static_cast<int>(p.size());
-    const std::vector<std::optional<double>> adjusted = holm(p);
-    std::size_t next = 0;
-    for (const Pending& pending : pending_) {
-      GateCheck& check = result_.checks[pending.check];
-      check.adjusted_p = check.gates ? adjusted[next++] : check.p;
-      judge(check, pending.estimate);
-    }
-  }
-
-  void judge(GateCheck& check, const Estimate& estimate) const {
-    const double alpha = result_.policy.alpha, margin = to_scale(check.margin, check.is_ratio);
-    const double bound = interval_of(estimate, 1.0 - alpha, Tail::kLess).high;
-    check.bound = from_scale(bound, check.is_ratio);
-    check.pass_power =
-        margin > 0.0 ? power_of(margin, {.se = estimate.se, .df = estimate.df}, {.alpha = alpha, .is_two_sided = false})
-                     : alpha;
-    if (bound < margin) {
-      const bool is_better = p_of(estimate, Tail::kLess) < alpha;
-      check.verdict = is_better ? Verdict::kImproved : Verdict::kUnchanged;
-      check.reason = bound_text(check, alpha);
-    } else if (*check.adjusted_p < alpha) {
-      check.verdict = Verdict::kRegressed;
-      check.reason =
-          "worse by " + change_text(check, *check.change) + " (p " + format_significant(*check.adjusted_p, 2) + ")";
-    } else {
-      check.verdict = Verdict::kInconclusive;
-      check.reason = bound_text(check, alpha) + ", which is beyond the margin";
-    }
-  }
-
   void answer() {
     std::optional<double> chance;
     bool has_regressed = false, is_undecided = false, is_missing = false, has_checks = false;
@@ -172,7 +121,7 @@ class Evaluation {
 
   Comparability comparability_;
   GateResult result_;
-  std::vector<Pending> pending_;
+  std::vector<OpenCheck> open_;
   std::vector<std::string> disturbed_;
   bool has_failures_ = false;
   bool is_comparable_ = true;

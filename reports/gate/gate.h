@@ -4,12 +4,14 @@
 /// Loss: candidate - baseline, nats per token, seed by seed if both sides have the seed and so share their random
 /// numbers. Time and memory: the logarithm of the ratio of the runs' medians and peaks, likewise; a margin m becomes
 /// log(1 + m). Cost: the cost model's counts, which have no noise, so one run per side is proof.
-///   regressed     worse by a one-sided test whose p-value Holm adjusted over all tests of the gate, and not proved to
-///                 be within the margin
-///   unchanged     proved not to be worse by more than the margin (one-sided, alpha)
-///   improved      the same, and better by a one-sided test at alpha
-///   inconclusive  neither, or too few runs
+/// The verdict of a check is the first of these that holds; the first three pass:
+///   unchanged     proved to lie within the margin on both sides (two one-sided tests, by Holm), or the same bit for
+///   bit improved      better, by a two-sided test of "no change" (by Holm) not worse     proved to be below the margin
+///   (one-sided, alpha); it may well be better regressed     worse than no change by a one-sided test (by Holm)
+///   inconclusive  none of them, or too few runs
 ///   missing       a side has no value: a cell or its runs are missing or failed, or the values cannot be compared
+/// Holm adjusts each of the three kinds of tests over the gate's checks (judge_checks.h), so that all false "regressed"
+/// of a gate together, and likewise all false "improved" and all false "unchanged", have a chance of at most alpha.
 /// If all pairs differ by exactly the same amount, there is nothing to test: that amount is the difference.
 #pragma once
 
@@ -36,7 +38,7 @@ struct GateResult {
   std::vector<std::string> problems;  ///< failed cells, and missing or incomparable evidence
   std::vector<std::string> notes;
   GateAnswer answer = GateAnswer::kInconclusive;
-  int tests = 0;                      ///< number of tests in Holm's adjustment
+  int tests = 0;                      ///< gating checks that were tested: the size of each of Holm's families
   std::optional<double> pass_chance;  ///< chance that an unchanged candidate passes, if the metrics were independent;
                                       ///< absent if a check has no spread
 };

@@ -86,7 +86,7 @@ std::string gate_annotations(const GateResult& result, std::size_t max) {
   }
   const auto is_worse = [](const GateCheck* a, const GateCheck* b) {
     if (severity(*a) != severity(*b)) return severity(*a) > severity(*b);
-    return a->adjusted_p.value_or(1.0) < b->adjusted_p.value_or(1.0);
+    return a->tests.worse.value_or(1.0) < b->tests.worse.value_or(1.0);
   };
   std::stable_sort(checks.begin(), checks.end(), is_worse);
   std::string out;

@@ -24,6 +24,7 @@ TableCell side_cell(const GateCheck& check, const Summary& summary) {
   if (!summary.mean) return missing_cell();
   TableCell cell = summary_cell(summary, [&](double value) { return value_text(check, value); });
   if (check.metric == GateMetric::kCost) cell.detail.clear();
+  if (check.metric == GateMetric::kTime && summary.sd) cell.detail = "±" + format_significant(*summary.sd, 2) + " ms";
   return cell;
 }
 
@@ -59,13 +60,18 @@ std::vector<Fact> facts_of(const GateResult& result) {
            value_cell("at most " + format_percent(result.policy.alpha, 1), result.policy.alpha,
                       "of gates over an unchanged candidate report a regression (Holm over " +
                           counted(result.tests, "test") + ")"));
-  TableCell chance = percent_cell(result.pass_chance, 0);
+  TableCell chance = chance_cell(result.pass_chance);
   chance.detail = result.pass_chance
                       ? "of gates over an unchanged candidate pass, with this spread and n, if checks are independent"
                       : "(unknown: a check has no spread to compute it from)";
   list.add("pass_chance", "chance to pass", std::move(chance));
   return std::move(list.facts);
 }
+
+constexpr const char* kPReading =
+    "p belongs to the test that gave the verdict. Unchanged, equal: within the margin on both sides. Improved, "
+    "different: two-sided. Regressed, worse: one-sided. Holm adjusts each of these three over all checks. Not worse: "
+    "below the margin, so it may be better; an inconclusive check failed this test.";
 
 }  // namespace
 
@@ -77,7 +83,7 @@ Table checks_table(const GateResult& result) {
                   text_column("gates", "gates", 5), number_column("baseline", "baseline", 2),
                   number_column("candidate", "candidate", 2), number_column("change", "change"),
                   number_column("bound", "at worst", 1), number_column("margin", "margin", 1),
-                  number_column("n", "n", 1), number_column("adjusted_p", "p", 4),
+                  number_column("n", "n", 1), number_column("p", "p", 4), text_column("test", "p of", 4),
                   number_column("pass_power", "power", 4), wide_column("reason", "why", 3)}};
   for (const GateCheck& check : result.checks) {
     const char* const verdict = to_string(check.verdict);
@@ -85,8 +91,8 @@ Table checks_table(const GateResult& result) {
                           value_cell(verdict, verdict, check.gates ? "" : "(does not gate)"), yes_no_cell(check.gates),
                           side_cell(check, check.baseline), side_cell(check, check.candidate),
                           change_cell(check, check.change), change_cell(check, check.bound),
-                          change_cell(check, check.margin), n_cell(check), p_cell(check.adjusted_p),
-                          percent_cell(check.pass_power, 0), text_cell(check.reason)});
+                          change_cell(check, check.margin), n_cell(check), p_cell(check.p),
+                          text_cell(to_string(check.test)), chance_cell(check.pass_power), text_cell(check.reason)});
   }
   return table;
 }
@@ -165,9 +171,9 @@ Document gate_report(const GateResult& result) {
   document.notes = result.notes;
   document.reading.emplace_back(
       "change: candidate against baseline, above 0 is worse. At worst: the one-sided bound at " +
-      format_percent(1.0 - result.policy.alpha, 0) +
-      "; a check passes when it is below the margin. p: of \"not worse\", adjusted by Holm. Power: the chance that an "
-      "unchanged candidate passes this check with these runs.");
+      format_percent(1.0 - result.policy.alpha, 0) + "; a check passes when it is below the margin. " + kPReading +
+      " Power: the chance that an unchanged candidate passes this check with these runs, if their spread is the true "
+      "one.");
   if (!result.is_interleaved) {
     document.notes.emplace_back(
         "The baseline's times were measured earlier, so machine drift looks like a change. --baseline-engine runs both "
@@ -236,10 +242,8 @@ Document compare_report(const GateResult& result) {
                                             {"candidate", "candidate", text_cell(side_text(result.candidate))}};
   document.warnings = result.problems;
   document.notes = result.notes;
-  document.reading.push_back(
-      "change: candidate against baseline, above 0 is worse. unchanged: proved to be below the "
-      "margin at " +
-      format_percent(1.0 - result.policy.alpha, 0) + " (at worst: that bound). p: of \"not worse\", adjusted by Holm.");
+  document.reading.push_back("change: candidate against baseline, above 0 is worse. At worst: the one-sided bound at " +
+                             format_percent(1.0 - result.policy.alpha, 0) + ". " + kPReading);
   if (!result.is_interleaved)
     document.notes.emplace_back("The two sides were not run in turn, so machine drift looks like a change of times.");
   return document;

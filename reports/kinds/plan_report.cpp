@@ -18,8 +18,8 @@ std::string amount(std::int64_t count, const std::string& what) {
   return format_count(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-std::string percent(double fraction) {
-  return format_significant(100.0 * fraction, 3) + " %";
+std::string percent(double fraction, int digits = 3) {
+  return format_significant(100.0 * fraction, digits) + " %";
 }
 
 /// Formatted as it was typed: 0.05, 0.8.
@@ -30,8 +30,24 @@ std::string plain(double value) {
 std::string step_text(double ms) {
   return format_significant(ms, 4);
 }
-std::string loss_size_text(double nats) {
-  return format_significant(nats, 3);
+std::string loss_size_text(double nats, int digits = 3) {
+  return format_significant(nats, digits);
+}
+
+/// "about 50 seeds", or "8 seeds" if all digits are known.
+std::string seeds_text(int seeds, double df) {
+  const int known = known_seeds(seeds, df);
+  return (known == seeds ? "" : "about ") + amount(known, "seed");
+}
+
+/// Degrees of freedom of the least known spread behind the effects asked for.
+double least_df(const Forecast& forecast) {
+  double df = kInfinity;
+  const bool is_asked = forecast.rules.loss || forecast.rules.time;
+  if ((forecast.rules.loss || !is_asked) && forecast.noise.loss.spread) df = forecast.noise.loss.spread->df;
+  if ((forecast.rules.time || !is_asked) && forecast.noise.log_time.spread)
+    df = std::min(df, forecast.noise.log_time.spread->df);
+  return df;
 }
 
 std::string time_text(const ForecastTotals& totals) {
@@ -51,30 +67,32 @@ std::string plan_headline(const suites::Plan& plan, const ForecastTotals& totals
   return text + ".";
 }
 
-/// The largest of the effects' minimum detectable sizes: any effect of this size is detected.
+/// The largest of the effects' minimum detectable sizes, among all of them: any effect of this size is detected.
 std::optional<double> detectable_of(const Forecast& forecast, Detectable EffectForecast::*metric) {
   std::optional<double> largest;
   for (const EffectForecast& effect : forecast.effects) {
-    const std::optional<double>& smallest = (effect.*metric).effect;
+    const std::optional<double>& smallest = (effect.*metric).effect_among_all;
     if (!smallest) return std::nullopt;
     largest = std::max(largest.value_or(0.0), *smallest);
   }
   return largest;
 }
 
-/// " It finds effects of 0.0021 nats of loss and 1.2 % of step time with power 0.8."
+/// " It finds effects of about 0.0021 nats of loss and 1.2 % of step time with power 0.8, all tested together."
 std::string power_text(const Forecast& forecast) {
   if (forecast.rules.loss || forecast.rules.time) {
-    if (!forecast.needed) return "";
-    return " The effects asked for take " + amount(forecast.needed->seeds, "seed") + ".";
+    if (!forecast.needed_among_all) return "";
+    return " The effects asked for take " + seeds_text(forecast.needed_among_all->seeds, least_df(forecast)) +
+           (forecast.effects.size() > 1 ? ", all tested together." : ".");
   }
   std::vector<std::string> sizes;
   if (const auto loss = detectable_of(forecast, &EffectForecast::loss))
-    sizes.push_back(loss_size_text(*loss) + " nats of loss");
+    sizes.push_back(loss_size_text(*loss, known_digits(*loss, forecast.noise.loss.spread->df)) + " nats of loss");
   if (const auto time = detectable_of(forecast, &EffectForecast::time))
-    sizes.push_back(percent(*time) + " of step time");
-  return sizes.empty() ? ""
-                       : " It finds effects of " + listed(sizes) + " with power " + plain(forecast.rules.power) + ".";
+    sizes.push_back(percent(*time, known_digits(*time, forecast.noise.log_time.spread->df)) + " of step time");
+  if (sizes.empty()) return "";
+  return " It finds effects of about " + listed(sizes) + " with power " + plain(forecast.rules.power) +
+         (forecast.effects.size() > 1 ? ", all tested together." : ".");
 }
 
 std::vector<Fact> facts_of(const suites::Plan& plan, const ForecastTotals& totals) {
@@ -124,7 +142,7 @@ TableCell noise_cell(const NoiseFigure& noise, const std::string& text) {
       "(" + noise.source + "; " + format_count(std::llround(noise.spread->df)) + " degrees of freedom)");
 }
 
-TableCell effect_cell(const Detectable& metric, bool is_asked, bool is_time) {
+TableCell effect_cell(const Detectable& metric, const NoiseFigure& noise, bool is_asked, bool is_time) {
   if (is_asked && metric.seeds) {
     const auto& among_all = metric.seeds_among_all;
     return value_cell(std::to_string(*metric.seeds),
@@ -134,7 +152,8 @@ TableCell effect_cell(const Detectable& metric, bool is_asked, bool is_time) {
                       among_all ? "(" + format_count(*among_all) + ")" : "");
   }
   if (!is_asked && metric.effect) {
-    std::string (*const text)(double) = is_time ? percent : loss_size_text;
+    const int digits = known_digits(*metric.effect, noise.spread->df);
+    const auto text = [&](double size) { return is_time ? percent(size, digits) : loss_size_text(size, digits); };
     return value_cell(text(*metric.effect),
                       {{"effect", *metric.effect},
                        {"effect_among_all", json_of(metric.effect_among_all)},
@@ -159,7 +178,8 @@ Table effects_of(const Forecast& forecast) {
                           wide_column("meaning", "which is", 2)}};
   for (const EffectForecast& effect : forecast.effects) {
     table.rows.push_back({text_cell(effect.contrast.effect), text_cell(enum_name(effect.contrast.kind)),
-                          effect_cell(effect.loss, has_loss, false), effect_cell(effect.time, has_time, true),
+                          effect_cell(effect.loss, forecast.noise.loss, has_loss, false),
+                          effect_cell(effect.time, forecast.noise.log_time, has_time, true),
                           text_cell(effect.contrast.meaning)});
   }
   return table;
@@ -180,10 +200,13 @@ std::vector<std::string> reasons_of(const Forecast& forecast) {
   return reasons;
 }
 
-TableCell needed_cell(const std::optional<SeedsNeeded>& needed) {
+TableCell needed_cell(const std::optional<SeedsNeeded>& needed, double df) {
   if (!needed) return value_cell("unknown", nullptr);
-  return value_cell(std::to_string(needed->seeds),
-                    {{"seeds", needed->seeds}, {"runs", needed->more_runs}, {"seconds", json_of(needed->wall_s)}},
+  return value_cell(seeds_text(needed->seeds, df),
+                    {{"seeds", needed->seeds},
+                     {"about", known_seeds(needed->seeds, df)},
+                     {"runs", needed->more_runs},
+                     {"seconds", json_of(needed->wall_s)}},
                     "(" + amount(needed->more_runs, "run") + " to do, " +
                         (needed->wall_s ? format_duration(*needed->wall_s) : "time unknown") + ")");
 }
@@ -214,8 +237,9 @@ Section detection_section(const Forecast& forecast) {
   list.add("time_noise", "noise of step time",
            noise_cell(noise.log_time, noise.log_time.spread ? "sd " + percent(noise.log_time.spread->sd) : ""));
   if (is_asked) {
-    list.add("needed", "seeds, each effect alone", needed_cell(forecast.needed));
-    list.add("needed_among_all", "seeds, all effects together", needed_cell(forecast.needed_among_all));
+    list.add("needed", "seeds, each effect alone", needed_cell(forecast.needed, least_df(forecast)));
+    list.add("needed_among_all", "seeds, all effects together",
+             needed_cell(forecast.needed_among_all, least_df(forecast)));
   }
   section.facts = std::move(list.facts);
   section.bullets = reasons_of(forecast);

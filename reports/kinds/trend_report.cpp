@@ -251,22 +251,23 @@ void add_method_notes(Document& document, const Trend& trend) {
     has_mixed_seeds = has_mixed_seeds || item.has_mixed_seeds;
   }
   document.reading.push_back("Changes: E-divisive with a seeded permutation test, " + std::to_string(kMinBeside) +
-                             " values or more on each side. p is adjusted by Holm over all series of this report. [ ]: "
-                             "95 % interval of the size, given the place that was found.");
+                             " values or more on each side. Times may be correlated by up to 0.5 from value to value, "
+                             "which is no change. p is adjusted by Holm over all series of this report. [ ]: 95 % "
+                             "interval of the size, given the place that was found.");
   if (has_means)
     document.reading.emplace_back(
         "With enough revisions, their means are the values, because runs of one revision share the machine's state of "
         "that day.");
   if (has_runs)
     document.reading.emplace_back(
-        "With few revisions, single runs are the values and count as independent. A machine that is slower on one day "
-        "then looks like a change. The change is doubtful where revisions of one level differ more than their runs do "
+        "With few revisions, single runs are the values. A machine that is slower on one day may then look like a "
+        "change. The change is doubtful where revisions of one level differ more than their runs do "
         "(F test).");
   document.reading.push_back(
       "Beside the runs before: whether the mean lies within the range of " + format_percent(1.0 - trend.alpha, 0) +
       " of such means, judged by " + std::to_string(kMinBeside) +
-      " or more values since the last change; losses are compared seed by seed. The newest revisions of all series are "
-      "judged together (Holm).");
+      " or more values since the last change. Losses are compared in a layout of revision and seed, and revisions with "
+      "the same losses count as one. The newest revisions of all series are judged together (Holm).");
   if (has_mixed_seeds)
     document.reading.emplace_back(
         "The revisions of a loss have different seeds. The level of a seed is taken out of the means where the seed "
@@ -314,7 +315,8 @@ std::vector<Fact> facts_of(const std::string& suite, const Trend& trend) {
   facts.push_back(
       {"false_alarms", "false alarms",
        value_cell("at most " + format_percent(trend.alpha, 1), trend.alpha,
-                  "of such reports over steady series show a change, if their values are independent (Holm over " +
+                  "of such reports over steady series show a change, if values are independent and times at most "
+                  "half correlated with those before (Holm over " +
                       std::to_string(trend.family()) + " series)")});
   return facts;
 }

@@ -1,7 +1,11 @@
 #include "reports/stats/power.h"
 
 #include <algorithm>
+#include <boost/math/quadrature/gauss.hpp>
+#include <boost/math/tools/roots.hpp>
 #include <cmath>
+#include <cstdint>
+#include <vector>
 
 #include "core/base/error.h"
 #include "reports/stats/distributions.h"
@@ -63,6 +67,65 @@ double both_power(double shift, double margin, double df, const VerdictTests& te
   return integrate_over_spread(at, df, critical, std::log(margin / critical));
 }
 
+/// An estimated spread in units of the true one, as a few values with weights whose sum is 1.
+struct SpreadValue {
+  double value = 0.0;
+  double weight = 0.0;
+};
+
+std::vector<SpreadValue> spread_values(double df) {
+  using Gauss = boost::math::quadrature::gauss<double, 10>;
+  constexpr int kPanels = 5;
+  constexpr double kNegligible = 20.0;  // of the density's logarithm, below its mode at 0
+  const double top = log_spread_density(0.0, df), step = 0.5 / std::sqrt(df);
+  double low = -step, high = step;
+  while (log_spread_density(low, df) > top - kNegligible) low -= step;
+  while (log_spread_density(high, df) > top - kNegligible) high += step;
+  const double half = (high - low) / (2.0 * kPanels);
+  std::vector<SpreadValue> values;
+  for (int panel = 0; panel < kPanels; ++panel) {
+    const double centre = low + half * (2.0 * panel + 1.0);
+    for (std::size_t i = 0; i < Gauss::abscissa().size(); ++i) {
+      for (const double side : {-1.0, 1.0}) {
+        const double u = centre + side * half * Gauss::abscissa()[i];
+        values.push_back(
+            {.value = std::exp(u), .weight = half * Gauss::weights()[i] * std::exp(log_spread_density(u, df))});
+      }
+    }
+  }
+  return values;
+}
+
+/// Power when the planned spread is an estimate too: the mean over both estimates, the planned one and the test's own.
+class PredictivePower {
+ public:
+  PredictivePower(double df, double spread_df, const PowerSettings& settings)
+      : own_(spread_values(df)),
+        planned_(spread_values(spread_df)),
+        critical_(-t_quantile(settings.is_two_sided ? settings.alpha / 2.0 : settings.alpha, df)),
+        is_two_sided_(settings.is_two_sided) {}
+
+  /// `effect` in planned standard errors.
+  double at(double effect) const {
+    double sum = 0.0;
+    for (const SpreadValue& planned : planned_) {
+      const double shift = effect * planned.value;
+      for (const SpreadValue& own : own_) {
+        const double reach = critical_ * own.value;
+        const double found = normal_upper(reach - shift) + (is_two_sided_ ? normal_upper(reach + shift) : 0.0);
+        sum += planned.weight * own.weight * found;
+      }
+    }
+    return sum;
+  }
+
+ private:
+  std::vector<SpreadValue> own_;
+  std::vector<SpreadValue> planned_;
+  double critical_;
+  bool is_two_sided_;
+};
+
 }  // namespace
 
 PlannedError planned_error(double sd, int n) {
@@ -87,13 +150,21 @@ double power_of(double effect, const PlannedError& error, const PowerSettings& s
   return power_at(effect / error.se, error.df, settings);
 }
 
-double minimum_detectable_effect(const PlannedError& error, double power, const PowerSettings& settings) {
+namespace {
+
+void check(const PlannedError& error, double power, const PowerSettings& settings) {
   require_fraction(settings.alpha, "alpha");
   require_fraction(power, "the power");
   check(error);
   if (power <= settings.alpha) {
     throw core::Error(core::ErrorCode::kInvalidArgument, "the power must be above alpha, which no effect at all has");
   }
+}
+
+}  // namespace
+
+double minimum_detectable_effect(const PlannedError& error, double power, const PowerSettings& settings) {
+  check(error, power, settings);
   double low = 0.0;
   double high = 1.0;
   while (power_at(high, error.df, settings) < power) {
@@ -105,6 +176,21 @@ double minimum_detectable_effect(const PlannedError& error, double power, const 
     (power_at(middle, error.df, settings) < power ? low : high) = middle;
   }
   return high * error.se;
+}
+
+double predictive_detectable_effect(const PlannedError& error, double spread_df, double power,
+                                    const PowerSettings& settings) {
+  check(error, power, settings);
+  require_positive(spread_df, "the degrees of freedom of the spread");
+  const PredictivePower predictive(error.df, spread_df, settings);
+  const auto excess = [&](double effect) { return predictive.at(effect) - power; };
+  double low = 1.0;
+  while (excess(low) > 0.0) low /= 2.0;
+  double high = 2.0 * low;
+  while (excess(high) < 0.0) high *= 2.0;
+  std::uintmax_t rounds = 60;
+  const boost::math::tools::eps_tolerance<double> tolerance(24);
+  return boost::math::tools::toms748_solve(excess, low, high, tolerance, rounds).second * error.se;
 }
 
 std::optional<int> required_runs(double effect, const ErrorOfRuns& error, double power, const PowerSettings& settings,

@@ -68,6 +68,7 @@ const char* to_string(Verdict verdict) {
     case Verdict::kImproved: return "improved";
     case Verdict::kRegressed: return "regressed";
     case Verdict::kUnchanged: return "unchanged";
+    case Verdict::kNotWorse: return "not worse";
     case Verdict::kInconclusive: return "inconclusive";
     case Verdict::kMissing: break;
   }
@@ -103,6 +104,7 @@ FeatureVerdict feature_verdict_of(const Evidence& removal, double margin_s, doub
     case Verdict::kRegressed: return FeatureVerdict::kKeep;
     case Verdict::kImproved: return FeatureVerdict::kDrop;
     case Verdict::kUnchanged: return FeatureVerdict::kBarnacle;
+    case Verdict::kNotWorse:
     case Verdict::kInconclusive:
     case Verdict::kMissing: break;
   }

@@ -45,11 +45,12 @@ enum class Verdict {
   kImproved,      ///< proved better than no change
   kRegressed,     ///< proved worse than no change
   kUnchanged,     ///< proved inside the margins: any change is too small to matter
+  kNotWorse,      ///< proved inside the margin on the harmful side alone; only a gate asks that (reports/gate/gate.h)
   kInconclusive,  ///< evidence, but not enough
   kMissing,       ///< no evidence: no run, or a number that is not finite
 };
 
-/// "improved", "regressed", "unchanged", "inconclusive", "missing": stable names.
+/// "improved", "regressed", "unchanged", "not worse", "inconclusive", "missing": stable names.
 const char* to_string(Verdict verdict);
 
 struct VerdictRule {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "reports/stats/estimate.h"
+#include "reports/stats/summary.h"
 #include "reports/trend/trend_runs.h"
 
 namespace nanobench::reports {
@@ -81,6 +82,17 @@ struct Shift {
 /// For times and bytes: the ratio, with Welch's interval of the logarithms. nullopt without a value on both sides, or
 /// if a value is not above 0.
 std::optional<Shift> ratio_shift(std::span<const double> before, std::span<const double> after);
+
+/// For losses: the newest revision against those before, by seed, in a layout of revision x seed.
+///   before   one entry per revision, in any order
+///   own      the newest revision
+/// Uses the seeds that `own` shares with the last revision before, and the revisions that have them all. Revisions with
+/// the same losses are one: a program repeats them until it computes differently. Two or more different ones leave the
+/// residual of revision + seed as the error, with (different ones) * (seeds - 1) degrees of freedom, the newest's own
+/// included. With one, the newest's losses are drawn anew, and the spread over seeds of both sides is the error, with
+/// 2 (seeds - 1). Losses equal to those of a revision before are no shift. The interval has the given level.
+/// nullopt for fewer than two common seeds, or residuals without a spread.
+std::optional<Shift> newest_loss_shift(std::span<const BySeed> before, const BySeed& own, double level = 0.95);
 
 /// For losses: each seed counts once on each side, with its mean. Two or more common seeds are paired; otherwise
 /// Welch's interval is used. nullopt without a value on both sides.

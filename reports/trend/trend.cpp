@@ -20,6 +20,8 @@ constexpr int kFirstPermutations = 199;
 constexpr double kFirstAlpha = 0.1;  // a p above it with few permutations is not tested again
 constexpr int kMinPermutations = 999;
 constexpr int kMaxPermutations = 19999;
+// Times of neighbouring revisions are alike because a machine changes slowly; up to this correlation that is no change.
+constexpr double kTimeAutocorrelation = 0.5;
 
 double binomial(int n, int k) {
   double count = 1.0;
@@ -34,11 +36,18 @@ bool are_enough_revisions(int revisions, int family, double alpha) {
   return 1.0 / binomial(revisions, kMinBeside) <= alpha / (4.0 * family);
 }
 
+/// A loss or a size does not depend on the state of the machine.
+double autocorrelation_of(TrendMetric metric) {
+  return metric == TrendMetric::kStepTime || metric == TrendMetric::kTrainTime ? kTimeAutocorrelation : 0.0;
+}
+
 /// All changes with p <= alpha; none when the first search, with few permutations, finds none.
-std::vector<ChangePoint> search(const std::vector<double>& values, int family, const TrendSettings& settings) {
+std::vector<ChangePoint> search(const std::vector<double>& values, double autocorrelation, int family,
+                                const TrendSettings& settings) {
   ChangePointSettings look{.alpha = std::max(kFirstAlpha, settings.alpha),
                            .permutations = kFirstPermutations,
                            .min_segment = kMinBeside,
+                           .autocorrelation = autocorrelation,
                            .seed = settings.seed};
   const auto first = change_points(values, look);
   if (!first || first->empty()) return {};
@@ -54,6 +63,25 @@ std::optional<double> first_p(const std::vector<ChangePoint>& changes) {
     if (change.order == 1) return change.p;
   }
   return std::nullopt;
+}
+
+/// The values of each revision, in order.
+std::vector<std::span<const TrendValue>> by_revision(std::span<const TrendValue> values) {
+  std::vector<std::span<const TrendValue>> groups;
+  for (std::size_t begin = 0; begin < values.size();) {
+    std::size_t end = begin;
+    while (end < values.size() && values[end].revision == values[begin].revision) ++end;
+    groups.push_back(values.subspan(begin, end - begin));
+    begin = end;
+  }
+  return groups;
+}
+
+/// The losses of one revision, in which each seed has one value.
+BySeed losses_of(std::span<const TrendValue> revision) {
+  BySeed losses;
+  for (const SeriesValue& item : members_of(revision)) losses[item.seed] = item.value;
+  return losses;
 }
 
 double margin_of(TrendMetric metric) {
@@ -77,7 +105,7 @@ class SeriesAnalysis {
     if (trend_.values < needed_) return;
     const std::vector<double> all = plain(values_);
     const std::vector<double> searched = averaged(all, kMaxSearched);
-    found_ = search(searched, family, settings);
+    found_ = search(searched, autocorrelation_of(trend_.series.metric), family, settings);
     if (searched.size() < all.size()) place_exactly(all, searched.size());
   }
 
@@ -165,21 +193,32 @@ class SeriesAnalysis {
     const std::span<const TrendValue> before = std::span(values_).subspan(begin, own_begin - begin);
     const std::span<const TrendValue> own(first, last);
     if (trend_.series.metric == TrendMetric::kLoss) {
-      if (auto result = expect_loss(members_of(before), members_of(own))) return *result;
+      if (auto result = expect_loss(before, own)) return *result;
+      return expect(plain(before), plain(own));
     }
-    return expect(plain(before), plain(own));
+    return expect_time(before, own);
   }
 
-  /// Seed by seed, with the spread of the differences, so that it also holds for a program that changes every loss.
-  /// nullopt for too few seeds.
-  std::optional<Expectation> expect_loss(const std::vector<SeriesValue>& before,
-                                         const std::vector<SeriesValue>& own) const {
-    Expectation result{.before = static_cast<int>(before.size())};
+  /// By means of revisions where there are enough, because the runs of one revision share the state of the machine.
+  Expectation expect_time(std::span<const TrendValue> before, std::span<const TrendValue> own) const {
+    std::vector<double> means;
+    for (const std::span<const TrendValue> revision : by_revision(before)) means.push_back(*mean_of(plain(revision)));
+    if (own.empty() || means.size() < static_cast<std::size_t>(kMinBeside)) return expect(plain(before), plain(own));
+    Expectation result = expect(means, {*mean_of(plain(own))});
+    result.before = static_cast<int>(before.size());
+    return result;
+  }
+
+  /// By revision and seed; it also holds for a program that changes every loss. nullopt for too few seeds.
+  std::optional<Expectation> expect_loss(std::span<const TrendValue> before, std::span<const TrendValue> own) const {
+    Expectation result{.before = static_cast<int>(members_of(before).size())};
     if (own.empty() || result.before < kMinBeside) return result;
-    const std::optional<Shift> shift = loss_shift(before, own, 1.0 - settings_.alpha);
-    if (!shift || (!shift->interval && !shift->is_exact)) return std::nullopt;
-    double mean = 0.0;
-    for (const SeriesValue& item : own) mean += item.value / static_cast<double>(own.size());
+    std::vector<BySeed> rows;
+    for (const std::span<const TrendValue> revision : by_revision(before)) rows.push_back(losses_of(revision));
+    const BySeed losses = losses_of(own);
+    const std::optional<Shift> shift = newest_loss_shift(rows, losses, 1.0 - settings_.alpha);
+    if (!shift) return std::nullopt;
+    const double mean = *summarise(losses).mean;
     result.mean_before = mean - shift->value;
     if (shift->interval) {
       result.interval = ConfidenceInterval{

@@ -88,9 +88,10 @@ struct Trend {
 int needed_values(int family, double alpha);
 
 /// E-divisive searches each series. Holm's method then judges all of them together, and likewise the newest revisions.
-/// The values are means of revisions if there are enough of them to find a change; else single runs, which then count
-/// as independent. A series of more than kMaxSearched values is searched by averaging neighbours; the place of a change
-/// is then the best step among them. Throws Error{kInvalidArgument} for an alpha outside (0, 1).
+/// The values are means of revisions if there are enough of them to find a change; else single runs. Times may be
+/// autocorrelated up to 0.5 from value to value; other metrics count as independent in time. A series of more than
+/// kMaxSearched values is searched by averaging neighbours; the place of a change is then the best step among them.
+/// Throws Error{kInvalidArgument} for an alpha outside (0, 1).
 Trend analyse_trend(SeriesSet set, const TrendSettings& settings = {});
 
 inline constexpr std::size_t kMaxSearched = 200;  ///< the search takes time proportional to its square

@@ -8,7 +8,7 @@ namespace {
 void save_main(const CommandLine& shell, const std::string& mock = "{}") {
   shell.write("base.json", gate_suite(mock));
   ASSERT_EQ(shell.run({"run", "base.json", "--quiet"}).exit_code, 0);
-  const ProgramResult saved = shell.run({"baseline", "save", "main", "--out", "main.json"});
+  const ProgramResult saved = shell.run({"baseline", "save", "main", "--out", "main.json", "--force"});
   ASSERT_EQ(saved.exit_code, 0) << saved.err;
 }
 
@@ -105,6 +105,26 @@ TEST(BaselineCommand, SaveAcceptList) {
   shell.write("crash.json", gate_suite(R"({"fault": {"kind": "signal", "step": 3}})", R"(["record12"])", "crash"));
   EXPECT_EQ(shell.run({"run", "crash.json", "--quiet"}).exit_code, 4);
   expect_usage_error(shell.run({"baseline", "save", "holes", "--suite", "crash"}), "is incomplete");
+}
+
+TEST(BaselineCommand, SaveReplacesNothingUnlessForced) {
+  const CommandLine shell("baseline_force");
+  save_main(shell);
+  const std::string kept = read_text(shell.work() / "main.json");
+  const auto plan_of_main = [&] { return results::Store(shell.database()).find_baseline("main")->plan_id; };
+  const std::int64_t first = plan_of_main();
+  EXPECT_EQ(shell.run({"baseline", "save", "main"}).exit_code, 0) << "it has these results already";
+  expect_usage_error(shell.run({"baseline", "save", "other", "--out", "main.json"}), "main.json");
+  EXPECT_FALSE(results::Store(shell.database()).find_baseline("other")) << "nothing is stored either";
+  shell.write("base.json", gate_suite(kWorse));
+  ASSERT_EQ(shell.run({"run", "base.json", "--quiet"}).exit_code, 0);
+  expect_usage_error(shell.run({"baseline", "save", "main", "--out", "new.json"}), "--force");
+  EXPECT_EQ(plan_of_main(), first);
+  EXPECT_FALSE(std::filesystem::exists(shell.work() / "new.json"));
+  EXPECT_EQ(read_text(shell.work() / "main.json"), kept);
+  ASSERT_EQ(shell.run({"baseline", "save", "main", "--out", "main.json", "--force"}).exit_code, 0);
+  EXPECT_NE(plan_of_main(), first);
+  EXPECT_NE(read_text(shell.work() / "main.json"), kept);
 }
 
 TEST(GateBaseline, TheNewestAcceptedWhereThereIsNoRepository) {

@@ -90,6 +90,10 @@ TEST(PlanCommand, StoredNoiseTellsWhatCanBeFoundAndHowManySeeds) {
   EXPECT_EQ(needed.at("facts").at("needed").at("seeds"), 8);
   EXPECT_EQ(needed.at("tables").at("effects").at(0).at("loss").at("seeds"), 8);
   EXPECT_GE(needed.at("facts").at("needed_among_all").at("seeds"), 8);
+  const core::Json large = plan(shell, {"tiny.json", "--detect", "1"}).at("facts").at("needed_among_all");
+  EXPECT_EQ(large.at("seeds"), 3) << "two seeds give no verdict";
+  EXPECT_EQ(large.at("about"), 3);
+  EXPECT_TRUE(plan(shell, {"tiny.json", "--seeds", "2"}).at("tables").at("effects").at(0).at("loss").is_null());
   const core::Json smaller = plan(shell, {"tiny.json", "--detect", std::to_string(effect / 2), "--power", "0.9"});
   EXPECT_GT(smaller.at("facts").at("needed").at("seeds"), 24);
   EXPECT_GT(smaller.at("facts").at("needed").at("runs"), 12);

@@ -1,5 +1,6 @@
 // `nanobench baseline save|accept|list`: stored results that a gate compares with.
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -27,6 +28,7 @@ struct BaselineOptions {
   std::string revision;
   std::string out;
   std::string database;
+  bool is_forced = false;  ///< replace a file or a name that exists
   bool is_json = false;
 };
 
@@ -69,21 +71,36 @@ std::string measured_revision(const results::Store& store, const results::PlanRe
   return is_same ? source_revision(folder).value_or("") : arm.revision;
 }
 
+/// Called before anything is written.
+void require_free(const BaselineOptions& options, const results::PlanRecord& plan,
+                  const std::optional<results::BaselineRecord>& before) {
+  if (options.is_forced) return;
+  std::error_code ignored;
+  if (!options.out.empty() && std::filesystem::exists(options.out, ignored))
+    throw Error(ErrorCode::kConflict,
+                options.out + " exists already; choose another --out, or replace it with --force");
+  if (before && before->plan_id != plan.id) {
+    throw Error(ErrorCode::kConflict, "the baseline " + before->name + " is plan " + std::to_string(before->plan_id) +
+                                          " already; choose another name, or move it to plan " +
+                                          std::to_string(plan.id) + " with --force");
+  }
+}
+
 void save(const BaselineOptions& options, const std::string& name, bool is_accepted) {
   results::Store store(database_file(options.database));
   const results::PlanRecord plan = plan_of(store, options);
   require_whole(store, plan);
   const std::optional<results::BaselineRecord> before = store.find_baseline(name);
+  if (!is_accepted) require_free(options, plan, before);
   reports::Arm arm = reports::read_arm(store, plan, "baseline " + name);
   const std::string revision = options.revision.empty() ? measured_revision(store, plan, arm) : options.revision;
+  if (!revision.empty()) arm.revision = revision;
+  if (!options.out.empty()) core::write_file_atomically(options.out, to_json(arm).dump(1) + "\n");
   store.set_baseline(name, plan.id, {.reason = options.reason, .revision = revision, .is_accepted = is_accepted});
   std::cerr << (is_accepted ? "accepted plan " : "saved plan ") << plan.id << " of the suite " << plan.suite
             << " as baseline " << name;
   if (before && before->plan_id != plan.id) std::cerr << " (it was plan " << before->plan_id << ")";
   std::cerr << "\n";
-  if (options.out.empty()) return;
-  if (!revision.empty()) arm.revision = revision;
-  core::write_file_atomically(options.out, to_json(arm).dump(1) + "\n");
 }
 
 /// "accepted-12": each plan has its own name, so that earlier baselines remain.
@@ -108,10 +125,11 @@ void add_selection(CLI::App& command, BaselineOptions& options) {
 void add_save(CLI::App& parent) {
   CLI::App* command = parent.add_subcommand("save", "Save stored results under a name");
   const auto options = std::make_shared<BaselineOptions>();
-  command->add_option("NAME", options->name, "Name of the baseline; an existing name is moved to these results")
-      ->required();
+  command->add_option("NAME", options->name, "Name of the baseline")->required();
   command->add_option("--reason", options->reason, "Reason, stored with the baseline")->type_name("TEXT");
   add_selection(*command, *options);
+  command->add_flag("--force", options->is_forced,
+                    "Replace a file that exists, and move a name that has other results");
   command->footer("Example:\n  nanobench baseline save main --suite smoke_gate --out baseline.json");
   command->callback([options] { save(*options, options->name, /*is_accepted=*/false); });
 }

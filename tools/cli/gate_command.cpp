@@ -243,7 +243,7 @@ struct CalibratedPolicy {
 /// The policy with margins that the noise under the candidate's conditions allows, at the suite's number of seeds.
 /// Throws Error when no calibration under these conditions is stored, or it has too few pairs.
 CalibratedPolicy calibrated(const GateOptions& options, const reports::GatePolicy& policy, const results::Store& store,
-                            const suites::Suite& suite) {
+                            const suites::Suite& suite, bool is_interleaved) {
   const reports::Conditions conditions = conditions_of(options, suite, store);
   const std::string threads = std::to_string(conditions.threads);
   const std::string which =
@@ -259,8 +259,9 @@ CalibratedPolicy calibrated(const GateOptions& options, const reports::GatePolic
                 "--calibrated: no calibration of " + what + " on this machine is stored" + advice);
   }
   const reports::Calibration calibration = reports::calibrate(reports::noise_runs(store, *plan));
-  const auto derived =
-      reports::derived_policy(calibration, static_cast<int>(suite.seeds.size()), kCalibratedPower, policy);
+  const auto derived = reports::derived_policy(
+      calibration,
+      {.n = static_cast<int>(suite.seeds.size()), .is_interleaved = is_interleaved, .power = kCalibratedPower}, policy);
   if (derived) {
     return {*derived, "Margins: from the calibration in plan " + std::to_string(plan->id) + " (" +
                           std::to_string(calibration.pairs) + " pairs, " + plan->created_at + ")."};
@@ -278,7 +279,7 @@ int run_gate(const GateOptions& options, const Session& session) {
   reports::GatePolicy policy = policy_of(options.policy);
   std::vector<std::string> notes;
   if (options.is_calibrated) {
-    CalibratedPolicy with_margins = calibrated(options, policy, store, suite);
+    CalibratedPolicy with_margins = calibrated(options, policy, store, suite, runs_both);
     policy = with_margins.policy;
     notes.push_back(std::move(with_margins.note));
   }

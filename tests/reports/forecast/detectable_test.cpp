@@ -77,10 +77,27 @@ TEST(Detectable, SeedsForAnEffectAreTheInverse) {
       return *detectable(simple(), noise(), {.seeds = seeds, .tests = 3}, {.power = 0.9}, {}).effect;
     };
     EXPECT_LE(found_by(*needed.seeds), asked);
-    if (*needed.seeds > 2) {
+    if (*needed.seeds > kVerdictSeeds) {
       EXPECT_GT(found_by(*needed.seeds - 1), asked);
     }
   }
+}
+
+TEST(Detectable, NoPromiseIsMadeForSeedsThatGiveNoVerdict) {
+  const Detectable huge = detectable(simple(), noise(), {.seeds = 5, .tests = 2}, {}, 1.0);
+  EXPECT_EQ(huge.seeds, kVerdictSeeds);
+  EXPECT_EQ(huge.seeds_among_all, kVerdictSeeds);
+}
+
+TEST(Detectable, NumbersAreRoundedToWhatTheirSpreadKnows) {
+  EXPECT_EQ(known_seeds(47, 20.0), 50) << "47 +- 15";
+  EXPECT_EQ(known_seeds(381, 20.0), 400) << "381 +- 120";
+  EXPECT_EQ(known_seeds(381, 200.0), 390) << "381 +- 38";
+  EXPECT_EQ(known_seeds(8, 20.0), 8);
+  EXPECT_EQ(known_seeds(381, kInfinity), 381);
+  EXPECT_EQ(known_digits(0.00214, 20.0), 2) << "0.00214 +- 0.00034";
+  EXPECT_EQ(known_digits(0.0098, 2.0), 1) << "0.0098 +- 0.0049";
+  EXPECT_EQ(known_digits(0.00214, 1e6), 3);
 }
 
 TEST(Detectable, WhatIsUnknownHasAReasonAndNoNumber) {
@@ -90,7 +107,8 @@ TEST(Detectable, WhatIsUnknownHasAReasonAndNoNumber) {
   EXPECT_EQ(result.reason, "unknown: nothing stored");
   result = detectable(simple(), noise(), {.seeds = 1}, {}, {});
   EXPECT_FALSE(result.effect);
-  EXPECT_NE(result.reason.find("--seeds 2"), std::string::npos);
+  EXPECT_NE(result.reason.find("--seeds 3"), std::string::npos);
+  EXPECT_FALSE(detectable(simple(), noise(), {.seeds = 2}, {}, {}).effect) << "two seeds give no verdict";
   result = detectable(simple(), noise(0.0), {.seeds = 5}, {}, {});
   EXPECT_FALSE(result.effect);
   EXPECT_NE(result.reason.find("do not differ"), std::string::npos);

@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iostream>
+#include <map>
 #include <random>
+#include <set>
 
 #include "core/base/error.h"
 
@@ -77,6 +81,52 @@ TEST(Gate, PassesWhatIsProvedWithinTheMargins) {
   EXPECT_EQ(result.tests, 3);
   EXPECT_GT(*result.pass_chance, 0.9);
   EXPECT_LE(*result.pass_chance, 1.0);
+}
+
+/// Runs whose losses differ from those of `arm_of` by `shift` and a little noise, and whose margin is 0.001.
+GateCheck loss_check(double shift, double spread, int runs = 6) {
+  const auto moved = [&](ArmRun& run) {
+    *run.val_loss += shift + spread * noise(run, 3);
+    run.loss_digest += "x";
+  };
+  return check_of(evaluate_gate(arm_of("a", runs), arm_of("b", runs, moved), {}, {.is_interleaved = true}), "loss");
+}
+
+TEST(Gate, ThePBesideAVerdictIsThatOfItsTest) {
+  struct Case {
+    double shift, spread;
+    Verdict verdict;
+    GateTest test;
+    std::optional<double> GatePValues::*p;
+  };
+  for (const Case& one : {Case{0.0, 0.0001, Verdict::kUnchanged, GateTest::kEqual, &GatePValues::equal},
+                          {-0.01, 0.0001, Verdict::kImproved, GateTest::kDifferent, &GatePValues::different},
+                          {-0.0025, 0.005, Verdict::kNotWorse, GateTest::kNotWorse, &GatePValues::not_worse},
+                          {0.01, 0.0001, Verdict::kRegressed, GateTest::kWorse, &GatePValues::worse},
+                          {0.0, 0.01, Verdict::kInconclusive, GateTest::kNotWorse, &GatePValues::not_worse}}) {
+    const GateCheck check = loss_check(one.shift, one.spread);
+    EXPECT_EQ(check.verdict, one.verdict) << one.shift << " " << check.reason;
+    EXPECT_EQ(check.test, one.test) << one.shift;
+    ASSERT_TRUE(check.p) << one.shift;
+    EXPECT_EQ(check.p, check.tests.*one.p) << one.shift;
+    EXPECT_EQ(*check.p < 0.05, one.verdict != Verdict::kInconclusive) << one.shift;
+  }
+}
+
+TEST(Gate, ImprovementsAreAdjustedOverTheGatingChecks) {
+  const auto faster = [](ArmRun& run) { *run.step_ms *= 0.97 + 0.01 * noise(run); };
+  const auto p_among = [&](int cells) {
+    Arm baseline = arm_of("a", 6), candidate = arm_of("b", 6, faster);
+    for (int cell = 1; cell < cells; ++cell) {
+      for (Arm* arm : {&baseline, &candidate}) arm->cells.push_back(arm_of(arm->name, 6).cells.front());
+      for (ArmRun& run : candidate.cells.back().runs) *run.step_ms *= 1.0 + 0.01 * noise(run, 9);
+      for (Arm* arm : {&baseline, &candidate}) arm->cells.back().label = "cell" + std::to_string(cell);
+    }
+    return *check_of(evaluate_gate(baseline, candidate, {}, {.is_interleaved = true}), "step time").tests.different;
+  };
+  const double alone = p_among(1);
+  EXPECT_LT(alone, 0.05);
+  EXPECT_NEAR(p_among(4), 4.0 * alone, 1e-12);
 }
 
 TEST(Gate, EachMetricCanRegressAlone) {
@@ -322,6 +372,72 @@ double share_of(GateAnswer answer, double loss_change, double time_change, const
 constexpr int kRepetitions = 1000;
 double four_errors(double share) {
   return 4.0 * std::sqrt(share * (1.0 - share) / kRepetitions);
+}
+
+/// Cells with independent normal noise and no change, paired; every cell has a loss and a step time.
+Arm unchanged_arm(const std::string& name, int cells, std::mt19937_64& random) {
+  std::normal_distribution<double> normal;
+  const auto draw = [&](ArmRun& run) {
+    *run.val_loss = 3.0 + 0.002 * normal(random);
+    *run.step_ms = 100.0 * std::exp(0.01 * normal(random));
+    run.loss_digest += name;
+  };
+  Arm arm = arm_of(name, 5, draw);
+  for (int cell = 1; cell < cells; ++cell) {
+    arm.cells.push_back(arm_of(name, 5, draw).cells.front());
+    arm.cells.back().label = "cell" + std::to_string(cell);
+  }
+  return arm;
+}
+
+/// Gates over unchanged candidates that hold at least one such verdict.
+std::map<Verdict, double> false_verdicts(int cells, int repetitions, const GatePolicy& policy) {
+  std::mt19937_64 random(17);
+  std::map<Verdict, double> shares;
+  for (int i = 0; i < repetitions; ++i) {
+    const Arm baseline = unchanged_arm("a", cells, random), candidate = unchanged_arm("b", cells, random);
+    const GateResult result = evaluate_gate(baseline, candidate, policy, {.is_interleaved = true});
+    std::set<Verdict> found;
+    for (const GateCheck& check : result.checks) found.insert(check.verdict);
+    for (const Verdict verdict : found) shares[verdict] += 1.0 / repetitions;
+  }
+  return shares;
+}
+
+TEST(GateSimulation, UnchangedCandidatesImproveOrRegressNoMoreOftenThanAlpha) {
+  constexpr int kGates = 2000;
+  GatePolicy wide;
+  wide.loss.margin = 0.004;
+  wide.time.margin = 0.02;
+  for (const int cells : {2, 7}) {
+    for (const GatePolicy& policy : {GatePolicy{}, wide}) {
+      auto shares = false_verdicts(cells, kGates, policy);
+      std::cout << cells << " cells: improved " << shares[Verdict::kImproved] << ", regressed "
+                << shares[Verdict::kRegressed] << "\n";
+      const double most = policy.alpha + 3.0 * std::sqrt(policy.alpha * (1.0 - policy.alpha) / kGates);
+      EXPECT_LE(shares[Verdict::kImproved], most) << cells;
+      EXPECT_LE(shares[Verdict::kRegressed], most) << cells;
+    }
+  }
+}
+
+/// A change as large as the margin, in either direction, is not "unchanged".
+TEST(GateSimulation, ChangesAsLargeAsTheMarginAreSeldomCalledUnchanged) {
+  constexpr int kGates = 1000;
+  for (const double change : {-0.01, 0.01}) {
+    std::mt19937_64 random(19);
+    int called = 0;
+    for (int i = 0; i < kGates; ++i) {
+      GatePolicy policy;
+      policy.loss.margin = 0.01;
+      const Arm baseline = random_arm("a", random, 0, 0), candidate = random_arm("b", random, change, 0);
+      const GateResult result = evaluate_gate(baseline, candidate, policy, {.is_interleaved = true});
+      called += std::any_of(result.checks.begin(), result.checks.end(), [](const GateCheck& check) {
+        return check.name == "loss" && check.verdict == Verdict::kUnchanged;
+      });
+    }
+    EXPECT_LE(called, kGates * (0.05 + 3.0 * std::sqrt(0.05 * 0.95 / kGates))) << change;
+  }
 }
 
 TEST(GateSimulation, CriesWolfNoMoreOftenThanItSays) {

@@ -22,7 +22,7 @@ GateResult result_with(int cells) {
     check.name = "loss";
     check.is_ratio = false;
     check.change = 0.01 * i;
-    check.adjusted_p = 0.5 / (i + 1);
+    check.tests.worse = 0.5 / (i + 1);
     check.verdict = i % 3 == 0 ? Verdict::kRegressed : i % 3 == 1 ? Verdict::kInconclusive : Verdict::kUnchanged;
     check.reason = "because of " + std::to_string(i) + " & <more>";
     result.checks.push_back(check);

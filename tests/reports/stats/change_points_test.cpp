@@ -1,6 +1,7 @@
 #include "reports/stats/change_points.h"
 
 #include <algorithm>
+#include <iostream>
 
 #include "core/base/error.h"
 #include "tests/reports/stats/simulation.h"
@@ -89,6 +90,8 @@ TEST(ChangePoints, WhatCannotAnswerIsNothing) {
   EXPECT_THROW(change_points(Values(20, 1.0), {.alpha = 0.0}), core::Error);
   EXPECT_THROW(change_points(Values(20, 1.0), {.permutations = 3}), core::Error);
   EXPECT_THROW(change_points(Values(20, 1.0), {.min_segment = 1}), core::Error);
+  EXPECT_THROW(change_points(Values(20, 1.0), {.autocorrelation = -0.1}), core::Error);
+  EXPECT_THROW(change_points(Values(20, 1.0), {.autocorrelation = 1.0}), core::Error);
 }
 
 TEST(ChangePoints, CriesWolfAsOftenAsItSays) {
@@ -101,6 +104,66 @@ TEST(ChangePoints, CriesWolfAsOftenAsItSays) {
     return !change_points(values, {.permutations = 99, .seed = 3})->empty();
   });
   expect_share(alarms, 0.05, kRepetitions, "false alarms");
+}
+
+constexpr ChangePointSettings kCorrelated = {.permutations = 99, .min_segment = 4, .autocorrelation = 0.5, .seed = 3};
+
+/// A stationary first-order autoregression with a standard deviation of 1.
+Values correlated(NormalDraws& draws, int n, double rho) {
+  Values values = {draws.next()};
+  for (int i = 1; i < n; ++i) values.push_back(rho * values.back() + std::sqrt(1.0 - rho * rho) * draws.next());
+  return values;
+}
+
+TEST(ChangePoints, AutocorrelationIsNoChange) {
+  constexpr int kRepetitions = 2000;
+  for (const int n : {8, 12, 20, 40}) {
+    for (const double rho : {0.0, 0.5}) {
+      NormalDraws draws(116);
+      const auto alarms = [&](const ChangePointSettings& settings) {
+        return share_of(kRepetitions, [&] { return !change_points(correlated(draws, n, rho), settings)->empty(); });
+      };
+      const double share = alarms(kCorrelated);
+      std::cout << n << " values, autocorrelation " << rho << ": false alarms " << share << "\n";
+      EXPECT_LE(share, 0.05 + slack(0.05, kRepetitions)) << n << " " << rho;
+    }
+  }
+}
+
+/// 3.5 standard deviations in 20 values, and levels that rise and fall.
+TEST(ChangePoints, ClearShiftsAreFoundDespiteAutocorrelation) {
+  constexpr int kRepetitions = 500;
+  struct Case {
+    int n;
+    Values levels;
+    double rho, min;
+  };
+  for (const Case& one : {Case{20, {0, 3.5}, 0.0, 0.95},
+                          {20, {0, 5}, 0.5, 0.95},
+                          {30, {0, 7, -10}, 0.0, 0.99},
+                          {30, {0, 7, 14}, 0.5, 0.99},
+                          {45, {0, 6, 0}, 0.0, 0.9}}) {
+    NormalDraws draws(117);
+    const double found = share_of(kRepetitions, [&] {
+      Values values = correlated(draws, one.n, one.rho);
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] += one.levels[i * one.levels.size() / values.size()];
+      return !change_points(values, kCorrelated)->empty();
+    });
+    std::cout << one.n << " values, " << one.levels.size() << " levels, autocorrelation " << one.rho << ": found "
+              << found << "\n";
+    EXPECT_GE(found, one.min) << one.n << " values, " << one.levels.size() << " levels";
+  }
+}
+
+TEST(ChangePoints, LevelsWithoutASpreadArePermuted) {
+  Values values(8, 1.0);
+  for (std::size_t i = 4; i < 8; ++i) values[i] = 2.0;
+  ChangePointSettings settings = kCorrelated;
+  settings.permutations = 1999;
+  const auto changes = change_points(values, settings);
+  ASSERT_EQ(changes->size(), 1U);
+  EXPECT_EQ(changes->front().index, 4U);
+  EXPECT_NEAR(changes->front().p, 2.0 / 70.0, 0.015) << "two of the 70 arrangements split as well";
 }
 
 }  // namespace

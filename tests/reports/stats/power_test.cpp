@@ -146,5 +146,32 @@ TEST(EquivalencePower, IsWhatHappens) {
   expect_share(proved, equivalence_power(0.2, one_arm(8), margins), kRepetitions, "proofs");
 }
 
+TEST(Power, APredictedEffectIsThatOfAKnownSpreadInTheLimit) {
+  const PlannedError error = planned_error(0.01, 6);
+  for (const bool is_two_sided : {true, false}) {
+    const PowerSettings settings{.is_two_sided = is_two_sided};
+    const double known = minimum_detectable_effect(error, 0.8, settings);
+    EXPECT_NEAR(predictive_detectable_effect(error, 1e6, 0.8, settings) / known, 1.0, 1e-5);
+    EXPECT_GT(predictive_detectable_effect(error, 5, 0.8, settings), 1.1 * known);
+    EXPECT_GT(predictive_detectable_effect(error, 2, 0.8, settings),
+              predictive_detectable_effect(error, 5, 0.8, settings));
+  }
+  EXPECT_THROW(predictive_detectable_effect(error, 0.0), core::Error);
+}
+
+/// A spread that a few runs estimate promises a power; over many such estimates, the power is kept.
+TEST(PowerSimulation, APredictedEffectIsFoundAsOftenAsPromised) {
+  constexpr int kRepetitions = 4000, kRuns = 5;
+  for (const int first_runs : {3, 7}) {
+    const double factor = predictive_detectable_effect(planned_error(1.0, kRuns), first_runs - 1.0, 0.8);
+    NormalDraws draws(91);
+    const double share = share_of(kRepetitions, [&] {
+      const double effect = factor * moments_of(draws.sample(first_runs))->sd;
+      return p_of(estimate_of(*moments_of(draws.sample(kRuns, effect)))) < 0.05;
+    });
+    expect_share(share, 0.8, kRepetitions, "power with an estimated spread");
+  }
+}
+
 }  // namespace
 }  // namespace nanobench::reports
