@@ -10,7 +10,6 @@
 #include "core/base/json.h"
 #include "core/base/text.h"
 #include "reports/comparison/conditions.h"
-#include "reports/stats/robust_clock.h"
 #include "results/host_load.h"
 #include "results/metric.h"
 
@@ -351,39 +350,12 @@ void add_mixture_warnings(ComparisonTable& table, const std::vector<CellMeasures
   if (engines.size() > 1) table.warnings.push_back("The runs come from different versions of the engine.");
 }
 
-bool has_timed_steps(const results::RunResult& result) {
-  return result.timed_steps && *result.timed_steps > 0;
-}
-
 /// With what follows from it.
 void set_clock(RunMeasure& measure, double clock_ms) {
   measure.clock_ms = clock_ms;
-  if (!has_timed_steps(*measure.run.result)) return;
+  if (!measure.run.result->mean_step_ms()) return;
   measure.step_ms = clock_ms / static_cast<double>(*measure.run.result->timed_steps);
   if (measure.step_tokens) measure.tokens_per_s = *measure.step_tokens / (*measure.step_ms / 1000.0);
-}
-
-/// Increments of the training clock; empty if it ever runs backwards.
-std::vector<StepTime> clock_increments(const results::Store& store, std::int64_t run_id) {
-  std::vector<StepTime> times;
-  double before = 0.0;
-  for (const results::Sample& sample : store.samples(run_id, results::kClockMs)) {
-    if (!std::isfinite(sample.value) || sample.value < before) return {};
-    times.push_back({.step = sample.step, .ms = sample.value - before});
-    before = sample.value;
-  }
-  return times;
-}
-
-/// Completed runs with a clock, by machine, as in share_machine().
-using MachineRuns = std::map<std::tuple<std::string, std::string, int>, std::vector<RunMeasure*>>;
-
-MachineRuns clocked_runs(std::vector<RunMeasure>& runs) {
-  MachineRuns machines;
-  for (RunMeasure& run : runs) {
-    if (run.raw_clock_ms) machines[{run.run.hardware, run.run.place(), run.run.threads}].push_back(&run);
-  }
-  return machines;
 }
 
 void settle_machine(const results::Store& store, const std::vector<RunMeasure*>& runs) {
@@ -394,17 +366,6 @@ void settle_machine(const results::Store& store, const std::vector<RunMeasure*>&
     runs[i]->disturbed_steps = clocks[i].disturbed_steps;
     if (clocks[i].replaced_ms > 0.0) set_clock(*runs[i], *runs[i]->raw_clock_ms - clocks[i].replaced_ms);
   }
-}
-
-void settle_plan(const results::Store& store, std::vector<CellMeasures>& cells) {
-  std::int64_t steps = 0;
-  for (const CellMeasures& cell : cells) {
-    for (const RunMeasure& run : cell.runs) {
-      if (run.run.is_completed()) steps += run.run.result->timed_steps.value_or(run.run.result->steps.value_or(0));
-    }
-  }
-  if (steps > kMaxSettledSteps) return;
-  for (CellMeasures& cell : cells) settle_clocks(store, cell.runs);
 }
 
 RunMeasure measure(const RunRecord& run, const MeasuredSamples& samples, const std::optional<double>& step_tokens) {
@@ -422,7 +383,7 @@ RunMeasure measure(const RunRecord& run, const MeasuredSamples& samples, const s
   if (result.peak_bytes && *result.peak_bytes > 0) measure.peak_bytes = static_cast<double>(*result.peak_bytes);
   if (!result.train_ms || !std::isfinite(*result.train_ms) || !(*result.train_ms > 0.0)) return measure;
   measure.raw_clock_ms = result.train_ms;
-  if (has_timed_steps(result)) measure.mean_step_ms = *result.train_ms / static_cast<double>(*result.timed_steps);
+  measure.mean_step_ms = result.mean_step_ms();
   set_clock(measure, *result.train_ms);
   return measure;
 }
@@ -439,7 +400,7 @@ std::optional<double> sampled_step_ms(const results::Store& store, std::int64_t 
 MeasuredSamples read_samples(const results::Store& store, const RunRecord& run) {
   if (!run.is_completed()) return {};
   return {.median_step_ms = store.summary(run.id).median_step_ms,
-          .mean_step_ms = has_timed_steps(*run.result) ? std::nullopt : sampled_step_ms(store, run.id),
+          .mean_step_ms = run.result->mean_step_ms() ? std::nullopt : sampled_step_ms(store, run.id),
           .val_loss = store.samples(run.id, results::kValLoss),
           .val_clock_ms = store.samples(run.id, results::kValClockMs)};
 }
@@ -457,8 +418,23 @@ RunMeasure measure_run(const results::Store& store, const RunRecord& run) {
   return result;
 }
 
+std::vector<StepTime> clock_increments(const results::Store& store, std::int64_t run_id) {
+  std::vector<StepTime> times;
+  double before = 0.0;
+  for (const results::Sample& sample : store.samples(run_id, results::kClockMs)) {
+    if (!std::isfinite(sample.value) || sample.value < before) return {};
+    times.push_back({.step = sample.step, .ms = sample.value - before});
+    before = sample.value;
+  }
+  return times;
+}
+
 void settle_clocks(const results::Store& store, std::vector<RunMeasure>& runs) {
-  for (const auto& [machine, some] : clocked_runs(runs)) {
+  std::map<std::tuple<std::string, std::string, int>, std::vector<RunMeasure*>> machines;  // as in share_machine()
+  for (RunMeasure& run : runs) {
+    if (run.raw_clock_ms) machines[{run.run.hardware, run.run.place(), run.run.threads}].push_back(&run);
+  }
+  for (const auto& [machine, some] : machines) {
     if (some.size() > 1) settle_machine(store, some);
   }
 }
@@ -472,6 +448,22 @@ const RunMeasure* completed_run(const CellMeasures& cell, std::uint64_t seed) {
 
 bool share_machine(const RunMeasure& a, const RunMeasure& b) {
   return a.run.hardware == b.run.hardware && a.run.place() == b.run.place() && a.run.threads == b.run.threads;
+}
+
+std::int64_t timed_steps_of(const std::vector<CellMeasures>& cells) {
+  std::int64_t steps = 0;
+  for (const CellMeasures& cell : cells) {
+    for (const RunMeasure& run : cell.runs) {
+      if (run.run.is_completed()) steps += run.run.result->timed_steps.value_or(0);
+    }
+  }
+  return steps;
+}
+
+std::optional<Effect> time_ratio(const CellMeasures& cell, const CellMeasures& reference, const BySeed& times,
+                                 const BySeed& base_times) {
+  return effect_within_machines(cell, reference, times, base_times,
+                                [](const BySeed& values, const BySeed& bases) { return speed_up(bases, values); });
 }
 
 BySeed val_losses(const CellMeasures& cell) {
@@ -521,7 +513,9 @@ std::vector<CellMeasures> read_cells(const results::Store& store, const results:
     std::sort(cell.runs.begin(), cell.runs.end(),
               [](const RunMeasure& a, const RunMeasure& b) { return a.run.seed < b.run.seed; });
   }
-  settle_plan(store, cells);
+  if (timed_steps_of(cells) <= kMaxSettledSteps) {
+    for (CellMeasures& cell : cells) settle_clocks(store, cell.runs);
+  }
   return cells;
 }
 

@@ -11,6 +11,7 @@
 #include "ablations/catalogue.h"
 #include "reports/comparison/conditions.h"
 #include "reports/stats/loss_curve.h"
+#include "reports/stats/robust_clock.h"
 #include "reports/stats/summary.h"
 #include "results/store.h"
 
@@ -38,6 +39,9 @@ struct RunMeasure {
 /// samples as step_ms.
 RunMeasure measure_run(const results::Store& store, const results::RunRecord& run);
 
+/// What the run's training clock counted at each sample; empty if it ever runs backwards.
+std::vector<StepTime> clock_increments(const results::Store& store, std::int64_t run_id);
+
 /// Sets the clocks of a cell's runs, and what follows from them: disturbed steps are counted as the runs of the same
 /// machine took them (reports/stats/robust_clock.h). Runs without samples of their clock, or without another run on
 /// their machine, keep their clocks. Reads each step's clock: about 0.3 ms for 1500 steps.
@@ -57,6 +61,11 @@ const RunMeasure* completed_run(const CellMeasures& cell, std::uint64_t seed);
 /// Whether the times of two runs may be compared: same machine, same GPU and driver, same number of threads. Losses may
 /// always be compared.
 bool share_machine(const RunMeasure& a, const RunMeasure& b);
+
+/// The cell's times over the reference's, above 1: slower. Of runs on several machines only pairs from one machine
+/// count. `times` and `base_times` are values of the completed runs of the two.
+std::optional<Effect> time_ratio(const CellMeasures& cell, const CellMeasures& reference, const BySeed& times,
+                                 const BySeed& base_times);
 
 /// Values of the completed runs.
 BySeed val_losses(const CellMeasures& cell);
@@ -123,9 +132,12 @@ struct ComparisonOptions {
 /// Mean step times published for the catalogue's records.
 std::map<std::string, double> published_step_ms(const ablations::Catalogue& catalogue);
 
-/// The cells of a plan in the suite's order, with settled clocks. A plan of more than kMaxSettledSteps timed steps keeps
-/// the clocks as measured, because reading them would take seconds.
+/// A plan of more timed steps keeps its clocks as measured, because reading them would take seconds.
 inline constexpr std::int64_t kMaxSettledSteps = 2'000'000;
+/// Of the completed runs.
+std::int64_t timed_steps_of(const std::vector<CellMeasures>& cells);
+
+/// The cells of a plan in the suite's order, with settled clocks.
 std::vector<CellMeasures> read_cells(const results::Store& store, const results::PlanRecord& plan,
                                      const ComparisonOptions& options);
 

@@ -2,7 +2,7 @@
 /// thread-safe.
 ///
 /// Loss: candidate - baseline, nats per token, seed by seed if both sides have the seed and so share their random
-/// numbers. Time and memory: the logarithm of the ratio of the runs' medians and peaks, likewise; a margin m becomes
+/// numbers. Time and memory: the logarithm of the ratio of the runs' clocks and peaks, likewise; a margin m becomes
 /// log(1 + m). Cost: the cost model's counts, which have no noise, so one run per side is proof.
 ///   regressed     worse by a one-sided test whose p-value Holm adjusted over all tests of the gate, and not proved to
 ///                 be within the margin

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/base/json.h"
 #include "core/config/train_config.h"
@@ -35,6 +36,12 @@ enum class MockFault {
   kGrandchild        ///< leaves a process behind that keeps the pipes open
 };
 
+/// A stretch of steps with a step time of its own, as larger windows or batches make them.
+struct MockPhase {
+  std::int64_t steps = 1;
+  double step_ms = 10;  ///< as MockSettings::step_ms
+};
+
 struct MockSettings {
   std::int64_t steps = 20;
   std::int64_t val_every = 5;
@@ -44,6 +51,7 @@ struct MockSettings {
   double loss_sigma = 0;  ///< run-to-run standard deviation of the loss
   double effect = 0;      ///< added to loss_end: the effect of a cell
   double step_ms = 10;    ///< mean of the drawn times
+  std::vector<MockPhase> phases;  ///< in order, from step 0; the last one lasts to the end. Empty: step_ms throughout
   double step_cv = 0.02;  ///< their coefficient of variation
   double step_drift = 0;  ///< relative growth of the step time over the run: a host that slows down
   double sleep_ms = 0;    ///< real sleep in each step
@@ -55,6 +63,9 @@ struct MockSettings {
   MockFault fault = MockFault::kNone;
   std::int64_t fault_step = 0;
   std::optional<std::int64_t> fault_value;
+
+  /// Mean of the times that are drawn for this step: of its phase, with the drift.
+  double mean_step_ms(std::int64_t step) const;
 };
 
 /// `json` is null or an object. Absent steps, val_every and untimed_steps come from the configuration. Throws
