@@ -76,13 +76,17 @@ TableCell speed_up_cell(const std::optional<Effect>& effect) {
   return effect_cell(effect, effect ? format_fixed(effect->value, 3) + "x" : "", 3);
 }
 
-TableCell target_change_cell(const std::optional<Effect>& effect) {
-  return effect_cell(effect, effect ? format_signed(effect->value, 2) : "", 2);
-}
-
 std::string milliseconds(double value) {
   return format_significant(value, 4);
 }
+
+/// With the whole training clock for machines.
+TableCell step_cell(const Comparison& row) {
+  TableCell cell = watched_cell(row.step_ms, row.outliers.step_ms, milliseconds);
+  cell.value["clock_ms"] = json_of(row.clock_ms.mean);
+  return cell;
+}
+
 Summary in_mebibytes(Summary bytes) {
   for (std::optional<double>* number : {&bytes.mean, &bytes.sd}) {
     if (*number) **number /= 1024.0 * 1024.0;
@@ -90,10 +94,14 @@ Summary in_mebibytes(Summary bytes) {
   return bytes;
 }
 
-TableCell target_cell(const TargetTimes& times) {
+TableCell target_cell(const Comparison& row) {
+  const TargetTimes& times = row.to_target;
   OrderedJson value = json_of(times.seconds);
   value["reached"] = times.reached;
   value["completed"] = times.completed;
+  const std::optional<Effect>& change = row.to_target_change;
+  value["change"] = change ? OrderedJson(change->value) : OrderedJson(nullptr);
+  value["change_sd"] = json_of(change ? change->sd : std::nullopt);
   if (times.completed == 0 || !times.has_curve) return value_cell("-", std::move(value));
   if (times.reached == 0) return value_cell(times.before_clock > 0 ? "before clock" : "not reached", std::move(value));
   TableCell cell = mean_cell(times.seconds, [](double seconds) { return format_significant(seconds, 3); });
@@ -135,9 +143,7 @@ std::vector<Column> columns() {
       number_column("published_step_ms", "published ms", 2),
       number_column("published_speed_up", "published speed-up", 3),
       number_column("median_step_ms", "median step ms", 6),
-      number_column("clock_ms", "clock ms", 6),
-      number_column("mean_step_ms", "step ms as measured", 7),
-      number_column("to_target_change_s", "to target, change", 6),
+      number_column("mean_step_ms", "raw step ms", 7),
       number_column("tokens_per_s", "tokens/s", 5),
       number_column("n", "n"),
   };
@@ -149,16 +155,14 @@ std::vector<TableCell> cells_of(const Comparison& row) {
       changed_cell(row),
       watched_cell(row.val_loss, row.outliers.val_loss, loss_text),
       change_cell(row.val_loss_change),
-      watched_cell(row.step_ms, row.outliers.step_ms, milliseconds),
+      step_cell(row),
       speed_up_cell(row.step_speed_up),
-      target_cell(row.to_target),
+      target_cell(row),
       mean_cell(in_mebibytes(row.peak_bytes), [](double mib) { return format_significant(mib, 3); }),
       fixed_cell(row.published_step_ms, 1),
       number_cell(row.published_speed_up, [](double value) { return format_fixed(value, 3) + "x"; }),
       mean_cell(row.median_step_ms, milliseconds),
-      mean_cell(row.clock_ms, milliseconds),
       mean_cell(row.mean_step_ms, milliseconds),
-      target_change_cell(row.to_target_change),
       mean_cell(row.tokens_per_s, [](double rate) { return format_count(static_cast<std::int64_t>(rate)); }),
       count_of(row),
   };
@@ -272,7 +276,8 @@ void add_reading_notes(Document& document, const results::PlanRecord& plan, cons
   document.notes = table.notes;
   const char* const reference = plan.design == results::Design::kHistory ? "the row before" : "the first row";
   document.reading = {std::string("change and speed-up: against ") + reference + ", paired by seed.",
-                      "step ms: training clock over the timed steps. to target s: seconds of the training clock until the "
+                      "step ms: training clock over the timed steps, disturbed steps as the cell's other runs took them; raw step ms: as "
+                      "measured. to target s: seconds of the training clock until the "
                       "validation loss first reaches the target, interpolated between validations."};
   const bool has_published = std::any_of(table.rows.begin(), table.rows.end(),
                                          [](const Comparison& row) { return row.published_step_ms.has_value(); });

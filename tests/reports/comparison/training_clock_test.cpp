@@ -266,16 +266,19 @@ TEST(PublishedClocks, AreThoseThatTheLogsPrint) {
   }
   const results::LogImportResult result = import.finish({});
   int compared = 0;
-  const results::PlanRecord plan = store.plan(*result.plan_id);
+  const results::PlanRecord plan = store.plan(result.plan_id);
   for (const CellMeasures& cell : read_cells(store, plan, {})) {
     for (const RunMeasure& run : cell.runs) {
       const auto known = printed.find(store.run_facts(run.run.id).at("log/digest"));
       if (!run.clock_ms || known == printed.end()) continue;
       EXPECT_DOUBLE_EQ(*run.raw_clock_ms, known->second) << cell.cell.label;
       EXPECT_LE(*run.clock_ms, *run.raw_clock_ms) << cell.cell.label;
-      if (run.disturbed_steps == 0) EXPECT_DOUBLE_EQ(*run.clock_ms, known->second) << cell.cell.label;
-      if (run.disturbed_steps == 0 && run.run.result->timed_steps)
+      if (run.disturbed_steps == 0) {
+        EXPECT_DOUBLE_EQ(*run.clock_ms, known->second) << cell.cell.label;
+      }
+      if (run.disturbed_steps == 0 && run.run.result->timed_steps) {
         EXPECT_NEAR(*run.step_ms * static_cast<double>(*run.run.result->timed_steps), known->second, 1e-3);
+      }
       ++compared;
     }
   }

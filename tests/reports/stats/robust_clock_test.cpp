@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "reports/stats/summary.h"
 #include "tests/reports/stats/simulation.h"
 
 namespace nanobench::reports {
@@ -28,9 +29,9 @@ Runs made_runs(int count, double noise, std::uint64_t seed = 1) {
 }
 
 double sum_of(const std::vector<StepTime>& run) {
-  double sum = 0.0;
-  for (const StepTime& time : run) sum += time.ms;
-  return sum;
+  std::vector<double> times;
+  for (const StepTime& time : run) times.push_back(time.ms);
+  return compensated_sum(times);
 }
 
 void slow_down(std::vector<StepTime>& run, std::size_t first, std::size_t count, double factor) {
