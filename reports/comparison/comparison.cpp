@@ -11,6 +11,7 @@
 #include "core/base/text.h"
 #include "reports/comparison/conditions.h"
 #include "results/host_load.h"
+#include "results/import/log_import.h"
 #include "results/metric.h"
 
 namespace nanobench::reports {
@@ -260,11 +261,28 @@ void add_effects(ComparisonTable& table, const std::vector<CellMeasures>& cells,
   }
 }
 
+/// Whether the cells hold imported speedrun logs and nothing else.
+bool are_logs(const std::vector<CellMeasures>& cells) {
+  bool has_runs = false;
+  for (const CellMeasures& cell : cells) {
+    for (const RunMeasure& run : cell.runs) {
+      if (run.run.engine != results::kSpeedrunLogEngine) return false;
+      has_runs = true;
+    }
+  }
+  return has_runs;
+}
+
 void set_target(ComparisonTable& table, const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
                 const ComparisonOptions& options) {
   if (options.target || plan.target) {
     table.target = options.target ? options.target : plan.target;
     table.target_source = options.target ? "from the command line" : "from the suite";
+    return;
+  }
+  if (are_logs(cells)) {
+    table.target = results::kSpeedrunTarget;
+    table.target_source = "the speedrun's target";
     return;
   }
   if (cells.empty()) return;

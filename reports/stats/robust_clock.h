@@ -24,9 +24,11 @@ struct RobustClock {
   int disturbed_steps = 0;   ///< steps, or stretches, that were judged disturbed
 };
 
-/// A step is disturbed above this multiple of what it should take, less one, whatever the noise is.
+/// A step is disturbed above this multiple of what it should take, less one, whatever the noise is. Simulated at noise
+/// of 10 % a step: 0.25 took 0.2 % from the clocks of three quiet runs, 0.5 took 0.01 %, and 1 missed bursts of 1.8.
 inline constexpr double kMinDisturbance = 0.5;
-/// ... and above this number of the run's robust standard deviations (of the logarithms).
+/// ... and above this number of the run's robust standard deviations (of the logarithms). Simulated with two runs: 4
+/// took 0.03 % from quiet clocks at noise of 10 %, 8 missed bursts of twice the time at noise of 5 %.
 inline constexpr double kDisturbanceSds = 6.0;
 /// With fewer steps in common, nothing shows how fast a run is as a whole.
 inline constexpr int kMinSharedSteps = 5;

@@ -1,4 +1,6 @@
 // A slowdown in one phase of a run is one of the whole run, from the command line.
+#include "core/base/error.h"
+#include "suites/run/mock_settings.h"
 #include "tests/tools/gate_command_line.h"
 
 namespace nanobench::tools {
@@ -45,7 +47,7 @@ TEST(ReportPhases, HaveTheTimesOfEachPhase) {
   const CommandLine shell("report_phases");
   shell.write("g.json", phased_suite(80, 120, 160));
   ASSERT_EQ(shell.run({"run", "g.json", "--quiet"}).exit_code, 0);
-  const ProgramResult result = shell.run({"report", "g", "--json"});
+  const ProgramResult result = shell.run({"report", "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const core::Json report = json_of(result);
   const core::Json& rows = report.at("tables").at("schedule_phases");
@@ -58,12 +60,18 @@ TEST(ReportPhases, HaveTheTimesOfEachPhase) {
   EXPECT_NEAR(row.at("median_step_ms").at("mean").get<double>(), 120.0, 0.3);
 }
 
-TEST(MockPhases, AreRefusedIfTheyAreNotPhases) {
-  for (const char* const mock : {R"({"phases": 3})", R"({"phases": [{"steps": 0}]})", R"({"phases": [{"ms": 1}]})"}) {
-    const CommandLine shell("bad_phases");
-    shell.write("g.json", gate_suite(mock));
-    EXPECT_EQ(shell.run({"run", "g.json", "--quiet"}).exit_code, 2) << mock;
-  }
+TEST(MockPhases, AreReadInOrderAndRefusedIfTheyAreNotPhases) {
+  const auto read = [](const char* json) {
+    return suites::read_mock_settings(core::Json::parse(json), core::TrainConfig{}, "test");
+  };
+  const suites::MockSettings settings =
+      read(R"({"steps": 10, "step_drift": 1, "phases": [{"steps": 2, "step_ms": 8}, {"steps": 3, "step_ms": 9}]})");
+  EXPECT_DOUBLE_EQ(settings.mean_step_ms(0), 8.0);
+  EXPECT_DOUBLE_EQ(settings.mean_step_ms(1), 8.8);
+  EXPECT_DOUBLE_EQ(settings.mean_step_ms(2), 10.8);
+  EXPECT_DOUBLE_EQ(settings.mean_step_ms(9), 17.1) << "the last phase lasts to the end";
+  for (const char* const mock : {R"({"phases": 3})", R"({"phases": [{"steps": 0}]})", R"({"phases": [{"ms": 1}]})"})
+    EXPECT_THROW(read(mock), core::Error) << mock;
 }
 
 }  // namespace

@@ -267,7 +267,10 @@ TEST(PublishedClocks, AreThoseThatTheLogsPrint) {
   const results::LogImportResult result = import.finish({});
   int compared = 0;
   const results::PlanRecord plan = store.plan(result.plan_id);
-  for (const CellMeasures& cell : read_cells(store, plan, {})) {
+  const std::vector<CellMeasures> cells = read_cells(store, plan, {});
+  EXPECT_EQ(compare(plan, cells, {}).target, 3.28);
+  EXPECT_EQ(compare(plan, cells, {.published_step_ms = {}, .target = 3.3}).target, 3.3);
+  for (const CellMeasures& cell : cells) {
     for (const RunMeasure& run : cell.runs) {
       const auto known = printed.find(store.run_facts(run.run.id).at("log/digest"));
       if (!run.clock_ms || known == printed.end()) continue;
