@@ -171,13 +171,17 @@ TEST_F(TrainingClock, AStepThatIsSlowInAllRunsStays) {
 TEST_F(TrainingClock, ARunOfAnotherMachineIsNoYardstick) {
   const results::PlanRecord plan = plan_of({{"cell", {}}});
   std::vector<CellMeasures> cells = read_cells(store_, plan, {});
-  const auto slow = add_run({"slow", {}}, 9, std::vector<double>(kStepCount, 100.0));
-  RunMeasure other = measure_run(store_, store_.run(slow));
+  std::vector<double> times = times_of({"cell", {}}, 9);
+  for (std::size_t step = 50; step < 60; ++step) times[step] *= 4.0;
+  RunMeasure other = measure_run(store_, store_.run(add_run({"slow", {}}, 9, times)));
   other.run.threads = 7;
   std::vector<RunMeasure> runs = {other, cells[0].runs[0]};
   settle_clocks(store_, runs);
   EXPECT_EQ(runs[0].clock_ms, other.raw_clock_ms);
   EXPECT_EQ(runs[0].disturbed_steps, 0);
+  runs[0].run.threads = runs[1].run.threads;
+  settle_clocks(store_, runs);
+  EXPECT_EQ(runs[0].disturbed_steps, 10);
 }
 
 TEST_F(TrainingClock, TheTimeToTheTargetIsPairedWhereAllRunsReachIt) {
