@@ -99,7 +99,7 @@ struct Comparison {
   Summary peak_bytes;
   TargetTimes to_target;
   std::optional<Effect> to_target_change;  ///< seconds, negative: sooner; absent unless all runs of both rows reach it
-  CellOutliers outliers;  ///< flagged, but included in all of the above
+  CellOutliers outliers;                   ///< flagged, but included in all of the above
   std::optional<double> published_step_ms;
   std::optional<double> published_speed_up;
 

@@ -11,10 +11,10 @@ namespace nanobench::reports {
 namespace {
 
 constexpr std::size_t kMinTimes = 20;
-constexpr std::size_t kMaxBins = 100;      // the search for change points is quadratic
-constexpr double kMinLevelChange = 0.02;   // less is drift, not another phase
-constexpr double kChangeAlpha = 0.01;      // a table has many steps, so chance must be rare
-constexpr double kFlat = 1e-9;             // of a learning-rate factor, which is about 1
+constexpr std::size_t kMaxBins = 100;     // the search for change points is quadratic
+constexpr double kMinLevelChange = 0.02;  // less is drift, not another phase
+constexpr double kChangeAlpha = 0.01;     // a table has many steps, so chance must be rare
+constexpr double kFlat = 1e-9;            // of a learning-rate factor, which is about 1
 
 /// -1 falling, 0 constant, 1 rising
 int stage_of(double before, double after) {
@@ -175,17 +175,17 @@ std::vector<StepPhase> phases_between(const std::set<std::int64_t>& boundaries, 
   return phases;
 }
 
-void add_cells(StepPhase& phase, const std::vector<CellMeasures>& cells,
-               const std::vector<std::vector<TimedRun>>& runs, const ComparisonTable& table) {
+void add_cells(StepPhase& phase, const std::vector<CellMeasures>& cells, const std::vector<std::vector<TimedRun>>& runs,
+               const ComparisonTable& table) {
   std::map<std::string, std::pair<std::size_t, BySeed>> known;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     BySeed times = phase_times_of(runs[i], phase);
     if (times.empty()) continue;
     PhaseTime& row = phase.cells.emplace_back();
     row.cell = cells[i].cell.label;
-    const auto base = i < table.rows.size() && table.rows[i].reference ? known.find(*table.rows[i].reference) : known.end();
-    if (base != known.end())
-      row.ratio = time_ratio(cells[i], cells[base->second.first], times, base->second.second);
+    const auto base =
+        i < table.rows.size() && table.rows[i].reference ? known.find(*table.rows[i].reference) : known.end();
+    if (base != known.end()) row.ratio = time_ratio(cells[i], cells[base->second.first], times, base->second.second);
     row.step_ms = times;
     known[row.cell] = {i, std::move(times)};
   }
@@ -210,7 +210,8 @@ std::vector<std::int64_t> measured_boundaries(std::span<const StepTime> times) {
   if (times.size() < kMinTimes) return {};
   const std::size_t width = (times.size() + kMaxBins - 1) / kMaxBins;
   std::vector<double> bins;
-  for (std::size_t at = 0; at + width <= times.size(); at += width) bins.push_back(std::log(median_ms(times.subspan(at, width))));
+  for (std::size_t at = 0; at + width <= times.size(); at += width)
+    bins.push_back(std::log(median_ms(times.subspan(at, width))));
   const auto changes = change_points(bins, {.alpha = kChangeAlpha});
   if (!changes) return {};
   std::vector<std::int64_t> steps;

@@ -280,7 +280,8 @@ void add_reading_notes(Document& document, const results::PlanRecord& plan, cons
   document.notes = table.notes;
   const char* const reference = plan.design == results::Design::kHistory ? "the row before" : "the first row";
   document.reading = {std::string("change and speed-up: against ") + reference + ", paired by seed.",
-                      "step ms: training clock over the timed steps, disturbed steps as the cell's other runs took them; raw step ms: as "
+                      "step ms: training clock over the timed steps, disturbed steps as the cell's other runs took "
+                      "them; raw step ms: as "
                       "measured. to target s: seconds of the training clock until the "
                       "validation loss first reaches the target, interpolated between validations."};
   const bool has_published = std::any_of(table.rows.begin(), table.rows.end(),

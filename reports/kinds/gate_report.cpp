@@ -159,8 +159,8 @@ std::string gate_headline(const GateResult& result) {
 namespace {
 
 void add_median_note(Document& document, const GateResult& result) {
-  const bool has_medians =
-      std::any_of(result.checks.begin(), result.checks.end(), [](const GateCheck& check) { return check.is_by_median; });
+  const bool has_medians = std::any_of(result.checks.begin(), result.checks.end(),
+                                       [](const GateCheck& check) { return check.is_by_median; });
   if (!has_medians) return;
   document.notes.emplace_back(
       "Times are judged by median step times, because a side has no training clocks. A median misses a slowdown "

@@ -27,9 +27,11 @@ double clock_ms(double first_ms, double second_ms, double third_ms) {
 }
 
 TEST(GatePhases, ASlowdownInAnyPhaseIsNeverAnImprovement) {
-  const double slow[][3] = {
-      {80, 93, 204},  // the median step improves by 22 %, the run is 3 % slower or more
-      {87, 120, 160}, {80, 129, 160}, {80, 120, 166}, {82.4, 123.6, 164.8}};
+  const double slow[][3] = {{80, 93, 204},  // the median step improves by 22 %, the run is 3 % slower or more
+                            {87, 120, 160},
+                            {80, 129, 160},
+                            {80, 120, 166},
+                            {82.4, 123.6, 164.8}};
   for (const auto& phase : slow) {
     const CommandLine shell("gate_phases");
     const ProgramResult result =

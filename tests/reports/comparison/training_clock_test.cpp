@@ -66,16 +66,16 @@ class TrainingClock : public results::StoreTest {
     results::RunResult result = completed(3.0);
     result.train_ms = clock_ms;
     result.steps = kStepCount;
-    result.timed_steps = kStepCount - kUntimed;
+    result.timed_steps = timed_steps_;
     const std::int64_t id = claim(store_, run);
     store_.finish_run(id, result, batch);
     return id;
   }
 
   /// `disturb` may change the times of a run.
-  results::PlanRecord plan_of(const std::vector<Cell>& cells,
-                              const std::function<void(const Cell&, std::uint64_t, std::vector<double>&)>& disturb =
-                                  {}) {
+  results::PlanRecord plan_of(
+      const std::vector<Cell>& cells,
+      const std::function<void(const Cell&, std::uint64_t, std::vector<double>&)>& disturb = {}) {
     results::NewPlan plan;
     plan.digest = "plan" + std::to_string(++plans_);
     plan.suite = "history";
@@ -97,7 +97,9 @@ class TrainingClock : public results::StoreTest {
     return store_.plan(store_.ensure_plan(plan));
   }
 
-  ComparisonTable table_of(const results::PlanRecord& plan) const { return compare(plan, read_cells(store_, plan, {}), {}); }
+  ComparisonTable table_of(const results::PlanRecord& plan) const {
+    return compare(plan, read_cells(store_, plan, {}), {});
+  }
 
   /// The check of times of the last cell against the first one.
   GateCheck time_check(const results::PlanRecord& plan) const {
@@ -115,6 +117,7 @@ class TrainingClock : public results::StoreTest {
 
   results::Store store_;
   bool windows_ = true;
+  std::int64_t timed_steps_ = kStepCount - kUntimed;
   int plans_ = 0;
 };
 
@@ -157,6 +160,21 @@ TEST_F(TrainingClock, ABurstInOneRunDoesNotMoveTheRatio) {
   EXPECT_DOUBLE_EQ(clocks(cells[0]).at(1), *completed_run(cells[0], 1)->run.result->train_ms);
 }
 
+/// Reading every step of ten thousand long runs would take too long.
+TEST_F(TrainingClock, AVeryLargePlanKeepsItsClocksAsMeasured) {
+  timed_steps_ = kMaxSettledSteps / static_cast<std::int64_t>(kSeedCount) + 1;
+  const auto burst = [](const Cell&, std::uint64_t seed, std::vector<double>& times) {
+    if (seed == 3) times[50] *= 9.0;
+  };
+  const results::PlanRecord plan = plan_of({{"cell", {}}}, burst);
+  std::vector<CellMeasures> cells = read_cells(store_, plan, {});
+  EXPECT_EQ(completed_run(cells[0], 3)->disturbed_steps, 0);
+  EXPECT_EQ(completed_run(cells[0], 3)->clock_ms, completed_run(cells[0], 3)->raw_clock_ms);
+  EXPECT_TRUE(step_phases(store_, cells, compare(plan, cells, {})).empty());
+  settle_clocks(store_, cells[0].runs);
+  EXPECT_EQ(completed_run(cells[0], 3)->disturbed_steps, 1);
+}
+
 /// Compilation, a new window: every run pays for it, so it is part of the clock.
 TEST_F(TrainingClock, AStepThatIsSlowInAllRunsStays) {
   const auto compile = [](const Cell& cell, std::uint64_t, std::vector<double>& times) {
@@ -185,7 +203,8 @@ TEST_F(TrainingClock, ARunOfAnotherMachineIsNoYardstick) {
 }
 
 TEST_F(TrainingClock, TheTimeToTheTargetIsPairedWhereAllRunsReachIt) {
-  const results::PlanRecord plan = plan_of({{"before", {}}, {"after", {.first = 160.0, .second = 240.0, .third = 320.0}}});
+  const results::PlanRecord plan =
+      plan_of({{"before", {}}, {"after", {.first = 160.0, .second = 240.0, .third = 320.0}}});
   const std::vector<CellMeasures> cells = read_cells(store_, plan, {});
   const ComparisonTable reached = compare(plan, cells, {.published_step_ms = {}, .target = 4.0});
   ASSERT_TRUE(reached.rows[1].to_target_change);
