@@ -234,7 +234,7 @@ std::vector<ClaimMetric> make_metrics() {
   constexpr auto kConfig = MeasureKind::kConfig;
   constexpr auto kLog = MeasureKind::kPublishedLog;
   return {
-      {kCells, "step_ms", "ms", kPositive, "median time of the timed steps"},
+      {kCells, "step_ms", "ms", kPositive, "training clock over timed steps"},
       {kCells, "phase_data_ms", "ms", kPositive, "the step's time for getting its tokens"},
       {kCells, "phase_communication_ms", "ms", kPositive, "the step's time for waiting on other processes"},
       {kCells, "tokens_per_second", "tokens/s", kPositive, "trained tokens over training-clock time"},

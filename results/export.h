@@ -47,9 +47,9 @@ void export_samples_csv(const Store& store, const std::vector<std::int64_t>& run
 void export_json(const Store& store, const std::vector<std::int64_t>& runs, std::ostream& out);
 
 /// The format of Google Benchmark's compare.py: one benchmark per cell, one repetition per run. `real_time` is the
-/// median of the timed steps in ms, `iterations` their number. `cpu_time` is the CPU time of the whole process over its
-/// steps, or `real_time` if that was not recorded. Exports only completed runs with timed steps; returns the number of
-/// runs left out.
+/// training clock over the timed steps in ms, `iterations` their number; `median_step_ms` is their median. `cpu_time`
+/// is the CPU time of the whole process over its steps, or `real_time` if that was not recorded. Exports only completed
+/// runs with timed steps; returns the number of runs left out.
 std::int64_t export_google_benchmark(const Store& store, const std::vector<std::int64_t>& runs, std::ostream& out);
 
 /// Event files for TensorBoard, one folder per run in `folder`, which must exist. Values are rounded to 32 bits. A

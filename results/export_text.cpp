@@ -20,11 +20,6 @@ std::string number_field(double value) {
   return std::string(text, end);
 }
 
-std::optional<double> mean_step_ms(const RunResult& result) {
-  if (!result.train_ms || !result.timed_steps || *result.timed_steps <= 0) return std::nullopt;
-  return *result.train_ms / static_cast<double>(*result.timed_steps);
-}
-
 /// A run's figures by name, in the order of visit_run_figures; null for absent ones.
 class FigureList {
  public:
@@ -49,7 +44,7 @@ class FigureList {
   void add_step_times() {
     const RunSummary summary = run_.is_completed() ? store_.summary(run_.id) : RunSummary{};
     figures.emplace_back("median_step_ms", json_of(summary.median_step_ms));
-    figures.emplace_back("mean_step_ms", json_of(mean_step_ms(run_.result.value_or(RunResult{}))));
+    figures.emplace_back("mean_step_ms", json_of(run_.result.value_or(RunResult{}).mean_step_ms()));
   }
 
   template <class Value>

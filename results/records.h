@@ -78,6 +78,12 @@ struct RunResult {
   std::optional<std::int64_t> timed_steps;
   std::optional<std::int64_t> peak_bytes;
   std::optional<std::int64_t> exit_code;  ///< the engine's; negative: the signal that ended it
+
+  /// The training clock over the timed steps; absent if either is unknown or 0.
+  std::optional<double> mean_step_ms() const {
+    if (!train_ms || !(*train_ms > 0.0) || !timed_steps || *timed_steps <= 0) return std::nullopt;
+    return *train_ms / static_cast<double>(*timed_steps);
+  }
 };
 
 /// One row of `runs`. `result` is empty while the run is running.
@@ -114,6 +120,7 @@ struct RunGlance {
   std::string heartbeat_at;                 ///< last sign of life of its owner
   std::optional<std::string> finished_at;
   std::optional<double> final_val_loss;
+  std::optional<double> mean_step_ms;    ///< training clock over timed steps; completed runs only
   std::optional<double> median_step_ms;  ///< present for a completed run with a stored summary
   int threads = 0;
   Owner owner;

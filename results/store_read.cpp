@@ -206,7 +206,8 @@ std::vector<PlanAnswer> Store::answers(std::int64_t plan_id) const {
 std::optional<RunGlance> Store::glance(std::int64_t run_id) const {
   Statement row(*database_,
                 "SELECT id, digest, plan_id, outcome, message, started_at, heartbeat_at, finished_at, final_val_loss, "
-                "median_step_ms, threads, owner_host, owner_boot, owner_namespace, owner_pid, owner_started FROM runs "
+                "median_step_ms, threads, owner_host, owner_boot, owner_namespace, owner_pid, owner_started, CASE WHEN "
+                "outcome = 'completed' AND train_ms > 0 AND timed_steps > 0 THEN train_ms / timed_steps END FROM runs "
                 "LEFT JOIN run_summaries ON run_summaries.run_id = runs.id WHERE runs.id = ?");
   row.bind(run_id);
   if (!row.step()) return std::nullopt;
@@ -224,6 +225,7 @@ std::optional<RunGlance> Store::glance(std::int64_t run_id) const {
   run.median_step_ms = row.optional_real(9);
   run.threads = static_cast<int>(row.integer(10));
   run.owner = {row.text(11), row.text(12), row.text(13), row.integer(14), row.integer(15)};
+  run.mean_step_ms = row.optional_real(16);
   return run;
 }
 

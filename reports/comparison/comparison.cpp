@@ -5,11 +5,13 @@
 #include <cstdlib>
 #include <limits>
 #include <set>
+#include <tuple>
 
 #include "core/base/json.h"
 #include "core/base/text.h"
 #include "reports/comparison/conditions.h"
 #include "results/host_load.h"
+#include "results/import/log_import.h"
 #include "results/metric.h"
 
 namespace nanobench::reports {
@@ -21,6 +23,7 @@ using results::RunRecord;
 /// The samples that a run's measure is computed from; ascending steps.
 struct MeasuredSamples {
   std::optional<double> median_step_ms;
+  std::optional<double> mean_step_ms;  ///< for a run without a count of timed steps
   std::vector<results::Sample> val_loss;
   std::vector<results::Sample> val_clock_ms;
 };
@@ -69,6 +72,18 @@ BySeed by_seed(const CellMeasures& cell, Get get) {
   return values;
 }
 
+/// Seconds to the target, if every completed run reached it.
+BySeed target_seconds(const CellMeasures& cell, double target) {
+  BySeed seconds;
+  for (const RunMeasure& run : cell.runs) {
+    if (!run.run.is_completed()) continue;
+    const TimeToTarget time = time_to_target(run.curve, target);
+    if (!time.is_reached()) return {};
+    seconds[run.run.seed] = time.seconds;
+  }
+  return seconds;
+}
+
 TargetTimes target_times(const CellMeasures& cell, const std::optional<double>& target) {
   TargetTimes times;
   if (!target) return times;
@@ -110,7 +125,9 @@ Comparison row_of(const CellMeasures& cell, const std::optional<double>& target)
   row.changed = cell.cell.changed;
   row.val_loss = summarise(val_losses(cell));
   row.step_ms = summarise(step_times(cell));
+  row.clock_ms = summarise(clocks(cell));
   row.mean_step_ms = summarise(by_seed(cell, [](const RunMeasure& run) { return run.mean_step_ms; }));
+  row.median_step_ms = summarise(by_seed(cell, [](const RunMeasure& run) { return run.median_step_ms; }));
   row.tokens_per_s = summarise(by_seed(cell, [](const RunMeasure& run) { return run.tokens_per_s; }));
   row.peak_bytes = summarise(by_seed(cell, [](const RunMeasure& run) { return run.peak_bytes; }));
   row.to_target = target_times(cell, target);
@@ -168,19 +185,30 @@ bool is_of_one_machine(const std::vector<const CellMeasures*>& cells) {
   return true;
 }
 
-/// For runs on several machines, only pairs from one machine count.
-std::optional<Effect> speed_up_within_machines(const CellMeasures& cell, const CellMeasures& reference) {
-  if (is_of_one_machine({&cell, &reference})) return speed_up(step_times(cell), step_times(reference));
+/// The effect of times of two cells. For runs on several machines, only pairs from one machine count.
+template <class EffectOf>
+std::optional<Effect> effect_within_machines(const CellMeasures& cell, const CellMeasures& reference,
+                                             const BySeed& times, const BySeed& base_times, EffectOf effect_of) {
+  if (is_of_one_machine({&cell, &reference})) return effect_of(times, base_times);
   BySeed values;
   BySeed bases;
-  for (const auto& [seed, time] : step_times(cell)) {
+  for (const auto& [seed, time] : times) {
     const RunMeasure* const run = timed_run(cell, seed);
     const RunMeasure* const base = timed_run(reference, seed);
-    if (run == nullptr || base == nullptr || !share_machine(*run, *base)) continue;
+    const auto base_time = base_times.find(seed);
+    if (run == nullptr || base == nullptr || base_time == base_times.end() || !share_machine(*run, *base)) continue;
     values[seed] = time;
-    bases[seed] = *base->step_ms;
+    bases[seed] = base_time->second;
   }
-  return values.empty() ? std::nullopt : speed_up(values, bases);
+  return values.empty() ? std::nullopt : effect_of(values, bases);
+}
+
+void add_time_effects(Comparison& row, const CellMeasures& cell, const CellMeasures& reference,
+                      const std::optional<double>& target) {
+  row.step_speed_up = effect_within_machines(cell, reference, step_times(cell), step_times(reference), speed_up);
+  if (!target) return;
+  row.to_target_change = effect_within_machines(cell, reference, target_seconds(cell, *target),
+                                                target_seconds(reference, *target), difference);
 }
 
 /// Every row with times has them for the same seeds, each on the same machine as in the other rows.
@@ -214,7 +242,7 @@ void add_effects(ComparisonTable& table, const std::vector<CellMeasures>& cells,
     row.reference = reference.label;
     row.val_loss_change = difference(val_losses(cells[i]), val_losses(cells[*at]));
     if (share_gpu(cells[i], cells[*at])) {
-      row.step_speed_up = speed_up_within_machines(cells[i], cells[*at]);
+      add_time_effects(row, cells[i], cells[*at], table.target);
     } else {
       table.notes.push_back("The times of " + row.label + " and " + reference.label +
                             " are not compared: they come from different GPUs or drivers.");
@@ -233,11 +261,28 @@ void add_effects(ComparisonTable& table, const std::vector<CellMeasures>& cells,
   }
 }
 
+/// Whether the cells hold imported speedrun logs and nothing else.
+bool are_logs(const std::vector<CellMeasures>& cells) {
+  bool has_runs = false;
+  for (const CellMeasures& cell : cells) {
+    for (const RunMeasure& run : cell.runs) {
+      if (run.run.engine != results::kSpeedrunLogEngine) return false;
+      has_runs = true;
+    }
+  }
+  return has_runs;
+}
+
 void set_target(ComparisonTable& table, const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
                 const ComparisonOptions& options) {
   if (options.target || plan.target) {
     table.target = options.target ? options.target : plan.target;
     table.target_source = options.target ? "from the command line" : "from the suite";
+    return;
+  }
+  if (are_logs(cells)) {
+    table.target = results::kSpeedrunTarget;
+    table.target_source = "the speedrun's target";
     return;
   }
   if (cells.empty()) return;
@@ -323,6 +368,24 @@ void add_mixture_warnings(ComparisonTable& table, const std::vector<CellMeasures
   if (engines.size() > 1) table.warnings.push_back("The runs come from different versions of the engine.");
 }
 
+/// With what follows from it.
+void set_clock(RunMeasure& measure, double clock_ms) {
+  measure.clock_ms = clock_ms;
+  if (!measure.run.result->mean_step_ms()) return;
+  measure.step_ms = clock_ms / static_cast<double>(*measure.run.result->timed_steps);
+  if (measure.step_tokens) measure.tokens_per_s = *measure.step_tokens / (*measure.step_ms / 1000.0);
+}
+
+void settle_machine(const results::Store& store, const std::vector<RunMeasure*>& runs) {
+  std::vector<std::vector<StepTime>> times;
+  for (const RunMeasure* run : runs) times.push_back(clock_increments(store, run->run.id));
+  const std::vector<RobustClock> clocks = robust_clocks(times);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    runs[i]->disturbed_steps = clocks[i].disturbed_steps;
+    if (clocks[i].replaced_ms > 0.0) set_clock(*runs[i], *runs[i]->raw_clock_ms - clocks[i].replaced_ms);
+  }
+}
+
 RunMeasure measure(const RunRecord& run, const MeasuredSamples& samples, const std::optional<double>& step_tokens) {
   RunMeasure measure;
   measure.run = run;
@@ -333,18 +396,29 @@ RunMeasure measure(const RunRecord& run, const MeasuredSamples& samples, const s
   if (!run.is_completed()) return measure;
   const results::RunResult& result = *run.result;
   measure.val_loss = result.final_val_loss;
-  measure.step_ms = samples.median_step_ms;
+  measure.median_step_ms = samples.median_step_ms;
+  measure.step_ms = samples.mean_step_ms;
   if (result.peak_bytes && *result.peak_bytes > 0) measure.peak_bytes = static_cast<double>(*result.peak_bytes);
-  if (result.train_ms && result.timed_steps && *result.timed_steps > 0 && *result.train_ms > 0) {
-    measure.mean_step_ms = *result.train_ms / static_cast<double>(*result.timed_steps);
-    if (step_tokens) measure.tokens_per_s = *step_tokens / (*measure.mean_step_ms / 1000.0);
-  }
+  if (!result.train_ms || !std::isfinite(*result.train_ms) || !(*result.train_ms > 0.0)) return measure;
+  measure.raw_clock_ms = result.train_ms;
+  measure.mean_step_ms = result.mean_step_ms();
+  set_clock(measure, *result.train_ms);
   return measure;
+}
+
+/// Mean over the steps between the first and the last sample of the clock.
+std::optional<double> sampled_step_ms(const results::Store& store, std::int64_t run_id) {
+  const std::vector<results::Sample> clock = store.samples(run_id, results::kClockMs);
+  if (clock.size() < 2) return std::nullopt;
+  const double ms = clock.back().value - clock.front().value;
+  if (!std::isfinite(ms) || !(ms > 0.0)) return std::nullopt;
+  return ms / static_cast<double>(clock.back().step - clock.front().step);
 }
 
 MeasuredSamples read_samples(const results::Store& store, const RunRecord& run) {
   if (!run.is_completed()) return {};
   return {.median_step_ms = store.summary(run.id).median_step_ms,
+          .mean_step_ms = run.result->mean_step_ms() ? std::nullopt : sampled_step_ms(store, run.id),
           .val_loss = store.samples(run.id, results::kValLoss),
           .val_clock_ms = store.samples(run.id, results::kValClockMs)};
 }
@@ -362,6 +436,27 @@ RunMeasure measure_run(const results::Store& store, const RunRecord& run) {
   return result;
 }
 
+std::vector<StepTime> clock_increments(const results::Store& store, std::int64_t run_id) {
+  std::vector<StepTime> times;
+  double before = 0.0;
+  for (const results::Sample& sample : store.samples(run_id, results::kClockMs)) {
+    if (!std::isfinite(sample.value) || sample.value < before) return {};
+    times.push_back({.step = sample.step, .ms = sample.value - before});
+    before = sample.value;
+  }
+  return times;
+}
+
+void settle_clocks(const results::Store& store, std::vector<RunMeasure>& runs) {
+  std::map<std::tuple<std::string, std::string, int>, std::vector<RunMeasure*>> machines;  // as in share_machine()
+  for (RunMeasure& run : runs) {
+    if (run.raw_clock_ms) machines[{run.run.hardware, run.run.place(), run.run.threads}].push_back(&run);
+  }
+  for (const auto& [machine, some] : machines) {
+    if (some.size() > 1) settle_machine(store, some);
+  }
+}
+
 const RunMeasure* completed_run(const CellMeasures& cell, std::uint64_t seed) {
   for (const RunMeasure& run : cell.runs) {
     if (run.run.seed == seed && run.run.is_completed()) return &run;
@@ -373,11 +468,30 @@ bool share_machine(const RunMeasure& a, const RunMeasure& b) {
   return a.run.hardware == b.run.hardware && a.run.place() == b.run.place() && a.run.threads == b.run.threads;
 }
 
+std::int64_t timed_steps_of(const std::vector<CellMeasures>& cells) {
+  std::int64_t steps = 0;
+  for (const CellMeasures& cell : cells) {
+    for (const RunMeasure& run : cell.runs) {
+      if (run.run.is_completed()) steps += run.run.result->timed_steps.value_or(0);
+    }
+  }
+  return steps;
+}
+
+std::optional<Effect> time_ratio(const CellMeasures& cell, const CellMeasures& reference, const BySeed& times,
+                                 const BySeed& base_times) {
+  return effect_within_machines(cell, reference, times, base_times,
+                                [](const BySeed& values, const BySeed& bases) { return speed_up(bases, values); });
+}
+
 BySeed val_losses(const CellMeasures& cell) {
   return by_seed(cell, [](const RunMeasure& run) { return run.val_loss; });
 }
 BySeed step_times(const CellMeasures& cell) {
   return by_seed(cell, [](const RunMeasure& run) { return run.step_ms; });
+}
+BySeed clocks(const CellMeasures& cell) {
+  return by_seed(cell, [](const RunMeasure& run) { return run.clock_ms; });
 }
 
 std::map<std::string, double> published_step_ms(const ablations::Catalogue& catalogue) {
@@ -416,6 +530,9 @@ std::vector<CellMeasures> read_cells(const results::Store& store, const results:
   for (CellMeasures& cell : cells) {
     std::sort(cell.runs.begin(), cell.runs.end(),
               [](const RunMeasure& a, const RunMeasure& b) { return a.run.seed < b.run.seed; });
+  }
+  if (timed_steps_of(cells) <= kMaxSettledSteps) {
+    for (CellMeasures& cell : cells) settle_clocks(store, cell.runs);
   }
   return cells;
 }

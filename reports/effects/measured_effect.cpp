@@ -20,8 +20,8 @@ std::optional<double> loss_of(const RunMeasure& run) {
 
 /// Training clock, seconds.
 std::optional<double> clock_of(const RunMeasure& run) {
-  if (!run.step_ms || !(*run.step_ms > 0.0)) return std::nullopt;
-  return *run.step_ms / 1000.0 * static_cast<double>(run.run.result ? run.run.result->steps.value_or(1) : 1);
+  if (!run.clock_ms || !(*run.clock_ms > 0.0)) return std::nullopt;
+  return *run.clock_ms / 1000.0;
 }
 
 std::optional<double> log_clock_of(const RunMeasure& run) {
@@ -134,7 +134,11 @@ std::vector<double> slopes_of(const CellMeasures& cell) {
   return slopes;
 }
 
-/// Steps and training clock of the completed runs on one side of a contrast, weighted by its coefficients.
+std::optional<std::int64_t> timed_steps_of(const RunMeasure& run) {
+  return run.run.result->timed_steps ? run.run.result->timed_steps : run.run.result->steps;
+}
+
+/// Timed steps and training clock of the completed runs on one side of a contrast, weighted by its coefficients.
 struct Course {
   double steps = 0.0, clock_s = 0.0;
 };
@@ -149,8 +153,9 @@ std::optional<Course> course_of(const std::vector<ContrastPart>& parts, double s
     std::vector<double> steps, clocks;
     for (const RunMeasure& run : part.cell->runs) {
       const std::optional<double> clock = run.run.is_completed() ? clock_of(run) : std::nullopt;
-      if (!clock || !run.run.result->steps) continue;
-      steps.push_back(static_cast<double>(*run.run.result->steps));
+      const std::optional<std::int64_t> timed = clock ? timed_steps_of(run) : std::nullopt;
+      if (!timed) continue;
+      steps.push_back(static_cast<double>(*timed));
       clocks.push_back(*clock);
     }
     if (steps.empty()) continue;

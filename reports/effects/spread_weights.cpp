@@ -39,7 +39,7 @@ std::vector<CellMeasures> cells_without_samples(const results::Store& store, con
     measure.run = store.run(*line.run_id);
     if (!conditions.hold_for(measure.run)) continue;
     measure.val_loss = measure.run.result->final_val_loss;
-    measure.step_ms = measure.run.result->train_ms;
+    measure.clock_ms = measure.run.result->train_ms;
     cells[cell->second].runs.push_back(std::move(measure));
   }
   return cells;

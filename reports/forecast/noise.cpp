@@ -87,8 +87,8 @@ class NoiseReader {
   void add(PlanValues& values, std::size_t cell, const results::RunRecord& run) const {
     const std::optional<double> loss = run.result->final_val_loss;
     if (loss && std::isfinite(*loss)) values.losses[cell][run.seed] = *loss;
-    const std::optional<double> step_ms = store_.summary(run.id).median_step_ms;
-    if (!step_ms || !(*step_ms > 0.0) || !std::isfinite(*step_ms)) return;
+    const std::optional<double> step_ms = run.result->mean_step_ms();
+    if (!step_ms || !std::isfinite(*step_ms)) return;
     std::vector<BySeed>& times = values.log_times[run.place()];
     times.resize(values.losses.size());
     times[cell][run.seed] = std::log(*step_ms);

@@ -116,10 +116,8 @@ RunCost from_rates(std::span<const PastRun> runs, const RunWork& work, CostSourc
 RunCost from_mock(const core::RunSpec& spec) {
   const suites::MockSettings settings = suites::read_mock_settings(spec.mock, spec.config, "run spec");
   double clock_ms = 0.0;
-  for (std::int64_t step = settings.untimed_steps; step < settings.steps; ++step) {
-    const double progress = static_cast<double>(step) / static_cast<double>(settings.steps);
-    clock_ms += settings.step_ms * (1 + settings.step_drift * progress);
-  }
+  for (std::int64_t step = settings.untimed_steps; step < settings.steps; ++step)
+    clock_ms += settings.mean_step_ms(step);
   const std::int64_t timed = std::max<std::int64_t>(0, settings.steps - settings.untimed_steps);
   return {.source = CostSource::kMock,
           .n = 0,

@@ -67,7 +67,8 @@ ArmRun arm_run(const results::Store& store, const RunMeasure& measure) {
   run.host = measure.run.owner.host;
   run.no_kernel_for = measure.run.no_kernel_for;
   run.val_loss = measure.val_loss;
-  run.step_ms = measure.step_ms;
+  run.step_ms = measure.median_step_ms;
+  run.clock_ms = measure.clock_ms;
   run.peak_bytes = measure.peak_bytes;
   run.costs = costs_of(store, measure.run.id);
   run.loss_digest = loss_digest(store, measure.run.id);
@@ -151,6 +152,7 @@ ArmRun read_run(const Json& value, const std::string& source, const std::string&
   run.message = object.string_or("message", "");
   run.val_loss = number_of(object, "val_loss");
   run.step_ms = number_of(object, "step_ms");
+  run.clock_ms = number_of(object, "clock_ms");
   run.peak_bytes = number_of(object, "peak_bytes");
   if (object.has("costs")) {
     JsonObject costs = object.object("costs");
@@ -178,6 +180,7 @@ OrderedJson to_json(const ArmRun& run) {
   if (!run.message.empty()) json["message"] = run.message;
   if (run.val_loss) json["val_loss"] = *run.val_loss;
   if (run.step_ms) json["step_ms"] = *run.step_ms;
+  if (run.clock_ms) json["clock_ms"] = *run.clock_ms;
   if (run.peak_bytes) json["peak_bytes"] = *run.peak_bytes;
   if (!run.costs.empty()) json["costs"] = run.costs;
   if (!run.loss_digest.empty()) json["loss_digest"] = run.loss_digest;
@@ -236,19 +239,28 @@ Arm read_arm(const results::Store& store, const std::vector<results::RunRecord>&
     if (!is_new && rank(kept) < rank(run)) kept = run;
   }
   Arm arm{.name = name};
+  std::vector<RunMeasure> measures;  // of one cell
+  const auto finish_cell = [&] {
+    settle_clocks(store, measures);
+    for (const RunMeasure& measure : measures) arm.cells.back().runs.push_back(arm_run(store, measure));
+    measures.clear();
+  };
   for (const auto& [key, run] : chosen) {
     if (arm.cells.empty()) {
       describe(arm, store, run);
       arm.suite = run.suite;
       arm.scale = run.scale;
     }
-    if (arm.cells.empty() || arm.cells.back().label != run.cell)
+    if (arm.cells.empty() || arm.cells.back().label != run.cell) {
+      finish_cell();
       arm.cells.push_back({.label = run.cell,
                            .config_digest = run.config_digest,
                            .former_config_digest = former_config_digest(run),
                            .runs = {}});
-    arm.cells.back().runs.push_back(arm_run(store, measure_run(store, run)));
+    }
+    measures.push_back(measure_run(store, run));
   }
+  finish_cell();
   name_hosts(arm);
   return arm;
 }

@@ -20,6 +20,7 @@ struct ArmRun {
   std::string message;             ///< reason, if it is not completed
   std::optional<double> val_loss;  ///< final, nats per token; completed runs only, like all below
   std::optional<double> step_ms;   ///< median over timed steps
+  std::optional<double> clock_ms;  ///< settled training clock (RunMeasure::clock_ms); absent in files before version 3
   std::optional<double> peak_bytes;
   std::map<std::string, double> costs;           ///< counts of the cost model: "flops_per_step", ...
   std::string loss_digest;                       ///< digest of every step's loss, bit for bit; empty: unknown
@@ -63,8 +64,9 @@ Arm read_arm(const results::Store& store, const results::PlanRecord& plan, const
 /// These runs, cell by cell. If a cell has several runs with one seed, the newest completed one counts.
 Arm read_arm(const results::Store& store, const std::vector<results::RunRecord>& runs, const std::string& name);
 
-/// Version of the file format. Version 1 has the former digests of configurations and can still be read.
-inline constexpr int kArmSchemaVersion = 2;
+/// Version of the file format. Version 1 has the former digests of configurations, versions 1 and 2 have no training
+/// clocks; both can still be read.
+inline constexpr int kArmSchemaVersion = 3;
 
 core::OrderedJson to_json(const Arm& arm);
 /// Throws Error{kInvalidArgument} with file and JSON pointer; Error{kUnavailable} for a newer version of the format.

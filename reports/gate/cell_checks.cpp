@@ -33,13 +33,20 @@ struct MetricForm {
   std::optional<double> ArmRun::*value = nullptr;
 };
 
-const std::vector<MetricForm>& measured_metrics() {
-  static const std::vector<MetricForm> forms = {
+/// Whether a run has nothing but the median of its steps, as in a file of an earlier version.
+bool lacks_clock(const ArmCell& cell) {
+  return std::any_of(cell.runs.begin(), cell.runs.end(),
+                     [](const ArmRun& run) { return run.is_completed() && run.step_ms && !run.clock_ms; });
+}
+
+std::vector<MetricForm> measured_metrics(bool is_by_median) {
+  MetricForm time{GateMetric::kTime, "training clock", "ms", true, &ArmRun::clock_ms};
+  if (is_by_median) time = {GateMetric::kTime, "step time", "ms", true, &ArmRun::step_ms};
+  return {
       {GateMetric::kLoss, "loss", "nats/token", false, &ArmRun::val_loss},
-      {GateMetric::kTime, "step time", "ms", true, &ArmRun::step_ms},
+      time,
       {GateMetric::kMemory, "peak memory", "bytes", true, &ArmRun::peak_bytes},
   };
-  return forms;
 }
 
 /// Values of completed runs; a ratio needs values above 0.
@@ -133,7 +140,11 @@ class CellReader {
       : comparison_(comparison), baseline_(comparison.baseline == nullptr ? ArmCell{} : *comparison.baseline) {}
 
   std::vector<CellCheck> read() {
-    for (const MetricForm& form : measured_metrics()) add_measured(form);
+    const bool is_by_median = lacks_clock(baseline_) || lacks_clock(comparison_.candidate);
+    for (const MetricForm& form : measured_metrics(is_by_median)) {
+      add_measured(form);
+      checks_.back().check.is_by_median = is_by_median && form.metric == GateMetric::kTime;
+    }
     add_costs();
     add_instructions();
     return std::move(checks_);

@@ -37,12 +37,13 @@ struct GatePValues {
 struct GateCheck {
   std::string cell;
   GateMetric metric = GateMetric::kLoss;
-  std::string name;  ///< "loss", "step time", "peak memory", "flops_per_step"
+  std::string name;  ///< "loss", "training clock", "peak memory", "flops_per_step"
   std::string unit;  ///< unit of the means
   bool gates = true;
   Summary baseline;  ///< means and spreads, in the metric's unit
   Summary candidate;
   int pairs = 0;                 ///< number of pairs; 0: not paired
+  bool is_by_median = false;     ///< "step time": a side's file has medians of step times, and no training clocks
   bool is_ratio = true;          ///< `change` is a ratio - 1; else a difference
   std::optional<double> change;  ///< candidate against baseline; above 0 is worse
   std::optional<double> bound;   ///< the worst change that the data allow at level 1 - alpha

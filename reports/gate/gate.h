@@ -2,7 +2,7 @@
 /// thread-safe.
 ///
 /// Loss: candidate - baseline, nats per token, seed by seed if both sides have the seed and so share their random
-/// numbers. Time and memory: the logarithm of the ratio of the runs' medians and peaks, likewise; a margin m becomes
+/// numbers. Time and memory: the logarithm of the ratio of the runs' clocks and peaks, likewise; a margin m becomes
 /// log(1 + m). Cost: the cost model's counts, which have no noise, so one run per side is proof.
 /// The verdict of a check is the first of these that holds; the first three pass:
 ///   unchanged     proved to lie within the margin on both sides (two one-sided tests, by Holm), or the same bit for

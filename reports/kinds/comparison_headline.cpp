@@ -133,19 +133,23 @@ std::string named(const std::vector<std::string>& names) {
 /// "Val loss: better with a and b; each other change is worth at most 0.0031 nats." Empty without any statement.
 template <class Format>
 std::string metric_sentence(const std::string& subject, const char* better, const char* worse,
-                            const MetricTally& tally, Format bound) {
+                            const MetricTally& tally, double max_bound, Format bound) {
   std::vector<std::string> clauses;
   if (!tally.better.empty()) clauses.push_back(std::string(better) + " with " + named(tally.better));
   if (!tally.worse.empty()) clauses.push_back(std::string(worse) + " with " + named(tally.worse));
   if (!tally.unchanged.empty()) clauses.push_back("unchanged by " + named(tally.unchanged));
   if (!tally.indicated.empty()) clauses.push_back("a change is indicated by " + named(tally.indicated));
-  if (tally.open > 0) {
+  if (tally.open > 0 && !(tally.bound < max_bound)) {
+    if (clauses.empty()) clauses.emplace_back("nothing is proved, and nothing is bounded");
+  } else if (tally.open > 0) {
     const std::string limit = "at most " + bound(tally.bound);
     clauses.push_back(clauses.empty() ? "nothing is proved; each change is worth " + limit
                                       : "each other change is worth " + limit);
   }
   return clauses.empty() ? "" : subject + ": " + joined(clauses, "; ") + ".";
 }
+
+constexpr double kMaxLogRatio = 2.302585092994046;  // a factor of ten bounds nothing
 
 /// What is proved of the losses and of the times alone.
 std::string metrics_headline(const std::vector<EffectResult>& effects) {
@@ -157,9 +161,9 @@ std::string metrics_headline(const std::vector<EffectResult>& effects) {
     if (effect.other_code.empty()) time.add(effect.contrast.effect, effect.log_time, alpha);
   }
   std::vector<std::string> sentences = {
-      metric_sentence("Val loss", "better", "worse", loss,
+      metric_sentence("Val loss", "better", "worse", loss, kInfinity,
                       [](double nats) { return format_significant(nats, 2) + " nats"; }),
-      metric_sentence("Training time", "shorter", "longer", time, [](double log_ratio) {
+      metric_sentence("Training time", "shorter", "longer", time, kMaxLogRatio, [](double log_ratio) {
         return log_ratio > std::log(2.0) ? "a factor of " + format_significant(std::exp(log_ratio), 2)
                                          : format_significant(100.0 * std::expm1(log_ratio), 2) + " %";
       })};

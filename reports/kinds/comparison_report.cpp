@@ -3,6 +3,7 @@
 
 #include "core/base/text.h"
 #include "reports/charts/charts.h"
+#include "reports/comparison/step_phases.h"
 #include "reports/effects/effects.h"
 #include "reports/effects/spread_weights.h"
 #include "reports/kinds/kinds.h"
@@ -79,6 +80,14 @@ TableCell speed_up_cell(const std::optional<Effect>& effect) {
 std::string milliseconds(double value) {
   return format_significant(value, 4);
 }
+
+/// With the whole training clock for machines.
+TableCell step_cell(const Comparison& row) {
+  TableCell cell = watched_cell(row.step_ms, row.outliers.step_ms, milliseconds);
+  cell.value["clock_ms"] = json_of(row.clock_ms.mean);
+  return cell;
+}
+
 Summary in_mebibytes(Summary bytes) {
   for (std::optional<double>* number : {&bytes.mean, &bytes.sd}) {
     if (*number) **number /= 1024.0 * 1024.0;
@@ -86,10 +95,14 @@ Summary in_mebibytes(Summary bytes) {
   return bytes;
 }
 
-TableCell target_cell(const TargetTimes& times) {
+TableCell target_cell(const Comparison& row) {
+  const TargetTimes& times = row.to_target;
   OrderedJson value = json_of(times.seconds);
   value["reached"] = times.reached;
   value["completed"] = times.completed;
+  const std::optional<Effect>& change = row.to_target_change;
+  value["change"] = change ? OrderedJson(change->value) : OrderedJson(nullptr);
+  value["change_sd"] = json_of(change ? change->sd : std::nullopt);
   if (times.completed == 0 || !times.has_curve) return value_cell("-", std::move(value));
   if (times.reached == 0) return value_cell(times.before_clock > 0 ? "before clock" : "not reached", std::move(value));
   TableCell cell = mean_cell(times.seconds, [](double seconds) { return format_significant(seconds, 3); });
@@ -130,7 +143,8 @@ std::vector<Column> columns() {
       number_column("peak_mib", "peak MiB", 4),
       number_column("published_step_ms", "published ms", 2),
       number_column("published_speed_up", "published speed-up", 3),
-      number_column("mean_step_ms", "mean step ms", 6),
+      number_column("median_step_ms", "median step ms", 6),
+      number_column("mean_step_ms", "raw step ms", 7),
       number_column("tokens_per_s", "tokens/s", 5),
       number_column("n", "n"),
   };
@@ -142,12 +156,13 @@ std::vector<TableCell> cells_of(const Comparison& row) {
       changed_cell(row),
       watched_cell(row.val_loss, row.outliers.val_loss, loss_text),
       change_cell(row.val_loss_change),
-      watched_cell(row.step_ms, row.outliers.step_ms, milliseconds),
+      step_cell(row),
       speed_up_cell(row.step_speed_up),
-      target_cell(row.to_target),
+      target_cell(row),
       mean_cell(in_mebibytes(row.peak_bytes), [](double mib) { return format_significant(mib, 3); }),
       fixed_cell(row.published_step_ms, 1),
       number_cell(row.published_speed_up, [](double value) { return format_fixed(value, 3) + "x"; }),
+      mean_cell(row.median_step_ms, milliseconds),
       mean_cell(row.mean_step_ms, milliseconds),
       mean_cell(row.tokens_per_s, [](double rate) { return format_count(static_cast<std::int64_t>(rate)); }),
       count_of(row),
@@ -228,6 +243,28 @@ void add_outlier_note(Document& document, const ComparisonTable& table) {
                            "runs is flagged in every fifth cell, and one of 20 in every tenth.");
 }
 
+/// Which runs' clocks were not taken as measured.
+void add_settled_note(Document& document, const std::vector<CellMeasures>& cells) {
+  constexpr std::size_t kMaxNamed = 6;
+  if (timed_steps_of(cells) > kMaxSettledSteps) {
+    document.notes.push_back("Clocks are as measured: more than " + format_count(kMaxSettledSteps) +
+                             " timed steps are not searched for disturbed ones.");
+  }
+  std::vector<std::string> names;
+  for (const CellMeasures& cell : cells) {
+    for (const RunMeasure& run : cell.runs) {
+      if (run.disturbed_steps == 0) continue;
+      names.push_back(cell.cell.label + ", seed " + std::to_string(run.run.seed) + ": " +
+                      counted(run.disturbed_steps, "step") + ", " +
+                      format_significant(*run.raw_clock_ms - *run.clock_ms, 3) + " ms");
+    }
+  }
+  if (names.empty()) return;
+  document.notes.push_back("Disturbed steps count as the other runs of the cell took them (" +
+                           listed_first(names, kMaxNamed, "; ") +
+                           " less than measured). What every run loses to such steps stays in the clocks.");
+}
+
 void add_peeking_warning(Document& document, const std::vector<int>& looks) {
   constexpr std::size_t kMaxNamed = 6;
   if (looks.size() < 2) return;
@@ -244,7 +281,9 @@ void add_reading_notes(Document& document, const results::PlanRecord& plan, cons
   document.notes = table.notes;
   const char* const reference = plan.design == results::Design::kHistory ? "the row before" : "the first row";
   document.reading = {std::string("change and speed-up: against ") + reference + ", paired by seed.",
-                      "step ms: median over the timed steps. to target s: seconds of the training clock until the "
+                      "step ms: training clock over the timed steps, disturbed steps as the cell's other runs took "
+                      "them; raw step ms: as "
+                      "measured. to target s: seconds of the training clock until the "
                       "validation loss first reaches the target, interpolated between validations."};
   const bool has_published = std::any_of(table.rows.begin(), table.rows.end(),
                                          [](const Comparison& row) { return row.published_step_ms.has_value(); });
@@ -253,6 +292,32 @@ void add_reading_notes(Document& document, const results::PlanRecord& plan, cons
         "published: from the record's own log, the official model on 8 H100. Its tokens per step and its model differ "
         "from this scale's: compare the speed-ups, not the times.");
   }
+}
+
+/// One row per phase and cell; nullopt without phases.
+std::optional<Section> schedule_section(const std::vector<StepPhase>& phases) {
+  if (phases.empty()) return std::nullopt;
+  Table table{.id = "schedule_phases",
+              .title = "",
+              .columns = {text_column("steps", "steps"), text_column("row", "record"),
+                          number_column("step_ms", "step ms"), number_column("ratio", "against reference")}};
+  for (const StepPhase& phase : phases) {
+    const std::string steps = std::to_string(phase.first_step) + " to " + std::to_string(phase.last_step);
+    for (const PhaseTime& time : phase.cells) {
+      std::optional<Effect> change = time.ratio;
+      const std::string text = change ? format_signed_percent(change->value - 1.0, 2) : "";
+      TableCell ratio = change ? value_cell(text, effect_json(change)) : missing_cell();
+      if (change && change->sd) ratio.detail = "±" + format_fixed(100.0 * *change->sd, 2);
+      table.rows.push_back({value_cell(steps, {{"first", phase.first_step}, {"last", phase.last_step}}),
+                            text_cell(time.cell), mean_cell(summarise(time.step_ms), milliseconds), std::move(ratio)});
+    }
+  }
+  Section section{.title = "Times by phase of the schedule"};
+  section.reading = {
+      "A phase has one attention window and one stage of the learning rate, or, where neither is known, one level of "
+      "step times. Against reference: the same steps of the row's reference, above 0 is slower."};
+  section.tables.push_back(std::move(table));
+  return section;
 }
 
 /// Means over the first completed runs of a cell.
@@ -308,6 +373,7 @@ Document report_of(const results::PlanRecord& plan, const std::vector<CellMeasur
   add_peeking_warning(document, table.looks);
   add_reading_notes(document, plan, table);
   add_outlier_note(document, table);
+  add_settled_note(document, cells);
   return document;
 }
 
@@ -326,6 +392,8 @@ Document comparison_report(const results::Store& store, const results::PlanRecor
   const EffectRules rules = rules_of(plan, {.weights = spread_weights(store, plan)});
   const std::vector<EffectResult> effects = analyse_effects(plan, cells, rules);
   Document document = report_of(plan, cells, table, effects);
+  if (std::optional<Section> phases = schedule_section(step_phases(store, cells, table)))
+    document.sections.push_back(std::move(*phases));
   if (options.has_charts) document.sections.push_back(chart_section(store, plan, cells, table, effects));
   if (options.has_charts || options.has_provenance) {
     if (std::optional<Section> diagnostics = diagnostic_section(plan, cells, rules, effects))

@@ -103,14 +103,14 @@ namespace {
 std::string margin_text(const GateCheck& check) {
   switch (check.metric) {
     case GateMetric::kLoss: return format_significant(check.margin, 2) + " nats of loss";
-    case GateMetric::kTime: return format_percent(check.margin, 1) + " of step time";
+    case GateMetric::kTime: return format_percent(check.margin, 1) + " of " + check.name;
     case GateMetric::kMemory: return format_percent(check.margin, 1) + " of peak memory";
     case GateMetric::kCost: break;
   }
   return "";
 }
 
-/// The margins of the gating checks, each metric once: " (0.0010 nats of loss, 0.5 % of step time)".
+/// The margins of the gating checks, each metric once: " (0.0010 nats of loss, 0.5 % of training clock)".
 std::string margins_text(const GateResult& result) {
   std::vector<std::string> texts;
   for (const GateCheck& check : result.checks) {
@@ -162,6 +162,19 @@ std::string gate_headline(const GateResult& result) {
   return "Not comparable with the baseline in " + of_all(Verdict::kMissing) + ".";
 }
 
+namespace {
+
+void add_median_note(Document& document, const GateResult& result) {
+  const bool has_medians = std::any_of(result.checks.begin(), result.checks.end(),
+                                       [](const GateCheck& check) { return check.is_by_median; });
+  if (!has_medians) return;
+  document.notes.emplace_back(
+      "Times are judged by median step times, because a side has no training clocks. A median misses a slowdown "
+      "of the other steps; save the baseline again.");
+}
+
+}  // namespace
+
 Document gate_report(const GateResult& result) {
   Document document{.kind = "gate", .title = "Gate: " + std::string(to_string(result.answer))};
   document.headline = gate_headline(result);
@@ -169,6 +182,7 @@ Document gate_report(const GateResult& result) {
   document.sections.emplace_back().facts = facts_of(result);
   document.warnings = result.problems;
   document.notes = result.notes;
+  add_median_note(document, result);
   document.reading.emplace_back(
       "change: candidate against baseline, above 0 is worse. At worst: the one-sided bound at " +
       format_percent(1.0 - result.policy.alpha, 0) + "; a check passes when it is below the margin. " + kPReading +
@@ -242,6 +256,7 @@ Document compare_report(const GateResult& result) {
                                             {"candidate", "candidate", text_cell(side_text(result.candidate))}};
   document.warnings = result.problems;
   document.notes = result.notes;
+  add_median_note(document, result);
   document.reading.push_back("change: candidate against baseline, above 0 is worse. At worst: the one-sided bound at " +
                              format_percent(1.0 - result.policy.alpha, 0) + ". " + kPReading);
   if (!result.is_interleaved)

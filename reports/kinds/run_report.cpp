@@ -50,8 +50,8 @@ void add_outcome(FactList& list, const RunMeasure& measure) {
   };
   const auto whole = [](double value) { return format_count(static_cast<std::int64_t>(value)); };
   const auto minutes = [](double ms) { return format_duration(ms / 1000.0); };
-  add("step_ms", "step ms (median)", measure.step_ms, significant_cell(measure.step_ms, 4));
-  add("mean_step_ms", "step ms (mean)", measure.mean_step_ms, significant_cell(measure.mean_step_ms, 4));
+  add("step_ms", "step ms", measure.step_ms, significant_cell(measure.step_ms, 4));
+  add("median_step_ms", "step ms (median)", measure.median_step_ms, significant_cell(measure.median_step_ms, 4));
   add("tokens_per_s", "tokens/s", measure.tokens_per_s, number_cell(measure.tokens_per_s, whole));
   add("train_ms", "training clock", result.train_ms, number_cell(result.train_ms, minutes));
   add("steps", "steps", result.steps, count_cell(result.steps));

@@ -18,7 +18,7 @@ void add_bounds(core::OrderedJson& json, const std::optional<ConfidenceInterval>
 
 namespace {
 
-/// Median step time of the cell's undisturbed runs.
+/// Median of the step times of the cell's undisturbed runs.
 std::optional<double> quiet_step_ms(const CellMeasures& cell) {
   std::vector<double> times;
   for (const RunMeasure& run : cell.runs) {

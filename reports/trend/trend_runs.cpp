@@ -62,7 +62,7 @@ class Reader {
   void measure(TrendRun& item, const RunRecord& run) const {
     if (run.result->final_val_loss && std::isfinite(*run.result->final_val_loss))
       item.loss = run.result->final_val_loss;
-    item.step_ms = positive(store_.summary(run.id).median_step_ms);
+    item.step_ms = positive(run.result->mean_step_ms());
     item.train_ms = positive(run.result->train_ms);
     if (run.result->peak_bytes) item.peak_bytes = positive(static_cast<double>(*run.result->peak_bytes));
     item.disturbance = results::disturbance(store_.run_facts(run.id), run.threads);

@@ -48,7 +48,7 @@ struct TrendRun {
   std::string started_at;                   ///< ISO 8601, UTC
   std::optional<core::RunOutcome> outcome;  ///< absent while running
   std::optional<double> loss;               ///< final, nats per token; completed runs only, like all below
-  std::optional<double> step_ms;            ///< median over timed steps
+  std::optional<double> step_ms;            ///< training clock over timed steps
   std::optional<double> train_ms;           ///< the training clock
   std::optional<double> peak_bytes;
   std::optional<std::string> disturbance;  ///< reason why its times are doubtful

@@ -31,7 +31,7 @@ void add_evidence(CellTally& tally, const WatchedLine& line) {
     return;
   }
   if (line.run->final_val_loss) tally.val_losses[line.seed] = *line.run->final_val_loss;
-  if (line.run->median_step_ms) tally.step_ms[line.seed] = *line.run->median_step_ms;
+  if (line.run->mean_step_ms) tally.step_ms[line.seed] = *line.run->mean_step_ms;
 }
 
 /// The first of them, and how many more there are.

@@ -51,7 +51,7 @@ struct WatchedCell {
   int finished = 0;  ///< runs with evidence, including reused ones
   int failed = 0;
   Summary val_loss;  ///< final losses of the completed runs
-  Summary step_ms;   ///< medians of the completed runs
+  Summary step_ms;   ///< training clocks over timed steps of the completed runs
   CellState state = CellState::kWaiting;
   std::string reason;  ///< "seed 2 crashed: ..."; empty unless failed or diverged
 };

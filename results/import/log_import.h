@@ -16,6 +16,8 @@
 namespace nanobench::results {
 
 inline constexpr const char* kSpeedrunLogEngine = "speedrun-log";
+/// The validation loss that published runs race to; nats per token.
+inline constexpr double kSpeedrunTarget = 3.28;
 
 struct LogImportResult {
   std::int64_t plan_id = 0;     ///< 0 if there was no run at all

@@ -197,9 +197,7 @@ class MockEngine {
   std::optional<double> clock() const { return has_clock_ ? std::optional(clock_ms_) : std::nullopt; }
 
   core::StepEvent step_event(std::int64_t step) {
-    const double progress = static_cast<double>(step) / static_cast<double>(settings_.steps);
-    const double mean = settings_.step_ms * (1 + settings_.step_drift * progress);
-    const double ms = std::max(0.0, mean * (1 + settings_.step_cv * random_.normal()));
+    const double ms = std::max(0.0, settings_.mean_step_ms(step) * (1 + settings_.step_cv * random_.normal()));
     if (step >= settings_.untimed_steps) {
       has_clock_ = true;
       clock_ms_ += ms;

@@ -60,7 +60,32 @@ void read_fault(JsonObject& object, MockSettings& settings) {
   fault.finish();
 }
 
+void read_phases(JsonObject& object, const std::string& source, MockSettings& settings) {
+  if (object.find("phases") == nullptr) return;
+  const Json& phases = object.at("phases");
+  if (!phases.is_array()) object.fail("phases", "expected a list of phases");
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    JsonObject phase(phases[i], source, "/mock/phases/" + std::to_string(i));
+    MockPhase& read = settings.phases.emplace_back();
+    read_integer(phase, "steps", read.steps, 1);
+    read_number(phase, "step_ms", read.step_ms, 0, 1e9);
+    phase.finish();
+  }
+}
+
 }  // namespace
+
+double MockSettings::mean_step_ms(std::int64_t step) const {
+  double mean = phases.empty() ? step_ms : phases.back().step_ms;
+  std::int64_t end = 0;
+  for (const MockPhase& phase : phases) {
+    end += phase.steps;
+    if (step >= end) continue;
+    mean = phase.step_ms;
+    break;
+  }
+  return mean * (1 + step_drift * static_cast<double>(step) / static_cast<double>(steps));
+}
 
 MockSettings read_mock_settings(const Json& json, const core::TrainConfig& config, const std::string& source) {
   MockSettings settings;
@@ -77,6 +102,7 @@ MockSettings read_mock_settings(const Json& json, const core::TrainConfig& confi
   read_number(object, "loss_sigma", settings.loss_sigma, 0, 100);
   read_number(object, "effect", settings.effect, -100, 100);
   read_number(object, "step_ms", settings.step_ms, 0, 1e9);
+  read_phases(object, source, settings);
   read_number(object, "step_cv", settings.step_cv, 0, 10);
   read_number(object, "step_drift", settings.step_drift, -1, 100);
   read_number(object, "sleep_ms", settings.sleep_ms, 0, 1e9);

@@ -8,6 +8,12 @@
 
 namespace nanobench::reports {
 
+/// The step time, and the training clock of all steps that the run says it made (of one if it says none).
+inline void set_step_ms(RunMeasure& run, double step_ms) {
+  run.step_ms = step_ms;
+  run.clock_ms = step_ms * static_cast<double>(run.run.result->steps.value_or(1));
+}
+
 inline RunMeasure made_run(std::uint64_t seed, double val_loss, double step_ms = 100.0) {
   RunMeasure measure;
   measure.run.id = static_cast<std::int64_t>(seed) + 1000;
@@ -15,7 +21,7 @@ inline RunMeasure made_run(std::uint64_t seed, double val_loss, double step_ms =
   measure.run.hardware = "machine";
   measure.run.result = results::RunResult{.outcome = core::RunOutcome::kCompleted, .final_val_loss = val_loss};
   measure.val_loss = val_loss;
-  measure.step_ms = step_ms;
+  set_step_ms(measure, step_ms);
   return measure;
 }
 

@@ -131,6 +131,8 @@ TEST_F(StoreTest, AGlanceTellsWhatADisplayNeeds) {
   EXPECT_TRUE(done->is_evidence());
   EXPECT_EQ(done->final_val_loss, store.run(1).result->final_val_loss);
   EXPECT_EQ(done->median_step_ms, store.summary(1).median_step_ms);
+  EXPECT_EQ(done->mean_step_ms, store.run(1).result->mean_step_ms());
+  EXPECT_TRUE(done->mean_step_ms.has_value());
   EXPECT_EQ(reader.glance(running)->outcome, std::nullopt);
   EXPECT_EQ(reader.glance(running)->owner.pid, this_process().pid);
   EXPECT_EQ(reader.glance(999), std::nullopt);

@@ -41,7 +41,7 @@ TEST_F(Compare, TwoCellsShowWhatWasPlanted) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const auto found = verdicts(result);
   EXPECT_EQ(found.at("record12 against record13/loss"), "regressed");
-  EXPECT_EQ(found.at("record12 against record13/step time"), "improved");
+  EXPECT_EQ(found.at("record12 against record13/training clock"), "improved");
   const core::Json report = core::parse_json(result.out, "stdout");
   EXPECT_NEAR(report.at("tables").at("checks").at(0).at("change").get<double>(), 0.1, 0.001);
 }

@@ -15,7 +15,7 @@ TEST(GateExitCode, ZeroWhenNoHarmIsProved) {
   EXPECT_EQ(report.at("kind"), "gate");
   EXPECT_EQ(report.at("facts").at("answer"), "pass");
   EXPECT_EQ(report.at("facts").at("exit_code"), 0);
-  EXPECT_EQ(metrics_with(report, "unchanged"), (std::set<std::string>{"loss", "step time", "peak memory"}));
+  EXPECT_EQ(metrics_with(report, "unchanged"), (std::set<std::string>{"loss", "training clock", "peak memory"}));
   expect_each_run_once(shell, 2, 8);
 }
 
@@ -25,7 +25,7 @@ TEST(GateExitCode, OneForAPlantedRegressionOfEachMetric) {
     const char* metric;
   };
   for (const Case& c : {Case{R"({"effect": 0.01})", "loss"},
-                        {R"({"step_ms": 11})", "step time"},
+                        {R"({"step_ms": 11})", "training clock"},
                         {R"({"peak_bytes": 120000000})", "peak memory"},
                         {R"({"fault": {"kind": "nan", "step": 4}})", "loss"}}) {
     const CommandLine shell("gate_1");
@@ -40,7 +40,7 @@ TEST(GateExitCode, ABetterCandidatePasses) {
   const ProgramResult result =
       gate_in_turn(shell, gate_suite(R"({"effect": -0.01, "step_ms": 9})"), gate_suite(), {"--json"});
   EXPECT_EQ(result.exit_code, 0) << result.out;
-  EXPECT_EQ(metrics_with(json_of(result), "improved"), (std::set<std::string>{"loss", "step time"}));
+  EXPECT_EQ(metrics_with(json_of(result), "improved"), (std::set<std::string>{"loss", "training clock"}));
 }
 
 TEST(GateExitCode, ARegressionThatDoesNotGateIsOnlyTold) {
@@ -49,7 +49,7 @@ TEST(GateExitCode, ARegressionThatDoesNotGateIsOnlyTold) {
       gate_in_turn(shell, gate_suite(R"({"step_ms": 11})"), gate_suite(), {"--json", "--only", "loss"});
   EXPECT_EQ(result.exit_code, 0) << result.out;
   const core::Json report = json_of(result);
-  EXPECT_EQ(metrics_with(report, "regressed"), std::set<std::string>{"step time"});
+  EXPECT_EQ(metrics_with(report, "regressed"), std::set<std::string>{"training clock"});
   for (const core::Json& row : report.at("tables").at("checks")) EXPECT_EQ(row.at("gates"), row.at("metric") == "loss");
 }
 

@@ -39,7 +39,7 @@ constexpr const char* kExportFooter =
     "become\n"
     "spaces, NaN is an empty field. json: everything stored, with schema_version; NaN is null. "
     "google-benchmark:\n"
-    "one benchmark a cell, one repetition a run; real_time is the median timed step, cpu_time the CPU time of the "
+    "one benchmark a cell, one repetition a run; real_time is the mean timed step, cpu_time the CPU time of the "
     "process "
     "a\n"
     "step (real_time where it was not recorded), completed runs only. tensorboard: one folder a run with all its "

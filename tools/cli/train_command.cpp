@@ -130,9 +130,12 @@ reports::Section facts_of(const core::RunSpec& spec, const TrainView& view, cons
     add("steps", "steps", reports::count_cell(finished->steps));
     add("timed_steps", "timed steps", reports::count_cell(finished->timed_steps));
   }
-  if (const auto step_ms = view.median_step_ms()) {
-    add("step_ms", "step ms (median)", number(*step_ms, format_significant(*step_ms, 4)));
+  if (finished && finished->train_ms && finished->timed_steps > 0) {
+    const double step_ms = *finished->train_ms / static_cast<double>(finished->timed_steps);
+    add("step_ms", "step ms", number(step_ms, format_significant(step_ms, 4)));
   }
+  if (const auto step_ms = view.median_step_ms())
+    add("median_step_ms", "step ms (median)", number(*step_ms, format_significant(*step_ms, 4)));
   if (finished && finished->train_ms && finished->timed_steps > 0) {
     const double tokens = static_cast<double>(spec.config.data.tokens_per_step() * finished->timed_steps);
     const double rate = tokens / (*finished->train_ms / 1000.0);

@@ -195,12 +195,16 @@ TEST_F(LedgerTest, TimesOfDifferentCodeDecideNothing) {
   const ablations::ClaimCells arms = cells(claim);
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     for (const auto& [cell, step_ms] : {std::pair(&*arms.before, 20.0), std::pair(&*arms.after, 10.0)}) {
-      results::RunBatch& batch = add(*cell, seed).batch;
+      Made& made = add(*cell, seed);
+      results::RunBatch& batch = made.batch;
+      double clock_ms = 0.0;
       for (std::int64_t step = 0; step < 20; ++step) {
         const double luck = 0.01 * static_cast<double>(seed + static_cast<std::uint64_t>(step) % 3);
         batch.samples[results::kStepMs].push_back({step, step_ms + luck});
-        batch.samples[results::kClockMs].push_back({step, step_ms * static_cast<double>(step + 1)});
+        batch.samples[results::kClockMs].push_back({step, clock_ms += step_ms + luck});
       }
+      made.result.train_ms = clock_ms;
+      made.result.timed_steps = 20;
     }
   }
   EXPECT_EQ(judged_claim(claim).verdict, LedgerVerdict::kSupported);

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <random>
 
+#include "tests/reports/made_cells.h"
+
 namespace nanobench::reports {
 namespace {
 
@@ -41,7 +43,7 @@ class Cells {
     measure.run.result = results::RunResult{.outcome = core::RunOutcome::kCompleted, .steps = truth.steps};
     const double common = 0.01 * static_cast<double>(seed % 7);
     measure.val_loss = truth.loss + common + truth.loss_sd * normal_(random_);
-    measure.step_ms = truth.step_ms * std::exp(truth.time_cv * normal_(random_));
+    set_step_ms(measure, truth.step_ms * std::exp(truth.time_cv * normal_(random_)));
     for (std::int64_t step = 0; step <= truth.steps; step += truth.steps / 20) {
       measure.curve.push_back(
           {.clock_s = std::nullopt,
@@ -154,7 +156,7 @@ TEST(Effects, ACellThatEveryMachineHasMeasuredIsTheControl) {
   for (CellMeasures& cell : cells.cells) {
     for (std::size_t i = 3; i < 6; ++i) {  // the second machine is twice as slow
       cell.runs[i].run.owner.host = "another";
-      *cell.runs[i].step_ms *= 2.0;
+      set_step_ms(cell.runs[i], *cell.runs[i].step_ms * 2.0);
     }
   }
   results::PlanRecord plan;

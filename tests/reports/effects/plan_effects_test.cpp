@@ -35,7 +35,7 @@ class DrawnPlan {
       CellMeasures cell = made_cell("cell" + std::to_string(i), losses);
       for (RunMeasure& run : cell.runs) {
         run.run.result->steps = kRunSteps;
-        run.step_ms = kRunStepMs * std::exp(truth[i].log_time + draws_.next(0.0, kTimeSd));
+        set_step_ms(run, kRunStepMs * std::exp(truth[i].log_time + draws_.next(0.0, kTimeSd)));
         const double slope = -kGainPerStep * std::exp(draws_.next(0.0, 0.1));
         for (std::int64_t step = 0; step <= kRunSteps; step += 100)
           run.curve.push_back({.clock_s = std::nullopt,

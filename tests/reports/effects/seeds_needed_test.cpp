@@ -80,7 +80,7 @@ CellMeasures drawn_cell(NormalDraws& draws, const std::string& label, double los
   CellMeasures cell = made_cell(label, losses);
   for (RunMeasure& run : cell.runs) {
     run.run.result->steps = kSteps;
-    run.step_ms = step_ms * std::exp(draws.next(0.0, 0.005));
+    set_step_ms(run, step_ms * std::exp(draws.next(0.0, 0.005)));
     for (std::int64_t step = 0; step <= kSteps; step += 50)
       run.curve.push_back({.clock_s = std::nullopt,
                            .loss = *run.val_loss + kSlope * static_cast<double>(step - kSteps) + draws.next(0.0, 1e-5),

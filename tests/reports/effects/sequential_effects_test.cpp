@@ -157,7 +157,7 @@ std::vector<CellMeasures> cells_with_curves(const Values& effects, NormalDraws& 
   for (CellMeasures& cell : cells) {
     for (RunMeasure& run : cell.runs) {
       run.run.result->steps = kSteps;
-      run.step_ms = draws.next(100.0, 0.2);
+      set_step_ms(run, draws.next(100.0, 0.2));
       for (std::int64_t step = 0; step <= kSteps; step += 50) {
         const double loss = *run.val_loss + 0.0005 * static_cast<double>(kSteps - step) + draws.next(0.0, 1e-5);
         run.curve.push_back({.clock_s = std::nullopt, .loss = loss, .step = step});

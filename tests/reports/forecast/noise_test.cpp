@@ -87,7 +87,10 @@ class ReadNoise : public results::StoreTest {
     results::RunBatch batch;
     batch.samples[results::kStepMs] = {{0, step_ms}};
     batch.samples[results::kClockMs] = {{0, step_ms}};
-    store_.finish_run(claim(store_, run), completed(loss), batch);
+    results::RunResult result = completed(loss);
+    result.train_ms = step_ms;
+    result.timed_steps = 1;
+    store_.finish_run(claim(store_, run), result, batch);
   }
 
   results::Store store_;

@@ -16,7 +16,7 @@ RunMeasure completed(std::uint64_t seed, double val_loss, double step_ms) {
   measure.run.seed = seed;
   measure.run.result = results::RunResult{.outcome = core::RunOutcome::kCompleted, .final_val_loss = val_loss};
   measure.val_loss = val_loss;
-  measure.step_ms = step_ms;
+  measure.step_ms = measure.clock_ms = step_ms;
   return measure;
 }
 

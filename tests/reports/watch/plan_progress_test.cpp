@@ -65,7 +65,7 @@ struct Cells {
 WatchedLine completed(std::int64_t position, const std::string& cell, double loss, double step_ms) {
   WatchedLine line = line_of(position, cell, RunOutcome::kCompleted);
   line.run->final_val_loss = loss;
-  line.run->median_step_ms = step_ms;
+  line.run->mean_step_ms = step_ms;
   return line;
 }
 
