@@ -111,6 +111,7 @@ struct MetricTally {
       case Verdict::kImproved: better.push_back(name); return;
       case Verdict::kRegressed: worse.push_back(name); return;
       case Verdict::kUnchanged: unchanged.push_back(name); return;
+      case Verdict::kNotWorse:
       case Verdict::kInconclusive:
       case Verdict::kMissing: break;
     }

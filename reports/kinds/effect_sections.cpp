@@ -118,6 +118,7 @@ TableCell metric_verdict_cell(const MeasuredEffect& effect, const char* better, 
     case Verdict::kImproved: word = better; break;
     case Verdict::kRegressed: word = worse; break;
     case Verdict::kUnchanged: word = "unchanged"; break;
+    case Verdict::kNotWorse:
     case Verdict::kInconclusive: break;
     case Verdict::kMissing: return missing_cell();
   }
