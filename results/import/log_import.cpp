@@ -97,7 +97,10 @@ RunResult result_of(const SpeedrunRun& run) {
   const std::optional<LoggedValidation> last = run.final_validation();
   if (!last) {
     result.outcome = RunOutcome::kInterrupted;
-    result.message = run.problems.empty() ? "the log ends early" : "the log ends early: " + run.problems.front();
+    const std::string where = run.early_end();
+    result.message = !where.empty()         ? "the log ends early: " + where
+                     : run.problems.empty() ? "the log ends early"
+                                            : "the log ends early: " + run.problems.front();
     return result;
   }
   result.outcome = std::isfinite(last->loss) ? RunOutcome::kCompleted : RunOutcome::kDiverged;
@@ -152,7 +155,7 @@ void LogImport::add(const LogFile& file, const SpeedrunLog& log) {
     const CellKey key{.place = place_of(file),
                       .steps = steps_of(log.runs[i]),
                       .hardware = log.hardware(),
-                      .script = log.script_digest.substr(0, kDigestShown)};
+                      .script = log.script.code.substr(0, kDigestShown)};
     cells_[key].push_back(runs_.size());
     runs_.push_back({.run = run_of(file, log, i), .result = result_of(log.runs[i]), .batch = batch_of(file, log, i)});
   }
