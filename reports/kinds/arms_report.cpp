@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "core/base/text.h"
 #include "reports/audit/arms.h"
 #include "reports/kinds/arm_cells.h"
@@ -9,8 +11,12 @@ namespace {
 
 constexpr double kMsPerSecond = 1000.0;
 
+/// "0.012", "3.6e-5"
 std::string short_p(double p) {
-  return p < 1e-4 ? (p < 1e-15 ? "<1e-15" : format_significant(p * 1e6, 2) + "e-6") : format_significant(p, 2);
+  if (p < 1e-15) return "<1e-15";
+  if (p >= 1e-4) return format_significant(p, 2);
+  const int exponent = static_cast<int>(std::floor(std::log10(p)));
+  return format_fixed(p / std::pow(10.0, exponent), 1) + "e" + std::to_string(exponent);
 }
 
 TableCell scaled_number(const std::optional<double>& value, double unit, int digits) {

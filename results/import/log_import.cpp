@@ -6,7 +6,9 @@
 #include <set>
 
 #include "core/base/digest.h"
+#include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/text.h"
 #include "results/metric.h"
 #include "results/provenance.h"
 #include "results/published_records.h"
@@ -141,6 +143,21 @@ NewRun run_of(const LogFile& file, const SpeedrunLog& log, std::size_t index) {
   return item;
 }
 
+/// One contrast for each arm against the control.
+std::vector<PlanContrast> contrasts_with(const std::string& control, const std::vector<PlanCell>& cells) {
+  std::vector<PlanContrast> contrasts;
+  for (const PlanCell& cell : cells) {
+    if (cell.label == control) continue;
+    contrasts.push_back({.effect = cell.label,
+                         .kind = ContrastKind::kSimple,
+                         .meaning = cell.label + " instead of " + control,
+                         .coefficients = {{cell.label, 1.0}, {control, -1.0}},
+                         .aliases = {},
+                         .factors = {{.name = cell.label, .setting = "arm", .from = control, .to = cell.label}}});
+  }
+  return contrasts;
+}
+
 }  // namespace
 
 void LogImport::add(const LogFile& file, const SpeedrunLog& log) {
@@ -152,13 +169,32 @@ void LogImport::add(const LogFile& file, const SpeedrunLog& log) {
     return;
   }
   for (std::size_t i = 0; i < log.runs.size(); ++i) {
-    const CellKey key{.place = place_of(file),
-                      .steps = steps_of(log.runs[i]),
-                      .hardware = log.hardware(),
-                      .script = log.script.code.substr(0, kDigestShown)};
+    CellKey key{.place = place_of(file)};
+    if (control_.empty()) {
+      key.steps = steps_of(log.runs[i]);
+      key.hardware = log.hardware();
+      key.script = log.script.code.substr(0, kDigestShown);
+    }
     cells_[key].push_back(runs_.size());
     runs_.push_back({.run = run_of(file, log, i), .result = result_of(log.runs[i]), .batch = batch_of(file, log, i)});
   }
+}
+
+/// The place of the arm that the control names; empty without a control.
+std::string LogImport::control_place() const {
+  if (control_.empty()) return "";
+  std::vector<std::string> places;
+  std::vector<std::string> found;
+  for (const auto& [key, runs] : cells_) {
+    places.push_back(key.place);
+    if (key.place == control_) return control_;
+    if (key.place.ends_with("/" + control_)) found.push_back(key.place);
+  }
+  if (found.size() == 1) return found.front();
+  throw core::Error(core::ErrorCode::kInvalidArgument,
+                    "--control " + control_ +
+                        (found.empty() ? " is none of the arms: " + joined(places) + core::suggestion(control_, places)
+                                       : " fits several arms: " + joined(found)));
 }
 
 /// Chooses the shortest names that distinguish the cells of one place.
@@ -204,7 +240,7 @@ NewPlan LogImport::plan_of(const std::vector<std::int64_t>& run_ids, const std::
   NewPlan plan;
   plan.suite = suite_;
   plan.title = "Imported speedrun logs";
-  plan.design = Design::kHistory;
+  plan.design = control_.empty() ? Design::kHistory : Design::kCells;
   plan.scale = kScale;
   plan.data_name = kScale;
   plan.argv = argv;
@@ -214,8 +250,9 @@ NewPlan LogImport::plan_of(const std::vector<std::int64_t>& run_ids, const std::
     const NewRun& first = runs_[runs.front()].run;
     plan.cells.push_back({.label = first.cell,
                           .record = first.record,
-                          .changed = std::to_string(key.steps) + " steps on " + key.hardware +
-                                     (key.script.empty() ? ", no script" : ", script " + key.script),
+                          .changed = control_.empty() ? std::to_string(key.steps) + " steps on " + key.hardware +
+                                                            (key.script.empty() ? ", no script" : ", script " + key.script)
+                                                      : "arm",
                           .features = {},
                           .config_digest = first.config_digest});
     for (const std::size_t run : runs) {
@@ -228,11 +265,19 @@ NewPlan LogImport::plan_of(const std::vector<std::int64_t>& run_ids, const std::
                             .run_id = run_ids[run]});
     }
   }
+  if (!control_.empty()) {
+    const std::string control = control_place();
+    digest.update(control.data(), control.size());
+    std::stable_partition(plan.cells.begin(), plan.cells.end(),
+                          [&](const PlanCell& cell) { return cell.label == control; });
+    plan.contrasts = contrasts_with(control, plan.cells);
+  }
   plan.digest = digest.hex();
   return plan;
 }
 
 LogImportResult LogImport::finish(const std::vector<std::string>& argv) {
+  control_place();
   name_cells();
   const std::vector<std::int64_t> ids = write();
   result_.cells = cells_.size();
