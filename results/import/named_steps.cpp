@@ -59,6 +59,7 @@ std::optional<std::int64_t> leading_count(std::string_view text) {
 std::string_view linked_path(std::string_view line) {
   for (std::size_t at = line.find("]("); at != std::string_view::npos; at = line.find("](", at + 2)) {
     const std::string_view rest = line.substr(at + 2);
+    if (rest.find(')') == std::string_view::npos) return {};
     const std::string_view target = rest.substr(0, rest.find_first_of(")# "));
     if (!target.empty() && target.find("://") == std::string_view::npos && target.front() != '/') return target;
   }

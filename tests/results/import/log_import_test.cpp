@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/base/error.h"
 #include "core/base/json.h"
 #include "results/metric.h"
 #include "tests/results/import/log_texts.h"
@@ -93,6 +94,35 @@ TEST_F(LogImportTest, CellsAreNamedByWhatTellsThemApart) {
     ASSERT_TRUE(line.run_id);
     EXPECT_EQ(store_.run(*line.run_id).cell, line.cell);
   }
+}
+
+TEST_F(LogImportTest, WithAControlTheFoldersAreArms) {
+  LogImport import(store_, "logs", "m");
+  import.add(file_in("a", "1.txt"), read_speedrun_log(run_text("3.27")));
+  import.add(file_in("a", "2.txt"), read_speedrun_log(run_text("3.28", "two")));
+  import.add({.path = "d/m/1.txt", .folder = "d", .subdir = "m", .name = "1.txt"}, read_speedrun_log(run_text("3.26")));
+  import.add(file_in("z", "1.txt"), read_speedrun_log(run_text("3.25")));
+  const PlanRecord plan = store_.plan(import.finish({}).plan_id);
+  ASSERT_EQ(plan.cells.size(), 3U);
+  EXPECT_EQ(plan.cells[0].label, "d/m") << "the control is first";
+  EXPECT_EQ(plan.cells[1].label, "a") << "whatever its scripts";
+  ASSERT_EQ(plan.contrasts.size(), 2U);
+  EXPECT_EQ(plan.contrasts[0].effect, "a");
+  EXPECT_EQ(plan.contrasts[0].coefficients, (std::map<std::string, double>{{"a", 1.0}, {"d/m", -1.0}}));
+  EXPECT_EQ(plan.contrasts[1].effect, "z");
+  EXPECT_EQ(plan.lines.size(), 4U);
+}
+
+TEST_F(LogImportTest, AControlThatIsNoArmWritesNothing) {
+  for (const char* control : {"b", "m"}) {
+    LogImport import(store_, "logs", control);
+    import.add(file_in("a", "1.txt"), read_speedrun_log(run_text("3.27")));
+    for (const char* folder : {"c", "d"})
+      import.add({.path = "1.txt", .folder = folder, .subdir = "m", .name = "1.txt"},
+                 read_speedrun_log(run_text("3.28", folder)));
+    EXPECT_THROW(import.finish({}), core::Error) << control;
+  }
+  EXPECT_TRUE(store_.runs().empty());
 }
 
 TEST_F(LogImportTest, CutAndDivergedLogsAreRowsWithAReason) {
