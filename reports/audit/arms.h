@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,6 +24,7 @@ struct LogArm {
   std::vector<double> losses;    ///< nats per token, one per counted run
   std::vector<double> train_ms;  ///< training clock
   std::vector<std::string> flags;
+  std::vector<std::int64_t> steps;  ///< at which the losses were read, each once, ascending
 };
 
 /// Places in a list of arms.

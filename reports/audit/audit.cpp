@@ -306,12 +306,16 @@ Audit Auditor::finish() {
 LogArm arm_of(const std::string& name, const Audit& audit) {
   LogArm arm{.name = name};
   std::set<std::string> hardware;
+  std::set<std::int64_t> steps;
   for (const AuditGroup& group : audit.groups) {
     const std::size_t known = arm.losses.size();
     add_values(arm, group);
     arm.flags.insert(arm.flags.end(), group.flags.begin(), group.flags.end());
-    if (arm.losses.size() > known) hardware.insert(group.hardware);
+    if (arm.losses.size() == known) continue;
+    hardware.insert(group.hardware);
+    steps.insert(group.judged_step ? *group.judged_step : group.planned_steps.value_or(0));
   }
+  arm.steps.assign(steps.begin(), steps.end());
   if (hardware.size() == 1) arm.hardware = *hardware.begin();
   std::sort(arm.flags.begin(), arm.flags.end());
   arm.flags.erase(std::unique(arm.flags.begin(), arm.flags.end()), arm.flags.end());

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "core/base/text.h"
@@ -40,7 +41,7 @@ constexpr ArmMetricText kTimeText = {"times", "Training clock", "time s", kMsPer
 Table effects_table(const ArmMetricText& text) {
   return {.id = text.id,
           .title = text.title,
-          .columns = {wide_column("arm", "arm"), number_column("n", "n"), number_column("mean", text.column),
+          .columns = {wide_column("arm", "arm"), number_column("steps", "steps", 4), number_column("n", "n"), number_column("mean", text.column),
                           number_column("difference", "difference"), number_column("low", "from", 2),
                           number_column("high", "to", 2), number_column("p", "p", 3),
                           number_column("holm_p", "Holm p"), wide_column("verdict", "verdict")}};
@@ -54,13 +55,14 @@ TableCell arm_mean_cell(const LogArm& arm, const ArmMetricText& text) {
 
 /// The row of the control, which has no effect.
 std::vector<TableCell> control_cells(const LogArm& arm, const ArmMetricText& text) {
-  return {text_cell(arm.name), count_cell(static_cast<std::int64_t>((arm.*(text.values)).size())),
+  return {text_cell(arm.name), value_cell(arm.steps.empty() ? "-" : joined(arm.steps), arm.steps), count_cell(static_cast<std::int64_t>((arm.*(text.values)).size())),
           arm_mean_cell(arm, text), missing_cell(), missing_cell(), missing_cell(), missing_cell(), missing_cell(),
           value_cell("control", "control")};
 }
 
 std::vector<TableCell> effect_cells(const LogArm& arm, const ArmEffect& effect, const ArmMetricText& text) {
   return {text_cell(arm.name),
+          value_cell(arm.steps.empty() ? "-" : joined(arm.steps), arm.steps),
           count_cell(static_cast<std::int64_t>((arm.*(text.values)).size())),
           arm_mean_cell(arm, text),
           arm_difference_cell(effect, text.unit, text.digits),
@@ -166,6 +168,11 @@ Document arms_report(const ArmComparison& comparison) {
   body.tables.push_back(time_table(comparison));
   document.sections.push_back(std::move(body));
   document.warnings = comparison.problems;
+  const bool has_equal_steps =
+      std::all_of(comparison.arms.begin(), comparison.arms.end(),
+                  [&](const LogArm& arm) { return arm.steps == comparison.arms.front().steps; });
+  if (!has_equal_steps)
+    document.warnings.emplace_back("The arms differ in their number of steps: a difference is that of arm and steps.");
   for (const LogArm& arm : comparison.arms) {
     for (const std::string& flag : arm.flags) document.warnings.push_back(arm.name + ": " + flag);
   }

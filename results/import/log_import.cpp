@@ -92,11 +92,11 @@ RunBatch batch_of(const LogFile& file, const SpeedrunLog& log, std::size_t index
   return batch;
 }
 
-RunResult result_of(const SpeedrunRun& run) {
+/// `last`: the validation that counts as the final one.
+RunResult result_of(const SpeedrunRun& run, const std::optional<LoggedValidation>& last) {
   RunResult result;
   result.steps = run.last_step();
   if (run.peak_allocated_mib) result.peak_bytes = static_cast<std::int64_t>(*run.peak_allocated_mib * 1024 * 1024);
-  const std::optional<LoggedValidation> last = run.final_validation();
   if (!last) {
     result.outcome = RunOutcome::kInterrupted;
     const std::string where = run.early_end();
@@ -105,9 +105,10 @@ RunResult result_of(const SpeedrunRun& run) {
                                             : "the log ends early: " + run.problems.front();
     return result;
   }
-  result.outcome = std::isfinite(last->loss) ? RunOutcome::kCompleted : RunOutcome::kDiverged;
+  const double loss = last->ema_loss.value_or(last->loss);
+  result.outcome = std::isfinite(loss) ? RunOutcome::kCompleted : RunOutcome::kDiverged;
   if (result.outcome == RunOutcome::kDiverged) result.message = "the last validation loss is not finite";
-  if (std::isfinite(last->loss)) result.final_val_loss = last->loss;
+  if (std::isfinite(loss)) result.final_val_loss = loss;
   result.train_ms = last->clock_ms;
   // The records up to 21 do not time their first ten steps; the printed mean shows how many they do time.
   if (last->clock_ms && run.step_avg_ms && *run.step_avg_ms > 0 && *last->clock_ms / *run.step_avg_ms < 1e12)
@@ -160,7 +161,7 @@ std::vector<PlanContrast> contrasts_with(const std::string& control, const std::
 
 }  // namespace
 
-void LogImport::add(const LogFile& file, const SpeedrunLog& log) {
+void LogImport::add(const LogFile& file, const SpeedrunLog& log, std::optional<std::int64_t> step) {
   ++result_.files;
   result_.bytes += log.bytes;
   if (log.runs.empty()) {
@@ -176,7 +177,21 @@ void LogImport::add(const LogFile& file, const SpeedrunLog& log) {
       key.script = log.script.code.substr(0, kDigestShown);
     }
     cells_[key].push_back(runs_.size());
-    runs_.push_back({.run = run_of(file, log, i), .result = result_of(log.runs[i]), .batch = batch_of(file, log, i)});
+    const SpeedrunRun& run = log.runs[i];
+    const std::optional<LoggedValidation> last = step ? run.validation_at(*step) : run.final_validation();
+    if (!last && !step && !run.validations.empty()) at_end_[runs_.size()] = result_of(run, run.validations.back());
+    runs_.push_back({.run = run_of(file, log, i), .result = result_of(run, last), .batch = batch_of(file, log, i)});
+  }
+}
+
+/// Runs that all end at one step before the last planned one were meant to end there.
+void LogImport::accept_common_ends() {
+  for (const auto& [key, runs] : cells_) {
+    const bool is_common = runs.size() > 1 && std::all_of(runs.begin(), runs.end(), [&](std::size_t run) {
+      return at_end_.count(run) > 0 && at_end_[run].steps == at_end_[runs.front()].steps;
+    });
+    if (!is_common) continue;
+    for (const std::size_t run : runs) runs_[run].result = at_end_[run];
   }
 }
 
@@ -278,6 +293,7 @@ NewPlan LogImport::plan_of(const std::vector<std::int64_t>& run_ids, const std::
 
 LogImportResult LogImport::finish(const std::vector<std::string>& argv) {
   control_place();
+  accept_common_ends();
   name_cells();
   const std::vector<std::int64_t> ids = write();
   result_.cells = cells_.size();

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,7 +38,9 @@ class LogImport {
       : store_(store), suite_(std::move(suite)), control_(std::move(control)) {}
 
   /// Keeps the runs of the log for finish().
-  void add(const LogFile& file, const SpeedrunLog& log);
+  ///   step   the step whose loss is the final one, such as the one that a README names; absent: the last planned one,
+  ///          or where all runs of the cell end, if there are two or more
+  void add(const LogFile& file, const SpeedrunLog& log, std::optional<std::int64_t> step = std::nullopt);
   void add_problem(const std::string& sentence) { result_.problems.push_back(sentence); }
   /// Writes the runs, many per transaction, so that a kill leaves only whole runs. Then writes a plan over them, with
   /// one cell for each folder, sub-directory, number of steps, GPU and script. Throws Error{kInvalidArgument} before it
@@ -55,6 +58,7 @@ class LogImport {
   };
 
   std::string control_place() const;
+  void accept_common_ends();
   void name_cells();
   std::vector<std::int64_t> write();
   NewPlan plan_of(const std::vector<std::int64_t>& run_ids, const std::vector<std::string>& argv) const;
@@ -65,6 +69,7 @@ class LogImport {
   LogImportResult result_;
   std::map<CellKey, std::vector<std::size_t>> cells_;  ///< indices into runs_
   std::vector<FinishedRun> runs_;
+  std::map<std::size_t, RunResult> at_end_;  ///< of runs without a final loss, as if their last validation were final
 };
 
 }  // namespace nanobench::results

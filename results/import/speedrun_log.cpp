@@ -145,6 +145,13 @@ std::optional<LoggedValidation> SpeedrunRun::final_validation() const {
   return last.step >= planned_steps.value_or(last_step()) ? std::optional(last) : std::nullopt;
 }
 
+std::optional<LoggedValidation> SpeedrunRun::validation_at(std::int64_t step) const {
+  for (const LoggedValidation& item : validations) {
+    if (item.step == step) return item;
+  }
+  return std::nullopt;
+}
+
 std::string SpeedrunRun::early_end() const {
   if (validations.empty() || final_validation()) return "";
   return "the last validation is at step " + std::to_string(validations.back().step) + " of " +

@@ -42,6 +42,8 @@ struct SpeedrunRun {
   /// The validation at the run's last planned step (without a plan: at the last step of the log); nullopt if the log
   /// ends before it.
   std::optional<LoggedValidation> final_validation() const;
+  /// The validation at exactly this step; nullopt if there is none.
+  std::optional<LoggedValidation> validation_at(std::int64_t step) const;
   /// "the last validation is at step 5 of 9", if the log has validations but not the final one; else empty. Whether the
   /// log was cut or the run was meant to end there cannot be told from one log.
   std::string early_end() const;

@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/text.h"
 #include "results/import/log_import.h"
+#include "results/import/named_steps.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
 #include "tools/cli/program.h"
@@ -55,19 +56,26 @@ reports::Document import_report(const results::LogImportResult& result, const st
   return document;
 }
 
+/// The step that a README names for a log. One log does not show what the others of its folder plan.
+std::optional<std::int64_t> named_step(const results::LogFile& file, const std::vector<results::NamedStep>& named) {
+  const auto step = results::named_step_of({file}, named, [](const std::filesystem::path&) { return false; });
+  return step ? std::optional(step->step) : std::nullopt;
+}
+
 void import_logs(const ImportOptions& options, const std::vector<std::string>& argv) {
   if (options.suite.empty()) throw core::Error(core::ErrorCode::kInvalidArgument, "--suite: expected a name");
   const results::LogFiles found =
       results::find_log_files(std::vector<std::filesystem::path>(options.paths.begin(), options.paths.end()));
   results::Store store(database_file(options.database));
   results::LogImport import(store, options.suite, options.control);
+  const std::vector<results::NamedStep> named = results::find_named_steps(found.files);
   for (const std::string& problem : found.problems) import.add_problem(problem);
   std::string text;
   for (const results::LogFile& file : found.files) {
     if (const std::optional<std::string> reason = results::read_log_file(file.path, text)) {
       import.add_problem(file.path.string() + " " + *reason);
     } else {
-      import.add(file, results::read_speedrun_log(text));
+      import.add(file, results::read_speedrun_log(text), named_step(file, named));
     }
   }
   print(import_report(import.finish(argv), options.suite, store), options.is_json);

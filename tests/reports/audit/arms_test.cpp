@@ -124,6 +124,10 @@ TEST(LogArms, TheReportHoldsTheFamiliesAndTheRule) {
   EXPECT_EQ(effects[4]["meets"], true);
   EXPECT_EQ(effects[1]["meets"], false);
   EXPECT_EQ(effects[6]["verdict"], "regressed");
+  EXPECT_TRUE(document.warnings.empty());
+  std::vector<LogArm> shorter = arms_of_record_70();
+  shorter[2].steps = {1547};
+  EXPECT_EQ(arms_report(compare_arms(shorter, 0, {})).warnings.size(), 1U) << "the arms differ in steps";
   EXPECT_NEAR(json["tables"]["times"][3]["difference"].get<double>(), 1.7676, 1e-9) << "seconds";
   EXPECT_NE(render_html(document).find("</html>"), std::string::npos);
 }
