@@ -45,14 +45,14 @@ enum class ArmMetric {
 
 /// candidate - control.
 struct ArmEffect {
-  std::optional<double> difference;     ///< of the means; absent without a value in both arms
-  std::optional<Estimate> estimate;     ///< absent when an arm has fewer than two values
+  std::optional<double> difference;            ///< of the means; absent without a value in both arms
+  std::optional<Estimate> estimate;            ///< absent when an arm has fewer than two values
   std::optional<ConfidenceInterval> interval;  ///< all of a family hold together with 1 - kArmAlpha
   std::optional<double> p;                     ///< two-sided
   std::optional<double> adjusted_p;            ///< by Holm over the family
   Verdict verdict = Verdict::kMissing;         ///< improved, regressed, inconclusive or missing
   std::string reason;                          ///< why there is no p; empty otherwise
-  bool is_from_rounding = false;  ///< no arm has a spread: the error is that of the printed digits
+  bool is_from_rounding = false;               ///< no arm has a spread: the error is that of the printed digits
 };
 
 inline constexpr double kArmAlpha = 0.05;  ///< of a family
@@ -73,9 +73,9 @@ struct ArmComparison {
   std::vector<ArmPair> pairs;
   std::vector<ArmEffect> loss;  ///< in the order of the pairs
   std::vector<ArmEffect> time;
-  std::vector<std::optional<OneSampleT>> t;   ///< against the target, in the order of the arms
+  std::vector<std::optional<OneSampleT>> t;  ///< against the target, in the order of the arms
   std::vector<std::optional<RuleResult>> z;
-  std::vector<std::string> problems;                      ///< of reading
+  std::vector<std::string> problems;  ///< of reading
 };
 
 /// Throws Error{kInvalidArgument} for fewer than two arms, or a control that is none of them.

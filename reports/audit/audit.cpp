@@ -261,7 +261,8 @@ AuditVerdict Audit::verdict() const {
     return std::any_of(groups.begin(), groups.end(), [&](const AuditGroup& group) { return group.verdict == verdict; });
   };
   if (has(AuditVerdict::kDoesNotMeet)) return AuditVerdict::kDoesNotMeet;
-  return groups.empty() || !readme_only.empty() || has(AuditVerdict::kInconclusive) ? AuditVerdict::kInconclusive : AuditVerdict::kMeets;
+  return groups.empty() || !readme_only.empty() || has(AuditVerdict::kInconclusive) ? AuditVerdict::kInconclusive
+                                                                                    : AuditVerdict::kMeets;
 }
 
 Auditor::Auditor(const AuditOptions& options) : options_(options) {

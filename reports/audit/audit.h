@@ -24,8 +24,8 @@ struct AuditOptions {
   std::optional<double> target;  ///< nats per token
   std::optional<AuditRule> rule;
   std::optional<std::int64_t> step;  ///< the step that counts, for all logs; absent: as Auditor says
-  double p_limit = 0.01;       ///< README of the track: p < 0.01
-  double z_threshold = 0.004;  ///< README of track 3
+  double p_limit = 0.01;             ///< README of the track: p < 0.01
+  double z_threshold = 0.004;        ///< README of track 3
 };
 
 enum class AuditVerdict {
@@ -43,19 +43,19 @@ struct AuditedRun {
   std::string gpu;
   std::optional<int> gpu_count;
   std::string hardware;
-  std::string script_text;       ///< digest of the script as it is
+  std::string script_text;         ///< digest of the script as it is
   results::ScriptIdentity script;  ///< without what does not change the training
   std::vector<results::LoggedValidation> validations;
   std::optional<results::LoggedValidation> final_validation;
-  std::string early_end;               ///< where the log ends, if before its last planned step
-  std::optional<double> loss;          ///< at the step that counts; val_ema_loss where it is printed
-  std::optional<double> raw_loss;      ///< val_loss there, if `loss` is val_ema_loss
-  std::optional<double> train_ms;      ///< training clock there
+  std::string early_end;           ///< where the log ends, if before its last planned step
+  std::optional<double> loss;      ///< at the step that counts; val_ema_loss where it is printed
+  std::optional<double> raw_loss;  ///< val_loss there, if `loss` is val_ema_loss
+  std::optional<double> train_ms;  ///< training clock there
   std::vector<std::string> problems;
-  std::string content;  ///< digest of the file and the run's place in it
-  std::string numbers;  ///< digest of all validations with their times; empty if there are too few to tell runs apart
-  std::string curve;    ///< the same without the times
-  std::string repeats;  ///< which run of the group it repeats, in words; it is then not counted; else empty
+  std::string content;   ///< digest of the file and the run's place in it
+  std::string numbers;   ///< digest of all validations with their times; empty if there are too few to tell runs apart
+  std::string curve;     ///< the same without the times
+  std::string repeats;   ///< which run of the group it repeats, in words; it is then not counted; else empty
   bool is_copy = false;  ///< an earlier group of the same folder holds the same run
   bool is_counted() const { return loss.has_value() && repeats.empty(); }
 };
@@ -108,12 +108,12 @@ struct FolderArms {
 
 struct Audit {
   AuditOptions options;
-  std::vector<AuditGroup> groups;  ///< by folder, sub-directory, steps, hardware, script
-  std::vector<AuditGroup> pooled;  ///< groups that differ only in the script, pooled; they never decide
-  std::vector<FolderArms> arms;    ///< of folders with two arms or more
+  std::vector<AuditGroup> groups;        ///< by folder, sub-directory, steps, hardware, script
+  std::vector<AuditGroup> pooled;        ///< groups that differ only in the script, pooled; they never decide
+  std::vector<FolderArms> arms;          ///< of folders with two arms or more
   std::vector<std::string> readme_only;  ///< folders with a README and no log
-  std::size_t files = 0;           ///< read
-  std::size_t other_files = 0;     ///< files without a trainer's line
+  std::size_t files = 0;                 ///< read
+  std::size_t other_files = 0;           ///< files without a trainer's line
   std::uint64_t bytes = 0;
   std::vector<std::string> problems;  ///< files and folders that could not be read
 

@@ -141,9 +141,8 @@ void describe_scripts(AuditGroup& group) {
   if (codes.size() > 1) return;
   group.script_digest = first.code;
   for (std::size_t i = 0; i < results::kScriptParts; ++i) {
-    const bool is_same = std::all_of(group.runs.begin(), group.runs.end(), [&](const AuditedRun& run) {
-      return run.script.parts[i] == first.parts[i];
-    });
+    const bool is_same = std::all_of(group.runs.begin(), group.runs.end(),
+                                     [&](const AuditedRun& run) { return run.script.parts[i] == first.parts[i]; });
     if (!is_same) group.differing.push_back(static_cast<results::ScriptPart>(i));
   }
 }

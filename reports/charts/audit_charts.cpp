@@ -73,18 +73,19 @@ OrderedJson target_layer(const Audit& audit) {
 }  // namespace
 
 std::optional<Chart> audit_loss_chart(const Audit& audit) {
-  Chart chart{.id = "losses",
-              .title = "Losses of the logs against the target",
-              .text =
-                  "Final validation loss of every run that counts, and the mean of each group with its 95 % "
-                  "interval. The target is the dashed line, or a bar in each row where tracks differ: a claim needs its mean "
-                  "to the left of it."};
-  chart.data = {.id = "losses",
-                .title = "",
-                .columns = {text_column("folder", "group"), text_column("file", "file"), number_column("loss", "loss"),
-                            number_column("mean", "mean"), number_column("low", "from"), number_column("high", "to"),
-                            number_column("n", "n"), text_column("evidence", "evidence"),
-                            number_column("target", "target")}};
+  Chart chart{
+      .id = "losses",
+      .title = "Losses of the logs against the target",
+      .text =
+          "Final validation loss of every run that counts, and the mean of each group with its 95 % "
+          "interval. The target is the dashed line, or a bar in each row where tracks differ: a claim needs its mean "
+          "to the left of it."};
+  chart.data = {
+      .id = "losses",
+      .title = "",
+      .columns = {text_column("folder", "group"), text_column("file", "file"), number_column("loss", "loss"),
+                  number_column("mean", "mean"), number_column("low", "from"), number_column("high", "to"),
+                  number_column("n", "n"), text_column("evidence", "evidence"), number_column("target", "target")}};
   for (const AuditGroup& group : audit.groups) {
     const std::string name = name_of(group);
     for (const AuditedRun& run : group.runs) {

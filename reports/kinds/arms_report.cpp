@@ -41,10 +41,10 @@ constexpr ArmMetricText kTimeText = {"times", "Training clock", "time s", kMsPer
 Table effects_table(const ArmMetricText& text) {
   return {.id = text.id,
           .title = text.title,
-          .columns = {wide_column("arm", "arm"), number_column("steps", "steps", 4), number_column("n", "n"), number_column("mean", text.column),
-                          number_column("difference", "difference"), number_column("low", "from", 2),
-                          number_column("high", "to", 2), number_column("p", "p", 3),
-                          number_column("holm_p", "Holm p"), wide_column("verdict", "verdict")}};
+          .columns = {wide_column("arm", "arm"), number_column("steps", "steps", 4), number_column("n", "n"),
+                      number_column("mean", text.column), number_column("difference", "difference"),
+                      number_column("low", "from", 2), number_column("high", "to", 2), number_column("p", "p", 3),
+                      number_column("holm_p", "Holm p"), wide_column("verdict", "verdict")}};
 }
 
 TableCell arm_mean_cell(const LogArm& arm, const ArmMetricText& text) {
@@ -55,8 +55,15 @@ TableCell arm_mean_cell(const LogArm& arm, const ArmMetricText& text) {
 
 /// The row of the control, which has no effect.
 std::vector<TableCell> control_cells(const LogArm& arm, const ArmMetricText& text) {
-  return {text_cell(arm.name), value_cell(arm.steps.empty() ? "-" : joined(arm.steps), arm.steps), count_cell(static_cast<std::int64_t>((arm.*(text.values)).size())),
-          arm_mean_cell(arm, text), missing_cell(), missing_cell(), missing_cell(), missing_cell(), missing_cell(),
+  return {text_cell(arm.name),
+          value_cell(arm.steps.empty() ? "-" : joined(arm.steps), arm.steps),
+          count_cell(static_cast<std::int64_t>((arm.*(text.values)).size())),
+          arm_mean_cell(arm, text),
+          missing_cell(),
+          missing_cell(),
+          missing_cell(),
+          missing_cell(),
+          missing_cell(),
           value_cell("control", "control")};
 }
 
@@ -107,8 +114,7 @@ Table time_table(const ArmComparison& comparison) {
   Table table = effects_table(kTimeText);
   table.rows.push_back(control_cells(comparison.arms[comparison.control], kTimeText));
   for (std::size_t i = 0; i < comparison.pairs.size(); ++i)
-    table.rows.push_back(
-        effect_cells(comparison.arms[comparison.pairs[i].candidate], comparison.time[i], kTimeText));
+    table.rows.push_back(effect_cells(comparison.arms[comparison.pairs[i].candidate], comparison.time[i], kTimeText));
   return table;
 }
 
@@ -168,19 +174,22 @@ Document arms_report(const ArmComparison& comparison) {
   body.tables.push_back(time_table(comparison));
   document.sections.push_back(std::move(body));
   document.warnings = comparison.problems;
-  const bool has_equal_steps =
-      std::all_of(comparison.arms.begin(), comparison.arms.end(),
-                  [&](const LogArm& arm) { return arm.steps == comparison.arms.front().steps; });
+  const bool has_equal_steps = std::all_of(comparison.arms.begin(), comparison.arms.end(), [&](const LogArm& arm) {
+    return arm.steps == comparison.arms.front().steps;
+  });
   if (!has_equal_steps)
     document.warnings.emplace_back("The arms differ in their number of steps: a difference is that of arm and steps.");
   for (const LogArm& arm : comparison.arms) {
     for (const std::string& flag : arm.flags) document.warnings.push_back(arm.name + ": " + flag);
   }
   document.reading = {
-      "difference: mean of the arm less mean of the control. Holm p: Welch's two-sided p, adjusted over the arms of the "
-      "table; below 0.05 and with 3 runs in each arm it is an effect. The intervals of a table hold together with 95 %.",
+      "difference: mean of the arm less mean of the control. Holm p: Welch's two-sided p, adjusted over the arms of "
+      "the "
+      "table; below 0.05 and with 3 runs in each arm it is an effect. The intervals of a table hold together with 95 "
+      "%.",
       "p of < " + format_fixed(comparison.rule.target, 2) +
-          ": the rules' one-sided t test of one arm against the target. An arm that meets the rule is not thereby better "
+          ": the rules' one-sided t test of one arm against the target. An arm that meets the rule is not thereby "
+          "better "
           "than the control.",
       "Arms without any spread agree in every printed digit: the error is then that of rounding, 1e-4 nats or 1 ms. "
       "Times are compared on equal hardware only.",

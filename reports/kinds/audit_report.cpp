@@ -4,8 +4,8 @@
 
 #include "core/base/text.h"
 #include "reports/audit/audit.h"
-#include "reports/kinds/arm_cells.h"
 #include "reports/charts/charts.h"
+#include "reports/kinds/arm_cells.h"
 #include "reports/kinds/kinds.h"
 #include "reports/kinds/sections.h"
 
@@ -143,8 +143,8 @@ Table arms_table(const Audit& audit) {
       const ArmEffect& loss = folder.loss[i];
       const ArmEffect& time = folder.time[i];
       table.rows.push_back({text_cell(folder.folder), text_cell(folder.arms[folder.pairs[i].control].name),
-                            text_cell(folder.arms[folder.pairs[i].candidate].name),
-                            arm_difference_cell(loss, 1, 5), arm_bound_cell(loss, &ConfidenceInterval::low, 1, 5),
+                            text_cell(folder.arms[folder.pairs[i].candidate].name), arm_difference_cell(loss, 1, 5),
+                            arm_bound_cell(loss, &ConfidenceInterval::low, 1, 5),
                             arm_bound_cell(loss, &ConfidenceInterval::high, 1, 5), arm_p_cell(loss.p),
                             arm_p_cell(loss.adjusted_p), arm_verdict_cell(loss), arm_difference_cell(time, 1000, 3),
                             arm_p_cell(time.adjusted_p), arm_verdict_cell(time)});
@@ -190,7 +190,8 @@ std::string audit_headline(const Audit& audit) {
   const std::int64_t open = count_of(audit, AuditVerdict::kInconclusive);
   std::string text = std::to_string(meeting) + " of " +
                      counted(static_cast<std::int64_t>(audit.groups.size()), "group of runs", "groups of runs") +
-                     (meeting == 1 ? " meets" : " meet") + (rules_in(audit).size() == 1 ? " the rule, " : " the rule of the track, ") + rules_text(audit);
+                     (meeting == 1 ? " meets" : " meet") +
+                     (rules_in(audit).size() == 1 ? " the rule, " : " the rule of the track, ") + rules_text(audit);
   if (failing > 0) text += "; " + counted(failing, "does", "do") + " not";
   if (open > 0) text += "; " + std::to_string(open) + " cannot be tested";
   return text + ".";
@@ -237,10 +238,12 @@ Document audit_report(const Audit& audit, bool has_runs, bool has_charts) {
   for (const std::string& folder : audit.readme_only)
     document.warnings.push_back(folder + " holds a README and no log: nothing can be recomputed there.");
   document.reading = {
-      "One row holds the runs of one script, number of steps and kind of machine in one folder. Scripts are one if they "
+      "One row holds the runs of one script, number of steps and kind of machine in one folder. Scripts are one if "
+      "they "
       "differ only in comments, annotations, run names, seeds or messages. All numbers are "
       "recomputed from these logs; runs whose logs are not here are not judged.",
-      "val loss: at the step \"judged at\", mean ±sample standard deviation. p: one-sided one-sample t test against the "
+      "val loss: at the step \"judged at\", mean ±sample standard deviation. p: one-sided one-sample t test against "
+      "the "
       "target. z rule: (target - mean) * sqrt(n), which assumes a known spread; a single run can meet it.",
       "time / record before: mean training time over the published time of the preceding record. It never decides, "
       "because the published time comes from another machine.",
@@ -248,7 +251,8 @@ Document audit_report(const Audit& audit, bool has_runs, bool has_charts) {
   };
   if (!audit.arms.empty())
     document.reading.emplace_back(
-        "Arms of one folder: candidate less control. Holm p: Welch's two-sided p, adjusted over all pairs of the folder; "
+        "Arms of one folder: candidate less control. Holm p: Welch's two-sided p, adjusted over all pairs of the "
+        "folder; "
         "below 0.05 it is an effect. The intervals of a folder hold together with 95 %. Times are compared on equal "
         "hardware only, and are a family of their own.");
   return document;

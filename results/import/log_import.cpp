@@ -188,8 +188,8 @@ void LogImport::add(const LogFile& file, const SpeedrunLog& log, std::optional<s
 void LogImport::accept_common_ends() {
   for (const auto& [key, runs] : cells_) {
     const bool is_common = runs.size() > 1 && std::all_of(runs.begin(), runs.end(), [&](std::size_t run) {
-      return at_end_.count(run) > 0 && at_end_[run].steps == at_end_[runs.front()].steps;
-    });
+                             return at_end_.count(run) > 0 && at_end_[run].steps == at_end_[runs.front()].steps;
+                           });
     if (!is_common) continue;
     for (const std::size_t run : runs) runs_[run].result = at_end_[run];
   }
@@ -265,9 +265,10 @@ NewPlan LogImport::plan_of(const std::vector<std::int64_t>& run_ids, const std::
     const NewRun& first = runs_[runs.front()].run;
     plan.cells.push_back({.label = first.cell,
                           .record = first.record,
-                          .changed = control_.empty() ? std::to_string(key.steps) + " steps on " + key.hardware +
-                                                            (key.script.empty() ? ", no script" : ", script " + key.script)
-                                                      : "arm",
+                          .changed = control_.empty()
+                                         ? std::to_string(key.steps) + " steps on " + key.hardware +
+                                               (key.script.empty() ? ", no script" : ", script " + key.script)
+                                         : "arm",
                           .features = {},
                           .config_digest = first.config_digest});
     for (const std::size_t run : runs) {

@@ -50,7 +50,7 @@ class LogImport {
  private:
   /// What the runs of one cell have in common.
   struct CellKey {
-    std::string place;  ///< "2025-01-04_SoftCap/this_pr"
+    std::string place;       ///< "2025-01-04_SoftCap/this_pr"
     std::int64_t steps = 0;  ///< this and the rest stay empty where cells are arms
     std::string hardware;
     std::string script;

@@ -138,8 +138,8 @@ class ScriptReader {
   }
 
   std::size_t operator_bytes() const {
-    constexpr std::array<std::string_view, 14> kPairs = {"->", "==", "<=", ">=", "!=", ":=", "+=",
-                                                         "-=", "*=", "/=", "**", "//", "|=", "&="};
+    constexpr std::array<std::string_view, 14> kPairs = {
+        "->", "==", "<=", ">=", "!=", ":=", "+=", "-=", "*=", "/=", "**", "//", "|=", "&="};
     return std::find(kPairs.begin(), kPairs.end(), text_.substr(at_, 2)) == kPairs.end() ? 1 : 2;
   }
 

@@ -55,7 +55,7 @@ struct SpeedrunLog {
   std::string script_digest;  ///< digest of the embedded script; empty if there is none
   std::uint64_t script_bytes = 0;
   ScriptIdentity script;  ///< the script without what does not change the training; empty if there is none
-  std::string gpu;  ///< "NVIDIA H100 80GB HBM3"; empty if not logged
+  std::string gpu;        ///< "NVIDIA H100 80GB HBM3"; empty if not logged
   std::optional<int> gpu_count;
   std::string driver;  ///< versions; empty if not logged
   std::string torch;

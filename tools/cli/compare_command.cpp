@@ -50,7 +50,8 @@ constexpr const char* kCompareFooter =
     "  nanobench compare ablation/ --control base            the folders in one folder\n"
     "\n"
     "Cells of the same name are compared; if each side has one cell, these two are. Losses are compared seed by seed,\n"
-    "times only within one host. Folders of logs are arms against a control: Welch's test and Holm's adjustment, beside\n"
+    "times only within one host. Folders of logs are arms against a control: Welch's test and Holm's adjustment, "
+    "beside\n"
     "it the rules' test against the track's target. `diff` shows the settings, `gate` decides. Exit codes: 0 success,\n"
     "2 usage.";
 

@@ -50,8 +50,7 @@ TEST(LogArms, Record70KeptThreeHypothesesWithoutEnoughEvidence) {
 
 TEST(LogArms, TimesAreAFamilyOfTheirOwn) {
   const ArmComparison comparison = compare_arms(arms_of_record_70(), 0, {});
-  const std::vector<double> holm_p = {0.663605904, 0.0793149521, 4.00140980e-10,
-                                      0.663605904, 0.278105320,  0.663605904};
+  const std::vector<double> holm_p = {0.663605904, 0.0793149521, 4.00140980e-10, 0.663605904, 0.278105320, 0.663605904};
   for (std::size_t i = 0; i < holm_p.size(); ++i) {
     EXPECT_NEAR(*comparison.time[i].adjusted_p / holm_p[i], 1, 1e-6) << i;
     EXPECT_EQ(comparison.time[i].verdict, i == 2 ? Verdict::kRegressed : Verdict::kInconclusive) << i;

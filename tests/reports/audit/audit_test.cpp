@@ -301,8 +301,8 @@ TEST_F(AuditTest, ArmsOfAFolderAreComparedWithEachOther) {
   int effects = 0;
   for (std::size_t i = 0; i < arms.pairs.size(); ++i) {
     EXPECT_GE(*arms.loss[i].adjusted_p, *arms.loss[i].p);
-    const bool is_two = arms.arms[arms.pairs[i].control].losses[0] < 3.27 ||
-                        arms.arms[arms.pairs[i].candidate].losses[0] < 3.27;
+    const bool is_two =
+        arms.arms[arms.pairs[i].control].losses[0] < 3.27 || arms.arms[arms.pairs[i].candidate].losses[0] < 3.27;
     EXPECT_EQ(arms.loss[i].verdict == Verdict::kInconclusive, !is_two);
     effects += is_two ? 1 : 0;
   }

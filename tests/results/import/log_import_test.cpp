@@ -99,7 +99,7 @@ TEST_F(LogImportTest, CellsAreNamedByWhatTellsThemApart) {
 TEST_F(LogImportTest, RunsThatAllEndAtOneStepAreComplete) {
   const std::string end = "step:8/9 val_loss:3.27 train_time:480ms step_avg:60.00ms\n";
   const std::string start = "step:0/9 val_loss:10.8 train_time:0ms step_avg:nanms\n";
-  import({{"a", start + end}, {"a", start + "step:4/9 train_loss:5\n" + end}, {"b", start + end + " "}});
+  import({{"a", start + end}, {"a", start + "step:4/9 train_loss:5\n" + end}, { "b", start + end + " " }});
   const std::vector<RunRecord> runs = store_.runs();
   ASSERT_EQ(runs.size(), 3U);
   EXPECT_EQ(runs[0].result->final_val_loss, 3.27);

@@ -101,9 +101,10 @@ TEST(ScriptIdentity, AUuidInAStringIsTheNameOfARun) {
 }
 
 TEST(ScriptIdentity, AnyBytesGiveAnAnswer) {
-  for (const std::string& text : {std::string(), std::string("("), std::string("\"\"\"never closed"), std::string("'\\"),
-                                  std::string("))) : ->\n# only"), std::string("\xff\x00=\\", 4), std::string("def"),
-                                  std::string("def f("), std::string("async"), std::string(200'000, '(')}) {
+  for (const std::string& text :
+       {std::string(), std::string("("), std::string("\"\"\"never closed"), std::string("'\\"),
+        std::string("))) : ->\n# only"), std::string("\xff\x00=\\", 4), std::string("def"), std::string("def f("),
+        std::string("async"), std::string(200'000, '(')}) {
     EXPECT_EQ(identify_script(text).code, identify_script(text).code);
     EXPECT_EQ(identify_script(text).code.size(), 32U);
   }
