@@ -240,7 +240,7 @@ Document audit_report(const Audit& audit, bool has_runs, bool has_charts) {
   document.reading = {
       "One row holds the runs of one script, number of steps and kind of machine in one folder. Scripts are one if "
       "they "
-      "differ only in comments, annotations, run names, seeds or messages. All numbers are "
+      "differ only in comments, annotations, run names, seeds, intervals of validations or messages. All numbers are "
       "recomputed from these logs; runs whose logs are not here are not judged.",
       "val loss: at the step \"judged at\", mean ±sample standard deviation. p: one-sided one-sample t test against "
       "the "

@@ -51,11 +51,11 @@ class ScriptReader {
     statement.clear();
     int depth = 0;
     std::size_t line_start = at_;
-    while (at_ < text_.size()) {
+    while (at_ < text_.size() && statement.size() < kMaxTokens) {
       const char c = text_[at_];
       if (c == '\n') {
         ++at_;
-        if (!statement.empty() && (depth == 0 || statement.size() >= kMaxTokens)) return true;
+        if (!statement.empty() && depth == 0) return true;
         line_start = at_;
       } else if (c == ' ' || c == '\t' || c == '\r' || c == '\f') {
         ++at_;
@@ -219,6 +219,13 @@ bool names_a_seed(std::string_view word) {
   return name.ends_with("seed") || name.ends_with("seed_all");
 }
 
+/// The part that a number given to this name is; absent for code.
+std::optional<ScriptPart> part_of_number(std::string_view name) {
+  if (names_a_seed(name)) return ScriptPart::kSeeds;
+  if (name == "val_loss_every" || name == "save_every") return ScriptPart::kIntervals;
+  return std::nullopt;
+}
+
 /// 8-4-4-4-12 hexadecimal digits.
 bool holds_uuid(std::string_view text) {
   constexpr std::string_view kForm = "00000000-0000-0000-0000-000000000000";
@@ -253,7 +260,7 @@ void leave_out_values(Statement& statement) {
     } else if (token.kind == Token::Kind::kString && names_a_run(name)) {
       token.part = ScriptPart::kRunNames;
     } else {
-      if (token.kind == Token::Kind::kNumber && names_a_seed(name)) token.part = ScriptPart::kSeeds;
+      if (token.kind == Token::Kind::kNumber) token.part = part_of_number(name);
       name = {};
     }
   }
@@ -298,6 +305,7 @@ const char* name_of(ScriptPart part) {
     case ScriptPart::kAnnotations: return "annotations";
     case ScriptPart::kRunNames: return "run names";
     case ScriptPart::kSeeds: return "seeds";
+    case ScriptPart::kIntervals: return "intervals";
     case ScriptPart::kMessages: break;
   }
   return "messages";
@@ -319,8 +327,9 @@ ScriptIdentity identify_script(std::string_view python) {
     for (const Token& token : statement) {
       std::string& place = token.is_code() ? code : parts[static_cast<std::size_t>(*token.part)];
       place.append(" ").append(token.text);
-      // What stays of a name or seed is that there is one.
-      const bool has_place = token.part == ScriptPart::kRunNames || token.part == ScriptPart::kSeeds;
+      // What stays of a name, a seed or an interval is that there is one.
+      const bool has_place = token.part && *token.part != ScriptPart::kComments &&
+                             *token.part != ScriptPart::kAnnotations && *token.part != ScriptPart::kMessages;
       if (has_place) code += " ?";
     }
     if (has_code) code += '\n';

@@ -1,6 +1,6 @@
 /// What makes two embedded training scripts the same experiment: their Python without comments, type annotations, names
-/// of runs, seeds, fixed messages and layout. What was left out is kept as digests, so that a reader learns what
-/// differs. Pure, thread-safe; any bytes give an answer.
+/// of runs, seeds, intervals of validations, fixed messages and layout. What was left out is kept as digests, so that a
+/// reader learns what differs. Pure, thread-safe; any bytes give an answer.
 #pragma once
 
 #include <array>
@@ -15,11 +15,12 @@ enum class ScriptPart {
   kAnnotations,  ///< of parameters, results and variables; those with "constexpr" are code, because Triton reads them
   kRunNames,     ///< strings given to run_id, logfile and the like, folders that are made, strings with a UUID
   kSeeds,        ///< numbers given to seed, manual_seed and the like
+  kIntervals,    ///< numbers given to val_loss_every and save_every: when a run is looked at, not how it trains
   kMessages,     ///< strings in a print statement, except those with a brace or "val_loss"
 };
-inline constexpr std::size_t kScriptParts = 5;
+inline constexpr std::size_t kScriptParts = 6;
 
-/// "comments", "annotations", "run names", "seeds", "messages"
+/// "comments", "annotations", "run names", "seeds", "intervals", "messages"
 const char* name_of(ScriptPart part);
 
 struct ScriptIdentity {

@@ -26,7 +26,9 @@ struct AuditCommandOptions {
 
 constexpr const char* kAuditFooter =
     "Folders are searched for *.txt, *.log, *.out and *.stdout. Runs are grouped by folder, sub-directory, number of\n"
-    "steps, GPU and script; scripts that differ only in comments, annotations, run names, seeds or messages are one.\n"
+    "steps, GPU and script; scripts that differ only in comments, annotations, run names, seeds, intervals of "
+    "validations\n"
+    "or messages are one.\n"
     "The path names the track (track_1..., track_2..., track_3...), and the track its target and rule: 3.28 and t, "
     "2.92\n"
     "and t, 3.28 and z. The step that counts is --step, the one that a README.md beside or above the logs names, "

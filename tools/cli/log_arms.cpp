@@ -28,10 +28,14 @@ std::string folder_name(const fs::path& path) {
 /// The sub-folders of a folder that hold a log, by name.
 std::vector<std::string> folders_with_logs(const std::string& folder) {
   std::vector<std::string> paths;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    if (entry.is_directory() && !results::find_log_files({entry.path()}).files.empty())
-      paths.push_back(entry.path().string());
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    std::error_code ignored;
+    if (entry->is_directory(ignored) && !results::find_log_files({entry->path()}).files.empty())
+      paths.push_back(entry->path().string());
   }
+  if (error) throw Error(ErrorCode::kIo, folder + " cannot be looked into: " + error.message());
   std::sort(paths.begin(), paths.end());
   return paths;
 }

@@ -26,6 +26,7 @@ os.makedirs("logs_a", exist_ok=True)
 print0("the first version")
 print0(f"val_loss:{val_loss:.4f}")
 learning_rate: float = 0.5
+val_loss_every: int = 125
 )";
 
 std::string changed(const std::string& from, const std::string& to) {
@@ -64,6 +65,7 @@ TEST(ScriptIdentity, LeavesOutWhatDoesNotChangeTheTraining) {
       {"logs_a", "logs_b", {ScriptPart::kRunNames}},
       {"SEED = 4", "SEED = 16", {ScriptPart::kSeeds}},
       {"1337", "1", {ScriptPart::kSeeds}},
+      {"125", "250", {ScriptPart::kIntervals}},
       {"the first version", "the second", {ScriptPart::kMessages}},
       {"self, x", "self,\n                x", {}},
       {"import torch\n\n", "import torch\r\n\n\n   \n", {}},
