@@ -1,13 +1,12 @@
 #include "reports/audit/audit.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
 
-#include "core/base/digest.h"
 #include "core/base/text.h"
+#include "reports/audit/audit_groups.h"
 
 namespace nanobench::reports {
 namespace {
@@ -63,6 +62,31 @@ void flag_equal_ends(AuditGroup& group) {
   }
 }
 
+/// The loss is not that of the last planned step, or not the one called val_loss.
+void flag_judged_loss(AuditGroup& group) {
+  if (group.judged_step) {
+    const std::string step = std::to_string(*group.judged_step);
+    if (group.judged_at == JudgedAt::kNamed) group.flags.push_back("judged at step " + step + ", which a README names");
+    if (group.judged_at == JudgedAt::kCommonEnd)
+      group.flags.push_back("judged at step " + step + ", where all its runs end");
+  }
+  std::vector<double> raw;
+  for (const AuditedRun& run : group.runs) {
+    if (run.is_counted() && run.raw_loss) raw.push_back(*run.raw_loss);
+  }
+  if (const Summary summary = summarise(raw); summary.mean)
+    group.flags.push_back("judged by val_ema_loss; the mean of val_loss is " + format_fixed(*summary.mean, 5));
+}
+
+/// Texts of one script that do not change the training are pooled, and named.
+void flag_texts(AuditGroup& group) {
+  if (group.scripts > 1 || group.texts < 2) return;
+  std::vector<std::string> parts;
+  for (const results::ScriptPart part : group.differing) parts.emplace_back(results::name_of(part));
+  group.flags.push_back(std::to_string(group.texts) + " texts of one script, which differ in " +
+                        (parts.empty() ? "layout" : listed(parts)) + " only");
+}
+
 void flag_numbers(AuditGroup& group) {
   if (group.n == 1) group.flags.emplace_back("n = 1");
   if (group.n == 0) group.flags.emplace_back("no run with a final loss");
@@ -77,18 +101,32 @@ std::string place_of(const AuditGroup& group) {
   return group.subdir.empty() ? group.folder : group.folder + "/" + group.subdir;
 }
 
-/// Flags runs with the same losses or bytes as runs of another group: one set of runs in two places or two formats.
+std::string key_of(const AuditedRun& run) {
+  return run.curve.empty() ? run.content : run.curve;
+}
+
+/// Flags runs with the same losses or bytes as runs of another group, in both groups: one set of runs in two places or
+/// two formats. In one folder, the later ones are copies.
 void flag_repeats_elsewhere(std::vector<AuditGroup>& groups) {
-  std::map<std::string, const AuditGroup*> known;
+  std::map<std::string, std::vector<const AuditGroup*>> holders;
+  for (AuditGroup& group : groups) {
+    for (AuditedRun& run : group.runs) {
+      std::vector<const AuditGroup*>& known = holders[key_of(run)];
+      run.is_copy = std::any_of(known.begin(), known.end(), [&](const AuditGroup* other) {
+        return other != &group && other->folder == group.folder;
+      });
+      if (known.empty() || known.back() != &group) known.push_back(&group);
+    }
+  }
   for (AuditGroup& group : groups) {
     std::map<std::string, std::vector<std::string>> files;
     for (const AuditedRun& run : group.runs) {
-      const auto [entry, is_new] = known.emplace(run.curve.empty() ? run.content : run.curve, &group);
-      const AuditGroup& other = *entry->second;
-      if (is_new || &other == &group) continue;
-      const std::string place = place_of(other);
-      files[place == place_of(group) ? "appear in another group of this folder" : "appear in " + place].push_back(
-          run.file.name);
+      for (const AuditGroup* other : holders[key_of(run)]) {
+        if (other == &group) continue;
+        const std::string place = place_of(*other);
+        files[place == place_of(group) ? "appear in another group of this folder" : "appear in " + place].push_back(
+            run.file.name);
+      }
     }
     for (const auto& [where, names] : files)
       group.flags.push_back("the same runs " + where + " (" + named(names) + ")");
@@ -126,6 +164,8 @@ void add_flags(Audit& audit) {
   for (std::vector<AuditGroup>* groups : {&audit.groups, &audit.pooled}) {
     for (AuditGroup& group : *groups) {
       flag_numbers(group);
+      flag_judged_loss(group);
+      flag_texts(group);
       flag_runs(group);
       flag_equal_ends(group);
     }
@@ -137,142 +177,72 @@ void add_flags(Audit& audit) {
   }
 }
 
-using results::LoggedValidation;
-using results::SpeedrunRun;
-
-constexpr std::size_t kMinCurve = 3;  // fewer validations with four digits may agree by chance
-
-AuditedRun audited_run(const results::LogFile& file, const results::SpeedrunLog& log, std::size_t index) {
-  const SpeedrunRun& run = log.runs[index];
-  AuditedRun item{.file = file, .index = index, .planned_steps = run.planned_steps};
-  item.gpu = log.gpu;
-  item.gpu_count = log.gpu_count;
-  item.hardware = log.hardware();
-  item.script_digest = log.script_digest;
-  item.problems = run.problems;
-  item.problems.insert(item.problems.end(), log.problems.begin(), log.problems.end());
-  item.content = log.digest + "/" + std::to_string(index);
-  if (!item.planned_steps && !run.validations.empty()) item.planned_steps = run.last_step();
-  if (const std::optional<LoggedValidation> last = run.final_validation(); last && std::isfinite(last->loss)) {
-    item.loss = last->loss;
-    item.train_ms = last->clock_ms;
+/// Names that tell the arms of a folder apart: by sub-directory, steps, hardware and script where they differ.
+std::vector<std::string> arm_names(const std::vector<const AuditGroup*>& groups) {
+  const auto differ = [&](const auto& member) {
+    return std::any_of(groups.begin(), groups.end(),
+                       [&](const AuditGroup* group) { return group->*member != groups.front()->*member; });
+  };
+  std::vector<std::string> names;
+  for (const AuditGroup* group : groups) {
+    std::vector<std::string> parts;
+    if (differ(&AuditGroup::subdir)) parts.push_back(group->subdir.empty() ? "(folder itself)" : group->subdir);
+    if (differ(&AuditGroup::planned_steps))
+      parts.push_back(group->planned_steps ? std::to_string(*group->planned_steps) + " steps" : "no steps");
+    if (differ(&AuditGroup::hardware)) parts.push_back(group->hardware);
+    if (differ(&AuditGroup::script_digest))
+      parts.push_back("script " + (group->script_digest.empty() ? "none" : group->script_digest.substr(0, 8)));
+    names.push_back(joined(parts));
   }
-  if (run.validations.size() >= kMinCurve) {
-    core::Digest numbers;
-    core::Digest curve;
-    for (const LoggedValidation& point : run.validations) {
-      const double clock = point.clock_ms.value_or(-1);
-      for (core::Digest* digest : {&numbers, &curve}) {
-        digest->update(&point.step, sizeof point.step);
-        digest->update(&point.loss, sizeof point.loss);
-      }
-      numbers.update(&clock, sizeof clock);
-    }
-    item.numbers = numbers.hex();
-    item.curve = curve.hex();
-  }
-  return item;
+  return names;
 }
 
-/// A log with a script and without a step: it belongs to its folder, but holds no evidence.
-AuditedRun empty_run(const results::LogFile& file, const results::SpeedrunLog& log) {
-  AuditedRun item{.file = file};
-  item.gpu = log.gpu;
-  item.gpu_count = log.gpu_count;
-  item.hardware = log.hardware();
-  item.script_digest = log.script_digest;
-  item.problems = log.problems;
-  item.content = log.digest + "/0";
-  return item;
+/// The counted runs of a group that are not copies of an earlier group's.
+void add_values(LogArm& arm, const AuditGroup& group) {
+  for (const AuditedRun& run : group.runs) {
+    if (!run.is_counted() || run.is_copy) continue;
+    arm.losses.push_back(*run.loss);
+    if (run.train_ms) arm.train_ms.push_back(*run.train_ms);
+  }
+}
+
+FolderArms arms_of(const std::vector<const AuditGroup*>& groups) {
+  FolderArms arms{.folder = groups.front()->folder};
+  std::vector<const AuditGroup*> kept;
+  for (const AuditGroup* group : groups) {
+    LogArm arm{.hardware = group->hardware};
+    add_values(arm, *group);
+    if (arm.losses.size() < 2) continue;
+    arms.arms.push_back(std::move(arm));
+    kept.push_back(group);
+  }
+  if (kept.size() < 2) return arms;
+  const std::vector<std::string> names = arm_names(kept);
+  for (std::size_t i = 0; i < names.size(); ++i) arms.arms[i].name = names[i];
+  arms.pairs = all_pairs(arms.arms.size());
+  arms.loss = arm_effects(arms.arms, arms.pairs, ArmMetric::kLoss);
+  arms.time = arm_effects(arms.arms, arms.pairs, ArmMetric::kTrainTime);
+  return arms;
+}
+
+void add_arms(Audit& audit) {
+  std::map<std::string, std::vector<const AuditGroup*>> folders;
+  for (const AuditGroup& group : audit.groups) folders[group.folder].push_back(&group);
+  for (const auto& [folder, groups] : folders) {
+    FolderArms arms = arms_of(groups);
+    if (!arms.pairs.empty()) audit.arms.push_back(std::move(arms));
+  }
 }
 
 auto place_of(const AuditedRun& run) {
   return std::tie(run.file.folder, run.file.subdir, run.planned_steps, run.gpu, run.gpu_count);
 }
 
-/// Marks the runs of the group that repeat an earlier one, so that evidence counts once.
-void mark_repeats(std::vector<AuditedRun>& runs) {
-  std::map<std::string, std::string> known;
-  for (AuditedRun& run : runs) {
-    const auto repeats = [&](const std::string& key, const char* how) {
-      if (key.empty() || !run.repeats.empty()) return;
-      const auto [place, is_new] = known.emplace(key, run.file.name);
-      if (!is_new) run.repeats = std::string(how) + place->second;
-    };
-    repeats(run.content, "is byte for byte ");
-    repeats(run.numbers.empty() ? "" : "numbers " + run.numbers, "holds the same losses and times as ");
-    repeats(run.curve.empty() ? "" : "curve " + run.curve, "holds the same loss at every validation as ");
-  }
-}
-
-void decide_by_t(AuditGroup& group, const AuditOptions& options) {
-  if (!group.t) {
-    group.reason = group.n == 1
-                       ? "one run has no spread, so nothing can be tested"
-                       : "all " + std::to_string(group.n) + " losses are equal, so there is no spread to test against";
-    return;
-  }
-  const bool is_below = *group.loss.mean <= options.target;
-  group.verdict = is_below && group.t->p < options.p_limit ? AuditVerdict::kMeets : AuditVerdict::kDoesNotMeet;
-  const std::string limit = format_significant(options.p_limit, 1);
-  group.reason = !is_below                               ? "the mean is above the target"
-                 : group.verdict == AuditVerdict::kMeets ? "p < " + limit
-                                                         : "the mean is below the target, but p is not below " + limit;
-}
-
-void decide_by_z(AuditGroup& group) {
-  group.verdict = group.z->passes ? AuditVerdict::kMeets : AuditVerdict::kDoesNotMeet;
-  group.reason = std::string("(target - mean) * sqrt(n) is ") + (group.z->passes ? "at least " : "below ") +
-                 format_significant(group.z->threshold, 1);
-}
-
-void compare_times(AuditGroup& group) {
-  group.record = results::find_published_record(group.folder);
-  if (group.record == nullptr) return;
-  group.before = results::record_before(*group.record);
-  if (group.before == nullptr || !group.train_ms.mean) return;
-  group.time_over_before = *group.train_ms.mean / (group.before->minutes * 60e3);
-}
-
-void evaluate(AuditGroup& group, const AuditOptions& options) {
-  std::vector<double> losses;
-  std::vector<double> times;
-  for (const AuditedRun& run : group.runs) {
-    if (!run.is_counted()) continue;
-    losses.push_back(*run.loss);
-    if (run.train_ms) times.push_back(*run.train_ms);
-  }
-  group.n = static_cast<int>(losses.size());
-  group.loss = summarise(losses);
-  group.train_ms = summarise(times);
-  if (group.train_ms.sd && *group.train_ms.mean > 0) group.train_cv = *group.train_ms.sd / *group.train_ms.mean;
-  group.t = one_sample_t(losses, options.target);
-  group.z = known_sigma_rule(losses, options.target, {.threshold = options.z_threshold});
-  compare_times(group);
-  if (!group.z) {
-    group.reason = "no final loss";
-  } else if (options.rule == AuditRule::kZ) {
-    decide_by_z(group);
-  } else {
-    decide_by_t(group, options);
-  }
-}
-
-AuditGroup group_of(std::vector<AuditedRun> runs, const AuditOptions& options) {
-  AuditGroup group;
-  const AuditedRun& first = runs.front();
-  group.folder = first.file.folder;
-  group.subdir = first.file.subdir;
-  group.planned_steps = first.planned_steps;
-  group.hardware = first.hardware;
-  std::set<std::string> scripts;
-  for (const AuditedRun& run : runs) scripts.insert(run.script_digest);
-  group.scripts = scripts.size();
-  if (scripts.size() == 1) group.script_digest = first.script_digest;
-  mark_repeats(runs);
-  group.runs = std::move(runs);
-  evaluate(group, options);
-  return group;
+PlannedSteps planned_steps_of(const std::vector<AuditedRun>& runs) {
+  PlannedSteps steps;
+  for (const AuditedRun& run : runs)
+    steps[std::filesystem::absolute(run.file.path).lexically_normal()] = run.planned_steps;
+  return steps;
 }
 
 }  // namespace
@@ -291,7 +261,12 @@ AuditVerdict Audit::verdict() const {
     return std::any_of(groups.begin(), groups.end(), [&](const AuditGroup& group) { return group.verdict == verdict; });
   };
   if (has(AuditVerdict::kDoesNotMeet)) return AuditVerdict::kDoesNotMeet;
-  return groups.empty() || has(AuditVerdict::kInconclusive) ? AuditVerdict::kInconclusive : AuditVerdict::kMeets;
+  return groups.empty() || !readme_only.empty() || has(AuditVerdict::kInconclusive) ? AuditVerdict::kInconclusive
+                                                                                    : AuditVerdict::kMeets;
+}
+
+Auditor::Auditor(const AuditOptions& options) : options_(options) {
+  if (options.track) rule_of_track(*options.track);
 }
 
 void Auditor::add(const results::LogFile& file, const results::SpeedrunLog& log) {
@@ -302,26 +277,50 @@ void Auditor::add(const results::LogFile& file, const results::SpeedrunLog& log)
     if (file.is_named) audit_.problems.push_back(file.path.string() + " holds no line of a speedrun trainer");
     return;
   }
-  for (std::size_t i = 0; i < log.runs.size(); ++i) runs_.push_back(audited_run(file, log, i));
-  if (log.runs.empty()) runs_.push_back(empty_run(file, log));
+  const std::size_t runs = std::max(log.runs.size(), std::size_t{1});
+  for (std::size_t i = 0; i < runs; ++i) runs_.push_back(audited_run(file, log, i));
 }
 
 Audit Auditor::finish() {
   std::map<std::tuple<std::string, std::string, std::optional<std::int64_t>, std::string, std::optional<int>>,
            std::map<std::string, std::vector<AuditedRun>>>
       places;
-  for (const AuditedRun& run : runs_) places[place_of(run)][run.script_digest].push_back(run);
+  const PlannedSteps known = planned_steps_of(runs_);
+  const auto group = [&](std::vector<AuditedRun> runs) {
+    return group_of(std::move(runs), options_, named_steps_, known);
+  };
+  for (const AuditedRun& run : runs_) places[place_of(run)][run.script.code].push_back(run);
   for (const auto& [place, scripts] : places) {
     std::vector<AuditedRun> together;
     for (const auto& [script, runs] : scripts) {
-      audit_.groups.push_back(group_of(runs, options_));
+      audit_.groups.push_back(group(runs));
       together.insert(together.end(), runs.begin(), runs.end());
     }
-    if (scripts.size() > 1) audit_.pooled.push_back(group_of(std::move(together), options_));
+    if (scripts.size() > 1) audit_.pooled.push_back(group(std::move(together)));
   }
   audit_.options = options_;
   add_flags(audit_);
+  add_arms(audit_);
   return std::move(audit_);
+}
+
+LogArm arm_of(const std::string& name, const Audit& audit) {
+  LogArm arm{.name = name};
+  std::set<std::string> hardware;
+  std::set<std::int64_t> steps;
+  for (const AuditGroup& group : audit.groups) {
+    const std::size_t known = arm.losses.size();
+    add_values(arm, group);
+    arm.flags.insert(arm.flags.end(), group.flags.begin(), group.flags.end());
+    if (arm.losses.size() == known) continue;
+    hardware.insert(group.hardware);
+    steps.insert(group.judged_step ? *group.judged_step : group.planned_steps.value_or(0));
+  }
+  arm.steps.assign(steps.begin(), steps.end());
+  if (hardware.size() == 1) arm.hardware = *hardware.begin();
+  std::sort(arm.flags.begin(), arm.flags.end());
+  arm.flags.erase(std::unique(arm.flags.begin(), arm.flags.end()), arm.flags.end());
+  return arm;
 }
 
 }  // namespace nanobench::reports

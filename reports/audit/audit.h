@@ -7,25 +7,25 @@
 #include <string>
 #include <vector>
 
+#include "reports/audit/arms.h"
+#include "reports/audit/tracks.h"
 #include "reports/stats/summary.h"
 #include "reports/stats/t_tests.h"
 #include "results/import/log_files.h"
+#include "results/import/named_steps.h"
 #include "results/import/speedrun_log.h"
 #include "results/published_records.h"
 
 namespace nanobench::reports {
 
-/// The test of the mean loss that decides.
-enum class AuditRule {
-  kT,  ///< one-sided one-sample t, p below a limit: track 1 and 2
-  kZ,  ///< (target - mean) * sqrt(n) >= threshold: the spread is known, so one run can meet it
-};
-
+/// What is absent is as the track of each log says: of its path (track_of), else track 1.
 struct AuditOptions {
-  double target = 3.28;  ///< nats per token
-  AuditRule rule = AuditRule::kT;
-  double p_limit = 0.01;       ///< README of the track: p < 0.01
-  double z_threshold = 0.004;  ///< README of track 3
+  std::optional<int> track;
+  std::optional<double> target;  ///< nats per token
+  std::optional<AuditRule> rule;
+  std::optional<std::int64_t> step;  ///< the step that counts, for all logs; absent: as Auditor says
+  double p_limit = 0.01;             ///< README of the track: p < 0.01
+  double z_threshold = 0.004;        ///< README of track 3
 };
 
 enum class AuditVerdict {
@@ -43,15 +43,29 @@ struct AuditedRun {
   std::string gpu;
   std::optional<int> gpu_count;
   std::string hardware;
-  std::string script_digest;
-  std::optional<double> loss;      ///< at the last planned step
+  std::string script_text;         ///< digest of the script as it is
+  results::ScriptIdentity script;  ///< without what does not change the training
+  std::vector<results::LoggedValidation> validations;
+  std::optional<results::LoggedValidation> final_validation;
+  std::string early_end;           ///< where the log ends, if before its last planned step
+  std::optional<double> loss;      ///< at the step that counts; val_ema_loss where it is printed
+  std::optional<double> raw_loss;  ///< val_loss there, if `loss` is val_ema_loss
   std::optional<double> train_ms;  ///< training clock there
   std::vector<std::string> problems;
-  std::string content;  ///< digest of the file and the run's place in it
-  std::string numbers;  ///< digest of all validations with their times; empty if there are too few to tell runs apart
-  std::string curve;    ///< the same without the times
-  std::string repeats;  ///< which run of the group it repeats, in words; it is then not counted; else empty
+  std::string content;   ///< digest of the file and the run's place in it
+  std::string numbers;   ///< digest of all validations with their times; empty if there are too few to tell runs apart
+  std::string curve;     ///< the same without the times
+  std::string repeats;   ///< which run of the group it repeats, in words; it is then not counted; else empty
+  bool is_copy = false;  ///< an earlier group of the same folder holds the same run
   bool is_counted() const { return loss.has_value() && repeats.empty(); }
+};
+
+/// Where the final loss of a group is read.
+enum class JudgedAt {
+  kLastStep,   ///< the last planned step
+  kOption,     ///< AuditOptions::step
+  kNamed,      ///< the step that a README names for the submission
+  kCommonEnd,  ///< all runs end at one step before the last planned one
 };
 
 /// Runs of one script with one number of steps on one kind of machine, in one folder.
@@ -60,8 +74,13 @@ struct AuditGroup {
   std::string subdir;
   std::optional<std::int64_t> planned_steps;
   std::string hardware;
-  std::string script_digest;  ///< empty without a script, or with several
-  std::size_t scripts = 1;    ///< number of scripts pooled in this group
+  std::string script_digest;  ///< of the script's code (script_identity.h); empty without a script, or with several
+  std::size_t scripts = 1;    ///< number of different codes pooled in this group
+  std::size_t texts = 1;      ///< number of different texts of the one script
+  std::vector<results::ScriptPart> differing;  ///< what the texts differ in; empty for one text, or only layout
+  TrackRule rule;
+  JudgedAt judged_at = JudgedAt::kLastStep;
+  std::optional<std::int64_t> judged_step;  ///< absent for kLastStep
   std::vector<AuditedRun> runs;
 
   int n = 0;  ///< counted runs
@@ -78,31 +97,52 @@ struct AuditGroup {
   std::vector<std::string> flags;                    ///< sentences
 };
 
+/// The groups of one folder with two counted runs or more, each against each other.
+struct FolderArms {
+  std::string folder;
+  std::vector<LogArm> arms;
+  std::vector<ArmPair> pairs;
+  std::vector<ArmEffect> loss;  ///< in the order of the pairs
+  std::vector<ArmEffect> time;
+};
+
 struct Audit {
   AuditOptions options;
-  std::vector<AuditGroup> groups;  ///< by folder, sub-directory, steps, hardware, script
-  std::vector<AuditGroup> pooled;  ///< groups that differ only in the script, pooled; they never decide
-  std::size_t files = 0;           ///< read
-  std::size_t other_files = 0;     ///< files without a trainer's line
+  std::vector<AuditGroup> groups;        ///< by folder, sub-directory, steps, hardware, script
+  std::vector<AuditGroup> pooled;        ///< groups that differ only in the script, pooled; they never decide
+  std::vector<FolderArms> arms;          ///< of folders with two arms or more
+  std::vector<std::string> readme_only;  ///< folders with a README and no log
+  std::size_t files = 0;                 ///< read
+  std::size_t other_files = 0;           ///< files without a trainer's line
   std::uint64_t bytes = 0;
   std::vector<std::string> problems;  ///< files and folders that could not be read
 
-  /// The worst verdict of the groups; inconclusive if there are none.
+  /// The worst verdict of the groups; inconclusive if there are none. A folder with only a README is inconclusive.
   AuditVerdict verdict() const;
 };
 
+/// The step that counts in a group is, in this order: AuditOptions::step; the one that a README names; where all runs
+/// end, if that is one step before the last planned one and there are two runs or more; the last planned step. A log is
+/// cut short only if it ends before that.
 class Auditor {
  public:
-  explicit Auditor(const AuditOptions& options) : options_(options) {}
+  /// Throws Error{kInvalidArgument} for an unknown track.
+  explicit Auditor(const AuditOptions& options);
 
   void add(const results::LogFile& file, const results::SpeedrunLog& log);
   void add_problem(const std::string& sentence) { audit_.problems.push_back(sentence); }
+  void add_readme_only(const std::filesystem::path& folder) { audit_.readme_only.push_back(folder.string()); }
+  void set_named_steps(std::vector<results::NamedStep> steps) { named_steps_ = std::move(steps); }
   Audit finish();
 
  private:
   AuditOptions options_;
   Audit audit_;
   std::vector<AuditedRun> runs_;
+  std::vector<results::NamedStep> named_steps_;
 };
+
+/// All counted runs of an audit as one arm, with reasons for doubt: several scripts, steps or machines.
+LogArm arm_of(const std::string& name, const Audit& audit);
 
 }  // namespace nanobench::reports

@@ -1,5 +1,6 @@
 // Charts of logs beside the published claims.
 
+#include <algorithm>
 #include <vector>
 
 #include "reports/audit/audit.h"
@@ -57,32 +58,46 @@ std::vector<double> counted(const AuditGroup& group, std::optional<double> Audit
   return values;
 }
 
+/// The target as a line through the chart, or as a mark in each row where the tracks' targets differ.
+OrderedJson target_layer(const Audit& audit) {
+  const double target = audit.groups.front().rule.target;
+  const bool is_one = std::all_of(audit.groups.begin(), audit.groups.end(),
+                                  [&](const AuditGroup& group) { return group.rule.target == target; });
+  if (is_one)
+    return {{"mark", {{"type", "rule"}, {"strokeDash", {4, 4}}}},
+            {"encoding", {{"x", {{"datum", target}}}, {"y", nullptr}}}};
+  return {{"mark", {{"type", "tick"}, {"thickness", 2}, {"size", 18}}},
+          {"encoding", {{"x", {{"field", "target"}, {"type", "quantitative"}}}}}};
+}
+
 }  // namespace
 
 std::optional<Chart> audit_loss_chart(const Audit& audit) {
-  Chart chart{.id = "losses",
-              .title = "Losses of the logs against the target",
-              .text =
-                  "Final validation loss of every run that counts, and the mean of each group with its 95 % "
-                  "interval. The dashed line is the target, " +
-                  format_fixed(audit.options.target, 4) + ": a claim needs its mean to the left of it."};
-  chart.data = {.id = "losses",
-                .title = "",
-                .columns = {text_column("folder", "group"), text_column("file", "file"), number_column("loss", "loss"),
-                            number_column("mean", "mean"), number_column("low", "from"), number_column("high", "to"),
-                            number_column("n", "n"), text_column("evidence", "evidence")}};
+  Chart chart{
+      .id = "losses",
+      .title = "Losses of the logs against the target",
+      .text =
+          "Final validation loss of every run that counts, and the mean of each group with its 95 % "
+          "interval. The target is the dashed line, or a bar in each row where tracks differ: a claim needs its mean "
+          "to the left of it."};
+  chart.data = {
+      .id = "losses",
+      .title = "",
+      .columns = {text_column("folder", "group"), text_column("file", "file"), number_column("loss", "loss"),
+                  number_column("mean", "mean"), number_column("low", "from"), number_column("high", "to"),
+                  number_column("n", "n"), text_column("evidence", "evidence"), number_column("target", "target")}};
   for (const AuditGroup& group : audit.groups) {
     const std::string name = name_of(group);
     for (const AuditedRun& run : group.runs) {
       if (!run.is_counted()) continue;
       chart.data.rows.push_back({text_cell(name), text_cell(run.file.name), plotted_cell(run.loss), missing_cell(),
-                                 missing_cell(), missing_cell(), missing_cell(), missing_cell()});
+                                 missing_cell(), missing_cell(), missing_cell(), missing_cell(), missing_cell()});
     }
     if (!group.loss.mean) continue;
-    const auto interval = interval_of_mean(counted(group, &AuditedRun::loss), audit.options.target);
+    const auto interval = interval_of_mean(counted(group, &AuditedRun::loss), group.rule.target);
     chart.data.rows.push_back({text_cell(name), missing_cell(), missing_cell(), plotted_cell(group.loss.mean),
                                low_cell(interval), high_cell(interval), count_cell(group.n),
-                               text_cell(to_string(group.verdict))});
+                               text_cell(to_string(group.verdict)), plotted_cell(group.rule.target)});
   }
   if (chart.data.rows.empty()) return std::nullopt;
   const char* axis = "validation loss, nats/token";
@@ -92,10 +107,8 @@ std::optional<Chart> audit_loss_chart(const Audit& audit) {
       {"encoding",
        {{"x", number_axis("loss", axis)},
         {"tooltip", {tooltip("folder", "group"), tooltip("file", "file"), tooltip("loss", "loss", ".4f")}}}}};
-  const OrderedJson target = {{"mark", {{"type", "rule"}, {"strokeDash", {4, 4}}}},
-                              {"encoding", {{"x", {{"datum", audit.options.target}}}, {"y", nullptr}}}};
   chart.spec["layer"] = {
-      target, runs, interval_layer(),
+      target_layer(audit), runs, interval_layer(),
       mean_layer(axis, {tooltip("folder", "group"), tooltip("mean", "mean", ".5f"), tooltip("low", "from", ".5f"),
                         tooltip("high", "to", ".5f"), tooltip("n", "n", "d"), tooltip("evidence", "evidence")})};
   return chart;

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "core/base/text.h"
 #include "reports/audit/audit.h"
 #include "reports/charts/charts.h"
+#include "reports/kinds/arm_cells.h"
 #include "reports/kinds/kinds.h"
 #include "reports/kinds/sections.h"
 
@@ -24,10 +26,6 @@ TableCell script_cell(const AuditGroup& group) {
   if (group.scripts > 1) return value_cell(std::to_string(group.scripts) + " scripts", nullptr);
   if (group.script_digest.empty()) return missing_cell();
   return value_cell(group.script_digest.substr(0, kDigestShown), group.script_digest);
-}
-
-std::string probability(double p) {
-  return p < 1e-4 ? (p < 1e-15 ? "<1e-15" : format_significant(p * 1e6, 2) + "e-6") : format_significant(p, 2);
 }
 
 TableCell rule_cell(const std::optional<RuleResult>& rule) {
@@ -63,9 +61,11 @@ std::vector<Column> group_columns() {
       wide_column("folder", "folder"),
       wide_column("subdir", "sub-directory", 2),
       number_column("steps", "steps"),
+      number_column("judged_step", "judged at", 5),
       wide_column("hardware", "hardware", 5),
       text_column("script", "script", 6),
       number_column("n", "n"),
+      number_column("target", "target", 9),
       number_column("val_loss", "val loss"),
       number_column("t", "t", 7),
       number_column("p", "p"),
@@ -85,12 +85,14 @@ std::vector<TableCell> group_cells(const AuditGroup& group) {
       text_cell(group.folder),
       value_cell(group.subdir.empty() ? "-" : group.subdir, group.subdir),
       count_cell(group.planned_steps),
+      count_cell(group.judged_step ? group.judged_step : group.planned_steps),
       text_cell(group.hardware),
       script_cell(group),
       count_of(group),
+      fixed_cell(group.rule.target, 2),
       scaled_cell(group.loss, 1, 5),
       group.t ? fixed_cell(group.t->t, 3) : missing_cell(),
-      group.t ? number_cell(group.t->p, probability) : missing_cell(),
+      group.t ? arm_p_cell(group.t->p) : missing_cell(),
       rule_cell(group.z),
       scaled_cell(group.train_ms, 1000, 2),
       percent_cell(group.train_cv, 2),
@@ -126,11 +128,53 @@ Table runs_table(const Audit& audit) {
   return table;
 }
 
-std::string rule_text(const AuditOptions& options) {
-  const std::string target = format_fixed(options.target, 4);
-  if (options.rule == AuditRule::kZ)
+/// Every arm of a folder against every other one of it.
+Table arms_table(const Audit& audit) {
+  Table table{.id = "arms",
+              .title = "Arms of one folder against each other",
+              .columns = {wide_column("folder", "folder"), wide_column("control", "control"),
+                          wide_column("candidate", "candidate"), number_column("difference", "val loss"),
+                          number_column("low", "from", 4), number_column("high", "to", 4), number_column("p", "p", 3),
+                          number_column("holm_p", "Holm p"), wide_column("verdict", "verdict"),
+                          number_column("time_s", "time s"), number_column("time_holm_p", "Holm p of time", 1),
+                          wide_column("time_verdict", "verdict on time", 2)}};
+  for (const FolderArms& folder : audit.arms) {
+    for (std::size_t i = 0; i < folder.pairs.size(); ++i) {
+      const ArmEffect& loss = folder.loss[i];
+      const ArmEffect& time = folder.time[i];
+      table.rows.push_back({text_cell(folder.folder), text_cell(folder.arms[folder.pairs[i].control].name),
+                            text_cell(folder.arms[folder.pairs[i].candidate].name), arm_difference_cell(loss, 1, 5),
+                            arm_bound_cell(loss, &ConfidenceInterval::low, 1, 5),
+                            arm_bound_cell(loss, &ConfidenceInterval::high, 1, 5), arm_p_cell(loss.p),
+                            arm_p_cell(loss.adjusted_p), arm_verdict_cell(loss), arm_difference_cell(time, 1000, 3),
+                            arm_p_cell(time.adjusted_p), arm_verdict_cell(time)});
+    }
+  }
+  return table;
+}
+
+std::string text_of(const TrackRule& rule, const AuditOptions& options) {
+  const std::string target = format_fixed(rule.target, 4);
+  if (rule.rule == AuditRule::kZ)
     return "(" + target + " - mean) * sqrt(n) >= " + format_significant(options.z_threshold, 1);
   return "mean <= " + target + " with p < " + format_significant(options.p_limit, 1) + " (one-sided t test)";
+}
+
+/// The rules of the groups, by track.
+std::map<int, TrackRule> rules_in(const Audit& audit) {
+  std::map<int, TrackRule> rules;
+  for (const AuditGroup& group : audit.groups) rules.emplace(group.rule.track, group.rule);
+  return rules;
+}
+
+/// "the rule, mean <= ...", or one rule for each track.
+std::string rules_text(const Audit& audit) {
+  const std::map<int, TrackRule> rules = rules_in(audit);
+  if (rules.size() == 1) return text_of(rules.begin()->second, audit.options);
+  std::vector<std::string> texts;
+  for (const auto& [track, rule] : rules)
+    texts.push_back("track " + std::to_string(track) + ": " + text_of(rule, audit.options));
+  return joined(texts, "; ");
 }
 
 std::int64_t count_of(const Audit& audit, AuditVerdict verdict) {
@@ -146,7 +190,8 @@ std::string audit_headline(const Audit& audit) {
   const std::int64_t open = count_of(audit, AuditVerdict::kInconclusive);
   std::string text = std::to_string(meeting) + " of " +
                      counted(static_cast<std::int64_t>(audit.groups.size()), "group of runs", "groups of runs") +
-                     (meeting == 1 ? " meets" : " meet") + " the rule, " + rule_text(audit.options);
+                     (meeting == 1 ? " meets" : " meet") +
+                     (rules_in(audit).size() == 1 ? " the rule, " : " the rule of the track, ") + rules_text(audit);
   if (failing > 0) text += "; " + counted(failing, "does", "do") + " not";
   if (open > 0) text += "; " + std::to_string(open) + " cannot be tested";
   return text + ".";
@@ -162,8 +207,9 @@ Section head_of(const Audit& audit) {
   list.add("other_files", "files without any log", count_cell(static_cast<std::int64_t>(audit.other_files)));
   list.add("bytes", "size", bytes_cell(static_cast<std::int64_t>(audit.bytes)));
   list.add("runs", "runs", count_cell(runs));
-  list.add("target", "target loss", fixed_cell(audit.options.target, 4));
-  list.add("rule", "rule", rule_text(audit.options));
+  const std::map<int, TrackRule> rules = rules_in(audit);
+  list.add("target", "target loss", rules.size() == 1 ? fixed_cell(rules.begin()->second.target, 4) : missing_cell());
+  list.add("rule", "rule", rules_text(audit));
   list.add("verdict", "all together", value_cell(to_string(audit.verdict()), to_string(audit.verdict()), whole));
   Section head;
   head.facts = std::move(list.facts);
@@ -186,17 +232,29 @@ Document audit_report(const Audit& audit, bool has_runs, bool has_charts) {
   if (!audit.pooled.empty())
     body.tables.push_back(groups_table("pooled", "Groups with several scripts, pooled", audit.pooled));
   if (has_runs) body.tables.push_back(runs_table(audit));
+  if (!audit.arms.empty()) body.tables.push_back(arms_table(audit));
   document.sections.push_back(std::move(body));
   document.warnings = audit.problems;
+  for (const std::string& folder : audit.readme_only)
+    document.warnings.push_back(folder + " holds a README and no log: nothing can be recomputed there.");
   document.reading = {
-      "One row holds the runs of one script, number of steps and kind of machine in one folder. All numbers are "
+      "One row holds the runs of one script, number of steps and kind of machine in one folder. Scripts are one if "
+      "they "
+      "differ only in comments, annotations, run names, seeds, intervals of validations or messages. All numbers are "
       "recomputed from these logs; runs whose logs are not here are not judged.",
-      "val loss: at the last planned step, mean ±sample standard deviation. p: one-sided one-sample t test against the "
+      "val loss: at the step \"judged at\", mean ±sample standard deviation. p: one-sided one-sample t test against "
+      "the "
       "target. z rule: (target - mean) * sqrt(n), which assumes a known spread; a single run can meet it.",
       "time / record before: mean training time over the published time of the preceding record. It never decides, "
       "because the published time comes from another machine.",
-      "A run that repeats another run of its group is counted once. script: digest of the script that the log holds.",
+      "A run that repeats another run of its group is counted once. script: digest of the script's code.",
   };
+  if (!audit.arms.empty())
+    document.reading.emplace_back(
+        "Arms of one folder: candidate less control. Holm p: Welch's two-sided p, adjusted over all pairs of the "
+        "folder; "
+        "below 0.05 it is an effect. The intervals of a folder hold together with 95 %. Times are compared on equal "
+        "hardware only, and are a family of their own.");
   return document;
 }
 

@@ -39,6 +39,7 @@ struct Suite;
 
 namespace nanobench::reports {
 
+struct ArmComparison;
 struct Audit;
 struct Calibration;
 struct CellMeasures;
@@ -151,6 +152,9 @@ void add_ledger_section(Document& document, const std::vector<LedgerEntry>& entr
 /// An audit of speedrun logs: one row per group, with its flags. `has_runs` adds a table with one row per run;
 /// `has_charts` adds charts for formats that show them.
 Document audit_report(const Audit& audit, bool has_runs = false, bool has_charts = false);
+
+/// Arms of logs against their control: effects on the loss and on the training clock, and each arm against the target.
+Document arms_report(const ArmComparison& comparison);
 
 // The database as a whole.
 

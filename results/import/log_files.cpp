@@ -73,7 +73,14 @@ LogFile log_file(const fs::path& path, const fs::path& root) {
   return file;
 }
 
-/// Adds a folder's logs to `found` and its folders to `pending`. Skips links to folders, to avoid loops.
+bool is_readme(const fs::path& file) {
+  std::string stem = file.stem().string();
+  for (char& c : stem) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return stem == "readme" && file.extension() != ".txt";
+}
+
+/// Adds a folder's logs to `found` and its folders to `pending`. Skips links to folders, to avoid loops. A folder with
+/// a README is noted as if it had no log.
 void look_into(const fs::path& folder, const fs::path& root, LogFiles& found, std::vector<fs::path>& pending) {
   std::error_code error;
   for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
@@ -84,6 +91,8 @@ void look_into(const fs::path& folder, const fs::path& root, LogFiles& found, st
       pending.push_back(entry->path());
     } else if (is_log_name(entry->path()) && entry->is_regular_file(ignored)) {
       found.files.push_back(log_file(entry->path(), root));
+    } else if (is_readme(entry->path()) && entry->is_regular_file(ignored)) {
+      found.readme_only.push_back(folder);
     }
   }
   if (error) found.problems.push_back(folder.string() + " cannot be looked into: " + error.message());
@@ -97,6 +106,24 @@ void walk(const fs::path& named, LogFiles& found) {
     pending.pop_back();
     look_into(folder, root, found, pending);
   }
+}
+
+bool is_inside(const fs::path& path, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
+}
+
+/// Keeps the folders with a README that hold no log, and of folders in each other the outermost.
+void keep_folders_without_logs(LogFiles& found) {
+  std::erase_if(found.readme_only, [&](const fs::path& folder) {
+    return std::any_of(found.files.begin(), found.files.end(),
+                       [&](const LogFile& file) { return is_inside(file.path, folder); });
+  });
+  std::sort(found.readme_only.begin(), found.readme_only.end());
+  std::vector<fs::path> outermost;
+  for (const fs::path& folder : found.readme_only) {
+    if (outermost.empty() || !is_inside(folder, outermost.back())) outermost.push_back(folder);
+  }
+  found.readme_only = std::move(outermost);
 }
 
 struct Descriptor {
@@ -129,6 +156,7 @@ LogFiles find_log_files(const std::vector<fs::path>& paths) {
   std::set<fs::path> seen;  // paths may overlap
   std::erase_if(found.files,
                 [&](const LogFile& file) { return !seen.insert(fs::absolute(file.path).lexically_normal()).second; });
+  keep_folders_without_logs(found);
   const auto key = [](const LogFile& file) { return std::tie(file.folder, file.subdir, file.name, file.path); };
   std::sort(found.files.begin(), found.files.end(),
             [&](const LogFile& a, const LogFile& b) { return key(a) < key(b); });

@@ -20,6 +20,8 @@ struct LogFile {
 struct LogFiles {
   std::vector<LogFile> files;         ///< sorted by folder, sub-directory and name
   std::vector<std::string> problems;  ///< folders and files that could not be read, with the reason
+  /// Folders with a README and without a log in or below them, sorted; of folders in each other the outermost.
+  std::vector<std::filesystem::path> readme_only;
 };
 
 /// Files that are named explicitly, and all *.txt, *.log, *.out and *.stdout files below the named folders. Links to

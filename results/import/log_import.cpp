@@ -6,7 +6,9 @@
 #include <set>
 
 #include "core/base/digest.h"
+#include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/text.h"
 #include "results/metric.h"
 #include "results/provenance.h"
 #include "results/published_records.h"
@@ -90,19 +92,23 @@ RunBatch batch_of(const LogFile& file, const SpeedrunLog& log, std::size_t index
   return batch;
 }
 
-RunResult result_of(const SpeedrunRun& run) {
+/// `last`: the validation that counts as the final one.
+RunResult result_of(const SpeedrunRun& run, const std::optional<LoggedValidation>& last) {
   RunResult result;
   result.steps = run.last_step();
   if (run.peak_allocated_mib) result.peak_bytes = static_cast<std::int64_t>(*run.peak_allocated_mib * 1024 * 1024);
-  const std::optional<LoggedValidation> last = run.final_validation();
   if (!last) {
     result.outcome = RunOutcome::kInterrupted;
-    result.message = run.problems.empty() ? "the log ends early" : "the log ends early: " + run.problems.front();
+    const std::string where = run.early_end();
+    result.message = !where.empty()         ? "the log ends early: " + where
+                     : run.problems.empty() ? "the log ends early"
+                                            : "the log ends early: " + run.problems.front();
     return result;
   }
-  result.outcome = std::isfinite(last->loss) ? RunOutcome::kCompleted : RunOutcome::kDiverged;
+  const double loss = last->ema_loss.value_or(last->loss);
+  result.outcome = std::isfinite(loss) ? RunOutcome::kCompleted : RunOutcome::kDiverged;
   if (result.outcome == RunOutcome::kDiverged) result.message = "the last validation loss is not finite";
-  if (std::isfinite(last->loss)) result.final_val_loss = last->loss;
+  if (std::isfinite(loss)) result.final_val_loss = loss;
   result.train_ms = last->clock_ms;
   // The records up to 21 do not time their first ten steps; the printed mean shows how many they do time.
   if (last->clock_ms && run.step_avg_ms && *run.step_avg_ms > 0 && *last->clock_ms / *run.step_avg_ms < 1e12)
@@ -138,9 +144,24 @@ NewRun run_of(const LogFile& file, const SpeedrunLog& log, std::size_t index) {
   return item;
 }
 
+/// One contrast for each arm against the control.
+std::vector<PlanContrast> contrasts_with(const std::string& control, const std::vector<PlanCell>& cells) {
+  std::vector<PlanContrast> contrasts;
+  for (const PlanCell& cell : cells) {
+    if (cell.label == control) continue;
+    contrasts.push_back({.effect = cell.label,
+                         .kind = ContrastKind::kSimple,
+                         .meaning = cell.label + " instead of " + control,
+                         .coefficients = {{cell.label, 1.0}, {control, -1.0}},
+                         .aliases = {},
+                         .factors = {{.name = cell.label, .setting = "arm", .from = control, .to = cell.label}}});
+  }
+  return contrasts;
+}
+
 }  // namespace
 
-void LogImport::add(const LogFile& file, const SpeedrunLog& log) {
+void LogImport::add(const LogFile& file, const SpeedrunLog& log, std::optional<std::int64_t> step) {
   ++result_.files;
   result_.bytes += log.bytes;
   if (log.runs.empty()) {
@@ -149,13 +170,46 @@ void LogImport::add(const LogFile& file, const SpeedrunLog& log) {
     return;
   }
   for (std::size_t i = 0; i < log.runs.size(); ++i) {
-    const CellKey key{.place = place_of(file),
-                      .steps = steps_of(log.runs[i]),
-                      .hardware = log.hardware(),
-                      .script = log.script_digest.substr(0, kDigestShown)};
+    CellKey key{.place = place_of(file)};
+    if (control_.empty()) {
+      key.steps = steps_of(log.runs[i]);
+      key.hardware = log.hardware();
+      key.script = log.script.code.substr(0, kDigestShown);
+    }
     cells_[key].push_back(runs_.size());
-    runs_.push_back({.run = run_of(file, log, i), .result = result_of(log.runs[i]), .batch = batch_of(file, log, i)});
+    const SpeedrunRun& run = log.runs[i];
+    const std::optional<LoggedValidation> last = step ? run.validation_at(*step) : run.final_validation();
+    if (!last && !step && !run.validations.empty()) at_end_[runs_.size()] = result_of(run, run.validations.back());
+    runs_.push_back({.run = run_of(file, log, i), .result = result_of(run, last), .batch = batch_of(file, log, i)});
   }
+}
+
+/// Runs that all end at one step before the last planned one were meant to end there.
+void LogImport::accept_common_ends() {
+  for (const auto& [key, runs] : cells_) {
+    const bool is_common = runs.size() > 1 && std::all_of(runs.begin(), runs.end(), [&](std::size_t run) {
+                             return at_end_.count(run) > 0 && at_end_[run].steps == at_end_[runs.front()].steps;
+                           });
+    if (!is_common) continue;
+    for (const std::size_t run : runs) runs_[run].result = at_end_[run];
+  }
+}
+
+/// The place of the arm that the control names; empty without a control.
+std::string LogImport::control_place() const {
+  if (control_.empty()) return "";
+  std::vector<std::string> places;
+  std::vector<std::string> found;
+  for (const auto& [key, runs] : cells_) {
+    places.push_back(key.place);
+    if (key.place == control_) return control_;
+    if (key.place.ends_with("/" + control_)) found.push_back(key.place);
+  }
+  if (found.size() == 1) return found.front();
+  throw core::Error(core::ErrorCode::kInvalidArgument,
+                    "--control " + control_ +
+                        (found.empty() ? " is none of the arms: " + joined(places) + core::suggestion(control_, places)
+                                       : " fits several arms: " + joined(found)));
 }
 
 /// Chooses the shortest names that distinguish the cells of one place.
@@ -201,7 +255,7 @@ NewPlan LogImport::plan_of(const std::vector<std::int64_t>& run_ids, const std::
   NewPlan plan;
   plan.suite = suite_;
   plan.title = "Imported speedrun logs";
-  plan.design = Design::kHistory;
+  plan.design = control_.empty() ? Design::kHistory : Design::kCells;
   plan.scale = kScale;
   plan.data_name = kScale;
   plan.argv = argv;
@@ -211,8 +265,10 @@ NewPlan LogImport::plan_of(const std::vector<std::int64_t>& run_ids, const std::
     const NewRun& first = runs_[runs.front()].run;
     plan.cells.push_back({.label = first.cell,
                           .record = first.record,
-                          .changed = std::to_string(key.steps) + " steps on " + key.hardware +
-                                     (key.script.empty() ? ", no script" : ", script " + key.script),
+                          .changed = control_.empty()
+                                         ? std::to_string(key.steps) + " steps on " + key.hardware +
+                                               (key.script.empty() ? ", no script" : ", script " + key.script)
+                                         : "arm",
                           .features = {},
                           .config_digest = first.config_digest});
     for (const std::size_t run : runs) {
@@ -225,11 +281,20 @@ NewPlan LogImport::plan_of(const std::vector<std::int64_t>& run_ids, const std::
                             .run_id = run_ids[run]});
     }
   }
+  if (!control_.empty()) {
+    const std::string control = control_place();
+    digest.update(control.data(), control.size());
+    std::stable_partition(plan.cells.begin(), plan.cells.end(),
+                          [&](const PlanCell& cell) { return cell.label == control; });
+    plan.contrasts = contrasts_with(control, plan.cells);
+  }
   plan.digest = digest.hex();
   return plan;
 }
 
 LogImportResult LogImport::finish(const std::vector<std::string>& argv) {
+  control_place();
+  accept_common_ends();
   name_cells();
   const std::vector<std::int64_t> ids = write();
   result_.cells = cells_.size();

@@ -65,6 +65,8 @@ void read_field(SpeedrunLine& line, std::string_view field) {
   } else if (take(field, "val_loss:")) {
     line.kind = SpeedrunLine::Kind::kValidation;
     line.loss = number(field);
+  } else if (take(field, "val_ema_loss:")) {
+    line.ema_loss = number(field);
   } else if (take(field, "train_loss:")) {
     line.loss = number(field);
   }

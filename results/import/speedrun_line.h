@@ -17,6 +17,7 @@ struct SpeedrunLine {
   std::int64_t step = 0;                      ///< for the first two kinds
   std::optional<std::int64_t> planned_steps;  ///< the M of step:N/M
   std::optional<double> loss;                 ///< may be NaN or infinite; absent if not printed or not a number
+  std::optional<double> ema_loss;             ///< of averaged weights, printed as val_ema_loss; as `loss`
   std::optional<double> clock_ms;             ///< training clock
   std::optional<double> step_avg_ms;
   std::optional<double> allocated_mib;  ///< kMemory

@@ -66,7 +66,8 @@ class RunReader {
       return;
     }
     if (!run.validations.empty() && line.step < run.validations.back().step) return;  // beyond kMaxRuns
-    run.validations.push_back({.step = line.step, .loss = *line.loss, .clock_ms = line.clock_ms});
+    run.validations.push_back(
+        {.step = line.step, .loss = *line.loss, .clock_ms = line.clock_ms, .ema_loss = line.ema_loss});
   }
 
   void add_step(const SpeedrunLine& line) {
@@ -120,10 +121,6 @@ void check_run(SpeedrunRun& run) {
     return;
   }
   const LoggedValidation& last = run.validations.back();
-  if (!run.final_validation()) {
-    run.problems.push_back("the last validation is at step " + std::to_string(last.step) + " of " +
-                           std::to_string(run.planned_steps.value_or(run.last_step())));
-  }
   if (!std::isfinite(last.loss)) run.problems.emplace_back("the last validation loss is not finite");
   if (!last.clock_ms) run.problems.emplace_back("no training time");
 }
@@ -148,6 +145,19 @@ std::optional<LoggedValidation> SpeedrunRun::final_validation() const {
   return last.step >= planned_steps.value_or(last_step()) ? std::optional(last) : std::nullopt;
 }
 
+std::optional<LoggedValidation> SpeedrunRun::validation_at(std::int64_t step) const {
+  for (const LoggedValidation& item : validations) {
+    if (item.step == step) return item;
+  }
+  return std::nullopt;
+}
+
+std::string SpeedrunRun::early_end() const {
+  if (validations.empty() || final_validation()) return "";
+  return "the last validation is at step " + std::to_string(validations.back().step) + " of " +
+         std::to_string(planned_steps.value_or(last_step()));
+}
+
 std::string SpeedrunLog::hardware() const {
   if (gpu.empty()) return "unknown GPU";
   return gpu_count ? std::to_string(*gpu_count) + "x " + gpu : gpu;
@@ -159,8 +169,10 @@ SpeedrunLog read_speedrun_log(std::string_view text) {
   log.digest = core::digest_of(text);
   std::size_t body = 0;
   if (const std::optional<ScriptPlace> script = find_script(text)) {
-    log.script_bytes = script->end - script->begin;
-    log.script_digest = core::digest_of(text.substr(script->begin, script->end - script->begin));
+    const std::string_view python = text.substr(script->begin, script->end - script->begin);
+    log.script_bytes = python.size();
+    log.script_digest = core::digest_of(python);
+    log.script = identify_script(python);
     if (!script->is_closed) log.problems.emplace_back("the file ends inside its script");
     body = script->next;
   }

@@ -10,12 +10,15 @@
 #include <string_view>
 #include <vector>
 
+#include "results/import/script_identity.h"
+
 namespace nanobench::results {
 
 struct LoggedValidation {
   std::int64_t step = 0;
   double loss = 0.0;               ///< may be NaN or infinite
   std::optional<double> clock_ms;  ///< training clock; absent if not printed
+  std::optional<double> ema_loss;  ///< of the averaged weights, if the trainer has them; may be NaN or infinite
 };
 
 struct LoggedStep {
@@ -39,6 +42,11 @@ struct SpeedrunRun {
   /// The validation at the run's last planned step (without a plan: at the last step of the log); nullopt if the log
   /// ends before it.
   std::optional<LoggedValidation> final_validation() const;
+  /// The validation at exactly this step; nullopt if there is none.
+  std::optional<LoggedValidation> validation_at(std::int64_t step) const;
+  /// "the last validation is at step 5 of 9", if the log has validations but not the final one; else empty. Whether the
+  /// log was cut or the run was meant to end there cannot be told from one log.
+  std::string early_end() const;
 };
 
 struct SpeedrunLog {
@@ -46,7 +54,8 @@ struct SpeedrunLog {
   std::string digest;         ///< digest of the file's bytes
   std::string script_digest;  ///< digest of the embedded script; empty if there is none
   std::uint64_t script_bytes = 0;
-  std::string gpu;  ///< "NVIDIA H100 80GB HBM3"; empty if not logged
+  ScriptIdentity script;  ///< the script without what does not change the training; empty if there is none
+  std::string gpu;        ///< "NVIDIA H100 80GB HBM3"; empty if not logged
   std::optional<int> gpu_count;
   std::string driver;  ///< versions; empty if not logged
   std::string torch;

@@ -39,6 +39,8 @@ TEST(AuditCommand, ExitCodesSayWhatTheEvidenceIs) {
   for (const auto& arguments : std::vector<std::vector<std::string>>{{"audit"},
                                                                      {"audit", "none"},
                                                                      {"audit", "good", "--rule", "x"},
+                                                                     {"audit", "good", "--track", "4"},
+                                                                     {"audit", "good", "--step", "-1"},
                                                                      {"audit", "good", "--target", "nan"},
                                                                      {"audit", "good", "--format", "x"}}) {
     const ProgramResult result = shell.run(arguments);
@@ -89,6 +91,78 @@ TEST(ImportCommand, StoresWhatReportAndShowRead) {
   EXPECT_NEAR(rows.at(0).at("step_ms").at("mean").get<double>(), 100, 1e-9);
   EXPECT_EQ(shell.run({"show", "1"}).exit_code, 0);
   EXPECT_EQ(shell.run({"import", "none"}).exit_code, 2);
+}
+
+TEST(AuditCommand, TheTrackIsThatOfThePathOrTheOption) {
+  const CommandLine shell("audit_track");
+  write_logs(shell, "track_2_medium/a", {"2.9181", "2.9180", "2.9186", "2.9183"});
+  write_logs(shell, "track_3_optimization/b", {"3.2750"});
+  EXPECT_EQ(shell.run({"audit", "track_2_medium"}).exit_code, 0);
+  EXPECT_EQ(shell.run({"audit", "track_2_medium", "--target", "2.9"}).exit_code, 1);
+  EXPECT_EQ(shell.run({"audit", "track_3_optimization"}).exit_code, 0);
+  EXPECT_EQ(shell.run({"audit", "track_3_optimization", "--track", "1"}).exit_code, 3) << "one run, rule t";
+}
+
+TEST(AuditCommand, AReadmeNamesTheStepAndAFolderWithoutLogsIsNamed) {
+  const CommandLine shell("audit_readme");
+  write_logs(shell, "track_3/results/20260430_x", {"3.2700"});
+  shell.write("track_3/README.md",
+              "| # | Steps to 3.28 | Log |\n|-|-|-|\n| 1 | 1 | [log](results/20260430_x/run0.txt) |\n");
+  const core::Json json = json_of(shell.run({"audit", "track_3/results", "--json"}));
+  EXPECT_EQ(json.at("tables").at("groups").at(0).at("judged_step"), 1);
+  EXPECT_EQ(json.at("tables").at("groups").at(0).at("val_loss").at("mean"), 5.5);
+  EXPECT_EQ(shell.run({"audit", "track_3/results"}).exit_code, 1);
+  EXPECT_EQ(shell.run({"audit", "track_3/results", "--step", "3"}).exit_code, 0);
+  std::filesystem::create_directories(shell.work() / "track_3/results/20260501_y");
+  shell.write("track_3/results/20260501_y/README.md", "a claim");
+  const ProgramResult result = shell.run({"audit", "track_3/results", "--step", "3"});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_NE(result.out.find("20260501_y"), std::string::npos) << result.out;
+}
+
+TEST(CompareCommand, FoldersOfLogsAreArms) {
+  const CommandLine shell("compare_logs");
+  write_logs(shell, "all/base", {"3.2796", "3.2800", "3.2786", "3.2782"});
+  write_logs(shell, "all/good", {"3.2696", "3.2700", "3.2686", "3.2682"});
+  write_logs(shell, "all/same", {"3.2797", "3.2801", "3.2785", "3.2783"});
+  std::filesystem::create_directories(shell.work() / "all/empty");
+  const core::Json json = json_of(shell.run({"compare", "all/base", "all/good", "all/same/", "--json"}));
+  const core::Json& effects = json.at("tables").at("effects");
+  ASSERT_EQ(effects.size(), 3U);
+  EXPECT_EQ(effects.at(0).at("verdict"), "control");
+  EXPECT_EQ(effects.at(1).at("arm"), "good");
+  EXPECT_EQ(effects.at(1).at("verdict"), "improved");
+  EXPECT_EQ(effects.at(2).at("verdict"), "inconclusive");
+  EXPECT_EQ(json.at("tables").at("times").at(1).at("verdict"), "inconclusive") << "equal to the millisecond";
+  const core::Json other = json_of(shell.run({"compare", "all", "--control", "same", "--json"}));
+  EXPECT_EQ(other.at("tables").at("effects").at(0).at("arm"), "same");
+  EXPECT_EQ(other.at("tables").at("effects").size(), 3U) << "folders without a log are no arms";
+  EXPECT_FALSE(std::filesystem::exists(shell.database()));
+  for (const auto& arguments : std::vector<std::vector<std::string>>{{"compare", "all"},
+                                                                     {"compare", "all/base"},
+                                                                     {"compare", "all", "--control", "none"},
+                                                                     {"compare", "all/base", "all/empty"},
+                                                                     {"compare", "all/base", "cell"},
+                                                                     {"compare", "a", "b", "c"},
+                                                                     {"compare", "a", "b", "--control", "a"}}) {
+    const ProgramResult result = shell.run(arguments);
+    EXPECT_EQ(result.exit_code, 2) << arguments.back();
+    EXPECT_EQ(result.err.rfind("nanobench: ", 0), 0U) << result.err;
+  }
+}
+
+TEST(ImportCommand, ArmsGetTheirEffectsInTheReport) {
+  const CommandLine shell("import_arms");
+  write_logs(shell, "all/base", {"3.2796", "3.2800", "3.2786", "3.2782"});
+  write_logs(shell, "all/good", {"3.2696", "3.2700", "3.2686", "3.2682"});
+  const core::Json imported = json_of(shell.run({"import", "all", "--control", "base", "--json"}));
+  EXPECT_EQ(imported.at("facts").at("cells"), 2);
+  const core::Json report = json_of(shell.run({"report", "--suite", "speedrun_logs", "--json"}));
+  const core::Json& effects = report.at("tables").at("effects");
+  ASSERT_EQ(effects.size(), 1U);
+  EXPECT_EQ(effects.at(0).at("effect"), "good");
+  EXPECT_NEAR(effects.at(0).at("loss").at("value").get<double>(), -0.01, 1e-9);
+  EXPECT_EQ(shell.run({"import", "all", "--control", "none"}).exit_code, 2);
 }
 
 TEST(ImportCommand, KilledAgainAndAgainItHoldsWholeRunsAndThenAll) {

@@ -9,6 +9,7 @@
 #include "reports/gate/gate.h"
 #include "reports/kinds/kinds.h"
 #include "tools/cli/gate_options.h"
+#include "tools/cli/log_arms.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
 #include "tools/cli/program.h"
@@ -24,7 +25,11 @@ using results::RunRecord;
 using results::Store;
 
 struct CompareOptions {
-  std::string a, b;
+  std::string a;
+  std::vector<std::string> others;
+  std::string b;  ///< the only one of `others`
+  std::string control;
+  LogRuleOptions rule;
   std::string suite;
   std::string database;
   GatePolicyOptions policy;
@@ -41,9 +46,14 @@ constexpr const char* kCompareFooter =
     "  nanobench compare 3f2a91c 88d0e1b              two revisions of the sources that were measured\n"
     "  nanobench compare laptop.db server.db --suite speedrun_history\n"
     "  nanobench compare record16 record17 --out compare.html\n"
+    "  nanobench compare logs/base logs/init logs/gate      folders of speedrun logs, the first is the control\n"
+    "  nanobench compare ablation/ --control base            the folders in one folder\n"
     "\n"
     "Cells of the same name are compared; if each side has one cell, these two are. Losses are compared seed by seed,\n"
-    "times only within one host. `diff` shows the settings, `gate` decides. Exit codes: 0 success, 2 usage.";
+    "times only within one host. Folders of logs are arms against a control: Welch's test and Holm's adjustment, "
+    "beside\n"
+    "it the rules' test against the track's target. `diff` shows the settings, `gate` decides. Exit codes: 0 success,\n"
+    "2 usage.";
 
 /// One side of the comparison; the runs of a plan were made in turn.
 struct Side {
@@ -126,7 +136,16 @@ Side read_side(const Store& store, const std::string& text, const std::string& s
                                         core::suggestion(text, labels));
 }
 
-void compare(const CompareOptions& options) {
+/// All arguments are folders: a database is a file, and so nothing else that can be compared.
+std::vector<std::string> log_folders(const CompareOptions& options) {
+  std::vector<std::string> folders = {options.a};
+  folders.insert(folders.end(), options.others.begin(), options.others.end());
+  const bool are_folders = std::all_of(folders.begin(), folders.end(),
+                                       [](const std::string& path) { return std::filesystem::is_directory(path); });
+  return are_folders ? folders : std::vector<std::string>();
+}
+
+void compare_stored(const CompareOptions& options) {
   const Format format = chosen_format(options.document);
   const std::optional<Store> store = own_store(options);
   const auto side = [&](const std::string& text) {
@@ -153,14 +172,33 @@ void compare(const CompareOptions& options) {
   write(reports::compare_report(result), format, options.document);
 }
 
+void compare(CompareOptions& options) {
+  if (const std::vector<std::string> folders = log_folders(options); !folders.empty()) {
+    const Format format = chosen_format(options.document);
+    write(reports::arms_report(compare_log_folders(folders, options.control, audit_options(options.rule))), format,
+          options.document);
+    return;
+  }
+  if (!options.control.empty() || options.rule.is_given())
+    throw Error(ErrorCode::kInvalidArgument, "--control, --target and --track are for folders of logs");
+  if (options.others.size() != 1)
+    throw Error(ErrorCode::kInvalidArgument, "compare: expected A and B, or folders of logs");
+  options.b = options.others.front();
+  compare_stored(options);
+}
+
 }  // namespace
 
 void add_compare_command(CLI::App& app, Session& /*session*/) {
   CLI::App* command =
-      app.add_subcommand("compare", "Compare the results of two cells, runs, plans, revisions or databases");
+      app.add_subcommand("compare", "Compare two cells, runs, plans, revisions or databases, or folders of logs");
   const auto options = std::make_shared<CompareOptions>();
-  command->add_option("A", options->a, "Cell, number of a run, plan:N, revision or database")->required();
-  command->add_option("B", options->b, "What to compare with A; differences above 0 are worse than A")->required();
+  command->add_option("A", options->a, "Cell, number of a run, plan:N, revision, database or folder of logs")
+      ->required();
+  command->add_option("B", options->others, "What to compare with A; differences above 0 are worse than A");
+  command->add_option("--control", options->control, "Folder of logs that the others are compared with (default: A)")
+      ->type_name("ARM");
+  add_log_rule_options(*command, options->rule);
   command->add_option("--suite", options->suite, "Cells and revisions of this suite (default: the newest)")
       ->type_name("NAME");
   add_gate_policy_options(*command, options->policy);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <fstream>
 
+#include "core/base/error.h"
 #include "core/base/json.h"
 #include "reports/kinds/kinds.h"
 #include "reports/render/render.h"
@@ -137,7 +138,7 @@ TEST_F(AuditTest, CutAndStrangeLogsAreFlaggedAndNotCounted) {
   EXPECT_EQ(audit.groups[0].n, 0);
   EXPECT_TRUE(has_flag(audit.groups[0], "a script without any step"));
   EXPECT_EQ(audit.groups[1].n, 2);
-  EXPECT_TRUE(has_flag(audit.groups[1], "the last validation is at step 0 of 3 (run3.txt)"));
+  EXPECT_TRUE(has_flag(audit.groups[1], "cut short: the last validation is at step 0 of 3 (run3.txt)"));
   EXPECT_TRUE(has_flag(audit.groups[1], "the last validation loss is not finite (run4.txt)"));
 }
 
@@ -177,6 +178,144 @@ TEST_F(AuditTest, TheReportHoldsEveryNumberAndNoNan) {
   }
   EXPECT_EQ(render_html(document).find("<b>|evil"), std::string::npos);
   EXPECT_EQ(render_markdown(document).find("invalid"), std::string::npos);
+}
+
+/// The text of a run of `plan` steps that ends at `last`; its curve is its own.
+std::string run_of(int curve, std::int64_t last, std::int64_t plan, const std::string& fields) {
+  const std::string of = "/" + std::to_string(plan);
+  return "step:0" + of + " val_loss:10." + std::to_string(1000 + curve) + " train_time:0ms step_avg:nanms\n" +
+         "step:5" + of + " val_loss:4.5 train_time:500ms step_avg:1.00ms\n" + "step:" + std::to_string(last) + of +
+         " " + fields + " train_time:1000ms step_avg:1.00ms\n";
+}
+
+TEST_F(AuditTest, ScriptsThatDifferInRunNamesAndSeedsAreOne) {
+  const double losses[] = {3.2771, 3.2780, 3.2776};
+  for (int i = 0; i < 3; ++i) {
+    const std::string number = std::to_string(i);
+    add("import os\nrun_id = \"try_" + number + "\"\nSEED = " + number + "\n" + results::separator() +
+        run_of(i, 9, 9, "val_loss:" + std::to_string(losses[i])));
+  }
+  const Audit audit = auditor_.finish();
+  ASSERT_EQ(audit.groups.size(), 1U);
+  const AuditGroup& group = audit.groups.front();
+  EXPECT_EQ(group.n, 3);
+  EXPECT_EQ(group.texts, 3U);
+  EXPECT_EQ(group.differing, (std::vector{results::ScriptPart::kRunNames, results::ScriptPart::kSeeds}));
+  EXPECT_FALSE(group.flags.empty());
+  EXPECT_TRUE(audit.pooled.empty());
+}
+
+TEST_F(AuditTest, ThePathNamesTheTrackAndOptionsGoBeforeIt) {
+  const auto rule_in = [](const std::string& path, const AuditOptions& options) {
+    Auditor auditor(options);
+    auditor.add({.path = path, .folder = "a", .subdir = "", .name = "a.txt"},
+                results::read_speedrun_log(results::log_text()));
+    return auditor.finish().groups.front().rule;
+  };
+  EXPECT_EQ(rule_in("/r/track_2_medium/a/a.txt", {}), rule_of_track(2));
+  EXPECT_EQ(rule_in("/r/track_3_optimization/a/a.txt", {}), rule_of_track(3));
+  EXPECT_EQ(rule_in("/r/a/a.txt", {}), rule_of_track(1));
+  EXPECT_EQ(rule_in("/r/track_2_medium/a/a.txt", {.track = 3}), rule_of_track(3));
+  EXPECT_EQ(rule_in("/r/track_2_medium/a/a.txt", {.target = 3.0}).target, 3.0);
+  EXPECT_EQ(rule_in("/r/track_2_medium/a/a.txt", {.rule = AuditRule::kZ}).rule, AuditRule::kZ);
+  EXPECT_THROW(Auditor({.track = 4}), core::Error);
+}
+
+TEST_F(AuditTest, TheStepThatAReadmeNamesCounts) {
+  auditor_.set_named_steps({{.step = 5, .linked = std::filesystem::absolute("logs/run1.txt"), .readme = "README.md"}});
+  add(run_of(1, 9, 9, "val_loss:3.2"));
+  add(run_of(2, 7, 9, "val_loss:3.3"));
+  add(run_of(3, 4, 9, "val_loss:3.4").substr(0, 60));
+  const Audit audit = auditor_.finish();
+  const AuditGroup& group = audit.groups.front();
+  EXPECT_EQ(group.judged_at, JudgedAt::kNamed);
+  EXPECT_EQ(group.judged_step, 5);
+  EXPECT_EQ(group.n, 2);
+  EXPECT_EQ(group.loss.mean, 4.5);
+  EXPECT_EQ(group.train_ms.mean, 500.0);
+  EXPECT_TRUE(has_flag(group, "cut short: no validation at step 5 (run3.txt)"));
+}
+
+TEST_F(AuditTest, RunsThatAllEndAtOneStepAreNotCutShort) {
+  for (int i = 0; i < 2; ++i) add(run_of(i, 8, 9, "val_loss:3.27"));
+  add(run_of(2, 8, 9, "val_loss:3.27"), "single");
+  for (int i = 3; i < 5; ++i) add(run_of(i, i + 3, 9, "val_loss:3.27"), "various");
+  const Audit audit = auditor_.finish();
+  ASSERT_EQ(audit.groups.size(), 3U);
+  EXPECT_EQ(audit.groups[0].judged_at, JudgedAt::kCommonEnd);
+  EXPECT_EQ(audit.groups[0].judged_step, 8);
+  EXPECT_EQ(audit.groups[0].n, 2);
+  EXPECT_FALSE(has_flag(audit.groups[0], "cut short"));
+  for (const std::size_t i : {1U, 2U}) {
+    EXPECT_EQ(audit.groups[i].n, 0);
+    EXPECT_TRUE(has_flag(audit.groups[i], "cut short")) << i;
+  }
+}
+
+TEST_F(AuditTest, AStepThatIsAskedForGoesBeforeAllOthers) {
+  Auditor auditor({.step = 5});
+  auditor.add(file_in("logs", "a.txt"), results::read_speedrun_log(run_of(1, 9, 9, "val_loss:3.2")));
+  const Audit audit = auditor.finish();
+  EXPECT_EQ(audit.groups.front().judged_at, JudgedAt::kOption);
+  EXPECT_EQ(audit.groups.front().loss.mean, 4.5);
+}
+
+TEST_F(AuditTest, TheLossOfAveragedWeightsCountsWhereItIsPrinted) {
+  add(run_of(1, 9, 9, "val_loss:3.2824 val_ema_loss:3.2783"));
+  const Audit audit = auditor_.finish();
+  const AuditedRun& run = audit.groups.front().runs.front();
+  EXPECT_EQ(run.loss, 3.2783);
+  EXPECT_EQ(run.raw_loss, 3.2824);
+  EXPECT_TRUE(has_flag(audit.groups.front(), "3.28240"));
+}
+
+TEST_F(AuditTest, BothFoldersOfADuplicateAreNamed) {
+  const std::string text = results::log_text(run_of(1, 9, 9, "val_loss:3.27"));
+  add(text, "2025-05-09_A");
+  add(text, "2025-09-05_B");
+  const Audit audit = auditor_.finish();
+  EXPECT_TRUE(has_flag(audit.groups[0], "2025-09-05_B"));
+  EXPECT_TRUE(has_flag(audit.groups[1], "2025-05-09_A"));
+}
+
+TEST_F(AuditTest, AFolderWithOnlyAReadmeIsNoEvidence) {
+  for (const double loss : {3.2771, 3.2780, 3.2776}) add_run(loss);
+  auditor_.add_readme_only("2024-12-31_Target350M");
+  const Audit audit = auditor_.finish();
+  EXPECT_EQ(audit.groups.front().verdict, AuditVerdict::kMeets);
+  EXPECT_EQ(audit.verdict(), AuditVerdict::kInconclusive);
+  EXPECT_EQ(audit_report(audit).warnings.size(), 1U);
+}
+
+TEST_F(AuditTest, ArmsOfAFolderAreComparedWithEachOther) {
+  for (const double loss : {3.2771, 3.2780, 3.2776}) add_run(loss, 1000 + loss, "a", "one");
+  for (const double loss : {3.2671, 3.2680, 3.2676}) add_run(loss, 1000 + loss, "a", "two");
+  for (const double loss : {3.2773, 3.2781, 3.2775}) add_run(loss, 1000 + loss, "a", "three");
+  add_run(3.1, 1000, "a", "four");
+  add_run(3.27, 1000, "b", "one");
+  const Audit audit = auditor_.finish();
+  ASSERT_EQ(audit.arms.size(), 1U) << "b has one arm";
+  const FolderArms& arms = audit.arms.front();
+  EXPECT_EQ(arms.arms.size(), 3U) << "an arm of one run is left out";
+  ASSERT_EQ(arms.pairs.size(), 3U);
+  int effects = 0;
+  for (std::size_t i = 0; i < arms.pairs.size(); ++i) {
+    EXPECT_GE(*arms.loss[i].adjusted_p, *arms.loss[i].p);
+    const bool is_two =
+        arms.arms[arms.pairs[i].control].losses[0] < 3.27 || arms.arms[arms.pairs[i].candidate].losses[0] < 3.27;
+    EXPECT_EQ(arms.loss[i].verdict == Verdict::kInconclusive, !is_two);
+    effects += is_two ? 1 : 0;
+  }
+  EXPECT_EQ(effects, 2);
+  const core::OrderedJson json = to_json(audit_report(audit));
+  EXPECT_EQ(json["tables"]["arms"].size(), 3U);
+}
+
+TEST_F(AuditTest, ACopyOfAnArmIsNoSecondArm) {
+  for (const std::string subdir : {"logs", "stdout"}) {
+    for (int i = 0; i < 3; ++i) add(run_of(i, 9, 9, "val_loss:3.27" + std::to_string(i)), "a", subdir);
+  }
+  EXPECT_TRUE(auditor_.finish().arms.empty());
 }
 
 /// The logs that were published, and what they must come to: computed elsewhere.

@@ -66,6 +66,14 @@ TEST_F(LogFilesTest, OrderDoesNotDependOnTheDiskAndNothingComesTwice) {
   }));
 }
 
+TEST_F(LogFilesTest, FoldersWithOnlyAReadmeAreNamed) {
+  for (const char* file : {"README.md", "b/README.md", "b/deep/readme.md", "c/README.md", "c/runs/x.txt", "d/x.py"})
+    write(std::string("records/") + file);
+  const fs::path records = folder_ / "records";
+  EXPECT_EQ(find_log_files({records}).readme_only, std::vector{records / "b"});
+  EXPECT_EQ(find_log_files({records / "b"}).readme_only, std::vector{records / "b"});
+}
+
 TEST_F(LogFilesTest, NamesOfAnyBytesBecomeText) {
   write("2025-01-01_\xff\xc3/a\xfe.txt");
   const LogFiles found = find_log_files({folder_, folder_ / "2025-01-01_\xff\xc3"});

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/base/error.h"
 #include "core/base/json.h"
 #include "results/metric.h"
 #include "tests/results/import/log_texts.h"
@@ -93,6 +94,60 @@ TEST_F(LogImportTest, CellsAreNamedByWhatTellsThemApart) {
     ASSERT_TRUE(line.run_id);
     EXPECT_EQ(store_.run(*line.run_id).cell, line.cell);
   }
+}
+
+TEST_F(LogImportTest, RunsThatAllEndAtOneStepAreComplete) {
+  const std::string end = "step:8/9 val_loss:3.27 train_time:480ms step_avg:60.00ms\n";
+  const std::string start = "step:0/9 val_loss:10.8 train_time:0ms step_avg:nanms\n";
+  import({{"a", start + end}, {"a", start + "step:4/9 train_loss:5\n" + end}, { "b", start + end + " " }});
+  const std::vector<RunRecord> runs = store_.runs();
+  ASSERT_EQ(runs.size(), 3U);
+  EXPECT_EQ(runs[0].result->final_val_loss, 3.27);
+  EXPECT_TRUE(runs[1].is_completed());
+  EXPECT_EQ(runs[2].result->outcome, core::RunOutcome::kInterrupted) << "one run shows no plan";
+}
+
+TEST_F(LogImportTest, TheNamedStepHoldsTheFinalLoss) {
+  LogImport import(store_, "logs");
+  const std::string text = run_text("3.2785");
+  import.add(file_in("a", "1.txt"), read_speedrun_log(text), 2);
+  std::string other = run_text("3.2786");
+  other.replace(other.find("val_loss:3.2786"), 15, "val_loss:3.2786 val_ema_loss:3.25");
+  import.add(file_in("a", "2.txt"), read_speedrun_log(other));
+  import.finish({});
+  const std::vector<RunRecord> runs = store_.runs();
+  EXPECT_EQ(runs[0].result->final_val_loss, 7.5);
+  EXPECT_EQ(runs[0].result->train_ms, 101.0);
+  EXPECT_EQ(runs[1].result->final_val_loss, 3.25) << "of the averaged weights";
+}
+
+TEST_F(LogImportTest, WithAControlTheFoldersAreArms) {
+  LogImport import(store_, "logs", "m");
+  import.add(file_in("a", "1.txt"), read_speedrun_log(run_text("3.27")));
+  import.add(file_in("a", "2.txt"), read_speedrun_log(run_text("3.28", "two")));
+  import.add({.path = "d/m/1.txt", .folder = "d", .subdir = "m", .name = "1.txt"}, read_speedrun_log(run_text("3.26")));
+  import.add(file_in("z", "1.txt"), read_speedrun_log(run_text("3.25")));
+  const PlanRecord plan = store_.plan(import.finish({}).plan_id);
+  ASSERT_EQ(plan.cells.size(), 3U);
+  EXPECT_EQ(plan.cells[0].label, "d/m") << "the control is first";
+  EXPECT_EQ(plan.cells[1].label, "a") << "whatever its scripts";
+  ASSERT_EQ(plan.contrasts.size(), 2U);
+  EXPECT_EQ(plan.contrasts[0].effect, "a");
+  EXPECT_EQ(plan.contrasts[0].coefficients, (std::map<std::string, double>{{"a", 1.0}, {"d/m", -1.0}}));
+  EXPECT_EQ(plan.contrasts[1].effect, "z");
+  EXPECT_EQ(plan.lines.size(), 4U);
+}
+
+TEST_F(LogImportTest, AControlThatIsNoArmWritesNothing) {
+  for (const char* control : {"b", "m"}) {
+    LogImport import(store_, "logs", control);
+    import.add(file_in("a", "1.txt"), read_speedrun_log(run_text("3.27")));
+    for (const char* folder : {"c", "d"})
+      import.add({.path = "1.txt", .folder = folder, .subdir = "m", .name = "1.txt"},
+                 read_speedrun_log(run_text("3.28", folder)));
+    EXPECT_THROW(import.finish({}), core::Error) << control;
+  }
+  EXPECT_TRUE(store_.runs().empty());
 }
 
 TEST_F(LogImportTest, CutAndDivergedLogsAreRowsWithAReason) {

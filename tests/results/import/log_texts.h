@@ -23,9 +23,10 @@ inline std::string steps_text(const std::string& final_loss = "3.2785", const st
          "peak memory allocated: 29898 MiB reserved: 44552 MiB\n";
 }
 
-inline std::string script_text(const std::string& comment = "one") {
-  return "import os\nimport torch  # " + comment +
-         "\nprint0(f\"step:{step}/{train_steps} val_loss:{val_loss:.4f}\")\nstep:9/9 val_loss:0.1 in a docstring\n";
+/// Scripts of different names are different code.
+inline std::string script_text(const std::string& name = "one") {
+  return "import os\nimport torch\nvariant = \"" + name +
+         "\"\nprint0(f\"step:{step}/{train_steps} val_loss:{val_loss:.4f}\")\nstep:9/9 val_loss:0.1 in a docstring\n";
 }
 
 inline std::string machine_text(int gpus = 8) {
@@ -42,8 +43,8 @@ inline std::string machine_text(int gpus = 8) {
   return text + "|    0   N/A  N/A   1234   C   /usr/bin/python3.12   On  0MiB |\n";
 }
 
-inline std::string log_text(const std::string& steps = steps_text(), const std::string& comment = "one") {
-  return script_text(comment) + separator() + machine_text() + separator() + steps;
+inline std::string log_text(const std::string& steps = steps_text(), const std::string& script = "one") {
+  return script_text(script) + separator() + machine_text() + separator() + steps;
 }
 
 }  // namespace nanobench::results

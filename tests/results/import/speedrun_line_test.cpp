@@ -27,6 +27,7 @@ TEST(SpeedrunLine, ReadsSecondsAndFurtherFields) {
       "ref_step:2375");
   ASSERT_TRUE(line);
   EXPECT_EQ(line->loss, 3.27897);
+  EXPECT_EQ(line->ema_loss, 9.9);
   EXPECT_DOUBLE_EQ(line->clock_ms.value(), 2137538.0);
   EXPECT_EQ(line->step_avg_ms, 750.01);
 }

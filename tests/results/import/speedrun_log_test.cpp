@@ -89,7 +89,7 @@ TEST(SpeedrunLog, ACutLogHasNoFinalLoss) {
   const SpeedrunLog early = read_speedrun_log(text.substr(0, text.find("step:3/3 val_loss")));
   ASSERT_EQ(early.runs.size(), 1U);
   EXPECT_FALSE(early.runs.front().final_validation());
-  EXPECT_EQ(early.runs.front().problems.front(), "the last validation is at step 0 of 3");
+  EXPECT_EQ(early.runs.front().early_end(), "the last validation is at step 0 of 3");
   // The loss itself is cut: 3.2785 must not be read as 3.2.
   const SpeedrunLog inside = read_speedrun_log(text.substr(0, text.find("3.2785") + 3));
   EXPECT_FALSE(inside.runs.front().final_validation());

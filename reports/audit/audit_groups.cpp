@@ -1,0 +1,238 @@
+#include "reports/audit/audit_groups.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "core/base/digest.h"
+#include "core/base/text.h"
+
+namespace nanobench::reports {
+namespace {
+
+using results::LoggedValidation;
+using results::SpeedrunRun;
+
+constexpr std::size_t kMinCurve = 3;  // fewer validations with four digits may agree by chance
+
+/// What every run of a log has in common.
+AuditedRun run_in(const results::LogFile& file, const results::SpeedrunLog& log, std::size_t index) {
+  AuditedRun item{.file = file, .index = index};
+  item.gpu = log.gpu;
+  item.gpu_count = log.gpu_count;
+  item.hardware = log.hardware();
+  item.script_text = log.script_digest;
+  item.script = log.script;
+  item.content = log.digest + "/" + std::to_string(index);
+  return item;
+}
+
+void add_curve_digests(AuditedRun& item) {
+  core::Digest numbers;
+  core::Digest curve;
+  for (const LoggedValidation& point : item.validations) {
+    const double clock = point.clock_ms.value_or(-1);
+    for (core::Digest* digest : {&numbers, &curve}) {
+      digest->update(&point.step, sizeof point.step);
+      digest->update(&point.loss, sizeof point.loss);
+    }
+    numbers.update(&clock, sizeof clock);
+  }
+  item.numbers = numbers.hex();
+  item.curve = curve.hex();
+}
+
+/// Marks the runs of the group that repeat an earlier one, so that evidence counts once.
+void mark_repeats(std::vector<AuditedRun>& runs) {
+  std::map<std::string, std::string> known;
+  for (AuditedRun& run : runs) {
+    const auto repeats = [&](const std::string& key, const char* how) {
+      if (key.empty() || !run.repeats.empty()) return;
+      const auto [place, is_new] = known.emplace(key, run.file.name);
+      if (!is_new) run.repeats = std::string(how) + place->second;
+    };
+    repeats(run.content, "is byte for byte ");
+    repeats(run.numbers.empty() ? "" : "numbers " + run.numbers, "holds the same losses and times as ");
+    repeats(run.curve.empty() ? "" : "curve " + run.curve, "holds the same loss at every validation as ");
+  }
+}
+
+TrackRule rule_of(const AuditedRun& run, const AuditOptions& options) {
+  TrackRule rule = rule_of_track(options.track ? *options.track : track_of(run.file.path).value_or(1));
+  if (options.target) rule.target = *options.target;
+  if (options.rule) rule.rule = *options.rule;
+  return rule;
+}
+
+/// The step at which all runs end, if it is before their last planned one.
+std::optional<std::int64_t> common_end(const std::vector<AuditedRun>& runs) {
+  if (runs.size() < 2) return std::nullopt;
+  for (const AuditedRun& run : runs) {
+    if (run.validations.empty() || run.final_validation ||
+        run.validations.back().step != runs.front().validations.back().step)
+      return std::nullopt;
+  }
+  return runs.front().validations.back().step;
+}
+
+std::optional<results::NamedStep> named_step(const AuditGroup& group, const std::vector<results::NamedStep>& named,
+                                             const PlannedSteps& known) {
+  std::vector<results::LogFile> files;
+  for (const AuditedRun& run : group.runs) files.push_back(run.file);
+  const auto is_other = [&](const std::filesystem::path& linked) {
+    const auto found = known.find(linked);
+    return found != known.end() && found->second != group.planned_steps;
+  };
+  const std::optional<results::NamedStep> step = results::named_step_of(files, named, is_other);
+  // The last step of a plan has no other name.
+  return step && step->step != group.planned_steps ? step : std::nullopt;
+}
+
+void choose_step(AuditGroup& group, const AuditOptions& options, const std::vector<results::NamedStep>& named,
+                 const PlannedSteps& known) {
+  if (options.step) {
+    group.judged_at = JudgedAt::kOption;
+    group.judged_step = options.step;
+  } else if (const std::optional<results::NamedStep> step = named_step(group, named, known)) {
+    group.judged_at = JudgedAt::kNamed;
+    group.judged_step = step->step;
+  } else if (const std::optional<std::int64_t> end = common_end(group.runs)) {
+    group.judged_at = JudgedAt::kCommonEnd;
+    group.judged_step = end;
+  }
+}
+
+/// The validation that counts; a reason is added to the run's problems if there is none.
+std::optional<LoggedValidation> judged_validation(AuditedRun& run, const AuditGroup& group) {
+  if (!group.judged_step) {
+    if (!run.early_end.empty()) run.problems.push_back("cut short: " + run.early_end);
+    return run.final_validation;
+  }
+  const std::int64_t step = *group.judged_step;
+  for (const LoggedValidation& point : run.validations) {
+    if (point.step == step) return point;
+  }
+  if (run.validations.empty()) return std::nullopt;
+  const bool is_cut = run.validations.back().step < step;
+  run.problems.push_back((is_cut ? "cut short: " : "") + std::string("no validation at step ") + std::to_string(step));
+  return std::nullopt;
+}
+
+void read_loss(AuditedRun& run, const AuditGroup& group) {
+  const std::optional<LoggedValidation> point = judged_validation(run, group);
+  if (!point) return;
+  const double loss = point->ema_loss.value_or(point->loss);
+  if (!std::isfinite(loss)) return;
+  run.loss = loss;
+  if (point->ema_loss) run.raw_loss = point->loss;
+  run.train_ms = point->clock_ms;
+}
+
+void describe_scripts(AuditGroup& group) {
+  std::set<std::string> codes;
+  std::set<std::string> texts;
+  for (const AuditedRun& run : group.runs) {
+    codes.insert(run.script.code);
+    texts.insert(run.script_text);
+  }
+  const results::ScriptIdentity& first = group.runs.front().script;
+  group.scripts = codes.size();
+  group.texts = texts.size();
+  if (codes.size() > 1) return;
+  group.script_digest = first.code;
+  for (std::size_t i = 0; i < results::kScriptParts; ++i) {
+    const bool is_same = std::all_of(group.runs.begin(), group.runs.end(),
+                                     [&](const AuditedRun& run) { return run.script.parts[i] == first.parts[i]; });
+    if (!is_same) group.differing.push_back(static_cast<results::ScriptPart>(i));
+  }
+}
+
+void decide_by_t(AuditGroup& group, const AuditOptions& options) {
+  if (!group.t) {
+    group.reason = group.n == 1
+                       ? "one run has no spread, so nothing can be tested"
+                       : "all " + std::to_string(group.n) + " losses are equal, so there is no spread to test against";
+    return;
+  }
+  const bool is_below = *group.loss.mean <= group.rule.target;
+  group.verdict = is_below && group.t->p < options.p_limit ? AuditVerdict::kMeets : AuditVerdict::kDoesNotMeet;
+  const std::string limit = format_significant(options.p_limit, 1);
+  group.reason = !is_below                               ? "the mean is above the target"
+                 : group.verdict == AuditVerdict::kMeets ? "p < " + limit
+                                                         : "the mean is below the target, but p is not below " + limit;
+}
+
+void decide_by_z(AuditGroup& group) {
+  group.verdict = group.z->passes ? AuditVerdict::kMeets : AuditVerdict::kDoesNotMeet;
+  group.reason = std::string("(target - mean) * sqrt(n) is ") + (group.z->passes ? "at least " : "below ") +
+                 format_significant(group.z->threshold, 1);
+}
+
+void compare_times(AuditGroup& group) {
+  group.record = results::find_published_record(group.folder);
+  if (group.record == nullptr) return;
+  group.before = results::record_before(*group.record);
+  if (group.before == nullptr || !group.train_ms.mean) return;
+  group.time_over_before = *group.train_ms.mean / (group.before->minutes * 60e3);
+}
+
+void evaluate(AuditGroup& group, const AuditOptions& options) {
+  std::vector<double> losses;
+  std::vector<double> times;
+  for (const AuditedRun& run : group.runs) {
+    if (!run.is_counted()) continue;
+    losses.push_back(*run.loss);
+    if (run.train_ms) times.push_back(*run.train_ms);
+  }
+  group.n = static_cast<int>(losses.size());
+  group.loss = summarise(losses);
+  group.train_ms = summarise(times);
+  if (group.train_ms.sd && *group.train_ms.mean > 0) group.train_cv = *group.train_ms.sd / *group.train_ms.mean;
+  group.t = one_sample_t(losses, group.rule.target);
+  group.z = known_sigma_rule(losses, group.rule.target, {.threshold = options.z_threshold});
+  compare_times(group);
+  if (!group.z) {
+    group.reason = "no final loss";
+  } else if (group.rule.rule == AuditRule::kZ) {
+    decide_by_z(group);
+  } else {
+    decide_by_t(group, options);
+  }
+}
+
+}  // namespace
+
+AuditedRun audited_run(const results::LogFile& file, const results::SpeedrunLog& log, std::size_t index) {
+  AuditedRun item = run_in(file, log, index);
+  if (index < log.runs.size()) {
+    const SpeedrunRun& run = log.runs[index];
+    item.planned_steps = run.planned_steps;
+    item.problems = run.problems;
+    item.validations = run.validations;
+    item.final_validation = run.final_validation();
+    item.early_end = run.early_end();
+    if (!item.planned_steps && !run.validations.empty()) item.planned_steps = run.last_step();
+    if (run.validations.size() >= kMinCurve) add_curve_digests(item);
+  }
+  item.problems.insert(item.problems.end(), log.problems.begin(), log.problems.end());
+  return item;
+}
+
+AuditGroup group_of(std::vector<AuditedRun> runs, const AuditOptions& options,
+                    const std::vector<results::NamedStep>& named, const PlannedSteps& known) {
+  AuditGroup group;
+  group.folder = runs.front().file.folder;
+  group.subdir = runs.front().file.subdir;
+  group.planned_steps = runs.front().planned_steps;
+  group.hardware = runs.front().hardware;
+  group.rule = rule_of(runs.front(), options);
+  mark_repeats(runs);
+  group.runs = std::move(runs);
+  describe_scripts(group);
+  choose_step(group, options, named, known);
+  for (AuditedRun& run : group.runs) read_loss(run, group);
+  evaluate(group, options);
+  return group;
+}
+
+}  // namespace nanobench::reports
