@@ -22,7 +22,7 @@ using results::RunRecord;
 
 /// The samples that a run's measure is computed from; ascending steps.
 struct MeasuredSamples {
-  std::optional<double> median_step_ms;
+  results::RunSummary summary;
   std::optional<double> mean_step_ms;  ///< for a run without a count of timed steps
   std::vector<results::Sample> val_loss;
   std::vector<results::Sample> val_clock_ms;
@@ -396,7 +396,8 @@ RunMeasure measure(const RunRecord& run, const MeasuredSamples& samples, const s
   if (!run.is_completed()) return measure;
   const results::RunResult& result = *run.result;
   measure.val_loss = result.final_val_loss;
-  measure.median_step_ms = samples.median_step_ms;
+  measure.median_step_ms = samples.summary.median_step_ms;
+  measure.clock_samples = samples.summary.timed_samples;
   measure.step_ms = samples.mean_step_ms;
   if (result.peak_bytes && *result.peak_bytes > 0) measure.peak_bytes = static_cast<double>(*result.peak_bytes);
   if (!result.train_ms || !std::isfinite(*result.train_ms) || !(*result.train_ms > 0.0)) return measure;
@@ -417,7 +418,7 @@ std::optional<double> sampled_step_ms(const results::Store& store, std::int64_t 
 
 MeasuredSamples read_samples(const results::Store& store, const RunRecord& run) {
   if (!run.is_completed()) return {};
-  return {.median_step_ms = store.summary(run.id).median_step_ms,
+  return {.summary = store.summary(run.id),
           .mean_step_ms = run.result->mean_step_ms() ? std::nullopt : sampled_step_ms(store, run.id),
           .val_loss = store.samples(run.id, results::kValLoss),
           .val_clock_ms = store.samples(run.id, results::kValClockMs)};
@@ -468,14 +469,12 @@ bool share_machine(const RunMeasure& a, const RunMeasure& b) {
   return a.run.hardware == b.run.hardware && a.run.place() == b.run.place() && a.run.threads == b.run.threads;
 }
 
-std::int64_t timed_steps_of(const std::vector<CellMeasures>& cells) {
-  std::int64_t steps = 0;
+std::int64_t clock_samples_of(const std::vector<CellMeasures>& cells) {
+  std::int64_t samples = 0;
   for (const CellMeasures& cell : cells) {
-    for (const RunMeasure& run : cell.runs) {
-      if (run.run.is_completed()) steps += run.run.result->timed_steps.value_or(0);
-    }
+    for (const RunMeasure& run : cell.runs) samples += run.clock_samples;
   }
-  return steps;
+  return samples;
 }
 
 std::optional<Effect> time_ratio(const CellMeasures& cell, const CellMeasures& reference, const BySeed& times,
@@ -531,7 +530,7 @@ std::vector<CellMeasures> read_cells(const results::Store& store, const results:
     std::sort(cell.runs.begin(), cell.runs.end(),
               [](const RunMeasure& a, const RunMeasure& b) { return a.run.seed < b.run.seed; });
   }
-  if (timed_steps_of(cells) <= kMaxSettledSteps) {
+  if (clock_samples_of(cells) <= kMaxClockSamples) {
     for (CellMeasures& cell : cells) settle_clocks(store, cell.runs);
   }
   return cells;

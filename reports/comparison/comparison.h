@@ -23,6 +23,7 @@ struct RunMeasure {
   std::optional<double> val_loss;          ///< final; nats per token; completed runs only, like all below
   std::optional<double> clock_ms;          ///< whole training clock; disturbed steps as settle_clocks() counts them
   std::optional<double> raw_clock_ms;      ///< the same as measured
+  std::int64_t clock_samples = 0;          ///< in the store: a step or a stretch of steps each
   int disturbed_steps = 0;                 ///< steps, or stretches of steps, that clock_ms does not take as measured
   std::optional<double> step_ms;           ///< clock_ms over timed steps
   std::optional<double> mean_step_ms;      ///< raw_clock_ms over timed steps: the records' figure
@@ -132,10 +133,10 @@ struct ComparisonOptions {
 /// Mean step times published for the catalogue's records.
 std::map<std::string, double> published_step_ms(const ablations::Catalogue& catalogue);
 
-/// A plan of more timed steps keeps its clocks as measured, because reading them would take seconds.
-inline constexpr std::int64_t kMaxSettledSteps = 2'000'000;
-/// Of the completed runs.
-std::int64_t timed_steps_of(const std::vector<CellMeasures>& cells);
+/// A plan of more samples keeps its clocks as measured, because reading them would take seconds.
+inline constexpr std::int64_t kMaxClockSamples = 2'000'000;
+/// Samples of the clocks of the completed runs.
+std::int64_t clock_samples_of(const std::vector<CellMeasures>& cells);
 
 /// The cells of a plan in the suite's order, with settled clocks.
 std::vector<CellMeasures> read_cells(const results::Store& store, const results::PlanRecord& plan,

@@ -230,7 +230,7 @@ std::vector<std::int64_t> measured_boundaries(std::span<const StepTime> times) {
 
 std::vector<StepPhase> step_phases(const results::Store& store, const std::vector<CellMeasures>& cells,
                                    const ComparisonTable& table) {
-  if (timed_steps_of(cells) > kMaxSettledSteps) return {};
+  if (clock_samples_of(cells) > kMaxClockSamples) return {};
   std::vector<std::vector<TimedRun>> runs;
   for (const CellMeasures& cell : cells) runs.push_back(timed_runs(store, cell));
   std::set<std::int64_t> boundaries = scheduled(store, runs);

@@ -32,7 +32,7 @@ struct StepPhase {
 
 /// Boundaries are where the window or the stage of the learning rate (constant, rising, falling) changes in a cell.
 /// Where no cell has either, they are changes of the level of the cells' times (change_points()). Empty for fewer than
-/// two phases, and for plans of more than kMaxSettledSteps timed steps.
+/// two phases, and for plans of more than kMaxClockSamples samples.
 ///   table   of the same cells: names the rows' references
 std::vector<StepPhase> step_phases(const results::Store& store, const std::vector<CellMeasures>& cells,
                                    const ComparisonTable& table);

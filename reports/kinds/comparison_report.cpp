@@ -246,9 +246,9 @@ void add_outlier_note(Document& document, const ComparisonTable& table) {
 /// Which runs' clocks were not taken as measured.
 void add_settled_note(Document& document, const std::vector<CellMeasures>& cells) {
   constexpr std::size_t kMaxNamed = 6;
-  if (timed_steps_of(cells) > kMaxSettledSteps) {
-    document.notes.push_back("Clocks are as measured: more than " + format_count(kMaxSettledSteps) +
-                             " timed steps are not searched for disturbed ones.");
+  if (clock_samples_of(cells) > kMaxClockSamples) {
+    document.notes.push_back("Clocks are as measured: more than " + format_count(kMaxClockSamples) +
+                             " samples are not searched for disturbed steps.");
   }
   std::vector<std::string> names;
   for (const CellMeasures& cell : cells) {

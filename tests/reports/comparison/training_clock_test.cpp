@@ -66,7 +66,7 @@ class TrainingClock : public results::StoreTest {
     results::RunResult result = completed(3.0);
     result.train_ms = clock_ms;
     result.steps = kStepCount;
-    result.timed_steps = timed_steps_;
+    result.timed_steps = kStepCount - kUntimed;
     const std::int64_t id = claim(store_, run);
     store_.finish_run(id, result, batch);
     return id;
@@ -117,7 +117,6 @@ class TrainingClock : public results::StoreTest {
 
   results::Store store_;
   bool windows_ = true;
-  std::int64_t timed_steps_ = kStepCount - kUntimed;
   int plans_ = 0;
 };
 
@@ -162,12 +161,16 @@ TEST_F(TrainingClock, ABurstInOneRunDoesNotMoveTheRatio) {
 
 /// Reading every step of ten thousand long runs would take too long.
 TEST_F(TrainingClock, AVeryLargePlanKeepsItsClocksAsMeasured) {
-  timed_steps_ = kMaxSettledSteps / static_cast<std::int64_t>(kSeedCount) + 1;
   const auto burst = [](const Cell&, std::uint64_t seed, std::vector<double>& times) {
     if (seed == 3) times[50] *= 9.0;
   };
   const results::PlanRecord plan = plan_of({{"cell", {}}}, burst);
   std::vector<CellMeasures> cells = read_cells(store_, plan, {});
+  EXPECT_EQ(clock_samples_of(cells), static_cast<std::int64_t>(kSeedCount) * (kStepCount - kUntimed));
+  EXPECT_EQ(completed_run(cells[0], 3)->disturbed_steps, 1);
+  results::Database database(file(), file().string(), SQLITE_OPEN_READWRITE);
+  database.execute(("UPDATE run_summaries SET timed_samples = " + std::to_string(kMaxClockSamples)).c_str());
+  cells = read_cells(store_, plan, {});
   EXPECT_EQ(completed_run(cells[0], 3)->disturbed_steps, 0);
   EXPECT_EQ(completed_run(cells[0], 3)->clock_ms, completed_run(cells[0], 3)->raw_clock_ms);
   EXPECT_TRUE(step_phases(store_, cells, compare(plan, cells, {})).empty());
