@@ -99,6 +99,7 @@ void judge_exact(GateCheck& check, const std::string& how) {
 struct ArmDifference {
   std::optional<Estimate> estimate;  ///< candidate - baseline
   std::optional<double> exact;       ///< all pairs differ by exactly this (or there is one pair)
+  std::vector<double> differences;   ///< of the pairs
   int pairs = 0;                     ///< 0: not paired
   int min_n = 0;                     ///< pairs, or runs of the side with fewer
 };
@@ -120,6 +121,7 @@ ArmDifference paired_difference(const BySeed& candidate, const BySeed& baseline,
   }
   ArmDifference difference{.pairs = static_cast<int>(ours.size()), .min_n = static_cast<int>(ours.size())};
   if (ours.empty()) return difference;
+  for (std::size_t i = 0; i < ours.size(); ++i) difference.differences.push_back(ours[i] - theirs[i]);
   difference.estimate = paired_t(ours, theirs);
   const std::optional<PairedMoments> moments = paired_moments(ours, theirs);
   if (moments && !moments->moments.has_spread()) difference.exact = moments->moments.mean;
@@ -219,6 +221,7 @@ class CellReader {
       return;
     }
     checks_.back().open = difference.estimate;
+    checks_.back().pairs = difference.differences;
   }
 
   /// Counts have no noise: the largest difference of all seeds decides.

@@ -8,6 +8,7 @@
 
 #include "reports/gate/gate_policy.h"
 #include "reports/stats/estimate.h"
+#include "reports/stats/plan_model.h"
 #include "reports/stats/summary.h"
 #include "reports/stats/verdict.h"
 
@@ -48,6 +49,7 @@ struct GateCheck {
   std::optional<double> change;  ///< candidate against baseline; above 0 is worse
   std::optional<double> bound;   ///< the worst change that the data allow at level 1 - alpha
   double margin = 0.0;           ///< in the same form as `change`
+  SpreadKind spread = SpreadKind::kNone;  ///< the spread that judged a paired difference
   GatePValues tests;
   GateTest test = GateTest::kNone;   ///< behind the verdict; for "inconclusive", the test that a pass needs
   std::optional<double> p;           ///< p-value of `test`
@@ -68,6 +70,7 @@ double from_scale(double value, bool is_ratio);
 struct CellCheck {
   GateCheck check;
   std::optional<Estimate> open;  ///< absent: the verdict stands
+  std::vector<double> pairs;     ///< of `open`, the difference of each pair; empty if not paired
   bool is_mismatch = false;      ///< the sides cannot be compared
 };
 

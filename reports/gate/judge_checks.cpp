@@ -121,6 +121,26 @@ const char* to_string(GateTest test) {
   return "";
 }
 
+void share_spreads(std::vector<GateCheck>& checks, std::vector<OpenCheck>& open) {
+  for (const GateMetric metric : {GateMetric::kLoss, GateMetric::kTime}) {
+    std::vector<OpenCheck*> members;
+    std::vector<std::vector<double>> groups;
+    for (OpenCheck& one : open) {
+      if (checks[one.check].metric != metric || one.pairs.empty()) continue;
+      members.push_back(&one);
+      groups.push_back(one.pairs);
+    }
+    const auto means =
+        moderated_means(groups, {.prior_df = metric == GateMetric::kTime ? kTimePriorDf : kLossPriorDf,
+                                 .family = std::max(1, static_cast<int>(groups.size()))});
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      if (!means[i]) continue;
+      members[i]->estimate = means[i]->estimate;
+      checks[members[i]->check].spread = means[i]->spread;
+    }
+  }
+}
+
 int judge_checks(std::vector<GateCheck>& checks, const std::vector<OpenCheck>& open, double alpha) {
   Judgement(checks, open, alpha).judge_all();
   return static_cast<int>(

@@ -179,6 +179,36 @@ double moderated_df(double prior, double own, double plan) {
   return std::min(sum, sum * sum / ((prior * prior + 2.0 * prior * own) / plan + own));
 }
 
+/// A variance with its degrees of freedom.
+struct Variance {
+  double value = 0.0;
+  double df = 0.0;
+};
+
+/// What the plan's variance says of one contrast's own.
+SpreadKind kind_of(const Variance& own, const Variance& plan, const SpreadSettings& settings) {
+  if (plan.df <= 0.0 || plan.value == 0.0 || settings.prior_df == 0.0) return SpreadKind::kOwn;
+  if (own.df + 1.0 < kMinForOwn) return SpreadKind::kShared;
+  const double ratio = own.value / plan.value;
+  if (f_cdf(ratio, own.df, plan.df) < kNearTwin / settings.family) return SpreadKind::kSmaller;
+  return f_upper(ratio, own.df, plan.df) < kOutlying ? SpreadKind::kLarger : SpreadKind::kShared;
+}
+
+/// The variance that judges: moderated by the plan's, or its own.
+Variance moderated(const Variance& own, const Variance& plan, double prior) {
+  if (prior <= 0.0) return own;
+  return {.value = (prior * plan.value + own.df * own.value) / (prior + own.df),
+          .df = moderated_df(prior, own.df, plan.df)};
+}
+
+void require_settings(const SpreadSettings& settings) {
+  if (!(settings.prior_df >= 0.0) || !std::isfinite(settings.prior_df))
+    refuse("the plan's weight must be 0 or above, and finite");
+  if (!(settings.resolution >= 0.0) || !std::isfinite(settings.resolution))
+    refuse("the resolution must be 0 or above, and finite");
+  require_count(settings.family, 1, "the family's contrasts");
+}
+
 }  // namespace
 
 const char* to_string(SpreadKind kind) {
@@ -201,11 +231,7 @@ PlannedError ErrorForecast::at(int n) const {
 }
 
 PlanModel::PlanModel(const ResponseTable& table, const SpreadSettings& settings) : settings_(settings) {
-  if (!(settings.prior_df >= 0.0) || !std::isfinite(settings.prior_df))
-    refuse("the plan's weight must be 0 or above, and finite");
-  if (!(settings.resolution >= 0.0) || !std::isfinite(settings.resolution))
-    refuse("the resolution must be 0 or above, and finite");
-  require_count(settings.family, 1, "the family's contrasts");
+  require_settings(settings);
   require_shape(table);
   merge_cells(table);
   fit_residuals();
@@ -281,14 +307,6 @@ std::vector<double> PlanModel::by_block(const Contrast& contrast, const std::vec
   return values;
 }
 
-/// What the plan says of a contrast's own variance.
-SpreadKind PlanModel::kind_of(double own, double df) const {
-  if (cells() < 3 || df_ <= 0.0 || variance_ == 0.0 || settings_.prior_df == 0.0) return SpreadKind::kOwn;
-  if (df + 1.0 < kMinForOwn) return SpreadKind::kShared;
-  if (f_cdf(own / variance_, df, df_) < kNearTwin / settings_.family) return SpreadKind::kSmaller;
-  return f_upper(own / variance_, df, df_) < kOutlying ? SpreadKind::kLarger : SpreadKind::kShared;
-}
-
 std::optional<ContrastFit> PlanModel::fit(const Contrast& contrast) const {
   const std::vector<double> coefficients = merged_coefficients(contrast);
   const std::vector<double> values = by_block(contrast, coefficients);
@@ -310,20 +328,46 @@ std::optional<ContrastFit> PlanModel::fit(const Contrast& contrast) const {
 }
 
 void PlanModel::add_estimate(ContrastFit& fit, double own, double unit) const {
-  const SpreadKind kind = kind_of(own, fit.own_df);
+  const Variance own_variance{.value = own, .df = fit.own_df}, plan{.value = variance_, .df = df_};
+  const SpreadKind kind = cells() < 3 ? SpreadKind::kOwn : kind_of(own_variance, plan, settings_);
   const double prior = kind == SpreadKind::kShared ? settings_.prior_df : 0.0;
   if (prior + fit.own_df <= 0.0) return;
-  const double variance = (prior * variance_ + fit.own_df * own) / (prior + fit.own_df);
-  const double se_of_one = std::sqrt(variance * unit);
+  const Variance variance = moderated(own_variance, plan, prior);
+  const double se_of_one = std::sqrt(variance.value * unit);
   fit.spread = kind;
-  fit.estimate = Estimate{.value = fit.value,
-                          .se = se_of_one / std::sqrt(static_cast<double>(fit.n)),
-                          .df = prior > 0.0 ? moderated_df(prior, fit.own_df, df_) : fit.own_df};
+  fit.estimate = Estimate{
+      .value = fit.value, .se = se_of_one / std::sqrt(static_cast<double>(fit.n)), .df = variance.df};
   fit.forecast = {.se_of_one = se_of_one, .prior_df = prior, .cells = cells()};
 }
 
 double PlanModel::rounding_variance() const {
   return settings_.resolution * settings_.resolution / 12.0;
+}
+
+std::vector<std::optional<ModeratedMean>> moderated_means(std::span<const std::vector<double>> groups,
+                                                          const SpreadSettings& settings) {
+  require_settings(settings);
+  Variance plan;
+  std::vector<std::optional<Moments>> all;
+  for (const std::vector<double>& group : groups) {
+    const std::optional<Moments>& moments = all.emplace_back(moments_of(group));
+    if (!moments || !moments->has_spread()) continue;
+    plan.value += moments->sd * moments->sd * (moments->n - 1.0);
+    plan.df += moments->n - 1.0;
+  }
+  if (plan.df > 0.0) plan.value /= plan.df;
+  std::vector<std::optional<ModeratedMean>> means;
+  for (const std::optional<Moments>& moments : all) {
+    std::optional<ModeratedMean>& mean = means.emplace_back();
+    if (!moments || !moments->has_spread()) continue;
+    const Variance own{.value = moments->sd * moments->sd, .df = moments->n - 1.0};
+    const bool is_alone = plan.df <= own.df;
+    const SpreadKind kind = is_alone ? SpreadKind::kOwn : kind_of(own, plan, settings);
+    const Variance used = moderated(own, plan, kind == SpreadKind::kShared ? settings.prior_df : 0.0);
+    mean = ModeratedMean{
+        .estimate = {.value = moments->mean, .se = std::sqrt(used.value / moments->n), .df = used.df}, .spread = kind};
+  }
+  return means;
 }
 
 std::optional<double> prior_df_of(std::span<const SpreadRatio> ratios) {

@@ -93,7 +93,6 @@ class PlanModel {
   void fit_residuals();
   std::vector<double> merged_coefficients(const Contrast& contrast) const;
   std::vector<double> by_block(const Contrast& contrast, const std::vector<double>& coefficients) const;
-  SpreadKind kind_of(double own, double df) const;
   void add_estimate(ContrastFit& fit, double own, double unit) const;
   double rounding_variance() const;
 
@@ -105,6 +104,18 @@ class PlanModel {
   double df_ = 0.0;
   double magnitude_ = 0.0;  ///< largest |value|, whose rounding is no spread
 };
+
+/// A mean of values whose spread is judged beside that of its companions.
+struct ModeratedMean {
+  Estimate estimate;
+  SpreadKind spread = SpreadKind::kNone;
+};
+
+/// The mean of each group, for groups of differences that scatter alike, such as one metric's in several cells: the
+/// same moderation, with the residuals about the groups' means as s_p^2 and nu = sum of (n - 1). Groups of fewer than
+/// two values, or without a spread, are left out of it and have no mean.
+std::vector<std::optional<ModeratedMean>> moderated_means(std::span<const std::vector<double>> groups,
+                                                          const SpreadSettings& settings = {});
 
 /// A contrast's own variance relative to its plan's, s_j^2 / s_p^2, with the degrees of freedom of s_j^2.
 struct SpreadRatio {

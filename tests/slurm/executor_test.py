@@ -73,7 +73,7 @@ class Executor(unittest.TestCase):
         self.bench.suite()
         code, _, err = self.bench.run("--until-decided", "--max-seeds", "3")
         self.assertEqual(code, 0, err)
-        self.assertIn("look 1, 2 seeds", err)
+        self.assertIn("look 1, 3 seeds", err)
 
     # --- runs that fail ---
 

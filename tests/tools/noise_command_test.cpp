@@ -88,17 +88,29 @@ TEST(UntilDecided, StopsWhenEveryChangeHasItsVerdict) {
       << "the stored plan knows which look it is";
 }
 
-TEST(UntilDecided, StopsAtTheMostSeedsWithoutAVerdict) {
+/// What the seeds left can hardly decide gets none of them.
+TEST(UntilDecided, StopsAtTheMostSeedsAndEarlierWhereNothingCanCome) {
   const CommandLine shell("until_most");
-  shell.write("s.json", leave_one_out("{}", /*step_cv=*/"0.3"));
+  shell.write("s.json", leave_one_out(R"({"without attention_skip": {"step_ms": 10.4},
+                                          "without rotary": {"step_ms": 9.7}})",
+                                      /*step_cv=*/"0.3"));
   const ProgramResult result = shell.run({"run", "s.json", "--until-decided", "--max-seeds", "4", "--quiet", "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const core::Json report = json_of(result);
   ASSERT_EQ(report.at("tables").at("effects").size(), 2U);
-  for (const core::Json& row : report.at("tables").at("effects")) {
-    EXPECT_EQ(row.at("verdict"), "inconclusive");
-    EXPECT_EQ(row.at("loss").at("n"), 4);
-  }
+  for (const core::Json& row : report.at("tables").at("effects")) EXPECT_EQ(row.at("verdict"), "inconclusive");
+  std::map<std::string, int> completed;
+  for (const core::Json& row : report.at("tables").at("rows"))
+    completed[row.at("row").get<std::string>()] = row.at("n").at("completed").get<int>();
+  EXPECT_EQ(completed,
+            (std::map<std::string, int>{{"record17", 4}, {"without attention_skip", 4}, {"without rotary", 3}}));
+}
+
+TEST(UntilDecided, NeedsThreeSeeds) {
+  const CommandLine shell("until_two");
+  shell.write("s.json", leave_one_out("{}"));
+  EXPECT_EQ(shell.run({"run", "s.json", "--until-decided", "--max-seeds", "2", "--quiet"}).exit_code,
+            core::kExitUsage);
 }
 
 TEST(UntilDecided, DoesNotWaitForWhatNoSeedCanDecide) {

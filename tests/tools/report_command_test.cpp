@@ -97,15 +97,25 @@ TEST(ReportCommand, SeedsAddedAfterALookAreSaid) {
 TEST(ReportCommand, SaysHowManySeedsAnUndecidedChangeNeeds) {
   const CommandLine shell("seeds_needed");
   shell.write("s.json", R"({"name": "s", "design": "leave_one_out", "base": {"record": "record17"}, "features": [
-      "value_embeddings"], "scale": "smoke", "seeds": [1, 2, 3], "threads": 1,
-      "engine": {"mock": {"steps": 40, "val_every": 2, "loss_sigma": 0.0005, "step_cv": 0.01}}})");
+      "value_embeddings", "rotary", "attention_skip", "window_granularity"], "scale": "smoke", "seeds": [1, 2, 3],
+      "threads": 1, "engine": {"mock": {"steps": 40, "val_every": 2, "loss_sigma": 0.0005, "step_cv": 0.01,
+      "cells": {"without rotary": {"step_ms": 10.16}}}}})");
   const core::Json report = json_of(shell.run({"run", "s.json", "--quiet", "--json"}));
-  const core::Json& needed = report.at("tables").at("effects").at(0).at("seeds_needed");
-  ASSERT_EQ(needed.at("status"), "told") << needed;
-  const int more = needed.at("more").get<int>();
-  EXPECT_EQ(needed.at("seeds"), more + 3);
-  EXPECT_EQ(report.at("headline"), "value_embeddings needs more runs: about " + std::to_string(more) + " more seeds.");
+  std::map<std::string, std::string> status;
+  core::Json needed;
+  for (const core::Json& row : report.at("tables").at("effects")) {
+    status[row.at("effect").get<std::string>()] = row.at("seeds_needed").at("status").get<std::string>();
+    if (row.at("effect") == "rotary") needed = row.at("seeds_needed");
+  }
+  EXPECT_EQ(status, (std::map<std::string, std::string>{{"value_embeddings", "within_noise"},
+                                                        {"rotary", "told"},
+                                                        {"attention_skip", "within_noise"},
+                                                        {"window_granularity", "within_noise"}}));
+  EXPECT_EQ(needed.at("seeds"), needed.at("more").get<int>() + 3);
+  EXPECT_LE(needed.at("min_seeds"), needed.at("seeds"));
+  EXPECT_GE(needed.at("max_seeds"), needed.at("seeds"));
   EXPECT_TRUE(report.at("tables").contains("reproduce"));
+  EXPECT_TRUE(report.at("tables").contains("spreads"));
 }
 
 /// A trainer whose loss is the line of its feature and seed in a table.
