@@ -5,11 +5,11 @@
 #include <cstdlib>
 #include <limits>
 #include <set>
-#include <tuple>
 
 #include "core/base/json.h"
 #include "core/base/text.h"
 #include "reports/comparison/conditions.h"
+#include "reports/comparison/settled_clocks.h"
 #include "results/host_load.h"
 #include "results/import/log_import.h"
 #include "results/metric.h"
@@ -368,24 +368,6 @@ void add_mixture_warnings(ComparisonTable& table, const std::vector<CellMeasures
   if (engines.size() > 1) table.warnings.push_back("The runs come from different versions of the engine.");
 }
 
-/// With what follows from it.
-void set_clock(RunMeasure& measure, double clock_ms) {
-  measure.clock_ms = clock_ms;
-  if (!measure.run.result->mean_step_ms()) return;
-  measure.step_ms = clock_ms / static_cast<double>(*measure.run.result->timed_steps);
-  if (measure.step_tokens) measure.tokens_per_s = *measure.step_tokens / (*measure.step_ms / 1000.0);
-}
-
-void settle_machine(const results::Store& store, const std::vector<RunMeasure*>& runs) {
-  std::vector<std::vector<StepTime>> times;
-  for (const RunMeasure* run : runs) times.push_back(clock_increments(store, run->run.id));
-  const std::vector<RobustClock> clocks = robust_clocks(times);
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    runs[i]->disturbed_steps = clocks[i].disturbed_steps;
-    if (clocks[i].replaced_ms > 0.0) set_clock(*runs[i], *runs[i]->raw_clock_ms - clocks[i].replaced_ms);
-  }
-}
-
 RunMeasure measure(const RunRecord& run, const MeasuredSamples& samples, const std::optional<double>& step_tokens) {
   RunMeasure measure;
   measure.run = run;
@@ -405,15 +387,6 @@ RunMeasure measure(const RunRecord& run, const MeasuredSamples& samples, const s
   measure.mean_step_ms = result.mean_step_ms();
   set_clock(measure, *result.train_ms);
   return measure;
-}
-
-/// Mean over the steps between the first and the last sample of the clock.
-std::optional<double> sampled_step_ms(const results::Store& store, std::int64_t run_id) {
-  const std::vector<results::Sample> clock = store.samples(run_id, results::kClockMs);
-  if (clock.size() < 2) return std::nullopt;
-  const double ms = clock.back().value - clock.front().value;
-  if (!std::isfinite(ms) || !(ms > 0.0)) return std::nullopt;
-  return ms / static_cast<double>(clock.back().step - clock.front().step);
 }
 
 MeasuredSamples read_samples(const results::Store& store, const RunRecord& run) {
@@ -437,27 +410,6 @@ RunMeasure measure_run(const results::Store& store, const RunRecord& run) {
   return result;
 }
 
-std::vector<StepTime> clock_increments(const results::Store& store, std::int64_t run_id) {
-  std::vector<StepTime> times;
-  double before = 0.0;
-  for (const results::Sample& sample : store.samples(run_id, results::kClockMs)) {
-    if (!std::isfinite(sample.value) || sample.value < before) return {};
-    times.push_back({.step = sample.step, .ms = sample.value - before});
-    before = sample.value;
-  }
-  return times;
-}
-
-void settle_clocks(const results::Store& store, std::vector<RunMeasure>& runs) {
-  std::map<std::tuple<std::string, std::string, int>, std::vector<RunMeasure*>> machines;  // as in share_machine()
-  for (RunMeasure& run : runs) {
-    if (run.raw_clock_ms) machines[{run.run.hardware, run.run.place(), run.run.threads}].push_back(&run);
-  }
-  for (const auto& [machine, some] : machines) {
-    if (some.size() > 1) settle_machine(store, some);
-  }
-}
-
 const RunMeasure* completed_run(const CellMeasures& cell, std::uint64_t seed) {
   for (const RunMeasure& run : cell.runs) {
     if (run.run.seed == seed && run.run.is_completed()) return &run;
@@ -467,14 +419,6 @@ const RunMeasure* completed_run(const CellMeasures& cell, std::uint64_t seed) {
 
 bool share_machine(const RunMeasure& a, const RunMeasure& b) {
   return a.run.hardware == b.run.hardware && a.run.place() == b.run.place() && a.run.threads == b.run.threads;
-}
-
-std::int64_t clock_samples_of(const std::vector<CellMeasures>& cells) {
-  std::int64_t samples = 0;
-  for (const CellMeasures& cell : cells) {
-    for (const RunMeasure& run : cell.runs) samples += run.clock_samples;
-  }
-  return samples;
 }
 
 std::optional<Effect> time_ratio(const CellMeasures& cell, const CellMeasures& reference, const BySeed& times,

@@ -11,7 +11,6 @@
 #include "ablations/catalogue.h"
 #include "reports/comparison/conditions.h"
 #include "reports/stats/loss_curve.h"
-#include "reports/stats/robust_clock.h"
 #include "reports/stats/summary.h"
 #include "results/store.h"
 
@@ -21,7 +20,7 @@ namespace nanobench::reports {
 struct RunMeasure {
   results::RunRecord run;
   std::optional<double> val_loss;          ///< final; nats per token; completed runs only, like all below
-  std::optional<double> clock_ms;          ///< whole training clock; disturbed steps as settle_clocks() counts them
+  std::optional<double> clock_ms;          ///< whole training clock; disturbed steps as settled_clocks.h counts them
   std::optional<double> raw_clock_ms;      ///< the same as measured
   std::int64_t clock_samples = 0;          ///< in the store: a step or a stretch of steps each
   int disturbed_steps = 0;                 ///< steps, or stretches of steps, that clock_ms does not take as measured
@@ -39,14 +38,6 @@ struct RunMeasure {
 /// Without other runs of the cell: clock_ms is raw_clock_ms. A run without a count of timed steps has the mean over its
 /// samples as step_ms.
 RunMeasure measure_run(const results::Store& store, const results::RunRecord& run);
-
-/// What the run's training clock counted at each sample; empty if it ever runs backwards.
-std::vector<StepTime> clock_increments(const results::Store& store, std::int64_t run_id);
-
-/// Sets the clocks of a cell's runs, and what follows from them: disturbed steps are counted as the runs of the same
-/// machine took them (reports/stats/robust_clock.h). Runs without samples of their clock, or without another run on
-/// their machine, keep their clocks. Reads each step's clock: about 0.3 ms for 1500 steps.
-void settle_clocks(const results::Store& store, std::vector<RunMeasure>& runs);
 
 /// All runs of one cell of a plan.
 struct CellMeasures {
@@ -133,12 +124,7 @@ struct ComparisonOptions {
 /// Mean step times published for the catalogue's records.
 std::map<std::string, double> published_step_ms(const ablations::Catalogue& catalogue);
 
-/// A plan of more samples keeps its clocks as measured, because reading them would take seconds.
-inline constexpr std::int64_t kMaxClockSamples = 2'000'000;
-/// Samples of the clocks of the completed runs.
-std::int64_t clock_samples_of(const std::vector<CellMeasures>& cells);
-
-/// The cells of a plan in the suite's order, with settled clocks.
+/// The cells of a plan in the suite's order, with settled clocks (settled_clocks.h) unless that would take too long.
 std::vector<CellMeasures> read_cells(const results::Store& store, const results::PlanRecord& plan,
                                      const ComparisonOptions& options);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "reports/comparison/settled_clocks.h"
 #include "reports/stats/change_points.h"
 #include "results/metric.h"
 

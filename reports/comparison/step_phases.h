@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "reports/comparison/comparison.h"
+#include "reports/stats/robust_clock.h"
 
 namespace nanobench::reports {
 

@@ -9,7 +9,7 @@
 #include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
-#include "reports/comparison/comparison.h"
+#include "reports/comparison/settled_clocks.h"
 #include "results/identity.h"
 #include "results/metric.h"
 

@@ -3,6 +3,7 @@
 
 #include "core/base/text.h"
 #include "reports/charts/charts.h"
+#include "reports/comparison/settled_clocks.h"
 #include "reports/comparison/step_phases.h"
 #include "reports/effects/effects.h"
 #include "reports/effects/spread_weights.h"
@@ -246,6 +247,7 @@ void add_outlier_note(Document& document, const ComparisonTable& table) {
 /// Which runs' clocks were not taken as measured.
 void add_settled_note(Document& document, const std::vector<CellMeasures>& cells) {
   constexpr std::size_t kMaxNamed = 6;
+  constexpr double kMinNamedShare = 1e-6;  // of the clock: what every run loses to such steps is not taken away
   if (clock_samples_of(cells) > kMaxClockSamples) {
     document.notes.push_back("Clocks are as measured: more than " + format_count(kMaxClockSamples) +
                              " samples are not searched for disturbed steps.");
@@ -253,7 +255,7 @@ void add_settled_note(Document& document, const std::vector<CellMeasures>& cells
   std::vector<std::string> names;
   for (const CellMeasures& cell : cells) {
     for (const RunMeasure& run : cell.runs) {
-      if (run.disturbed_steps == 0) continue;
+      if (run.disturbed_steps == 0 || *run.raw_clock_ms - *run.clock_ms < kMinNamedShare * *run.raw_clock_ms) continue;
       names.push_back(cell.cell.label + ", seed " + std::to_string(run.run.seed) + ": " +
                       counted(run.disturbed_steps, "step") + ", " +
                       format_significant(*run.raw_clock_ms - *run.clock_ms, 3) + " ms");

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "reports/comparison/comparison.h"
+#include "reports/comparison/settled_clocks.h"
 #include "reports/comparison/step_phases.h"
 #include "reports/gate/gate.h"
 #include "reports/kinds/kinds.h"
