@@ -84,6 +84,24 @@ MeasuredNumber number_of(RuleForm form, const BySeed& before, const BySeed& afte
   return mean_of_numbers(form, numbers);
 }
 
+MeasuredNumber number_in_plan(RuleForm form, const PlanValues& values, double prior_df) {
+  MeasuredNumber number;
+  const double sign = form == RuleForm::kBeforeOverAfter ? -1.0 : 1.0;
+  Contrast contrast(values.table.size());
+  contrast[values.after] += sign;
+  contrast[values.before] -= sign;
+  const auto back = [form](double value) { return is_ratio(form) ? std::exp(value) : value; };
+  const std::optional<ContrastFit> fit = PlanModel(values.table, {.prior_df = prior_df}).fit(contrast);
+  if (!fit) return number;
+  number.n = fit->n;
+  number.value = back(fit->value);
+  number.is_exact = fit->is_exact;
+  if (fit->n < 2 || !fit->estimate) return number;
+  const ConfidenceInterval interval = interval_of(*fit->estimate, kLevel);
+  number.interval = ConfidenceInterval{back(interval.low), back(interval.high), kLevel};
+  return number;
+}
+
 MeasuredNumber sd_ratio(const BySeed& before, const BySeed& after) {
   MeasuredNumber number;
   number.n = static_cast<int>(std::min(before.size(), after.size()));
@@ -171,6 +189,28 @@ BySeed ClaimEvidence::values(const CellMeasures& cell, const std::string& metric
     if (value) values[run.run.seed] = *value;
   }
   return values;
+}
+
+std::optional<PlanValues> ClaimEvidence::plan_values(RuleForm form, const ClaimPlan& plan, const CellMeasures& before,
+                                                     const CellMeasures& after, const std::string& metric) const {
+  if (!is_ratio(form) && form != RuleForm::kAfterMinusBefore) return std::nullopt;
+  PlanValues result;
+  for (const auto& [label, cell] : plan.cells) {
+    if (&cell == &before) result.before = result.table.size();
+    if (&cell == &after) result.after = result.table.size();
+    auto& row = result.table.emplace_back();
+    const BySeed by_seed = values(cell, metric);
+    for (const RunMeasure& reference : after.runs) {
+      std::optional<double>& entry = row.emplace_back();
+      const auto found = by_seed.find(reference.run.seed);
+      const RunMeasure* const run = completed_run(cell, reference.run.seed);
+      if (found == by_seed.end() || run == nullptr) continue;
+      if (metric != "final_val_loss" && !share_machine(*run, reference)) continue;
+      if (is_ratio(form) && !(found->second > 0.0)) return std::nullopt;
+      entry = is_ratio(form) ? std::log(found->second) : found->second;
+    }
+  }
+  return result;
 }
 
 std::vector<results::Sample> ClaimEvidence::training_losses(const RunMeasure& run) const {

@@ -11,6 +11,7 @@
 #include "ablations/claim_rule.h"
 #include "reports/comparison/comparison.h"
 #include "reports/stats/estimate.h"
+#include "reports/stats/plan_model.h"
 #include "reports/stats/summary.h"
 #include "results/store.h"
 
@@ -27,6 +28,17 @@ struct MeasuredNumber {
 /// Applies the form to the arms' values, paired by seed. Ratios are means of logarithms.
 ///   Without an arm that the form needs, or a common seed: no value. One seed: a value without interval.
 MeasuredNumber number_of(ablations::RuleForm form, const BySeed& before, const BySeed& after);
+
+/// A cell's values of one metric in blocks: seeds, or for times seeds on one machine.
+struct PlanValues {
+  ResponseTable table;      ///< by cell, then block; ratios' logarithms
+  std::size_t before = 0;   ///< rows of the arms
+  std::size_t after = 0;
+};
+
+/// A ratio or a difference of two cells, whose spread all cells of the plan inform (PlanModel). `form` needs both arms.
+///   prior_df   weight of the plan's spread
+MeasuredNumber number_in_plan(ablations::RuleForm form, const PlanValues& values, double prior_df);
 
 /// The ratio of two standard deviations, with Fisher's interval; at least two runs each, and normal values.
 MeasuredNumber sd_ratio(const BySeed& before, const BySeed& after);
@@ -63,6 +75,10 @@ class ClaimEvidence {
   /// A metric of claim_metrics() of a training cell, by seed; completed runs only. Empty for a metric that no run
   /// reports.
   BySeed values(const CellMeasures& cell, const std::string& metric) const;
+  /// The metric over all training cells of the plan, for times of runs that share the machine of `after`'s run of the
+  /// same seed; nullopt for forms without two arms, and for values that a ratio cannot have.
+  std::optional<PlanValues> plan_values(ablations::RuleForm form, const ClaimPlan& plan, const CellMeasures& before,
+                                        const CellMeasures& after, const std::string& metric) const;
   /// Training losses of a run, by step.
   std::vector<results::Sample> training_losses(const RunMeasure& run) const;
   /// An operation's repetitions in each completed run.

@@ -73,6 +73,7 @@ class CellMetrics {
 
   const ClaimEvidence& evidence_;
   const ablations::Claim& claim_;
+  const ClaimPlan& plan_;
   const CellMeasures* before_ = nullptr;
   const CellMeasures* after_ = nullptr;
   const CellMeasures* operation_ = nullptr;
@@ -82,6 +83,7 @@ CellMetrics::CellMetrics(const ClaimEvidence& evidence, const ablations::Claim& 
                          const ablations::ClaimCells& cells, const ClaimPlan& plan)
     : evidence_(evidence),
       claim_(claim),
+      plan_(plan),
       before_(find(plan, cells.before)),
       after_(find(plan, cells.after)),
       operation_(find(plan, cells.operation)) {}
@@ -95,6 +97,12 @@ MeasuredNumber CellMetrics::number(std::string& reason) const {
   BySeed before = before_ != nullptr ? evidence_.values(*before_, metric) : BySeed();
   BySeed after = after_ != nullptr ? evidence_.values(*after_, metric) : BySeed();
   if (metric == "final_val_loss_sd") return sd_ratio(before, after);
+  if (before_ != nullptr && after_ != nullptr) {
+    const std::optional<PlanValues> values = evidence_.plan_values(claim_.rule->form, plan_, *before_, *after_, metric);
+    const bool is_alike = is_time(metric) || metric == "final_val_loss";  // memory jumps
+    if (values && is_alike)
+      return number_in_plan(claim_.rule->form, *values, is_time(metric) ? kTimePriorDf : kLossPriorDf);
+  }
   if (is_time(metric) && before_ != nullptr && after_ != nullptr) {
     before = on_one_machine(before, *before_, after_);
     after = on_one_machine(after, *after_, before_);

@@ -149,6 +149,6 @@ inline constexpr std::size_t kMaxShownWarnings = 8;
 std::vector<std::string> counted_texts(const std::vector<std::string>& texts);
 
 /// Version of the JSON format; incremented when a key changes its meaning or is removed.
-inline constexpr int kDocumentSchemaVersion = 1;
+inline constexpr int kDocumentSchemaVersion = 2;
 
 }  // namespace nanobench::reports

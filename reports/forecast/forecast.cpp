@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/text.h"
 #include "reports/effects/effects.h"
+#include "reports/stats/plan_model.h"
 #include "reports/stats/power.h"
 
 namespace nanobench::reports {
@@ -30,13 +31,17 @@ double contrast_sd(const results::PlanContrast& contrast, double sd) {
   return std::sqrt(squares) * sd;
 }
 
+PlannedError error_at(double sd, const DetectionPlan& plan, int seeds) {
+  return ErrorForecast{.se_of_one = sd, .prior_df = plan.prior_df, .cells = plan.cells}.at(seeds);
+}
+
 std::optional<int> permitted(const std::optional<int>& seeds) {
   return seeds ? std::optional(std::max(*seeds, kVerdictSeeds)) : std::nullopt;
 }
 
 /// nullopt if n runs give no verdict.
 std::optional<PlannedError> error_of(double sd, const DetectionPlan& plan) {
-  if (plan.seeds >= kVerdictSeeds) return planned_error(sd, plan.seeds);
+  if (plan.seeds >= kVerdictSeeds) return error_at(sd, plan, plan.seeds);
   if (plan.has_lenth) return PlannedError{.se = sd, .df = plan.tests / 3.0};
   return std::nullopt;
 }
@@ -67,7 +72,7 @@ Detectable detectable(const results::PlanContrast& contrast, const NoiseFigure& 
   const PowerSettings alone{.alpha = rules.alpha};
   const PowerSettings among_all{.alpha = rules.alpha / plan.tests};
   if (asked) {
-    const auto error = [sd](int n) { return planned_error(sd, n); };
+    const auto error = [&](int n) { return error_at(sd, plan, n); };
     result.seeds = permitted(required_runs(*asked, error, rules.power, alone, kMaxSeeds));
     result.seeds_among_all = permitted(required_runs(*asked, error, rules.power, among_all, kMaxSeeds));
     if (!result.seeds || !result.seeds_among_all)
@@ -147,6 +152,7 @@ DetectionPlan detection_plan(const suites::Plan& plan) {
   const std::vector<results::PlanContrast>& contrasts = plan.matrix.contrasts;
   return {.seeds = static_cast<int>(plan.suite.seeds.size()),
           .tests = std::max(1, static_cast<int>(contrasts.size())),
+          .cells = static_cast<int>(plan.matrix.cells.size()),
           .has_lenth = is_judged_by_lenth(contrasts)};
 }
 
@@ -156,14 +162,16 @@ void to_fraction(std::optional<double>& effect) {
 }
 
 std::vector<EffectForecast> effects_of(const suites::Plan& plan, const Noise& noise, const DetectionRules& rules) {
-  const DetectionPlan detection = detection_plan(plan);
+  DetectionPlan of_loss = detection_plan(plan), of_time = of_loss;
+  of_loss.prior_df = kLossPriorDf;
+  of_time.prior_df = kTimePriorDf;
   const std::optional<double> log_time = rules.time ? std::optional(std::log1p(*rules.time)) : std::nullopt;
   std::vector<EffectForecast> effects;
   for (const results::PlanContrast& contrast : plan.matrix.contrasts) {
     EffectForecast& effect = effects.emplace_back();
     effect.contrast = contrast;
-    effect.loss = detectable(contrast, noise.loss, detection, rules, rules.loss);
-    effect.time = detectable(contrast, noise.log_time, detection, rules, log_time);
+    effect.loss = detectable(contrast, noise.loss, of_loss, rules, rules.loss);
+    effect.time = detectable(contrast, noise.log_time, of_time, rules, log_time);
     to_fraction(effect.time.effect);
     to_fraction(effect.time.effect_among_all);
   }

@@ -1,8 +1,8 @@
 /// The cost of a plan and the effects that it can detect, before anything is spent. Pure except for reading the store;
 /// as thread-safe as the Store.
 ///
-/// A contrast is computed seed by seed and t-tested with n - 1 degrees of freedom, as in reports/effects. The spread
-/// from the store is taken as true. A factorial that runs once is tested with Lenth's error.
+/// A contrast is tested by the model of the plan, as in reports/effects: all cells inform its spread, so its t test has
+/// more than n - 1 degrees of freedom. The spread from the store is taken as true. A factorial that runs once is tested with Lenth's error.
 #pragma once
 
 #include <optional>
@@ -45,6 +45,8 @@ struct Detectable {
 struct DetectionPlan {
   int seeds = 0;
   int tests = 1;           ///< contrasts, tested together
+  int cells = 2;           ///< of the plan
+  double prior_df = 0.0;   ///< weight of the plan's spread (SpreadSettings); 0: a contrast's own spread only
   bool has_lenth = false;  ///< a factorial whose effects have no error of their own because it has one seed
 };
 

@@ -98,7 +98,7 @@ class Schema(unittest.TestCase):
         self.assertTrue(self.validator.is_valid({**right, "headline": "All is well."}))
         row = right["tables"][next(iter(right["tables"]))][0]
         wrong = (
-            {**right, "schema_version": 2},
+            {**right, "schema_version": 3},
             {**right, "extra": 1},
             {**right, "kind": "other"},
             {**right, "text": []},

@@ -54,7 +54,7 @@ TEST(AuditCommand, JsonHoldsTheNumbersAndNothingIsWritten) {
   const CommandLine shell("audit_json");
   write_logs(shell, "good", {"3.2771", "3.2780"});
   const core::Json json = json_of(shell.run({"audit", "good", "--json", "--runs"}));
-  EXPECT_EQ(json.at("schema_version"), 1);
+  EXPECT_EQ(json.at("schema_version"), 2);
   EXPECT_EQ(json.at("tables").at("groups").at(0).at("val_loss").at("n"), 2);
   EXPECT_EQ(json.at("tables").at("runs").size(), 2U);
   EXPECT_FALSE(std::filesystem::exists(shell.database()));

@@ -41,7 +41,7 @@ TEST(RunCommand, JsonOnStandardOutputAndQuiet) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.err, "");
   const core::Json json = json_of(result);
-  EXPECT_EQ(json.at("schema_version"), 1);
+  EXPECT_EQ(json.at("schema_version"), 2);
   EXPECT_EQ(json.at("tables").at("rows").size(), 2U);
   EXPECT_TRUE(json.at("tables").at("rows").at(0).at("val_loss").at("sd").is_null()) << "n = 1 has no spread";
 }
@@ -126,7 +126,7 @@ TEST(ShowCommand, SettingsOfARecord) {
 TEST(DiffCommand, OfRecords) {
   const CommandLine shell("diff");
   const core::Json json = json_of(shell.run({"diff", "record16", "record17", "--json"}));
-  EXPECT_EQ(json.at("schema_version"), 1);
+  EXPECT_EQ(json.at("schema_version"), 2);
   EXPECT_EQ(json.at("kind"), "difference");
   const core::Json& features = json.at("tables").at("features");
   const auto item = std::find_if(features.begin(), features.end(),
@@ -223,7 +223,7 @@ TEST(ListCommand, AnIdeaOfNoRecordAndNoAnalysisIsAFeatureLikeAnother) {
 TEST(ListCommand, ClaimsWithWhatMeasuresThem) {
   const CommandLine shell("list_claims");
   const core::Json json = json_of(shell.run({"list", "claims", "--json"}));
-  EXPECT_EQ(json.at("schema_version"), 1);
+  EXPECT_EQ(json.at("schema_version"), 2);
   const core::Json& claims = json.at("tables").at("claims");
   ASSERT_GE(claims.size(), 60U);
   for (const char* key : {"claim", "analysis", "statement", "measured_by", "published"}) {

@@ -11,7 +11,7 @@ TEST(GateExitCode, ZeroWhenNoHarmIsProved) {
   const ProgramResult result = gate_in_turn(shell, gate_suite(), gate_suite(), {"--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err << result.out;
   const core::Json report = json_of(result);
-  EXPECT_EQ(report.at("schema_version"), 1);
+  EXPECT_EQ(report.at("schema_version"), 2);
   EXPECT_EQ(report.at("kind"), "gate");
   EXPECT_EQ(report.at("facts").at("answer"), "pass");
   EXPECT_EQ(report.at("facts").at("exit_code"), 0);

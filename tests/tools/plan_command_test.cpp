@@ -34,7 +34,7 @@ TEST(PlanCommand, BeforeAnythingIsStored) {
   const CommandLine shell("plan_empty");
   shell.write("tiny.json", kPlanCommandSuite);
   const core::Json report = plan(shell, {"tiny.json"});
-  EXPECT_EQ(report.at("schema_version"), 1);
+  EXPECT_EQ(report.at("schema_version"), 2);
   EXPECT_EQ(report.at("kind"), "plan");
   EXPECT_EQ(report.at("headline").get<std::string>().rfind("3 cells x 4 seeds = 12 runs; 12 to run", 0), 0U);
   EXPECT_EQ(report.at("facts").at("to_run"), 12);

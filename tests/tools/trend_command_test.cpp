@@ -45,7 +45,7 @@ TEST(TrendCommand, FindsThePlantedChange) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_TRUE(result.err.empty()) << result.err;
   const core::Json report = json_of(result);
-  EXPECT_EQ(report.at("schema_version"), 1);
+  EXPECT_EQ(report.at("schema_version"), 2);
   EXPECT_EQ(report.at("kind"), "trend");
   EXPECT_EQ(report.at("facts").at("series"), 6);
   EXPECT_EQ(report.at("facts").at("changed"), 1);

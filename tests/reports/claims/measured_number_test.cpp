@@ -63,6 +63,22 @@ TEST(MeasuredNumber, IntervalsHoldTheTruth) {
   EXPECT_NEAR(held_sd / static_cast<double>(kTrials), 0.95, 0.015);
 }
 
+/// Two seeds of two cells hardly know their spread; the plan's other cells do.
+TEST(MeasuredNumber, ThePlanInformsTheSpread) {
+  const PlanValues values{.table = {{3.0, 3.1}, {2.9, 3.02}, {3.3, 3.41}, {3.05, 3.13}, {3.2, 3.32}},
+                          .before = 0,
+                          .after = 1};
+  const MeasuredNumber number = number_in_plan(ablations::RuleForm::kAfterMinusBefore, values, kLossPriorDf);
+  const MeasuredNumber pairs =
+      number_of(ablations::RuleForm::kAfterMinusBefore, BySeed{{1, 3.0}, {2, 3.1}}, BySeed{{1, 2.9}, {2, 3.02}});
+  EXPECT_NEAR(*number.value, -0.09, 1e-12);
+  EXPECT_NEAR(*number.value, *pairs.value, 1e-12);
+  EXPECT_EQ(number.n, 2);
+  EXPECT_LT(number.interval->high - number.interval->low, 0.5 * (pairs.interval->high - pairs.interval->low));
+  const MeasuredNumber ratio = number_in_plan(ablations::RuleForm::kBeforeOverAfter, values, kTimePriorDf);
+  EXPECT_NEAR(*ratio.value, std::exp(0.09), 1e-12);
+}
+
 TEST(MeasuredNumber, DeviationsOfOneRunHaveNoRatio) {
   EXPECT_FALSE(sd_ratio({{1, 3.0}}, {{1, 3.0}, {2, 4.0}}).value);
   EXPECT_FALSE(sd_ratio({{1, 3.0}, {2, 3.0}}, {{1, 3.0}, {2, 4.0}}).value);

@@ -140,6 +140,22 @@ TEST(PlanModel, RefusesWhatIsOutOfRange) {
   EXPECT_THROW(PlanModel(table).fit({1.0, 1.0}), core::Error);
 }
 
+TEST(ModeratedMeans, FollowTheFormulas) {
+  const std::vector<std::vector<double>> groups = {{1.0, 2.0, 4.0}, {0.5, 0.9, 0.1}, {3.0, 3.0, 3.0}, {7.0}};
+  const auto means = moderated_means(groups);
+  ASSERT_EQ(means.size(), 4U);
+  EXPECT_FALSE(means[2] || means[3]) << "without a spread";
+  const double plan = (2.0 * 7.0 / 3.0 + 2.0 * 0.16) / 4.0;  // s_p^2
+  const double variance = (4.0 * plan + 2.0 * 0.16) / 6.0;
+  ASSERT_EQ(means[1]->spread, SpreadKind::kShared);
+  EXPECT_NEAR(means[1]->estimate.value, 0.5, 1e-14);
+  EXPECT_NEAR(means[1]->estimate.se, std::sqrt(variance / 3.0), 1e-14);
+  EXPECT_NEAR(means[1]->estimate.df, std::min(6.0, 36.0 / ((16.0 + 16.0) / 4.0 + 2.0)), 1e-14);
+  const auto alone = moderated_means(std::vector<std::vector<double>>{groups[0]});
+  EXPECT_EQ(alone[0]->spread, SpreadKind::kOwn);
+  EXPECT_NEAR(alone[0]->estimate.se, std::sqrt(7.0 / 9.0), 1e-14);
+}
+
 /// How a plan's cells scatter.
 struct Scene {
   const char* name;
