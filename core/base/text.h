@@ -68,6 +68,8 @@ std::string pad_left(std::string_view text, std::size_t width);
 std::string format_fixed(double value, int digits);
 /// At least `digits` significant digits, never an exponent for ordinary sizes: 0.1234, 12.34, 1234.
 std::string format_significant(double value, int digits);
+/// A ratio of measured numbers: three decimals from 0.1 to 10 ("1.034"), two significant digits beyond ("380").
+std::string format_ratio(double ratio);
 /// A fraction as a percentage: "12.5 %"
 std::string format_percent(double fraction, int digits);
 /// With a sign also for positive values: "+0.0012"

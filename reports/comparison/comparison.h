@@ -117,6 +117,7 @@ struct ComparisonTable {
 struct ComparisonOptions {
   std::map<std::string, double> published_step_ms;  ///< by record id
   std::optional<double> target;                     ///< overrides the plan's
+  bool uses_earlier_spread = false;                 ///< earlier plans' spread of losses judges them too
   bool has_charts = false;                          ///< adds charts, for formats that show them
   bool has_provenance = false;                      ///< adds disturbed runs, commands, programs and machines
 };

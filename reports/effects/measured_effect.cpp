@@ -228,7 +228,10 @@ PlanEffects::PlanEffects(const std::vector<CellMeasures>& cells, int contrasts, 
   loss_resolution_ = loss_resolution_of(cells);
   log_time_resolution_ = log_time_resolution_of(cells);
   loss_model_ =
-      PlanModel(losses_, {.prior_df = weights.loss, .family = contrasts_, .resolution = loss_resolution_});
+      PlanModel(losses_, {.prior_df = weights.loss,
+                          .family = contrasts_,
+                          .resolution = loss_resolution_,
+                          .earlier = weights.earlier_loss});
   log_time_model_ =
       PlanModel(log_times_, {.prior_df = weights.time, .family = contrasts_, .resolution = log_time_resolution_});
 }

@@ -60,6 +60,7 @@ std::vector<std::vector<double>> loss_rows(const std::vector<const CellMeasures*
 struct SpreadWeights {
   double loss = kLossPriorDf;  ///< and seconds at equal loss
   double time = kTimePriorDf;
+  std::optional<EarlierSpread> earlier_loss = {};  ///< of losses; absent: this plan's runs alone give the spread
 };
 
 /// The runs of a plan as responses in blocks. Losses are of one block for each seed. Times from different machines are
@@ -89,6 +90,10 @@ class PlanEffects {
   /// interval, for this contrast alone.
   Seconds seconds(const results::PlanContrast& contrast, const MeasuredEffect& loss, const MeasuredEffect& log_time,
                   double level) const;
+
+  /// The spread of the losses that cell and seed leave, with its degrees of freedom.
+  std::optional<double> loss_sd() const { return loss_model_.plan_sd(); }
+  double loss_df() const { return loss_model_.plan_df(); }
 
   /// Residuals of the losses and of the log times after cell and block, for diagnostics.
   struct Residual {

@@ -24,8 +24,9 @@ bool has_enough_seeds(const results::PlanRecord& plan) {
 }
 
 /// The runs of a plan with their final loss and clock, without their samples.
+///   left_out   ids of runs
 std::vector<CellMeasures> cells_without_samples(const results::Store& store, const results::PlanRecord& plan,
-                                                const Conditions& conditions) {
+                                                const Conditions& conditions, const std::set<std::int64_t>& left_out) {
   std::vector<CellMeasures> cells;
   std::map<std::string, std::size_t> index;
   for (const results::PlanCell& cell : plan.cells) {
@@ -34,7 +35,7 @@ std::vector<CellMeasures> cells_without_samples(const results::Store& store, con
   }
   for (const results::PlanLine& line : plan.lines) {
     const auto cell = index.find(line.cell);
-    if (!line.run_id || cell == index.end()) continue;
+    if (!line.run_id || cell == index.end() || left_out.contains(*line.run_id)) continue;
     RunMeasure measure;
     measure.run = store.run(*line.run_id);
     if (!conditions.hold_for(measure.run)) continue;
@@ -55,22 +56,29 @@ double lowered(double usual, const std::vector<SpreadRatio>& ratios) {
   return std::clamp(prior_df_of(ratios).value_or(usual), kMinWeight, usual);
 }
 
+/// The plans before `plan` and itself that its spreads may be compared with, newest first.
+std::vector<results::PlanRecord> comparable_plans(const results::Store& store, const results::PlanRecord& plan,
+                                                  const Conditions& conditions) {
+  const auto order = [](const results::PlanRecord& one) { return std::tie(one.created_at, one.id); };
+  std::vector<results::PlanRecord> plans = store.plans();
+  std::erase_if(plans, [&](const results::PlanRecord& other) {
+    return !conditions.apply_to(other) || other.contrasts.empty() || order(plan) < order(other);
+  });
+  std::sort(plans.begin(), plans.end(), [&](const auto& a, const auto& b) { return order(b) < order(a); });
+  return plans;
+}
+
 }  // namespace
 
 SpreadWeights spread_weights(const results::Store& store, const results::PlanRecord& plan) {
   const std::optional<Conditions> conditions = conditions_of(store, plan);
   if (!conditions) return {};
-  const auto order = [](const results::PlanRecord& one) { return std::tie(one.created_at, one.id); };
-  std::vector<results::PlanRecord> plans = store.plans();
-  std::erase_if(plans, [&](const results::PlanRecord& other) {
-    return !conditions->apply_to(other) || other.contrasts.empty() || order(plan) < order(other) ||
-           !has_enough_seeds(other);
-  });
-  std::sort(plans.begin(), plans.end(), [&](const auto& a, const auto& b) { return order(b) < order(a); });
+  std::vector<results::PlanRecord> plans = comparable_plans(store, plan, *conditions);
+  std::erase_if(plans, [](const results::PlanRecord& other) { return !has_enough_seeds(other); });
   if (plans.size() > kMaxPlans) plans.resize(kMaxPlans);
   std::vector<SpreadRatio> losses, times;
   for (const results::PlanRecord& stored : plans) {
-    const std::vector<CellMeasures> cells = cells_without_samples(store, stored, *conditions);
+    const std::vector<CellMeasures> cells = cells_without_samples(store, stored, *conditions, {});
     const PlanEffects effects(cells, static_cast<int>(stored.contrasts.size()), {});
     for (const results::PlanContrast& contrast : stored.contrasts) {
       add_ratio(losses, effects.loss(contrast));
@@ -79,6 +87,30 @@ SpreadWeights spread_weights(const results::Store& store, const results::PlanRec
   }
   const SpreadWeights usual;
   return {.loss = lowered(usual.loss, losses), .time = lowered(usual.time, times)};
+}
+
+std::optional<EarlierSpread> earlier_loss_spread(const results::Store& store, const results::PlanRecord& plan) {
+  const std::optional<Conditions> conditions = conditions_of(store, plan);
+  if (!conditions) return std::nullopt;
+  std::set<std::int64_t> seen;  // each run counts once
+  for (const results::PlanLine& line : plan.lines) {
+    if (line.run_id) seen.insert(*line.run_id);
+  }
+  double squares = 0.0, df = 0.0;
+  for (const results::PlanRecord& earlier : comparable_plans(store, plan, *conditions)) {
+    if (earlier.id == plan.id || earlier.suite != plan.suite) continue;
+    const std::vector<CellMeasures> cells = cells_without_samples(store, earlier, *conditions, seen);
+    const PlanEffects effects(cells, 1, {});
+    const std::optional<double> sd = effects.loss_sd();
+    for (const results::PlanLine& line : earlier.lines) {
+      if (line.run_id) seen.insert(*line.run_id);
+    }
+    if (!sd || !(*sd > 0.0)) continue;
+    squares += *sd * *sd * effects.loss_df();
+    df += effects.loss_df();
+  }
+  if (df <= 0.0) return std::nullopt;
+  return EarlierSpread{.sd = std::sqrt(squares / df), .df = df};
 }
 
 }  // namespace nanobench::reports

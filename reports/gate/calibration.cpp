@@ -7,6 +7,7 @@
 
 #include "reports/gate/arm.h"
 #include "reports/stats/loss_curve.h"
+#include "reports/stats/plan_model.h"
 #include "reports/stats/power.h"
 #include "reports/stats/summary.h"
 #include "results/provenance.h"
@@ -62,6 +63,20 @@ std::vector<double> values_of_first_arm(const std::vector<NoiseRun>& runs, doubl
   return values;
 }
 
+/// By arm, then seed.
+ResponseTable log_clocks_of(const std::vector<NoiseRun>& runs) {
+  std::map<std::uint64_t, std::size_t> seeds;
+  std::size_t arms = 0;
+  for (const NoiseRun& run : runs) {
+    seeds.emplace(run.seed, seeds.size());
+    arms = std::max(arms, static_cast<std::size_t>(run.arm) + 1);
+  }
+  ResponseTable table(arms, std::vector<std::optional<double>>(seeds.size()));
+  for (const NoiseRun& run : runs)
+    table[static_cast<std::size_t>(run.arm)][seeds.at(run.seed)] = std::log(run.clock_ms);
+  return table;
+}
+
 double session_hours_of(const std::vector<NoiseRun>& runs) {
   double hours = 0.0;
   for (const NoiseRun& run : runs) hours = std::max(hours, run.hours);
@@ -71,7 +86,7 @@ double session_hours_of(const std::vector<NoiseRun>& runs) {
 /// The slope of a line over all runs.
 std::optional<Estimate> drift_of(const std::vector<NoiseRun>& runs) {
   std::vector<SlopePoint> points;
-  for (const NoiseRun& run : runs) points.push_back({.x = run.hours, .loss = std::log(run.step_ms)});
+  for (const NoiseRun& run : runs) points.push_back({.x = run.hours, .loss = std::log(run.clock_ms)});
   const std::optional<LineFit> line = fit_line(points);
   if (!line) return std::nullopt;
   const double hours = session_hours_of(runs);
@@ -127,12 +142,12 @@ std::vector<NoiseRun> noise_runs(const results::Store& store, const results::Pla
       if (line.cell != arm.cells[cell].label || !line.run_id) continue;
       const std::optional<double> began = results::seconds_since_epoch(store.run(*line.run_id).started_at);
       for (const ArmRun& run : arm.cells[cell].runs) {
-        if (run.seed != line.seed || !run.val_loss || !run.step_ms || !run.peak_bytes || !began) continue;
+        if (run.seed != line.seed || !run.val_loss || !run.clock_ms || !run.peak_bytes || !began) continue;
         if (!first || *began < *first) first = began;
         runs.push_back({.arm = static_cast<int>(cell),
                         .seed = run.seed,
                         .val_loss = *run.val_loss,
-                        .step_ms = *run.step_ms,
+                        .clock_ms = *run.clock_ms,
                         .peak_bytes = *run.peak_bytes,
                         .hours = *began / 3600.0,
                         .loss_digest = run.loss_digest});
@@ -153,10 +168,16 @@ Calibration calibrate(const std::vector<NoiseRun>& runs) {
   calibration.is_reproducible = !pairs.empty() && std::all_of(pairs.begin(), pairs.end(), [](const Pair& pair) {
     return !pair.first->loss_digest.empty() && pair.first->loss_digest == pair.second->loss_digest;
   });
-  const std::optional<Moments> times = moments_of_pairs(pairs, &NoiseRun::step_ms, true);
-  calibration.time_pair_sd = sd_of(times);
-  calibration.time_sd = sd_of(moments_of(values_of_first_arm(runs, &NoiseRun::step_ms, true)));
-  if (times) calibration.time_cv = times->sd / std::sqrt(2.0);
+  const std::optional<Moments> times = moments_of_pairs(pairs, &NoiseRun::clock_ms, true);
+  const PlanModel model(log_clocks_of(runs));
+  if (const std::optional<double> sd = model.plan_sd()) {
+    calibration.time_cv = *sd;
+    calibration.time_pair_sd = *sd * std::sqrt(2.0);
+    calibration.time_pair_df = model.plan_df();
+  } else if (times) {  // arms that are equal to the last bit
+    calibration.time_cv = calibration.time_pair_sd = 0.0;
+  }
+  calibration.time_sd = sd_of(moments_of(values_of_first_arm(runs, &NoiseRun::clock_ms, true)));
   if (times && times->has_spread()) calibration.time_difference = estimate_of(*times);
   calibration.memory_pair_sd = sd_of(moments_of_pairs(pairs, &NoiseRun::peak_bytes, true));
   calibration.session_hours = session_hours_of(runs);
@@ -172,6 +193,7 @@ OrderedJson to_json(const Calibration& calibration) {
           {"loss_pair_sd", json_of(calibration.loss_pair_sd)},
           {"is_reproducible", calibration.is_reproducible},
           {"time_pair_sd", json_of(calibration.time_pair_sd)},
+          {"time_pair_df", json_of(calibration.time_pair_df)},
           {"time_sd", json_of(calibration.time_sd)},
           {"time_cv", json_of(calibration.time_cv)},
           {"memory_pair_sd", json_of(calibration.memory_pair_sd)},
@@ -189,6 +211,7 @@ Calibration read_calibration(const Json& value, const std::string& source) {
   calibration.loss_pair_sd = positive_number(object, "loss_pair_sd");
   calibration.is_reproducible = object.boolean_or("is_reproducible", false);
   calibration.time_pair_sd = positive_number(object, "time_pair_sd");
+  calibration.time_pair_df = positive_number(object, "time_pair_df");
   calibration.time_sd = positive_number(object, "time_sd");
   calibration.time_cv = positive_number(object, "time_cv");
   calibration.memory_pair_sd = positive_number(object, "memory_pair_sd");
@@ -211,7 +234,8 @@ std::optional<GatePolicy> derived_policy(const Calibration& calibration, const P
   const double pair_df = calibration.pairs - 1.0, seed_df = calibration.seeds - 1.0;
   const CalibratedError loss_anew = {.sd = std::sqrt(2.0) * calibration.loss_sd.value_or(0.0), .df = seed_df};
   const CalibratedError loss = {.sd = calibration.loss_pair_sd.value_or(0.0), .df = pair_df};
-  const CalibratedError time = {.sd = calibration.time_pair_sd.value_or(0.0), .df = pair_df};
+  const CalibratedError time = {.sd = calibration.time_pair_sd.value_or(0.0),
+                                .df = calibration.time_pair_df.value_or(pair_df)};
   const CalibratedError time_apart = {.sd = calibration.time_sd.value_or(0.0), .df = seed_df, .is_paired = false};
   widen(policy.loss, gate.draws_loss_anew ? loss_anew : loss, false);
   widen(policy.time, gate.is_interleaved ? time : time_apart, true);

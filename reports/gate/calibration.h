@@ -18,7 +18,7 @@ struct NoiseRun {
   int arm = 0;  ///< from 0
   std::uint64_t seed = 0;
   double val_loss = 0.0;
-  double step_ms = 0.0;
+  double clock_ms = 0.0;  ///< whole training clock
   double peak_bytes = 0.0;
   double hours = 0.0;       ///< start, in hours after the first run's
   std::string loss_digest;  ///< ArmRun
@@ -31,12 +31,13 @@ struct Calibration {
   std::optional<double> loss_sd;            ///< nats per token, over seeds
   std::optional<double> loss_pair_sd;       ///< spread of the pairs' differences; 0: a seed always gives the same loss
   bool is_reproducible = false;             ///< every pair has bit-identical losses
-  std::optional<double> time_pair_sd;       ///< spread of the pairs' log ratios of step times
-  std::optional<double> time_sd;            ///< spread of the first arm's log step times, with the machine's drift
-  std::optional<double> time_cv;            ///< coefficient of variation of one run's step time: time_pair_sd / sqrt(2)
+  std::optional<double> time_pair_sd;       ///< spread of a pair's log ratio of clocks, from all arms and seeds
+  std::optional<double> time_pair_df;       ///< degrees of freedom of time_pair_sd; absent in older files: pairs - 1
+  std::optional<double> time_sd;            ///< spread of the first arm's log clocks, with the machine's drift
+  std::optional<double> time_cv;            ///< coefficient of variation of one run's clock: time_pair_sd / sqrt(2)
   std::optional<double> memory_pair_sd;     ///< spread of the pairs' log ratios of peak memory
   double session_hours = 0.0;               ///< from the first run's start to the last one's
-  std::optional<Estimate> drift;            ///< drift of log step time over the session
+  std::optional<Estimate> drift;            ///< drift of the log clock over the session
   std::optional<Estimate> time_difference;  ///< mean of the pairs' log ratios; near 0 if all is well
 };
 

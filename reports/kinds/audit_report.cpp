@@ -43,7 +43,7 @@ TableCell count_of(const AuditGroup& group) {
 
 TableCell before_cell(const AuditGroup& group) {
   if (group.before == nullptr) return missing_cell();
-  return value_cell(group.time_over_before ? format_fixed(*group.time_over_before, 3) + "x" : "-",
+  return value_cell(group.time_over_before ? format_ratio(*group.time_over_before) + "x" : "-",
                     {{"record", group.record->id},
                      {"published_minutes", group.record->minutes},
                      {"before", group.before->id},

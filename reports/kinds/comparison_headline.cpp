@@ -165,7 +165,7 @@ std::string metrics_headline(const std::vector<EffectResult>& effects) {
       metric_sentence("Val loss", "better", "worse", loss, kInfinity,
                       [](double nats) { return format_significant(nats, 2) + " nats"; }),
       metric_sentence("Training time", "shorter", "longer", time, kMaxLogRatio, [](double log_ratio) {
-        return log_ratio > std::log(2.0) ? "a factor of " + format_significant(std::exp(log_ratio), 2)
+        return log_ratio > std::log(2.0) ? "a factor of " + format_ratio(std::exp(log_ratio))
                                          : format_significant(100.0 * std::expm1(log_ratio), 2) + " %";
       })};
   std::erase(sentences, "");
@@ -204,7 +204,7 @@ std::string course_of(const ComparisonTable& table) {
   const Comparison& last = table.rows.back();
   std::string text;
   if (table.has_one_yardstick && first.step_ms.mean && last.step_ms.mean && *last.step_ms.mean > 0.0)
-    text = "the step became " + format_fixed(*first.step_ms.mean / *last.step_ms.mean, 2) + " times as fast";
+    text = "the step became " + format_significant(*first.step_ms.mean / *last.step_ms.mean, 3) + " times as fast";
   if (first.val_loss.mean && last.val_loss.mean) {
     const double change = *last.val_loss.mean - *first.val_loss.mean;
     text += (text.empty() ? "" : " and ") + std::string("val loss ") + (change < 0.0 ? "fell" : "rose") + " by " +

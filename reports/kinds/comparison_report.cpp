@@ -75,7 +75,9 @@ TableCell change_cell(const std::optional<Effect>& effect) {
 }
 
 TableCell speed_up_cell(const std::optional<Effect>& effect) {
-  return effect_cell(effect, effect ? format_fixed(effect->value, 3) + "x" : "", 3);
+  if (!effect) return missing_cell();
+  return value_cell(format_ratio(effect->value) + "x", effect_json(effect),
+                    effect->sd ? "±" + format_ratio(*effect->sd) : "");
 }
 
 std::string milliseconds(double value) {
@@ -162,7 +164,7 @@ std::vector<TableCell> cells_of(const Comparison& row) {
       target_cell(row),
       mean_cell(in_mebibytes(row.peak_bytes), [](double mib) { return format_significant(mib, 3); }),
       fixed_cell(row.published_step_ms, 1),
-      number_cell(row.published_speed_up, [](double value) { return format_fixed(value, 3) + "x"; }),
+      number_cell(row.published_speed_up, [](double value) { return format_ratio(value) + "x"; }),
       mean_cell(row.median_step_ms, milliseconds),
       mean_cell(row.mean_step_ms, milliseconds),
       mean_cell(row.tokens_per_s, [](double rate) { return format_count(static_cast<std::int64_t>(rate)); }),
@@ -391,11 +393,18 @@ Document comparison_report(const results::Store& store, const results::PlanRecor
   const std::vector<CellMeasures> cells = read_cells(store, plan, options);
   ComparisonTable table = compare(plan, cells, options);
   table.looks = looks_taken(plan, store.plans(plan.suite));
-  const EffectRules rules = rules_of(plan, {.weights = spread_weights(store, plan)});
+  SpreadWeights weights = spread_weights(store, plan);
+  if (options.uses_earlier_spread) weights.earlier_loss = earlier_loss_spread(store, plan);
+  const EffectRules rules = rules_of(plan, {.weights = weights});
   const std::vector<EffectResult> effects = analyse_effects(plan, cells, rules);
   Document document = report_of(plan, cells, table, effects);
   if (std::optional<Section> phases = schedule_section(step_phases(store, cells, table)))
     document.sections.push_back(std::move(*phases));
+  if (weights.earlier_loss) {
+    document.notes.push_back("As asked, losses are also judged by the spread of earlier plans: " +
+                             format_significant(weights.earlier_loss->sd, 3) + " nats with " +
+                             format_significant(weights.earlier_loss->df, 3) + " degrees of freedom.");
+  }
   if (options.has_charts) document.sections.push_back(chart_section(store, plan, cells, table, effects));
   if (options.has_charts || options.has_provenance) {
     if (std::optional<Section> diagnostics = diagnostic_section(plan, cells, rules, effects))

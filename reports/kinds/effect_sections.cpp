@@ -77,15 +77,10 @@ TableCell loss_cell(const MeasuredEffect& effect, const SecondOpinion& second) {
   return cell;
 }
 
-/// Three decimals near 1, three digits far from it.
-std::string ratio_text(double ratio) {
-  return ratio < 10.0 && ratio > 0.1 ? format_fixed(ratio, 3) : format_significant(ratio, 2);
-}
-
 TableCell time_cell(const MeasuredEffect& effect) {
   if (!effect.value) return missing_cell();
   const auto ratio = [](double value) { return std::exp(value); };
-  const auto text = [&](double value) { return ratio_text(ratio(value)); };
+  const auto text = [&](double value) { return format_ratio(ratio(value)); };
   TableCell cell = value_cell(text(*effect.value) + "x", effect_json(effect, ratio));
   if (effect.interval) cell.detail = interval_text(*effect.interval, text);
   return cell;

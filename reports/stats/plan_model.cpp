@@ -207,6 +207,9 @@ void require_settings(const SpreadSettings& settings) {
   if (!(settings.resolution >= 0.0) || !std::isfinite(settings.resolution))
     refuse("the resolution must be 0 or above, and finite");
   require_count(settings.family, 1, "the family's contrasts");
+  if (!settings.earlier) return;
+  require_positive(settings.earlier->sd, "the earlier spread");
+  require_positive(settings.earlier->df, "the earlier spread's degrees of freedom");
 }
 
 }  // namespace
@@ -262,6 +265,10 @@ void PlanModel::fit_residuals() {
   const double rounding = kRoundingUnits * std::numeric_limits<double>::epsilon() * magnitude_;
   if (variance_ <= rounding * rounding) variance_ = 0.0;
   variance_ = std::max(variance_, rounding_variance());
+  if (!settings_.earlier) return;
+  const double earlier = settings_.earlier->sd * settings_.earlier->sd, df = df_ + settings_.earlier->df;
+  variance_ = (df_ * variance_ + settings_.earlier->df * earlier) / df;
+  df_ = df;
 }
 
 std::optional<double> PlanModel::plan_sd() const {

@@ -29,10 +29,17 @@ using ResponseTable = std::vector<std::vector<std::optional<double>>>;
 inline constexpr double kLossPriorDf = 4.0;
 inline constexpr double kTimePriorDf = 12.0;
 
+/// A standard deviation of one run that other plans gave.
+struct EarlierSpread {
+  double sd = 0.0;  ///< above 0
+  double df = 0.0;  ///< above 0
+};
+
 struct SpreadSettings {
   double prior_df = kLossPriorDf;  ///< w, in degrees of freedom; 0: own spreads only
   int family = 1;                  ///< contrasts that are judged together; at least 1
   double resolution = 0.0;         ///< the values are multiples of it; 0: they have all their digits
+  std::optional<EarlierSpread> earlier = {};  ///< counts as residuals of this plan
 };
 
 /// The spread that judges a contrast.

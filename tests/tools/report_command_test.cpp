@@ -118,6 +118,25 @@ TEST(ReportCommand, SaysHowManySeedsAnUndecidedChangeNeeds) {
   EXPECT_TRUE(report.at("tables").contains("spreads"));
 }
 
+/// Only when asked, and never with the runs of the plan itself.
+TEST(ReportCommand, EarlierPlansInformTheSpreadOfLosses) {
+  const CommandLine shell("earlier_spread");
+  shell.write("s.json", R"({"name": "s", "design": "leave_one_out", "base": {"record": "record17"}, "features": [
+      "value_embeddings", "rotary"], "scale": "smoke", "threads": 1, "seeds": [1, 2, 3],
+      "engine": {"mock": {"steps": 40, "val_every": 2, "loss_sigma": 0.0005, "step_cv": 0.01}}})");
+  const auto plan_df = [&](const std::vector<std::string>& words) {
+    const core::Json report = json_of(shell.run(words));
+    return report.at("tables").at("effects").at(0).at("loss").at("plan_df").get<double>();
+  };
+  EXPECT_EQ(plan_df({"run", "s.json", "--quiet", "--json"}), 4.0);
+  EXPECT_EQ(plan_df({"report", "--earlier-spread", "--json"}), 4.0) << "nothing is earlier";
+  EXPECT_EQ(plan_df({"run", "s.json", "--seeds", "4,5,6,7", "--quiet", "--json"}), 6.0);
+  EXPECT_EQ(plan_df({"report", "--json"}), 6.0) << "not without being asked";
+  EXPECT_EQ(plan_df({"report", "--earlier-spread", "--json"}), 10.0);
+  EXPECT_EQ(plan_df({"run", "s.json", "--seeds", "1,2,3,8", "--quiet", "--json"}), 6.0);
+  EXPECT_EQ(plan_df({"report", "--earlier-spread", "--json"}), 12.0) << "runs of both plans count once";
+}
+
 /// A trainer whose loss is the line of its feature and seed in a table.
 constexpr const char* kReportCommandTrainer =
     "loss=$(awk -v f=\"$1\" -v s=\"$SEED\" '$1 == f && $2 == s { print $3 }' losses.txt)\n"

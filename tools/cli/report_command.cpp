@@ -30,6 +30,7 @@ struct ReportOptions {
   std::optional<double> target;
   std::string charts;
   bool opens = false;
+  bool uses_earlier_spread = false;
   std::string database;
   std::string catalogue;
   DocumentOptions document;
@@ -159,6 +160,7 @@ reports::Document document_of(const results::Store& store, const results::PlanRe
   const reports::ComparisonOptions comparison{
       .published_step_ms = reports::published_step_ms(load_catalogue(options.catalogue)),
       .target = options.target,
+      .uses_earlier_spread = options.uses_earlier_spread,
       .has_charts = format == Format::kHtml || !options.charts.empty(),
       .has_provenance = has_provenance};
   reports::Document document = reports::comparison_report(store, plan, comparison);
@@ -198,6 +200,8 @@ void add_report_command(CLI::App& app, Session& /*session*/) {
       ->add_option("--charts", options->charts,
                    "Also write the charts into this folder, as Vega-Lite and SVG; Markdown links to them")
       ->type_name("DIR");
+  command->add_flag("--earlier-spread", options->uses_earlier_spread,
+                    "Judge losses also by the spread that earlier plans of the suite show");
   command->add_flag("--open", options->opens, "Open the page in a browser");
   add_database_option(*command, options->database);
   add_catalogue_option(*command, options->catalogue);

@@ -100,6 +100,12 @@ TEST(Text, Numbers) {
   EXPECT_EQ(format_significant(1234.5678, 4), "1235");
   EXPECT_EQ(format_significant(0.0123456, 3), "0.0123");
   EXPECT_EQ(format_significant(0, 3), "0");
+  EXPECT_EQ(format_ratio(1.03449), "1.034");
+  EXPECT_EQ(format_ratio(0.0211), "0.021");
+  EXPECT_EQ(format_ratio(381.446), "380");
+  EXPECT_EQ(format_ratio(58.51), "59");
+  EXPECT_EQ(format_ratio(99.7), "100");
+  EXPECT_EQ(format_ratio(9.9996), "10.000");
   EXPECT_EQ(format_count(0), "0");
   EXPECT_EQ(format_count(999), "999");
   EXPECT_EQ(format_count(1000), "1,000");

@@ -27,7 +27,7 @@ std::vector<NoiseRun> noisy_runs(int pairs, std::uint64_t seed, double drift = 0
       runs.push_back({.arm = arm,
                       .seed = static_cast<std::uint64_t>(pair),
                       .val_loss = loss,
-                      .step_ms = 100.0 * std::exp(drift * hours + kTimeCv * normal(random)),
+                      .clock_ms = 100.0 * std::exp(drift * hours + kTimeCv * normal(random)),
                       .peak_bytes = 1e8,
                       .hours = hours,
                       .loss_digest = std::to_string(pair)});
@@ -81,7 +81,7 @@ struct NoisyMachine {
     return {.seed = static_cast<std::uint64_t>(seed),
             .outcome = "completed",
             .val_loss = 3.0 + kLossSd * normal(random),
-            .step_ms = 100.0 * std::exp(kTimeCv * normal(random)),
+            .clock_ms = 100.0 * std::exp(kTimeCv * normal(random)),
             .peak_bytes = 1e8,
             .loss_digest = std::to_string(random())};
   }
@@ -102,7 +102,7 @@ struct NoisyMachine {
         runs.push_back({.arm = arm,
                         .seed = one.seed,
                         .val_loss = *one.val_loss,
-                        .step_ms = *one.step_ms,
+                        .clock_ms = *one.clock_ms,
                         .peak_bytes = 1e8,
                         .hours = 0.01 * static_cast<double>(runs.size()),
                         .loss_digest = one.loss_digest});

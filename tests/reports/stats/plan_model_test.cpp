@@ -129,6 +129,16 @@ TEST(PlanModel, OneSeedIsJudgedByThePlanOnlyWhereItHasOne) {
   EXPECT_FALSE(PlanModel({{1.0}, {2.0}, {3.0}}).fit({1.0, -1.0, 0.0})->estimate);
 }
 
+TEST(PlanModel, AnEarlierSpreadCountsAsResidualsOfThePlan) {
+  const ResponseTable table = {{1.0, 2.0, 4.0}, {1.5, 2.7, 4.1}, {2.0, 2.5, 5.2}};
+  const PlanModel alone(table), informed(table, {.earlier = EarlierSpread{.sd = 0.5, .df = 12.0}});
+  EXPECT_EQ(informed.plan_df(), alone.plan_df() + 12.0);
+  const double variance = (4.0 * *alone.plan_sd() * *alone.plan_sd() + 12.0 * 0.25) / 16.0;
+  EXPECT_NEAR(*informed.plan_sd(), std::sqrt(variance), 1e-14);
+  EXPECT_GT(informed.fit({1.0, -1.0, 0.0})->estimate->df, alone.fit({1.0, -1.0, 0.0})->estimate->df);
+  EXPECT_THROW(PlanModel(table, {.earlier = EarlierSpread{}}), core::Error);
+}
+
 TEST(PlanModel, RefusesWhatIsOutOfRange) {
   const ResponseTable table = {{1.0, 2.0}, {1.5, 2.6}};
   EXPECT_THROW(PlanModel(table, {.prior_df = -1.0}), core::Error);
