@@ -37,8 +37,7 @@ void add_effect(Table& table, const EffectResult& effect) {
   add(kTime, effect.log_time, percent_of);
   const EqualLoss& equal = effect.seconds.equal_loss;
   if (equal.is_converted()) {
-    add_row(table, name, kSeconds, equal.seconds, equal.interval.low, equal.interval.high,
-            effect.loss.n, verdict);
+    add_row(table, name, kSeconds, equal.seconds, equal.interval.low, equal.interval.high, effect.loss.n, verdict);
   }
 }
 
@@ -104,8 +103,9 @@ std::optional<Chart> residual_chart(const std::string& id, const std::string& ti
                                     const std::vector<PlanEffects::Residual>& residuals) {
   Chart chart{.id = id,
               .title = title,
-              .text = "What is left of each run when the effects of its cell and of its seed are taken away. Cells "
-                      "should scatter alike about 0; a far point is an outlying run."};
+              .text =
+                  "What is left of each run when the effects of its cell and of its seed are taken away. Cells "
+                  "should scatter alike about 0; a far point is an outlying run."};
   chart.data = {.id = id,
                 .title = "",
                 .columns = {text_column("cell", "cell"), number_column("seed", "seed"),
@@ -115,15 +115,15 @@ std::optional<Chart> residual_chart(const std::string& id, const std::string& ti
         {text_cell(one.cell), seed_cell(one.seed), plotted_cell(one.fitted), plotted_cell(one.residual)});
   }
   if (chart.data.rows.empty()) return std::nullopt;
-  const OrderedJson zero = {{"mark", {{"type", "rule"}, {"strokeDash", {4, 4}}}}, {"encoding", {{"x", {{"datum", 0}}}}}};
-  const OrderedJson points = {
-      {"mark", {{"type", "point"}, {"filled", true}, {"size", 50}}},
-      {"encoding",
-       {{"y", name_axis("cell")},
-        {"x", number_axis("residual", unit)},
-        {"tooltip",
-         {tooltip("cell", "cell"), tooltip("seed", "seed", "d"), tooltip("residual", "residual", ".3~g"),
-          tooltip("fitted", "fitted", ".5~g")}}}}};
+  const OrderedJson zero = {{"mark", {{"type", "rule"}, {"strokeDash", {4, 4}}}},
+                            {"encoding", {{"x", {{"datum", 0}}}}}};
+  const OrderedJson points = {{"mark", {{"type", "point"}, {"filled", true}, {"size", 50}}},
+                              {"encoding",
+                               {{"y", name_axis("cell")},
+                                {"x", number_axis("residual", unit)},
+                                {"tooltip",
+                                 {tooltip("cell", "cell"), tooltip("seed", "seed", "d"),
+                                  tooltip("residual", "residual", ".3~g"), tooltip("fitted", "fitted", ".5~g")}}}}};
   chart.spec = bar_rows(20);
   chart.spec["layer"] = {zero, points};
   return chart;
@@ -132,9 +132,10 @@ std::optional<Chart> residual_chart(const std::string& id, const std::string& ti
 }  // namespace
 
 std::vector<std::optional<Chart>> residual_charts(const PlanEffects& effects) {
-  return {residual_chart("loss_residuals", "Residuals of the validation loss", "nats per token", effects.loss_residuals()),
-          residual_chart("time_residuals", "Residuals of the log training time", "logarithm",
-                         effects.log_time_residuals())};
+  return {
+      residual_chart("loss_residuals", "Residuals of the validation loss", "nats per token", effects.loss_residuals()),
+      residual_chart("time_residuals", "Residuals of the log training time", "logarithm",
+                     effects.log_time_residuals())};
 }
 
 std::optional<Chart> interaction_chart(const std::vector<EffectResult>& effects) {

@@ -31,8 +31,8 @@ MeasuredNumber number_of(ablations::RuleForm form, const BySeed& before, const B
 
 /// A cell's values of one metric in blocks: seeds, or for times seeds on one machine.
 struct PlanValues {
-  ResponseTable table;      ///< by cell, then block; ratios' logarithms
-  std::size_t before = 0;   ///< rows of the arms
+  ResponseTable table;     ///< by cell, then block; ratios' logarithms
+  std::size_t before = 0;  ///< rows of the arms
   std::size_t after = 0;
 };
 

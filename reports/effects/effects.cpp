@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kMinForLenth = 7;
 constexpr std::array kFutileErrors = {-1.0, 0.0, 1.0};  // standard errors about the measured effect
-constexpr double kMinNominal = 1e-12;  // below it 1 - p loses its digits
+constexpr double kMinNominal = 1e-12;                   // below it 1 - p loses its digits
 
 bool is_factorial(const results::PlanContrast& contrast) {
   return contrast.kind == results::ContrastKind::kMain || contrast.kind == results::ContrastKind::kInteraction;
@@ -167,11 +167,12 @@ void judge_feature(EffectResult& result, const std::vector<ContrastPart>& parts,
     result.reason = "n = " + std::to_string(n) + "; a verdict needs " + std::to_string(rules.min_n);
     return;
   }
-  result.verdict = feature_verdict_of({.effect = negated(result.seconds.equal_loss.estimate),
-                                       .n = n,
-                                       .p = result.adjusted_p,
-                                       .p_equivalence = result.equivalence_p},
-                                      seconds_margin(result, rules), rules.nominal_p.value_or(rules.alpha), rules.min_n);
+  result.verdict =
+      feature_verdict_of({.effect = negated(result.seconds.equal_loss.estimate),
+                          .n = n,
+                          .p = result.adjusted_p,
+                          .p_equivalence = result.equivalence_p},
+                         seconds_margin(result, rules), rules.nominal_p.value_or(rules.alpha), rules.min_n);
 }
 
 void add_second_opinions(std::vector<EffectResult>& results, const std::vector<CellMeasures>& cells,
@@ -191,8 +192,8 @@ void judge_features(std::vector<EffectResult>& results, const std::vector<CellMe
     const bool is_asked = result.contrast.kind != results::ContrastKind::kNoise && result.other_code.empty() &&
                           result.seconds.equal_loss.is_converted();
     p.push_back(is_asked ? std::optional(p_of(result.seconds.equal_loss.as_if_known)) : std::nullopt);
-    p_equivalent.push_back(
-        is_asked ? equivalence_p(result.seconds.equal_loss.estimate, seconds_margin(result, rules)) : std::nullopt);
+    p_equivalent.push_back(is_asked ? equivalence_p(result.seconds.equal_loss.estimate, seconds_margin(result, rules))
+                                    : std::nullopt);
   }
   const std::vector<std::optional<double>> all_p = adjusted(p, rules), all_equivalent = adjusted(p_equivalent, rules);
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -397,7 +398,8 @@ SeedsForVerdict seeds_for(const EffectResult& effect, const EffectRules& rules, 
 
 bool is_futile(const EffectResult& effect, const EffectRules& rules, int most) {
   const int have = std::min(effect.loss.n, effect.log_time.n);
-  if (have < 2 || most <= have || !effect.seconds.equal_loss.is_converted() || !effect.seconds.reference_s) return false;
+  if (have < 2 || most <= have || !effect.seconds.equal_loss.is_converted() || !effect.seconds.reference_s)
+    return false;
   const double alpha = rules.nominal_p.value_or(rules.alpha);
   const PlannedError last = error_with(effect, have)(most);
   const double outer = -t_quantile(alpha / 2.0, last.df);

@@ -1,10 +1,10 @@
 /// The effect of each contrast of a plan, with its error, its p-value adjusted over the plan, and a verdict. Pure.
 ///
 /// An effect is after - before, of the final loss in nats per token and of the logarithm of the training clock. It is
-/// computed seed by seed, because the cells of a seed share their random numbers. All cells of the plan inform its error
-/// (reports/stats/plan_model.h); if no seed is complete, the error comes from the cells' own spreads. A factorial that
-/// ran once uses Lenth's error. Loss, time, and time at equal loss each have their own verdict and family: Holm adjusts
-/// the p-values of differences and of equivalence over all effects of the plan.
+/// computed seed by seed, because the cells of a seed share their random numbers. All cells of the plan inform its
+/// error (reports/stats/plan_model.h); if no seed is complete, the error comes from the cells' own spreads. A factorial
+/// that ran once uses Lenth's error. Loss, time, and time at equal loss each have their own verdict and family: Holm
+/// adjusts the p-values of differences and of equivalence over all effects of the plan.
 #pragma once
 
 #include <optional>

@@ -56,12 +56,8 @@ std::vector<Influence> influential_runs(const results::PlanRecord& plan, std::ve
       RunMeasure run = std::move(*place);
       cell.runs.erase(place);
       const std::vector<EffectResult> judged = analyse_effects(plan, cells, without_one);
-      const Influence source{.effect = "",
-                             .cell = cell.cell.label,
-                             .seed = run.run.seed,
-                             .run_id = run.run.id,
-                             .with = "",
-                             .without = ""};
+      const Influence source{
+          .effect = "", .cell = cell.cell.label, .seed = run.run.seed, .run_id = run.run.id, .with = "", .without = ""};
       for (std::size_t k = 0; k < effects.size(); ++k) compare_verdicts(effects[k], judged[k], source, list);
       cell.runs.insert(cell.runs.begin() + static_cast<std::ptrdiff_t>(i), std::move(run));
     }

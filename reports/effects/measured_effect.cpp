@@ -9,10 +9,10 @@
 namespace nanobench::reports {
 namespace {
 
-constexpr double kSlopeShare = 0.2;           // last part of the run, where the slope of the loss is fitted
-constexpr double kLossResolution = 1e-4;      // of losses in printed logs, nats
-constexpr double kClockResolutionS = 1e-3;    // of clocks in printed logs
-constexpr double kResolutionTolerance = 1e-5; // of one unit
+constexpr double kSlopeShare = 0.2;            // last part of the run, where the slope of the loss is fitted
+constexpr double kLossResolution = 1e-4;       // of losses in printed logs, nats
+constexpr double kClockResolutionS = 1e-3;     // of clocks in printed logs
+constexpr double kResolutionTolerance = 1e-5;  // of one unit
 
 std::optional<double> loss_of(const RunMeasure& run) {
   return run.val_loss;
@@ -227,11 +227,10 @@ PlanEffects::PlanEffects(const std::vector<CellMeasures>& cells, int contrasts, 
   log_times_ = table_of(places_, log_clock_of);
   loss_resolution_ = loss_resolution_of(cells);
   log_time_resolution_ = log_time_resolution_of(cells);
-  loss_model_ =
-      PlanModel(losses_, {.prior_df = weights.loss,
-                          .family = contrasts_,
-                          .resolution = loss_resolution_,
-                          .earlier = weights.earlier_loss});
+  loss_model_ = PlanModel(losses_, {.prior_df = weights.loss,
+                                    .family = contrasts_,
+                                    .resolution = loss_resolution_,
+                                    .earlier = weights.earlier_loss});
   log_time_model_ =
       PlanModel(log_times_, {.prior_df = weights.time, .family = contrasts_, .resolution = log_time_resolution_});
 }
@@ -257,8 +256,7 @@ std::optional<Estimate> PlanEffects::slope_after(const std::vector<ContrastPart>
   if (!mean) return std::nullopt;
   if (slope_df_ > 0.0) {
     const double variance = slope_squares_ / slope_df_;
-    return Estimate{
-        .value = *mean, .se = std::sqrt(variance / static_cast<double>(slopes.size())), .df = slope_df_};
+    return Estimate{.value = *mean, .se = std::sqrt(variance / static_cast<double>(slopes.size())), .df = slope_df_};
   }
   for (const ContrastPart& part : parts) {
     if (part.coefficient < 0.0) continue;
@@ -300,8 +298,7 @@ Contrast PlanEffects::coefficients_of(const results::PlanContrast& contrast) con
   const std::vector<ContrastPart> parts = parts_of(contrast, *cells_);
   if (parts.empty()) return {};
   Contrast coefficients(cells_->size());
-  for (const ContrastPart& part : parts)
-    coefficients[index_of(part)] = part.coefficient;
+  for (const ContrastPart& part : parts) coefficients[index_of(part)] = part.coefficient;
   return coefficients;
 }
 
@@ -366,7 +363,8 @@ EffectSeconds PlanEffects::seconds(const results::PlanContrast& contrast, const 
     input.gain = scaled(*slope, -after->steps / reference);
     input.gain.se = std::abs(input.gain.se);
     result.steps = *loss.value / -slope->value;
-    input.seconds = seconds_estimate(result, contrast, {.value = input.gain.value, .reference_s = reference}, loss, log_time);
+    input.seconds =
+        seconds_estimate(result, contrast, {.value = input.gain.value, .reference_s = reference}, loss, log_time);
   }
   result.equal_loss = at_equal_loss(input, level);
   return result;

@@ -2,7 +2,8 @@
 /// as thread-safe as the Store.
 ///
 /// A contrast is tested by the model of the plan, as in reports/effects: all cells inform its spread, so its t test has
-/// more than n - 1 degrees of freedom. The spread from the store is taken as true. A factorial that runs once is tested with Lenth's error.
+/// more than n - 1 degrees of freedom. The spread from the store is taken as true. A factorial that runs once is tested
+/// with Lenth's error.
 #pragma once
 
 #include <optional>

@@ -55,7 +55,7 @@ class Evaluation {
                                     .policy = result_.policy,
                                     .is_interleaved = result_.is_interleaved};
     for (CellCheck& cell_check : cell_checks(comparison)) {
-      if (cell_check.open) 
+      if (cell_check.open)
         open_.push_back({.check = result_.checks.size(), .estimate = *cell_check.open, .pairs = cell_check.pairs});
       if (cell_check.is_mismatch && cell_check.check.gates) is_comparable_ = false;
       result_.checks.push_back(std::move(cell_check.check));

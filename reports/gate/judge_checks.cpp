@@ -130,9 +130,8 @@ void share_spreads(std::vector<GateCheck>& checks, std::vector<OpenCheck>& open)
       members.push_back(&one);
       groups.push_back(one.pairs);
     }
-    const auto means =
-        moderated_means(groups, {.prior_df = metric == GateMetric::kTime ? kTimePriorDf : kLossPriorDf,
-                                 .family = std::max(1, static_cast<int>(groups.size()))});
+    const auto means = moderated_means(groups, {.prior_df = metric == GateMetric::kTime ? kTimePriorDf : kLossPriorDf,
+                                                .family = std::max(1, static_cast<int>(groups.size()))});
     for (std::size_t i = 0; i < members.size(); ++i) {
       if (!means[i]) continue;
       members[i]->estimate = means[i]->estimate;

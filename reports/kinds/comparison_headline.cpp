@@ -45,8 +45,7 @@ struct Tally {
   void add_known(const SeedsForVerdict& answer) {
     const int least = answer.min_seeds.value_or(*answer.seeds) - answer.have;
     min_more = known == 0 ? least : std::min(min_more, least);
-    const std::optional<int> most =
-        answer.max_seeds ? std::optional(*answer.max_seeds - answer.have) : std::nullopt;
+    const std::optional<int> most = answer.max_seeds ? std::optional(*answer.max_seeds - answer.have) : std::nullopt;
     max_more = !most || (known > 0 && !max_more) ? std::nullopt : std::optional(std::max(max_more.value_or(0), *most));
     ++known;
   }
@@ -133,8 +132,8 @@ std::string named(const std::vector<std::string>& names) {
 
 /// "Val loss: better with a and b; each other change is worth at most 0.0031 nats." Empty without any statement.
 template <class Format>
-std::string metric_sentence(const std::string& subject, const char* better, const char* worse,
-                            const MetricTally& tally, double max_bound, Format bound) {
+std::string metric_sentence(const std::string& subject, const char* better, const char* worse, const MetricTally& tally,
+                            double max_bound, Format bound) {
   std::vector<std::string> clauses;
   if (!tally.better.empty()) clauses.push_back(std::string(better) + " with " + named(tally.better));
   if (!tally.worse.empty()) clauses.push_back(std::string(worse) + " with " + named(tally.worse));
@@ -165,7 +164,7 @@ std::string metrics_headline(const std::vector<EffectResult>& effects) {
       metric_sentence("Val loss", "better", "worse", loss, kInfinity,
                       [](double nats) { return format_significant(nats, 2) + " nats"; }),
       metric_sentence("Training time", "shorter", "longer", time, kMaxLogRatio, [](double log_ratio) {
-        return log_ratio > std::log(2.0) ? "a factor of " + format_ratio(std::exp(log_ratio))
+        return log_ratio > std::log(2.0) ? "a factor of " + format_significant(std::exp(log_ratio), 2)
                                          : format_significant(100.0 * std::expm1(log_ratio), 2) + " %";
       })};
   std::erase(sentences, "");
@@ -246,7 +245,8 @@ std::string comparison_headline(const results::PlanRecord& plan, const std::vect
     answer = plan.design == results::Design::kAA ? "The cells are identical but for noise, so no change is judged."
                                                  : "This design judges no single change.";
   }
-  std::vector<std::string> sentences = {answer, completed > 0 ? metrics_headline(effects) : "", plan.design == results::Design::kHistory ? course_of(table) : "",
+  std::vector<std::string> sentences = {answer, completed > 0 ? metrics_headline(effects) : "",
+                                        plan.design == results::Design::kHistory ? course_of(table) : "",
                                         gaps_of(table)};
   std::erase(sentences, "");
   return joined(sentences, " ");

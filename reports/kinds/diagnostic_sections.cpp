@@ -33,12 +33,12 @@ void add_spread(Table& table, const std::string& effect, const char* metric, con
 }
 
 Table spread_table(const std::vector<EffectResult>& effects) {
-  Table table{.id = "spreads",
-              .title = "Spread of one run, by effect",
-              .columns = {text_column("effect", "effect"), text_column("metric", "of"),
-                          number_column("own_sd", "its own"), number_column("plan_sd", "whole plan's"),
-                          number_column("ratio", "ratio"), wide_column("used", "judged by"),
-                          number_column("df", "degrees of freedom")}};
+  Table table{
+      .id = "spreads",
+      .title = "Spread of one run, by effect",
+      .columns = {text_column("effect", "effect"), text_column("metric", "of"), number_column("own_sd", "its own"),
+                  number_column("plan_sd", "whole plan's"), number_column("ratio", "ratio"),
+                  wide_column("used", "judged by"), number_column("df", "degrees of freedom")}};
   for (const EffectResult& effect : effects) {
     add_spread(table, effect.contrast.effect, "val loss, nats", effect.loss);
     add_spread(table, effect.contrast.effect, "log training time", effect.log_time);
@@ -66,11 +66,12 @@ std::optional<Section> diagnostic_section(const results::PlanRecord& plan, const
                                           const EffectRules& rules, const std::vector<EffectResult>& effects) {
   if (effects.empty()) return std::nullopt;
   Section section{.title = "What the verdicts rest on"};
-  section.reading.push_back(
+  section.reading.emplace_back(
       "Every cell informs the spread of every effect: the residuals are what cell and seed leave. Each effect counts its "
-      "own spread as well. The plan's counts as " +
-      format_significant(rules.weights.loss, 2) + " degrees of freedom for losses and " +
-      format_significant(rules.weights.time, 2) + " for times.");
+      "own spread as well. The weights are the degrees of freedom that the plan's spread counts for.");
+  const auto weight = [](double value) { return significant_cell(value, 2); };
+  section.facts = {{"loss_weight", "weight for losses and seconds", weight(rules.weights.loss)},
+                   {"time_weight", "weight for times", weight(rules.weights.time)}};
   Table spreads = spread_table(effects);
   if (spreads.rows.empty()) return std::nullopt;
   section.tables.push_back(std::move(spreads));

@@ -71,21 +71,22 @@ std::vector<Fact> facts_of(const GateResult& result) {
 constexpr const char* kPReading =
     "p belongs to the test that gave the verdict. Unchanged, equal: within the margin on both sides. Improved, "
     "different: two-sided. Regressed, worse: one-sided. Holm adjusts each of these three over all checks. Not worse: "
-    "below the margin, so it may be better; an inconclusive check failed this test. Paired losses and times share their "
+    "below the margin, so it may be better; an inconclusive check failed this test. Paired losses and times share "
+    "their "
     "spread over the cells of the gate.";
 
 }  // namespace
 
 Table checks_table(const GateResult& result) {
-  Table table{
-      .id = "checks",
-      .title = "",
-      .columns = {text_column("cell", "cell"), text_column("metric", "metric"), text_column("verdict", "verdict"),
-                  text_column("gates", "gates", 5), number_column("baseline", "baseline", 2),
-                  number_column("candidate", "candidate", 2), number_column("change", "change"),
-                  number_column("bound", "at worst", 1), number_column("margin", "margin", 1),
-                  number_column("n", "n", 1), number_column("p", "p", 4), text_column("test", "p of", 4), text_column("spread", "spread", 6),
-                  number_column("pass_power", "power", 4), wide_column("reason", "why", 3)}};
+  Table table{.id = "checks",
+              .title = "",
+              .columns = {text_column("cell", "cell"), text_column("metric", "metric"),
+                          text_column("verdict", "verdict"), text_column("gates", "gates", 5),
+                          number_column("baseline", "baseline", 2), number_column("candidate", "candidate", 2),
+                          number_column("change", "change"), number_column("bound", "at worst", 1),
+                          number_column("margin", "margin", 1), number_column("n", "n", 1), number_column("p", "p", 4),
+                          text_column("test", "p of", 4), text_column("spread", "spread", 6),
+                          number_column("pass_power", "power", 4), wide_column("reason", "why", 3)}};
   for (const GateCheck& check : result.checks) {
     const char* const verdict = to_string(check.verdict);
     table.rows.push_back({text_cell(check.cell), text_cell(check.name),
@@ -93,7 +94,8 @@ Table checks_table(const GateResult& result) {
                           side_cell(check, check.baseline), side_cell(check, check.candidate),
                           change_cell(check, check.change), change_cell(check, check.bound),
                           change_cell(check, check.margin), n_cell(check), p_cell(check.p),
-                          text_cell(to_string(check.test)), text_cell(to_string(check.spread)), chance_cell(check.pass_power), text_cell(check.reason)});
+                          text_cell(to_string(check.test)), text_cell(to_string(check.spread)),
+                          chance_cell(check.pass_power), text_cell(check.reason)});
   }
   return table;
 }

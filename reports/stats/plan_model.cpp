@@ -342,8 +342,8 @@ void PlanModel::add_estimate(ContrastFit& fit, double own, double unit) const {
   const Variance variance = moderated(own_variance, plan, prior);
   const double se_of_one = std::sqrt(variance.value * unit);
   fit.spread = kind;
-  fit.estimate = Estimate{
-      .value = fit.value, .se = se_of_one / std::sqrt(static_cast<double>(fit.n)), .df = variance.df};
+  fit.estimate =
+      Estimate{.value = fit.value, .se = se_of_one / std::sqrt(static_cast<double>(fit.n)), .df = variance.df};
   fit.forecast = {.se_of_one = se_of_one, .prior_df = prior, .cells = cells()};
 }
 
@@ -371,8 +371,8 @@ std::vector<std::optional<ModeratedMean>> moderated_means(std::span<const std::v
     const bool is_alone = plan.df <= own.df;
     const SpreadKind kind = is_alone ? SpreadKind::kOwn : kind_of(own, plan, settings);
     const Variance used = moderated(own, plan, kind == SpreadKind::kShared ? settings.prior_df : 0.0);
-    mean = ModeratedMean{
-        .estimate = {.value = moments->mean, .se = std::sqrt(used.value / moments->n), .df = used.df}, .spread = kind};
+    mean = ModeratedMean{.estimate = {.value = moments->mean, .se = std::sqrt(used.value / moments->n), .df = used.df},
+                         .spread = kind};
   }
   return means;
 }

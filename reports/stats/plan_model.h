@@ -36,9 +36,9 @@ struct EarlierSpread {
 };
 
 struct SpreadSettings {
-  double prior_df = kLossPriorDf;  ///< w, in degrees of freedom; 0: own spreads only
-  int family = 1;                  ///< contrasts that are judged together; at least 1
-  double resolution = 0.0;         ///< the values are multiples of it; 0: they have all their digits
+  double prior_df = kLossPriorDf;             ///< w, in degrees of freedom; 0: own spreads only
+  int family = 1;                             ///< contrasts that are judged together; at least 1
+  double resolution = 0.0;                    ///< the values are multiples of it; 0: they have all their digits
   std::optional<EarlierSpread> earlier = {};  ///< counts as residuals of this plan
 };
 

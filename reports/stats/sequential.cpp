@@ -196,8 +196,7 @@ double conditional_power(double z, double information, double drift, double oute
   const double mean = std::sqrt(information) * z + (1.0 - information) * drift;
   const double sd = std::sqrt(1.0 - information);
   const double beyond = normal_upper((outer - mean) / sd) + normal_cdf((-outer - mean) / sd);
-  const double within =
-      inner > 0.0 ? normal_cdf((inner - mean) / sd) - normal_cdf((-inner - mean) / sd) : 0.0;
+  const double within = inner > 0.0 ? normal_cdf((inner - mean) / sd) - normal_cdf((-inner - mean) / sd) : 0.0;
   return std::min(1.0, beyond + within);
 }
 

@@ -34,7 +34,7 @@ class PageUse(unittest.TestCase):
 
     def test_every_page_is_whole_and_alone(self):
         wanted = {
-            "report": ["speed", "effects", "loss", "phases", "memory", "order"],
+            "report": ["speed", "effects", "loss", "phases", "memory", "order", "loss_residuals", "time_residuals"],
             "audit": ["losses", "times"],
             "trend": [f"trend_{number}" for number in range(1, 7)],
         }

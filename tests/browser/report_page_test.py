@@ -55,8 +55,18 @@ class ReportPage(unittest.TestCase):
 
     def test_every_chart_draws_and_nothing_is_loaded(self):
         wanted = {
-            "history": ["speed", "effects", "loss", "phases", "memory", "order"],
-            "factorial": ["speed", "effects", "interactions", "loss", "phases", "memory", "order"],
+            "history": ["speed", "effects", "loss", "phases", "memory", "order", "loss_residuals", "time_residuals"],
+            "factorial": [
+                "speed",
+                "effects",
+                "interactions",
+                "loss",
+                "phases",
+                "memory",
+                "order",
+                "loss_residuals",
+                "time_residuals",
+            ],
         }
         for page in (self.history, self.factorial):
             for screen in ({}, {"width": 400}, {"scheme": "dark"}):

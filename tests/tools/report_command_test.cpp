@@ -118,6 +118,30 @@ TEST(ReportCommand, SaysHowManySeedsAnUndecidedChangeNeeds) {
   EXPECT_TRUE(report.at("tables").contains("spreads"));
 }
 
+/// Eleven contrasts of very unequal spreads show that the plan's says little of one of them.
+TEST(ReportCommand, UnequalSpreadsLowerTheWeightOfThePlan) {
+  const CommandLine shell("spread_weights");
+  core::Json suite = core::Json::parse(R"({"name": "s", "design": "sweep", "base": {"record": "record17"},
+      "axes": [{"path": "/optimizer/hidden_matrices/lr", "values": [0.05]}], "scale": "smoke", "threads": 1,
+      "seeds": [1, 2, 3, 4], "engine": {"mock": {"steps": 10, "val_every": 5, "loss_sigma": 0.001}}})");
+  core::Json cells = {{"lr=0.05", {{"loss_sigma", 0.00001}}}};
+  for (int i = 1; i < 12; ++i) {
+    const int thousandths = 10 + i;
+    suite["axes"][0]["values"].push_back(thousandths / 1000.0);
+    std::string label = "lr=0.0" + std::to_string(thousandths);
+    while (label.back() == '0') label.pop_back();
+    cells[label]["loss_sigma"] = 0.00001 * std::pow(3.0, i % 8);
+  }
+  const auto loss_weight = [&] {
+    shell.write("s.json", suite.dump());
+    return json_of(shell.run({"run", "s.json", "--quiet", "--json"})).at("facts").at("loss_weight").get<double>();
+  };
+  EXPECT_EQ(loss_weight(), 4.0) << "equal spreads";
+  suite["name"] = "unequal";
+  suite["engine"]["mock"]["cells"] = cells;
+  EXPECT_LT(loss_weight(), 2.0);
+}
+
 /// Only when asked, and never with the runs of the plan itself.
 TEST(ReportCommand, EarlierPlansInformTheSpreadOfLosses) {
   const CommandLine shell("earlier_spread");

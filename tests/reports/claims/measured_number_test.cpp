@@ -65,9 +65,8 @@ TEST(MeasuredNumber, IntervalsHoldTheTruth) {
 
 /// Two seeds of two cells hardly know their spread; the plan's other cells do.
 TEST(MeasuredNumber, ThePlanInformsTheSpread) {
-  const PlanValues values{.table = {{3.0, 3.1}, {2.9, 3.02}, {3.3, 3.41}, {3.05, 3.13}, {3.2, 3.32}},
-                          .before = 0,
-                          .after = 1};
+  const PlanValues values{
+      .table = {{3.0, 3.1}, {2.9, 3.02}, {3.3, 3.41}, {3.05, 3.13}, {3.2, 3.32}}, .before = 0, .after = 1};
   const MeasuredNumber number = number_in_plan(ablations::RuleForm::kAfterMinusBefore, values, kLossPriorDf);
   const MeasuredNumber pairs =
       number_of(ablations::RuleForm::kAfterMinusBefore, BySeed{{1, 3.0}, {2, 3.1}}, BySeed{{1, 2.9}, {2, 3.02}});

@@ -55,8 +55,8 @@ class DrawnPlan {
 results::PlanRecord history_plan(std::size_t cells) {
   results::PlanRecord plan;
   for (std::size_t i = 1; i < cells; ++i)
-    plan.contrasts.push_back(simple_contrast("change" + std::to_string(i), "cell" + std::to_string(i),
-                                             "cell" + std::to_string(i - 1)));
+    plan.contrasts.push_back(
+        simple_contrast("change" + std::to_string(i), "cell" + std::to_string(i), "cell" + std::to_string(i - 1)));
   return plan;
 }
 
@@ -98,7 +98,8 @@ TEST(PlanEffectsSimulation, SevenEqualCellsSayNothingFalse) {
 double true_seconds(const DrawnCell& after, const DrawnCell& before) {
   const double reference = kRunSteps * kRunStepMs / 1000.0 * std::exp(before.log_time);
   const double mean_gain = kGainPerStep * std::exp(0.005);  // of a log-normal slope
-  return reference * std::expm1((after.loss - before.loss) / (mean_gain * kRunSteps) + after.log_time - before.log_time);
+  return reference *
+         std::expm1((after.loss - before.loss) / (mean_gain * kRunSteps) + after.log_time - before.log_time);
 }
 
 TEST(PlanEffectsSimulation, IntervalsHoldTogetherWhereChangesDoMuch) {
@@ -111,14 +112,14 @@ TEST(PlanEffectsSimulation, IntervalsHoldTogetherWhereChangesDoMuch) {
     const std::vector<EffectResult> effects = analyse_effects(plan, drawn.cells(truth, 3));
     bool is_wrong = false, has_all = true;
     for (std::size_t k = 0; k < effects.size(); ++k) {
-      is_wrong =
-          is_wrong || !effects[k].seconds.equal_loss.interval.contains(true_seconds(truth[k + 1], truth[k]));
+      is_wrong = is_wrong || !effects[k].seconds.equal_loss.interval.contains(true_seconds(truth[k + 1], truth[k]));
       has_all = has_all && is_verdict(effects[k]);
     }
     wrong += is_wrong ? 1 : 0;
     found += has_all ? 1 : 0;
   }
-  std::cout << "plans with a wrong interval " << wrong << ", with all six verdicts " << found << " of " << kPlans << "\n";
+  std::cout << "plans with a wrong interval " << wrong << ", with all six verdicts " << found << " of " << kPlans
+            << "\n";
   EXPECT_LT(wrong, kPlans * (0.05 + slack(0.05, kPlans)));
   EXPECT_GT(found, kPlans * 0.6);
 }
@@ -161,7 +162,8 @@ TEST(PlanEffects, AFlatCurveLeavesTheLossItsVerdict) {
   for (CellMeasures& cell : cells) {
     for (RunMeasure& run : cell.runs) {
       double sign = 1.0;
-      for (CurvePoint& point : run.curve) point.loss = *run.val_loss + 1e-4 * static_cast<double>(run.run.seed) * (sign = -sign);
+      for (CurvePoint& point : run.curve)
+        point.loss = *run.val_loss + 1e-4 * static_cast<double>(run.run.seed) * (sign = -sign);
     }
   }
   const EffectResult effect = analyse_effects(history_plan(4), cells).back();

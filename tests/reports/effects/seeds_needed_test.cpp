@@ -59,8 +59,7 @@ TEST(SeedsNeeded, GiveAVerdictInFourOfFiveCases) {
     int have;
   };
   // Plain, hardly above noise, nothing at all, at the edge of the margin.
-  for (const Case& item :
-       {Case{2.0, 1.5, 5}, Case{-1.0, 2.0, 25}, Case{0.0, 0.8, 15}, Case{0.5, 0.7, 11}}) {
+  for (const Case& item : {Case{2.0, 1.5, 5}, Case{-1.0, 2.0, 25}, Case{0.0, 0.8, 15}, Case{0.5, 0.7, 11}}) {
     const SeedsForVerdict needed = needed_for(undecided(item.seconds, item.sd, item.have));
     ASSERT_EQ(needed.status, Status::kKnown) << item.seconds;
     const int seeds = *needed.seeds;

@@ -62,8 +62,7 @@ TEST(PlanModel, ACompleteTableFollowsTheFormulas) {
 /// Reference: least squares with one dummy variable for each cell and seed (NumPy's lstsq).
 TEST(PlanModel, MissingRunsLeaveLeastSquares) {
   const std::optional<double> none;
-  const PlanModel model(
-      {{3.1, 3.4, 3.2, none}, {2.9, none, 3.3, 3.0}, {3.5, 3.6, none, 3.3}, {3.0, 3.1, 3.15, 2.95}});
+  const PlanModel model({{3.1, 3.4, 3.2, none}, {2.9, none, 3.3, 3.0}, {3.5, 3.6, none, 3.3}, {3.0, 3.1, 3.15, 2.95}});
   EXPECT_EQ(model.plan_df(), 6.0);
   EXPECT_NEAR(*model.plan_sd(), 0.09976297667547579, 1e-12);
   EXPECT_FALSE(model.residuals()[1][1]);
