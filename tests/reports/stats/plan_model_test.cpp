@@ -128,6 +128,27 @@ TEST(PlanModel, OneSeedIsJudgedByThePlanOnlyWhereItHasOne) {
   EXPECT_FALSE(PlanModel({{1.0}, {2.0}, {3.0}}).fit({1.0, -1.0, 0.0})->estimate);
 }
 
+/// Ten cells that scatter by hundredths, one of them by whole units.
+TEST(PlanModel, ASpreadFarFromThePlansStandsAlone) {
+  NormalDraws draws(3);
+  ResponseTable table;
+  for (int cell = 0; cell < 10; ++cell) {
+    Row& row = table.emplace_back();
+    for (const double value : draws.sample(4, 3.0, cell == 9 ? 1.0 : 0.01)) row.push_back(value);
+  }
+  const PlanModel model(table, {.family = 9});
+  Contrast far(10), twins(10);
+  far[9] = twins[1] = 1.0;
+  far[0] = twins[0] = -1.0;
+  const ContrastFit larger = *model.fit(far), smaller = *model.fit(twins);
+  EXPECT_EQ(larger.spread, SpreadKind::kLarger);
+  EXPECT_EQ(smaller.spread, SpreadKind::kSmaller);
+  for (const ContrastFit& fit : {larger, smaller}) {
+    EXPECT_EQ(fit.estimate->df, 3.0);
+    EXPECT_NEAR(fit.estimate->se, *fit.own_sd * std::sqrt(2.0 / 4.0), 1e-14);
+  }
+}
+
 TEST(PlanModel, AnEarlierSpreadCountsAsResidualsOfThePlan) {
   const ResponseTable table = {{1.0, 2.0, 4.0}, {1.5, 2.7, 4.1}, {2.0, 2.5, 5.2}};
   const PlanModel alone(table), informed(table, {.earlier = EarlierSpread{.sd = 0.5, .df = 12.0}});
