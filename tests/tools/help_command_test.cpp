@@ -29,8 +29,8 @@ TEST(HelpTopics, ArePagesAsInTheSourceTree) {
   }
   for (const fs::directory_entry& entry : fs::directory_iterator(fs::path(NANOBENCH_SOURCE_DIR) / "docs")) {
     const std::string file = entry.path().filename().string();
-    if (entry.path().extension() == ".md" && file != "README.md")
-      EXPECT_TRUE(pages.contains("docs/" + file)) << file << " is missing in docs/README.md";
+    const bool is_page = entry.path().extension() == ".md" && file != "README.md";
+    EXPECT_TRUE(!is_page || pages.contains("docs/" + file)) << file << " is missing in docs/README.md";
   }
   for (const char* name : {"gate", "designs", "statistics", "store", "external", "gpu", "slurm"})
     EXPECT_TRUE(names.contains(name)) << name;
@@ -79,8 +79,9 @@ TEST(HelpCommand, PagesOfAnInstalledProgram) {
   const CommandLine shell("help_installed");
   fs::create_directories(shell.work() / "bin");
   fs::copy_file(fs::path(NANOBENCH_BIN_DIR) / "nanobench", shell.work() / "bin" / "nanobench");
-  const std::string command = "cd / && NANOBENCH_ROOT=/nonexistent " + quoted((shell.work() / "bin/nanobench").string()) +
-                              " help --page gate >" + quoted((shell.work() / "out").string());
+  const std::string command = "cd / && NANOBENCH_ROOT=/nonexistent " +
+                              quoted((shell.work() / "bin/nanobench").string()) + " help --page gate >" +
+                              quoted((shell.work() / "out").string());
   EXPECT_EQ(std::system(command.c_str()), 0);
   EXPECT_EQ(read_text(shell.work() / "out"), shell.run({"help", "ci"}).out);
   EXPECT_GT(read_text(shell.work() / "out").size(), 2000U);
@@ -117,24 +118,23 @@ TEST(HelpPages, FitTheTerminal) {
 // --- the renderer ---
 
 TEST(RenderPage, HeadingsParagraphsAndLists) {
-  EXPECT_EQ(render_page("# Title\n\nOne\ntwo `a b`, **bold** and [a link](x.md).\n\n- first\n  goes on\n- second\n\n## Next\n"
-                        "1. one\n2. two\n",
-                        80, false),
-            "Title\n=====\n\nOne two `a b`, bold and a link.\n\n- first goes on\n- second\n\nNext\n----\n\n1. one\n2. two\n");
+  EXPECT_EQ(
+      render_page("# Title\n\nOne\ntwo `a b`, **bold** and [a link](x.md).\n\n- first\n  goes on\n- second\n\n## Next\n"
+                  "1. one\n2. two\n",
+                  80, false),
+      "Title\n=====\n\nOne two `a b`, bold and a link.\n\n- first goes on\n- second\n\nNext\n----\n\n1. one\n2. two\n");
 }
 
 TEST(RenderPage, WrapsProseAndKeepsCode) {
-  const std::string page = "one two three four five six\n\n    ./nanobench run   a_rather_long_suite_name\n\n      x\n\n"
-                           "- one two three four five six\n\n```\ncode   | x\n```\n";
+  const std::string page =
+      "one two three four five six\n\n    ./nanobench run   a_rather_long_suite_name\n\n      x\n\n"
+      "- one two three four five six\n\n```\ncode   | x\n```\n";
   EXPECT_EQ(render_page(page, 22, false),
             "one two three four\nfive six\n\n    ./nanobench run   a_rather_long_suite_name\n\n      x\n\n"
             "- one two three four\n  five six\n\n    code   | x\n");
 }
 
 TEST(RenderPage, TablesAreAligned) {
-  EXPECT_EQ(render_page("| name | n |\n|---|---:|\n| `a|b` | 1 |\n| c \\| [d](e) | 100 |\n", 80, false).find("c | d  100"),
-            std::string::npos)
-      << "a bar within code still separates, as on GitHub";
   EXPECT_EQ(render_page("| name | n |\n|---|---:|\n| a | 1 |\n| c \\| [d](e) | 100 |\n", 80, false),
             "name     n\n-----  ---\na        1\nc | d  100\n");
   const std::string narrow =
@@ -143,8 +143,18 @@ TEST(RenderPage, TablesAreAligned) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 30U) << line;
 }
 
+TEST(MarkdownCells, AreTrimmedAndKeepTheirMarks) {
+  using Cells = std::vector<std::string>;
+  EXPECT_EQ(markdown_cells("| a | [b](c) |"), (Cells{"a", "[b](c)"}));
+  EXPECT_EQ(markdown_cells(" |a|| c "), (Cells{"a", "", "c"}));
+  EXPECT_EQ(markdown_cells("| `a|b` | c \\| d |"), (Cells{"`a", "b`", "c | d"})) << "as on GitHub";
+  EXPECT_TRUE(markdown_cells("| --- | ---: |").empty());
+  EXPECT_TRUE(markdown_cells("a | b").empty());
+}
+
 TEST(RenderPage, SendsTheTerminalNoControlCharacters) {
-  const std::string page = render_page("# a\x1b[2J\n\nb\x1b[2J\n\n    c\x1b[2J\n\n| d\x1b[2J |\n|---|\n| e\x1b[2J |\n", 80, false);
+  const std::string page =
+      render_page("# a\x1b[2J\n\nb\x1b[2J\n\n    c\x1b[2J\n\n| d\x1b[2J |\n|---|\n| e\x1b[2J |\n", 80, false);
   EXPECT_EQ(page.find('\x1b'), std::string::npos) << page;
 }
 

@@ -99,8 +99,8 @@ void add_commands(Completion& completion, CLI::App& level, bool has_launcher) {
 
 void add_options(Completion& completion, const TypedWords& typed) {
   for (const CLI::Option* option : typed.level().get_options()) {
-    const bool is_repeatable = option->get_items_expected_max() > 1 ||
-                               option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
+    const bool is_repeatable =
+        option->get_items_expected_max() > 1 || option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
     if (typed.was_used(option) && !is_repeatable) continue;
     for (const std::string& name : option->get_lnames()) {
       completion.candidates.push_back({"--" + name, option->get_description()});
@@ -182,8 +182,8 @@ Completion complete(CLI::App& app, const std::vector<std::string>& words, bool h
 
 int complete_main(CLI::App& app, const std::vector<std::string>& arguments) {
   const bool has_launcher = !arguments.empty() && arguments.front() == "--launcher";
-  const Completion completion = complete(app, {arguments.begin() + (has_launcher ? 1 : 0), arguments.end()},
-                                         has_launcher);
+  const Completion completion =
+      complete(app, {arguments.begin() + (has_launcher ? 1 : 0), arguments.end()}, has_launcher);
   std::cout << name_of(completion.files) << "\n";
   for (const Candidate& candidate : completion.candidates) {
     if (!is_on_one_line(candidate.word)) continue;

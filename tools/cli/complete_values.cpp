@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <set>
 
@@ -58,7 +60,10 @@ std::vector<EntryFile> entries(const std::string& folder, const ValueRequest& re
   if (own.empty()) return found;
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(fs::path(own) / folder, ignored)) {
-    if (entry.path().extension() == ".json") found.push_back({entry.path().stem().string(), ""});
+    if (entry.path().extension() != ".json") continue;
+    std::ifstream in(entry.path(), std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    found.push_back({entry.path().stem().string(), has_text ? text : ""});
   }
   return found;
 }
@@ -311,10 +316,14 @@ std::vector<Rule> choice_rules() {
 
 std::vector<Rule> file_rules() {
   const Source nothing = choices({});
-  return {{{"", "--baseline-engine"}, nothing, kFiles}, {{"", "--control"}, nothing, kFolders},
-          {{"", "--scratch"}, nothing, kFolders},       {{"train", "CONFIG"}, nothing, kFiles},
-          {{"data info", "PATH"}, nothing, kFiles},     {{"", "FILE"}, nothing, kFiles},
-          {{"", "INTO"}, nothing, kFiles},              {{"", "FROM"}, nothing, kFiles},
+  return {{{"", "--baseline-engine"}, nothing, kFiles},
+          {{"", "--control"}, nothing, kFolders},
+          {{"", "--scratch"}, nothing, kFolders},
+          {{"train", "CONFIG"}, nothing, kFiles},
+          {{"data info", "PATH"}, nothing, kFiles},
+          {{"", "FILE"}, nothing, kFiles},
+          {{"", "INTO"}, nothing, kFiles},
+          {{"", "FROM"}, nothing, kFiles},
           {{"", "--out"}, nothing, kFiles}};
 }
 

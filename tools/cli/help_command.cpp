@@ -43,9 +43,10 @@ const CLI::App* command_of(CLI::App& app, const std::vector<std::string>& words)
 }
 
 void print_topics() {
-  reports::Table table{.id = "topics",
-                       .columns = {reports::text_column("topic", "topic"), reports::wide_column("question", "it answers"),
-                                   reports::text_column("page", "page", 1)}};
+  reports::Table table{
+      .id = "topics",
+      .columns = {reports::text_column("topic", "topic"), reports::wide_column("question", "it answers"),
+                  reports::text_column("page", "page", 1)}};
   for (const HelpTopic& topic : help_topics()) {
     table.rows.push_back(
         {reports::text_cell(topic.name), reports::text_cell(topic.question), reports::text_cell(topic.path)});

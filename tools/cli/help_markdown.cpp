@@ -149,7 +149,7 @@ class PageWriter {
   static void add_columns(reports::Table& table, const std::vector<std::string>& titles) {
     for (const std::string& title : titles) {
       const int priority = std::max(static_cast<int>(table.columns.size()) - kFixedColumns + 1, 0);
-      table.columns.push_back(reports::wide_column("", plain_markdown(title), priority));
+      table.columns.push_back(reports::wide_column("", printable(plain_markdown(title)), priority));
     }
   }
 
@@ -158,7 +158,8 @@ class PageWriter {
     for (std::size_t i = 1; i < rule.size() && column < table.columns.size(); ++i) {
       if (rule[i] != '|') continue;
       const bool is_number = trimmed(rule.substr(0, i)).ends_with(':');
-      if (is_number) table.columns[column] = reports::number_column("", table.columns[column].title);
+      if (is_number)
+        table.columns[column] = reports::number_column("", table.columns[column].title, table.columns[column].priority);
       ++column;
     }
   }
@@ -169,9 +170,10 @@ class PageWriter {
     const std::size_t bullet = bullet_length(lines_[at_].substr(indent));
     std::string text(lines_[at_].substr(indent + bullet));
     const std::string mark = std::string(indent, ' ') + std::string(lines_[at_].substr(indent, bullet));
-    const bool continues_list = bullet > 0 && at_ > 0 && !trimmed(lines_[at_ - 1]).empty();
+    const bool continues_list = bullet > 0 && at_ == item_end_;
     for (++at_; at_ < lines_.size() && is_more_prose(lines_[at_]); ++at_)
       text += " " + std::string(trimmed(lines_[at_]));
+    if (bullet > 0) item_end_ = at_;
     if (!continues_list) begin_block();
     bool is_first = true;
     for (const std::string& line : wrap(printable(plain_markdown(text)), prose_columns(mark.size()))) {
@@ -194,6 +196,7 @@ class PageWriter {
   std::size_t width_;
   bool has_color_;
   std::size_t at_ = 0;
+  std::size_t item_end_ = 0;  ///< the line after the last item of a list
   std::string out_;
 };
 

@@ -32,7 +32,8 @@ std::vector<HelpTopic> help_topics() {
     const std::vector<std::string> cells = markdown_cells(index.substr(start, end - start));
     start = end + 1;
     const std::string page = cells.size() == 3 ? linked_page(cells[2]) : "";
-    if (!page.empty()) topics.push_back({.name = plain_markdown(cells[1]), .question = plain_markdown(cells[0]), .path = page});
+    if (!page.empty())
+      topics.push_back({.name = plain_markdown(cells[1]), .question = plain_markdown(cells[0]), .path = page});
   }
   return topics;
 }
