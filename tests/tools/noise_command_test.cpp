@@ -109,7 +109,8 @@ TEST(UntilDecided, StopsAtTheMostSeedsAndEarlierWhereNothingCanCome) {
 TEST(UntilDecided, NeedsThreeSeeds) {
   const CommandLine shell("until_two");
   shell.write("s.json", leave_one_out("{}"));
-  EXPECT_EQ(shell.run({"run", "s.json", "--until-decided", "--max-seeds", "2", "--quiet"}).exit_code, core::kExitUsage);
+  EXPECT_EQ(shell.run({"run", "s.json", "--until-decided", "--max-seeds", "2", "--quiet"}).exit_code,
+            core::kExitUsage);
 }
 
 TEST(UntilDecided, DoesNotWaitForWhatNoSeedCanDecide) {

@@ -247,8 +247,8 @@ OpenChanges open_changes(const results::Store& store, std::int64_t plan_id) {
 }
 
 std::string look_text(const results::SequentialLook& look, int seeds, int changes, const OpenChanges& open) {
-  std::string text = "look " + std::to_string(look.look) + ", " + std::to_string(seeds) +
-                     " seeds: " + std::to_string(changes - open.undecided - open.undecidable - open.futile) + " of " +
+  std::string text = "look " + std::to_string(look.look) + ", " + std::to_string(seeds) + " seeds: " +
+                     std::to_string(changes - open.undecided - open.undecidable - open.futile) + " of " +
                      std::to_string(changes) + " decided";
   if (open.undecidable > 0) text += ", " + std::to_string(open.undecidable) + " cannot be decided";
   if (open.futile > 0)

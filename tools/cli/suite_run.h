@@ -53,8 +53,8 @@ void add_suite_run_options(CLI::App& command, SuiteRunOptions& options);
 
 /// What a plan needs besides the suite.
 struct PlanRequest {
-  std::optional<suites::Engine> engine;            ///< replaces the suite's own
-  std::int64_t arm = 0;                            ///< arm of every cell (suites::Cell::arm)
+  std::optional<suites::Engine> engine;  ///< replaces the suite's own
+  std::int64_t arm = 0;                  ///< arm of every cell (suites::Cell::arm)
   std::map<std::string, std::size_t> seed_limits;  ///< by cell (suites::Cell::seed_limit)
 };
 
