@@ -138,6 +138,21 @@ struct RunningRun {
   bool is_owner_gone = false;  ///< as far as can be determined
 };
 
+/// What a stored plan is known by.
+struct PlanName {
+  std::int64_t id = 0;
+  std::string suite;
+  std::string created_at;  ///< ISO 8601, UTC, milliseconds
+};
+
+/// What a run is known by.
+struct RunName {
+  std::int64_t id = 0;
+  std::string suite;
+  std::string cell;
+  std::uint64_t seed = 0;
+};
+
 /// A line of a plan and the run that answers it now.
 struct PlanAnswer {
   std::int64_t position = 0;

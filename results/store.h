@@ -165,6 +165,11 @@ class Store {
   /// The samples after `step`, ascending.
   std::vector<Sample> samples_after(std::int64_t run_id, const std::string& metric, std::int64_t step) const;
 
+  // --- names ---
+  // Small queries for a list of what could be typed; both newest first.
+  std::vector<PlanName> newest_plan_names(std::int64_t limit) const;
+  std::vector<RunName> newest_run_names(std::int64_t limit) const;
+
   // --- baselines ---
   /// Names the plan. A name already used for another plan moves to this one. Throws Error{kNotFound} for an unknown
   /// plan.

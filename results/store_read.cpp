@@ -195,6 +195,27 @@ std::optional<std::int64_t> Store::newest_plan_id(const std::optional<std::strin
   return statement.step() ? std::optional(statement.integer(0)) : std::nullopt;
 }
 
+std::vector<PlanName> Store::newest_plan_names(std::int64_t limit) const {
+  Statement statement(*database_, "SELECT id, suite, created_at FROM plans ORDER BY id DESC LIMIT ?");
+  statement.bind(limit);
+  std::vector<PlanName> names;
+  while (statement.step()) names.push_back({statement.integer(0), statement.text(1), statement.text(2)});
+  return names;
+}
+
+std::vector<RunName> Store::newest_run_names(std::int64_t limit) const {
+  Statement statement(*database_, "SELECT id, suite, cell, seed FROM runs ORDER BY id DESC LIMIT ?");
+  statement.bind(limit);
+  std::vector<RunName> names;
+  while (statement.step()) {
+    names.push_back({.id = statement.integer(0),
+                     .suite = statement.text(1),
+                     .cell = statement.text(2),
+                     .seed = static_cast<std::uint64_t>(statement.integer(3))});
+  }
+  return names;
+}
+
 std::vector<PlanAnswer> Store::answers(std::int64_t plan_id) const {
   Statement statement(*database_, "SELECT position, run_id FROM plan_lines WHERE plan_id = ? ORDER BY position");
   statement.bind(plan_id);

@@ -88,6 +88,8 @@ void use_everything(const std::filesystem::path& file) {
   store.answers(plan_id);
   store.glance(1);
   store.samples_after(1, kTrainLoss, 5);
+  store.newest_plan_names(5);
+  store.newest_run_names(5);
 }
 
 TEST_F(StoreTest, EveryQueryFindsItsRowsByAnIndex) {
@@ -111,10 +113,30 @@ TEST_F(StoreTest, EveryQueryFindsItsRowsByAnIndex) {
       const std::string line = plan.substr(at, plan.find('\n', at) - at);
       // LIMIT 1: ends at its first row.
       const bool is_ordered_walk = line.starts_with("SCAN plans USING") && line.ends_with("INDEX plans_by_time");
-      EXPECT_TRUE(allowed.contains(line) || is_ordered_walk) << sql << "\n" << plan;
+      // The newest rows by their key: ends at the limit.
+      const bool is_newest = line == "SCAN " + std::string(table) && sql.ends_with("ORDER BY id DESC LIMIT ?");
+      EXPECT_TRUE(allowed.contains(line) || is_ordered_walk || is_newest) << sql << "\n" << plan;
     }
   }
   EXPECT_GE(seen, 25) << "the watch misses statements";
+}
+
+TEST_F(StoreTest, NamesAreThoseOfTheNewestRows) {
+  Store store(file());
+  const std::int64_t plan_id = fill_big_store(store, {.cells = 2, .seeds = 2, .steps = 11, .untimed_steps = 0});
+  const std::vector<RunName> runs = store.newest_run_names(3);
+  ASSERT_EQ(runs.size(), 3U);
+  EXPECT_EQ(runs[0].id, 4);
+  EXPECT_EQ(runs[2].id, 2);
+  const RunRecord newest = store.run(4);
+  EXPECT_EQ(runs[0].suite, newest.suite);
+  EXPECT_EQ(runs[0].cell, newest.cell);
+  EXPECT_EQ(runs[0].seed, newest.seed);
+  const std::vector<PlanName> plans = store.newest_plan_names(3);
+  ASSERT_EQ(plans.size(), 1U);
+  EXPECT_EQ(plans[0].id, plan_id);
+  EXPECT_EQ(plans[0].suite, "big");
+  EXPECT_EQ(plans[0].created_at, store.plan(plan_id).created_at);
 }
 
 TEST_F(StoreTest, AGlanceTellsWhatADisplayNeeds) {

@@ -44,7 +44,8 @@ INSTANTIATE_TEST_SUITE_P(
                     HelpCase{"baseline_accept", {"baseline", "accept"}}, HelpCase{"audit", {"audit"}},
                     HelpCase{"import", {"import"}}, HelpCase{"export", {"export"}}, HelpCase{"db", {"db"}},
                     HelpCase{"db_merge", {"db", "merge"}}, HelpCase{"db_check", {"db", "check"}},
-                    HelpCase{"db_vacuum", {"db", "vacuum"}}, HelpCase{"doctor", {"doctor"}}),
+                    HelpCase{"db_vacuum", {"db", "vacuum"}}, HelpCase{"doctor", {"doctor"}},
+                    HelpCase{"completion", {"completion"}}, HelpCase{"help", {"help"}}),
     [](const auto& case_info) { return std::string(case_info.param.name); });
 
 TEST(ListSettings, ThePageIsWhatTheCommandPrints) {

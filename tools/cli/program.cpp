@@ -1,6 +1,7 @@
 #include "tools/cli/program.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdio>
@@ -14,6 +15,7 @@
 #include "suites/run/launched_engine.h"
 #include "suites/run/mock_engine.h"
 #include "suites/slurm/slurm_runner.h"
+#include "tools/cli/complete.h"
 
 namespace nanobench::tools {
 namespace {
@@ -26,17 +28,18 @@ constexpr const char* kProgramFooter =
     "  nanobench run suites/speedrun_history.json --scale smoke\n"
     "  nanobench report --format html --out report.html\n"
     "  nanobench COMMAND --help                       options and examples of one command\n"
+    "  nanobench help                                 the topics of the documentation\n"
     "\n"
     "Exit codes: 0 success, 2 usage or configuration error, 4 a cell failed (incomplete evidence), 70 bug,\n"
     "130 interrupted (the same command continues).";
 
 /// In the order of --help.
 constexpr auto kCommands = std::to_array<void (*)(CLI::App&, Session&)>({
-    add_run_command,     add_ablate_command,   add_watch_command,  add_plan_command,   add_train_command,
-    add_profile_command, add_data_command,     add_list_command,   add_show_command,   add_diff_command,
-    add_compare_command, add_report_command,   add_claims_command, add_trend_command,  add_calibrate_command,
-    add_gate_command,    add_baseline_command, add_audit_command,  add_import_command, add_export_command,
-    add_db_command,      add_doctor_command,
+    add_run_command,     add_ablate_command,   add_watch_command,      add_plan_command,   add_train_command,
+    add_profile_command, add_data_command,     add_list_command,       add_show_command,   add_diff_command,
+    add_compare_command, add_report_command,   add_claims_command,     add_trend_command,  add_calibrate_command,
+    add_gate_command,    add_baseline_command, add_audit_command,      add_import_command, add_export_command,
+    add_db_command,      add_doctor_command,   add_completion_command, add_help_command,
 });
 
 std::string version_line() {
@@ -58,7 +61,7 @@ std::vector<std::string> command_names(const CLI::App& app) {
 
 /// Whether it is a command of the launcher, given to the program by mistake.
 bool is_launcher_command(const std::string& name) {
-  return name == "setup" || name == "test";
+  return std::ranges::find(launcher_commands(), name) != launcher_commands().end();
 }
 
 /// Options of the command that the user meant, for a suggestion.
@@ -124,6 +127,14 @@ int check_output(int code) {
 
 }  // namespace
 
+void add_all_commands(CLI::App& app, Session& session) {
+  app.footer(kProgramFooter);
+  app.set_version_flag("--version", version_line());
+  app.require_subcommand(0, 1);
+  app.get_formatter()->column_width(34);
+  for (const auto add : kCommands) add(app, session);
+}
+
 int run_program(const std::vector<std::string>& arguments) {
   const std::string first = arguments.size() > 1 ? arguments[1] : "";
   if (first == "mock-engine") return suites::mock_engine_main({arguments.begin() + 2, arguments.end()});
@@ -137,16 +148,13 @@ int run_program(const std::vector<std::string>& arguments) {
   std::ios::sync_with_stdio(false);
   Session session{.argv = arguments};
   CLI::App app(kAbout, "nanobench");
-  app.footer(kProgramFooter);
-  app.set_version_flag("--version", version_line());
-  app.require_subcommand(0, 1);
-  app.get_formatter()->column_width(34);
-  for (const auto add : kCommands) add(app, session);
+  add_all_commands(app, session);
   try {
     if (arguments.size() <= 1) {
       std::cerr << app.help();
       return core::kExitUsage;
     }
+    if (first == "complete") return check_output(complete_main(app, {arguments.begin() + 2, arguments.end()}));
     return check_output(parse_and_run(app, session));
   } catch (const core::Error& error) {
     std::cout.flush();

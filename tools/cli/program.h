@@ -42,6 +42,11 @@ void add_db_command(CLI::App& app, Session& session);
 void add_audit_command(CLI::App& app, Session& session);
 void add_import_command(CLI::App& app, Session& session);
 void add_doctor_command(CLI::App& app, Session& session);
+void add_completion_command(CLI::App& app, Session& session);
+void add_help_command(CLI::App& app, Session& session);
+
+/// All of them, with the program's own options and texts.
+void add_all_commands(CLI::App& app, Session& session);
 
 /// `arguments[0]` is the program's own name. Returns the exit code (core/base/error.h).
 int run_program(const std::vector<std::string>& arguments);

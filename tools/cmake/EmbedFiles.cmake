@@ -1,6 +1,7 @@
-# nanobench_embed_files(TARGET HEADER "path.h" NAMESPACE ns FOLDERS folder...): the *.json of the folders (of this
-# source folder) as constant data in TARGET. HEADER, generated in the build folder, declares embedded_files() in the
-# namespace. The next build notices files that are added, changed or removed.
+# nanobench_embed_files(TARGET HEADER "path.h" NAMESPACE ns [ROOT folder] [FOLDERS folder...] [PATTERNS pattern...]): the
+# *.json of the folders, and the files that match the patterns, as constant data in TARGET. Both are relative to ROOT
+# (default: this source folder). HEADER, generated in the build folder, declares embedded_files() in the namespace. The
+# next build notices files that are added, changed or removed.
 #
 # This file is also the script that writes the source: cmake -DOUTPUT= -DROOT= -DHEADER= -DNAMESPACE= -DFILES= -P it.
 if(CMAKE_SCRIPT_MODE_FILE)
@@ -8,18 +9,25 @@ if(CMAKE_SCRIPT_MODE_FILE)
   set(entries "")
   foreach(path IN LISTS FILES)
     file(READ "${ROOT}/${path}" text)
-    # Split into pieces, because compilers limit the length of a literal.
+    # Split into pieces at ends of lines, because compilers limit the length of a literal.
     set(pieces "")
     string(LENGTH "${text}" length)
     set(start 0)
     while(start LESS length)
       string(SUBSTRING "${text}" ${start} 8000 piece)
-      string(APPEND pieces "\n     R\"nb_json(${piece})nb_json\"")
-      math(EXPR start "${start} + 8000")
+      string(FIND "${piece}" "\n" end REVERSE)
+      math(EXPR next "${start} + 8000")
+      if(next LESS length AND end GREATER 0)
+        math(EXPR end "${end} + 1")
+        string(SUBSTRING "${text}" ${start} ${end} piece)
+        math(EXPR next "${start} + ${end}")
+      endif()
+      string(APPEND pieces "\n     R\"nb_text(${piece})nb_text\"")
+      set(start ${next})
     endwhile()
     string(APPEND entries "    {\"${path}\",${pieces}},\n")
   endforeach()
-  string(CONCAT source "// Generated from the JSON files of ${ROOT_NAME}/; do not edit.\n"
+  string(CONCAT source "// Generated from files of ${ROOT_NAME}/; do not edit.\n"
     "#include \"${HEADER}\"\n\nnamespace ${NAMESPACE} {\nnamespace {\n\n"
     "constexpr core::EmbeddedFile kFiles[] = {\n${entries}};\n\n}  // namespace\n\n"
     "std::span<const core::EmbeddedFile> embedded_files() {\n  return kFiles;\n}\n\n}  // namespace ${NAMESPACE}\n")
@@ -31,30 +39,37 @@ include_guard(GLOBAL)
 set(_nanobench_embed_script "${CMAKE_CURRENT_LIST_FILE}" CACHE INTERNAL "")
 
 function(nanobench_embed_files target)
-  cmake_parse_arguments(arg "" "HEADER;NAMESPACE" "FOLDERS" ${ARGN})
+  cmake_parse_arguments(arg "" "HEADER;NAMESPACE;ROOT" "FOLDERS;PATTERNS" ${ARGN})
+  if(NOT arg_ROOT)
+    set(arg_ROOT "${CMAKE_CURRENT_SOURCE_DIR}")
+  endif()
+  list(TRANSFORM arg_FOLDERS APPEND "/*.json")
   set(files)
-  foreach(folder IN LISTS arg_FOLDERS)
-    file(GLOB found RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.json")
+  foreach(pattern IN LISTS arg_FOLDERS arg_PATTERNS)
+    file(GLOB found RELATIVE "${arg_ROOT}" CONFIGURE_DEPENDS "${arg_ROOT}/${pattern}")
     list(APPEND files ${found})
   endforeach()
   list(SORT files)
   if(NOT files)
-    message(FATAL_ERROR "nothing to embed: no *.json in ${arg_FOLDERS} of ${CMAKE_CURRENT_SOURCE_DIR}")
+    message(FATAL_ERROR "nothing to embed: no ${arg_FOLDERS} ${arg_PATTERNS} in ${arg_ROOT}")
   endif()
   set(output "${CMAKE_CURRENT_BINARY_DIR}/${target}_embedded_files.cpp")
-  list(TRANSFORM files PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/" OUTPUT_VARIABLE absolute_files)
-  get_filename_component(root_name "${CMAKE_CURRENT_SOURCE_DIR}" NAME)
+  list(TRANSFORM files PREPEND "${arg_ROOT}/" OUTPUT_VARIABLE absolute_files)
+  file(RELATIVE_PATH root_name "${PROJECT_SOURCE_DIR}" "${arg_ROOT}")
+  if(root_name STREQUAL "")
+    set(root_name "${PROJECT_NAME}")
+  endif()
   # The list of names is also an input, because removing a file changes it. Written only if it differs.
   set(list_file "${CMAKE_CURRENT_BINARY_DIR}/${target}_embedded_files.txt")
   file(GENERATE OUTPUT "${list_file}" CONTENT "${files}\n")
   add_custom_command(OUTPUT "${output}"
-    COMMAND "${CMAKE_COMMAND}" "-DOUTPUT=${output}" "-DROOT=${CMAKE_CURRENT_SOURCE_DIR}" "-DROOT_NAME=${root_name}"
+    COMMAND "${CMAKE_COMMAND}" "-DOUTPUT=${output}" "-DROOT=${arg_ROOT}" "-DROOT_NAME=${root_name}"
             "-DHEADER=${arg_HEADER}" "-DNAMESPACE=${arg_NAMESPACE}" "-DFILES=${files}" -P "${_nanobench_embed_script}"
     DEPENDS ${absolute_files} "${list_file}" "${_nanobench_embed_script}"
-    COMMENT "Embedding ${root_name}/*.json" VERBATIM)
+    COMMENT "Embedding files of ${root_name}/" VERBATIM)
   target_sources(${target} PRIVATE "${output}")
   file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/generated/${arg_HEADER}" @ONLY CONTENT
-"/// The JSON files of ${root_name}/ as compiled into the program. Generated; do not edit.
+"/// Files of ${root_name}/ as compiled into the program. Generated; do not edit.
 #pragma once
 
 #include <span>
