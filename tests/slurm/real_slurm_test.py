@@ -228,7 +228,7 @@ class RealSlurm(unittest.TestCase):
 
     def test_why_a_task_waits(self):
         self.bench.suite(seeds=(1,))
-        process = self.bench.start("--sbatch-option=--begin=now+20")
+        process = self.bench.start("--sbatch-option=--begin=now+10")
         code, _, err = self.bench.finish(process)
         self.assertEqual(code, 0, err)
         self.assertIn("1 task waiting (BeginTime)", err)
