@@ -15,6 +15,7 @@ REDRAW_S = 0.1
 PLAIN_S = 10.0
 LONGEST_BAR = 30
 SHORTEST_BAR = 5
+USUAL_REST = 38  # characters behind the bar, so that its length does not change with them
 PACE_S = 10.0  # the pace is that of this many last seconds: a connection's first seconds say little
 
 
@@ -62,16 +63,16 @@ class Progress:
         return (last - first) / (end_s - begin_s) if end_s - begin_s >= 0.5 and last > first else None
 
     def rest(self, done: int) -> str:
-        text = f"{100 * done // self._total} %  {done >> 20} of {self._total >> 20} MB"
+        text = f"{100 * done // self._total} %  {done >> 20}/{self._total >> 20} MB"
         rate = self.bytes_per_s()
         if rate is None or done >= self._total:
             return text
-        return f"{text}, {rate / (1 << 20):.1f} MB/s, about {time_text((self._total - done) / rate)} left"
+        return f"{text}  {rate / (1 << 20):.1f} MB/s  {time_text((self._total - done) / rate)} left"
 
     def line(self, done: int, width: int) -> str:
         """What fits into one line of `width` columns less one."""
         label, rest = f"nanobench: {self._label}", self.rest(done)
-        places = min(LONGEST_BAR, width - len(label) - len(rest) - 7)
+        places = min(LONGEST_BAR, width - len(label) - max(len(rest), USUAL_REST) - 7)
         if places < SHORTEST_BAR:
             return f"{label}  {rest}"[: max(width - 1, 0)]
         filled = places * done // self._total

@@ -34,7 +34,8 @@ terminal_columns() {
 draw_bar() { # LABEL DONE TOTAL REST
   local places filled bar columns
   columns=$(terminal_columns)
-  places=$((columns - ${#1} - ${#4} - 7))
+  # The usual length of the rest, so that the bar's does not change with it.
+  places=$((columns - ${#1} - (${#4} > 32 ? ${#4} : 32) - 7))
   places=$((places > 30 ? 30 : places))
   if ((places < 5)); then
     bar="$1  $4"
@@ -59,8 +60,8 @@ seconds_left() { # DONE TOTAL SECONDS_SO_FAR ESTIMATE
 show_steps() { # DONE TOTAL BEGIN ESTIMATE
   local left rest
   left=$(seconds_left "$1" "$2" $((SECONDS - $3)) "$4")
-  rest="$1 of $2 steps"
-  if ((left > 0)); then rest+=", about $(time_text "$left") left"; fi
+  rest="$1/$2 steps"
+  if ((left > 0)); then rest+="  $(time_text "$left") left"; fi
   if is_on_terminal; then
     draw_bar 'nanobench: build' "$1" "$2" "$(($1 * 100 / $2)) %  $rest"
   else

@@ -77,7 +77,7 @@ def fetch(pins: list[Pin], cache: pathlib.Path, what: str) -> list[pathlib.Path]
             begin_s = time.monotonic()
             megabytes = sum(pin["bytes"] for pin in missing) >> 20
             say(f"{what}: {megabytes} MB to download once, into {cache}")
-            progress = Progress(f"download of {what}", sum(pin["bytes"] for pin in missing))
+            progress = Progress(what, sum(pin["bytes"] for pin in missing))
             here = 0
             for pin in missing:
                 _download(pin, cache, lambda size, here=here: progress.show(here + size))
