@@ -147,6 +147,14 @@ class InstallLibTorch(unittest.TestCase):
             self.assertIn("second", (self.deps / "torch/lib/libc10.so").read_text())
             self.assertEqual([name for name in self.tree() if not name.startswith(".")], complete)
 
+    def test_the_stamp_comes_after_the_files_are_on_the_disk(self):
+        there = []
+        with mock.patch.object(os, "sync", lambda: there.extend(self.tree())):
+            self.install()
+        self.assertIn("torch/lib/libc10.so", there)
+        self.assertNotIn("libtorch.stamp", there)
+        self.assertIn("libtorch.stamp", self.tree())
+
     def test_other_pins_replace_what_is_there(self):
         self.install()
         self.pins[0] = self.wheel("torch", TORCH_FILES, "second")

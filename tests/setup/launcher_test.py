@@ -1,154 +1,16 @@
-"""./nanobench: from a fresh clone to the program, with stand-ins for cmake, ninja and apt-get on PATH.
+"""./nanobench: from a fresh clone to the program, with stand-ins for cmake, ninja and apt-get on PATH."""
 
-The stand-in tools write what they were called with into a file; the stand-in ninja "builds" a program that prints its
-arguments and its current directory.
-"""
-
-import contextlib
 import os
 import pathlib
-import shutil
 import signal
 import stat
-import subprocess
-import tempfile
 import time
 import unittest
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
-SYSTEM_TOOLS = (
-    "awk bash cat cksum cut env find flock grep head mkdir mv nproc readlink rm sed sleep sort tail touch tr "
-    "printf kill dpkg-query"
-).split()
-PACKAGE_HEADERS = (
-    "nlohmann/json.hpp CLI/CLI.hpp sqlite3.h benchmark/benchmark.h gtest/gtest.h xxhash.h "
-    "boost/math/distributions/students_t.hpp"
-).split()
-SOURCE_FOLDERS = ("core", "engine", "ablations", "results", "suites", "reports", "tools")
-NOBODY = 65534
-
-TOOLS = {
-    "c++": "exit 0",
-    "ccache": "exit 0",
-    "python3": "exit 0",
-    "cmake": """
-        echo "cmake $*" >>"$CALLS"
-        if [ -e "$FAKE/break-cmake" ]; then echo 'CMake Error: the reason'; exit 1; fi
-        mkdir -p "$CHECKOUT/build/release"; echo rules >"$CHECKOUT/build/release/build.ninja" """,
-    "ninja": """
-        echo "ninja $*" >>"$CALLS"
-        echo '[1/2] Building CXX object a.o'
-        if [ -e "$FAKE/hold-ninja" ]; then touch "$FAKE/ninja-holds"; exec sleep 30; fi
-        if [ -e "$FAKE/break-ninja" ]; then echo 'a.cpp:1: error: the reason'; exit 1; fi
-        bin="$CHECKOUT/build/release/bin"; mkdir -p "$bin"
-        printf '%s\\n' '#!/bin/sh' 'printf "[%s]" "$@"; echo; pwd; exit ${EXIT_WITH:-0}' >"$bin/nanobench"
-        chmod +x "$bin/nanobench" """,
-    "ctest": 'echo "ctest $*"; pwd; echo "$CTEST_PARALLEL_LEVEL at once, $OMP_NUM_THREADS $OMP_WAIT_POLICY"',
-    "chmod": 'exec /bin/chmod "$@"',
-    "sudo": "exit 1",
-}
+from launcher_support import SOURCE_FOLDERS, LauncherTest
 
 
-class Launcher(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.base = pathlib.Path(folder.name)
-        self.checkout = self.base / "a clone"
-        self.fake = self.base / "fake"
-        self.calls_file = self.fake / "calls"
-        self.make_checkout()
-        self.make_tools()
-        self.make_prefix()
-        os.chmod(self.base, 0o755)
-        for path in [self.base, *self.base.rglob("*")]:
-            if os.geteuid() == 0 and not path.is_symlink():
-                os.chown(path, NOBODY, NOBODY)
-
-    def make_checkout(self):
-        shutil.copytree(SOURCE / "tools/setup", self.checkout / "tools/setup")
-        shutil.copy2(SOURCE / "nanobench", self.checkout)
-        for folder in SOURCE_FOLDERS:
-            (self.checkout / folder).mkdir(exist_ok=True)
-        for name in ("CMakeLists.txt", "CMakePresets.json", "core/a.cpp", "core/b.cpp"):
-            (self.checkout / name).write_text("x")
-
-    def make_tools(self):
-        self.bin = self.fake / "bin"
-        self.bin.mkdir(parents=True)
-        for tool in SYSTEM_TOOLS:
-            path = shutil.which(tool)
-            if path:
-                (self.bin / tool).symlink_to(os.path.realpath(path))
-        for tool, script in TOOLS.items():
-            self.write_tool(tool, script)
-
-    def write_tool(self, name, script):
-        path = self.bin / name
-        path.unlink(missing_ok=True)
-        path.write_text(f"#!/bin/sh\n{script}\n")
-        path.chmod(0o755)
-
-    def make_prefix(self):
-        """A folder for CMAKE_PREFIX_PATH with every header that is looked for, and a LibTorch."""
-        self.prefix = self.base / "prefix"
-        self.torch = self.prefix / "libtorch"
-        for path in [self.prefix / "include" / name for name in PACKAGE_HEADERS] + [
-            self.torch / "include/ATen/ATen.h",
-            self.torch / "lib/libtorch_cpu.so",
-        ]:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.touch()
-
-    def environment(self, **changes):
-        values = {
-            "PATH": str(self.bin),
-            "HOME": str(self.base / "home"),
-            "CALLS": str(self.calls_file),
-            "FAKE": str(self.fake),
-            "CHECKOUT": str(self.checkout),
-            "CMAKE_PREFIX_PATH": f"/nowhere:{self.prefix}",
-        }
-        return values | changes
-
-    def start(self, *arguments, program=None, cwd=None, **changes):
-        # Never as root: a test must not be able to install anything on the machine that runs it.
-        user = NOBODY if os.geteuid() == 0 else None
-        process = subprocess.Popen(
-            [program or self.checkout / "nanobench", *arguments],
-            cwd=cwd or self.base,
-            env=self.environment(**changes),
-            user=user,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        self.addCleanup(self.end, process)
-        return process
-
-    def end(self, process):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-
-    def launch(self, *arguments, **options):
-        process = self.start(*arguments, **options)
-        process.out, process.err = process.communicate(timeout=60)
-        return process
-
-    def calls(self):
-        """The calls of the stand-in tools since the last time."""
-        lines = self.calls_file.read_text().splitlines() if self.calls_file.exists() else []
-        self.calls_file.unlink(missing_ok=True)
-        return [line.split()[0] for line in lines]
-
-    def wait_for(self, path):
-        deadline = time.monotonic() + 30
-        while not path.exists():
-            self.assertLess(time.monotonic(), deadline, f"{path} does not come")
-            time.sleep(0.01)
-
+class Launcher(LauncherTest):
     def test_first_use_builds_and_becomes_the_program(self):
         done = self.launch("run", "suites/a b.json", "--json", EXIT_WITH="3")
         self.assertEqual(done.returncode, 3, done.err)
@@ -289,6 +151,22 @@ class Launcher(unittest.TestCase):
         (self.fake / "hold-ninja").unlink()
         self.assertEqual(self.launch("run", "x").out, f"[run][x]\n{self.base}\n")
 
+    def test_a_failed_step_is_shown_without_its_command(self):
+        self.write_tool(
+            "ninja",
+            "echo '[1/9] Building a.o'; echo 'a.cpp:9: warning: odd'; echo 'FAILED: b.o'; echo 'c++ -c b.cpp'\n"
+            "echo 'b.cpp:1: error: the reason'; echo 'Killed signal terminated program cc1plus'; exit 1",
+        )
+        done = self.launch("run", "x")
+        self.assertEqual(done.returncode, 70)
+        lines = done.err.splitlines()
+        for line in ("a.cpp:9: warning: odd", "FAILED: b.o", "b.cpp:1: error: the reason"):
+            self.assertEqual(lines.count(line), 1, done.err)
+        self.assertNotIn("c++ -c b.cpp", lines)
+        self.assertIn("NANOBENCH_JOBS=1", lines[-1])
+        log = (self.checkout / "build/release/build.log").read_text().splitlines()
+        self.assertEqual(log[:4], ["[1/9] Building a.o", "a.cpp:9: warning: odd", "FAILED: b.o", "c++ -c b.cpp"])
+
     def test_signals_end_the_launcher_and_its_tool(self):
         for number, code in ((signal.SIGTERM, 143), (signal.SIGINT, 130)):
             (self.fake / "hold-ninja").touch()
@@ -304,12 +182,12 @@ class Launcher(unittest.TestCase):
         (self.fake / "hold-ninja").touch()
         first = self.start("run", "first")
         self.wait_for(self.fake / "ninja-holds")
-        (self.fake / "hold-ninja").unlink()
         second = self.start("run", "second")
         while "waiting for it" not in (line := second.stderr.readline()):
             self.assertTrue(line)
         os.killpg(first.pid, signal.SIGKILL)
         first.communicate()
+        (self.fake / "hold-ninja").unlink()
         out, _ = second.communicate(timeout=60)
         self.assertEqual(out, f"[run][second]\n{self.base}\n")
 

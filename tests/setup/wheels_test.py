@@ -97,6 +97,21 @@ class Fetch(WheelsTest):
         self.assertGreater(len(self.server.file_requests()), 1)
         self.assertEqual(self.names(), [NAME])
 
+    def test_progress_is_the_size_of_the_growing_file(self):
+        self.server.hold = threading.Event()
+        seen = []
+
+        def show(progress, done):
+            seen.append(done)
+            if done > 0:
+                self.server.hold.set()
+
+        with mock.patch.object(wheels.Progress, "show", show):
+            self.fetch()
+        self.assertEqual(seen, sorted(seen))
+        self.assertEqual([done for done in seen if done > len(CONTENT)], [])
+        self.assertTrue(any(0 < done < len(CONTENT) for done in seen), seen)
+
     def test_gives_up_when_nothing_arrives(self):
         self.server.cut_after = [0] * 100
         with self.assertRaisesRegex(wheels.SetupError, "cannot download " + NAME):

@@ -1,19 +1,23 @@
 """A folder with a suite of the mock engine, and the program that runs it through whichever Slurm is on PATH. The folder's
 name has what a careless script would stumble over."""
 
+import concurrent.futures
 import json
 import os
 import pathlib
 import signal
 import sqlite3
 import subprocess
+import sys
 import tempfile
 import time
+import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = pathlib.Path(os.environ.get("NANOBENCH", ROOT / "build/release/bin/nanobench")).resolve()
 CELLS = ["record12", "record13", "record14"]
-CACHE = tempfile.TemporaryDirectory()  # the generated data of all tests
+CACHE = tempfile.TemporaryDirectory()  # the generated data of the tests of this process
+LONG = {"steps": 40, "sleep_ms": 50}  # two seconds a run: long enough to interfere with it
 PATIENCE_S = float(os.environ.get("NB_PATIENCE_S", "240"))
 
 
@@ -126,3 +130,32 @@ def every_run_once(test, bench, seeds=(1, 2)):
     )
     test.assertEqual(len(set(samples)), 1, samples)
     test.assertFalse((bench.folder / "results.db.slurm").exists())
+
+
+def groups_of(case, count):
+    """The names of the case's tests, dealt out to `count` groups."""
+    names = [f"{case.__name__}.{name}" for name in unittest.defaultTestLoader.getTestCaseNames(case)]
+    return [names[first::count] for first in range(min(count, len(names)))]
+
+
+def run_groups(groups, at_once):
+    """Like unittest.main(), which it is where the command line names tests; else each group of names is run in a process
+    of its own, and `at_once` of them side by side: these tests wait far more than they work. Prints the seconds of each."""
+    if len(sys.argv) > 1:
+        unittest.main()
+    with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+        ended = list(pool.map(_run_group, groups))
+    for names, (done, seconds) in zip(groups, ended):
+        print(f"{seconds:6.1f} s  {' '.join(names)}{'' if done.returncode == 0 else ': failed'}")
+        if done.returncode != 0:
+            print(done.stdout)
+    failed = sum(done.returncode != 0 for done, _ in ended)
+    print(f"{sum(map(len, groups))} tests in {len(groups)} groups, {failed} groups failed")
+    sys.exit(1 if failed or not groups else 0)
+
+
+def _run_group(names):
+    command = [sys.executable, "-B", sys.argv[0], "-v", *names]
+    begin_s = time.monotonic()
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return done, time.monotonic() - begin_s

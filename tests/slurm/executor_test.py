@@ -13,7 +13,6 @@ import bench
 import fake_slurm_control as fake_control
 
 STEADY = {"steps": 10, "sleep_ms": 5}
-LONG = {"steps": 40, "sleep_ms": 100}
 
 
 class Executor(unittest.TestCase):
@@ -115,7 +114,7 @@ class Executor(unittest.TestCase):
 
     def lose(self, state, *arguments, mock=None):
         """A suite of one seed whose task is over in this state while its first run is at work."""
-        self.bench.suite(mock or LONG, seeds=(1,))
+        self.bench.suite(mock or bench.LONG, seeds=(1,))
         process = self.bench.start(*arguments)
         self.bench.wait_until(lambda: self.bench.started_runs() >= 1)
         self.fake.end(self.fake.jobs()[-1], 0, state)
@@ -130,13 +129,21 @@ class Executor(unittest.TestCase):
         self.assertEqual(len(lost), 1)
         self.assertIn("was lost with its node", lost[0])
 
-    def test_limits_of_slurm_have_names_and_the_rest_of_the_task_goes_on(self):
-        for state, outcome in (("TIMEOUT", "timed_out"), ("OUT_OF_MEMORY", "out_of_memory"), ("FAILED", "crashed")):
-            with self.subTest(state):
-                code, _, err = self.lose(state, "--fresh")
-                self.assertEqual(code, 4, err)
-                newest = list(self.bench.outcomes().values())
-                self.assertEqual(sorted(newest), sorted([outcome, "completed", "completed"]), self.bench.rows())
+    def check_limit(self, state, outcome):
+        """The limit of Slurm has a name, and the rest of the task goes on."""
+        code, _, err = self.lose(state)
+        self.assertEqual(code, 4, err)
+        outcomes = list(self.bench.outcomes().values())
+        self.assertEqual(sorted(outcomes), sorted([outcome, "completed", "completed"]), self.bench.rows())
+
+    def test_slurms_time_limit(self):
+        self.check_limit("TIMEOUT", "timed_out")
+
+    def test_slurms_memory_limit(self):
+        self.check_limit("OUT_OF_MEMORY", "out_of_memory")
+
+    def test_a_task_that_slurm_calls_failed(self):
+        self.check_limit("FAILED", "crashed")
 
     def test_cancelled_stays_cancelled_until_the_command_is_given_again(self):
         code, _, err = self.lose("CANCELLED")
@@ -148,7 +155,7 @@ class Executor(unittest.TestCase):
 
     def test_a_task_that_slurm_has_forgotten(self):
         self.fake.set("accounting", "OUT_OF_MEMORY\n")
-        self.bench.suite(LONG, seeds=(1,))
+        self.bench.suite(bench.LONG, seeds=(1,))
         process = self.bench.start()
         self.bench.wait_until(lambda: self.bench.started_runs() >= 1)
         self.fake.end(self.fake.jobs()[0], 0, "FORGOTTEN")
@@ -182,7 +189,7 @@ class Executor(unittest.TestCase):
     # --- submitters that end early ---
 
     def test_a_killed_submitter_is_followed_by_one_that_goes_on(self):
-        self.bench.suite(LONG)
+        self.bench.suite(bench.LONG)
         process = self.bench.start()
         self.bench.wait_until(lambda: len(self.bench.rows()) >= 1)
         process.kill()
@@ -220,7 +227,7 @@ class Executor(unittest.TestCase):
         bench.every_run_once(self, self.bench)
 
     def test_killed_before_sbatch_made_a_job(self):
-        self.bench.suite(LONG)
+        self.bench.suite(bench.LONG)
         process = self.bench.start()
         self.bench.wait_until(lambda: self.bench.started_runs() >= 1)
         process.kill()
@@ -236,7 +243,7 @@ class Executor(unittest.TestCase):
         for mark in self.bench.shared_files("started/*"):
             mark.unlink()
         self.fake.forget(job)
-        self.bench.suite(LONG)
+        self.bench.suite(bench.LONG)
         code, _, err = self.bench.run()
         self.assertEqual(code, 0, err)
         self.assertEqual(self.fake.calls("sbatch"), 2)
@@ -253,7 +260,7 @@ class Executor(unittest.TestCase):
         process.kill()
 
     def test_two_submitters(self):
-        self.bench.suite(LONG)
+        self.bench.suite(bench.LONG)
         first = self.bench.start()
         self.bench.wait_until(lambda: self.fake.jobs())
         code, out, err = self.bench.run("--quiet")
@@ -264,7 +271,7 @@ class Executor(unittest.TestCase):
         bench.every_run_once(self, self.bench)
 
     def test_an_interrupt_leaves_the_job_and_says_how_to_go_on(self):
-        self.bench.suite(LONG, seeds=(1,))
+        self.bench.suite(bench.LONG, seeds=(1,))
         process = self.bench.start()
         self.bench.wait_until(lambda: self.bench.started_runs() >= 1)
         self.bench.interrupt(process)
@@ -277,14 +284,14 @@ class Executor(unittest.TestCase):
         bench.every_run_once(self, self.bench, seeds=(1,))
 
     def test_an_interrupt_that_cancels(self):
-        self.bench.suite(LONG, seeds=(1,))
+        self.bench.suite(bench.LONG, seeds=(1,))
         process = self.bench.start("--cancel-on-interrupt")
         self.bench.wait_until(lambda: self.bench.started_runs() >= 1)
         process.send_signal(signal.SIGTERM)
         code, _, err = self.bench.finish(process)
         self.assertEqual(code, 130, err)
         self.assertEqual(self.fake.calls("scancel"), 1)
-        self.bench.suite(LONG, seeds=(1,))
+        self.bench.suite(bench.LONG, seeds=(1,))
         self.assertEqual(self.bench.run()[0], 0)
         self.assertEqual(self.fake.calls("sbatch"), 2)
         bench.every_run_once(self, self.bench, seeds=(1,))
@@ -302,7 +309,7 @@ class Executor(unittest.TestCase):
         self.assertIn("1 task waiting (QOSMaxJobsPerUserLimit)", err)
 
     def test_a_silent_controller_loses_nothing(self):
-        self.bench.suite(LONG, seeds=(1,))
+        self.bench.suite(bench.LONG, seeds=(1,))
         self.fake.set("down", "")
         process = self.bench.start()
         self.bench.wait_until(lambda: self.fake.calls("squeue") >= 2)
@@ -357,7 +364,7 @@ class Executor(unittest.TestCase):
         self.assert_one_sentence(err, "--partition needs --executor slurm")
 
     def test_a_damaged_state_is_said(self):
-        self.bench.suite(LONG, seeds=(1,))
+        self.bench.suite(bench.LONG, seeds=(1,))
         process = self.bench.start()
         self.bench.wait_until(lambda: self.bench.started_runs() >= 1)
         process.kill()
@@ -371,4 +378,4 @@ class Executor(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    bench.run_groups(bench.groups_of(Executor, 100), at_once=6)

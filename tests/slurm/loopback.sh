@@ -41,6 +41,7 @@ free_port() {
   python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 
+# A job that lost its node waits for cred_expire before it starts again, usually two minutes.
 write_configuration() {
   local here node
   here=$(hostname -s)
@@ -51,7 +52,7 @@ SlurmUser=root
 SlurmdUser=root
 SlurmctldPort=$(free_port)
 AuthType=auth/munge
-AuthInfo=socket=$folder/munge.socket
+AuthInfo=socket=$folder/munge.socket,cred_expire=10
 CredType=cred/munge
 StateSaveLocation=$folder/state
 SlurmdSpoolDir=$folder/spool.%n
@@ -66,6 +67,7 @@ SelectTypeParameters=CR_CPU
 JobAcctGatherType=jobacct_gather/none
 ReturnToService=2
 MailProg=/bin/true
+SchedulerParameters=sched_interval=2,bf_interval=2,batch_sched_delay=0
 KillWait=5
 MinJobAge=120
 SlurmdTimeout=30

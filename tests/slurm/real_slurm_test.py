@@ -18,7 +18,6 @@ import bench
 
 LOOPBACK = pathlib.Path(__file__).resolve().parent / "loopback.sh"
 PROGRAMS = ["munged", "slurmctld", "slurmd", "sbatch", "unshare"]
-LONG = {"steps": 40, "sleep_ms": 100}
 TWO_AT_ONCE = ["--sbatch-option=--oversubscribe"]  # a node has two processors and a run takes one
 
 
@@ -133,7 +132,7 @@ class RealSlurm(unittest.TestCase):
         self.assertIsNotNone(rows[3]["val_loss_change"])
 
     def test_a_killed_submitter_and_a_cancelled_task(self):
-        self.bench.suite(LONG, seeds=(1, 2))
+        self.bench.suite(bench.LONG, seeds=(1, 2))
         process = self.bench.start(*TWO_AT_ONCE)
         self.bench.wait_until(lambda: self.bench.started_runs() >= 2)
         process.kill()
@@ -152,7 +151,7 @@ class RealSlurm(unittest.TestCase):
         self.assertIn("was cancelled", cancelled[0][3])
 
     def test_cancelled_while_we_look_on(self):
-        self.bench.suite(LONG, seeds=(1,))
+        self.bench.suite(bench.LONG, seeds=(1,))
         process = self.bench.start()
         self.bench.wait_until(lambda: self.bench.started_runs() >= 1)
         self.slurm("scancel", *self.jobs())
@@ -172,7 +171,7 @@ class RealSlurm(unittest.TestCase):
                     os.kill(int(entry.name), signal.SIGKILL)
 
     def test_a_killed_task_is_a_crash_and_its_other_runs_go_on(self):
-        self.bench.suite(LONG, seeds=(1,))
+        self.bench.suite(bench.LONG, seeds=(1,))
         process = self.bench.start()
         self.bench.wait_until(lambda: self.bench.started_runs() >= 1)
         self.kill_task()
@@ -184,7 +183,7 @@ class RealSlurm(unittest.TestCase):
 
     def lose_node(self, *arguments):
         """The node goes down under the first run of a task. Returns what the command says."""
-        self.bench.suite(LONG, seeds=(1,))
+        self.bench.suite(bench.LONG, seeds=(1,))
         process = self.bench.start(*arguments)
         self.bench.wait_until(lambda: self.bench.started_runs() >= 1)
         node = self.slurm("squeue", "--noheader", "--states=RUNNING", "--format=%N").split()[0]
@@ -209,7 +208,7 @@ class RealSlurm(unittest.TestCase):
         self.assertIn("was lost with its node", lost[0])
 
     def test_an_interrupt_and_the_same_command(self):
-        self.bench.suite(LONG, seeds=(1,))
+        self.bench.suite(bench.LONG, seeds=(1,))
         process = self.bench.start("--cancel-on-interrupt")
         self.bench.wait_until(lambda: self.bench.started_runs() >= 1)
         self.bench.interrupt(process)
@@ -229,7 +228,7 @@ class RealSlurm(unittest.TestCase):
 
     def test_why_a_task_waits(self):
         self.bench.suite(seeds=(1,))
-        process = self.bench.start("--sbatch-option=--begin=now+20")
+        process = self.bench.start("--sbatch-option=--begin=now+10")
         code, _, err = self.bench.finish(process)
         self.assertEqual(code, 0, err)
         self.assertIn("1 task waiting (BeginTime)", err)
@@ -251,4 +250,4 @@ if __name__ == "__main__":
     if reason:
         print(f"skipped: {reason}")
         sys.exit(77)
-    unittest.main()
+    bench.run_groups(bench.groups_of(RealSlurm, 3), at_once=3)  # a Slurm for each

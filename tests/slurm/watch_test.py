@@ -186,4 +186,4 @@ class Watch(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    bench.run_groups(bench.groups_of(Watch, 100), at_once=6)

@@ -5,13 +5,9 @@
 # Every stage may be stopped at any moment: it leaves either its finished result or a state that the next run repairs.
 # One launcher at a time works on a checkout; the lock is released by the system even when its holder is killed.
 
+source "$root/tools/setup/show.sh"
 source "$root/tools/setup/packages.sh"
-
-say() { printf 'nanobench: %s\n' "$*" >&2; }
-fail() { # CODE SENTENCE
-  say "$2"
-  exit "$1"
-}
+source "$root/tools/setup/first_use.sh"
 
 # --- running tools -------------------------------------------------------------------------------------------------
 
@@ -150,33 +146,19 @@ configure() {
   say "configured build/$preset in $((SECONDS - begin)) s"
 }
 
-# For logs: one progress line per tenth of the work instead of one per file, and everything that is not progress.
-show_build() {
-  local line shown=0 done_steps steps
-  while IFS= read -r line; do
-    if [[ $line =~ ^\[([0-9]+)/([0-9]+)\]\  ]]; then
-      done_steps=${BASH_REMATCH[1]} steps=${BASH_REMATCH[2]}
-      if ((done_steps * 10 / steps > shown)); then
-        shown=$((done_steps * 10 / steps))
-        say "  $done_steps of $steps steps"
-      fi
-    elif [[ $line != --\ * && $line != ninja:\ Entering* && $line != ninja:\ no\ work* ]]; then
-      printf '%s\n' "$line" >&2
-    fi
-  done
-}
-
 build_targets() { # NAME TARGET...
   local begin=$SECONDS name=$1 code=0
   shift
   usable_ccache
-  if [[ -t 2 ]]; then
-    run_tool ninja -C "$build" -j "$(compile_jobs)" "$@" >&2 || code=$?
-  else
-    run_shown show_build ninja -C "$build" -j "$(compile_jobs)" "$@" || code=$?
-  fi
-  ((code == 0)) || fail 70 "the build of $name failed; the lines above say why"
+  run_shown show_build env NINJA_STATUS='[%f/%t] ' ninja -C "$build" -j "$(compile_jobs)" "$@" || code=$?
+  ((code == 0)) || fail 70 "the build of $name failed; the lines above say why$(memory_hint), and $build/build.log has them all"
   say "built $name in $((SECONDS - begin)) s"
+}
+
+memory_hint() {
+  if grep -q 'Killed signal terminated program' "$build/build.log"; then
+    printf ' (the memory was not enough: NANOBENCH_JOBS=1 compiles one source at a time)'
+  fi
 }
 
 # ccache ends the build if it cannot write; without a home folder it has nowhere to write.
@@ -184,20 +166,24 @@ usable_ccache() {
   if [[ -z ${CCACHE_DIR-} && ( -z ${HOME-} || ! -w ${HOME-} ) ]]; then export CCACHE_DISABLE=1; fi
 }
 
-prepare() {
+prepare() { # WHAT CORE_SECONDS NEXT
   take_lock
+  find_missing_packages
+  announce_first_use "$@"
   install_packages
   install_libtorch
   install_vl_convert
   configure
 }
 
-build_programs() {
-  prepare
+build_programs() { # NEXT
+  prepare 'the programs' "$programs_core_s" "$1"
   local fingerprint
   fingerprint=$(sources_fingerprint)
   say "building the programs ($(compile_jobs) at once)"
   build_targets 'the programs' "$programs"
+  # A program that a power cut leaves empty would pass for built.
+  sync -f "$build/bin" 2>/dev/null || true
   local stamp
   for stamp in programs "$programs"; do
     printf '%s\n' "$fingerprint" >"$build/$stamp.stamp.new"
@@ -211,14 +197,14 @@ build_programs() {
 command_setup() {
   if [[ ${1-} == -h || ${1-} == --help ]]; then usage; fi
   (($# == 0)) || fail 2 "setup takes no arguments, got '$1'"
-  build_programs
+  build_programs 'this command ends'
   say "ready: $build/bin/nanobench"
 }
 
 command_bundle() {
   if [[ ${1-} == -h || ${1-} == --help ]]; then exec python3 -B "$root/tools/bundle/make_bundle.py" --help; fi
   needs_libtorch || fail 2 "the preset $preset builds no engine, and a bundle tests the engine; set NANOBENCH_PRESET=release"
-  prepare
+  prepare 'what a bundle holds' "$everything_core_s" 'the bundle is made'
   say "building what a bundle holds ($(compile_jobs) at once)"
   build_targets 'the programs of the bundle' bundle_programs
   release_lock
@@ -227,7 +213,7 @@ command_bundle() {
 
 command_test() {
   if [[ ${1-} == -h || ${1-} == --help ]]; then usage; fi
-  prepare
+  prepare 'the programs and the tests' "$everything_core_s" 'the tests run'
   say "building the programs and the tests ($(compile_jobs) at once)"
   build_targets 'everything' all
   release_lock

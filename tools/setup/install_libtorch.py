@@ -17,8 +17,10 @@ import pathlib
 import re
 import shutil
 import time
+from collections.abc import Callable
 
-from wheels import Pin, bytes_to_download, check_space, fetch, read_pins, run_setup, say, unpack
+from progress import Progress, say
+from wheels import Pin, bytes_to_download, check_space, fetch, read_pins, run_setup, unpack, unpacked_size
 
 UNPACKED_BYTES = 560 << 20  # size of the x86_64 wheels, rounded up
 WANTED = re.compile(
@@ -82,16 +84,25 @@ def install(deps: pathlib.Path, wheels: list[pathlib.Path], pins: list[Pin]) -> 
             return f"licences/{licence[1]}/{licence[2]}"
         return name if WANTED.match(name) or (has_cuda and CUDA_WANTED.fullmatch(name)) else None
 
-    for wheel in wheels:
-        unpack(wheel, fresh, place_of)
+    unpack_all(wheels, fresh, place_of)
     for name in ("torch", "nvidia", "licences"):
         if (deps / name).exists():
             (deps / name).rename(fresh / f"old-{name}")
         (fresh / name).rename(deps / name)
     shutil.rmtree(fresh)
+    os.sync()  # after a power cut, no stamp vouches for files that never reached the disk
     fresh_stamp = deps / "libtorch.stamp.new"
     fresh_stamp.write_text(stamp_text(pins, has_cuda))
     fresh_stamp.rename(stamp)
+
+
+def unpack_all(wheels: list[pathlib.Path], folder: pathlib.Path, place_of: Callable[[str], str | None]) -> None:
+    sizes = [unpacked_size(wheel, place_of) for wheel in wheels]
+    progress = Progress("unpacking LibTorch", sum(sizes))
+    for number, wheel in enumerate(wheels):
+        before = sum(sizes[:number])
+        unpack(wheel, folder, place_of, lambda unpacked, before=before: progress.show(before + unpacked))
+    progress.close()
 
 
 if __name__ == "__main__":

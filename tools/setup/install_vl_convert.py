@@ -18,7 +18,8 @@ import subprocess
 import sys
 import time
 
-from wheels import Pin, SetupError, fetch, read_pins, run_setup, say, unpack
+from progress import say
+from wheels import Pin, SetupError, fetch, read_pins, run_setup, unpack
 
 WANTED = re.compile(r"vl_convert/[^/]+")
 LICENCE = re.compile(r"[^/]*\.dist-info/licenses/(.+)")
@@ -78,6 +79,7 @@ def install(place: pathlib.Path, wheel: pathlib.Path, stamp: str, vega_lite: str
             f"the chart library cannot make its script ({why}); NANOBENCH_CHARTS=OFF builds without charts"
         )
     (fresh / "stamp").write_text(stamp)
+    os.sync()  # a folder of this name is complete, also after a power cut
     if place.exists():
         place.rename(fresh / "old")
     fresh.rename(place)

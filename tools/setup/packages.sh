@@ -55,17 +55,17 @@ missing_packages() {
   if needs_wheels && ! python3 -c 'import pip' 2>/dev/null; then printf 'python3-pip'; fi
 }
 
-needs_wheels() {
-  if needs_libtorch && ! user_has_libtorch && [[ ! -e $root/.deps/libtorch.stamp ]]; then return 0; fi
-  has_charts && [[ ! -e $root/.deps/vl_convert/stamp ]]
-}
+wants_libtorch_wheels() { needs_libtorch && ! user_has_libtorch && [[ ! -e $root/.deps/libtorch.stamp ]]; }
+wants_chart_wheel() { has_charts && [[ ! -e $root/.deps/vl_convert/stamp ]]; }
+needs_wheels() { wants_libtorch_wheels || wants_chart_wheel; }
 
-install_packages() {
-  local missing become_root=() begin=$SECONDS
+# Sets `missing`, `by_hand` and `become_root`; ends with one sentence if a package is missing that cannot be installed here.
+find_missing_packages() {
+  become_root=()
   missing=$(missing_packages)
   missing=${missing% }
   if [[ -z $missing ]]; then return 0; fi
-  local by_hand="apt-get install -y --no-install-recommends $missing"
+  by_hand="apt-get install -y --no-install-recommends $missing"
   if ! command -v apt-get >/dev/null; then
     fail 2 "missing on this system (named as Debian packages): $missing; install what provides them, then run this again"
   fi
@@ -76,6 +76,11 @@ install_packages() {
       fail 2 "Debian packages are missing; run this, then the same command again: sudo $by_hand"
     fi
   fi
+}
+
+install_packages() {
+  local begin=$SECONDS
+  if [[ -z $missing ]]; then return 0; fi
   say "installing Debian packages: $missing"
   # shellcheck disable=SC2086 # the list is meant to be split
   if ! install_by_apt $missing; then

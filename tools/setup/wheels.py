@@ -24,18 +24,18 @@ import zipfile
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
+from progress import Progress, say
+
 Pin = dict[str, Any]  # project, version, file, bytes, sha256
 
 CHUNK_BYTES = 1 << 20
+POLL_S = 0.2  # how often the size of a growing file is read
+TOLD_LINES = 15  # of pip, when it fails
 ATTEMPTS = 2  # a connection may break inside a file, and pip before 25.1 then gives up
 
 
 class SetupError(Exception):
     """One sentence for the user: what failed, and what to do."""
-
-
-def say(text: str) -> None:
-    print(f"nanobench: {text}", file=sys.stderr, flush=True)
 
 
 def run_setup(install: Callable[[pathlib.Path, pathlib.Path], None], usage: str, what: str) -> None:
@@ -77,8 +77,12 @@ def fetch(pins: list[Pin], cache: pathlib.Path, what: str) -> list[pathlib.Path]
             begin_s = time.monotonic()
             megabytes = sum(pin["bytes"] for pin in missing) >> 20
             say(f"{what}: {megabytes} MB to download once, into {cache}")
+            progress = Progress(what, sum(pin["bytes"] for pin in missing))
+            here = 0
             for pin in missing:
-                _download(pin, cache)
+                _download(pin, cache, lambda size, here=here: progress.show(here + size))
+                here += pin["bytes"]
+            progress.close()
             say(f"{what} is here and verified after {time.monotonic() - begin_s:.0f} s")
     return [cache / pin["file"] for pin in pins]
 
@@ -103,14 +107,29 @@ def bytes_to_download(pins: list[Pin], cache: pathlib.Path) -> int:
     return 2 * sum(pin["bytes"] for pin in pins if not (cache / pin["file"]).exists())
 
 
-def unpack(wheel: pathlib.Path, folder: pathlib.Path, place_of: Callable[[str], str | None]) -> None:
-    """Unpacks each file of the wheel to the place assigned to its name; None leaves it out."""
+def unpack(
+    wheel: pathlib.Path,
+    folder: pathlib.Path,
+    place_of: Callable[[str], str | None],
+    show: Callable[[int], None] = lambda unpacked_bytes: None,
+) -> None:
+    """Unpacks each file of the wheel to the place assigned to its name; None leaves it out. Tells `show` how far it is."""
+    unpacked_bytes = 0
     with zipfile.ZipFile(wheel) as archive:
         for member in archive.infolist():
             place = None if member.is_dir() else place_of(member.filename)
             if place is not None:
                 member.filename = place
                 archive.extract(member, folder)
+                unpacked_bytes += member.file_size
+                show(unpacked_bytes)
+
+
+def unpacked_size(wheel: pathlib.Path, place_of: Callable[[str], str | None]) -> int:
+    """Bytes that unpack() will write."""
+    with zipfile.ZipFile(wheel) as archive:
+        members = [member for member in archive.infolist() if not member.is_dir()]
+        return sum(member.file_size for member in members if place_of(member.filename) is not None)
 
 
 @contextlib.contextmanager
@@ -137,13 +156,14 @@ def _is_good(path: pathlib.Path, pin: Pin) -> bool:
     return digest.hexdigest() == pin["sha256"]
 
 
-def _download(pin: Pin, cache: pathlib.Path) -> None:
+def _download(pin: Pin, cache: pathlib.Path, show: Callable[[int], None]) -> None:
     for attempt in range(1, ATTEMPTS + 1):
         with tempfile.TemporaryDirectory(prefix=".incoming-", dir=cache) as folder:
             place = pathlib.Path(folder)
-            if _run_pip(pin, place) and _is_good(place / pin["file"], pin):
+            if _run_pip(pin, place, show) and _is_good(place / pin["file"], pin):
                 os.replace(place / pin["file"], cache / pin["file"])
                 return
+            _tell_words_of_pip(place)
         if attempt < ATTEMPTS:
             say(f"pip did not bring {pin['file']}; trying once more")
     raise SetupError(
@@ -152,17 +172,46 @@ def _download(pin: Pin, cache: pathlib.Path) -> None:
     )
 
 
-def _run_pip(pin: Pin, place: pathlib.Path) -> bool:
-    """Whether pip finds the wheel with the pinned hash in the folder."""
+def _run_pip(pin: Pin, place: pathlib.Path, show: Callable[[int], None]) -> bool:
+    """Whether pip finds the wheel with the pinned hash in the folder. Its words are in the folder's file `words`."""
     requirements = place / "requirements.txt"
     requirements.write_text(f"{pin['project']}=={pin['version']} --hash=sha256:{pin['sha256']}\n")
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--require-hashes"]
     # pip's cache would be a second copy, and might contain a file that another program damaged.
-    command += ["--no-cache-dir", "--no-input", "--disable-pip-version-check"]
+    command += ["--no-cache-dir", "--no-input", "--disable-pip-version-check", "--progress-bar", "off"]
     command += ["--implementation", "cp", "--python-version", "3.11"]
     for system in pin["file"].removesuffix(".whl").split("-")[-1].split("."):
         command += ["--platform", system]
     command += ["--dest", str(place), "--requirement", str(requirements)]
     # The file is downloaded to its final disk. From pip 25.1 on, a broken connection is resumed inside the file.
     environment = {"PIP_RESUME_RETRIES": "5", **os.environ, "TMPDIR": str(place)}
-    return subprocess.run(command, stdout=sys.stderr, env=environment).returncode == 0
+    with open(place / "words", "wb") as words:
+        with subprocess.Popen(command, stdout=words, stderr=words, env=environment) as pip:
+            try:
+                while pip.poll() is None:
+                    show(_largest_file(place))
+                    _wait(pip, POLL_S)
+            except BaseException:
+                pip.terminate()
+                raise
+    return pip.returncode == 0
+
+
+def _wait(process: subprocess.Popen[bytes], seconds: float) -> None:
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(seconds)
+
+
+def _largest_file(folder: pathlib.Path) -> int:
+    """Bytes of the file that pip is writing, in whatever folder it makes for it."""
+    largest = 0
+    for path, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                largest = max(largest, os.stat(os.path.join(path, name)).st_size)
+    return largest
+
+
+def _tell_words_of_pip(place: pathlib.Path) -> None:
+    for line in (place / "words").read_text(errors="replace").splitlines()[-TOLD_LINES:]:
+        say(f"  {line}")
