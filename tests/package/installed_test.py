@@ -14,7 +14,13 @@ import workshop
 from make_wheel_test import VERSION
 from workshop import install_libtorch
 
-TWO_RECORDS = {"name": "two_records", "design": "history", "records": ["record17", "record18"], "scale": "smoke", "seeds": [1]}
+TWO_RECORDS = {
+    "name": "two_records",
+    "design": "history",
+    "records": ["record17", "record18"],
+    "scale": "smoke",
+    "seeds": [1],
+}
 
 
 class Installed(unittest.TestCase):

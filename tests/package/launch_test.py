@@ -27,7 +27,11 @@ METADATA = f"Metadata-Version: 2.1\nName: torch\nVersion: {VERSION}\n"
 def fake_torch_wheel(folder):
     """A wheel with what install_libtorch.py unpacks; returns its pin."""
     file = folder / f"torch-{VERSION}-py3-none-manylinux_2_17_{platform.machine()}.whl"
-    texts = {"torch/lib/libtorch_cpu.so": "library", "torch/include/ATen/ATen.h": "", "nvidia/cu13/lib/libcudart.so.13": ""}
+    texts = {
+        "torch/lib/libtorch_cpu.so": "library",
+        "torch/include/ATen/ATen.h": "",
+        "nvidia/cu13/lib/libcudart.so.13": "",
+    }
     texts.update({f"torch-{VERSION}.dist-info/{name}": METADATA for name in ("METADATA", "licenses/LICENSE")})
     texts[f"torch-{VERSION}.dist-info/WHEEL"] = "Wheel-Version: 1.0\n"
     with zipfile.ZipFile(file, "w") as archive:
@@ -180,8 +184,9 @@ class Engine(Base):
 
     def test_no_variable_of_the_loader_is_set(self):
         workshop.write_installed_torch(self.site, VERSION)
-        with mock.patch.object(launch, "HERE", self.folder), mock.patch.object(
-            engine_place.placed_engine, "__defaults__", (self.engine,)
+        with (
+            mock.patch.object(launch, "HERE", self.folder),
+            mock.patch.object(engine_place.placed_engine, "__defaults__", (self.engine,)),
         ):
             environment = launch.environment_for(["run", "speedrun_history"])
         added = set(environment) - set(os.environ)

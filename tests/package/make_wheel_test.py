@@ -98,7 +98,9 @@ class Contents(unittest.TestCase):
 
     def test_setup_and_suites_are_those_of_the_repository(self):
         for name in ("install_libtorch.py", "wheels.py", "libtorch.json"):
-            self.assertEqual(self.archive.read(f"nanobench/setup/{name}"), (workshop.ROOT / "tools/setup" / name).read_bytes())
+            self.assertEqual(
+                self.archive.read(f"nanobench/setup/{name}"), (workshop.ROOT / "tools/setup" / name).read_bytes()
+            )
         suites = {path.name for path in (workshop.ROOT / "suites").glob("*.json")}
         self.assertEqual(set(self.archive_names("nanobench/share/nanobench/suites/")), suites)
 

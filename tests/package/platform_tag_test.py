@@ -38,7 +38,9 @@ class Tag(unittest.TestCase):
                 glibc_minor_of(symbol)
 
     def test_the_limits_are_those_of_auditwheel(self):
-        found = list((workshop.ROOT / ".deps/dev").glob("lib/python*/site-packages/auditwheel/policy/manylinux-policy.json"))
+        found = list(
+            (workshop.ROOT / ".deps/dev").glob("lib/python*/site-packages/auditwheel/policy/manylinux-policy.json")
+        )
         if not found:
             self.skipTest("auditwheel is not in .deps/dev; tools/dev/format.sh puts it there")
         policies = {policy["name"]: policy for policy in json.loads(found[0].read_text())}
@@ -52,7 +54,9 @@ class Tag(unittest.TestCase):
             line = following or line
             versions = policy["symbol_versions"]["x86_64"]
             for family, column in (("GLIBCXX", 1), ("CXXABI", 2), ("GCC", 3)):
-                numbers = [tuple(map(int, text.split("."))) for text in versions[family] if re.fullmatch(r"[\d.]+", text)]
+                numbers = [
+                    tuple(map(int, text.split("."))) for text in versions[family] if re.fullmatch(r"[\d.]+", text)
+                ]
                 self.assertEqual(max(numbers), line[column], f"{family} of manylinux_2_{minor}")
 
 

@@ -11,7 +11,6 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -83,7 +82,9 @@ def check_versions(build, version):
     for name in PROGRAMS:
         program = build / "bin" / name
         if not program.is_file():
-            raise PackageError(f"{program} does not exist; build it (./nanobench setup), or name its folder with --build")
+            raise PackageError(
+                f"{program} does not exist; build it (./nanobench setup), or name its folder with --build"
+            )
         try:
             done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
         except OSError as error:
@@ -166,9 +167,7 @@ def add_metadata(folder, version, summary, tag):
     place.mkdir()
     description = (ROOT / "docs/package.md").read_text(encoding="utf-8")
     texts = {
-        "METADATA": METADATA.format(
-            version=version, summary=summary, charts=charts_version(), description=description
-        ),
+        "METADATA": METADATA.format(version=version, summary=summary, charts=charts_version(), description=description),
         "WHEEL": f"Wheel-Version: 1.0\nGenerator: nanobench {version}\nRoot-Is-Purelib: false\nTag: {tag}\n",
         "entry_points.txt": ENTRY_POINTS,
     }
@@ -206,7 +205,9 @@ def _entry(name, mode):
 def check_size(wheel):
     size = wheel.stat().st_size
     if size > LARGEST_BYTES:
-        raise PackageError(f"the wheel has {size / (1 << 20):.1f} MiB, more than the {LARGEST_BYTES >> 20} MiB that it may have")
+        raise PackageError(
+            f"the wheel has {size / (1 << 20):.1f} MiB, more than the {LARGEST_BYTES >> 20} MiB that it may have"
+        )
 
 
 def make(options):

@@ -53,6 +53,6 @@ def glibc_minor_of(symbol):
 
 
 def platform_tag(symbols, machine):
-    """"manylinux_2_35_x86_64" for all symbol versions that the files of a wheel need. Throws UnknownVersion."""
+    """ "manylinux_2_35_x86_64" for all symbol versions that the files of a wheel need. Throws UnknownVersion."""
     minor = max([OLDEST, *map(glibc_minor_of, symbols)])
     return f"manylinux_2_{minor}_{machine}"

@@ -75,7 +75,9 @@ def named_place(named):
                 f"NANOBENCH_TORCH={named} is LibTorch {found}, but the engine needs {series_of(wanted)}; name another or unset it"
             )
         return Place((folder / "lib").absolute(), "named by NANOBENCH_TORCH")
-    raise Refused(f"NANOBENCH_TORCH={named} is not LibTorch: there is no lib/{LIBRARY}; name another folder or unset it")
+    raise Refused(
+        f"NANOBENCH_TORCH={named} is not LibTorch: there is no lib/{LIBRARY}; name another folder or unset it"
+    )
 
 
 def installed_place():
