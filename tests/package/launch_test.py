@@ -5,6 +5,7 @@ python3 tests/package/launch_test.py
 
 import contextlib
 import hashlib
+import importlib.util
 import io
 import json
 import os
@@ -53,6 +54,7 @@ class Base(unittest.TestCase):
             shutil.copy2(workshop.ROOT / "tools/setup" / name, self.setup)
         self.write_pin(fake_torch_wheel(self.links))
         self.said = io.StringIO()
+        self.find_spec = mock.Mock(return_value=True)  # with this path, Python would find no pip
         # PYTHONPATH is not read again by this process, so that the search for installed packages is given a path.
         environment = {"HOME": str(self.folder / "home"), "PATH": os.environ["PATH"], "PIP_NO_INDEX": "1",
                        "PIP_FIND_LINKS": str(self.links)}  # fmt: skip
@@ -61,6 +63,7 @@ class Base(unittest.TestCase):
             mock.patch.dict(os.environ, environment, clear=True),
             mock.patch.object(torch_place, "SETUP", self.setup),
             mock.patch("sys.path", [str(self.site)]),
+            mock.patch.object(importlib.util, "find_spec", lambda name: self.find_spec(name)),
         ):
             change.__enter__()
             self.addCleanup(change.__exit__, None, None, None)
@@ -120,6 +123,13 @@ class Download(Base):
         self.assertFalse((self.cache / f"libtorch-{VERSION}").exists())
         self.find()
         self.assertEqual(self.find(may_download=False).libraries, self.downloaded)
+
+    def test_a_python_without_pip_is_told_what_to_do(self):
+        self.find_spec.side_effect = lambda name: None
+        with self.assertRaises(Refused) as refused:
+            self.find()
+        self.assertIn("NANOBENCH_TORCH", str(refused.exception))
+        self.assertEqual(self.said.getvalue(), "")
 
     def test_it_is_done_once(self):
         self.find()

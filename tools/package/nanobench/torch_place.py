@@ -7,6 +7,7 @@ takes seconds, and only the place of its libraries matters.
 import dataclasses
 import fcntl
 import importlib.metadata
+import importlib.util
 import json
 import os
 import pathlib
@@ -116,11 +117,17 @@ def find(may_download):
         return installed
     cache = cache_folder()
     folder = cache / f"libtorch-{wanted_version()}"
+    is_here = (folder / "libtorch.stamp").is_file()
     if may_download:
-        if passed_over and not (folder / "libtorch.stamp").is_file():
+        if passed_over and not is_here:
             say(passed_over)
+        if not is_here and importlib.util.find_spec("pip") is None:
+            raise Refused(
+                f"LibTorch is not here, and this Python has no pip to download it: install pip or torch {wanted_version()} "
+                "there, or name a LibTorch with NANOBENCH_TORCH"
+            )
         _fetch(folder, cache)
-    elif not (folder / "libtorch.stamp").is_file():
+    elif not is_here:
         return None
     return Place(folder / "torch" / "lib", "downloaded from the package index", passed_over)
 
