@@ -211,6 +211,13 @@ command_bundle() {
   exec python3 -B "$root/tools/bundle/make_bundle.py" --build "$build" "$@"
 }
 
+command_wheel() {
+  if [[ ${1-} == -h || ${1-} == --help ]]; then exec python3 -B "$root/tools/package/make_wheel.py" --help; fi
+  needs_libtorch || fail 2 "the preset $preset builds no engine, and a wheel brings the engine; set NANOBENCH_PRESET=release"
+  build_programs
+  exec python3 -B "$root/tools/package/make_wheel.py" --build "$build" "$@"
+}
+
 command_test() {
   if [[ ${1-} == -h || ${1-} == --help ]]; then usage; fi
   prepare 'the programs and the tests' "$everything_core_s" 'the tests run'

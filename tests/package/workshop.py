@@ -1,0 +1,74 @@
+"""What the tests of the wheel share: where things are, a wheel of the build, and folders that look like LibTorch or torch."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = pathlib.Path(os.environ.get("NANOBENCH", ROOT / "build/release/bin/nanobench")).resolve()
+BUILD = PROGRAM.parents[1]
+MAKER = ROOT / "tools/package/make_wheel.py"
+AUDITWHEEL = ROOT / ".deps/dev/bin/auditwheel"
+
+for folder in ("tools/setup", "tools/bundle", "tools/package"):
+    sys.path.insert(0, str(ROOT / folder))
+import elf  # noqa: E402 (the lines above come first)
+import install_libtorch  # noqa: E402
+import make_bundle  # noqa: E402
+import make_wheel  # noqa: E402
+
+
+def temporary_folder(case):
+    """A folder that lives as long as the test or the class of tests."""
+    folder = tempfile.TemporaryDirectory()
+    (case.addClassCleanup if isinstance(case, type) else case.addCleanup)(folder.cleanup)
+    return pathlib.Path(folder.name).resolve()
+
+
+def make(folder, build=BUILD, **variables):
+    words = [sys.executable, "-B", MAKER, "--build", build, folder]
+    environment = {**os.environ, **variables}
+    return subprocess.run(list(map(str, words)), env=environment, capture_output=True, text=True)
+
+
+def make_wheel_in(folder):
+    """The wheel of the build. Throws AssertionError with what make_wheel said."""
+    done = make(folder)
+    if done.returncode != 0:
+        raise AssertionError(done.stderr)
+    return next(folder.glob("*.whl"))
+
+
+def libtorch():
+    """The LibTorch of the build: the folder with include/ and lib/."""
+    return make_bundle.libtorch_folder(BUILD).parent
+
+
+def write_libtorch(folder, version=None):
+    """A folder that looks like LibTorch; without a version it has no header that states one."""
+    (folder / "lib").mkdir(parents=True)
+    (folder / "lib/libtorch_cpu.so").write_text("")
+    if version:
+        lines = zip(("MAJOR", "MINOR", "PATCH"), version.split("."))
+        (folder / "include/torch").mkdir(parents=True)
+        (folder / "include/torch/version.h").write_text("".join(f"#define TORCH_VERSION_{a} {b}\n" for a, b in lines))
+    return folder
+
+
+def write_installed_torch(site, version, libraries=None):
+    """An installed torch of that version, with LibTorch's own libraries or with a file that only has the name."""
+    (site / f"torch-{version}.dist-info").mkdir(parents=True)
+    (site / f"torch-{version}.dist-info/METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: torch\nVersion: {version}\n"
+    )
+    if libraries:
+        (site / "torch").mkdir()
+        (site / "torch/lib").symlink_to(libraries)
+    else:
+        write_libtorch(site / "torch")
+    return site
+
+
+__all__ = ["elf", "install_libtorch", "make_wheel"]

@@ -1,0 +1,1 @@
+"""nanobench as a Python package: it finds LibTorch, then becomes the program (docs/package.md)."""
