@@ -4,8 +4,6 @@ NANOBENCH=build/release/bin/nanobench python3 tests/package/installed_test.py
 """
 
 import json
-import pathlib
-import shutil
 import subprocess
 import sys
 import unittest
@@ -134,13 +132,15 @@ class Installed(unittest.TestCase):
         found = self.nanobench("doctor", NANOBENCH_TORCH=workshop.libtorch())
         self.assertEqual((found.returncode, found.stderr), (0, ""))
 
-    def test_pip_removes_all_that_it_installed(self):
-        copy = self.home / "copy"
-        shutil.copytree(self.bin.parent, copy, symlinks=True)
-        words = [copy / "bin/python", "-m", "pip", "uninstall", "-q", "-y", "nanobench"]
-        subprocess.run(words, check=True, capture_output=True)
-        left = [path for path in pathlib.Path(copy).rglob("*nanobench*") if "__pycache__" not in path.parts]
-        self.assertEqual([path for path in left if path.is_file()], [])
+    def environment_files(self):
+        files = [path for path in self.bin.parent.rglob("*") if "__pycache__" not in path.parts]
+        return {str(path): path.stat().st_mtime_ns for path in files}
+
+    def test_nothing_is_written_into_the_environment(self):
+        before = self.environment_files()
+        self.engine_info(NANOBENCH_TORCH=workshop.libtorch())
+        self.assertEqual(self.nanobench("run", "mock_gate", "--quiet").returncode, 0)
+        self.assertEqual(self.environment_files(), before)
 
 
 if __name__ == "__main__":
