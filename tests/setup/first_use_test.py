@@ -31,7 +31,8 @@ FAKE = pathlib.Path(os.environ["FAKE"])
 def hold(name):
     if (FAKE / f"hold-{name}").exists():
         (FAKE / f"{name}-holds").touch()
-    while (FAKE / f"hold-{name}").exists():
+    end_s = time.monotonic() + 30
+    while (FAKE / f"hold-{name}").exists() and time.monotonic() < end_s:
         time.sleep(0.02)
 """
 
@@ -257,19 +258,20 @@ class Continues(FirstUseTest):
         self.assertEqual(sorted(self.calls()), ["apt-get", "cmake", "ninja", "ninja", "pip", "pip", "pip"])
         self.assert_complete()
 
-    def test_a_launcher_killed_without_its_tools_is_taken_over(self):
-        self.hold("pip")
+    def test_tools_that_outlive_their_launcher_are_waited_for(self):
+        self.hold("ninja")
         first = self.start("run", "first")
-        self.wait_until_held("pip")
+        self.wait_until_held("ninja")
         first.kill()
         second = self.start("run", "second")
         while "waiting for it" not in (line := second.stderr.readline()):
-            self.assertTrue(line)
+            self.assertTrue(line, "it does not wait")
+        self.assertEqual(self.calls().count("ninja"), 1)
         os.killpg(first.pid, signal.SIGKILL)
-        self.release("pip")
+        self.release("ninja")
         out, said = second.communicate(timeout=60)
         self.assertEqual((second.returncode, out), (0, f"[run][second]\n{self.base}\n"), said)
-        self.assert_complete()
+        self.assertEqual(self.calls(), ["ninja"])
 
 
 class Says(FirstUseTest):
@@ -322,8 +324,8 @@ class Shows(FirstUseTest):
         ninja = (self.fake / "ninja").read_text()
         (self.fake / "ninja").write_text(ninja.replace("echo '[1/2] Building CXX object a.o'", self.BUILD))
 
-    def on_terminal(self, columns, *arguments, **changes):
-        """What a terminal of this width gets from the launcher."""
+    def on_terminal(self, columns, *arguments, code=0, during=lambda keyboard: None, **changes):
+        """What a terminal of this width gets from the launcher, while somebody types."""
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         process = subprocess.Popen(
@@ -334,15 +336,17 @@ class Shows(FirstUseTest):
             stdout=subprocess.PIPE,
             stderr=theirs,
             start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(2, termios.TIOCSCTTY, 0),
         )
         os.close(theirs)
         self.addCleanup(self.end, process)
+        during(ours)
         shown = b""
         while piece := self.read(ours):
             shown += piece
         os.close(ours)
         process.wait(30)
-        self.assertEqual(process.returncode, 0, shown)
+        self.assertEqual(process.returncode, code, shown)
         return shown.decode()
 
     @staticmethod
@@ -377,6 +381,18 @@ class Shows(FirstUseTest):
         drawn = re.findall(r"\r(nanobench: (?:LibTorch|build|unpack)[^\r\n]*?)\033\[K", shown)
         self.assertGreater(len(drawn), 10)
         self.assertLess(max(map(len, drawn)), 40)
+
+    def test_ctrl_c_on_a_terminal(self):
+        def type_it(keyboard):
+            self.wait_until_held("ninja")
+            os.write(keyboard, b"\x03")
+
+        self.hold("ninja")
+        shown = self.on_terminal(100, "run", "x", code=130, during=type_it)
+        last = shown.rstrip("\r\n").split("\033[K")[-1]
+        self.assertTrue(last.startswith("nanobench: interrupted"), shown[-300:])
+        self.release("ninja")
+        self.assertEqual(self.launch("run", "x").returncode, 0)
 
     def test_plain_lines_without_a_terminal(self):
         for changes in ({}, {"TERM": "dumb"}):

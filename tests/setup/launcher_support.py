@@ -2,7 +2,7 @@
 
 The stand-in tools write what they were called with into a file; the stand-in ninja "builds" a program that prints its
 arguments and its current directory. A stand-in that finds the file hold-NAME says so by NAME-holds, and waits until the
-first is gone.
+first is gone, half a minute at most.
 """
 
 import contextlib
@@ -27,7 +27,10 @@ PACKAGE_HEADERS = (
 SOURCE_FOLDERS = ("core", "engine", "ablations", "results", "suites", "reports", "tools")
 NOBODY = 65534
 
-HOLD = '[ -e "$FAKE/hold-NAME" ] && touch "$FAKE/NAME-holds"; while [ -e "$FAKE/hold-NAME" ]; do sleep 0.05; done'
+# Half a minute at most, so that a test whose launcher does not come further fails.
+HOLD = """[ -e "$FAKE/hold-NAME" ] && touch "$FAKE/NAME-holds"
+        held=0
+        while [ -e "$FAKE/hold-NAME" ] && [ $held -lt 600 ]; do sleep 0.05; held=$((held + 1)); done"""
 
 TOOLS = {
     "c++": "exit 0",

@@ -12,24 +12,33 @@ source "$root/tools/setup/first_use.sh"
 # --- running tools -------------------------------------------------------------------------------------------------
 
 child=''
+shower=''
 # A tool runs in the background of this shell, so that a signal to only the launcher also stops the tool at once.
 run_tool() {
   "$@" </dev/null &
   child=$!
+  wait_for_tool
+}
+
+wait_for_tool() {
   local code=0
   wait "$child" || code=$?
   child=''
   return "$code"
 }
 
-# Runs a tool with all of its output piped to one of our functions, and waits for both.
+# Runs a tool with all of its output piped to one of our functions, and waits for both. Ctrl-C reaches every process of the
+# terminal; the function goes on until the tool has ended.
 run_shown() { # FUNCTION COMMAND...
-  local shower code=0
-  exec 8> >("$1" 9>&-)
+  local code=0
+  exec 8> >(trap '' INT TERM HUP && "$1" 9>&-)
   shower=$!
-  run_tool "${@:2}" >&8 2>&1 8>&- || code=$?
+  "${@:2}" </dev/null >&8 2>&1 8>&- &
+  child=$!
   exec 8>&-
+  wait_for_tool || code=$?
   wait "$shower" || true
+  shower=''
   return "$code"
 }
 
@@ -39,6 +48,7 @@ stop() { # EXIT_CODE
     kill -TERM "$child" 2>/dev/null || true
     wait "$child" 2>/dev/null || true
   fi
+  if [[ -n $shower ]]; then wait "$shower" 2>/dev/null || true; fi
   say 'interrupted; the same command continues from here'
   exit "$1"
 }
