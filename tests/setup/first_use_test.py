@@ -317,7 +317,9 @@ class Says(FirstUseTest):
 
 
 class Shows(FirstUseTest):
-    BUILD = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do echo \"[$i/20] Building $i.o\"; sleep 0.02; done"
+    BUILD = (
+        'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do echo "[$i/20] Building $i.o"; sleep 0.02; done'
+    )
 
     def make_tools(self):
         super().make_tools()

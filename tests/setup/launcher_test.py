@@ -4,7 +4,6 @@ import os
 import pathlib
 import signal
 import stat
-import time
 import unittest
 
 from launcher_support import SOURCE_FOLDERS, LauncherTest

@@ -9,7 +9,7 @@ import unittest
 from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools/setup"))
-import progress  # noqa: E402
+import progress
 
 MB = 1 << 20
 

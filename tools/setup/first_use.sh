@@ -62,7 +62,7 @@ announce_first_use() { # WHAT CORE_SECONDS NEXT
   local planned_s=0
   build_estimate_s=0
   if ! is_first_use; then return 0; fi
-  if [[ ! -e $build/.ninja_log ]]; then build_estimate_s=$(build_seconds "$2"); fi
+  build_estimate_s=$(build_seconds "$2")
   say 'first use of this checkout; these steps are done once, and nothing is asked:'
   plan_packages
   plan_wheels

@@ -48,10 +48,11 @@ draw_bar() { # LABEL DONE TOTAL REST
   printf '\r%s  [%s%s]  %s\033[K' "$1" "${bar// /#}" "${places// /.}" "$4" >&2
 }
 
-# Seconds until all steps are done at the pace so far; the estimate, shortened by what is done, until there is a pace.
+# Seconds until all steps are done. The pace counts once a tenth is done: first steps are long. Until then it is the estimate less
+# what has passed; 0 if nobody knows.
 seconds_left() { # DONE TOTAL SECONDS_SO_FAR ESTIMATE
-  if (($1 * 10 >= $2 || $4 == 0)); then
-    printf '%d' $(($1 > 0 ? ($3 * ($2 - $1) + $1 - 1) / $1 : 0))
+  if (($1 * 10 >= $2)); then
+    printf '%d' $((($3 * ($2 - $1) + $1 - 1) / $1))
   else
     printf '%d' $(($4 > $3 ? $4 - $3 : 0))
   fi

@@ -185,15 +185,17 @@ def _run_pip(pin: Pin, place: pathlib.Path, show: Callable[[int], None]) -> bool
     command += ["--dest", str(place), "--requirement", str(requirements)]
     # The file is downloaded to its final disk. From pip 25.1 on, a broken connection is resumed inside the file.
     environment = {"PIP_RESUME_RETRIES": "5", **os.environ, "TMPDIR": str(place)}
-    with open(place / "words", "wb") as words:
-        with subprocess.Popen(command, stdout=words, stderr=words, env=environment) as pip:
-            try:
-                while pip.poll() is None:
-                    show(_largest_file(place))
-                    _wait(pip, POLL_S)
-            except BaseException:
-                pip.terminate()
-                raise
+    with (
+        open(place / "words", "wb") as words,
+        subprocess.Popen(command, stdout=words, stderr=words, env=environment) as pip,
+    ):
+        try:
+            while pip.poll() is None:
+                show(_largest_file(place))
+                _wait(pip, POLL_S)
+        except BaseException:
+            pip.terminate()
+            raise
     return pip.returncode == 0
 
 
