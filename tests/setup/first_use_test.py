@@ -338,7 +338,7 @@ class Shows(FirstUseTest):
             stdout=subprocess.PIPE,
             stderr=theirs,
             start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(2, termios.TIOCSCTTY, 0),
+            preexec_fn=lambda: fcntl.ioctl(2, termios.TIOCSCTTY, 0),  # noqa: PLW1509 (there are no threads)
         )
         os.close(theirs)
         self.addCleanup(self.end, process)
