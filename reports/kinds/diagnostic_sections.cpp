@@ -67,7 +67,8 @@ std::optional<Section> diagnostic_section(const results::PlanRecord& plan, const
   if (effects.empty()) return std::nullopt;
   Section section{.title = "What the verdicts rest on"};
   section.reading.emplace_back(
-      "Every cell informs the spread of every effect: the residuals are what cell and seed leave. Each effect counts its "
+      "Every cell informs the spread of every effect: the residuals are what cell and seed leave. Each effect counts "
+      "its "
       "own spread as well. The weights are the degrees of freedom that the plan's spread counts for.");
   const auto weight = [](double value) { return significant_cell(value, 2); };
   section.facts = {{"loss_weight", "weight for losses and seconds", weight(rules.weights.loss)},
