@@ -28,7 +28,7 @@ from platform_tag import UnknownVersion, platform_tag  # noqa: E402
 LARGEST_BYTES = 40 << 20
 PROGRAMS = {"nanobench": "nanobench/bin/nanobench", "nanobench-train": "nanobench/engine/nanobench-train"}
 # What the launcher of a checkout uses too (tools/setup).
-SETUP_FILES = ("install_libtorch.py", "wheels.py", "libtorch.json")
+SETUP_FILES = ("install_libtorch.py", "progress.py", "wheels.py", "libtorch.json")
 # Debian packages whose code is compiled in or carried along, and whose licences ask for their text beside it.
 LICENCES_OF = ("libcli11-dev", "nlohmann-json3-dev", "libsqlite3-0", "libxxhash-dev")
 PROGRAM_RUN_PATH, ENGINE_RUN_PATH = "$ORIGIN/../lib", "$ORIGIN/lib"
