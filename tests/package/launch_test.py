@@ -50,7 +50,7 @@ class Base(unittest.TestCase):
         self.links = self.folder.parent / "links"  # pip splits its variable at spaces
         for folder in (self.setup, self.links, self.site):
             folder.mkdir(parents=True)
-        for name in ("install_libtorch.py", "wheels.py"):
+        for name in ("install_libtorch.py", "progress.py", "wheels.py"):
             shutil.copy2(workshop.ROOT / "tools/setup" / name, self.setup)
         self.write_pin(fake_torch_wheel(self.links))
         self.said = io.StringIO()

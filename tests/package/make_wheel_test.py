@@ -97,7 +97,7 @@ class Contents(unittest.TestCase):
             self.assertNotRegex(name, r"^lib(torch|c10|stdc\+\+|gcc_s|c\.|m\.)")
 
     def test_setup_and_suites_are_those_of_the_repository(self):
-        for name in ("install_libtorch.py", "wheels.py", "libtorch.json"):
+        for name in ("install_libtorch.py", "progress.py", "wheels.py", "libtorch.json"):
             self.assertEqual(
                 self.archive.read(f"nanobench/setup/{name}"), (workshop.ROOT / "tools/setup" / name).read_bytes()
             )
