@@ -224,7 +224,7 @@ command_bundle() {
 command_wheel() {
   if [[ ${1-} == -h || ${1-} == --help ]]; then exec python3 -B "$root/tools/package/make_wheel.py" --help; fi
   needs_libtorch || fail 2 "the preset $preset builds no engine, and a wheel brings the engine; set NANOBENCH_PRESET=release"
-  build_programs
+  build_programs 'the wheel is made'
   exec python3 -B "$root/tools/package/make_wheel.py" --build "$build" "$@"
 }
 
