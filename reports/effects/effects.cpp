@@ -347,11 +347,26 @@ double alpha_left(const std::vector<EffectResult>& effects, const EffectRules& r
   return rules.alpha / static_cast<double>(std::max<std::ptrdiff_t>(open, 1));
 }
 
+/// The variance of the effect's seconds, with the part of the losses as this plan and the earlier ones show it
+/// together.
+double informed_variance(const EffectResult& effect, const EffectRules& rules) {
+  const double variance = effect.seconds.equal_loss.estimate.se * effect.seconds.equal_loss.estimate.se;
+  const MeasuredEffect& loss = effect.loss;
+  const bool is_known =
+      rules.earlier_loss && loss.estimate && loss.plan_sd && *loss.plan_sd > 0.0 && loss.plan_df > 0.0;
+  if (!is_known || !effect.seconds.gain) return variance;
+  const double own = *loss.plan_sd * *loss.plan_sd, earlier = rules.earlier_loss->sd * rules.earlier_loss->sd;
+  const double together =
+      (loss.plan_df * own + rules.earlier_loss->df * earlier) / (loss.plan_df + rules.earlier_loss->df);
+  const double of_loss = loss.estimate->se / *effect.seconds.gain;
+  return std::max(0.0, variance - of_loss * of_loss) + std::min(variance, of_loss * of_loss) * together / own;
+}
+
 /// The effect's error with another number of seeds. Without a forecast, that of independent seeds.
-ErrorOfRuns error_with(const EffectResult& effect, int have) {
+ErrorOfRuns error_with(const EffectResult& effect, const EffectRules& rules, int have) {
   const Estimate& estimate = effect.seconds.equal_loss.estimate;
   const std::optional<ErrorForecast> forecast = effect.seconds.forecast;
-  const double se_of_one = estimate.se * std::sqrt(static_cast<double>(have));
+  const double se_of_one = std::sqrt(informed_variance(effect, rules) * static_cast<double>(have));
   const double df_of_one = estimate.df / (have - 1.0);
   return [=](int n) {
     return PlannedError{.se = se_of_one / std::sqrt(static_cast<double>(n)),
@@ -376,7 +391,7 @@ SeedsForVerdict seeds_for(const EffectResult& effect, const EffectRules& rules, 
     result.status = Status::kWithinNoise;
     return result;
   }
-  const ErrorOfRuns error = error_with(effect, result.have);
+  const ErrorOfRuns error = error_with(effect, rules, result.have);
   const auto needed_for = [&](double value) -> std::optional<int> {
     const std::optional<int> runs = required_runs_for_verdict(value, error, tests, kVerdictPower, kMaxSeedsNamed);
     // The seeds so far may have missed, by bad luck, a verdict that this many seeds usually give.
@@ -401,7 +416,7 @@ bool is_futile(const EffectResult& effect, const EffectRules& rules, int most) {
   if (have < 2 || most <= have || !effect.seconds.equal_loss.is_converted() || !effect.seconds.reference_s)
     return false;
   const double alpha = rules.nominal_p.value_or(rules.alpha);
-  const PlannedError last = error_with(effect, have)(most);
+  const PlannedError last = error_with(effect, rules, have)(most);
   const double outer = -t_quantile(alpha / 2.0, last.df);
   const double inner = seconds_margin(effect, rules) / last.se + t_quantile(alpha, last.df);
   const double z = t_of(effect.seconds.equal_loss.estimate);

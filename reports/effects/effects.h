@@ -38,6 +38,8 @@ struct EffectResult {
 
 struct EffectRules {
   SpreadWeights weights;
+  /// The spread of losses in earlier plans informs the number of seeds that is needed, and no verdict.
+  std::optional<EarlierSpread> earlier_loss;
   double alpha = 0.05;
   double loss_margin = 0.001;  ///< nats per token
   double time_margin = 0.002;  ///< fraction of the step time, and of the training clock for the verdict

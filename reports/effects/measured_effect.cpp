@@ -363,6 +363,7 @@ EffectSeconds PlanEffects::seconds(const results::PlanContrast& contrast, const 
     input.gain = scaled(*slope, -after->steps / reference);
     input.gain.se = std::abs(input.gain.se);
     result.steps = *loss.value / -slope->value;
+    result.gain = input.gain.value;
     input.seconds =
         seconds_estimate(result, contrast, {.value = input.gain.value, .reference_s = reference}, loss, log_time);
   }

@@ -83,6 +83,7 @@ class PlanEffects {
     EqualLoss equal_loss;               ///< cost of the change at equal loss; below 0: it saves time
     std::optional<double> reference_s;  ///< training clock without the change
     std::optional<double> steps;        ///< that the loss alone is worth; absent for equal losses
+    std::optional<double> gain;         ///< nats that one second buys; absent likewise
     std::optional<ErrorForecast> forecast;
     int n = 0;  ///< complete blocks
   };

@@ -96,9 +96,12 @@ std::optional<EarlierSpread> earlier_loss_spread(const results::Store& store, co
   for (const results::PlanLine& line : plan.lines) {
     if (line.run_id) seen.insert(*line.run_id);
   }
+  std::vector<results::PlanRecord> plans = comparable_plans(store, plan, *conditions);
+  std::erase_if(plans,
+                [&](const results::PlanRecord& other) { return other.id == plan.id || other.suite != plan.suite; });
+  if (plans.size() > kMaxPlans) plans.resize(kMaxPlans);
   double squares = 0.0, df = 0.0;
-  for (const results::PlanRecord& earlier : comparable_plans(store, plan, *conditions)) {
-    if (earlier.id == plan.id || earlier.suite != plan.suite) continue;
+  for (const results::PlanRecord& earlier : plans) {
     const std::vector<CellMeasures> cells = cells_without_samples(store, earlier, *conditions, seen);
     const PlanEffects effects(cells, 1, {});
     const std::optional<double> sd = effects.loss_sd();

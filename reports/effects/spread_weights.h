@@ -14,8 +14,8 @@ SpreadWeights spread_weights(const results::Store& store, const results::PlanRec
 
 inline constexpr int kMinSeedsForSpread = 3;
 
-/// The spread of losses in earlier plans of the same suite, scale and conditions, after cell and seed. Runs that `plan`
-/// has too do not count. nullopt if there are none.
+/// The spread of losses in the newest earlier plans of the same suite, scale and conditions, after cell and seed. Runs
+/// that `plan` has too do not count. nullopt if there are none.
 std::optional<EarlierSpread> earlier_loss_spread(const results::Store& store, const results::PlanRecord& plan);
 
 }  // namespace nanobench::reports

@@ -360,9 +360,9 @@ Section chart_section(const results::Store& store, const results::PlanRecord& pl
 }
 
 Document report_of(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
-                   const ComparisonTable& table, const std::vector<EffectResult>& effects) {
+                   const ComparisonTable& table, const std::vector<EffectResult>& effects, const EffectRules& rules) {
   Document document{.kind = "comparison", .title = plan.title.empty() ? plan.suite : plan.title};
-  const auto needed = seeds_needed(effects, final_rules_of(plan));
+  const auto needed = seeds_needed(effects, final_rules_of(plan, rules));
   document.headline = comparison_headline(plan, cells, table, effects, needed);
   document.sections.push_back(head_of(plan, cells, table));
   Table rows{.id = "rows", .columns = columns()};
@@ -385,7 +385,7 @@ Document report_of(const results::PlanRecord& plan, const std::vector<CellMeasur
 
 Document comparison_report(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
                            const ComparisonTable& table) {
-  return report_of(plan, cells, table, analyse_effects(plan, cells));
+  return report_of(plan, cells, table, analyse_effects(plan, cells), {});
 }
 
 Document comparison_report(const results::Store& store, const results::PlanRecord& plan,
@@ -394,10 +394,11 @@ Document comparison_report(const results::Store& store, const results::PlanRecor
   ComparisonTable table = compare(plan, cells, options);
   table.looks = looks_taken(plan, store.plans(plan.suite));
   SpreadWeights weights = spread_weights(store, plan);
-  if (options.uses_earlier_spread) weights.earlier_loss = earlier_loss_spread(store, plan);
-  const EffectRules rules = rules_of(plan, {.weights = weights});
+  const std::optional<EarlierSpread> earlier = earlier_loss_spread(store, plan);
+  if (options.uses_earlier_spread) weights.earlier_loss = earlier;
+  const EffectRules rules = rules_of(plan, {.weights = weights, .earlier_loss = earlier});
   const std::vector<EffectResult> effects = analyse_effects(plan, cells, rules);
-  Document document = report_of(plan, cells, table, effects);
+  Document document = report_of(plan, cells, table, effects, rules);
   if (std::optional<Section> phases = schedule_section(step_phases(store, cells, table)))
     document.sections.push_back(std::move(*phases));
   if (weights.earlier_loss) {

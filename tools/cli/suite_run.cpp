@@ -229,7 +229,8 @@ struct OpenChanges {
 OpenChanges open_changes(const results::Store& store, std::int64_t plan_id) {
   const results::PlanRecord plan = store.plan(plan_id);
   OpenChanges open;
-  const reports::EffectRules rules{.weights = reports::spread_weights(store, plan)};
+  const reports::EffectRules rules{.weights = reports::spread_weights(store, plan),
+                                   .earlier_loss = reports::earlier_loss_spread(store, plan)};
   const std::vector<reports::EffectResult> effects =
       reports::analyse_effects(plan, reports::read_cells(store, plan, {}), rules);
   for (const reports::EffectResult& effect : effects) {

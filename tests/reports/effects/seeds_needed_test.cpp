@@ -195,6 +195,25 @@ TEST(SeedsNeeded, PromiseNothingToNullChanges) {
   EXPECT_LT(share, 0.05 + slack(0.05, kRepetitions));
 }
 
+/// Losses alone make the effect's error here, with four degrees of freedom.
+TEST(SeedsNeeded, EarlierPlansInformThem) {
+  EffectResult effect = undecided(2.0, 1.5, 6);
+  effect.seconds.gain = 0.001;
+  effect.loss.estimate = Estimate{.value = 0.002, .se = 0.001 * effect.seconds.equal_loss.estimate.se, .df = 5.0};
+  effect.loss.plan_sd = 0.001;
+  effect.loss.plan_df = 4.0;
+  const int alone = *needed_for(effect).seeds;
+  const auto with = [&](double sd) {
+    EffectRules informed = rules();
+    informed.earlier_loss = EarlierSpread{.sd = sd, .df = 400.0};
+    return *seeds_needed({effect}, informed).front()->seeds;
+  };
+  EXPECT_EQ(with(0.001), alone);
+  EXPECT_GT(with(0.002), 2 * alone);
+  effect.seconds.gain.reset();
+  EXPECT_EQ(with(0.002), alone) << "times alone";
+}
+
 TEST(Futile, IsWhatTheSeedsLeftCanHardlyDecide) {
   const EffectRules at_end = rules();
   EXPECT_TRUE(is_futile(undecided(0.3, 5.0, 7), at_end, 10)) << "nothing seen, and no margin in reach";
