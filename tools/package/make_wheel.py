@@ -4,7 +4,6 @@
 make_wheel.py --build BUILD FOLDER
 """
 
-import argparse
 import base64
 import hashlib
 import json
@@ -56,15 +55,8 @@ class PackageError(Exception):
     """One sentence: what is missing or wrong, and what to do."""
 
 
-class Parser(argparse.ArgumentParser):
-    """One sentence instead of the whole usage."""
-
-    def error(self, message):
-        raise PackageError(message)
-
-
 def make_parser():
-    parser = Parser(prog="nanobench wheel", description="Makes a wheel of the built programs, for pip.")
+    parser = make_bundle.Parser(prog="nanobench wheel", description="Makes a wheel of the built programs, for pip.")
     parser.add_argument("folder", metavar="DIR", help="where the wheel is put; a wheel of the same name is replaced")
     parser.add_argument("--build", metavar="DIR", required=True, help="build folder with the programs in its bin/")
     return parser
