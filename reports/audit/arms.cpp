@@ -5,13 +5,14 @@
 
 #include "core/base/error.h"
 #include "reports/stats/multiple.h"
+#include "results/import/speedrun_line.h"
 
 namespace nanobench::reports {
 namespace {
 
 /// The last digit that logs print, in the metric's unit.
 double printed_digit(ArmMetric metric) {
-  return metric == ArmMetric::kLoss ? 1e-4 : 1.0;
+  return metric == ArmMetric::kLoss ? results::kPrintedLoss : results::kPrintedMs;
 }
 
 const std::vector<double>& values_of(const LogArm& arm, ArmMetric metric) {
@@ -20,7 +21,7 @@ const std::vector<double>& values_of(const LogArm& arm, ArmMetric metric) {
 
 /// The error of means whose values agree in every printed digit: each value is uniform within its last one.
 Estimate rounding_estimate(const Moments& candidate, const Moments& control, double digit) {
-  const double variance = digit * digit / 12.0;
+  const double variance = rounding_variance(digit);
   return {.value = candidate.mean - control.mean,
           .se = std::sqrt(variance / candidate.n + variance / control.n),
           .df = kInfinity};

@@ -264,7 +264,7 @@ void PlanModel::fit_residuals() {
   variance_ = squares_of(residuals_) / df_;
   const double rounding = kRoundingUnits * std::numeric_limits<double>::epsilon() * magnitude_;
   if (variance_ <= rounding * rounding) variance_ = 0.0;
-  variance_ = std::max(variance_, rounding_variance());
+  variance_ = std::max(variance_, rounding_variance(settings_.resolution));
   if (!settings_.earlier) return;
   const double earlier = settings_.earlier->sd * settings_.earlier->sd, df = df_ + settings_.earlier->df;
   variance_ = (df_ * variance_ + settings_.earlier->df * earlier) / df;
@@ -326,7 +326,7 @@ std::optional<ContrastFit> PlanModel::fit(const Contrast& contrast) const {
   for (const double coefficient : coefficients) unit += coefficient * coefficient;
   double own = 0.0;  // s_j^2
   if (const std::optional<Moments> moments = moments_of(values, magnitude_)) {
-    own = unit > 0.0 ? std::max(moments->sd * moments->sd / unit, rounding_variance()) : 0.0;
+    own = unit > 0.0 ? std::max(moments->sd * moments->sd / unit, rounding_variance(settings_.resolution)) : 0.0;
     fit.own_sd = std::sqrt(own);
     fit.is_exact = own == 0.0;
   }
@@ -345,10 +345,6 @@ void PlanModel::add_estimate(ContrastFit& fit, double own, double unit) const {
   fit.estimate =
       Estimate{.value = fit.value, .se = se_of_one / std::sqrt(static_cast<double>(fit.n)), .df = variance.df};
   fit.forecast = {.se_of_one = se_of_one, .prior_df = prior, .cells = cells()};
-}
-
-double PlanModel::rounding_variance() const {
-  return settings_.resolution * settings_.resolution / 12.0;
 }
 
 std::vector<std::optional<ModeratedMean>> moderated_means(std::span<const std::vector<double>> groups,

@@ -101,7 +101,6 @@ class PlanModel {
   std::vector<double> merged_coefficients(const Contrast& contrast) const;
   std::vector<double> by_block(const Contrast& contrast, const std::vector<double>& coefficients) const;
   void add_estimate(ContrastFit& fit, double own, double unit) const;
-  double rounding_variance() const;
 
   SpreadSettings settings_;
   std::vector<std::size_t> group_of_;  ///< cell -> row of merged_

@@ -49,6 +49,11 @@ double compensated_sum(std::span<const double> values);
 /// nullopt for no value, or one that is not finite.
 std::optional<double> mean_of(std::span<const double> values);
 
+/// Variance of the error of a value that is rounded to multiples of `unit`: it is uniform within its last digit.
+inline double rounding_variance(double unit) {
+  return unit * unit / 12.0;
+}
+
 struct Moments {
   int n = 0;
   double mean = 0.0;

@@ -3,7 +3,7 @@
 #include <set>
 #include <vector>
 
-#include "reports/stats/t_tests.h"
+#include "reports/stats/plan_model.h"
 #include "reports/trend/series.h"
 
 namespace nanobench::reports {
@@ -52,32 +52,20 @@ std::vector<LossRow> different_rows(std::span<const BySeed> before, const std::v
   return rows;
 }
 
-/// What the levels of revision and seed leave, as a sum of squares.
-double residual_squares(const std::vector<LossRow>& rows) {
-  const std::size_t seeds = rows.front().size();
-  LossRow seed_means(seeds, 0.0);
-  for (const LossRow& row : rows) {
-    for (std::size_t s = 0; s < seeds; ++s) seed_means[s] += row[s] / static_cast<double>(rows.size());
-  }
-  const double mean = *mean_of(seed_means);
-  double squares = 0.0;
-  for (const LossRow& row : rows) {
-    const double own = *mean_of(row);
-    for (std::size_t s = 0; s < seeds; ++s) squares += std::pow(row[s] - own - seed_means[s] + mean, 2.0);
-  }
-  return squares;
-}
-
-/// The newest row against the mean of at least two different ones.
+/// The newest row against the mean of at least two different ones, by what the levels of revision and seed leave.
 std::optional<Estimate> against_several(const std::vector<LossRow>& rows, const LossRow& own) {
-  std::vector<LossRow> all = rows;
-  all.push_back(own);
-  const auto count = static_cast<double>(rows.size()), seeds = static_cast<double>(own.size());
-  const double df = count * (seeds - 1.0);
-  double mean = 0.0;
-  for (const LossRow& row : rows) mean += *mean_of(row) / count;
-  const double variance = residual_squares(all) / df * (1.0 + 1.0 / count) / seeds;
-  const Estimate estimate{.value = *mean_of(own) - mean, .se = std::sqrt(variance), .df = df};
+  ResponseTable table;
+  std::vector<double> means;
+  for (const LossRow& row : rows) {
+    table.emplace_back(row.begin(), row.end());
+    means.push_back(*mean_of(row));
+  }
+  table.emplace_back(own.begin(), own.end());
+  const PlanModel model(table);
+  if (!model.plan_sd()) return std::nullopt;
+  const double runs = static_cast<double>(own.size());
+  const double se = *model.plan_sd() * std::sqrt((1.0 + 1.0 / static_cast<double>(rows.size())) / runs);
+  const Estimate estimate{.value = *mean_of(own) - *mean_of(means), .se = se, .df = model.plan_df()};
   return estimate.is_usable() ? std::optional(estimate) : std::nullopt;
 }
 

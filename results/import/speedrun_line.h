@@ -11,6 +11,10 @@
 
 namespace nanobench::results {
 
+/// The last digits that the logs of PyTorch trainers print: of losses in nats, of the training clock in milliseconds.
+inline constexpr double kPrintedLoss = 1e-4;
+inline constexpr double kPrintedMs = 1.0;
+
 struct SpeedrunLine {
   enum class Kind { kTraining, kValidation, kMemory };
   Kind kind = Kind::kTraining;

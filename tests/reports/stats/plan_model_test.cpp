@@ -110,7 +110,7 @@ TEST(PlanModel, EqualCellsCountOnceAndDifferByExactlyNothing) {
 
 TEST(PlanModel, RoundedValuesHaveTheErrorOfTheirRounding) {
   const ResponseTable table = {{3.2801, 3.2811}, {3.2795, 3.2805}};
-  EXPECT_TRUE(PlanModel(table).fit({1.0, -1.0})->is_exact || PlanModel(table).fit({1.0, -1.0})->estimate->se < 1e-12);
+  EXPECT_TRUE(PlanModel(table).fit({1.0, -1.0})->is_exact);
   const ContrastFit fit = *PlanModel(table, {.resolution = 1e-4}).fit({1.0, -1.0});
   EXPECT_FALSE(fit.is_exact);
   EXPECT_NEAR(fit.estimate->se, 1e-4 / std::sqrt(12.0), 1e-15) << "sqrt(2 / 12 / 2) units";
