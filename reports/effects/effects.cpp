@@ -208,7 +208,8 @@ void judge_features(std::vector<EffectResult>& results, const std::vector<CellMe
 std::vector<EffectResult> judge_all(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
                                     const EffectRules& rules) {
   std::vector<EffectResult> results;
-  const PlanEffects effects(cells, static_cast<int>(plan.contrasts.size()), rules.weights);
+  const PlanEffects effects(cells, static_cast<int>(plan.contrasts.size()), rules.weights,
+                            rules.judges_by_earlier ? rules.earlier_loss : std::nullopt);
   for (const results::PlanContrast& contrast : plan.contrasts) {
     EffectResult& result = results.emplace_back();
     result.contrast = contrast;

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/effects/measured_effect.h"
+#include "reports/effects/plan_effects.h"
 #include "reports/effects/second_opinion.h"
 #include "reports/stats/sequential.h"
 #include "reports/stats/verdict.h"
@@ -38,8 +38,9 @@ struct EffectResult {
 
 struct EffectRules {
   SpreadWeights weights;
-  /// The spread of losses in earlier plans informs the number of seeds that is needed, and no verdict.
+  /// The spread of losses in earlier plans. It informs the number of seeds that is needed, and no verdict unless asked.
   std::optional<EarlierSpread> earlier_loss;
+  bool judges_by_earlier = false;  ///< it counts as residuals of this plan
   double alpha = 0.05;
   double loss_margin = 0.001;  ///< nats per token
   double time_margin = 0.002;  ///< fraction of the step time, and of the training clock for the verdict

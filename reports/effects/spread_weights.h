@@ -2,7 +2,7 @@
 /// Store.
 #pragma once
 
-#include "reports/effects/measured_effect.h"
+#include "reports/effects/plan_effects.h"
 #include "results/store.h"
 
 namespace nanobench::reports {

@@ -393,18 +393,17 @@ Document comparison_report(const results::Store& store, const results::PlanRecor
   const std::vector<CellMeasures> cells = read_cells(store, plan, options);
   ComparisonTable table = compare(plan, cells, options);
   table.looks = looks_taken(plan, store.plans(plan.suite));
-  SpreadWeights weights = spread_weights(store, plan);
-  const std::optional<EarlierSpread> earlier = earlier_loss_spread(store, plan);
-  if (options.uses_earlier_spread) weights.earlier_loss = earlier;
-  const EffectRules rules = rules_of(plan, {.weights = weights, .earlier_loss = earlier});
+  const EffectRules rules = rules_of(plan, {.weights = spread_weights(store, plan),
+                                            .earlier_loss = earlier_loss_spread(store, plan),
+                                            .judges_by_earlier = options.uses_earlier_spread});
   const std::vector<EffectResult> effects = analyse_effects(plan, cells, rules);
   Document document = report_of(plan, cells, table, effects, rules);
   if (std::optional<Section> phases = schedule_section(step_phases(store, cells, table)))
     document.sections.push_back(std::move(*phases));
-  if (weights.earlier_loss) {
+  if (rules.judges_by_earlier && rules.earlier_loss) {
     document.notes.push_back("As asked, losses are also judged by the spread of earlier plans: " +
-                             format_significant(weights.earlier_loss->sd, 3) + " nats with " +
-                             format_significant(weights.earlier_loss->df, 3) + " degrees of freedom.");
+                             format_significant(rules.earlier_loss->sd, 3) + " nats with " +
+                             format_significant(rules.earlier_loss->df, 3) + " degrees of freedom.");
   }
   if (options.has_charts) document.sections.push_back(chart_section(store, plan, cells, table, effects));
   if (options.has_charts || options.has_provenance) {
