@@ -10,7 +10,7 @@
 namespace nanobench::reports {
 namespace {
 
-constexpr double kSlopeShare = 0.2;            // last part of the run, where the slope of the loss is fitted
+constexpr double kSlopeShare = 0.2;  // last part of the run, where the slope of the loss is fitted
 constexpr double kPrintedS = results::kPrintedMs / 1000.0;
 constexpr double kResolutionTolerance = 1e-5;  // of one unit
 
@@ -202,10 +202,9 @@ PlanEffects::PlanEffects(const std::vector<CellMeasures>& cells, int contrasts, 
   log_times_ = table_of(places_, log_clock_of);
   loss_resolution_ = loss_resolution_of(cells);
   log_time_resolution_ = log_time_resolution_of(cells);
-  loss_model_ = PlanModel(losses_, {.prior_df = weights.loss,
-                                    .family = contrasts_,
-                                    .resolution = loss_resolution_,
-                                    .earlier = earlier_loss});
+  loss_model_ = PlanModel(
+      losses_,
+      {.prior_df = weights.loss, .family = contrasts_, .resolution = loss_resolution_, .earlier = earlier_loss});
   log_time_model_ =
       PlanModel(log_times_, {.prior_df = weights.time, .family = contrasts_, .resolution = log_time_resolution_});
 }

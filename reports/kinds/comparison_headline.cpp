@@ -59,9 +59,13 @@ Tally tally_of(const std::vector<EffectResult>& effects, const std::vector<std::
   return tally;
 }
 
+/// An upper end above this many times the lower one says nothing.
+constexpr int kWidestRange = 20;
+
 std::string more_seeds(const Tally& tally) {
   const std::string each = tally.known > 1 ? " each" : "";
-  if (!tally.max_more) return "at least " + counted(tally.min_more, "more seed") + each;
+  if (!tally.max_more || *tally.max_more > kWidestRange * tally.min_more)
+    return "at least " + counted(tally.min_more, "more seed") + each;
   const std::string from = *tally.max_more > tally.min_more ? std::to_string(tally.min_more) + " to " : "";
   return "about " + from + counted(*tally.max_more, "more seed") + each;
 }

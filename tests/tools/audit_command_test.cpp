@@ -4,6 +4,7 @@
 #include "core/base/json.h"
 #include "results/store.h"
 #include "tests/results/import/log_texts.h"
+#include "tests/tools/refusals.h"
 #include "tests/tools/run_command_line.h"
 
 namespace nanobench::tools {
@@ -149,6 +150,7 @@ TEST(CompareCommand, FoldersOfLogsAreArms) {
     EXPECT_EQ(result.exit_code, 2) << arguments.back();
     EXPECT_EQ(result.err.rfind("nanobench: ", 0), 0U) << result.err;
   }
+  expect_refusals(shell, {{{"compare", "all/base", "all/good", "all/gone"}, "all/gone"}});
 }
 
 TEST(ImportCommand, ArmsGetTheirEffectsInTheReport) {

@@ -145,6 +145,16 @@ std::vector<std::string> log_folders(const CompareOptions& options) {
   return are_folders ? folders : std::vector<std::string>();
 }
 
+/// Why more or fewer than two arguments are refused.
+std::string first_other_than_folder(const CompareOptions& options) {
+  std::vector<std::string> arguments = {options.a};
+  arguments.insert(arguments.end(), options.others.begin(), options.others.end());
+  const auto other = std::find_if(arguments.begin(), arguments.end(),
+                                  [](const std::string& path) { return !std::filesystem::is_directory(path); });
+  return "compare: two arguments, or any number of folders of logs, but " + shell_words({*other}) +
+         " is no folder";
+}
+
 void compare_stored(const CompareOptions& options) {
   const Format format = chosen_format(options.document);
   const std::optional<Store> store = own_store(options);
@@ -181,8 +191,7 @@ void compare(CompareOptions& options) {
   }
   if (!options.control.empty() || options.rule.is_given())
     throw Error(ErrorCode::kInvalidArgument, "--control, --target and --track are for folders of logs");
-  if (options.others.size() != 1)
-    throw Error(ErrorCode::kInvalidArgument, "compare: expected A and B, or folders of logs");
+  if (options.others.size() != 1) throw Error(ErrorCode::kInvalidArgument, first_other_than_folder(options));
   options.b = options.others.front();
   compare_stored(options);
 }

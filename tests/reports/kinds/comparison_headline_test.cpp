@@ -79,6 +79,8 @@ TEST(EffectsHeadline, OneChangeIsNamed) {
   EXPECT_EQ(of(FeatureVerdict::kDrop), "change0 costs time on this machine.");
   EXPECT_EQ(of(FeatureVerdict::kBarnacle), "change0 is a barnacle: it is proved to do neither good nor harm.");
   EXPECT_EQ(of(FeatureVerdict::kInconclusive, told(4, 9)), "change0 needs more runs: about 5 more seeds.");
+  const SeedsForVerdict wide{.status = Status::kKnown, .have = 3, .seeds = 30, .min_seeds = 4, .max_seeds = 348};
+  EXPECT_EQ(of(FeatureVerdict::kInconclusive, wide), "change0 needs more runs: at least 1 more seed.");
   EXPECT_EQ(of(FeatureVerdict::kInconclusive), "change0 cannot be judged: its runs give no answer.");
   EXPECT_EQ(Judged().headline(), "");
 }
