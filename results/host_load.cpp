@@ -126,6 +126,11 @@ void add_frequency(Facts& facts, const std::string& prefix) {
   facts[prefix + "cpu_mhz"] = text;
 }
 
+constexpr const char* kUptime = "uptime_s";
+/// What only grows.
+constexpr const char* const kCounters[] = {kUptime,           "cpu_ticks",    "idle_ticks",       "steal_ticks",
+                                           "pressure_cpu_us", "throttled_us", "thermal_throttles"};
+
 std::optional<double> number(const Facts& facts, const std::string& name) {
   const auto found = facts.find(name);
   if (found == facts.end()) return std::nullopt;
@@ -241,6 +246,40 @@ Facts load_facts(const std::string& prefix) {
   if (const auto throttles = sum_over_processors("thermal_throttle/core_throttle_count", count))
     facts[prefix + "thermal_throttles"] = text_of(*throttles, 0);
   return facts;
+}
+
+void SpanFacts::begin() {
+  begun_ = load_facts("");
+  if (first_.empty()) first_ = begun_;
+}
+
+void SpanFacts::end() {
+  last_ = load_facts("");
+  for (const char* const name : kCounters) {
+    const std::optional<double> before = number(begun_, name), after = number(last_, name);
+    if (before && after) growth_[name] += *after - *before;
+  }
+}
+
+Facts SpanFacts::facts() const {
+  Facts facts;
+  for (const auto& [name, value] : first_) facts["start/" + name] = value;
+  for (const auto& [name, value] : last_) facts["end/" + name] = value;
+  for (const auto& [name, growth] : growth_) {
+    const std::optional<double> start = number(first_, name);
+    if (start) facts["end/" + name] = text_of(*start + growth, name == std::string_view(kUptime) ? 2 : 0);
+  }
+  return facts;
+}
+
+std::optional<std::int64_t> available_memory_bytes() {
+  Facts facts;
+  add_memory(facts, "", "MemAvailable:", "bytes");
+  std::optional<double> bytes = number(facts, "bytes");
+  std::ifstream max_file("/sys/fs/cgroup/memory.max"), used_file("/sys/fs/cgroup/memory.current");
+  double max = 0.0, used = 0.0;
+  if (max_file >> max && used_file >> used) bytes = std::min(bytes.value_or(max), std::max(max - used, 0.0));
+  return bytes ? std::optional(static_cast<std::int64_t>(*bytes)) : std::nullopt;
 }
 
 Facts glance_facts(const std::string& prefix) {

@@ -2,6 +2,7 @@
 /// judging is a pure function of what was recorded. Thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -21,6 +22,25 @@ using Facts = std::map<std::string, std::string>;
 ///   thermal_throttles    number of times that processors slowed down because of heat
 ///   cpu_mhz              mean frequency of the processors
 Facts load_facts(const std::string& prefix);
+
+/// load_facts() at the start and the end of a run that has the machine in several spans, its turns. What counts up has
+/// grown at the end by what it grew within the spans. Not thread-safe.
+class SpanFacts {
+ public:
+  void begin();
+  void end();
+  /// Under "start/" and "end/". REQUIRES a span that has ended.
+  Facts facts() const;
+
+ private:
+  Facts first_;  ///< at the first begin
+  Facts begun_;  ///< at this span's
+  Facts last_;   ///< at the last end
+  std::map<std::string, double> growth_;
+};
+
+/// Memory that programs can still have, of the machine and of our control group; nullopt if the system does not say.
+std::optional<std::int64_t> available_memory_bytes();
 
 /// The cheapest of these, for a display: uptime_s, load_1m and the ticks; and also memory_total_bytes and
 /// memory_available_bytes.

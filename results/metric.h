@@ -18,9 +18,13 @@ struct Metric {
   std::string text;  ///< one sentence for people
 };
 
-inline constexpr const char* kTrainLoss = "train/loss";        ///< mean loss of the step's batch, before its update
-inline constexpr const char* kStepMs = "train/step_ms";        ///< wall time of the step
-inline constexpr const char* kClockMs = "train/clock_ms";      ///< training clock after the step; timed steps only
+inline constexpr const char* kTrainLoss = "train/loss";    ///< mean loss of the step's batch, before its update
+inline constexpr const char* kStepMs = "train/step_ms";    ///< wall time of the step
+inline constexpr const char* kClockMs = "train/clock_ms";  ///< training clock after the step; timed steps only
+/// Number of the turn that begins with the step, from 1; a run without it had the machine to itself from start to end.
+inline constexpr const char* kTurn = "train/turn";
+/// Fact of a run in turns: the same text for all runs that were resident together, and for no others.
+inline constexpr const char* kTurnBlock = "turns/block";
 inline constexpr const char* kWindow = "train/window_tokens";  ///< attention window of the step; 0: none
 inline constexpr const char* kLearningRate = "train/learning_rate_factor";
 inline constexpr const char* kValLoss = "val/loss";         ///< before the update of that step

@@ -36,6 +36,8 @@ struct Owner {
   std::string pid_namespace;
   std::int64_t pid = 0;
   std::int64_t pid_started = 0;  ///< kernel ticks after boot
+
+  bool operator==(const Owner&) const = default;
 };
 
 /// What is known of a run before it starts.

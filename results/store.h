@@ -101,9 +101,9 @@ class Store {
   // --- runs, writing ---
   /// Atomically finds finished evidence or a live process with the same digest, or else creates a running row owned by
   /// `owner`. With `is_machine_ours`, a run that any live process on this machine is working on counts as the other
-  /// one, because timed runs need the machine to themselves. Running rows of this digest whose owner has died first
-  /// become `interrupted`. `is_fresh` ignores finished evidence. The plan line (plan_id, position), if given, is
-  /// answered by the resulting run.
+  /// one, because timed runs need the machine to themselves; those of `owner` take turns. Running rows of this digest
+  /// whose owner has died first become `interrupted`. `is_fresh` ignores finished evidence. The plan line (plan_id,
+  /// position), if given, is answered by the resulting run.
   RunClaim claim_run(const NewRun& run, const Owner& owner, bool is_fresh = false, bool is_machine_ours = false);
   /// A run that some process is working on now, as far as can be determined.
   std::optional<RunRecord> living_run() const;

@@ -150,11 +150,12 @@ void insert_batch(Database& database, std::int64_t run_id, const RunBatch& batch
 
 /// A running row that prevents us from starting: of the same run, or (`is_machine_ours`) of another process on this
 /// machine.
-std::optional<std::int64_t> find_rival(Database& database, const std::string& digest, bool is_machine_ours) {
+std::optional<std::int64_t> find_rival(Database& database, const std::string& digest, const Owner& owner,
+                                       bool is_machine_ours) {
   if (const auto same = running_rows(database, digest); !same.empty()) return same.front().id;
   if (!is_machine_ours) return std::nullopt;
   for (const RunningRow& row : running_rows(database, std::nullopt)) {
-    if (is_alive(row.owner).value_or(false)) return row.id;
+    if (row.owner != owner && is_alive(row.owner).value_or(false)) return row.id;
   }
   return std::nullopt;
 }
@@ -169,7 +170,7 @@ RunClaim Store::claim_run(const NewRun& run, const Owner& owner, bool is_fresh, 
   if (done) {
     answer_line_of(*database_, run, *done);
     claim = AlreadyDone{this->run(*done)};
-  } else if (const auto rival = find_rival(*database_, run.digest, is_machine_ours)) {
+  } else if (const auto rival = find_rival(*database_, run.digest, owner, is_machine_ours)) {
     claim = AlreadyRunning{this->run(*rival)};
   } else {
     const std::int64_t id = insert_run(*database_, run, owner);

@@ -32,13 +32,15 @@ std::optional<double> read_optional(const Json& json, const char* key) {
 
 struct ToJson {
   Json operator()(const HelloEvent& e) const {
-    return {{"event", "hello"},
-            {"protocol", kProtocolVersion},
-            {"engine", e.engine},
-            {"engine_version", e.engine_version},
-            {"environment", e.environment},
-            {"threads", e.threads},
-            {"parameters", e.parameters}};
+    Json json = {{"event", "hello"},
+                 {"protocol", e.turn_steps ? kTurnsProtocolVersion : kProtocolVersion},
+                 {"engine", e.engine},
+                 {"engine_version", e.engine_version},
+                 {"environment", e.environment},
+                 {"threads", e.threads},
+                 {"parameters", e.parameters}};
+    if (e.turn_steps) json["turn_steps"] = *e.turn_steps;
+    return json;
   }
   Json operator()(const StepEvent& e) const {
     Json json = {{"event", "step"},
@@ -65,6 +67,7 @@ struct ToJson {
   Json operator()(const CounterEvent& e) const {
     return {{"event", "counter"}, {"name", e.name}, {"value", number(e.value)}};
   }
+  Json operator()(const TurnEvent& e) const { return {{"event", "turn"}, {"step", e.step}}; }
   Json operator()(const WarningEvent& e) const { return {{"event", "warning"}, {"message", e.message}}; }
   Json operator()(const CheckpointEvent& e) const {
     return {{"event", "checkpoint"}, {"step", e.step}, {"file", e.file}};
@@ -83,7 +86,8 @@ struct ToJson {
 };
 
 RunEvent read_hello(const Json& json) {
-  if (json.at("protocol").get<int>() != kProtocolVersion) {
+  const int version = json.at("protocol").get<int>();
+  if (version != kProtocolVersion && version != kTurnsProtocolVersion) {
     throw Error(ErrorCode::kDataLoss, "the engine speaks protocol " + json.at("protocol").dump() + ", expected " +
                                           std::to_string(kProtocolVersion) + "; use programs of one build");
   }
@@ -93,6 +97,7 @@ RunEvent read_hello(const Json& json) {
   e.environment = json.at("environment").get<std::map<std::string, std::string>>();
   e.threads = json.at("threads").get<int>();
   e.parameters = json.at("parameters").get<std::int64_t>();
+  if (version == kTurnsProtocolVersion) e.turn_steps = json.at("turn_steps").get<std::int64_t>();
   return e;
 }
 
@@ -126,6 +131,7 @@ RunEvent read_event(const Json& json) {
   if (kind == "memory")
     return MemoryEvent{json.at("step").get<std::int64_t>(), json.at("peak_bytes").get<std::int64_t>()};
   if (kind == "counter") return CounterEvent{json.at("name").get<std::string>(), read_number(json, "value")};
+  if (kind == "turn") return TurnEvent{json.at("step").get<std::int64_t>()};
   if (kind == "warning") return WarningEvent{json.at("message").get<std::string>()};
   if (kind == "checkpoint")
     return CheckpointEvent{json.at("step").get<std::int64_t>(), json.at("file").get<std::string>()};

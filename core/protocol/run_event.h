@@ -30,6 +30,8 @@ struct HelloEvent {
   std::map<std::string, std::string> environment;  ///< libtorch, compiler, device, cpu_capability, ...
   int threads = 0;
   std::int64_t parameters = 0;  ///< number of trained numbers
+  /// Steps that the engine will take, each in a turn that the runner grants; absent: it does not wait for turns.
+  std::optional<std::int64_t> turn_steps;
 };
 
 /// One optimiser step. `phases_ms`: data, forward, backward, optimizer, communication.
@@ -67,6 +69,11 @@ struct WarningEvent {
   std::string message;
 };
 
+/// The engine waits for a turn that covers `step`.
+struct TurnEvent {
+  std::int64_t step = 0;
+};
+
 struct CheckpointEvent {
   std::int64_t step = 0;
   std::string file;
@@ -87,7 +94,7 @@ struct FailedEvent {
   std::string message;
 };
 
-using RunEvent = std::variant<HelloEvent, StepEvent, EvalEvent, MemoryEvent, CounterEvent, WarningEvent,
+using RunEvent = std::variant<HelloEvent, StepEvent, EvalEvent, MemoryEvent, CounterEvent, WarningEvent, TurnEvent,
                               CheckpointEvent, FinishedEvent, FailedEvent>;
 
 /// The event as one line, without the newline.

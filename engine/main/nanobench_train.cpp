@@ -116,17 +116,17 @@ int exit_code_of(RunOutcome outcome) {
   }
 }
 
-RunOutcome train(const RunSpec& spec, MetricSink& sink, ProcessGroup& processes) {
+RunOutcome train(const RunSpec& spec, MetricSink& sink, ProcessGroup& processes, TurnGate* turns = nullptr) {
   Communicator& host = processes.communicator();
   RunDevice device(spec.device, host.host_share(), spec.config.gpu);
   Communicator& communicator =
       device.communicator_for({.host = &host, .check_alive = [&processes] { processes.check_alive(); }});
-  return Trainer(spec, sink, stop_requested, communicator, device).run();
+  return Trainer(spec, sink, stop_requested, communicator, device, turns).run();
 }
 
 /// Rank 0 reports and decides how the run ended.
-int run_first(const RunSpec& spec, MetricSink& sink, ProcessGroup& processes) {
-  const RunOutcome outcome = train(spec, sink, processes);
+int run_first(const RunSpec& spec, MetricSink& sink, ProcessGroup& processes, TurnGate& turns) {
+  const RunOutcome outcome = train(spec, sink, processes, &turns);
   processes.finish();
   return exit_code_of(outcome);
 }
@@ -155,6 +155,7 @@ int run_first(const RunSpec& spec, MetricSink& sink, ProcessGroup& processes) {
 
 int run_reporting_failures(const RunSpec& spec, int events_fd) {
   keep_freed_memory();
+  TurnGate turns = TurnGate::from_environment();
   EngineContext engine;
   engine.set_uses_kernels(spec.kernels == KernelChoice::kFused);
   bool reports = true;
@@ -174,7 +175,7 @@ int run_reporting_failures(const RunSpec& spec, int events_fd) {
       _exit(kExitFailed);  // whatever the other threads compute is for nothing
     });
     if (processes->rank() > 0) run_other(spec, events_fd, *processes);
-    return run_first(spec, sink, *processes);
+    return run_first(spec, sink, *processes, turns);
   } catch (...) {
     const Failure failure = current_failure();
     if (reports) {

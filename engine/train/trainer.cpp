@@ -60,13 +60,14 @@ std::vector<SequenceRef> places_of(const std::vector<FetchedSequence>& sequences
 }  // namespace
 
 Trainer::Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop, Communicator& communicator,
-                 const RunDevice& device)
+                 const RunDevice& device, TurnGate* turns)
     : spec_(spec),
       config_(spec.config),
       sink_(sink),
       stop_(stop),
       communicator_(checked(communicator, config_)),
       device_(device),
+      turns_(turns != nullptr && turns->takes_turns() && communicator.size() == 1 ? turns : nullptr),
       share_(config_.data.ranks, communicator.rank(), communicator.size()),
       model_(config_, dtype_of(spec), device.device()),
       batches_(spec, model_.dtype(), share_, device.device()),
@@ -118,6 +119,7 @@ void Trainer::report_hello() {
   hello.environment.merge(code_paths(spec_, model_, *optimizers_));
   hello.threads = kernel_threads().size() * communicator_.size();
   hello.parameters = model_.parameters().count();
+  if (turns_ != nullptr) hello.turn_steps = config_.run.stop_after;
   sink_.report(hello);
   for (const std::string& warning : batches_.warnings()) sink_.report(WarningEvent{warning});
   if (config_.gpu.step_graph && !graph_.graph) sink_.report(WarningEvent{"gpu/step_graph: " + graph_.state});
@@ -274,6 +276,12 @@ double Trainer::train_step(std::int64_t step) {
   return event.loss;
 }
 
+bool Trainer::wait_for_turn(std::int64_t step) {
+  if (turns_ == nullptr || !turns_->needs_turn(step)) return true;
+  sink_.report(TurnEvent{step});
+  return turns_->wait(step, [this] { return stop_.load(); });
+}
+
 /// Whole steps whose effect is undone, so that caches are warm and memory is allocated when the clock starts.
 void Trainer::warm_up() {
   if (config_.run.warmup_iterations == 0) return;
@@ -297,11 +305,12 @@ RunOutcome Trainer::run() {
   capture_update();
   report_hello();
   monitor_ = device_.make_monitor();
+  if (!wait_for_turn(0)) return fail(RunOutcome::kInterrupted, "stopped before its first turn");
   warm_up();
   const std::int64_t last = config_.run.stop_after;
   double val_loss = 0.0;
   for (std::int64_t step = 0;; ++step) {
-    if (any_process(communicator_, stop_))
+    if (!wait_for_turn(step) || any_process(communicator_, stop_))
       return fail(RunOutcome::kInterrupted, "stopped before step " + std::to_string(step));
     if (step % config_.run.val_every == 0 || step == last) {
       val_loss = validate(step);

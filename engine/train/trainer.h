@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/protocol/run_spec.h"
+#include "core/protocol/turn_gate.h"
 #include "engine/distributed/communicator.h"
 #include "engine/distributed/rank_share.h"
 #include "engine/nn/gpt.h"
@@ -35,9 +36,9 @@ class Trainer {
   /// Sets the number of threads of the current EngineContext, opens the shards, builds and initialises the model. Keeps
   /// references to `spec`, `sink`, `stop`, `communicator` and `device`. Throws Error for shards, init file or
   /// configuration that do not fit together, and when the communicator does not have distributed.processes processes.
-  /// `stop` is checked before every step.
+  /// `stop` is checked before every step. `turns`: null, or where a run of one process waits for its turns.
   Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop, Communicator& communicator,
-          const RunDevice& device);
+          const RunDevice& device, TurnGate* turns = nullptr);
 
   /// Trains until the end, a divergence, or `stop` in any process; reports hello, steps, validations and, last,
   /// finished or failed. All processes return the same outcome. Throws PeerFailed when another process failed.
@@ -47,6 +48,8 @@ class Trainer {
   void set_threads() const;
   void report_hello();
   void load_parameters();
+  /// Returns when `step` may be taken; false: the run is to stop.
+  bool wait_for_turn(std::int64_t step);
   void warm_up();
   double validate(std::int64_t step);
   double train_step(std::int64_t step);
@@ -78,6 +81,7 @@ class Trainer {
   const std::atomic<bool>& stop_;
   Communicator& communicator_;
   const RunDevice& device_;
+  TurnGate* turns_;  ///< null: every step may be taken
   RankShare share_;
   GPT model_;
   BatchSource batches_;

@@ -475,7 +475,9 @@ std::vector<CellMeasures> read_cells(const results::Store& store, const results:
               [](const RunMeasure& a, const RunMeasure& b) { return a.run.seed < b.run.seed; });
   }
   if (clock_samples_of(cells) <= kMaxClockSamples) {
-    for (CellMeasures& cell : cells) settle_clocks(store, cell.runs);
+    std::vector<std::vector<RunMeasure>*> runs;
+    for (CellMeasures& cell : cells) runs.push_back(&cell.runs);
+    settle_clocks(store, runs);
   }
   return cells;
 }

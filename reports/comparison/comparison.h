@@ -23,7 +23,11 @@ struct RunMeasure {
   std::optional<double> clock_ms;          ///< whole training clock; disturbed steps as settled_clocks.h counts them
   std::optional<double> raw_clock_ms;      ///< the same as measured
   std::int64_t clock_samples = 0;          ///< in the store: a step or a stretch of steps each
-  int disturbed_steps = 0;                 ///< steps, or stretches of steps, that clock_ms does not take as measured
+  int disturbed_steps = 0;                 ///< steps, or stretches, that count as other runs of the cell took them
+  double replaced_ms = 0.0;                ///< what those took more
+  int turns = 0;                           ///< in which it took its steps (turn_times.h); 0: without a pause
+  std::string block;                       ///< of runs that were resident together; empty without turns
+  double cold_ms = 0.0;                    ///< what first steps of turns took more than others; not in clock_ms
   std::optional<double> step_ms;           ///< clock_ms over timed steps
   std::optional<double> mean_step_ms;      ///< raw_clock_ms over timed steps: the records' figure
   std::optional<double> median_step_ms;    ///< over timed steps; depends on the lengths of phases, and judges nothing

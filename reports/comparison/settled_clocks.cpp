@@ -4,18 +4,51 @@
 #include <map>
 #include <tuple>
 
+#include "reports/stats/turn_times.h"
 #include "results/metric.h"
 
 namespace nanobench::reports {
 namespace {
 
-void settle_machine(const results::Store& store, const std::vector<RunMeasure*>& runs) {
-  std::vector<std::vector<StepTime>> times;
-  for (const RunMeasure* run : runs) times.push_back(clock_increments(store, run->run.id));
-  const std::vector<RobustClock> clocks = robust_clocks(times);
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    runs[i]->disturbed_steps = clocks[i].disturbed_steps;
-    if (clocks[i].replaced_ms > 0.0) set_clock(*runs[i], *runs[i]->raw_clock_ms - clocks[i].replaced_ms);
+/// Completed runs of one machine, with their steps; beside each other in both lists.
+struct MachineRuns {
+  std::vector<RunMeasure*> runs;
+  std::vector<TurnTimes> times;
+};
+
+using Machine = std::tuple<std::string, std::string, int>;  // as in share_machine()
+
+void add_run(const results::Store& store, std::size_t cell, RunMeasure& run, MachineRuns& machine) {
+  TurnTimes times{.cell = cell, .times = clock_increments(store, run.run.id)};
+  for (const results::Sample& sample : store.samples(run.run.id, results::kTurn)) times.turns.push_back(sample.step);
+  run.turns = static_cast<int>(times.turns.size());
+  if (run.turns > 0) {
+    const auto facts = store.run_facts(run.run.id);
+    const auto block = facts.find(results::kTurnBlock);
+    times.block = block == facts.end() ? std::to_string(run.run.id) : block->second;
+    run.block = times.block;
+    run.cold_ms = warm_first_steps(times);
+  }
+  machine.runs.push_back(&run);
+  machine.times.push_back(std::move(times));
+}
+
+/// The runs of a cell lie beside each other.
+void settle_machine(MachineRuns& machine) {
+  remove_drift(machine.times);
+  for (std::size_t begin = 0, end = 0; begin < machine.runs.size(); begin = end) {
+    std::vector<std::vector<StepTime>> times;
+    for (end = begin; end < machine.runs.size() && machine.times[end].cell == machine.times[begin].cell; ++end)
+      times.push_back(std::move(machine.times[end].times));
+    const std::vector<RobustClock> clocks = robust_clocks(times);
+    for (std::size_t i = begin; i < end; ++i) {
+      const RobustClock& clock = clocks[i - begin];
+      RunMeasure& run = *machine.runs[i];
+      run.disturbed_steps = clock.disturbed_steps;
+      run.replaced_ms = clock.replaced_ms;
+      if (run.turns > 0 ? clock.clock_ms > 0.0 : clock.replaced_ms > 0.0)
+        set_clock(run, run.turns > 0 ? clock.clock_ms : *run.raw_clock_ms - clock.replaced_ms);
+    }
   }
 }
 
@@ -47,14 +80,14 @@ std::optional<double> sampled_step_ms(const results::Store& store, std::int64_t 
   return ms / static_cast<double>(clock.back().step - clock.front().step);
 }
 
-void settle_clocks(const results::Store& store, std::vector<RunMeasure>& runs) {
-  std::map<std::tuple<std::string, std::string, int>, std::vector<RunMeasure*>> machines;  // as in share_machine()
-  for (RunMeasure& run : runs) {
-    if (run.raw_clock_ms) machines[{run.run.hardware, run.run.place(), run.run.threads}].push_back(&run);
+void settle_clocks(const results::Store& store, const std::vector<std::vector<RunMeasure>*>& cells) {
+  std::map<Machine, MachineRuns> machines;
+  for (std::size_t cell = 0; cell < cells.size(); ++cell) {
+    for (RunMeasure& run : *cells[cell]) {
+      if (run.raw_clock_ms) add_run(store, cell, run, machines[{run.run.hardware, run.run.place(), run.run.threads}]);
+    }
   }
-  for (const auto& [machine, some] : machines) {
-    if (some.size() > 1) settle_machine(store, some);
-  }
+  for (auto& [machine, runs] : machines) settle_machine(runs);
 }
 
 std::int64_t clock_samples_of(const std::vector<CellMeasures>& cells) {

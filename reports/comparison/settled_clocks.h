@@ -1,5 +1,6 @@
-/// The training clocks of a cell's runs, in which disturbed steps count as the other runs took them
-/// (reports/stats/robust_clock.h). As thread-safe as the Store.
+/// The training clocks of runs, in which disturbed steps count as the other runs of the cell took them
+/// (reports/stats/robust_clock.h), and turns without what they cost (reports/stats/turn_times.h). As thread-safe as the
+/// Store.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +21,12 @@ std::vector<StepTime> clock_increments(const results::Store& store, std::int64_t
 /// Mean over the steps between the first and the last sample of the clock; nullopt without two of them.
 std::optional<double> sampled_step_ms(const results::Store& store, std::int64_t run_id);
 
-/// Sets the clocks of a cell's runs, and what follows from them: disturbed steps are counted as the runs of the same
-/// machine took them (reports/stats/robust_clock.h). Runs without samples of their clock, or without another run on
-/// their machine, keep their clocks. Reads each step's clock: about 0.3 ms for 1500 steps.
-void settle_clocks(const results::Store& store, std::vector<RunMeasure>& runs);
+/// Sets the clocks of runs, one list for each cell, and what follows from them:
+///   1. the first step of a turn counts as the others of its turn;
+///   2. slow and fast moments are taken from the times of all runs that were resident together;
+///   3. disturbed steps are counted as the cell's other runs on the machine took them.
+/// Runs without samples of their clock keep their clocks. Reads each step's clock: about 0.3 ms for 1500 steps.
+void settle_clocks(const results::Store& store, const std::vector<std::vector<RunMeasure>*>& cells);
 
 /// A plan of more samples keeps its clocks as measured, because reading them would take seconds.
 inline constexpr std::int64_t kMaxClockSamples = 2'000'000;

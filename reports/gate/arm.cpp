@@ -241,7 +241,7 @@ Arm read_arm(const results::Store& store, const std::vector<results::RunRecord>&
   Arm arm{.name = name};
   std::vector<RunMeasure> measures;  // of one cell
   const auto finish_cell = [&] {
-    settle_clocks(store, measures);
+    settle_clocks(store, {&measures});
     for (const RunMeasure& measure : measures) arm.cells.back().runs.push_back(arm_run(store, measure));
     measures.clear();
   };

@@ -257,16 +257,41 @@ void add_settled_note(Document& document, const std::vector<CellMeasures>& cells
   std::vector<std::string> names;
   for (const CellMeasures& cell : cells) {
     for (const RunMeasure& run : cell.runs) {
-      if (run.disturbed_steps == 0 || *run.raw_clock_ms - *run.clock_ms < kMinNamedShare * *run.raw_clock_ms) continue;
+      if (run.disturbed_steps == 0 || run.replaced_ms < kMinNamedShare * *run.raw_clock_ms) continue;
       names.push_back(cell.cell.label + ", seed " + std::to_string(run.run.seed) + ": " +
-                      counted(run.disturbed_steps, "step") + ", " +
-                      format_significant(*run.raw_clock_ms - *run.clock_ms, 3) + " ms");
+                      counted(run.disturbed_steps, "step") + ", " + format_significant(run.replaced_ms, 3) + " ms");
     }
   }
   if (names.empty()) return;
   document.notes.push_back("Disturbed steps count as the other runs of the cell took them (" +
                            listed_first(names, kMaxNamed, "; ") +
                            " less than measured). What every run loses to such steps stays in the clocks.");
+}
+
+/// How the runs shared the machine.
+void add_turns_note(Document& document, const std::vector<CellMeasures>& cells) {
+  std::set<std::string> blocks;
+  int in_turns = 0, alone = 0;
+  double cold_ms = 0.0, clock_ms = 0.0;
+  for (const CellMeasures& cell : cells) {
+    for (const RunMeasure& run : cell.runs) {
+      if (!run.raw_clock_ms) continue;
+      (run.turns > 0 ? in_turns : alone) += 1;
+      if (run.turns == 0) continue;
+      blocks.insert(run.block);
+      cold_ms += run.cold_ms;
+      clock_ms += *run.raw_clock_ms;
+    }
+  }
+  if (in_turns == 0) return;
+  const std::string others = alone == 0 ? ""
+                                        : " " + counted(alone, "other run") +
+                                              " had the machine from start to end: compare their times with care.";
+  document.notes.push_back(
+      counted(in_turns, "run") + " took steps in turns, in " + counted(static_cast<int>(blocks.size()), "block") +
+      " of runs that were resident together. First steps of turns count as the others of their turn (" +
+      format_significant(100.0 * cold_ms / clock_ms, 2) +
+      " % of the clock less), and slow rounds of a block are taken from the times of all its runs." + others);
 }
 
 void add_peeking_warning(Document& document, const std::vector<int>& looks) {
@@ -378,6 +403,7 @@ Document report_of(const results::PlanRecord& plan, const std::vector<CellMeasur
   add_reading_notes(document, plan, table);
   add_outlier_note(document, table);
   add_settled_note(document, cells);
+  add_turns_note(document, cells);
   return document;
 }
 

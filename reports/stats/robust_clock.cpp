@@ -51,13 +51,6 @@ std::vector<LogTimes> log_times(std::span<const std::vector<StepTime>> runs) {
   return times;
 }
 
-/// Middle of the values, which it reorders. REQUIRES values.
-double middle_of(std::vector<double>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return values.size() % 2 == 1 ? *middle : (*middle + *std::max_element(values.begin(), middle)) / 2.0;
-}
-
 /// The clocks of the runs of a cell.
 class ClockJudge {
  public:
@@ -90,7 +83,7 @@ class ClockJudge {
         const double ratio = times_[run][i] - middles_[i];
         if (std::isfinite(ratio)) ratios.push_back(ratio);
       }
-      if (!ratios.empty()) levels_[run] = middle_of(ratios);
+      if (!ratios.empty()) levels_[run] = *median(std::move(ratios));
     }
     find_yardsticks();
   }
@@ -108,7 +101,7 @@ class ClockJudge {
       }
       if (values.size() < 2) continue;
       is_pair_[i] = values.size() == 2;
-      middles_[i] = middle_of(values);
+      middles_[i] = *median(values);
     }
   }
 
@@ -120,9 +113,9 @@ class ClockJudge {
   }
 
   static double limit_of(std::vector<double> ratios) {
-    const double middle = middle_of(ratios);
+    const double middle = *median(ratios);
     for (double& ratio : ratios) ratio = std::abs(ratio - middle);
-    const double sd = middle_of(ratios) / kMadPerRobustSd;
+    const double sd = *median(std::move(ratios)) / kMadPerRobustSd;
     return std::log1p(std::max(kMinDisturbance, kDisturbanceSds * sd));
   }
 

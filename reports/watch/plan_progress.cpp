@@ -269,14 +269,20 @@ std::optional<double> TimeLeft::rest_of(const CurrentRun& current) const {
 
 std::optional<double> TimeLeft::remaining_s(const std::map<std::string, std::size_t>& later,
                                             const std::optional<CurrentRun>& current) const {
-  double sum = 0.0;
-  std::optional<double> like_current;  // duration of a run as long as none has ended
-  if (current) {
-    const std::optional<double> rest = rest_of(*current);
+  return remaining_in_turns_s(later, current ? std::vector<CurrentRun>{*current} : std::vector<CurrentRun>{});
+}
+
+std::optional<double> TimeLeft::remaining_in_turns_s(const std::map<std::string, std::size_t>& later,
+                                                     const std::vector<CurrentRun>& current) const {
+  double sum = 0.0, whole = 0.0;
+  for (const CurrentRun& run : current) {
+    const std::optional<double> rest = rest_of(run);
     if (!rest) return std::nullopt;
-    sum = *rest;
-    like_current = current->elapsed_s + *rest;
+    sum += *rest;
+    whole += run.elapsed_s + *rest;
   }
+  std::optional<double> like_current;  // duration of a run as long as none has ended
+  if (!current.empty()) like_current = whole / static_cast<double>(current.size());
   for (const auto& [cell, runs] : later) {
     if (runs == 0) continue;
     std::optional<double> each = expected_s(cell);

@@ -65,6 +65,10 @@ class TimeLeft {
   std::optional<double> remaining_s(const std::map<std::string, std::size_t>& later,
                                     const std::optional<CurrentRun>& current) const;
 
+  /// The same if several runs take turns, and each one's seconds are those of its own turns.
+  std::optional<double> remaining_in_turns_s(const std::map<std::string, std::size_t>& later,
+                                             const std::vector<CurrentRun>& current) const;
+
   /// The same if several runs are in progress and the same number will be from now on. Never less than the longest of
   /// them. nullopt while none is running, because the wait in a queue is unknown.
   std::optional<double> remaining_at_once_s(const std::map<std::string, std::size_t>& later,

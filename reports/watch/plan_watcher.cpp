@@ -148,9 +148,17 @@ void PlanWatcher::show_runner(const Store& store, const RunningRuns& running, do
   state.warnings = line_warnings(plan_->lines(), states);
   follow_run(store, running, now_s, state);
   if (!is_at_work_) return;
-  std::optional<CurrentRun> current;
-  if (state.run) current = {state.run->cell, state.run->elapsed_s, state.run->remaining_s};
-  state.remaining_s = plan_->times().remaining_s(runs_to_do(plan_->lines(), states), current);
+  const std::map<std::string, std::size_t> later = runs_to_do(plan_->lines(), states);
+  if (!state.run) {
+    state.remaining_s = plan_->times().remaining_s(later, std::nullopt);
+    return;
+  }
+  // Runs that take turns are equally far, and each one's seconds pass while the others compute.
+  const auto running_lines = static_cast<std::size_t>(std::count(states.begin(), states.end(), LineState::kRunning));
+  const CurrentRun shown = {state.run->cell, state.run->elapsed_s, state.run->remaining_s};
+  state.remaining_s = running_lines > 1
+                          ? plan_->times().remaining_at_once_s(later, std::vector<CurrentRun>(running_lines, shown))
+                          : plan_->times().remaining_s(later, shown);
 }
 
 PlanWatcher::FileMark PlanWatcher::mark_of_file() const {

@@ -9,6 +9,7 @@
 
 #include "core/base/error.h"
 #include "core/base/text.h"
+#include "core/protocol/turn_gate.h"
 
 namespace nanobench::suites {
 
@@ -19,6 +20,7 @@ using core::ErrorCode;
 
 constexpr int kEventsFd = 3;
 constexpr int kSpecFd = 4;
+constexpr int kTurnsFd = 5;
 constexpr std::chrono::duration<double> kLook{0.1};
 
 core::Fd make_spec_file(const std::string& text) {
@@ -30,23 +32,48 @@ core::Fd make_spec_file(const std::string& text) {
   return file;
 }
 
-core::ChildSetup setup_of(std::vector<std::string> command, int spec_fd) {
+std::map<std::string, std::string> our_environment() {
+  std::map<std::string, std::string> variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    if (const std::size_t end = text.find('='); end != std::string::npos)
+      variables[text.substr(0, end)] = text.substr(end + 1);
+  }
+  return variables;
+}
+
+/// `turns`: read end of the pipe on which turns are granted, or null.
+core::ChildSetup setup_of(std::vector<std::string> command, int spec_fd, const core::Fd* turns) {
   command.insert(command.end(),
                  {"--spec", "/proc/self/fd/" + std::to_string(kSpecFd), "--events-fd", std::to_string(kEventsFd)});
   core::ChildSetup setup;
   setup.command = std::move(command);
   setup.pipes = {{STDOUT_FILENO, STDERR_FILENO}, {kEventsFd}};
   setup.files = {{spec_fd, kSpecFd}};
+  if (turns != nullptr) {
+    setup.files.emplace_back(turns->get(), kTurnsFd);
+    setup.environment = our_environment();
+    (*setup.environment)[core::kTurnsFdVariable] = std::to_string(kTurnsFd);
+  }
   return setup;
 }
 
 }  // namespace
 
-EngineProcess::EngineProcess(const std::vector<std::string>& command, const std::string& spec_text)
-    : child_(setup_of(command, make_spec_file(spec_text).get())) {
+EngineProcess::EngineProcess(const std::vector<std::string>& command, const std::string& spec_text, bool may_take_turns)
+    : EngineProcess(command, spec_text, may_take_turns ? std::optional(core::make_pipe()) : std::nullopt) {}
+
+EngineProcess::EngineProcess(const std::vector<std::string>& command, const std::string& spec_text,
+                             std::optional<core::Pipe> turns)
+    : turns_(turns ? std::move(turns->write) : core::Fd()),
+      child_(setup_of(command, make_spec_file(spec_text).get(), turns ? &turns->read : nullptr)) {
   if (child_.start_error() == 0) return;
   throw Error(ErrorCode::kUnavailable, "cannot start the engine " + command.front() + ": " +
                                            std::strerror(child_.start_error()) + "; build it again");
+}
+
+void EngineProcess::grant_turn(std::int64_t until) const {
+  if (turns_.is_open()) core::write_all(turns_.get(), R"({"until":)" + std::to_string(until) + "}\n");
 }
 
 void EngineProcess::wait(int other_fd) {

@@ -16,8 +16,9 @@ namespace nanobench::suites {
 class EngineProcess {
  public:
   /// Starts `command --spec FILE --events-fd N`. The spec is an anonymous file in memory, so nothing is left on disk
-  /// whatever happens. Throws Error{kUnavailable} when the program cannot be started.
-  EngineProcess(const std::vector<std::string>& command, const std::string& spec_text);
+  /// whatever happens. `may_take_turns`: the engine is given a pipe on which it may wait for its turns. Throws
+  /// Error{kUnavailable} when the program cannot be started.
+  EngineProcess(const std::vector<std::string>& command, const std::string& spec_text, bool may_take_turns = false);
 
   core::Fd& output() { return child_.pipe(0); }  ///< standard output and standard error
   core::Fd& events() { return child_.pipe(1); }
@@ -25,12 +26,17 @@ class EngineProcess {
   /// Waits until the engine writes, `other_fd` is readable, or a tenth of a second has passed. An exit is noticed with
   /// the same delay if a child of the engine keeps its pipes open.
   void wait(int other_fd = -1);
+  /// Lets the engine take the steps before `until`. An engine that has gone is noticed by poll_exit().
+  void grant_turn(std::int64_t until) const;
   /// Signals the whole group.
   void signal(int number) const { child_.signal(number); }
   /// The exit, once it has happened. All that the engine wrote is then in the pipes, and its group is dead.
   std::optional<core::ProcessExit> poll_exit() { return child_.poll_exit(); }
 
  private:
+  EngineProcess(const std::vector<std::string>& command, const std::string& spec_text, std::optional<core::Pipe> turns);
+
+  core::Fd turns_;  ///< write end; closed where the engine takes no turns
   core::ChildProcess child_;
 };
 

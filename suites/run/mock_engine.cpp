@@ -18,6 +18,7 @@
 #include "core/base/random.h"
 #include "core/process/child_process.h"
 #include "core/protocol/run_event.h"
+#include "core/protocol/turn_gate.h"
 #include "suites/run/engine_main.h"
 #include "suites/run/mock_settings.h"
 
@@ -69,8 +70,9 @@ class MockEngine {
   int run() {
     if (const std::optional<int> code = before_hello()) return *code;
     for (std::int64_t step = 0; step <= settings_.steps; ++step) {
+      const bool has_turn = wait_for_turn(step);
       if (const std::optional<int> code = at_step(step)) return *code;
-      if (stop_requested != 0) {
+      if (!has_turn || stop_requested != 0) {
         say(core::FailedEvent{RunOutcome::kInterrupted, "stopped by a signal after step " + std::to_string(step)});
         return 130;
       }
@@ -88,6 +90,12 @@ class MockEngine {
  private:
   void write_all(std::string_view text) const {
     if (!core::write_all(fd_, text)) _exit(1);  // there is no reader
+  }
+
+  bool wait_for_turn(std::int64_t step) {
+    if (!turns_.needs_turn(step)) return true;
+    say(core::TurnEvent{step});
+    return turns_.wait(step, [] { return stop_requested != 0; });
   }
 
   void say(const core::RunEvent& event) const { write_all(core::to_line(event) + "\n"); }
@@ -108,6 +116,7 @@ class MockEngine {
 
   core::HelloEvent hello_event() const {
     core::HelloEvent hello{"mock", "1", {{"device", "none"}}, spec_.threads, settings_.parameters};
+    if (turns_.takes_turns()) hello.turn_steps = settings_.steps;
     if (!settings_.no_kernel_for.empty()) hello.environment["no_kernel_for"] = settings_.no_kernel_for;
     return hello;
   }
@@ -219,6 +228,7 @@ class MockEngine {
   MockSettings settings_;
   const core::RunSpec& spec_;
   int fd_;
+  core::TurnGate turns_ = core::TurnGate::from_environment();
   MockRandom random_;
   double run_offset_ = 0;
   bool crashes_ = false;

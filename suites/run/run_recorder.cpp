@@ -57,6 +57,8 @@ void RunRecorder::on(const core::StepEvent& event) {
   check_order("step", event.step, last_step_);
   last_step_ = event.step;
   ++steps_;
+  if (turn_) sample(track(results::kTurn), event.step, static_cast<double>(*turn_));
+  turn_.reset();
   if (event.has_loss) sample(loss_, event.step, event.loss);
   sample(step_ms_, event.step, event.step_ms);
   if (event.train_ms) {

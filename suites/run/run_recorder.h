@@ -23,6 +23,8 @@ class RunRecorder {
   /// Throws Error{kDataLoss} if the event cannot follow the earlier ones (no hello, a repeated step, anything after the
   /// end). May write a batch.
   void add(const core::RunEvent& event);
+  /// The next step is the first one of this turn of the run: its caches are cold.
+  void begin_turn(std::int64_t turn) { turn_ = turn; }
   /// Writes the batch if it is old enough; otherwise writes an occasional heartbeat.
   void flush_if_due();
   void add_message(results::RunMessageKind kind, const std::string& text);
@@ -48,6 +50,7 @@ class RunRecorder {
   void on(const core::MemoryEvent& event);
   void on(const core::CounterEvent& event);
   void on(const core::WarningEvent& event);
+  void on(const core::TurnEvent&) {}
   void on(const core::CheckpointEvent& event);
   void on(const core::FinishedEvent& event);
   void on(const core::FailedEvent& event);
@@ -88,6 +91,7 @@ class RunRecorder {
   std::map<std::string, std::int64_t> counters_;
   std::map<std::string, double> gpu_facts_;
   std::int64_t messages_ = 0;
+  std::optional<std::int64_t> turn_;  ///< begun, and none of its steps has been reported
 };
 
 }  // namespace nanobench::suites

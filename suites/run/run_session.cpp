@@ -4,7 +4,6 @@
 #include <cstdio>
 
 #include "core/base/error.h"
-#include "results/host_load.h"
 
 namespace nanobench::suites {
 namespace {
@@ -53,22 +52,25 @@ std::string spec_text(const PlannedRun& run, std::int64_t run_id, const std::str
 }  // namespace
 
 RunSession::RunSession(const Plan& plan, const PlannedRun& run, std::int64_t run_id, results::Store& store,
-                       const RunnerOptions& options, InterruptGuard& interrupts, RunnerObserver& observer)
+                       const RunnerOptions& options, InterruptGuard& interrupts, RunnerObserver& observer,
+                       bool takes_turns)
     : plan_(plan),
       run_(run),
       options_(options),
       interrupts_(interrupts),
       observer_(observer),
+      takes_turns_(takes_turns && run.spec.external.is_null()),
       recorder_(store, run_id),
       strays_(run.spec.external.is_null() ? "" : new_trainer_mark()),
-      engine_(plan.engine.command, spec_text(run, run_id, strays_.mark())) {}
+      engine_(plan.engine.command, spec_text(run, run_id, strays_.mark()), takes_turns_) {
+  load_.begin();
+}
 
-results::RunResult RunSession::execute() {
-  recorder_.add_facts(results::load_facts("start/"));
-  std::optional<core::ProcessExit> exit;
-  while (!exit) {
+bool RunSession::run_until_turn() {
+  heard_ = Clock::now();
+  do {
     wait();
-    exit = engine_.poll_exit();  // before reading: everything that the engine wrote is then in the pipes
+    exit_ = engine_.poll_exit();  // before reading: everything that the engine wrote is then in the pipes
     read_output();
     read_events();
     interrupts_.drain();
@@ -76,16 +78,31 @@ results::RunResult RunSession::execute() {
     check_limits();
     check_grace();
     recorder_.flush_if_due();
-  }
+  } while (!exit_ && !(is_waiting_ && stop_ == StopReason::kNone));
+  if (exit_) finish();
+  return exit_.has_value();
+}
+
+void RunSession::grant_turn(std::int64_t number, std::int64_t until) {
+  is_waiting_ = false;
+  has_last_turn_ = until > turn_steps_;
+  load_.begin();
+  started_ = Clock::now();
+  recorder_.begin_turn(number);
+  observer_.on_turn(plan_, run_);
+  engine_.grant_turn(until);
+}
+
+void RunSession::finish() {
   while (read_events() || read_output()) {
   }
-  recorder_.add_facts(results::load_facts("end/"));
-  recorder_.add_facts(used_facts(*exit));
-  const results::RunResult result = result_of(*exit);
+  if (!is_waiting_) load_.end();
+  recorder_.add_facts(load_.facts());
+  recorder_.add_facts(used_facts(*exit_));
+  const results::RunResult result = result_of(*exit_);
   if (!output_.text().empty() && result.outcome != core::RunOutcome::kCompleted)
     recorder_.add_message(results::RunMessageKind::kOutput, plain_text(output_.text()));
   recorder_.finish(result);
-  return result;
 }
 
 void RunSession::wait() {
@@ -121,6 +138,8 @@ void RunSession::handle_line(std::string_view line) {
   try {
     event = core::parse_event_line(line);
     recorder_.add(*event);
+    if (std::holds_alternative<core::TurnEvent>(*event) && (!turn_steps_ || has_last_turn_))
+      throw Error(ErrorCode::kDataLoss, "the engine waits for a turn that nobody grants");
   } catch (const Error& error) {
     // Only a broken stream is the engine's fault; a failing store ends the suite.
     if (error.code() == ErrorCode::kIo || error.code() == ErrorCode::kConflict || error.code() == ErrorCode::kInternal)
@@ -128,6 +147,13 @@ void RunSession::handle_line(std::string_view line) {
     is_ignoring_events_ = true;
     stop(StopReason::kBrokenEvents, "event line " + std::to_string(line_) + " is unusable: " + error.what(), SIGKILL);
     return;
+  }
+  if (const auto* hello = std::get_if<core::HelloEvent>(&*event))
+    turn_steps_ = takes_turns_ ? hello->turn_steps : std::nullopt;
+  if (std::holds_alternative<core::TurnEvent>(*event)) {
+    is_waiting_ = true;
+    load_.end();
+    used_before_ += Clock::now() - started_;
   }
   observer_.on_event(plan_, run_, *event);
   if (recorder_.not_finite()) stop(StopReason::kNotFinite, *recorder_.not_finite(), SIGTERM);
@@ -145,7 +171,7 @@ void RunSession::check_interrupts() {
 void RunSession::check_limits() {
   const auto now = Clock::now();
   const Limits& limits = plan_.suite.limits;
-  if (now - started_ > seconds(limits.seconds_per_run)) {
+  if (used() > seconds(limits.seconds_per_run)) {
     stop(StopReason::kTimeLimit,
          "the run took longer than its limit of " + text_of(limits.seconds_per_run) + " seconds", SIGTERM);
   }
@@ -164,6 +190,10 @@ void RunSession::stop(StopReason reason, std::string message, int signal) {
   }
   engine_.signal(signal);
   if (reason != StopReason::kInterrupted) kill_at_ = Clock::now() + seconds(options_.grace_seconds);
+}
+
+RunSession::Clock::duration RunSession::used() const {
+  return used_before_ + (is_waiting_ ? Clock::duration{0} : Clock::now() - started_);
 }
 
 void RunSession::check_grace() {

@@ -1,5 +1,5 @@
-/// One run from start to stored result: starts the engine, reads its events, watches limits and signals, classifies the
-/// end. Private to suites/.
+/// One run from start to stored result: starts the engine, reads its events, grants turns, watches limits and signals,
+/// classifies the end. Private to suites/.
 #pragma once
 
 #include <chrono>
@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "results/host_load.h"
 #include "suites/run/engine_process.h"
 #include "suites/run/interrupt.h"
 #include "suites/run/marked_processes.h"
@@ -17,23 +18,34 @@ namespace nanobench::suites {
 
 class RunSession {
  public:
+  /// `takes_turns`: the engine may wait for turns; the adapter of an external trainer never does.
   RunSession(const Plan& plan, const PlannedRun& run, std::int64_t run_id, results::Store& store,
-             const RunnerOptions& options, InterruptGuard& interrupts, RunnerObserver& observer);
+             const RunnerOptions& options, InterruptGuard& interrupts, RunnerObserver& observer, bool takes_turns);
 
-  /// Returns when the engine has ended and its result is stored. Throws Error if the store fails; the engine is then
-  /// dead.
-  results::RunResult execute();
+  /// Returns when the engine waits for a turn, or when it has ended and its result is stored (true). Throws Error if
+  /// the store fails; the engine is then dead.
+  bool run_until_turn();
+  /// REQUIRES that the engine waits. Lets it take the steps before `until`, as the run's turn of this number.
+  void grant_turn(std::int64_t number, std::int64_t until);
+  /// A fact about the run, known while it is in progress.
+  void add_fact(const std::string& name, const std::string& value) { recorder_.add_facts({{name, value}}); }
+  bool has_ended() const { return exit_.has_value(); }
+  /// The engine's own number of steps; absent if it takes no turns.
+  std::optional<std::int64_t> turn_steps() const { return turn_steps_; }
 
  private:
   using Clock = std::chrono::steady_clock;
 
   void wait();
+  void finish();
   /// Each reads one piece; false if nothing is available now.
   bool read_events();
   bool read_output();
   void handle_line(std::string_view line);
   void check_interrupts();
   void check_limits();
+  /// Time that the engine has had, without its waits for turns.
+  std::chrono::steady_clock::duration used() const;
   void check_grace();
   /// Asks the engine to stop; a second call does nothing.
   void stop(StopReason reason, std::string message, int signal);
@@ -45,8 +57,10 @@ class RunSession {
   const RunnerOptions& options_;
   InterruptGuard& interrupts_;
   RunnerObserver& observer_;
+  bool takes_turns_;
   RunRecorder recorder_;
-  MarkedProcesses strays_;  ///< processes of an external trainer; killed after the engine, whatever happens
+  results::SpanFacts load_;  ///< of its turns
+  MarkedProcesses strays_;   ///< processes of an external trainer; killed after the engine, whatever happens
   EngineProcess engine_;
   core::LineCutter lines_;  ///< lines of events
   core::TextTail output_;
@@ -56,7 +70,12 @@ class RunSession {
   StopReason stop_ = StopReason::kNone;
   std::string stop_message_;
   std::optional<Clock::time_point> kill_at_;
-  Clock::time_point started_ = Clock::now();
+  std::optional<std::int64_t> turn_steps_;
+  bool is_waiting_ = false;  ///< for a turn
+  bool has_last_turn_ = false;
+  std::optional<core::ProcessExit> exit_;
+  Clock::duration used_before_{0};            ///< in earlier turns
+  Clock::time_point started_ = Clock::now();  ///< of this turn
   Clock::time_point heard_ = Clock::now();
   Clock::time_point ticked_ = Clock::now();
   std::optional<std::int64_t> oom_kills_before_ = oom_kills();

@@ -1,20 +1,18 @@
 #include "suites/run/runner.h"
 
 #include <algorithm>
-#include <map>
 #include <memory>
+#include <set>
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
-#include "results/provenance.h"
 #include "suites/run/interrupt.h"
-#include "suites/run/run_session.h"
+#include "suites/run/plan_runner.h"
+#include "suites/run/turn_block.h"
 
 namespace nanobench::suites {
 namespace {
 
-using core::Error;
-using core::RunOutcome;
 using results::RunRecord;
 
 std::optional<RunRecord> evidence_of(const results::Store& store, const results::PlanLine& line) {
@@ -51,130 +49,65 @@ std::vector<std::int64_t> enter_plans(const std::vector<const Plan*>& plans, res
   return store.ensure_plans(rows, options.is_own_evidence ? is_new : options.is_fresh);
 }
 
-/// One plan in progress.
-class PlanRunner {
- public:
-  PlanRunner(const Plan& plan, std::int64_t plan_id, results::Store& store, const RunnerOptions& options,
-             RunnerObserver& observer, InterruptGuard& interrupts)
-      : plan_(plan), store_(store), options_(options), observer_(observer), interrupts_(interrupts) {
-    result_.plan_id = plan_id;
-  }
-
-  void begin() {
-    find_answers();
-    std::vector<bool> reusable;
-    for (const PlannedRun& run : plan_.runs) {
-      const bool is_stored = !options_.is_own_evidence && !options_.is_fresh && store_.find_evidence(run.digest);
-      reusable.push_back(is_stored || answers_.contains(run.position));
+/// Runs `index` alone, until it has an answer.
+void run_alone(PlanRunner& plan, std::size_t index) {
+  const std::optional<std::int64_t> run_id = plan.claim(index);
+  if (!run_id) return;
+  try {
+    const std::unique_ptr<RunSession> session = plan.start(index, *run_id, /*takes_turns=*/false);
+    while (!session->run_until_turn()) {
     }
-    observer_.on_plan(plan_, result_.plan_id, reusable);
+  } catch (const std::exception& error) {
+    plan.give_up(*run_id, error.what());
+    throw;
   }
+  plan.end(index, *run_id);
+}
 
-  std::size_t size() const { return plan_.runs.size(); }
+using Runners = std::vector<std::unique_ptr<PlanRunner>>;
 
-  /// Processes run `index` until it has an answer. Returns false to stop.
-  bool process(std::size_t index) {
-    const PlannedRun& run = plan_.runs[index];
-    if (const auto answer = answers_.find(run.position); answer != answers_.end()) {
-      ++result_.reused;
-      observer_.on_run_finished(plan_, run, answer->second, true);
-      return interrupts_.count() == 0;
-    }
-    results::NewRun row = stored_run(plan_, run);
-    row.plan_id = result_.plan_id;
-    bool is_first_look = true;
-    while (interrupts_.count() == 0) {
-      const results::RunClaim claim =
-          store_.claim_run(row, owner_, options_.is_fresh || options_.is_own_evidence, !options_.is_machine_shared);
-      if (const auto* claimed = std::get_if<results::Claimed>(&claim)) {
-        execute(run, claimed->run_id);
-        return true;
-      }
-      if (const auto* done = std::get_if<results::AlreadyDone>(&claim)) {
-        ++result_.reused;
-        observer_.on_run_finished(plan_, run, done->run, true);
-        return true;
-      }
-      const RunRecord& other = std::get<results::AlreadyRunning>(claim).run;
-      if (is_first_look) say_waiting(other);
-      is_first_look = false;
-      pause();
-    }
-    return false;
-  }
+/// Run `index` of each plan, in the opposite order for every second index.
+std::vector<BlockRun> runs_at(const Runners& runners, std::size_t index) {
+  std::vector<BlockRun> runs;
+  for (const auto& runner : runners) runs.push_back({runner.get(), index});
+  if (index % 2 == 1) std::reverse(runs.begin(), runs.end());
+  return runs;
+}
 
-  SuiteRunResult finish() {
-    result_.is_interrupted = interrupts_.count() > 0;
-    return result_;
-  }
-
- private:
-  /// Finds the existing answers of a plan that is continued.
-  void find_answers() {
-    if (!options_.is_own_evidence) return;
-    for (const results::PlanLine& line : store_.plan(result_.plan_id).lines) {
-      if (std::optional<RunRecord> run = evidence_of(store_, line))
-        answers_.emplace(static_cast<std::size_t>(line.position), std::move(*run));
+void run_one_by_one(const Runners& runners, const InterruptGuard& interrupts) {
+  for (std::size_t i = 0; i < runners.front()->size(); ++i) {
+    for (const BlockRun& run : runs_at(runners, i)) {
+      if (interrupts.count() > 0) return;
+      run_alone(*run.plan, run.index);
     }
   }
+}
 
-  void say_waiting(const RunRecord& other) {
-    observer_.on_message("waiting: process " + std::to_string(other.owner.pid) + " on " + other.owner.host +
-                         " is running " + other.cell + " (seed " + std::to_string(other.seed) +
-                         "), and timed runs have the machine to themselves");
-  }
+/// Runs of one identity cannot be in progress at once: the arms of an engine against itself.
+bool has_twins(const std::vector<BlockRun>& block) {
+  std::set<std::string> digests;
+  for (const BlockRun& run : block) digests.insert(run.plan->digest(run.index));
+  return digests.size() < block.size();
+}
 
-  void pause() {
-    interrupts_.wait(options_.wait_poll_seconds);
-    observer_.on_tick();
-  }
-
-  void execute(const PlannedRun& run, std::int64_t run_id) {
-    observer_.on_run_started(plan_, run, run_id);
-    try {
-      RunSession(plan_, run, run_id, store_, options_, interrupts_, observer_).execute();
-    } catch (const std::exception& error) {
-      give_up(run_id, error.what());
-      throw;
+/// A block holds the runs of one seed, of all plans.
+void run_blocks(const Runners& runners, const InterruptGuard& interrupts) {
+  for (std::size_t i = 0; i < runners.front()->size() && interrupts.count() == 0;) {
+    const std::uint64_t seed = runners.front()->seed(i);
+    std::vector<BlockRun> block;
+    for (; i < runners.front()->size() && runners.front()->seed(i) == seed; ++i) {
+      const std::vector<BlockRun> some = runs_at(runners, i);
+      block.insert(block.end(), some.begin(), some.end());
     }
-    const RunRecord record = store_.run(run_id);
-    count(*record.result);
-    observer_.on_run_finished(plan_, run, record, false);
-  }
-
-  /// After an error of our own, the row must not look as if it were running. If even that cannot be written, the next
-  /// runner notices that our process has ended.
-  void give_up(std::int64_t run_id, const std::string& why) noexcept {
-    try {
-      results::RunResult result;
-      result.outcome = RunOutcome::kInterrupted;
-      result.message = "the runner had to stop: " + why;
-      store_.finish_run(run_id, result);
-    } catch (...) {
+    if (!has_twins(block)) {
+      run_in_turns(block, seed, interrupts);
+      continue;
+    }
+    for (const BlockRun& run : block) {
+      if (interrupts.count() == 0) run_alone(*run.plan, run.index);
     }
   }
-
-  void count(const results::RunResult& result) {
-    switch (result.outcome) {
-      case RunOutcome::kCompleted: ++result_.completed; return;
-      case RunOutcome::kDiverged: ++result_.diverged; return;
-      case RunOutcome::kInterrupted:
-        if (interrupts_.count() > 0) return;
-        ++result_.failed;
-        return;
-      default: ++result_.failed;
-    }
-  }
-
-  const Plan& plan_;
-  results::Store& store_;
-  const RunnerOptions& options_;
-  RunnerObserver& observer_;
-  InterruptGuard& interrupts_;
-  std::map<std::size_t, RunRecord> answers_;  ///< by position
-  const results::Owner owner_ = results::this_process();
-  SuiteRunResult result_;
-};
+}
 
 }  // namespace
 
@@ -198,10 +131,10 @@ std::vector<SuiteRunResult> run_in_turn(const std::vector<const Plan*>& plans, r
     runners.push_back(std::make_unique<PlanRunner>(*plans[i], ids[i], store, options, observer, interrupts));
     runners.back()->begin();
   }
-  bool goes_on = true;
-  for (std::size_t i = 0; goes_on && i < runners.front()->size(); ++i) {
-    for (std::size_t turn = 0; goes_on && turn < runners.size(); ++turn)
-      goes_on = runners[i % 2 == 0 ? turn : runners.size() - 1 - turn]->process(i);
+  if (options.times == TimesChoice::kTurns && !options.is_machine_shared) {
+    run_blocks(runners, interrupts);
+  } else {
+    run_one_by_one(runners, interrupts);
   }
   if (interrupts.count() > 0) observer.on_message("interrupted; the same command continues where this one stopped");
   std::vector<SuiteRunResult> results;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/enum_names.h"
 #include "core/protocol/run_event.h"
 #include "results/store.h"
 #include "suites/design/plan.h"
@@ -24,6 +25,8 @@ class RunnerObserver {
   /// Before the first run. `reusable` has one entry per planned run: true if a finished identical run is stored.
   virtual void on_plan(const Plan& /*plan*/, std::int64_t /*plan_id*/, const std::vector<bool>& /*reusable*/) {}
   virtual void on_run_started(const Plan& /*plan*/, const PlannedRun& /*run*/, std::int64_t /*run_id*/) {}
+  /// Its engine may compute from now on, until it says that it waits (core::TurnEvent).
+  virtual void on_turn(const Plan& /*plan*/, const PlannedRun& /*run*/) {}
   virtual void on_event(const Plan& /*plan*/, const PlannedRun& /*run*/, const core::RunEvent& /*event*/) {}
   /// Also called for reused runs (`is_reused`, without an earlier on_run_started). record.result is set.
   virtual void on_run_finished(const Plan& /*plan*/, const PlannedRun& /*run*/, const results::RunRecord& /*record*/,
@@ -34,10 +37,19 @@ class RunnerObserver {
   virtual void on_message(const std::string& /*text*/) {}
 };
 
+/// How the runs of one seed share the machine.
+enum class TimesChoice {
+  kTurns,  ///< resident at once, as many as memory allows; each takes its steps in turns
+  kRuns    ///< one run after the other
+};
+NB_ENUM_NAMES(TimesChoice, {TimesChoice::kTurns, "turns"}, {TimesChoice::kRuns, "runs"});
+
 struct RunnerOptions {
   bool is_fresh = false;         ///< repeat runs that are already finished
   bool is_own_evidence = false;  ///< only runs made for the plan count: continues an unfinished plan, and starts a new
                                  ///< one after a finished one
+  /// Engines that take no turns run one after the other, as do runs of one identity; on a shared machine, all do.
+  TimesChoice times = TimesChoice::kRuns;
   bool is_machine_shared = false;  ///< other runners share this machine: losses count, times do not
   std::vector<std::string> argv;   ///< stored with the plan
   double grace_seconds = 10;       ///< from asking a process to stop to killing it (after a second SIGINT: none)

@@ -151,8 +151,7 @@ std::string first_other_than_folder(const CompareOptions& options) {
   arguments.insert(arguments.end(), options.others.begin(), options.others.end());
   const auto other = std::find_if(arguments.begin(), arguments.end(),
                                   [](const std::string& path) { return !std::filesystem::is_directory(path); });
-  return "compare: two arguments, or any number of folders of logs, but " + shell_words({*other}) +
-         " is no folder";
+  return "compare: two arguments, or any number of folders of logs, but " + shell_words({*other}) + " is no folder";
 }
 
 void compare_stored(const CompareOptions& options) {

@@ -1,4 +1,5 @@
 #include "tools/cli/complete_values.h"
+#include "suites/run/runner.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -291,6 +292,7 @@ std::vector<Rule> store_rules() {
 std::vector<Rule> choice_rules() {
   const Source gate_metrics = choices({"loss", "time", "memory", "cost"});
   return {{{"", "--device"}, choices({"cpu", "cuda", "cuda:0"})},
+          {{"", "--times"}, choices(enum_names<suites::TimesChoice>())},
           {{"", "--kernels"}, choices(enum_names<core::KernelChoice>())},
           {{"", "--data"}, choices({"synthetic", "text:", "shards:"}), kFiles},
           {{"", "--design"}, choices(enum_names<results::Design>())},

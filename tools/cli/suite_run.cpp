@@ -108,6 +108,13 @@ suites::Suite load_suite(const std::string& name, const SuiteSettings& settings)
 
 void add_suite_run_options(CLI::App& command, SuiteRunOptions& options) {
   command.add_flag("--fresh", options.is_fresh, "Run finished runs again");
+  const auto take = [&options](const std::string& name) { options.times = *enum_value<suites::TimesChoice>(name); };
+  command
+      .add_option_function<std::string>("--times", take,
+                                        "turns: the runs of a seed share the machine, a few steps at a time; "
+                                        "runs: one after the other (default)")
+      ->check(CLI::IsMember(enum_names<suites::TimesChoice>()))
+      ->type_name("HOW");
   command
       .add_option(
           "--launcher", options.launcher,
@@ -165,12 +172,14 @@ suites::Plan plan_suite(const suites::Suite& asked, const SuiteRunOptions& optio
 std::vector<suites::SuiteRunResult> run_plans(const std::vector<const suites::Plan*>& plans, results::Store& store,
                                               const suites::RunnerOptions& runner, const SuiteRunOptions& options) {
   SuiteProgress progress(stderr_display(), [&](const results::RunRecord& run) { return figures_of(store, run); });
+  suites::RunnerOptions chosen = runner;
+  chosen.times = options.launcher.empty() ? options.times : suites::TimesChoice::kRuns;
   suites::RunnerObserver silent;
   suites::RunnerObserver& observer = options.is_quiet ? silent : progress;
   NB_CHECK(!options.slurm || plans.size() == 1, "plans in turn share one machine");
   std::vector<suites::SuiteRunResult> results =
-      options.slurm ? std::vector{suites::run_on_slurm(*plans.front(), store, runner, *options.slurm, observer)}
-                    : suites::run_in_turn(plans, store, runner, observer);
+      options.slurm ? std::vector{suites::run_on_slurm(*plans.front(), store, chosen, *options.slurm, observer)}
+                    : suites::run_in_turn(plans, store, chosen, observer);
   progress.finish();
   if (!options.is_quiet) write_to_stderr("\n");
   return results;

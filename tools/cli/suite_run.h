@@ -42,6 +42,7 @@ struct SuiteRunOptions {
   std::string database;
   std::string launcher;  ///< for runs of several processes; empty: they start themselves, on this host
   std::string catalogue;
+  suites::TimesChoice times = suites::TimesChoice::kRuns;
   bool is_fresh = false;
   bool is_json = false;
   bool has_notes = false;

@@ -66,30 +66,57 @@ void SuiteProgress::begin_run(const suites::Plan& plan, const suites::PlannedRun
 
 void SuiteProgress::on_run_started(const suites::Plan& plan, const suites::PlannedRun& run, std::int64_t /*run_id*/) {
   begin_run(plan, run);
-  run_.emplace(run.spec, host_.now_s());
-  run_label_ = label_of(plan, run);
-  run_cell_ = plan.cell_of(run).label;
+  const std::string label = label_of(plan, run);
+  active_.insert_or_assign(
+      &run, ActiveRun{.meter = RunMeter(run.spec, host_.now_s()), .cell = plan.cell_of(run).label, .label = label});
+  shown_ = &run;
   last_plain_s_ = host_.now_s();
-  if (!lines_.is_live()) lines_.print(counter(finished_ + 1) + " " + run_label_ + ": started");
+  if (!lines_.is_live()) lines_.print(counter(finished_ + active_.size()) + " " + label + ": started");
   redraw(true);
 }
 
-void SuiteProgress::on_event(const suites::Plan& /*plan*/, const suites::PlannedRun& /*run*/,
-                             const core::RunEvent& event) {
-  if (run_) run_->on_event(event, host_.now_s());
-  if (const auto* warning = std::get_if<core::WarningEvent>(&event)) on_message(run_label_ + ": " + warning->message);
+void SuiteProgress::on_turn(const suites::Plan& /*plan*/, const suites::PlannedRun& run) {
+  const auto active = active_.find(&run);
+  if (active == active_.end()) return;
+  shown_ = &run;
+  if (active->second.waits_since_s) active->second.waited_s += host_.now_s() - *active->second.waits_since_s;
+  active->second.waits_since_s.reset();
+}
+
+void SuiteProgress::on_event(const suites::Plan& plan, const suites::PlannedRun& run, const core::RunEvent& event) {
+  const double now = host_.now_s();
+  if (const auto active = active_.find(&run); active != active_.end()) {
+    active->second.meter.on_event(event, active->second.own_s(now));
+    if (std::holds_alternative<core::TurnEvent>(event)) active->second.waits_since_s = now;
+  }
+  if (const auto* warning = std::get_if<core::WarningEvent>(&event))
+    on_message(label_of(plan, run) + ": " + warning->message);
   redraw(false);
+}
+
+const SuiteProgress::ActiveRun* SuiteProgress::shown() const {
+  const auto active = active_.find(shown_);
+  return active == active_.end() ? nullptr : &active->second;
+}
+
+std::string SuiteProgress::shown_text(const ActiveRun& run, double now_s) const {
+  std::string text = run.meter.text();
+  if (active_.size() > 1) return text + "  " + std::to_string(active_.size()) + " runs in turns";
+  if (const auto left = run.meter.remaining_s(run.own_s(now_s))) text += "  " + format_duration(*left) + " left";
+  return text;
 }
 
 void SuiteProgress::on_run_finished(const suites::Plan& plan, const suites::PlannedRun& run,
                                     const results::RunRecord& record, bool is_reused) {
   ++finished_;
   begin_run(plan, run);
-  const bool was_running = run_ && !is_reused;
-  const double duration_s = was_running ? run_->elapsed_s(host_.now_s()) : stored_duration_s(record);
+  const auto active = active_.find(&run);
+  const bool was_running = active != active_.end() && !is_reused;
+  const double duration_s =
+      was_running ? active->second.meter.elapsed_s(active->second.own_s(host_.now_s())) : stored_duration_s(record);
   if (was_running) {
     times_.add_finished(plan.cell_of(run).label, duration_s);
-    run_.reset();
+    active_.erase(active);
   }
   const bool is_completed = record.is_completed();
   if (!is_completed) ++failed_;
@@ -116,19 +143,16 @@ void SuiteProgress::on_message(const std::string& text) {
 void SuiteProgress::redraw(bool is_forced) {
   const double now = host_.now_s();
   if (!lines_.is_live()) {
-    if (run_ && now - last_plain_s_ >= kPlainLineSeconds) print_plain_line();
+    if (shown() != nullptr && now - last_plain_s_ >= kPlainLineSeconds) print_plain_line();
     return;
   }
   if (!is_forced && now - last_drawn_s_ < kRedrawSeconds) return;
   last_drawn_s_ = now;
   std::vector<std::string> lines;
-  if (run_) {
-    const double fraction =
-        static_cast<double>(run_->step()) / static_cast<double>(std::max<std::int64_t>(run_->total_steps(), 1));
-    std::string rest = run_->text();
-    if (const auto left = run_->remaining_s(now)) rest += "  " + format_duration(*left) + " left";
-    std::string line = with_bar(run_label_, fraction, rest, host_.width());
-    lines.push_back(std::move(line));
+  if (const ActiveRun* const run = shown()) {
+    const double fraction = static_cast<double>(run->meter.step()) /
+                            static_cast<double>(std::max<std::int64_t>(run->meter.total_steps(), 1));
+    lines.push_back(with_bar(run->label, fraction, shown_text(*run, now), host_.width()));
   }
   lines.push_back(suite_text(now));
   lines_.show(lines, host_.width());
@@ -137,8 +161,7 @@ void SuiteProgress::redraw(bool is_forced) {
 void SuiteProgress::print_plain_line() {
   const double now = host_.now_s();
   last_plain_s_ = now;
-  std::string line = counter(finished_ + 1) + " " + run_label_ + ": " + run_->text();
-  if (const auto left = run_->remaining_s(now)) line += "  " + format_duration(*left) + " left";
+  std::string line = counter(finished_ + 1) + " " + shown()->label + ": " + shown_text(*shown(), now);
   if (const auto left = suite_remaining_s(now)) line += "; suite " + format_duration(*left) + " left";
   lines_.print(line);
 }
@@ -157,9 +180,12 @@ std::string SuiteProgress::suite_text(double now_s) const {
 }
 
 std::optional<double> SuiteProgress::suite_remaining_s(double now_s) const {
-  std::optional<reports::CurrentRun> current;
-  if (run_) current = {run_cell_, run_->elapsed_s(now_s), run_->remaining_s(now_s)};
-  return times_.remaining_s(later_, current);
+  std::vector<reports::CurrentRun> current;
+  for (const auto& [planned, run] : active_) {
+    const double own_s = run.own_s(now_s);
+    current.push_back({run.cell, run.meter.elapsed_s(own_s), run.meter.remaining_s(own_s)});
+  }
+  return times_.remaining_in_turns_s(later_, current);
 }
 
 std::string SuiteProgress::colored(const char* color, const std::string& text) const {

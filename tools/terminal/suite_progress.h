@@ -38,6 +38,7 @@ class SuiteProgress : public suites::RunnerObserver {
 
   void on_plan(const suites::Plan& plan, std::int64_t plan_id, const std::vector<bool>& reusable) override;
   void on_run_started(const suites::Plan& plan, const suites::PlannedRun& run, std::int64_t run_id) override;
+  void on_turn(const suites::Plan& plan, const suites::PlannedRun& run) override;
   void on_event(const suites::Plan& plan, const suites::PlannedRun& run, const core::RunEvent& event) override;
   void on_run_finished(const suites::Plan& plan, const suites::PlannedRun& run, const results::RunRecord& record,
                        bool is_reused) override;
@@ -48,10 +49,24 @@ class SuiteProgress : public suites::RunnerObserver {
   void finish() { lines_.clear(); }
 
  private:
+  /// A run in progress. Its seconds are those of its turns.
+  struct ActiveRun {
+    RunMeter meter;
+    std::string cell;
+    std::string label;  ///< "record13 seed 1"
+    double waited_s = 0.0;
+    std::optional<double> waits_since_s;
+
+    double own_s(double now_s) const { return waits_since_s.value_or(now_s) - waited_s; }
+  };
+
   /// Removes the run from the upcoming ones.
   void begin_run(const suites::Plan& plan, const suites::PlannedRun& run);
   void redraw(bool is_forced);
   void print_plain_line();
+  /// The run whose turn it is; null between runs.
+  const ActiveRun* shown() const;
+  std::string shown_text(const ActiveRun& run, double now_s) const;
   std::string counter(std::size_t done) const;  ///< "[ 3/14]"
   std::string suite_text(double now_s) const;
   std::optional<double> suite_remaining_s(double now_s) const;
@@ -68,9 +83,8 @@ class SuiteProgress : public suites::RunnerObserver {
   std::set<const suites::PlannedRun*> to_come_;  ///< neither started nor reusable
   std::map<std::string, std::size_t> later_;     ///< number of those, by cell
   reports::TimeLeft times_;                      ///< times of the runs that were actually run
-  std::optional<RunMeter> run_;
-  std::string run_label_;  ///< "record13 seed 1"
-  std::string run_cell_;
+  std::map<const suites::PlannedRun*, ActiveRun> active_;
+  const suites::PlannedRun* shown_ = nullptr;
   double last_drawn_s_ = 0.0;
   double last_plain_s_ = 0.0;
 };

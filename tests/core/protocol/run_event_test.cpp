@@ -26,6 +26,16 @@ TEST(RunEvent, HelloRoundTrips) {
   EXPECT_EQ(event.parameters, 123456789012);
 }
 
+TEST(RunEvent, AnEngineThatTakesTurnsSpeaksVersion2) {
+  HelloEvent hello{"mock", "1", {}, 1, 2};
+  EXPECT_FALSE(std::get<HelloEvent>(round_trip(hello)).turn_steps);
+  EXPECT_EQ(Json::parse(to_line(hello)).at("protocol"), 1);
+  hello.turn_steps = 1390;
+  EXPECT_EQ(std::get<HelloEvent>(round_trip(hello)).turn_steps, 1390);
+  EXPECT_EQ(Json::parse(to_line(hello)).at("protocol"), 2);
+  EXPECT_EQ(std::get<TurnEvent>(round_trip(TurnEvent{12})).step, 12);
+}
+
 TEST(RunEvent, StepKeepsEveryBit) {
   StepEvent step;
   step.step = 17;

@@ -175,7 +175,7 @@ TEST_F(TrainingClock, AVeryLargePlanKeepsItsClocksAsMeasured) {
   EXPECT_EQ(completed_run(cells[0], 3)->disturbed_steps, 0);
   EXPECT_EQ(completed_run(cells[0], 3)->clock_ms, completed_run(cells[0], 3)->raw_clock_ms);
   EXPECT_TRUE(step_phases(store_, cells, compare(plan, cells, {})).empty());
-  settle_clocks(store_, cells[0].runs);
+  settle_clocks(store_, {&cells[0].runs});
   EXPECT_EQ(completed_run(cells[0], 3)->disturbed_steps, 1);
 }
 
@@ -198,11 +198,11 @@ TEST_F(TrainingClock, ARunOfAnotherMachineIsNoYardstick) {
   RunMeasure other = measure_run(store_, store_.run(add_run({"slow", {}}, 9, times)));
   other.run.threads = 7;
   std::vector<RunMeasure> runs = {other, cells[0].runs[0]};
-  settle_clocks(store_, runs);
+  settle_clocks(store_, {&runs});
   EXPECT_EQ(runs[0].clock_ms, other.raw_clock_ms);
   EXPECT_EQ(runs[0].disturbed_steps, 0);
   runs[0].run.threads = runs[1].run.threads;
-  settle_clocks(store_, runs);
+  settle_clocks(store_, {&runs});
   EXPECT_EQ(runs[0].disturbed_steps, 10);
 }
 

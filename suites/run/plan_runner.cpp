@@ -1,0 +1,105 @@
+#include "suites/run/plan_runner.h"
+
+#include <vector>
+
+namespace nanobench::suites {
+
+using core::RunOutcome;
+using results::RunRecord;
+
+PlanRunner::PlanRunner(const Plan& plan, std::int64_t plan_id, results::Store& store, const RunnerOptions& options,
+                       RunnerObserver& observer, InterruptGuard& interrupts)
+    : plan_(plan), store_(store), options_(options), observer_(observer), interrupts_(interrupts) {
+  result_.plan_id = plan_id;
+}
+
+void PlanRunner::begin() {
+  find_answers();
+  std::vector<bool> reusable;
+  for (const PlannedRun& run : plan_.runs) {
+    const bool is_stored = !options_.is_own_evidence && !options_.is_fresh && store_.find_evidence(run.digest);
+    reusable.push_back(is_stored || answers_.contains(run.position));
+  }
+  observer_.on_plan(plan_, result_.plan_id, reusable);
+}
+
+/// Finds the existing answers of a plan that is continued.
+void PlanRunner::find_answers() {
+  if (!options_.is_own_evidence) return;
+  for (const results::PlanLine& line : store_.plan(result_.plan_id).lines) {
+    if (!line.run_id) continue;
+    RunRecord run = store_.run(*line.run_id);
+    if (run.is_evidence()) answers_.emplace(static_cast<std::size_t>(line.position), std::move(run));
+  }
+}
+
+std::optional<std::int64_t> PlanRunner::claim(std::size_t index) {
+  const PlannedRun& run = plan_.runs[index];
+  const auto reuse = [&](const RunRecord& record) {
+    ++result_.reused;
+    observer_.on_run_finished(plan_, run, record, true);
+    return std::nullopt;
+  };
+  if (const auto answer = answers_.find(run.position); answer != answers_.end()) return reuse(answer->second);
+  results::NewRun row = stored_run(plan_, run);
+  row.plan_id = result_.plan_id;
+  bool is_first_look = true;
+  while (interrupts_.count() == 0) {
+    const results::RunClaim claim =
+        store_.claim_run(row, owner_, options_.is_fresh || options_.is_own_evidence, !options_.is_machine_shared);
+    if (const auto* claimed = std::get_if<results::Claimed>(&claim)) return claimed->run_id;
+    if (const auto* done = std::get_if<results::AlreadyDone>(&claim)) return reuse(done->run);
+    if (is_first_look) say_waiting(std::get<results::AlreadyRunning>(claim).run);
+    is_first_look = false;
+    interrupts_.wait(options_.wait_poll_seconds);
+    observer_.on_tick();
+  }
+  return std::nullopt;
+}
+
+void PlanRunner::say_waiting(const RunRecord& other) {
+  observer_.on_message("waiting: process " + std::to_string(other.owner.pid) + " on " + other.owner.host +
+                       " is running " + other.cell + " (seed " + std::to_string(other.seed) +
+                       "), and timed runs have the machine to themselves");
+}
+
+std::unique_ptr<RunSession> PlanRunner::start(std::size_t index, std::int64_t run_id, bool takes_turns) {
+  const PlannedRun& run = plan_.runs[index];
+  observer_.on_run_started(plan_, run, run_id);
+  return std::make_unique<RunSession>(plan_, run, run_id, store_, options_, interrupts_, observer_, takes_turns);
+}
+
+void PlanRunner::end(std::size_t index, std::int64_t run_id) {
+  const RunRecord record = store_.run(run_id);
+  count(*record.result);
+  observer_.on_run_finished(plan_, plan_.runs[index], record, false);
+}
+
+void PlanRunner::give_up(std::int64_t run_id, const char* why) noexcept {
+  try {
+    results::RunResult result;
+    result.outcome = RunOutcome::kInterrupted;
+    result.message = std::string("the runner had to stop: ") + why;
+    store_.finish_run(run_id, result);
+  } catch (...) {
+  }
+}
+
+void PlanRunner::count(const results::RunResult& result) {
+  switch (result.outcome) {
+    case RunOutcome::kCompleted: ++result_.completed; return;
+    case RunOutcome::kDiverged: ++result_.diverged; return;
+    case RunOutcome::kInterrupted:
+      if (interrupts_.count() > 0) return;
+      ++result_.failed;
+      return;
+    default: ++result_.failed;
+  }
+}
+
+SuiteRunResult PlanRunner::finish() {
+  result_.is_interrupted = interrupts_.count() > 0;
+  return result_;
+}
+
+}  // namespace nanobench::suites

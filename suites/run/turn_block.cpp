@@ -1,0 +1,143 @@
+#include "suites/run/turn_block.h"
+
+#include <algorithm>
+#include <exception>
+#include <limits>
+#include <optional>
+
+#include "core/base/random.h"
+#include "results/host_load.h"
+#include "results/metric.h"
+#include "results/provenance.h"
+
+namespace nanobench::suites {
+namespace {
+
+/// A claimed run, from its start to its end.
+struct Seat {
+  BlockRun run;
+  std::int64_t run_id = 0;
+  bool is_open = true;                  ///< its row has no end yet
+  std::unique_ptr<RunSession> session;  ///< null before the start and after the end
+};
+
+/// Engines that are resident together.
+class TurnBlock {
+ public:
+  TurnBlock(std::uint64_t seed, const InterruptGuard& interrupts) : random_(seed), interrupts_(interrupts) {}
+
+  void run(std::vector<BlockRun> waiting) {
+    std::reverse(waiting.begin(), waiting.end());
+    while (!waiting.empty() && interrupts_.count() == 0) {
+      try {
+        seat(waiting);
+        take_turns();
+      } catch (const std::exception& error) {
+        give_up(error.what());
+        throw;
+      }
+    }
+  }
+
+ private:
+  /// Starts engines until memory or the list ends; those that take no turns run to their end.
+  void seat(std::vector<BlockRun>& waiting) {
+    seats_.clear();
+    std::optional<std::int64_t> largest_bytes;
+    while (!waiting.empty() && interrupts_.count() == 0) {
+      if (!seats_.empty() && !has_room(largest_bytes)) return;
+      const std::optional<std::int64_t> before = results::available_memory_bytes();
+      const BlockRun run = waiting.back();
+      waiting.pop_back();
+      const std::optional<std::int64_t> run_id = run.plan->claim(run.index);
+      if (!run_id) continue;
+      seats_.push_back({.run = run, .run_id = *run_id, .session = nullptr});
+      Seat& seat = seats_.back();
+      seat.session = run.plan->start(run.index, *run_id, /*takes_turns=*/true);
+      proceed(seat);
+      if (!seat.session) {
+        seats_.pop_back();
+        continue;
+      }
+      const std::optional<std::int64_t> after = results::available_memory_bytes();
+      if (before && after) largest_bytes = std::max(largest_bytes.value_or(0), *before - *after);
+    }
+  }
+
+  /// Whether another engine fits beside those that are resident, with the peaks that all are still to reach.
+  bool has_room(std::optional<std::int64_t> largest_bytes) const {
+    const std::optional<std::int64_t> free = results::available_memory_bytes();
+    return !free || !largest_bytes || *free > kPeakOverStart * *largest_bytes * static_cast<std::int64_t>(seats_.size() + 1);
+  }
+
+  void take_turns() {
+    if (seats_.empty()) return;
+    const std::int64_t rounds = seats_.size() == 1 ? 1 : rounds_of(fewest_steps());
+    const std::string block = results::utc_now() + " " + std::to_string(seats_.front().run_id);
+    for (Seat& seat : seats_) seat.session->add_fact(results::kTurnBlock, block);
+    for (std::int64_t round = 1; round <= rounds && interrupts_.count() == 0; ++round) {
+      for (Seat* seat : shuffled()) {
+        if (interrupts_.count() > 0) break;
+        seat->session->grant_turn(round, turn_end(round, rounds, *seat->session->turn_steps()));
+        proceed(*seat);
+      }
+    }
+    // After an interruption, each engine that waits is asked to stop.
+    for (Seat& seat : seats_) {
+      while (seat.session) proceed(seat);
+    }
+  }
+
+  void proceed(Seat& seat) {
+    if (!seat.session->run_until_turn()) return;
+    seat.session.reset();
+    seat.is_open = false;
+    seat.run.plan->end(seat.run.index, seat.run_id);
+  }
+
+  std::int64_t fewest_steps() const {
+    std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
+    for (const Seat& seat : seats_) fewest = std::min(fewest, *seat.session->turn_steps());
+    return fewest;
+  }
+
+  /// The seats whose engines are alive.
+  std::vector<Seat*> shuffled() {
+    std::vector<Seat*> order;
+    for (Seat& seat : seats_) {
+      if (seat.session) order.push_back(&seat);
+    }
+    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random_.next() % i]);
+    return order;
+  }
+
+  void give_up(const char* why) noexcept {
+    for (Seat& seat : seats_) {
+      seat.session.reset();
+      if (seat.is_open) seat.run.plan->give_up(seat.run_id, why);
+    }
+  }
+
+  /// An engine has allocated its model when it first waits; activations and gradients follow.
+  static constexpr std::int64_t kPeakOverStart = 3;
+
+  std::vector<Seat> seats_;
+  core::SplitMix64 random_;
+  const InterruptGuard& interrupts_;
+};
+
+}  // namespace
+
+std::int64_t rounds_of(std::int64_t fewest_steps) {
+  return std::clamp<std::int64_t>(fewest_steps / kMinTurnSteps, 1, kMaxRounds);
+}
+
+std::int64_t turn_end(std::int64_t round, std::int64_t rounds, std::int64_t steps) {
+  return round == rounds ? steps + 1 : (steps * round + rounds - 1) / rounds;
+}
+
+void run_in_turns(const std::vector<BlockRun>& runs, std::uint64_t seed, const InterruptGuard& interrupts) {
+  TurnBlock(seed, interrupts).run(runs);
+}
+
+}  // namespace nanobench::suites
