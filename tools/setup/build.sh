@@ -228,6 +228,13 @@ command_wheel() {
   exec python3 -B "$root/tools/package/make_wheel.py" --build "$build" "$@"
 }
 
+command_deb() {
+  if [[ ${1-} == -h || ${1-} == --help ]]; then exec python3 -B "$root/tools/package/make_deb.py" --help; fi
+  needs_libtorch || fail 2 "the preset $preset builds no engine, and a package brings the engine; set NANOBENCH_PRESET=release"
+  build_programs 'the package is made'
+  exec python3 -B "$root/tools/package/make_deb.py" --build "$build" "$@"
+}
+
 command_test() {
   if [[ ${1-} == -h || ${1-} == --help ]]; then usage; fi
   prepare 'the programs and the tests' "$everything_core_s" 'the tests run'
