@@ -27,8 +27,10 @@ def make_parser():
 def run_cpack(config, folder):
     """Throws PackageError with the last lines of cpack."""
     words = ["cpack", "-G", "DEB", "--config", config, "-B", folder]
+    told = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     try:
-        done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        # cpack writes modes of its own files into the package.
+        done = subprocess.run(words, **told, umask=0o022, check=False)
     except FileNotFoundError as error:
         raise PackageError("there is no cpack on the PATH; install cmake") from error
     if done.returncode != 0:
