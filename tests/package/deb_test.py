@@ -17,13 +17,14 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 import workshop
 from debian_depends import depends
 from launch_test import fake_torch_wheel
 from make_wheel_test import VERSION
 from platform_tag import UnknownVersion
-from workshop import elf, staging
+from workshop import elf, make_deb, staging
 
 SYSTEM_PYTHON = "/usr/bin/python3"
 TREE = "usr/lib/nanobench/nanobench"
@@ -63,7 +64,7 @@ def checked(*words, **options):
 def package_of_the_build():
     folder = tempfile.TemporaryDirectory()
     unittest.addModuleCleanup(folder.cleanup)
-    return workshop.make_deb_in(pathlib.Path(folder.name) / "out")
+    return workshop.make_deb_in(pathlib.Path(folder.name) / "to send")
 
 
 def field(package, name):
@@ -92,7 +93,9 @@ class Depends(unittest.TestCase):
             (["GCC_12.0.0", "GCC_3.4"], "2.28", "12", "7"),
         ):
             found = minimum_versions(", ".join(depends(symbols)))
-            self.assertEqual((found["libc6"], found["libgcc-s1"], found["libstdc++6"]), (libc, libgcc, libstdcxx), symbols)
+            self.assertEqual(
+                (found["libc6"], found["libgcc-s1"], found["libstdc++6"]), (libc, libgcc, libstdcxx), symbols
+            )
 
     def test_what_no_known_release_has_is_refused(self):
         for symbol in ("GLIBCXX_3.4.99", "CXXABI_1.4", "GLIBC_PRIVATE", "GLIBC_3.0"):
@@ -157,12 +160,22 @@ class Package(unittest.TestCase):
         self.assertEqual(found, expected)
 
     def test_owner_modes_and_places(self):
-        places = ("usr/bin", TREE, "usr/share/doc/nanobench", "usr/share/bash-completion", "usr/share/zsh", "usr/share/fish")
+        places = (
+            "usr/bin",
+            TREE,
+            "usr/share/doc/nanobench",
+            "usr/share/bash-completion",
+            "usr/share/zsh",
+            "usr/share/fish",
+        )
         for line in checked("dpkg-deb", "-c", self.package).splitlines():
             mode, owner, _, _, _, name = line.split(maxsplit=5)
             name = name.removeprefix("./").rstrip("/")
             self.assertEqual(owner, "root/root", line)
-            is_program = name.startswith("usr/bin/") or name in (f"{TREE}/bin/nanobench", f"{TREE}/engine/nanobench-train")
+            is_program = name.startswith("usr/bin/") or name in (
+                f"{TREE}/bin/nanobench",
+                f"{TREE}/engine/nanobench-train",
+            )
             expected = "drwxr-xr-x" if mode[0] == "d" else "-rwxr-xr-x" if is_program else "-rw-r--r--"
             self.assertEqual(mode, expected, line)
             self.assertTrue(mode[0] == "d" or name.startswith(places), line)
@@ -195,10 +208,16 @@ class Package(unittest.TestCase):
         self.assertEqual(changes, (workshop.ROOT / "CHANGELOG.md").read_bytes())
 
     def test_the_same_programs_give_the_same_bytes_whoever_makes_it(self):
-        before = os.umask(0o077)
-        self.addCleanup(os.umask, before)
+        self.addCleanup(os.umask, os.umask(0o077))
         again = workshop.make_deb_in(self.folder / "again", TZ="Asia/Tokyo", LC_ALL="C")
         self.assertEqual(again.read_bytes(), self.package.read_bytes())
+
+    def test_cpack_alone_makes_the_same_whatever_the_umask(self):
+        words = ["cpack", "-G", "DEB", "-B", self.folder / "by cpack"]
+        checked(*words, cwd=workshop.BUILD, umask=0o077)
+        package = next((self.folder / "by cpack").glob("*.deb"))
+        self.assertEqual(checked("dpkg-deb", "-c", package), checked("dpkg-deb", "-c", self.package))
+        self.assertEqual(checked("dpkg-deb", "-f", package), checked("dpkg-deb", "-f", self.package))
 
 
 class Refusals(unittest.TestCase):
@@ -225,6 +244,13 @@ class Refusals(unittest.TestCase):
         for name in ("cpack", "python3"):
             (tools / name).symlink_to(shutil.which(name))
         self.assertIn("cpack made no package", self.refused("install binutils", PATH=str(tools)))
+
+    def test_too_much(self):
+        out = workshop.temporary_folder(self) / "out"
+        options = make_deb.make_parser().parse_args(["--build", str(workshop.BUILD), str(out)])
+        with mock.patch.object(staging, "LARGEST_BYTES", 1 << 20), self.assertRaises(staging.PackageError):
+            make_deb.make(options)
+        self.assertEqual(list(out.iterdir()), [])
 
 
 class Installed(unittest.TestCase):
@@ -276,12 +302,15 @@ class Installed(unittest.TestCase):
         self.assertIn("speedrun_history", self.nanobench("list", "suites").stdout)
         self.assertEqual(list(self.home.rglob("*.so*")), [])
 
-    def test_through_a_link_and_with_a_folder_of_the_same_name_at_hand(self):
+    def test_through_a_link_and_beside_a_package_of_the_same_name(self):
         (self.home / "nanobench").mkdir()
-        (self.home / "nanobench/launch.py").write_text("raise SystemExit(9)")
-        (self.home / "link").symlink_to(self.root / "usr/bin")
-        done = self.run_command("nanobench", "--version", root=self.home / "link/../..", PYTHONSAFEPATH="1")
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for name in ("__init__", "launch"):
+            (self.home / f"nanobench/{name}.py").write_text("raise SystemExit(9)")
+        (self.home / "usr/bin").mkdir(parents=True)
+        (self.home / "usr/bin/nanobench").symlink_to(self.root / "usr/bin/nanobench")
+        for variables in ({}, {"PYTHONPATH": self.home}, {"PYTHONSAFEPATH": "1"}):
+            done = self.run_command("nanobench", "--version", root=self.home, **variables)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), variables)
 
     def test_a_tiny_run(self):
         words = ("run", self.write_suite(TWO_RECORDS), "--threads", "1", "--quiet", "--json")
@@ -333,12 +362,14 @@ class Installed(unittest.TestCase):
             self.skipTest("only root can have dpkg install into a folder")
         root = self.home / "a machine"
         shutil.copytree(self.root, root)
-        before = {path for path in root.rglob("*")}
+        before = set(root.rglob("*"))
         for words in (["--version"], ["run", "mock_gate", "--quiet"]):
             self.assertEqual(self.run_command("nanobench", *words, root=root).returncode, 0)
-        self.assertEqual({path for path in root.rglob("*")}, before)
+        self.assertEqual(set(root.rglob("*")), before)
         self.dpkg(root, "--remove", "nanobench")
-        self.assertEqual([path for path in root.rglob("*nanobench*") if path.parts[-2:] != ("info", "nanobench.list")], [])
+        self.assertEqual(
+            [path for path in root.rglob("*nanobench*") if path.parts[-2:] != ("info", "nanobench.list")], []
+        )
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ for folder in ("tools/setup", "tools/bundle", "tools/package"):
 import elf  # noqa: E402 (the lines above come first)
 import install_libtorch  # noqa: E402
 import make_bundle  # noqa: E402
+import make_deb  # noqa: E402
 import make_wheel  # noqa: E402
 import staging  # noqa: E402
 
@@ -80,4 +81,4 @@ def write_installed_torch(site, version, libraries=None):
     return site
 
 
-__all__ = ["elf", "install_libtorch", "make_wheel", "staging"]
+__all__ = ["elf", "install_libtorch", "make_deb", "make_wheel", "staging"]

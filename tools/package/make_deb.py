@@ -49,6 +49,7 @@ def make(options):
         folder = pathlib.Path(temporary).resolve()
         run_cpack(config, folder)
         fresh = next(folder.glob("*.deb"))
+        staging.check_size(fresh, "the package")
         package = fresh.replace(out / fresh.name)
     print(f"{package}: {package.stat().st_size / (1 << 20):.1f} MiB")
 

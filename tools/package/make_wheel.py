@@ -19,7 +19,6 @@ import staging  # noqa: E402 (the line above comes first)
 from platform_tag import UnknownVersion, platform_tag  # noqa: E402
 from staging import ROOT, PackageError, elf, libraries, make_bundle  # noqa: E402
 
-LARGEST_BYTES = 40 << 20
 OLDEST_DATE = (1980, 1, 1, 0, 0, 0)  # of every file, so that the same programs give the same wheel
 METADATA = """Metadata-Version: 2.1
 Name: nanobench
@@ -85,7 +84,7 @@ def write_wheel(folder, version, wheel):
                 digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
                 lines.append(f"{name},sha256={digest},{len(data)}\n")
             archive.writestr(_entry(record, 0o100644), "".join([*lines, f"{record},,\n"]))
-        check_size(fresh)
+        staging.check_size(fresh, "the wheel")
         fresh.replace(wheel)
     finally:
         fresh.unlink(missing_ok=True)
@@ -96,14 +95,6 @@ def _entry(name, mode):
     entry.compress_type = zipfile.ZIP_DEFLATED
     entry.external_attr = mode << 16
     return entry
-
-
-def check_size(wheel):
-    size = wheel.stat().st_size
-    if size > LARGEST_BYTES:
-        raise PackageError(
-            f"the wheel has {size / (1 << 20):.1f} MiB, more than the {LARGEST_BYTES >> 20} MiB that it may have"
-        )
 
 
 def make(options):

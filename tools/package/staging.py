@@ -15,6 +15,7 @@ import elf  # noqa: E402 (the lines above come first)
 import libraries  # noqa: E402
 import make_bundle  # noqa: E402
 
+LARGEST_BYTES = 40 << 20  # of a package
 PROGRAMS = {"nanobench": "nanobench/bin/nanobench", "nanobench-train": "nanobench/engine/nanobench-train"}
 # What the launcher of a checkout uses too (tools/setup).
 SETUP_FILES = ("install_libtorch.py", "progress.py", "wheels.py", "libtorch.json")
@@ -120,3 +121,12 @@ def licences():
     found = {f"{package}.txt": pathlib.Path("/usr/share/doc", package, "copyright") for package in LICENCES_OF}
     found["vl-convert.txt"] = ROOT / ".deps/vl_convert/licences/LICENSE"
     return {name: path for name, path in found.items() if path.is_file()}
+
+
+def check_size(package, what):
+    """Throws PackageError if the file is larger than a package may be."""
+    size = package.stat().st_size
+    if size > LARGEST_BYTES:
+        raise PackageError(
+            f"{what} has {size / (1 << 20):.1f} MiB, more than the {LARGEST_BYTES >> 20} MiB that it may have"
+        )
