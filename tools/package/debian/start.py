@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """The commands `nanobench` and `nanobench-train` of the Debian package; the name of this file says which it is.
 
-No variable is set: trainers of the user are children of the program and keep their own Python.
+PYTHONPATH is not set: trainers of the user are children of the program, and keep their own packages.
 """
 
 import pathlib
