@@ -107,6 +107,18 @@ class Launcher(LauncherTest):
         self.assertEqual(done.returncode, 0, done.err)
         self.assertIn("nanobench: installing Debian packages: ninja-build\n", done.err)
 
+    def test_packages_whose_files_somebody_removed_are_named(self):
+        (self.bin / "ccache").unlink()
+        self.write_tool("sudo", '[ "$1" = -n ] && shift; exec "$@"')
+        self.write_tool("true", "exit 0")
+        self.write_tool("dpkg", "exit 0")
+        self.write_tool("apt-get", "exit 0")
+        for said in (self.launch("list").err, self.launch("setup").err):  # the second one is no first use
+            lines = [line for line in said.splitlines() if "--reinstall ccache" in line]
+            self.assertEqual(len(lines), 1, said)
+            self.assertNotIn("installed them", said)
+        self.assertEqual(self.launch("list").returncode, 0)
+
     def test_failed_installation_shows_apts_words(self):
         (self.bin / "ninja").unlink()
         self.write_tool("sudo", '[ "$1" = -n ] && shift; exec "$@"')

@@ -70,11 +70,12 @@ steps_of() { # TARGET
 # Prints nothing where only sources changed. Sets whole_build_s, the estimate for a build from the beginning; 0 if this is no
 # first use.
 announce_first_use() { # WHAT CORE_SECONDS NEXT
-  local planned_s=0
+  local planned_s=0 what='first use of this checkout'
   whole_build_s=0
   if ! is_first_use; then return 0; fi
   whole_build_s=$(build_seconds "$2")
-  say 'first use of this checkout; these steps are done once, and nothing is asked:'
+  if [[ -x $build/bin/nanobench ]]; then what='something is missing here'; fi
+  say "$what; these steps are done once, and nothing is asked:"
   plan_packages
   plan_wheels
   plan_build "$1" "$2"
