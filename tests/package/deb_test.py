@@ -348,7 +348,8 @@ class Installed(unittest.TestCase):
         pin = fake_torch_wheel(links)
         pins = {"version": pin["version"], os.uname().machine: [pin]}
         (root / TREE / "setup/libtorch.json").write_text(json.dumps(pins))
-        done = self.run_command("nanobench-train", "--build-info", root=root, PIP_FIND_LINKS=links)
+        done = self.run_command("nanobench-train", "--build-info", root=root, PIP_FIND_LINKS=links,
+                                PIP_REQUIRE_VIRTUALENV="true")  # fmt: skip
         self.assertTrue((self.cache / f"libtorch-{pin['version']}/libtorch.stamp").is_file(), done.stderr)
         self.assertTrue((self.cache / pin["file"]).is_file())
         self.assertNotEqual(done.returncode, 0)  # the library is a text
