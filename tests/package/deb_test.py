@@ -207,6 +207,16 @@ class Package(unittest.TestCase):
         changes = gzip.decompress((documents / "CHANGELOG.md.gz").read_bytes())
         self.assertEqual(changes, (workshop.ROOT / "CHANGELOG.md").read_bytes())
 
+    def test_completions_are_those_that_the_program_prints(self):
+        share = self.root / "usr/share"
+        places = {"bash": "bash-completion/completions/nanobench", "zsh": "zsh/vendor-completions/_nanobench",
+                  "fish": "fish/vendor_completions.d/nanobench.fish"}  # fmt: skip
+        for shell, place in places.items():
+            shown = checked(self.root / TREE / "bin/nanobench", "completion", shell)
+            self.assertEqual((share / place).read_text(), shown, shell)
+        loaded = checked("bash", "--norc", "-c", 'source "$0" && complete -p nanobench', share / places["bash"])
+        self.assertIn("nanobench", loaded)
+
     def test_the_same_programs_give_the_same_bytes_whoever_makes_it(self):
         self.addCleanup(os.umask, os.umask(0o077))
         again = workshop.make_deb_in(self.folder / "again", TZ="Asia/Tokyo", LC_ALL="C")
