@@ -120,7 +120,7 @@ class Fetch(WheelsTest):
 
     def test_wrong_bytes_are_never_accepted(self):
         for other in (wheel_of(NAME, "changed"), CONTENT[:-1] + b"x"):
-            with self.assertRaisesRegex(wheels.SetupError, f"cannot download {NAME} with the sha256"):
+            with self.assertRaisesRegex(wheels.SetupError, f"cannot download {NAME} with its pinned sha256"):
                 self.fetch(pin_of(other))
             self.assertEqual(self.names(), [])
 
