@@ -15,6 +15,9 @@ import tempfile
 import time
 import unittest
 
+# A shell that starts the tests in the background has them ignore interrupts, and the launcher would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 SYSTEM_TOOLS = (
     "awk bash cat cksum cut env find flock grep head mkdir mv nproc readlink rm sed sleep sort stty sync tail touch tr "
