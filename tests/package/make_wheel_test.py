@@ -143,7 +143,7 @@ class Refusals(unittest.TestCase):
 
     def test_too_much(self):
         options = make_wheel.make_parser().parse_args(["--build", str(workshop.BUILD), str(self.out)])
-        with mock.patch.object(make_wheel, "LARGEST_BYTES", 1 << 20), self.assertRaises(make_wheel.PackageError):
+        with mock.patch.object(workshop.staging, "LARGEST_BYTES", 1 << 20), self.assertRaises(make_wheel.PackageError):
             make_wheel.make(options)
         self.assertEqual(list(self.out.iterdir()), [])
 

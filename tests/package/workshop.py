@@ -1,4 +1,4 @@
-"""What the tests of the wheel share: where things are, a wheel of the build, and folders that look like LibTorch or torch."""
+"""What the tests of the packages share: where things are, packages of the build, and folders that look like LibTorch or torch."""
 
 import os
 import pathlib
@@ -9,7 +9,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = pathlib.Path(os.environ.get("NANOBENCH", ROOT / "build/release/bin/nanobench")).resolve()
 BUILD = PROGRAM.parents[1]
-MAKER = ROOT / "tools/package/make_wheel.py"
+WHEEL_MAKER, DEB_MAKER = ROOT / "tools/package/make_wheel.py", ROOT / "tools/package/make_deb.py"
 AUDITWHEEL = ROOT / ".deps/dev/bin/auditwheel"
 
 for folder in ("tools/setup", "tools/bundle", "tools/package"):
@@ -17,7 +17,9 @@ for folder in ("tools/setup", "tools/bundle", "tools/package"):
 import elf  # noqa: E402 (the lines above come first)
 import install_libtorch  # noqa: E402
 import make_bundle  # noqa: E402
+import make_deb  # noqa: E402
 import make_wheel  # noqa: E402
+import staging  # noqa: E402
 
 
 def temporary_folder(case):
@@ -27,8 +29,8 @@ def temporary_folder(case):
     return pathlib.Path(folder.name).resolve()
 
 
-def make(folder, build=BUILD, **variables):
-    words = [sys.executable, "-B", MAKER, "--build", build, folder]
+def make(folder, build=BUILD, maker=WHEEL_MAKER, **variables):
+    words = [sys.executable, "-B", maker, "--build", build, folder]
     environment = {**os.environ, **variables}
     return subprocess.run(list(map(str, words)), env=environment, capture_output=True, text=True)
 
@@ -39,6 +41,14 @@ def make_wheel_in(folder):
     if done.returncode != 0:
         raise AssertionError(done.stderr)
     return next(folder.glob("*.whl"))
+
+
+def make_deb_in(folder, **variables):
+    """The Debian package of the build. Throws AssertionError with what make_deb said."""
+    done = make(folder, maker=DEB_MAKER, **variables)
+    if done.returncode != 0:
+        raise AssertionError(done.stderr)
+    return next(folder.glob("*.deb"))
 
 
 def libtorch():
@@ -71,4 +81,4 @@ def write_installed_torch(site, version, libraries=None):
     return site
 
 
-__all__ = ["elf", "install_libtorch", "make_wheel"]
+__all__ = ["elf", "install_libtorch", "make_deb", "make_wheel", "staging"]

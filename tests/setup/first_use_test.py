@@ -305,6 +305,16 @@ class Says(FirstUseTest):
         plan = self.planned(self.launch("list").err)
         self.assertEqual(len(plan), 2, "the wheels are in the cache")
 
+    def test_a_build_that_was_begun_takes_less_than_a_whole_one(self):
+        bounds = []
+        for _ in range(2):
+            said = self.launch("list").err
+            lines = [*self.planned(said)[-1:], *re.findall(r"^nanobench: then .*$", said, re.MULTILINE)]
+            bounds.append([re.findall("about|at most", line) for line in lines])
+            (self.checkout / "build/release/bin/nanobench").unlink()
+            (self.checkout / "build/release/.ninja_log").touch()
+        self.assertEqual(bounds, [[["about"]] * 2, [["at most"]] * 2])
+
     def test_megabytes_are_those_of_the_pins(self):
         sizes = {"torch": 700 << 20, "vl": 90 << 20}
         document = {"version": "1.0"}
@@ -404,6 +414,32 @@ class Shows(FirstUseTest):
             self.assertNotIn("\033", said)
             steps = [int(step) for step in re.findall(r"(\d+)/20 steps", said)]
             self.assertEqual(steps, [1, *range(2, 21, 2)])
+
+    def first_estimate(self, whole_steps):
+        """Seconds left that the first line of a build of 20 steps says, where a build from the beginning has whole_steps."""
+        shutil.rmtree(self.checkout / "build", ignore_errors=True)
+        (self.fake / "steps").write_text("c++ -c a.cpp\n" * whole_steps)
+        said = self.launch("run", "x").err
+        count, unit = re.search(r" 1/20 steps  (\d+) (s|min) left", said).groups()
+        return int(count) * (60 if unit == "min" else 1)
+
+    def test_the_first_estimate_is_that_of_the_steps_that_are_left(self):
+        # 460 s for one compiler, and there are four.
+        self.assertIn(self.first_estimate(20), range(90, 121))
+        self.assertIn(self.first_estimate(0), range(90, 121))  # nobody knows
+        self.assertIn(self.first_estimate(200), range(1, 13))
+
+    def test_what_ninja_does_for_its_own_file_is_no_step(self):
+        own = "echo '[0/2] Re-checking globbed directories...'; sleep 1.5; echo '[1/2] Re-running CMake...'; echo '-- Configuring done'\n"
+        ninja = (self.fake / "ninja").read_text()
+        (self.fake / "ninja").write_text(ninja.replace(self.BUILD, own + self.BUILD))
+        said = self.launch("run", "x").err
+        steps = re.findall(r"(\d+)/(\d+) steps", said)
+        self.assertEqual(steps, [(str(step), "20") for step in [1, *range(2, 21, 2)]])
+        shutil.rmtree(self.checkout / "build")
+        shown = self.on_terminal(100, "run", "x")
+        self.assertGreater(shown.count("/20 steps"), 0)
+        self.assertNotIn("/2 steps", shown)
 
 
 if __name__ == "__main__":

@@ -107,6 +107,18 @@ class Launcher(LauncherTest):
         self.assertEqual(done.returncode, 0, done.err)
         self.assertIn("nanobench: installing Debian packages: ninja-build\n", done.err)
 
+    def test_packages_whose_files_somebody_removed_are_named(self):
+        (self.bin / "ccache").unlink()
+        self.write_tool("sudo", '[ "$1" = -n ] && shift; exec "$@"')
+        self.write_tool("true", "exit 0")
+        self.write_tool("dpkg", "exit 0")
+        self.write_tool("apt-get", "exit 0")
+        for said in (self.launch("list").err, self.launch("setup").err):  # the second one is no first use
+            lines = [line for line in said.splitlines() if "--reinstall ccache" in line]
+            self.assertEqual(len(lines), 1, said)
+            self.assertNotIn("installed them", said)
+        self.assertEqual(self.launch("list").returncode, 0)
+
     def test_failed_installation_shows_apts_words(self):
         (self.bin / "ninja").unlink()
         self.write_tool("sudo", '[ "$1" = -n ] && shift; exec "$@"')
@@ -250,15 +262,17 @@ class Launcher(LauncherTest):
         self.assertIn("bundle_programs", self.calls_file.read_text())
         self.assertEqual(self.launch("bundle", "x", NANOBENCH_PRESET="asan").returncode, 2)
 
-    def test_a_wheel_is_made_of_what_was_built(self):
-        self.write_tool("python3", 'case "$*" in *make_wheel.py*) echo "python3 $*"; pwd ;; esac')
-        done = self.launch("wheel", "to here")
+    def test_packages_are_made_of_what_was_built(self):
+        self.write_tool("python3", 'case "$*" in */make_*.py*) echo "python3 $*"; pwd ;; esac')
         build = self.checkout / "build/release"
-        made = f"python3 -B {self.checkout}/tools/package/make_wheel.py --build {build} to here\n"
-        self.assertEqual(done.returncode, 0, done.err)
-        self.assertTrue(done.out.startswith(made), done.out)
-        self.assertEqual(self.targets(), ["programs"])
-        self.assertEqual(self.launch("wheel", "x", NANOBENCH_PRESET="asan").returncode, 2)
+        for kind in ("wheel", "deb"):
+            (self.checkout / "core/a.cpp").write_text(kind)
+            done = self.launch(kind, "to here")
+            made = f"python3 -B {self.checkout}/tools/package/make_{kind}.py --build {build} to here\n"
+            self.assertEqual(done.returncode, 0, done.err)
+            self.assertTrue(done.out.startswith(made), done.out)
+            self.assertEqual(self.targets(), ["programs"])
+            self.assertEqual(self.launch(kind, "x", NANOBENCH_PRESET="asan").returncode, 2)
 
 
 if __name__ == "__main__":

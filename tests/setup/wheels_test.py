@@ -120,7 +120,7 @@ class Fetch(WheelsTest):
 
     def test_wrong_bytes_are_never_accepted(self):
         for other in (wheel_of(NAME, "changed"), CONTENT[:-1] + b"x"):
-            with self.assertRaisesRegex(wheels.SetupError, f"cannot download {NAME} with the sha256"):
+            with self.assertRaisesRegex(wheels.SetupError, f"cannot download {NAME} with its pinned sha256"):
                 self.fetch(pin_of(other))
             self.assertEqual(self.names(), [])
 
@@ -149,6 +149,13 @@ class Fetch(WheelsTest):
         self.server.authorization = "Basic dXNlcjpwIHc="  # user:p w
         place = f"http://user:p%20w@{self.server.address}/simple"
         self.assertEqual(self.fetch(PIP_INDEX_URL=place)[0].read_bytes(), CONTENT)
+
+    def test_people_who_forbid_pip_outside_an_environment_get_it_too(self):
+        config = self.cache.parent / "pip.conf"
+        config.write_text("[global]\nrequire-virtualenv = true\n")
+        for settings in ({"PIP_REQUIRE_VIRTUALENV": "1"}, {"PIP_CONFIG_FILE": str(config)}):
+            self.assertEqual(self.fetch(**settings)[0].read_bytes(), CONTENT)
+            (self.cache / NAME).unlink()
 
     def test_full_disk_is_told_before_the_download(self):
         self.cache.mkdir()

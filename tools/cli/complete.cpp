@@ -141,7 +141,7 @@ bool is_on_one_line(const std::string& text) {
 }  // namespace
 
 const std::vector<std::string>& launcher_commands() {
-  static const std::vector<std::string> kNames = {"setup", "test", "bundle", "wheel"};
+  static const std::vector<std::string> kNames = {"setup", "test", "bundle", "wheel", "deb"};
   return kNames;
 }
 

@@ -1,4 +1,5 @@
-# The targets `programs` (what a user runs, without the tests), `programs_with_gpu` and `bundle_programs`, and what `cmake --install BUILD --prefix PREFIX` copies.
+# The targets `programs` (what a user runs, without the tests), `programs_with_gpu` and `bundle_programs`, what `cmake --install BUILD --prefix PREFIX` copies,
+# and the Debian package.
 #
 # An installed nanobench-train keeps the run path to the LibTorch it was linked with (a linker option of
 # LibTorchCpu::LibTorchCpu, which CMake leaves alone): LibTorch is 500 MB and stays where it is.
@@ -41,3 +42,18 @@ install(FILES ${suite_files} DESTINATION "${CMAKE_INSTALL_DATADIR}/nanobench/sui
 file(GLOB documents CONFIGURE_DEPENDS
   "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/CHANGELOG.md" "${PROJECT_SOURCE_DIR}/LICENSE")
 install(FILES ${documents} DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+
+# `cpack -G DEB` in the build folder makes a Debian package (docs/package.md); deb.cmake says of what.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_CONTACT "The nanobench authors")
+set(CPACK_PACKAGE_DESCRIPTION
+  "Trains small GPTs with and without each documented change of the speedrun,
+measures loss and time, and says which changes pay on this machine. LibTorch
+(520 MB) is downloaded at the first training unless it is here already.")
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+set(CPACK_PROJECT_CONFIG_FILE "${PROJECT_SOURCE_DIR}/tools/package/debian/deb.cmake")
+set(CPACK_NANOBENCH_SOURCE "${PROJECT_SOURCE_DIR}")
+set(CPACK_NANOBENCH_BUILD "${PROJECT_BINARY_DIR}")
+include(CPack)

@@ -26,16 +26,16 @@ class UnknownVersion(Exception):
     """One sentence: which symbol version no manylinux known here has."""
 
 
-def _numbers(text):
+def numbers(text):
     return tuple(int(part) for part in text.split("."))
 
 
 def _glibc_minor(version):
     if version in SPECIAL_GLIBC:
         return SPECIAL_GLIBC[version]
-    if not NUMBERS.fullmatch(version) or _numbers(version)[0] != 2:
+    if not NUMBERS.fullmatch(version) or numbers(version)[0] != 2:
         raise UnknownVersion(f"GLIBC_{version} belongs to no glibc that a wheel may need")
-    return _numbers(version)[1]
+    return numbers(version)[1]
 
 
 def glibc_minor_of(symbol):
@@ -47,7 +47,7 @@ def glibc_minor_of(symbol):
     if family not in FAMILIES or not NUMBERS.fullmatch(version):
         return OLDEST
     for limits in LIMITS:
-        if _numbers(version) <= limits[FAMILIES[family]]:
+        if numbers(version) <= limits[FAMILIES[family]]:
             return limits[0]
     raise UnknownVersion(f"{symbol} is newer than tools/package/platform_tag.py knows; add a line to its LIMITS")
 

@@ -156,11 +156,12 @@ configure() {
   say "configured build/$preset in $((SECONDS - begin)) s"
 }
 
-build_targets() { # NAME TARGET...
+build_targets() { # NAME TARGET
   local begin=$SECONDS name=$1 code=0
-  shift
   usable_ccache
-  run_shown show_build env NINJA_STATUS='[%f/%t] ' ninja -C "$build" -j "$(compile_jobs)" "$@" || code=$?
+  whole_steps=0
+  if ((whole_build_s > 0)); then whole_steps=$(steps_of "$2"); fi
+  run_shown show_build env NINJA_STATUS='[%f/%t] ' ninja -C "$build" -j "$(compile_jobs)" "$2" || code=$?
   ((code == 0)) || fail 70 "the build of $name failed; the lines above say why$(memory_hint), and $build/build.log has them all"
   say "built $name in $((SECONDS - begin)) s"
 }
@@ -226,6 +227,13 @@ command_wheel() {
   needs_libtorch || fail 2 "the preset $preset builds no engine, and a wheel brings the engine; set NANOBENCH_PRESET=release"
   build_programs 'the wheel is made'
   exec python3 -B "$root/tools/package/make_wheel.py" --build "$build" "$@"
+}
+
+command_deb() {
+  if [[ ${1-} == -h || ${1-} == --help ]]; then exec python3 -B "$root/tools/package/make_deb.py" --help; fi
+  needs_libtorch || fail 2 "the preset $preset builds no engine, and a package brings the engine; set NANOBENCH_PRESET=release"
+  build_programs 'the package is made'
+  exec python3 -B "$root/tools/package/make_deb.py" --build "$build" "$@"
 }
 
 command_test() {

@@ -30,8 +30,11 @@ build_seconds() { # CORE_SECONDS
   printf '%d' $((seconds > shortest_build_s ? seconds : shortest_build_s))
 }
 
-plan_line() { # SECONDS TEXT
-  say "  - $2: about $(time_text "$1")"
+# A build that was begun may need less than a whole one; only ninja finds out how much less.
+bound() { if [[ -e $build/.ninja_log ]]; then printf 'at most'; else printf 'about'; fi; }
+
+plan_line() { # SECONDS TEXT [BOUND]
+  say "  - $2: ${3:-about} $(time_text "$1")"
   planned_s=$((planned_s + $1))
 }
 
@@ -54,18 +57,27 @@ plan_build() { # WHAT CORE_SECONDS
   seconds=$(build_seconds "$2")
   if [[ -e $build/.ninja_log ]]; then rest='the rest of '; fi
   if [[ $programs == programs_with_gpu ]]; then rest+='the GPU plugin and '; fi
-  plan_line $((seconds + configure_s)) "build $rest$1 in build/$preset, $(compile_jobs) compilers at once"
+  plan_line $((seconds + configure_s)) "build $rest$1 in build/$preset, $(compile_jobs) compilers at once" "$(bound)"
 }
 
-# Prints nothing where only sources changed.
+# Steps of a build of the target from the beginning; 0 if ninja does not say.
+steps_of() { # TARGET
+  local commands=()
+  mapfile -t commands < <(ninja -C "$build" -t commands "$1" 2>/dev/null)
+  printf '%d' "${#commands[@]}"
+}
+
+# Prints nothing where only sources changed. Sets whole_build_s, the estimate for a build from the beginning; 0 if this is no
+# first use.
 announce_first_use() { # WHAT CORE_SECONDS NEXT
-  local planned_s=0
-  build_estimate_s=0
+  local planned_s=0 what='first use of this checkout'
+  whole_build_s=0
   if ! is_first_use; then return 0; fi
-  build_estimate_s=$(build_seconds "$2")
-  say 'first use of this checkout; these steps are done once, and nothing is asked:'
+  whole_build_s=$(build_seconds "$2")
+  if [[ -x $build/bin/nanobench ]]; then what='something is missing here'; fi
+  say "$what; these steps are done once, and nothing is asked:"
   plan_packages
   plan_wheels
   plan_build "$1" "$2"
-  say "then $3; about $(time_text "$planned_s") until then. Stop it whenever you like: the same command continues."
+  say "then $3; $(bound) $(time_text "$planned_s") until then. Stop it whenever you like: the same command continues."
 }

@@ -31,7 +31,7 @@ WANTED = re.compile(
 CUDA_WANTED = re.compile(r"torch/lib/lib(torch_cuda|torch_cuda_linalg|c10_cuda|torch_nvshmem)\.so")
 CUDA_BYTES = 520 << 20
 LICENCE = re.compile(r"([A-Za-z_]+)-[^/]*\.dist-info/licenses/(.+)")
-OTHERWISE = "build or download LibTorch and name it, NANOBENCH_TORCH=/path/to/libtorch ./nanobench ..."
+OTHERWISE = "build or download LibTorch, and name it by NANOBENCH_TORCH=/path/to/libtorch"
 
 
 def main(deps: pathlib.Path, cache: pathlib.Path) -> None:

@@ -87,7 +87,15 @@ install_packages() {
     tail -n 15 "$root/.deps/apt.log" >&2 || true
     fail 2 "apt-get could not install the packages (all of its output: $root/.deps/apt.log); run this by hand: $by_hand"
   fi
-  say "installed them in $((SECONDS - begin)) s"
+  local still
+  still=$(missing_packages)
+  still=${still% }
+  if [[ -z $still ]]; then
+    say "installed them in $((SECONDS - begin)) s"
+  else
+    # Somebody removed files of a package, which apt takes for installed.
+    say "apt-get ended well, but this is still missing: $still; apt-get install --reinstall $still brings it again"
+  fi
 }
 
 # First a plain installation; then again with fresh package lists and after repairing an interrupted one.

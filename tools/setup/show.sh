@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2034,SC2154 # build and build_estimate_s come from others
+# shellcheck shell=bash disable=SC2034,SC2154 # build, whole_build_s and whole_steps come from others
 # Sourced by tools/setup/build.sh: what a person sees of the set-up. Everything goes to stderr.
 #
 # On a terminal one line is redrawn, as `label  [####....]  rest`, like the line of a training run. Elsewhere a plain
@@ -70,26 +70,39 @@ show_steps() { # DONE TOTAL BEGIN ESTIMATE
   fi
 }
 
+# [DONE/ALL] TEXT, with NINJA_STATUS as build_targets sets it. Before its steps, ninja looks for new files and may configure
+# again; what it counts then says nothing about the build.
+readonly step_pattern='^\[([0-9]+)/([0-9]+)\] '
+readonly own_step_pattern='^\[[0-9]+/[0-9]+\] Re-(checking globbed directories|running CMake)'
+
+# Seconds for a build of so many steps; 0 if nobody knows.
+estimate_for() { # STEPS
+  if ((whole_steps > $1)); then printf '%d' $((whole_build_s * $1 / whole_steps)); else printf '%d' "$whole_build_s"; fi
+}
+
 # Reads ninja's output: its steps become the progress, what compilers say is passed on at once. All of it, with the command
-# lines, goes to $build/build.log. The remaining time starts from build_estimate_s, 0 if nobody knows.
+# lines, goes to $build/build.log. The remaining time starts from that share of whole_build_s that the steps are of whole_steps.
 show_build() {
-  local line='' part='' done_steps=0 steps=0 shown=-1 begin=$SECONDS is_command=no code
+  local line='' part='' done_steps=0 steps=0 estimate=0 shown=-1 begin=$SECONDS is_command=no code
   while true; do
     code=0
     IFS= read -r -t 1 part || code=$?
     line+=$part
     if ((code > 128)); then
       # Nothing came for a second: the remaining time still changes.
-      if ((steps > 0)) && is_on_terminal; then show_steps "$done_steps" "$steps" "$begin" "$build_estimate_s"; fi
+      if ((steps > 0)) && is_on_terminal; then show_steps "$done_steps" "$steps" "$begin" "$estimate"; fi
       continue
     fi
     if ((code != 0)) && [[ -z $line ]]; then break; fi
     printf '%s\n' "$line" >&7
-    if [[ $line =~ ^\[([0-9]+)/([0-9]+)\]\  ]]; then
+    if [[ $line =~ $own_step_pattern ]]; then
+      is_command=no
+    elif [[ $line =~ $step_pattern ]]; then
       done_steps=${BASH_REMATCH[1]} steps=${BASH_REMATCH[2]} is_command=no
+      estimate=$(estimate_for "$steps")
       if is_on_terminal || ((done_steps * 10 / steps > shown)); then
         shown=$((done_steps * 10 / steps))
-        show_steps "$done_steps" "$steps" "$begin" "$build_estimate_s"
+        show_steps "$done_steps" "$steps" "$begin" "$estimate"
       fi
     elif [[ $is_command == yes ]]; then
       is_command=no

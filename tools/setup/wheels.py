@@ -167,7 +167,7 @@ def _download(pin: Pin, cache: pathlib.Path, show: Callable[[int], None]) -> Non
         if attempt < ATTEMPTS:
             say(f"pip did not bring {pin['file']}; trying once more")
     raise SetupError(
-        f"cannot download {pin['file']} with the sha256 that tools/setup names: the lines of pip above say why; check "
+        f"cannot download {pin['file']} with its pinned sha256: the lines of pip above say why; check "
         "the network and `pip config list` (PIP_INDEX_URL names another index), then run the same command again"
     )
 
@@ -183,8 +183,9 @@ def _run_pip(pin: Pin, place: pathlib.Path, show: Callable[[int], None]) -> bool
     for system in pin["file"].removesuffix(".whl").split("-")[-1].split("."):
         command += ["--platform", system]
     command += ["--dest", str(place), "--requirement", str(requirements)]
-    # The file is downloaded to its final disk. From pip 25.1 on, a broken connection is resumed inside the file.
-    environment = {"PIP_RESUME_RETRIES": "5", **os.environ, "TMPDIR": str(place)}
+    # The file is downloaded to its final disk. From pip 25.1 on, a broken connection is resumed inside the file. People forbid pip
+    # outside an environment so that it installs nothing there, which this does not.
+    environment = {"PIP_RESUME_RETRIES": "5", **os.environ, "TMPDIR": str(place), "PIP_REQUIRE_VIRTUALENV": "0"}
     with (
         open(place / "words", "wb") as words,
         subprocess.Popen(command, stdout=words, stderr=words, env=environment) as pip,
