@@ -240,9 +240,8 @@ core::DataSet prepare_data(const Suite& suite, Matrix& matrix, const std::filesy
   const bool trains =
       std::any_of(matrix.cells.begin(), matrix.cells.end(), [](const Cell& cell) { return !cell.operation; });
   if (!trains) return {.name = "none", .digest = "none"};
-  const DataRequest request = parse_data_request(suite.data, core::json_location(suite.source, "/data"));
-  core::DataSet data = open_data(request, need_of(matrix), cache_dir);
-  fit_to_data(matrix, data, request.kind == DataRequest::Kind::kShards);
+  core::DataSet data = open_data(suite.data, need_of(matrix), cache_dir);
+  fit_to_data(matrix, data, suite.data.kind == DataRequest::Kind::kShards);
   std::map<std::int64_t, std::optional<double>> floors;  // cached, because the oracle is slow
   for (Cell& cell : matrix.cells) {
     if (cell.operation) continue;

@@ -7,7 +7,6 @@
 #include "core/base/error.h"
 #include "core/base/text.h"
 #include "core/protocol/run_spec.h"
-#include "suites/design/data_source.h"
 
 namespace nanobench::suites {
 namespace {
@@ -220,7 +219,7 @@ Limits read_limits(JsonObject& object) {
 /// An external trainer has no record, scale or data of ours; their keys are unknown keys.
 void read_external(JsonObject& object, Suite& suite) {
   suite.external = read_external_trainer(object);
-  suite.scale = suite.data = "external";
+  suite.scale = "external";
   read_cells(object, suite);
 }
 
@@ -246,8 +245,7 @@ void read_native(JsonObject& object, Suite& suite) {
     object.fail("cells", "only an external trainer has listed cells: {\"engine\": {\"command\": [...]}}");
   for (const Json& feature : list_at(object, "inline_features")) suite.inline_features.push_back(feature);
   suite.scale = object.string_or("scale", suite.scale);
-  suite.data = object.string_or("data", suite.data);
-  parse_data_request(suite.data, core::json_location(suite.source, "/data"));
+  suite.data = parse_data_request(object.string_or("data", "synthetic"), core::json_location(suite.source, "/data"));
   suite.dtype = object.enumeration_or("dtype", suite.dtype);
   suite.threads = static_cast<int>(object.integer_or("threads", 0, 0, 4096));
   suite.device = core::read_device(object);
@@ -284,7 +282,7 @@ Suite read_suite(const Json& value, const std::string& source) {
 
 Suite read_suite_file(const std::filesystem::path& file) {
   Suite suite = read_suite(core::read_json_file(file), file.string());
-  if (!suite.external) suite.data = relative_to(suite.data, file.parent_path());
+  suite.data = relative_to(std::move(suite.data), file.parent_path());
   return suite;
 }
 
@@ -298,10 +296,7 @@ Suite with_overrides(Suite suite, const SuiteOverrides& overrides) {
   }
   if (overrides.scale) suite.scale = *overrides.scale;
   if (overrides.seeds) suite.seeds = *overrides.seeds;
-  if (overrides.data) {
-    parse_data_request(*overrides.data, "--data");
-    suite.data = *overrides.data;
-  }
+  if (overrides.data) suite.data = *overrides.data;
   if (overrides.threads) suite.threads = *overrides.threads;
   if (overrides.device) suite.device = *overrides.device;
   if (overrides.kernels) suite.kernels = *overrides.kernels;

@@ -47,7 +47,7 @@ TEST(Suite, HasDefaults) {
   EXPECT_EQ(suite.records.size(), 2u);
   EXPECT_EQ(suite.scale, "nano");
   EXPECT_EQ(suite.seeds, std::vector<std::uint64_t>{1});
-  EXPECT_EQ(suite.data, "synthetic");
+  EXPECT_EQ(suite.data, DataRequest{});
   EXPECT_TRUE(suite.mock.is_null());
   EXPECT_FALSE(suite.target.has_value());
 }
@@ -176,24 +176,23 @@ TEST(Suite, OverridesComeFromTheCommandLine) {
   SuiteOverrides overrides;
   overrides.scale = "smoke";
   overrides.seeds = {{4, 5}};
-  overrides.data = "shards:dir";
+  overrides.data = parse_data_request("shards:dir", "--data");
   overrides.threads = 3;
   overrides.kernels = core::KernelChoice::kReference;
   const Suite suite = with_overrides(read_suite(suite_history(), "s.json"), overrides);
   EXPECT_EQ(suite.scale, "smoke");
   EXPECT_EQ(suite.seeds.size(), 2u);
-  EXPECT_EQ(suite.data, "shards:dir");
+  EXPECT_EQ(text_of(suite.data), "shards:dir");
   EXPECT_EQ(suite.threads, 3);
   EXPECT_EQ(suite.kernels, core::KernelChoice::kReference);
-  overrides.data = "nonsense";
-  EXPECT_THROW(with_overrides(suite, overrides), core::Error);
+  EXPECT_THROW(parse_data_request("nonsense", "--data"), core::Error);
 }
 
 TEST(Suite, PathsAreRelativeToItsFile) {
   const auto folder = std::filesystem::temp_directory_path() / ("nanobench-suite-" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "s.json") << with(suite_history(), "data", "text:a.txt,/abs/b.txt").dump();
-  EXPECT_EQ(read_suite_file(folder / "s.json").data, "text:" + (folder / "a.txt").string() + ",/abs/b.txt");
+  EXPECT_EQ(text_of(read_suite_file(folder / "s.json").data), "text:" + (folder / "a.txt").string() + ",/abs/b.txt");
   std::filesystem::remove_all(folder);
 }
 
