@@ -72,10 +72,7 @@ std::string required_name(JsonObject& object, const std::string& key) {
 MeasureArm read_cell_arm(JsonObject object, bool has_features) {
   MeasureArm arm;
   arm.record = required_name(object, "record");
-  if (has_features && object.find("features") != nullptr) {
-    JsonObject members = object.object("features");
-    for (const auto& [id, unused] : object.at("features").items()) arm.features[id] = members.string(id);
-  }
+  if (has_features) arm.features = object.named_strings_or_empty("features");
   object.finish();
   return arm;
 }

@@ -44,15 +44,9 @@ bool begins_with_date(const std::string& name) {
   return fits("0000-00-00") || fits("00000000_");
 }
 
-/// The same text with U+FFFD in place of invalid UTF-8: file names may contain any bytes.
-std::string as_utf8(const std::string& text) {
-  const auto replace = core::Json::error_handler_t::replace;
-  return core::Json::parse(core::Json(text).dump(-1, ' ', false, replace)).get<std::string>();
-}
-
 /// Determines the folder of a file. `root`: the path that the user named, or the folder of a named file.
 LogFile log_file(const fs::path& path, const fs::path& root) {
-  LogFile file{.path = path, .name = as_utf8(path.filename().string())};
+  LogFile file{.path = path, .name = core::as_utf8(path.filename().string())};
   fs::path whole = fs::absolute(root).lexically_normal();
   if (!whole.has_filename()) whole = whole.parent_path();
   fs::path relative = path.parent_path().lexically_relative(root);
@@ -67,9 +61,9 @@ LogFile log_file(const fs::path& path, const fs::path& root) {
   parts.insert(parts.begin(), dated_above, above.end());
   auto dated = std::find_if(parts.begin(), parts.end(), begins_with_date);
   if (dated == parts.end()) dated = parts.end() - 1;
-  file.folder = as_utf8(*dated);
+  file.folder = core::as_utf8(*dated);
   for (auto part = dated + 1; part != parts.end(); ++part)
-    file.subdir += (file.subdir.empty() ? "" : "/") + as_utf8(*part);
+    file.subdir += (file.subdir.empty() ? "" : "/") + core::as_utf8(*part);
   return file;
 }
 

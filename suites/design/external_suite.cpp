@@ -145,10 +145,7 @@ void check_texts(JsonObject& engine, const ExternalTrainer& trainer) {
 }
 
 void read_surroundings(JsonObject& engine, ExternalTrainer& trainer) {
-  if (engine.find("env") != nullptr) {
-    JsonObject env = engine.object("env");
-    for (const auto& [name, unused] : engine.at("env").items()) trainer.env[name] = env.string(name);
-  }
+  trainer.env = engine.named_strings_or_empty("env");
   if (engine.find("inherit") != nullptr) trainer.inherit = engine.strings_or_empty("inherit");
   if (engine.find("folder") != nullptr) trainer.folder = trainer.folder / engine.string("folder");
   trainer.folder = trainer.folder.lexically_normal();
@@ -288,7 +285,7 @@ Engine external_engine(const Suite& suite, std::vector<std::string> command) {
                          {"files", digests_of_files(trainer.command, trainer.sources, trainer.folder)},
                          {"tree", trainer.tree}};
   return {std::move(command), "external",
-          core::digest_of(identity.dump(-1, ' ', false, Json::error_handler_t::replace)).substr(0, 16)};
+          core::digest_of(core::safe_dump(identity)).substr(0, 16)};
 }
 
 std::string external_calibration_name(const std::string& suite_name) {

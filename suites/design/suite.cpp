@@ -76,17 +76,11 @@ void read_participants(JsonObject& base, Suite& suite) {
   }
 }
 
-void read_base_features(JsonObject& base, Suite& suite) {
-  if (base.find("features") == nullptr) return;
-  JsonObject settings = base.object("features");
-  for (const auto& [id, value] : base.at("features").items()) suite.base_features[id] = settings.string(id);
-}
-
 /// An external trainer has no record: its base is the command, with the named features at other values.
 void read_external_base(JsonObject& object, Suite& suite) {
   if (object.find("base") == nullptr) return;
   JsonObject base = object.object("base");
-  read_base_features(base, suite);
+  suite.base_features = base.named_strings_or_empty("features");
   base.finish();
 }
 
@@ -95,7 +89,7 @@ void read_base(JsonObject& object, Suite& suite) {
   JsonObject base = object.object("base");
   suite.base_record = base.string("record");
   read_participants(base, suite);
-  read_base_features(base, suite);
+  suite.base_features = base.named_strings_or_empty("features");
   if (const Json* patch = base.find("patch")) {
     if (!patch->is_object()) base.fail("patch", "expected an object, got " + std::string(patch->type_name()));
     suite.base_patch = *patch;
