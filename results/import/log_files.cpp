@@ -102,20 +102,16 @@ void walk(const fs::path& named, LogFiles& found) {
   }
 }
 
-bool is_inside(const fs::path& path, const fs::path& folder) {
-  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
-}
-
 /// Keeps the folders with a README that hold no log, and of folders in each other the outermost.
 void keep_folders_without_logs(LogFiles& found) {
   std::erase_if(found.readme_only, [&](const fs::path& folder) {
     return std::any_of(found.files.begin(), found.files.end(),
-                       [&](const LogFile& file) { return is_inside(file.path, folder); });
+                       [&](const LogFile& file) { return lies_in(file.path, folder); });
   });
   std::sort(found.readme_only.begin(), found.readme_only.end());
   std::vector<fs::path> outermost;
   for (const fs::path& folder : found.readme_only) {
-    if (outermost.empty() || !is_inside(folder, outermost.back())) outermost.push_back(folder);
+    if (outermost.empty() || !lies_in(folder, outermost.back())) outermost.push_back(folder);
   }
   found.readme_only = std::move(outermost);
 }
@@ -128,6 +124,10 @@ struct Descriptor {
 };
 
 }  // namespace
+
+bool lies_in(const fs::path& path, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
+}
 
 LogFiles find_log_files(const std::vector<fs::path>& paths) {
   LogFiles found;

@@ -257,6 +257,7 @@ TEST_F(StoreTest, APlanIsFoundAgainAndItsLinesAreAnswered) {
   EXPECT_EQ(stored.design, Design::kHistory);
   EXPECT_EQ(stored.argv, plan.argv);
 
+  EXPECT_EQ(store.samples(run_id, kValLoss).size(), 2U);
   EXPECT_NE(store.ensure_plan(plan, true), id);
   EXPECT_EQ(store.newest_plan("history")->digest, "p1");
   EXPECT_EQ(store.newest_plan("nothing"), std::nullopt);

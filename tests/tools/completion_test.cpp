@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "ablations/catalogue.h"
+#include "results/store.h"
 #include "tests/tools/run_command_line.h"
 #include "tools/cli/complete.h"
 #include "tools/cli/program.h"

@@ -172,6 +172,16 @@ TEST(Suite, SaysWhereSomethingIsWrong) {
   }
 }
 
+TEST(DataRequest, TextAndBack) {
+  for (const char* text : {"synthetic", "text:a.txt,/b/c.txt", "shards:dir"})
+    EXPECT_EQ(text_of(parse_data_request(text, "--data")), text);
+  const DataRequest request = relative_to(parse_data_request("text:a.txt,/b/c.txt", "--data"), "/mine");
+  EXPECT_EQ(request.paths, (std::vector<std::filesystem::path>{"/mine/a.txt", "/b/c.txt"}));
+  EXPECT_EQ(relative_to(DataRequest{}, "/mine"), DataRequest{});
+  for (const char* text : {"nonsense", "text:", "shards:a,b"})
+    EXPECT_THROW(parse_data_request(text, "--data"), core::Error) << text;
+}
+
 TEST(Suite, OverridesComeFromTheCommandLine) {
   SuiteOverrides overrides;
   overrides.scale = "smoke";
@@ -185,7 +195,6 @@ TEST(Suite, OverridesComeFromTheCommandLine) {
   EXPECT_EQ(text_of(suite.data), "shards:dir");
   EXPECT_EQ(suite.threads, 3);
   EXPECT_EQ(suite.kernels, core::KernelChoice::kReference);
-  EXPECT_THROW(parse_data_request("nonsense", "--data"), core::Error);
 }
 
 TEST(Suite, PathsAreRelativeToItsFile) {
