@@ -1,5 +1,5 @@
-/// A suite's "data": its text, and the DataSet on disk that it names. The generated corpus and tokenised texts are made once,
-/// atomically, in a cache folder.
+/// A suite's "data": its text, and the DataSet on disk that it names. The generated corpus and tokenised texts are made
+/// once, atomically, in a cache folder.
 #pragma once
 
 #include <cstdint>

@@ -284,8 +284,7 @@ Engine external_engine(const Suite& suite, std::vector<std::string> command) {
   const Json identity = {{"command", trainer.command},
                          {"files", digests_of_files(trainer.command, trainer.sources, trainer.folder)},
                          {"tree", trainer.tree}};
-  return {std::move(command), "external",
-          core::digest_of(core::safe_dump(identity)).substr(0, 16)};
+  return {std::move(command), "external", core::digest_of(core::safe_dump(identity)).substr(0, 16)};
 }
 
 std::string external_calibration_name(const std::string& suite_name) {

@@ -120,8 +120,7 @@ void set_instructions(Arm& arm, const std::string& label, const InstructionCount
   }
 }
 
-Arms run_both(const GateOptions& options, const suites::Suite& suite, results::Store& store,
-                 const Session& session) {
+Arms run_both(const GateOptions& options, const suites::Suite& suite, results::Store& store, const Session& session) {
   const suites::Plan baseline = baseline_plan(options, suite);
   const suites::Plan candidate = plan_suite(suite, options.run, {.engine = std::nullopt, .arm = 2});
   if (baseline.runs.size() != candidate.runs.size()) {

@@ -208,9 +208,7 @@ void add_list_command(CLI::App& app, Session& /*session*/) {
   add_file_options(*command, options->output);
   add_json_option(*command, options->output.is_json);
   command->footer(kListFooter);
-  command->callback([options] {
-    write(document_of(*options), chosen_format(options->output), options->output);
-  });
+  command->callback([options] { write(document_of(*options), chosen_format(options->output), options->output); });
 }
 
 }  // namespace nanobench::tools

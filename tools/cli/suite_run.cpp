@@ -300,8 +300,7 @@ int run_until_decided(const suites::Suite& suite, const UntilDecided& rule, cons
     part.seeds = seeds_up_to(suite.seeds, seeds);
     part.sequential = look;
     const suites::Plan plan = plan_suite(part, options, request);
-    const suites::SuiteRunResult result =
-        run_plan(plan, store, {.is_fresh = false, .argv = session.argv}, options);
+    const suites::SuiteRunResult result = run_plan(plan, store, {.is_fresh = false, .argv = session.argv}, options);
     const OpenChanges open =
         result.is_interrupted ? OpenChanges{.undecided = changes} : open_changes(store, result.plan_id);
     if (!options.is_quiet) write_to_stderr(look_text(look, seeds, changes, open));

@@ -78,7 +78,10 @@ TEST(NearestName, FindsMisspellingsAndRejectsStrangers) {
 }
 
 TEST(Json, BytesThatAreNotUtf8AreReplaced) {
-  EXPECT_EQ(as_utf8("a\xff" "b"), "a\xef\xbf\xbd" "b");
+  EXPECT_EQ(as_utf8("a\xff"
+                    "b"),
+            "a\xef\xbf\xbd"
+            "b");
   EXPECT_EQ(as_utf8("\xc3\xa9"), "\xc3\xa9");
   EXPECT_EQ(safe_dump(Json{{"k", "\xff"}}), "{\"k\":\"\xef\xbf\xbd\"}");
   EXPECT_EQ(safe_dump(Json{{"k", 1}}, 1), "{\n \"k\": 1\n}");
