@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -103,7 +104,7 @@ struct ClaimMetric {
   bool is_of_pair = false;  ///< compares the two arms itself; used only with RuleForm::kPair
 };
 
-const std::vector<ClaimMetric>& claim_metrics();
+std::span<const ClaimMetric> claim_metrics();
 
 /// nullptr if this kind of measure has no such metric.
 const ClaimMetric* find_claim_metric(MeasureKind kind, const std::string& name);

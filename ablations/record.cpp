@@ -42,15 +42,6 @@ PublishedFigures read_figures(JsonObject object) {
   return figures;
 }
 
-FeatureSettings read_settings(JsonObject& object) {
-  FeatureSettings settings;
-  const Json* features = object.find("features");
-  if (features == nullptr) return settings;
-  JsonObject members = object.object("features");
-  for (const auto& [id, unused] : features->items()) settings[id] = members.string(id);
-  return settings;
-}
-
 }  // namespace
 
 Record read_record(const Json& json, const std::string& source) {
@@ -63,7 +54,7 @@ Record read_record(const Json& json, const std::string& source) {
   record.title = object.string("title");
   record.date = object.string_or("date", "");
   if (object.find("parent") != nullptr) record.parent = object.string("parent");
-  record.features = read_settings(object);
+  record.features = object.named_strings_or_empty("features");
   const Json* patch = object.find("patch");
   record.patch = patch == nullptr ? Json::object() : *patch;
   check_patch(record.patch, source, "/patch");

@@ -316,15 +316,6 @@ std::optional<std::int64_t> optional_count(JsonObject& object, const std::string
   return object.integer(key, low, core::kMaxCount);
 }
 
-FeatureSettings read_holds(JsonObject& object) {
-  FeatureSettings holds;
-  const Json* settings = object.find("holds");
-  if (settings == nullptr) return holds;
-  JsonObject members = object.object("holds");
-  for (const auto& [id, unused] : settings->items()) holds[id] = members.string(id);
-  return holds;
-}
-
 }  // namespace
 
 Scale read_scale(const Json& json, const std::string& source) {
@@ -352,7 +343,7 @@ Scale read_scale(const Json& json, const std::string& source) {
   scale.val_every = optional_count(object, "val_every", 1);
   scale.untimed_steps = optional_count(object, "untimed_steps", 0);
   scale.warmup_iterations = optional_count(object, "warmup_iterations", 0);
-  scale.holds = read_holds(object);
+  scale.holds = object.named_strings_or_empty("holds");
   object.finish();
   return scale;
 }

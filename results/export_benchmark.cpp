@@ -113,7 +113,7 @@ std::int64_t export_google_benchmark(const Store& store, const std::vector<std::
       benchmarks.push_back(json_of(order[family], family, members, index));
   }
   const OrderedJson json = {{"context", context_of(store, families)}, {"benchmarks", std::move(benchmarks)}};
-  out << json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) << "\n";
+  out << core::safe_dump(json, 2) << "\n";
   return left_out;
 }
 

@@ -30,16 +30,10 @@ std::string folder_name(const RunRecord& run) {
   return plain_name(run.cell) + "-seed" + std::to_string(run.seed) + "-run" + std::to_string(run.id);
 }
 
-/// Protocol buffers accept only valid UTF-8.
-std::string valid_utf8(const std::string& text) {
-  using core::Json;
-  return Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
-}
-
 std::map<std::int64_t, std::vector<Scalar>> scalars_by_step(const Store& store, std::int64_t run_id) {
   std::map<std::int64_t, std::vector<Scalar>> steps;
   for (const std::string& metric : store.metrics(run_id)) {
-    const std::string tag = valid_utf8(metric);
+    const std::string tag = core::as_utf8(metric);  // protocol buffers accept nothing else
     for (const Sample& sample : store.samples(run_id, metric))
       steps[sample.step].emplace_back(tag, static_cast<float>(sample.value));
   }

@@ -150,8 +150,7 @@ void export_json(const Store& store, const std::vector<std::int64_t>& runs, std:
   out << "{\"schema_version\": " << kExportSchemaVersion << ", \"kind\": \"export\", \"runs\": [";
   bool is_first = true;
   for (const std::int64_t id : runs) {
-    out << (is_first ? "\n" : ",\n")
-        << json_of_run(store, store.run(id)).dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+    out << (is_first ? "\n" : ",\n") << core::safe_dump(json_of_run(store, store.run(id)));
     is_first = false;
   }
   out << "\n]}\n";

@@ -9,7 +9,7 @@ namespace {
 using core::Json;
 
 std::string digest_of(const Json& parts) {
-  return core::digest_of(parts.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return core::digest_of(core::safe_dump(parts));
 }
 
 /// The parts that every run has.

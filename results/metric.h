@@ -1,22 +1,8 @@
-/// The metrics that a run stores: tag, unit, and which direction is better. SCHEMA.md documents them for external
-/// queries. Thread-safe: constants only. Tags are stored: do not change them.
+/// Tags of the metrics that a run stores. SCHEMA.md documents them for external queries. Tags are stored: do not change
+/// them.
 #pragma once
 
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 namespace nanobench::results {
-
-enum class Better { kLower, kHigher, kNeither };
-
-struct Metric {
-  std::string tag;
-  std::string unit;  ///< "nats/token", "ms", "bytes", "tokens", "1"
-  Better better = Better::kLower;
-  std::string text;  ///< one sentence for people
-};
 
 inline constexpr const char* kTrainLoss = "train/loss";    ///< mean loss of the step's batch, before its update
 inline constexpr const char* kStepMs = "train/step_ms";    ///< wall time of the step
@@ -32,11 +18,5 @@ inline constexpr const char* kValClockMs = "val/clock_ms";  ///< training clock 
 inline constexpr const char* kPeakBytes = "memory/peak_bytes";
 inline constexpr const char* kPhasePrefix = "phase/";      ///< "phase/forward_ms": see StepEvent
 inline constexpr const char* kCounterPrefix = "counter/";  ///< "counter/parameters": what the engine counted
-
-/// All metrics with a fixed tag.
-const std::vector<Metric>& known_metrics();
-
-/// The metric with this tag; a generic one for "phase/..." and "counter/...".
-std::optional<Metric> find_metric(std::string_view tag);
 
 }  // namespace nanobench::results

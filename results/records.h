@@ -167,20 +167,6 @@ struct RunSummary {
   std::int64_t timed_samples = 0;        ///< number of steps behind the median
 };
 
-/// One metric of one run.
-struct RunSamples {
-  std::int64_t run_id = 0;
-  std::uint64_t seed = 0;
-  std::vector<Sample> samples;  ///< ascending steps
-};
-
-/// One metric of one cell over its replicates.
-struct SampleSet {
-  std::string metric;
-  std::string cell;
-  std::vector<RunSamples> replicates;  ///< ascending seeds
-};
-
 /// What the cells of a suite are and how they are compared.
 enum class Design {
   kHistory,              ///< one cell per record, in order: the cumulative ladder

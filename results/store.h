@@ -142,8 +142,6 @@ class Store {
   std::map<std::string, double> phase_means(std::int64_t run_id) const;
   /// Tags of the run's metrics, sorted.
   std::vector<std::string> metrics(std::int64_t run_id) const;
-  /// One metric over the completed runs that answer a plan: one set per cell, in the plan's cell order.
-  std::vector<SampleSet> sample_sets(std::int64_t plan_id, const std::string& metric) const;
   /// The summary of a completed run, stored when it finished. For runs of older versions without one, it is computed
   /// from the samples, and stored if the store is open for writing.
   RunSummary summary(std::int64_t run_id) const;

@@ -134,30 +134,6 @@ std::vector<std::string> Store::metrics(std::int64_t run_id) const {
   }
 }
 
-std::vector<SampleSet> Store::sample_sets(std::int64_t plan_id, const std::string& metric) const {
-  const PlanRecord plan = this->plan(plan_id);
-  std::vector<SampleSet> sets;
-  std::map<std::string, std::size_t> index;
-  for (const PlanCell& cell : plan.cells) {
-    index.emplace(cell.label, sets.size());
-    sets.push_back({metric, cell.label, {}});
-  }
-  Statement is_completed(*database_, "SELECT outcome = 'completed' FROM runs WHERE id = ?");
-  for (const PlanLine& line : plan.lines) {
-    const auto found = index.find(line.cell);
-    if (found == index.end() || !line.run_id) continue;
-    is_completed.rebind(1, *line.run_id);
-    const bool counts = is_completed.step() && is_completed.integer(0) == 1;
-    is_completed.reset();
-    if (counts) sets[found->second].replicates.push_back({*line.run_id, line.seed, samples(*line.run_id, metric)});
-  }
-  for (SampleSet& set : sets) {
-    std::sort(set.replicates.begin(), set.replicates.end(),
-              [](const RunSamples& a, const RunSamples& b) { return a.seed < b.seed; });
-  }
-  return sets;
-}
-
 std::vector<RunMessage> Store::messages(std::int64_t run_id) const {
   Statement statement(*database_, "SELECT kind, text FROM messages WHERE run_id = ? ORDER BY id");
   statement.bind(run_id);

@@ -233,7 +233,7 @@ void Store::add_samples(std::int64_t run_id, const std::vector<NewSample>& sampl
 
 std::int64_t Store::set_environment(std::int64_t run_id, const std::map<std::string, std::string>& facts) {
   Transaction transaction(*database_);
-  const std::string text = Json(facts).dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string text = core::safe_dump(Json(facts));
   const std::string digest = core::digest_of(text);
   Statement insert(*database_,
                    "INSERT INTO environments (digest, facts, created_at) VALUES (?, ?, ?) ON CONFLICT (digest) DO "

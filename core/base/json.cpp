@@ -35,11 +35,15 @@ std::string escaped(const std::string& key) {
 }
 
 std::string preview(const Json& value) {
-  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = safe_dump(value);
   return text.size() <= 60 ? text : text.substr(0, 57) + "...";
 }
 
 }  // namespace
+
+std::string as_utf8(const std::string& text) {
+  return Json::parse(safe_dump(Json(text))).get<std::string>();
+}
 
 Json parse_json(std::string_view text, const std::string& source) {
   std::vector<std::set<std::string>> open_objects;
@@ -185,6 +189,15 @@ std::vector<std::string> JsonObject::strings_or_empty(const std::string& key) {
     values.push_back(item.get<std::string>());
   }
   return values;
+}
+
+std::map<std::string, std::string> JsonObject::named_strings_or_empty(const std::string& key) {
+  std::map<std::string, std::string> texts;
+  const Json* member = find(key);
+  if (member == nullptr) return texts;
+  JsonObject members = object(key);
+  for (const auto& [name, unused] : member->items()) texts[name] = members.string(name);
+  return texts;
 }
 
 void JsonObject::fail(const std::string& key, const std::string& message) const {

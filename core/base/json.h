@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -25,6 +26,15 @@ Json read_json_file(const std::filesystem::path& file);
 
 /// Parses text; `source` names it in errors.
 Json parse_json(std::string_view text, const std::string& source);
+
+/// The text of a value; bytes that are not UTF-8 become U+FFFD. `indent`: spaces of a level; -1: one line.
+template <class AnyJson>
+std::string safe_dump(const AnyJson& json, int indent = -1) {
+  return json.dump(indent, ' ', false, AnyJson::error_handler_t::replace);
+}
+
+/// The same text with U+FFFD in place of what is not UTF-8: file names and output of programs may hold any bytes.
+std::string as_utf8(const std::string& text);
 
 /// The known name nearest to `name` by edit distance, or nullopt if none is close enough to be a misspelling.
 std::optional<std::string> nearest_name(std::string_view name, const std::vector<std::string>& known);
@@ -67,6 +77,8 @@ class JsonObject {
   double number(const std::string& key, double low, double high);
   bool boolean_or(const std::string& key, bool fallback);
   std::vector<std::string> strings_or_empty(const std::string& key);
+  /// An object of strings, by name; empty when absent.
+  std::map<std::string, std::string> named_strings_or_empty(const std::string& key);
   /// Read by the enumeration's table of names.
   template <NamedEnum Enum>
   Enum enumeration(const std::string& key) {

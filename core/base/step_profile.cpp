@@ -109,7 +109,7 @@ class EventList {
  public:
   void add(const Json& event) {
     text_ += text_.empty() ? "\n" : ",\n";
-    text_ += event.dump(-1, ' ', false, Json::error_handler_t::replace);
+    text_ += safe_dump(event);
   }
   const std::string& text() const { return text_; }
 

@@ -100,7 +100,7 @@ void remove_damaged(const fs::path& folder) {
 
 template <class Make>
 DataSet ensure(const Json& request, const fs::path& cache, Make&& make) {
-  const fs::path folder = cache / digest_of(request.dump(-1, ' ', false, Json::error_handler_t::replace));
+  const fs::path folder = cache / digest_of(safe_dump(request));
   std::error_code error;
   if (fs::exists(folder, error)) {
     try {

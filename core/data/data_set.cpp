@@ -137,11 +137,6 @@ std::vector<std::string> write_shards(const fs::path& folder, const std::string&
   return names;
 }
 
-/// File names need not be UTF-8, JSON must be.
-std::string as_utf8(const std::string& text) {
-  return Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
-}
-
 fs::path absolute_folder(const fs::path& folder) {
   const fs::path absolute = fs::absolute(folder).lexically_normal();
   return absolute.has_filename() ? absolute : absolute.parent_path();
@@ -205,20 +200,19 @@ DataSet write_data_set(const DataSetContents& contents, const fs::path& named) {
   const std::vector<std::string> val = write_shards(staged.path(), "val", contents.val);
   const std::string digest =
       digest_of_shards(*open_shards(staged.path() / "train*.bin"), *open_shards(staged.path() / "val*.bin"));
-  const OrderedJson meta{
-      {"format", kFormat},
-      {"version", kFormatVersion},
-      {"kind", contents.kind},
-      {"name", as_utf8(contents.name)},
-      {"vocab_size", contents.vocab_size},
-      {"separator", contents.separator},
-      {"digest", digest},
-      {"train", train},
-      {"val", val},
-      {"train_tokens", contents.train.size()},
-      {"val_tokens", contents.val.size()},
-      {"floor_nats", contents.floor_nats ? OrderedJson(*contents.floor_nats) : OrderedJson(nullptr)},
-      {"details", OrderedJson::parse(contents.details.dump(-1, ' ', false, Json::error_handler_t::replace))}};
+  const OrderedJson meta{{"format", kFormat},
+                         {"version", kFormatVersion},
+                         {"kind", contents.kind},
+                         {"name", as_utf8(contents.name)},
+                         {"vocab_size", contents.vocab_size},
+                         {"separator", contents.separator},
+                         {"digest", digest},
+                         {"train", train},
+                         {"val", val},
+                         {"train_tokens", contents.train.size()},
+                         {"val_tokens", contents.val.size()},
+                         {"floor_nats", contents.floor_nats ? OrderedJson(*contents.floor_nats) : OrderedJson(nullptr)},
+                         {"details", OrderedJson::parse(safe_dump(contents.details))}};
   write_file_atomically(staged.path() / "meta.json", meta.dump(2) + "\n");
   if (staged.commit()) return load_data_set(folder);
   std::string found = "other files";

@@ -164,7 +164,7 @@ std::optional<StepParts> read_step_parts(const std::string& text) {
 }
 
 std::string to_line(const RunEvent& event) {
-  return std::visit(ToJson{}, event).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return safe_dump(std::visit(ToJson{}, event));
 }
 
 RunEvent parse_event_line(std::string_view line) {

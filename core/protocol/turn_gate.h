@@ -34,8 +34,8 @@ class TurnGate {
 
   Fd grants_;
   LineCutter lines_;
-  bool has_ended_ = false;   ///< the runner has closed its end
-  std::int64_t until_ = 0;   ///< steps before it may be taken
+  bool has_ended_ = false;  ///< the runner has closed its end
+  std::int64_t until_ = 0;  ///< steps before it may be taken
 };
 
 }  // namespace nanobench::core

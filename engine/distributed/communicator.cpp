@@ -87,10 +87,6 @@ WorkHandle Communicator::start_all_gather(const std::vector<at::Tensor>& outputs
   return start(counted(gather_apart(outputs, input, size())));
 }
 
-WorkHandle Communicator::start_broadcast(const at::Tensor& tensor, int root) {
-  return start(counted(broadcast_of(tensor, root, size())));
-}
-
 const Collective& Communicator::counted(const Collective& collective) {
   require(!collective.tensor.defined() || takes(collective.tensor), "expected a tensor on the CPU");
   CollectiveCounts::Kind* count = nullptr;

@@ -73,7 +73,6 @@ class Communicator {
   WorkHandle start_all_reduce_sum(const at::Tensor& tensor);
   WorkHandle start_all_gather(const at::Tensor& output, const at::Tensor& input);
   WorkHandle start_all_gather(const std::vector<at::Tensor>& outputs, const at::Tensor& input);
-  WorkHandle start_broadcast(const at::Tensor& tensor, int root);
 
   /// Milliseconds that the issuing thread has spent in blocking collectives and in wait().
   virtual double waited_ms() const = 0;

@@ -60,36 +60,20 @@ bool wait_for(int fd, short events, Clock::time_point end) {
 Socket begin_connection(const addrinfo& place) {
   Socket socket(::socket(place.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, place.ai_protocol));
   if (!socket.is_open()) return socket;
-  if (connect(socket.fd(), place.ai_addr, place.ai_addrlen) != 0 && errno != EINPROGRESS) socket.close();
+  if (connect(socket.get(), place.ai_addr, place.ai_addrlen) != 0 && errno != EINPROGRESS) socket.reset();
   return socket;
 }
 
 bool is_connected(const Socket& socket, Clock::time_point end) {
-  if (!socket.is_open() || !wait_for(socket.fd(), POLLOUT, end)) return false;
+  if (!socket.is_open() || !wait_for(socket.get(), POLLOUT, end)) return false;
   int error = 0;
   socklen_t size = sizeof error;
-  getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &error, &size);
+  getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
   if (error != 0) errno = error;
   return error == 0;
 }
 
 }  // namespace
-
-Socket& Socket::operator=(Socket&& other) noexcept {
-  if (this != &other) {
-    close();
-    fd_ = other.release();
-  }
-  return *this;
-}
-
-int Socket::release() {
-  return std::exchange(fd_, -1);
-}
-
-void Socket::close() {
-  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
-}
 
 std::string host_name() {
   char name[256] = "";
@@ -101,27 +85,27 @@ Socket listen_anywhere() {
   Socket socket(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (socket.is_open()) {
     const int off = 0;
-    setsockopt(socket.fd(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     sockaddr_in6 any{};
     any.sin6_family = AF_INET6;
     any.sin6_addr = in6addr_any;
-    if (bind(socket.fd(), reinterpret_cast<sockaddr*>(&any), sizeof any) != 0) socket.close();
+    if (bind(socket.get(), reinterpret_cast<sockaddr*>(&any), sizeof any) != 0) socket.reset();
   }
   if (!socket.is_open()) {  // a host without IPv6
     socket = Socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     sockaddr_in any{};
     any.sin_family = AF_INET;
-    if (!socket.is_open() || bind(socket.fd(), reinterpret_cast<sockaddr*>(&any), sizeof any) != 0)
+    if (!socket.is_open() || bind(socket.get(), reinterpret_cast<sockaddr*>(&any), sizeof any) != 0)
       fail("open a port for the other processes");
   }
-  if (listen(socket.fd(), SOMAXCONN) != 0) fail("listen for the other processes");
+  if (listen(socket.get(), SOMAXCONN) != 0) fail("listen for the other processes");
   return socket;
 }
 
 int port_of(const Socket& listener) {
   sockaddr_storage place{};
   socklen_t size = sizeof place;
-  if (getsockname(listener.fd(), reinterpret_cast<sockaddr*>(&place), &size) != 0) fail("ask for the own port");
+  if (getsockname(listener.get(), reinterpret_cast<sockaddr*>(&place), &size) != 0) fail("ask for the own port");
   return ntohs(place.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6*>(&place)->sin6_port
                                            : reinterpret_cast<sockaddr_in*>(&place)->sin_port);
 }
@@ -131,10 +115,10 @@ std::string own_address_towards(const std::string& address, int port) {
   for (const addrinfo* place = places.get(); place != nullptr; place = place->ai_next) {
     const Socket probe(::socket(place->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     // Connecting a datagram socket only chooses the route: nothing is sent.
-    if (!probe.is_open() || connect(probe.fd(), place->ai_addr, place->ai_addrlen) != 0) continue;
+    if (!probe.is_open() || connect(probe.get(), place->ai_addr, place->ai_addrlen) != 0) continue;
     sockaddr_storage own{};
     socklen_t size = sizeof own;
-    if (getsockname(probe.fd(), reinterpret_cast<sockaddr*>(&own), &size) != 0) continue;
+    if (getsockname(probe.get(), reinterpret_cast<sockaddr*>(&own), &size) != 0) continue;
     char text[NI_MAXHOST];
     if (getnameinfo(reinterpret_cast<sockaddr*>(&own), size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0)
       return text;
@@ -156,13 +140,13 @@ Socket connect_to(const std::string& address, int port, std::chrono::seconds pat
 }
 
 Socket accept_from(const Socket& listener, std::chrono::milliseconds patience) {
-  if (!wait_for(listener.fd(), POLLIN, Clock::now() + patience)) return Socket();
-  return Socket(accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!wait_for(listener.get(), POLLIN, Clock::now() + patience)) return Socket();
+  return Socket(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
 }
 
 void tune(const Socket& socket) {
   const auto set = [&](int level, int option, int value) {
-    setsockopt(socket.fd(), level, option, &value, sizeof value);  // best effort: it works without, only less well
+    setsockopt(socket.get(), level, option, &value, sizeof value);  // best effort: it works without, only less well
   };
   set(IPPROTO_TCP, TCP_NODELAY, 1);
   set(SOL_SOCKET, SO_KEEPALIVE, 1);
@@ -176,11 +160,11 @@ bool send_all(const Socket& socket, const void* bytes, std::size_t count, std::c
   const Clock::time_point end = Clock::now() + patience;
   const auto* from = static_cast<const char*>(bytes);
   while (count > 0) {
-    const ssize_t sent = send(socket.fd(), from, count, MSG_NOSIGNAL);
+    const ssize_t sent = send(socket.get(), from, count, MSG_NOSIGNAL);
     if (sent > 0) {
       from += sent;
       count -= static_cast<std::size_t>(sent);
-    } else if (errno == EAGAIN ? !wait_for(socket.fd(), POLLOUT, end) : errno != EINTR) {
+    } else if (errno == EAGAIN ? !wait_for(socket.get(), POLLOUT, end) : errno != EINTR) {
       return false;
     }
   }
@@ -191,12 +175,12 @@ bool receive_all(const Socket& socket, void* bytes, std::size_t count, std::chro
   const Clock::time_point end = Clock::now() + patience;
   auto* to = static_cast<char*>(bytes);
   while (count > 0) {
-    const ssize_t received = recv(socket.fd(), to, count, 0);
+    const ssize_t received = recv(socket.get(), to, count, 0);
     if (received == 0) return false;
     if (received > 0) {
       to += received;
       count -= static_cast<std::size_t>(received);
-    } else if (errno == EAGAIN ? !wait_for(socket.fd(), POLLIN, end) : errno != EINTR) {
+    } else if (errno == EAGAIN ? !wait_for(socket.get(), POLLIN, end) : errno != EINTR) {
       return false;
     }
   }

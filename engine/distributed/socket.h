@@ -5,24 +5,11 @@
 #include <cstdint>
 #include <string>
 
+#include "core/process/streams.h"
+
 namespace nanobench::core {
 
-/// A socket that closes itself.
-class Socket {
- public:
-  explicit Socket(int fd = -1) : fd_(fd) {}
-  ~Socket() { close(); }
-  Socket(Socket&& other) noexcept : fd_(other.release()) {}
-  Socket& operator=(Socket&& other) noexcept;
-
-  int fd() const { return fd_; }
-  bool is_open() const { return fd_ >= 0; }
-  int release();
-  void close();
-
- private:
-  int fd_;
-};
+using Socket = Fd;
 
 /// This host's own name.
 std::string host_name();

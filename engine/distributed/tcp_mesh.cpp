@@ -148,7 +148,7 @@ class TcpMesh::Transfer {
       const auto [from, count] = sent_ < sizeof(Header)
                                      ? std::pair(bytes_of(header_out_) + sent_, sizeof(Header) - sent_)
                                      : std::pair(out_.data() + (sent_ - sizeof(Header)), total_out() - sent_);
-      const ssize_t n = send(peer_.socket.fd(), from, count, MSG_NOSIGNAL | MSG_DONTWAIT);
+      const ssize_t n = send(peer_.socket.get(), from, count, MSG_NOSIGNAL | MSG_DONTWAIT);
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) return errno == EAGAIN ? Progress::kGoesOn : Progress::kLost;
       sent_ += static_cast<std::size_t>(n);
@@ -163,7 +163,7 @@ class TcpMesh::Transfer {
       std::byte* to =
           in_header ? reinterpret_cast<std::byte*>(&header_in_) + received_ : in_.data() + (received_ - sizeof(Header));
       const std::size_t count = (in_header ? sizeof(Header) : sizeof(Header) + in_.size()) - received_;
-      const ssize_t n = recv(peer_.socket.fd(), to, count, MSG_DONTWAIT);
+      const ssize_t n = recv(peer_.socket.get(), to, count, MSG_DONTWAIT);
       if (n == 0) return Progress::kLost;
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) return errno == EAGAIN ? Progress::kGoesOn : Progress::kLost;
@@ -217,7 +217,7 @@ void TcpMesh::exchange(std::uint32_t tag, std::span<const std::span<const std::b
     for (auto& [peer, transfer] : transfers) {
       if (!transfer.is_done()) advance(peer, transfer);
       if (!transfer.is_done())
-        waiting.push_back({peers_[static_cast<std::size_t>(peer)].socket.fd(), transfer.events(), 0});
+        waiting.push_back({peers_[static_cast<std::size_t>(peer)].socket.get(), transfer.events(), 0});
     }
     if (waiting.empty()) return;
     poll(waiting.data(), waiting.size(), -1);
@@ -228,14 +228,14 @@ void TcpMesh::check_alive() {
   for (int peer = 0; peer < size_; ++peer) {
     if (peer == rank_) continue;
     char byte = 0;  // looked at only: whatever has come, a goodbye, is not an end without a word
-    const ssize_t n = recv(peers_[static_cast<std::size_t>(peer)].socket.fd(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    const ssize_t n = recv(peers_[static_cast<std::size_t>(peer)].socket.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) lose(peer);
   }
 }
 
 bool TcpMesh::is_alive(int peer) const {
   char byte = 0;
-  const ssize_t n = recv(peers_[static_cast<std::size_t>(peer)].socket.fd(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  const ssize_t n = recv(peers_[static_cast<std::size_t>(peer)].socket.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   return n < 0 && (errno == EAGAIN || errno == EINTR);
 }
 

@@ -67,7 +67,6 @@ class ClaimEvidence {
   explicit ClaimEvidence(std::string scale) : scale_(std::move(scale)) {}
 
   const std::string& scale() const { return scale_; }
-  bool has_plans() const { return !plans_.empty(); }
 
   /// The newest plan that has all these cells, preferring plans with completed runs of each; nullptr if there is none.
   const ClaimPlan* plan_of(const std::vector<ablations::ClaimCell>& cells) const;

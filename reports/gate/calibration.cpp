@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 
 #include "reports/gate/arm.h"
@@ -15,8 +14,6 @@
 namespace nanobench::reports {
 namespace {
 
-using core::Json;
-using core::JsonObject;
 using core::OrderedJson;
 
 constexpr int kMinPairs = 3;
@@ -101,23 +98,6 @@ OrderedJson json_of(const std::optional<Estimate>& estimate) {
   return {{"value", estimate->value}, {"se", estimate->se}, {"df", estimate->df}};
 }
 
-constexpr double kMaxNumber = std::numeric_limits<double>::max();
-
-std::optional<double> positive_number(JsonObject& object, const char* key) {
-  if (!object.has(key) || object.at(key).is_null()) return std::nullopt;
-  return object.number(key, 0.0, kMaxNumber);
-}
-
-std::optional<Estimate> estimate_of(JsonObject& object, const char* key) {
-  if (!object.has(key) || object.at(key).is_null()) return std::nullopt;
-  JsonObject parts = object.object(key);
-  const Estimate estimate{.value = parts.number("value", -kMaxNumber, kMaxNumber),
-                          .se = parts.number("se", 0.0, kMaxNumber),
-                          .df = parts.number("df", 0.0, kMaxNumber)};
-  parts.finish();
-  return estimate;
-}
-
 /// A spread of a calibration, and the error that it gives a planned gate.
 struct CalibratedError {
   double sd = 0.0;        ///< of a pair's difference, or of one run
@@ -200,26 +180,6 @@ OrderedJson to_json(const Calibration& calibration) {
           {"session_hours", calibration.session_hours},
           {"drift", json_of(calibration.drift)},
           {"time_difference", json_of(calibration.time_difference)}};
-}
-
-Calibration read_calibration(const Json& value, const std::string& source) {
-  JsonObject object(value, source);
-  Calibration calibration{.runs = static_cast<int>(object.integer("runs", 0, 1 << 30)),
-                          .pairs = static_cast<int>(object.integer("pairs", 0, 1 << 30)),
-                          .seeds = static_cast<int>(object.integer("seeds", 0, 1 << 30))};
-  calibration.loss_sd = positive_number(object, "loss_sd");
-  calibration.loss_pair_sd = positive_number(object, "loss_pair_sd");
-  calibration.is_reproducible = object.boolean_or("is_reproducible", false);
-  calibration.time_pair_sd = positive_number(object, "time_pair_sd");
-  calibration.time_pair_df = positive_number(object, "time_pair_df");
-  calibration.time_sd = positive_number(object, "time_sd");
-  calibration.time_cv = positive_number(object, "time_cv");
-  calibration.memory_pair_sd = positive_number(object, "memory_pair_sd");
-  calibration.session_hours = object.number("session_hours", 0.0, kMaxNumber);
-  calibration.drift = estimate_of(object, "drift");
-  calibration.time_difference = estimate_of(object, "time_difference");
-  object.finish();
-  return calibration;
 }
 
 std::optional<GatePolicy> derived_policy(const Calibration& calibration, const PlannedGate& gate,

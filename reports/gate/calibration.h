@@ -48,7 +48,6 @@ std::vector<NoiseRun> noise_runs(const results::Store& store, const results::Pla
 Calibration calibrate(const std::vector<NoiseRun>& runs);
 
 core::OrderedJson to_json(const Calibration& calibration);
-Calibration read_calibration(const core::Json& value, const std::string& source);
 
 /// A gate for which margins are derived.
 struct PlannedGate {

@@ -29,7 +29,7 @@ std::string relation_text(const ablations::FeatureRelation& relation, const char
 }
 
 TableCell json_cell(const core::Json& value) {
-  const std::string text = value.dump(-1, ' ', false, core::Json::error_handler_t::replace);
+  const std::string text = core::safe_dump(value);
   return value_cell(text, OrderedJson::parse(text));
 }
 

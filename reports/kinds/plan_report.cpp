@@ -316,7 +316,7 @@ Section head_of(const suites::Suite& suite) {
   FactList list;
   list.add("design", "design", enum_name(suite.design));
   list.add("scale", "scale", suite.scale);
-  list.add("data", "data", suite.data);
+  list.add("data", "data", suite.external ? "external" : text_of(suite.data));
   list.add("seeds", "seeds", joined(suite.seeds));
   list.add("file", "file", suite.source);
   Section head;

@@ -12,7 +12,7 @@ using results::csv_field;
 std::string csv_value(const OrderedJson& value) {
   if (value.is_null()) return "";
   if (value.is_string()) return csv_field(value.get<std::string>());
-  const std::string text = value.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+  const std::string text = core::safe_dump(value);
   return value.is_primitive() ? text : csv_field(text);
 }
 

@@ -99,7 +99,7 @@ void add_warnings(std::string& out, const std::vector<std::string>& warnings) {
 /// JSON that is safe inside a script element.
 std::string json_in_script(const core::OrderedJson& json) {
   std::string out;
-  for (const char c : json.dump(-1, ' ', false, core::OrderedJson::error_handler_t::replace)) {
+  for (const char c : core::safe_dump(json)) {
     if (c == '<') {
       out += "\\u003c";
     } else {
@@ -112,7 +112,7 @@ std::string json_in_script(const core::OrderedJson& json) {
 std::string columns_json(const Table& table) {
   core::OrderedJson columns = core::OrderedJson::array();
   for (const Column& column : table.columns) columns.push_back({{"key", column.key}, {"title", column.title}});
-  return columns.dump(-1, ' ', false, core::OrderedJson::error_handler_t::replace);
+  return core::safe_dump(columns);
 }
 
 /// The shortest text that reads back as the same number; for float32 values, as the same float.

@@ -45,7 +45,7 @@ OrderedJson to_json(const Document& document) {
 }
 
 std::string render_json(const Document& document) {
-  return to_json(document).dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+  return core::safe_dump(to_json(document), 2) + "\n";
 }
 
 }  // namespace nanobench::reports

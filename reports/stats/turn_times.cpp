@@ -89,8 +89,7 @@ class Drift {
                         Visit visit) {
     for (std::size_t run = 0; run < runs.size(); ++run) {
       for (std::size_t turn = 0; turn < typical[run].size(); ++turn) {
-        if (typical[run][turn])
-          visit(run, CellTurn{runs[run].cell, runs[run].turns.size(), turn}, *typical[run][turn]);
+        if (typical[run][turn]) visit(run, CellTurn{runs[run].cell, runs[run].turns.size(), turn}, *typical[run][turn]);
       }
     }
   }

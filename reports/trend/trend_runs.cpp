@@ -93,7 +93,7 @@ class Reader {
     if (!config.is_object()) return at->second;
     config.erase("files");
     config.erase("folder");
-    at->second = core::digest_of(config.dump(-1, ' ', false, Json::error_handler_t::replace));
+    at->second = core::digest_of(core::safe_dump(config));
     return at->second;
   }
 

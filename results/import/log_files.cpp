@@ -44,15 +44,9 @@ bool begins_with_date(const std::string& name) {
   return fits("0000-00-00") || fits("00000000_");
 }
 
-/// The same text with U+FFFD in place of invalid UTF-8: file names may contain any bytes.
-std::string as_utf8(const std::string& text) {
-  const auto replace = core::Json::error_handler_t::replace;
-  return core::Json::parse(core::Json(text).dump(-1, ' ', false, replace)).get<std::string>();
-}
-
 /// Determines the folder of a file. `root`: the path that the user named, or the folder of a named file.
 LogFile log_file(const fs::path& path, const fs::path& root) {
-  LogFile file{.path = path, .name = as_utf8(path.filename().string())};
+  LogFile file{.path = path, .name = core::as_utf8(path.filename().string())};
   fs::path whole = fs::absolute(root).lexically_normal();
   if (!whole.has_filename()) whole = whole.parent_path();
   fs::path relative = path.parent_path().lexically_relative(root);
@@ -67,9 +61,9 @@ LogFile log_file(const fs::path& path, const fs::path& root) {
   parts.insert(parts.begin(), dated_above, above.end());
   auto dated = std::find_if(parts.begin(), parts.end(), begins_with_date);
   if (dated == parts.end()) dated = parts.end() - 1;
-  file.folder = as_utf8(*dated);
+  file.folder = core::as_utf8(*dated);
   for (auto part = dated + 1; part != parts.end(); ++part)
-    file.subdir += (file.subdir.empty() ? "" : "/") + as_utf8(*part);
+    file.subdir += (file.subdir.empty() ? "" : "/") + core::as_utf8(*part);
   return file;
 }
 
@@ -108,20 +102,16 @@ void walk(const fs::path& named, LogFiles& found) {
   }
 }
 
-bool is_inside(const fs::path& path, const fs::path& folder) {
-  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
-}
-
 /// Keeps the folders with a README that hold no log, and of folders in each other the outermost.
 void keep_folders_without_logs(LogFiles& found) {
   std::erase_if(found.readme_only, [&](const fs::path& folder) {
     return std::any_of(found.files.begin(), found.files.end(),
-                       [&](const LogFile& file) { return is_inside(file.path, folder); });
+                       [&](const LogFile& file) { return lies_in(file.path, folder); });
   });
   std::sort(found.readme_only.begin(), found.readme_only.end());
   std::vector<fs::path> outermost;
   for (const fs::path& folder : found.readme_only) {
-    if (outermost.empty() || !is_inside(folder, outermost.back())) outermost.push_back(folder);
+    if (outermost.empty() || !lies_in(folder, outermost.back())) outermost.push_back(folder);
   }
   found.readme_only = std::move(outermost);
 }
@@ -134,6 +124,10 @@ struct Descriptor {
 };
 
 }  // namespace
+
+bool lies_in(const fs::path& path, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
+}
 
 LogFiles find_log_files(const std::vector<fs::path>& paths) {
   LogFiles found;

@@ -29,6 +29,9 @@ struct LogFiles {
 /// 20250104_...) is the folder; the rest is the sub-directory. Throws Error{kNotFound} for a path that does not exist.
 LogFiles find_log_files(const std::vector<std::filesystem::path>& paths);
 
+/// Whether `path` begins with the parts of `folder`.
+bool lies_in(const std::filesystem::path& path, const std::filesystem::path& folder);
+
 /// Reads the file's bytes into `buffer`, which is reused. Returns why it could not be read, or nullopt.
 std::optional<std::string> read_log_file(const std::filesystem::path& file, std::string& buffer);
 

@@ -133,7 +133,7 @@ NewRun run_of(const LogFile& file, const SpeedrunLog& log, std::size_t index) {
                              {"planned_steps", steps_of(run)},
                              {"script_digest", log.script_digest},
                              {"hardware", log.hardware()}};
-  item.config = config.dump(-1, ' ', false, core::Json::error_handler_t::replace);
+  item.config = core::safe_dump(config);
   item.config_digest = core::digest_of(item.config);
   item.data_name = kScale;
   item.data_digest = kScale;

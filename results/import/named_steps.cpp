@@ -81,10 +81,6 @@ fs::path record_folder(const LogFile& file) {
   return parent;
 }
 
-bool lies_in(const fs::path& path, const fs::path& folder) {
-  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
-}
-
 /// The only step that the rows name.
 std::optional<NamedStep> agreed(const std::vector<NamedStep>& rows) {
   const bool is_agreed = !rows.empty() && std::all_of(rows.begin(), rows.end(), [&](const NamedStep& row) {

@@ -63,13 +63,16 @@ DataRequest parse_data_request(const std::string& text, const std::string& sourc
   return request;
 }
 
-std::string relative_to(const std::string& text, const std::filesystem::path& folder) {
-  const std::size_t colon = text.find(':');
-  if (text == "synthetic" || colon == std::string::npos) return text;
+std::string text_of(const DataRequest& request) {
+  if (request.kind == DataRequest::Kind::kSynthetic) return "synthetic";
   std::vector<std::string> paths;
-  std::istringstream in(text.substr(colon + 1));
-  for (std::string item; std::getline(in, item, ',');) paths.push_back((folder / item).lexically_normal().string());
-  return text.substr(0, colon + 1) + joined(paths, ",");
+  for (const std::filesystem::path& path : request.paths) paths.push_back(path.string());
+  return (request.kind == DataRequest::Kind::kText ? "text:" : "shards:") + joined(paths, ",");
+}
+
+DataRequest relative_to(DataRequest request, const std::filesystem::path& folder) {
+  for (std::filesystem::path& path : request.paths) path = (folder / path).lexically_normal();
+  return request;
 }
 
 TokenNeed synthetic_sizes(const TokenNeed& need) {
@@ -77,14 +80,12 @@ TokenNeed synthetic_sizes(const TokenNeed& need) {
 }
 
 core::DataSet open_data(const DataRequest& request, const TokenNeed& need, const std::filesystem::path& cache_dir) {
-  switch (request.kind) {
-    case DataRequest::Kind::kText:
-      return core::ensure_text(request.paths, core::DocumentRule::kAutomatic, kValFraction, cache_dir);
-    case DataRequest::Kind::kShards: return core::load_data_set(request.paths.front());
-    case DataRequest::Kind::kSynthetic: break;
+  if (request.kind == DataRequest::Kind::kSynthetic) {
+    const TokenNeed sizes = synthetic_sizes(need);
+    return core::ensure_synthetic(core::CorpusConfig{}, sizes.train_tokens, sizes.val_tokens, cache_dir);
   }
-  const TokenNeed sizes = synthetic_sizes(need);
-  return core::ensure_synthetic(core::CorpusConfig{}, sizes.train_tokens, sizes.val_tokens, cache_dir);
+  if (request.kind == DataRequest::Kind::kShards) return core::load_data_set(request.paths.front());
+  return core::ensure_text(request.paths, core::DocumentRule::kAutomatic, kValFraction, cache_dir);
 }
 
 std::filesystem::path default_cache_dir() {

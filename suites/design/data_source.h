@@ -1,5 +1,5 @@
-/// Turns a suite's "data" text into a DataSet on disk. The generated corpus and tokenised texts are made once,
-/// atomically, in a cache folder.
+/// A suite's "data": its text, and the DataSet on disk that it names. The generated corpus and tokenised texts are made
+/// once, atomically, in a cache folder.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,18 @@ struct DataRequest {
   enum class Kind { kSynthetic, kText, kShards };
   Kind kind = Kind::kSynthetic;
   std::vector<std::filesystem::path> paths;
+
+  bool operator==(const DataRequest&) const = default;
 };
 
 /// Throws Error{kInvalidArgument} naming `source` (e.g. "suite.json: /data" or "--data").
 DataRequest parse_data_request(const std::string& text, const std::string& source);
 
+/// The text that parse_data_request reads as this request.
+std::string text_of(const DataRequest& request);
+
 /// The same request with relative paths resolved against `folder`: a suite file names files relative to itself.
-std::string relative_to(const std::string& text, const std::filesystem::path& folder);
+DataRequest relative_to(DataRequest request, const std::filesystem::path& folder);
 
 /// Tokens that the runs need to avoid repeating an epoch, for data that can be made in any size.
 struct TokenNeed {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <map>
 #include <set>
 
 #include "core/base/digest.h"
@@ -144,10 +145,7 @@ void check_texts(JsonObject& engine, const ExternalTrainer& trainer) {
 }
 
 void read_surroundings(JsonObject& engine, ExternalTrainer& trainer) {
-  if (engine.find("env") != nullptr) {
-    JsonObject env = engine.object("env");
-    for (const auto& [name, unused] : engine.at("env").items()) trainer.env[name] = env.string(name);
-  }
+  trainer.env = engine.named_strings_or_empty("env");
   if (engine.find("inherit") != nullptr) trainer.inherit = engine.strings_or_empty("inherit");
   if (engine.find("folder") != nullptr) trainer.folder = trainer.folder / engine.string("folder");
   trainer.folder = trainer.folder.lexically_normal();
@@ -164,27 +162,44 @@ bool is_left_out(const fs::path& path) {
   return name.starts_with(".") || name == "__pycache__";
 }
 
-void add_folder(Json& files, const std::string& name, const fs::path& folder) {
+using NamedFiles = std::map<std::string, fs::path>;  ///< by the name in a suite
+
+void add_folder(NamedFiles& files, const std::string& name, const fs::path& folder) {
   for (auto entry = fs::recursive_directory_iterator(folder); entry != fs::recursive_directory_iterator(); ++entry) {
     if (is_left_out(entry->path())) {
       entry.disable_recursion_pending();
     } else if (entry->is_regular_file()) {
       const std::string inside = entry->path().lexically_relative(folder).generic_string();
-      files[(fs::path(name) / inside).generic_string()] = core::digest_of_file(entry->path());
+      files[(fs::path(name) / inside).generic_string()] = entry->path();
     }
   }
 }
 
-void add_source(Json& files, const std::string& name, const fs::path& folder) {
+void add_source(NamedFiles& files, const std::string& name, const fs::path& folder) {
   const fs::path path = folder / name;
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) {
     add_folder(files, name, path);
   } else if (fs::is_regular_file(path, ignored)) {
-    files[name] = core::digest_of_file(path);
+    files[name] = path;
   } else {
     throw Error(ErrorCode::kNotFound, "there is no file or folder " + name + " in " + folder.string());
   }
+}
+
+NamedFiles trainer_files(const std::vector<std::string>& words, const std::vector<std::string>& sources,
+                         const fs::path& folder) {
+  NamedFiles files;
+  for (const std::string& word : words) {
+    std::error_code ignored;
+    if (!word.empty() && fs::is_regular_file(folder / word, ignored)) files[word] = folder / word;
+  }
+  try {
+    for (const std::string& source : sources) add_source(files, source, folder);
+  } catch (const fs::filesystem_error& error) {
+    throw Error(ErrorCode::kIo, std::string("cannot read the trainer's sources: ") + error.what());
+  }
+  return files;
 }
 
 }  // namespace
@@ -269,8 +284,7 @@ Engine external_engine(const Suite& suite, std::vector<std::string> command) {
   const Json identity = {{"command", trainer.command},
                          {"files", digests_of_files(trainer.command, trainer.sources, trainer.folder)},
                          {"tree", trainer.tree}};
-  return {std::move(command), "external",
-          core::digest_of(identity.dump(-1, ' ', false, Json::error_handler_t::replace)).substr(0, 16)};
+  return {std::move(command), "external", core::digest_of(core::safe_dump(identity)).substr(0, 16)};
 }
 
 std::string external_calibration_name(const std::string& suite_name) {
@@ -305,17 +319,9 @@ std::string with_braces_kept(const std::string& text) {
 
 Json digests_of_files(const std::vector<std::string>& words, const std::vector<std::string>& sources,
                       const fs::path& folder) {
-  Json files = Json::object();
-  for (const std::string& word : words) {
-    std::error_code ignored;
-    if (!word.empty() && fs::is_regular_file(folder / word, ignored)) files[word] = core::digest_of_file(folder / word);
-  }
-  try {
-    for (const std::string& source : sources) add_source(files, source, folder);
-  } catch (const fs::filesystem_error& error) {
-    throw Error(ErrorCode::kIo, std::string("cannot read the trainer's sources: ") + error.what());
-  }
-  return files;
+  Json digests = Json::object();
+  for (const auto& [name, file] : trainer_files(words, sources, folder)) digests[name] = core::digest_of_file(file);
+  return digests;
 }
 
 }  // namespace nanobench::suites

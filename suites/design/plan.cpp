@@ -54,23 +54,19 @@ Json mock_settings(const Suite& suite, const Cell& cell) {
   return settings;
 }
 
-std::string safe_dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 /// Identity of an external trainer: its bytes count, not their location or commit.
 std::string external_identity(const Plan& plan, const PlannedRun& run) {
   Json external = run.spec.external;
   for (const char* key : {"folder", "revision", "suite_file"}) external.erase(key);
   Json parts = {{"external", std::move(external)}, {"seed", run.seed}, {"hardware", plan.hardware}};
   if (const std::int64_t arm = plan.cell_of(run).arm; arm > 0) parts["arm"] = arm;
-  return core::digest_of(safe_dump(parts));
+  return core::digest_of(core::safe_dump(parts));
 }
 
 /// Text of the configuration that the cell trains with, or of the operation that it measures.
 std::string config_text(const Cell& cell) {
   if (cell.operation) return Json({{"operation", core::to_json(*cell.operation)}}).dump();
-  return cell.external.is_null() ? core::to_json(cell.config).dump() : safe_dump(cell.external);
+  return cell.external.is_null() ? core::to_json(cell.config).dump() : core::safe_dump(cell.external);
 }
 
 std::optional<std::string> record_of(const Cell& cell) {
@@ -116,7 +112,7 @@ results::NewRun described(const Plan& plan, const PlannedRun& run) {
   if (!cell.external.is_null()) return row;
   row.device = run.spec.device;
   row.kernels = run.spec.kernels;
-  if (!run.spec.mock.is_null()) row.mock = safe_dump(run.spec.mock);
+  if (!run.spec.mock.is_null()) row.mock = core::safe_dump(run.spec.mock);
   return row;
 }
 
@@ -232,7 +228,7 @@ void fit_to_data(Matrix& matrix, const core::DataSet& data, bool is_foreign) {
 std::string config_digest(const Cell& cell) {
   if (cell.operation) return core::digest_of(core::changed_settings(*cell.operation).dump());
   return cell.external.is_null() ? cell.config.digest()
-                                 : core::digest_of(safe_dump(external_configuration(cell.external)));
+                                 : core::digest_of(core::safe_dump(external_configuration(cell.external)));
 }
 
 core::DataSet prepare_data(const Suite& suite, Matrix& matrix, const std::filesystem::path& cache_dir) {
@@ -240,9 +236,8 @@ core::DataSet prepare_data(const Suite& suite, Matrix& matrix, const std::filesy
   const bool trains =
       std::any_of(matrix.cells.begin(), matrix.cells.end(), [](const Cell& cell) { return !cell.operation; });
   if (!trains) return {.name = "none", .digest = "none"};
-  const DataRequest request = parse_data_request(suite.data, core::json_location(suite.source, "/data"));
-  core::DataSet data = open_data(request, need_of(matrix), cache_dir);
-  fit_to_data(matrix, data, request.kind == DataRequest::Kind::kShards);
+  core::DataSet data = open_data(suite.data, need_of(matrix), cache_dir);
+  fit_to_data(matrix, data, suite.data.kind == DataRequest::Kind::kShards);
   std::map<std::int64_t, std::optional<double>> floors;  // cached, because the oracle is slow
   for (Cell& cell : matrix.cells) {
     if (cell.operation) continue;

@@ -7,7 +7,6 @@
 #include "core/base/error.h"
 #include "core/base/text.h"
 #include "core/protocol/run_spec.h"
-#include "suites/design/data_source.h"
 
 namespace nanobench::suites {
 namespace {
@@ -77,17 +76,11 @@ void read_participants(JsonObject& base, Suite& suite) {
   }
 }
 
-void read_base_features(JsonObject& base, Suite& suite) {
-  if (base.find("features") == nullptr) return;
-  JsonObject settings = base.object("features");
-  for (const auto& [id, value] : base.at("features").items()) suite.base_features[id] = settings.string(id);
-}
-
 /// An external trainer has no record: its base is the command, with the named features at other values.
 void read_external_base(JsonObject& object, Suite& suite) {
   if (object.find("base") == nullptr) return;
   JsonObject base = object.object("base");
-  read_base_features(base, suite);
+  suite.base_features = base.named_strings_or_empty("features");
   base.finish();
 }
 
@@ -96,7 +89,7 @@ void read_base(JsonObject& object, Suite& suite) {
   JsonObject base = object.object("base");
   suite.base_record = base.string("record");
   read_participants(base, suite);
-  read_base_features(base, suite);
+  suite.base_features = base.named_strings_or_empty("features");
   if (const Json* patch = base.find("patch")) {
     if (!patch->is_object()) base.fail("patch", "expected an object, got " + std::string(patch->type_name()));
     suite.base_patch = *patch;
@@ -220,7 +213,7 @@ Limits read_limits(JsonObject& object) {
 /// An external trainer has no record, scale or data of ours; their keys are unknown keys.
 void read_external(JsonObject& object, Suite& suite) {
   suite.external = read_external_trainer(object);
-  suite.scale = suite.data = "external";
+  suite.scale = "external";
   read_cells(object, suite);
 }
 
@@ -246,8 +239,7 @@ void read_native(JsonObject& object, Suite& suite) {
     object.fail("cells", "only an external trainer has listed cells: {\"engine\": {\"command\": [...]}}");
   for (const Json& feature : list_at(object, "inline_features")) suite.inline_features.push_back(feature);
   suite.scale = object.string_or("scale", suite.scale);
-  suite.data = object.string_or("data", suite.data);
-  parse_data_request(suite.data, core::json_location(suite.source, "/data"));
+  suite.data = parse_data_request(object.string_or("data", "synthetic"), core::json_location(suite.source, "/data"));
   suite.dtype = object.enumeration_or("dtype", suite.dtype);
   suite.threads = static_cast<int>(object.integer_or("threads", 0, 0, 4096));
   suite.device = core::read_device(object);
@@ -284,7 +276,7 @@ Suite read_suite(const Json& value, const std::string& source) {
 
 Suite read_suite_file(const std::filesystem::path& file) {
   Suite suite = read_suite(core::read_json_file(file), file.string());
-  if (!suite.external) suite.data = relative_to(suite.data, file.parent_path());
+  suite.data = relative_to(std::move(suite.data), file.parent_path());
   return suite;
 }
 
@@ -298,10 +290,7 @@ Suite with_overrides(Suite suite, const SuiteOverrides& overrides) {
   }
   if (overrides.scale) suite.scale = *overrides.scale;
   if (overrides.seeds) suite.seeds = *overrides.seeds;
-  if (overrides.data) {
-    parse_data_request(*overrides.data, "--data");
-    suite.data = *overrides.data;
-  }
+  if (overrides.data) suite.data = *overrides.data;
   if (overrides.threads) suite.threads = *overrides.threads;
   if (overrides.device) suite.device = *overrides.device;
   if (overrides.kernels) suite.kernels = *overrides.kernels;

@@ -12,6 +12,7 @@
 #include "core/base/json.h"
 #include "core/protocol/run_choices.h"
 #include "results/records.h"
+#include "suites/design/data_source.h"
 #include "suites/design/external_suite.h"
 
 namespace nanobench::suites {
@@ -59,7 +60,7 @@ struct Suite {
   std::vector<core::Json> inline_features;           ///< feature files written into the suite
   std::string scale = "nano";
   std::vector<std::uint64_t> seeds = {1};
-  std::string data = "synthetic";  ///< "synthetic", "text:FILE" or "shards:FILE|DIR"
+  DataRequest data;  ///< unused by external trainers
   core::Dtype dtype = core::Dtype::kFloat32;
   int threads = 0;                                          ///< 0: all cores
   core::DeviceChoice device;                                ///< device of every run
@@ -76,7 +77,7 @@ struct Suite {
 struct SuiteOverrides {
   std::optional<std::string> scale;
   std::optional<std::vector<std::uint64_t>> seeds;
-  std::optional<std::string> data;
+  std::optional<DataRequest> data;
   std::optional<int> threads;
   std::optional<core::DeviceChoice> device;
   std::optional<core::KernelChoice> kernels;

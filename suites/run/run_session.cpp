@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "core/base/error.h"
+#include "core/base/json.h"
 
 namespace nanobench::suites {
 namespace {
@@ -25,8 +26,7 @@ std::string text_of(double value) {
 
 /// Makes an engine's output safe for a database, JSON and a terminal: valid UTF-8 without control characters.
 std::string plain_text(const std::string& text) {
-  using core::Json;
-  std::string plain = Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
+  std::string plain = core::as_utf8(text);
   for (char& c : plain) {
     const auto code = static_cast<unsigned char>(c);
     if ((code < 0x20 && c != '\n' && c != '\t') || code == 0x7f) c = ' ';

@@ -67,7 +67,8 @@ class TurnBlock {
   /// Whether another engine fits beside those that are resident, with the peaks that all are still to reach.
   bool has_room(std::optional<std::int64_t> largest_bytes) const {
     const std::optional<std::int64_t> free = results::available_memory_bytes();
-    return !free || !largest_bytes || *free > kPeakOverStart * *largest_bytes * static_cast<std::int64_t>(seats_.size() + 1);
+    return !free || !largest_bytes ||
+           *free > kPeakOverStart * *largest_bytes * static_cast<std::int64_t>(seats_.size() + 1);
   }
 
   void take_turns() {

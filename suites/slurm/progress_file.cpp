@@ -79,7 +79,7 @@ std::thread deaf_thread(Work work) {
 std::string to_line(const ProgressHead& head) {
   Json json = {{"host", head.host}, {"started_at", head.started_at}};
   if (head.steps) json["steps"] = *head.steps;
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return core::safe_dump(json) + "\n";
 }
 
 std::string to_line(const ProgressLine& line) {

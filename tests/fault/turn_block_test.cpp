@@ -38,9 +38,10 @@ class TurnBlockTest : public RunnerTest {
  protected:
   SuiteRunResult run_turns(const Plan& plan, bool is_fresh = false) {
     Store store(file());
-    return run_plan(plan, store,
-                    {.is_fresh = is_fresh, .times = TimesChoice::kTurns, .grace_seconds = 0.3, .wait_poll_seconds = 0.02},
-                    watching_);
+    return run_plan(
+        plan, store,
+        {.is_fresh = is_fresh, .times = TimesChoice::kTurns, .grace_seconds = 0.3, .wait_poll_seconds = 0.02},
+        watching_);
   }
 
   const results::RunRecord& record(const std::string& cell) const {
@@ -160,9 +161,11 @@ TEST_F(TurnBlockTest, AnEngineThatWaitsForNobodyIsStopped) {
   std::ofstream(script) << "#!/usr/bin/env python3\nimport os, time\n"
                         << "def say(text): os.write(3, (text + '\\n').encode())\n"
                         << R"(say('{"event":"hello","protocol":2,"engine":"e","engine_version":"1","environment":{},)"
-                        << R"("threads":1,"parameters":1,"turn_steps":8}'))" << "\n"
+                        << R"("threads":1,"parameters":1,"turn_steps":8}'))"
+                        << "\n"
                         << "for step in range(99):\n"
-                        << R"(    say('{"event":"turn","step":%d}' % step))" << "\n    time.sleep(0.01)\n"
+                        << R"(    say('{"event":"turn","step":%d}' % step))"
+                        << "\n    time.sleep(0.01)\n"
                         << "time.sleep(60)\n";
   std::filesystem::permissions(script, std::filesystem::perms::owner_all);
   const Plan plan = mock_plan(script, kPlain, {{"records", {"record12", "record13"}}});
@@ -185,9 +188,8 @@ TEST_F(TurnBlockTest, AnEngineWithoutTurnsRunsToItsEnd) {
 TEST_F(TurnBlockTest, ARunAndItsCounterpartAreInOneBlock) {
   const Plan a = mock_plan(engine(), kPlain), b = mock_plan(engine(), {{"steps", 24}, {"effect", 0.1}});
   Store store(file());
-  const auto results =
-      run_in_turn({&a, &b}, store,
-                  {.is_own_evidence = true, .times = TimesChoice::kTurns, .wait_poll_seconds = 0.02}, watching_);
+  const auto results = run_in_turn(
+      {&a, &b}, store, {.is_own_evidence = true, .times = TimesChoice::kTurns, .wait_poll_seconds = 0.02}, watching_);
   EXPECT_EQ(results[0].completed, 3);
   EXPECT_EQ(results[1].completed, 3);
   EXPECT_EQ(watching_.turns.size(), 6 * static_cast<std::size_t>(rounds_of(24)));

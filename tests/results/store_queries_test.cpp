@@ -77,7 +77,6 @@ void use_everything(const std::filesystem::path& file) {
   store.runs({.is_running = true});
   store.samples(1, kTrainLoss);
   store.metrics(1);
-  store.sample_sets(plan_id, kValLoss);
   store.summary(1);
   store.messages(1);
   store.environment(1);

@@ -257,12 +257,7 @@ TEST_F(StoreTest, APlanIsFoundAgainAndItsLinesAreAnswered) {
   EXPECT_EQ(stored.design, Design::kHistory);
   EXPECT_EQ(stored.argv, plan.argv);
 
-  const std::vector<SampleSet> sets = store.sample_sets(id, kValLoss);
-  ASSERT_EQ(sets.size(), 2u);
-  EXPECT_TRUE(sets[0].replicates.empty());
-  ASSERT_EQ(sets[1].replicates.size(), 1u);
-  EXPECT_EQ(sets[1].replicates[0].samples.size(), 2u);
-
+  EXPECT_EQ(store.samples(run_id, kValLoss).size(), 2U);
   EXPECT_NE(store.ensure_plan(plan, true), id);
   EXPECT_EQ(store.newest_plan("history")->digest, "p1");
   EXPECT_EQ(store.newest_plan("nothing"), std::nullopt);
@@ -281,7 +276,6 @@ TEST_F(StoreTest, AReusedRunAnswersTheLineOfAnotherPlan) {
   run.position = 0;
   store.claim_run(run, this_process());
   EXPECT_EQ(store.plan(*run.plan_id).lines[0].run_id, run_id);
-  EXPECT_EQ(store.sample_sets(*run.plan_id, kValLoss)[0].replicates.size(), 1u);
 }
 
 TEST_F(StoreTest, FiltersRuns) {
@@ -335,13 +329,6 @@ TEST_F(StoreTest, SaysWhatIsNotThere) {
   Store store(file());
   EXPECT_NE(message_of(ErrorCode::kNotFound, [&] { store.run(7); }).find("no run 7"), std::string::npos);
   EXPECT_NE(message_of(ErrorCode::kNotFound, [&] { store.plan(7); }).find("no plan 7"), std::string::npos);
-}
-
-TEST(Metrics, AreFoundByTag) {
-  EXPECT_EQ(find_metric("train/loss")->unit, "nats/token");
-  EXPECT_EQ(find_metric("phase/forward_ms")->unit, "ms");
-  EXPECT_EQ(find_metric("counter/parameters")->better, Better::kNeither);
-  EXPECT_EQ(find_metric("train/nothing"), std::nullopt);
 }
 
 }  // namespace

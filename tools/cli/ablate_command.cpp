@@ -262,7 +262,7 @@ OrderedJson suite_json(SuiteRequest request, const suites::SuiteOverrides& overr
   json["scale"] = overrides.scale.value_or("nano");
   json["seeds"] = overrides.seeds.value_or(suites::Suite{}.seeds);
   // Paths in a file are relative to the file, those of a command to the working folder.
-  json["data"] = suites::relative_to(overrides.data.value_or("synthetic"), std::filesystem::current_path());
+  json["data"] = text_of(relative_to(overrides.data.value_or(suites::DataRequest{}), std::filesystem::current_path()));
   if (overrides.threads) json["threads"] = *overrides.threads;
   if (overrides.device) json["device"] = to_string(*overrides.device);
   if (overrides.kernels) json["kernels"] = enum_name(*overrides.kernels);

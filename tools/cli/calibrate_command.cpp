@@ -101,7 +101,7 @@ int calibrate(const CalibrateOptions& options, const Session& session) {
   const suites::Plan plan = plan_suite(calibration_suite(options), options.run);
   results::Store store(database_file(options.run.database));
   const suites::SuiteRunResult result =
-      run_plans({&plan}, store, {.is_own_evidence = true, .argv = session.argv}, options.run).front();
+      run_plan(plan, store, {.is_own_evidence = true, .argv = session.argv}, options.run);
   if (result.is_interrupted) return core::kExitInterrupted;
   print_calibration(store, store.plan(result.plan_id), options);
   return result.is_whole() ? core::kExitSuccess : core::kExitIncomplete;

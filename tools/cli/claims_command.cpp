@@ -78,7 +78,7 @@ int measure(const ClaimChoice& choice, const ClaimsOptions& options, const Sessi
   const suites::Plan plan = plan_suite(*suite, options.run);
   results::Store store(database_file(options.run.database));
   const suites::SuiteRunResult result =
-      run_plans({&plan}, store, {.is_fresh = options.run.is_fresh, .argv = session.argv}, options.run).front();
+      run_plan(plan, store, {.is_fresh = options.run.is_fresh, .argv = session.argv}, options.run);
   return result.is_interrupted ? core::kExitInterrupted : core::kExitSuccess;  // a failed cell is a row with a reason
 }
 

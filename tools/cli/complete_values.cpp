@@ -16,6 +16,7 @@
 #include "reports/claims/ledger.h"
 #include "results/store.h"
 #include "tools/cli/help_topics.h"
+#include "tools/cli/list_kinds.h"
 #include "tools/cli/places.h"
 
 namespace nanobench::tools {
@@ -311,7 +312,7 @@ std::vector<Rule> choice_rules() {
           {{"", "--margin"}, choices({"loss=", "time=", "memory=", "cost=", "instructions="})},
           {{"export", "--format"}, choices({"csv", "json", "google-benchmark", "tensorboard"})},
           {{"", "--format"}, choices({"table", "md", "html", "json", "csv"})},
-          {{"list", "KIND"}, choices({"features", "settings", "records", "scales", "claims", "suites", "runs"})},
+          {{"list", "KIND"}, choices(list_kinds())},
           {{"completion", "SHELL"}, choices({"bash", "zsh", "fish"})},
           {{"help", "TOPIC"}, help_names}};
 }

@@ -120,8 +120,7 @@ void set_instructions(Arm& arm, const std::string& label, const InstructionCount
   }
 }
 
-Arms run_in_turn(const GateOptions& options, const suites::Suite& suite, results::Store& store,
-                 const Session& session) {
+Arms run_both(const GateOptions& options, const suites::Suite& suite, results::Store& store, const Session& session) {
   const suites::Plan baseline = baseline_plan(options, suite);
   const suites::Plan candidate = plan_suite(suite, options.run, {.engine = std::nullopt, .arm = 2});
   if (baseline.runs.size() != candidate.runs.size()) {
@@ -131,7 +130,7 @@ Arms run_in_turn(const GateOptions& options, const suites::Suite& suite, results
   }
   const Counts counts = count_both(options, baseline, candidate);
   const std::vector<suites::SuiteRunResult> results =
-      run_plans({&baseline, &candidate}, store, {.is_own_evidence = true, .argv = session.argv}, options.run);
+      run_in_turn({&baseline, &candidate}, store, {.is_own_evidence = true, .argv = session.argv}, options.run);
   Arms arms{.is_interleaved = true, .is_interrupted = results.front().is_interrupted};
   arms.baseline = reports::read_arm(store, store.plan(results[0].plan_id), "baseline");
   arms.candidate = reports::read_arm(store, store.plan(results[1].plan_id), "candidate");
@@ -170,10 +169,10 @@ Arms with_stored_baseline(const GateOptions& options, const suites::Suite& suite
     plan_id = newest->id;
   } else {
     const suites::Plan candidate = plan_suite(suite, options.run, {});
-    const std::vector<suites::SuiteRunResult> results =
-        run_plans({&candidate}, store, {.is_fresh = options.run.is_fresh, .argv = session.argv}, options.run);
-    arms.is_interrupted = results.front().is_interrupted;
-    plan_id = results.front().plan_id;
+    const suites::SuiteRunResult result =
+        run_plan(candidate, store, {.is_fresh = options.run.is_fresh, .argv = session.argv}, options.run);
+    arms.is_interrupted = result.is_interrupted;
+    plan_id = result.plan_id;
   }
   const results::PlanRecord plan = store.plan(plan_id);
   arms.candidate = reports::read_arm(store, plan, "candidate");
@@ -284,7 +283,7 @@ int run_gate(const GateOptions& options, const Session& session) {
     notes.push_back(std::move(with_margins.note));
   }
   const Arms arms =
-      runs_both ? run_in_turn(options, suite, store, session) : with_stored_baseline(options, suite, store, session);
+      runs_both ? run_both(options, suite, store, session) : with_stored_baseline(options, suite, store, session);
   if (arms.is_interrupted) return core::kExitInterrupted;
   if (!arms.baseline) {
     std::cerr << "nanobench: " << arms.missing << "\n";

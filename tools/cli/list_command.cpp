@@ -1,6 +1,5 @@
 // `nanobench list KIND`: names with one line about each.
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <memory>
 
 #include "ablations/catalogue.h"
@@ -11,6 +10,7 @@
 #include "reports/kinds/kinds.h"
 #include "results/store.h"
 #include "suites/design/suite.h"
+#include "tools/cli/list_kinds.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
 #include "tools/cli/program.h"
@@ -140,45 +140,65 @@ reports::Document merged(const std::vector<reports::Document>& parts) {
   return whole;
 }
 
-reports::Document document_of(const ListOptions& options) {
-  if (options.kind == "runs") {
-    const results::Store store(database_file(options.database), results::OpenMode::kReadOnly);
-    results::RunFilter filter;
-    if (!options.suite.empty()) filter.suite = options.suite;
-    filter.limit = options.limit;
-    return reports::runs_report(store, filter);
-  }
-  if (options.kind == "suites") return suites_report();
-  if (options.kind == "claims") {
-    return reports::claims_report(load_catalogue(options.catalogue, ablations::CatalogueParts::kAll));
-  }
-  if (options.kind == "settings") return settings_report();
+reports::Document overview(const ListOptions& options) {
   const ablations::Catalogue catalogue = load_catalogue(options.catalogue);
-  if (options.kind == "features") return reports::features_report(catalogue);
-  if (options.kind == "records") return reports::records_report(catalogue);
-  if (options.kind == "scales") return reports::scales_report(catalogue);
   return merged({reports::features_report(catalogue), reports::records_report(catalogue),
                  reports::scales_report(catalogue), suites_report()});
 }
 
-void check_kind(const std::string& kind) {
-  const std::vector<std::string> kinds = {"all",    "features", "settings", "records",
-                                          "scales", "claims",   "suites",   "runs"};
-  if (std::find(kinds.begin(), kinds.end(), kind) != kinds.end()) return;
-  throw core::Error(core::ErrorCode::kInvalidArgument,
-                    "list " + kind + ": expected features, settings, records, scales, claims, suites or runs" +
-                        core::suggestion(kind, kinds));
+results::Store store_of(const ListOptions& options) {
+  return results::Store(database_file(options.database), results::OpenMode::kReadOnly);
+}
+
+reports::Document runs_report(const ListOptions& options) {
+  results::RunFilter filter;
+  if (!options.suite.empty()) filter.suite = options.suite;
+  filter.limit = options.limit;
+  return reports::runs_report(store_of(options), filter);
+}
+
+struct ListKind {
+  const char* name;
+  reports::Document (*document)(const ListOptions& options);
+};
+
+/// What KIND may be; help, completion and refusals show these names.
+constexpr ListKind kListKinds[] = {
+    {"features", [](const ListOptions& o) { return reports::features_report(load_catalogue(o.catalogue)); }},
+    {"settings", [](const ListOptions& /*options*/) { return settings_report(); }},
+    {"records", [](const ListOptions& o) { return reports::records_report(load_catalogue(o.catalogue)); }},
+    {"scales", [](const ListOptions& o) { return reports::scales_report(load_catalogue(o.catalogue)); }},
+    {"claims",
+     [](const ListOptions& o) {
+       return reports::claims_report(load_catalogue(o.catalogue, ablations::CatalogueParts::kAll));
+     }},
+    {"suites", [](const ListOptions& /*options*/) { return suites_report(); }},
+    {"runs", runs_report}};
+
+reports::Document document_of(const ListOptions& options) {
+  if (options.kind == "all") return overview(options);
+  for (const ListKind& kind : kListKinds) {
+    if (options.kind == kind.name) return kind.document(options);
+  }
+  const std::vector<std::string> kinds = list_kinds();
+  throw core::Error(core::ErrorCode::kInvalidArgument, "list " + options.kind + ": expected " + listed(kinds, "or") +
+                                                           core::suggestion(options.kind, kinds));
 }
 
 }  // namespace
+
+std::vector<std::string> list_kinds() {
+  std::vector<std::string> names;
+  for (const ListKind& kind : kListKinds) names.emplace_back(kind.name);
+  return names;
+}
 
 void add_list_command(CLI::App& app, Session& /*session*/) {
   CLI::App* command =
       app.add_subcommand("list", "List features, settings, records, scales, claims, suites or stored runs");
   const auto options = std::make_shared<ListOptions>();
   command->add_option("KIND", options->kind,
-                      "features, settings, records, scales, claims, suites or runs (default: features, records, scales "
-                      "and suites)");
+                      listed(list_kinds(), "or") + " (default: features, records, scales and suites)");
   command->add_option("--suite", options->suite, "Only runs of this suite")->type_name("NAME");
   command->add_option("--limit", options->limit, "Only the newest N runs")
       ->type_name("N")
@@ -188,10 +208,7 @@ void add_list_command(CLI::App& app, Session& /*session*/) {
   add_file_options(*command, options->output);
   add_json_option(*command, options->output.is_json);
   command->footer(kListFooter);
-  command->callback([options] {
-    check_kind(options->kind);
-    write(document_of(*options), chosen_format(options->output), options->output);
-  });
+  command->callback([options] { write(document_of(*options), chosen_format(options->output), options->output); });
 }
 
 }  // namespace nanobench::tools

@@ -99,8 +99,7 @@ std::string write_chart_files(reports::Document& document, const std::filesystem
   for (reports::Section& section : document.sections) {
     for (reports::Chart& chart : section.charts) {
       const std::filesystem::path file = folder / (chart.id + ".vl.json");
-      core::write_file_atomically(
-          file, still_spec(chart).dump(1, ' ', false, core::OrderedJson::error_handler_t::replace) + "\n");
+      core::write_file_atomically(file, core::safe_dump(still_spec(chart), 1) + "\n");
       charts.push_back(&chart);
       files.push_back(file.string());
     }

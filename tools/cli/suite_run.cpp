@@ -36,20 +36,17 @@ suites::EngineUse use_of(const suites::Suite& suite, const SuiteRunOptions& opti
 namespace {
 
 suites::Engine engine_for(const suites::Suite& suite, const SuiteRunOptions& options) {
-  const std::string& launcher = options.launcher;
-  const bool is_ours = !suite.external && suite.mock.is_null();
-  if (!launcher.empty() && !is_ours) {
+  const std::string own = own_program().string();
+  if (!options.launcher.empty() && (suite.external || !suite.mock.is_null())) {
     throw core::Error(core::ErrorCode::kInvalidArgument,
                       "--launcher starts the processes of nanobench-train, but the suite " + suite.name +
                           " has another engine; leave it out");
   }
-  if (!launcher.empty()) {
-    return suites::launched_engine(suites::native_engine(engine_program(), use_of(suite, options)), launcher,
-                                   {own_program().string(), "launched-engine"});
-  }
-  if (suite.external) return suites::external_engine(suite, {own_program().string(), "external-engine"});
-  if (!suite.mock.is_null()) return suites::mock_engine({own_program().string(), "mock-engine"});
-  return suites::native_engine(engine_program(), use_of(suite, options));
+  if (suite.external) return suites::external_engine(suite, {own, "external-engine"});
+  if (!suite.mock.is_null()) return suites::mock_engine({own, "mock-engine"});
+  suites::Engine native = suites::native_engine(engine_program(), use_of(suite, options));
+  if (options.launcher.empty()) return native;
+  return suites::launched_engine(native, options.launcher, {own, "launched-engine"});
 }
 
 std::string figures_of(const results::Store& store, const results::RunRecord& run) {
@@ -93,7 +90,7 @@ suites::SuiteOverrides overrides_of(const SuiteSettings& settings) {
   suites::SuiteOverrides overrides;
   if (!settings.scale.empty()) overrides.scale = settings.scale;
   if (!settings.seeds.empty()) overrides.seeds = parse_seeds(settings.seeds);
-  if (!settings.data.empty()) overrides.data = settings.data;
+  if (!settings.data.empty()) overrides.data = suites::parse_data_request(settings.data, "--data");
   overrides.threads = settings.threads;
   overrides.device = settings.device;
   overrides.kernels = settings.kernels;
@@ -157,32 +154,52 @@ suites::Plan plan_suite(const suites::Suite& asked, const SuiteRunOptions& optio
   suites::Matrix matrix = matrix_of(suite, options.catalogue);
   for (suites::Cell& cell : matrix.cells) {
     if (request.arm > 0) cell.arm = request.arm;
-    const auto limit = request.seed_limits.find(cell.label);
-    if (limit != request.seed_limits.end()) cell.seed_limit = limit->second;
+    if (request.seed_limits.contains(cell.label)) cell.seed_limit = request.seed_limits.at(cell.label);
   }
   // Before the data, which may take long to generate.
   const suites::Engine engine = request.engine ? *request.engine : engine_for(suite, options);
-  if (!options.is_quiet && suite.data == "synthetic")
+  if (!options.is_quiet && !suite.external && suite.data == suites::DataRequest{})
     write_to_stderr("preparing generated data in " + cache_folder().string() + "\n");
   const core::DataSet data = suites::prepare_data(suite, matrix, cache_folder());
   return suites::make_plan(suite, matrix, data, engine,
                            options.slurm ? suites::machine_of(options.slurm->partition) : results::machine_info());
 }
 
-std::vector<suites::SuiteRunResult> run_plans(const std::vector<const suites::Plan*>& plans, results::Store& store,
-                                              const suites::RunnerOptions& runner, const SuiteRunOptions& options) {
-  SuiteProgress progress(stderr_display(), [&](const results::RunRecord& run) { return figures_of(store, run); });
-  suites::RunnerOptions chosen = runner;
-  chosen.times = options.launcher.empty() ? options.times : suites::TimesChoice::kRuns;
+namespace {
+
+/// What `run` returns; its observer shows progress on standard error, unless that is to be quiet.
+template <class Run>
+auto with_progress(const results::Store& store, const SuiteRunOptions& options, const Run& run) {
   suites::RunnerObserver silent;
-  suites::RunnerObserver& observer = options.is_quiet ? silent : progress;
-  NB_CHECK(!options.slurm || plans.size() == 1, "plans in turn share one machine");
-  std::vector<suites::SuiteRunResult> results =
-      options.slurm ? std::vector{suites::run_on_slurm(*plans.front(), store, chosen, *options.slurm, observer)}
-                    : suites::run_in_turn(plans, store, chosen, observer);
+  if (options.is_quiet) return run(silent);
+  SuiteProgress progress(stderr_display(), [&](const results::RunRecord& record) { return figures_of(store, record); });
+  auto result = run(progress);
   progress.finish();
-  if (!options.is_quiet) write_to_stderr("\n");
-  return results;
+  write_to_stderr("\n");
+  return result;
+}
+
+/// Runs that another command starts do not wait for turns.
+suites::RunnerOptions with_times(suites::RunnerOptions runner, const SuiteRunOptions& options) {
+  runner.times = options.launcher.empty() ? options.times : suites::TimesChoice::kRuns;
+  return runner;
+}
+
+}  // namespace
+
+suites::SuiteRunResult run_plan(const suites::Plan& plan, results::Store& store, const suites::RunnerOptions& runner,
+                                const SuiteRunOptions& options) {
+  return with_progress(store, options, [&](suites::RunnerObserver& observer) {
+    return options.slurm ? suites::run_on_slurm(plan, store, runner, *options.slurm, observer)
+                         : suites::run_plan(plan, store, with_times(runner, options), observer);
+  });
+}
+
+std::vector<suites::SuiteRunResult> run_in_turn(const std::vector<const suites::Plan*>& plans, results::Store& store,
+                                                const suites::RunnerOptions& runner, const SuiteRunOptions& options) {
+  return with_progress(store, options, [&](suites::RunnerObserver& observer) {
+    return suites::run_in_turn(plans, store, with_times(runner, options), observer);
+  });
 }
 
 namespace {
@@ -198,7 +215,8 @@ reports::Document finished_report(const results::Store& store, const results::Pl
 }
 
 int finish_run(const results::Store& store, const suites::SuiteRunResult& result, const SuiteRunOptions& options) {
-  print(finished_report(store, store.plan(result.plan_id), options), options.is_json, notes_of(options.has_notes));
+  const reports::Document report = finished_report(store, store.plan(result.plan_id), options);
+  print(report, options.is_json, notes_of(options.has_notes));
   if (!options.is_quiet)
     write_to_stderr("\nstored in " + store.file().string() + " as plan " + std::to_string(result.plan_id) + "\n");
   if (result.is_interrupted) return core::kExitInterrupted;
@@ -295,8 +313,7 @@ int run_until_decided(const suites::Suite& suite, const UntilDecided& rule, cons
     part.seeds = seeds_up_to(suite.seeds, seeds);
     part.sequential = look;
     const suites::Plan plan = plan_suite(part, options, request);
-    const suites::SuiteRunResult result =
-        run_plans({&plan}, store, {.is_fresh = false, .argv = session.argv}, options).front();
+    const suites::SuiteRunResult result = run_plan(plan, store, {.is_fresh = false, .argv = session.argv}, options);
     const OpenChanges open =
         result.is_interrupted ? OpenChanges{.undecided = changes} : open_changes(store, result.plan_id);
     if (!options.is_quiet) write_to_stderr(look_text(look, seeds, changes, open));
@@ -309,7 +326,7 @@ int run_suite(const suites::Suite& suite, const SuiteRunOptions& options, const 
   const suites::Plan plan = plan_suite(suite, options);
   results::Store store(database_file(options.database));
   const suites::SuiteRunResult result =
-      run_plans({&plan}, store, {.is_fresh = options.is_fresh, .argv = session.argv}, options).front();
+      run_plan(plan, store, {.is_fresh = options.is_fresh, .argv = session.argv}, options);
   return finish_run(store, result, options);
 }
 

@@ -73,9 +73,12 @@ suites::EngineUse use_of(const suites::Suite& suite, const SuiteRunOptions& opti
 /// The plan of a suite on this machine. May generate data, with a message on standard error. Throws Error.
 suites::Plan plan_suite(const suites::Suite& suite, const SuiteRunOptions& options, const PlanRequest& request = {});
 
-/// Runs plans in turn (suites/run/runner.h) with progress on standard error.
-std::vector<suites::SuiteRunResult> run_plans(const std::vector<const suites::Plan*>& plans, results::Store& store,
-                                              const suites::RunnerOptions& runner, const SuiteRunOptions& options);
+/// Runs a plan with progress on standard error: on this machine, or on Slurm's nodes.
+suites::SuiteRunResult run_plan(const suites::Plan& plan, results::Store& store, const suites::RunnerOptions& runner,
+                                const SuiteRunOptions& options);
+/// Runs plans in turn (suites/run/runner.h) on this machine, with the same progress.
+std::vector<suites::SuiteRunResult> run_in_turn(const std::vector<const suites::Plan*>& plans, results::Store& store,
+                                                const suites::RunnerOptions& runner, const SuiteRunOptions& options);
 
 /// Adds seeds to a suite until every change has a verdict.
 struct UntilDecided {

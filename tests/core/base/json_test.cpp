@@ -77,6 +77,26 @@ TEST(NearestName, FindsMisspellingsAndRejectsStrangers) {
   EXPECT_EQ(suggestion("xyzzy", known), "");
 }
 
+TEST(Json, BytesThatAreNotUtf8AreReplaced) {
+  EXPECT_EQ(as_utf8("a\xff"
+                    "b"),
+            "a\xef\xbf\xbd"
+            "b");
+  EXPECT_EQ(as_utf8("\xc3\xa9"), "\xc3\xa9");
+  EXPECT_EQ(safe_dump(Json{{"k", "\xff"}}), "{\"k\":\"\xef\xbf\xbd\"}");
+  EXPECT_EQ(safe_dump(Json{{"k", 1}}, 1), "{\n \"k\": 1\n}");
+}
+
+TEST(JsonObject, NamedStringsAreReadByName) {
+  const Json value = parse_json(R"({"o": {"a": "1", "b": ""}, "n": {"a": 1}, "l": ["a"]})", "x.json");
+  JsonObject object(value, "x.json");
+  EXPECT_EQ(object.named_strings_or_empty("o"), (std::map<std::string, std::string>{{"a", "1"}, {"b", ""}}));
+  EXPECT_TRUE(object.named_strings_or_empty("absent").empty());
+  EXPECT_EQ(message_of([&] { object.named_strings_or_empty("n"); }).rfind("x.json: /n/a: ", 0), 0U);
+  EXPECT_EQ(message_of([&] { object.named_strings_or_empty("l"); }).rfind("x.json: /l: ", 0), 0U);
+  EXPECT_NO_THROW(object.finish());
+}
+
 TEST(JsonObject, UnknownKeyNamesPointerAndNearestKey) {
   const Json value = parse_json(R"({"model": {"num_layer": 3}})", "c.json");
   JsonObject object(value, "c.json");

@@ -66,12 +66,6 @@ TEST(Calibration, OtherBitsAreNoReproduction) {
   EXPECT_FALSE(calibrate(runs).is_reproducible);
 }
 
-TEST(Calibration, IsKeptAsItIs) {
-  const Calibration calibration = calibrate(noisy_runs(4, 9));
-  const core::Json json = core::Json::parse(to_json(calibration).dump());
-  EXPECT_EQ(to_json(read_calibration(json, "c")).dump(), to_json(calibration).dump());
-}
-
 /// A machine whose noise a small calibration measures before an unchanged candidate is gated.
 struct NoisyMachine {
   std::mt19937_64 random{4};

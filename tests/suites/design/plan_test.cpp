@@ -419,7 +419,7 @@ TEST_F(DataTest, TextFitsTheCells) {
   for (int i = 0; i < 2000; ++i) text << "Sentence number " << i << " of a text that is quite dull.\n\n";
   text.close();
   Suite suite = plan_history();
-  suite.data = "text:" + (folder_ / "a.txt").string();
+  suite.data = {DataRequest::Kind::kText, {folder_ / "a.txt"}};
   Matrix matrix = make_matrix(suite, catalogue());
   const core::DataSet data = prepare_data(suite, matrix, folder_ / "cache");
   EXPECT_EQ(data.vocab_size, 257);
@@ -434,7 +434,7 @@ TEST_F(DataTest, SaysThatATextIsTooShort) {
   std::ofstream(folder_ / "a.txt") << std::string(1500, 'x');
   Suite suite = plan_history();
   suite.scale = "nano";
-  suite.data = "text:" + (folder_ / "a.txt").string();
+  suite.data = {DataRequest::Kind::kText, {folder_ / "a.txt"}};
   Matrix matrix = make_matrix(suite, catalogue());
   try {
     prepare_data(suite, matrix, folder_ / "cache");
@@ -470,7 +470,7 @@ std::string data_refusal(const Suite& suite, Matrix& matrix, const std::filesyst
 TEST_F(DataTest, AVocabularyThatWasAskedForMustHoldEveryToken) {
   write_shards(folder_ / "shards", 200);
   Suite suite = ablation("leave_one_out", {"rotary"});
-  suite.data = "shards:" + (folder_ / "shards").string();
+  suite.data = {DataRequest::Kind::kShards, {folder_ / "shards"}};
   suite.scale = "official";
   suite.base_patch = Json::parse(R"({"model": {"vocab_size": 150}, "attention": {"document_separator": 89},
       "data": {"sequence_length": 1024, "val_sequences": 8}})");
@@ -484,7 +484,7 @@ TEST_F(DataTest, AVocabularyThatWasAskedForMustHoldEveryToken) {
 TEST_F(DataTest, AVocabularyOfTheScaleIsEnlarged) {
   write_shards(folder_ / "shards", 40000);
   Suite suite = plan_history();
-  suite.data = "shards:" + (folder_ / "shards").string();
+  suite.data = {DataRequest::Kind::kShards, {folder_ / "shards"}};
   Matrix matrix = make_matrix(suite, catalogue());
   const core::DataSet data = prepare_data(suite, matrix, folder_ / "cache");
   for (const Cell& cell : matrix.cells) EXPECT_EQ(cell.config.model.vocab_size, 50257);
@@ -495,7 +495,7 @@ TEST_F(DataTest, ATokenBeyondEveryKnownVocabularyIsFoundBeforeARun) {
   // 64 MiB of a larger shard are looked at when a folder is opened; the rest when it is to be trained on.
   write_shards(folder_ / "shards", 200);
   Suite suite = plan_history();
-  suite.data = "shards:" + (folder_ / "shards").string();
+  suite.data = {DataRequest::Kind::kShards, {folder_ / "shards"}};
   Matrix matrix = make_matrix(suite, catalogue());
   for (Cell& cell : matrix.cells) {
     cell.config.model.vocab_size = 180;
@@ -508,7 +508,7 @@ TEST_F(DataTest, ATokenBeyondEveryKnownVocabularyIsFoundBeforeARun) {
 TEST_F(DataTest, TooLittleDataForARunThatMayNotWrapIsReadAgain) {
   write_shards(folder_ / "shards", 200);
   Suite suite = plan_history();
-  suite.data = "shards:" + (folder_ / "shards").string();
+  suite.data = {DataRequest::Kind::kShards, {folder_ / "shards"}};
   Matrix matrix = make_matrix(suite, catalogue());
   for (Cell& cell : matrix.cells) {
     cell.config.data.loader.wrap = false;
@@ -522,10 +522,10 @@ TEST_F(DataTest, TooLittleDataForARunThatMayNotWrapIsReadAgain) {
 
 TEST_F(DataTest, SaysWhichFileIsMissing) {
   Suite suite = plan_history();
-  suite.data = "text:" + (folder_ / "missing.txt").string();
+  suite.data = {DataRequest::Kind::kText, {folder_ / "missing.txt"}};
   Matrix matrix = make_matrix(suite, catalogue());
   EXPECT_THROW(prepare_data(suite, matrix, folder_), core::Error);
-  suite.data = "shards:" + (folder_ / "missing").string();
+  suite.data = {DataRequest::Kind::kShards, {folder_ / "missing"}};
   EXPECT_THROW(prepare_data(suite, matrix, folder_), core::Error);
 }
 

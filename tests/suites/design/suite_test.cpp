@@ -47,7 +47,7 @@ TEST(Suite, HasDefaults) {
   EXPECT_EQ(suite.records.size(), 2u);
   EXPECT_EQ(suite.scale, "nano");
   EXPECT_EQ(suite.seeds, std::vector<std::uint64_t>{1});
-  EXPECT_EQ(suite.data, "synthetic");
+  EXPECT_EQ(suite.data, DataRequest{});
   EXPECT_TRUE(suite.mock.is_null());
   EXPECT_FALSE(suite.target.has_value());
 }
@@ -172,28 +172,36 @@ TEST(Suite, SaysWhereSomethingIsWrong) {
   }
 }
 
+TEST(DataRequest, TextAndBack) {
+  for (const char* text : {"synthetic", "text:a.txt,/b/c.txt", "shards:dir"})
+    EXPECT_EQ(text_of(parse_data_request(text, "--data")), text);
+  const DataRequest request = relative_to(parse_data_request("text:a.txt,/b/c.txt", "--data"), "/mine");
+  EXPECT_EQ(request.paths, (std::vector<std::filesystem::path>{"/mine/a.txt", "/b/c.txt"}));
+  EXPECT_EQ(relative_to(DataRequest{}, "/mine"), DataRequest{});
+  for (const char* text : {"nonsense", "text:", "shards:a,b"})
+    EXPECT_THROW(parse_data_request(text, "--data"), core::Error) << text;
+}
+
 TEST(Suite, OverridesComeFromTheCommandLine) {
   SuiteOverrides overrides;
   overrides.scale = "smoke";
   overrides.seeds = {{4, 5}};
-  overrides.data = "shards:dir";
+  overrides.data = parse_data_request("shards:dir", "--data");
   overrides.threads = 3;
   overrides.kernels = core::KernelChoice::kReference;
   const Suite suite = with_overrides(read_suite(suite_history(), "s.json"), overrides);
   EXPECT_EQ(suite.scale, "smoke");
   EXPECT_EQ(suite.seeds.size(), 2u);
-  EXPECT_EQ(suite.data, "shards:dir");
+  EXPECT_EQ(text_of(suite.data), "shards:dir");
   EXPECT_EQ(suite.threads, 3);
   EXPECT_EQ(suite.kernels, core::KernelChoice::kReference);
-  overrides.data = "nonsense";
-  EXPECT_THROW(with_overrides(suite, overrides), core::Error);
 }
 
 TEST(Suite, PathsAreRelativeToItsFile) {
   const auto folder = std::filesystem::temp_directory_path() / ("nanobench-suite-" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "s.json") << with(suite_history(), "data", "text:a.txt,/abs/b.txt").dump();
-  EXPECT_EQ(read_suite_file(folder / "s.json").data, "text:" + (folder / "a.txt").string() + ",/abs/b.txt");
+  EXPECT_EQ(text_of(read_suite_file(folder / "s.json").data), "text:" + (folder / "a.txt").string() + ",/abs/b.txt");
   std::filesystem::remove_all(folder);
 }
 
