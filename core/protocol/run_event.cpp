@@ -30,6 +30,8 @@ std::optional<double> read_optional(const Json& json, const char* key) {
   return found->get<double>();
 }
 
+constexpr std::int64_t kMaxTurnSteps = std::int64_t{1} << 40;
+
 struct ToJson {
   Json operator()(const HelloEvent& e) const {
     Json json = {{"event", "hello"},
@@ -97,7 +99,10 @@ RunEvent read_hello(const Json& json) {
   e.environment = json.at("environment").get<std::map<std::string, std::string>>();
   e.threads = json.at("threads").get<int>();
   e.parameters = json.at("parameters").get<std::int64_t>();
-  if (version == kTurnsProtocolVersion) e.turn_steps = json.at("turn_steps").get<std::int64_t>();
+  if (version != kTurnsProtocolVersion) return e;
+  e.turn_steps = json.at("turn_steps").get<std::int64_t>();
+  if (*e.turn_steps < 0 || *e.turn_steps > kMaxTurnSteps)
+    throw Error(ErrorCode::kDataLoss, "turn_steps is " + std::to_string(*e.turn_steps) + ", which no run has");
   return e;
 }
 

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 namespace nanobench::results {
 namespace {
 
@@ -125,6 +128,31 @@ TEST(Disturbance, NonsenseIsNoReason) {
   EXPECT_EQ(reason_with("end/steal_ticks", "50"), "") << "a counter that fell";
   EXPECT_EQ(reason_with("end/cpu_ticks", "many"), "");
   EXPECT_EQ(reason_with("end/uptime_s", "nan"), "the load was 9.0 when it began");
+}
+
+TEST(SpanFacts, CountersGrowOnlyWithinTheSpans) {
+  SpanFacts spans;
+  spans.begin();
+  spans.end();
+  const double between = std::stod(load_facts("").at("uptime_s"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  const double after = std::stod(load_facts("").at("uptime_s"));
+  spans.begin();
+  spans.end();
+  const double whole = std::stod(load_facts("").at("uptime_s")) - std::stod(spans.facts().at("start/uptime_s"));
+  const Facts facts = spans.facts();
+  const double growth = std::stod(facts.at("end/uptime_s")) - std::stod(facts.at("start/uptime_s"));
+  EXPECT_LE(growth, whole - (after - between) + 0.05) << "the kernel counts hundredths";
+  EXPECT_GE(growth, 0.0);
+  for (const char* const name : {"start/time", "end/time", "start/load_1m", "end/load_1m", "end/cpu_ticks"})
+    EXPECT_TRUE(facts.contains(name)) << name;
+}
+
+TEST(HostLoad, MemoryThatIsLeftIsLessThanTheMachineHas) {
+  const std::optional<std::int64_t> left = available_memory_bytes();
+  ASSERT_TRUE(left);
+  EXPECT_GT(*left, 0);
+  EXPECT_LT(static_cast<double>(*left), std::stod(glance_facts("").at("memory_total_bytes")));
 }
 
 TEST(LoadFacts, TellOfThisMachine) {

@@ -1,8 +1,13 @@
 #include "results/store.h"
 
+#include <unistd.h>
+
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <set>
+#include <sstream>
+#include <string>
 
 #include "results/metric.h"
 #include "results/sqlite.h"
@@ -129,10 +134,29 @@ TEST_F(StoreTest, DoesNotRunWhatALivingProcessRuns) {
   EXPECT_TRUE(std::holds_alternative<Claimed>(store.claim_run(new_run("other"), this_process())));
 }
 
-TEST_F(StoreTest, LeavesTheMachineToOneTimedRun) {
+/// The process that started the tests.
+Owner another_living_process() {
+  Owner owner = this_process();
+  owner.pid = getppid();
+  std::ifstream in("/proc/" + std::to_string(owner.pid) + "/stat");
+  const std::string stat{std::istreambuf_iterator<char>(in), {}};
+  std::istringstream rest(stat.substr(stat.rfind(')') + 1));
+  std::string field;
+  for (int i = 0; i < 20; ++i) rest >> field;  // field 22 of the line
+  owner.pid_started = std::stoll(field);
+  return owner;
+}
+
+TEST_F(StoreTest, LeavesTheMachineToTheTimedRunsOfOneProcess) {
   Store store(file());
   claim(store, new_run());
-  EXPECT_TRUE(std::holds_alternative<AlreadyRunning>(store.claim_run(new_run("other"), this_process(), false, true)));
+  const Owner other = another_living_process();
+  ASSERT_EQ(is_alive(other), true);
+  EXPECT_TRUE(std::holds_alternative<AlreadyRunning>(store.claim_run(new_run("other"), other, false, true)));
+  EXPECT_TRUE(std::holds_alternative<Claimed>(store.claim_run(new_run("other"), this_process(), false, true)))
+      << "they take turns";
+  EXPECT_TRUE(std::holds_alternative<AlreadyRunning>(store.claim_run(new_run(), this_process(), true, true)))
+      << "one identity is in progress once";
 }
 
 TEST_F(StoreTest, TakesOverFromAProcessThatIsGone) {

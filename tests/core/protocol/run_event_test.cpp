@@ -113,6 +113,12 @@ INSTANTIATE_TEST_SUITE_P(
          R"({"event":"eval","step":"x","loss":1,"tokens":1})", R"({"event":"failed","outcome":"sleepy","message":""})",
          R"({"event":"hello","protocol":99,"engine":"e","engine_version":"","environment":{},"threads":1,)"
          R"("parameters":1})",
+         R"({"event":"hello","protocol":2,"engine":"e","engine_version":"","environment":{},"threads":1,)"
+         R"("parameters":1})",
+         R"({"event":"hello","protocol":2,"engine":"e","engine_version":"","environment":{},"threads":1,)"
+         R"("parameters":1,"turn_steps":-1})",
+         R"({"event":"hello","protocol":2,"engine":"e","engine_version":"","environment":{},"threads":1,)"
+         R"("parameters":1,"turn_steps":1e18})",
          R"({"event":"warning","message":"cut)", R"({"event":"memory","step":1,"peak_bytes":1}{})"}));
 
 TEST(RunEvent, CutOrFlippedLinesNeverCrash) {

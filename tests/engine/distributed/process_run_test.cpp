@@ -1,6 +1,10 @@
 // nanobench-train with several processes: golden truth, and what happens when one of them ends.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <csignal>
+
+#include "core/protocol/turn_gate.h"
 #include "tests/engine/distributed/engine_process.h"
 #include "tests/engine/distributed/tiny_run.h"
 #include "tests/engine/golden_training.h"
@@ -82,6 +86,44 @@ TEST(ProcessRun, TellsForWhatItHasNoKernel) {
   EXPECT_EQ(
       told({{"attention", {{"implementation", "dense"}, {"split_full_blocks", nullptr}, {"block_order", nullptr}}}}),
       "none");
+}
+
+/// Events of the engine once it waits for a turn that covers `step`.
+std::vector<RunEvent> events_until_turn(const EngineProcess& engine, std::int64_t step) {
+  std::vector<RunEvent> events;
+  EXPECT_TRUE(eventually([&] {
+    events = engine.events();
+    const auto* const turn = events.empty() ? nullptr : std::get_if<TurnEvent>(&events.back());
+    return turn != nullptr && turn->step == step;
+  }));
+  return events;
+}
+
+TEST(ProcessRun, InTurnsItHasTheSameLossesAndWaitsBetween) {
+  const TinyRun run;
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(pipe(ends), 0);  // the engine inherits both
+  EngineProcess engine(run.spec(1), {.variables = {{kTurnsFdVariable, std::to_string(ends[0])}}});
+  const std::vector<RunEvent> begun = events_until_turn(engine, 0);
+  ASSERT_EQ(begun.size(), 2U) << "nothing is computed before the first turn";
+  EXPECT_EQ(std::get<HelloEvent>(begun.front()).turn_steps, 4);
+  ASSERT_TRUE(write_all(ends[1], "{\"until\":3}\n"));
+  EXPECT_EQ(process_run_losses_of(events_until_turn(engine, 3)).size(), 3U);
+  ASSERT_TRUE(write_all(ends[1], "{\"until\":5}\n"));
+  EXPECT_EQ(engine.wait(), 0);
+  EXPECT_EQ(process_run_losses_of(engine.events()), step_losses(run.spec(1)));
+
+  EngineProcess two(run.spec(2), {.variables = {{kTurnsFdVariable, std::to_string(ends[0])}}});
+  EXPECT_EQ(two.wait(), 0) << "a run of several processes takes no turns";
+  EXPECT_FALSE(std::get<HelloEvent>(two.events().front()).turn_steps);
+
+  EngineProcess stopped(run.spec(1), {.variables = {{kTurnsFdVariable, std::to_string(ends[0])}}});
+  EXPECT_FALSE(events_until_turn(stopped, 0).empty());
+  kill(stopped.pid(), SIGINT);
+  EXPECT_EQ(stopped.wait(), 130);
+  EXPECT_EQ(std::get<FailedEvent>(stopped.events().back()).outcome, RunOutcome::kInterrupted);
+  close(ends[0]);
+  close(ends[1]);
 }
 
 TEST(ProcessRun, IsWhatThreadsThatPlayProcessesCompute) {
