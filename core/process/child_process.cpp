@@ -109,6 +109,16 @@ pid_t fork_process(bool dies_with_us) {
   return 0;
 }
 
+std::map<std::string, std::string> process_environment() {
+  std::map<std::string, std::string> variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    if (const std::size_t at = text.find('='); at != std::string_view::npos)
+      variables.emplace(text.substr(0, at), text.substr(at + 1));
+  }
+  return variables;
+}
+
 ChildProcess::ChildProcess(const ChildSetup& setup) : group_(setup.group) {
   NB_CHECK(!setup.command.empty(), "no program to start");
   start(setup);

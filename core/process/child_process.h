@@ -45,6 +45,9 @@ enum class ChildGroup {
   kDetached  ///< a new group that survives this process; its remaining processes survive the child
 };
 
+/// The variables of this process.
+std::map<std::string, std::string> process_environment();
+
 /// What to start. Standard input is /dev/null; standard output and standard error are inherited unless named here. No
 /// other descriptor is open in the program.
 struct ChildSetup {

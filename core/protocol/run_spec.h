@@ -14,8 +14,8 @@
 namespace nanobench::core {
 
 inline constexpr int kProtocolVersion = 1;
-inline constexpr int kTurnsProtocolVersion =
-    2;  ///< version 1 with turns; an engine says it only if it was given a pipe
+/// Version 1 with turns; an engine says it only if it was offered turns.
+inline constexpr int kTurnsProtocolVersion = 2;
 inline constexpr std::int64_t kMaxProfiledSteps = 64;  ///< each has thousands of spans
 
 /// Self-contained: an engine reads only this file and the shards and files it names.

@@ -32,16 +32,6 @@ core::Fd make_spec_file(const std::string& text) {
   return file;
 }
 
-std::map<std::string, std::string> our_environment() {
-  std::map<std::string, std::string> variables;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string text = *entry;
-    if (const std::size_t end = text.find('='); end != std::string::npos)
-      variables[text.substr(0, end)] = text.substr(end + 1);
-  }
-  return variables;
-}
-
 /// `turns`: read end of the pipe on which turns are granted, or null.
 core::ChildSetup setup_of(std::vector<std::string> command, int spec_fd, const core::Fd* turns) {
   command.insert(command.end(),
@@ -52,7 +42,7 @@ core::ChildSetup setup_of(std::vector<std::string> command, int spec_fd, const c
   setup.files = {{spec_fd, kSpecFd}};
   if (turns != nullptr) {
     setup.files.emplace_back(turns->get(), kTurnsFd);
-    setup.environment = our_environment();
+    setup.environment = core::process_environment();
     (*setup.environment)[core::kTurnsFdVariable] = std::to_string(kTurnsFd);
   }
   return setup;

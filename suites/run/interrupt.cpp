@@ -37,10 +37,13 @@ InterruptGuard::InterruptGuard() {
   action.sa_handler = on_signal;
   sigemptyset(&action.sa_mask);
   for (int i = 0; i < 3; ++i) sigaction(kSignals[i], &action, &former_[i]);
+  action.sa_handler = SIG_IGN;  // an engine may die while it waits for its turn
+  sigaction(SIGPIPE, &action, &former_broken_pipe_);
 }
 
 InterruptGuard::~InterruptGuard() {
   for (int i = 0; i < 3; ++i) sigaction(kSignals[i], &former_[i], nullptr);
+  sigaction(SIGPIPE, &former_broken_pipe_, nullptr);
   write_end.store(-1);
 }
 

@@ -26,6 +26,7 @@ class InterruptGuard {
  private:
   core::Pipe pipe_;
   struct sigaction former_[3] = {};
+  struct sigaction former_broken_pipe_ = {};
 };
 
 }  // namespace nanobench::suites

@@ -1,11 +1,18 @@
 #include "suites/run/plan_runner.h"
 
+#include <utility>
 #include <vector>
 
 namespace nanobench::suites {
 
 using core::RunOutcome;
 using results::RunRecord;
+
+std::optional<RunRecord> evidence_of(const results::Store& store, const results::PlanLine& line) {
+  if (!line.run_id) return std::nullopt;
+  RunRecord run = store.run(*line.run_id);
+  return run.is_evidence() ? std::optional<RunRecord>(std::move(run)) : std::nullopt;
+}
 
 PlanRunner::PlanRunner(const Plan& plan, std::int64_t plan_id, results::Store& store, const RunnerOptions& options,
                        RunnerObserver& observer, InterruptGuard& interrupts)
@@ -27,9 +34,8 @@ void PlanRunner::begin() {
 void PlanRunner::find_answers() {
   if (!options_.is_own_evidence) return;
   for (const results::PlanLine& line : store_.plan(result_.plan_id).lines) {
-    if (!line.run_id) continue;
-    RunRecord run = store_.run(*line.run_id);
-    if (run.is_evidence()) answers_.emplace(static_cast<std::size_t>(line.position), std::move(run));
+    if (std::optional<RunRecord> run = evidence_of(store_, line))
+      answers_.emplace(static_cast<std::size_t>(line.position), *std::move(run));
   }
 }
 
@@ -73,6 +79,12 @@ void PlanRunner::end(std::size_t index, std::int64_t run_id) {
   const RunRecord record = store_.run(run_id);
   count(*record.result);
   observer_.on_run_finished(plan_, plan_.runs[index], record, false);
+}
+
+void PlanRunner::say_without_turns() {
+  if (!std::exchange(has_said_without_turns_, true))
+    observer_.on_message("the engine " + plan_.engine.name +
+                         " takes no turns: each run has the machine from start to end");
 }
 
 void PlanRunner::give_up(std::int64_t run_id, const char* why) noexcept {

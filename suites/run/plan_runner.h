@@ -13,6 +13,9 @@
 
 namespace nanobench::suites {
 
+/// The finished run that answers a line of a stored plan.
+std::optional<results::RunRecord> evidence_of(const results::Store& store, const results::PlanLine& line);
+
 /// Keeps references to all but the id. Not thread-safe.
 class PlanRunner {
  public:
@@ -33,6 +36,8 @@ class PlanRunner {
   std::unique_ptr<RunSession> start(std::size_t index, std::int64_t run_id, bool takes_turns);
   /// Call when the session has ended.
   void end(std::size_t index, std::int64_t run_id);
+  /// Tells once that the engine takes no turns.
+  void say_without_turns();
   /// After an error of our own, the row must not look as if it were running. If even that cannot be written, the next
   /// runner notices that our process has ended.
   void give_up(std::int64_t run_id, const char* why) noexcept;
@@ -52,6 +57,7 @@ class PlanRunner {
   std::map<std::size_t, results::RunRecord> answers_;  ///< by position
   const results::Owner owner_ = results::this_process();
   SuiteRunResult result_;
+  bool has_said_without_turns_ = false;
 };
 
 }  // namespace nanobench::suites

@@ -150,7 +150,7 @@ void RunSession::handle_line(std::string_view line) {
   }
   if (const auto* hello = std::get_if<core::HelloEvent>(&*event))
     turn_steps_ = takes_turns_ ? hello->turn_steps : std::nullopt;
-  if (std::holds_alternative<core::TurnEvent>(*event)) {
+  if (std::holds_alternative<core::TurnEvent>(*event) && !is_waiting_) {
     is_waiting_ = true;
     load_.end();
     used_before_ += Clock::now() - started_;

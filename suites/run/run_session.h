@@ -29,7 +29,8 @@ class RunSession {
   void grant_turn(std::int64_t number, std::int64_t until);
   /// A fact about the run, known while it is in progress.
   void add_fact(const std::string& name, const std::string& value) { recorder_.add_facts({{name, value}}); }
-  bool has_ended() const { return exit_.has_value(); }
+  /// Its engine has spoken, and takes no turns.
+  bool refuses_turns() const { return recorder_.has_hello() && !turn_steps_; }
   /// The engine's own number of steps; absent if it takes no turns.
   std::optional<std::int64_t> turn_steps() const { return turn_steps_; }
 

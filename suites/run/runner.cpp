@@ -13,14 +13,6 @@
 namespace nanobench::suites {
 namespace {
 
-using results::RunRecord;
-
-std::optional<RunRecord> evidence_of(const results::Store& store, const results::PlanLine& line) {
-  if (!line.run_id) return std::nullopt;
-  RunRecord run = store.run(*line.run_id);
-  return run.is_evidence() ? std::optional<RunRecord>(std::move(run)) : std::nullopt;
-}
-
 bool is_finished(const results::Store& store, const results::PlanRecord& plan) {
   return std::all_of(plan.lines.begin(), plan.lines.end(),
                      [&](const results::PlanLine& line) { return evidence_of(store, line).has_value(); });
@@ -74,12 +66,10 @@ std::vector<BlockRun> runs_at(const Runners& runners, std::size_t index) {
   return runs;
 }
 
-void run_one_by_one(const Runners& runners, const InterruptGuard& interrupts) {
-  for (std::size_t i = 0; i < runners.front()->size(); ++i) {
-    for (const BlockRun& run : runs_at(runners, i)) {
-      if (interrupts.count() > 0) return;
-      run_alone(*run.plan, run.index);
-    }
+void run_one_by_one(const std::vector<BlockRun>& runs, const InterruptGuard& interrupts) {
+  for (const BlockRun& run : runs) {
+    if (interrupts.count() > 0) return;
+    run_alone(*run.plan, run.index);
   }
 }
 
@@ -91,7 +81,7 @@ bool has_twins(const std::vector<BlockRun>& block) {
 }
 
 /// A block holds the runs of one seed, of all plans.
-void run_blocks(const Runners& runners, const InterruptGuard& interrupts) {
+void run_blocks(const Runners& runners, bool takes_turns, const InterruptGuard& interrupts) {
   for (std::size_t i = 0; i < runners.front()->size() && interrupts.count() == 0;) {
     const std::uint64_t seed = runners.front()->seed(i);
     std::vector<BlockRun> block;
@@ -99,12 +89,10 @@ void run_blocks(const Runners& runners, const InterruptGuard& interrupts) {
       const std::vector<BlockRun> some = runs_at(runners, i);
       block.insert(block.end(), some.begin(), some.end());
     }
-    if (!has_twins(block)) {
+    if (takes_turns && !has_twins(block)) {
       run_in_turns(block, seed, interrupts);
-      continue;
-    }
-    for (const BlockRun& run : block) {
-      if (interrupts.count() == 0) run_alone(*run.plan, run.index);
+    } else {
+      run_one_by_one(block, interrupts);
     }
   }
 }
@@ -131,11 +119,7 @@ std::vector<SuiteRunResult> run_in_turn(const std::vector<const Plan*>& plans, r
     runners.push_back(std::make_unique<PlanRunner>(*plans[i], ids[i], store, options, observer, interrupts));
     runners.back()->begin();
   }
-  if (options.times == TimesChoice::kTurns && !options.is_machine_shared) {
-    run_blocks(runners, interrupts);
-  } else {
-    run_one_by_one(runners, interrupts);
-  }
+  run_blocks(runners, options.times == TimesChoice::kTurns && !options.is_machine_shared, interrupts);
   if (interrupts.count() > 0) observer.on_message("interrupted; the same command continues where this one stopped");
   std::vector<SuiteRunResult> results;
   for (const auto& runner : runners) results.push_back(runner->finish());

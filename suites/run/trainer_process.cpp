@@ -34,16 +34,6 @@ void end_with_the_runner(const std::string& mark) {
   kill(0, SIGKILL);
 }
 
-Variables our_variables() {
-  Variables variables;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
-    if (const std::size_t at = text.find('='); at != std::string_view::npos)
-      variables.emplace(text.substr(0, at), text.substr(at + 1));
-  }
-  return variables;
-}
-
 Variables environment_of(const TrainerSettings& settings) {
   Variables variables;
   if (settings.inherit) {
@@ -51,7 +41,7 @@ Variables environment_of(const TrainerSettings& settings) {
       if (const char* value = std::getenv(name.c_str())) variables[name] = value;
     }
   } else {
-    variables = our_variables();
+    variables = core::process_environment();
   }
   variables.try_emplace("PYTHONUNBUFFERED", "1");  // or Python keeps its lines back when no terminal reads them
   for (const auto& [name, value] : settings.env) variables[name] = value;

@@ -55,7 +55,7 @@ class TurnBlock {
       Seat& seat = seats_.back();
       seat.session = run.plan->start(run.index, *run_id, /*takes_turns=*/true);
       proceed(seat);
-      if (!seat.session) {
+      if (!seat.is_open) {
         seats_.pop_back();
         continue;
       }
@@ -91,6 +91,7 @@ class TurnBlock {
 
   void proceed(Seat& seat) {
     if (!seat.session->run_until_turn()) return;
+    if (seat.session->refuses_turns()) seat.run.plan->say_without_turns();
     seat.session.reset();
     seat.is_open = false;
     seat.run.plan->end(seat.run.index, seat.run_id);

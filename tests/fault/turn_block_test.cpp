@@ -1,4 +1,6 @@
 // Runs of one seed that share the machine in turns.
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
 #include <fstream>
@@ -16,6 +18,13 @@ using core::Json;
 using core::RunOutcome;
 using results::Store;
 
+/// All engines that this process has started.
+void kill_engines() {
+  const std::string self = std::to_string(getpid());
+  std::ifstream in("/proc/" + self + "/task/" + self + "/children");
+  for (pid_t pid = 0; in >> pid;) kill(pid, SIGKILL);
+}
+
 /// Remembers whose turn it was, and whether another engine spoke in it.
 class WatchingTurns : public Remembering {
  public:
@@ -23,6 +32,7 @@ class WatchingTurns : public Remembering {
     turns.push_back(plan.cell_of(run).label);
     whose = &run;
     if (turns.size() == interrupt_at) raise(SIGINT);
+    if (turns.size() == kill_at) kill_engines();
   }
   void on_event(const Plan&, const PlannedRun& run, const core::RunEvent& event) override {
     if (std::holds_alternative<core::StepEvent>(event) && whose != &run) ++strays;
@@ -31,6 +41,7 @@ class WatchingTurns : public Remembering {
   std::vector<std::string> turns;
   const PlannedRun* whose = nullptr;
   std::size_t interrupt_at = 0;
+  std::size_t kill_at = 0;
   int strays = 0;  ///< steps outside their turn
 };
 
@@ -155,6 +166,15 @@ TEST_F(TurnBlockTest, AnInterruptStopsThemAllAndTheNextCallContinues) {
   EXPECT_EQ(Store(file()).runs({.outcome = RunOutcome::kCompleted}).size(), 6U);
 }
 
+/// As the kernel does when memory ends: those that wait die too, and the runner writes to a pipe that nobody reads.
+TEST_F(TurnBlockTest, EnginesThatDieWhileTheyWaitAreRowsWithAReason) {
+  watching_.kill_at = 5;
+  const SuiteRunResult result = run_turns(mock_plan(engine(), kPlain, {{"seeds", {1, 2}}}));
+  EXPECT_EQ(result.failed, 3);
+  EXPECT_EQ(result.completed, 3) << "the next block begins anew";
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(watching_.records[i].result->exit_code, -SIGKILL);
+}
+
 /// It asks for turns without end, and for turns that were never offered.
 TEST_F(TurnBlockTest, AnEngineThatWaitsForNobodyIsStopped) {
   const std::string script = (folder_ / "engine.py").string();
@@ -182,6 +202,7 @@ TEST_F(TurnBlockTest, AnEngineWithoutTurnsRunsToItsEnd) {
   std::filesystem::permissions(script, std::filesystem::perms::owner_all);
   EXPECT_EQ(run_turns(mock_plan(script, kPlain)).completed, 3);
   EXPECT_TRUE(watching_.turns.empty());
+  EXPECT_EQ(watching_.messages.size(), 1U) << "it is told, once";
   EXPECT_TRUE(Store(file()).samples(watching_.records.front().id, results::kTurn).empty());
 }
 
