@@ -216,18 +216,23 @@ def make(arguments):
     print(f"{folder}: {len(manifest['files'])} files, {manifest['bytes'] / (1 << 20):.1f} MiB")
 
 
-def main(argv):
+def exit_code_of(work, what, *known):
+    """Calls `work`; errors of the known kinds, and what the system refuses, become one sentence and exit code 2."""
     try:
-        make(make_parser().parse_args(argv[1:]))
-    except (BundleError, libraries.LibraryError, elf.NotElf) as error:
+        work()
+    except (BundleError, libraries.LibraryError, elf.NotElf, *known) as error:
         print(f"nanobench: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"nanobench: cannot make the bundle: {error}", file=sys.stderr)
+        print(f"nanobench: cannot make the {what}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
     return 0
+
+
+def main(argv):
+    return exit_code_of(lambda: make(make_parser().parse_args(argv[1:])), "bundle")
 
 
 if __name__ == "__main__":

@@ -55,17 +55,7 @@ def make(options):
 
 
 def main(argv):
-    try:
-        make(make_parser().parse_args(argv[1:]))
-    except (PackageError, make_bundle.BundleError) as error:
-        print(f"nanobench: {error}", file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"nanobench: cannot make the package: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    return 0
+    return make_bundle.exit_code_of(lambda: make(make_parser().parse_args(argv[1:])), "package", PackageError)
 
 
 if __name__ == "__main__":

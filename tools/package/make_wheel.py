@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 
 import staging  # noqa: E402 (the line above comes first)
 from platform_tag import UnknownVersion, platform_tag  # noqa: E402
-from staging import ROOT, PackageError, elf, libraries, make_bundle  # noqa: E402
+from staging import ROOT, PackageError, make_bundle  # noqa: E402
 
 OLDEST_DATE = (1980, 1, 1, 0, 0, 0)  # of every file, so that the same programs give the same wheel
 METADATA = """Metadata-Version: 2.1
@@ -113,17 +113,9 @@ def make(options):
 
 
 def main(argv):
-    try:
-        make(make_parser().parse_args(argv[1:]))
-    except (PackageError, UnknownVersion, make_bundle.BundleError, libraries.LibraryError, elf.NotElf) as error:
-        print(f"nanobench: {error}", file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"nanobench: cannot make the wheel: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    return 0
+    return make_bundle.exit_code_of(
+        lambda: make(make_parser().parse_args(argv[1:])), "wheel", PackageError, UnknownVersion
+    )
 
 
 if __name__ == "__main__":

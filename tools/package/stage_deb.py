@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 import staging  # noqa: E402 (the line above comes first)
 from debian_depends import ARCHITECTURES, depends  # noqa: E402
 from platform_tag import UnknownVersion  # noqa: E402
-from staging import ROOT, PackageError, elf, libraries, make_bundle  # noqa: E402
+from staging import ROOT, PackageError, make_bundle  # noqa: E402
 
 TREE = "usr/lib/nanobench"
 DOCUMENTS = "usr/share/doc/nanobench"
@@ -91,15 +91,9 @@ def stage(options):
 
 
 def main(argv):
-    try:
-        stage(make_parser().parse_args(argv[1:]))
-    except (PackageError, UnknownVersion, make_bundle.BundleError, libraries.LibraryError, elf.NotElf) as error:
-        print(f"nanobench: {error}", file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"nanobench: cannot fill the package: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return make_bundle.exit_code_of(
+        lambda: stage(make_parser().parse_args(argv[1:])), "package", PackageError, UnknownVersion
+    )
 
 
 if __name__ == "__main__":
