@@ -339,6 +339,7 @@ class Executor(unittest.TestCase):
             (["--sbatch-option=time"], "expected one option of sbatch"),
             (["--sbatch-option=--array=0-3"], "nanobench sets it itself"),
             (["--chunk", "cell"], "expected seed or run"),
+            (["--times", "turns"], "--times turns"),
             (["--threads", "5", "--executor", "slrum"], 'did you mean "slurm"'),
         ]
         for arguments, words in cases:

@@ -61,6 +61,14 @@ std::string figures_of(const results::Store& store, const results::RunRecord& ru
   return text;
 }
 
+/// Throws Error{kInvalidArgument} for turns of engines that another program starts.
+void check_times(const SuiteRunOptions& options) {
+  if (options.times == suites::TimesChoice::kTurns && (options.slurm || !options.launcher.empty())) {
+    throw core::Error(core::ErrorCode::kInvalidArgument,
+                      "--times turns: the engines must be started by this program, not by a launcher or Slurm");
+  }
+}
+
 suites::Matrix matrix_of(const suites::Suite& suite, const std::string& catalogue) {
   const bool needs_claims = suite.design == suites::Design::kClaims;  // reading them takes longer than everything else
   using Parts = ablations::CatalogueParts;
@@ -150,6 +158,7 @@ bool is_calibration(const std::string& suite_name) {
 }
 
 suites::Plan plan_suite(const suites::Suite& asked, const SuiteRunOptions& options, const PlanRequest& request) {
+  check_times(options);
   const suites::Suite suite = with_trainer_revision(asked);
   suites::Matrix matrix = matrix_of(suite, options.catalogue);
   for (suites::Cell& cell : matrix.cells) {
@@ -179,9 +188,8 @@ auto with_progress(const results::Store& store, const SuiteRunOptions& options, 
   return result;
 }
 
-/// Runs that another command starts do not wait for turns.
 suites::RunnerOptions with_times(suites::RunnerOptions runner, const SuiteRunOptions& options) {
-  runner.times = options.launcher.empty() ? options.times : suites::TimesChoice::kRuns;
+  runner.times = options.times;
   return runner;
 }
 
