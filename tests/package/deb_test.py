@@ -5,17 +5,14 @@ NANOBENCH=build/release/bin/nanobench python3 tests/package/deb_test.py
 Exit code 77, with the reason, where a tool is missing. Nothing is installed on the machine that runs it.
 """
 
-import functools
 import gzip
 import hashlib
 import json
 import os
-import pathlib
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 from unittest import mock
 
@@ -24,9 +21,8 @@ from debian_depends import depends
 from launch_test import fake_torch_wheel
 from make_wheel_test import VERSION
 from platform_tag import UnknownVersion
-from workshop import elf, make_deb, staging
+from workshop import SYSTEM_PYTHON, elf, make_deb, staging
 
-SYSTEM_PYTHON = "/usr/bin/python3"
 TREE = "usr/lib/nanobench/nanobench"
 SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 TWO_RECORDS = {"name": "two", "design": "history", "records": ["record17", "record18"], "scale": "smoke", "seeds": [1]}
@@ -40,14 +36,6 @@ for step in range(4):
 """
 
 
-def missing_tool():
-    """Why this machine cannot make and try the package; empty if it can."""
-    for tool in ("cpack", "dpkg-deb", SYSTEM_PYTHON):
-        if shutil.which(tool) is None:
-            return f"there is no {tool} on this machine, which the tests of the Debian package need"
-    return ""
-
-
 def command(*words, **options):
     return subprocess.run(list(map(str, words)), capture_output=True, text=True, **options)
 
@@ -58,13 +46,6 @@ def checked(*words, **options):
     if done.returncode != 0:
         raise AssertionError(f"{words[0]}: exit code {done.returncode}: {done.stderr}")
     return done.stdout
-
-
-@functools.cache
-def package_of_the_build():
-    folder = tempfile.TemporaryDirectory()
-    unittest.addModuleCleanup(folder.cleanup)
-    return workshop.make_deb_in(pathlib.Path(folder.name) / "to send")
 
 
 def field(package, name):
@@ -107,7 +88,7 @@ class Package(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = workshop.temporary_folder(cls)
-        cls.package = package_of_the_build()
+        cls.package = workshop.package_of_the_build(workshop.DEB_MAKER)
         cls.root = cls.folder / "root"
         checked("dpkg-deb", "-x", cls.package, cls.root)
         cls.control = cls.folder / "control"
@@ -190,7 +171,7 @@ class Package(unittest.TestCase):
 
     def test_it_has_the_same_content_as_the_wheel(self):
         wheel = self.folder / "wheel"
-        shutil.unpack_archive(workshop.make_wheel_in(self.folder / "wheels"), wheel, "zip")
+        shutil.unpack_archive(workshop.package_of_the_build(), wheel, "zip")
         for path in (wheel / "nanobench").rglob("*"):
             if path.is_file():
                 name = f"{TREE}/{path.relative_to(wheel / 'nanobench')}"
@@ -218,16 +199,19 @@ class Package(unittest.TestCase):
         self.assertIn("nanobench", loaded)
 
     def test_the_same_programs_give_the_same_bytes_whoever_makes_it(self):
-        self.addCleanup(os.umask, os.umask(0o077))
-        again = workshop.make_deb_in(self.folder / "again", TZ="Asia/Tokyo", LC_ALL="C")
-        self.assertEqual(again.read_bytes(), self.package.read_bytes())
-
-    def test_cpack_alone_makes_the_same_whatever_the_umask(self):
         words = ["cpack", "-G", "DEB", "-B", self.folder / "by cpack"]
-        checked(*words, cwd=workshop.BUILD, umask=0o077)
-        package = next((self.folder / "by cpack").glob("*.deb"))
-        self.assertEqual(checked("dpkg-deb", "-c", package), checked("dpkg-deb", "-c", self.package))
-        self.assertEqual(checked("dpkg-deb", "-f", package), checked("dpkg-deb", "-f", self.package))
+        checked(*words, cwd=workshop.BUILD, umask=0o077, env={**os.environ, "TZ": "Asia/Tokyo", "LC_ALL": "C"})
+        again = next((self.folder / "by cpack").glob("*.deb"))
+        for part in ("control.tar.gz", "data.tar.xz"):  # cpack alone gives the archive's members the umask's modes
+            self.assertEqual(self.member(again, part), self.member(self.package, part), part)
+
+    @staticmethod
+    def member(package, name):
+        return subprocess.run(["ar", "p", package, name], capture_output=True, check=True).stdout
+
+
+def large_package(_, folder):
+    (folder / "large.deb").write_bytes(bytes(2 << 20))
 
 
 class Refusals(unittest.TestCase):
@@ -255,10 +239,12 @@ class Refusals(unittest.TestCase):
             (tools / name).symlink_to(shutil.which(name))
         self.assertIn("cpack made no package", self.refused("install binutils", PATH=str(tools)))
 
+    @mock.patch.object(staging, "LARGEST_BYTES", 1 << 20)
+    @mock.patch.object(make_deb, "run_cpack", large_package)
     def test_too_much(self):
         out = workshop.temporary_folder(self) / "out"
         options = make_deb.make_parser().parse_args(["--build", str(workshop.BUILD), str(out)])
-        with mock.patch.object(staging, "LARGEST_BYTES", 1 << 20), self.assertRaises(staging.PackageError):
+        with self.assertRaises(staging.PackageError):
             make_deb.make(options)
         self.assertEqual(list(out.iterdir()), [])
 
@@ -269,7 +255,7 @@ class Installed(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = workshop.temporary_folder(cls)
-        cls.package = package_of_the_build()
+        cls.package = workshop.package_of_the_build(workshop.DEB_MAKER)
         cls.root = cls.folder / "a root"
         cls.is_installed = os.geteuid() == 0
         if not cls.is_installed:
@@ -384,7 +370,7 @@ class Installed(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    reason = missing_tool()
+    reason = workshop.missing_deb_tool()
     if reason:
         print(reason)
         sys.exit(77)

@@ -25,7 +25,7 @@ class Installed(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = workshop.temporary_folder(cls)
-        wheel = workshop.make_wheel_in(cls.folder / "out")
+        wheel = workshop.package_of_the_build()
         cls.bin = cls.folder / "an environment/bin"
         subprocess.run([sys.executable, "-m", "venv", cls.bin.parent], check=True)
         words = [cls.bin / "python", "-m", "pip", "install", "-q", "--no-index", "--disable-pip-version-check", wheel]

@@ -28,7 +28,7 @@ class Contents(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = workshop.temporary_folder(cls)
-        cls.wheel = workshop.make_wheel_in(cls.folder / "out")
+        cls.wheel = workshop.package_of_the_build()
         cls.archive = zipfile.ZipFile(cls.wheel)
         cls.addClassCleanup(cls.archive.close)
         cls.unpacked = cls.folder / "unpacked"
@@ -39,7 +39,7 @@ class Contents(unittest.TestCase):
         return self.archive.read(name).decode()
 
     def test_it_is_the_only_file_and_small(self):
-        self.assertEqual(list((self.folder / "out").iterdir()), [self.wheel])
+        self.assertEqual(list(self.wheel.parent.iterdir()), [self.wheel])
         self.assertLess(self.wheel.stat().st_size, 40 << 20)
 
     def test_record_names_every_file_with_its_digest(self):
@@ -105,7 +105,7 @@ class Contents(unittest.TestCase):
         self.assertEqual(set(self.archive_names("nanobench/share/nanobench/suites/")), suites)
 
     def test_the_same_programs_give_the_same_bytes(self):
-        again = workshop.make_wheel_in(self.folder / "again")
+        again = workshop.make_in(self.folder / "again")
         self.assertEqual(again.read_bytes(), self.wheel.read_bytes())
 
 

@@ -1,15 +1,24 @@
-"""What the tests of the packages share: where things are, packages of the build, and folders that look like LibTorch or torch."""
+"""What the tests of the packages share: where things are, packages of the build, and folders that look like LibTorch or torch.
 
+As a program it puts the packages of the build into the folder NANOBENCH_PACKAGES, where the tests then find them.
+"""
+
+import functools
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
+import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = pathlib.Path(os.environ.get("NANOBENCH", ROOT / "build/release/bin/nanobench")).resolve()
 BUILD = PROGRAM.parents[1]
 WHEEL_MAKER, DEB_MAKER = ROOT / "tools/package/make_wheel.py", ROOT / "tools/package/make_deb.py"
+SUFFIXES = {WHEEL_MAKER: ".whl", DEB_MAKER: ".deb"}
+PACKAGES = pathlib.Path(os.environ["NANOBENCH_PACKAGES"]) if "NANOBENCH_PACKAGES" in os.environ else None
+SYSTEM_PYTHON = "/usr/bin/python3"
 AUDITWHEEL = ROOT / ".deps/dev/bin/auditwheel"
 
 for folder in ("tools/setup", "tools/bundle", "tools/package"):
@@ -35,20 +44,30 @@ def make(folder, build=BUILD, maker=WHEEL_MAKER, **variables):
     return subprocess.run(list(map(str, words)), env=environment, capture_output=True, text=True)
 
 
-def make_wheel_in(folder):
-    """The wheel of the build. Throws AssertionError with what make_wheel said."""
-    done = make(folder)
+def make_in(folder, maker=WHEEL_MAKER, **variables):
+    """The package of the build. Throws AssertionError with what its maker said."""
+    done = make(folder, maker=maker, **variables)
     if done.returncode != 0:
         raise AssertionError(done.stderr)
-    return next(folder.glob("*.whl"))
+    return next(path for path in folder.iterdir() if path.suffix == SUFFIXES[maker])
 
 
-def make_deb_in(folder, **variables):
-    """The Debian package of the build. Throws AssertionError with what make_deb said."""
-    done = make(folder, maker=DEB_MAKER, **variables)
-    if done.returncode != 0:
-        raise AssertionError(done.stderr)
-    return next(folder.glob("*.deb"))
+@functools.cache
+def package_of_the_build(maker=WHEEL_MAKER):
+    """Made once for all tests; alone in its folder. Throws AssertionError with what its maker said."""
+    if PACKAGES:
+        return next(path for path in (PACKAGES / maker.stem).iterdir() if path.suffix == SUFFIXES[maker])
+    folder = tempfile.TemporaryDirectory()
+    unittest.addModuleCleanup(folder.cleanup)
+    return make_in(pathlib.Path(folder.name) / "to send", maker)
+
+
+def missing_deb_tool():
+    """Why this machine cannot make and try the Debian package; empty if it can."""
+    for tool in ("cpack", "dpkg-deb", SYSTEM_PYTHON):
+        if shutil.which(tool) is None:
+            return f"there is no {tool} on this machine, which the tests of the Debian package need"
+    return ""
 
 
 def libtorch():
@@ -82,3 +101,13 @@ def write_installed_torch(site, version, libraries=None):
 
 
 __all__ = ["elf", "install_libtorch", "make_deb", "make_wheel", "staging"]
+
+
+def main():
+    shutil.rmtree(PACKAGES, ignore_errors=True)
+    for maker in [WHEEL_MAKER] if missing_deb_tool() else [WHEEL_MAKER, DEB_MAKER]:
+        print(make_in(PACKAGES / maker.stem, maker))
+
+
+if __name__ == "__main__":
+    main()

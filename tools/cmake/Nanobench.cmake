@@ -96,11 +96,13 @@ function(nanobench_library name)
   endif()
 endfunction()
 
-# nanobench_tests(NAME FOLDERS folder... LINK target... [LABELS label...] [PRECOMPILED_BY target]): one gtest program from
-# *_test.cpp in the folders, compiled with the precompiled headers of another target or with a set that suits plain
-# tests. Labels: the given ones, and the top folder of the tree that the list file's folder mirrors.
+# nanobench_tests(NAME FOLDERS folder... LINK target... [LABELS label...] [PRECOMPILED_BY target] [PER_PROCESS count]):
+# one gtest program from *_test.cpp in the folders, compiled with the precompiled headers of another target or with a set
+# that suits plain tests. Labels: the given ones, and the top folder of the tree that the list file's folder mirrors.
+# ctest starts the program for each test; with PER_PROCESS for that many tests of one test suite, because loading
+# LibTorch takes longer than most tests of it.
 function(nanobench_tests name)
-  cmake_parse_arguments(arg "" "PRECOMPILED_BY" "FOLDERS;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "" "PRECOMPILED_BY;PER_PROCESS" "FOLDERS;LINK;LABELS" ${ARGN})
   set(sources)
   foreach(folder IN LISTS arg_FOLDERS)
     file(GLOB found CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*_test.cpp")
@@ -121,14 +123,23 @@ function(nanobench_tests name)
     target_compile_options(${name} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow;-Wno-array-bounds>")
   endif()
   target_compile_definitions(${name} PRIVATE NANOBENCH_SOURCE_DIR="${PROJECT_SOURCE_DIR}" NANOBENCH_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 TEST_LIST ${name}_list PROPERTIES TIMEOUT 600)
-  # gtest_discover_tests() accepts one label per test; ctest reads this file after the tests and adds the others.
   file(RELATIVE_PATH top "${PROJECT_SOURCE_DIR}/tests" "${CMAKE_CURRENT_SOURCE_DIR}")
   string(REGEX REPLACE "/.*" "" top "${top}")
   if(IS_DIRECTORY "${PROJECT_SOURCE_DIR}/${top}")
     list(APPEND arg_LABELS "${top}")
   endif()
-  set(labels_file "${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake")
-  file(WRITE "${labels_file}" "foreach(test IN LISTS ${name}_list)\n  set_tests_properties(\"\${test}\" PROPERTIES LABELS \"${arg_LABELS}\")\nendforeach()\n")
-  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${labels_file}")
+  if(arg_PER_PROCESS)
+    set(tests_file "${CMAKE_CURRENT_BINARY_DIR}/${name}_suites.cmake")
+    add_custom_command(TARGET ${name} POST_BUILD VERBATIM BYPRODUCTS "${tests_file}"
+      COMMAND "${CMAKE_COMMAND}" -DPROGRAM=$<TARGET_FILE:${name}> "-DLABELS=${arg_LABELS}" -DPER_PROCESS=${arg_PER_PROCESS}
+        "-DOUT=${tests_file}" -P "${PROJECT_SOURCE_DIR}/tools/cmake/list_suites.cmake")
+    set(include_file "${CMAKE_CURRENT_BINARY_DIR}/${name}_include.cmake")
+    file(WRITE "${include_file}" "if(EXISTS \"${tests_file}\")\n  include(\"${tests_file}\")\nelse()\n  add_test(${name}_NOT_BUILT ${name}_NOT_BUILT)\nendif()\n")
+  else()
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 TEST_LIST ${name}_list PROPERTIES TIMEOUT 600)
+    # gtest_discover_tests() accepts one label per test; ctest reads this file after the tests and adds the others.
+    set(include_file "${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake")
+    file(WRITE "${include_file}" "foreach(test IN LISTS ${name}_list)\n  set_tests_properties(\"\${test}\" PROPERTIES LABELS \"${arg_LABELS}\")\nendforeach()\n")
+  endif()
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${include_file}")
 endfunction()

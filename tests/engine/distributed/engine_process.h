@@ -90,14 +90,12 @@ class EngineProcess {
 
   /// Exit code, or minus the signal. Kills it when it does not end within a minute.
   int wait() {
-    int status = 0;
-    const bool ended = eventually([&] { return waitpid(pid_, &status, WNOHANG) == pid_; });
-    if (!ended) {
+    if (!has_ended_ && !eventually([&] { return waitpid(pid_, &status_, WNOHANG) == pid_; })) {
       kill(pid_, SIGKILL);
-      waitpid(pid_, &status, 0);
+      waitpid(pid_, &status_, 0);
     }
     has_ended_ = true;
-    return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+    return WIFSIGNALED(status_) ? -WTERMSIG(status_) : WEXITSTATUS(status_);
   }
 
   /// Whole lines so far.
@@ -135,6 +133,7 @@ class EngineProcess {
 
   std::filesystem::path folder_;
   pid_t pid_ = 0;
+  int status_ = 0;
   bool has_ended_ = false;
 };
 

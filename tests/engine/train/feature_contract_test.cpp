@@ -69,7 +69,10 @@ TrainConfig config_of(const Feature& feature, const std::string& value) {
     config.run.val_every = std::stol(value) / 50;
     return config;
   }
-  return ablations::resolve(embedded_catalogue(), request).config;
+  TrainConfig config = ablations::resolve(embedded_catalogue(), request).config;
+  if (feature.id == "learning_rate_cooldown")
+    config.schedule.num_steps = config.run.stop_after = 64;  // or it begins late
+  return config;
 }
 
 struct Losses {

@@ -1,0 +1,42 @@
+# Writes the tests of one gtest program as ctest's tests, several of a test suite to a process.
+#   cmake -DPROGRAM=... -DLABELS="a;b" -DPER_PROCESS=16 -DOUT=... -P list_suites.cmake
+execute_process(COMMAND "${PROGRAM}" --gtest_list_tests OUTPUT_VARIABLE listed RESULT_VARIABLE code ERROR_VARIABLE errors)
+if(NOT code EQUAL 0)
+  message(FATAL_ERROR "${PROGRAM} does not list its tests: ${errors}")
+endif()
+# Comments hold values of parameters, which may hold anything.
+string(REGEX REPLACE " *#[^\n]*" "" listed "${listed}")
+string(REGEX MATCHALL "[^\n]+" lines "${listed}")
+
+set(text "")
+# Adds one process, for the tests of `filter`.
+macro(add_process)
+  if(filter)
+    math(EXPR process "${process} + 1")
+    string(REGEX REPLACE "\\.$" "" name "${suite}")
+    if(process GREATER 1)
+      string(APPEND name ".${process}")
+    endif()
+    string(APPEND text "add_test(\"${name}\" \"${PROGRAM}\" \"--gtest_filter=${filter}\")\n"
+      "set_tests_properties(\"${name}\" PROPERTIES TIMEOUT 1200 LABELS \"${LABELS}\")\n")
+  endif()
+  set(filter "")
+  set(count 0)
+endmacro()
+
+foreach(line IN LISTS lines)
+  if(line MATCHES "^  (.*)")
+    set(test "${CMAKE_MATCH_1}")
+    if(count EQUAL PER_PROCESS)
+      add_process()
+    endif()
+    string(APPEND filter "${suite}${test}:")
+    math(EXPR count "${count} + 1")
+  else()
+    add_process()
+    set(suite "${line}")
+    set(process 0)
+  endif()
+endforeach()
+add_process()
+file(WRITE "${OUT}" "${text}")
