@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "core/hardware/gpu_report.h"
+#include "results/metric.h"
 #include "results/provenance.h"
 
 namespace nanobench::results {
@@ -270,6 +271,14 @@ Facts SpanFacts::facts() const {
     if (start) facts["end/" + name] = text_of(*start + growth, name == std::string_view(kUptime) ? 2 : 0);
   }
   return facts;
+}
+
+std::optional<double> used_seconds(const Facts& facts, const std::string& started_at, const std::string& finished_at) {
+  if (const std::optional<double> used_ms = number(facts, kUsedWall)) return *used_ms / 1000.0;
+  const std::optional<double> started = seconds_since_epoch(started_at);
+  const std::optional<double> finished = seconds_since_epoch(finished_at);
+  if (!started || !finished) return std::nullopt;
+  return std::max(0.0, *finished - *started);
 }
 
 std::optional<std::int64_t> available_memory_bytes() {

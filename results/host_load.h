@@ -39,6 +39,10 @@ class SpanFacts {
   std::map<std::string, double> growth_;
 };
 
+/// Seconds that a run had the machine: by its fact kUsedWall, else from its start to its end (ISO 8601). nullopt if
+/// neither is known.
+std::optional<double> used_seconds(const Facts& facts, const std::string& started_at, const std::string& finished_at);
+
 /// Memory that programs can still have, of the machine and of our control group; nullopt if the system does not say.
 std::optional<std::int64_t> available_memory_bytes();
 

@@ -160,6 +160,11 @@ class Merge {
                                     " FROM other.plan_lines WHERE plan_id = ?2");
     lines.bind(here, id);
     lines.execute();
+    Statement seconds(*database_,
+                      "INSERT INTO main.plan_seconds (plan_id, cell, seconds) SELECT ?1, cell, seconds "
+                      "FROM other.plan_seconds WHERE plan_id = ?2");
+    seconds.bind(here, id);
+    seconds.execute();
     return here;
   }
 

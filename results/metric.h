@@ -11,6 +11,12 @@ inline constexpr const char* kClockMs = "train/clock_ms";  ///< training clock a
 inline constexpr const char* kTurn = "train/turn";
 /// Fact of a run in turns: the same text for all runs that were resident together, and for no others.
 inline constexpr const char* kTurnBlock = "turns/block";
+/// Fact: milliseconds that the run had the machine, from its engine's start to its end, without waits for turns.
+inline constexpr const char* kUsedWall = "used/wall_ms";
+/// Fact of a run that others ran beside: its processors, "0 1". It has no times.
+inline constexpr const char* kJobProcessors = "jobs/processors";
+/// Fact of a pilot: digest of the configuration whose first steps it tries.
+inline constexpr const char* kPilotOf = "pilot/of";
 inline constexpr const char* kWindow = "train/window_tokens";  ///< attention window of the step; 0: none
 inline constexpr const char* kLearningRate = "train/learning_rate_factor";
 inline constexpr const char* kValLoss = "val/loss";         ///< before the update of that step

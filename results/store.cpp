@@ -99,6 +99,24 @@ std::vector<std::int64_t> Store::ensure_plans(const std::vector<NewPlan>& plans,
   return ids;
 }
 
+void Store::set_expected_seconds(std::int64_t plan_id, const std::map<std::string, double>& seconds) {
+  Transaction transaction(*database_);
+  Statement statement(*database_, "INSERT OR REPLACE INTO plan_seconds (plan_id, cell, seconds) VALUES (?, ?, ?)");
+  for (const auto& [cell, value] : seconds) {
+    statement.bind(plan_id, cell, value);
+    statement.execute();
+  }
+  transaction.commit();
+}
+
+std::map<std::string, double> Store::expected_seconds(std::int64_t plan_id) const {
+  Statement statement(*database_, "SELECT cell, seconds FROM plan_seconds WHERE plan_id = ?");
+  statement.bind(plan_id);
+  std::map<std::string, double> seconds;
+  while (statement.step()) seconds.emplace(statement.text(0), statement.real(1));
+  return seconds;
+}
+
 // --- baselines ---
 
 void Store::set_baseline(const std::string& name, std::int64_t plan_id, const BaselineNotes& notes) {

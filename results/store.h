@@ -21,7 +21,7 @@ namespace nanobench::results {
 class Database;
 
 /// The schema this build writes (`PRAGMA user_version`) and the mark of our files (`PRAGMA application_id`).
-inline constexpr int kSchemaVersion = 3;
+inline constexpr int kSchemaVersion = 4;
 inline constexpr int kApplicationId = 0x6e616e6f;  // "nano"
 
 enum class OpenMode {
@@ -95,6 +95,9 @@ class Store {
   std::int64_t ensure_plan(const NewPlan& plan, bool is_fresh = false);
   /// The same for several plans that belong together: all are created, or none.
   std::vector<std::int64_t> ensure_plans(const std::vector<NewPlan>& plans, bool is_fresh = false);
+  /// What a run of each cell of the plan is expected to take, replacing what was expected before.
+  void set_expected_seconds(std::int64_t plan_id, const std::map<std::string, double>& seconds);
+  std::map<std::string, double> expected_seconds(std::int64_t plan_id) const;
   /// Makes this run the answer of the line, whatever answered it before. Throws Error{kNotFound} for an unknown line.
   void answer_line(std::int64_t plan_id, std::int64_t position, std::int64_t run_id);
 
@@ -103,8 +106,9 @@ class Store {
   /// `owner`. With `is_machine_ours`, a run that any live process on this machine is working on counts as the other
   /// one, because timed runs need the machine to themselves; those of `owner` take turns. Running rows of this digest
   /// whose owner has died first become `interrupted`. `is_fresh` ignores finished evidence. The plan line (plan_id,
-  /// position), if given, is answered by the resulting run.
-  RunClaim claim_run(const NewRun& run, const Owner& owner, bool is_fresh = false, bool is_machine_ours = false);
+  /// position), if given, is answered by the resulting run. Evidence with times is needed if `needs_times`.
+  RunClaim claim_run(const NewRun& run, const Owner& owner, bool is_fresh = false, bool is_machine_ours = false,
+                     bool needs_times = true);
   /// A run that some process is working on now, as far as can be determined.
   std::optional<RunRecord> living_run() const;
   /// Marks every running row whose owner has died as interrupted; returns their number.
@@ -130,8 +134,8 @@ class Store {
   std::vector<AddedRun> add_finished_runs(const std::vector<FinishedRun>& runs, const Owner& owner);
 
   // --- reading ---
-  /// The newest completed or diverged run with this digest.
-  std::optional<std::int64_t> find_evidence(const std::string& digest) const;
+  /// The newest completed or diverged run with this digest; with `needs_times` one that no other run was beside.
+  std::optional<std::int64_t> find_evidence(const std::string& digest, bool needs_times = true) const;
   std::vector<RunRecord> runs(const RunFilter& filter = {}) const;
   /// Throws Error{kNotFound}.
   RunRecord run(std::int64_t id) const;

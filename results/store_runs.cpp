@@ -5,6 +5,7 @@
 #include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "results/metric.h"
 #include "results/provenance.h"
 #include "results/run_columns.h"
 #include "results/sqlite.h"
@@ -70,11 +71,12 @@ std::int64_t release_dead(Database& database, const std::optional<std::string>& 
   return count;
 }
 
-std::optional<std::int64_t> newest_evidence(Database& database, const std::string& digest) {
+std::optional<std::int64_t> newest_evidence(Database& database, const std::string& digest, bool needs_times) {
   Statement statement(database,
-                      "SELECT id FROM runs WHERE digest = ? AND outcome IN ('completed', 'diverged') "
+                      "SELECT id FROM runs WHERE digest = ? AND outcome IN ('completed', 'diverged') AND (? = 0 OR NOT "
+                      "EXISTS (SELECT 1 FROM run_facts WHERE run_id = runs.id AND name = ?)) "
                       "ORDER BY started_at DESC, id DESC LIMIT 1");
-  statement.bind(digest);
+  statement.bind(digest, static_cast<std::int64_t>(needs_times ? 1 : 0), kJobProcessors);
   return statement.step() ? std::optional(statement.integer(0)) : std::nullopt;
 }
 
@@ -162,10 +164,12 @@ std::optional<std::int64_t> find_rival(Database& database, const std::string& di
 
 }  // namespace
 
-RunClaim Store::claim_run(const NewRun& run, const Owner& owner, bool is_fresh, bool is_machine_ours) {
+RunClaim Store::claim_run(const NewRun& run, const Owner& owner, bool is_fresh, bool is_machine_ours,
+                          bool needs_times) {
   Transaction transaction(*database_);
   release_dead(*database_, run.digest);
-  const std::optional<std::int64_t> done = is_fresh ? std::nullopt : newest_evidence(*database_, run.digest);
+  const std::optional<std::int64_t> done =
+      is_fresh ? std::nullopt : newest_evidence(*database_, run.digest, needs_times);
   RunClaim claim;
   if (done) {
     answer_line_of(*database_, run, *done);
@@ -281,8 +285,8 @@ std::vector<AddedRun> Store::add_finished_runs(const std::vector<FinishedRun>& r
   return added;
 }
 
-std::optional<std::int64_t> Store::find_evidence(const std::string& digest) const {
-  return newest_evidence(*database_, digest);
+std::optional<std::int64_t> Store::find_evidence(const std::string& digest, bool needs_times) const {
+  return newest_evidence(*database_, digest, needs_times);
 }
 
 }  // namespace nanobench::results

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 #include <thread>
+#include <utility>
 
 namespace nanobench::core {
 
@@ -24,6 +25,46 @@ int available_processors() {
   std::string cpu_max;
   std::getline(file, cpu_max);
   return std::max(1, std::min(count, processors_of_quota(cpu_max).value_or(count)));
+}
+
+namespace {
+
+int topology(int processor, const char* name, int otherwise) {
+  std::ifstream file("/sys/devices/system/cpu/cpu" + std::to_string(processor) + "/topology/" + name);
+  int value = 0;
+  return file >> value ? value : otherwise;
+}
+
+}  // namespace
+
+std::vector<Processor> usable_processors() {
+  cpu_set_t allowed;
+  std::vector<Processor> processors;
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return processors;
+  for (int number = 0; number < CPU_SETSIZE; ++number) {
+    if (!CPU_ISSET(number, &allowed)) continue;
+    processors.push_back({number, topology(number, "physical_package_id", 0), topology(number, "core_id", number)});
+  }
+  return processors;
+}
+
+std::vector<std::vector<int>> disjoint_processors(std::vector<Processor> processors, int sets, int each) {
+  const auto place = [](const Processor& one) { return std::pair(one.package, one.core); };
+  std::stable_sort(processors.begin(), processors.end(),
+                   [&](const Processor& a, const Processor& b) { return place(a) < place(b); });
+  std::vector<Processor> cores = processors;
+  cores.erase(std::unique(cores.begin(), cores.end(),
+                          [&](const Processor& a, const Processor& b) { return place(a) == place(b); }),
+              cores.end());
+  const auto needed = static_cast<std::size_t>(sets) * static_cast<std::size_t>(each);
+  if (cores.size() >= needed) processors = cores;
+  std::vector<std::vector<int>> result;
+  for (std::size_t next = 0;
+       result.size() < static_cast<std::size_t>(sets) && next + static_cast<std::size_t>(each) <= processors.size();) {
+    std::vector<int>& set = result.emplace_back();
+    for (int i = 0; i < each; ++i) set.push_back(processors[next++].number);
+  }
+  return result;
 }
 
 namespace {

@@ -11,6 +11,20 @@ namespace nanobench::core {
 /// Number of processors that this process may use: those in its affinity mask, limited by its control group's quota.
 int available_processors();
 
+/// A processor as the system numbers it, and where it sits. Processors of one core share its units.
+struct Processor {
+  int number = 0;
+  int package = 0;
+  int core = 0;  ///< within the package
+};
+
+/// Those in this process's affinity mask; an unknown place is a core of its own.
+std::vector<Processor> usable_processors();
+
+/// `sets` disjoint sets of `each` processors, by their numbers. A set takes whole cores, and one processor of a core if
+/// there are cores enough for all sets. Fewer sets if the processors do not suffice.
+std::vector<std::vector<int>> disjoint_processors(std::vector<Processor> processors, int sets, int each);
+
 /// Number of processors that a control group's cpu.max ("QUOTA PERIOD" in microseconds) allows, rounded up; nullopt: no
 /// quota.
 std::optional<int> processors_of_quota(const std::string& cpu_max);

@@ -38,6 +38,8 @@ struct Program {
   std::vector<std::pair<int, int>> files;  ///< ours, the child's
   int first_free = STDERR_FILENO + 1;      ///< above all of the child's
   bool has_own_group = true;
+  bool has_own_processors = false;
+  cpu_set_t processors;
 };
 
 [[noreturn]] void report_errno(int report) {
@@ -60,6 +62,8 @@ struct Program {
     if (dup2(source, target) < 0) report_errno(report);
   }
   close_range(static_cast<unsigned>(program.first_free), ~0U, CLOSE_RANGE_CLOEXEC);
+  if (program.has_own_processors && sched_setaffinity(0, sizeof program.processors, &program.processors) != 0)
+    report_errno(report);
   if (program.folder != nullptr && chdir(program.folder) != 0) report_errno(report);
   if (!program.environment.empty()) environ = program.environment.data();
   execvp(program.argv[0], program.argv.data());
@@ -77,6 +81,9 @@ Program program_of(const ChildSetup& setup) {
   if (!setup.folder.empty()) program.folder = setup.folder.c_str();
   program.files = setup.files;
   program.has_own_group = setup.group != ChildGroup::kOurs;
+  program.has_own_processors = !setup.processors.empty();
+  CPU_ZERO(&program.processors);
+  for (const int processor : setup.processors) CPU_SET(static_cast<std::size_t>(processor), &program.processors);
   return program;
 }
 

@@ -57,6 +57,7 @@ struct ChildSetup {
   std::vector<std::vector<int>> pipes;     ///< the child's descriptors that write into each pipe: {{1, 2}, {3}}
   std::vector<std::pair<int, int>> files;  ///< open descriptors of ours, and their numbers in the child
   ChildGroup group = ChildGroup::kOwn;
+  std::vector<int> processors;  ///< the only ones that it may use; empty: ours
 };
 
 /// A running program. The kernel kills it when this process ends, unless it is detached. The destructor kills it, and

@@ -74,7 +74,7 @@ bool write_all(int fd, std::string_view bytes) {
   return true;
 }
 
-std::optional<std::size_t> wait_readable(std::initializer_list<int> fds, std::chrono::duration<double> time) {
+std::optional<std::size_t> wait_readable(const std::vector<int>& fds, std::chrono::duration<double> time) {
   std::vector<pollfd> waiting;
   for (const int fd : fds) waiting.push_back({fd, POLLIN, 0});
   const double ms = std::clamp(time.count() * 1000, 0.0, 1e9);

@@ -46,7 +46,7 @@ bool write_all(int fd, std::string_view bytes);
 
 /// Waits until one of the descriptors can be read or has ended, a signal arrives, or the time is over. Negative
 /// descriptors are skipped. Returns the index of the first one that is ready.
-std::optional<std::size_t> wait_readable(std::initializer_list<int> fds, std::chrono::duration<double> time);
+std::optional<std::size_t> wait_readable(const std::vector<int>& fds, std::chrono::duration<double> time);
 
 /// Splits arriving bytes into lines.
 class LineCutter {

@@ -1,5 +1,7 @@
 #include "results/host_load.h"
 
+#include "results/metric.h"
+
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -146,6 +148,15 @@ TEST(SpanFacts, CountersGrowOnlyWithinTheSpans) {
   EXPECT_GE(growth, 0.0);
   for (const char* const name : {"start/time", "end/time", "start/load_1m", "end/load_1m", "end/cpu_ticks"})
     EXPECT_TRUE(facts.contains(name)) << name;
+}
+
+TEST(HostLoad, SecondsOfARunAreItsOwnWhereTheyAreKnown) {
+  const std::string start = "2026-11-23T10:00:00.000Z", end = "2026-11-23T10:00:30.500Z";
+  EXPECT_EQ(used_seconds({}, start, end), 30.5);
+  EXPECT_EQ(used_seconds({{kUsedWall, "4200"}}, start, end), 4.2);
+  EXPECT_EQ(used_seconds({{kUsedWall, "4200"}}, "", ""), 4.2);
+  EXPECT_EQ(used_seconds({}, start, ""), std::nullopt);
+  EXPECT_EQ(used_seconds({}, end, start), 0.0);
 }
 
 TEST(HostLoad, MemoryThatIsLeftIsLessThanTheMachineHas) {

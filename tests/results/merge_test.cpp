@@ -100,6 +100,24 @@ TEST_F(MergeTest, TakesEverythingUnderNewNumbers) {
   EXPECT_TRUE(check_store(into()).is_fine());
 }
 
+TEST_F(MergeTest, ExpectationsComeAlongWithTheirPlan) {
+  fill(into(), true);
+  fill(from(), false);
+  const std::map<std::string, double> seconds = {{"cell0", 2.5}, {"cell1", 3.0}};
+  std::string digest;
+  {
+    Store theirs(from());
+    const PlanRecord plan = *theirs.newest_plan();
+    theirs.set_expected_seconds(plan.id, {{"cell0", 1.0}});
+    theirs.set_expected_seconds(plan.id, seconds);
+    EXPECT_EQ(theirs.expected_seconds(plan.id), seconds) << "the later one counts";
+    digest = plan.digest;
+  }
+  merge_store(into(), from());
+  const Store ours(into(), OpenMode::kReadOnly);
+  EXPECT_EQ(ours.expected_seconds(ours.find_plan(digest)->id), seconds);
+}
+
 TEST_F(MergeTest, TwiceAddsNothing) {
   fill(into(), true);
   fill(from(), false);
