@@ -33,13 +33,15 @@ core::Fd make_spec_file(const std::string& text) {
 }
 
 /// `turns`: read end of the pipe on which turns are granted, or null.
-core::ChildSetup setup_of(std::vector<std::string> command, int spec_fd, const core::Fd* turns) {
+core::ChildSetup setup_of(std::vector<std::string> command, int spec_fd, const EnginePlace& place,
+                          const core::Fd* turns) {
   command.insert(command.end(),
                  {"--spec", "/proc/self/fd/" + std::to_string(kSpecFd), "--events-fd", std::to_string(kEventsFd)});
   core::ChildSetup setup;
   setup.command = std::move(command);
   setup.pipes = {{STDOUT_FILENO, STDERR_FILENO}, {kEventsFd}};
   setup.files = {{spec_fd, kSpecFd}};
+  setup.processors = place.processors;
   if (turns != nullptr) {
     setup.files.emplace_back(turns->get(), kTurnsFd);
     setup.environment = core::process_environment();
@@ -50,13 +52,14 @@ core::ChildSetup setup_of(std::vector<std::string> command, int spec_fd, const c
 
 }  // namespace
 
-EngineProcess::EngineProcess(const std::vector<std::string>& command, const std::string& spec_text, bool may_take_turns)
-    : EngineProcess(command, spec_text, may_take_turns ? std::optional(core::make_pipe()) : std::nullopt) {}
+EngineProcess::EngineProcess(const std::vector<std::string>& command, const std::string& spec_text,
+                             const EnginePlace& place)
+    : EngineProcess(command, spec_text, place, place.takes_turns ? std::optional(core::make_pipe()) : std::nullopt) {}
 
 EngineProcess::EngineProcess(const std::vector<std::string>& command, const std::string& spec_text,
-                             std::optional<core::Pipe> turns)
+                             const EnginePlace& place, std::optional<core::Pipe> turns)
     : turns_(turns ? std::move(turns->write) : core::Fd()),
-      child_(setup_of(command, make_spec_file(spec_text).get(), turns ? &turns->read : nullptr)) {
+      child_(setup_of(command, make_spec_file(spec_text).get(), place, turns ? &turns->read : nullptr)) {
   if (child_.start_error() == 0) return;
   throw Error(ErrorCode::kUnavailable, "cannot start the engine " + command.front() + ": " +
                                            std::strerror(child_.start_error()) + "; build it again");

@@ -13,12 +13,17 @@
 
 namespace nanobench::suites {
 
+/// How an engine shares the machine.
+struct EnginePlace {
+  bool takes_turns = false;     ///< it is given a pipe on which it may wait for its turns
+  std::vector<int> processors;  ///< the only ones that it may use; empty: all of ours. Others run beside it
+};
+
 class EngineProcess {
  public:
   /// Starts `command --spec FILE --events-fd N`. The spec is an anonymous file in memory, so nothing is left on disk
-  /// whatever happens. `may_take_turns`: the engine is given a pipe on which it may wait for its turns. Throws
-  /// Error{kUnavailable} when the program cannot be started.
-  EngineProcess(const std::vector<std::string>& command, const std::string& spec_text, bool may_take_turns = false);
+  /// whatever happens. Throws Error{kUnavailable} when the program cannot be started.
+  EngineProcess(const std::vector<std::string>& command, const std::string& spec_text, const EnginePlace& place = {});
 
   core::Fd& output() { return child_.pipe(0); }  ///< standard output and standard error
   core::Fd& events() { return child_.pipe(1); }
@@ -34,7 +39,8 @@ class EngineProcess {
   std::optional<core::ProcessExit> poll_exit() { return child_.poll_exit(); }
 
  private:
-  EngineProcess(const std::vector<std::string>& command, const std::string& spec_text, std::optional<core::Pipe> turns);
+  EngineProcess(const std::vector<std::string>& command, const std::string& spec_text, const EnginePlace& place,
+                std::optional<core::Pipe> turns);
 
   core::Fd turns_;  ///< write end; closed where the engine takes no turns
   core::ChildProcess child_;

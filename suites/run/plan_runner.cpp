@@ -1,5 +1,7 @@
 #include "suites/run/plan_runner.h"
 
+#include <algorithm>
+#include <cctype>
 #include <utility>
 #include <vector>
 
@@ -14,20 +16,31 @@ std::optional<RunRecord> evidence_of(const results::Store& store, const results:
   return run.is_evidence() ? std::optional<RunRecord>(std::move(run)) : std::nullopt;
 }
 
-PlanRunner::PlanRunner(const Plan& plan, std::int64_t plan_id, results::Store& store, const RunnerOptions& options,
-                       RunnerObserver& observer, InterruptGuard& interrupts)
-    : plan_(plan), store_(store), options_(options), observer_(observer), interrupts_(interrupts) {
-  result_.plan_id = plan_id;
+namespace {
+
+/// How the run failed, without the numbers of steps and processes that the text names.
+std::string kind_of_failure(const results::RunResult& result) {
+  std::string kind = enum_name(result.outcome) + ": " + result.message;
+  std::erase_if(kind, [](unsigned char c) { return std::isdigit(c) != 0; });
+  return kind;
+}
+
+}  // namespace
+
+PlanRunner::PlanRunner(const Plan& plan, std::optional<std::int64_t> plan_id, results::Store& store,
+                       const RunnerOptions& options, RunnerObserver& observer, InterruptGuard& interrupts)
+    : plan_(plan), store_(store), options_(options), observer_(observer), interrupts_(interrupts), plan_id_(plan_id) {
+  result_.plan_id = plan_id.value_or(0);
 }
 
 void PlanRunner::begin() {
   find_answers();
-  std::vector<bool> reusable;
   for (const PlannedRun& run : plan_.runs) {
-    const bool is_stored = !options_.is_own_evidence && !options_.is_fresh && store_.find_evidence(run.digest);
-    reusable.push_back(is_stored || answers_.contains(run.position));
+    const bool is_stored =
+        !options_.is_own_evidence && !options_.is_fresh && store_.find_evidence(run.digest, is_timed());
+    has_answer_.push_back(is_stored || answers_.contains(run.position));
   }
-  observer_.on_plan(plan_, result_.plan_id, reusable);
+  observer_.on_plan(plan_, result_.plan_id, has_answer_);
 }
 
 /// Finds the existing answers of a plan that is continued.
@@ -40,27 +53,40 @@ void PlanRunner::find_answers() {
 }
 
 std::optional<std::int64_t> PlanRunner::claim(std::size_t index) {
-  const PlannedRun& run = plan_.runs[index];
-  const auto reuse = [&](const RunRecord& record) {
-    ++result_.reused;
-    observer_.on_run_finished(plan_, run, record, true);
-    return std::nullopt;
-  };
-  if (const auto answer = answers_.find(run.position); answer != answers_.end()) return reuse(answer->second);
-  results::NewRun row = stored_run(plan_, run);
-  row.plan_id = result_.plan_id;
   bool is_first_look = true;
   while (interrupts_.count() == 0) {
-    const results::RunClaim claim =
-        store_.claim_run(row, owner_, options_.is_fresh || options_.is_own_evidence, !options_.is_machine_shared);
-    if (const auto* claimed = std::get_if<results::Claimed>(&claim)) return claimed->run_id;
-    if (const auto* done = std::get_if<results::AlreadyDone>(&claim)) return reuse(done->run);
-    if (is_first_look) say_waiting(std::get<results::AlreadyRunning>(claim).run);
+    const ClaimAnswer answer = try_claim(index);
+    if (answer.kind == ClaimAnswer::Kind::kClaimed) return answer.run_id;
+    if (answer.kind == ClaimAnswer::Kind::kAnswered) return std::nullopt;
+    if (is_first_look) say_waiting(*answer.other);
     is_first_look = false;
     interrupts_.wait(options_.wait_poll_seconds);
     observer_.on_tick();
   }
   return std::nullopt;
+}
+
+ClaimAnswer PlanRunner::try_claim(std::size_t index) {
+  const PlannedRun& run = plan_.runs[index];
+  const auto reuse = [&](const RunRecord& record) {
+    ++result_.reused;
+    observer_.on_run_finished(plan_, run, record, true);
+    return ClaimAnswer{};
+  };
+  if (const auto answer = answers_.find(run.position); answer != answers_.end()) return reuse(answer->second);
+  if (const std::string& cell = plan_.cell_of(run).label; given_up_.contains(cell)) {
+    ++result_.left_out;
+    observer_.on_run_left_out(plan_, run);
+    return {};
+  }
+  results::NewRun row = stored_run(plan_, run);
+  row.plan_id = plan_id_;
+  const results::RunClaim claim = store_.claim_run(row, owner_, options_.is_fresh || options_.is_own_evidence,
+                                                   !options_.is_machine_shared, is_timed());
+  if (const auto* claimed = std::get_if<results::Claimed>(&claim))
+    return {.kind = ClaimAnswer::Kind::kClaimed, .run_id = claimed->run_id};
+  if (const auto* done = std::get_if<results::AlreadyDone>(&claim)) return reuse(done->run);
+  return {.kind = ClaimAnswer::Kind::kBusy, .other = std::get<results::AlreadyRunning>(claim).run};
 }
 
 void PlanRunner::say_waiting(const RunRecord& other) {
@@ -69,16 +95,41 @@ void PlanRunner::say_waiting(const RunRecord& other) {
                        "), and timed runs have the machine to themselves");
 }
 
-std::unique_ptr<RunSession> PlanRunner::start(std::size_t index, std::int64_t run_id, bool takes_turns) {
+std::unique_ptr<RunSession> PlanRunner::start(std::size_t index, std::int64_t run_id, const EnginePlace& place) {
   const PlannedRun& run = plan_.runs[index];
   observer_.on_run_started(plan_, run, run_id);
-  return std::make_unique<RunSession>(plan_, run, run_id, store_, options_, interrupts_, observer_, takes_turns);
+  return std::make_unique<RunSession>(plan_, run, run_id, store_, options_, interrupts_, observer_, place);
 }
 
-void PlanRunner::end(std::size_t index, std::int64_t run_id) {
+void PlanRunner::run_alone(std::size_t index) {
+  const std::optional<std::int64_t> run_id = claim(index);
+  if (!run_id) return;
+  try {
+    const std::unique_ptr<RunSession> session = start(index, *run_id);
+    while (!session->run_until_turn()) {
+    }
+  } catch (const std::exception& error) {
+    give_up(*run_id, error.what());
+    throw;
+  }
+  end(index, *run_id);
+}
+
+RunRecord PlanRunner::end(std::size_t index, std::int64_t run_id) {
   const RunRecord record = store_.run(run_id);
   count(*record.result);
+  const RunOutcome outcome = record.result->outcome;
+  if (!record.is_evidence() && outcome != RunOutcome::kInterrupted) add_failure(record.cell, *record.result);
   observer_.on_run_finished(plan_, plan_.runs[index], record, false);
+  return record;
+}
+
+void PlanRunner::add_failure(const std::string& cell, const results::RunResult& result) {
+  const std::string kind = kind_of_failure(result);
+  if (std::exchange(failures_[cell], kind) != kind || !given_up_.insert(cell).second) return;
+  const auto others = std::count_if(plan_.runs.begin(), plan_.runs.end(),
+                                    [&](const PlannedRun& run) { return plan_.cell_of(run).label == cell; });
+  if (others > 2) observer_.on_message(cell + " failed twice in the same way: its other runs are left out");
 }
 
 void PlanRunner::say_without_turns() {

@@ -22,9 +22,10 @@ constexpr std::int64_t kMaxMessages = 1000;  // per run; an engine that warns at
 
 }  // namespace
 
-RunRecorder::RunRecorder(results::Store& store, std::int64_t run_id)
+RunRecorder::RunRecorder(results::Store& store, std::int64_t run_id, bool keeps_times)
     : store_(store),
       run_id_(run_id),
+      keeps_times_(keeps_times),
       loss_(track(results::kTrainLoss)),
       step_ms_(track(results::kStepMs)),
       clock_ms_(track(results::kClockMs)) {}
@@ -60,17 +61,7 @@ void RunRecorder::on(const core::StepEvent& event) {
   if (turn_) sample(track(results::kTurn), event.step, static_cast<double>(*turn_));
   turn_.reset();
   if (event.has_loss) sample(loss_, event.step, event.loss);
-  sample(step_ms_, event.step, event.step_ms);
-  if (event.train_ms) {
-    ++timed_steps_;
-    last_clock_ms_ = event.train_ms;
-    sample(clock_ms_, event.step, *event.train_ms);
-  }
-  for (const auto& [phase, ms] : event.phases_ms) {
-    Track*& values = phases_[phase];
-    if (values == nullptr) values = &track(results::kPhasePrefix + phase + "_ms");
-    sample(*values, event.step, ms);
-  }
+  if (keeps_times_) add_times(event);
   if (event.window_tokens != window_tokens_) {
     window_tokens_ = event.window_tokens;
     sample(track(results::kWindow), event.step, static_cast<double>(window_tokens_));
@@ -83,11 +74,25 @@ void RunRecorder::on(const core::StepEvent& event) {
     not_finite_ = "step " + std::to_string(event.step) + ": the training loss is not a finite number";
 }
 
+void RunRecorder::add_times(const core::StepEvent& event) {
+  sample(step_ms_, event.step, event.step_ms);
+  if (event.train_ms) {
+    ++timed_steps_;
+    last_clock_ms_ = event.train_ms;
+    sample(clock_ms_, event.step, *event.train_ms);
+  }
+  for (const auto& [phase, ms] : event.phases_ms) {
+    Track*& values = phases_[phase];
+    if (values == nullptr) values = &track(results::kPhasePrefix + phase + "_ms");
+    sample(*values, event.step, ms);
+  }
+}
+
 void RunRecorder::on(const core::EvalEvent& event) {
   check_order("validation", event.step, last_eval_);
   last_eval_ = event.step;
   sample(track(results::kValLoss), event.step, event.loss);
-  if (event.train_ms) sample(track(results::kValClockMs), event.step, *event.train_ms);
+  if (event.train_ms && keeps_times_) sample(track(results::kValClockMs), event.step, *event.train_ms);
   if (std::isfinite(event.loss))
     last_val_loss_ = event.loss;
   else if (!not_finite_)

@@ -18,7 +18,8 @@ namespace nanobench::suites {
 
 class RunRecorder {
  public:
-  RunRecorder(results::Store& store, std::int64_t run_id);
+  /// Without times, steps keep their losses only.
+  RunRecorder(results::Store& store, std::int64_t run_id, bool keeps_times = true);
 
   /// Throws Error{kDataLoss} if the event cannot follow the earlier ones (no hello, a repeated step, anything after the
   /// end). May write a batch.
@@ -32,6 +33,7 @@ class RunRecorder {
   /// Writes the remaining samples and the result in one transaction.
   void finish(const results::RunResult& result);
 
+  bool keeps_times() const { return keeps_times_; }
   bool has_hello() const { return has_hello_; }
   const std::optional<core::FinishedEvent>& finished() const { return finished_; }
   const std::optional<core::FailedEvent>& failed() const { return failed_; }
@@ -46,6 +48,7 @@ class RunRecorder {
  private:
   void on(const core::HelloEvent& event);
   void on(const core::StepEvent& event);
+  void add_times(const core::StepEvent& event);
   void on(const core::EvalEvent& event);
   void on(const core::MemoryEvent& event);
   void on(const core::CounterEvent& event);
@@ -67,6 +70,7 @@ class RunRecorder {
   using Clock = std::chrono::steady_clock;
   results::Store& store_;
   std::int64_t run_id_;
+  bool keeps_times_;
   results::RunBatch batch_;
   std::size_t batch_size_ = 0;  ///< samples in it
   Track& loss_;

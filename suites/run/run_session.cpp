@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "results/metric.h"
 
 namespace nanobench::suites {
 namespace {
@@ -13,6 +14,7 @@ using core::Error;
 using core::ErrorCode;
 
 constexpr auto kTick = std::chrono::milliseconds(500);
+constexpr std::chrono::duration<double> kLookForWords{0.1};
 
 std::chrono::steady_clock::duration seconds(double value) {
   return std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(value));
@@ -21,6 +23,12 @@ std::chrono::steady_clock::duration seconds(double value) {
 std::string text_of(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%g", value);
+  return text;
+}
+
+std::string text_of(const std::vector<int>& numbers) {
+  std::string text;
+  for (const int number : numbers) text += (text.empty() ? "" : " ") + std::to_string(number);
   return text;
 }
 
@@ -53,32 +61,39 @@ std::string spec_text(const PlannedRun& run, std::int64_t run_id, const std::str
 
 RunSession::RunSession(const Plan& plan, const PlannedRun& run, std::int64_t run_id, results::Store& store,
                        const RunnerOptions& options, InterruptGuard& interrupts, RunnerObserver& observer,
-                       bool takes_turns)
+                       EnginePlace place)
     : plan_(plan),
       run_(run),
       options_(options),
       interrupts_(interrupts),
       observer_(observer),
-      takes_turns_(takes_turns && run.spec.external.is_null()),
-      recorder_(store, run_id),
+      place_{.takes_turns = place.takes_turns && run.spec.external.is_null(), .processors = place.processors},
+      recorder_(store, run_id, /*keeps_times=*/place.processors.empty()),
       strays_(run.spec.external.is_null() ? "" : new_trainer_mark()),
-      engine_(plan.engine.command, spec_text(run, run_id, strays_.mark()), takes_turns_) {
+      engine_(plan.engine.command, spec_text(run, run_id, strays_.mark()), place_) {
   load_.begin();
+  if (!place_.processors.empty()) recorder_.add_facts({{results::kJobProcessors, text_of(place_.processors)}});
 }
 
 bool RunSession::run_until_turn() {
   heard_ = Clock::now();
   do {
-    wait();
-    exit_ = engine_.poll_exit();  // before reading: everything that the engine wrote is then in the pipes
-    read_output();
-    read_events();
-    interrupts_.drain();
-    check_interrupts();
-    check_limits();
-    check_grace();
-    recorder_.flush_if_due();
+    wait({this}, interrupts_);
+    tick();
+    proceed();
   } while (!exit_ && !(is_waiting_ && stop_ == StopReason::kNone));
+  return exit_.has_value();
+}
+
+bool RunSession::proceed() {
+  exit_ = engine_.poll_exit();  // before reading: everything that the engine wrote is then in the pipes
+  read_output();
+  read_events();
+  interrupts_.drain();
+  check_interrupts();
+  check_limits();
+  check_grace();
+  recorder_.flush_if_due();
   if (exit_) finish();
   return exit_.has_value();
 }
@@ -99,14 +114,22 @@ void RunSession::finish() {
   if (!is_waiting_) load_.end();
   recorder_.add_facts(load_.facts());
   recorder_.add_facts(used_facts(*exit_));
+  const auto wall = std::chrono::duration_cast<std::chrono::milliseconds>(used());
+  recorder_.add_facts({{results::kUsedWall, std::to_string(wall.count())}});
   const results::RunResult result = result_of(*exit_);
   if (!output_.text().empty() && result.outcome != core::RunOutcome::kCompleted)
     recorder_.add_message(results::RunMessageKind::kOutput, plain_text(output_.text()));
   recorder_.finish(result);
 }
 
-void RunSession::wait() {
-  engine_.wait(interrupts_.fd());
+void RunSession::wait(const std::vector<RunSession*>& sessions, const InterruptGuard& interrupts) {
+  std::vector<int> fds = {interrupts.fd()};
+  for (RunSession* session : sessions)
+    fds.insert(fds.end(), {session->engine_.events().get(), session->engine_.output().get()});
+  core::wait_readable(fds, kLookForWords);
+}
+
+void RunSession::tick() {
   if (const auto now = Clock::now(); now - ticked_ >= kTick) {
     ticked_ = now;
     observer_.on_tick();
@@ -149,7 +172,7 @@ void RunSession::handle_line(std::string_view line) {
     return;
   }
   if (const auto* hello = std::get_if<core::HelloEvent>(&*event))
-    turn_steps_ = takes_turns_ ? hello->turn_steps : std::nullopt;
+    turn_steps_ = place_.takes_turns ? hello->turn_steps : std::nullopt;
   if (std::holds_alternative<core::TurnEvent>(*event) && !is_waiting_) {
     is_waiting_ = true;
     load_.end();
@@ -229,8 +252,10 @@ results::RunResult RunSession::result_of(const core::ProcessExit& exit) const {
   result.final_val_loss = recorder_.last_val_loss();
   if (const auto& finished = recorder_.finished()) {
     result.steps = finished->steps;
-    result.timed_steps = finished->timed_steps;
-    result.train_ms = finished->train_ms;
+    if (recorder_.keeps_times()) {
+      result.timed_steps = finished->timed_steps;
+      result.train_ms = finished->train_ms;
+    }
     result.final_val_loss = finished->final_val_loss;
   }
   const std::int64_t peak = recorder_.peak_bytes();

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "results/host_load.h"
 #include "suites/run/engine_process.h"
@@ -18,13 +19,20 @@ namespace nanobench::suites {
 
 class RunSession {
  public:
-  /// `takes_turns`: the engine may wait for turns; the adapter of an external trainer never does.
+  /// The adapter of an external trainer never takes turns. The run keeps no times if others run beside it.
   RunSession(const Plan& plan, const PlannedRun& run, std::int64_t run_id, results::Store& store,
-             const RunnerOptions& options, InterruptGuard& interrupts, RunnerObserver& observer, bool takes_turns);
+             const RunnerOptions& options, InterruptGuard& interrupts, RunnerObserver& observer, EnginePlace place);
 
   /// Returns when the engine waits for a turn, or when it has ended and its result is stored (true). Throws Error if
   /// the store fails; the engine is then dead.
   bool run_until_turn();
+  /// Takes in what the engine has said by now, without waiting for more. Returns and throws as run_until_turn().
+  bool proceed();
+  /// Waits until one of the engines says something, the user interrupts, or a tenth of a second has passed. An exit is
+  /// noticed with the same delay if a child of the engine keeps its pipes open.
+  static void wait(const std::vector<RunSession*>& sessions, const InterruptGuard& interrupts);
+  /// Calls the observer's on_tick() about twice a second.
+  void tick();
   /// REQUIRES that the engine waits. Lets it take the steps before `until`, as the run's turn of this number.
   void grant_turn(std::int64_t number, std::int64_t until);
   /// A fact about the run, known while it is in progress.
@@ -37,7 +45,6 @@ class RunSession {
  private:
   using Clock = std::chrono::steady_clock;
 
-  void wait();
   void finish();
   /// Each reads one piece; false if nothing is available now.
   bool read_events();
@@ -58,7 +65,7 @@ class RunSession {
   const RunnerOptions& options_;
   InterruptGuard& interrupts_;
   RunnerObserver& observer_;
-  bool takes_turns_;
+  EnginePlace place_;
   RunRecorder recorder_;
   results::SpanFacts load_;  ///< of its turns
   MarkedProcesses strays_;   ///< processes of an external trainer; killed after the engine, whatever happens

@@ -7,7 +7,9 @@
 #include "core/base/digest.h"
 #include "core/base/error.h"
 #include "suites/run/interrupt.h"
+#include "suites/run/pilot.h"
 #include "suites/run/plan_runner.h"
+#include "suites/run/side_by_side.h"
 #include "suites/run/turn_block.h"
 
 namespace nanobench::suites {
@@ -41,21 +43,6 @@ std::vector<std::int64_t> enter_plans(const std::vector<const Plan*>& plans, res
   return store.ensure_plans(rows, options.is_own_evidence ? is_new : options.is_fresh);
 }
 
-/// Runs `index` alone, until it has an answer.
-void run_alone(PlanRunner& plan, std::size_t index) {
-  const std::optional<std::int64_t> run_id = plan.claim(index);
-  if (!run_id) return;
-  try {
-    const std::unique_ptr<RunSession> session = plan.start(index, *run_id, /*takes_turns=*/false);
-    while (!session->run_until_turn()) {
-    }
-  } catch (const std::exception& error) {
-    plan.give_up(*run_id, error.what());
-    throw;
-  }
-  plan.end(index, *run_id);
-}
-
 using Runners = std::vector<std::unique_ptr<PlanRunner>>;
 
 /// Run `index` of each plan, in the opposite order for every second index.
@@ -66,10 +53,19 @@ std::vector<BlockRun> runs_at(const Runners& runners, std::size_t index) {
   return runs;
 }
 
+std::vector<BlockRun> all_runs(const Runners& runners) {
+  std::vector<BlockRun> runs;
+  for (std::size_t i = 0; i < runners.front()->size(); ++i) {
+    const std::vector<BlockRun> some = runs_at(runners, i);
+    runs.insert(runs.end(), some.begin(), some.end());
+  }
+  return runs;
+}
+
 void run_one_by_one(const std::vector<BlockRun>& runs, const InterruptGuard& interrupts) {
   for (const BlockRun& run : runs) {
     if (interrupts.count() > 0) return;
-    run_alone(*run.plan, run.index);
+    run.plan->run_alone(run.index);
   }
 }
 
@@ -97,6 +93,17 @@ void run_blocks(const Runners& runners, bool takes_turns, const InterruptGuard& 
   }
 }
 
+/// Pilots, and what a run is expected to take.
+void prepare(PlanRunner& runner, results::Store& store, const RunnerOptions& options, RunnerObserver& observer,
+             InterruptGuard& interrupts) {
+  if (!runner.has_work()) return;
+  if (options.has_pilots) run_pilots(runner, store, options, observer, interrupts);
+  if (!options.expected_seconds || interrupts.count() > 0) return;
+  const CellSeconds seconds = options.expected_seconds(runner.plan());
+  store.set_expected_seconds(runner.plan_id(), seconds);
+  observer.on_expected(runner.plan(), seconds);
+}
+
 }  // namespace
 
 SuiteRunResult run_plan(const Plan& plan, results::Store& store, const RunnerOptions& options,
@@ -119,7 +126,12 @@ std::vector<SuiteRunResult> run_in_turn(const std::vector<const Plan*>& plans, r
     runners.push_back(std::make_unique<PlanRunner>(*plans[i], ids[i], store, options, observer, interrupts));
     runners.back()->begin();
   }
-  run_blocks(runners, options.times == TimesChoice::kTurns && !options.is_machine_shared, interrupts);
+  for (const auto& runner : runners) prepare(*runner, store, options, observer, interrupts);
+  if (options.jobs > 1) {
+    run_side_by_side(all_runs(runners), options.jobs, interrupts, observer);
+  } else {
+    run_blocks(runners, options.times == TimesChoice::kTurns && !options.is_machine_shared, interrupts);
+  }
   if (interrupts.count() > 0) observer.on_message("interrupted; the same command continues where this one stopped");
   std::vector<SuiteRunResult> results;
   for (const auto& runner : runners) results.push_back(runner->finish());

@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +19,9 @@
 
 namespace nanobench::suites {
 
+/// Seconds by the label of a cell.
+using CellSeconds = std::map<std::string, double>;
+
 /// Notified of events in the order in which they happen, on the caller's thread. Methods must be quick: they delay the
 /// reading of events, but never the engine's clock.
 class RunnerObserver {
@@ -25,12 +30,18 @@ class RunnerObserver {
   /// Before the first run. `reusable` has one entry per planned run: true if a finished identical run is stored.
   virtual void on_plan(const Plan& /*plan*/, std::int64_t /*plan_id*/, const std::vector<bool>& /*reusable*/) {}
   virtual void on_run_started(const Plan& /*plan*/, const PlannedRun& /*run*/, std::int64_t /*run_id*/) {}
+  /// Before the first run: the first steps of a cell are tried now, or are known to work.
+  virtual void on_pilot(const Plan& /*plan*/, const std::string& /*cell*/) {}
+  /// Before the first run: the seconds that a run of each cell is expected to take, where that is known.
+  virtual void on_expected(const Plan& /*plan*/, const CellSeconds& /*seconds*/) {}
   /// Its engine may compute from now on, until it says that it waits (core::TurnEvent).
   virtual void on_turn(const Plan& /*plan*/, const PlannedRun& /*run*/) {}
   virtual void on_event(const Plan& /*plan*/, const PlannedRun& /*run*/, const core::RunEvent& /*event*/) {}
   /// Also called for reused runs (`is_reused`, without an earlier on_run_started). record.result is set.
   virtual void on_run_finished(const Plan& /*plan*/, const PlannedRun& /*run*/, const results::RunRecord& /*record*/,
                                bool /*is_reused*/) {}
+  /// The run will not be made, because runs of its cell fail.
+  virtual void on_run_left_out(const Plan& /*plan*/, const PlannedRun& /*run*/) {}
   /// Called about twice a second while a run sends nothing, for clocks on a display.
   virtual void on_tick() {}
   /// One sentence for people: retries, another runner at work, an interruption.
@@ -50,7 +61,11 @@ struct RunnerOptions {
                                  ///< one after a finished one
   /// Engines that take no turns run one after the other, as do runs of one identity; on a shared machine, all do.
   TimesChoice times = TimesChoice::kRuns;
+  int jobs = 1;                    ///< runs at once, each on processors of its own; above 1 they give no times
   bool is_machine_shared = false;  ///< other runners share this machine: losses count, times do not
+  bool has_pilots = false;         ///< tries the first steps of every cell before the first run
+  /// Called once before the first run, after the pilots: what a run of each cell is expected to take.
+  std::function<CellSeconds(const Plan&)> expected_seconds;
   std::vector<std::string> argv;   ///< stored with the plan
   double grace_seconds = 10;       ///< from asking a process to stop to killing it (after a second SIGINT: none)
   double wait_poll_seconds = 0.5;  ///< interval between checks whether another runner finished a run that we need
@@ -61,13 +76,14 @@ struct SuiteRunResult {
   int completed = 0;            ///< new rows: completed
   int diverged = 0;             ///< new rows: diverged
   int reused = 0;               ///< finished earlier, or by another runner meanwhile
+  int left_out = 0;             ///< not run, because their cell fails
   int failed = 0;               ///< new rows: crashed, timed_out, out_of_memory, unsupported
   bool is_interrupted = false;  ///< exit 130; `run` again continues
-  bool is_whole() const { return failed == 0 && !is_interrupted; }
+  bool is_whole() const { return failed == 0 && left_out == 0 && !is_interrupted; }
 };
 
 /// Throws Error if the store or the file system fails (full disk, read-only). Stored data stays, nothing is half
-/// written, and the engine is stopped.
+/// written, and the engine is stopped. Throws Error{kUnavailable} before the first run if every pilot fails.
 SuiteRunResult run_plan(const Plan& plan, results::Store& store, const RunnerOptions& options,
                         RunnerObserver& observer);
 

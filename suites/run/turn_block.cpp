@@ -53,7 +53,7 @@ class TurnBlock {
       if (!run_id) continue;
       seats_.push_back({.run = run, .run_id = *run_id, .session = nullptr});
       Seat& seat = seats_.back();
-      seat.session = run.plan->start(run.index, *run_id, /*takes_turns=*/true);
+      seat.session = run.plan->start(run.index, *run_id, {.takes_turns = true});
       proceed(seat);
       if (!seat.is_open) {
         seats_.pop_back();
@@ -64,8 +64,10 @@ class TurnBlock {
     }
   }
 
-  /// Whether another engine fits beside those that are resident, with the peaks that all are still to reach.
+  /// Whether another engine fits beside those that are resident, with the peaks that all are still to reach: an engine
+  /// has allocated its model when it first waits, and activations and gradients follow.
   bool has_room(std::optional<std::int64_t> largest_bytes) const {
+    constexpr std::int64_t kPeakOverStart = 3;
     const std::optional<std::int64_t> free = results::available_memory_bytes();
     return !free || !largest_bytes ||
            *free > kPeakOverStart * *largest_bytes * static_cast<std::int64_t>(seats_.size() + 1);
@@ -119,9 +121,6 @@ class TurnBlock {
       if (seat.is_open) seat.run.plan->give_up(seat.run_id, why);
     }
   }
-
-  /// An engine has allocated its model when it first waits; activations and gradients follow.
-  static constexpr std::int64_t kPeakOverStart = 3;
 
   std::vector<Seat> seats_;
   core::SplitMix64 random_;

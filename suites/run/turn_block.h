@@ -19,7 +19,7 @@ struct BlockRun {
 };
 
 /// Steps that a turn has at least, of which the first is cold.
-inline constexpr std::int64_t kMinTurnSteps = 4;
+inline constexpr std::int64_t kMinTurnSteps = 8;
 /// More rounds only make turns shorter.
 inline constexpr std::int64_t kMaxRounds = 64;
 

@@ -44,8 +44,8 @@ class RunnerTest : public testing::Test {
   }
 
   std::filesystem::path file() const { return folder_ / "store.db"; }
-  static std::string engine() { return std::string(NANOBENCH_BIN_DIR) + "/nanobench_mock_engine"; }
-  static std::string runner() { return std::string(NANOBENCH_BIN_DIR) + "/nanobench_mock_runner"; }
+  static std::string engine() { return NANOBENCH_BIN_DIR "/nanobench_mock_engine"; }
+  static std::string runner() { return NANOBENCH_BIN_DIR "/nanobench_mock_runner"; }
 
   /// One cell, one seed, with these settings; its record.
   results::RunRecord run_one(const core::Json& mock, const core::Json& extra = core::Json::object()) {

@@ -1,0 +1,153 @@
+#include "suites/run/side_by_side.h"
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/hardware/processors.h"
+#include "results/host_load.h"
+
+namespace nanobench::suites {
+namespace {
+
+using core::Error;
+using core::ErrorCode;
+
+/// A set of processors, and the run that has it.
+struct Place {
+  std::vector<int> processors;
+  BlockRun run{};
+  std::int64_t run_id = 0;
+  std::unique_ptr<RunSession> session{};  ///< null: the place is free
+};
+
+std::vector<Place> places_for(int jobs, int threads) {
+  const std::vector<core::Processor> usable = core::usable_processors();
+  std::vector<Place> places;
+  for (std::vector<int>& processors : core::disjoint_processors(usable, jobs, threads))
+    places.push_back({.processors = std::move(processors)});
+  if (places.size() == static_cast<std::size_t>(jobs)) return places;
+  throw Error(ErrorCode::kInvalidArgument,
+              "--jobs " + std::to_string(jobs) + " with " + std::to_string(threads) +
+                  (threads == 1 ? " thread" : " threads") + " each needs " + std::to_string(jobs * threads) +
+                  " processors, and there are " + std::to_string(usable.size()) + "; use fewer of either");
+}
+
+class SideBySide {
+ public:
+  SideBySide(std::vector<Place> places, InterruptGuard& interrupts, RunnerObserver& observer)
+      : places_(std::move(places)), interrupts_(interrupts), observer_(observer) {}
+
+  void run(const std::vector<BlockRun>& runs) {
+    waiting_.assign(runs.begin(), runs.end());
+    for (const BlockRun& run : runs) largest_bytes_ = std::max(largest_bytes_, run.plan->peak_bytes());
+    try {
+      while (has_work()) {
+        start_more();
+        wait();
+        proceed();
+      }
+    } catch (const std::exception& error) {
+      for (Place& place : places_) {
+        if (std::exchange(place.session, nullptr)) place.run.plan->give_up(place.run_id, error.what());
+      }
+      throw;
+    }
+  }
+
+ private:
+  bool has_work() const { return !running().empty() || (!waiting_.empty() && interrupts_.count() == 0); }
+
+  std::vector<RunSession*> running() const {
+    std::vector<RunSession*> sessions;
+    for (const Place& place : places_) {
+      if (place.session) sessions.push_back(place.session.get());
+    }
+    return sessions;
+  }
+
+  void start_more() {
+    for (Place& place : places_) {
+      while (!place.session && !waiting_.empty() && interrupts_.count() == 0 && has_room()) {
+        if (!start_next(place)) return;
+      }
+    }
+  }
+
+  /// Takes the next run; false if another runner is in its way.
+  bool start_next(Place& place) {
+    const BlockRun run = waiting_.front();
+    const ClaimAnswer answer = run.plan->try_claim(run.index);
+    if (answer.kind == ClaimAnswer::Kind::kBusy) {
+      if (!std::exchange(has_said_waiting_, true)) run.plan->say_waiting(*answer.other);
+      // Somebody else may take long over it: the others first.
+      std::rotate(waiting_.begin(), waiting_.begin() + 1, waiting_.end());
+      return false;
+    }
+    waiting_.pop_front();
+    if (answer.kind == ClaimAnswer::Kind::kAnswered) return true;
+    place.run = run;
+    place.run_id = answer.run_id;
+    try {
+      place.session = run.plan->start(run.index, answer.run_id, {.processors = place.processors});
+    } catch (const std::exception& error) {
+      run.plan->give_up(answer.run_id, error.what());
+      throw;
+    }
+    return true;
+  }
+
+  /// Those that run have not reached their peaks yet.
+  bool has_room() {
+    const std::size_t count = running().size();
+    if (count == 0) return true;
+    const std::optional<std::int64_t> free = results::available_memory_bytes();
+    const bool has = !free || !largest_bytes_ || *free > 2 * *largest_bytes_;
+    if (!has && !std::exchange(has_said_full_, true)) {
+      observer_.on_message("memory holds " + std::to_string(count) + " of " + std::to_string(places_.size()) +
+                           " runs at once");
+    }
+    return has;
+  }
+
+  void wait() {
+    const std::vector<RunSession*> sessions = running();
+    if (sessions.empty()) {
+      interrupts_.wait(kPollSeconds);
+      observer_.on_tick();
+      return;
+    }
+    RunSession::wait(sessions, interrupts_);
+    sessions.front()->tick();
+  }
+
+  void proceed() {
+    for (Place& place : places_) {
+      if (!place.session || !place.session->proceed()) continue;
+      place.session.reset();
+      const results::RunRecord record = place.run.plan->end(place.run.index, place.run_id);
+      largest_bytes_ = std::max(largest_bytes_, record.result->peak_bytes);
+    }
+  }
+
+  static constexpr double kPollSeconds = 0.2;
+
+  std::vector<Place> places_;
+  std::deque<BlockRun> waiting_;
+  std::optional<std::int64_t> largest_bytes_;  ///< peak of one run
+  bool has_said_full_ = false;
+  bool has_said_waiting_ = false;
+  InterruptGuard& interrupts_;
+  RunnerObserver& observer_;
+};
+
+}  // namespace
+
+void run_side_by_side(const std::vector<BlockRun>& runs, int jobs, InterruptGuard& interrupts,
+                      RunnerObserver& observer) {
+  SideBySide(places_for(jobs, runs.front().plan->plan().threads), interrupts, observer).run(runs);
+}
+
+}  // namespace nanobench::suites
