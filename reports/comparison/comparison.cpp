@@ -397,6 +397,11 @@ MeasuredSamples read_samples(const results::Store& store, const RunRecord& run) 
           .val_clock_ms = store.samples(run.id, results::kValClockMs)};
 }
 
+void add_facts(RunMeasure& measure, const results::Facts& facts) {
+  measure.was_beside_others = facts.contains(results::kJobProcessors);
+  if (!measure.was_beside_others) measure.disturbance = results::disturbance(facts, measure.run.threads);
+}
+
 }  // namespace
 
 RunMeasure measure_run(const results::Store& store, const RunRecord& run) {
@@ -406,7 +411,7 @@ RunMeasure measure_run(const results::Store& store, const RunRecord& run) {
     samples.val_clock_ms = store.samples(run.id, results::kValClockMs);
   }
   RunMeasure result = measure(run, samples, tokens_per_step(run.config));
-  result.disturbance = results::disturbance(store.run_facts(run.id), run.threads);
+  add_facts(result, store.run_facts(run.id));
   return result;
 }
 
@@ -468,7 +473,7 @@ std::vector<CellMeasures> read_cells(const results::Store& store, const results:
     const auto [tokens, is_new] = step_tokens.try_emplace(run.config_digest);
     if (is_new) tokens->second = tokens_per_step(run.config);
     cell.runs.push_back(measure(run, read_samples(store, run), tokens->second));
-    cell.runs.back().disturbance = results::disturbance(store.run_facts(run.id), run.threads);
+    add_facts(cell.runs.back(), store.run_facts(run.id));
   }
   for (CellMeasures& cell : cells) {
     std::sort(cell.runs.begin(), cell.runs.end(),

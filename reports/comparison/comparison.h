@@ -37,6 +37,7 @@ struct RunMeasure {
   std::vector<CurvePoint> curve;           ///< validations, in order of steps
   double lowest_val_loss = 0.0;            ///< minimum of the curve; infinity if empty
   std::optional<std::string> disturbance;  ///< why its times are doubtful (results/host_load.h)
+  bool was_beside_others = false;          ///< other runs computed at the same time, so it has no times
 };
 
 /// Without other runs of the cell: clock_ms is raw_clock_ms. A run without a count of timed steps has the mean over its

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <map>
 
 #include "core/base/error.h"
@@ -10,6 +11,8 @@
 #include "core/config/cost_model.h"
 #include "core/config/schedule.h"
 #include "reports/stats/summary.h"
+#include "results/host_load.h"
+#include "results/metric.h"
 #include "results/provenance.h"
 #include "suites/run/mock_settings.h"
 
@@ -49,16 +52,16 @@ std::optional<RunWork> work_in(const std::string& config) {
   }
 }
 
-std::optional<PastRun> past_run(const results::RunRecord& run) {
+std::optional<PastRun> past_run(const results::RunRecord& run, const results::Facts& facts) {
   const results::RunResult& result = *run.result;
-  const std::optional<double> started = results::seconds_since_epoch(run.started_at);
-  const std::optional<double> finished = results::seconds_since_epoch(run.finished_at.value_or(""));
-  if (!result.train_ms || !result.timed_steps || *result.timed_steps <= 0 || !(*result.train_ms > 0.0) || !started ||
-      !finished)
+  const std::optional<double> wall_s = results::used_seconds(facts, run.started_at, run.finished_at.value_or(""));
+  if (!result.train_ms || !result.timed_steps || *result.timed_steps <= 0 || !(*result.train_ms > 0.0) || !wall_s)
     return std::nullopt;
+  const auto pilot_of = facts.find(results::kPilotOf);
   return PastRun{.config_digest = run.config_digest,
+                 .pilot_of = pilot_of == facts.end() ? "" : pilot_of->second,
                  .step_ms = *result.train_ms / static_cast<double>(*result.timed_steps),
-                 .wall_s = std::max(0.0, *finished - *started),
+                 .wall_s = *wall_s,
                  .peak_bytes = static_cast<double>(result.peak_bytes.value_or(0)),
                  .timed_steps = *result.timed_steps,
                  .work = std::nullopt};
@@ -164,6 +167,7 @@ std::string source_text(const RunCost& cost) {
   const std::string runs = counted(cost.n, "stored run");
   switch (cost.source) {
     case CostSource::kStored: return runs + " of this configuration";
+    case CostSource::kPilot: return "the first steps of this configuration, by FLOPs";
     case CostSource::kFlops: return runs + " of this scale, by FLOPs";
     case CostSource::kCalibration: return "a calibration run of a few steps, by FLOPs";
     case CostSource::kOperation: return "the time limit of an operation";
@@ -179,7 +183,7 @@ std::vector<PastRun> read_history(const results::Store& store, const suites::Pla
   const results::RunFilter filter{.scale = plan.suite.scale, .outcome = core::RunOutcome::kCompleted};
   for (const results::RunRecord& run : store.runs(filter)) {
     if (!is_alike(run, plan)) continue;
-    std::optional<PastRun> past = past_run(run);
+    std::optional<PastRun> past = past_run(run, store.run_facts(run.id));
     if (!past) continue;
     const auto [work, is_new] = works.try_emplace(run.config_digest);
     if (is_new) work->second = work_in(run.config);
@@ -187,6 +191,17 @@ std::vector<PastRun> read_history(const results::Store& store, const suites::Pla
     history.push_back(std::move(*past));
   }
   return history;
+}
+
+std::map<std::string, double> expected_seconds(const results::Store& store, const suites::Plan& plan) {
+  const std::vector<PastRun> history = read_history(store, plan);
+  std::map<std::string, double> seconds;
+  for (const suites::PlannedRun& run : plan.runs) {
+    const std::string& label = plan.cell_of(run).label;
+    if (seconds.contains(label)) continue;
+    if (const auto wall_s = estimate_cost(plan, run, history, std::nullopt).wall_s) seconds.emplace(label, *wall_s);
+  }
+  return seconds;
 }
 
 RunCost estimate_cost(const suites::Plan& plan, const suites::PlannedRun& run, std::span<const PastRun> history,
@@ -197,6 +212,11 @@ RunCost estimate_cost(const suites::Plan& plan, const suites::PlannedRun& run, s
   if (same.source != CostSource::kUnknown || !cell.external.is_null()) return same;
   if (cell.operation) return from_operation(cell);
   const RunWork work = work_of(cell.config);
+  std::vector<PastRun> pilots;
+  std::copy_if(history.begin(), history.end(), std::back_inserter(pilots),
+               [&](const PastRun& past) { return past.pilot_of == suites::config_digest(cell); });
+  if (const RunCost by_pilot = from_rates(pilots, work, CostSource::kPilot); by_pilot.source != CostSource::kUnknown)
+    return by_pilot;
   const RunCost by_rate = from_rates(history, work, CostSource::kFlops);
   if (by_rate.source != CostSource::kUnknown || !calibration) return by_rate;
   return from_rates(std::span(&*calibration, 1), work, CostSource::kCalibration);

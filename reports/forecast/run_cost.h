@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,8 +27,9 @@ RunWork work_of(const core::TrainConfig& config);
 /// A finished run, used to estimate others. All numbers are above 0; `work` may be absent.
 struct PastRun {
   std::string config_digest;
+  std::string pilot_of;  ///< the configuration whose pilot it is; empty: it is none
   double step_ms = 0.0;  ///< mean over the timed steps
-  double wall_s = 0.0;   ///< from start to end, including set-up, untimed steps and validation
+  double wall_s = 0.0;   ///< from start to end, including set-up, untimed steps and validation; without waits
   double peak_bytes = 0.0;
   std::int64_t timed_steps = 0;
   std::optional<RunWork> work;
@@ -36,6 +38,7 @@ struct PastRun {
 enum class CostSource {
   kUnknown,
   kStored,       ///< runs of the same configuration
+  kPilot,        ///< the first steps of the same configuration, by their FLOP/s
   kFlops,        ///< runs of other configurations of this scale, by their FLOP/s
   kCalibration,  ///< a short run of one cell, by its FLOP/s
   kOperation,    ///< the time limit of single operations
@@ -57,9 +60,13 @@ std::string source_text(const RunCost& cost);
 /// Completed runs of the plan's scale, engine (of any version), number type, hardware class and threads.
 std::vector<PastRun> read_history(const results::Store& store, const suites::Plan& plan);
 
-/// Estimated from `history` if it has the cell's configuration, else by FLOP/s from all of it, else from `calibration`.
+/// Estimated from `history` if it has runs or else pilots of the cell's configuration, else by FLOP/s from all of it,
+/// else from `calibration`.
 /// For the mock engine, from its settings.
 RunCost estimate_cost(const suites::Plan& plan, const suites::PlannedRun& run, std::span<const PastRun> history,
                       const std::optional<PastRun>& calibration);
+
+/// What a run of each cell takes, by `store`; without cells of which nothing is known.
+std::map<std::string, double> expected_seconds(const results::Store& store, const suites::Plan& plan);
 
 }  // namespace nanobench::reports

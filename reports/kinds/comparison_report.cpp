@@ -294,6 +294,17 @@ void add_turns_note(Document& document, const std::vector<CellMeasures>& cells) 
       " % of the clock less), and slow rounds of a block are taken from the times of all its runs." + others);
 }
 
+void add_jobs_note(Document& document, const std::vector<CellMeasures>& cells) {
+  int beside = 0;
+  for (const CellMeasures& cell : cells)
+    beside += static_cast<int>(
+        std::count_if(cell.runs.begin(), cell.runs.end(), [](const RunMeasure& run) { return run.was_beside_others; }));
+  if (beside == 0) return;
+  document.notes.push_back(counted(beside, "run") +
+                           " ran beside others (--jobs), so there are losses of them and no times. `nanobench run` "
+                           "without --jobs measures those.");
+}
+
 void add_peeking_warning(Document& document, const std::vector<int>& looks) {
   constexpr std::size_t kMaxNamed = 6;
   if (looks.size() < 2) return;
@@ -404,6 +415,7 @@ Document report_of(const results::PlanRecord& plan, const std::vector<CellMeasur
   add_outlier_note(document, table);
   add_settled_note(document, cells);
   add_turns_note(document, cells);
+  add_jobs_note(document, cells);
   return document;
 }
 

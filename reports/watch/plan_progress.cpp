@@ -184,6 +184,7 @@ void PlanLines::find_stored_runs(const results::Store& store) {
 }
 
 void PlanLines::update(const results::Store& store) {
+  for (const auto& [cell, seconds] : store.expected_seconds(plan_.id)) times_.expect(cell, seconds);
   std::size_t i = 0;
   for (const results::PlanAnswer& answer : store.answers(plan_.id)) {
     while (i < lines_.size() && lines_[i].position < answer.position) ++i;
@@ -199,12 +200,11 @@ void PlanLines::read_run(const results::Store& store, WatchedLine& line, std::in
   line.run = store.glance(run_id);
   line.disturbance = std::nullopt;
   if (!line.run || !line.run->outcome || *line.run->outcome == RunOutcome::kInterrupted) return;
-  if (line.run->outcome == RunOutcome::kCompleted)
-    line.disturbance = results::disturbance(store.run_facts(run_id), line.run->threads);
+  const results::Facts facts = store.run_facts(run_id);
+  if (line.run->outcome == RunOutcome::kCompleted) line.disturbance = results::disturbance(facts, line.run->threads);
   if (line.run->plan_id != plan_.id || !line.run->finished_at) return;
-  const auto end_s = results::seconds_since_epoch(*line.run->finished_at);
-  const auto took_s = end_s ? seconds_between(line.run->started_at, *end_s) : std::nullopt;
-  if (took_s) times_.add_finished(line.cell, *took_s);
+  if (const auto took_s = results::used_seconds(facts, line.run->started_at, *line.run->finished_at))
+    times_.add_finished(line.cell, *took_s);
 }
 
 std::vector<std::string> PlanLines::labels() const {
@@ -254,9 +254,15 @@ void TimeLeft::add_finished(const std::string& cell, double seconds) {
   }
 }
 
+void TimeLeft::expect(const std::string& cell, double seconds) {
+  beforehand_[cell] = seconds;
+}
+
 std::optional<double> TimeLeft::expected_s(const std::string& cell) const {
-  if (all_.runs == 0) return std::nullopt;
   const auto known = by_cell_.find(cell);
+  const auto beforehand = beforehand_.find(cell);
+  if (known == by_cell_.end() && beforehand != beforehand_.end()) return beforehand->second;
+  if (all_.runs == 0) return std::nullopt;
   const Total& total = known == by_cell_.end() ? all_ : known->second;
   return total.seconds / static_cast<double>(total.runs);
 }

@@ -55,9 +55,11 @@ struct CurrentRun {
 class TimeLeft {
  public:
   void add_finished(const std::string& cell, double seconds);
+  /// What is expected of a run of the cell before one has finished.
+  void expect(const std::string& cell, double seconds);
 
-  /// The time of one run of the cell: the mean of the cell's finished runs, else of all; nullopt before one has
-  /// finished.
+  /// The time of one run of the cell: the mean of the cell's finished runs, else what was expected of it, else the mean
+  /// of all; nullopt if nothing is known.
   std::optional<double> expected_s(const std::string& cell) const;
 
   /// The time until the end of the last run. `later` counts the runs that have not started, by cell. Before any run has
@@ -82,6 +84,7 @@ class TimeLeft {
     std::size_t runs = 0;
   };
   std::map<std::string, Total> by_cell_;
+  std::map<std::string, double> beforehand_;
   Total all_;
 };
 

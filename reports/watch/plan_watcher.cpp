@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/text.h"
+#include "results/metric.h"
 #include "results/provenance.h"
 
 namespace nanobench::reports {
@@ -153,12 +154,16 @@ void PlanWatcher::show_runner(const Store& store, const RunningRuns& running, do
     state.remaining_s = plan_->times().remaining_s(later, std::nullopt);
     return;
   }
-  // Runs that take turns are equally far, and each one's seconds pass while the others compute.
   const auto running_lines = static_cast<std::size_t>(std::count(states.begin(), states.end(), LineState::kRunning));
   const CurrentRun shown = {state.run->cell, state.run->elapsed_s, state.run->remaining_s};
-  state.remaining_s = running_lines > 1
-                          ? plan_->times().remaining_at_once_s(later, std::vector<CurrentRun>(running_lines, shown))
-                          : plan_->times().remaining_s(later, shown);
+  if (running_lines < 2) {
+    state.remaining_s = plan_->times().remaining_s(later, shown);
+  } else if (!store.run_facts(state.run->id).contains(results::kTurnBlock)) {
+    state.remaining_s = plan_->times().remaining_at_once_s(later, std::vector<CurrentRun>(running_lines, shown));
+  } else if (const auto rest = plan_->times().remaining_s(later, std::nullopt); rest && shown.remaining_s) {
+    // Runs that take turns are equally far: each one's seconds pass while the others compute.
+    state.remaining_s = *shown.remaining_s + *rest;
+  }
 }
 
 PlanWatcher::FileMark PlanWatcher::mark_of_file() const {

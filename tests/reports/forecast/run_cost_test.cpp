@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "reports/forecast/forecast.h"
+#include "results/metric.h"
 #include "tests/results/store_fixture.h"
 
 namespace nanobench::reports {
@@ -110,6 +111,21 @@ TEST(EstimateCost, ElseByTheCalibrationElseNotAtAll) {
   EXPECT_EQ(estimate(asked, {past(asked, 10, 2)}, past(config(60), 20, 3)).source, CostSource::kStored);
 }
 
+TEST(EstimateCost, APilotOfTheConfigurationCountsBeforeOthers) {
+  core::TrainConfig asked = config(110);
+  core::TrainConfig steps = config(4);
+  steps.run.untimed_steps = 1;
+  PastRun pilot = past(steps, 40, 1.0);
+  pilot.pilot_of = asked.digest();
+  const RunCost cost = estimate(asked, {past(config(60), 20, 3), pilot});
+  EXPECT_EQ(cost.source, CostSource::kPilot);
+  EXPECT_EQ(cost.n, 1);
+  EXPECT_NEAR(*cost.step_ms, 40.0 * work_of(asked).step_flops / work_of(steps).step_flops, 1e-9);
+  EXPECT_EQ(estimate(asked, {past(asked, 10, 2), pilot}).source, CostSource::kStored) << "a whole run says more";
+  pilot.pilot_of = config(60).digest();
+  EXPECT_EQ(estimate(asked, {pilot}).source, CostSource::kFlops) << "another's pilot is a run like others";
+}
+
 class ReadHistory : public results::StoreTest {};
 
 TEST_F(ReadHistory, ReadsCompletedRunsOfThisMachineAndEngine) {
@@ -134,6 +150,33 @@ TEST_F(ReadHistory, ReadsCompletedRunsOfThisMachineAndEngine) {
   EXPECT_DOUBLE_EQ(history[0].work->run_flops, work_of(asked).run_flops);
   EXPECT_FALSE(history[1].work);
   EXPECT_GE(history[0].wall_s, 0.0);
+}
+
+TEST_F(ReadHistory, PilotsAndWaitsAreToldByFacts) {
+  results::Store store(file());
+  results::NewRun run = new_run("one");
+  const std::int64_t id = claim(store, run);
+  store.add_batch(id, {.facts = {{results::kPilotOf, "some digest"}, {results::kUsedWall, "2500"}}});
+  store.finish_run(id, completed());
+  const suites::Plan plan = plan_of(config(110));
+  const std::vector<PastRun> history = read_history(store, plan);
+  ASSERT_EQ(history.size(), 1u);
+  EXPECT_EQ(history[0].pilot_of, "some digest");
+  EXPECT_DOUBLE_EQ(history[0].wall_s, 2.5) << "not from its start to its end";
+}
+
+TEST_F(ReadHistory, ExpectationsLeaveOutWhatIsUnknown) {
+  results::Store store(file());
+  const core::TrainConfig asked = config(110);
+  suites::Plan plan = plan_of(asked);
+  EXPECT_TRUE(expected_seconds(store, plan).empty());
+  results::NewRun run = new_run("one");
+  run.config = core::to_json(asked).dump();
+  run.config_digest = asked.digest();
+  const std::int64_t id = claim(store, run);
+  store.add_batch(id, {.facts = {{results::kUsedWall, "4000"}}});
+  store.finish_run(id, completed());
+  EXPECT_EQ(expected_seconds(store, plan), (std::map<std::string, double>{{"asked", 4.0}}));
 }
 
 class ForecastOf : public results::StoreTest {};

@@ -131,6 +131,18 @@ TEST(TimeLeft, CellsAreTakenByThemselvesAndOthersLikeAll) {
   EXPECT_EQ(times.remaining_s({{"short", 2}, {"long", 1}, {"other", 1}}, std::nullopt), 30.0 + 90.0 + 40.0);
 }
 
+TEST(TimeLeft, WhatWasExpectedCountsUntilARunOfTheCellHasEnded) {
+  TimeLeft times;
+  times.expect("a", 7.0);
+  EXPECT_EQ(times.expected_s("a"), 7.0);
+  EXPECT_EQ(times.expected_s("b"), std::nullopt);
+  EXPECT_EQ(times.remaining_s({{"a", 3}}, std::nullopt), 21.0);
+  times.add_finished("b", 30.0);
+  EXPECT_EQ(times.expected_s("a"), 7.0) << "its own pilot says more than runs of others";
+  times.add_finished("a", 9.0);
+  EXPECT_EQ(times.expected_s("a"), 9.0);
+}
+
 TEST(TimeLeft, TheCurrentRunGoesByItsPaceElseByItsCell) {
   TimeLeft times;
   times.add_finished("a", 10.0);
