@@ -133,6 +133,43 @@ TEST_F(SuiteProgressTest, EstimatesTheSuiteFromFinishedRuns) {
   EXPECT_NE(out_.find("about 1 min 00 s left"), std::string::npos) << out_;
 }
 
+TEST_F(SuiteProgressTest, PilotsAreShownAndSayHowLongTheSuiteTakes) {
+  SuiteProgress progress = make(true);
+  progress.on_plan(plan_, 1, {false, false});
+  out_.clear();
+  progress.on_pilot(plan_, "record12");
+  EXPECT_NE(out_.find("the first steps of each cell: record12"), std::string::npos) << out_;
+  out_.clear();
+  progress.on_expected(plan_, {{"record12", 45.0}});
+  EXPECT_EQ(out_.find("first steps"), std::string::npos) << out_;
+  EXPECT_NE(out_.find("about 1 min 30 s left"), std::string::npos) << out_;
+}
+
+TEST_F(SuiteProgressTest, ARunThatIsLeftOutIsDoneWithoutAResult) {
+  SuiteProgress progress = make(true);
+  progress.on_plan(plan_, 1, {false, false});
+  out_.clear();
+  progress.on_run_left_out(plan_, plan_.runs[0]);
+  EXPECT_NE(out_.find("1 of 2 runs done, 1 failed"), std::string::npos) << out_;
+}
+
+TEST_F(SuiteProgressTest, RunsAtOnceShareTheRest) {
+  plan_.runs.resize(4, plan_.runs[1]);
+  SuiteProgress progress(
+      {.write = [this](const std::string& text) { out_ += text; },
+       .now_s = [this] { return now_; },
+       .width = [] { return std::size_t{80}; },
+       .is_live = true},
+      [](const results::RunRecord&) { return std::string(); }, 2);
+  progress.on_plan(plan_, 1, {false, false, false, false});
+  progress.on_expected(plan_, {{"record12", 60.0}});
+  progress.on_run_started(plan_, plan_.runs[0], 1);
+  out_.clear();
+  progress.on_run_started(plan_, plan_.runs[1], 2);
+  EXPECT_NE(out_.find("2 runs at once"), std::string::npos) << out_;
+  EXPECT_NE(out_.find("about 2 min 00 s left"), std::string::npos) << "four minutes of runs, by two";
+}
+
 TEST_F(SuiteProgressTest, FailuresAreCountedAndNamed) {
   SuiteProgress progress = make(true);
   progress.on_plan(plan_, 1, {false, false});

@@ -350,6 +350,8 @@ void add_ablate_command(CLI::App& app, Session& session) {
   command->add_flag("--overwrite", options->is_overwriting, "Let --save replace a file");
   add_until_decided_options(*command, options->until);
   add_suite_run_options(*command, options->run);
+  add_jobs_option(*command, options->run);
+  options->run.prefers_turns = true;
   command->footer(kAblateFooter);
   command->callback([options, &session] { session.exit_code = ablate(*options, session); });
 }

@@ -174,19 +174,6 @@ void use_generated_data(core::RunSpec& spec, const std::string& remedy) {
   for (const fs::path& file : made.val) spec.val_shards.push_back(file.string());
 }
 
-void compress_schedule(core::TrainConfig& config, std::int64_t untimed_steps, std::int64_t timed_steps,
-                       const std::string& source) {
-  const std::int64_t all = untimed_steps + timed_steps;
-  config.schedule.num_steps = config.run.stop_after = config.run.val_every = all;
-  config.schedule.learning_rate.warmup_steps = std::min(config.schedule.learning_rate.warmup_steps, all - 1);
-  config.run.untimed_steps = untimed_steps;
-  config.run.warmup_iterations = 0;
-  config.run.gradient_steps.clear();
-  config.data.val_sequences = config.data.ranks * config.data.loader.sequences_per_read;
-  config.init.file.reset();
-  core::check_train_config(config, source);
-}
-
 TrainView::TrainView(const core::TrainConfig& config, DisplayHost host, bool is_quiet)
     : host_(std::move(host)),
       is_quiet_(is_quiet),

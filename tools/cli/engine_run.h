@@ -41,11 +41,6 @@ std::string writable_file(const std::string& option, const std::string& name);
 /// `remedy` if the vocabulary is too small.
 void use_generated_data(core::RunSpec& spec, const std::string& remedy);
 
-/// Compresses the whole schedule into a few steps with as little validation as possible, for a short look at a run.
-/// Throws Error with `source` if the steps are too few for a setting.
-void compress_schedule(core::TrainConfig& config, std::int64_t untimed_steps, std::int64_t timed_steps,
-                       const std::string& source);
-
 struct ForegroundCallbacks {
   std::function<void(const core::RunEvent&)> on_event;
   std::function<void()> on_tick;                      ///< a few times a second

@@ -12,6 +12,7 @@
 #include "reports/forecast/forecast.h"
 #include "reports/forecast/run_cost.h"
 #include "reports/kinds/kinds.h"
+#include "suites/design/pilot_plan.h"
 #include "suites/design/plan.h"
 #include "tools/cli/engine_run.h"
 #include "tools/cli/options.h"
@@ -61,7 +62,7 @@ struct Observed {
 core::RunSpec short_spec(const suites::Plan& plan, const suites::PlannedRun& run) {
   core::RunSpec spec = run.spec;
   spec.run_id = "calibration";
-  compress_schedule(spec.config, kUntimedSteps, kTimedSteps, plan.cell_of(run).label);
+  suites::compress_schedule(spec.config, kUntimedSteps, kTimedSteps, plan.cell_of(run).label);
   return spec;
 }
 

@@ -13,6 +13,7 @@
 #include "core/base/text.h"
 #include "core/protocol/run_event.h"
 #include "reports/kinds/kinds.h"
+#include "suites/design/pilot_plan.h"
 #include "tools/cli/engine_run.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
@@ -91,7 +92,7 @@ core::RunSpec make_spec(const ProfileOptions& options, const fs::path& file) {
   core::RunSpec spec;
   spec.run_id = "profile";
   spec.config = named_config(options);
-  compress_schedule(spec.config, kWarmUpSteps, options.steps, options.name);
+  suites::compress_schedule(spec.config, kWarmUpSteps, options.steps, options.name);
   options.engine.apply(spec);
   spec.profile_file = file.string();
   use_generated_data(spec, "profile a configuration with a larger vocabulary");

@@ -139,6 +139,8 @@ void add_run_command(CLI::App& app, Session& session) {
   add_suite_settings(*command, options->settings);
   add_until_decided_options(*command, options->until);
   add_suite_run_options(*command, options->run);
+  add_jobs_option(*command, options->run);
+  options->run.prefers_turns = true;
   add_slurm_options(*command, options->slurm);
   command->footer(kRunFooter);
   command->callback([options, &session] {

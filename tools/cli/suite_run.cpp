@@ -5,9 +5,11 @@
 
 #include "core/base/error.h"
 #include "core/base/text.h"
+#include "core/hardware/processors.h"
 #include "reports/comparison/comparison.h"
 #include "reports/effects/effects.h"
 #include "reports/effects/spread_weights.h"
+#include "reports/forecast/run_cost.h"
 #include "reports/kinds/kinds.h"
 #include "results/provenance.h"
 #include "suites/design/external_suite.h"
@@ -61,12 +63,41 @@ std::string figures_of(const results::Store& store, const results::RunRecord& ru
   return text;
 }
 
-/// Throws Error{kInvalidArgument} for turns of engines that another program starts.
-void check_times(const SuiteRunOptions& options) {
-  if (options.times == suites::TimesChoice::kTurns && (options.slurm || !options.launcher.empty())) {
-    throw core::Error(core::ErrorCode::kInvalidArgument,
-                      "--times turns: the engines must be started by this program, not by a launcher or Slurm");
+/// Throws Error{kInvalidArgument} for turns and runs at once where they cannot be.
+void check_sharing(const suites::Suite& suite, const SuiteRunOptions& options) {
+  const auto refuse = [](const std::string& text) { throw core::Error(core::ErrorCode::kInvalidArgument, text); };
+  const bool has_turns = options.times == suites::TimesChoice::kTurns;
+  const bool is_started_elsewhere = options.slurm || !options.launcher.empty();
+  if (has_turns && is_started_elsewhere)
+    refuse("--times turns: the engines must be started by this program, not by a launcher or Slurm");
+  if (options.jobs.value_or(1) == 1) return;
+  if (is_started_elsewhere) refuse("--jobs: the engines must be started by this program, not by a launcher or Slurm");
+  if (has_turns) refuse("--jobs runs several at once, which gives no times; leave out --times turns, or --jobs");
+  if (suite.device.is_gpu) refuse("--jobs shares out processors, and the runs of " + suite.name + " are on a GPU");
+}
+
+/// With several runs at once, each one's share of the processors, unless a number of threads is asked for.
+suites::Suite with_threads(suites::Suite suite, const SuiteRunOptions& options) {
+  const int processors = core::available_processors();
+  if (options.jobs && *options.jobs != 1 && suite.threads == 0)
+    suite.threads = *options.jobs == 0 ? 1 : std::max(1, processors / *options.jobs);
+  if (suite.threads > processors && !options.slurm && !options.is_quiet) {
+    write_to_stderr("warning: " + std::to_string(suite.threads) + " threads share " + std::to_string(processors) +
+                    (processors == 1 ? " processor" : " processors") + ", which makes runs several times slower\n");
   }
+  if (const int jobs = options.jobs.value_or(1); jobs > 1 && jobs * suite.threads > processors) {
+    throw core::Error(core::ErrorCode::kInvalidArgument,
+                      "--jobs " + std::to_string(jobs) + " with " + std::to_string(suite.threads) +
+                          (suite.threads == 1 ? " thread" : " threads") + " each needs " +
+                          std::to_string(jobs * suite.threads) + " processors, and there are " +
+                          std::to_string(processors) + "; use fewer of either");
+  }
+  return suite;
+}
+
+int jobs_of(const suites::Plan& plan, const SuiteRunOptions& options) {
+  const int jobs = options.jobs.value_or(1);
+  return jobs > 0 ? jobs : std::max(1, core::available_processors() / plan.threads);
 }
 
 suites::Matrix matrix_of(const suites::Suite& suite, const std::string& catalogue) {
@@ -116,8 +147,8 @@ void add_suite_run_options(CLI::App& command, SuiteRunOptions& options) {
   const auto take = [&options](const std::string& name) { options.times = *enum_value<suites::TimesChoice>(name); };
   command
       .add_option_function<std::string>("--times", take,
-                                        "turns: the runs of a seed share the machine, a few steps at a time; "
-                                        "runs: one after the other (default)")
+                                        "turns: the runs of a seed share the machine, a few steps at a time (default "
+                                        "of run and ablate on processors); runs: one after the other")
       ->check(CLI::IsMember(enum_names<suites::TimesChoice>()))
       ->type_name("HOW");
   command
@@ -131,6 +162,23 @@ void add_suite_run_options(CLI::App& command, SuiteRunOptions& options) {
   add_json_option(command, options.is_json);
   add_notes_option(command, options.has_notes);
   command.add_flag("--quiet", options.is_quiet, "Print no progress on standard error");
+}
+
+void add_jobs_option(CLI::App& command, SuiteRunOptions& options) {
+  const auto take = [&options](const std::string& text) {
+    constexpr std::int64_t kMaxJobs = 4096;
+    const std::optional<std::int64_t> number = whole_number(text);
+    if (text != "auto" && (!number || *number < 1 || *number > kMaxJobs)) {
+      throw core::Error(core::ErrorCode::kInvalidArgument, "--jobs: expected auto or a number from 1 to " +
+                                                               std::to_string(kMaxJobs) + ", got \"" + text + "\"");
+    }
+    options.jobs = number ? static_cast<int>(*number) : 0;
+  };
+  command
+      .add_option_function<std::string>("--jobs", take,
+                                        "Runs at once, each on processors of its own; above 1 losses only, no times "
+                                        "(default: 1; auto: as many as there are processors)")
+      ->type_name("N|auto");
 }
 
 void add_until_decided_options(CLI::App& command, UntilDecided& rule) {
@@ -158,8 +206,8 @@ bool is_calibration(const std::string& suite_name) {
 }
 
 suites::Plan plan_suite(const suites::Suite& asked, const SuiteRunOptions& options, const PlanRequest& request) {
-  check_times(options);
-  const suites::Suite suite = with_trainer_revision(asked);
+  check_sharing(asked, options);
+  const suites::Suite suite = with_threads(with_trainer_revision(asked), options);
   suites::Matrix matrix = matrix_of(suite, options.catalogue);
   for (suites::Cell& cell : matrix.cells) {
     if (request.arm > 0) cell.arm = request.arm;
@@ -178,18 +226,26 @@ namespace {
 
 /// What `run` returns; its observer shows progress on standard error, unless that is to be quiet.
 template <class Run>
-auto with_progress(const results::Store& store, const SuiteRunOptions& options, const Run& run) {
+auto with_progress(const results::Store& store, const SuiteRunOptions& options, int jobs, const Run& run) {
   suites::RunnerObserver silent;
   if (options.is_quiet) return run(silent);
-  SuiteProgress progress(stderr_display(), [&](const results::RunRecord& record) { return figures_of(store, record); });
+  SuiteProgress progress(
+      stderr_display(), [&](const results::RunRecord& record) { return figures_of(store, record); }, jobs);
   auto result = run(progress);
   progress.finish();
   write_to_stderr("\n");
   return result;
 }
 
-suites::RunnerOptions with_times(suites::RunnerOptions runner, const SuiteRunOptions& options) {
-  runner.times = options.times;
+/// What every suite that runs on this machine has.
+suites::RunnerOptions completed(suites::RunnerOptions runner, const suites::Plan& plan, const SuiteRunOptions& options,
+                                const results::Store& store) {
+  const bool takes_turns = !plan.suite.external && plan.suite.mock.is_null() && !plan.suite.device.is_gpu &&
+                           options.launcher.empty() && options.prefers_turns;
+  runner.times = options.times.value_or(takes_turns ? suites::TimesChoice::kTurns : suites::TimesChoice::kRuns);
+  runner.jobs = jobs_of(plan, options);
+  runner.has_pilots = true;
+  runner.expected_seconds = [&store](const suites::Plan& one) { return reports::expected_seconds(store, one); };
   return runner;
 }
 
@@ -197,16 +253,16 @@ suites::RunnerOptions with_times(suites::RunnerOptions runner, const SuiteRunOpt
 
 suites::SuiteRunResult run_plan(const suites::Plan& plan, results::Store& store, const suites::RunnerOptions& runner,
                                 const SuiteRunOptions& options) {
-  return with_progress(store, options, [&](suites::RunnerObserver& observer) {
+  return with_progress(store, options, jobs_of(plan, options), [&](suites::RunnerObserver& observer) {
     return options.slurm ? suites::run_on_slurm(plan, store, runner, *options.slurm, observer)
-                         : suites::run_plan(plan, store, with_times(runner, options), observer);
+                         : suites::run_plan(plan, store, completed(runner, plan, options, store), observer);
   });
 }
 
 std::vector<suites::SuiteRunResult> run_in_turn(const std::vector<const suites::Plan*>& plans, results::Store& store,
                                                 const suites::RunnerOptions& runner, const SuiteRunOptions& options) {
-  return with_progress(store, options, [&](suites::RunnerObserver& observer) {
-    return suites::run_in_turn(plans, store, with_times(runner, options), observer);
+  return with_progress(store, options, jobs_of(*plans.front(), options), [&](suites::RunnerObserver& observer) {
+    return suites::run_in_turn(plans, store, completed(runner, *plans.front(), options, store), observer);
   });
 }
 

@@ -42,7 +42,9 @@ struct SuiteRunOptions {
   std::string database;
   std::string launcher;  ///< for runs of several processes; empty: they start themselves, on this host
   std::string catalogue;
-  suites::TimesChoice times = suites::TimesChoice::kRuns;
+  std::optional<suites::TimesChoice> times;  ///< absent: turns where `prefers_turns` and the engine takes them
+  bool prefers_turns = false;
+  std::optional<int> jobs;  ///< runs at once; 0: as many as there are processors for; absent: one
   bool is_fresh = false;
   bool is_json = false;
   bool has_notes = false;
@@ -51,6 +53,9 @@ struct SuiteRunOptions {
 };
 
 void add_suite_run_options(CLI::App& command, SuiteRunOptions& options);
+
+/// --jobs, for commands whose runs may do without times.
+void add_jobs_option(CLI::App& command, SuiteRunOptions& options);
 
 /// What a plan needs besides the suite.
 struct PlanRequest {

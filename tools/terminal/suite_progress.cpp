@@ -40,8 +40,8 @@ DisplayHost stderr_display() {
           .has_color = has_color(STDERR_FILENO)};
 }
 
-SuiteProgress::SuiteProgress(DisplayHost host, Describe describe)
-    : host_(std::move(host)), describe_(std::move(describe)), lines_(host_.write, host_.is_live) {}
+SuiteProgress::SuiteProgress(DisplayHost host, Describe describe, int jobs)
+    : host_(std::move(host)), describe_(std::move(describe)), jobs_(jobs), lines_(host_.write, host_.is_live) {}
 
 void SuiteProgress::on_plan(const suites::Plan& plan, std::int64_t /*plan_id*/, const std::vector<bool>& reusable) {
   const std::size_t runs = plan.runs.size();  // plans may run in turn
@@ -62,6 +62,25 @@ void SuiteProgress::on_plan(const suites::Plan& plan, std::int64_t /*plan_id*/, 
 
 void SuiteProgress::begin_run(const suites::Plan& plan, const suites::PlannedRun& run) {
   if (to_come_.erase(&run) > 0) --later_[plan.cell_of(run).label];
+}
+
+void SuiteProgress::on_pilot(const suites::Plan& /*plan*/, const std::string& cell) {
+  if (!lines_.is_live() && pilot_.empty()) lines_.print("the first steps of each cell");
+  pilot_ = printable(cell);
+  redraw(true);
+}
+
+void SuiteProgress::on_expected(const suites::Plan& /*plan*/, const suites::CellSeconds& seconds) {
+  pilot_.clear();
+  for (const auto& [cell, value] : seconds) times_.expect(cell, value);
+  redraw(true);
+}
+
+void SuiteProgress::on_run_left_out(const suites::Plan& plan, const suites::PlannedRun& run) {
+  ++finished_;
+  ++failed_;
+  begin_run(plan, run);
+  redraw(true);
 }
 
 void SuiteProgress::on_run_started(const suites::Plan& plan, const suites::PlannedRun& run, std::int64_t /*run_id*/) {
@@ -101,7 +120,8 @@ const SuiteProgress::ActiveRun* SuiteProgress::shown() const {
 
 std::string SuiteProgress::shown_text(const ActiveRun& run, double now_s) const {
   std::string text = run.meter.text();
-  if (active_.size() > 1) return text + "  " + std::to_string(active_.size()) + " runs in turns";
+  if (active_.size() > 1)
+    return text + "  " + std::to_string(active_.size()) + (jobs_ > 1 ? " runs at once" : " runs in turns");
   if (const auto left = run.meter.remaining_s(run.own_s(now_s))) text += "  " + format_duration(*left) + " left";
   return text;
 }
@@ -154,6 +174,7 @@ void SuiteProgress::redraw(bool is_forced) {
                             static_cast<double>(std::max<std::int64_t>(run->meter.total_steps(), 1));
     lines.push_back(with_bar(run->label, fraction, shown_text(*run, now), host_.width()));
   }
+  if (!pilot_.empty()) lines.push_back("the first steps of each cell: " + pilot_);
   lines.push_back(suite_text(now));
   lines_.show(lines, host_.width());
 }
@@ -185,7 +206,7 @@ std::optional<double> SuiteProgress::suite_remaining_s(double now_s) const {
     const double own_s = run.own_s(now_s);
     current.push_back({run.cell, run.meter.elapsed_s(own_s), run.meter.remaining_s(own_s)});
   }
-  return times_.remaining_in_turns_s(later_, current);
+  return jobs_ > 1 ? times_.remaining_at_once_s(later_, current) : times_.remaining_in_turns_s(later_, current);
 }
 
 std::string SuiteProgress::colored(const char* color, const std::string& text) const {

@@ -34,9 +34,13 @@ class SuiteProgress : public suites::RunnerObserver {
   /// The finished run's own figures, e.g. "val loss 3.2815  12.34 ms/step".
   using Describe = std::function<std::string(const results::RunRecord&)>;
 
-  SuiteProgress(DisplayHost host, Describe describe);
+  /// `jobs`: runs that compute at once.
+  SuiteProgress(DisplayHost host, Describe describe, int jobs = 1);
 
   void on_plan(const suites::Plan& plan, std::int64_t plan_id, const std::vector<bool>& reusable) override;
+  void on_pilot(const suites::Plan& plan, const std::string& cell) override;
+  void on_expected(const suites::Plan& plan, const suites::CellSeconds& seconds) override;
+  void on_run_left_out(const suites::Plan& plan, const suites::PlannedRun& run) override;
   void on_run_started(const suites::Plan& plan, const suites::PlannedRun& run, std::int64_t run_id) override;
   void on_turn(const suites::Plan& plan, const suites::PlannedRun& run) override;
   void on_event(const suites::Plan& plan, const suites::PlannedRun& run, const core::RunEvent& event) override;
@@ -74,6 +78,7 @@ class SuiteProgress : public suites::RunnerObserver {
 
   DisplayHost host_;
   Describe describe_;
+  int jobs_;
   StatusLines lines_;
   std::size_t total_runs_ = 0;
   std::size_t finished_ = 0;  ///< runs with a result, including reused ones
@@ -85,6 +90,7 @@ class SuiteProgress : public suites::RunnerObserver {
   reports::TimeLeft times_;                      ///< times of the runs that were actually run
   std::map<const suites::PlannedRun*, ActiveRun> active_;
   const suites::PlannedRun* shown_ = nullptr;
+  std::string pilot_;  ///< the cell whose first steps are tried
   double last_drawn_s_ = 0.0;
   double last_plain_s_ = 0.0;
 };
