@@ -1,5 +1,5 @@
-/// Pilots: the first steps of a cell, with its whole schedule compressed into them, before the runs of a plan. They show
-/// whether the engine can run the cell, and what a run will take.
+/// Pilots: the first steps of a cell, with its whole schedule compressed into them, before the runs of a plan. They
+/// show whether the engine can run the cell, and what a run will take.
 ///
 /// A pilot is a stored run of the suite kPilotSuite that belongs to no plan; its fact results::kPilotOf names the
 /// configuration that it tries. A pilot that has succeeded is not made again. Pure; thread-safe.

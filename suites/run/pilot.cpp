@@ -18,8 +18,10 @@ std::vector<std::size_t> runs_to_try(const PlanRunner& runner) {
   std::set<std::size_t> known;
   std::size_t to_do = 0;
   for (std::size_t i = 0; i < runner.size(); ++i) {
-    if (runner.is_to_do(i)) ++to_do;
-    else known.insert(runner.plan().runs[i].cell);
+    if (runner.is_to_do(i))
+      ++to_do;
+    else
+      known.insert(runner.plan().runs[i].cell);
   }
   std::vector<std::size_t> runs;
   for (std::size_t i = 0; i < runner.size(); ++i) {
@@ -36,9 +38,8 @@ class PilotObserver : public RunnerObserver {
       : plan_(plan), store_(store), observer_(observer) {}
 
   void on_run_started(const Plan& pilots, const PlannedRun& run, std::int64_t run_id) override {
-    const Cell& cell = *std::find_if(plan_.matrix.cells.begin(), plan_.matrix.cells.end(), [&](const Cell& one) {
-      return one.label == pilots.cell_of(run).label;
-    });
+    const Cell& cell = *std::find_if(plan_.matrix.cells.begin(), plan_.matrix.cells.end(),
+                                     [&](const Cell& one) { return one.label == pilots.cell_of(run).label; });
     store_.add_batch(run_id, {.facts = {{results::kPilotOf, config_digest(cell)}}});
   }
   void on_run_finished(const Plan& /*plan*/, const PlannedRun& /*run*/, const results::RunRecord& record,
@@ -84,8 +85,8 @@ void run_pilots(PlanRunner& runner, results::Store& store, const RunnerOptions& 
   if (ends.failures.empty() || interrupts.count() > 0) return;
   if (ends.failures.size() == plan.matrix.cells.size()) {
     const auto& [cell, result] = *ends.failures.begin();
-    throw Error(ErrorCode::kUnavailable, "nothing was run, because no cell can be: the first steps of " +
-                                             failure_text(cell, result));
+    throw Error(ErrorCode::kUnavailable,
+                "nothing was run, because no cell can be: the first steps of " + failure_text(cell, result));
   }
   for (const auto& [cell, result] : ends.failures) {
     observer.on_message("the first steps of " + failure_text(cell, result));

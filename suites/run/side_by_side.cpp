@@ -29,10 +29,10 @@ std::vector<Place> places_for(int jobs, int threads) {
   for (std::vector<int>& processors : core::disjoint_processors(usable, jobs, threads))
     places.push_back({.processors = std::move(processors)});
   if (places.size() == static_cast<std::size_t>(jobs)) return places;
-  throw Error(ErrorCode::kInvalidArgument,
-              "--jobs " + std::to_string(jobs) + " with " + std::to_string(threads) +
-                  (threads == 1 ? " thread" : " threads") + " each needs " + std::to_string(jobs * threads) +
-                  " processors, and there are " + std::to_string(usable.size()) + "; use fewer of either");
+  throw Error(ErrorCode::kInvalidArgument, "--jobs " + std::to_string(jobs) + " with " + std::to_string(threads) +
+                                               (threads == 1 ? " thread" : " threads") + " each needs " +
+                                               std::to_string(jobs * threads) + " processors, and there are " +
+                                               std::to_string(usable.size()) + "; use fewer of either");
 }
 
 class SideBySide {

@@ -3,8 +3,8 @@
 #include <csignal>
 #include <fstream>
 
-#include "results/metric.h"
 #include "results/identity.h"
+#include "results/metric.h"
 #include "runner_fixture.h"
 #include "suites/design/pilot_plan.h"
 
@@ -78,9 +78,9 @@ class PilotTest : public RunnerTest {
 
   SuiteRunResult run_with_pilots(const Plan& plan, bool is_fresh = false) {
     Store store(file());
-    return run_plan(
-        plan, store,
-        {.is_fresh = is_fresh, .has_pilots = true, .grace_seconds = 0.3, .wait_poll_seconds = 0.02}, observer_);
+    return run_plan(plan, store,
+                    {.is_fresh = is_fresh, .has_pilots = true, .grace_seconds = 0.3, .wait_poll_seconds = 0.02},
+                    observer_);
   }
 };
 

@@ -166,7 +166,8 @@ TEST_F(SideBySideTest, MoreThanTheProcessorsHoldIsRefused) {
     ADD_FAILURE() << "ran";
   } catch (const core::Error& error) {
     EXPECT_EQ(error.code(), core::ErrorCode::kInvalidArgument);
-    EXPECT_NE(std::string(error.what()).find("--jobs " + std::to_string(processors)), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("--jobs " + std::to_string(processors)), std::string::npos)
+        << error.what();
   }
   EXPECT_TRUE(store.runs().empty());
 }

@@ -315,7 +315,7 @@ class Installed(unittest.TestCase):
         self.assertTrue("record17" in text and "record18" in text)
         self.assertIn(str(workshop.libtorch()), done.stderr)  # said at the first use
         runs = self.nanobench("list", "runs", "--json")
-        self.assertEqual(runs.stdout.count('"completed"'), 2, runs.stdout)
+        self.assertEqual(len(workshop.completed_runs(runs.stdout)), 2, runs.stdout)
 
     def test_the_engine_alone(self):
         done = self.run_command("nanobench-train", "--build-info", NANOBENCH_TORCH=workshop.libtorch())

@@ -4,6 +4,7 @@ As a program it puts the packages of the build into the folder NANOBENCH_PACKAGE
 """
 
 import functools
+import json
 import os
 import pathlib
 import shutil
@@ -73,6 +74,12 @@ def missing_deb_tool():
 def libtorch():
     """The LibTorch of the build: the folder with include/ and lib/."""
     return make_bundle.libtorch_folder(BUILD).parent
+
+
+def completed_runs(document):
+    """Of `nanobench list runs --json`, without pilots."""
+    rows = json.loads(document)["tables"]["runs"]
+    return [row for row in rows if row["outcome"] == "completed" and row["suite"] != "pilot"]
 
 
 def write_libtorch(folder, version=None):

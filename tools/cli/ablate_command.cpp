@@ -21,6 +21,7 @@
 #include "tools/cli/options.h"
 #include "tools/cli/program.h"
 #include "tools/cli/suite_run.h"
+#include "tools/cli/until_decided.h"
 
 namespace nanobench::tools {
 namespace {
@@ -292,8 +293,8 @@ int ablate(const AblateOptions& options, const Session& session) {
     if (!options.run.is_quiet) write_to_stderr("saved as " + file + "\n");
   }
   if (!options.is_dry) {
-    return options.until.is_asked ? run_until_decided(suite, options.until, options.run, session)
-                                  : run_suite(suite, options.run, session);
+    return options.until.is_sequential() ? run_until_decided(suite, options.until, options.run, session)
+                                         : run_suite(suite, options.run, session);
   }
   print(reports::suite_report(suite, matrix), options.run.is_json, notes_of(options.run.has_notes));
   return 0;

@@ -293,6 +293,7 @@ std::vector<Rule> store_rules() {
 std::vector<Rule> choice_rules() {
   const Source gate_metrics = choices({"loss", "time", "memory", "cost"});
   return {{{"", "--device"}, choices({"cpu", "cuda", "cuda:0"})},
+          {{"", "--budget"}, choices({"10min", "1h"})},
           {{"", "--jobs"}, choices({"auto", "1", "2", "4"})},
           {{"", "--times"}, choices(enum_names<suites::TimesChoice>())},
           {{"", "--kernels"}, choices(enum_names<core::KernelChoice>())},

@@ -15,6 +15,7 @@
 #include "tools/cli/places.h"
 #include "tools/cli/program.h"
 #include "tools/cli/suite_run.h"
+#include "tools/cli/until_decided.h"
 
 namespace nanobench::tools {
 namespace {
@@ -146,8 +147,8 @@ void add_run_command(CLI::App& app, Session& session) {
   command->callback([options, &session] {
     const suites::Suite suite = load_suite(options->suite, options->settings);
     options->run.slurm = slurm_options(options->slurm, database_file(options->run.database));
-    session.exit_code = options->until.is_asked ? run_until_decided(suite, options->until, options->run, session)
-                                                : run_suite(suite, options->run, session);
+    session.exit_code = options->until.is_sequential() ? run_until_decided(suite, options->until, options->run, session)
+                                                       : run_suite(suite, options->run, session);
   });
 }
 

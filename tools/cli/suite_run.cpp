@@ -95,6 +95,8 @@ suites::Suite with_threads(suites::Suite suite, const SuiteRunOptions& options) 
   return suite;
 }
 
+}  // namespace
+
 int jobs_of(const suites::Plan& plan, const SuiteRunOptions& options) {
   const int jobs = options.jobs.value_or(1);
   return jobs > 0 ? jobs : std::max(1, core::available_processors() / plan.threads);
@@ -105,8 +107,6 @@ suites::Matrix matrix_of(const suites::Suite& suite, const std::string& catalogu
   using Parts = ablations::CatalogueParts;
   return suites::make_matrix(suite, load_catalogue(catalogue, needs_claims ? Parts::kAll : Parts::kWithoutClaims));
 }
-
-}  // namespace
 
 void add_suite_settings(CLI::App& command, SuiteSettings& settings) {
   command
@@ -181,14 +181,6 @@ void add_jobs_option(CLI::App& command, SuiteRunOptions& options) {
       ->type_name("N|auto");
 }
 
-void add_until_decided_options(CLI::App& command, UntilDecided& rule) {
-  CLI::Option* const flag = command.add_flag("--until-decided", rule.is_asked,
-                                             "Add seeds until every change has a verdict, by a sequential rule");
-  command.add_option("--max-seeds", rule.max_seeds, "Maximum number of seeds (default: 10)")
-      ->type_name("N")
-      ->needs(flag);
-}
-
 suites::Suite with_trainer_revision(suites::Suite suite) {
   if (!suite.external) return suite;
   suites::ExternalTrainer& trainer = *suite.external;
@@ -245,7 +237,8 @@ suites::RunnerOptions completed(suites::RunnerOptions runner, const suites::Plan
   runner.times = options.times.value_or(takes_turns ? suites::TimesChoice::kTurns : suites::TimesChoice::kRuns);
   runner.jobs = jobs_of(plan, options);
   runner.has_pilots = true;
-  runner.expected_seconds = [&store](const suites::Plan& one) { return reports::expected_seconds(store, one); };
+  if (!runner.expected_seconds)
+    runner.expected_seconds = [&store](const suites::Plan& one) { return reports::expected_seconds(store, one); };
   return runner;
 }
 
@@ -278,112 +271,17 @@ reports::Document finished_report(const results::Store& store, const results::Pl
   return reports::comparison_report(store, plan, comparison);
 }
 
-int finish_run(const results::Store& store, const suites::SuiteRunResult& result, const SuiteRunOptions& options) {
-  const reports::Document report = finished_report(store, store.plan(result.plan_id), options);
+}  // namespace
+
+int finish_run(const results::Store& store, const suites::SuiteRunResult& result, const SuiteRunOptions& options,
+               const std::string& remark) {
+  reports::Document report = finished_report(store, store.plan(result.plan_id), options);
+  if (!remark.empty()) report.headline += " " + remark;
   print(report, options.is_json, notes_of(options.has_notes));
   if (!options.is_quiet)
     write_to_stderr("\nstored in " + store.file().string() + " as plan " + std::to_string(result.plan_id) + "\n");
   if (result.is_interrupted) return core::kExitInterrupted;
   return result.is_whole() ? core::kExitSuccess : core::kExitIncomplete;
-}
-
-/// The suite's own seeds first, then the smallest others.
-std::vector<std::uint64_t> seeds_up_to(const std::vector<std::uint64_t>& own, int count) {
-  std::vector<std::uint64_t> seeds = own;
-  for (std::uint64_t next = 1; seeds.size() < static_cast<std::size_t>(count); ++next) {
-    if (std::find(seeds.begin(), seeds.end(), next) == seeds.end()) seeds.push_back(next);
-  }
-  seeds.resize(static_cast<std::size_t>(count));
-  return seeds;
-}
-
-/// Looks after `first`, `first` + step, ... seeds: at most 50 looks.
-results::SequentialLook looks_for(const suites::Suite& suite, const UntilDecided& rule, int changes) {
-  constexpr int kMaxLooks = 50;
-  const int first = std::clamp(static_cast<int>(suite.seeds.size()), reports::kMinSeedsAdvised, rule.max_seeds);
-  return {.alpha = rule.alpha,
-          .family = std::max(1, changes),
-          .first = first,
-          .most = rule.max_seeds,
-          .step = std::max(1, (rule.max_seeds - first + kMaxLooks - 2) / (kMaxLooks - 1)),
-          .look = 1};
-}
-
-/// The changes without a verdict.
-struct OpenChanges {
-  int undecided = 0;            ///< more seeds may decide them
-  int undecidable = 0;          ///< more seeds will not: their times come from different code
-  int futile = 0;               ///< the seeds left can hardly decide them
-  std::set<std::string> cells;  ///< of the undecided ones
-};
-
-OpenChanges open_changes(const results::Store& store, std::int64_t plan_id) {
-  const results::PlanRecord plan = store.plan(plan_id);
-  OpenChanges open;
-  const reports::EffectRules rules{.weights = reports::spread_weights(store, plan),
-                                   .earlier_loss = reports::earlier_loss_spread(store, plan)};
-  const std::vector<reports::EffectResult> effects =
-      reports::analyse_effects(plan, reports::read_cells(store, plan, {}), rules);
-  for (const reports::EffectResult& effect : effects) {
-    if (effect.verdict != reports::FeatureVerdict::kInconclusive) continue;
-    if (!effect.other_code.empty()) {
-      ++open.undecidable;
-    } else if (reports::is_futile(effect, reports::final_rules_of(plan, rules), plan.sequential->most)) {
-      ++open.futile;
-    } else {
-      ++open.undecided;
-      for (const auto& [label, coefficient] : effect.contrast.coefficients) open.cells.insert(label);
-    }
-  }
-  return open;
-}
-
-std::string look_text(const results::SequentialLook& look, int seeds, int changes, const OpenChanges& open) {
-  std::string text = "look " + std::to_string(look.look) + ", " + std::to_string(seeds) +
-                     " seeds: " + std::to_string(changes - open.undecided - open.undecidable - open.futile) + " of " +
-                     std::to_string(changes) + " decided";
-  if (open.undecidable > 0) text += ", " + std::to_string(open.undecidable) + " cannot be decided";
-  if (open.futile > 0)
-    text += ", " + std::to_string(open.futile) + " will hardly be decided by " + std::to_string(look.most) + " seeds";
-  return text + "\n\n";
-}
-
-/// Cells that no undecided change needs keep the seeds that they have.
-void limit_cells(std::map<std::string, std::size_t>& limits, const suites::Plan& plan, const OpenChanges& open) {
-  for (const suites::Cell& cell : plan.matrix.cells) {
-    if (!open.cells.contains(cell.label)) limits.emplace(cell.label, plan.suite.seeds.size());
-  }
-}
-
-}  // namespace
-
-int run_until_decided(const suites::Suite& suite, const UntilDecided& rule, const SuiteRunOptions& options,
-                      const Session& session) {
-  if (rule.max_seeds < reports::kMinSeedsAdvised)
-    throw core::Error(core::ErrorCode::kInvalidArgument,
-                      "--max-seeds: expected " + std::to_string(reports::kMinSeedsAdvised) + " or more");
-  const suites::Matrix matrix = matrix_of(suite, options.catalogue);
-  const int changes = reports::single_changes(matrix.contrasts);
-  if (changes == 0) {
-    throw core::Error(core::ErrorCode::kInvalidArgument, suite.source + ": the design " + enum_name(suite.design) +
-                                                             " has no change to decide on; leave --until-decided out");
-  }
-  results::SequentialLook look = looks_for(suite, rule, changes);
-  results::Store store(database_file(options.database));
-  PlanRequest request;
-  for (;; ++look.look) {
-    const int seeds = std::min(look.most, look.first + (look.look - 1) * look.step);
-    suites::Suite part = suite;
-    part.seeds = seeds_up_to(suite.seeds, seeds);
-    part.sequential = look;
-    const suites::Plan plan = plan_suite(part, options, request);
-    const suites::SuiteRunResult result = run_plan(plan, store, {.is_fresh = false, .argv = session.argv}, options);
-    const OpenChanges open =
-        result.is_interrupted ? OpenChanges{.undecided = changes} : open_changes(store, result.plan_id);
-    if (!options.is_quiet) write_to_stderr(look_text(look, seeds, changes, open));
-    if (open.undecided == 0 || seeds == look.most || !result.is_whole()) return finish_run(store, result, options);
-    limit_cells(request.seed_limits, plan, open);
-  }
 }
 
 int run_suite(const suites::Suite& suite, const SuiteRunOptions& options, const Session& session) {

@@ -85,20 +85,15 @@ suites::SuiteRunResult run_plan(const suites::Plan& plan, results::Store& store,
 std::vector<suites::SuiteRunResult> run_in_turn(const std::vector<const suites::Plan*>& plans, results::Store& store,
                                                 const suites::RunnerOptions& runner, const SuiteRunOptions& options);
 
-/// Adds seeds to a suite until every change has a verdict.
-struct UntilDecided {
-  bool is_asked = false;  ///< false: the seeds are fixed
-  int max_seeds = 10;     ///< seeds at the last look
-  double alpha = 0.05;    ///< over all changes and looks together
-};
+/// Runs at once.
+int jobs_of(const suites::Plan& plan, const SuiteRunOptions& options);
 
-void add_until_decided_options(CLI::App& command, UntilDecided& rule);
+/// The suite's cells. Throws Error.
+suites::Matrix matrix_of(const suites::Suite& suite, const std::string& catalogue);
 
-/// Runs the suite with more and more seeds, with a look at the results after each, until every single change is decided
-/// by the boundary of its look (reports/stats/sequential.h) or `max_seeds` are used up. Cells of decided changes get no
-/// more seeds, nor do those of changes that the seeds left can hardly decide. Otherwise like run_suite.
-int run_until_decided(const suites::Suite& suite, const UntilDecided& rule, const SuiteRunOptions& options,
-                      const Session& session);
+/// Prints the report of a plan that was run, with a remark below its answer. Returns the exit code.
+int finish_run(const results::Store& store, const suites::SuiteRunResult& result, const SuiteRunOptions& options,
+               const std::string& remark = "");
 
 /// Runs the missing part of the suite with progress on standard error, then prints the report. Returns the exit code.
 /// Throws Error.

@@ -1,0 +1,86 @@
+// `run --budget`: seeds where they decide most, while there is time.
+#include "tools/cli/until_decided.h"
+
+#include <gtest/gtest.h>
+
+#include "core/base/error.h"
+#include "tests/tools/refusals.h"
+
+namespace nanobench::tools {
+namespace {
+
+/// Three cells whose times scatter too much for a verdict. A run sleeps for 0.3 s, which the plan knows.
+std::string noisy_suite(double step_cv = 0.3) {
+  return R"({"name": "noisy", "design": "leave_one_out", "features": ["attention_skip", "rotary"], "scale": "smoke",
+             "base": {"record": "record17"}, "seeds": [1, 2, 3],
+             "engine": {"mock": {"steps": 30, "sleep_ms": 10, "step_ms": 10, "step_cv": )" +
+         std::to_string(step_cv) + R"(, "cells": {"without attention_skip": {"step_ms": 10.1},
+                                                  "without rotary": {"step_ms": 9.9}}}}})";
+}
+
+int most_seeds(const core::Json& report) {
+  int most = 0;
+  for (const core::Json& row : report.at("tables").at("rows"))
+    most = std::max(most, row.at("n").at("completed").get<int>());
+  return most;
+}
+
+TEST(Duration, HasAUnit) {
+  EXPECT_EQ(parse_duration("90s", "--budget"), 90.0);
+  EXPECT_EQ(parse_duration("10min", "--budget"), 600.0);
+  EXPECT_EQ(parse_duration("2m", "--budget"), 120.0);
+  EXPECT_EQ(parse_duration("1.5h", "--budget"), 5400.0);
+  EXPECT_EQ(parse_duration("1h30min", "--budget"), 5400.0);
+  for (const char* const text : {"", "10", "0s", "0", "-5min", "min", "10 min", "10sec", "1..5h", "1h30", "nan", "1e3s",
+                                 "99999999h", "10MIN"})
+    EXPECT_THROW(parse_duration(text, "--budget"), core::Error) << text;
+}
+
+TEST(Budget, BadOnesAreOneSentence) {
+  const CommandLine shell("budget_bad");
+  shell.write("s.json", noisy_suite());
+  expect_refusals(shell, {{{"run", "s.json", "--budget", "10"}, "--budget 10"},
+                          {{"run", "s.json", "--budget", "0s"}, "with its unit"},
+                          {{"run", "s.json", "--budget", "-5min"}, "--budget"},
+                          {{"run", "s.json", "--max-seeds", "5"}, "--until-decided or --budget"}});
+}
+
+TEST(Budget, WithoutRoomForTheFirstLookNothingIsRun) {
+  const CommandLine shell("budget_small");
+  shell.write("s.json", noisy_suite());
+  const ProgramResult result = shell.run({"run", "s.json", "--budget", "2s", "--quiet"});
+  EXPECT_EQ(result.exit_code, core::kExitUsage);
+  EXPECT_NE(result.err.find("the first look, at 3 seeds of 3 cells"), std::string::npos) << result.err;
+  const ProgramResult runs = shell.run({"list", "runs", "--json"});
+  EXPECT_EQ(runs.out.find("completed"), std::string::npos) << runs.out;
+}
+
+/// Each seed takes 0.9 s, so five are too many for four seconds on any machine.
+TEST(Budget, SeedsAreAddedWhileTheyFit) {
+  const CommandLine shell("budget_fit");
+  shell.write("s.json", noisy_suite());
+  const ProgramResult result = shell.run({"run", "s.json", "--budget", "4s", "--quiet", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const core::Json report = json_of(result);
+  const int seeds = most_seeds(report);
+  EXPECT_GE(seeds, 3);
+  EXPECT_LT(seeds, 5);
+  EXPECT_NE(report.at("headline").get<std::string>().find("of the budget of 4.0 s spent"), std::string::npos)
+      << report.at("headline");
+  const core::Json more = json_of(shell.run({"run", "s.json", "--budget", "1h", "--max-seeds", "5", "--quiet", "--json"}));
+  EXPECT_GE(most_seeds(more), seeds);
+}
+
+/// What is decided does not depend on the time that was given, if it was enough.
+TEST(Budget, IsUntilDecidedThatMayEndEarlier) {
+  const CommandLine with("budget_with"), without("budget_without");
+  for (const CommandLine* shell : {&with, &without}) shell->write("s.json", noisy_suite(0.01));
+  const core::Json budget =
+      json_of(with.run({"run", "s.json", "--budget", "1h", "--max-seeds", "5", "--quiet", "--json"}));
+  const core::Json plain =
+      json_of(without.run({"run", "s.json", "--until-decided", "--max-seeds", "5", "--quiet", "--json"}));
+  EXPECT_EQ(budget.at("tables").at("effects"), plain.at("tables").at("effects"));
+}
+
+}  // namespace
+}  // namespace nanobench::tools

@@ -1,0 +1,317 @@
+#include "tools/cli/until_decided.h"
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <cstdlib>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "core/base/error.h"
+#include "core/base/text.h"
+#include "reports/comparison/comparison.h"
+#include "reports/effects/effects.h"
+#include "reports/effects/spread_weights.h"
+#include "reports/forecast/run_cost.h"
+#include "tools/cli/places.h"
+
+namespace nanobench::tools {
+namespace {
+
+using core::Error;
+using core::ErrorCode;
+using Clock = std::chrono::steady_clock;
+
+/// The suite's own seeds first, then the smallest others.
+std::vector<std::uint64_t> seeds_up_to(const std::vector<std::uint64_t>& own, int count) {
+  std::vector<std::uint64_t> seeds = own;
+  for (std::uint64_t next = 1; seeds.size() < static_cast<std::size_t>(count); ++next) {
+    if (std::find(seeds.begin(), seeds.end(), next) == seeds.end()) seeds.push_back(next);
+  }
+  seeds.resize(static_cast<std::size_t>(count));
+  return seeds;
+}
+
+/// Looks after `first`, `first` + step, ... seeds: at most 50 looks.
+results::SequentialLook looks_for(const suites::Suite& suite, int most, double alpha, int changes) {
+  constexpr int kMaxLooks = 50;
+  const int first = std::clamp(static_cast<int>(suite.seeds.size()), reports::kMinSeedsAdvised, most);
+  return {.alpha = alpha,
+          .family = std::max(1, changes),
+          .first = first,
+          .most = most,
+          .step = std::max(1, (most - first + kMaxLooks - 2) / (kMaxLooks - 1)),
+          .look = 1};
+}
+
+/// A change without a verdict that more seeds may decide.
+struct OpenChange {
+  std::string name;
+  std::set<std::string> cells;
+  reports::SeedsForVerdict needed;
+};
+
+struct OpenChanges {
+  std::vector<OpenChange> changes;  ///< those that need the fewest seeds first
+  int undecidable = 0;              ///< more seeds will not decide them: their times come from different code
+  int futile = 0;                   ///< the seeds left can hardly decide them
+
+  int undecided() const { return static_cast<int>(changes.size()); }
+};
+
+/// Sorts by the smallest number of seeds that may decide.
+int fewest_seeds(const OpenChange& change) {
+  return change.needed.min_seeds.value_or(change.needed.seeds.value_or(std::numeric_limits<int>::max()));
+}
+
+OpenChanges open_changes(const results::Store& store, std::int64_t plan_id) {
+  const results::PlanRecord plan = store.plan(plan_id);
+  OpenChanges open;
+  const reports::EffectRules rules{.weights = reports::spread_weights(store, plan),
+                                   .earlier_loss = reports::earlier_loss_spread(store, plan)};
+  const std::vector<reports::EffectResult> effects =
+      reports::analyse_effects(plan, reports::read_cells(store, plan, {}), rules);
+  const reports::EffectRules last = reports::final_rules_of(plan, rules);
+  const std::vector<std::optional<reports::SeedsForVerdict>> needed = reports::seeds_needed(effects, last);
+  for (std::size_t i = 0; i < effects.size(); ++i) {
+    const reports::EffectResult& effect = effects[i];
+    if (effect.verdict != reports::FeatureVerdict::kInconclusive) continue;
+    if (!effect.other_code.empty()) {
+      ++open.undecidable;
+    } else if (reports::is_futile(effect, last, plan.sequential->most)) {
+      ++open.futile;
+    } else {
+      OpenChange& change = open.changes.emplace_back();
+      change.name = effect.contrast.effect;
+      change.needed = needed[i].value_or(reports::SeedsForVerdict{});
+      for (const auto& [label, coefficient] : effect.contrast.coefficients) change.cells.insert(label);
+    }
+  }
+  std::stable_sort(open.changes.begin(), open.changes.end(),
+                   [](const OpenChange& a, const OpenChange& b) { return fewest_seeds(a) < fewest_seeds(b); });
+  return open;
+}
+
+std::set<std::string> cells_of(const std::vector<OpenChange>& changes) {
+  std::set<std::string> cells;
+  for (const OpenChange& change : changes) cells.insert(change.cells.begin(), change.cells.end());
+  return cells;
+}
+
+std::string look_text(const results::SequentialLook& look, int seeds, int changes, const OpenChanges& open) {
+  std::string text = "look " + std::to_string(look.look) + ", " + std::to_string(seeds) +
+                     " seeds: " + std::to_string(changes - open.undecided() - open.undecidable - open.futile) + " of " +
+                     std::to_string(changes) + " decided";
+  if (open.undecidable > 0) text += ", " + std::to_string(open.undecidable) + " cannot be decided";
+  if (open.futile > 0)
+    text += ", " + std::to_string(open.futile) + " will hardly be decided by " + std::to_string(look.most) + " seeds";
+  return text + "\n\n";
+}
+
+/// Cells outside `cells` keep the seeds that they have.
+void limit_cells(std::map<std::string, std::size_t>& limits, const suites::Plan& plan, std::size_t seeds,
+                 const std::set<std::string>& cells) {
+  for (const suites::Cell& cell : plan.matrix.cells) {
+    if (!cells.contains(cell.label)) limits.emplace(cell.label, seeds);
+  }
+}
+
+/// What the runs of the plan that are still to be made will take, as far as that is known.
+double seconds_to_do(const results::Store& store, const suites::Plan& plan, int jobs) {
+  const std::map<std::string, double> seconds = reports::expected_seconds(store, plan);
+  double sum = 0.0;
+  for (const suites::PlannedRun& run : plan.runs) {
+    const auto known = seconds.find(plan.cell_of(run).label);
+    if (known != seconds.end() && !store.find_evidence(run.digest, jobs == 1)) sum += known->second;
+  }
+  return sum / jobs;
+}
+
+/// One command: looks until all is decided or the budget is spent.
+class Search {
+ public:
+  Search(const suites::Suite& suite, const UntilDecided& rule, const SuiteRunOptions& options, const Session& session)
+      : suite_(suite), rule_(rule), options_(options), session_(session), store_(database_file(options.database)) {}
+
+  int run(int changes) {
+    look_ = looks_for(suite_, rule_.max_seeds.value_or(UntilDecided::kMaxSeeds), rule_.alpha, changes);
+    suites::SuiteRunResult result;
+    OpenChanges open;
+    for (;; ++look_.look) {
+      const std::optional<suites::Plan> plan = next_plan(open);
+      if (!plan) return finish(result, open);
+      result = run_look(*plan);
+      open = result.is_interrupted ? OpenChanges{} : open_changes(store_, result.plan_id);
+      if (!options_.is_quiet && !result.is_interrupted) write_to_stderr(look_text(look_, seeds(), changes, open));
+      if (open.changes.empty() || seeds() == look_.most || !result.is_whole()) return finish(result, open);
+      limit_cells(limits_, *plan, plan->suite.seeds.size(), cells_of(open.changes));
+    }
+  }
+
+ private:
+  int seeds() const { return std::min(look_.most, look_.first + (look_.look - 1) * look_.step); }
+  double spent_s() const { return std::chrono::duration<double>(Clock::now() - begun_).count(); }
+  double left_s() const { return *rule_.budget_s - spent_s(); }
+
+  suites::Plan plan_look(const std::map<std::string, std::size_t>& limits) const {
+    suites::Suite part = suite_;
+    part.seeds = seeds_up_to(suite_.seeds, seeds());
+    part.sequential = look_;
+    return plan_suite(part, options_, {.seed_limits = limits});
+  }
+
+  /// The plan of this look for the open changes, or for as many of them as the budget holds; nullopt: for none.
+  std::optional<suites::Plan> next_plan(OpenChanges& open) {
+    suites::Plan plan = plan_look(limits_);
+    if (!rule_.budget_s || look_.look == 1) return plan;
+    if (fits(plan)) return plan;
+    std::vector<OpenChange> chosen;
+    std::optional<suites::Plan> largest;
+    for (const OpenChange& change : open.changes) {
+      chosen.push_back(change);
+      std::map<std::string, std::size_t> limits = limits_;
+      limit_cells(limits, plan, plan.suite.seeds.size() - static_cast<std::size_t>(look_.step), cells_of(chosen));
+      suites::Plan smaller = plan_look(limits);
+      if (fits(smaller)) {
+        largest = std::move(smaller);
+      } else {
+        chosen.pop_back();
+      }
+    }
+    return largest;
+  }
+
+  bool fits(const suites::Plan& plan) const {
+    return seconds_to_do(store_, plan, jobs_of(plan, options_)) <= left_s() + kOverrun * *rule_.budget_s;
+  }
+
+  suites::SuiteRunResult run_look(const suites::Plan& plan) {
+    suites::RunnerOptions runner{.argv = session_.argv};
+    if (rule_.budget_s && look_.look == 1) {
+      runner.expected_seconds = [this](const suites::Plan& first) {
+        check_first_look(first);
+        return reports::expected_seconds(store_, first);
+      };
+    }
+    return run_plan(plan, store_, runner, options_);
+  }
+
+  /// After the pilots, before the first run.
+  void check_first_look(const suites::Plan& plan) const {
+    if (fits(plan)) return;
+    const double needed_s = seconds_to_do(store_, plan, jobs_of(plan, options_)) + spent_s();
+    throw Error(ErrorCode::kInvalidArgument,
+                "--budget " + format_duration(*rule_.budget_s) + ": the first look, at " + std::to_string(seeds()) +
+                    " seeds of " + std::to_string(plan.matrix.cells.size()) + " cells, takes about " +
+                    format_duration(needed_s) + "; give more, or fewer cells, or a smaller scale");
+  }
+
+  int finish(const suites::SuiteRunResult& result, const OpenChanges& open) {
+    const bool has_remark = rule_.budget_s && !result.is_interrupted;
+    return finish_run(store_, result, options_, has_remark ? budget_text(result, open) : "");
+  }
+
+  std::string budget_text(const suites::SuiteRunResult& result, const OpenChanges& open) const {
+    std::string text = format_duration(spent_s()) + " of the budget of " + format_duration(*rule_.budget_s) + " spent.";
+    if (open.futile > 0)
+      text += " " + counted(open.futile, "change") + " will hardly be decided by " + std::to_string(look_.most) + " seeds.";
+    if (open.changes.empty()) return text + " Nothing is left that more seeds would decide.";
+    const std::map<std::string, double> seconds = store_.expected_seconds(result.plan_id);
+    for (const OpenChange& change : open.changes) text += " " + price_of(change, seconds);
+    return text + " The same command with a larger budget continues.";
+  }
+
+  /// "record15 needs 4 to 77 seeds, 18 s each."
+  static std::string price_of(const OpenChange& change, const std::map<std::string, double>& seconds) {
+    double each = 0.0;
+    for (const std::string& cell : change.cells) {
+      if (const auto known = seconds.find(cell); known != seconds.end()) each += known->second;
+    }
+    std::string text = change.name + " is undecided";
+    if (change.needed.min_seeds) {
+      text += "; it needs " + std::to_string(*change.needed.min_seeds);
+      if (change.needed.max_seeds != change.needed.min_seeds)
+        text += change.needed.max_seeds ? " to " + std::to_string(*change.needed.max_seeds) : " or more";
+      text += " seeds";
+    }
+    if (each > 0.0) text += (change.needed.min_seeds ? ", " : "; a seed takes ") + format_duration(each) + (change.needed.min_seeds ? " each" : "");
+    return text + ".";
+  }
+
+  static constexpr double kOverrun = 0.05;  ///< of the budget: estimates are that uncertain
+
+  const suites::Suite& suite_;
+  const UntilDecided& rule_;
+  const SuiteRunOptions& options_;
+  const Session& session_;
+  results::Store store_;
+  results::SequentialLook look_;
+  std::map<std::string, std::size_t> limits_;  ///< seeds of cells that get no more
+  Clock::time_point begun_ = Clock::now();
+};
+
+/// The units of a duration, longest names first.
+constexpr std::pair<const char*, double> kUnits[] = {{"min", 60.0}, {"h", 3600.0}, {"m", 60.0}, {"s", 1.0}};
+
+}  // namespace
+
+double parse_duration(const std::string& text, const std::string& option) {
+  const auto refuse = [&] {
+    throw Error(ErrorCode::kInvalidArgument,
+                option + " " + text + ": expected a time above 0 with its unit, such as 90s, 10min or 1h30min");
+  };
+  double seconds = 0.0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t digits = text.find_first_not_of("0123456789.", at);
+    if (digits == at || digits == std::string::npos) refuse();
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str() + at, &end);
+    if (end != text.c_str() + digits) refuse();
+    const auto unit = std::find_if(std::begin(kUnits), std::end(kUnits),
+                                   [&](const auto& one) { return text.compare(digits, std::string(one.first).size(), one.first) == 0; });
+    if (unit == std::end(kUnits)) refuse();
+    seconds += value * unit->second;
+    at = digits + std::string(unit->first).size();
+  }
+  constexpr double kYear = 365.0 * 86400.0;
+  if (!(seconds > 0.0) || seconds > kYear) refuse();
+  return seconds;
+}
+
+bool UntilDecided::is_sequential() const {
+  if (max_seeds && !is_asked && !budget_s)
+    throw Error(ErrorCode::kInvalidArgument, "--max-seeds needs --until-decided or --budget");
+  return is_asked || budget_s;
+}
+
+void add_until_decided_options(CLI::App& command, UntilDecided& rule) {
+  command.add_flag("--until-decided", rule.is_asked,
+                   "Add seeds until every change has a verdict, by a sequential rule");
+  command
+      .add_option_function<std::string>(
+          "--budget", [&rule](const std::string& text) { rule.budget_s = parse_duration(text, "--budget"); },
+          "The same within this time (90s, 10min, 2h): seeds go where they decide most")
+      ->type_name("TIME");
+  command.add_option("--max-seeds", rule.max_seeds,
+                     "Maximum number of seeds (default: 10), with --until-decided or --budget")
+      ->type_name("N");
+}
+
+int run_until_decided(const suites::Suite& suite, const UntilDecided& rule, const SuiteRunOptions& options,
+                      const Session& session) {
+  if (rule.max_seeds.value_or(UntilDecided::kMaxSeeds) < reports::kMinSeedsAdvised)
+    throw Error(ErrorCode::kInvalidArgument,
+                "--max-seeds: expected " + std::to_string(reports::kMinSeedsAdvised) + " or more");
+  if (rule.budget_s && options.slurm)
+    throw Error(ErrorCode::kInvalidArgument, "--budget: how long Slurm's queue takes is not known; use --until-decided");
+  const int changes = reports::single_changes(matrix_of(suite, options.catalogue).contrasts);
+  if (changes == 0) {
+    throw Error(ErrorCode::kInvalidArgument, suite.source + ": the design " + enum_name(suite.design) +
+                                                 " has no change to decide on; leave " +
+                                                 (rule.budget_s ? "--budget" : "--until-decided") + " out");
+  }
+  return Search(suite, rule, options, session).run(changes);
+}
+
+}  // namespace nanobench::tools

@@ -1,0 +1,40 @@
+/// `run --until-decided` and `run --budget`: seeds where they decide most, by a group-sequential rule.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+
+#include "tools/cli/suite_run.h"
+
+namespace nanobench::tools {
+
+/// Adds seeds to a suite until every change has a verdict, or the budget is spent.
+struct UntilDecided {
+  bool is_asked = false;              ///< false, and no budget: the seeds are fixed
+  std::optional<double> budget_s;     ///< for the whole command; absent: as long as it takes
+  std::optional<int> max_seeds;       ///< seeds at the last look; absent: kMaxSeeds
+  double alpha = 0.05;                ///< over all changes and looks together
+  static constexpr int kMaxSeeds = 10;
+
+  /// Throws Error{kInvalidArgument} for a number of looks without any.
+  bool is_sequential() const;
+};
+
+void add_until_decided_options(CLI::App& command, UntilDecided& rule);
+
+/// Seconds of "90s", "10min", "1.5h" or "1h30min". Throws Error{kInvalidArgument} with `option` for anything else, and
+/// for nothing or less.
+double parse_duration(const std::string& text, const std::string& option);
+
+/// Runs the suite with more and more seeds, with a look at the results after each, until every single change is decided
+/// by the boundary of its look (reports/stats/sequential.h) or `max_seeds` are used up. Cells of decided changes get no
+/// more seeds, nor do those of changes that the seeds left can hardly decide.
+///
+/// With a budget, seeds are added only while they are expected to fit, for the changes that need the fewest of them if
+/// not for all. The boundaries are those without a budget, so a later call with more continues. A budget that does not
+/// hold the first look is refused before the first run. Otherwise like run_suite.
+int run_until_decided(const suites::Suite& suite, const UntilDecided& rule, const SuiteRunOptions& options,
+                      const Session& session);
+
+}  // namespace nanobench::tools
