@@ -154,16 +154,31 @@ void PlanWatcher::show_runner(const Store& store, const RunningRuns& running, do
     state.remaining_s = plan_->times().remaining_s(later, std::nullopt);
     return;
   }
-  const auto running_lines = static_cast<std::size_t>(std::count(states.begin(), states.end(), LineState::kRunning));
   const CurrentRun shown = {state.run->cell, state.run->elapsed_s, state.run->remaining_s};
-  if (running_lines < 2) {
-    state.remaining_s = plan_->times().remaining_s(later, shown);
-  } else if (!store.run_facts(state.run->id).contains(results::kTurnBlock)) {
-    state.remaining_s = plan_->times().remaining_at_once_s(later, std::vector<CurrentRun>(running_lines, shown));
-  } else if (const auto rest = plan_->times().remaining_s(later, std::nullopt); rest && shown.remaining_s) {
-    // Runs that take turns are equally far: each one's seconds pass while the others compute.
-    state.remaining_s = *shown.remaining_s + *rest;
+  std::vector<CurrentRun> running_runs;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if (states[i] == LineState::kRunning) running_runs.push_back({plan_->lines()[i].cell, 0.0, std::nullopt});
   }
+  if (running_runs.size() < 2) {
+    state.remaining_s = plan_->times().remaining_s(later, shown);
+  } else if (store.run_facts(state.run->id).contains(results::kJobProcessors)) {
+    state.remaining_s = plan_->times().remaining_at_once_s(later, std::vector<CurrentRun>(running_runs.size(), shown));
+  } else {
+    state.remaining_s = remaining_in_turns_s(later, running_runs, *state.run);
+  }
+}
+
+/// Runs that take turns are equally far: `run` is one of them.
+std::optional<double> PlanWatcher::remaining_in_turns_s(const std::map<std::string, std::size_t>& later,
+                                                        std::vector<CurrentRun> running, const WatchedRun& run) const {
+  const TimeLeft& times = plan_->times();
+  const double rest =
+      1.0 - static_cast<double>(run.step) / static_cast<double>(std::max<std::int64_t>(run.total_steps.value_or(1), 1));
+  for (CurrentRun& one : running) {
+    if (const auto whole = times.expected_s(one.cell)) one.remaining_s = *whole * std::max(rest, 0.0);
+  }
+  if (const auto known = times.remaining_in_turns_s(later, running)) return known;
+  return times.remaining_in_turns_s(later, {{run.cell, run.elapsed_s, run.remaining_s}});
 }
 
 PlanWatcher::FileMark PlanWatcher::mark_of_file() const {

@@ -70,6 +70,8 @@ WatchedRun RunFollower::read(const results::Store& store, const results::RunGlan
   run_.step_ms = recent_mean(step_ms_);
   run_.elapsed_s = seconds_between(glance.started_at, now_s).value_or(0.0);
   if (!step_ms_.empty()) run_.step = step_ms_.back().step + 1;
+  // A run beside others has no times.
+  if (!run_.train_losses.empty()) run_.step = std::max(run_.step, run_.train_losses.back().step + 1);
   if (run_.total_steps && run_.step > *run_.total_steps) run_.total_steps = std::nullopt;
   run_.remaining_s = remaining_s(run_, glance, now_s);
   return run_;

@@ -31,8 +31,8 @@ TEST(Duration, HasAUnit) {
   EXPECT_EQ(parse_duration("2m", "--budget"), 120.0);
   EXPECT_EQ(parse_duration("1.5h", "--budget"), 5400.0);
   EXPECT_EQ(parse_duration("1h30min", "--budget"), 5400.0);
-  for (const char* const text : {"", "10", "0s", "0", "-5min", "min", "10 min", "10sec", "1..5h", "1h30", "nan", "1e3s",
-                                 "99999999h", "10MIN"})
+  for (const char* const text :
+       {"", "10", "0s", "0", "-5min", "min", "10 min", "10sec", "1..5h", "1h30", "nan", "1e3s", "99999999h", "10MIN"})
     EXPECT_THROW(parse_duration(text, "--budget"), core::Error) << text;
 }
 
@@ -67,7 +67,8 @@ TEST(Budget, SeedsAreAddedWhileTheyFit) {
   EXPECT_LT(seeds, 5);
   EXPECT_NE(report.at("headline").get<std::string>().find("of the budget of 4.0 s spent"), std::string::npos)
       << report.at("headline");
-  const core::Json more = json_of(shell.run({"run", "s.json", "--budget", "1h", "--max-seeds", "5", "--quiet", "--json"}));
+  const core::Json more =
+      json_of(shell.run({"run", "s.json", "--budget", "1h", "--max-seeds", "5", "--quiet", "--json"}));
   EXPECT_GE(most_seeds(more), seeds);
 }
 

@@ -215,11 +215,13 @@ class Search {
   std::string budget_text(const suites::SuiteRunResult& result, const OpenChanges& open) const {
     std::string text = format_duration(spent_s()) + " of the budget of " + format_duration(*rule_.budget_s) + " spent.";
     if (open.futile > 0)
-      text += " " + counted(open.futile, "change") + " will hardly be decided by " + std::to_string(look_.most) + " seeds.";
+      text +=
+          " " + counted(open.futile, "change") + " will hardly be decided by " + std::to_string(look_.most) + " seeds.";
     if (open.changes.empty()) return text + " Nothing is left that more seeds would decide.";
     const std::map<std::string, double> seconds = store_.expected_seconds(result.plan_id);
     for (const OpenChange& change : open.changes) text += " " + price_of(change, seconds);
-    return text + " The same command with a larger budget continues.";
+    return text + (seeds() == look_.most ? " These are all seeds of the plan; --max-seeds sets how many there may be."
+                                         : " The same command with a larger budget continues.");
   }
 
   /// "record15 needs 4 to 77 seeds, 18 s each."
@@ -235,7 +237,9 @@ class Search {
         text += change.needed.max_seeds ? " to " + std::to_string(*change.needed.max_seeds) : " or more";
       text += " seeds";
     }
-    if (each > 0.0) text += (change.needed.min_seeds ? ", " : "; a seed takes ") + format_duration(each) + (change.needed.min_seeds ? " each" : "");
+    if (each > 0.0)
+      text += (change.needed.min_seeds ? ", " : "; a seed takes ") + format_duration(each) +
+              (change.needed.min_seeds ? " each" : "");
     return text + ".";
   }
 
@@ -268,8 +272,9 @@ double parse_duration(const std::string& text, const std::string& option) {
     char* end = nullptr;
     const double value = std::strtod(text.c_str() + at, &end);
     if (end != text.c_str() + digits) refuse();
-    const auto unit = std::find_if(std::begin(kUnits), std::end(kUnits),
-                                   [&](const auto& one) { return text.compare(digits, std::string(one.first).size(), one.first) == 0; });
+    const auto unit = std::find_if(std::begin(kUnits), std::end(kUnits), [&](const auto& one) {
+      return text.compare(digits, std::string(one.first).size(), one.first) == 0;
+    });
     if (unit == std::end(kUnits)) refuse();
     seconds += value * unit->second;
     at = digits + std::string(unit->first).size();
@@ -293,8 +298,9 @@ void add_until_decided_options(CLI::App& command, UntilDecided& rule) {
           "--budget", [&rule](const std::string& text) { rule.budget_s = parse_duration(text, "--budget"); },
           "The same within this time (90s, 10min, 2h): seeds go where they decide most")
       ->type_name("TIME");
-  command.add_option("--max-seeds", rule.max_seeds,
-                     "Maximum number of seeds (default: 10), with --until-decided or --budget")
+  command
+      .add_option("--max-seeds", rule.max_seeds,
+                  "Maximum number of seeds (default: 10), with --until-decided or --budget")
       ->type_name("N");
 }
 
@@ -304,7 +310,8 @@ int run_until_decided(const suites::Suite& suite, const UntilDecided& rule, cons
     throw Error(ErrorCode::kInvalidArgument,
                 "--max-seeds: expected " + std::to_string(reports::kMinSeedsAdvised) + " or more");
   if (rule.budget_s && options.slurm)
-    throw Error(ErrorCode::kInvalidArgument, "--budget: how long Slurm's queue takes is not known; use --until-decided");
+    throw Error(ErrorCode::kInvalidArgument,
+                "--budget: how long Slurm's queue takes is not known; use --until-decided");
   const int changes = reports::single_changes(matrix_of(suite, options.catalogue).contrasts);
   if (changes == 0) {
     throw Error(ErrorCode::kInvalidArgument, suite.source + ": the design " + enum_name(suite.design) +

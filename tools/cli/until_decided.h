@@ -11,10 +11,10 @@ namespace nanobench::tools {
 
 /// Adds seeds to a suite until every change has a verdict, or the budget is spent.
 struct UntilDecided {
-  bool is_asked = false;              ///< false, and no budget: the seeds are fixed
-  std::optional<double> budget_s;     ///< for the whole command; absent: as long as it takes
-  std::optional<int> max_seeds;       ///< seeds at the last look; absent: kMaxSeeds
-  double alpha = 0.05;                ///< over all changes and looks together
+  bool is_asked = false;           ///< false, and no budget: the seeds are fixed
+  std::optional<double> budget_s;  ///< for the whole command; absent: as long as it takes
+  std::optional<int> max_seeds;    ///< seeds at the last look; absent: kMaxSeeds
+  double alpha = 0.05;             ///< over all changes and looks together
   static constexpr int kMaxSeeds = 10;
 
   /// Throws Error{kInvalidArgument} for a number of looks without any.

@@ -97,6 +97,23 @@ TEST_F(PlanWatcherTest, NoStoreAndNoPlanAreNotFound) {
   EXPECT_EQ(look().runner.state, RunnerState::kNotBegun);
 }
 
+/// Two runs of ten steps are in progress, two are to come; 10 s and 30 s are expected of them.
+TEST_F(PlanWatcherTest, TurnsAddUpAndRunsAtOnceShareTheRest) {
+  Store store(file());
+  const std::int64_t plan = store.ensure_plan(plan_of("p"));
+  store.set_expected_seconds(plan, {{"record12", 10.0}, {"record13", 30.0}});
+  const std::int64_t first = begin(store, plan, 0), second = begin(store, plan, 1);
+  EXPECT_NEAR(*look().remaining_s, 80.0, 0.1);
+  for (const std::int64_t id : {first, second}) {
+    std::vector<results::NewSample> half;
+    for (std::int64_t step = 0; step < 5; ++step) half.push_back({results::kTrainLoss, step, 5.0});
+    store.add_samples(id, half);
+  }
+  EXPECT_NEAR(*look().remaining_s, 20.0 + 40.0, 0.1) << "half of the two, and the others";
+  for (const std::int64_t id : {first, second}) store.add_batch(id, {.facts = {{results::kJobProcessors, "0"}}});
+  EXPECT_LT(*look().remaining_s, 45.0) << "two at a time";
+}
+
 TEST_F(PlanWatcherTest, ARunningRunIsFollowed) {
   Store store(file());
   const std::int64_t plan = store.ensure_plan(plan_of("p"));
