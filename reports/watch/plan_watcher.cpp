@@ -168,17 +168,13 @@ void PlanWatcher::show_runner(const Store& store, const RunningRuns& running, do
   }
 }
 
-/// Runs that take turns are equally far: `run` is one of them.
+/// Runs that take turns are equally far: `run` is one of them, and its pace is that of all together.
 std::optional<double> PlanWatcher::remaining_in_turns_s(const std::map<std::string, std::size_t>& later,
-                                                        std::vector<CurrentRun> running, const WatchedRun& run) const {
-  const TimeLeft& times = plan_->times();
-  const double rest =
-      1.0 - static_cast<double>(run.step) / static_cast<double>(std::max<std::int64_t>(run.total_steps.value_or(1), 1));
-  for (CurrentRun& one : running) {
-    if (const auto whole = times.expected_s(one.cell)) one.remaining_s = *whole * std::max(rest, 0.0);
-  }
-  if (const auto known = times.remaining_in_turns_s(later, running)) return known;
-  return times.remaining_in_turns_s(later, {{run.cell, run.elapsed_s, run.remaining_s}});
+                                                        const std::vector<CurrentRun>& running,
+                                                        const WatchedRun& run) const {
+  const std::optional<double> others = plan_->times().remaining_in_turns_s(later, {});
+  if (others && run.remaining_s) return *others + *run.remaining_s;
+  return plan_->times().remaining_in_turns_s(later, running);
 }
 
 PlanWatcher::FileMark PlanWatcher::mark_of_file() const {

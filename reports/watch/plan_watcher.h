@@ -60,7 +60,7 @@ class PlanWatcher {
   /// For a plan that runs here.
   void show_runner(const results::Store& store, const RunningRuns& running, double now_s, WatchState& state);
   std::optional<double> remaining_in_turns_s(const std::map<std::string, std::size_t>& later,
-                                             std::vector<CurrentRun> running, const WatchedRun& run) const;
+                                             const std::vector<CurrentRun>& running, const WatchedRun& run) const;
   std::vector<LineState> line_states(const RunningRuns& running, const WatchedRunner& runner) const;
   void follow_run(const results::Store& store, const RunningRuns& running, double now_s, WatchState& state);
   std::optional<double> elapsed_s(const WatchedRunner& runner, double now_s) const;

@@ -109,7 +109,9 @@ TEST_F(PlanWatcherTest, TurnsAddUpAndRunsAtOnceShareTheRest) {
     for (std::int64_t step = 0; step < 5; ++step) half.push_back({results::kTrainLoss, step, 5.0});
     store.add_samples(id, half);
   }
-  EXPECT_NEAR(*look().remaining_s, 20.0 + 40.0, 0.1) << "half of the two, and the others";
+  const WatchState state = look();
+  ASSERT_TRUE(state.run->remaining_s) << "by its pace";
+  EXPECT_DOUBLE_EQ(*state.remaining_s, *state.run->remaining_s + 40.0) << "the pace of both, and the others";
   for (const std::int64_t id : {first, second}) store.add_batch(id, {.facts = {{results::kJobProcessors, "0"}}});
   EXPECT_LT(*look().remaining_s, 45.0) << "two at a time";
 }
