@@ -72,6 +72,25 @@ TEST(Budget, SeedsAreAddedWhileTheyFit) {
   EXPECT_GE(most_seeds(more), seeds);
 }
 
+/// A seed of `rotary` takes three seconds, which no longer fit; one of the other change takes none to speak of.
+TEST(Budget, WhatNoLongerFitsStopsAndTheRestGoesOn) {
+  const CommandLine shell("budget_rest");
+  shell.write("s.json", R"({"name": "uneven", "design": "leave_one_out", "features": ["attention_skip", "rotary"],
+      "scale": "smoke", "base": {"record": "record17"}, "seeds": [1, 2, 3],
+      "engine": {"mock": {"steps": 10, "sleep_ms": 1, "step_ms": 10, "step_cv": 0.3, "cells": {
+          "without attention_skip": {"step_ms": 13}, "without rotary": {"step_ms": 13, "sleep_ms": 300}}}}})");
+  const ProgramResult result =
+      shell.run({"run", "s.json", "--budget", "11.3s", "--max-seeds", "12", "--quiet", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const core::Json report = json_of(result);
+  std::map<std::string, int> completed;
+  for (const core::Json& row : report.at("tables").at("rows"))
+    completed[row.at("row").get<std::string>()] = row.at("n").at("completed").get<int>();
+  EXPECT_EQ(completed["without rotary"], 3);
+  EXPECT_GT(completed["without attention_skip"], 3);
+  EXPECT_EQ(completed["record17"], completed["without attention_skip"]);
+}
+
 /// What is decided does not depend on the time that was given, if it was enough.
 TEST(Budget, IsUntilDecidedThatMayEndEarlier) {
   const CommandLine with("budget_with"), without("budget_without");

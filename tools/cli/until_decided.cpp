@@ -140,17 +140,22 @@ class Search {
     OpenChanges open;
     for (;; ++look_.look) {
       const std::optional<suites::Plan> plan = next_plan(open);
-      if (!plan) return finish(result, open);
+      if (!plan) {
+        --look_.look;  // the last one that there was
+        return finish(result, open);
+      }
       result = run_look(*plan);
       open = result.is_interrupted ? OpenChanges{} : open_changes(store_, result.plan_id);
       if (!options_.is_quiet && !result.is_interrupted) write_to_stderr(look_text(look_, seeds(), changes, open));
-      if (open.changes.empty() || seeds() == look_.most || !result.is_whole()) return finish(result, open);
-      limit_cells(limits_, *plan, plan->suite.seeds.size(), cells_of(open.changes));
+      const std::set<std::string> cells = cells_of(going_on(open));
+      if (cells.empty() || seeds() == look_.most || !result.is_whole()) return finish(result, open);
+      limit_cells(limits_, *plan, plan->suite.seeds.size(), cells);
     }
   }
 
  private:
-  int seeds() const { return std::min(look_.most, look_.first + (look_.look - 1) * look_.step); }
+  int seeds() const { return seeds_at(look_.look); }
+  int seeds_at(int look) const { return std::min(look_.most, look_.first + (look - 1) * look_.step); }
   double spent_s() const { return std::chrono::duration<double>(Clock::now() - begun_).count(); }
   double left_s() const { return *rule_.budget_s - spent_s(); }
 
@@ -161,20 +166,32 @@ class Search {
     return plan_suite(part, options_, {.seed_limits = limits});
   }
 
+  /// The open changes none of whose cells has got its last seed.
+  std::vector<OpenChange> going_on(const OpenChanges& open) const {
+    std::vector<OpenChange> changes = open.changes;
+    std::erase_if(changes, [this](const OpenChange& change) {
+      return std::any_of(change.cells.begin(), change.cells.end(),
+                         [this](const std::string& cell) { return limits_.contains(cell); });
+    });
+    return changes;
+  }
+
   /// The plan of this look for the open changes, or for as many of them as the budget holds; nullopt: for none.
-  std::optional<suites::Plan> next_plan(OpenChanges& open) {
-    suites::Plan plan = plan_look(limits_);
-    if (!rule_.budget_s || look_.look == 1) return plan;
-    if (fits(plan)) return plan;
+  std::optional<suites::Plan> next_plan(const OpenChanges& open) {
+    const suites::Plan plan = plan_look(limits_);
+    if (!rule_.budget_s || look_.look == 1 || fits(plan)) return plan;
+    const std::map<std::string, std::size_t> before = limits_;
+    const auto seeds_before = static_cast<std::size_t>(seeds_at(look_.look - 1));
     std::vector<OpenChange> chosen;
     std::optional<suites::Plan> largest;
-    for (const OpenChange& change : open.changes) {
+    for (const OpenChange& change : going_on(open)) {
       chosen.push_back(change);
-      std::map<std::string, std::size_t> limits = limits_;
-      limit_cells(limits, plan, plan.suite.seeds.size() - static_cast<std::size_t>(look_.step), cells_of(chosen));
+      std::map<std::string, std::size_t> limits = before;
+      limit_cells(limits, plan, seeds_before, cells_of(chosen));
       suites::Plan smaller = plan_look(limits);
       if (fits(smaller)) {
         largest = std::move(smaller);
+        limits_ = std::move(limits);
       } else {
         chosen.pop_back();
       }
