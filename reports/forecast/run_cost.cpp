@@ -155,7 +155,8 @@ RunWork work_of(const TrainConfig& config) {
   const core::StepCost cost = core::training_cost(config, attention_of(config), steps);
   const auto step_tokens = static_cast<double>(config.data.tokens_per_step());
   const auto val_tokens = static_cast<double>(config.data.val_sequences * config.data.val_length());
-  const auto validations = static_cast<double>((steps - 1) / config.run.val_every + 2);  // step 0, each val_every, end
+  const std::int64_t between = (steps - 1) / config.run.val_every;
+  const auto validations = static_cast<double>(between + 2);  // and at step 0 and the end
   const double forward_flops = cost.of(core::CostPhase::kForward).flops / static_cast<double>(steps);
   return {.steps = steps,
           .timed_steps = std::max<std::int64_t>(0, steps - config.run.untimed_steps),

@@ -61,7 +61,7 @@ std::string spec_text(const PlannedRun& run, std::int64_t run_id, const std::str
 
 RunSession::RunSession(const Plan& plan, const PlannedRun& run, std::int64_t run_id, results::Store& store,
                        const RunnerOptions& options, InterruptGuard& interrupts, RunnerObserver& observer,
-                       EnginePlace place)
+                       const EnginePlace& place)
     : plan_(plan),
       run_(run),
       options_(options),

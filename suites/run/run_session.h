@@ -21,7 +21,8 @@ class RunSession {
  public:
   /// The adapter of an external trainer never takes turns. The run keeps no times if others run beside it.
   RunSession(const Plan& plan, const PlannedRun& run, std::int64_t run_id, results::Store& store,
-             const RunnerOptions& options, InterruptGuard& interrupts, RunnerObserver& observer, EnginePlace place);
+             const RunnerOptions& options, InterruptGuard& interrupts, RunnerObserver& observer,
+             const EnginePlace& place);
 
   /// Returns when the engine waits for a turn, or when it has ended and its result is stored (true). Throws Error if
   /// the store fails; the engine is then dead.

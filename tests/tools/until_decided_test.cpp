@@ -1,4 +1,4 @@
-// `run --budget`: seeds where they decide most, while there is time.
+// `run --budget`: seeds where they decide most, while there is time. What --times and --jobs refuse.
 #include "tools/cli/until_decided.h"
 
 #include <gtest/gtest.h>
@@ -43,6 +43,17 @@ TEST(Budget, BadOnesAreOneSentence) {
                           {{"run", "s.json", "--budget", "0s"}, "with its unit"},
                           {{"run", "s.json", "--budget", "-5min"}, "--budget"},
                           {{"run", "s.json", "--max-seeds", "5"}, "--until-decided or --budget"}});
+}
+
+TEST(SharingTheMachine, WhatCannotBeIsOneSentence) {
+  const CommandLine shell("sharing_bad");
+  shell.write("s.json", noisy_suite());
+  expect_refusals(shell, {{{"run", "s.json", "--times", "turns", "--launcher", "env"}, "--times turns"},
+                          {{"run", "s.json", "--jobs", "2", "--launcher", "env"}, "--jobs"},
+                          {{"run", "s.json", "--jobs", "2", "--times", "turns"}, "leave out --times turns, or --jobs"},
+                          {{"run", "s.json", "--jobs", "0"}, "--jobs"},
+                          {{"run", "s.json", "--jobs", "x"}, "expected auto or a number"},
+                          {{"run", "s.json", "--jobs", "2", "--threads", "4000"}, "processors, and there are"}});
 }
 
 TEST(Budget, WithoutRoomForTheFirstLookNothingIsRun) {

@@ -15,6 +15,7 @@
 #include "reports/effects/spread_weights.h"
 #include "reports/forecast/run_cost.h"
 #include "tools/cli/places.h"
+#include "tools/terminal/terminal.h"
 
 namespace nanobench::tools {
 namespace {
