@@ -33,8 +33,8 @@ std::string shard(std::int32_t magic, std::int32_t tokens, std::size_t present) 
   return bytes + std::string(present * 2, '\1');
 }
 
-const std::vector<BadInput>& cases() {
-  static const std::vector<BadInput> table = {
+std::vector<BadInput> cases_of_runs() {
+  return {
       {"unknown_command", "", "", {"rnu"}, {"unknown command rnu", "\"run\""}},
       {"unknown_option", "", "", {"run", "x.json", "--sed", "3"}, {"--sed", "--seeds"}},
       {"missing_argument", "", "", {"run"}, {"SUITE", "nanobench run --help"}},
@@ -82,6 +82,11 @@ const std::vector<BadInput>& cases() {
        kBadInputSuite,
        {"run", "s.json", "--ranks", "3", "--processes", "2"},
        {"3 ranks", "2 processes"}},
+  };
+}
+
+std::vector<BadInput> cases_of_texts() {
+  return {
       {"set_form", "", "", {"show", "record17", "--set", "logit_softcap"}, {"--set logit_softcap", "FEATURE=VALUE"}},
       {"set_twice",
        "",
@@ -126,7 +131,13 @@ const std::vector<BadInput>& cases() {
        {"data", "prepare", "--text", "a.txt", "--out", "set", "--documents", "blnk-line"},
        {"blank_line"}},
   };
-  return table;
+}
+
+std::vector<BadInput> cases() {
+  std::vector<BadInput> all = cases_of_runs();
+  const std::vector<BadInput> others = cases_of_texts();
+  all.insert(all.end(), others.begin(), others.end());
+  return all;
 }
 
 class BadInputTest : public testing::TestWithParam<BadInput> {};
