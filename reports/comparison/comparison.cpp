@@ -399,7 +399,7 @@ MeasuredSamples read_samples(const results::Store& store, const RunRecord& run) 
 
 void add_facts(RunMeasure& measure, const results::Facts& facts) {
   measure.was_beside_others = facts.contains(results::kJobProcessors);
-  if (!measure.was_beside_others) measure.disturbance = results::disturbance(facts, measure.run.threads);
+  measure.disturbance = results::disturbance(facts, measure.run.threads);
 }
 
 }  // namespace

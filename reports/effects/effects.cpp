@@ -427,6 +427,13 @@ bool is_futile(const EffectResult& effect, const EffectRules& rules, int most) {
   });
 }
 
+std::string seeds_range(const SeedsForVerdict& needed) {
+  const int from = needed.min_seeds ? *needed.min_seeds : needed.seeds.value();
+  if (!needed.max_seeds) return std::to_string(from) + " or more";
+  return *needed.max_seeds > from ? std::to_string(from) + " to " + std::to_string(*needed.max_seeds)
+                                  : std::to_string(from);
+}
+
 const char* to_string(SeedsForVerdict::Status status) {
   switch (status) {
     case Status::kKnown: return "told";

@@ -93,6 +93,9 @@ struct SeedsForVerdict {
   int more() const { return seeds ? *seeds - have : 0; }
 };
 
+/// "4 to 30", "4 or more", "4": the range over the effect's interval. REQUIRES `seeds` or `min_seeds`.
+std::string seeds_range(const SeedsForVerdict& needed);
+
 /// "told", "too_many", "one_seed", "within_noise", "unknown": stable names.
 const char* to_string(SeedsForVerdict::Status status);
 

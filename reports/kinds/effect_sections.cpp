@@ -135,13 +135,6 @@ OrderedJson count_json(const std::optional<int>& count) {
   return count ? OrderedJson(*count) : OrderedJson(nullptr);
 }
 
-/// "4 to 30": over the effect's interval.
-std::string seeds_range(const SeedsForVerdict& needed) {
-  const std::string from = std::to_string(needed.min_seeds.value_or(*needed.seeds));
-  if (!needed.max_seeds) return from + " or more";
-  return *needed.max_seeds > *needed.min_seeds ? from + " to " + std::to_string(*needed.max_seeds) : from;
-}
-
 /// The number of seeds that gives a verdict four times in five.
 TableCell seeds_cell(const std::optional<SeedsForVerdict>& needed) {
   if (!needed) return missing_cell();

@@ -6,6 +6,8 @@
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/base/text.h"
+#include "core/hardware/processors.h"
 #include "suites/run/interrupt.h"
 #include "suites/run/pilot.h"
 #include "suites/run/plan_runner.h"
@@ -106,6 +108,15 @@ void prepare(PlanRunner& runner, results::Store& store, const RunnerOptions& opt
 
 }  // namespace
 
+void check_jobs(int jobs, int threads) {
+  const int processors = core::available_processors();
+  if (jobs * threads <= processors) return;
+  throw core::Error(core::ErrorCode::kInvalidArgument, "--jobs " + std::to_string(jobs) + " with " + counted(threads, "thread") +
+                                               " each needs " + counted(jobs * threads, "processor") +
+                                               ", and there are " + std::to_string(processors) +
+                                               "; use fewer of either");
+}
+
 SuiteRunResult run_plan(const Plan& plan, results::Store& store, const RunnerOptions& options,
                         RunnerObserver& observer) {
   return run_in_turn({&plan}, store, options, observer).front();
@@ -116,6 +127,7 @@ std::vector<SuiteRunResult> run_in_turn(const std::vector<const Plan*>& plans, r
   InterruptGuard interrupts;
   for (const Plan* plan : plans)
     NB_CHECK(plan->runs.size() == plans.front()->runs.size(), "plans of different lengths cannot run in turn");
+  if (options.jobs > 1) check_jobs(options.jobs, plans.front()->threads);
   if (const std::int64_t count = store.release_dead_runs(); count > 0) {
     observer.on_message(std::to_string(count) + (count == 1 ? " run was" : " runs were") +
                         " left behind by a process that is gone; what this suite needs of it is run again");

@@ -82,6 +82,9 @@ struct SuiteRunResult {
   bool is_whole() const { return failed == 0 && left_out == 0 && !is_interrupted; }
 };
 
+/// Throws Error{kInvalidArgument} if there are too few processors for so many runs of so many threads at once.
+void check_jobs(int jobs, int threads);
+
 /// Throws Error if the store or the file system fails (full disk, read-only). Stored data stays, nothing is half
 /// written, and the engine is stopped. Throws Error{kUnavailable} before the first run if every pilot fails.
 SuiteRunResult run_plan(const Plan& plan, results::Store& store, const RunnerOptions& options,

@@ -24,15 +24,12 @@ struct Place {
 };
 
 std::vector<Place> places_for(int jobs, int threads) {
-  const std::vector<core::Processor> usable = core::usable_processors();
+  check_jobs(jobs, threads);
   std::vector<Place> places;
-  for (std::vector<int>& processors : core::disjoint_processors(usable, jobs, threads))
+  for (std::vector<int>& processors : core::disjoint_processors(core::usable_processors(), jobs, threads))
     places.push_back({.processors = std::move(processors)});
-  if (places.size() == static_cast<std::size_t>(jobs)) return places;
-  throw Error(ErrorCode::kInvalidArgument, "--jobs " + std::to_string(jobs) + " with " + std::to_string(threads) +
-                                               (threads == 1 ? " thread" : " threads") + " each needs " +
-                                               std::to_string(jobs * threads) + " processors, and there are " +
-                                               std::to_string(usable.size()) + "; use fewer of either");
+  NB_CHECK(places.size() == static_cast<std::size_t>(jobs), "fewer sets of processors than there are processors for");
+  return places;
 }
 
 class SideBySide {

@@ -126,6 +126,14 @@ TEST(Disturbance, OlderAndShortRunsAreJudgedByTheLoad) {
   EXPECT_EQ(reason_with("end/uptime_s", "1000.50"), "the load was 9.0 when it began");
 }
 
+TEST(Disturbance, ARunBesideOthersHasNoTimesToDoubt) {
+  Facts facts = quiet();
+  facts["end/steal_ticks"] = "9000";
+  EXPECT_NE(disturbance(facts, 2), std::nullopt);
+  facts[kJobProcessors] = "0 1";
+  EXPECT_EQ(disturbance(facts, 2), std::nullopt);
+}
+
 TEST(Disturbance, NonsenseIsNoReason) {
   EXPECT_EQ(reason_with("end/steal_ticks", "50"), "") << "a counter that fell";
   EXPECT_EQ(reason_with("end/cpu_ticks", "many"), "");

@@ -56,6 +56,16 @@ TEST(SharingTheMachine, WhatCannotBeIsOneSentence) {
                           {{"run", "s.json", "--jobs", "2", "--threads", "4000"}, "processors, and there are"}});
 }
 
+TEST(SharingTheMachine, MoreThreadsThanProcessorsAreSaid) {
+  const CommandLine shell("sharing_threads");
+  shell.write("s.json", noisy_suite());
+  const std::string warning = "warning: 4000 threads share ";
+  EXPECT_NE(shell.run({"run", "s.json", "--threads", "4000", "--seeds", "1,"}).err.find(warning), std::string::npos);
+  EXPECT_EQ(shell.run({"run", "s.json", "--seeds", "1,"}).err.find("share"), std::string::npos);
+  const std::vector<std::string> profile = {"profile", "record1", "--scale", "smoke", "--threads", "4000"};
+  EXPECT_NE(shell.run(profile, "NANOBENCH_ENGINE=/bin/true").err.find(warning), std::string::npos);
+}
+
 TEST(Budget, WithoutRoomForTheFirstLookNothingIsRun) {
   const CommandLine shell("budget_small");
   shell.write("s.json", noisy_suite());

@@ -9,6 +9,8 @@
 #include "core/base/atomic_write.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/text.h"
+#include "core/hardware/processors.h"
 #include "core/protocol/run_spec.h"
 #include "reports/render/render.h"
 #include "tools/terminal/terminal.h"
@@ -105,6 +107,13 @@ ablations::Catalogue load_catalogue(const std::string& folder, ablations::Catalo
   ablations::Catalogue catalogue = ablations::Catalogue::embedded(parts);
   if (!folder.empty()) catalogue.overlay(folder);
   return catalogue;
+}
+
+void warn_of_shared_processors(int threads) {
+  const int processors = core::available_processors();
+  if (threads <= processors) return;
+  write_to_stderr("warning: " + counted(threads, "thread") + " share " + counted(processors, "processor") +
+                  ", which makes runs several times slower\n");
 }
 
 std::vector<std::uint64_t> parse_seeds(const std::string& text) {

@@ -33,6 +33,9 @@ void add_notes_option(CLI::App& command, bool& has_notes);
 ablations::Catalogue load_catalogue(const std::string& folder,
                                     ablations::CatalogueParts parts = ablations::CatalogueParts::kWithoutClaims);
 
+/// Says on standard error that `threads` are more than there are processors, if they are.
+void warn_of_shared_processors(int threads);
+
 /// "3" means the seeds 1, 2 and 3; "4,7" those two; "5," the single seed 5. Throws Error{kInvalidArgument}.
 std::vector<std::uint64_t> parse_seeds(const std::string& text);
 

@@ -125,6 +125,7 @@ int profile(const ProfileOptions& options) {
   const fs::path file = folder.path() / "profile.json";
   const core::RunSpec spec = make_spec(options, file);
   run.name = printable(spec.config.name);
+  if (!options.is_quiet) warn_of_shared_processors(spec.threads);
   TrainView view(spec.config, stderr_display(), options.is_quiet);
   const ForegroundResult result = run_with_view(engine, spec, view, [&](const core::RunEvent& event) {
     if (const auto* hello = std::get_if<core::HelloEvent>(&event)) run.hello = *hello;

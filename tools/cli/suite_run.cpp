@@ -81,17 +81,8 @@ suites::Suite with_threads(suites::Suite suite, const SuiteRunOptions& options) 
   const int processors = core::available_processors();
   if (options.jobs && *options.jobs != 1 && suite.threads == 0)
     suite.threads = *options.jobs == 0 ? 1 : std::max(1, processors / *options.jobs);
-  if (const int jobs = options.jobs.value_or(1); jobs > 1 && jobs * suite.threads > processors) {
-    throw core::Error(core::ErrorCode::kInvalidArgument,
-                      "--jobs " + std::to_string(jobs) + " with " + std::to_string(suite.threads) +
-                          (suite.threads == 1 ? " thread" : " threads") + " each needs " +
-                          std::to_string(jobs * suite.threads) + " processors, and there are " +
-                          std::to_string(processors) + "; use fewer of either");
-  }
-  if (suite.threads > processors && !options.slurm && !options.is_quiet) {
-    write_to_stderr("warning: " + std::to_string(suite.threads) + " threads share " + std::to_string(processors) +
-                    (processors == 1 ? " processor" : " processors") + ", which makes runs several times slower\n");
-  }
+  if (options.jobs.value_or(1) > 1) suites::check_jobs(*options.jobs, suite.threads);
+  if (options.jobs.value_or(1) == 1 && !options.slurm && !options.is_quiet) warn_of_shared_processors(suite.threads);
   return suite;
 }
 

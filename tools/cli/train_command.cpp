@@ -171,6 +171,7 @@ reports::Document report_of(const core::RunSpec& spec, const TrainView& view, co
 int train(const TrainOptions& options) {
   const suites::Engine engine = suites::native_engine(engine_program());
   const core::RunSpec spec = make_spec(options);
+  if (!options.is_quiet) warn_of_shared_processors(spec.threads);
   TrainView view(spec.config, stderr_display(), options.is_quiet);
   const ForegroundResult result = run_with_view(engine, spec, view);
   print(report_of(spec, view, result, options.is_json), options.is_json);

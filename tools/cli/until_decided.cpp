@@ -249,12 +249,7 @@ class Search {
       if (const auto known = seconds.find(cell); known != seconds.end()) each += known->second;
     }
     std::string text = change.name + " is undecided";
-    if (change.needed.min_seeds) {
-      text += "; it needs " + std::to_string(*change.needed.min_seeds);
-      if (change.needed.max_seeds != change.needed.min_seeds)
-        text += change.needed.max_seeds ? " to " + std::to_string(*change.needed.max_seeds) : " or more";
-      text += " seeds";
-    }
+    if (change.needed.min_seeds) text += "; it needs " + reports::seeds_range(change.needed) + " seeds";
     if (each > 0.0)
       text += (change.needed.min_seeds ? ", " : "; a seed takes ") + format_duration(each) +
               (change.needed.min_seeds ? " each" : "");
