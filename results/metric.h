@@ -11,6 +11,8 @@ inline constexpr const char* kClockMs = "train/clock_ms";  ///< training clock a
 inline constexpr const char* kTurn = "train/turn";
 /// Fact of a run in turns: the same text for all runs that were resident together, and for no others.
 inline constexpr const char* kTurnBlock = "turns/block";
+/// Fact of a run in turns with fewer threads than there are processors: those on which all runs of its block computed.
+inline constexpr const char* kTurnProcessors = "turns/processors";
 /// Fact: milliseconds that the run had the machine, from its engine's start to its end, without waits for turns.
 inline constexpr const char* kUsedWall = "used/wall_ms";
 /// Fact of a run that others ran beside: its processors, "0 1". It has no times.

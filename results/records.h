@@ -176,6 +176,7 @@ enum class Design {
   kFractionalFactorial,  ///< 2^m combinations of two values each, separating as many effects as possible
   kSweep,                ///< the values of one feature or setting, or a grid of several
   kPairs,                ///< the base, each feature changed alone, each pair of features changed together
+  kScreening,            ///< the base, then random cells with about a quarter of the features at their other value
   kAA,                   ///< the base several times, as if it were several cells
   kCells,                ///< an external trainer's cells, one by one
   kClaims,               ///< the training cells and operations that measure the catalogue's claims
@@ -184,7 +185,8 @@ enum class Design {
 NB_ENUM_NAMES(Design, {Design::kHistory, "history"}, {Design::kLeaveOneOut, "leave_one_out"},
               {Design::kAddOneIn, "add_one_in"}, {Design::kFactorial, "factorial"},
               {Design::kFractionalFactorial, "fractional_factorial"}, {Design::kSweep, "sweep"},
-              {Design::kPairs, "pairs"}, {Design::kAA, "a_a"}, {Design::kCells, "cells"}, {Design::kClaims, "claims"});
+              {Design::kPairs, "pairs"}, {Design::kScreening, "screening"}, {Design::kAA, "a_a"},
+              {Design::kCells, "cells"}, {Design::kClaims, "claims"});
 
 /// One cell of a stored plan.
 struct PlanCell {

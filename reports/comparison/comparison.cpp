@@ -450,8 +450,11 @@ std::map<std::string, double> published_step_ms(const ablations::Catalogue& cata
   return published;
 }
 
-std::vector<CellMeasures> read_cells(const results::Store& store, const results::PlanRecord& plan,
-                                     const ComparisonOptions& options) {
+namespace {
+
+/// With clocks as they were measured.
+std::vector<CellMeasures> measured_cells(const results::Store& store, const results::PlanRecord& plan,
+                                         const ComparisonOptions& options) {
   std::vector<CellMeasures> cells;
   std::map<std::string, std::size_t> index;
   for (const results::PlanCell& cell : plan.cells) {
@@ -479,11 +482,34 @@ std::vector<CellMeasures> read_cells(const results::Store& store, const results:
     std::sort(cell.runs.begin(), cell.runs.end(),
               [](const RunMeasure& a, const RunMeasure& b) { return a.run.seed < b.run.seed; });
   }
-  if (clock_samples_of(cells) <= kMaxClockSamples) {
-    std::vector<std::vector<RunMeasure>*> runs;
+  return cells;
+}
+
+/// Unless that would take too long.
+void settle(const results::Store& store, std::vector<std::vector<CellMeasures>>& plans) {
+  std::int64_t samples = 0;
+  std::vector<std::vector<RunMeasure>*> runs;
+  for (std::vector<CellMeasures>& cells : plans) {
+    samples += clock_samples_of(cells);
     for (CellMeasures& cell : cells) runs.push_back(&cell.runs);
-    settle_clocks(store, runs);
   }
+  if (samples <= kMaxClockSamples) settle_clocks(store, runs);
+}
+
+}  // namespace
+
+std::vector<CellMeasures> read_cells(const results::Store& store, const results::PlanRecord& plan,
+                                     const ComparisonOptions& options) {
+  std::vector<std::vector<CellMeasures>> plans = {measured_cells(store, plan, options)};
+  settle(store, plans);
+  return std::move(plans.front());
+}
+
+std::vector<std::vector<CellMeasures>> read_cells_together(const results::Store& store,
+                                                           const std::vector<results::PlanRecord>& plans) {
+  std::vector<std::vector<CellMeasures>> cells;
+  for (const results::PlanRecord& plan : plans) cells.push_back(measured_cells(store, plan, {}));
+  settle(store, cells);
   return cells;
 }
 

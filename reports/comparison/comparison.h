@@ -134,6 +134,10 @@ std::map<std::string, double> published_step_ms(const ablations::Catalogue& cata
 std::vector<CellMeasures> read_cells(const results::Store& store, const results::PlanRecord& plan,
                                      const ComparisonOptions& options);
 
+/// The same of several plans whose runs took turns with each other: the machine's slow moments are those of all.
+std::vector<std::vector<CellMeasures>> read_cells_together(const results::Store& store,
+                                                           const std::vector<results::PlanRecord>& plans);
+
 /// Compares each row with the row before it (design "history") or the first row (other designs). A reference without a
 /// completed run is skipped, and a note reports it.
 ComparisonTable compare(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,

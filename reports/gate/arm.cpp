@@ -208,11 +208,13 @@ std::string former_config_digest(const results::RunRecord& run) {
 
 }  // namespace
 
-Arm read_arm(const results::Store& store, const results::PlanRecord& plan, const std::string& name,
-             const std::string& cell_suffix) {
+namespace {
+
+Arm arm_of(const results::Store& store, const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
+           const std::string& name, const std::string& cell_suffix = "") {
   Arm arm{.name = name, .suite = plan.suite, .scale = plan.scale};
   bool is_described = false;
-  for (const CellMeasures& measures : read_cells(store, plan, {})) {
+  for (const CellMeasures& measures : cells) {
     const std::string& label = measures.cell.label;
     if (!ends_with(label, cell_suffix)) continue;
     ArmCell& cell = arm.cells.emplace_back();
@@ -228,6 +230,19 @@ Arm read_arm(const results::Store& store, const results::PlanRecord& plan, const
   }
   name_hosts(arm);
   return arm;
+}
+
+}  // namespace
+
+Arm read_arm(const results::Store& store, const results::PlanRecord& plan, const std::string& name,
+             const std::string& cell_suffix) {
+  return arm_of(store, plan, read_cells(store, plan, {}), name, cell_suffix);
+}
+
+std::pair<Arm, Arm> read_arms(const results::Store& store, const results::PlanRecord& baseline,
+                              const results::PlanRecord& candidate) {
+  const std::vector<std::vector<CellMeasures>> cells = read_cells_together(store, {baseline, candidate});
+  return {arm_of(store, baseline, cells[0], "baseline"), arm_of(store, candidate, cells[1], "candidate")};
 }
 
 Arm read_arm(const results::Store& store, const std::vector<results::RunRecord>& runs, const std::string& name) {

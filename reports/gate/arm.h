@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/json.h"
@@ -60,6 +61,11 @@ struct Arm {
 /// The plan's runs in the store. `cell_suffix`: only cells whose label ends with it; the suffix is removed.
 Arm read_arm(const results::Store& store, const results::PlanRecord& plan, const std::string& name,
              const std::string& cell_suffix = "");
+
+/// Baseline and candidate, two plans whose runs were executed together: in turns, the machine's slow moments are those
+/// of both.
+std::pair<Arm, Arm> read_arms(const results::Store& store, const results::PlanRecord& baseline,
+                              const results::PlanRecord& candidate);
 
 /// These runs, cell by cell. If a cell has several runs with one seed, the newest completed one counts.
 Arm read_arm(const results::Store& store, const std::vector<results::RunRecord>& runs, const std::string& name);

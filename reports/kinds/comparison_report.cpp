@@ -6,6 +6,7 @@
 #include "reports/comparison/settled_clocks.h"
 #include "reports/comparison/step_phases.h"
 #include "reports/effects/effects.h"
+#include "reports/effects/screened_effects.h"
 #include "reports/effects/spread_weights.h"
 #include "reports/kinds/kinds.h"
 #include "reports/kinds/sections.h"
@@ -401,6 +402,11 @@ Document report_of(const results::PlanRecord& plan, const std::vector<CellMeasur
   const auto needed = seeds_needed(effects, final_rules_of(plan, rules));
   document.headline = comparison_headline(plan, cells, table, effects, needed);
   document.sections.push_back(head_of(plan, cells, table));
+  if (plan.design == results::Design::kScreening) {
+    const Screening screening = screened_effects(cells);
+    document.headline = screening_headline(screening);
+    document.sections.push_back(screening_section(screening));
+  }
   Table rows{.id = "rows", .columns = columns()};
   for (const Comparison& row : table.rows) rows.rows.push_back(cells_of(row));
   Section body;

@@ -97,6 +97,9 @@ Document plan_report(const suites::Plan& plan, const Forecast& forecast);
 /// One row per cell, with effects, spreads and published figures. `cells` are those that `table` was made from.
 Document comparison_report(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
                            const ComparisonTable& table);
+/// A hunt: what the screening suspects, and the verdicts on the suspects; null if there are none.
+Document hunt_report(const results::Store& store, const results::PlanRecord& screening_plan,
+                     const results::PlanRecord* suspects_plan, const ComparisonOptions& options);
 /// Reads, compares and builds the document of one stored plan.
 Document comparison_report(const results::Store& store, const results::PlanRecord& plan,
                            const ComparisonOptions& options);

@@ -12,6 +12,7 @@
 #include "reports/effects/attribution.h"
 #include "reports/effects/effects.h"
 #include "reports/effects/influence.h"
+#include "reports/effects/screened_effects.h"
 #include "reports/gate/gate.h"
 
 namespace nanobench::reports {
@@ -51,6 +52,11 @@ std::optional<Section> diagnostic_section(const results::PlanRecord& plan, const
                                           const EffectRules& rules, const std::vector<EffectResult>& effects);
 /// The share of each of a plan's changes in the total change of the loss.
 Section attribution_section(const LossAttribution& attribution);
+
+/// The features of a screening: suspects, then the others.
+Section screening_section(const Screening& screening);
+/// "9 of 64 features are suspected of changing the loss or the time after 97 cells: a, b."
+std::string screening_headline(const Screening& screening);
 
 /// One row for each completed run that was disturbed, in the order of cells and seeds; nullopt if none was.
 std::optional<Section> disturbance_section(const std::vector<CellMeasures>& cells);

@@ -1,6 +1,7 @@
 // The cells of an external suite: the same designs as for our engine, over the features of the trainer's command.
 #include <algorithm>
 
+#include "ablations/screening.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
 #include "suites/design/external_suite.h"
@@ -48,6 +49,7 @@ class ExternalMatrix {
       case Design::kFractionalFactorial:
       case Design::kSweep:
       case Design::kPairs: return add_grid();
+      case Design::kScreening: return add_screening();
       case Design::kClaims: break;  // only for our engine
     }
   }
@@ -161,19 +163,35 @@ class ExternalMatrix {
     if (suite_.runs) where_ = "/runs";
     if (suite_.resolution) where_ = "/resolution";
     const DesignTable table = grid_table(suite_, axes);
-    for (const ablations::DesignCell& cell : table.cells) {
-      Values values = base_;
-      std::vector<std::string> changed;
-      for (std::size_t i = 0; i < cell.size(); ++i) {
-        std::string& value = values[axes[i].factor.name];
-        if (value == axes[i].factor.levels[cell[i]]) continue;
-        value = axes[i].factor.levels[cell[i]];
-        changed.push_back(assignment(axes[i], cell[i]));
-      }
-      add(grid_label(suite_, axes, cell, kBase), values, changed.empty() ? "the base" : joined(changed));
-    }
+    for (const ablations::DesignCell& cell : table.cells)
+      add_combination(grid_label(suite_, axes, cell, kBase), axes, cell);
     add_contrasts(matrix_, table);
     for (const core::Message& message : grid_notes(suite_, axes, table)) note(message);
+  }
+
+  void add_screening() {
+    const std::vector<GridAxis> axes = axes_of_features();
+    where_ = "/features";
+    require_factors(suite_, axes.size());
+    const auto turn = [](ablations::DesignCell cell, std::size_t factor) {
+      cell[factor] = 1;
+      return std::optional(std::move(cell));
+    };
+    const std::vector<ablations::DesignCell> cells =
+        ablations::screening_cells(axes.size(), screening_cells_of(suite_, axes.size()), turn);
+    for (std::size_t i = 0; i < cells.size(); ++i) add_combination(i == 0 ? kBase : screening_label(i), axes, cells[i]);
+  }
+
+  void add_combination(const std::string& label, const std::vector<GridAxis>& axes, const ablations::DesignCell& cell) {
+    Values values = base_;
+    std::vector<std::string> changed;
+    for (std::size_t i = 0; i < cell.size(); ++i) {
+      std::string& value = values[axes[i].factor.name];
+      if (value == axes[i].factor.levels[cell[i]]) continue;
+      value = axes[i].factor.levels[cell[i]];
+      changed.push_back(assignment(axes[i], cell[i]));
+    }
+    add(label, values, changed.empty() ? "the base" : joined(changed));
   }
 
   std::vector<GridAxis> axes_of_sweep() {
@@ -211,7 +229,8 @@ class ExternalMatrix {
   /// Empty, with a message, if the feature has nothing to change in the base.
   std::vector<std::string> levels_of(const FeatureChoice& choice, const ExternalFeature& item) {
     if (!choice.values.empty()) return choice.values;
-    if (suite_.design != Design::kPairs && !choice.value) return {item.before, item.after};
+    const bool is_around_base = suite_.design == Design::kPairs || suite_.design == Design::kScreening;
+    if (!is_around_base && !choice.value) return {item.before, item.after};
     const std::string& now = base_.at(item.id);
     const std::string value = choice.value.value_or(now == item.after ? item.before : item.after);
     if (now != value) return {now, value};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ablations/screening.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
 
@@ -79,6 +80,14 @@ void require_factors(const Suite& suite, std::size_t count) {
                                                std::to_string(least) + (least == 1 ? " feature" : " features") +
                                                " that can be changed in the base, and there are " +
                                                std::to_string(count));
+}
+
+std::size_t screening_cells_of(const Suite& suite, std::size_t features) {
+  return suite.runs ? static_cast<std::size_t>(*suite.runs) : ablations::screening_size(features);
+}
+
+std::string screening_label(std::size_t number) {
+  return "screen " + std::to_string(number);
 }
 
 DesignTable grid_table(const Suite& suite, const std::vector<GridAxis>& axes) {

@@ -14,6 +14,9 @@ namespace nanobench::suites {
 /// Asking for more is surely a mistake: each cell is trained once per seed.
 inline constexpr std::size_t kMaxCells = 512;
 
+/// Fewer cells of a screening show nothing.
+inline constexpr std::int64_t kMinScreeningCells = 4;
+
 /// One factor of such a design.
 struct GridAxis {
   ablations::Factor factor;
@@ -25,6 +28,11 @@ struct GridAxis {
 /// message suggests a remedy.
 void require_factors(const Suite& suite, std::size_t count);
 ablations::DesignTable grid_table(const Suite& suite, const std::vector<GridAxis>& axes);
+
+/// Cells of a screening of so many features: the suite's number, or as many as are advised.
+std::size_t screening_cells_of(const Suite& suite, std::size_t features);
+/// "screen 3"
+std::string screening_label(std::size_t number);
 
 /// "rotary + qk_norm", "lr=0.1, width=64", "+-+"; in pairs "without rotary"; `base` for the first cell.
 std::string grid_label(const Suite& suite, const std::vector<GridAxis>& axes, const ablations::DesignCell& cell,

@@ -257,6 +257,7 @@ void add_cells(MatrixBuilder& builder) {
     case Design::kFractionalFactorial:
     case Design::kSweep:
     case Design::kPairs: return add_grid(builder);
+    case Design::kScreening: return add_screening(builder);
     case Design::kCells: break;  // for external trainers: external_matrix.cpp
   }
 }

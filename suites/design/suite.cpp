@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/text.h"
 #include "core/protocol/run_spec.h"
+#include "suites/design/grid_table.h"
 
 namespace nanobench::suites {
 namespace {
@@ -179,6 +180,8 @@ void read_cells(JsonObject& object, Suite& suite) {
     return;
   }
   suite.features = read_features(object, suite.design);
+  if (suite.design == Design::kScreening && object.find("runs") != nullptr)
+    suite.runs = object.integer("runs", kMinScreeningCells, static_cast<std::int64_t>(kMaxCells));
   if (suite.design != Design::kFractionalFactorial) return;
   if (object.find("runs") != nullptr) suite.runs = object.integer("runs", 2, kMax);
   if (object.find("resolution") != nullptr) suite.resolution = object.integer("resolution", 3, 16);

@@ -53,7 +53,7 @@ struct Suite {
   std::optional<std::int64_t> processes;             ///< processes of every run; without `ranks`: as many ranks
   std::vector<FeatureChoice> features;               ///< empty: every feature that the base has at `after`
   std::vector<Axis> axes;                            ///< sweep
-  std::optional<std::int64_t> runs;                  ///< fractional_factorial: a power of two
+  std::optional<std::int64_t> runs;                  ///< fractional_factorial: cells, a power of two; screening: cells
   std::optional<std::int64_t> resolution;            ///< fractional_factorial: instead of `runs`; default 4
   std::int64_t arms = 2;                             ///< a_a
   std::vector<std::string> claims;                   ///< claims: ids; empty: all that need runs

@@ -16,7 +16,10 @@ namespace nanobench::suites {
 /// How an engine shares the machine.
 struct EnginePlace {
   bool takes_turns = false;     ///< it is given a pipe on which it may wait for its turns
-  std::vector<int> processors;  ///< the only ones that it may use; empty: all of ours. Others run beside it
+  std::vector<int> processors;  ///< the only ones that it may use; empty: all of ours
+
+  /// Whether other runs compute at the same time, which makes its times worthless.
+  bool is_beside_others() const { return !takes_turns && !processors.empty(); }
 };
 
 class EngineProcess {

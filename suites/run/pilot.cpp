@@ -13,7 +13,8 @@ namespace {
 using core::Error;
 using core::ErrorCode;
 
-/// The first run to do of each cell without a finished one. Nothing, where a pilot would save nothing.
+/// The first run to do of each cell without a finished one. Nothing, where a pilot would save nothing: in a screening,
+/// whose cells have a run each, only the base shows whether anything can be run.
 std::vector<std::size_t> runs_to_try(const PlanRunner& runner) {
   std::set<std::size_t> known;
   std::size_t to_do = 0;
@@ -26,7 +27,8 @@ std::vector<std::size_t> runs_to_try(const PlanRunner& runner) {
   std::vector<std::size_t> runs;
   for (std::size_t i = 0; i < runner.size(); ++i) {
     const PlannedRun& run = runner.plan().runs[i];
-    if (runner.is_to_do(i) && has_pilot(run) && known.insert(run.cell).second) runs.push_back(i);
+    const bool is_wanted = runner.plan().suite.design != Design::kScreening || run.cell == 0;
+    if (is_wanted && runner.is_to_do(i) && has_pilot(run) && known.insert(run.cell).second) runs.push_back(i);
   }
   return to_do > 1 ? runs : std::vector<std::size_t>{};
 }
@@ -60,6 +62,12 @@ class PilotObserver : public RunnerObserver {
   RunnerObserver& observer_;
 };
 
+/// Whether no cell can be run, as far as the pilots tell.
+bool are_hopeless(const Plan& plan, const std::map<std::string, results::RunResult>& failures) {
+  const std::size_t tried = plan.suite.design == Design::kScreening ? 1 : plan.matrix.cells.size();
+  return failures.size() == tried;
+}
+
 std::string failure_text(const std::string& cell, const results::RunResult& result) {
   return cell + " ended as " + enum_name(result.outcome) + (result.message.empty() ? "" : ": " + result.message);
 }
@@ -83,7 +91,7 @@ void run_pilots(PlanRunner& runner, results::Store& store, const RunnerOptions& 
   }
   runner.add_peak(ends.peak_bytes);
   if (ends.failures.empty() || interrupts.count() > 0) return;
-  if (ends.failures.size() == plan.matrix.cells.size()) {
+  if (are_hopeless(plan, ends.failures)) {
     const auto& [cell, result] = *ends.failures.begin();
     throw Error(ErrorCode::kUnavailable,
                 "nothing was run, because no cell can be: the first steps of " + failure_text(cell, result));

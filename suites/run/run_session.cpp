@@ -68,11 +68,13 @@ RunSession::RunSession(const Plan& plan, const PlannedRun& run, std::int64_t run
       interrupts_(interrupts),
       observer_(observer),
       place_{.takes_turns = place.takes_turns && run.spec.external.is_null(), .processors = place.processors},
-      recorder_(store, run_id, /*keeps_times=*/place.processors.empty()),
+      recorder_(store, run_id, /*keeps_times=*/!place.is_beside_others()),
       strays_(run.spec.external.is_null() ? "" : new_trainer_mark()),
       engine_(plan.engine.command, spec_text(run, run_id, strays_.mark()), place_) {
   load_.begin();
-  if (!place_.processors.empty()) recorder_.add_facts({{results::kJobProcessors, text_of(place_.processors)}});
+  if (place_.processors.empty()) return;
+  const char* const fact = place_.is_beside_others() ? results::kJobProcessors : results::kTurnProcessors;
+  recorder_.add_facts({{fact, text_of(place_.processors)}});
 }
 
 bool RunSession::run_until_turn() {

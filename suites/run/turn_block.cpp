@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/base/random.h"
+#include "core/hardware/processors.h"
 #include "results/host_load.h"
 #include "results/metric.h"
 #include "results/provenance.h"
@@ -20,6 +21,15 @@ struct Seat {
   bool is_open = true;                  ///< its row has no end yet
   std::unique_ptr<RunSession> session;  ///< null before the start and after the end
 };
+
+/// Processors of one machine are not equally fast: its core may have other work, or other tenants. All engines of a
+/// block therefore compute on the same ones. Empty: a run has threads for all.
+std::vector<int> processors_of(const BlockRun& run) {
+  const std::vector<core::Processor> usable = core::usable_processors();
+  const int threads = run.plan->plan().threads;
+  if (threads >= static_cast<int>(usable.size())) return {};
+  return core::disjoint_processors(usable, 1, threads).front();
+}
 
 /// Engines that are resident together.
 class TurnBlock {
@@ -53,7 +63,7 @@ class TurnBlock {
       if (!run_id) continue;
       seats_.push_back({.run = run, .run_id = *run_id, .session = nullptr});
       Seat& seat = seats_.back();
-      seat.session = run.plan->start(run.index, *run_id, {.takes_turns = true});
+      seat.session = run.plan->start(run.index, *run_id, {.takes_turns = true, .processors = processors_of(run)});
       proceed(seat);
       if (!seat.is_open) {
         seats_.pop_back();

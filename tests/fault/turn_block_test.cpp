@@ -6,6 +6,7 @@
 #include <fstream>
 #include <set>
 
+#include "core/hardware/processors.h"
 #include "core/protocol/turn_gate.h"
 #include "results/metric.h"
 #include "runner_fixture.h"
@@ -64,6 +65,25 @@ class TurnBlockTest : public RunnerTest {
 };
 
 const Json kPlain = {{"steps", 24}, {"val_every", 8}, {"loss_sigma", 0.1}};
+
+TEST_F(TurnBlockTest, WithFewerThreadsAllComputeOnTheSameProcessors) {
+  if (core::usable_processors().size() < 2) GTEST_SKIP() << "needs two processors";
+  const SuiteRunResult result = run_turns(mock_plan(engine(), kPlain, {{"seeds", {1, 2}}, {"threads", 1}}));
+  EXPECT_EQ(result.completed, 6);
+  const Store store(file());
+  std::set<std::string> processors;
+  for (const results::RunRecord& run : watching_.records) {
+    const results::Facts facts = store.run_facts(run.id);
+    processors.insert(facts.at(results::kTurnProcessors));
+    EXPECT_FALSE(facts.contains(results::kJobProcessors));
+    EXPECT_TRUE(run.result->train_ms) << "it has times all the same";
+  }
+  EXPECT_EQ(processors.size(), 1U);
+  EXPECT_EQ(processors.begin()->find(' '), std::string::npos) << *processors.begin();
+  const int all = static_cast<int>(core::usable_processors().size());
+  run_turns(mock_plan(engine(), kPlain, {{"seeds", {3}}, {"threads", all}}));
+  EXPECT_FALSE(store.run_facts(watching_.records.back().id).contains(results::kTurnProcessors));
+}
 
 TEST_F(TurnBlockTest, EachRunTakesItsStepsInItsTurnsOnly) {
   const SuiteRunResult result = run_turns(mock_plan(engine(), kPlain, {{"seeds", {1, 2}}}));

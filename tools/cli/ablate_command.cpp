@@ -66,6 +66,7 @@ constexpr const char* kAblateFooter =
     "  pairs                 the base, each feature changed alone, and each two together\n"
     "  factorial             all combinations of the features' values\n"
     "  fractional_factorial  a fraction of them; --runs or --resolution decide how many effects stay apart\n"
+    "  screening             random cells with a quarter of the features at their earlier value: which matter at all?\n"
     "  sweep                 each value of --axis; several axes form a grid\n"
     "  a_a                   the base twice, as if it were two cells: every difference is noise\n"
     "  history               the records one after the other\n"
@@ -85,19 +86,6 @@ constexpr const char* kAblateFooter =
 
 [[noreturn]] void fail(const std::string& option, const std::string& text, const std::string& detail) {
   throw Error(ErrorCode::kInvalidArgument, option + " " + text + ": " + detail);
-}
-
-/// "a,b": no empty parts.
-std::vector<std::string> parts_of(const std::string& option, const std::string& text) {
-  std::vector<std::string> parts;
-  std::size_t start = 0;
-  while (start <= text.size()) {
-    const std::size_t end = std::min(text.find(',', start), text.size());
-    parts.push_back(text.substr(start, end - start));
-    if (parts.back().empty()) fail(option, text, "expected names with one comma between them");
-    start = end + 1;
-  }
-  return parts;
 }
 
 /// "a=x".
@@ -198,13 +186,13 @@ void check_options(const SuiteRequest& request) {
                                                  request.design_name + "\"; it belongs to \"" +
                                                  enum_name(*designs.begin()) + "\"");
   };
-  const auto with_features = {Design::kLeaveOneOut, Design::kAddOneIn, Design::kFactorial, Design::kFractionalFactorial,
-                              Design::kPairs};
+  const auto with_features = {Design::kLeaveOneOut,         Design::kAddOneIn, Design::kFactorial,
+                              Design::kFractionalFactorial, Design::kPairs,    Design::kScreening};
   refuse(!request.features.empty(), "--features", with_features);
   refuse(!request.values.empty(), "--values", with_features);
   refuse(!request.axes.empty(), "--axis", {Design::kSweep});
   refuse(!request.records.empty(), "--records", {Design::kHistory});
-  refuse(request.runs.has_value(), "--runs", {Design::kFractionalFactorial});
+  refuse(request.runs.has_value(), "--runs", {Design::kFractionalFactorial, Design::kScreening});
   refuse(request.resolution.has_value(), "--resolution", {Design::kFractionalFactorial});
   refuse(request.arms.has_value(), "--arms", {Design::kAA});
   if (request.design == Design::kHistory && (!request.base.empty() || !request.settings.empty()))
@@ -324,7 +312,8 @@ void add_request_options(CLI::App& command, SuiteRequest& request) {
       ->type_name("NAME=A,B,C")
       ->allow_extra_args(false);
   command.add_option("--records", request.records, "Records of the design history, in order")->type_name("A,B,C");
-  command.add_option("--runs", request.runs, "Number of cells of a fractional_factorial, a power of two")
+  command
+      .add_option("--runs", request.runs, "Number of cells of a fractional_factorial (a power of two) or a screening")
       ->type_name("N");
   command
       .add_option("--resolution", request.resolution,
@@ -352,7 +341,6 @@ void add_ablate_command(CLI::App& app, Session& session) {
   add_until_decided_options(*command, options->until);
   add_suite_run_options(*command, options->run);
   add_jobs_option(*command, options->run);
-  options->run.prefers_turns = true;
   command->footer(kAblateFooter);
   command->callback([options, &session] { session.exit_code = ablate(*options, session); });
 }

@@ -265,6 +265,7 @@ std::vector<Rule> catalogue_rules() {
           {{"", "--values"}, list_of(one_setting)},
           {{"", "--axis"}, one_axis},
           {{"profile", "RECORD|CONFIG"}, records, kFiles},
+          {{"hunt", "BASE"}, any_of({records, suite_names}), kFiles},
           {{"claims", "CLAIM"}, catalogue_names("claims")},
           {{"show", "NAME"},
            any_of({features, records, catalogue_names("scales"), catalogue_names("claims"), suite_names, stored_runs})},

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <limits>
 #include <memory>
+#include <tuple>
 
 #include "core/base/atomic_write.h"
 #include "core/base/error.h"
@@ -132,8 +133,8 @@ Arms run_both(const GateOptions& options, const suites::Suite& suite, results::S
   const std::vector<suites::SuiteRunResult> results =
       run_in_turn({&baseline, &candidate}, store, {.is_own_evidence = true, .argv = session.argv}, options.run);
   Arms arms{.is_interleaved = true, .is_interrupted = results.front().is_interrupted};
-  arms.baseline = reports::read_arm(store, store.plan(results[0].plan_id), "baseline");
-  arms.candidate = reports::read_arm(store, store.plan(results[1].plan_id), "candidate");
+  std::tie(arms.baseline, arms.candidate) =
+      reports::read_arms(store, store.plan(results[0].plan_id), store.plan(results[1].plan_id));
   set_instructions(*arms.baseline, baseline.matrix.cells.front().label, counts.baseline);
   set_instructions(*arms.candidate, candidate.matrix.cells.front().label, counts.candidate);
   arms.notes = counts.notes;

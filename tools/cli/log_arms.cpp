@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "core/base/error.h"
+#include "core/base/json.h"
 #include "core/base/text.h"
 
 namespace nanobench::tools {

@@ -109,6 +109,21 @@ ablations::Catalogue load_catalogue(const std::string& folder, ablations::Catalo
   return catalogue;
 }
 
+std::vector<std::string> parts_of(const std::string& option, const std::string& text) {
+  std::vector<std::string> parts;
+  std::size_t start = 0;
+  while (start <= text.size()) {
+    const std::size_t end = std::min(text.find(',', start), text.size());
+    parts.push_back(text.substr(start, end - start));
+    if (parts.back().empty()) {
+      throw core::Error(core::ErrorCode::kInvalidArgument,
+                        option + " " + text + ": expected names with one comma between them");
+    }
+    start = end + 1;
+  }
+  return parts;
+}
+
 void warn_of_shared_processors(int threads) {
   const int processors = core::available_processors();
   if (threads <= processors) return;

@@ -33,6 +33,9 @@ void add_notes_option(CLI::App& command, bool& has_notes);
 ablations::Catalogue load_catalogue(const std::string& folder,
                                     ablations::CatalogueParts parts = ablations::CatalogueParts::kWithoutClaims);
 
+/// The names in "a,b", the value of `option`. Throws Error{kInvalidArgument} for an empty one.
+std::vector<std::string> parts_of(const std::string& option, const std::string& text);
+
 /// Says on standard error that `threads` are more than there are processors, if they are.
 void warn_of_shared_processors(int threads);
 

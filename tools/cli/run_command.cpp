@@ -141,7 +141,6 @@ void add_run_command(CLI::App& app, Session& session) {
   add_until_decided_options(*command, options->until);
   add_suite_run_options(*command, options->run);
   add_jobs_option(*command, options->run);
-  options->run.prefers_turns = true;
   add_slurm_options(*command, options->slurm);
   command->footer(kRunFooter);
   command->callback([options, &session] {

@@ -139,7 +139,7 @@ void add_suite_run_options(CLI::App& command, SuiteRunOptions& options) {
   command
       .add_option_function<std::string>("--times", take,
                                         "turns: the runs of a seed share the machine, a few steps at a time (default "
-                                        "of run and ablate on processors); runs: one after the other")
+                                        "on processors); runs: one after the other")
       ->check(CLI::IsMember(enum_names<suites::TimesChoice>()))
       ->type_name("HOW");
   command
@@ -223,8 +223,8 @@ auto with_progress(const results::Store& store, const SuiteRunOptions& options, 
 /// What every suite that runs on this machine has.
 suites::RunnerOptions completed(suites::RunnerOptions runner, const suites::Plan& plan, const SuiteRunOptions& options,
                                 const results::Store& store) {
-  const bool takes_turns = !plan.suite.external && plan.suite.mock.is_null() && !plan.suite.device.is_gpu &&
-                           options.launcher.empty() && options.prefers_turns;
+  const bool takes_turns =
+      !plan.suite.external && plan.suite.mock.is_null() && !plan.suite.device.is_gpu && options.launcher.empty();
   runner.times = options.times.value_or(takes_turns ? suites::TimesChoice::kTurns : suites::TimesChoice::kRuns);
   runner.jobs = jobs_of(plan, options);
   runner.has_pilots = true;

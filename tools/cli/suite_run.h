@@ -42,8 +42,7 @@ struct SuiteRunOptions {
   std::string database;
   std::string launcher;  ///< for runs of several processes; empty: they start themselves, on this host
   std::string catalogue;
-  std::optional<suites::TimesChoice> times;  ///< absent: turns where `prefers_turns` and the engine takes them
-  bool prefers_turns = false;
+  std::optional<suites::TimesChoice> times;  ///< absent: turns where the engine takes them
   std::optional<int> jobs;  ///< runs at once; 0: as many as there are processors for; absent: one
   bool is_fresh = false;
   bool is_json = false;
