@@ -32,6 +32,7 @@ class Evaluation {
     note_lost_cells();
     note_disturbed();
     share_spreads(result_.checks, open_);
+    result_.false_alarms = result_.policy.alpha;
     result_.tests = judge_checks(result_.checks, open_, result_.policy.alpha);
     answer();
     return std::move(result_);

@@ -38,6 +38,7 @@ struct GateResult {
   std::vector<std::string> problems;  ///< failed cells, and missing or incomparable evidence
   std::vector<std::string> notes;
   GateAnswer answer = GateAnswer::kInconclusive;
+  double false_alarms = 0.05;         ///< chance of a false "regressed": the policy's alpha, or that of all looks
   int tests = 0;                      ///< gating checks that were tested: the size of each of Holm's families
   std::optional<double> pass_chance;  ///< chance that an unchanged candidate passes, if the metrics were independent;
                                       ///< absent if a check has no spread

@@ -57,7 +57,7 @@ std::vector<Fact> facts_of(const GateResult& result) {
   list.add("order", "order",
            result.is_interleaved ? "both sides in turn on this machine" : "the baseline was measured before");
   list.add("false_alarms", "false alarms",
-           value_cell("at most " + format_percent(result.policy.alpha, 1), result.policy.alpha,
+           value_cell("at most " + format_percent(result.false_alarms, 1), result.false_alarms,
                       "of gates over an unchanged candidate report a regression (Holm over " +
                           counted(result.tests, "test") + ")"));
   TableCell chance = chance_cell(result.pass_chance);

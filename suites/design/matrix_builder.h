@@ -68,7 +68,7 @@ class MatrixBuilder {
   Matrix matrix_;
 };
 
-void add_grid(MatrixBuilder& builder);  ///< factorial, fractional_factorial, sweep and pairs: matrix_grid.cpp
+void add_grid(MatrixBuilder& builder);       ///< factorial, fractional_factorial, sweep and pairs: matrix_grid.cpp
 void add_screening(MatrixBuilder& builder);  ///< matrix_screening.cpp
 
 }  // namespace nanobench::suites

@@ -42,7 +42,7 @@ std::vector<std::int64_t> enter_plans(const std::vector<const Plan*>& plans, res
     const std::optional<results::PlanRecord> last = store.find_plan(row.digest);
     is_new = is_new && last && is_finished(store, *last);
   }
-  return store.ensure_plans(rows, options.is_own_evidence ? is_new : options.is_fresh);
+  return store.ensure_plans(rows, options.is_fresh || (options.is_own_evidence && is_new));
 }
 
 using Runners = std::vector<std::unique_ptr<PlanRunner>>;
@@ -79,8 +79,11 @@ bool has_twins(const std::vector<BlockRun>& block) {
 }
 
 /// A block holds the runs of one seed, of all plans.
-void run_blocks(const Runners& runners, bool takes_turns, const InterruptGuard& interrupts) {
+void run_blocks(const Runners& runners, bool takes_turns, const RunnerOptions& options,
+                const InterruptGuard& interrupts) {
+  std::size_t blocks = 0;
   for (std::size_t i = 0; i < runners.front()->size() && interrupts.count() == 0;) {
+    if (options.max_seeds && blocks++ == *options.max_seeds) return;
     const std::uint64_t seed = runners.front()->seed(i);
     std::vector<BlockRun> block;
     for (; i < runners.front()->size() && runners.front()->seed(i) == seed; ++i) {
@@ -111,10 +114,10 @@ void prepare(PlanRunner& runner, results::Store& store, const RunnerOptions& opt
 void check_jobs(int jobs, int threads) {
   const int processors = core::available_processors();
   if (jobs * threads <= processors) return;
-  throw core::Error(core::ErrorCode::kInvalidArgument, "--jobs " + std::to_string(jobs) + " with " + counted(threads, "thread") +
-                                               " each needs " + counted(jobs * threads, "processor") +
-                                               ", and there are " + std::to_string(processors) +
-                                               "; use fewer of either");
+  throw core::Error(core::ErrorCode::kInvalidArgument, "--jobs " + std::to_string(jobs) + " with " +
+                                                           counted(threads, "thread") + " each needs " +
+                                                           counted(jobs * threads, "processor") + ", and there are " +
+                                                           std::to_string(processors) + "; use fewer of either");
 }
 
 SuiteRunResult run_plan(const Plan& plan, results::Store& store, const RunnerOptions& options,
@@ -142,7 +145,7 @@ std::vector<SuiteRunResult> run_in_turn(const std::vector<const Plan*>& plans, r
   if (options.jobs > 1) {
     run_side_by_side(all_runs(runners), options.jobs, interrupts, observer);
   } else {
-    run_blocks(runners, options.times == TimesChoice::kTurns && !options.is_machine_shared, interrupts);
+    run_blocks(runners, options.times == TimesChoice::kTurns && !options.is_machine_shared, options, interrupts);
   }
   if (interrupts.count() > 0) observer.on_message("interrupted; the same command continues where this one stopped");
   std::vector<SuiteRunResult> results;

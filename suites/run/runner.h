@@ -61,9 +61,10 @@ struct RunnerOptions {
                                  ///< one after a finished one
   /// Engines that take no turns run one after the other, as do runs of one identity; on a shared machine, all do.
   TimesChoice times = TimesChoice::kRuns;
-  int jobs = 1;                    ///< runs at once, each on processors of its own; above 1 they give no times
-  bool is_machine_shared = false;  ///< other runners share this machine: losses count, times do not
-  bool has_pilots = false;         ///< tries the first steps of every cell before the first run
+  std::optional<std::size_t> max_seeds{};  ///< only the runs of the plans' first seeds; the others stay to be done
+  int jobs = 1;                            ///< runs at once, each on processors of its own; above 1 they give no times
+  bool is_machine_shared = false;          ///< other runners share this machine: losses count, times do not
+  bool has_pilots = false;                 ///< tries the first steps of every cell before the first run
   /// Called once before the first run, after the pilots: what a run of each cell is expected to take.
   std::function<CellSeconds(const Plan&)> expected_seconds;
   std::vector<std::string> argv;   ///< stored with the plan

@@ -17,7 +17,9 @@
 #include "reports/kinds/kinds.h"
 #include "suites/run/runner.h"
 #include "tools/cli/engine_run.h"
+#include "tools/cli/gate_looks.h"
 #include "tools/cli/gate_options.h"
+#include "tools/cli/gate_run.h"
 #include "tools/cli/instructions.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
@@ -33,20 +35,6 @@ using core::ErrorCode;
 using reports::Arm;
 
 constexpr double kCalibratedPower = 0.8;  // of each check, for an unchanged candidate
-
-struct GateOptions {
-  std::string suite;
-  SuiteSettings settings;
-  SuiteRunOptions run;
-  std::string baseline, branch;
-  std::string baseline_engine, baseline_suite, baseline_folder;
-  bool is_stored = false;
-  bool counts_instructions = false;
-  bool is_calibrated = false;
-  GatePolicyOptions policy;
-  std::string markdown_file, junit_file;
-  bool has_annotations = false;
-};
 
 constexpr const char* kGateFooter =
     "Examples:\n"
@@ -67,78 +55,11 @@ constexpr const char* kGateFooter =
     "failed or evidence is missing, 5 no baseline, or not comparable with it, 130 interrupted (the same command\n"
     "continues).";
 
-/// Both sides of the comparison, or why there is none.
-struct Arms {
-  std::optional<Arm> baseline, candidate;
-  bool is_interleaved = false;
-  bool is_interrupted = false;
-  std::string missing;             ///< why there is no baseline
-  std::vector<std::string> notes;  ///< for people
-};
-
-/// Instructions of both sides, counted before the runs.
-struct Counts {
-  InstructionCount baseline, candidate;
-  std::vector<std::string> notes;
-};
-
-/// The baseline has its own runs, even if both sides are the same program.
-suites::Plan baseline_plan(const GateOptions& options, const suites::Suite& suite) {
-  suites::Suite other = suite;
-  if (!options.baseline_suite.empty()) {
-    other = load_suite(options.baseline_suite, options.settings);
-    other.seeds = suite.seeds;
-    other.order_seed = suite.order_seed;
-  }
-  if (!options.baseline_folder.empty()) other.external->folder = full_path(options.baseline_folder);
-  std::optional<suites::Engine> engine;
-  if (!options.baseline_engine.empty())
-    engine = suites::native_engine(options.baseline_engine, use_of(suite, options.run));
-  return plan_suite(other, options.run, {.engine = engine, .arm = 1});
-}
-
-/// Called before the runs, so that an interruption here costs no run.
-Counts count_both(const GateOptions& options, const suites::Plan& baseline, const suites::Plan& candidate) {
-  Counts counts;
-  if (!options.counts_instructions) return counts;
-  if (!has_valgrind()) {
-    counts.notes.emplace_back("Instructions were not counted: valgrind is not installed.");
-    return counts;
-  }
-  if (!options.run.is_quiet) write_to_stderr("counting the baseline's instructions under valgrind, about a minute\n");
-  counts.baseline = count_instructions(baseline, "baseline");
-  if (!options.run.is_quiet) write_to_stderr("counting the candidate's instructions\n");
-  counts.candidate = count_instructions(candidate, "candidate");
-  for (const std::string& problem : {counts.baseline.problem, counts.candidate.problem}) {
-    if (!problem.empty()) counts.notes.push_back("Instructions were not counted: " + problem + ".");
-  }
-  return counts;
-}
-
-void set_instructions(Arm& arm, const std::string& label, const InstructionCount& count) {
-  for (reports::ArmCell& cell : arm.cells) {
-    if (cell.label == label) cell.instructions = count.count;
-  }
-}
-
 Arms run_both(const GateOptions& options, const suites::Suite& suite, results::Store& store, const Session& session) {
-  const suites::Plan baseline = baseline_plan(options, suite);
-  const suites::Plan candidate = plan_suite(suite, options.run, {.engine = std::nullopt, .arm = 2});
-  if (baseline.runs.size() != candidate.runs.size()) {
-    throw Error(ErrorCode::kInvalidArgument, "the suites have " + std::to_string(baseline.runs.size()) + " and " +
-                                                 std::to_string(candidate.runs.size()) +
-                                                 " runs; running in turn needs the same cells in both");
-  }
-  const Counts counts = count_both(options, baseline, candidate);
-  const std::vector<suites::SuiteRunResult> results =
-      run_in_turn({&baseline, &candidate}, store, {.is_own_evidence = true, .argv = session.argv}, options.run);
-  Arms arms{.is_interleaved = true, .is_interrupted = results.front().is_interrupted};
-  std::tie(arms.baseline, arms.candidate) =
-      reports::read_arms(store, store.plan(results[0].plan_id), store.plan(results[1].plan_id));
-  set_instructions(*arms.baseline, baseline.matrix.cells.front().label, counts.baseline);
-  set_instructions(*arms.candidate, candidate.matrix.cells.front().label, counts.candidate);
-  arms.notes = counts.notes;
-  return arms;
+  const BothPlans plans = plan_both(options, suite);
+  const Counts counts = count_both(options, plans.baseline, plans.candidate);
+  return run_both(options, plans, counts, store,
+                  {.is_fresh = options.run.is_fresh, .is_own_evidence = true, .argv = session.argv});
 }
 
 bool share_runs(const results::PlanRecord& candidate, const results::PlanRecord& baseline) {
@@ -186,16 +107,6 @@ Arms with_stored_baseline(const GateOptions& options, const suites::Suite& suite
   return arms;
 }
 
-void write_outputs(const GateOptions& options, const reports::GateResult& result) {
-  if (!options.markdown_file.empty())
-    core::write_file_atomically(options.markdown_file, reports::gate_markdown(result));
-  if (!options.junit_file.empty()) core::write_file_atomically(options.junit_file, reports::gate_junit(result));
-  const char* const actions = std::getenv("GITHUB_ACTIONS");
-  // GitHub reads workflow commands from both streams; stdout is reserved for data.
-  if (options.has_annotations || (actions != nullptr && std::string(actions) == "true"))
-    std::cerr << reports::gate_annotations(result) << std::flush;
-}
-
 void check_folder(const GateOptions& options, const suites::Suite& suite) {
   if (options.baseline_folder.empty()) return;
   if (!suite.external) {
@@ -221,6 +132,11 @@ void check_choices(const GateOptions& options, const suites::Suite& suite, bool 
   if (options.counts_instructions && !runs_both) {
     throw Error(ErrorCode::kInvalidArgument,
                 "--instructions counts both sides in turn; add --baseline-engine or --baseline-suite");
+  }
+  if (options.until.is_sequential() && !runs_both) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "--until-decided and --budget add seeds to both sides; add --baseline-engine, --baseline-suite or "
+                "--baseline-folder");
   }
   if (options.counts_instructions && !is_native)
     throw Error(ErrorCode::kInvalidArgument, "--instructions needs a suite whose engine is nanobench-train");
@@ -283,6 +199,7 @@ int run_gate(const GateOptions& options, const Session& session) {
     policy = with_margins.policy;
     notes.push_back(std::move(with_margins.note));
   }
+  if (options.until.is_sequential()) return run_gate_until_decided(options, suite, policy, store, session, notes);
   const Arms arms =
       runs_both ? run_both(options, suite, store, session) : with_stored_baseline(options, suite, store, session);
   if (arms.is_interrupted) return core::kExitInterrupted;
@@ -290,14 +207,9 @@ int run_gate(const GateOptions& options, const Session& session) {
     std::cerr << "nanobench: " << arms.missing << "\n";
     return reports::exit_code(reports::GateAnswer::kNotComparable);
   }
-  reports::GateResult result = reports::evaluate_gate(
-      *arms.baseline, *arms.candidate, policy,
-      {.is_interleaved = arms.is_interleaved, .allows_other_configs = !options.baseline_suite.empty()});
   notes.insert(notes.end(), arms.notes.begin(), arms.notes.end());
-  result.notes.insert(result.notes.end(), notes.begin(), notes.end());
-  print(reports::gate_report(result), options.run.is_json, notes_of(options.run.has_notes));
-  write_outputs(options, result);
-  return reports::exit_code(result.answer);
+  return finish_gate(options, evaluate_gate(*arms.baseline, *arms.candidate, policy, setting_of(options, arms)),
+                     std::move(notes));
 }
 
 void add_baseline_options(CLI::App& command, GateOptions& options) {
@@ -337,6 +249,10 @@ void add_gate_command(CLI::App& app, Session& session) {
   command->add_option("SUITE", options->suite, "Suite file, or the name of a built-in suite")->required();
   add_baseline_options(*command, *options);
   add_gate_policy_options(*command, options->policy);
+  add_until_decided_options(*command, options->until);
+  command->get_option("--until-decided")
+      ->description("Add seeds to both sides until the gate has an answer, by a sequential rule");
+  command->get_option("--budget")->description("The same within this time (90s, 10min, 2h)");
   command->add_flag("--calibrated", options->is_calibrated,
                     "Widen the margins to what this machine's noise requires (nanobench calibrate)");
   add_suite_settings(*command, options->settings);

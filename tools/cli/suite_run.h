@@ -43,7 +43,7 @@ struct SuiteRunOptions {
   std::string launcher;  ///< for runs of several processes; empty: they start themselves, on this host
   std::string catalogue;
   std::optional<suites::TimesChoice> times;  ///< absent: turns where the engine takes them
-  std::optional<int> jobs;  ///< runs at once; 0: as many as there are processors for; absent: one
+  std::optional<int> jobs;                   ///< runs at once; 0: as many as there are processors for; absent: one
   bool is_fresh = false;
   bool is_json = false;
   bool has_notes = false;

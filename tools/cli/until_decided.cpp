@@ -24,16 +24,6 @@ using core::Error;
 using core::ErrorCode;
 using Clock = std::chrono::steady_clock;
 
-/// The suite's own seeds first, then the smallest others.
-std::vector<std::uint64_t> seeds_up_to(const std::vector<std::uint64_t>& own, int count) {
-  std::vector<std::uint64_t> seeds = own;
-  for (std::uint64_t next = 1; seeds.size() < static_cast<std::size_t>(count); ++next) {
-    if (std::find(seeds.begin(), seeds.end(), next) == seeds.end()) seeds.push_back(next);
-  }
-  seeds.resize(static_cast<std::size_t>(count));
-  return seeds;
-}
-
 /// Looks after `first`, `first` + step, ... seeds: at most 50 looks.
 results::SequentialLook looks_for(const suites::Suite& suite, int most, double alpha, int changes) {
   constexpr int kMaxLooks = 50;
@@ -273,6 +263,15 @@ constexpr std::pair<const char*, double> kUnits[] = {{"min", 60.0}, {"h", 3600.0
 
 }  // namespace
 
+std::vector<std::uint64_t> seeds_up_to(const std::vector<std::uint64_t>& own, int count) {
+  std::vector<std::uint64_t> seeds = own;
+  for (std::uint64_t next = 1; seeds.size() < static_cast<std::size_t>(count); ++next) {
+    if (std::find(seeds.begin(), seeds.end(), next) == seeds.end()) seeds.push_back(next);
+  }
+  seeds.resize(static_cast<std::size_t>(count));
+  return seeds;
+}
+
 double parse_duration(const std::string& text, const std::string& option) {
   const auto refuse = [&] {
     throw Error(ErrorCode::kInvalidArgument,
@@ -300,6 +299,9 @@ double parse_duration(const std::string& text, const std::string& option) {
 bool UntilDecided::is_sequential() const {
   if (max_seeds && !is_asked && !budget_s)
     throw Error(ErrorCode::kInvalidArgument, "--max-seeds needs --until-decided or --budget");
+  if (max_seeds.value_or(kMaxSeeds) < reports::kMinSeedsAdvised)
+    throw Error(ErrorCode::kInvalidArgument,
+                "--max-seeds: expected " + std::to_string(reports::kMinSeedsAdvised) + " or more");
   return is_asked || budget_s;
 }
 
@@ -319,9 +321,6 @@ void add_until_decided_options(CLI::App& command, UntilDecided& rule) {
 
 int run_until_decided(const suites::Suite& suite, const UntilDecided& rule, const SuiteRunOptions& options,
                       const Session& session) {
-  if (rule.max_seeds.value_or(UntilDecided::kMaxSeeds) < reports::kMinSeedsAdvised)
-    throw Error(ErrorCode::kInvalidArgument,
-                "--max-seeds: expected " + std::to_string(reports::kMinSeedsAdvised) + " or more");
   if (rule.budget_s && options.slurm)
     throw Error(ErrorCode::kInvalidArgument,
                 "--budget: how long Slurm's queue takes is not known; use --until-decided");

@@ -17,7 +17,7 @@ struct UntilDecided {
   double alpha = 0.05;             ///< over all changes and looks together
   static constexpr int kMaxSeeds = 10;
 
-  /// Throws Error{kInvalidArgument} for a number of looks without any.
+  /// Throws Error{kInvalidArgument} for a maximum without looks, or below the first one.
   bool is_sequential() const;
 };
 
@@ -26,6 +26,9 @@ void add_until_decided_options(CLI::App& command, UntilDecided& rule);
 /// Seconds of "90s", "10min", "1.5h" or "1h30min". Throws Error{kInvalidArgument} with `option` for anything else, and
 /// for nothing or less.
 double parse_duration(const std::string& text, const std::string& option);
+
+/// The suite's own seeds first, then the smallest others.
+std::vector<std::uint64_t> seeds_up_to(const std::vector<std::uint64_t>& own, int count);
 
 /// Runs the suite with more and more seeds, with a look at the results after each, until every single change is decided
 /// by the boundary of its look (reports/stats/sequential.h) or `max_seeds` are used up. Cells of decided changes get no
