@@ -33,7 +33,7 @@ class SequentialGate {
  public:
   SequentialGate(const GateOptions& options, const suites::Suite& suite, reports::GatePolicy policy,
                  results::Store& store, const Session& session)
-      : options_(options), policy_(std::move(policy)), store_(store), session_(session) {
+      : options_(options), policy_(policy), store_(store), session_(session) {
     const int most = options.until.max_seeds.value_or(UntilDecided::kMaxSeeds);
     const int first = std::min(most, std::max<int>(static_cast<int>(suite.seeds.size()), policy_.min_runs));
     looks_.emplace(first, most, policy_.alpha);
