@@ -112,8 +112,8 @@ class Watch(unittest.TestCase):
         process = self.bench.start()
         self.wait_for(lambda state: len(self.runs(state)) == 2)
         self.kill(process)
-        asked = self.fake.calls("squeue")
         before = self.wait_for(lambda state: any(run["step"] > 0 for run in self.runs(state)))
+        asked = self.fake.calls("squeue")  # with what the submitter asked in its last moments
         self.assertEqual(before["facts"]["state"], "running")
         self.assertIn("nobody collects ", self.text())
         state = self.wait_for(lambda state: state["facts"].get("uncollected") == 6)

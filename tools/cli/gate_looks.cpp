@@ -31,7 +31,7 @@ void keep_seeds(reports::Arm& arm, const std::vector<std::uint64_t>& seeds) {
 /// A gate that adds seeds until it has an answer. All looks are parts of one plan for each side.
 class SequentialGate {
  public:
-  SequentialGate(const GateOptions& options, const suites::Suite& suite, reports::GatePolicy policy,
+  SequentialGate(const GateOptions& options, const suites::Suite& suite, const reports::GatePolicy& policy,
                  results::Store& store, const Session& session)
       : options_(options), policy_(policy), store_(store), session_(session) {
     const int most = options.until.max_seeds.value_or(UntilDecided::kMaxSeeds);

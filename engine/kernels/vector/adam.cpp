@@ -42,8 +42,8 @@ inline Vec rounded(Vec v) {
   const IntVec remainder = bits & 0xffff;
   // Above the midpoint of two neighbours, or at it with an odd lower one: the next value up, by its bits.
   const IntVec is_up = (remainder > 0x8000) | ((remainder == 0x8000) & ((bits & 0x10000) != 0));
-  const IntVec nearest = upper + (is_up & 0x10000);
   const IntVec is_nan = v != v;
+  const IntVec nearest = upper + (is_up & ~is_nan & 0x10000);  // a NaN's bits would overflow
   const IntVec result = is_nan ? (upper | 0x00400000) : nearest;
   return reinterpret_cast<const Vec&>(result);
 }

@@ -31,7 +31,7 @@ TEST(DeviceSpace, EndsWhereAnAllocationEnds) {
   DeviceArray<float> x(8);
   NB_LAUNCH(writes_beyond, dim3(1), dim3(1), 0, nullptr, x.data(), 8);
   EXPECT_FALSE(x.has_whole_guards());
-  EXPECT_DEATH(NB_LAUNCH(writes_beyond, dim3(1), dim3(1), 0, nullptr, x.data(), 4096), "");
+  EXPECT_DEATH(NB_LAUNCH(writes_beyond, dim3(1), dim3(1), 0, nullptr, x.data(), 1024), "") << "on the next page";
 }
 
 TEST(DeviceArray, SaysWhatWasWritten) {
