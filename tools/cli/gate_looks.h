@@ -27,8 +27,7 @@ class GateLooks {
   /// boundary of its look allows: the boundaries are those of alpha over the number of tests, and Holm divides what
   /// they add up to, so that he stays on the safe side at every step.
   reports::GateResult evaluate(reports::Arm baseline, reports::Arm candidate, reports::GatePolicy policy,
-                               const reports::GateSetting& setting, const std::vector<std::uint64_t>& seeds,
-                               int look);
+                               const reports::GateSetting& setting, const std::vector<std::uint64_t>& seeds, int look);
 
  private:
   const std::vector<reports::Look>& boundaries(int tests);

@@ -36,15 +36,23 @@ int clock_gettime(clockid_t id, struct timespec* out) {
 """
 
 SUITE = {
-    "name": "planted", "design": "history", "records": ["record17"], "scale": "smoke", "seeds": [1, 2, 3],
-    "threads": 1, "data": "synthetic"}
+    "name": "planted",
+    "design": "history",
+    "records": ["record17"],
+    "scale": "smoke",
+    "seeds": [1, 2, 3],
+    "threads": 1,
+    "data": "synthetic",
+}
 
 
 def make_candidate(folder, engine, slowdown):
     """A program that starts the engine with the other clock."""
     source, library, program = folder / "clock.c", folder / "clock.so", folder / "nanobench-train"
     source.write_text(SHIM)
-    subprocess.run(["cc", "-O2", "-shared", "-fPIC", f"-DSLOWDOWN={slowdown}", "-o", library, source, "-ldl"], check=True)
+    subprocess.run(
+        ["cc", "-O2", "-shared", "-fPIC", f"-DSLOWDOWN={slowdown}", "-o", library, source, "-ldl"], check=True
+    )
     program.write_text(f'#!/bin/sh\nLD_PRELOAD="{library}" exec "{engine}" "$@"\n')
     program.chmod(0o755)
     return program
@@ -54,9 +62,26 @@ def trial(nanobench, engine, candidate, suite, database, seeds):
     """(verdict on the training clock, its change, seconds)"""
     begun = time.monotonic()
     done = subprocess.run(
-        [nanobench, "gate", suite, "--db", database, "--baseline-engine", engine, "--seeds", str(seeds), "--only", "time",
-         "--quiet", "--json"],
-        env=dict(os.environ, NANOBENCH_ENGINE=str(candidate)), capture_output=True, text=True, check=False)
+        [
+            nanobench,
+            "gate",
+            suite,
+            "--db",
+            database,
+            "--baseline-engine",
+            engine,
+            "--seeds",
+            str(seeds),
+            "--only",
+            "time",
+            "--quiet",
+            "--json",
+        ],
+        env=dict(os.environ, NANOBENCH_ENGINE=str(candidate)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if not done.stdout:
         sys.exit(done.stderr.strip())
     checks = json.loads(done.stdout)["tables"]["checks"]
@@ -82,8 +107,9 @@ def main():
         if not options.suite:
             suite.write_text(json.dumps(SUITE))
         for number in range(options.trials):
-            verdict, change, seconds = trial(bin_folder / "nanobench", engine, candidate, suite,
-                                             folder / f"{number}.db", options.seeds)
+            verdict, change, seconds = trial(
+                bin_folder / "nanobench", engine, candidate, suite, folder / f"{number}.db", options.seeds
+            )
             found += verdict == "regressed"
             print(f"{verdict}: {100 * change:+.2f} %, {seconds:.0f} s", flush=True)
     print(f"{found} of {options.trials} found {100 * options.slowdown:g} %")

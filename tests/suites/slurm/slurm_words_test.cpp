@@ -93,7 +93,7 @@ TEST(SlurmQueue, AnyBytesAreSurvived) {
   std::mt19937 random(1);
   for (int round = 0; round < 2000; ++round) {
     std::string text;
-    for (unsigned i = 0; i < random() % 200; ++i) text += "|\n*+0129 APENDIG_\0\xff"[random() % 21];
+    for (unsigned i = 0; i < random() % 200; ++i) text += "|\n*+0129 APENDIG_\0\xff"[random() % 20];
     parse_queue(text);
     parse_partitions(text);
     parse_accounting(text);
