@@ -68,6 +68,8 @@ class Schema(unittest.TestCase):
         self.check("report", "--suite", "factorial")
         self.check("report", "--suite", "history", "--charts", "pictures")
         self.check("report", "--suite", "failing")
+        self.check("hunt", "factorial.json", "--runs", "16", "--quiet")
+        self.check("report", "--suite", "factorial screening")
         self.check("trend", "weekly")
         self.check("claims")
         self.check("watch", "--once")
