@@ -37,20 +37,28 @@ stop() {
   stop_by_file "$folder/munged.pid" munged
 }
 
-free_port() {
-  python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+# All at once, because one that is free again may be given out again.
+free_ports() { # COUNT
+  python3 - "$1" <<'PYTHON'
+import socket, sys
+sockets = [socket.socket() for _ in range(int(sys.argv[1]))]
+for one in sockets:
+    one.bind(("127.0.0.1", 0))
+    print(one.getsockname()[1])
+PYTHON
 }
 
 # A job that lost its node waits for cred_expire before it starts again, usually two minutes.
 write_configuration() {
-  local here node
+  local here node ports
   here=$(hostname -s)
+  mapfile -t ports < <(free_ports $((${#nodes[@]} + 1)))
   cat >"$folder/slurm.conf" <<CONF
 ClusterName=loop
 SlurmctldHost=$here(127.0.0.1)
 SlurmUser=root
 SlurmdUser=root
-SlurmctldPort=$(free_port)
+SlurmctldPort=${ports[0]}
 AuthType=auth/munge
 AuthInfo=socket=$folder/munge.socket,cred_expire=10
 CredType=cred/munge
@@ -72,8 +80,9 @@ KillWait=5
 MinJobAge=120
 SlurmdTimeout=30
 CONF
-  for node in "${nodes[@]}"; do
-    echo "NodeName=$node NodeHostname=$here NodeAddr=127.0.0.1 Port=$(free_port) CPUs=2 State=UNKNOWN" >>"$folder/slurm.conf"
+  for ((node = 0; node < ${#nodes[@]}; ++node)); do
+    echo "NodeName=${nodes[node]} NodeHostname=$here NodeAddr=127.0.0.1 Port=${ports[node + 1]} CPUs=2 State=UNKNOWN" \
+      >>"$folder/slurm.conf"
   done
   echo "PartitionName=main Nodes=$(IFS=,; echo "${nodes[*]}") Default=YES MaxTime=INFINITE State=UP OverSubscribe=NO" >>"$folder/slurm.conf"
 }
@@ -99,7 +108,7 @@ start() {
     fi
     sleep 0.2
   done
-  fail "the nodes did not come up: $(sinfo 2>&1)"
+  fail "the nodes did not come up: $(sinfo 2>&1; tail -n 3 "$folder"/slurmd.*.log 2>&1)"
 }
 
 case $action in
