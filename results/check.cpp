@@ -3,7 +3,11 @@
 #include <array>
 
 #include "core/base/error.h"
+#include "results/checksums.h"
+#include "results/identity.h"
 #include "results/open_file.h"
+#include "results/plan_rows.h"
+#include "results/run_columns.h"
 #include "results/schema.h"
 
 namespace nanobench::results {
@@ -12,7 +16,8 @@ namespace {
 using core::Error;
 using core::ErrorCode;
 
-constexpr std::size_t kMaxPlaces = 10;  // named per rule; all are counted
+constexpr const char* kScaleOfLogs = "as logged";  // plans of imported logs have digests of the logs
+constexpr std::size_t kMaxPlaces = 10;             // named per rule; all are counted
 
 /// A constraint between rows. The query returns the places that violate it.
 struct Rule {
@@ -44,6 +49,11 @@ constexpr std::array kRules = {
         "SELECT 'run ' || id || ': ' || ifnull(final_val_loss, 'none') || ', last validation ' || ifnull(last, 'none') "
         "FROM (SELECT id, final_val_loss, (SELECT value FROM samples WHERE run_id = own.id AND metric = 'val/loss' "
         "ORDER BY step DESC LIMIT 1) AS last FROM own) WHERE last IS NOT final_val_loss"},
+    Rule{
+        "train_ms", "A run's training clock is that after its last timed step.",
+        "SELECT 'run ' || id || ': ' || train_ms || ' ms, after the last step ' || last FROM (SELECT id, train_ms, "
+        "(SELECT value FROM samples WHERE run_id = own.id AND metric = 'train/clock_ms' ORDER BY step DESC LIMIT 1) AS "
+        "last FROM own WHERE engine = 'nanobench-train') WHERE abs(train_ms - last) > 1e-6 * train_ms"},
     Rule{"plan_lines", "A plan's line is answered by a run of the same digest.",
          "SELECT 'plan ' || plan_lines.plan_id || ', line ' || plan_lines.position || ': run ' || runs.id FROM "
          "plan_lines JOIN runs ON runs.id = plan_lines.run_id WHERE runs.digest <> plan_lines.digest"},
@@ -63,13 +73,13 @@ constexpr std::array kRules = {
          "json_valid(argv) THEN json_type(cells) <> 'array' OR json_type(messages) <> 'array' OR json_type(argv) <> "
          "'array' ELSE TRUE END"},
     Rule{"times", "Times of day are written as 2026-01-31T23:59:59.123Z.",
-         "SELECT 'run ' || id || ': ' || started_at FROM runs WHERE started_at NOT GLOB '[0-9]*-*-*T*:*:*Z' OR "
-         "finished_at NOT GLOB '[0-9]*-*-*T*:*:*Z'"}};
-
-void add_place(StoreProblem& problem, std::string place) {
-  if (problem.where.size() < kMaxPlaces) problem.where.push_back(std::move(place));
-  ++problem.count;
-}
+         "SELECT 'run ' || id || ': ' || started_at FROM runs WHERE julianday(started_at) IS NULL OR started_at NOT "
+         "GLOB "
+         "'[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:*Z' OR (finished_at IS NOT NULL AND "
+         "julianday(finished_at) IS NULL)"},
+    Rule{"order_of_times", "A run ends after it started.",
+         "SELECT 'run ' || id || ': from ' || started_at || ' to ' || finished_at FROM runs WHERE finished_at < "
+         "started_at"}};
 
 void keep_if_broken(StoreCheck& check, StoreProblem problem) {
   if (problem.count > 0) check.problems.push_back(std::move(problem));
@@ -79,16 +89,26 @@ void check_integrity(Database& database, StoreCheck& check) {
   StoreProblem problem{.rule = "integrity", .text = "SQLite finds the file's pages whole."};
   Statement statement(database, "PRAGMA integrity_check");
   while (statement.step()) {
-    if (statement.text(0) != "ok") add_place(problem, statement.text(0));
+    if (statement.text(0) != "ok") problem.add(statement.text(0));
   }
   keep_if_broken(check, std::move(problem));
+}
+
+void check_tables(Database& database, StoreCheck& check) {
+  try {
+    check_structure(database, check.schema);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kDataLoss) throw;
+    check.problems.push_back(
+        {.rule = "schema", .text = "The tables are those of nanobench.", .count = 1, .where = {error.what()}});
+  }
 }
 
 void check_foreign_keys(Database& database, StoreCheck& check) {
   StoreProblem problem{.rule = "foreign_keys", .text = "What a row points to is there."};
   Statement statement(database, "PRAGMA foreign_key_check");
   while (statement.step())
-    add_place(problem, statement.text(0) + " points to a row of " + statement.text(2) + " that is not there");
+    problem.add(statement.text(0) + " points to a row of " + statement.text(2) + " that is not there");
   keep_if_broken(check, std::move(problem));
 }
 
@@ -96,19 +116,78 @@ void check_rules(Database& database, StoreCheck& check) {
   for (const Rule& rule : kRules) {
     StoreProblem problem{.rule = rule.name, .text = rule.text};
     Statement statement(database, with_own_runs(rule.sql));
-    while (statement.step()) add_place(problem, statement.text(0));
+    while (statement.step()) problem.add(statement.text(0));
     keep_if_broken(check, std::move(problem));
   }
+}
+
+std::string place_of(const std::string& name, std::int64_t id) {
+  return name + " " + std::to_string(id);
+}
+
+/// The digests of our own engine's evidence, computed from its rows. Rows of former schemas may have digests that this
+/// version cannot compute.
+void check_digests(Database& database, StoreCheck& check) {
+  StoreProblem configs{.rule = "config_digest", .text = "A run's config_digest is that of its configuration."};
+  StoreProblem runs{.rule = "run_digest", .text = "A run's digest is that of its columns."};
+  Statement statement(database, "SELECT " + run_columns() +
+                                    " FROM runs WHERE engine = 'nanobench-train' AND outcome IN "
+                                    "('completed', 'diverged') AND checksum LIKE ? || ':%' ORDER BY id");
+  statement.bind(kSchemaVersion);
+  while (statement.step()) {
+    const RunRecord run = read_run_row(statement);
+    if (stored_config_digest(run.config) != run.config_digest) configs.add(place_of("run", run.id));
+    if (run_digest(run) != run.digest) runs.add(place_of("run", run.id));
+  }
+  keep_if_broken(check, std::move(configs));
+  keep_if_broken(check, std::move(runs));
+}
+
+void check_summaries(Database& database, StoreCheck& check) {
+  StoreProblem problem{.rule = "summaries", .text = "A run's summary is that of its samples."};
+  Statement statement(database, "SELECT run_id, median_step_ms, timed_samples FROM run_summaries");
+  while (statement.step()) {
+    const RunSummary summary = compute_summary(database, statement.integer(0));
+    const bool is_same =
+        summary.median_step_ms == statement.optional_real(1) && summary.timed_samples == statement.integer(2);
+    if (!is_same) problem.add(place_of("run", statement.integer(0)));
+  }
+  keep_if_broken(check, std::move(problem));
+}
+
+void check_plan_digests(Database& database, StoreCheck& check) {
+  StoreProblem problem{.rule = "plan_digest", .text = "A plan's digest is that of its columns."};
+  Statement statement(
+      database, "SELECT " + plan_columns() + " FROM plans WHERE checksum LIKE ? || ':%' AND scale <> ? ORDER BY id");
+  statement.bind(kSchemaVersion, kScaleOfLogs);
+  while (statement.step()) {
+    const std::int64_t id = statement.integer(0);
+    try {
+      if (plan_digest(read_plan_row(database, statement)) == statement.text(1)) continue;
+      problem.add(place_of("plan", id));
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::kInternal) throw;
+      problem.add(place_of("plan", id) + ": " + error.what());
+    }
+  }
+  keep_if_broken(check, std::move(problem));
 }
 
 void check_rows(const std::filesystem::path& file, StoreCheck& check) {
   Database database(file, read_only_uri(file), SQLITE_OPEN_READONLY);
   check.schema = check_identity(database, kSchemaVersion);
   if (check.schema == 0) return;  // an empty file: nothing is wrong with it
-  check_integrity(database, check);
+  check_tables(database, check);
+  if (check.is_fine()) check_integrity(database, check);
   if (!check.is_fine()) return;  // counts from damaged pages would mislead
   check_foreign_keys(database, check);
   check_rules(database, check);
+  if (check.schema == kSchemaVersion) {
+    for (StoreProblem& problem : checksum_problems(database)) check.problems.push_back(std::move(problem));
+    check_digests(database, check);
+    check_plan_digests(database, check);
+    check_summaries(database, check);
+  }
   check.runs = database.integer_of("SELECT count(*) FROM runs");
   check.samples = database.integer_of("SELECT count(*) FROM samples");
   check.plans = database.integer_of("SELECT count(*) FROM plans");
@@ -116,6 +195,11 @@ void check_rows(const std::filesystem::path& file, StoreCheck& check) {
 }
 
 }  // namespace
+
+void StoreProblem::add(std::string place) {
+  if (where.size() < kMaxPlaces) where.push_back(std::move(place));
+  ++count;
+}
 
 StoreCheck check_store(const std::filesystem::path& file) {
   StoreCheck check;

@@ -14,6 +14,8 @@ struct StoreProblem {
   std::string text;                ///< the broken rule, for people
   std::int64_t count = 0;          ///< number of places
   std::vector<std::string> where;  ///< the first few: "run 12: 90 of 100"
+
+  void add(std::string place);
 };
 
 struct StoreCheck {

@@ -80,8 +80,8 @@ void write_line(std::ostream& out, const std::vector<std::string>& fields) {
 
 /// The stored text as JSON, or as a string if it is not JSON.
 OrderedJson config_of(const std::string& text) {
-  OrderedJson config = OrderedJson::parse(text, nullptr, false);
-  return config.is_discarded() ? OrderedJson(text) : config;
+  OrderedJson config = core::ordered_json_or_null(text);
+  return config.is_null() ? OrderedJson(text) : config;
 }
 
 OrderedJson samples_of(const Store& store, std::int64_t run_id) {

@@ -9,10 +9,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <sstream>
 
+#include "core/base/input_file.h"
 #include "core/hardware/gpu_report.h"
 #include "results/metric.h"
 #include "results/provenance.h"
@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 /// The first whitespace-separated word after `key` in a file; the key may be empty.
 std::optional<std::string> word_after(const fs::path& file, const std::string& key) {
-  std::ifstream in(file);
+  std::istringstream in(core::read_beginning(file).value_or(""));
   for (std::string line; std::getline(in, line);) {
     if (!line.starts_with(key)) continue;
     std::istringstream rest(line.substr(key.size()));
@@ -36,7 +36,7 @@ std::optional<std::string> word_after(const fs::path& file, const std::string& k
 
 void add_ticks(Facts& facts, const std::string& prefix) {
   // "cpu user nice system idle iowait irq softirq steal guest ...", in ticks since boot; guest is part of user
-  std::ifstream in("/proc/stat");
+  std::istringstream in(core::read_beginning("/proc/stat").value_or(""));
   std::string name;
   std::array<long long, 8> ticks = {};
   in >> name;
@@ -63,16 +63,14 @@ void add_memory(Facts& facts, const std::string& prefix, const std::string& key,
 
 /// "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234"
 void add_pressure(Facts& facts, const std::string& prefix) {
-  std::ifstream in("/proc/pressure/cpu");
-  std::string line;
-  std::getline(in, line);
+  const std::string line = core::first_line_of("/proc/pressure/cpu");
   const std::size_t at = line.find("total=");
   if (line.starts_with("some") && at != std::string::npos) facts[prefix + "pressure_cpu_us"] = line.substr(at + 6);
 }
 
 /// cpu.stat of our control group, cgroup version 1 or 2.
 void add_throttling(Facts& facts, const std::string& prefix) {
-  std::ifstream in("/proc/self/cgroup");
+  std::istringstream in(core::read_beginning("/proc/self/cgroup").value_or(""));
   for (std::string line; std::getline(in, line);) {  // "4:cpu,cpuacct:/path" or "0::/path"
     const std::size_t first = line.find(':');
     const std::size_t second = line.find(':', first + 1);
@@ -114,7 +112,7 @@ void add_frequency(Facts& facts, const std::string& prefix) {
   if (const auto khz = sum_over_processors("cpufreq/scaling_cur_freq", count)) {
     mhz = *khz / 1000;
   } else {
-    std::ifstream in("/proc/cpuinfo");
+    std::istringstream in(core::read_beginning("/proc/cpuinfo").value_or(""));
     for (std::string line; std::getline(in, line);) {
       if (!line.starts_with("cpu MHz")) continue;
       mhz += std::strtod(line.c_str() + line.find(':') + 1, nullptr);
@@ -285,7 +283,8 @@ std::optional<std::int64_t> available_memory_bytes() {
   Facts facts;
   add_memory(facts, "", "MemAvailable:", "bytes");
   std::optional<double> bytes = number(facts, "bytes");
-  std::ifstream max_file("/sys/fs/cgroup/memory.max"), used_file("/sys/fs/cgroup/memory.current");
+  std::istringstream max_file(core::first_line_of("/sys/fs/cgroup/memory.max"));
+  std::istringstream used_file(core::first_line_of("/sys/fs/cgroup/memory.current"));
   double max = 0.0, used = 0.0;
   if (max_file >> max && used_file >> used) bytes = std::min(bytes.value_or(max), std::max(max - used, 0.0));
   return bytes ? std::optional(static_cast<std::int64_t>(*bytes)) : std::nullopt;

@@ -1,7 +1,9 @@
 #include "results/identity.h"
 
 #include "core/base/digest.h"
+#include "core/base/json.h"
 #include "core/config/settings_reference.h"
+#include "core/protocol/operation_spec.h"
 
 namespace nanobench::results {
 namespace {
@@ -53,8 +55,21 @@ std::string run_digest(const NewRun& run) {
   if (run.kernels != core::KernelChoice::kFused) parts["kernels"] = enum_name(run.kernels);
   if (run.device && *run.device != core::kCpuDevice) parts["device"] = to_string(*run.device);
   if (run.arm > 0) parts["arm"] = run.arm;
-  if (run.mock) parts["mock"] = Json::parse(*run.mock);
+  if (run.mock) parts["mock"] = core::parse_json(*run.mock, "settings of the mock engine");
   return digest_of(parts);
+}
+
+std::string stored_config_digest(const std::string& config) {
+  try {
+    const Json json = core::parse_json(config, "stored run");
+    if (json.is_object() && json.contains("operation"))
+      return core::digest_of(
+          core::changed_settings(core::read_operation_spec(json.at("operation"), "stored run")).dump());
+    return core::read_train_config(json, "stored run").digest();
+  } catch (const core::Error& error) {
+    if (error.code() == core::ErrorCode::kInternal) throw;
+    return "";
+  }
 }
 
 std::string plan_digest(const NewPlan& plan) {
@@ -98,7 +113,7 @@ std::optional<std::string> config_digest(const core::TrainConfig& config) {
 std::string run_digest(const NewRun& run) {
   Json parts = common_parts(run);
   parts["engine"] = engine_text(run.engine, run.kernels);
-  parts["mock"] = run.mock ? Json::parse(*run.mock) : Json();
+  parts["mock"] = run.mock ? core::parse_json(*run.mock, "settings of the mock engine") : Json();
   if (run.arm > 0) parts["arm"] = run.arm;
   if (run.device && *run.device != core::kCpuDevice) parts["device"] = to_string(*run.device);
   return results::digest_of(parts);

@@ -15,6 +15,10 @@ namespace nanobench::results {
 /// Identity of a run of one of our engines. Labels, suites and the execution order are not part of it.
 std::string run_digest(const NewRun& run);
 
+/// Digest of the stored configuration of one of our engines: of the settings, or of the operation, that differ from
+/// their defaults. Empty if the text is no such configuration.
+std::string stored_config_digest(const std::string& config);
+
 /// Identity of a plan, computed from its values. Sentences for people and the command line are not part of it.
 std::string plan_digest(const NewPlan& plan);
 

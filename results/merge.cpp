@@ -6,6 +6,7 @@
 
 #include "core/base/atomic_write.h"
 #include "core/base/error.h"
+#include "results/checksums.h"
 #include "results/open_file.h"
 #include "results/schema.h"
 
@@ -20,6 +21,14 @@ constexpr std::size_t kRunsAtOnce = 32;  // per transaction: other writers get t
 /// Source ids -> ids in our store.
 using IdMap = std::map<std::int64_t, std::int64_t>;
 
+void refuse_changed_rows(Database& database) {
+  const std::vector<StoreProblem> problems = checksum_problems(database);
+  if (problems.empty()) return;
+  throw Error(ErrorCode::kDataLoss, "database " + database.file().string() + " was changed after it was written (" +
+                                        problems.front().where.front() +
+                                        "), so nothing of it was merged; `nanobench db check` lists what is wrong");
+}
+
 /// Refuses a source that could not be copied completely, before anything is written. Returns its schema version.
 int check_source(const std::filesystem::path& from) {
   check_file(from, OpenMode::kReadOnly);
@@ -27,6 +36,7 @@ int check_source(const std::filesystem::path& from) {
   const std::string file = "database " + from.string();
   const int version = check_identity(database, kSchemaVersion);
   if (version == 0) throw Error(ErrorCode::kInvalidArgument, file + " is empty; there is nothing to merge");
+  check_structure(database, version);
   if (const std::string answer = database.text_of("PRAGMA quick_check(1)"); answer != "ok") {
     throw Error(ErrorCode::kDataLoss, file + " is damaged (" + answer +
                                           "), so nothing of it was merged; `nanobench db check` lists what is wrong");
@@ -36,6 +46,7 @@ int check_source(const std::filesystem::path& from) {
                                           " has rows that point to nothing, so nothing of it was merged; `nanobench "
                                           "db check` lists them");
   }
+  if (version == kSchemaVersion) refuse_changed_rows(database);
   return version;
 }
 
@@ -155,7 +166,7 @@ class Merge {
   /// Its lines do not point to runs yet.
   std::int64_t copy_plan(std::int64_t id) {
     const std::int64_t here = copy_row("plans", id, {});
-    const std::string names = names_of("plan_lines", {"plan_id", "run_id"});
+    const std::string names = names_of("plan_lines", {"plan_id", "run_id", "checksum"});
     Statement lines(*database_, "INSERT INTO main.plan_lines (plan_id" + names + ") SELECT ?1" + names +
                                     " FROM other.plan_lines WHERE plan_id = ?2");
     lines.bind(here, id);
@@ -165,6 +176,7 @@ class Merge {
                       "FROM other.plan_seconds WHERE plan_id = ?2");
     seconds.bind(here, id);
     seconds.execute();
+    seal_plan(*database_, here);
     return here;
   }
 
@@ -210,6 +222,7 @@ class Merge {
       rows.execute();
       if (table == "samples") result_.samples_added += sqlite3_changes(database_->handle());
     }
+    seal_run(*database_, here);
     return here;
   }
 
@@ -230,14 +243,17 @@ class Merge {
     Transaction transaction(*database_);
     Statement there(*database_,
                     "SELECT plan_id, position, digest, run_id FROM other.plan_lines WHERE run_id IS NOT NULL");
-    Statement line(*database_,
-                   "UPDATE main.plan_lines SET run_id = ? WHERE plan_id = ? AND position = ? AND digest = ? AND "
-                   "run_id IS NULL");
+    Statement line(
+        *database_,
+        "SELECT 1 FROM main.plan_lines WHERE plan_id = ? AND position = ? AND digest = ? AND run_id IS NULL");
     while (there.step()) {
       const std::optional<std::int64_t> run_id = mapped(runs_, there.integer(3));
       if (!run_id) continue;
-      line.rebind(1, *run_id, plans_.at(there.integer(0)), there.integer(1), there.text(2));
-      line.execute();
+      const std::int64_t plan_id = plans_.at(there.integer(0));
+      line.rebind(1, plan_id, there.integer(1), there.text(2));
+      const bool is_open = line.step();
+      line.reset();
+      if (is_open) answer_plan_line(*database_, plan_id, there.integer(1), *run_id);
     }
     transaction.commit();
   }
@@ -250,11 +266,12 @@ class Merge {
       const std::int64_t plan_id = plans_.at(there.integer(1));
       const std::optional<std::string> free = free_name(name, there.integer(1), plan_id);
       if (!free) continue;
-      const std::string names = names_of("baselines", {"name", "plan_id"});
+      const std::string names = names_of("baselines", {"name", "plan_id", "checksum"});
       Statement insert(*database_, "INSERT INTO main.baselines (name, plan_id" + names + ") SELECT ?1, ?2" + names +
                                        " FROM other.baselines WHERE name = ?3");
       insert.bind(*free, plan_id, name);
       insert.execute();
+      seal_baseline(*database_, *free);
       ++result_.baselines_added;
       if (*free == name) continue;
       result_.messages.push_back("the baseline " + name + " of " + from_.string() +

@@ -3,11 +3,11 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <fstream>
 #include <string_view>
 #include <thread>
 
 #include "core/base/error.h"
+#include "core/base/input_file.h"
 #include "results/schema.h"
 
 namespace nanobench::results {
@@ -66,17 +66,13 @@ bool has_log(const std::filesystem::path& file) {
 
 /// As many bytes as SQLite's file header has, or fewer if the file is shorter.
 std::string begin_of(const std::filesystem::path& file) {
-  std::string begin(kMark.size(), '\0');
-  std::ifstream in(file, std::ios::binary);
-  in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
-  begin.resize(static_cast<std::size_t>(in.gcount()));
-  return begin;
+  return core::read_beginning(file, kMark.size()).value_or("");
 }
 
 /// Throws Error for a schema that this build does not read.
 void check_version(Database& database) {
   const int version = check_identity(database, kSchemaVersion);
-  if (version == kSchemaVersion) return;
+  if (version == kSchemaVersion) return check_structure(database, version);
   throw Error(ErrorCode::kUnavailable, "database " + database.file().string() +
                                            " is empty or of an older version (schema " + std::to_string(version) +
                                            ", this build reads " + std::to_string(kSchemaVersion) +
@@ -144,7 +140,7 @@ std::unique_ptr<Database> open_for_writing(const std::filesystem::path& file) {
   make_folder(file);
   const std::string path = std::filesystem::absolute(file).string();
   auto database = std::make_unique<Database>(file, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
-  check_identity(*database, kSchemaVersion);
+  if (const int version = check_identity(*database, kSchemaVersion); version > 0) check_structure(*database, version);
   use_wal(*database);
   // FULL: a commit survives a power cut. Batches are large, so this costs at most one flush per second.
   database->execute(

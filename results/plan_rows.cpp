@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
+#include "results/checksums.h"
 #include "results/provenance.h"
 
 namespace nanobench::results {
@@ -15,6 +16,10 @@ namespace {
 using core::Json;
 using core::Message;
 using core::MessageKind;
+
+Json parsed(const std::string& text) {
+  return core::parse_json(text, "stored plan");
+}
 
 template <class Enum>
 Enum known(const std::string& text, const char* what) {
@@ -111,7 +116,7 @@ Design read_design(const std::string& text) {
 
 std::vector<PlanCell> read_cells(const std::string& text) {
   std::vector<PlanCell> cells;
-  for (const Json& item : Json::parse(text)) {
+  for (const Json& item : parsed(text)) {
     PlanCell cell;
     cell.label = item.at("label").get<std::string>();
     if (!item.at("record").is_null()) cell.record = item.at("record").get<std::string>();
@@ -125,7 +130,7 @@ std::vector<PlanCell> read_cells(const std::string& text) {
 
 std::vector<PlanContrast> read_contrasts(const std::string& text) {
   std::vector<PlanContrast> contrasts;
-  for (const Json& item : Json::parse(text)) {
+  for (const Json& item : parsed(text)) {
     PlanContrast& contrast = contrasts.emplace_back();
     contrast.effect = item.at("effect").get<std::string>();
     contrast.kind = known<ContrastKind>(item.at("kind").get<std::string>(), "kind of contrast");
@@ -139,7 +144,7 @@ std::vector<PlanContrast> read_contrasts(const std::string& text) {
 
 std::vector<Message> read_messages(const std::string& text) {
   std::vector<Message> messages;
-  for (const Json& item : Json::parse(text)) {
+  for (const Json& item : parsed(text)) {
     if (item.is_string()) {
       messages.push_back(message_of(item.get<std::string>()));
       continue;
@@ -154,7 +159,7 @@ std::vector<Message> read_messages(const std::string& text) {
 
 std::optional<SequentialLook> read_sequential(const std::optional<std::string>& text) {
   if (!text) return std::nullopt;
-  const Json json = Json::parse(*text);
+  const Json json = parsed(*text);
   return SequentialLook{.alpha = json.at("alpha").get<double>(),
                         .family = json.at("family").get<int>(),
                         .first = json.at("first").get<int>(),
@@ -222,7 +227,7 @@ struct PlanRowReader {
   void column(const char*, std::optional<double>& member) { member = row.optional_real(next++); }
   void column(const char*, std::uint64_t& member) { member = static_cast<std::uint64_t>(row.integer(next++)); }
   void column(const char*, std::vector<std::string>& member) {
-    member = Json::parse(row.text(next++)).get<std::vector<std::string>>();
+    member = parsed(row.text(next++)).get<std::vector<std::string>>();
   }
   void column(const char*, Design& member) { member = read_design(row.text(next++)); }
   void column(const char*, std::vector<core::Message>& member) { member = read_messages(row.text(next++)); }
@@ -268,8 +273,20 @@ std::string plan_columns() {
 PlanRecord read_plan_row(Database& database, const Statement& row) {
   PlanRecord plan;
   plan.id = row.integer(0);
+  const auto refuse = [&](const std::string& why) {
+    throw core::Error(core::ErrorCode::kDataLoss, "database " + database.file().string() + ": plan " +
+                                                      std::to_string(plan.id) + " is not as nanobench wrote it (" +
+                                                      why + "); `nanobench db check` lists what is wrong");
+  };
   PlanRowReader reader{.row = row, .next = 1};
-  visit_plan(reader, plan);
+  try {
+    visit_plan(reader, plan);
+  } catch (const Json::exception& error) {
+    refuse(error.what());
+  } catch (const core::Error& error) {
+    if (error.code() != core::ErrorCode::kInvalidArgument) throw;
+    refuse(error.what());
+  }
   plan.lines = read_lines(database, plan.id);
   return plan;
 }
@@ -283,12 +300,13 @@ std::int64_t insert_plan(Database& database, const NewPlan& plan) {
   visit_plan(binder, record);
   row.execute();
   const std::int64_t id = database.last_insert_id();
-  Statement line(database,
-                 "INSERT INTO plan_lines (plan_id, position, cell, seed, digest, run_id) VALUES (?, ?, ?, ?, ?, ?)");
+  Statement line(database, "INSERT INTO plan_lines (plan_id, position, cell, seed, digest) VALUES (?, ?, ?, ?, ?)");
   for (const PlanLine& item : plan.lines) {
-    line.bind(id, item.position, item.cell, item.seed, item.digest, item.run_id);
+    line.bind(id, item.position, item.cell, item.seed, item.digest);
     line.execute();
+    if (item.run_id) answer_plan_line(database, id, item.position, *item.run_id);
   }
+  seal_plan(database, id);
   return id;
 }
 

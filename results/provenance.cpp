@@ -8,24 +8,17 @@
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 
 #include "core/base/build_info.h"
+#include "core/base/input_file.h"
 #include "core/hardware/processors.h"
 
 namespace nanobench::results {
 namespace {
 
-std::string first_line(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  std::string line;
-  std::getline(in, line);
-  return line;
-}
-
 std::string cpu_model() {
-  std::ifstream in("/proc/cpuinfo");
+  std::istringstream in(core::read_beginning("/proc/cpuinfo").value_or(""));
   for (std::string line; std::getline(in, line);) {
     if (!line.starts_with("model name")) continue;
     const std::size_t colon = line.find(':');
@@ -42,7 +35,7 @@ std::string namespace_of_pids() {
 
 /// Field 22 of /proc/PID/stat; 0 when there is no such process. The name (field 2) may hold spaces and parentheses.
 std::int64_t start_ticks(std::int64_t pid) {
-  const std::string line = first_line("/proc/" + std::to_string(pid) + "/stat");
+  const std::string line = core::first_line_of("/proc/" + std::to_string(pid) + "/stat");
   const std::size_t close = line.rfind(')');
   if (close == std::string::npos) return 0;
   std::istringstream rest(line.substr(close + 1));
@@ -53,7 +46,7 @@ std::int64_t start_ticks(std::int64_t pid) {
 
 /// 'Z' is a process that has ended but waits for its parent.
 bool is_zombie(std::int64_t pid) {
-  const std::string line = first_line("/proc/" + std::to_string(pid) + "/stat");
+  const std::string line = core::first_line_of("/proc/" + std::to_string(pid) + "/stat");
   const std::size_t close = line.rfind(')');
   return close != std::string::npos && line.size() > close + 2 && line[close + 2] == 'Z';
 }
@@ -84,7 +77,7 @@ std::string hardware_class(const MachineInfo& machine) {
 Owner this_process() {
   Owner owner;
   owner.host = machine_info().host;
-  owner.boot_id = first_line("/proc/sys/kernel/random/boot_id");
+  owner.boot_id = core::first_line_of("/proc/sys/kernel/random/boot_id");
   owner.pid_namespace = namespace_of_pids();
   owner.pid = getpid();
   owner.pid_started = start_ticks(owner.pid);
@@ -92,8 +85,8 @@ Owner this_process() {
 }
 
 std::optional<bool> is_alive(const Owner& owner) {
-  const bool is_in_sight =
-      owner.boot_id == first_line("/proc/sys/kernel/random/boot_id") && owner.pid_namespace == namespace_of_pids();
+  const bool is_in_sight = owner.boot_id == core::first_line_of("/proc/sys/kernel/random/boot_id") &&
+                           owner.pid_namespace == namespace_of_pids();
   if (!is_in_sight) return std::nullopt;
   return start_ticks(owner.pid) == owner.pid_started && !is_zombie(owner.pid);
 }

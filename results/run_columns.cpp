@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "results/checksums.h"
+
 namespace nanobench::results {
 namespace {
 
@@ -150,13 +152,15 @@ bool write_result(Database& database, std::int64_t run_id, const RunResult& resu
   run.result = result;
   ResultUpdate update;
   visit_run_figures(update, run);
-  Statement statement(
-      database, "UPDATE runs SET " + joined(update.assignments) + ", finished_at = ? WHERE id = ? AND outcome IS NULL");
+  Statement statement(database, "UPDATE runs SET " + joined(update.assignments) +
+                                    ", finished_at = max(?, started_at) WHERE id = ? AND outcome IS NULL");
   update.statement = &statement;
   visit_run_figures(update, run);
   statement.bind(finished_at, run_id);
   statement.execute();
-  return sqlite3_changes(database.handle()) == 1;
+  if (sqlite3_changes(database.handle()) != 1) return false;
+  seal_run(database, run_id);
+  return true;
 }
 
 }  // namespace nanobench::results

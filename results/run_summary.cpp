@@ -37,13 +37,12 @@ std::optional<double> median_of(std::vector<double>& values) {
   return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
-/// Two ordered scans, about a millisecond for 1500 steps.
+}  // namespace
+
 RunSummary compute_summary(Database& database, std::int64_t run_id) {
   std::vector<double> values = timed_step_ms(database, run_id);
   return {.median_step_ms = median_of(values), .timed_samples = static_cast<std::int64_t>(values.size())};
 }
-
-}  // namespace
 
 RunSummary store_summary(Database& database, std::int64_t run_id) {
   const RunSummary summary = compute_summary(database, run_id);

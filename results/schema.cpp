@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/protocol/operation_spec.h"
+#include "results/checksums.h"
 #include "results/identity.h"
 #include "results/plan_rows.h"
 #include "results/run_columns.h"
@@ -26,7 +29,7 @@ constexpr int kMaxGpus = 16;           // in a machine, each with its own number
 /// The current digest of a stored configuration; nullopt if it is not ours, or if its stored digest does not match the
 /// text.
 std::optional<std::string> renewed_config(const std::string& text, const std::string& digest) {
-  const Json config = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Json config = core::json_or_null(text);
   if (!config.is_object()) return std::nullopt;
   try {
     if (config.contains("operation")) {
@@ -335,7 +338,25 @@ CREATE TABLE plan_seconds (
 ) STRICT, WITHOUT ROWID;
 )sql";
 
-constexpr std::array kMigrations = {Migration{kVersion3, renew_identities}, Migration{kVersion4}};
+// Changed and missing rows are noticed.
+constexpr const char* kVersion5 = R"sql(
+ALTER TABLE runs ADD COLUMN checksum TEXT;
+ALTER TABLE plans ADD COLUMN checksum TEXT;
+ALTER TABLE plan_lines ADD COLUMN checksum TEXT;
+ALTER TABLE baselines ADD COLUMN checksum TEXT;
+CREATE TABLE totals (
+  kind  TEXT PRIMARY KEY,
+  rows  INTEGER NOT NULL,
+  sum   INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+)sql";
+
+void seal_former_rows(Database& database) {
+  seal_everything(database, kSchemaVersion - 1);
+}
+
+constexpr std::array kMigrations = {Migration{kVersion3, renew_identities}, Migration{kVersion4},
+                                    Migration{kVersion5, seal_former_rows}};
 static_assert(kOldestSchema + static_cast<int>(kMigrations.size()) == kSchemaVersion);
 
 }  // namespace
@@ -372,9 +393,75 @@ int check_identity(Database& database, int known_version) {
   return static_cast<int>(version);
 }
 
+namespace {
+
+/// Everything that the schema consists of, one line each.
+std::set<std::string> structure_of(Database& database) {
+  constexpr std::array kParts = {
+      "SELECT type || ' ' || name FROM sqlite_master WHERE type IN ('view', 'trigger')",
+      "SELECT type || ' ' || name || CASE strict WHEN 1 THEN '' ELSE ', not strict' END || CASE wr WHEN 1 THEN ', "
+      "without rowid' ELSE '' END FROM pragma_table_list WHERE schema = 'main' AND type <> 'view' AND name NOT LIKE "
+      "'sqlite\\_%' ESCAPE '\\'",
+      "SELECT 'column ' || t.name || '.' || c.name || ' ' || c.type || CASE c.\"notnull\" WHEN 1 THEN ' NOT NULL' ELSE "
+      "'' "
+      "END || ifnull(' DEFAULT ' || c.dflt_value, '') || CASE c.pk WHEN 0 THEN '' ELSE ', key ' || c.pk END || CASE "
+      "c.hidden WHEN 0 THEN '' ELSE ', generated' END FROM sqlite_master AS t, pragma_table_xinfo(t.name) AS c WHERE "
+      "t.type = 'table'",
+      "SELECT 'reference ' || t.name || '.' || f.\"from\" || ' to ' || f.\"table\" || ' (' || f.\"to\" || ') ' || "
+      "f.on_delete || ' ' || f.on_update FROM sqlite_master AS t, pragma_foreign_key_list(t.name) AS f WHERE t.type = "
+      "'table'",
+      "SELECT 'index of ' || t.name || CASE i.origin WHEN 'c' THEN ', ' || i.name ELSE '' END || CASE i.\"unique\" "
+      "WHEN 1 "
+      "THEN ', unique' ELSE '' END || CASE i.partial WHEN 1 THEN ', partial' ELSE '' END || ', of ' || (SELECT "
+      "group_concat(ifnull(x.name, '?')) FROM pragma_index_info(i.name) AS x) FROM sqlite_master AS t, "
+      "pragma_index_list(t.name) AS i WHERE t.type = 'table'"};
+  std::set<std::string> lines;
+  for (const char* part : kParts) {
+    Statement statement(database, part);
+    while (statement.step()) lines.insert(statement.text(0));
+  }
+  return lines;
+}
+
+/// What a file of this version consists of.
+const std::set<std::string>& expected_structure(int version) {
+  static std::map<int, std::set<std::string>> known;
+  static std::mutex mutex;
+  const std::scoped_lock lock(mutex);
+  std::set<std::string>& lines = known[version];
+  if (lines.empty()) {
+    Database model(":memory:", ":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    model.set_known();
+    model.execute(kTables);
+    for (int i = kOldestSchema; i < version; ++i)
+      model.execute(kMigrations[static_cast<std::size_t>(i - kOldestSchema)].sql);
+    lines = structure_of(model);
+  }
+  return lines;
+}
+
+}  // namespace
+
+void check_structure(Database& database, int version) {
+  const std::set<std::string>& expected = expected_structure(version);
+  const std::set<std::string> actual = structure_of(database);
+  const auto refuse = [&](const std::string& what) {
+    throw Error(ErrorCode::kDataLoss, "database " + database.file().string() + " is not as nanobench makes it: " +
+                                          what + "; use another copy, or name another file with --db");
+  };
+  for (const std::string& line : actual) {
+    if (!expected.contains(line)) refuse("it has the " + line);
+  }
+  for (const std::string& line : expected) {
+    if (!actual.contains(line)) refuse("it lacks the " + line);
+  }
+  database.set_known();
+}
+
 void migrate(Database& database, const Schema& schema) {
   const int newest = schema.oldest + static_cast<int>(schema.migrations.size());
   if (check_identity(database, newest) == newest) return;
+  database.set_known();
   Transaction transaction(database);
   int version = check_identity(database, newest);  // another process may have been first
   const bool is_new = version == 0;

@@ -35,6 +35,10 @@ Schema schema();
 /// `known_version`, a damaged file. Returns the version found; 0 for an empty file. Throws Error.
 int check_identity(Database& database, int known_version);
 
+/// Refuses a file whose tables, columns and indexes are not exactly those of `version`, or that has views or triggers:
+/// somebody has put them there, and they may do harm. Throws Error{kDataLoss} that names the first difference.
+void check_structure(Database& database, int version);
+
 /// Creates the tables if there are none, and applies the missing migrations, in one transaction. Afterwards the file is
 /// at the newest version, or unchanged.
 void migrate(Database& database, const Schema& schema);

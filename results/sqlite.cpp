@@ -1,5 +1,7 @@
 #include "results/sqlite.h"
 
+#include <unistd.h>
+
 #include <chrono>
 #include <limits>
 #include <random>
@@ -15,6 +17,12 @@ using core::ErrorCode;
 
 constexpr int kMaxTurns = 10;  // each as long as the patience, while other processes write
 constexpr std::size_t kMaxKeptStatements = 64;
+constexpr int kMaxValueBytes = 256 * 1024 * 1024;  // of one text or row
+// A statement's work is counted in units of so many of SQLite's instructions. A report reads each sample a few times,
+// at ten to fifty instructions; a sample has 10 bytes or more. Small files still get a second.
+constexpr int kWorkUnit = 100'000;
+constexpr std::int64_t kLeastLimit = 1'000;
+constexpr std::int64_t kBytesPerUnit = 100;
 
 void sleep_for_random_ms(int least, int most) {
   static thread_local std::minstd_rand random(std::random_device{}());
@@ -40,6 +48,10 @@ Explanation explain(int code) {
     case SQLITE_NOTADB:
       return {ErrorCode::kDataLoss,
               "the file is damaged or not a database; move it away, or restore a copy, and run again"};
+    case SQLITE_INTERRUPT:
+      return {ErrorCode::kDataLoss,
+              "reading it takes far more work than a file of its size needs, so it is damaged or made to do harm"};
+    case SQLITE_TOOBIG: return {ErrorCode::kDataLoss, "it has a value that is larger than any nanobench writes"};
     case SQLITE_CONSTRAINT: return {ErrorCode::kConflict, "what is stored there is never overwritten"};
     case SQLITE_IOERR:
       return {ErrorCode::kIo, "the file system reports an error; check the disk and run the same command again"};
@@ -62,16 +74,77 @@ int Database::wait_a_moment(void* waiting, int attempt) {
 }
 
 Database::Database(const std::filesystem::path& file, const std::string& uri, int flags)
-    : file_(file), waiting_(std::make_unique<Waiting>()) {
+    : file_(file), waiting_(std::make_unique<Waiting>()), work_(std::make_unique<Work>(Work{.file = file})) {
   sqlite3* handle = nullptr;
   const int code = sqlite3_open_v2(uri.c_str(), &handle, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
   handle_.reset(handle);
   if (code != SQLITE_OK) fail(code, "open");
   sqlite3_extended_result_codes(handle, 1);
   sqlite3_busy_handler(handle, wait_a_moment, waiting_.get());
+  sqlite3_progress_handler(handle, kWorkUnit, count_work, work_.get());
+  harden();
+}
+
+void Database::harden() {
+  sqlite3* const handle = handle_.get();
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, kMaxValueBytes);
+}
+
+void Database::Work::set_limit() {
+  std::int64_t bytes = 0;
+  for (const char* end : {"", "-wal"}) {
+    std::error_code error;
+    const std::uintmax_t size = std::filesystem::file_size(file.string() + end, error);
+    if (!error) bytes += static_cast<std::int64_t>(size);
+  }
+  limit = kLeastLimit + bytes / kBytesPerUnit;
+}
+
+/// Called by SQLite after each unit of work. Returns 1 to give up.
+int Database::count_work(void* work) {
+  auto& so_far = *static_cast<Work*>(work);
+  if (++so_far.done <= so_far.limit) return 0;
+  so_far.set_limit();  // the file may have grown
+  return so_far.done > so_far.limit ? 1 : 0;
+}
+
+bool Database::has_moved() const {
+  int has_moved = 0;
+  const int code = sqlite3_file_control(handle_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &has_moved);
+  return code == SQLITE_OK && has_moved != 0;
+}
+
+void Database::rescue() {
+  const std::string name = file_.stem().string() + ".rescued-" + std::to_string(getpid()) + ".db";
+  const std::string gone = "database " + file_.string() + " was removed or replaced while it was in use";
+  std::string why;
+  for (const std::filesystem::path& folder :
+       {std::filesystem::absolute(file_).parent_path(), std::filesystem::temp_directory_path()}) {
+    const std::filesystem::path to = folder / name;
+    std::error_code ignored;
+    std::filesystem::remove(to, ignored);  // ours, of the commit before
+    try {
+      Statement copy(*this, "VACUUM INTO ?");
+      copy.bind(to.string());
+      copy.execute();
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::kInternal) throw;
+      why = error.what();
+      continue;
+    }
+    throw Error(ErrorCode::kIncomplete, gone + "; all that was stored is in " + to.string() +
+                                            ", which `nanobench db "
+                                            "merge` puts into another");
+  }
+  throw Error(ErrorCode::kIncomplete, gone + ", and what was stored could not be saved: " + why);
 }
 
 void Database::execute(const char* sql) {
+  work_->done = 0;
   const int code = sqlite3_exec(handle_.get(), sql, nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) fail(code, sql);
 }
@@ -87,13 +160,16 @@ std::string Database::text_of(const char* sql) {
 }
 
 void Database::fail(int code, const std::string& doing) const {
-  const Explanation explanation = explain(code);
-  std::string reason = handle_ ? sqlite3_errmsg(handle_.get()) : sqlite3_errstr(code);
+  const bool is_damaged = (code & 0xff) == SQLITE_ERROR && !is_known_;
+  const Explanation explanation = explain(is_damaged ? SQLITE_CORRUPT : code);
+  const bool is_last = handle_ && (sqlite3_errcode(handle_.get()) & 0xff) == (code & 0xff);
+  const std::string reason = is_last ? sqlite3_errmsg(handle_.get()) : sqlite3_errstr(code);
   const std::string at = explanation.code == ErrorCode::kInternal ? " in `" + doing + "`" : "";
   throw Error(explanation.code, "database " + file_.string() + ": " + reason + at + ": " + explanation.text);
 }
 
 StatementHandle Database::take(std::string_view sql) {
+  work_->done = 0;
   if (const auto found = kept_.find(sql); found != kept_.end()) {
     StatementHandle statement = std::move(found->second);
     kept_.erase(found);
@@ -138,6 +214,7 @@ void Statement::execute() {
 void Statement::reset() {
   sqlite3_reset(handle_.get());
   bound_ = 0;
+  database_->work_->done = 0;
 }
 
 void Statement::check(int code) const {
@@ -189,6 +266,27 @@ std::optional<std::string> Statement::optional_text(int column) const {
   return is_null(column) ? std::nullopt : std::optional(text(column));
 }
 
+int Statement::columns() const {
+  return sqlite3_column_count(handle_.get());
+}
+std::string Statement::name(int column) const {
+  return sqlite3_column_name(handle_.get(), column);
+}
+std::string Statement::bytes(int column) const {
+  switch (sqlite3_column_type(handle_.get(), column)) {
+    case SQLITE_NULL: return "";
+    case SQLITE_INTEGER: {
+      const std::int64_t value = integer(column);
+      return "i" + std::string(reinterpret_cast<const char*>(&value), sizeof value);
+    }
+    case SQLITE_FLOAT: {
+      const double value = sqlite3_column_double(handle_.get(), column);
+      return "r" + std::string(reinterpret_cast<const char*>(&value), sizeof value);
+    }
+    default: return "t" + text(column);
+  }
+}
+
 Transaction::Transaction(Database& database) : database_(database) {
   for (int turn = 1;; ++turn) {
     const std::int64_t version = database_.integer_of("PRAGMA data_version");
@@ -207,8 +305,10 @@ Transaction::~Transaction() {
 }
 
 void Transaction::commit() {
+  const bool has_moved = database_.has_moved();
   database_.execute("COMMIT");
   is_open_ = false;
+  if (has_moved) database_.rescue();
 }
 
 }  // namespace nanobench::results

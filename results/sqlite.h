@@ -56,6 +56,11 @@ class Statement {
   std::optional<double> optional_real(int column) const;
   std::optional<std::string> optional_text(int column) const;
 
+  int columns() const;
+  std::string name(int column) const;
+  /// The type and the value as bytes, so that different values have different bytes; empty for NULL.
+  std::string bytes(int column) const;
+
  private:
   void bind_at(int index, std::int64_t value);
   void bind_at(int index, int value) { bind_at(index, static_cast<std::int64_t>(value)); }
@@ -79,7 +84,9 @@ class Statement {
   int bound_ = 0;
 };
 
-/// An open SQLite file.
+/// An open SQLite file, which may come from anybody: views and triggers do nothing, functions in its schema are those
+/// without side effects, and a statement that takes more steps than a file of this size can need ends with
+/// Error{kDataLoss}.
 class Database {
  public:
   /// `flags` as for sqlite3_open_v2; `uri` may differ from the file's path (immutable=1). Throws Error{kIo}.
@@ -97,6 +104,16 @@ class Database {
   /// How long to wait for a lock held by another process: a minute, unless a test sets less.
   void set_patience(std::chrono::milliseconds patience) { waiting_->patience = patience; }
 
+  /// Whether the file at this path is no longer the one that was opened.
+  bool has_moved() const;
+  /// Writes all that was committed to a file beside the one that was removed or replaced, or into the folder for
+  /// temporary files if that fails. Throws Error{kIncomplete}, which says where it is.
+  [[noreturn]] void rescue();
+
+  /// To be called when the file's tables are known to be ours: from then on, a statement that SQLite does not
+  /// understand is a bug; before, the file is damaged.
+  void set_known() { is_known_ = true; }
+
   /// Throws the Error for a result code of this database.
   [[noreturn]] void fail(int code, const std::string& doing) const;
 
@@ -110,11 +127,22 @@ class Database {
     std::chrono::milliseconds patience{60'000};
   };
   static int wait_a_moment(void* waiting, int attempt);
+  static int count_work(void* work);
+  void harden();
   struct Closer {
     void operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
   };
   std::filesystem::path file_;
+  bool is_known_ = false;
+  /// How much a statement has done, in units of kWorkUnit.
+  struct Work {
+    std::filesystem::path file;
+    std::int64_t done = 0;
+    std::int64_t limit = 0;
+    void set_limit();
+  };
   std::unique_ptr<Waiting> waiting_;  ///< the busy handler's
+  std::unique_ptr<Work> work_;        ///< the progress handler's
   std::unique_ptr<sqlite3, Closer> handle_;
   std::multimap<std::string, StatementHandle, std::less<>> kept_;  ///< statements not in use, by text
 };
@@ -127,6 +155,7 @@ class Transaction {
   ~Transaction();
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
+  /// Throws Error{kIncomplete}, after Database::rescue(), if the file was removed or replaced.
   void commit();
 
  private:

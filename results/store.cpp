@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "core/base/error.h"
+#include "results/checksums.h"
 #include "results/open_file.h"
 #include "results/plan_rows.h"
 #include "results/provenance.h"
@@ -122,11 +123,13 @@ std::map<std::string, double> Store::expected_seconds(std::int64_t plan_id) cons
 void Store::set_baseline(const std::string& name, std::int64_t plan_id, const BaselineNotes& notes) {
   const PlanRecord plan = this->plan(plan_id);
   Transaction transaction(*database_);
+  release_baseline(*database_, name);
   Statement statement(*database_, std::string("INSERT OR REPLACE INTO baselines (") + kBaselineColumns +
                                       ") VALUES (?, ?, ?, ?, ?, ?, ?)");
   statement.bind(name, plan.suite, plan_id, utc_now(), notes.reason, notes.revision,
                  static_cast<std::int64_t>(notes.is_accepted ? 1 : 0));
   statement.execute();
+  seal_baseline(*database_, name);
   transaction.commit();
 }
 

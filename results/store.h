@@ -21,7 +21,7 @@ namespace nanobench::results {
 class Database;
 
 /// The schema this build writes (`PRAGMA user_version`) and the mark of our files (`PRAGMA application_id`).
-inline constexpr int kSchemaVersion = 4;
+inline constexpr int kSchemaVersion = 5;
 inline constexpr int kApplicationId = 0x6e616e6f;  // "nano"
 
 enum class OpenMode {
@@ -45,7 +45,8 @@ struct RunFilter {
 
 /// Answers of claim_run.
 struct Claimed {
-  std::int64_t run_id = 0;  ///< new running row, owned by the caller
+  std::int64_t run_id = 0;              ///< new running row, owned by the caller
+  std::vector<std::int64_t> damaged{};  ///< finished runs of the same digest that do not match their checksums
 };
 struct AlreadyDone {
   RunRecord run;  ///< finished evidence of the same digest
@@ -181,6 +182,9 @@ class Store {
   std::vector<BaselineRecord> baselines(const std::optional<std::string>& suite = std::nullopt) const;
 
  private:
+  /// A sign of life. Throws Error{kConflict} if the run is not running.
+  void beat(std::int64_t run_id);
+
   std::filesystem::path file_;
   OpenMode mode_;
   std::unique_ptr<Database> database_;

@@ -72,7 +72,7 @@ RunRecord Store::run(std::int64_t id) const {
 
 /// Every run is read through this; broken facts are ignored.
 Store::EngineFacts Store::engine_facts(const std::string& facts) {
-  const Json json = Json::parse(facts, nullptr, /*allow_exceptions=*/false);
+  const Json json = core::json_or_null(facts);
   const auto fact = [&](const char* name) {
     const auto found = json.is_object() ? json.find(name) : json.end();
     return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
@@ -150,8 +150,10 @@ std::optional<EnvironmentRecord> Store::environment(std::int64_t environment_id)
   Statement statement(*database_, "SELECT id, digest, facts FROM environments WHERE id = ?");
   statement.bind(environment_id);
   if (!statement.step()) return std::nullopt;
-  return EnvironmentRecord{statement.integer(0), statement.text(1),
-                           Json::parse(statement.text(2)).get<std::map<std::string, std::string>>()};
+  const std::string what = "database " + file_.string() + ": environment " + std::to_string(environment_id);
+  auto facts = core::read_values(
+      what, [&] { return core::parse_json(statement.text(2), what).get<std::map<std::string, std::string>>(); });
+  return EnvironmentRecord{statement.integer(0), statement.text(1), std::move(facts)};
 }
 
 std::map<std::string, std::string> Store::run_facts(std::int64_t run_id) const {

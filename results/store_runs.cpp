@@ -5,6 +5,7 @@
 #include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "results/checksums.h"
 #include "results/metric.h"
 #include "results/provenance.h"
 #include "results/run_columns.h"
@@ -57,34 +58,41 @@ bool is_gone(const RunningRow& row) {
 /// Call inside a transaction. Returns the number of rows released.
 std::int64_t release_dead(Database& database, const std::optional<std::string>& digest) {
   std::int64_t count = 0;
-  Statement statement(database,
-                      "UPDATE runs SET outcome = 'interrupted', message = ?, finished_at = ? "
-                      "WHERE id = ? AND outcome IS NULL");
   for (const RunningRow& row : running_rows(database, digest)) {
     if (!is_gone(row)) continue;
     const std::string message = "the runner (process " + std::to_string(row.owner.pid) + " on " + row.owner.host +
                                 ") ended before the run did; running the suite again continues";
-    statement.bind(message, utc_now(), row.id);
-    statement.execute();
+    write_result(database, row.id, {.outcome = core::RunOutcome::kInterrupted, .message = message}, utc_now());
     ++count;
   }
   return count;
 }
 
-std::optional<std::int64_t> newest_evidence(Database& database, const std::string& digest, bool needs_times) {
+/// The newest first.
+std::vector<std::int64_t> evidence_of(Database& database, const std::string& digest, bool needs_times) {
   Statement statement(database,
                       "SELECT id FROM runs WHERE digest = ? AND outcome IN ('completed', 'diverged') AND (? = 0 OR NOT "
                       "EXISTS (SELECT 1 FROM run_facts WHERE run_id = runs.id AND name = ?)) "
-                      "ORDER BY started_at DESC, id DESC LIMIT 1");
+                      "ORDER BY started_at DESC, id DESC");
   statement.bind(digest, static_cast<std::int64_t>(needs_times ? 1 : 0), kJobProcessors);
-  return statement.step() ? std::optional(statement.integer(0)) : std::nullopt;
+  std::vector<std::int64_t> ids;
+  while (statement.step()) ids.push_back(statement.integer(0));
+  return ids;
+}
+
+/// The newest evidence that matches its checksum; what does not is added to `damaged`.
+std::optional<std::int64_t> intact_evidence(Database& database, const std::string& digest, bool needs_times,
+                                            std::vector<std::int64_t>& damaged) {
+  for (const std::int64_t id : evidence_of(database, digest, needs_times)) {
+    if (is_run_intact(database, id)) return id;
+    damaged.push_back(id);
+  }
+  return std::nullopt;
 }
 
 void answer_line_of(Database& database, const NewRun& run, std::int64_t run_id) {
   if (!run.plan_id || !run.position) return;
-  Statement statement(database, "UPDATE plan_lines SET run_id = ? WHERE plan_id = ? AND position = ?");
-  statement.bind(run_id, *run.plan_id, *run.position);
-  statement.execute();
+  answer_plan_line(database, *run.plan_id, *run.position, run_id);
 }
 
 std::int64_t insert_run(Database& database, const NewRun& run, const Owner& owner) {
@@ -168,8 +176,9 @@ RunClaim Store::claim_run(const NewRun& run, const Owner& owner, bool is_fresh, 
                           bool needs_times) {
   Transaction transaction(*database_);
   release_dead(*database_, run.digest);
+  std::vector<std::int64_t> damaged;
   const std::optional<std::int64_t> done =
-      is_fresh ? std::nullopt : newest_evidence(*database_, run.digest, needs_times);
+      is_fresh ? std::nullopt : intact_evidence(*database_, run.digest, needs_times, damaged);
   RunClaim claim;
   if (done) {
     answer_line_of(*database_, run, *done);
@@ -179,7 +188,7 @@ RunClaim Store::claim_run(const NewRun& run, const Owner& owner, bool is_fresh, 
   } else {
     const std::int64_t id = insert_run(*database_, run, owner);
     answer_line_of(*database_, run, id);
-    claim = Claimed{id};
+    claim = Claimed{id, std::move(damaged)};
   }
   transaction.commit();
   return claim;
@@ -187,10 +196,7 @@ RunClaim Store::claim_run(const NewRun& run, const Owner& owner, bool is_fresh, 
 
 void Store::answer_line(std::int64_t plan_id, std::int64_t position, std::int64_t run_id) {
   Transaction transaction(*database_);
-  Statement statement(*database_, "UPDATE plan_lines SET run_id = ? WHERE plan_id = ? AND position = ?");
-  statement.bind(run_id, plan_id, position);
-  statement.execute();
-  if (sqlite3_changes(database_->handle()) != 1) {
+  if (!answer_plan_line(*database_, plan_id, position, run_id)) {
     throw Error(ErrorCode::kNotFound, "database " + file_.string() + ": plan " + std::to_string(plan_id) +
                                           " has no line " + std::to_string(position));
   }
@@ -222,11 +228,18 @@ std::int64_t Store::release_dead_runs() {
 
 void Store::add_batch(std::int64_t run_id, const RunBatch& batch) {
   Transaction transaction(*database_);
+  beat(run_id);
   insert_batch(*database_, run_id, batch);
+  transaction.commit();
+}
+
+void Store::beat(std::int64_t run_id) {
   Statement statement(*database_, "UPDATE runs SET heartbeat_at = ? WHERE id = ? AND outcome IS NULL");
   statement.bind(utc_now(), run_id);
   statement.execute();
-  transaction.commit();
+  if (sqlite3_changes(database_->handle()) == 1) return;
+  throw Error(ErrorCode::kConflict, "database " + file_.string() + ": run " + std::to_string(run_id) +
+                                        " is unknown or has ended already; a finished run never changes");
 }
 
 void Store::add_samples(std::int64_t run_id, const std::vector<NewSample>& samples) {
@@ -237,6 +250,7 @@ void Store::add_samples(std::int64_t run_id, const std::vector<NewSample>& sampl
 
 std::int64_t Store::set_environment(std::int64_t run_id, const std::map<std::string, std::string>& facts) {
   Transaction transaction(*database_);
+  beat(run_id);
   const std::string text = core::safe_dump(Json(facts));
   const std::string digest = core::digest_of(text);
   Statement insert(*database_,
@@ -286,7 +300,8 @@ std::vector<AddedRun> Store::add_finished_runs(const std::vector<FinishedRun>& r
 }
 
 std::optional<std::int64_t> Store::find_evidence(const std::string& digest, bool needs_times) const {
-  return newest_evidence(*database_, digest, needs_times);
+  const std::vector<std::int64_t> ids = evidence_of(*database_, digest, needs_times);
+  return ids.empty() ? std::nullopt : std::optional(ids.front());
 }
 
 }  // namespace nanobench::results

@@ -36,42 +36,6 @@ fs::path temporary_sibling(const fs::path& target) {
                                   "; choose a folder that can be written and has space");
 }
 
-/// An open file that is removed unless it is kept.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(fs::path path) : path_(std::move(path)) {
-    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor_ < 0) fail("create", path_, errno);
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  ~TemporaryFile() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-    if (!kept_) ::unlink(path_.c_str());
-  }
-
-  void write(std::string_view bytes) {
-    while (!bytes.empty()) {
-      const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) fail("write", path_, errno);
-      bytes.remove_prefix(static_cast<std::size_t>(written));
-    }
-  }
-
-  void rename_to(const fs::path& target) {
-    if (::fsync(descriptor_) != 0) fail("write", path_, errno);
-    if (::close(std::exchange(descriptor_, -1)) != 0) fail("write", path_, errno);
-    if (std::rename(path_.c_str(), target.c_str()) != 0) fail("write", target, errno);
-    kept_ = true;
-  }
-
- private:
-  fs::path path_;
-  int descriptor_ = -1;
-  bool kept_ = false;
-};
-
 /// Makes a rename inside the folder survive a power cut. Best effort: some file systems refuse to sync folders.
 void sync_folder(const fs::path& folder) {
   const int descriptor = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -82,11 +46,37 @@ void sync_folder(const fs::path& folder) {
 
 }  // namespace
 
+AtomicFile::AtomicFile(fs::path target) : target_(std::move(target)), path_(temporary_sibling(target_)) {
+  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) fail("create", path_, errno);
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!is_committed_) ::unlink(path_.c_str());
+}
+
+void AtomicFile::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail("write", path_, errno);
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void AtomicFile::commit() {
+  if (::fsync(descriptor_) != 0) fail("write", path_, errno);
+  if (::close(std::exchange(descriptor_, -1)) != 0) fail("write", path_, errno);
+  if (std::rename(path_.c_str(), target_.c_str()) != 0) fail("write", target_, errno);
+  is_committed_ = true;
+  sync_folder(target_.parent_path());
+}
+
 void write_file_atomically(const fs::path& file, std::span<const std::string_view> pieces) {
-  TemporaryFile temporary(temporary_sibling(file));
+  AtomicFile temporary(file);
   for (const std::string_view piece : pieces) temporary.write(piece);
-  temporary.rename_to(file);
-  sync_folder(file.parent_path());
+  temporary.commit();
 }
 
 void write_file_atomically(const fs::path& file, std::string_view text) {

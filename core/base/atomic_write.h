@@ -15,6 +15,27 @@ namespace nanobench::core {
 void write_file_atomically(const std::filesystem::path& file, std::span<const std::string_view> pieces);
 void write_file_atomically(const std::filesystem::path& file, std::string_view text);
 
+/// A file that is written piece by piece and appears complete, under its name, with commit(). The destructor removes an
+/// uncommitted one.
+class AtomicFile {
+ public:
+  /// Creates the temporary file beside `target`. Throws Error{kIo}.
+  explicit AtomicFile(std::filesystem::path target);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  /// Throws Error{kIo}, as the other functions here do.
+  void write(std::string_view bytes);
+  void commit();
+
+ private:
+  std::filesystem::path target_;
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+  bool is_committed_ = false;
+};
+
 /// A temporary folder beside `target` that commit() renames to it. The destructor removes an uncommitted folder.
 class StagedFolder {
  public:

@@ -5,10 +5,9 @@
 
 #include <array>
 #include <cstdio>
-#include <fstream>
 #include <vector>
 
-#include "core/base/error.h"
+#include "core/base/input_file.h"
 
 namespace nanobench::core {
 namespace {
@@ -42,14 +41,10 @@ std::string digest_of(std::string_view bytes) {
 }
 
 std::string digest_of_file(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) throw Error(ErrorCode::kIo, "cannot read " + file.string());
+  InputFile in(file);
   Digest digest;
   std::vector<char> buffer(std::size_t{1} << 20);
-  while (in.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) || in.gcount() > 0) {
-    digest.update(buffer.data(), static_cast<std::size_t>(in.gcount()));
-  }
-  if (in.bad()) throw Error(ErrorCode::kIo, "cannot read " + file.string());
+  while (const std::size_t count = in.read(buffer.data(), buffer.size())) digest.update(buffer.data(), count);
   return digest.hex();
 }
 

@@ -10,6 +10,7 @@ const char* to_string(ErrorCode code) {
     case ErrorCode::kUnavailable: return "unavailable";
     case ErrorCode::kDataLoss: return "data_loss";
     case ErrorCode::kIo: return "io";
+    case ErrorCode::kIncomplete: return "incomplete";
     case ErrorCode::kInternal: return "internal";
   }
   return "internal";

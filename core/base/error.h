@@ -16,6 +16,7 @@ enum class ErrorCode {
   kUnavailable,      ///< this build or machine cannot do it: exit 2
   kDataLoss,         ///< a file is truncated or corrupt: exit 2
   kIo,               ///< the operating system refused: exit 2
+  kIncomplete,       ///< what had begun could not be ended, so the evidence is incomplete: exit 4
   kInternal,         ///< a bug in nanobench: exit 70
 };
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <sstream>
+
+#include "core/base/text.h"
 
 namespace nanobench::core {
 namespace {
@@ -39,43 +39,143 @@ std::string preview(const Json& value) {
   return text.size() <= 60 ? text : text.substr(0, 57) + "...";
 }
 
+constexpr std::size_t kMaxReason = 300;
+constexpr std::size_t kMaxOrderedKeys = 10'000;  // they are found by going through all
+
+/// Builds a value from the events of the parser, and stops it at the first thing that is not allowed.
+template <class AnyJson>
+class JsonBuilder {
+ public:
+  using number_integer_t = typename AnyJson::number_integer_t;
+  using number_unsigned_t = typename AnyJson::number_unsigned_t;
+  using number_float_t = typename AnyJson::number_float_t;
+  using string_t = typename AnyJson::string_t;
+  using binary_t = typename AnyJson::binary_t;
+
+  explicit JsonBuilder(std::string_view text) : text_(text) {}
+
+  AnyJson& value() { return root_; }
+  const std::string& problem() const { return problem_; }
+
+  bool null() { return add(nullptr) != nullptr; }
+  bool boolean(bool value) { return add(value) != nullptr; }
+  bool number_integer(number_integer_t value) { return add(value) != nullptr; }
+  bool number_unsigned(number_unsigned_t value) { return add(value) != nullptr; }
+  bool number_float(number_float_t value, const string_t& /*text*/) { return add(value) != nullptr; }
+  bool string(string_t& value) { return add(std::move(value)) != nullptr; }
+  bool binary(binary_t& value) { return add(std::move(value)) != nullptr; }
+  bool start_object(std::size_t /*unknown*/) { return open(AnyJson::object()); }
+  bool start_array(std::size_t /*unknown*/) { return open(AnyJson::array()); }
+  bool end_object() { return close(); }
+  bool end_array() { return close(); }
+
+  bool key(string_t& name) {
+    AnyJson& object = *open_.back();
+    if (std::is_same_v<AnyJson, OrderedJson> && object.size() >= kMaxOrderedKeys)
+      return stop("an object has more than " + std::to_string(kMaxOrderedKeys) + " keys");
+    const auto [member, is_new] = object.emplace(name, nullptr);
+    if (!is_new)
+      return stop("the key \"" + on_one_line(name, kMaxReason) + "\" appears twice in one object; keep one of them");
+    member_ = &*member;
+    return true;
+  }
+
+  bool parse_error(std::size_t position, const std::string& token, const Json::exception& error) {
+    if (dynamic_cast<const Json::out_of_range*>(&error) == nullptr) return stop("not valid JSON: " + reason_of(error));
+    const std::string_view before = text_.substr(0, position);
+    return stop("the number " + shortened(token, 40) + " at line " +
+                std::to_string(std::count(before.begin(), before.end(), '\n') + 1) +
+                " is too large; the largest is about 1.8e308");
+  }
+
+ private:
+  bool stop(std::string problem) {
+    problem_ = std::move(problem);
+    return false;
+  }
+
+  AnyJson* add(AnyJson value) {
+    if (open_.empty()) {
+      root_ = std::move(value);
+      return &root_;
+    }
+    if (open_.back()->is_array()) {
+      open_.back()->push_back(std::move(value));
+      return &open_.back()->back();
+    }
+    *member_ = std::move(value);
+    return member_;
+  }
+
+  bool open(AnyJson value) {
+    if (open_.size() == kMaxJsonDepth)
+      return stop("lists and objects lie in each other more than " + std::to_string(kMaxJsonDepth) + " deep");
+    open_.push_back(add(std::move(value)));
+    return true;
+  }
+
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  std::string_view text_;
+  AnyJson root_;
+  std::vector<AnyJson*> open_;  ///< the lists and objects that are not complete, the outermost first
+  AnyJson* member_ = nullptr;   ///< of the innermost object: the value that comes next
+  std::string problem_;
+};
+
+template <class AnyJson>
+AnyJson parse(std::string_view text, const std::string& source) {
+  JsonBuilder<AnyJson> builder(text);
+  if (!AnyJson::sax_parse(text, &builder)) invalid(source + ": " + builder.problem());
+  return std::move(builder.value());
+}
+
+template <class AnyJson>
+AnyJson parsed_or_null(std::string_view text) {
+  JsonBuilder<AnyJson> builder(text);
+  return AnyJson::sax_parse(text, &builder) ? std::move(builder.value()) : AnyJson();
+}
+
 }  // namespace
 
 std::string as_utf8(const std::string& text) {
   return Json::parse(safe_dump(Json(text))).get<std::string>();
 }
 
-Json parse_json(std::string_view text, const std::string& source) {
-  std::vector<std::set<std::string>> open_objects;
-  std::string repeated;
-  const Json::parser_callback_t watch = [&](int, Json::parse_event_t event, Json& value) {
-    if (event == Json::parse_event_t::object_start) open_objects.emplace_back();
-    if (event == Json::parse_event_t::object_end) open_objects.pop_back();
-    if (event == Json::parse_event_t::key && !open_objects.back().insert(value.get<std::string>()).second &&
-        repeated.empty()) {
-      repeated = value.get<std::string>();
-    }
-    return true;
-  };
-  try {
-    Json value = Json::parse(text, watch);
-    if (!repeated.empty())
-      invalid(source + ": the key \"" + repeated + "\" appears twice in one object; keep one of them");
-    return value;
-  } catch (const Json::parse_error& error) {
-    const std::string what = error.what();  // "[json.exception.parse_error.101] parse error at line 3, column 7: ..."
-    const std::size_t start = what.find("] ");
-    invalid(source + ": not valid JSON: " + (start == std::string::npos ? what : what.substr(start + 2)));
-  }
+std::string reason_of(const Json::exception& error) {
+  const std::string what = error.what();  // "[json.exception.parse_error.101] parse error at line 3, column 7: ..."
+  const std::size_t start = what.find("] ");
+  return on_one_line(start == std::string::npos ? what : what.substr(start + 2), kMaxReason);
 }
 
-Json read_json_file(const std::filesystem::path& file) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(file, ignored))
-    throw Error(ErrorCode::kIo, file.string() + " is a folder; expected a JSON file");
-  std::ifstream in(file, std::ios::binary);
-  if (!in) throw Error(ErrorCode::kNotFound, "cannot read " + file.string() + "; check the path");
-  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+Json parse_json(std::string_view text, const std::string& source) {
+  return parse<Json>(text, source);
+}
+
+OrderedJson parse_ordered_json(std::string_view text, const std::string& source) {
+  return parse<OrderedJson>(text, source);
+}
+
+Json json_or_null(std::string_view text) {
+  return parsed_or_null<Json>(text);
+}
+
+OrderedJson ordered_json_or_null(std::string_view text) {
+  return parsed_or_null<OrderedJson>(text);
+}
+
+std::string string_in(const Json& object, const std::string& key, const std::string& fallback) {
+  const auto member = object.find(key);
+  return member != object.end() && member->is_string() ? member->get<std::string>() : fallback;
+}
+
+Json read_json_file(const std::filesystem::path& file, const InputLimit& limit) {
+  std::string text;
+  if (const auto problem = read_input(file, limit, text))
+    fail_to_read(file.string(), *problem, problem->trouble == InputTrouble::kMissing ? "check the path" : "");
   return parse_json(text, file.string());
 }
 
@@ -146,8 +246,10 @@ std::int64_t JsonObject::integer(const std::string& key, std::int64_t low, std::
   const bool is_whole = member.is_number_integer() ||
                         (member.is_number_float() && std::trunc(member.get<double>()) == member.get<double>());
   if (!is_whole) fail(key, "expected a whole number, got " + preview(member));
-  const bool fits =
-      !member.is_number_unsigned() || member.get<std::uint64_t>() <= static_cast<std::uint64_t>(INT64_MAX);
+  // 2^63 and more do not fit; converting such a float is undefined.
+  const bool fits = member.is_number_float() ? std::abs(member.get<double>()) < 0x1p63
+                                             : !member.is_number_unsigned() ||
+                                                   member.get<std::uint64_t>() <= static_cast<std::uint64_t>(INT64_MAX);
   const std::int64_t value = fits ? member.get<std::int64_t>() : INT64_MAX;
   if (!fits || value < low || value > high) {
     fail(key, "expected " + std::to_string(low) + " to " + std::to_string(high) + ", got " + preview(member));

@@ -1,10 +1,12 @@
-/// Reads handwritten JSON: every error names the file and the JSON pointer, and unknown keys are errors that suggest
-/// the nearest known name. Thread-safe: no shared state.
+/// Reads JSON, the only place that does: every error names the file and the JSON pointer, and unknown keys are errors
+/// that suggest the nearest known name. No text harms its reader: depth and size are limited, and what JSON cannot
+/// hold (1e999, a repeated key) is an error. Thread-safe: no shared state.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -14,18 +16,55 @@
 
 #include "core/base/enum_names.h"
 #include "core/base/error.h"
+#include "core/base/input_file.h"
+#include "core/base/json_serializer.h"
 
 namespace nanobench::core {
 
-using Json = nlohmann::json;                 ///< keys sorted: canonical dumps
-using OrderedJson = nlohmann::ordered_json;  ///< keys in insertion order: readable output
+template <template <class, class, class...> class Object>
+using JsonOf = nlohmann::basic_json<Object, std::vector, std::string, bool, std::int64_t, std::uint64_t, double,
+                                    std::allocator, JsonSerializer>;
+using Json = JsonOf<std::map>;                      ///< keys sorted: canonical dumps
+using OrderedJson = JsonOf<nlohmann::ordered_map>;  ///< keys in insertion order: readable output
 
-/// Parses a whole file. Throws Error{kIo} when unreadable, Error{kInvalidArgument} with line and column when malformed
-/// or when an object repeats a key. Comments are not JSON and are rejected.
-Json read_json_file(const std::filesystem::path& file);
+/// Levels of objects and lists in each other. No document of nanobench has 20; writing and comparing values recurse.
+inline constexpr std::size_t kMaxJsonDepth = 100;
+/// Of a file that a person writes: values take up to 25 times the memory of their text.
+inline constexpr InputLimit kJsonDocument{std::uint64_t{16} << 20,
+                                          "no suite, configuration or catalogue entry is larger"};
+/// Of a file that nanobench writes for itself: a plan, a profile.
+inline constexpr InputLimit kJsonExchange{std::uint64_t{1} << 30, "no plan or profile is larger"};
 
-/// Parses text; `source` names it in errors.
+/// Parses a whole file. Throws Error{kNotFound}, {kIo}, and {kInvalidArgument} for what is no file, is too large, or is
+/// refused by parse_json.
+Json read_json_file(const std::filesystem::path& file, const InputLimit& limit = kJsonDocument);
+
+/// Parses text; `source` names it in errors. Throws Error{kInvalidArgument} with line and column when malformed, when
+/// an object repeats a key, for numbers beyond the range of doubles and beyond kMaxJsonDepth. Comments are not JSON.
 Json parse_json(std::string_view text, const std::string& source);
+/// The same, with the keys in the order of the text. An object may have 10,000 keys.
+OrderedJson parse_ordered_json(std::string_view text, const std::string& source);
+
+/// The value of a text, or null for any text that parse_json refuses: for what other programs, or older versions,
+/// wrote.
+Json json_or_null(std::string_view text);
+OrderedJson ordered_json_or_null(std::string_view text);
+
+/// The member of an object if it is a string, else `fallback`.
+std::string string_in(const Json& object, const std::string& key, const std::string& fallback = "");
+
+/// Why a value could not be read as what it should be, in words, without the library's numbers.
+std::string reason_of(const Json::exception& error);
+
+/// Calls `read`, which takes values apart with get() and at(). Throws Error{code} "WHAT: reason" where they do not fit.
+template <class Read>
+auto read_values(const std::string& what, Read&& read, ErrorCode code = ErrorCode::kInvalidArgument) {
+  try {
+    return read();
+  } catch (const Json::exception& error) {
+    throw Error(code, what + ": " + reason_of(error));
+  }
+}
 
 /// The text of a value; bytes that are not UTF-8 become U+FFFD. `indent`: spaces of a level; -1: one line.
 template <class AnyJson>

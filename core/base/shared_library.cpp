@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <vector>
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/base/input_file.h"
 
 namespace nanobench::core {
 
@@ -24,9 +24,9 @@ constexpr std::uint64_t kMaxTableBytes = 64 * 1024 * 1024;  // of a damaged head
 /// The part of an ELF file's dynamic section that lists loaded libraries.
 class DynamicSection {
  public:
-  explicit DynamicSection(const fs::path& file) : in_(file, std::ios::binary) {
+  explicit DynamicSection(const fs::path& file) {
     Elf64_Ehdr header{};
-    if (!read(0, &header, 1) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+    if (in_.open(file) || !read(0, &header, 1) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
         header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr))
       return;
     segments_.resize(header.e_phnum);
@@ -51,10 +51,7 @@ class DynamicSection {
  private:
   template <class Value>
   bool read(std::uint64_t offset, Value* values, std::size_t count) {
-    in_.clear();
-    in_.seekg(static_cast<std::streamoff>(offset));
-    in_.read(reinterpret_cast<char*>(values), static_cast<std::streamsize>(count * sizeof(Value)));
-    return static_cast<bool>(in_);
+    return in_.read_at(offset, values, count * sizeof(Value));
   }
 
   void read_entries(const Elf64_Phdr& segment) {
@@ -81,7 +78,7 @@ class DynamicSection {
     return std::string(rest.substr(0, rest.find('\0')));
   }
 
-  std::ifstream in_;
+  InputFile in_;
   std::vector<Elf64_Phdr> segments_;
   std::vector<Elf64_Dyn> entries_;
   std::vector<char> texts_;
@@ -124,15 +121,14 @@ std::optional<fs::path> needed_library(const fs::path& program, const std::strin
 }
 
 std::string sampled_digest(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary | std::ios::ate);
-  const auto bytes = in ? static_cast<std::uint64_t>(in.tellg()) : 0;
+  const InputFile in(file);
+  const std::uint64_t bytes = in.size();
   if (bytes <= kPieces * kPieceBytes) return digest_of_file(file);
   Digest digest;
   digest.update(&bytes, sizeof bytes);
   std::vector<char> piece(kPieceBytes);
   for (std::uint64_t i = 0; i < kPieces; ++i) {
-    in.seekg(static_cast<std::streamoff>((bytes - kPieceBytes) * i / (kPieces - 1)));
-    if (!in.read(piece.data(), static_cast<std::streamsize>(piece.size())))
+    if (!in.read_at((bytes - kPieceBytes) * i / (kPieces - 1), piece.data(), piece.size()))
       throw Error(ErrorCode::kIo, "cannot read " + file.string());
     digest.update(piece.data(), piece.size());
   }

@@ -31,10 +31,11 @@ char32_t next_code_point(std::string_view text, std::size_t& at) {
 }
 
 bool is_control(char32_t code) {
-  // C0, DEL, C1, line separators, and the marks that reverse text (they can hide the contents of a line).
+  // C0, DEL, C1, line separators, the marks that reverse text (they can hide the contents of a line), and what is no
+  // character at all (XML forbids some of them).
   return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x2028 || code == 0x2029 ||
          (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069) || code == 0x200E || code == 0x200F ||
-         code == 0x061C;
+         code == 0x061C || (code & 0xFFFE) == 0xFFFE || (code >= 0xFDD0 && code <= 0xFDEF);
 }
 
 std::size_t width_of(char32_t code) {

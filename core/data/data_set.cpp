@@ -8,9 +8,9 @@
 #include <system_error>
 #include <unordered_map>
 
-#include "core/base/atomic_write.h"
 #include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/base/json.h"
 
 namespace nanobench::core {
 namespace fs = std::filesystem;
@@ -44,6 +44,7 @@ void digest_split(Digest& digest, const char* split, const std::vector<TokenShar
     const std::string size = std::to_string(shard.size()) + ":";
     digest.update(size.data(), size.size());
     for (const Tokens piece : examined_pieces(shard)) digest.update(piece.data(), piece.size_bytes());
+    shard.release_memory();
   }
 }
 
@@ -58,6 +59,7 @@ void check_examined_tokens(const std::vector<TokenShard>& shards, std::int64_t v
     for (const Tokens piece : examined_pieces(shard)) {
       if (*std::max_element(piece.begin(), piece.end()) >= vocab_size) shard.check_token_range(vocab_size);
     }
+    shard.release_memory();
   }
 }
 
@@ -115,6 +117,7 @@ void infer_vocabulary(DataSet& data, const std::vector<TokenShard>& train, const
       for (const Tokens piece : examined_pieces(shard)) {
         largest = std::max<std::int64_t>(largest, *std::max_element(piece.begin(), piece.end()));
       }
+      shard.release_memory();
     }
   }
   data.vocab_size = largest < kBytesVocab ? kBytesVocab : kGpt2Vocab;
@@ -124,17 +127,6 @@ void infer_vocabulary(DataSet& data, const std::vector<TokenShard>& train, const
 [[noreturn]] void fail_damaged(const fs::path& folder, const std::string& what) {
   throw Error(ErrorCode::kDataLoss, "the data set " + folder.string() + " is damaged: " + what +
                                         " are not those that its meta.json describes; make it again");
-}
-
-std::vector<std::string> write_shards(const fs::path& folder, const std::string& split, Tokens tokens) {
-  std::vector<std::string> names;
-  for (std::size_t begin = 0; begin < tokens.size(); begin += kTokensPerShard) {
-    std::string number = std::to_string(names.size());
-    number.insert(0, 6 - std::min<std::size_t>(number.size(), 6), '0');
-    names.push_back(split + "_" + number + ".bin");
-    write_token_shard(folder / names.back(), tokens.subspan(begin, std::min(kTokensPerShard, tokens.size() - begin)));
-  }
-  return names;
 }
 
 fs::path absolute_folder(const fs::path& folder) {
@@ -187,45 +179,108 @@ DataSet load_data_set(const fs::path& named) {
   return data;
 }
 
-DataSet write_data_set(const DataSetContents& contents, const fs::path& named) {
-  const fs::path folder = absolute_folder(named);
-  for (const auto& [split, tokens] : {std::pair("train", &contents.train), std::pair("val", &contents.val)}) {
-    if (tokens->empty()) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  std::string("the ") + split + " split of \"" + contents.name + "\" has no tokens; use more data");
+/// The shards of one split, written one after the other.
+class DataSetWriter::ShardSeries {
+ public:
+  ShardSeries(fs::path folder, std::string split, std::size_t tokens)
+      : folder_(std::move(folder)), split_(std::move(split)), tokens_(tokens), left_(tokens) {}
+
+  void add(Tokens tokens) {
+    if (tokens.size() > left_) fail_changed();
+    left_ -= tokens.size();
+    while (!tokens.empty()) {
+      if (!shard_) open();
+      const Tokens piece = tokens.first(std::min(tokens.size(), shard_->tokens_left()));
+      shard_->add(piece);
+      tokens = tokens.subspan(piece.size());
+      if (shard_->tokens_left() > 0) continue;
+      shard_->finish();
+      shard_.reset();
     }
   }
-  StagedFolder staged(folder);
-  const std::vector<std::string> train = write_shards(staged.path(), "train", contents.train);
-  const std::vector<std::string> val = write_shards(staged.path(), "val", contents.val);
+  void finish() const {
+    if (left_ > 0) fail_changed();
+  }
+  const std::vector<std::string>& names() const { return names_; }
+  std::size_t tokens() const { return tokens_; }
+
+ private:
+  void open() {
+    std::string number = std::to_string(names_.size());
+    number.insert(0, 6 - std::min<std::size_t>(number.size(), 6), '0');
+    const std::size_t before = names_.size() * kTokensPerShard;
+    names_.push_back(split_ + "_" + number + ".bin");
+    shard_.emplace(folder_ / names_.back(), std::min(kTokensPerShard, tokens_ - before));
+  }
+  [[noreturn]] void fail_changed() const {
+    throw Error(ErrorCode::kDataLoss, "the " + split_ + " split does not have the announced " +
+                                          std::to_string(tokens_) +
+                                          " tokens: its source changed while it was read; wait until it is complete");
+  }
+
+  fs::path folder_;
+  std::string split_;
+  std::size_t tokens_, left_;
+  std::vector<std::string> names_;
+  std::optional<TokenShardWriter> shard_;
+};
+
+DataSetWriter::DataSetWriter(const fs::path& folder, SplitSizes tokens)
+    : folder_(absolute_folder(folder)),
+      staged_(folder_),
+      train_(std::make_unique<ShardSeries>(staged_.path(), "train", tokens.train)),
+      val_(std::make_unique<ShardSeries>(staged_.path(), "val", tokens.val)) {}
+
+DataSetWriter::~DataSetWriter() = default;
+
+void DataSetWriter::add(DataSplit split, std::span<const std::uint16_t> tokens) {
+  (split == DataSplit::kTrain ? train_ : val_)->add(tokens);
+}
+
+DataSet DataSetWriter::finish(const DataSetFacts& facts) {
+  train_->finish();
+  val_->finish();
   const std::string digest =
-      digest_of_shards(*open_shards(staged.path() / "train*.bin"), *open_shards(staged.path() / "val*.bin"));
+      digest_of_shards(*open_shards(staged_.path() / "train*.bin"), *open_shards(staged_.path() / "val*.bin"));
   const OrderedJson meta{{"format", kFormat},
                          {"version", kFormatVersion},
-                         {"kind", contents.kind},
-                         {"name", as_utf8(contents.name)},
-                         {"vocab_size", contents.vocab_size},
-                         {"separator", contents.separator},
+                         {"kind", facts.kind},
+                         {"name", as_utf8(facts.name)},
+                         {"vocab_size", facts.vocab_size},
+                         {"separator", facts.separator},
                          {"digest", digest},
-                         {"train", train},
-                         {"val", val},
-                         {"train_tokens", contents.train.size()},
-                         {"val_tokens", contents.val.size()},
-                         {"floor_nats", contents.floor_nats ? OrderedJson(*contents.floor_nats) : OrderedJson(nullptr)},
-                         {"details", OrderedJson::parse(safe_dump(contents.details))}};
-  write_file_atomically(staged.path() / "meta.json", meta.dump(2) + "\n");
-  if (staged.commit()) return load_data_set(folder);
+                         {"train", train_->names()},
+                         {"val", val_->names()},
+                         {"train_tokens", train_->tokens()},
+                         {"val_tokens", val_->tokens()},
+                         {"floor_nats", facts.floor_nats ? OrderedJson(*facts.floor_nats) : OrderedJson(nullptr)},
+                         {"details", parse_ordered_json(safe_dump(facts.details), "details")}};
+  write_file_atomically(staged_.path() / "meta.json", meta.dump(2) + "\n");
+  if (staged_.commit()) return load_data_set(folder_);
   std::string found = "other files";
   try {
-    DataSet present = load_data_set(folder);
+    DataSet present = load_data_set(folder_);
     if (present.digest == digest) return present;
     found = "other data, \"" + present.name + "\"";
   } catch (const Error& error) {
     rethrow_internal(error);
     if (error.code() == ErrorCode::kIo) throw;
   }
-  throw Error(ErrorCode::kConflict, "the folder " + folder.string() + " holds " + found +
+  throw Error(ErrorCode::kConflict, "the folder " + folder_.string() + " holds " + found +
                                         ", expected a new or an empty folder; name another one or remove it");
+}
+
+DataSet write_data_set(const DataSetContents& contents, const fs::path& folder) {
+  for (const auto& [split, tokens] : {std::pair("train", &contents.train), std::pair("val", &contents.val)}) {
+    if (tokens->empty()) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  std::string("the ") + split + " split of \"" + contents.name + "\" has no tokens; use more data");
+    }
+  }
+  DataSetWriter writer(folder, {.train = contents.train.size(), .val = contents.val.size()});
+  writer.add(DataSplit::kTrain, contents.train);
+  writer.add(DataSplit::kVal, contents.val);
+  return writer.finish(contents);
 }
 
 double unigram_entropy(std::span<const std::uint16_t> tokens) {

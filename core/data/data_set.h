@@ -6,11 +6,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/base/atomic_write.h"
 #include "core/base/json.h"
 #include "core/data/token_shard.h"
 
@@ -40,21 +42,53 @@ DataSet load_data_set(const std::filesystem::path& folder);
 /// Digest of the tokens of both splits.
 std::string digest_of_shards(const std::vector<TokenShard>& train, const std::vector<TokenShard>& val);
 
-/// What write_data_set writes.
-struct DataSetContents {
+enum class DataSplit { kTrain, kVal };
+
+/// What meta.json says about a data set beside its tokens.
+struct DataSetFacts {
   std::string name;
   std::string kind;  ///< "synthetic" or "text"
-  std::vector<std::uint16_t> train;
-  std::vector<std::uint16_t> val;
   std::int64_t vocab_size = 0;
   std::int64_t separator = 0;
   std::optional<double> floor_nats;
   Json details = Json::object();  ///< source and known properties of the data
 };
 
-/// Writes train_000000.bin ... (100,000,000 tokens each, like the records' shards), val_000000.bin ... and meta.json
-/// into `folder`, which appears complete or not at all. A folder that already holds the same data is left unchanged.
-/// Throws Error{kConflict} for a folder with any other contents, {kIo}, {kInvalidArgument} for a split without tokens.
+struct SplitSizes {
+  std::size_t train = 0;
+  std::size_t val = 0;
+};
+
+/// Writes a data set piece by piece: train_000000.bin ... (100,000,000 tokens each, like the records' shards),
+/// val_000000.bin ... and meta.json into `folder`, which appears complete with finish() or not at all. A folder that
+/// already holds the same data is left unchanged. Memory does not depend on the number of tokens. Throws
+/// Error{kConflict} for a folder with any other contents, {kIo}.
+class DataSetWriter {
+ public:
+  /// `tokens` of each split, at least one.
+  DataSetWriter(const std::filesystem::path& folder, SplitSizes tokens);
+  ~DataSetWriter();
+
+  /// The next tokens of a split. Throws Error{kDataLoss} for more than announced.
+  void add(DataSplit split, std::span<const std::uint16_t> tokens);
+  /// Throws Error{kDataLoss} if tokens are missing.
+  DataSet finish(const DataSetFacts& facts);
+
+ private:
+  class ShardSeries;
+  std::filesystem::path folder_;
+  StagedFolder staged_;
+  std::unique_ptr<ShardSeries> train_, val_;
+};
+
+/// What write_data_set writes.
+struct DataSetContents : DataSetFacts {
+  std::vector<std::uint16_t> train;
+  std::vector<std::uint16_t> val;
+};
+
+/// Writes a data set that is in memory, as DataSetWriter does. Throws also Error{kInvalidArgument} for a split without
+/// tokens.
 DataSet write_data_set(const DataSetContents& contents, const std::filesystem::path& folder);
 
 /// Empirical entropy of single tokens, in nats: the loss of a model that knows only their frequencies. NaN without

@@ -10,19 +10,10 @@
 #include <vector>
 
 #include "core/data/data_set.h"
+#include "core/data/document_cutter.h"
 
 namespace nanobench::core {
 
-/// Where a document begins.
-enum class DocumentRule {
-  kAutomatic,  ///< kHeading for a file with two or more headings, else kBlankLine
-  kFile,       ///< each file is one document
-  kBlankLine,  ///< after blank lines, once the current document has kMinDocumentBytes
-  kHeading,    ///< at each heading of level 1
-};
-
-/// Paragraphs of dialogue are short; without a minimum, documents would have only a few words.
-inline constexpr std::size_t kMinDocumentBytes = 512;
 /// Less text than this cannot be split into usable training data.
 inline constexpr std::size_t kMinTextBytes = 1024;
 inline constexpr std::int64_t kTextSeparator = 256;
@@ -34,17 +25,18 @@ const char* to_string(DocumentRule rule);
 DocumentRule document_rule(const std::string& name);
 
 /// The documents of one text, in order. A heading is a line `= Title =` as in wikitext dumps (not `= = Section = =`) or
-/// `# Title` as in Markdown, after a blank line or at the start. A document of only white space is merged into its
-/// neighbour.
+/// `# Title` as in Markdown, after a blank line or at the start, of at most kMaxHeadingBytes. A document of only white
+/// space is merged into its neighbour.
 std::vector<std::string_view> split_documents(std::string_view text, DocumentRule rule);
 
 /// The rule that kAutomatic selects for this text; any other rule is returned unchanged.
 DocumentRule resolve(DocumentRule rule, std::string_view text);
 
-/// Reads the files in the given order and writes their documents as shards with a meta.json. The last documents, at
-/// least one and about `val_fraction` of the bytes, become val. A last document more than twice that size is split. A
-/// blank file has no documents. Throws Error{kNotFound} (a missing file), {kInvalidArgument} (a folder, only white
-/// space, fewer than kMinTextBytes, a fraction outside 0.001 to 0.5), and as write_data_set does.
+/// Reads the files three times in the given order, a piece at a time (memory does not grow with them), and writes their
+/// documents as shards with a meta.json. The last documents, at least one and about `val_fraction` of the bytes, become
+/// val. A last document more than twice that size is split. A blank file has no documents. Throws Error{kNotFound} (a
+/// missing file), {kInvalidArgument} (a folder, only white space, fewer than kMinTextBytes, a fraction outside 0.001 to
+/// 0.5), {kDataLoss} (a file that changes meanwhile), and as DataSetWriter does.
 DataSet prepare_text(const std::vector<std::filesystem::path>& files, DocumentRule rule, double val_fraction,
                      const std::filesystem::path& folder);
 

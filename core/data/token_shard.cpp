@@ -1,9 +1,6 @@
 #include "core/data/token_shard.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -15,14 +12,16 @@
 #include <system_error>
 #include <utility>
 
-#include "core/base/atomic_write.h"
 #include "core/base/error.h"
+#include "core/base/input_file.h"
 
 namespace nanobench::core {
 namespace fs = std::filesystem;
 static_assert(std::endian::native == std::endian::little, "shards are mapped as they are: little-endian");
 
 namespace {
+
+constexpr std::size_t kBufferedTokens = std::size_t{1} << 20;
 
 using Header = std::array<std::int32_t, kShardHeaderBytes / sizeof(std::int32_t)>;
 
@@ -35,31 +34,27 @@ struct Mapping {
   throw Error(code, "token shard " + file.string() + " " + message);
 }
 
-[[noreturn]] void fail_to_open(const fs::path& file, int reason) {
-  if (reason == ENOENT || reason == ENOTDIR) {
-    fail(ErrorCode::kNotFound, file, "does not exist; check the path, or make shards with `nanobench data prepare`");
-  }
+[[noreturn]] void fail_to_map(const fs::path& file, int reason) {
   fail(ErrorCode::kIo, file, std::string("cannot be read: ") + std::strerror(reason));
 }
 
 /// The whole file, read-only. A file shorter than a header is refused before it is mapped (an empty one cannot be).
 Mapping map_file(const fs::path& file) {
-  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) fail_to_open(file, errno);
-  const std::shared_ptr<const void> closer(nullptr, [descriptor](const void*) { ::close(descriptor); });
-  struct stat status {};
-  if (::fstat(descriptor, &status) != 0) fail_to_open(file, errno);
-  if (!S_ISREG(status.st_mode)) {
-    fail(ErrorCode::kInvalidArgument, file, "is a folder or a device, expected a file; name the .bin file itself");
+  InputFile in;
+  if (const auto problem = in.open(file)) {
+    const bool is_missing = problem->trouble == InputTrouble::kMissing;
+    fail_to_read(
+        "token shard " + file.string(), *problem,
+        is_missing ? "check the path, or make shards with `nanobench data prepare`" : "name the .bin file itself");
   }
-  const auto bytes = static_cast<std::size_t>(status.st_size);
+  const auto bytes = static_cast<std::size_t>(in.size());
   if (bytes < kShardHeaderBytes) {
     fail(ErrorCode::kDataLoss, file,
          "has " + std::to_string(bytes) + " bytes, less than the header's " + std::to_string(kShardHeaderBytes) +
              "; it is truncated or not a token shard");
   }
-  void* address = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, descriptor, 0);
-  if (address == MAP_FAILED) fail_to_open(file, errno);
+  void* address = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, in.descriptor(), 0);
+  if (address == MAP_FAILED) fail_to_map(file, errno);
   return {std::shared_ptr<const void>(address, [bytes](const void* p) { ::munmap(const_cast<void*>(p), bytes); }),
           bytes};
 }
@@ -67,7 +62,7 @@ Mapping map_file(const fs::path& file) {
 /// A copy of a mapped file in memory of this process.
 Mapping copy_of(const fs::path& file, const Mapping& mapping) {
   void* address = ::mmap(nullptr, mapping.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (address == MAP_FAILED) fail_to_open(file, errno);
+  if (address == MAP_FAILED) fail_to_map(file, errno);
   std::memcpy(address, mapping.data.get(), mapping.bytes);
   const std::size_t bytes = mapping.bytes;
   return {std::shared_ptr<const void>(address, [bytes](const void* p) { ::munmap(const_cast<void*>(p), bytes); }),
@@ -153,7 +148,12 @@ TokenShard::TokenShard(const fs::path& file, ShardStorage storage) : path_(file)
   const std::size_t count = checked_token_count(file, header, mapping.bytes);
   const auto* bytes = static_cast<const std::byte*>(mapping.data.get());
   tokens_ = {reinterpret_cast<const std::uint16_t*>(bytes + kShardHeaderBytes), count};
+  if (storage == ShardStorage::kMapped) mapped_bytes_ = mapping.bytes;
   mapping_ = std::move(mapping.data);
+}
+
+void TokenShard::release_memory() const {
+  if (mapped_bytes_ > 0) ::madvise(const_cast<void*>(mapping_.get()), mapped_bytes_, MADV_DONTNEED);
 }
 
 void TokenShard::check_token_range(std::int64_t vocab_size) const {
@@ -196,17 +196,38 @@ ShardList open_shards(const fs::path& path) {
   return open_shards(expand_shards(path));
 }
 
-void write_token_shard(const fs::path& file, std::span<const std::uint16_t> tokens) {
-  if (tokens.empty() || tokens.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
+TokenShardWriter::TokenShardWriter(const fs::path& file, std::size_t tokens) : file_(file), left_(tokens) {
+  if (tokens == 0 || tokens > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
     throw Error(ErrorCode::kInvalidArgument,
-                "cannot write the token shard " + file.string() + " with " + std::to_string(tokens.size()) +
+                "cannot write the token shard " + file.string() + " with " + std::to_string(tokens) +
                     " tokens, expected 1 to 2147483647; split the data over several shards");
   }
-  Header header{kShardMagic, kShardVersion, static_cast<std::int32_t>(tokens.size())};
-  const std::array<std::string_view, 2> pieces{
-      std::string_view(reinterpret_cast<const char*>(header.data()), kShardHeaderBytes),
-      std::string_view(reinterpret_cast<const char*>(tokens.data()), tokens.size_bytes())};
-  write_file_atomically(file, pieces);
+  const Header header{kShardMagic, kShardVersion, static_cast<std::int32_t>(tokens)};
+  file_.write({reinterpret_cast<const char*>(header.data()), kShardHeaderBytes});
+}
+
+void TokenShardWriter::add(std::span<const std::uint16_t> tokens) {
+  NB_CHECK(tokens.size() <= left_, "more tokens than the shard's header says");
+  left_ -= tokens.size();
+  buffer_.insert(buffer_.end(), tokens.begin(), tokens.end());
+  if (buffer_.size() >= kBufferedTokens) flush();
+}
+
+void TokenShardWriter::flush() {
+  file_.write({reinterpret_cast<const char*>(buffer_.data()), buffer_.size() * sizeof(std::uint16_t)});
+  buffer_.clear();
+}
+
+void TokenShardWriter::finish() {
+  NB_CHECK(left_ == 0, "fewer tokens than the shard's header says");
+  flush();
+  file_.commit();
+}
+
+void write_token_shard(const fs::path& file, std::span<const std::uint16_t> tokens) {
+  TokenShardWriter writer(file, tokens.size());
+  writer.add(tokens);
+  writer.finish();
 }
 
 }  // namespace nanobench::core

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/atomic_write.h"
 #include "core/config/train_config.h"
 
 namespace nanobench::core {
@@ -38,6 +39,10 @@ class TokenShard {
   const std::filesystem::path& path() const { return path_; }
   bool is_locked() const { return is_locked_; }
 
+  /// Lets the system take back the memory of tokens that were read from a mapped file; reading them again reads the
+  /// file again. Does nothing for a copy in memory.
+  void release_memory() const;
+
   /// Throws Error{kInvalidArgument} naming the first token >= vocab_size and its position. Reads the whole shard.
   void check_token_range(std::int64_t vocab_size) const;
 
@@ -45,7 +50,26 @@ class TokenShard {
   std::filesystem::path path_;
   std::shared_ptr<const void> mapping_;
   std::span<const std::uint16_t> tokens_;
+  std::size_t mapped_bytes_ = 0;  ///< 0: a copy in memory
   bool is_locked_ = false;
+};
+
+/// Writes a shard piece by piece; it appears complete with finish(), or not at all. Throws Error{kIo}.
+class TokenShardWriter {
+ public:
+  /// Throws Error{kInvalidArgument} for no tokens or more than 2^31 - 1.
+  TokenShardWriter(const std::filesystem::path& file, std::size_t tokens);
+  /// All pieces together must have the announced number of tokens.
+  void add(std::span<const std::uint16_t> tokens);
+  void finish();
+  std::size_t tokens_left() const { return left_; }
+
+ private:
+  void flush();
+
+  AtomicFile file_;
+  std::size_t left_;
+  std::vector<std::uint16_t> buffer_;  ///< pieces may be small
 };
 
 /// The shards of one split in reading order; loaders share them and never change them.

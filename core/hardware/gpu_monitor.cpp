@@ -1,9 +1,10 @@
 #include "core/hardware/gpu_monitor.h"
 
+#include "core/base/input_file.h"
+
 #include <unistd.h>
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <string>
 
@@ -17,9 +18,7 @@ constexpr const char* kFirstNamespace = "pid:[4026531836]";
 
 /// Field 4 of /proc/PID/stat; 0 if there is no such process. The name (field 2) may hold spaces and parentheses.
 std::int64_t parent_of(std::int64_t pid) {
-  std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
-  std::string line;
-  std::getline(in, line);
+  const std::string line = first_line_of("/proc/" + std::to_string(pid) + "/stat");
   const std::size_t close = line.rfind(')');
   if (close == std::string::npos) return 0;
   std::istringstream rest(line.substr(close + 1));

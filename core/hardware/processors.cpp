@@ -1,9 +1,10 @@
 #include "core/hardware/processors.h"
 
+#include "core/base/input_file.h"
+
 #include <sched.h>
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <sstream>
 #include <thread>
 #include <utility>
@@ -21,16 +22,14 @@ int available_processors() {
   cpu_set_t allowed;
   int count = static_cast<int>(std::thread::hardware_concurrency());
   if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0) count = CPU_COUNT(&allowed);
-  std::ifstream file("/sys/fs/cgroup/cpu.max");
-  std::string cpu_max;
-  std::getline(file, cpu_max);
-  return std::max(1, std::min(count, processors_of_quota(cpu_max).value_or(count)));
+  return std::max(1, std::min(count, processors_of_quota(first_line_of("/sys/fs/cgroup/cpu.max")).value_or(count)));
 }
 
 namespace {
 
 int topology(int processor, const char* name, int otherwise) {
-  std::ifstream file("/sys/devices/system/cpu/cpu" + std::to_string(processor) + "/topology/" + name);
+  std::istringstream file(
+      first_line_of("/sys/devices/system/cpu/cpu" + std::to_string(processor) + "/topology/" + name));
   int value = 0;
   return file >> value ? value : otherwise;
 }

@@ -6,12 +6,12 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <set>
 #include <string_view>
 #include <utility>
 
+#include "core/base/input_file.h"
 #include "core/hardware/gpu_report.h"
 #include "core/hardware/nvml_abi.h"
 
@@ -131,8 +131,7 @@ void add_troubles(std::string& text, const std::string& name, const GpuSummary& 
 std::int64_t host_number() {
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  const std::string boot = first_line_of("/proc/sys/kernel/random/boot_id");
   std::error_code ignored;
   const std::string space = std::filesystem::read_symlink("/proc/self/ns/pid", ignored).string();
   std::uint64_t number = 14695981039346656037U;  // FNV-1a

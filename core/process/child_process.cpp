@@ -12,11 +12,14 @@
 #include <cstring>
 
 #include "core/base/error.h"
+#include "core/process/resource_limits.h"
 
 namespace nanobench::core {
 namespace {
 
 constexpr int kNotStarted = 127;
+constexpr std::int64_t kGrowthDuringFork = std::int64_t{1} << 20;
+constexpr std::chrono::milliseconds kLookAtMemory{50};
 
 std::int64_t milliseconds(const timeval& time) {
   return static_cast<std::int64_t>(time.tv_sec) * 1000 + time.tv_usec / 1000;
@@ -48,16 +51,24 @@ struct Program {
   _exit(kNotStarted);
 }
 
+/// The same file under a number of at least `first_free`.
+int moved(int fd, int first_free, int report) {
+  const int copy = fcntl(fd, F_DUPFD_CLOEXEC, first_free);
+  if (copy < 0 && errno == EINVAL) errno = EMFILE;  // the number itself is beyond the limit
+  if (copy < 0) report_errno(report);
+  return copy;
+}
+
 /// Runs in the child. `report` receives errno on failure, and closes on success.
 [[noreturn]] void become(Program& program, int report) {
   if (program.has_own_group) setpgid(0, 0);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1}) signal(number, SIG_DFL);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1, SIGXFSZ}) signal(number, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   // Moves the sources out of the way first: targets may be among them.
-  report = fcntl(report, F_DUPFD_CLOEXEC, program.first_free);
-  for (auto& [source, target] : program.files) source = fcntl(source, F_DUPFD_CLOEXEC, program.first_free);
+  report = moved(report, program.first_free, report);
+  for (auto& [source, target] : program.files) source = moved(source, program.first_free, report);
   for (const auto& [source, target] : program.files) {
     if (dup2(source, target) < 0) report_errno(report);
   }
@@ -134,6 +145,8 @@ ChildProcess::ChildProcess(const ChildSetup& setup) : group_(setup.group) {
 void ChildProcess::start(const ChildSetup& setup) {
   Program program = program_of(setup);
   const Fd nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!nothing.is_open()) start_error_ = errno;
+  if (!nothing.is_open()) return;
   program.files.emplace_back(nothing.get(), STDIN_FILENO);
   std::vector<Fd> write_ends;
   for (const std::vector<int>& targets : setup.pipes) {
@@ -144,6 +157,7 @@ void ChildProcess::start(const ChildSetup& setup) {
   }
   for (const auto& [source, target] : program.files) program.first_free = std::max(program.first_free, target + 1);
   Pipe report = make_pipe();
+  our_bytes_ = resident_memory_bytes();
   pid_ = fork_process(/*dies_with_us=*/group_ != ChildGroup::kDetached);
   if (pid_ < 0) start_error_ = errno;
   if (pid_ < 0) return;
@@ -157,6 +171,19 @@ void ChildProcess::start(const ChildSetup& setup) {
     exit_ = reap();
   else
     start_error_ = 0;
+  if (!exit_) look_at_memory();
+}
+
+void ChildProcess::look_at_memory() {
+  peak_bytes_ = std::max(peak_bytes_, peak_memory_bytes(pid_));
+  looked_ = std::chrono::steady_clock::now();
+}
+
+/// The system's figure includes the copy of us that became the program. Where the program was not larger than that, the
+/// last look at it counts.
+std::int64_t ChildProcess::peak_of(std::int64_t reported_bytes) const {
+  const bool is_its_own = reported_bytes > our_bytes_ + kGrowthDuringFork;
+  return is_its_own || peak_bytes_ == 0 ? reported_bytes : std::min(peak_bytes_, reported_bytes);
 }
 
 ChildProcess::~ChildProcess() {
@@ -175,7 +202,10 @@ std::optional<ProcessExit> ChildProcess::poll_exit() {
   // WNOWAIT keeps the zombie, so that its PID still identifies the group below.
   const bool has_ended =
       waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
-  if (has_ended) exit_ = reap();
+  if (has_ended)
+    exit_ = reap();
+  else if (std::chrono::steady_clock::now() - looked_ > kLookAtMemory)
+    look_at_memory();
   return exit_;
 }
 
@@ -186,7 +216,7 @@ ProcessExit ChildProcess::reap() {
   while (wait4(pid_, &status, 0, &usage) < 0 && errno == EINTR) {
   }
   ProcessExit exit = exit_of_status(status);
-  exit.max_rss_bytes = static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
+  exit.max_rss_bytes = peak_of(static_cast<std::int64_t>(usage.ru_maxrss) * 1024);
   exit.user_ms = milliseconds(usage.ru_utime);
   exit.system_ms = milliseconds(usage.ru_stime);
   exit.voluntary_switches = usage.ru_nvcsw;

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -23,7 +24,7 @@ std::string signal_text(int number);
 struct ProcessExit {
   int exit_code = 0;               ///< meaningful when signal is 0
   int signal = 0;                  ///< signal that ended it, or 0
-  std::int64_t max_rss_bytes = 0;  ///< peak resident set
+  std::int64_t max_rss_bytes = 0;  ///< peak resident set of the program; not of us, of whom it was a copy
   // For the process and the children it waited for:
   std::int64_t user_ms = 0;               ///< CPU time
   std::int64_t system_ms = 0;             ///< CPU time in the kernel
@@ -74,6 +75,8 @@ class ChildProcess {
   /// The read end of setup.pipes[i].
   Fd& pipe(std::size_t i) { return pipes_[i]; }
 
+  /// The file that is executed, even if another one has its name now; unreadable once the program has ended.
+  std::string executable() const { return "/proc/" + std::to_string(pid_) + "/exe"; }
   /// Does nothing once the program has ended.
   void signal(int number) const;
   /// The exit, if the program has ended. Everything left of ChildGroup::kOwn is dead by then.
@@ -81,6 +84,8 @@ class ChildProcess {
 
  private:
   void start(const ChildSetup& setup);
+  void look_at_memory();
+  std::int64_t peak_of(std::int64_t reported_bytes) const;
   ProcessExit reap();
 
   pid_t pid_ = -1;
@@ -88,6 +93,9 @@ class ChildProcess {
   int start_error_ = 0;
   std::vector<Fd> pipes_;
   std::optional<ProcessExit> exit_;
+  std::int64_t our_bytes_ = 0;   ///< our memory when it was a copy of us
+  std::int64_t peak_bytes_ = 0;  ///< of the program, when last looked at
+  std::chrono::steady_clock::time_point looked_;
 };
 
 /// fork() for a child that continues as a copy of this process. Returns 0 in the child, -1 with errno on failure.

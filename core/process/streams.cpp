@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "core/base/error.h"
+#include "core/process/resource_limits.h"
 
 namespace nanobench::core {
 namespace {
@@ -48,8 +49,9 @@ void Fd::reset() {
 Pipe make_pipe() {
   int ends[2] = {-1, -1};
   if (pipe2(ends, O_CLOEXEC) != 0) {
-    throw Error(ErrorCode::kUnavailable,
-                std::string("cannot make a pipe: ") + std::strerror(errno) + "; close other programs and run again");
+    const int reason = errno;
+    throw Error(ErrorCode::kUnavailable, std::string("cannot make a pipe: ") + std::strerror(reason) + "; " +
+                                             remedy_for(reason, "close other programs and run again"));
   }
   fcntl(ends[0], F_SETPIPE_SZ, kPipeBytes);  // best effort
   return {Fd(ends[0]), Fd(ends[1])};

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "core/base/error.h"
+#include "core/base/json.h"
 #include "core/base/text.h"
 #include "core/protocol/run_spec.h"
 
@@ -174,10 +175,14 @@ std::string to_line(const RunEvent& event) {
 
 RunEvent parse_event_line(std::string_view line) {
   if (std::optional<StepEvent> step = read_step_line(line)) return *std::move(step);
+  constexpr const char* kWhat = "not an event line";
   try {
-    return read_event(Json::parse(line));
-  } catch (const Json::exception& error) {
-    throw Error(ErrorCode::kDataLoss, std::string("not an event line: ") + error.what());
+    const Json json = parse_json(line, kWhat);
+    return read_values(
+        kWhat, [&] { return read_event(json); }, ErrorCode::kDataLoss);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kInvalidArgument) throw;
+    throw Error(ErrorCode::kDataLoss, error.what());
   }
 }
 

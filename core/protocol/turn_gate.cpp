@@ -40,11 +40,9 @@ bool TurnGate::wait(std::int64_t step, const std::function<bool()>& is_stopped) 
 }
 
 void TurnGate::read_grant(std::string_view line) {
-  try {
-    until_ = std::max(until_, Json::parse(line).at("until").get<std::int64_t>());
-  } catch (const Json::exception& error) {
-    throw Error(ErrorCode::kDataLoss, std::string("not a turn: ") + error.what());
-  }
+  const Json grant = json_or_null(line);
+  read_values(
+      "not a turn", [&] { until_ = std::max(until_, grant.at("until").get<std::int64_t>()); }, ErrorCode::kDataLoss);
 }
 
 }  // namespace nanobench::core

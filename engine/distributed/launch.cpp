@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "core/base/error.h"
+#include "core/base/secret_file.h"
 
 namespace nanobench::core {
 namespace {
@@ -96,6 +97,7 @@ std::optional<Launch> find_launch(const Environment& environment) {
   for (const Names& names : kNames) {
     if (std::optional<Launch> launch = read_numbers(environment, names)) {
       add_place(environment, *launch);
+      launch->secret_file = text_of(environment, kSecretFileVariable);
       return launch;
     }
   }

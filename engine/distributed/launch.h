@@ -21,6 +21,7 @@ struct Launch {
   int port = 0;
   bool has_hosted_store = false;  ///< the launcher listens at `address` instead of rank 0 (torchrun's agent)
   std::string job;                ///< distinguishes the processes of different starts at one address
+  std::string secret_file;        ///< holds the secret that all processes share; empty: none was named
 };
 
 /// The value of a variable, or null.
@@ -32,7 +33,8 @@ using Environment = std::function<const char*(const char*)>;
 ///             derivatives)
 ///   srun      SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_LOCALID; address: the first host of SLURM_STEP_NODELIST;
 ///             port: derived from job and step, so that concurrent steps rarely collide
-/// MASTER_ADDR and MASTER_PORT apply to all three. Throws Error{kInvalidArgument} for variables that make no sense.
+/// MASTER_ADDR, MASTER_PORT and NANOBENCH_SECRET_FILE apply to all three. Throws Error{kInvalidArgument} for variables
+/// that make no sense.
 std::optional<Launch> find_launch(const Environment& environment);
 
 /// The launch of this process.

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "core/base/error.h"
+#include "core/base/secret_file.h"
 #include "engine/distributed/mesh_transport.h"
 #include "engine/distributed/queued_communicator.h"
 
@@ -53,11 +54,17 @@ void LaunchedProcesses::start_world(const Launch& launch, CommunicatorChoice com
                                            "; use the mpirun of the MPI that the engine was built with");
 }
 
+std::string LaunchedProcesses::secret_of(const Launch& launch) {
+  if (world_) return world_->exchange(launch.rank == 0 ? new_secret() : "").front();
+  return launch.secret_file.empty() ? own_secret() : read_secret_file(launch.secret_file);
+}
+
 RendezvousPlace LaunchedProcesses::place_of(const Launch& launch) {
   RendezvousPlace place{.address = launch.address,
                         .port = launch.port,
                         .is_hosted = launch.has_hosted_store,
-                        .prefix = launch.job,
+                        .job = launch.job,
+                        .secret = secret_of(launch),
                         .patience = patience()};
   if (!place.address.empty() && place.port != 0) return place;
   if (!world_) {
@@ -121,6 +128,10 @@ void LaunchedProcesses::finish() {
 
 void LaunchedProcesses::check_alive() {
   connections_->check_alive();
+}
+
+std::int64_t LaunchedProcesses::dropped_connections() const {
+  return rendezvous_->dropped() + connections_->dropped();
 }
 
 void LaunchedProcesses::report_failure(const ProcessFailure& failure) {

@@ -13,7 +13,8 @@
 namespace nanobench::core {
 
 /// They meet at a Rendezvous and connect pairwise by TCP. These connections carry tensors, or with MPI only the news of
-/// a death. A run under mpirun uses MPI if the plugin is available.
+/// a death. A run under mpirun uses MPI if the plugin is available. Every connection is authenticated by a secret: with
+/// MPI, one that process 0 makes and MPI passes on; else that of the launch's secret file; else the user's own.
 class LaunchedProcesses final : public ProcessGroup {
  public:
   /// `communicator`: any choice except kSharedMemory. Throws Error{kUnavailable}.
@@ -28,10 +29,12 @@ class LaunchedProcesses final : public ProcessGroup {
   void wait_for_first_process() override;
   void watch(std::function<void(const ProcessFailure&)> on_death) override;
   void report_failure(const ProcessFailure& failure) override;
+  std::int64_t dropped_connections() const override;
 
  private:
   void start_world(const Launch& launch, CommunicatorChoice communicator);
   RendezvousPlace place_of(const Launch& launch);
+  std::string secret_of(const Launch& launch);
   void end_watch();
   void meet(RendezvousPlace place, int rank, int size);
 

@@ -1,6 +1,7 @@
 /// The processes of one run: how they start, communicate and end together.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -35,6 +36,9 @@ class ProcessGroup {
   /// For a process that ends because another one failed: returns when the first process, which reports the reason, has
   /// ended, or after a short time. A launcher kills all remaining processes as soon as one ends.
   virtual void wait_for_first_process() {}
+
+  /// Connections of strangers that this process has dropped.
+  virtual std::int64_t dropped_connections() const { return 0; }
 
   /// Reports to all processes why this one is about to end.
   virtual void report_failure(const ProcessFailure& failure) = 0;

@@ -1,127 +1,140 @@
 #include "engine/distributed/rendezvous.h"
 
-#include <c10/util/Logging.h>
-#include <torch/csrc/distributed/c10d/TCPStore.hpp>
-
-#include <cstdlib>
-#include <future>
-#include <thread>
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "engine/distributed/agent_store.h"
 
 namespace nanobench::core {
 namespace {
+
+constexpr std::chrono::seconds kFailurePatience{3};
+constexpr std::size_t kMaxFailureBytes = 8192;  ///< with every byte escaped, still a text of the rendezvous
+constexpr const char* kFailureKey = "failure";
+
+Deadline after(std::chrono::milliseconds time) {
+  return std::chrono::steady_clock::now() + time;
+}
 
 std::string place_text(const RendezvousPlace& place) {
   return place.address + ":" + std::to_string(place.port);
 }
 
-std::string first_line(const std::string& text) {
-  return text.substr(0, text.find('\n'));
-}
-
 std::string to_text(const ProcessFailure& failure) {
-  return Json({{"outcome", enum_name(failure.outcome)}, {"message", failure.message}}).dump();
+  const std::string message = failure.message.substr(0, kMaxFailureBytes);
+  return safe_dump(Json({{"outcome", enum_name(failure.outcome)}, {"message", message}}));
 }
 
 ProcessFailure failure_from(const std::string& text, const ProcessFailure& otherwise) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("outcome") || !json.contains("message")) return otherwise;
-  return {enum_value<RunOutcome>(json.at("outcome").get<std::string>()).value_or(otherwise.outcome),
-          json.at("message").get<std::string>()};
-}
-
-}  // namespace
-
-struct Rendezvous::Store {
-  c10::intrusive_ptr<c10d::TCPStore> store;
-};
-
-namespace {
-
-constexpr int kFatalOnly = 3;
-constexpr std::chrono::seconds kAnswerPatience{3};
-
-/// Failures between processes are reported in a sentence of our own; LibTorch's store would add pages of call stacks.
-/// TORCH_CPP_LOG_LEVEL enables those.
-void quieten_store() {
-  if (std::getenv("TORCH_CPP_LOG_LEVEL") != nullptr) {
-    c10::initLogging();
-  } else {
-    FLAGS_caffe2_log_level = kFatalOnly;
-  }
-}
-
-/// The result of `function`, or an error when it takes longer. The listener at the store's address may never answer, or
-/// its host may be down, and the store's client would wait forever. The thread is then abandoned.
-template <class Function>
-auto within(std::chrono::milliseconds patience, Function function) {
-  std::packaged_task<decltype(function())()> task(std::move(function));
-  auto result = task.get_future();
-  std::thread(std::move(task)).detach();
-  if (result.wait_for(patience) != std::future_status::ready)
-    throw std::runtime_error("whatever listens there does not answer");
-  return result.get();
-}
-
-c10::intrusive_ptr<c10d::TCPStore> open_store(const std::string& address, const c10d::TCPStoreOptions& options) {
-  return within(options.timeout + std::chrono::seconds(2),
-                [address, options] { return c10::make_intrusive<c10d::TCPStore>(address, options); });
+  const Json json = core::json_or_null(text);
+  if (!json.is_object()) return otherwise;
+  const auto outcome = json.find("outcome"), message = json.find("message");
+  if (outcome == json.end() || message == json.end() || !outcome->is_string() || !message->is_string())
+    return otherwise;
+  return {enum_value<RunOutcome>(outcome->get<std::string>()).value_or(otherwise.outcome), message->get<std::string>()};
 }
 
 }  // namespace
 
 Rendezvous::Rendezvous(const RendezvousPlace& place, int rank, int size)
-    : rank_(rank), size_(size), prefix_("nanobench/" + place.prefix + "/") {
-  quieten_store();
-  c10d::TCPStoreOptions options;
-  options.port = static_cast<std::uint16_t>(place.port);
-  options.isServer = rank == 0 && !place.is_hosted;
-  options.waitWorkers = false;  // exchange() waits, and can say for whom
-  options.timeout = place.patience;
+    : rank_(rank), size_(size), patience_(place.patience) {
+  const Membership membership{.secret = place.secret, .job = place.job, .purpose = "rendezvous", .size = size};
   try {
-    store_ = std::make_unique<Store>(Store{open_store(place.address, options)});
-  } catch (const std::exception& error) {
+    rank == 0 ? listen(place, membership) : find_first(place, membership);
+  } catch (const Error& error) {
+    rethrow_internal(error);
     const std::string who = process_name(rank, size);
-    const std::string what = options.isServer
-                                 ? who + " cannot listen at port " + std::to_string(place.port) + " (is it taken?)"
-                                 : who + " finds nobody at " + place_text(place);
+    const std::string what = rank == 0 ? " cannot listen at " : " does not find the first process at ";
     throw Error(ErrorCode::kUnavailable,
-                what + "; set MASTER_ADDR and MASTER_PORT to an address of the first process's host and a free port: " +
-                    first_line(error.what()));
+                who + what + place_text(place) +
+                    "; set MASTER_ADDR and MASTER_PORT to an address of the first process's host and a free port: " +
+                    error.what());
   }
 }
 
 Rendezvous::~Rendezvous() = default;
 
-int Rendezvous::port() const {
-  return store_->store->getPort();
+void Rendezvous::listen(const RendezvousPlace& place, const Membership& membership) {
+  first_address_ = place.is_hosted ? own_address_towards(place.address, place.port) : place.address;
+  own_address_ = first_address_;
+  server_ = std::make_unique<RendezvousServer>(listen_at(own_address_, place.is_hosted ? 0 : place.port), membership);
+  port_ = server_->port();
+  if (place.is_hosted) tell_agent(place, {.address = own_address_, .port = port_});
+}
+
+void Rendezvous::find_first(const RendezvousPlace& place, const Membership& membership) {
+  const Deadline end = after(place.patience);
+  MeetingPoint point{.address = place.address, .port = place.port};
+  if (place.is_hosted) point = ask_agent(place);
+  connection_ = connect_authenticated(point.address, point.port, membership, rank_, /*peer=*/0, end);
+  first_address_ = peer_address_of(connection_);
+  own_address_ = own_address_of(connection_);
+  port_ = point.port;
+}
+
+/// Throws std::runtime_error.
+std::string Rendezvous::ask(const RendezvousRequest& request, Deadline end) {
+  const std::lock_guard lock(mutex_);
+  const std::string bytes = to_bytes(request);
+  char header[kReplyHeaderBytes];
+  std::string text;
+  const auto receives = [&](char* to, std::size_t count) {
+    return receive_all(connection_, to, count, time_until(end));
+  };
+  bool is_answered = connection_.is_open() && send_all(connection_, bytes.data(), bytes.size(), time_until(end)) &&
+                     receives(header, sizeof header);
+  if (is_answered) {
+    text.resize(reply_length(header));
+    is_answered = receives(text.data(), text.size());
+  }
+  if (is_answered) return text;
+  const bool is_late = time_until(end).count() == 0;
+  connection_.reset();  // a reply that still comes would be taken for the next one
+  throw std::runtime_error(is_late ? "it has not come in time" : "the first process has ended");
+}
+
+std::string Rendezvous::post(const std::string& key, const std::string& text, Deadline end) {
+  NB_CHECK(key.size() <= kMaxKeyBytes && text.size() <= kMaxTextBytes, "a text too long for the rendezvous");
+  if (server_) return server_->post(key, text);
+  return ask({.kind = RendezvousRequest::Kind::kPost, .key = key, .text = text}, end);
+}
+
+std::string Rendezvous::read(const std::string& key, Deadline end) {
+  if (!server_) return ask({.kind = RendezvousRequest::Kind::kRead, .key = key, .text = {}}, end);
+  if (const std::optional<std::string> text = server_->read(key, end)) return *text;
+  throw std::runtime_error("it has not come in time");
+}
+
+std::string Rendezvous::strangers_text() const {
+  if (dropped() == 0) return "";
+  return "; connections dropped because they did not prove that they know the secret of this run: " +
+         std::to_string(dropped());
 }
 
 std::vector<std::string> Rendezvous::exchange(const std::string& what, const std::string& text) {
-  const auto key = [&](int rank) { return prefix_ + what + "/" + std::to_string(rank); };
+  const auto key = [&](int rank) { return what + "/" + std::to_string(rank); };
+  const Deadline end = after(patience_);
   std::vector<std::string> texts;
   int other = rank_;
   try {
-    store_->store->set(key(rank_), std::vector<std::uint8_t>(text.begin(), text.end()));
-    for (other = 0; other < size_; ++other) {
-      const std::vector<std::uint8_t> value = store_->store->get(key(other));
-      texts.emplace_back(value.begin(), value.end());
-    }
-  } catch (const std::exception& error) {
+    if (post(key(rank_), text, end) != text)
+      throw std::runtime_error("another process of this run has the same number");
+    for (other = 0; other < size_; ++other) texts.push_back(read(key(other), end));
+  } catch (const Error&) {
+    throw;
+  } catch (const std::runtime_error& error) {
     throw Error(ErrorCode::kUnavailable, process_name(rank_, size_) + " waited in vain for process " +
-                                             std::to_string(other) + ": " + first_line(error.what()));
+                                             std::to_string(other) + ": " + error.what() + strangers_text());
   }
   return texts;
 }
 
 ProcessFailure Rendezvous::first_failure(const ProcessFailure& failure) {
   try {
-    const auto compare = [store = store_->store, key = prefix_ + "failure", mine = to_text(failure)] {
-      return static_cast<c10d::Store&>(*store).compareSet(key, "", mine);
-    };
-    return failure_from(within(kAnswerPatience, compare), failure);
+    return failure_from(post(kFailureKey, to_text(failure), after(kFailurePatience)), failure);
   } catch (const std::exception&) {
     return failure;
   }

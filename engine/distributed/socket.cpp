@@ -1,5 +1,6 @@
 #include "engine/distributed/socket.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -8,9 +9,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -20,6 +23,9 @@ namespace nanobench::core {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kAttemptPatience{5};  ///< for one address of several
+constexpr int kPortAttempts = 16;
 
 [[noreturn]] void fail(const std::string& doing) {
   throw Error(ErrorCode::kUnavailable, "cannot " + doing + ": " + std::strerror(errno));
@@ -41,16 +47,10 @@ Addresses resolve(const std::string& address, int port, int type) {
   return {found, &freeaddrinfo};
 }
 
-/// Milliseconds until `end`, for poll: at least 0.
-int remaining_ms(Clock::time_point end) {
-  const auto rest = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
-  return rest > 0 ? static_cast<int>(rest) : 0;
-}
-
 bool wait_for(int fd, short events, Clock::time_point end) {
   for (;;) {
     pollfd waiting = {fd, events, 0};
-    const int ready = poll(&waiting, 1, remaining_ms(end));
+    const int ready = poll(&waiting, 1, static_cast<int>(time_until(end).count()));
     if (ready > 0) return true;
     if (ready == 0 || errno != EINTR) return false;
   }
@@ -73,32 +73,19 @@ bool is_connected(const Socket& socket, Clock::time_point end) {
   return error == 0;
 }
 
-}  // namespace
-
-std::string host_name() {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
-  return name;
-}
-
-Socket listen_anywhere() {
-  Socket socket(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (socket.is_open()) {
-    const int off = 0;
-    setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-    sockaddr_in6 any{};
-    any.sin6_family = AF_INET6;
-    any.sin6_addr = in6addr_any;
-    if (bind(socket.get(), reinterpret_cast<sockaddr*>(&any), sizeof any) != 0) socket.reset();
-  }
-  if (!socket.is_open()) {  // a host without IPv6
-    socket = Socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    sockaddr_in any{};
-    any.sin_family = AF_INET;
-    if (!socket.is_open() || bind(socket.get(), reinterpret_cast<sockaddr*>(&any), sizeof any) != 0)
-      fail("open a port for the other processes");
-  }
-  if (listen(socket.get(), SOMAXCONN) != 0) fail("listen for the other processes");
+/// A socket that listens at one address, or none, with the reason in errno.
+Socket listen_socket(const sockaddr* place, socklen_t size, bool takes_both_families = false) {
+  Socket socket(::socket(place->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket.is_open()) return socket;
+  const auto set = [&](int level, int option, int value) {
+    setsockopt(socket.get(), level, option, &value, sizeof value);
+  };
+  set(SOL_SOCKET, SO_REUSEADDR, 1);  // connections of the run before may still be closing
+  if (place->sa_family == AF_INET6) set(IPPROTO_IPV6, IPV6_V6ONLY, takes_both_families ? 0 : 1);
+  if (bind(socket.get(), place, size) == 0 && listen(socket.get(), SOMAXCONN) == 0) return socket;
+  const int reason = errno;
+  socket.reset();
+  errno = reason;
   return socket;
 }
 
@@ -110,6 +97,115 @@ int port_of(const Socket& listener) {
                                            : reinterpret_cast<sockaddr_in*>(&place)->sin_port);
 }
 
+void set_port(sockaddr_storage& place, int port) {
+  const auto number = htons(static_cast<std::uint16_t>(port));
+  if (place.ss_family == AF_INET6) {
+    reinterpret_cast<sockaddr_in6*>(&place)->sin6_port = number;
+  } else {
+    reinterpret_cast<sockaddr_in*>(&place)->sin_port = number;
+  }
+}
+
+Listening listen_everywhere(int port) {
+  sockaddr_in6 any{};
+  any.sin6_family = AF_INET6;
+  any.sin6_addr = in6addr_any;
+  any.sin6_port = htons(static_cast<std::uint16_t>(port));
+  Socket socket = listen_socket(reinterpret_cast<sockaddr*>(&any), sizeof any, /*takes_both_families=*/true);
+  if (!socket.is_open()) {  // a host without IPv6
+    sockaddr_in any4{};
+    any4.sin_family = AF_INET;
+    any4.sin_port = any.sin6_port;
+    socket = listen_socket(reinterpret_cast<sockaddr*>(&any4), sizeof any4);
+  }
+  if (!socket.is_open()) fail("listen for the other processes");
+  Listening listening;
+  listening.port = port_of(socket);
+  listening.sockets.push_back(std::move(socket));
+  return listening;
+}
+
+/// Whether the list names the address of `place` before it, as /etc/hosts often makes it for localhost.
+bool is_repeated(const Addresses& places, const addrinfo* place) {
+  for (const addrinfo* earlier = places.get(); earlier != place; earlier = earlier->ai_next) {
+    if (earlier->ai_addrlen == place->ai_addrlen &&
+        std::memcmp(earlier->ai_addr, place->ai_addr, place->ai_addrlen) == 0)
+      return true;
+  }
+  return false;
+}
+
+/// Listens at those of the addresses that are this host's own. nullopt if the port that the system gave for the first
+/// one is taken at another one.
+std::optional<Listening> listen_at(const Addresses& places, int port) {
+  Listening listening{.sockets = {}, .port = port};
+  for (const addrinfo* place = places.get(); place != nullptr; place = place->ai_next) {
+    if (is_repeated(places, place)) continue;
+    sockaddr_storage there{};
+    std::memcpy(&there, place->ai_addr, place->ai_addrlen);
+    set_port(there, listening.port);
+    Socket socket = listen_socket(reinterpret_cast<sockaddr*>(&there), place->ai_addrlen);
+    if (!socket.is_open()) {
+      if (errno == EADDRNOTAVAIL || errno == EAFNOSUPPORT) continue;
+      if (errno == EADDRINUSE && port == 0) return std::nullopt;
+      fail("listen for the other processes");
+    }
+    if (listening.port == 0) listening.port = port_of(socket);
+    listening.sockets.push_back(std::move(socket));
+  }
+  return listening;
+}
+
+bool is_loopback(const sockaddr* place) {
+  if (place->sa_family == AF_INET6)
+    return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(place)->sin6_addr) != 0;
+  return ntohl(reinterpret_cast<const sockaddr_in*>(place)->sin_addr.s_addr) >> 24 == 127;
+}
+
+/// Whether other hosts understand by the address what this one does.
+bool says_an_interface(const std::string& address, const Addresses& places) {
+  in6_addr number{};
+  if (inet_pton(AF_INET, address.c_str(), &number) == 1 || inet_pton(AF_INET6, address.c_str(), &number) == 1)
+    return true;
+  if (address == "localhost") return true;
+  for (const addrinfo* place = places.get(); place != nullptr; place = place->ai_next) {
+    if (!is_loopback(place->ai_addr)) return true;
+  }
+  return false;
+}
+
+std::string text_of(const sockaddr_storage& place, socklen_t size) {
+  char text[NI_MAXHOST];
+  if (getnameinfo(reinterpret_cast<const sockaddr*>(&place), size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) != 0)
+    return "an unknown address";
+  return text;
+}
+
+}  // namespace
+
+std::chrono::milliseconds time_until(Deadline end) {
+  const auto rest = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
+  return std::max(rest, std::chrono::milliseconds(0));
+}
+
+std::string host_name() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+Listening listen_at(const std::string& address, int port) {
+  const Addresses places = resolve(address, port, SOCK_STREAM);
+  for (int i = 0; i < kPortAttempts; ++i) {
+    if (std::optional<Listening> listening = listen_at(places, port)) {
+      if (!listening->sockets.empty() && says_an_interface(address, places)) return std::move(*listening);
+      listening.reset();
+      return listen_everywhere(port);
+    }
+  }
+  fail("find a port that is free at all addresses of " + address);
+}
+
 std::string own_address_towards(const std::string& address, int port) {
   const Addresses places = resolve(address, port == 0 ? 9 : port, SOCK_DGRAM);
   for (const addrinfo* place = places.get(); place != nullptr; place = place->ai_next) {
@@ -118,21 +214,32 @@ std::string own_address_towards(const std::string& address, int port) {
     if (!probe.is_open() || connect(probe.get(), place->ai_addr, place->ai_addrlen) != 0) continue;
     sockaddr_storage own{};
     socklen_t size = sizeof own;
-    if (getsockname(probe.get(), reinterpret_cast<sockaddr*>(&own), &size) != 0) continue;
-    char text[NI_MAXHOST];
-    if (getnameinfo(reinterpret_cast<sockaddr*>(&own), size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0)
-      return text;
+    if (getsockname(probe.get(), reinterpret_cast<sockaddr*>(&own), &size) == 0) return text_of(own, size);
   }
   throw Error(ErrorCode::kUnavailable, "there is no way from this host to " + address);
 }
 
-Socket connect_to(const std::string& address, int port, std::chrono::seconds patience) {
+std::string own_address_of(const Socket& socket) {
+  sockaddr_storage own{};
+  socklen_t size = sizeof own;
+  getsockname(socket.get(), reinterpret_cast<sockaddr*>(&own), &size);
+  return text_of(own, size);
+}
+
+std::string peer_address_of(const Socket& socket) {
+  sockaddr_storage peer{};
+  socklen_t size = sizeof peer;
+  getpeername(socket.get(), reinterpret_cast<sockaddr*>(&peer), &size);
+  return text_of(peer, size);
+}
+
+Socket connect_to(const std::string& address, int port, std::chrono::milliseconds patience) {
   const Clock::time_point end = Clock::now() + patience;
   const Addresses places = resolve(address, port, SOCK_STREAM);
   do {
     for (const addrinfo* place = places.get(); place != nullptr; place = place->ai_next) {
       Socket socket = begin_connection(*place);
-      if (is_connected(socket, end)) return socket;
+      if (is_connected(socket, std::min(end, Clock::now() + kAttemptPatience))) return socket;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   } while (Clock::now() < end);

@@ -4,10 +4,8 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstring>
-#include <random>
+#include <optional>
 
 #include "core/base/error.h"
 #include "core/base/json.h"
@@ -17,7 +15,6 @@ namespace {
 
 constexpr std::uint32_t kMagic = 0x6e6d7368;  // also tells hosts of another byte order apart
 constexpr std::uint32_t kGoodbye = 0xffffffff;
-constexpr std::chrono::milliseconds kHandshakePatience{5000};
 
 /// Before each payload.
 struct Header {
@@ -28,92 +25,93 @@ struct Header {
 };
 static_assert(sizeof(Header) == 24);
 
-/// First message of a connection.
-struct Hello {
-  std::array<char, 32> token{};
-  std::int32_t rank = 0;
-};
-
-/// 128 bits known only to the processes of this run: any other connection is rejected.
-std::string new_token() {
-  std::random_device device;
-  std::string token;
-  for (int i = 0; i < 4; ++i) {
-    char word[9];
-    std::snprintf(word, sizeof word, "%08x", static_cast<unsigned>(device()));
-    token += word;
-  }
-  return token;
-}
-
-/// Data that a process sends to the others about itself.
-std::string own_card(const RendezvousPlace& place, const Socket& listener) {
-  return Json({{"address", own_address_towards(place.address, place.port)},
-               {"port", port_of(listener)},
-               {"host", host_name()},
-               {"token", new_token()}})
-      .dump();
-}
-
-HostShare share_of(const std::vector<std::string>& cards, int rank) {
-  HostShare share{.rank = 0, .size = 0};
-  const auto host = [&](std::size_t i) { return parse_json(cards[i], "rendezvous").at("host").get<std::string>(); };
-  const std::string own = host(static_cast<std::size_t>(rank));
-  for (std::size_t i = 0; i < cards.size(); ++i) {
-    if (host(i) != own) continue;
-    if (static_cast<int>(i) < rank) ++share.rank;
-    ++share.size;
-  }
-  return share;
-}
-
-Hello hello_of(const std::string& token, int rank) {
-  Hello hello;
-  std::copy_n(token.begin(), std::min(token.size(), hello.token.size()), hello.token.begin());
-  hello.rank = rank;
-  return hello;
-}
-
 }  // namespace
+
+/// What a process tells the others about itself.
+struct TcpMesh::Card {
+  std::string address;
+  int port = 0;
+  std::string host;
+
+  std::string text() const { return safe_dump(Json({{"address", address}, {"port", port}, {"host", host}})); }
+
+  /// nullopt for a text that is no card.
+  static std::optional<Card> from(const std::string& text) {
+    const Json json = core::json_or_null(text);
+    if (!json.is_object()) return std::nullopt;
+    const auto address = json.find("address"), port = json.find("port"), host = json.find("host");
+    for (const auto& member : {address, port, host}) {
+      if (member == json.end()) return std::nullopt;
+    }
+    if (!address->is_string() || !port->is_number_unsigned() || !host->is_string()) return std::nullopt;
+    const auto number = port->get<std::uint64_t>();
+    if (number == 0 || number > 65535) return std::nullopt;
+    return Card{address->get<std::string>(), static_cast<int>(number), host->get<std::string>()};
+  }
+};
 
 TcpMesh::TcpMesh(Rendezvous& rendezvous, const RendezvousPlace& place, int rank, int size, FirstFailure first_failure)
     : rank_(rank), size_(size), first_failure_(std::move(first_failure)), peers_(static_cast<std::size_t>(size)) {
-  const Socket listener = listen_anywhere();
-  const std::vector<std::string> cards = rendezvous.exchange("mesh", own_card(place, listener));
-  host_share_ = share_of(cards, rank);
-  connect(cards, listener, place);
+  const Membership membership{.secret = place.secret, .job = place.job, .purpose = "mesh", .size = size};
+  AuthenticatedListener listener(listen_at(rendezvous.own_address(), 0), membership, rank);
+  const std::vector<Card> cards = exchange_cards(rendezvous, listener.port());
+  const Deadline end = std::chrono::steady_clock::now() + place.patience;
+  connect_to_lower_ranks(rendezvous, cards, membership, end);
+  accept_higher_ranks(listener, end);
+  dropped_ = listener.dropped();
 }
 
-void TcpMesh::connect(const std::vector<std::string>& cards, const Socket& listener, const RendezvousPlace& place) {
-  const std::string token = parse_json(cards.front(), "rendezvous").at("token").get<std::string>();
-  const Hello hello = hello_of(token, rank_);
-  for (int other = 0; other < rank_; ++other) {
-    const Json card = parse_json(cards[static_cast<std::size_t>(other)], "rendezvous");
-    Socket socket = connect_to(card.at("address").get<std::string>(), card.at("port").get<int>(), place.patience);
-    tune(socket);
-    if (!send_all(socket, &hello, sizeof hello, kHandshakePatience))
-      throw Error(ErrorCode::kUnavailable, process_name(other, size_) + " has closed the connection");
-    peers_[static_cast<std::size_t>(other)].socket = std::move(socket);
+std::vector<TcpMesh::Card> TcpMesh::exchange_cards(Rendezvous& rendezvous, int port) {
+  const Card own{.address = rendezvous.own_address(), .port = port, .host = host_name()};
+  std::vector<Card> cards;
+  for (const std::string& text : rendezvous.exchange("mesh", own.text())) {
+    const std::optional<Card> card = Card::from(text);
+    if (!card) {
+      throw Error(ErrorCode::kUnavailable, process_name(static_cast<int>(cards.size()), size_) +
+                                               " does not say where it listens; start all processes with one engine");
+    }
+    cards.push_back(*card);
   }
-  accept_higher_ranks(token, listener, place);
+  host_share_ = {.rank = 0, .size = 0};
+  for (std::size_t i = 0; i < cards.size(); ++i) {
+    if (cards[i].host != own.host) continue;
+    if (static_cast<int>(i) < rank_) ++host_share_.rank;
+    ++host_share_.size;
+  }
+  return cards;
 }
 
-void TcpMesh::accept_higher_ranks(const std::string& token, const Socket& listener, const RendezvousPlace& place) {
-  const auto end = std::chrono::steady_clock::now() + place.patience;
+void TcpMesh::connect_to_lower_ranks(const Rendezvous& rendezvous, const std::vector<Card>& cards,
+                                     const Membership& membership, Deadline end) {
+  for (int other = 0; other < rank_; ++other) {
+    const Card& card = cards[static_cast<std::size_t>(other)];
+    // Process 0 is where it was found: its own host may know itself by another address.
+    const std::string& address = other == 0 ? rendezvous.first_address() : card.address;
+    try {
+      peers_[static_cast<std::size_t>(other)].socket =
+          connect_authenticated(address, card.port, membership, rank_, other, end);
+    } catch (const Error& error) {
+      rethrow_internal(error);
+      throw Error(error.code(), process_name(rank_, size_) + " cannot reach process " + std::to_string(other) + " at " +
+                                    address + ":" + std::to_string(card.port) + ": " + error.what());
+    }
+  }
+}
+
+void TcpMesh::accept_higher_ranks(AuthenticatedListener& listener, Deadline end) {
   for (int missing = size_ - 1 - rank_; missing > 0;) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
-    Socket socket = left.count() > 0 ? accept_from(listener, left) : Socket();
-    if (!socket.is_open()) {
+    std::optional<MemberConnection> member = listener.accept(end);
+    if (!member) {
       throw Error(ErrorCode::kUnavailable, std::to_string(missing) + " of the other " + std::to_string(size_ - 1) +
                                                " processes did not connect to " + process_name(rank_, size_));
     }
-    Hello hello;
-    const bool is_ours = receive_all(socket, &hello, sizeof hello, kHandshakePatience) &&
-                         hello.token == hello_of(token, 0).token && hello.rank > rank_ && hello.rank < size_ &&
-                         !peers_[static_cast<std::size_t>(hello.rank)].socket.is_open();
-    if (!is_ours) continue;  // a stranger
-    tune(socket);
-    peers_[static_cast<std::size_t>(hello.rank)].socket = std::move(socket);
+    Peer& peer = peers_[static_cast<std::size_t>(member->rank)];
+    if (member->rank < rank_ || peer.socket.is_open()) {
+      listener.drop(member->socket, "claims the place of process " + std::to_string(member->rank));
+      continue;
+    }
+    tune(member->socket);
+    peer.socket = std::move(member->socket);
     --missing;
   }
 }

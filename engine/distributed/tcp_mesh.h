@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/distributed/authenticated_connection.h"
 #include "engine/distributed/communicator.h"
 #include "engine/distributed/mesh.h"
 #include "engine/distributed/rendezvous.h"
@@ -15,13 +16,15 @@ namespace nanobench::core {
 /// if the host is down.
 class TcpMesh final : public Mesh {
  public:
-  /// Connects all processes pairwise; returns in all of them or throws in all of them. Throws Error{kUnavailable}
-  /// naming what could not be reached.
+  /// Connects all processes pairwise, each authenticated by the place's secret; returns in all of them or throws in all
+  /// of them. Throws Error{kUnavailable} naming what could not be reached.
   TcpMesh(Rendezvous& rendezvous, const RendezvousPlace& place, int rank, int size, FirstFailure first_failure);
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   std::string name() const override { return "tcp"; }
+  /// Connections of strangers that were dropped while the processes connected.
+  std::int64_t dropped() const { return dropped_; }
   /// Determined by the hosts' own names.
   const HostShare& host_share() const { return host_share_; }
 
@@ -40,10 +43,13 @@ class TcpMesh final : public Mesh {
   struct Peer {
     Socket socket;
   };
+  struct Card;
   class Transfer;
 
-  void connect(const std::vector<std::string>& cards, const Socket& listener, const RendezvousPlace& place);
-  void accept_higher_ranks(const std::string& token, const Socket& listener, const RendezvousPlace& place);
+  std::vector<Card> exchange_cards(Rendezvous& rendezvous, int port);
+  void connect_to_lower_ranks(const Rendezvous& rendezvous, const std::vector<Card>& cards,
+                              const Membership& membership, Deadline end);
+  void accept_higher_ranks(AuthenticatedListener& listener, Deadline end);
   [[noreturn]] void fail(const std::string& message);
   [[noreturn]] void lose(int peer);
 
@@ -53,6 +59,7 @@ class TcpMesh final : public Mesh {
   FirstFailure first_failure_;
   std::vector<Peer> peers_;  ///< by rank; the own entry is empty
   std::uint64_t messages_out_ = 0;
+  std::int64_t dropped_ = 0;
 };
 
 }  // namespace nanobench::core

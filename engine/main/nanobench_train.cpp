@@ -14,6 +14,7 @@
 
 #include "core/base/build_info.h"
 #include "core/base/error.h"
+#include "core/process/resource_limits.h"
 #include "engine/distributed/launch.h"
 #include "engine/distributed/process_group.h"
 #include "engine/kernels/engine_context.h"
@@ -33,18 +34,20 @@ void request_stop(int) {
 }
 
 const char* const kUsage =
-    "usage: nanobench-train --spec RUN.json [--events-fd N] [--device cpu|cuda|cuda:N]\n"
+    "usage: nanobench-train --spec RUN.json [--events-fd N] [--device cpu|cuda|cuda:N] [--secret-file FILE]\n"
     "       nanobench-train --version\n"
     "       nanobench-train --build-info                      the same as one JSON object, for programs\n\n"
     "Trains one fully resolved run and writes its events as JSON Lines to file descriptor N (default: 1, stdout).\n"
     "--device overrides the device of the run. Started by torchrun, mpirun or srun, the program is one process of the "
-    "run.\n"
+    "run;\n--secret-file (or NANOBENCH_SECRET_FILE) names the file of mode 600 with the secret that its processes "
+    "share.\n"
     "People use `nanobench train` and `nanobench run`, which start this program.\n";
 
 struct Arguments {
   std::string spec_file;
   int events_fd = 1;
-  std::string device;  ///< empty: as the specification says
+  std::string device;       ///< empty: as the specification says
+  std::string secret_file;  ///< empty: as the environment says
 };
 
 Arguments parse_arguments(int argc, char** argv) {
@@ -55,6 +58,8 @@ Arguments parse_arguments(int argc, char** argv) {
       arguments.spec_file = argv[i + 1];
     } else if (option == "--device") {
       arguments.device = argv[i + 1];
+    } else if (option == "--secret-file") {
+      arguments.secret_file = argv[i + 1];
     } else if (option == "--events-fd") {
       char* end = nullptr;
       const long fd = std::strtol(argv[i + 1], &end, 10);
@@ -124,9 +129,31 @@ RunOutcome train(const RunSpec& spec, MetricSink& sink, ProcessGroup& processes,
   return Trainer(spec, sink, stop_requested, communicator, device, turns).run();
 }
 
+/// Reports before the end of the run how many strangers' connections were dropped: no event comes after the end.
+class SinkOfFirst final : public MetricSink {
+ public:
+  SinkOfFirst(MetricSink& sink, const ProcessGroup& processes) : sink_(sink), processes_(processes) {}
+
+  void report(const RunEvent& event) override {
+    const std::int64_t dropped = processes_.dropped_connections();
+    if (dropped > 0 && std::holds_alternative<FinishedEvent>(event)) {
+      sink_.report(WarningEvent{
+          "connections to the first process that did not prove that they know the secret of this run, and were "
+          "dropped: " +
+          std::to_string(dropped)});
+    }
+    sink_.report(event);
+  }
+
+ private:
+  MetricSink& sink_;
+  const ProcessGroup& processes_;
+};
+
 /// Rank 0 reports and decides how the run ended.
 int run_first(const RunSpec& spec, MetricSink& sink, ProcessGroup& processes, TurnGate& turns) {
-  const RunOutcome outcome = train(spec, sink, processes, &turns);
+  SinkOfFirst sink_of_first(sink, processes);
+  const RunOutcome outcome = train(spec, sink_of_first, processes, &turns);
   processes.finish();
   return exit_code_of(outcome);
 }
@@ -153,7 +180,7 @@ int run_first(const RunSpec& spec, MetricSink& sink, ProcessGroup& processes, Tu
   _exit(exit_code);  // without the cleaning up of exit, which belongs to rank 0
 }
 
-int run_reporting_failures(const RunSpec& spec, int events_fd) {
+int run_reporting_failures(const RunSpec& spec, int events_fd, const std::string& secret_file) {
   keep_freed_memory();
   TurnGate turns = TurnGate::from_environment();
   EngineContext engine;
@@ -161,7 +188,8 @@ int run_reporting_failures(const RunSpec& spec, int events_fd) {
   bool reports = true;
   FdMetricSink sink(events_fd);
   try {
-    const std::optional<Launch> launch = find_launch();
+    std::optional<Launch> launch = find_launch();
+    if (launch && !secret_file.empty()) launch->secret_file = secret_file;
     reports = !launch || launch->rank == 0;
     if (spec.operation) return exit_code_of(run_operation(spec, sink, stop_requested));
     const auto processes =
@@ -190,6 +218,7 @@ int run_reporting_failures(const RunSpec& spec, int events_fd) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  ignore_file_size_signal();
   if (argc == 2 && std::strcmp(argv[1], "--help") == 0) {
     std::fputs(kUsage, stdout);
     return 0;
@@ -214,7 +243,7 @@ int main(int argc, char** argv) {
     Json json = read_json_file(arguments.spec_file);
     if (!arguments.device.empty() && json.is_object()) json["device"] = arguments.device;
     const RunSpec spec = read_run_spec(json, arguments.spec_file);
-    return run_reporting_failures(spec, arguments.events_fd);
+    return run_reporting_failures(spec, arguments.events_fd, arguments.secret_file);
   } catch (const Error& error) {
     std::fprintf(stderr, "nanobench-train: %s\n", error.what());
     return error.code() == ErrorCode::kInternal ? kExitFailed : kExitUsage;

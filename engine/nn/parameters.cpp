@@ -177,6 +177,10 @@ void Parameters::assign(const std::map<std::string, at::Tensor>& tensors, const 
                                                    shape_text(found->second.sizes()) + ", this configuration needs " +
                                                    shape_text(parameter.tensor.sizes()));
     }
+    if (!found->second.is_floating_point()) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  source + ": tensor \"" + parameter.name + "\" holds whole numbers, parameters need F64, F32 or BF16");
+    }
     parameter.tensor.copy_(found->second);
   }
   for (const auto& [name, unused] : tensors) {

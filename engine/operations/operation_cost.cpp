@@ -11,6 +11,7 @@
 
 #include "core/base/atomic_write.h"
 #include "core/base/error.h"
+#include "core/base/input_file.h"
 #include "core/process/command.h"
 
 namespace nanobench::core {
@@ -59,8 +60,7 @@ constexpr const char* kFirstData = "--D1=32768,8,64";
 constexpr const char* kLastLevel = "--LL=8388608,16,64";
 
 std::string text_of(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  return read_beginning(file).value_or("");
 }
 
 /// Function whose calls are counted, including everything they call.

@@ -1,7 +1,6 @@
 #include "engine/operations/operation_run.h"
 
 #include <ATen/Parallel.h>
-#include <sys/resource.h>
 
 #include <chrono>
 #include <future>
@@ -9,6 +8,7 @@
 #include "core/base/build_info.h"
 #include "core/base/error.h"
 #include "core/hardware/processors.h"
+#include "core/process/resource_limits.h"
 #include "engine/kernels/engine_context.h"
 #include "engine/kernels/scratch.h"
 #include "engine/operations/measured_operation.h"
@@ -58,10 +58,8 @@ class OperationRun {
       sink_.report(FailedEvent{RunOutcome::kInterrupted, "stopped while measuring " + operation_.op});
       return RunOutcome::kInterrupted;
     }
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
     sink_.report(FinishedEvent{
-        .steps = 0, .timed_steps = 0, .train_ms = {}, .final_val_loss = {}, .peak_bytes = usage.ru_maxrss * 1024});
+        .steps = 0, .timed_steps = 0, .train_ms = {}, .final_val_loss = {}, .peak_bytes = peak_memory_bytes()});
     return RunOutcome::kCompleted;
   }
 

@@ -1,14 +1,11 @@
 #include "engine/train/safetensors.h"
 
 #include <array>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <utility>
-#include <vector>
 
 #include "core/base/error.h"
-#include "core/base/json.h"
+#include "core/base/input_file.h"
+#include "core/data/safetensors_header.h"
 
 namespace nanobench::core {
 namespace {
@@ -21,58 +18,28 @@ constexpr std::array<std::pair<const char*, at::ScalarType>, 7> kDtypes = {{{"F6
                                                                             {"U8", at::kByte},
                                                                             {"BOOL", at::kBool}}};
 
-[[noreturn]] void broken(const std::filesystem::path& file, const std::string& what) {
-  throw Error(ErrorCode::kDataLoss, file.string() + ": not a whole safetensors file: " + what);
-}
-
-at::ScalarType dtype_of(const std::filesystem::path& file, const std::string& name) {
+at::ScalarType dtype_of(const std::filesystem::path& file, const SafetensorsEntry& entry) {
   for (const auto& [text, type] : kDtypes) {
-    if (name == text) return type;
+    if (entry.dtype == text) return type;
   }
-  throw Error(ErrorCode::kUnavailable, file.string() + ": tensors of type " + name +
+  throw Error(ErrorCode::kUnavailable, file.string() + ": tensors of type " + entry.dtype +
                                            " are not supported; use F64, F32, BF16, I64, I32, U8 or BOOL");
-}
-
-at::Tensor read_tensor(const std::filesystem::path& file, const std::string& name, const Json& entry,
-                       std::string_view data) {
-  const at::ScalarType dtype = dtype_of(file, entry.at("dtype").get<std::string>());
-  const auto shape = entry.at("shape").get<std::vector<std::int64_t>>();
-  const auto begin = entry.at("data_offsets").at(0).get<std::uint64_t>();
-  const auto end = entry.at("data_offsets").at(1).get<std::uint64_t>();
-  if (begin > end || end > data.size()) broken(file, "tensor \"" + name + "\" reaches beyond the end of the file");
-  std::uint64_t bytes = c10::elementSize(dtype);
-  for (const std::int64_t size : shape) {
-    if (size < 0 || (size > 0 && bytes > data.size() / static_cast<std::uint64_t>(size)))
-      broken(file, "tensor \"" + name + "\" has an impossible shape");
-    bytes *= static_cast<std::uint64_t>(size);
-  }
-  if (bytes != end - begin)
-    broken(file, "the shape of tensor \"" + name + "\" does not fit its " + std::to_string(end - begin) + " bytes");
-  at::Tensor tensor = at::empty(shape, at::TensorOptions().dtype(dtype));
-  if (bytes > 0) std::memcpy(tensor.data_ptr(), data.data() + begin, bytes);
-  return tensor;
 }
 
 }  // namespace
 
 std::map<std::string, at::Tensor> read_safetensors(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) throw Error(ErrorCode::kNotFound, "cannot read " + file.string() + "; check the path");
-  const std::string content{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  std::uint64_t header_bytes = 0;
-  if (content.size() < sizeof header_bytes) broken(file, "it has only " + std::to_string(content.size()) + " bytes");
-  std::memcpy(&header_bytes, content.data(), sizeof header_bytes);
-  if (header_bytes > content.size() - sizeof header_bytes) broken(file, "its header is longer than the file");
-  const std::string_view all(content);
+  InputFile in;
+  if (const auto problem = in.open(file)) {
+    const bool is_missing = problem->trouble == InputTrouble::kMissing;
+    fail_to_read(file.string(), *problem, is_missing ? "check the path" : "name a safetensors file");
+  }
   std::map<std::string, at::Tensor> tensors;
-  try {
-    const Json header = Json::parse(all.substr(sizeof header_bytes, header_bytes));
-    const std::string_view data = all.substr(sizeof header_bytes + header_bytes);
-    for (const auto& [name, entry] : header.items()) {
-      if (name != "__metadata__") tensors.emplace(name, read_tensor(file, name, entry, data));
-    }
-  } catch (const Json::exception& error) {
-    broken(file, error.what());
+  for (const SafetensorsEntry& entry : read_safetensors_header(in, file)) {
+    at::Tensor tensor = at::empty(entry.shape, at::TensorOptions().dtype(dtype_of(file, entry)));
+    if (entry.bytes > 0 && !in.read_at(entry.begin, tensor.data_ptr(), static_cast<std::size_t>(entry.bytes)))
+      throw Error(ErrorCode::kDataLoss, file.string() + " was cut while it was read; copy it again");
+    tensors.emplace(entry.name, std::move(tensor));
   }
   return tensors;
 }

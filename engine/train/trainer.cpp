@@ -2,7 +2,6 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
-#include <sys/resource.h>
 #include <torch/version.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include "core/hardware/gpu_report.h"
 #include "core/hardware/processors.h"
 #include "core/hardware/run_gpus.h"
+#include "core/process/resource_limits.h"
 #include "engine/distributed/gradient_reducer.h"
 #include "engine/kernels/engine_context.h"
 #include "engine/kernels/thread_pool.h"
@@ -26,12 +26,6 @@
 
 namespace nanobench::core {
 namespace {
-
-std::int64_t peak_resident_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_maxrss * 1024;
-}
 
 at::ScalarType dtype_of(const RunSpec& spec) {
   return spec.dtype == Dtype::kFloat64 ? at::kDouble : at::kFloat;
@@ -149,7 +143,7 @@ double Trainer::validate(std::int64_t step) {
 }
 
 std::int64_t Trainer::peak_bytes() const {
-  return sum_over_processes(communicator_, peak_resident_bytes());
+  return sum_over_processes(communicator_, peak_memory_bytes());
 }
 
 ActivationSink Trainer::activation_sink(std::int64_t step, std::size_t sequence) {

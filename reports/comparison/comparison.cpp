@@ -49,7 +49,7 @@ std::vector<CurvePoint> curve_of(const MeasuredSamples& samples) {
 
 /// Read from the stored configuration; nullopt for another program's.
 std::optional<double> tokens_per_step(const std::string& config) {
-  const core::Json json = core::Json::parse(config, nullptr, false);
+  const core::Json json = core::json_or_null(config);
   if (!json.is_object()) return std::nullopt;
   const auto data = json.find("data");
   if (data == json.end() || !data->is_object()) return std::nullopt;

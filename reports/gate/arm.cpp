@@ -8,6 +8,7 @@
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/base/json.h"
 #include "core/base/text.h"
 #include "reports/comparison/settled_clocks.h"
 #include "results/identity.h"
@@ -108,9 +109,10 @@ void describe(Arm& arm, const results::Store& store, const results::RunRecord& r
       if (is_ours && !arm.revision.empty() && fact("git_dirty") == "true") arm.revision += " (changed)";
     }
   }
-  const Json config = Json::parse(run.config, nullptr, false);
+  const Json config = core::json_or_null(run.config);
   static const Json::json_pointer kProcesses("/distributed/processes");
-  if (config.is_object() && config.contains(kProcesses)) arm.processes = config.at(kProcesses).get<std::int64_t>();
+  if (config.is_object() && config.contains(kProcesses) && config.at(kProcesses).is_number_integer())
+    arm.processes = config.at(kProcesses).get<std::int64_t>();
 }
 
 /// If no run completed, the first run's host stays.
@@ -196,7 +198,7 @@ core::KernelChoice former_kernels(const std::string& engine) {
 
 /// The digest of a stored run; empty if it cannot be determined.
 std::string former_config_digest(const results::RunRecord& run) {
-  const Json config = Json::parse(run.config, nullptr, false);
+  const Json config = core::json_or_null(run.config);
   if (!config.is_object() || config.contains("operation") || config.contains("command")) return "";
   try {
     return results::former::config_digest(core::read_train_config(config, "stored run")).value_or("");

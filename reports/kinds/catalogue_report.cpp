@@ -1,6 +1,7 @@
 #include "ablations/catalogue.h"
 #include "ablations/config_difference.h"
 #include "ablations/resolve.h"
+#include "core/base/json.h"
 #include "core/base/text.h"
 #include "reports/kinds/kinds.h"
 
@@ -30,7 +31,7 @@ std::string relation_text(const ablations::FeatureRelation& relation, const char
 
 TableCell json_cell(const core::Json& value) {
   const std::string text = core::safe_dump(value);
-  return value_cell(text, OrderedJson::parse(text));
+  return value_cell(text, core::parse_ordered_json(text, "value"));
 }
 
 TableCell changes_cell(const std::vector<ablations::DocumentedChange>& changes) {

@@ -20,7 +20,7 @@ using core::OrderedJson;
 
 /// Text for people beside a member of the claim's file for machines.
 TableCell member_cell(const std::string& text, const core::Json& member) {
-  return value_cell(text, OrderedJson::parse(member.dump()));
+  return value_cell(text, OrderedJson(member));
 }
 
 /// Formatted as in the claim's file: 3, 0.05.

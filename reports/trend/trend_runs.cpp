@@ -89,7 +89,7 @@ class Reader {
     if (run.engine != "external") return run.config_digest;
     const auto [at, is_new] = external_configs_.try_emplace(run.config_digest, run.config_digest);
     if (!is_new) return at->second;
-    Json config = Json::parse(run.config, nullptr, false);
+    Json config = core::json_or_null(run.config);
     if (!config.is_object()) return at->second;
     config.erase("files");
     config.erase("folder");

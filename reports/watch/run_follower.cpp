@@ -17,7 +17,7 @@ constexpr std::size_t kRecentSteps = 20;
 
 /// Read from the stored configuration; nullopt for another program's.
 std::optional<std::int64_t> steps_of(const std::string& config) {
-  const Json json = Json::parse(config, nullptr, false);
+  const Json json = core::json_or_null(config);
   const Json::json_pointer pointer("/run/stop_after");
   if (!json.is_object() || !json.contains(pointer) || !json.at(pointer).is_number_integer()) return std::nullopt;
   return json.at(pointer).get<std::int64_t>();

@@ -1,18 +1,13 @@
 #include "results/import/log_files.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cerrno>
-#include <cstring>
 #include <set>
 #include <tuple>
 
 #include "core/base/error.h"
+#include "core/base/input_file.h"
 #include "core/base/json.h"
 
 namespace nanobench::results {
@@ -22,7 +17,8 @@ namespace {
 using core::Error;
 using core::ErrorCode;
 
-constexpr std::size_t kMaxBytes = std::size_t{1} << 30;  // the largest public log has 2 MB
+constexpr core::InputLimit kLogLimit{std::uint64_t{4} << 30, "no log of a run is larger"};  // public ones: 2 MB
+constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 
 bool is_log_name(const fs::path& file) {
   std::string extension = file.extension().string();
@@ -116,13 +112,6 @@ void keep_folders_without_logs(LogFiles& found) {
   found.readme_only = std::move(outermost);
 }
 
-struct Descriptor {
-  int fd = -1;
-  ~Descriptor() {
-    if (fd >= 0) ::close(fd);
-  }
-};
-
 }  // namespace
 
 bool lies_in(const fs::path& path, const fs::path& folder) {
@@ -157,31 +146,24 @@ LogFiles find_log_files(const std::vector<fs::path>& paths) {
   return found;
 }
 
-std::optional<std::string> read_log_file(const fs::path& file, std::string& buffer) {
-  const auto reason = [](int code) { return std::string("cannot be read: ") + std::strerror(code); };
-  buffer.clear();
-  // Non-blocking: a named pipe must not block us.
-  const Descriptor descriptor{::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-  if (descriptor.fd < 0) return reason(errno);
-  struct stat status {};
-  if (::fstat(descriptor.fd, &status) != 0) return reason(errno);
-  if (!S_ISREG(status.st_mode)) return "is no ordinary file";
-  if (static_cast<std::size_t>(status.st_size) > kMaxBytes) return "is larger than 1 GiB, which no log of a run is";
-  buffer.resize(static_cast<std::size_t>(status.st_size) + 1);  // one more byte: detects the end without growing
-  std::size_t size = 0;
-  while (true) {
-    if (size == buffer.size()) {
-      if (size > kMaxBytes) return "is larger than 1 GiB, which no log of a run is";
-      buffer.resize(size * 2);
-    }
-    const ssize_t got = ::read(descriptor.fd, buffer.data() + size, buffer.size() - size);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return reason(errno);
-    if (got == 0) break;
-    size += static_cast<std::size_t>(got);
+LogReading read_log_file(const fs::path& file) {
+  LogReading reading;
+  core::InputFile in;
+  if (const auto problem = in.open(file, kLogLimit)) {
+    reading.problem = problem->text;
+    return reading;
   }
-  buffer.resize(size);
-  return std::nullopt;
+  SpeedrunLogReader reader;
+  std::vector<char> piece(kPieceBytes);
+  try {
+    while (const std::size_t count = in.read(piece.data(), piece.size())) reader.add({piece.data(), count});
+  } catch (const Error& error) {
+    rethrow_internal(error);
+    reading.problem = std::string("cannot be read to its end: ") + error.what();
+    return reading;
+  }
+  reading.log = reader.finish();
+  return reading;
 }
 
 }  // namespace nanobench::results

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "results/import/speedrun_log.h"
+
 namespace nanobench::results {
 
 struct LogFile {
@@ -32,7 +34,13 @@ LogFiles find_log_files(const std::vector<std::filesystem::path>& paths);
 /// Whether `path` begins with the parts of `folder`.
 bool lies_in(const std::filesystem::path& path, const std::filesystem::path& folder);
 
-/// Reads the file's bytes into `buffer`, which is reused. Returns why it could not be read, or nullopt.
-std::optional<std::string> read_log_file(const std::filesystem::path& file, std::string& buffer);
+/// What one file holds, or why it could not be read: "is a named pipe, expected a file".
+struct LogReading {
+  SpeedrunLog log;
+  std::optional<std::string> problem;
+};
+
+/// Reads a file a piece at a time: memory grows with the runs in it, not with its bytes.
+LogReading read_log_file(const std::filesystem::path& file);
 
 }  // namespace nanobench::results

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "core/base/input_file.h"
 #include "results/import/log_header.h"
 
 namespace nanobench::results {
@@ -126,9 +127,7 @@ std::vector<NamedStep> find_named_steps(const std::vector<LogFile>& files) {
   std::string text;
   for (const fs::path& folder : folders) {
     const fs::path readme = folder / "README.md";
-    std::error_code error;
-    if (!fs::is_regular_file(readme, error) || fs::file_size(readme, error) > kMaxReadmeBytes) continue;
-    if (read_log_file(readme, text)) continue;
+    if (core::read_input(readme, {kMaxReadmeBytes, "no README is larger"}, text)) continue;
     const std::vector<NamedStep> rows = named_steps_in(text, readme);
     steps.insert(steps.end(), rows.begin(), rows.end());
   }

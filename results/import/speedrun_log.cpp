@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/base/digest.h"
 #include "results/import/log_header.h"
@@ -30,18 +31,25 @@ class RunReader {
   }
 
  private:
-  /// The run that a line belongs to. Validation steps decrease only when another run begins; training steps also after
-  /// the run has ended.
+  /// The run that a line belongs to. Validation steps decrease only when another run begins; a training step that comes
+  /// again begins one too. Lines of several processes may be out of order, without a step coming twice.
   SpeedrunRun& run_of(const SpeedrunLine& line) {
     if (log_.runs.empty()) return log_.runs.emplace_back();
     const SpeedrunRun& run = log_.runs.back();
     const bool is_validation = line.kind == SpeedrunLine::Kind::kValidation;
-    const bool goes_back = is_validation ? !run.validations.empty() && line.step < run.validations.back().step
-                                         : !run.steps.empty() && line.step < run.steps.back().step &&
-                                               (line.step <= 1 || run.final_validation().has_value());
+    const bool goes_back = is_validation
+                               ? !run.validations.empty() && line.step < run.validations.back().step
+                               : !run.steps.empty() && line.step < run.steps.back().step &&
+                                     (line.step <= 1 || run.final_validation().has_value() || has_step(run, line.step));
     if (goes_back && log_.runs.size() < kMaxRuns) return log_.runs.emplace_back();
     if (goes_back) add_once(log_.problems, "more than " + std::to_string(kMaxRuns) + " runs; the others are left out");
     return log_.runs.back();
+  }
+
+  static bool has_step(const SpeedrunRun& run, std::int64_t step) {
+    const auto is_before = [](const auto& item, std::int64_t number) { return item.step < number; };
+    const auto found = std::lower_bound(run.steps.begin(), run.steps.end(), step, is_before);
+    return found != run.steps.end() && found->step == step;
   }
 
   void add_plan(SpeedrunRun& run, const SpeedrunLine& line) {
@@ -95,25 +103,69 @@ bool may_be_speedrun_line(char first) {
   return first == 's' || first == 'p' || first == '[';
 }
 
-void read_body(std::string_view text, std::size_t start, SpeedrunLog& log) {
-  RunReader reader(log);
-  while (start < text.size()) {
-    const TextLine line = line_at(text, start);
-    start = line.next;
-    if (line.text.empty()) continue;
-    if (!may_be_speedrun_line(line.text.front())) {
-      if (line.text.front() == 'R' || line.text.front() == '|') read_header_line(line.text, log);
-      continue;
+/// Reads the lines after the script.
+class BodyReader {
+ public:
+  explicit BodyReader(SpeedrunLog& log) : log_(log), runs_(log) {}
+
+  void add(std::string_view bytes) {
+    for (std::size_t start = 0; start < bytes.size();) {
+      const TextLine line = line_at(bytes, start);
+      start = line.next;
+      if (line.is_terminated && rest_.empty() && !is_dropping_ && line.text.size() <= kMaxLineBytes)
+        take(line.text, true);
+      else
+        add_part(line);
     }
-    const std::optional<SpeedrunLine> parsed = parse_speedrun_line(line.text);
-    if (!parsed) continue;
-    if (!line.is_terminated && !parsed->is_whole) {
-      log.problems.emplace_back("the file ends in the middle of a line, which is left out");
-      continue;
-    }
-    reader.add(*parsed);
   }
-}
+
+  void finish() {
+    if (!rest_.empty()) take(rest_, false);
+    if (is_dropping_) note_long_line();
+  }
+
+ private:
+  void add_part(const TextLine& line) {
+    is_dropping_ = is_dropping_ || rest_.size() + line.text.size() > kMaxLineBytes;
+    if (is_dropping_)
+      rest_.clear();
+    else
+      rest_ += line.text;
+    if (!line.is_terminated) return;
+    if (is_dropping_)
+      note_long_line();
+    else
+      take(rest_, true);
+    rest_.clear();
+    is_dropping_ = false;
+  }
+
+  void note_long_line() {
+    add_once(log_.problems, "a line is longer than " + std::to_string(kMaxLineBytes >> 20) + " MiB, which is left out");
+  }
+
+  void take(std::string_view line, bool is_terminated) {
+    if (line.empty()) return;
+    if (!may_be_speedrun_line(line.front())) {
+      if (line.front() == 'R' || line.front() == '|') read_header_line(line, log_);
+      return;
+    }
+    const std::optional<SpeedrunLine> parsed = parse_speedrun_line(line);
+    if (!parsed) return;
+    if (!is_terminated && !parsed->is_whole) {
+      log_.problems.emplace_back("the file ends in the middle of a line, which is left out");
+      return;
+    }
+    runs_.add(*parsed);
+  }
+
+  static constexpr std::size_t kMaxLineBytes = std::size_t{1} << 20;
+
+  SpeedrunLog& log_;
+  RunReader runs_;
+  std::string rest_;          ///< the beginning of a line whose end is still to come
+  bool is_dropping_ = false;  ///< true until the end of an overlong line
+};
 
 void check_run(SpeedrunRun& run) {
   if (run.validations.empty()) {
@@ -163,24 +215,72 @@ std::string SpeedrunLog::hardware() const {
   return gpu_count ? std::to_string(*gpu_count) + "x " + gpu : gpu;
 }
 
-SpeedrunLog read_speedrun_log(std::string_view text) {
-  SpeedrunLog log;
-  log.bytes = text.size();
-  log.digest = core::digest_of(text);
-  std::size_t body = 0;
-  if (const std::optional<ScriptPlace> script = find_script(text)) {
-    const std::string_view python = text.substr(script->begin, script->end - script->begin);
-    log.script_bytes = python.size();
-    log.script_digest = core::digest_of(python);
-    log.script = identify_script(python);
-    if (!script->is_closed) log.problems.emplace_back("the file ends inside its script");
-    body = script->next;
+class SpeedrunLogReader::State {
+ public:
+  void add(std::string_view bytes) {
+    log_.bytes += bytes.size();
+    digest_.update(bytes.data(), bytes.size());
+    if (!is_in_body_) {
+      const std::string_view head = bytes.substr(0, kMaxScriptBytes - head_.size());
+      head_ += head;
+      if (head_.size() < kMaxScriptBytes) return;
+      begin_body(/*is_whole=*/false);
+      bytes.remove_prefix(head.size());
+    }
+    body_.add(bytes);
   }
-  read_body(text, body, log);
-  for (SpeedrunRun& run : log.runs) check_run(run);
-  if (log.runs.empty() && !log.script_digest.empty()) log.problems.emplace_back("a script without any step");
-  add_notes(log);
-  return log;
+
+  SpeedrunLog finish() {
+    if (!is_in_body_) begin_body(/*is_whole=*/true);
+    body_.finish();
+    log_.digest = digest_.hex();
+    for (SpeedrunRun& run : log_.runs) check_run(run);
+    if (log_.runs.empty() && !log_.script_digest.empty()) log_.problems.emplace_back("a script without any step");
+    add_notes(log_);
+    return std::move(log_);
+  }
+
+ private:
+  /// Looks for the script in what came so far. A script that does not end within it is none.
+  void begin_body(bool is_whole) {
+    is_in_body_ = true;
+    const std::string text = std::exchange(head_, {});
+    std::size_t begin = 0;
+    const std::optional<ScriptPlace> script = find_script(text);
+    if (script && (script->is_closed || is_whole)) {
+      const std::string_view python = std::string_view(text).substr(script->begin, script->end - script->begin);
+      log_.script_bytes = python.size();
+      log_.script_digest = core::digest_of(python);
+      log_.script = identify_script(python);
+      if (!script->is_closed) log_.problems.emplace_back("the file ends inside its script");
+      begin = script->next;
+    } else if (script) {
+      log_.problems.push_back("its script does not end within " + std::to_string(kMaxScriptBytes >> 20) +
+                              " MiB and is left out");
+    }
+    body_.add(std::string_view(text).substr(begin));
+  }
+
+  SpeedrunLog log_;
+  core::Digest digest_;
+  std::string head_;  ///< until its script is found
+  bool is_in_body_ = false;
+  BodyReader body_{log_};
+};
+
+SpeedrunLogReader::SpeedrunLogReader() : state_(std::make_unique<State>()) {}
+SpeedrunLogReader::~SpeedrunLogReader() = default;
+void SpeedrunLogReader::add(std::string_view bytes) {
+  state_->add(bytes);
+}
+SpeedrunLog SpeedrunLogReader::finish() {
+  return state_->finish();
+}
+
+SpeedrunLog read_speedrun_log(std::string_view text) {
+  SpeedrunLogReader reader;
+  reader.add(text);
+  return reader.finish();
 }
 
 }  // namespace nanobench::results

@@ -1,10 +1,13 @@
 /// A speedrun trainer's log as values: the curves, the machine, the digest of the embedded script, and any problems.
 /// Reads the formats of all published records (speedrun_line.h); one file may hold several runs.
 ///
-/// Logs are untrusted: any bytes give a SpeedrunLog, with its `problems`. Nothing throws except std::bad_alloc.
+/// Logs are untrusted: any bytes give a SpeedrunLog, with its `problems`. Nothing throws except std::bad_alloc. Beside
+/// the runs, at most kMaxScriptBytes are held: a script is looked for within them, and longer lines are left out.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +16,9 @@
 #include "results/import/script_identity.h"
 
 namespace nanobench::results {
+
+/// The scripts of the records have up to 110 KB.
+inline constexpr std::size_t kMaxScriptBytes = std::size_t{16} << 20;
 
 struct LoggedValidation {
   std::int64_t step = 0;
@@ -71,7 +77,21 @@ struct SpeedrunLog {
   std::string hardware() const;
 };
 
-/// Cost: one pass, several hundred MB/s.
+/// Reads a log that arrives in pieces. Not thread-safe.
+class SpeedrunLogReader {
+ public:
+  SpeedrunLogReader();
+  ~SpeedrunLogReader();
+  void add(std::string_view bytes);
+  /// Ends the log; call it once.
+  SpeedrunLog finish();
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+/// The same for a whole text. Cost: one pass, several hundred MB/s.
 SpeedrunLog read_speedrun_log(std::string_view text);
 
 }  // namespace nanobench::results

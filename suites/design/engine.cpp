@@ -4,6 +4,7 @@
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/base/input_file.h"
 #include "core/base/shared_library.h"
 #include "suites/design/plan.h"
 
@@ -33,6 +34,18 @@ core::Json parts_of(const std::filesystem::path& program, const EngineUse& use) 
   return parts;
 }
 
+bool is_script(const std::filesystem::path& program) {
+  return core::read_beginning(program, 2) == "#!";
+}
+
+/// `bytes`: the file with the program's bytes, which may have lost its name since it was started.
+std::string version_of(const std::filesystem::path& bytes, const std::filesystem::path& program, const EngineUse& use) {
+  std::string version = core::digest_of_file(bytes).substr(0, kProgramDigits);
+  if (const core::Json parts = parts_of(program, use); !parts.is_null())
+    version += "-" + core::digest_of(parts.dump()).substr(0, kPartDigits);
+  return version;
+}
+
 }  // namespace
 
 Engine native_engine(const std::filesystem::path& program, const EngineUse& use) {
@@ -41,10 +54,11 @@ Engine native_engine(const std::filesystem::path& program, const EngineUse& use)
                                                       " is missing or cannot be executed; build it (`./nanobench "
                                                       "doctor` says what that needs)");
   }
-  std::string version = core::digest_of_file(program).substr(0, kProgramDigits);
-  if (const core::Json parts = parts_of(program, use); !parts.is_null())
-    version += "-" + core::digest_of(parts.dump()).substr(0, kPartDigits);
-  return {{program.string()}, "nanobench-train", version};
+  const auto version_of_run = [program, use](const std::string& executed) {
+    const bool is_readable = access(executed.c_str(), R_OK) == 0;  // not if it has ended already
+    return version_of(is_readable && !is_script(program) ? executed : program.string(), program, use);
+  };
+  return {{program.string()}, "nanobench-train", version_of(program, program, use), version_of_run};
 }
 
 Engine mock_engine(std::vector<std::string> command) {

@@ -27,13 +27,14 @@ class ExternalMatrix {
   Matrix build() {
     where_ = "/engine/sources";
     try {
-      sources_ = digests_of_files({}, trainer_.sources, trainer_.folder);
+      sources_ = digests_of_sources(trainer_.sources, trainer_.folder);
       base_ = base_values();
       add_cells();
     } catch (const Error& error) {
       throw Error(error.code(), core::json_location(suite_.source, where_) + ": " + error.what());
     }
     note_twins();
+    note_unknown_sources();
     return std::move(matrix_);
   }
 
@@ -257,8 +258,8 @@ class ExternalMatrix {
     for (const std::string& word : trainer_.command) command.push_back(fill(word));
     Json env = Json::object();
     for (const auto& [name, text] : trainer_.env) env[name] = fill(text);
-    Json files = digests_of_files(command, {}, trainer_.folder);
-    files.update(sources_);
+    Json files = sources_;
+    files.update(digests_of_words(command, trainer_.folder));
     Cell& cell = matrix_.cells.emplace_back();
     cell.label = label;
     cell.features = values;
@@ -276,6 +277,15 @@ class ExternalMatrix {
     if (!trainer_.log_file.empty()) cell.external["log_file"] = fill(trainer_.log_file);
     if (!trainer_.revision.empty()) cell.external["revision"] = trainer_.revision;
     if (!trainer_.tree.empty()) cell.external["tree"] = trainer_.tree;
+  }
+
+  void note_unknown_sources() {
+    const auto is_known = [](const Cell& cell) { return has_known_sources(cell.external); };
+    if (std::all_of(matrix_.cells.begin(), matrix_.cells.end(), is_known)) return;
+    note(
+        {core::MessageKind::kNote, "",
+         "no file of the trainer is known, so a change of it would not be noticed: its runs are never reused; name its "
+         "files with \"sources\""});
   }
 
   /// Cells with the same command are one run; their rows must not look like two measurements.

@@ -162,6 +162,18 @@ bool is_left_out(const fs::path& path) {
   return name.starts_with(".") || name == "__pycache__";
 }
 
+/// Files that are the trainer's and no data or output of its own, as far as names tell.
+bool is_source(const fs::path& path) {
+  constexpr std::array kEndings = {".py",  ".pyx", ".sh",   ".bash", ".c",   ".cc",   ".cpp", ".cxx", ".h",
+                                   ".hpp", ".cu",  ".cuh",  ".rs",   ".jl",  ".lua",  ".pl",  ".rb",  ".js",
+                                   ".ts",  ".go",  ".toml", ".cfg",  ".ini", ".yaml", ".yml", ".ptx", ".cmake"};
+  const std::string ending = path.extension().string(), name = path.filename().string();
+  return std::find(kEndings.begin(), kEndings.end(), ending) != kEndings.end() || name == "Makefile" ||
+         name == "CMakeLists.txt" || name == "requirements.txt";
+}
+
+constexpr int kMaxEntries = 20'000;  // of a folder that no source is named of
+
 using NamedFiles = std::map<std::string, fs::path>;  ///< by the name in a suite
 
 void add_folder(NamedFiles& files, const std::string& name, const fs::path& folder) {
@@ -187,15 +199,34 @@ void add_source(NamedFiles& files, const std::string& name, const fs::path& fold
   }
 }
 
-NamedFiles trainer_files(const std::vector<std::string>& words, const std::vector<std::string>& sources,
-                         const fs::path& folder) {
-  NamedFiles files;
-  for (const std::string& word : words) {
-    std::error_code ignored;
-    if (!word.empty() && fs::is_regular_file(folder / word, ignored)) files[word] = folder / word;
+/// All sources below the folder, without environments of Python.
+void add_all_sources(NamedFiles& files, const fs::path& folder) {
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored)) return;
+  const auto options = fs::directory_options::skip_permission_denied;
+  int entries = 0;
+  for (auto entry = fs::recursive_directory_iterator(folder, options); entry != fs::recursive_directory_iterator();
+       ++entry) {
+    if (++entries > kMaxEntries) {
+      throw Error(ErrorCode::kInvalidArgument, "the trainer's folder " + folder.string() + " has more than " +
+                                                   std::to_string(kMaxEntries) +
+                                                   " entries, too many to look for its sources; name them with "
+                                                   "\"sources\"");
+    }
+    const fs::path& path = entry->path();
+    if (is_left_out(path) || fs::exists(path / "pyvenv.cfg", ignored) || path.filename() == "node_modules") {
+      entry.disable_recursion_pending();
+    } else if (entry->is_regular_file() && is_source(path)) {
+      files[path.lexically_relative(folder).generic_string()] = path;
+    }
   }
+}
+
+NamedFiles source_files(const std::vector<std::string>& sources, const fs::path& folder) {
+  NamedFiles files;
   try {
     for (const std::string& source : sources) add_source(files, source, folder);
+    if (sources.empty()) add_all_sources(files, folder);
   } catch (const fs::filesystem_error& error) {
     throw Error(ErrorCode::kIo, std::string("cannot read the trainer's sources: ") + error.what());
   }
@@ -281,9 +312,9 @@ Json external_configuration(const Json& cell_settings) {
 
 Engine external_engine(const Suite& suite, std::vector<std::string> command) {
   const ExternalTrainer& trainer = *suite.external;
-  const Json identity = {{"command", trainer.command},
-                         {"files", digests_of_files(trainer.command, trainer.sources, trainer.folder)},
-                         {"tree", trainer.tree}};
+  Json files = digests_of_sources(trainer.sources, trainer.folder);
+  files.update(digests_of_words(trainer.command, trainer.folder));
+  const Json identity = {{"command", trainer.command}, {"files", files}, {"tree", trainer.tree}};
   return {std::move(command), "external", core::digest_of(core::safe_dump(identity)).substr(0, 16)};
 }
 
@@ -317,11 +348,24 @@ std::string with_braces_kept(const std::string& text) {
   return out;
 }
 
-Json digests_of_files(const std::vector<std::string>& words, const std::vector<std::string>& sources,
-                      const fs::path& folder) {
+Json digests_of_words(const std::vector<std::string>& words, const fs::path& folder) {
   Json digests = Json::object();
-  for (const auto& [name, file] : trainer_files(words, sources, folder)) digests[name] = core::digest_of_file(file);
+  for (const std::string& word : words) {
+    std::error_code ignored;
+    if (!word.empty() && fs::is_regular_file(folder / word, ignored))
+      digests[word] = core::digest_of_file(folder / word);
+  }
   return digests;
+}
+
+Json digests_of_sources(const std::vector<std::string>& sources, const fs::path& folder) {
+  Json digests = Json::object();
+  for (const auto& [name, file] : source_files(sources, folder)) digests[name] = core::digest_of_file(file);
+  return digests;
+}
+
+bool has_known_sources(const Json& settings) {
+  return !settings.value("files", Json::object()).empty() || !settings.value("tree", "").empty();
 }
 
 }  // namespace nanobench::suites

@@ -97,10 +97,15 @@ std::string filled(const std::string& text, const TextOf& text_of, bool is_last 
 /// Escapes the text so that `filled` returns it unchanged.
 std::string with_braces_kept(const std::string& text);
 
-/// Digests, by name, of the files named by the words of a command and of all files of `sources`, relative to the
-/// folder. A folder counts with everything below it except hidden entries and __pycache__. Throws Error{kNotFound} for
-/// a missing source.
-core::Json digests_of_files(const std::vector<std::string>& words, const std::vector<std::string>& sources,
-                            const std::filesystem::path& folder);
+/// Digests, by name, of the files that the words of a command name, as seen from the folder.
+core::Json digests_of_words(const std::vector<std::string>& words, const std::filesystem::path& folder);
+
+/// Digests, by name relative to the folder, of all files of `sources`: a folder counts with everything below it except
+/// hidden entries and __pycache__. Without any: of all files below the folder whose names are those of sources, tracked
+/// by git or not. Throws Error{kNotFound} for a missing source, Error{kInvalidArgument} if the folder is too large.
+core::Json digests_of_sources(const std::vector<std::string>& sources, const std::filesystem::path& folder);
+
+/// Whether a change of the trainer would be noticed: some file of it is known. `settings`: a cell's.
+bool has_known_sources(const core::Json& settings);
 
 }  // namespace nanobench::suites

@@ -90,7 +90,7 @@ core::RunSpec spec_of(const Plan& plan, const Cell& cell, std::uint64_t seed) {
 }
 
 /// The running row without its digest and configuration.
-results::NewRun described(const Plan& plan, const PlannedRun& run) {
+results::NewRun described(const Plan& plan, const PlannedRun& run, const std::string& config) {
   const Cell& cell = plan.cell_of(run);
   results::NewRun row;
   row.suite = plan.suite.name;
@@ -98,7 +98,7 @@ results::NewRun described(const Plan& plan, const PlannedRun& run) {
   row.record = record_of(cell);
   row.scale = plan.suite.scale;
   row.seed = run.seed;
-  row.config_digest = config_digest(cell);
+  row.config_digest = config;
   row.data_name = plan.data.name;
   row.data_digest = plan.data.digest;
   row.data_floor_nats = cell.floor_nats;
@@ -257,6 +257,8 @@ Plan make_plan(const Suite& suite, const Matrix& matrix, const core::DataSet& da
   plan.engine = engine;
   plan.hardware = results::hardware_class(machine);
   plan.threads = suite.threads > 0 ? suite.threads : machine.cores;
+  std::vector<std::string> configs;  // a suite may have many more seeds than cells
+  for (const Cell& cell : matrix.cells) configs.push_back(config_digest(cell));
   core::SplitMix64 random(suite.order_seed);
   for (std::size_t index = 0; index < suite.seeds.size(); ++index) {
     const std::uint64_t seed = suite.seeds[index];
@@ -264,8 +266,8 @@ Plan make_plan(const Suite& suite, const Matrix& matrix, const core::DataSet& da
       const std::size_t limit = matrix.cells[cell].is_exact ? 1 : matrix.cells[cell].seed_limit.value_or(index + 1);
       if (index >= limit) continue;
       PlannedRun run{plan.runs.size(), cell, seed, "", spec_of(plan, matrix.cells[cell], seed)};
-      run.digest =
-          run.spec.external.is_null() ? results::run_digest(described(plan, run)) : external_identity(plan, run);
+      run.digest = run.spec.external.is_null() ? results::run_digest(described(plan, run, configs[cell]))
+                                               : external_identity(plan, run);
       plan.runs.push_back(std::move(run));
     }
   }
@@ -297,7 +299,7 @@ results::NewPlan stored_plan(const Plan& plan, const std::vector<std::string>& a
 }
 
 results::NewRun stored_run(const Plan& plan, const PlannedRun& run) {
-  results::NewRun row = described(plan, run);
+  results::NewRun row = described(plan, run, config_digest(plan.cell_of(run)));
   row.digest = run.digest;
   row.config = config_text(plan.cell_of(run));
   return row;

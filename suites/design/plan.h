@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -51,6 +52,8 @@ struct Engine {
   std::vector<std::string> command;  ///< program and leading arguments; "--spec FILE --events-fd N" are added
   std::string name;                  ///< "nanobench-train", "mock"
   std::string version;               ///< identity: runs of another version are distinct
+  /// The version now, of the file that a run executes; absent: it cannot change.
+  std::function<std::string(const std::string& executed)> version_of_run{};
 };
 
 /// What decides which parts an engine loads.

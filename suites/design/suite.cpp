@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <unordered_set>
 
 #include "core/base/error.h"
 #include "core/base/text.h"
@@ -190,11 +191,12 @@ void read_cells(JsonObject& object, Suite& suite) {
 
 std::vector<std::uint64_t> read_seeds(JsonObject& object) {
   std::vector<std::uint64_t> seeds;
+  std::unordered_set<std::uint64_t> known;
   for (const Json& item : list_at(object, "seeds")) {
     if (!item.is_number_integer() || item.get<std::int64_t>() < 0)
       object.fail("seeds", "expected whole numbers of at least 0, got " + item.dump());
     const auto seed = item.get<std::uint64_t>();
-    if (std::find(seeds.begin(), seeds.end(), seed) != seeds.end())
+    if (!known.insert(seed).second)
       object.fail("seeds", "the seed " + std::to_string(seed) + " appears twice; keep one of them");
     seeds.push_back(seed);
   }

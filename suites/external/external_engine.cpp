@@ -1,6 +1,5 @@
 #include "suites/external/external_engine.h"
 
-#include <sys/resource.h>
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -151,15 +150,10 @@ core::HelloEvent hello_of(const TrainerSettings& settings) {
   return hello;
 }
 
-std::int64_t peak_of_children() {
-  rusage usage = {};
-  getrusage(RUSAGE_CHILDREN, &usage);
-  return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
-}
-
-core::RunEvent last_event(const EventWriter& writer, const std::optional<LogFollower>& log, const std::string& words) {
+core::RunEvent last_event(const EventWriter& writer, const std::optional<LogFollower>& log,
+                          const core::ProcessExit& exit, const std::string& words) {
   const std::string problem = log ? log->problem() : "";
-  if (problem.empty()) return writer.events().end(peak_of_children(), words);
+  if (problem.empty()) return writer.events().end(exit.max_rss_bytes, words);
   return core::FailedEvent{core::RunOutcome::kCrashed, "the trainer ended well, but " + problem +
                                                            (words.empty() ? "" : "; its last words: " + words)};
 }
@@ -185,7 +179,7 @@ int run_external_engine(const core::RunSpec& spec, int events_fd) {
     if (log) log->read(writer, is_last);
     if (log && is_last) writer.on_end();
   });
-  if (exit.is_success()) writer.say(last_event(writer, log, trainer.last_words()));
+  if (exit.is_success()) writer.say(last_event(writer, log, exit, trainer.last_words()));
   return end_like(exit);
 }
 

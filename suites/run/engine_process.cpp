@@ -5,10 +5,12 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <fstream>
+#include <sstream>
 
 #include "core/base/error.h"
+#include "core/base/input_file.h"
 #include "core/base/text.h"
+#include "core/process/resource_limits.h"
 #include "core/protocol/turn_gate.h"
 
 namespace nanobench::suites {
@@ -26,8 +28,9 @@ constexpr std::chrono::duration<double> kLook{0.1};
 core::Fd make_spec_file(const std::string& text) {
   core::Fd file(memfd_create("run.json", MFD_CLOEXEC));
   if (!file.is_open() || !core::write_all(file.get(), text)) {
-    throw Error(ErrorCode::kUnavailable, std::string("cannot write the run's specification: ") + std::strerror(errno) +
-                                             "; close other programs and run again");
+    const int reason = errno;
+    throw Error(ErrorCode::kUnavailable, std::string("cannot write the run's specification: ") + std::strerror(reason) +
+                                             "; " + core::remedy_for(reason, "close other programs and run again"));
   }
   return file;
 }
@@ -62,7 +65,8 @@ EngineProcess::EngineProcess(const std::vector<std::string>& command, const std:
       child_(setup_of(command, make_spec_file(spec_text).get(), place, turns ? &turns->read : nullptr)) {
   if (child_.start_error() == 0) return;
   throw Error(ErrorCode::kUnavailable, "cannot start the engine " + command.front() + ": " +
-                                           std::strerror(child_.start_error()) + "; build it again");
+                                           std::strerror(child_.start_error()) + "; " +
+                                           core::remedy_for(child_.start_error(), "build it again"));
 }
 
 void EngineProcess::grant_turn(std::int64_t until) const {
@@ -112,7 +116,7 @@ Classification of_exit(const RunEnd& end) {
 }
 
 std::optional<std::int64_t> counter_in(const char* file, const std::string& name) {
-  std::ifstream in(file);
+  std::istringstream in(core::read_beginning(file).value_or(""));
   std::string key;
   std::int64_t value = 0;
   while (in >> key >> value) {

@@ -36,6 +36,8 @@ class EngineProcess {
   void wait(int other_fd = -1);
   /// Lets the engine take the steps before `until`. An engine that has gone is noticed by poll_exit().
   void grant_turn(std::int64_t until) const;
+  /// The file that is executed (ChildProcess::executable).
+  std::string executable() const { return child_.executable(); }
   /// Signals the whole group.
   void signal(int number) const { child_.signal(number); }
   /// The exit, once it has happened. All that the engine wrote is then in the pipes, and its group is dead.

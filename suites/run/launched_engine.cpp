@@ -10,6 +10,7 @@
 #include "core/base/atomic_write.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/secret_file.h"
 #include "core/protocol/run_event.h"
 #include "core/protocol/run_spec.h"
 #include "suites/run/marked_processes.h"
@@ -78,13 +79,14 @@ Arguments parse(const std::vector<std::string>& arguments) {
   return {words_of(arguments[0]), arguments[1], arguments[3], arguments[5]};
 }
 
-std::vector<std::string> launch_command(const Arguments& arguments, std::int64_t processes, const std::string& spec) {
+std::vector<std::string> launch_command(const Arguments& arguments, std::int64_t processes, const std::string& spec,
+                                        const std::string& secret) {
   std::vector<std::string> command = arguments.launcher;
   for (std::string& word : command) {
     for (std::size_t at = word.find(kProcesses); at != std::string::npos; at = word.find(kProcesses))
       word.replace(at, std::strlen(kProcesses), std::to_string(processes));
   }
-  command.insert(command.end(), {arguments.engine, "--spec", spec, "--events-fd", "1"});
+  command.insert(command.end(), {arguments.engine, "--spec", spec, "--events-fd", "1", "--secret-file", secret});
   return command;
 }
 
@@ -103,8 +105,10 @@ int run(const Arguments& arguments) {
   const std::string spec_file = (folder.path() / "run.json").string();
   const std::string text = core::to_json(spec).dump();
   core::write_file_atomically(spec_file, std::array{std::string_view(text)});
+  const std::string secret_file = (folder.path() / "secret").string();
+  core::create_secret_file(secret_file);
   TrainerSettings settings;
-  settings.command = launch_command(arguments, spec.config.distributed.processes, spec_file);
+  settings.command = launch_command(arguments, spec.config.distributed.processes, spec_file, secret_file);
   settings.mark = new_trainer_mark();
   set_adapter_signals();
   TrainerProcess launcher(settings);
@@ -162,8 +166,14 @@ Engine launched_engine(const Engine& engine, const std::string& launcher, std::v
                     "\" says how many processes to start; write {processes} there, as in 'mpirun -n {processes}'");
   }
   command.insert(command.end(), {launcher, engine.command.front()});
-  return {std::move(command), engine.name,
-          engine.version + " by " + std::filesystem::path(words.front()).filename().string()};
+  const std::string by = " by " + std::filesystem::path(words.front()).filename().string();
+  Engine launched{std::move(command), engine.name, engine.version + by};
+  if (engine.version_of_run) {
+    launched.version_of_run = [engine, by](const std::string&) {  // the launcher is what this machine executes
+      return engine.version_of_run(engine.command.front()) + by;
+    };
+  }
+  return launched;
 }
 
 int launched_engine_main(const std::vector<std::string>& arguments) {

@@ -1,6 +1,6 @@
 /// The adapter for an engine of several processes started by a launcher (mpirun, srun, torchrun, a script). It passes
-/// the specification as a file and forwards the events of the first process. The runner treats it like any other
-/// engine.
+/// the specification as a file, with a new secret for the connections between the processes (core/base/secret_file.h)
+/// in another one beside it, and forwards the events of the first process. The runner treats it like any other engine.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,7 @@
 #include "suites/run/log_follower.h"
 
+#include "core/base/input_file.h"
+
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <sys/stat.h>
@@ -24,13 +26,12 @@ std::optional<struct stat> status_of(const fs::path& path) {
   return status;
 }
 
-/// Up to `size` bytes at `offset`; fewer if the file ends or cannot be read.
+/// `size` bytes at `offset`; none if the file ends before or cannot be read.
 std::string bytes_at(const fs::path& path, off_t offset, off_t size) {
-  const core::Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  core::InputFile file;
   std::string bytes(static_cast<std::size_t>(size), '\0');
-  const ssize_t count = file.get() < 0 ? 0 : pread(file.get(), bytes.data(), bytes.size(), offset);
-  bytes.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
-  return bytes;
+  const bool is_read = !file.open(path) && file.read_at(static_cast<std::uint64_t>(offset), bytes.data(), bytes.size());
+  return is_read ? bytes : "";
 }
 
 bool is_before(const timespec& a, const timespec& b) {

@@ -1,13 +1,13 @@
 #include "suites/run/marked_processes.h"
 
+#include "core/base/input_file.h"
+
 #include <dirent.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <vector>
 
@@ -19,8 +19,7 @@ constexpr useconds_t kRoundUs = 10'000;
 
 /// NAME=VALUE entries, each ended by NUL; empty for a process that has ended or belongs to another user.
 std::string environment_of(pid_t pid) {
-  std::ifstream in("/proc/" + std::to_string(pid) + "/environ", std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  return core::read_beginning("/proc/" + std::to_string(pid) + "/environ").value_or("");
 }
 
 std::vector<pid_t> all_processes() {

@@ -104,7 +104,7 @@ class MockEngine {
 
   std::optional<int> before_hello() {
     if (settings_.fault == MockFault::kWrongProtocol) {
-      Json hello = Json::parse(core::to_line(hello_event()));
+      Json hello = core::parse_json(core::to_line(hello_event()), "hello");
       hello["protocol"] = value_or(99);
       write_all(hello.dump() + "\n");
       sleep_ms(60'000);

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "suites/design/external_suite.h"
+
 namespace nanobench::suites {
 
 using core::RunOutcome;
@@ -36,11 +38,14 @@ PlanRunner::PlanRunner(const Plan& plan, std::optional<std::int64_t> plan_id, re
 void PlanRunner::begin() {
   find_answers();
   for (const PlannedRun& run : plan_.runs) {
-    const bool is_stored =
-        !options_.is_own_evidence && !options_.is_fresh && store_.find_evidence(run.digest, is_timed());
+    const bool is_stored = !options_.is_own_evidence && may_reuse(run) && store_.find_evidence(run.digest, is_timed());
     has_answer_.push_back(is_stored || answers_.contains(run.position));
   }
   observer_.on_plan(plan_, result_.plan_id, has_answer_);
+}
+
+bool PlanRunner::may_reuse(const PlannedRun& run) const {
+  return !options_.is_fresh && (run.spec.external.is_null() || has_known_sources(run.spec.external));
 }
 
 /// Finds the existing answers of a plan that is continued.
@@ -81,10 +86,16 @@ ClaimAnswer PlanRunner::try_claim(std::size_t index) {
   }
   results::NewRun row = stored_run(plan_, run);
   row.plan_id = plan_id_;
-  const results::RunClaim claim = store_.claim_run(row, owner_, options_.is_fresh || options_.is_own_evidence,
+  const results::RunClaim claim = store_.claim_run(row, owner_, !may_reuse(run) || options_.is_own_evidence,
                                                    !options_.is_machine_shared, is_timed());
-  if (const auto* claimed = std::get_if<results::Claimed>(&claim))
+  if (const auto* claimed = std::get_if<results::Claimed>(&claim)) {
+    for (const std::int64_t id : claimed->damaged) {
+      observer_.on_message("run " + std::to_string(id) +
+                           " was changed after it ended, so it is measured again; `nanobench db check` lists what is "
+                           "wrong");
+    }
     return {.kind = ClaimAnswer::Kind::kClaimed, .run_id = claimed->run_id};
+  }
   if (const auto* done = std::get_if<results::AlreadyDone>(&claim)) return reuse(done->run);
   return {.kind = ClaimAnswer::Kind::kBusy, .other = std::get<results::AlreadyRunning>(claim).run};
 }
@@ -97,6 +108,7 @@ void PlanRunner::say_waiting(const RunRecord& other) {
 
 std::unique_ptr<RunSession> PlanRunner::start(std::size_t index, std::int64_t run_id, const EnginePlace& place) {
   const PlannedRun& run = plan_.runs[index];
+  check_trainer(plan_, run);
   observer_.on_run_started(plan_, run, run_id);
   return std::make_unique<RunSession>(plan_, run, run_id, store_, options_, interrupts_, observer_, place);
 }

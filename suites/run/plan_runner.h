@@ -77,6 +77,9 @@ class PlanRunner {
 
  private:
   void find_answers();
+  /// Whether finished runs of other plans may answer it: not if they were asked for anew, or if a change of the trainer
+  /// would not be noticed.
+  bool may_reuse(const PlannedRun& run) const;
   void count(const results::RunResult& result);
 
   const Plan& plan_;

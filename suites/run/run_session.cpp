@@ -2,7 +2,9 @@
 
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 
+#include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "results/metric.h"
@@ -57,7 +59,29 @@ std::string spec_text(const PlannedRun& run, std::int64_t run_id, const std::str
   return core::to_json(spec).dump();
 }
 
+[[noreturn]] void refuse_changed(const std::string& what) {
+  throw Error(ErrorCode::kIncomplete, what +
+                                          " changed after the suite began, so the suite ends here; what is measured "
+                                          "is kept, and the same command measures all of it with the files of now");
+}
+
 }  // namespace
+
+void check_trainer(const Plan& plan, const PlannedRun& run) {
+  const core::Json& settings = run.spec.external;
+  if (settings.is_null()) return;
+  const core::Json files = settings.value("files", core::Json::object());
+  for (const auto& [name, digest] : files.items()) {
+    if (name == settings.value("log_file", "")) continue;
+    const std::filesystem::path file = std::filesystem::path(settings.at("folder").get<std::string>()) / name;
+    std::error_code ignored;
+    const bool is_there = std::filesystem::is_regular_file(file, ignored);
+    if (!is_there || core::digest_of_file(file) != digest.get<std::string>())
+      refuse_changed("the trainer's file " + name);
+  }
+  if (plan.engine.version_of_run && plan.engine.version_of_run("") != plan.engine.version)
+    refuse_changed("the set of the trainer's files");
+}
 
 RunSession::RunSession(const Plan& plan, const PlannedRun& run, std::int64_t run_id, results::Store& store,
                        const RunnerOptions& options, InterruptGuard& interrupts, RunnerObserver& observer,
@@ -71,10 +95,19 @@ RunSession::RunSession(const Plan& plan, const PlannedRun& run, std::int64_t run
       recorder_(store, run_id, /*keeps_times=*/!place.is_beside_others()),
       strays_(run.spec.external.is_null() ? "" : new_trainer_mark()),
       engine_(plan.engine.command, spec_text(run, run_id, strays_.mark()), place_) {
+  check_engine();
   load_.begin();
   if (place_.processors.empty()) return;
   const char* const fact = place_.is_beside_others() ? results::kJobProcessors : results::kTurnProcessors;
   recorder_.add_facts({{fact, text_of(place_.processors)}});
+}
+
+/// What runs now may be another program than the one that was planned.
+void RunSession::check_engine() {
+  if (!plan_.engine.version_of_run || !run_.spec.external.is_null()) return;
+  const std::string version = plan_.engine.version_of_run(engine_.executable());
+  recorder_.add_facts({{results::kEngineVersion, version}});
+  if (version != plan_.engine.version) refuse_changed("the engine " + plan_.engine.command.front());
 }
 
 bool RunSession::run_until_turn() {

@@ -17,6 +17,10 @@
 
 namespace nanobench::suites {
 
+/// Throws Error{kIncomplete} if a file of the external trainer is no longer the one that was planned. Call before the
+/// run starts; does nothing for other engines.
+void check_trainer(const Plan& plan, const PlannedRun& run);
+
 class RunSession {
  public:
   /// The adapter of an external trainer never takes turns. The run keeps no times if others run beside it.
@@ -44,6 +48,8 @@ class RunSession {
   std::optional<std::int64_t> turn_steps() const { return turn_steps_; }
 
  private:
+  /// Throws Error{kIncomplete} if the engine is no longer the one that was planned.
+  void check_engine();
   using Clock = std::chrono::steady_clock;
 
   void finish();

@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 
 #include "core/base/error.h"
@@ -17,13 +16,6 @@ namespace fs = std::filesystem;
 using core::Error;
 
 constexpr std::size_t kMaxQueueLine = 400;
-
-std::string first_line(const fs::path& file) {
-  std::ifstream in(file);
-  std::string line;
-  std::getline(in, line);
-  return line.substr(0, kMaxQueueLine);
-}
 
 std::optional<double> changed_s(const fs::path& file) {
   struct stat facts = {};
@@ -101,7 +93,8 @@ std::optional<PlanGlance> glance_at(const PlanFolder& folder, const std::string&
                                     const std::string& plan_made_at, std::size_t runs) {
   SlurmState state;
   try {
-    state = read_state(core::read_json_file(folder.state_file()), folder.state_file().string(), runs);
+    state =
+        read_state(core::read_json_file(folder.state_file(), core::kJsonExchange), folder.state_file().string(), runs);
   } catch (const Error& error) {
     rethrow_internal(error);
     return std::nullopt;  // removed since, or damaged: the submitter reports it
@@ -119,7 +112,7 @@ std::optional<PlanGlance> glance_at(const PlanFolder& folder, const std::string&
   }
   for (auto& [position, run] : found) glance.runs.push_back(std::move(run));
   glance.submitter = read_holder(folder.lock_file());
-  glance.queue = first_line(folder.queue_file());
+  glance.queue = core::first_line_of(folder.queue_file(), kMaxQueueLine);
   glance.submitted_s = changed_s(SubmissionFolder(folder.submission(1)).tasks_file());
   return glance;
 }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/input_file.h"
 #include "core/base/json.h"
 #include "core/process/streams.h"
 #include "suites/slurm/shared_folder.h"
@@ -40,10 +41,6 @@ std::optional<std::int64_t> count_of(const Json& value) {
 std::string text_of(const Json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-Json parsed(std::string_view line) {
-  return Json::parse(line, nullptr, false);
 }
 
 /// Steps ascend: a repeated sample counts once.
@@ -92,7 +89,7 @@ std::string to_line(const ProgressLine& line) {
 }
 
 std::optional<ProgressHead> parse_progress_head(std::string_view line) {
-  const Json json = parsed(line);
+  const Json json = core::json_or_null(line);
   if (!json.is_object() || !json.contains("host") || !json.contains("started_at")) return std::nullopt;
   ProgressHead head{.host = text_of(json, "host"), .started_at = text_of(json, "started_at"), .steps = {}};
   if (json.contains("steps")) head.steps = count_of(json["steps"]);
@@ -100,7 +97,7 @@ std::optional<ProgressHead> parse_progress_head(std::string_view line) {
 }
 
 std::optional<ProgressLine> parse_progress_line(std::string_view line) {
-  const Json json = parsed(line);
+  const Json json = core::json_or_null(line);
   if (!json.is_object()) return std::nullopt;
   const std::optional<double> at_s = number_of(json, "at");
   if (!at_s || !std::isfinite(*at_s) || *at_s < 0) return std::nullopt;
@@ -128,9 +125,9 @@ void NodeProgress::add(const ProgressLine& line) {
 }
 
 bool ProgressReader::update() {
-  const core::Fd fd(open(file_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  core::InputFile in;
   struct stat facts = {};
-  if (!fd.is_open() || fstat(fd.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return false;
+  if (in.open(file_) || fstat(in.descriptor(), &facts) != 0) return false;
   const std::pair mark(static_cast<std::uint64_t>(facts.st_dev), static_cast<std::uint64_t>(facts.st_ino));
   if (mark != mark_ || facts.st_size < offset_) {
     mark_ = mark;
@@ -141,7 +138,7 @@ bool ProgressReader::update() {
   std::array<char, 65536> bytes{};
   std::size_t all = 0;
   while (all < kMaxBytesAtOnce) {
-    const ssize_t count = pread(fd.get(), bytes.data(), bytes.size(), offset_);
+    const ssize_t count = pread(in.descriptor(), bytes.data(), bytes.size(), offset_);
     if (count <= 0) break;
     offset_ += count;
     all += static_cast<std::size_t>(count);

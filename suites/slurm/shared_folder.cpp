@@ -9,11 +9,11 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <limits>
+#include <sstream>
 
 #include "core/base/error.h"
+#include "core/base/input_file.h"
 #include "core/base/json.h"
 #include "results/output_file.h"
 #include "results/provenance.h"
@@ -26,6 +26,7 @@ using core::Error;
 using core::ErrorCode;
 
 constexpr std::size_t kMaxWords = 400;
+constexpr std::size_t kMaxLockBytes = 65536;
 
 [[noreturn]] void fail_to_write(const fs::path& file, int error) {
   throw Error(ErrorCode::kIo, "cannot write " + file.string() + ": " + std::strerror(error) +
@@ -33,9 +34,7 @@ constexpr std::size_t kMaxWords = 400;
 }
 
 std::string holder_of(const fs::path& file) {
-  std::ifstream in(file);
-  std::string line;
-  std::getline(in, line);
+  const std::string line = core::first_line_of(file, kMaxWords);
   return line.empty() ? "another process" : line;
 }
 
@@ -48,14 +47,14 @@ bool is_same_file(int fd, const fs::path& file) {
 }
 
 void copy_bytes(const fs::path& from, const fs::path& to) {
-  std::ifstream in(from, std::ios::binary);
+  core::InputFile in(from);
   const core::Fd out(open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!out.is_open()) fail_to_write(to, errno);
   std::array<char, 65536> bytes{};
-  while (in.read(bytes.data(), bytes.size()) || in.gcount() > 0) {
-    if (!core::write_all(out.get(), {bytes.data(), static_cast<std::size_t>(in.gcount())})) fail_to_write(to, errno);
+  while (const std::size_t count = in.read(bytes.data(), bytes.size())) {
+    if (!core::write_all(out.get(), {bytes.data(), count})) fail_to_write(to, errno);
   }
-  if (!in.eof() || fsync(out.get()) != 0) fail_to_write(to, errno == 0 ? EIO : errno);
+  if (fsync(out.get()) != 0) fail_to_write(to, errno);
 }
 
 /// Gives `temporary` the name `to` unless it is taken. On file systems without links, the later of two simultaneous
@@ -113,11 +112,10 @@ bool publish(const fs::path& from, const fs::path& to) {
 }
 
 std::string last_words(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary | std::ios::ate);
-  if (!in) return "";
-  const std::streamoff size = in.tellg();
-  in.seekg(std::max<std::streamoff>(0, size - static_cast<std::streamoff>(kMaxWords)));
-  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  core::InputFile in;
+  if (in.open(file)) return "";
+  std::string text(std::min<std::uint64_t>(in.size(), kMaxWords), ' ');
+  if (!in.read_at(in.size() - text.size(), text.data(), text.size())) return "";  // cut since
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f) c = c == '\n' ? '\n' : ' ';
   }
@@ -156,7 +154,7 @@ SubmitterLock::SubmitterLock(const fs::path& file) : file_(file) {
 }
 
 std::optional<results::Owner> read_holder(const fs::path& file) {
-  std::ifstream in(file);
+  std::istringstream in(core::read_beginning(file, kMaxLockBytes).value_or(""));
   std::string for_people, facts;
   if (!std::getline(in, for_people) || !std::getline(in, facts)) return std::nullopt;
   try {

@@ -122,8 +122,8 @@ class SlurmSession {
 
   std::optional<SlurmState> read_former_state() const {
     if (!is_there(folder_.state_file())) return std::nullopt;
-    SlurmState state =
-        read_state(core::read_json_file(folder_.state_file()), folder_.state_file().string(), plan_.runs.size());
+    SlurmState state = read_state(core::read_json_file(folder_.state_file(), core::kJsonExchange),
+                                  folder_.state_file().string(), plan_.runs.size());
     if (state.plan_digest != plan_.digest)
       throw Error(ErrorCode::kDataLoss, folder_.state_file().string() + " is of another plan; move the folder away");
     return state;

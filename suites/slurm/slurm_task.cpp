@@ -85,13 +85,13 @@ class Task {
  public:
   Task(const fs::path& folder, std::size_t index) : folder_(folder), index_(index) {
     const fs::path plan_file = folder_.plan().plan_file();
-    plan_ = read_plan(core::read_json_file(plan_file), plan_file.string());
+    plan_ = read_plan(core::read_json_file(plan_file, core::kJsonExchange), plan_file.string());
     plan_.hardware = results::hardware_class(results::machine_info());
   }
 
   int run() {
-    const auto tasks =
-        read_tasks(core::read_json_file(folder_.tasks_file()), folder_.tasks_file().string(), plan_.runs.size());
+    const auto tasks = read_tasks(core::read_json_file(folder_.tasks_file(), core::kJsonExchange),
+                                  folder_.tasks_file().string(), plan_.runs.size());
     if (index_ >= tasks.size())
       throw Error(ErrorCode::kDataLoss, folder_.tasks_file().string() + " has no task " + std::to_string(index_));
     const std::string trouble = trouble_of(plan_, results::this_process().host);

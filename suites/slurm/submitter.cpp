@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <fstream>
 #include <map>
+#include <sstream>
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/base/input_file.h"
 #include "core/base/text.h"
 #include "results/provenance.h"
 #include "suites/slurm/shared_folder.h"
@@ -15,6 +16,8 @@
 
 namespace nanobench::suites {
 namespace {
+
+constexpr std::size_t kMaxMark = 100;
 
 namespace fs = std::filesystem;
 using core::Error;
@@ -125,7 +128,7 @@ void Submitter::abandon(Submission& submission) {
 std::string Submitter::job_id_by_marks(const Submission& submission) const {
   for (const auto& task : submission.tasks) {
     for (const std::size_t position : task) {
-      std::ifstream in(folder_of(submission).started(position));
+      std::istringstream in(core::first_line_of(folder_of(submission).started(position), kMaxMark));
       std::string id;
       if (in >> id && is_job_id(id)) return id;
     }

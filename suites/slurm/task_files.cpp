@@ -203,8 +203,8 @@ std::vector<std::size_t> Collector::available(const SubmissionFolder& submission
 
 std::optional<RunRecord> Collector::read(const fs::path& file, const std::string& digest, std::string& trouble) const {
   try {
-    if (!results::check_store(file).is_fine()) {
-      trouble = "it is not whole";
+    if (const results::StoreCheck check = results::check_store(file); !check.is_fine()) {
+      trouble = "it is not whole (" + check.problems.front().rule + ": " + check.problems.front().where.front() + ")";
       return std::nullopt;
     }
     const results::Store store(file, results::OpenMode::kReadOnly);

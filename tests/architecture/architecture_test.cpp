@@ -250,6 +250,47 @@ TEST(Comments, NameFilesThatExist) {
             (std::vector<std::string>{"docs/gpu.md", "tools/setup/build.sh"}));
 }
 
+/// The layer of inputs, and what reads something other than files: pipes, locks, folders, memory of our own.
+const std::map<std::string, std::set<std::string>> kReaders = {
+    {"core/base/input_file.cpp", {"O_RDONLY"}},
+    {"core/base/json.cpp", {"Json::parse"}},
+    {"results/output_file.cpp", {"O_RDONLY"}},         // what was written, to sync it
+    {"core/base/atomic_write.cpp", {"O_RDONLY"}},      // a folder, to sync it
+    {"core/base/secret_file.cpp", {"O_RDONLY"}},       // checked to be its owner's alone
+    {"core/data/token_shard.cpp", {"mmap("}},          // an InputFile
+    {"core/process/child_process.cpp", {"O_RDONLY"}},  // /dev/null
+    {"engine/distributed/shared_memory_transport.cpp", {"mmap("}},
+    {"suites/run/log_follower.cpp", {"O_RDONLY"}},  // a file that grows, looked at before it is opened
+};
+
+/// The ways of reading in a source that go around core/base/input_file.h and core/base/json.h.
+std::set<std::string> own_readers(const std::string& text) {
+  static const std::regex kReader(
+      R"(\b(w?ifstream|w?fstream|filebuf|Json::parse|Json::accept|Json::sax_parse|json::parse|fopen\(|freopen\(|mmap\(|O_RDONLY)(?![\w>]))");
+  std::set<std::string> found;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    line = line.substr(0, line.find("//"));
+    for (std::sregex_iterator it(line.begin(), line.end(), kReader), end; it != end; ++it) found.insert((*it)[1].str());
+  }
+  return found;
+}
+
+TEST(Inputs, EveryFileAndEveryJsonIsReadByTheOneLayer) {
+  EXPECT_EQ(own_readers("std::ifstream in(file);\nauto x = core::Json::parse(text);\nOrderedJson::parse(text);\n"
+                        "#include <fstream>\n// ifstream\nstd::ofstream out;\nopen(file, O_RDONLY | O_CLOEXEC);\n"),
+            (std::set<std::string>{"ifstream", "Json::parse", "O_RDONLY"}));
+  for (const fs::path& file : sources()) {
+    const std::string relative = fs::relative(file, NANOBENCH_SOURCE_DIR).generic_string();
+    std::set<std::string> found = own_readers(read_file(file));
+    if (const auto allowed = kReaders.find(relative); allowed != kReaders.end()) {
+      for (const std::string& reader : allowed->second) found.erase(reader);
+    }
+    for (const std::string& reader : found)
+      ADD_FAILURE() << relative << " reads by " << reader << "; use core/base/input_file.h or core/base/json.h";
+  }
+}
+
 bool has_file(const fs::path& folder, const std::string& ending) {
   if (!fs::is_directory(folder)) return false;
   return std::any_of(fs::directory_iterator(folder), fs::directory_iterator(),
@@ -274,8 +315,8 @@ TEST(Tests, MirrorTheTree) {
     }
   }
   // What is no folder of sources: tests of the tree, of whole programs and of scripts, and their data.
-  const std::set<std::string> kOther = {"architecture", "bench",  "browser", "bundle", "ci",    "documents",
-                                        "fault",        "golden", "package", "peers",  "setup", "slurm"};
+  const std::set<std::string> kOther = {"architecture", "bench",  "browser", "bundle", "ci",    "documents", "fault",
+                                        "fuzz",         "golden", "package", "peers",  "setup", "slurm"};
   for (const auto& entry : fs::directory_iterator(root / "tests")) {
     const std::string name = entry.path().filename().string();
     if (!entry.is_directory() || name.starts_with("__") || kOther.contains(name)) continue;

@@ -1,4 +1,7 @@
 // A runner of today and an engine that was released before: older_engine.py refuses what it does not know.
+#include <fstream>
+
+#include "results/metric.h"
 #include "runner_fixture.h"
 
 namespace nanobench::suites {
@@ -61,6 +64,35 @@ TEST_F(OlderEngineTest, RunsInTurnWithAnEngineOfToday) {
   const results::PlanRecord before = store.plan(results[0].plan_id), now = store.plan(results[1].plan_id);
   for (std::size_t i = 0; i < before.cells.size(); ++i)
     EXPECT_EQ(before.cells[i].config_digest, now.cells[i].config_digest);
+}
+
+/// It is rebuilt while its first run computes.
+TEST_F(OlderEngineTest, ARebuildDuringASuiteEndsIt) {
+  const std::filesystem::path program = file().parent_path() / "engine.sh";
+  std::ofstream(program) << "#!/bin/sh\nexec " << NANOBENCH_SOURCE_DIR
+                         << "/tests/fault/older_engine.py --without '' \"$@\"\n";
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  const Engine engine = native_engine(program);
+  Plan plan = plan_of(engine, 0);
+  plan.engine.version_of_run = [&, runs = 0](const std::string& executed) mutable {
+    const std::string version = engine.version_of_run(executed);
+    if (runs++ == 0) std::ofstream(program, std::ios::app) << "# rebuilt\n";
+    return version;
+  };
+  results::Store store(file());
+  try {
+    run_plan(plan, store, {}, observer_);
+    ADD_FAILURE() << "it did not end";
+  } catch (const core::Error& error) {
+    EXPECT_EQ(error.code(), core::ErrorCode::kIncomplete);
+    EXPECT_NE(std::string(error.what()).find("engine.sh changed after the suite began"), std::string::npos)
+        << error.what();
+  }
+  const std::vector<results::RunRecord> runs = store.runs();
+  ASSERT_EQ(runs.size(), 2U);
+  EXPECT_TRUE(runs[0].is_completed()) << runs[0].result->message;
+  EXPECT_EQ(enum_name(runs[1].result->outcome), "interrupted");
+  EXPECT_EQ(store.run_facts(runs[0].id).at(results::kEngineVersion), engine.version);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "results/identity.h"
 #include "results/metric.h"
 #include "results/provenance.h"
 #include "results/store.h"
@@ -42,7 +43,6 @@ inline NewRun big_store_run(int cell, int seed) {
 
 inline NewPlan big_store_plan(const BigStore& size) {
   NewPlan plan;
-  plan.digest = "big";
   plan.suite = "big";
   plan.title = "Many runs";
   plan.design = results::Design::kSweep;
@@ -56,6 +56,7 @@ inline NewPlan big_store_plan(const BigStore& size) {
     const NewRun run = big_store_run(i % size.cells, i / size.cells);
     plan.lines.push_back({i, run.cell, run.seed, run.digest, std::nullopt});
   }
+  plan.digest = plan_digest(plan);
   return plan;
 }
 
@@ -81,16 +82,18 @@ inline RunBatch big_store_batch(const BigStore& size, int cell, int seed) {
   return batch;
 }
 
-/// Adds what is not there yet; returns the plan's id.
-inline std::int64_t fill_big_store(Store& store, const BigStore& size) {
+/// Adds what is not there yet; returns the plan's id. `cpu`: fact of the first run's environment; empty: it has none.
+inline std::int64_t fill_big_store(Store& store, const BigStore& size, const std::string& cpu = "",
+                                   const Owner& owner = this_process()) {
   const std::int64_t plan_id = store.ensure_plan(big_store_plan(size));
   for (int i = 0; i < size.runs(); ++i) {
     NewRun run = big_store_run(i % size.cells, i / size.cells);
     run.plan_id = plan_id;
     run.position = i;
-    const RunClaim claim = store.claim_run(run, this_process());
+    const RunClaim claim = store.claim_run(run, owner);
     if (!std::holds_alternative<Claimed>(claim)) continue;
     const std::int64_t id = std::get<Claimed>(claim).run_id;
+    if (i == 0 && !cpu.empty()) store.set_environment(id, {{"cpu", cpu}});
     RunBatch batch = big_store_batch(size, i % size.cells, i / size.cells);
     RunResult result;
     result.outcome = core::RunOutcome::kCompleted;

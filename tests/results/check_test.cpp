@@ -1,6 +1,9 @@
 #include "results/check.h"
 
+#include <array>
 #include <fstream>
+#include <random>
+#include <set>
 
 #include "big_store.h"
 #include "results/sqlite.h"
@@ -15,9 +18,16 @@ class CheckTest : public StoreTest {
  protected:
   CheckTest() {
     Store store(file());
-    fill_big_store(store, {.cells = 2, .seeds = 2, .steps = 20, .val_every = 5, .untimed_steps = 2});
-    store.set_environment(1, {{"cpu", "x"}});
+    fill_big_store(store, {.cells = 2, .seeds = 2, .steps = 20, .val_every = 5, .untimed_steps = 2}, "x");
     store.set_baseline("main", 1);
+    const std::int64_t id = claim(store, new_run());
+    store.finish_run(id, {.outcome = core::RunOutcome::kCrashed, .message = "x"},
+                     {.messages = {{RunMessageKind::kNote, "one"}, {RunMessageKind::kWarning, "two"}}});
+  }
+
+  static std::string bytes_of(const std::filesystem::path& file) {
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   }
 
   /// The rules that are broken after this SQL.
@@ -37,33 +47,35 @@ class CheckTest : public StoreTest {
 TEST_F(CheckTest, AWholeStoreIsFine) {
   const StoreCheck check = check_store(file());
   EXPECT_TRUE(check.is_fine());
-  EXPECT_EQ(check.runs, 4);
+  EXPECT_EQ(check.runs, 5);
   EXPECT_EQ(check.plans, 1);
   EXPECT_GT(check.samples, 4 * 60);
   EXPECT_EQ(check.schema, kSchemaVersion);
 }
 
 TEST_F(CheckTest, SeesACompletedRunWithoutLoss) {
-  EXPECT_EQ(broken_by("UPDATE runs SET final_val_loss = NULL WHERE id = 2"), (Rules{"final_loss", "last_validation"}));
+  EXPECT_EQ(broken_by("UPDATE runs SET final_val_loss = NULL WHERE id = 2"),
+            (Rules{"final_loss", "last_validation", "run_checksum"}));
 }
 
 TEST_F(CheckTest, SeesMissingSteps) {
   EXPECT_EQ(broken_by("DELETE FROM samples WHERE run_id = 3 AND metric = 'train/loss' AND step = 7"),
-            Rules{"complete_steps"});
+            (Rules{"complete_steps", "run_checksum"}));
   EXPECT_EQ(check_store(file()).problems[0].where[0], "run 3: 19 of 20");
 }
 
 TEST_F(CheckTest, SeesAMissingClock) {
   EXPECT_EQ(broken_by("DELETE FROM samples WHERE run_id = 3 AND metric = 'train/clock_ms' AND step = 7"),
-            Rules{"timed_steps"});
+            (Rules{"timed_steps", "run_checksum", "summaries"}));
 }
 
 TEST_F(CheckTest, LeavesEnginesOfOtherMakersTheirSteps) {
-  EXPECT_EQ(broken_by("UPDATE runs SET engine = 'other'; DELETE FROM samples WHERE step = 7"), Rules{});
+  EXPECT_EQ(broken_by("UPDATE runs SET engine = 'other'; DELETE FROM samples WHERE step = 7"),
+            (Rules{"run_checksum", "summaries"}));
 }
 
 TEST_F(CheckTest, SeesALineAnsweredByAnotherRun) {
-  EXPECT_EQ(broken_by("UPDATE plan_lines SET run_id = 2 WHERE position = 0"), Rules{"plan_lines"});
+  EXPECT_EQ(broken_by("UPDATE plan_lines SET run_id = 2 WHERE position = 0"), (Rules{"plan_lines", "answer_checksum"}));
 }
 
 TEST_F(CheckTest, SeesRowsThatPointToNothing) {
@@ -72,14 +84,113 @@ TEST_F(CheckTest, SeesRowsThatPointToNothing) {
 }
 
 TEST_F(CheckTest, SeesJsonThatCannotBeRead) {
-  EXPECT_EQ(broken_by("UPDATE runs SET config = '{' WHERE id = 1"), Rules{"run_json"});
-  EXPECT_EQ(broken_by("UPDATE environments SET facts = '{\"a\": 1}'"), (Rules{"run_json", "environment_json"}));
-  EXPECT_EQ(broken_by("UPDATE plans SET cells = '{}'"), (Rules{"run_json", "environment_json", "plan_json"}));
+  EXPECT_EQ(broken_by("UPDATE runs SET config = '{' WHERE id = 1"), (Rules{"run_json", "run_checksum"}));
+  EXPECT_EQ(broken_by("UPDATE environments SET facts = '{\"a\": 1}'"),
+            (Rules{"run_json", "environment_json", "run_checksum"}));
+  EXPECT_EQ(broken_by("UPDATE plans SET cells = '{}'"),
+            (Rules{"run_json", "environment_json", "plan_json", "run_checksum", "plan_checksum", "plan_digest"}));
 }
 
 TEST_F(CheckTest, SeesForeignTimesAndSuites) {
-  EXPECT_EQ(broken_by("UPDATE runs SET started_at = 'yesterday' WHERE id = 1"), Rules{"times"});
-  EXPECT_EQ(broken_by("UPDATE baselines SET suite = 'other'"), (Rules{"baseline_suite", "times"}));
+  EXPECT_EQ(broken_by("UPDATE baselines SET suite = 'other'"), (Rules{"baseline_suite", "baseline_checksum"}));
+  EXPECT_EQ(broken_by("UPDATE runs SET started_at = 'yesterday' WHERE id = 1").at(1), "times");
+}
+
+/// Another value of the same type.
+std::string other_value(const std::string& type, const std::string& column) {
+  if (type == "TEXT") return "ifnull(" + column + ", '') || 'x'";
+  return "ifnull(" + column + ", 1) + 1";
+}
+
+TEST_F(CheckTest, SeesAChangeOfAnyValue) {
+  const std::set<std::string> derived = {"plan_seconds", "run_summaries"};          // nothing measured
+  const std::set<std::string> unread = {"messages.id", "environments.created_at"};  // differ between merged stores
+  const std::string whole = bytes_of(file());
+  std::vector<std::array<std::string, 3>> columns;
+  {
+    Database database(file(), file().string(), SQLITE_OPEN_READONLY);
+    Statement statement(database,
+                        "SELECT tables.name, columns.name, columns.type FROM sqlite_master AS tables, "
+                        "pragma_table_info(tables.name) AS columns WHERE tables.type = 'table'");
+    while (statement.step()) columns.push_back({statement.text(0), statement.text(1), statement.text(2)});
+  }
+  EXPECT_GT(columns.size(), 70U);
+  for (const auto& [table, column, type] : columns) {
+    if (derived.contains(table) || unread.contains(table + "." + column)) continue;
+    SCOPED_TRACE(table + "." + column);
+    const std::string one = " WHERE " + column + " IS (SELECT max(" + column + ") FROM " + table + ")";
+    const std::string value = column == "outcome"   ? "'diverged'"
+                              : column == "kernels" ? "'reference'"
+                                                    : other_value(type, column);
+    EXPECT_FALSE(
+        broken_by("PRAGMA foreign_keys = OFF; UPDATE " + table + " SET " + column + " = " + value + one).empty());
+    std::ofstream(file(), std::ios::binary) << whole;
+  }
+}
+
+TEST_F(CheckTest, SeesRowsThatVanished) {
+  const std::string whole = bytes_of(file());
+  for (const char* sql :
+       {"DELETE FROM messages", "DELETE FROM run_facts WHERE run_id = 2", "DELETE FROM samples WHERE run_id = 2",
+        "DELETE FROM baselines", "DELETE FROM plan_lines WHERE position = 1", "UPDATE plan_lines SET run_id = NULL",
+        "DELETE FROM totals WHERE kind = 'runs'",
+        "UPDATE plan_lines SET run_id = NULL, checksum = NULL; DELETE FROM samples; DELETE FROM messages; DELETE FROM "
+        "run_facts; DELETE FROM run_summaries; DELETE FROM runs"}) {
+    SCOPED_TRACE(sql);
+    EXPECT_FALSE(broken_by(sql).empty());
+    std::ofstream(file(), std::ios::binary) << whole;
+  }
+}
+
+TEST_F(CheckTest, SeesForeignTables) {
+  const std::string whole = bytes_of(file());
+  for (const char* sql :
+       {"ALTER TABLE runs RENAME TO runs2; CREATE VIEW runs AS SELECT * FROM runs2",
+        "CREATE VIEW mine AS SELECT * FROM runs", "DROP TABLE baselines", "DROP INDEX runs_by_plan",
+        "CREATE TABLE mine (x TEXT)", "CREATE TRIGGER mine AFTER UPDATE ON runs BEGIN DELETE FROM samples; END"}) {
+    SCOPED_TRACE(sql);
+    EXPECT_EQ(broken_by(sql), Rules{"schema"});
+    for (const OpenMode mode : {OpenMode::kCreate, OpenMode::kReadOnly})
+      message_of(ErrorCode::kDataLoss, [&] { Store(file(), mode); });
+    std::ofstream(file(), std::ios::binary) << whole;
+  }
+}
+
+/// All that reports may read.
+std::string dump(const std::filesystem::path& file) {
+  Database database(file, file.string(), SQLITE_OPEN_READONLY);
+  std::string text;
+  for (const char* table :
+       {"environments", "plans", "plan_lines", "runs", "samples", "messages", "run_facts", "baselines"}) {
+    Statement rows(database, std::string("SELECT * FROM ") + table);
+    while (rows.step()) {
+      for (int i = 0; i < rows.columns(); ++i) text += rows.bytes(i) + "|";
+    }
+  }
+  return text;
+}
+
+TEST_F(CheckTest, AFlippedByteThatChangesAReportIsSeen) {
+  std::string bytes = bytes_of(file());
+  const std::string before = dump(file());
+  std::mt19937_64 random(1);
+  int harmless = 0;
+  for (int i = 0; i < 300; ++i) {
+    const std::size_t at = random() % bytes.size();
+    const char flip = static_cast<char>(1 << (random() % 8));
+    bytes[at] = static_cast<char>(bytes[at] ^ flip);
+    std::ofstream(file(), std::ios::binary) << bytes;
+    bytes[at] = static_cast<char>(bytes[at] ^ flip);
+    try {
+      if (!check_store(file()).is_fine()) continue;
+    } catch (const core::Error& error) {  // no store of ours any more
+      EXPECT_NE(error.code(), ErrorCode::kInternal) << error.what();
+      continue;
+    }
+    ++harmless;
+    EXPECT_EQ(dump(file()), before) << "byte " << at;
+  }
+  EXPECT_LT(harmless, 300);
 }
 
 TEST_F(CheckTest, SeesDamagedPages) {

@@ -238,7 +238,7 @@ TEST_F(StoreTest, EveryColumnIsDocumentedAndEveryColumnOfARunIsRead) {
     const bool is_number = name == "id" || name == "text";
     EXPECT_TRUE(text.find("`" + name + "`") != std::string::npos || is_owners || is_number)
         << columns.text(0) << "." << name;
-    if (columns.text(0) != "runs") continue;
+    if (columns.text(0) != "runs" || name == "checksum") continue;
     EXPECT_NE((", " + run_columns() + ",").find(" " + name + ","), std::string::npos) << name;
   }
 }

@@ -1,5 +1,6 @@
 // Bad input at the command line: one sentence that names the place, the right exit code, nothing left behind.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 
@@ -85,6 +86,40 @@ std::vector<BadInput> cases_of_runs() {
   };
 }
 
+/// What JSON cannot hold, and what is no file.
+std::vector<BadInput> cases_of_inputs() {
+  return {
+      {"json_depth",
+       "s.json",
+       std::string(100'000, '[') + std::string(100'000, ']'),
+       {"run", "s.json"},
+       {"s.json", "100 deep"}},
+      {"json_depth_of_member",
+       "s.json",
+       suite_with("\"seeds\": " + std::string(100'000, '[') + std::string(100'000, ']')),
+       {"plan", "s.json"},
+       {"s.json", "100 deep"}},
+      {"json_exponent",
+       "s.json",
+       suite_with(R"("seeds": [1e999])"),
+       {"run", "s.json"},
+       {"s.json", "1e999", "too large"}},
+      {"json_digits",
+       "s.json",
+       suite_with("\"seeds\": [" + std::string(400, '9') + "]"),
+       {"run", "s.json"},
+       {"s.json", "the number 999", "too large"}},
+      {"json_size",
+       "s.json",
+       suite_with("\"seeds\": [1") + std::string(17U << 20, ' '),
+       {"run", "s.json"},
+       {"s.json", "16 MiB"}},
+      {"config_exponent", "c.json", R"({"model": {"num_layers": -1e999}})", {"train", "c.json"}, {"c.json", "-1e999"}},
+      {"device", "", "", {"plan", "/dev/zero"}, {"/dev/zero", "is a device"}},
+      {"text_device", "", "", {"data", "prepare", "--text", "/dev/zero", "--out", "set"}, {"/dev/zero", "is a device"}},
+  };
+}
+
 std::vector<BadInput> cases_of_texts() {
   return {
       {"set_form", "", "", {"show", "record17", "--set", "logit_softcap"}, {"--set logit_softcap", "FEATURE=VALUE"}},
@@ -135,8 +170,8 @@ std::vector<BadInput> cases_of_texts() {
 
 std::vector<BadInput> cases() {
   std::vector<BadInput> all = cases_of_runs();
-  const std::vector<BadInput> others = cases_of_texts();
-  all.insert(all.end(), others.begin(), others.end());
+  for (const std::vector<BadInput>& others : {cases_of_inputs(), cases_of_texts()})
+    all.insert(all.end(), others.begin(), others.end());
   return all;
 }
 
@@ -168,6 +203,27 @@ TEST_P(BadInputTest, IsOneSentenceAndExitCode2AndLeavesNothing) {
 
 INSTANTIATE_TEST_SUITE_P(Table, BadInputTest, testing::ValuesIn(cases()),
                          [](const auto& case_info) { return std::string(case_info.param.name); });
+
+// Nobody writes to the pipe: a program that opens it waits for ever.
+TEST(BadFile, ANamedPipeIsRefusedWhereverAFileIsRead) {
+  const CommandLine shell("named_pipe");
+  const std::string pipe = (shell.work() / "pipe").string();
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  shell.write("s.json", kBadInputSuite);
+  const std::vector<std::vector<std::string>> commands = {{"plan", pipe},
+                                                          {"run", pipe},
+                                                          {"data", "info", pipe},
+                                                          {"data", "prepare", "--text", pipe, "--out", "set"},
+                                                          {"report", "--db", pipe},
+                                                          {"run", "s.json", "--data", "text:" + pipe},
+                                                          {"run", "s.json", "--db", pipe},
+                                                          {"gate", "s.json", "--policy", pipe}};
+  for (const std::vector<std::string>& command : commands) {
+    const ProgramResult result = shell.run(command);
+    EXPECT_EQ(result.exit_code, 2) << joined(command, " ") << ": " << result.err;
+    EXPECT_NE(result.err.find("pipe"), std::string::npos) << result.err;
+  }
+}
 
 TEST(BadDatabase, ForeignAndCorruptFilesAreNamedAndLeftAlone) {
   const CommandLine shell("bad_database");

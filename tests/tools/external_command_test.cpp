@@ -96,6 +96,53 @@ core::Json only_run(const CommandLine& shell) {
   return runs.empty() ? core::Json::object() : runs.at(0);
 }
 
+/// Runs a module that no word of the command names, and imports another.
+constexpr const char* kHiddenTrainer =
+    R"(["sh", "-c", ". ./helper.sh", "sh", "{feature:mode}", "{feature:loss}", "{seed}"])";
+constexpr const char* kHelper =
+    "echo \"step:0/4 val_loss:10.8 train_time:0ms step_avg:nanms\"\n"
+    "echo \"step:4/4 val_loss:3.2 train_time:2000ms step_avg:500.00ms\"\n";
+
+std::size_t stored_runs(const CommandLine& shell) {
+  return json_of(shell.run({"list", "runs", "--json"})).at("tables").at("runs").size();
+}
+
+TEST(ExternalSources, AChangedHelperIsMeasuredAgain) {
+  const CommandLine shell("external_sources");
+  shell.write("helper.sh", kHelper);
+  shell.write("suite.json", external_command_suite_of(kHiddenTrainer));
+  ASSERT_EQ(shell.run({"run", "suite.json", "--quiet"}).exit_code, 0);
+  EXPECT_EQ(stored_runs(shell), 6U);
+  shell.write("output.txt", "data of the trainer\n");
+  ASSERT_EQ(shell.run({"run", "suite.json", "--quiet"}).exit_code, 0);
+  EXPECT_EQ(stored_runs(shell), 6U) << "nothing has changed";
+  shell.write("helper.sh", std::string(kHelper) + "# changed\n");
+  ASSERT_EQ(shell.run({"run", "suite.json", "--quiet"}).exit_code, 0);
+  EXPECT_EQ(stored_runs(shell), 12U);
+}
+
+TEST(ExternalSources, UnknownSourcesAreNeverReused) {
+  const CommandLine shell("external_unknown"), elsewhere("external_elsewhere");
+  elsewhere.write("helper.sh", kHelper);
+  const std::string command = R"(["sh", "-c", ". )" + (elsewhere.work() / "helper.sh").string() +
+                              R"(", "sh", "{feature:mode}", "{feature:loss}", "{seed}"])";
+  shell.write("suite.json", external_command_suite_of(command));
+  const ProgramResult result = shell.run({"run", "suite.json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE((result.out + result.err).find("its runs are never reused"), std::string::npos) << result.out << result.err;
+  ASSERT_EQ(shell.run({"run", "suite.json", "--quiet"}).exit_code, 0);
+  EXPECT_EQ(stored_runs(shell), 12U);
+}
+
+TEST(ExternalSources, AChangeDuringTheSuiteEndsIt) {
+  const CommandLine shell("external_changing");
+  shell.write("helper.sh", std::string(kHelper) + "echo '# changed' >> helper.sh\n");
+  shell.write("suite.json", external_command_suite_of(kHiddenTrainer));
+  const ProgramResult result = shell.run({"run", "suite.json"});
+  EXPECT_EQ(result.exit_code, 4) << result.out << result.err;
+  EXPECT_NE(result.err.find("helper.sh changed after the suite began"), std::string::npos) << result.err;
+}
+
 TEST(ExternalLogFile, ItsLinesCountAndStandardOutputIsForPeople) {
   const CommandLine shell("external_log");
   shell.write("train.sh",

@@ -88,13 +88,18 @@ TEST(HuntCommand, WhereNothingMattersNothingIsTested) {
 TEST(HuntCommand, BadInputIsOneSentence) {
   const CommandLine shell("hunt_bad");
   shell.write("suite.json", suite_of(4));
+  core::Json with_values = core::Json::parse(suite_of(4));
+  with_values["design"] = "factorial";
+  with_values["features"] = {{{"id", "f1"}, {"values", {"0", "1"}}}};
+  shell.write("values.json", with_values.dump());
   expect_refusals(shell, {{{"hunt", "record99"}, "record99"},
                           {{"hunt", "speedrun_history"}, "no base"},
                           {{"hunt", "record17", "--runs", "3"}, "--runs"},
                           {{"hunt", "record17", "--features", "a,,b"}, "--features"},
                           {{"hunt", "record17", "--features", "rotory"}, "rotary"},
                           {{"hunt", "record17", "--scale", "tiny"}, "tiny"},
-                          {{"hunt", "suite.json", "--features", "f9"}, "f9"}});
+                          {{"hunt", "suite.json", "--features", "f9"}, "f9"},
+                          {{"hunt", "values.json"}, "several values of 'f1'"}});
 }
 
 }  // namespace

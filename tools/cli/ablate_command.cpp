@@ -148,8 +148,9 @@ OrderedJson axis_of(const std::string& text) {
   const bool is_path = name[0] == '/';
   OrderedJson axis = {{is_path ? "path" : "feature", name}, {"values", OrderedJson::array()}};
   for (const std::string& value : parts_of("--axis", values)) {
-    const Json number = is_path ? Json::parse(value, nullptr, false) : Json(value);
-    axis["values"].push_back(number.is_discarded() ? OrderedJson(value) : OrderedJson(number));
+    const Json number = is_path ? core::json_or_null(value) : Json(value);
+    const bool is_text = number.is_null() && value != "null";
+    axis["values"].push_back(is_text ? OrderedJson(value) : OrderedJson(number));
   }
   return axis;
 }

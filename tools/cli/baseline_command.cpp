@@ -6,6 +6,7 @@
 
 #include "core/base/atomic_write.h"
 #include "core/base/error.h"
+#include "core/base/json.h"
 #include "reports/gate/arm.h"
 #include "reports/kinds/kinds.h"
 #include "results/records.h"
@@ -64,10 +65,10 @@ void require_whole(const results::Store& store, const results::PlanRecord& plan)
 std::string measured_revision(const results::Store& store, const results::PlanRecord& plan, const reports::Arm& arm) {
   const results::RunRecord run = store.run(*plan.lines.front().run_id);
   if (run.engine != "external") return source_revision().value_or("");
-  const core::Json config = core::Json::parse(run.config, nullptr, false);
+  const core::Json config = core::json_or_null(run.config);
   if (!config.is_object()) return arm.revision;
-  const std::string folder = config.value("folder", ""), tree = config.value("tree", "");
-  const bool is_same = !tree.empty() && source_tree(folder, config.value("suite_file", "")) == tree;
+  const std::string folder = core::string_in(config, "folder"), tree = core::string_in(config, "tree");
+  const bool is_same = !tree.empty() && source_tree(folder, core::string_in(config, "suite_file")) == tree;
   return is_same ? source_revision(folder).value_or("") : arm.revision;
 }
 

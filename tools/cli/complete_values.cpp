@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <optional>
 #include <set>
 
@@ -44,6 +42,8 @@ using Source = std::function<Candidates(const ValueRequest&)>;
 
 // --- catalogue: the name of an entry is the stem of its file ---
 
+constexpr std::size_t kMaxEntryBytes = std::size_t{1} << 20;
+
 struct EntryFile {
   std::string id;
   std::string text;  ///< JSON
@@ -63,15 +63,14 @@ std::vector<EntryFile> entries(const std::string& folder, const ValueRequest& re
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(fs::path(own) / folder, ignored)) {
     if (entry.path().extension() != ".json") continue;
-    std::ifstream in(entry.path(), std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-    found.push_back({entry.path().stem().string(), has_text ? text : ""});
+    const std::string text = has_text ? core::read_beginning(entry.path(), kMaxEntryBytes).value_or("") : "";
+    found.push_back({entry.path().stem().string(), text});
   }
   return found;
 }
 
 std::string title_in(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Json json = core::json_or_null(text);
   const auto title = json.is_object() ? json.find("title") : json.end();
   return title != json.end() && title->is_string() ? title->get<std::string>() : "";
 }
@@ -91,7 +90,7 @@ Candidates feature_values(const ValueRequest& request, const std::string& featur
   Candidates values;
   for (const EntryFile& entry : entries("features", request)) {
     if (entry.id != feature) continue;
-    const Json json = Json::parse(entry.text, nullptr, /*allow_exceptions=*/false);
+    const Json json = core::json_or_null(entry.text);
     const auto known = json.is_object() ? json.find("values") : json.end();
     if (known == json.end() || !known->is_object()) continue;
     for (const auto& value : known->items()) values.push_back({value.key(), ""});

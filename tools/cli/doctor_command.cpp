@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <iterator>
 #include <memory>
 #include <sstream>
@@ -73,16 +72,16 @@ std::vector<Check> check_engine() {
                                 : " does not start: " + first_line(answer.err.empty() ? answer.out : answer.err));
     return {engine, torch};
   }
-  const core::Json facts = core::Json::parse(answer.out, nullptr, /*allow_exceptions=*/false);
+  const core::Json facts = core::json_or_null(answer.out);
   if (!facts.is_object()) {
     engine.found = program.string() + " does not describe itself: it is another program, or an older one";
     return {engine, torch};
   }
   engine.status = torch.status = "ok";
-  engine.found =
-      program.filename().string() + " " + facts.value("version", "unknown") + ", " + facts.value("cpu_capability", "");
+  engine.found = program.filename().string() + " " + core::string_in(facts, "version", "unknown") + ", " +
+                 core::string_in(facts, "cpu_capability");
   engine.enables = "training";
-  torch.found = facts.value("libtorch", "unknown");
+  torch.found = core::string_in(facts, "libtorch", "unknown");
   return {engine, torch};
 }
 
@@ -168,7 +167,7 @@ Check check_kernels() {
 
 /// Words of the first "flags" (x86) or "Features" (ARM) line.
 std::vector<std::string> cpu_flags() {
-  std::ifstream in("/proc/cpuinfo");
+  std::istringstream in(core::read_beginning("/proc/cpuinfo").value_or(""));
   for (std::string line; std::getline(in, line);) {
     if (line.rfind("flags", 0) != 0 && line.rfind("Features", 0) != 0) continue;
     std::istringstream words(line.substr(std::min(line.find(':') + 1, line.size())));

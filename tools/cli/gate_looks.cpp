@@ -4,6 +4,7 @@
 #include <chrono>
 #include <map>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 
 #include "core/base/error.h"
@@ -21,10 +22,9 @@ using Clock = std::chrono::steady_clock;
 
 /// A planned run of a later look is no missing evidence.
 void keep_seeds(reports::Arm& arm, const std::vector<std::uint64_t>& seeds) {
+  const std::unordered_set<std::uint64_t> kept(seeds.begin(), seeds.end());
   for (reports::ArmCell& cell : arm.cells) {
-    std::erase_if(cell.runs, [&](const reports::ArmRun& run) {
-      return std::find(seeds.begin(), seeds.end(), run.seed) == seeds.end();
-    });
+    std::erase_if(cell.runs, [&](const reports::ArmRun& run) { return !kept.contains(run.seed); });
   }
 }
 

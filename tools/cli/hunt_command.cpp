@@ -4,14 +4,12 @@
 #include <memory>
 #include <set>
 
-#include "ablations/screening.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
 #include "reports/comparison/comparison.h"
 #include "reports/effects/effects.h"
 #include "reports/effects/screened_effects.h"
 #include "reports/kinds/kinds.h"
-#include "results/provenance.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
 #include "tools/cli/program.h"
@@ -43,9 +41,8 @@ constexpr const char* kHuntFooter =
     "  nanobench hunt leave_one_out                         the features of a suite, around its base\n"
     "  nanobench hunt my_trainer.json --runs 60             a trainer of your own (docs/external.md)\n"
     "\n"
-    "The first half of the runs are random cells with a quarter of the features at their other value, one seed each. "
-    "The\n"
-    "second half tests each suspect alone against the base, with seeds of its own, as leave_one_out does.\n"
+    "The first half of the runs are random cells with a quarter of the features at their other value, one seed each.\n"
+    "The second half tests each suspect alone against the base, with seeds of its own, as leave_one_out does.\n"
     "Exit codes: 0 success, 2 usage, 4 a run failed, 130 interrupted (the same command continues).";
 
 /// A suite around the base, or the base of a suite.
@@ -67,10 +64,14 @@ suites::Suite asked_suite(const HuntOptions& options) {
   suite.axes.clear();
   suite.runs.reset();
   suite.resolution.reset();
-  std::erase_if(suite.features, [](const suites::FeatureChoice& choice) { return !choice.values.empty(); });
   if (!options.features.empty()) {
     suite.features.clear();
     for (const std::string& id : parts_of("--features", options.features)) suite.features.push_back({.id = id});
+  }
+  for (const suites::FeatureChoice& choice : suite.features) {
+    if (choice.values.empty()) continue;
+    throw Error(ErrorCode::kInvalidArgument, suite.source + ": the suite lists several values of '" + choice.id +
+                                                 "', and hunt tries one; name the features with --features");
   }
   return suites::with_overrides(suite, overrides_of(options.settings));
 }

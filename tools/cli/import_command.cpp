@@ -70,12 +70,12 @@ void import_logs(const ImportOptions& options, const std::vector<std::string>& a
   results::LogImport import(store, options.suite, options.control);
   const std::vector<results::NamedStep> named = results::find_named_steps(found.files);
   for (const std::string& problem : found.problems) import.add_problem(problem);
-  std::string text;
   for (const results::LogFile& file : found.files) {
-    if (const std::optional<std::string> reason = results::read_log_file(file.path, text)) {
-      import.add_problem(file.path.string() + " " + *reason);
+    const results::LogReading reading = results::read_log_file(file.path);
+    if (reading.problem) {
+      import.add_problem(file.path.string() + " " + *reading.problem);
     } else {
-      import.add(file, results::read_speedrun_log(text), named_step(file, named));
+      import.add(file, reading.log, named_step(file, named));
     }
   }
   print(import_report(import.finish(argv), options.suite, store), options.is_json);

@@ -98,12 +98,12 @@ reports::Audit audit_logs(const std::vector<std::string>& paths, const reports::
   auditor.set_named_steps(results::find_named_steps(found.files));
   for (const std::string& problem : found.problems) auditor.add_problem(problem);
   for (const fs::path& folder : found.readme_only) auditor.add_readme_only(folder);
-  std::string text;
   for (const results::LogFile& file : found.files) {
-    if (const std::optional<std::string> reason = results::read_log_file(file.path, text)) {
-      auditor.add_problem(file.path.string() + " " + *reason);
+    const results::LogReading reading = results::read_log_file(file.path);
+    if (reading.problem) {
+      auditor.add_problem(file.path.string() + " " + *reading.problem);
     } else {
-      auditor.add(file, results::read_speedrun_log(text));
+      auditor.add(file, reading.log);
     }
   }
   return auditor.finish();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <iostream>
+#include <unordered_set>
 
 #include "core/base/atomic_write.h"
 #include "core/base/error.h"
@@ -142,11 +143,12 @@ std::vector<std::uint64_t> parse_seeds(const std::string& text) {
     for (std::uint64_t seed = 1; seed <= count; ++seed) seeds.push_back(seed);
     return seeds;
   }
+  std::unordered_set<std::uint64_t> known;
   std::size_t start = 0;
   while (start < text.size()) {
     const std::size_t end = std::min(text.find(',', start), text.size());
     seeds.push_back(parse_seed(text.substr(start, end - start), text));
-    if (std::count(seeds.begin(), seeds.end(), seeds.back()) > 1) {
+    if (!known.insert(seeds.back()).second) {
       throw Error(ErrorCode::kInvalidArgument,
                   "--seeds " + text + ": the seed " + std::to_string(seeds.back()) + " appears twice");
     }

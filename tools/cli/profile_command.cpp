@@ -2,13 +2,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 
 #include "ablations/resolve.h"
 #include "core/base/atomic_write.h"
 #include "core/base/error.h"
+#include "core/base/input_file.h"
+#include "core/base/json.h"
 #include "core/base/step_profile.h"
 #include "core/base/text.h"
 #include "core/protocol/run_event.h"
@@ -101,11 +101,13 @@ core::RunSpec make_spec(const ProfileOptions& options, const fs::path& file) {
 
 /// What the engine wrote, as text.
 std::string read_trace(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in)
+  std::string text;
+  const auto problem = core::read_input(file, core::kJsonExchange, text);
+  if (problem && problem->trouble == core::InputTrouble::kMissing)
     throw Error(ErrorCode::kDataLoss,
                 "the engine wrote no profile; use nanobench and nanobench-train of the same build");
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  if (problem) core::fail_to_read("the engine's profile", *problem);
+  return text;
 }
 
 core::StepProfile profile_in(const std::string& trace) {

@@ -11,6 +11,7 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
+#include "core/process/resource_limits.h"
 #include "suites/external/external_engine.h"
 #include "suites/run/launched_engine.h"
 #include "suites/run/mock_engine.h"
@@ -136,6 +137,7 @@ void add_all_commands(CLI::App& app, Session& session) {
 }
 
 int run_program(const std::vector<std::string>& arguments) {
+  core::ignore_file_size_signal();
   const std::string first = arguments.size() > 1 ? arguments[1] : "";
   if (first == "mock-engine") return suites::mock_engine_main({arguments.begin() + 2, arguments.end()});
   if (first == "launched-engine") return suites::launched_engine_main({arguments.begin() + 2, arguments.end()});
@@ -158,9 +160,8 @@ int run_program(const std::vector<std::string>& arguments) {
     return check_output(parse_and_run(app, session));
   } catch (const core::Error& error) {
     std::cout.flush();
-    const bool is_bug = error.code() == core::ErrorCode::kInternal;
-    return fail(is_bug ? core::kExitBug : core::kExitUsage,
-                is_bug ? std::string("bug: ") + error.what() : error.what());
+    if (error.code() == core::ErrorCode::kInternal) return fail(core::kExitBug, std::string("bug: ") + error.what());
+    return fail(error.code() == core::ErrorCode::kIncomplete ? core::kExitIncomplete : core::kExitUsage, error.what());
   } catch (const std::bad_alloc&) {
     return fail(core::kExitUsage, "out of memory");
   } catch (const std::exception& error) {

@@ -8,6 +8,7 @@
 
 #include "core/base/atomic_write.h"
 #include "core/base/error.h"
+#include "core/base/json.h"
 #include "core/process/command.h"
 #include "reports/claims/ledger.h"
 #include "reports/comparison/comparison.h"
@@ -71,7 +72,7 @@ for name in sys.argv[2:]:
 core::OrderedJson still_spec(const reports::Chart& chart) {
   core::OrderedJson spec = reports::complete_spec(chart);
   if (spec.contains("width") && spec["width"] == "container") spec["width"] = kChartWidth;
-  spec["config"] = core::OrderedJson::parse(kConfig);
+  spec["config"] = core::parse_ordered_json(kConfig, "chart");
   return spec;
 }
 

@@ -6,6 +6,7 @@
 #include "ablations/catalogue.h"
 #include "ablations/resolve.h"
 #include "core/base/error.h"
+#include "core/base/json.h"
 #include "reports/kinds/kinds.h"
 #include "results/store.h"
 #include "suites/design/plan.h"
@@ -79,7 +80,7 @@ void refuse_config(const ShowOptions& options, const char* kind) {
 void show_run(const ShowOptions& options, std::int64_t id) {
   const results::Store store(database_file(options.database), results::OpenMode::kReadOnly);
   if (options.is_config) {
-    print_config(core::OrderedJson::parse(store.run(id).config));
+    print_config(core::parse_ordered_json(store.run(id).config, "the configuration of run " + std::to_string(id)));
     return;
   }
   print(reports::run_report(store, id), options.is_json);

@@ -44,7 +44,13 @@ suites::Engine engine_for(const suites::Suite& suite, const SuiteRunOptions& opt
                       "--launcher starts the processes of nanobench-train, but the suite " + suite.name +
                           " has another engine; leave it out");
   }
-  if (suite.external) return suites::external_engine(suite, {own, "external-engine"});
+  if (suite.external) {
+    suites::Engine engine = suites::external_engine(suite, {own, "external-engine"});
+    engine.version_of_run = [suite](const std::string&) {
+      return suites::external_engine(with_trainer_revision(suite), {}).version;
+    };
+    return engine;
+  }
   if (!suite.mock.is_null()) return suites::mock_engine({own, "mock-engine"});
   suites::Engine native = suites::native_engine(engine_program(), use_of(suite, options));
   if (options.launcher.empty()) return native;

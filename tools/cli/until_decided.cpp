@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <unordered_set>
 
 #include "core/base/error.h"
 #include "core/base/text.h"
@@ -265,8 +266,9 @@ constexpr std::pair<const char*, double> kUnits[] = {{"min", 60.0}, {"h", 3600.0
 
 std::vector<std::uint64_t> seeds_up_to(const std::vector<std::uint64_t>& own, int count) {
   std::vector<std::uint64_t> seeds = own;
+  const std::unordered_set<std::uint64_t> known(own.begin(), own.end());
   for (std::uint64_t next = 1; seeds.size() < static_cast<std::size_t>(count); ++next) {
-    if (std::find(seeds.begin(), seeds.end(), next) == seeds.end()) seeds.push_back(next);
+    if (!known.contains(next)) seeds.push_back(next);
   }
   seeds.resize(static_cast<std::size_t>(count));
   return seeds;

@@ -29,6 +29,12 @@ if(NANOBENCH_SANITIZE)
   target_link_options(nanobench_options INTERFACE -fsanitize=${NANOBENCH_SANITIZE})
 endif()
 
+# libFuzzer observes the branches that an input takes, in all our sources.
+option(NANOBENCH_FUZZ "Build the targets of tests/fuzz for libFuzzer; needs clang" OFF)
+if(NANOBENCH_FUZZ)
+  target_compile_options(nanobench_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 # Headers that nearly every source of the plain libraries includes, compiled once. Libraries compiled with the same
 # options may share them; with another -O the compiler crashes. This hides missing includes in headers, so
 # tools/dev/check_clang.py compiles without it.

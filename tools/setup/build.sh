@@ -75,7 +75,7 @@ release_lock() {
 # --- stage: LibTorch -----------------------------------------------------------------------------------------------
 
 # Presets without the engine need no LibTorch.
-needs_libtorch() { [[ $preset != asan && $preset != tsan ]]; }
+needs_libtorch() { [[ $preset != asan && $preset != tsan && $preset != fuzz ]]; }
 
 is_libtorch() {
   local place

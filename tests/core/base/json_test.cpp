@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <limits>
 
 #include "core/base/error.h"
 
@@ -43,6 +44,26 @@ TEST(Json, MalformedTextNamesSourceLineAndColumn) {
   EXPECT_NE(message.find("line 3"), std::string::npos) << message;
 }
 
+TEST(Json, WholeNumbersAreReadExactlyOrNotAtAll) {
+  const auto reason = [](const char* text, auto zero) {
+    return message_of([&] { read_values("x", [&] { return json_or_null(text).get<decltype(zero)>(); }); });
+  };
+  for (const char* text : {"9e100", "-9e100", "9223372036854775808", "9.223372036854776e18", "3.5", "-0.5"}) {
+    EXPECT_EQ(reason(text, std::int64_t{}).find("x: the number must be whole and from -9223372036854775808 to"), 0U)
+        << text << ": " << reason(text, std::int64_t{});
+  }
+  EXPECT_NE(reason("-1", std::uint64_t{}).find("from 0 to 18446744073709551615, but is -1"), std::string::npos);
+  EXPECT_NE(reason("2147483648", int{}).find("but is 2147483648"), std::string::npos);
+  EXPECT_NE(reason("true", int{}).find("type must be number, but is boolean"), std::string::npos);
+  EXPECT_EQ(json_or_null("3.0").get<int>(), 3);
+  EXPECT_EQ(json_or_null("-9223372036854775808").get<std::int64_t>(), std::numeric_limits<std::int64_t>::min());
+  EXPECT_EQ(json_or_null("18446744073709551615").get<std::uint64_t>(), std::numeric_limits<std::uint64_t>::max());
+  EXPECT_EQ(json_or_null("[1, 2.0]").get<std::vector<int>>(), (std::vector<int>{1, 2}));
+  EXPECT_THROW(json_or_null("[1, 2.5]").get<std::vector<int>>(), Json::type_error);
+  EXPECT_THROW(json_or_null(R"({"a": 2.5})").value("a", 1), Json::type_error);
+  EXPECT_THROW(ordered_json_or_null("1e99").get<int>(), OrderedJson::type_error);
+}
+
 TEST(Json, CommentsAndTrailingTextAreRefused) {
   EXPECT_THROW(parse_json("{} // note", "x"), Error);
   EXPECT_THROW(parse_json("{} {}", "x"), Error);
@@ -56,6 +77,88 @@ TEST(Json, RepeatedKeyIsAnError) {
 
 TEST(Json, SameKeyInDifferentObjectsIsFine) {
   EXPECT_NO_THROW(parse_json(R"({"a": {"k": 1}, "b": {"k": 2}, "c": [{"k": 3}, {"k": 4}]})", "x"));
+}
+
+std::string nested(std::size_t depth, const std::string& open, const std::string& close) {
+  std::string text;
+  for (std::size_t i = 0; i < depth; ++i) text += open;
+  text += "1";
+  for (std::size_t i = 0; i < depth; ++i) text += close;
+  return text;
+}
+
+TEST(Json, DepthIsLimited) {
+  EXPECT_NO_THROW(parse_json(nested(kMaxJsonDepth, "[", "]"), "x"));
+  for (const std::size_t depth : {kMaxJsonDepth + 1, std::size_t{100'000}}) {
+    const std::string expected = "x.json: lists and objects lie in each other more than 100 deep";
+    EXPECT_EQ(message_of([&] { parse_json(nested(depth, "[", "]"), "x.json"); }), expected);
+    EXPECT_EQ(message_of([&] { parse_json(nested(depth, "{\"a\":", "}"), "x.json"); }), expected);
+    EXPECT_EQ(message_of([&] { parse_ordered_json(nested(depth, "[", "]"), "x.json"); }), expected);
+    EXPECT_TRUE(json_or_null(nested(depth, "[", "]")).is_null());
+  }
+  EXPECT_NE(message_of([] { parse_json(std::string(1'000'000, '['), "x.json"); }).find("deep"), std::string::npos);
+}
+
+TEST(Json, NumbersBeyondDoublesAreErrors) {
+  EXPECT_EQ(message_of([] { parse_json("{\n\"a\": 1e999}", "x.json"); }),
+            "x.json: the number 1e999 at line 2 is too large; the largest is about 1.8e308");
+  const std::string message = message_of([] { parse_json("[" + std::string(400, '9') + "]", "x.json"); });
+  EXPECT_NE(message.find("x.json: the number 999"), std::string::npos) << message;
+  EXPECT_LT(message.size(), 200U);
+  EXPECT_NE(message_of([] { parse_json("-1e999", "x.json"); }).find("-1e999"), std::string::npos);
+  EXPECT_TRUE(json_or_null("1e999").is_null());
+  EXPECT_EQ(parse_json("1e-999", "x"), 0.0);
+}
+
+TEST(Json, EveryKindOfValueIsBuilt) {
+  const std::string text =
+      R"({"a":[1,-2,2.5,true,false,null,"s",[],{}],"b":{"c":{"d":[[1],[2,{"e":3}]]}},"u":18446744073709551615,"z":""})";
+  EXPECT_EQ(parse_json(text, "x").dump(), text);
+  EXPECT_EQ(parse_json(text, "x"), Json::parse(text));
+  EXPECT_EQ(parse_json(" 7 ", "x"), 7);
+  const std::string unsorted = R"({"z":1,"a":{"y":[1,{"x":2,"b":3}],"c":4}})";
+  EXPECT_EQ(parse_ordered_json(unsorted, "x").dump(), unsorted);
+  EXPECT_EQ(ordered_json_or_null(unsorted).dump(), unsorted);
+}
+
+TEST(Json, OrderedObjectsHaveALimitOfKeys) {
+  const auto object_of = [](int keys) {
+    std::string text = "{\"first\":0";
+    for (int i = 1; i < keys; ++i) text += ",\"" + std::to_string(i) + "\":0";
+    return text + "}";
+  };
+  EXPECT_EQ(parse_ordered_json(object_of(10'000), "x").size(), 10'000U);
+  EXPECT_NE(message_of([&] { parse_ordered_json(object_of(10'001), "x"); }).find("more than 10000 keys"),
+            std::string::npos);
+  EXPECT_NE(message_of([] { parse_ordered_json(R"({"a":1,"a":2})", "x"); }).find("twice"), std::string::npos);
+}
+
+TEST(Json, ForeignTextIsAValueOrNull) {
+  for (const char* bad : {"", "{", "[1,]", "nul", "{\"a\":1,\"a\":2}", "\"\xff\"", "1 2"})
+    EXPECT_TRUE(json_or_null(bad).is_null()) << bad;
+  EXPECT_EQ(json_or_null("{\"a\":1}").at("a"), 1);
+}
+
+TEST(Json, ValuesOfAWrongTypeAreOneSentence) {
+  const Json value = parse_json(R"({"a": "text"})", "x");
+  EXPECT_EQ(message_of([&] { read_values("line 3", [&] { return value.at("a").get<int>(); }); }),
+            "line 3: type must be number, but is string");
+  EXPECT_NE(message_of([&] { read_values("line 3", [&] { return value.at("b").get<int>(); }); }).find("'b' not found"),
+            std::string::npos);
+  EXPECT_EQ(read_values("line 3", [&] { return value.at("a").get<std::string>(); }), "text");
+  EXPECT_EQ(string_in(value, "a"), "text");
+  EXPECT_EQ(string_in(value, "b", "none"), "none");
+  EXPECT_EQ(string_in(Json(3), "b", "none"), "none");
+}
+
+TEST_F(JsonFile, ALargeFileIsRefusedWithTheReason) {
+  const std::filesystem::path file = write("[" + std::string(17U << 20, ' ') + "]");
+  const std::string message = message_of([&] { read_json_file(file); });
+  EXPECT_NE(message.find(
+                "has 17,825,794 bytes, expected at most 16 MiB: no suite, configuration or catalogue entry is larger"),
+            std::string::npos)
+      << message;
+  EXPECT_TRUE(read_json_file(file, kJsonExchange).empty());
 }
 
 TEST_F(JsonFile, MissingFileAndFolderAreNamed) {
@@ -140,6 +243,11 @@ TEST(JsonObject, HugeFloatIsOutOfRangeNotUndefined) {
   JsonObject object(value, "x.json");
   EXPECT_THROW(object.integer("n", 0, 10), Error);
   EXPECT_THROW(object.integer("m", 0, 10), Error);
+  for (const char* edge : {"9223372036854775808.0", "-9223372036854775809e1", "9.3e18"}) {
+    const Json one = parse_json("{\"n\": " + std::string(edge) + "}", "x.json");
+    JsonObject of_edge(one, "x.json");
+    EXPECT_THROW(of_edge.integer("n", INT64_MIN, INT64_MAX), Error) << edge;
+  }
 }
 
 TEST(JsonObject, LongValuesAreShortenedInMessages) {

@@ -59,6 +59,7 @@ TEST(Text, NothingSteersTheTerminal) {
             "\xEF\xBF\xBD"
             "abc")
       << "right-to-left override";
+  EXPECT_EQ(printable("no character: \xEF\xBF\xBE\xEF\xBF\xBF"), "no character: \xEF\xBF\xBD\xEF\xBF\xBD");
   EXPECT_EQ(printable("broken \xff utf-8 \xe2\x82"), "broken \xEF\xBF\xBD utf-8 \xEF\xBF\xBD\xEF\xBF\xBD");
   EXPECT_EQ(printable("ünï日😀"), "ünï日😀");
 }

@@ -49,7 +49,7 @@ TEST(DataCache, MissingTextIsReportedAndNothingIsMade) {
   const std::string message = testing::error_of(ErrorCode::kNotFound, [&] {
     ensure_text({folder / "none.txt"}, DocumentRule::kAutomatic, 0.1, folder / "cache");
   });
-  EXPECT_PRED2(testing::contains, message, "no text file");
+  EXPECT_PRED2(testing::contains, message, "does not exist");
   EXPECT_FALSE(std::filesystem::exists(folder / "cache"));
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+
 #include <numeric>
 
 #include "core/base/digest.h"
@@ -85,6 +87,82 @@ TEST(SplitDocuments, NoByteIsLostWhateverTheText) {
     for (const DocumentRule rule :
          {DocumentRule::kAutomatic, DocumentRule::kFile, DocumentRule::kBlankLine, DocumentRule::kHeading}) {
       ASSERT_EQ(joined(split_documents(text, rule)), text);
+    }
+  }
+}
+
+/// The documents of a text that arrives in pieces of these sizes.
+std::vector<std::string> cut_in_pieces(const std::string& text, DocumentRule rule, RandomStream& random) {
+  class Texts : public DocumentSink {
+   public:
+    void open() override { texts.emplace_back(); }
+    void text(std::string_view bytes) override { texts.back() += bytes; }
+    std::vector<std::string> texts;
+  };
+  Texts documents;
+  DocumentCutter cutter(rule, documents);
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t size = random.next() % 4 == 0 ? 6000 : random.next() % 40;
+    cutter.add(std::string_view(text).substr(at, size));
+    at += size;
+  }
+  cutter.finish();
+  return documents.texts;
+}
+
+TEST(DocumentCutter, PiecesMakeNoDifference) {
+  RandomStream random(2, 1);
+  const std::string alphabet("\n\n\n  =#ab\r\0\xff", 12);
+  for (int round = 0; round < 300; ++round) {
+    std::string text;
+    for (int i = 0; i < 3000; ++i) text += alphabet[random.next() % 12];
+    // Lines around the longest heading, of blanks and of text.
+    for (int i = 0; i < 3; ++i) {
+      const std::size_t length = kMaxHeadingBytes - 3 + random.next() % 6;
+      text += "\n\n# " + std::string(length - 2, i == 0 ? ' ' : 'x') + "\n\n" + std::string(length, " =x"[i]) + "\n";
+    }
+    for (const DocumentRule rule : {DocumentRule::kFile, DocumentRule::kBlankLine, DocumentRule::kHeading}) {
+      const Documents whole = split_documents(text, rule);
+      ASSERT_EQ(cut_in_pieces(text, rule, random), std::vector<std::string>(whole.begin(), whole.end())) << round;
+    }
+  }
+}
+
+TEST(DocumentCutter, ALineLongerThanAHeadingIsText) {
+  const auto documents_with = [](std::size_t length) {
+    const std::string text = "first\n\n# " + std::string(length - 2, 'x') + "\nbody\n";
+    return split_documents(text, DocumentRule::kHeading).size();
+  };
+  EXPECT_EQ(documents_with(kMaxHeadingBytes), 2U);
+  EXPECT_EQ(documents_with(kMaxHeadingBytes + 1), 1U);
+}
+
+/// The documents as plain loops over the whole text find them.
+std::vector<std::string> documents_by_loops(const std::string& text, bool by_heading) {
+  std::vector<std::string> documents(1);
+  bool is_after_blank = true;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
+    const std::string line = text.substr(at, end - at);
+    const bool is_heading = line.starts_with("# ") && line.find_first_not_of(" \n", 2) != std::string::npos;
+    const bool is_begin = is_after_blank && !is_blank(line) && !is_blank(documents.back());
+    if (is_begin && (by_heading ? is_heading : documents.back().size() >= kMinDocumentBytes)) documents.emplace_back();
+    documents.back() += line;
+    is_after_blank = is_blank(line);
+    at = end;
+  }
+  return documents;
+}
+
+TEST(DocumentCutter, EqualsPlainLoops) {
+  RandomStream random(3, 1);
+  const std::string alphabet = "\n\n\n  #ab";
+  for (int round = 0; round < 300; ++round) {
+    std::string text = "x";
+    for (int i = 0; i < 3000; ++i) text += random.next() % 20 == 0 ? "\n\n# " : alphabet.substr(random.next() % 8, 1);
+    for (const bool by_heading : {true, false}) {
+      const Documents found = split_documents(text, by_heading ? DocumentRule::kHeading : DocumentRule::kBlankLine);
+      ASSERT_EQ(std::vector<std::string>(found.begin(), found.end()), documents_by_loops(text, by_heading)) << round;
     }
   }
 }
@@ -191,6 +269,36 @@ TEST(PrepareText, BadInputIsNamedAndNothingIsLeft) {
   EXPECT_PRED2(contains, message(ErrorCode::kInvalidArgument, "good.txt", 0.9), "fraction is 0.9");
   error_of(ErrorCode::kInvalidArgument, [&] { prepare_text({}, DocumentRule::kFile, 0.1, folder / "out"); });
   EXPECT_EQ(testing::names_in(folder.path()).size(), 4u);
+}
+
+TEST(PrepareText, FilesLargerThanAPieceKeepEveryByte) {
+  const TestFolder folder;
+  RandomStream random(4, 1);
+  std::string text;
+  while (text.size() < 5'000'000)
+    text += std::string(random.next() % 900, static_cast<char>('a' + random.next() % 26)) + "\n\n";
+  write_bytes(folder / "t.txt", text);
+  const DataSet data = prepare_text({folder / "t.txt"}, DocumentRule::kAutomatic, 0.1, folder / "out");
+  std::string expected;
+  for (const std::string_view document : split_documents(text, DocumentRule::kBlankLine))
+    expected += "|" + std::string(document);
+  EXPECT_TRUE(text_of(data.train) + text_of(data.val) == expected);
+  EXPECT_EQ(data.train_tokens + data.val_tokens, static_cast<std::int64_t>(expected.size()));
+  EXPECT_NEAR(static_cast<double>(data.val_tokens) / static_cast<double>(expected.size()), 0.1, 0.001);
+  std::vector<std::uint16_t> train = testing::tokens_in(data.train.front());
+  EXPECT_NEAR(data.meta["details"]["unigram_nats"].get<double>(), unigram_entropy(train), 1e-9);
+  EXPECT_NEAR(data.meta["details"]["bigram_nats"].get<double>(), bigram_entropy(train), 1e-9);
+}
+
+TEST(PrepareText, AnythingButARegularFileIsRefused) {
+  const TestFolder folder;
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  const auto message = [&](const std::filesystem::path& file) {
+    return error_of(ErrorCode::kInvalidArgument,
+                    [&] { prepare_text({file}, DocumentRule::kAutomatic, 0.1, folder / "out"); });
+  };
+  EXPECT_PRED2(contains, message(folder / "pipe"), "pipe is a named pipe, expected a file");
+  EXPECT_PRED2(contains, message("/dev/zero"), "/dev/zero is a device, expected a file");
 }
 
 TEST(PrepareText, RealTexts) {

@@ -1,14 +1,22 @@
 #include "core/process/child_process.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <set>
 #include <thread>
+#include <vector>
+
+#include "core/base/atomic_write.h"
+#include "core/base/error.h"
+#include "core/process/resource_limits.h"
 
 namespace nanobench::core {
 namespace {
@@ -74,6 +82,68 @@ TEST(ChildProcess, ItsExitIsItsCodeOrItsSignal) {
   EXPECT_EQ(exit_of(crash).text(), signal_text(SIGSEGV));
   EXPECT_EQ(signal_text(SIGKILL).substr(0, 18), "signal 9 (SIGKILL)");
   EXPECT_GT(exit_of(code).max_rss_bytes, 0);
+}
+
+TEST(ChildProcess, ItsPeakMemoryIsNotItsParents) {
+  const std::vector<char> large(std::size_t{200} << 20, 'x');
+  ASSERT_GT(resident_memory_bytes(), std::int64_t{200} << 20);
+  ChildProcess small(child_process_shell("sleep 0.2"));
+  const std::int64_t peak = exit_of(small).max_rss_bytes;
+  EXPECT_GT(peak, 0);
+  EXPECT_LT(peak, std::int64_t{50} << 20) << large.back();
+  ChildProcess larger(child_process_shell("exec python3 -c 'import time; a = bytearray(300 << 20); time.sleep(0.5)'"));
+  EXPECT_GT(exit_of(larger).max_rss_bytes, std::int64_t{300} << 20);
+}
+
+TEST(ChildProcess, BeyondTheLimitOfFileSizesAWriteFails) {
+  ignore_file_size_signal();
+  rlimit former = {};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &former), 0);
+  const TemporaryFolder folder("limits");
+  const rlimit low = {1000, former.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &low), 0);
+  std::string message;
+  try {
+    write_file_atomically(folder.path() / "file", std::string(5000, 'x'));
+  } catch (const Error& error) {
+    message = error.what();
+  }
+  ChildProcess child(child_process_shell("exec head -c 5000 /dev/zero > '" + (folder.path() / "other").string() + "'"));
+  const int signal = exit_of(child).signal;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &former), 0);
+  std::signal(SIGXFSZ, SIG_DFL);
+  EXPECT_NE(message.find("File too large"), std::string::npos) << message;
+  EXPECT_EQ(signal, SIGXFSZ) << "a program of the user has the behaviour that it expects";
+}
+
+TEST(ChildProcess, WithoutFreeDescriptorsTheReasonIsTooManyOpenFiles) {
+  rlimit former = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &former), 0);
+  std::set<std::string> reasons;
+  for (rlim_t limit = 3; limit < 40; ++limit) {
+    const rlimit low = {limit, former.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
+    try {
+      ChildSetup setup = child_process_shell("exit 0");
+      setup.pipes = {{1, 2}};
+      const ChildProcess child(setup);
+      reasons.insert(std::strerror(child.start_error()));
+    } catch (const Error& error) {
+      reasons.insert(error.what());
+    }
+  }
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &former), 0);
+  EXPECT_EQ(reasons, (std::set<std::string>{
+                         "Success", "Too many open files",
+                         "cannot make a pipe: Too many open files; raise the limit of open files (ulimit -n)"}));
+}
+
+TEST(ResourceLimits, PeakMemoryGrowsWithUse) {
+  const std::int64_t before = peak_memory_bytes();
+  const std::vector<char> large(static_cast<std::size_t>(before) + (std::size_t{50} << 20), 'x');
+  EXPECT_GT(peak_memory_bytes(), before) << large.back();
+  EXPECT_GE(peak_memory_bytes(), resident_memory_bytes());
+  EXPECT_EQ(peak_memory_bytes(-1), 0);
 }
 
 TEST(ChildProcess, AMissingProgramIsAnErrorNumber) {

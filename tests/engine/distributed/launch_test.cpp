@@ -36,8 +36,10 @@ TEST(Launch, TorchrunSaysWhoAndWhere) {
                                  {"MASTER_PORT", "29501"},
                                  {"TORCHELASTIC_RUN_ID", "run"},
                                  {"TORCHELASTIC_RESTART_COUNT", "2"},
-                                 {"TORCHELASTIC_USE_AGENT_STORE", "True"}});
+                                 {"TORCHELASTIC_USE_AGENT_STORE", "True"},
+                                 {"NANOBENCH_SECRET_FILE", "/home/me/secret"}});
   ASSERT_TRUE(launch);
+  EXPECT_EQ(launch->secret_file, "/home/me/secret");
   EXPECT_EQ(launch->launcher, Launcher::kTorchrun);
   EXPECT_EQ(launch->rank, 3);
   EXPECT_EQ(launch->size, 16);

@@ -2,81 +2,24 @@
 // that it starts itself, and a named end whatever happens to one of them.
 #include <gtest/gtest.h>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
-#include <memory>
-#include <numeric>
-
-#include "tests/engine/distributed/engine_process.h"
+#include "core/base/atomic_write.h"
+#include "core/base/secret_file.h"
+#include "tests/engine/distributed/launched_ranks.h"
 #include "tests/engine/distributed/tiny_run.h"
 
 namespace nanobench::core::testing {
 namespace {
 
-int free_port() {
-  const int fd = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in place{};
-  place.sin_family = AF_INET;
-  place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof place;
-  bind(fd, reinterpret_cast<sockaddr*>(&place), size);
-  getsockname(fd, reinterpret_cast<sockaddr*>(&place), &size);
-  close(fd);
-  return ntohs(place.sin_port);
-}
-
-std::vector<double> launched_run_losses_of(const EngineProcess& engine) {
-  std::vector<double> losses;
-  for (const RunEvent& event : engine.events()) {
-    if (const auto* step = std::get_if<StepEvent>(&event)) losses.push_back(step->loss);
-  }
-  return losses;
-}
-
 std::string communicator_of(const EngineProcess& engine) {
   return std::get<HelloEvent>(engine.events().front()).environment.at("communicator");
 }
-
-/// The processes of a run, each told its rank as torchrun tells it.
-class Ranks {
- public:
-  Ranks(const RunSpec& spec, int size, std::vector<int> started = {}) {
-    if (started.empty()) {
-      started.resize(static_cast<std::size_t>(size));
-      std::iota(started.begin(), started.end(), 0);
-    }
-    const int port = free_port();
-    for (const int rank : started) {
-      const EngineStart start{.prefix = {},
-                              .variables = {{"RANK", std::to_string(rank)},
-                                            {"WORLD_SIZE", std::to_string(size)},
-                                            {"LOCAL_RANK", std::to_string(rank)},
-                                            {"MASTER_ADDR", "127.0.0.1"},
-                                            {"MASTER_PORT", std::to_string(port)},
-                                            {"NANOBENCH_RENDEZVOUS_SECONDS", "10"}},
-                              .keeps_errors = true};
-      engines_.push_back(std::make_unique<EngineProcess>(spec, start));
-    }
-  }
-  EngineProcess& operator[](std::size_t i) { return *engines_[i]; }
-
- private:
-  std::vector<std::unique_ptr<EngineProcess>> engines_;
-};
 
 RunSpec endless(RunSpec spec) {
   spec.config.schedule.num_steps = spec.config.run.stop_after = 10'000'000;
   spec.config.run.val_every = 10'000'000;
   return spec;
-}
-
-FailedEvent failure_of(const EngineProcess& engine) {
-  const std::vector<RunEvent> events = engine.events();
-  if (events.empty() || !std::holds_alternative<FailedEvent>(events.back()))
-    return {RunOutcome::kCompleted, "did not fail"};
-  return std::get<FailedEvent>(events.back());
 }
 
 std::vector<double> own_losses(const RunSpec& spec) {
@@ -150,6 +93,57 @@ TEST(LaunchedRun, AnErrorOfOneProcessIsTheRunsFailure) {
   const std::string message = failure_of(first).message;
   EXPECT_NE(message.find("process 1 of 2"), std::string::npos) << message;
   EXPECT_NE(message.find("/nowhere/train.bin"), std::string::npos) << message;
+}
+
+TEST(LaunchedRun, ASecretFileChangesNoBits) {
+  const TinyRun run;
+  const RunSpec spec = run.spec(2);
+  const TemporaryFolder folder("secret");
+  create_secret_file(folder.path() / "secret");
+  const std::vector<std::pair<std::string, std::string>> secret = {
+      {"NANOBENCH_SECRET_FILE", (folder.path() / "secret").string()}};
+  Ranks ranks(spec, 2, {}, secret);
+  EXPECT_EQ(ranks[0].wait(), 0) << failure_of(ranks[0]).message;
+  EXPECT_EQ(ranks[1].wait(), 0) << ranks[1].errors();
+  EXPECT_EQ(launched_run_losses_of(ranks[0]), own_losses(spec));
+}
+
+// What torchrun sets when its agent listens at MASTER_PORT itself.
+TEST(LaunchedRun, ThroughTheStoreOfTorchrunsAgent) {
+  const TinyRun run;
+  const RunSpec spec = run.spec(2);
+  c10d::TCPStoreOptions options;
+  options.port = 0;
+  options.isServer = true;
+  options.waitWorkers = false;
+  const auto agent = c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options);
+  const std::vector<std::pair<std::string, std::string>> variables = {{"MASTER_PORT", std::to_string(agent->getPort())},
+                                                                      {"TORCHELASTIC_USE_AGENT_STORE", "True"},
+                                                                      {"TORCHELASTIC_RUN_ID", "none"},
+                                                                      {"TORCHELASTIC_RESTART_COUNT", "0"}};
+  Ranks ranks(spec, 2, {}, variables);
+  EXPECT_EQ(ranks[0].wait(), 0) << failure_of(ranks[0]).message;
+  EXPECT_EQ(ranks[1].wait(), 0) << ranks[1].errors();
+  EXPECT_EQ(communicator_of(ranks[0]), "tcp");
+  EXPECT_EQ(launched_run_losses_of(ranks[0]), own_losses(spec));
+}
+
+TEST(LaunchedRun, AnAgentsStoreWithoutAnAddressIsOneSentence) {
+  const TinyRun run;
+  c10d::TCPStoreOptions options;
+  options.port = 0;
+  options.isServer = true;
+  options.waitWorkers = false;
+  const auto agent = c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options);
+  const std::string garbage = "{\"x\":1}";
+  agent->set("nanobench/none.0/first", std::vector<std::uint8_t>(garbage.begin(), garbage.end()));
+  Ranks ranks(run.spec(2), 2, {1},
+              {{"MASTER_PORT", std::to_string(agent->getPort())},
+               {"TORCHELASTIC_USE_AGENT_STORE", "True"},
+               {"TORCHELASTIC_RUN_ID", "none"},
+               {"TORCHELASTIC_RESTART_COUNT", "0"}});
+  EXPECT_EQ(ranks[0].wait(), 2);
+  EXPECT_NE(ranks[0].errors().find("holds no address of the first process"), std::string::npos) << ranks[0].errors();
 }
 
 TEST(LaunchedRun, AProcessThatDoesNotComeIsNamed) {

@@ -67,7 +67,7 @@ class Meeting {
   int processes_;
   std::size_t chunk_bytes_;
   SharedSegment segment_;
-  RendezvousPlace place_{.address = "127.0.0.1", .port = 0, .prefix = "test"};
+  RendezvousPlace place_{.address = "127.0.0.1", .port = 0, .job = "test", .secret = "a secret of all these threads"};
   std::unique_ptr<Rendezvous> store_;  ///< rank 0's; null without TCP
 };
 

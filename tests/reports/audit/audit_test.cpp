@@ -321,10 +321,10 @@ TEST_F(AuditTest, ACopyOfAnArmIsNoSecondArm) {
 /// The logs that were published, and what they must come to: computed elsewhere.
 TEST(AuditOfPublicLogs, IsWhatWasComputedIndependently) {
   Auditor auditor({});
-  std::string text;
   for (const results::LogFile& file : results::find_log_files({golden_data("public_logs")}).files) {
-    ASSERT_EQ(results::read_log_file(file.path, text), std::nullopt);
-    auditor.add(file, results::read_speedrun_log(text));
+    const results::LogReading reading = results::read_log_file(file.path);
+    ASSERT_EQ(reading.problem, std::nullopt);
+    auditor.add(file, reading.log);
   }
   const Audit audit = auditor.finish();
   const core::Json known = core::read_json_file(golden_data("val_losses.json")).at("folders");

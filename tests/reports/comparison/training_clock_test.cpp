@@ -280,11 +280,11 @@ TEST(PublishedClocks, AreThoseThatTheLogsPrint) {
   std::filesystem::remove(file);
   results::Store store(file);
   results::LogImport import(store, "logs");
-  std::string text;
   std::map<std::string, double> printed;  // by the log's digest
   for (const results::LogFile& log_file : results::find_log_files({golden_data("public_logs")}).files) {
-    ASSERT_EQ(results::read_log_file(log_file.path, text), std::nullopt);
-    const results::SpeedrunLog log = results::read_speedrun_log(text);
+    const results::LogReading reading = results::read_log_file(log_file.path);
+    ASSERT_EQ(reading.problem, std::nullopt);
+    const results::SpeedrunLog& log = reading.log;
     import.add(log_file, log);
     for (const results::SpeedrunRun& run : log.runs) {
       const auto last = run.final_validation();

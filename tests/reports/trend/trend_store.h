@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "results/checksums.h"
 #include "results/metric.h"
 #include "results/provenance.h"
 #include "results/sqlite.h"
@@ -89,6 +90,7 @@ inline void fill_trend_store(const std::filesystem::path& file, const std::vecto
     statement.bind(at, id);
     statement.execute();
   }
+  results::seal_everything(database, results::kSchemaVersion);
 }
 
 }  // namespace nanobench::reports

@@ -9,7 +9,10 @@
 #include <fstream>
 #include <tuple>
 
+#include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/process/resource_limits.h"
+#include "tests/results/import/log_texts.h"
 
 namespace nanobench::results {
 namespace {
@@ -80,8 +83,7 @@ TEST_F(LogFilesTest, NamesOfAnyBytesBecomeText) {
   ASSERT_EQ(found.files.size(), 1U) << "one file, by two paths";
   EXPECT_EQ(found.files[0].folder, "2025-01-01_\uFFFD\uFFFD");
   EXPECT_EQ(found.files[0].name, "a\uFFFD.txt");
-  std::string text;
-  EXPECT_EQ(read_log_file(found.files[0].path, text), std::nullopt);
+  EXPECT_EQ(read_log_file(found.files[0].path).problem, std::nullopt);
 }
 
 TEST_F(LogFilesTest, LinksThatLoopAndSpecialFilesDoNoHarm) {
@@ -93,22 +95,39 @@ TEST_F(LogFilesTest, LinksThatLoopAndSpecialFilesDoNoHarm) {
   fs::create_directory(folder_ / "logs/folder.txt");
   const LogFiles found = find_log_files({folder_});
   EXPECT_EQ(found.files.size(), 2U) << "the file and the link to it";
-  std::string text;
-  EXPECT_EQ(read_log_file(folder_ / "logs/pipe.txt", text), "is no ordinary file");
-  EXPECT_EQ(read_log_file(folder_ / "logs/folder.txt", text), "is no ordinary file");
-  EXPECT_NE(read_log_file(folder_ / "logs/self.txt", text), std::nullopt);
-  EXPECT_EQ(read_log_file(folder_ / "logs/link.txt", text), std::nullopt);
-  EXPECT_EQ(text, "hello");
+  EXPECT_EQ(read_log_file(folder_ / "logs/pipe.txt").problem, "is a named pipe, expected a file");
+  EXPECT_EQ(read_log_file(folder_ / "logs/folder.txt").problem, "is a folder, expected a file");
+  EXPECT_NE(read_log_file(folder_ / "logs/self.txt").problem, std::nullopt);
+  const LogReading link = read_log_file(folder_ / "logs/link.txt");
+  EXPECT_EQ(link.problem, std::nullopt);
+  EXPECT_EQ(link.log.bytes, 5U);
+  EXPECT_EQ(link.log.digest, core::digest_of("hello"));
+}
+
+TEST_F(LogFilesTest, AHugeLineCostsNoMemory) {
+  write("huge.txt", log_text());
+  const fs::path file = folder_ / "huge.txt";
+  const std::uint64_t written = fs::file_size(file);
+  fs::resize_file(file, std::uint64_t{256} << 20);  // one line of zeros, which take no space
+  const std::int64_t before = core::peak_memory_bytes();
+  const LogReading reading = read_log_file(file);
+  EXPECT_LT(core::peak_memory_bytes() - before, std::int64_t{100} << 20);
+  ASSERT_EQ(reading.problem, std::nullopt);
+  ASSERT_EQ(reading.log.runs.size(), 1U);
+  EXPECT_EQ(reading.log.runs.front().final_validation()->loss, 3.2785);
+  EXPECT_EQ(reading.log.problems, std::vector<std::string>{"a line is longer than 1 MiB, which is left out"});
+  EXPECT_GT(reading.log.bytes, written);
 }
 
 TEST_F(LogFilesTest, ReadsEveryByte) {
   std::string bytes(100'000, '\0');
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 31);
-  std::string text = "longer than nothing";
-  EXPECT_EQ(read_log_file(write("a.txt", bytes), text), std::nullopt);
-  EXPECT_EQ(text, bytes);
-  EXPECT_EQ(read_log_file(write("empty.txt", ""), text), std::nullopt);
-  EXPECT_EQ(text, "");
+  for (const std::string& text : {bytes, std::string(), bytes + bytes.substr(0, 1234)}) {
+    const LogReading reading = read_log_file(write("a.txt", text));
+    EXPECT_EQ(reading.problem, std::nullopt);
+    EXPECT_EQ(reading.log.bytes, text.size());
+    EXPECT_EQ(reading.log.digest, core::digest_of(text));
+  }
 }
 
 TEST_F(LogFilesTest, APathThatIsNotThereIsAnError) {

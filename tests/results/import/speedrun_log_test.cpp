@@ -34,6 +34,57 @@ TEST(SpeedrunLog, ReadsScriptMachineAndCurve) {
   EXPECT_TRUE(log.problems.empty());
 }
 
+/// Everything that a log says, as text.
+std::string told_by(const SpeedrunLog& log) {
+  std::string text =
+      log.digest + " " + log.script_digest + " " + log.hardware() + " " + std::to_string(log.bytes) + "\n";
+  for (const std::string& problem : log.problems) text += problem + "\n";
+  for (const SpeedrunRun& run : log.runs) {
+    for (const LoggedValidation& item : run.validations)
+      text += std::to_string(item.step) + " " + std::to_string(item.loss) + "\n";
+    for (const LoggedStep& item : run.steps)
+      text += std::to_string(item.step) + " " + std::to_string(item.clock_ms.value_or(-1)) + "\n";
+  }
+  return text;
+}
+
+std::string told_by_pieces(const std::string& text, std::size_t piece) {
+  SpeedrunLogReader reader;
+  for (std::size_t at = 0; at < text.size(); at += piece) reader.add(std::string_view(text).substr(at, piece));
+  return told_by(reader.finish());
+}
+
+TEST(SpeedrunLog, PiecesMakeNoDifference) {
+  const std::string whole = separator() + log_text();
+  const std::string beyond_script = log_text() + std::string(kMaxScriptBytes, '\n') + steps_text("3.1", "7");
+  for (const std::string& text : {whole, whole.substr(0, whole.size() - 3), beyond_script}) {
+    const std::string expected = told_by(read_speedrun_log(text));
+    for (const std::size_t piece : {std::size_t{977}, std::size_t{4096}, kMaxScriptBytes - 5})
+      ASSERT_TRUE(told_by_pieces(text, piece) == expected) << piece;
+  }
+  EXPECT_EQ(told_by_pieces(whole, 1), told_by(read_speedrun_log(whole)));
+  EXPECT_EQ(read_speedrun_log(beyond_script).runs.size(), 2U);
+}
+
+TEST(SpeedrunLog, ALineBeyondTheLimitIsLeftOutAndSaid) {
+  const std::string text =
+      steps_text() + "step:9/9 val_loss:1 " + std::string(3U << 20, 'x') + "\n" + steps_text("3.5");
+  for (const std::string& prefix : {std::string(), std::string(kMaxScriptBytes, '\n')}) {
+    const SpeedrunLog log = read_speedrun_log(prefix + text);
+    ASSERT_EQ(log.runs.size(), 2U);
+    EXPECT_EQ(log.runs[1].final_validation()->loss, 3.5);
+    EXPECT_EQ(log.problems, std::vector<std::string>{"a line is longer than 1 MiB, which is left out"});
+  }
+}
+
+TEST(SpeedrunLog, AScriptWithoutEndIsNoneBeyondTheLimit) {
+  std::string text = "import torch\n";
+  while (text.size() <= kMaxScriptBytes) text += "x = 1\n";
+  const SpeedrunLog log = read_speedrun_log(text);
+  EXPECT_EQ(log.script_digest, "");
+  EXPECT_EQ(log.problems, std::vector<std::string>{"its script does not end within 16 MiB and is left out"});
+}
+
 TEST(SpeedrunLog, ReadsTheFormWithALineOfEqualsFirst) {
   const SpeedrunLog log = read_speedrun_log(separator() + log_text());
   EXPECT_EQ(log.script_digest, core::digest_of(script_text()));
@@ -74,6 +125,16 @@ TEST(SpeedrunLog, SeparatesTheRunsOfOneFile) {
   EXPECT_EQ(log.runs[0].final_validation()->loss, 3.2780);
   EXPECT_EQ(log.runs[2].final_validation()->loss, 3.2770);
   EXPECT_EQ(log.runs[1].steps.size(), 3U);
+}
+
+TEST(SpeedrunLog, AStepThatComesAgainBeginsAnotherRun) {
+  const SpeedrunLog log = read_speedrun_log(
+      "step:0/9 val_loss:10.8 train_time:0ms step_avg:nanms\nstep:3/9 train_time:30ms step_avg:10ms\n"
+      "step:6/9 train_time:60ms step_avg:10ms\nstep:3/9 train_time:33ms step_avg:11ms\n"
+      "step:9/9 val_loss:3.2 train_time:99ms step_avg:11ms\n");
+  ASSERT_EQ(log.runs.size(), 2U);
+  EXPECT_FALSE(log.runs[0].final_validation().has_value());
+  EXPECT_EQ(log.runs[1].steps.front().step, 3);
 }
 
 TEST(SpeedrunLog, ALineThatIsPrintedTwiceCountsOnce) {

@@ -35,6 +35,15 @@ std::string suite_refusal(const Json& json) {
   return "";
 }
 
+TEST(Suite, ManySeedsAreRead) {
+  Json suite = suite_history();
+  suite["seeds"] = Json::array();
+  for (int seed = 0; seed < 300'000; ++seed) suite["seeds"].push_back(seed);
+  EXPECT_EQ(read_suite(suite, "s.json").seeds.size(), 300'000U);
+  suite["seeds"].push_back(299'999);
+  EXPECT_NE(suite_refusal(suite).find("the seed 299999 appears twice"), std::string::npos);
+}
+
 Json of_design(const std::string& design) {
   return with(leave_one_out(), "design", design);
 }

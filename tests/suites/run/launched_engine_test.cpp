@@ -106,6 +106,19 @@ TEST_F(LaunchedRun, EventsGoToTheRunnerAndTheRestToTheOutput) {
     EXPECT_NE(result.output.find(expected), std::string::npos) << expected << " in:\n" << result.output;
 }
 
+TEST_F(LaunchedRun, TheProcessesGetANewSecretInAFileOfTheirUserAlone) {
+  script("engine", R"sh(echo "$5 $(stat -c %a "$6") $(stat -c %a "$(dirname "$6")") secret=$(cat "$6")")sh");
+  std::string before;
+  for (int i = 0; i < 2; ++i) {
+    const Result result = run(2, launcher());
+    ASSERT_NE(result.output.find("--secret-file 600 700 secret="), std::string::npos) << result.output;
+    const std::string secret = result.output.substr(result.output.find("secret=") + 7, 64);
+    EXPECT_EQ(secret.find_first_not_of("0123456789abcdef"), std::string::npos) << secret;
+    EXPECT_NE(secret, before);
+    before = secret;
+  }
+}
+
 TEST_F(LaunchedRun, OneProcessNeedsNoLauncher) {
   script("engine", "echo \"direct $3\"");
   const Result result = run(1, launcher());

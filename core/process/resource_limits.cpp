@@ -1,0 +1,54 @@
+#include "core/process/resource_limits.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+
+#include "core/base/input_file.h"
+
+namespace nanobench::core {
+namespace {
+
+constexpr std::size_t kMaxStatusBytes = 65536;
+
+/// "VmHWM:	    1234 kB", in bytes; 0 without such a line.
+std::int64_t bytes_after(const std::string& status, const char* key) {
+  const std::size_t at = status.find(key);
+  if (at == std::string::npos) return 0;
+  return std::int64_t{1024} * std::strtoll(status.c_str() + at + std::char_traits<char>::length(key), nullptr, 10);
+}
+
+std::string status_of(const std::string& process) {
+  return read_beginning("/proc/" + process + "/status", kMaxStatusBytes).value_or("");
+}
+
+}  // namespace
+
+std::int64_t peak_memory_bytes() {
+  const std::int64_t peak = bytes_after(status_of("self"), "\nVmHWM:");
+  if (peak > 0) return peak;
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
+}
+
+std::int64_t peak_memory_bytes(pid_t process) {
+  return bytes_after(status_of(std::to_string(process)), "\nVmHWM:");
+}
+
+std::int64_t resident_memory_bytes() {
+  return bytes_after(status_of("self"), "\nVmRSS:");
+}
+
+std::string remedy_for(int error, const std::string& otherwise) {
+  return error == EMFILE ? "raise the limit of open files (ulimit -n)" : otherwise;
+}
+
+void ignore_file_size_signal() {
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+}  // namespace nanobench::core

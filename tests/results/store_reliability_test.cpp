@@ -1,0 +1,159 @@
+// What a store does when its file is taken away, was changed, or was made to do harm.
+#include <chrono>
+
+#include "results/check.h"
+#include "results/merge.h"
+#include "results/sqlite.h"
+#include "store_fixture.h"
+
+namespace nanobench::results {
+namespace {
+
+using core::ErrorCode;
+
+class ReliabilityTest : public StoreTest {
+ protected:
+  /// The only rescued file in the folder.
+  std::filesystem::path rescued() const {
+    std::vector<std::filesystem::path> found;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+      if (entry.path().filename().string().find(".rescued-") != std::string::npos) found.push_back(entry.path());
+    }
+    EXPECT_EQ(found.size(), 1U);
+    return found.empty() ? std::filesystem::path() : found.front();
+  }
+
+  /// By its checksums; the runs of these tests have no samples.
+  bool is_as_written() const {
+    for (const StoreProblem& problem : check_store(file()).problems) {
+      if (problem.rule == "totals" || problem.rule.ends_with("_checksum")) return false;
+    }
+    return true;
+  }
+
+  void expect_all_is_rescued(const std::string& message) {
+    EXPECT_NE(message.find(rescued().string()), std::string::npos) << message;
+    EXPECT_TRUE(check_store(rescued()).is_fine());
+    const Store store(rescued(), OpenMode::kReadOnly);
+    EXPECT_EQ(store.samples(1, "train/loss").size(), 2U);
+  }
+};
+
+TEST_F(ReliabilityTest, ARemovedStoreIsNoticedAndItsSamplesAreKept) {
+  Store store(file());
+  const std::int64_t id = claim(store, new_run());
+  store.add_samples(id, {{"train/loss", 0, 4.0}});
+  for (const char* end : {"", "-wal", "-shm"}) std::filesystem::remove(file().string() + end);
+  const std::string message = message_of(ErrorCode::kIncomplete, [&] {
+    store.add_samples(id, {{"train/loss", 1, 3.5}});
+  });
+  EXPECT_NE(message.find("removed or replaced"), std::string::npos) << message;
+  expect_all_is_rescued(message);
+}
+
+TEST_F(ReliabilityTest, AReplacedStoreIsNoticedAndLeftAlone) {
+  Store store(file());
+  const std::int64_t id = claim(store, new_run());
+  store.add_samples(id, {{"train/loss", 0, 4.0}});
+  { Store(folder_ / "other.db").set_expected_seconds(1, {}); }
+  std::filesystem::rename(folder_ / "other.db", file());
+  const std::string message = message_of(ErrorCode::kIncomplete, [&] {
+    store.add_samples(id, {{"train/loss", 1, 3.5}});
+  });
+  expect_all_is_rescued(message);
+  message_of(ErrorCode::kIncomplete, [&] { store.finish_run(id, completed()); });  // saved again, with the result
+  EXPECT_TRUE(Store(rescued(), OpenMode::kReadOnly).run(id).is_completed());
+}
+
+TEST_F(ReliabilityTest, ARescuedStoreCanBeMerged) {
+  {
+    Store store(file());
+    const std::int64_t id = claim(store, new_run());
+    std::filesystem::remove(file());
+    message_of(ErrorCode::kIncomplete, [&] { store.finish_run(id, completed()); });
+  }
+  EXPECT_EQ(merge_store(folder_ / "new.db", rescued()).runs_added, 1);
+}
+
+TEST_F(ReliabilityTest, AChangedRunIsMeasuredAgain) {
+  Store store(file());
+  const std::int64_t first = claim(store, new_run());
+  store.finish_run(first, completed());
+  EXPECT_TRUE(std::holds_alternative<AlreadyDone>(store.claim_run(new_run(), this_process())));
+  Database(file(), file().string(), SQLITE_OPEN_READWRITE).execute("UPDATE runs SET final_val_loss = 1.0");
+  const Claimed claimed = std::get<Claimed>(store.claim_run(new_run(), this_process()));
+  EXPECT_EQ(claimed.damaged, std::vector<std::int64_t>{first});
+  store.finish_run(claimed.run_id, completed());
+  EXPECT_EQ(std::get<AlreadyDone>(store.claim_run(new_run(), this_process())).run.id, claimed.run_id);
+}
+
+TEST_F(ReliabilityTest, AChangedStoreIsNotMerged) {
+  {
+    Store store(file());
+    store.finish_run(claim(store, new_run()), completed());
+  }
+  Database(file(), file().string(), SQLITE_OPEN_READWRITE).execute("UPDATE runs SET final_val_loss = 1.0");
+  const std::string message = message_of(ErrorCode::kDataLoss, [&] { merge_store(folder_ / "new.db", file()); });
+  EXPECT_NE(message.find("run 1"), std::string::npos) << message;
+}
+
+TEST_F(ReliabilityTest, AFinishedRunTakesNothingMore) {
+  Store store(file());
+  const std::int64_t id = claim(store, new_run());
+  store.finish_run(id, completed());
+  message_of(ErrorCode::kConflict, [&] { store.add_samples(id, {{"train/loss", 0, 4.0}}); });
+  message_of(ErrorCode::kConflict, [&] { store.set_environment(id, {{"cpu", "x"}}); });
+  EXPECT_TRUE(is_as_written());
+}
+
+TEST_F(ReliabilityTest, AMigratedStoreIsSealedAsItIs) {
+  make_store_of_schema_2(file());
+  { Store store(file()); }
+  EXPECT_TRUE(is_as_written());
+  Database(file(), file().string(), SQLITE_OPEN_READWRITE).execute("UPDATE runs SET seed = seed + 1 WHERE id = 1");
+  EXPECT_FALSE(is_as_written());
+}
+
+TEST_F(ReliabilityTest, AnEndlessQueryEnds) {
+  { Store store(file()); }
+  Database database(file(), file().string(), SQLITE_OPEN_READONLY);
+  message_of(ErrorCode::kDataLoss, [&] {
+    database.integer_of("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n");
+  });
+  EXPECT_EQ(database.integer_of("SELECT count(*) FROM runs"), 0);  // the next one has its own limit
+}
+
+TEST_F(ReliabilityTest, ALockedStoreNamesTheReason) {
+  Store store(file());
+  Database first(file(), file().string(), SQLITE_OPEN_READWRITE);
+  Database second(file(), file().string(), SQLITE_OPEN_READWRITE);
+  second.set_patience(std::chrono::milliseconds(1));
+  first.execute("BEGIN IMMEDIATE");
+  const std::string message = message_of(ErrorCode::kIo, [&] { Transaction transaction(second); });
+  EXPECT_EQ(message.find("not an error"), std::string::npos) << message;
+  EXPECT_NE(message.find("database is locked"), std::string::npos) << message;
+}
+
+TEST_F(ReliabilityTest, PlansWithoutReadableJsonAreRefused) {
+  {
+    Store store(file());
+    store.ensure_plan({.digest = "d", .suite = "s"});
+  }
+  for (const std::string& cells : {std::string("[1e999]"), std::string("{"), std::string("[{}]"),
+                                   std::string(100'000, '[') + std::string(100'000, ']')}) {
+    SCOPED_TRACE(cells.substr(0, 10));
+    {
+      Database database(file(), file().string(), SQLITE_OPEN_READWRITE);
+      Statement statement(database, "UPDATE plans SET cells = ?");
+      statement.bind(cells);
+      statement.execute();
+    }
+    const std::string message =
+        message_of(ErrorCode::kDataLoss, [&] { Store(file(), OpenMode::kReadOnly).newest_plan(); });
+    EXPECT_NE(message.find("plan 1"), std::string::npos) << message;
+    EXPECT_FALSE(check_store(file()).is_fine());
+  }
+}
+
+}  // namespace
+}  // namespace nanobench::results
