@@ -6,6 +6,7 @@
 #include <concepts>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -21,6 +22,13 @@ bool holds_whole(const AnyJson& json) {
   // 2^digits is exact as a double, the largest value may not be.
   const double end = std::ldexp(1.0, std::numeric_limits<Whole>::digits);
   return value >= static_cast<double>(std::numeric_limits<Whole>::min()) && value < end && value == std::trunc(value);
+}
+
+/// What an integer of JSON is as a Whole; nullopt if `json` is anything else (3.0 too) or does not fit.
+template <std::integral Whole, class AnyJson>
+std::optional<Whole> integer_of(const AnyJson& json) {
+  if (!json.is_number_integer() || !holds_whole<Whole>(json)) return std::nullopt;
+  return json.template get<Whole>();
 }
 
 /// nlohmann's serializer with checked whole numbers: get() throws nlohmann's type_error 302 for any other value.

@@ -97,12 +97,13 @@ class Reader : public FieldVisitor {
         items.emplace_back(std::nullopt);
         continue;
       }
-      if (!value[i].is_number_integer() || value[i].get<std::int64_t>() < low || value[i].get<std::int64_t>() > high) {
+      const auto item = integer_of<std::int64_t>(value[i]);
+      if (!item || *item < low || *item > high) {
         object_.fail(name, "entry " + std::to_string(i) + ": expected a whole number from " + std::to_string(low) +
                                " to " + std::to_string(high) + (allow_null ? " or null" : "") + ", got " +
                                value[i].dump());
       }
-      items.emplace_back(value[i].get<std::int64_t>());
+      items.emplace_back(*item);
     }
     return items;
   }

@@ -38,9 +38,7 @@ std::string in_quotes(const std::string& name) {
 }
 
 std::int64_t whole_number(const Json& value) {
-  const bool fits = value.is_number_integer() &&
-                    (!value.is_number_unsigned() || value.get<std::uint64_t>() <= std::uint64_t{INT64_MAX});
-  return fits ? value.get<std::int64_t>() : -1;
+  return core::integer_of<std::int64_t>(value).value_or(-1);
 }
 
 /// Bytes of a tensor; throws if they are more than `available`.

@@ -111,8 +111,8 @@ void describe(Arm& arm, const results::Store& store, const results::RunRecord& r
   }
   const Json config = core::json_or_null(run.config);
   static const Json::json_pointer kProcesses("/distributed/processes");
-  if (config.is_object() && config.contains(kProcesses) && config.at(kProcesses).is_number_integer())
-    arm.processes = config.at(kProcesses).get<std::int64_t>();
+  if (config.is_object() && config.contains(kProcesses))
+    arm.processes = core::integer_of<std::int64_t>(config.at(kProcesses)).value_or(arm.processes);
 }
 
 /// If no run completed, the first run's host stays.

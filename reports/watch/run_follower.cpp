@@ -19,8 +19,8 @@ constexpr std::size_t kRecentSteps = 20;
 std::optional<std::int64_t> steps_of(const std::string& config) {
   const Json json = core::json_or_null(config);
   const Json::json_pointer pointer("/run/stop_after");
-  if (!json.is_object() || !json.contains(pointer) || !json.at(pointer).is_number_integer()) return std::nullopt;
-  return json.at(pointer).get<std::int64_t>();
+  if (!json.is_object() || !json.contains(pointer)) return std::nullopt;
+  return core::integer_of<std::int64_t>(json.at(pointer));
 }
 
 void add_new(const results::Store& store, std::int64_t run_id, const char* metric, std::vector<Sample>& samples) {

@@ -193,12 +193,12 @@ std::vector<std::uint64_t> read_seeds(JsonObject& object) {
   std::vector<std::uint64_t> seeds;
   std::unordered_set<std::uint64_t> known;
   for (const Json& item : list_at(object, "seeds")) {
-    if (!item.is_number_integer() || item.get<std::int64_t>() < 0)
-      object.fail("seeds", "expected whole numbers of at least 0, got " + item.dump());
-    const auto seed = item.get<std::uint64_t>();
-    if (!known.insert(seed).second)
-      object.fail("seeds", "the seed " + std::to_string(seed) + " appears twice; keep one of them");
-    seeds.push_back(seed);
+    const auto seed = core::integer_of<std::int64_t>(item);
+    if (!seed || *seed < 0)
+      object.fail("seeds", "expected whole numbers from 0 to " + std::to_string(INT64_MAX) + ", got " + item.dump());
+    if (!known.insert(static_cast<std::uint64_t>(*seed)).second)
+      object.fail("seeds", "the seed " + std::to_string(*seed) + " appears twice; keep one of them");
+    seeds.push_back(static_cast<std::uint64_t>(*seed));
   }
   if (object.has("seeds") && seeds.empty()) object.fail("seeds", "expected at least one seed");
   return seeds.empty() ? Suite{}.seeds : seeds;

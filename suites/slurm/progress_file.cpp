@@ -33,9 +33,8 @@ std::optional<double> number_of(const Json& object, const char* key) {
 }
 
 std::optional<std::int64_t> count_of(const Json& value) {
-  if (!value.is_number_integer()) return std::nullopt;
-  const auto count = value.get<std::int64_t>();
-  return count >= 0 && count <= kMaxSteps ? std::optional(count) : std::nullopt;
+  const auto count = core::integer_of<std::int64_t>(value);
+  return count && *count >= 0 && *count <= kMaxSteps ? count : std::nullopt;
 }
 
 std::string text_of(const Json& object, const char* key) {
