@@ -239,21 +239,26 @@ class Merge {
     return tables;
   }
 
+  /// Of our answer to a line and theirs the one that is evidence wins, else the one that started later: a line that was
+  /// merged while its run had failed is answered by the run that took its place.
   void answer_lines() {
     Transaction transaction(*database_);
     Statement there(*database_,
                     "SELECT plan_id, position, digest, run_id FROM other.plan_lines WHERE run_id IS NOT NULL");
-    Statement line(
-        *database_,
-        "SELECT 1 FROM main.plan_lines WHERE plan_id = ? AND position = ? AND digest = ? AND run_id IS NULL");
+    Statement line(*database_,
+                   "SELECT 1 FROM main.plan_lines AS line LEFT JOIN main.runs AS ours ON ours.id = line.run_id "
+                   "JOIN main.runs AS theirs ON theirs.id = ?4 "
+                   "WHERE line.plan_id = ?1 AND line.position = ?2 AND line.digest = ?3 AND (line.run_id IS NULL OR "
+                   "(theirs.outcome IN ('completed', 'diverged'), theirs.started_at) > "
+                   "(coalesce(ours.outcome, '') IN ('completed', 'diverged'), ours.started_at))");
     while (there.step()) {
       const std::optional<std::int64_t> run_id = mapped(runs_, there.integer(3));
       if (!run_id) continue;
       const std::int64_t plan_id = plans_.at(there.integer(0));
-      line.rebind(1, plan_id, there.integer(1), there.text(2));
-      const bool is_open = line.step();
+      line.rebind(1, plan_id, there.integer(1), there.text(2), *run_id);
+      const bool is_better = line.step();
       line.reset();
-      if (is_open) answer_plan_line(*database_, plan_id, there.integer(1), *run_id);
+      if (is_better) answer_plan_line(*database_, plan_id, there.integer(1), *run_id);
     }
     transaction.commit();
   }

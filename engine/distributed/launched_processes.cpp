@@ -96,8 +96,8 @@ LaunchedProcesses::~LaunchedProcesses() {
   end_watch();
 }
 
-void LaunchedProcesses::watch(std::function<void(const ProcessFailure&)> on_death) {
-  watcher_ = std::thread([this, on_death = std::move(on_death)] {
+void LaunchedProcesses::watch(const std::function<void(const ProcessFailure&)>& on_death) {
+  watcher_ = std::thread([this, on_death] {
     while (!is_ending_) {
       try {
         connections_->check_alive();

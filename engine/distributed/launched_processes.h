@@ -27,7 +27,7 @@ class LaunchedProcesses final : public ProcessGroup {
   void finish() override;
   void check_alive() override;
   void wait_for_first_process() override;
-  void watch(std::function<void(const ProcessFailure&)> on_death) override;
+  void watch(const std::function<void(const ProcessFailure&)>& on_death) override;
   void report_failure(const ProcessFailure& failure) override;
   std::int64_t dropped_connections() const override;
 

@@ -31,7 +31,7 @@ class ProcessGroup {
   /// Calls `on_death` in a separate thread as soon as a process has died or failed, whatever this one is computing.
   /// Steps may be long, and a launcher that also notices a death kills all processes after a second. Does nothing where
   /// processes learn of a death in another way.
-  virtual void watch(std::function<void(const ProcessFailure&)> /*on_death*/) {}
+  virtual void watch(const std::function<void(const ProcessFailure&)>& /*on_death*/) {}
 
   /// For a process that ends because another one failed: returns when the first process, which reports the reason, has
   /// ended, or after a short time. A launcher kills all remaining processes as soon as one ends.

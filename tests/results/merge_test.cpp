@@ -172,6 +172,34 @@ TEST_F(MergeTest, APlanThatIsAnsweredLaterIsCompletedByTheNextMerge) {
   EXPECT_EQ(count(into(), "SELECT count(*) FROM plan_lines WHERE run_id IS NULL"), 0);
 }
 
+TEST_F(MergeTest, ALineWhoseRunHadFailedIsAnsweredByTheRunThatTookItsPlace) {
+  const auto run_first_line = [&](core::RunOutcome outcome) {
+    Store store(from());
+    NewRun run = big_store_run(0, 0);
+    run.plan_id = store.ensure_plan(big_store_plan(kSmall));
+    run.position = 0;
+    const std::int64_t id = std::get<Claimed>(store.claim_run(run, this_process())).run_id;
+    store.finish_run(id, {.outcome = outcome, .message = "x"});
+  };
+  const auto outcome_of_line = [&] {
+    merge_store(into(), from());
+    return Database(into(), into().string(), SQLITE_OPEN_READONLY)
+        .text_of(
+            "SELECT runs.outcome FROM plan_lines JOIN runs ON runs.id = plan_lines.run_id WHERE plan_lines.position = "
+            "0");
+  };
+  run_first_line(core::RunOutcome::kCrashed);
+  EXPECT_EQ(outcome_of_line(), "crashed");
+  const std::filesystem::path older = folder_ / "older.db";
+  std::filesystem::copy_file(from(), older);
+  run_first_line(core::RunOutcome::kInterrupted);
+  EXPECT_EQ(outcome_of_line(), "interrupted") << "the newer of two that are no evidence";
+  run_first_line(core::RunOutcome::kCompleted);
+  EXPECT_EQ(outcome_of_line(), "completed");
+  merge_store(into(), older);
+  EXPECT_EQ(outcome_of_line(), "completed") << "a source that stayed behind takes no evidence away";
+}
+
 TEST_F(MergeTest, GivesTheRunsOfAnOlderFileTheIdentitiesOfToday) {
   make_store_of_schema_2(from());
   EXPECT_EQ(merge_store(into(), from()).runs_added, 7);

@@ -64,6 +64,15 @@ TEST(Json, WholeNumbersAreReadExactlyOrNotAtAll) {
   EXPECT_THROW(ordered_json_or_null("1e99").get<int>(), OrderedJson::type_error);
 }
 
+TEST(Json, AnIntegerOfJsonIsOneThatFits) {
+  EXPECT_EQ(integer_of<std::int64_t>(json_or_null("-7")), -7);
+  EXPECT_EQ(integer_of<std::int64_t>(json_or_null("9223372036854775807")), std::numeric_limits<std::int64_t>::max());
+  for (const char* text : {"9223372036854775808", "18446744073709551615", "3.0", "1e3", "true", "\"3\"", "null", "[3]"})
+    EXPECT_EQ(integer_of<std::int64_t>(json_or_null(text)), std::nullopt) << text;
+  EXPECT_EQ(integer_of<int>(json_or_null("2147483648")), std::nullopt);
+  EXPECT_EQ(integer_of<std::uint64_t>(json_or_null("-1")), std::nullopt);
+}
+
 TEST(Json, CommentsAndTrailingTextAreRefused) {
   EXPECT_THROW(parse_json("{} // note", "x"), Error);
   EXPECT_THROW(parse_json("{} {}", "x"), Error);

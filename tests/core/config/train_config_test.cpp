@@ -130,6 +130,8 @@ const BadConfig kBadConfigs[] = {
     {"inactive", R"({"optimizer": {"scalars": {"ns_steps": 5}}})", "/optimizer/scalars/ns_steps", "type"},
     {"heads", R"({"model": {"num_heads": 5}})", "/model/num_heads", "not a multiple"},
     {"layer_map", R"({"model": {"value_embeddings": {"layer_map": [0]}}})", "layer_map", "expected 12, got 1"},
+    {"list_item", R"({"model": {"attention_skip_layers": [9223372036854775808]}})", "/model/attention_skip_layers",
+     "9223372036854775808"},
     {"skip_layer", R"({"model": {"attention_skip_layers": [12]}})", "/model/attention_skip_layers", "does not exist"},
     {"block", R"({"attention": {"block_size": 100}})", "/data/sequence_length", "multiple"},
     {"stop_after", R"({"run": {"stop_after": 2000}})", "/run/stop_after", "1490"},

@@ -164,6 +164,7 @@ TEST(Suite, SaysWhereSomethingIsWrong) {
       {with(suite_history(), "seeds", Json::array()), "/seeds: expected at least one seed"},
       {with(suite_history(), "seeds", {-1}), "/seeds: expected whole numbers"},
       {with(suite_history(), "seeds", {1.5}), "/seeds: expected whole numbers"},
+      {with(suite_history(), "seeds", {9223372036854775808U}), "/seeds: expected whole numbers from 0 to 92233720"},
       {with(suite_history(), "data", "test:x"), "did you mean \"text\""},
       {with(suite_history(), "data", "text:"), "/data: expected a path"},
       {with(suite_history(), "threads", -1), "/threads: expected 0 to 4096"},

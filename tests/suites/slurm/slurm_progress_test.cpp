@@ -58,6 +58,10 @@ TEST(SlurmProgressLine, HostileOnesAreNone) {
   EXPECT_FALSE(line->step || line->loss);
   ASSERT_EQ(line->val_losses.size(), 1U);
   EXPECT_EQ(line->val_losses[0].step, 5);
+  const auto huge = parse_progress_line(R"({"at": 1, "step": 9223372036854775808, "val": [[9223372036854775808, 2]]})");
+  ASSERT_TRUE(huge);
+  EXPECT_FALSE(huge->step);
+  EXPECT_TRUE(huge->val_losses.empty());
 }
 
 TEST_F(SlurmProgress, HalfALineWaitsForTheRest) {
