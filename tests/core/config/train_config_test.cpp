@@ -87,7 +87,7 @@ TEST(TrainConfig, DigestDependsOnEveryWrittenField) {
 }
 
 TEST(TrainConfig, PointersListsNestedFields) {
-  const std::vector<std::string> pointers = train_config_pointers();
+  const std::vector<std::string>& pointers = train_config_pointers();
   const std::set<std::string> all(pointers.begin(), pointers.end());
   EXPECT_EQ(all.size(), pointers.size());
   EXPECT_TRUE(all.contains("/model/num_layers"));
@@ -185,7 +185,7 @@ TEST(TrainConfigPointers, AreTheFieldsThatTheErrorDependsOn) {
 }
 
 TEST(TrainConfigPointers, AreAllFieldsOfTheConfiguration) {
-  const std::vector<std::string> fields = train_config_pointers();
+  const std::vector<std::string>& fields = train_config_pointers();
   for (const BadConfig& bad : kBadConfigs) {
     for (const std::string& pointer : pointers_of(bad.patch)) {
       const bool is_known = std::any_of(fields.begin(), fields.end(), [&](const std::string& field) {
