@@ -126,18 +126,8 @@ int check_output(int code) {
              : code;
 }
 
-}  // namespace
-
-void add_all_commands(CLI::App& app, Session& session) {
-  app.footer(kProgramFooter);
-  app.set_version_flag("--version", version_line());
-  app.require_subcommand(0, 1);
-  app.get_formatter()->column_width(34);
-  for (const auto add : kCommands) add(app, session);
-}
-
-int run_program(const std::vector<std::string>& arguments) {
-  core::ignore_file_size_signal();
+/// Executes the command line; what is thrown is run_program's.
+int execute(const std::vector<std::string>& arguments) {
   const std::string first = arguments.size() > 1 ? arguments[1] : "";
   if (first == "mock-engine") return suites::mock_engine_main({arguments.begin() + 2, arguments.end()});
   if (first == "launched-engine") return suites::launched_engine_main({arguments.begin() + 2, arguments.end()});
@@ -151,13 +141,28 @@ int run_program(const std::vector<std::string>& arguments) {
   Session session{.argv = arguments};
   CLI::App app(kAbout, "nanobench");
   add_all_commands(app, session);
+  if (arguments.size() <= 1) {
+    std::cerr << app.help();
+    return core::kExitUsage;
+  }
+  if (first == "complete") return check_output(complete_main(app, {arguments.begin() + 2, arguments.end()}));
+  return check_output(parse_and_run(app, session));
+}
+
+}  // namespace
+
+void add_all_commands(CLI::App& app, Session& session) {
+  app.footer(kProgramFooter);
+  app.set_version_flag("--version", version_line());
+  app.require_subcommand(0, 1);
+  app.get_formatter()->column_width(34);
+  for (const auto add : kCommands) add(app, session);
+}
+
+int run_program(int count, const char* const* words) {
+  core::ignore_file_size_signal();
   try {
-    if (arguments.size() <= 1) {
-      std::cerr << app.help();
-      return core::kExitUsage;
-    }
-    if (first == "complete") return check_output(complete_main(app, {arguments.begin() + 2, arguments.end()}));
-    return check_output(parse_and_run(app, session));
+    return execute({words, words + count});
   } catch (const core::Error& error) {
     std::cout.flush();
     if (error.code() == core::ErrorCode::kInternal) return fail(core::kExitBug, std::string("bug: ") + error.what());

@@ -50,6 +50,6 @@ void add_help_command(CLI::App& app, Session& session);
 void add_all_commands(CLI::App& app, Session& session);
 
 /// `arguments[0]` is the program's own name. Returns the exit code (core/base/error.h).
-int run_program(const std::vector<std::string>& arguments);
+int run_program(int count, const char* const* words);
 
 }  // namespace nanobench::tools

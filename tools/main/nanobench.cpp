@@ -2,5 +2,5 @@
 #include "tools/cli/program.h"
 
 int main(int argc, char** argv) {
-  return nanobench::tools::run_program({argv, argv + argc});
+  return nanobench::tools::run_program(argc, argv);
 }
