@@ -36,8 +36,8 @@ class Runner:
         with open(log, "ab") as out:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment,
                                             preexec_fn=prepare, start_new_session=True)  # fmt: skip # noqa: PLW1509, no threads here
-        # What the loader and the kernel do to a process without memory or time.
-        self.codes = {127} if resource.RLIMIT_AS in limits else set()
+        # What the loader and the kernel do to a process without memory, files or time.
+        self.codes = {127} if {resource.RLIMIT_AS, resource.RLIMIT_NOFILE} & limits.keys() else set()
         if resource.RLIMIT_CPU in limits:
             self.codes = {-signal.SIGXCPU, -signal.SIGKILL}
         self.signals = set()
@@ -219,6 +219,8 @@ class World:
     def finish(self, patience_s):
         """Lets all end, then one more runner: it must complete the suite. Then merges."""
         self.continue_all()
+        if self.has_disk:
+            subprocess.run(["mount", "-o", "remount,size=64m", str(self.folder)], check=True)
         for runner in self.runners:
             if self.random.random() < 0.5:
                 runner.send(signal.SIGKILL)
