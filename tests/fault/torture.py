@@ -64,14 +64,15 @@ def main():
     top = Path(tempfile.mkdtemp(prefix="nanobench-torture-"))
     suite = top / "torture.json"
     suite.write_text(json.dumps(SUITE))
+    program = shutil.copy(arguments.nanobench, top)  # a build meanwhile would be another engine
     undisturbed = str(top / "undisturbed.db")
-    subprocess.run([arguments.nanobench, "run", str(suite), "--db", undisturbed], check=True, capture_output=True)
-    reference = Reference(arguments.nanobench, undisturbed)
+    subprocess.run([program, "run", str(suite), "--db", undisturbed], check=True, capture_output=True)
+    reference = Reference(program, undisturbed)
     end = time.monotonic() + 60 * arguments.minutes
     counts, codes, failed, done = Counter(), Counter(), 0, 0
     while time.monotonic() < end and done < arguments.rounds:
         seed = arguments.seed + done
-        problems, more, ended = play_round(reference, arguments.nanobench, suite, top / f"round{done}", seed, 15)
+        problems, more, ended = play_round(reference, program, suite, top / f"round{done}", seed, 15)
         counts, codes, done = counts + more, codes + ended, done + 1
         for text in problems:
             print(f"round {done - 1} (--seed {seed}): {text}", flush=True)
