@@ -6,7 +6,7 @@ Rounds of some seconds, each on a new store: kill -9 of runners, engines or all,
 (tmpfs, as root), the store locked, a clock that is set back (libfaketime), limits of memory, files, file size and
 processor time, up to four runners, merges in between. Then one undisturbed runner, and the store and the merged one must
 hold what a store without any of this holds: each cell once, every sample, the same report. The simulated engine trains.
-Exit code 1, and the folder of the round stays, if anything is wrong. Prints what was done, as JSON with --json.
+Exit code 1, and the folder of the round stays, if anything is wrong. Prints what was done, as JSON.
 """
 
 import argparse
@@ -39,7 +39,6 @@ def parse_arguments():
     parser.add_argument("--rounds", type=int, default=sys.maxsize, help="at most this many")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="of all random choices")
     parser.add_argument("--nanobench", default=str(default), help="the program")
-    parser.add_argument("--json", action="store_true", help="print the counts as JSON")
     return parser.parse_args()
 
 
@@ -81,7 +80,7 @@ def main():
         "rounds": done, "failed_rounds": failed, "seed": arguments.seed, "done": dict(sorted(counts.items())),
         "exit_codes": {str(code): number for code, number in sorted(codes.items())},
     }  # fmt: skip
-    print(json.dumps(result, indent=None if not arguments.json else 2))
+    print(json.dumps(result))
     if failed:
         print(f"what is left of the failed rounds: {top}", file=sys.stderr)
         return 1

@@ -52,7 +52,7 @@ class PowerLossTest : public StoreTest {
       EXPECT_TRUE(held == acknowledged_ || held == next_)
           << "acknowledged: " << acknowledged_ << "\non its way: " << next_ << "\nleft: " << held;
     } catch (const core::Error& error) {
-      EXPECT_EQ(acknowledged_, Held{}) << "image " << images_ << ": " << error.what();
+      ADD_FAILURE() << "image " << images_ << ", acknowledged: " << acknowledged_ << ": " << error.what();
     }
   }
 

@@ -49,7 +49,7 @@ void add_help_command(CLI::App& app, Session& session);
 /// All of them, with the program's own options and texts.
 void add_all_commands(CLI::App& app, Session& session);
 
-/// `arguments[0]` is the program's own name. Returns the exit code (core/base/error.h).
+/// main()'s arguments. Throws nothing: every error is one sentence. Returns the exit code (core/base/error.h).
 int run_program(int count, const char* const* words);
 
 }  // namespace nanobench::tools
