@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/config/parameter_list.h"
+#include "core/config/schedule.h"
 
 namespace nanobench::core {
 namespace {
@@ -28,10 +29,13 @@ constexpr PerElement kGeluTanh{9, 16};
 constexpr PerElement kSoftmaxLoss{4, 2};  // of a logit: maximum, difference, exponential, sum
 constexpr PerElement kSoftcap{3, 3};
 constexpr PerElement kSoftmax{5, 4};  // of a pair: scale, maximum, difference, exponential, sum
+constexpr PerElement kSigmoid{4, 3};  // negation, exponential, sum, division; two products and a difference
+constexpr PerElement kGate{1, 3};     // x times a gate: gradient of x, dot product
 constexpr double kMaskedPair = 1;     // each way
 constexpr double kAdamElement = 13;
 constexpr double kWeightDecay = 2;
 constexpr double kQuantize = 2;
+constexpr double kSecondMoment = 8;  // of an update: two norms, squares and their mean, two scalings
 
 double as_double(std::int64_t value) {
   return static_cast<double>(value);
@@ -72,6 +76,9 @@ class Counter {
         kv_width_(as_double(model_.kv_dim())) {
     for (std::int64_t layer = 0; layer < model_.num_layers; ++layer) {
       if (model_.has_attention(layer)) attention_layers_.push_back(layer);
+      layers_ += model_.has_layer(layer) ? 1 : 0;
+      mlp_layers_ += model_.has_mlp(layer) ? 1 : 0;
+      skips_ += model_.skip_source(layer) ? 1 : 0;
     }
   }
 
@@ -128,7 +135,10 @@ class Counter {
   void linear_layers() {
     for (const ParameterShape& parameter : parameters_) {
       if (parameter.group != ParameterGroup::kHiddenMatrices) continue;
-      linear(as_double(parameter.columns()), as_double(parameter.numbers() / parameter.columns()));
+      const bool is_qkvo = model_.merged_qkvo != MergedQkvo::kOff && parameter.matrices == 4;
+      if (is_qkvo) linear(width_, 3 * width_);
+      if (is_qkvo) linear(width_, width_);
+      if (!is_qkvo) linear(as_double(parameter.columns()), as_double(parameter.numbers() / parameter.columns()));
     }
   }
 
@@ -162,13 +172,15 @@ class Counter {
     const double weight = rows * width_, x = tokens_ * width_, logits = tokens_ * rows;
     const double weights = sequences_ * weight;  // each sequence takes them anew
     const double cap = model_.logit_softcap ? 1 : 0;
+    const double scale = model_.logit_scale != 1.0 ? 1 : 0;
     const double quantized = config_.precision.head == HeadPrecision::kFp8 ? kQuantize : 0;
     constexpr double kTargetBytes = 8;
     add(OpFamily::kHead, CostPhase::kForward,
-        2 * tokens_ * weight + logits * (kSoftmaxLoss.forward + cap * kSoftcap.forward) + quantized * (weights + x),
+        2 * tokens_ * weight + logits * (kSoftmaxLoss.forward + cap * kSoftcap.forward + scale) +
+            quantized * (weights + x),
         (x + weights) * size_.head + tokens_ * kTargetBytes);
     add(OpFamily::kHead, CostPhase::kBackward,
-        4 * tokens_ * weight + logits * (kSoftmaxLoss.backward + cap * kSoftcap.backward + quantized),
+        4 * tokens_ * weight + logits * (kSoftmaxLoss.backward + cap * kSoftcap.backward + scale + quantized),
         (x + weights) * size_.head + x * size_.product + weights * size_.number);
   }
 
@@ -208,10 +220,9 @@ class Counter {
   }
 
   void norms() {
-    const double layers = as_double(model_.num_layers);
     const double attention_layers = as_double(static_cast<std::int64_t>(attention_layers_.size()));
     const PerElement& norm = model_.norm == NormType::kRms ? kRmsNormCost : kLayerNorm;
-    element_wise(norm, (layers + attention_layers + 1) * tokens_ * width_, 1, size_.stream);
+    element_wise(norm, (mlp_layers_ + attention_layers + 1) * tokens_ * width_, 1, size_.stream);
     if (model_.embed_norm) element_wise(kRmsNormCost, tokens_ * width_, 1, size_.stream);
     const double heads = attention_layers * tokens_ * (width_ + kv_width_);
     if (model_.qk_norm) element_wise(kRmsNormCost, heads, 1, size_.product);
@@ -225,12 +236,20 @@ class Counter {
 
   void blends() {
     const double stream = tokens_ * width_;
-    const double layers = as_double(model_.num_layers);
-    if (model_.x0_lambdas) element_wise(kBlendTwo, layers * stream, 2, size_.stream);
-    if (model_.unet_skips) element_wise(kSkip, as_double(model_.num_layers / 2) * stream, 2, size_.stream);
-    const double branches = layers + as_double(static_cast<std::int64_t>(attention_layers_.size()));
-    element_wise(kResidual, branches * stream, 2, size_.stream);
+    if (model_.x0_lambdas) element_wise(kBlendTwo, layers_ * stream, 2, size_.stream);
+    element_wise(kSkip, skips_ * stream, 2, size_.stream);
+    const auto attention_layers = as_double(static_cast<std::int64_t>(attention_layers_.size()));
+    element_wise(kResidual, (mlp_layers_ + attention_layers) * stream, 2, size_.stream);
     for (const std::int64_t layer : attention_layers_) mix_values(layer);
+    if (model_.backout_layer) element_wise(kSkip, stream, 2, size_.stream);
+    if (model_.smear_gate_dim > 0) {
+      element_wise(kSkip, stream, 2, size_.stream);
+      element_wise(kSigmoid, tokens_, 1, size_.stream);
+    }
+    if (model_.attention_gate_dim > 0) {
+      element_wise(kGate, attention_layers * stream, 1, size_.product);
+      element_wise(kSigmoid, attention_layers * tokens_ * as_double(model_.num_heads), 1, size_.product);
+    }
   }
 
   void mix_values(std::int64_t layer) {
@@ -246,7 +265,7 @@ class Counter {
   }
 
   void activation() {
-    const double elements = as_double(model_.num_layers * model_.mlp_ratio) * tokens_ * width_;
+    const double elements = mlp_layers_ * as_double(model_.mlp_ratio) * tokens_ * width_;
     switch (model_.activation) {
       case Activation::kReluSquared: element_wise(kReluSquaredCost, elements, 1, size_.product); break;
       case Activation::kGelu: element_wise(kGelu, elements, 1, size_.product); break;
@@ -271,8 +290,10 @@ class Counter {
     // Fused: reads p, g, m, v, writes p, m, v. Otherwise seven separate operations, and one more for the decay.
     const double accesses = group.fused ? 7 : 18 + 2 * decay;
     const double processes = as_double(config_.distributed.processes);
-    add(OpFamily::kAdam, CostPhase::kOptimizer, processes * parameters * (kAdamElement + kWeightDecay * decay),
-        processes * parameters * accesses * bytes_each);
+    // A group that waits for k steps takes one of k updates, and adds its gradient to those before in the others.
+    const double updates = processes * parameters / as_double(group.step_every), sums = processes * parameters - updates;
+    add(OpFamily::kAdam, CostPhase::kOptimizer, updates * (kAdamElement + kWeightDecay * decay) + sums,
+        (updates * accesses + 3 * sums) * bytes_each);
   }
 
   void optimizers() {
@@ -291,8 +312,9 @@ class Counter {
     const double processes = as_double(config_.distributed.processes);
     const double replicas = config_.distributed.muon == MuonSharding::kReplicated ? processes : 1;
     const double momentum = group.momentum_form == MomentumForm::kLerp ? 3 : 2;
-    const double flops =
-        momentum * (group.nesterov ? 2 : 1) + (group.scale_application == ScaleApplication::kUpdate ? 1 : 0);
+    const double flops = momentum * (group.nesterov ? 2 : 1) +
+                         (group.scale_application == ScaleApplication::kUpdate ? 1 : 0) +
+                         (group.second_moment_beta2 ? kSecondMoment : 0);
     const double numbers = as_double(parameter.numbers());
     // Momentum reads gradient and buffer and writes both; every process applies every update.
     add(OpFamily::kMuon, CostPhase::kOptimizer, (replicas * flops + processes * 2) * numbers,
@@ -329,6 +351,7 @@ class Counter {
   std::vector<ParameterShape> parameters_;
   double tokens_, sequences_, width_, kv_width_;
   std::vector<std::int64_t> attention_layers_;
+  double layers_ = 0, mlp_layers_ = 0, skips_ = 0;
   StepCost cost_;
 };
 
@@ -339,9 +362,7 @@ MaskCounts counts_of_one_document(const TrainConfig& config, std::optional<std::
   std::vector<std::int64_t> first_key(static_cast<std::size_t>(config.data.sequence_length), 0);
   for (std::int64_t query = 0; window && query < config.data.sequence_length; ++query) {
     std::int64_t& first = first_key[static_cast<std::size_t>(query)];
-    const std::int64_t blocks = (*window + block - 1) / block;
-    if (granularity != WindowGranularity::kBlock) first = std::max(first, query - *window + 1);
-    if (granularity != WindowGranularity::kToken) first = std::max(first, (query / block - blocks + 1) * block);
+    first = std::max(first, first_key_of_window(granularity, *window, block, query));
   }
   return count_mask(first_key, block, granularity);
 }
@@ -405,7 +426,7 @@ MaskCounts count_mask(std::span<const std::int64_t> first_key, std::int64_t bloc
     counts.visited_blocks += query_block - first_of_first / block_size + 1;
     if (granularity == WindowGranularity::kTokenBlockClipped) continue;
     // A diagonal block is full only if it is one token, and only where pairs are counted.
-    const std::int64_t end = granularity == WindowGranularity::kToken ? (begin + 1) / block_size : query_block;
+    const std::int64_t end = granularity == WindowGranularity::kBlock ? query_block : (begin + 1) / block_size;
     counts.full_blocks += std::max<std::int64_t>(0, end - (first_of_last + block_size - 1) / block_size);
   }
   for (std::int64_t query = 0; query < length; ++query)

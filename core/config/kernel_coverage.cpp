@@ -43,6 +43,9 @@ const KernelCondition kNoBias{
 const KernelCondition kReluSquared{"activation ReLU^2", {"/model/activation"}, [](Query query) {
                                      return query.config.model.activation == Activation::kReluSquared;
                                    }};
+const KernelCondition kFloat32Loss{"a loss in float32", {"/precision/cross_entropy"}, [](Query query) {
+                                     return query.config.precision.cross_entropy == StoredPrecision::kFloat32;
+                                   }};
 const KernelCondition kTiled{
     "tiled attention",
     {"/attention/implementation"},
@@ -57,9 +60,9 @@ const KernelCondition kIsMuon{"matrices trained by Muon",
                               [](Query query) { return hidden(query).type == OptimizerType::kMuon; },
                               /*is_choice=*/true};
 const KernelCondition kNewtonSchulz{
-    "Newton-Schulz iterations",
+    "Newton-Schulz iterations or those of Polar Express",
     {"/optimizer/hidden_matrices/orthogonalizer"},
-    [](Query query) { return hidden(query).orthogonalizer == Orthogonalizer::kNewtonSchulz; },
+    [](Query query) { return hidden(query).orthogonalizer != Orthogonalizer::kSvd; },
     /*is_choice=*/true};
 
 KernelRow cpu_blocks() {
@@ -146,6 +149,7 @@ KernelRow cpu_head() {
           KernelDevice::kCpu,
           {kFloat32,
            kFloat32Activations,
+           kFloat32Loss,
            {"a head in the precision of the activations", {"/precision/head"}, [](Query query) {
               return query.config.precision.head == HeadPrecision::kActivations;
             }}}};
@@ -155,6 +159,10 @@ KernelRow gpu_head() {
   return {StepPart::kHead,
           KernelDevice::kGpu,
           {kGpuBlocks,
+           kFloat32Loss,
+           {"logits without a factor",
+            {"/model/logit_scale"},
+            [](Query query) { return query.config.model.logit_scale == 1.0; }},
            {"in 8-bit precision, a model dimension and a padded vocabulary that are multiples of 16",
             {"/precision/head", "/model/model_dim", "/model/vocab_pad_multiple"},
             [](Query query) {
@@ -266,7 +274,7 @@ std::set<StepPart> parts_without_kernel(const KernelQuery& query, std::span<cons
 bool muon_has_kernel(KernelDevice device, const OptimizerGroupConfig& group) {
   const NewtonSchulzDtype dtype =
       device == KernelDevice::kCpu ? NewtonSchulzDtype::kCompute : NewtonSchulzDtype::kBfloat16;
-  return group.orthogonalizer == Orthogonalizer::kNewtonSchulz && group.ns_dtype == dtype;
+  return group.orthogonalizer != Orthogonalizer::kSvd && group.ns_dtype == dtype;
 }
 
 std::string kernel_table_text() {

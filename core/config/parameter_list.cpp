@@ -18,12 +18,20 @@ class Lister {
     for (std::int64_t layer = 0; layer < model_.num_layers; ++layer) block(layer);
     norm("ln_f");
     if (model_.unet_skips) scalars("skip_weights", {model_.num_layers / 2});
+    if (model_.smear_gate_dim > 0) {
+      matrix("smear_gate.weight", {1, model_.smear_gate_dim});
+      scalars("smear_lambda", {});
+    }
+    if (model_.backout_layer) scalars("backout_lambda", {});
     return std::move(parameters_);
   }
 
  private:
   void add(const std::string& name, ParameterGroup group, Dimensions sizes, std::int64_t matrices = 1) {
-    parameters_.push_back({name, group, std::move(sizes), matrices});
+    parameters_.push_back({.name = name, .group = group, .sizes = std::move(sizes), .matrices = matrices});
+  }
+  void matrix(const std::string& name, Dimensions sizes, std::int64_t matrices = 1) {
+    add(name, ParameterGroup::kHiddenMatrices, std::move(sizes), matrices);
   }
   void table(const std::string& name, Dimensions sizes) { add(name, ParameterGroup::kEmbeddings, std::move(sizes)); }
   void scalars(const std::string& name, Dimensions sizes) { add(name, ParameterGroup::kScalars, std::move(sizes)); }
@@ -45,39 +53,57 @@ class Lister {
   void block(std::int64_t layer) {
     const std::int64_t width = model_.model_dim, hidden = model_.mlp_ratio * width;
     const std::string prefix = "blocks." + std::to_string(layer) + ".";
+    if (!model_.has_layer(layer)) return;
     if (model_.has_attention(layer)) {
       norm(prefix + "ln_1");
       attention(prefix + "attn.");
     }
-    norm(prefix + "ln_2");
-    linear(prefix + "mlp.c_fc", {hidden, width});
-    linear(prefix + "mlp.c_proj", {width, hidden});
+    if (model_.has_mlp(layer)) {
+      norm(prefix + "ln_2");
+      const std::string first = prefix + "mlp.c_fc";
+      if (model_.mlp_fc_transposed) {
+        linear(first, {width, hidden}, hidden);
+      } else {
+        linear(first, {hidden, width}, hidden);
+      }
+      linear(prefix + "mlp.c_proj", {width, hidden}, width);
+    }
     if (model_.x0_lambdas) scalars(prefix + "lambdas", {2});
   }
 
   void attention(const std::string& prefix) {
     const std::int64_t width = model_.model_dim;
-    if (model_.merged_qkv) {
+    if (model_.merged_qkvo != MergedQkvo::kOff) {
+      qkvo(prefix + "qkvo_w");
+    } else if (model_.merged_qkv) {
       joined_qkv(prefix + "qkv_w", prefix + "qkv_b", {3, width, width});
     } else if (model_.qkv_rows == QkvRows::kStacked) {
       joined_qkv(prefix + "c_attn.weight", prefix + "c_attn.bias", {3 * width, width});
     } else {
-      linear(prefix + "c_q", {width, width});
-      linear(prefix + "c_k", {model_.kv_dim(), width});
-      linear(prefix + "c_v", {model_.kv_dim(), width});
+      linear(prefix + "c_q", {width, width}, width);
+      linear(prefix + "c_k", {model_.kv_dim(), width}, model_.kv_dim());
+      linear(prefix + "c_v", {model_.kv_dim(), width}, model_.kv_dim());
     }
     if (model_.value_embeddings.mix == ValueMix::kLerp) scalars(prefix + "lamb", {});
     if (model_.value_embeddings.mix == ValueMix::kPair) scalars(prefix + "lambdas", {2});
-    linear(prefix + "c_proj", {width, width});
+    if (model_.merged_qkvo == MergedQkvo::kOff) linear(prefix + "c_proj", {width, width}, width);
+    if (model_.attention_gate_dim > 0) matrix(prefix + "attn_gate.weight", {model_.num_heads, model_.attention_gate_dim});
   }
 
-  void linear(const std::string& name, const Dimensions& sizes) {
-    add(name + ".weight", ParameterGroup::kHiddenMatrices, sizes);
-    if (model_.bias) scalars(name + ".bias", {sizes.front()});
+  void linear(const std::string& name, const Dimensions& sizes, std::int64_t outputs) {
+    matrix(name + ".weight", sizes);
+    if (model_.bias) scalars(name + ".bias", {outputs});
+  }
+
+  void qkvo(const std::string& name) {
+    const std::int64_t width = model_.model_dim;
+    const bool is_wide = model_.merged_qkvo == MergedQkvo::kWide;
+    matrix(name, is_wide ? Dimensions{width, 4 * width} : Dimensions{4, width, width}, 4);
+    if (is_wide) parameters_.back().matrix_columns = width;
   }
 
   void joined_qkv(const std::string& weight, const std::string& bias, const Dimensions& sizes) {
-    add(weight, ParameterGroup::kHiddenMatrices, sizes, splits_qkv_ ? 3 : 1);
+    matrix(weight, sizes, splits_qkv_ ? 3 : 1);
     if (model_.bias) scalars(bias, {sizes.begin(), sizes.end() - 1});
   }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,10 +19,12 @@ struct ParameterShape {
   std::string name;
   ParameterGroup group = ParameterGroup::kScalars;
   std::vector<std::int64_t> sizes;  ///< empty: a scalar
-  std::int64_t matrices = 1;        ///< number of matrices the optimiser splits it into, along the rows
+  std::int64_t matrices = 1;        ///< number of matrices the optimiser splits it into
+  /// Columns of one of `matrices` if they are not rows of this shape but pieces of its memory (merged_qkvo "wide").
+  std::optional<std::int64_t> matrix_columns;
 
   std::int64_t numbers() const;
-  std::int64_t columns() const { return sizes.back(); }                          ///< REQUIRES a matrix
+  std::int64_t columns() const { return matrix_columns.value_or(sizes.back()); }  ///< of one; REQUIRES a matrix
   std::int64_t matrix_rows() const { return numbers() / columns() / matrices; }  ///< rows of one of `matrices`
 };
 

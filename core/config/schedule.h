@@ -3,17 +3,20 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "core/config/train_config.h"
 
 namespace nanobench::core {
 
 /// Factor on every group's base rate at step s. Trapezoid: (s + 1) / warmup, then 1, then a decrease over the cooldown
-/// to `floor`. Cosine: after the warm-up, a half cosine from 1 to `floor` at num_steps.
+/// to `floor`. Cosine: after the warm-up, a half cosine from 1 to `floor` at num_steps. Extension steps count as step
+/// 0.9999 num_steps, unless the schedule covers them and so ends with them.
 double learning_rate_factor(const ScheduleConfig& schedule, std::int64_t step);
 
-/// Muon momentum at step s: linear from start to end over warmup_steps.
-double muon_momentum(const MomentumConfig& momentum, std::int64_t step);
+/// Muon momentum at step s: linear from start to end over warmup_steps, and back over the last cooldown_steps of all
+/// steps.
+double muon_momentum(const ScheduleConfig& schedule, std::int64_t step);
 
 /// Attention window in tokens at step s (also for s = num_steps, the last validation); nullopt: no window.
 std::optional<std::int64_t> window_tokens(const WindowScheduleConfig& schedule, std::int64_t step,
@@ -21,5 +24,33 @@ std::optional<std::int64_t> window_tokens(const WindowScheduleConfig& schedule, 
 
 /// Window of the half_layers: max(1, n / 2) blocks when the other layers see n = window / block_size.
 std::optional<std::int64_t> half_window_tokens(const AttentionConfig& attention, std::optional<std::int64_t> window);
+
+/// The first key in the window of query q, which may be negative (core/data/block_mask.h has the granularities).
+std::int64_t first_key_of_window(WindowGranularity granularity, std::int64_t window_tokens, std::int64_t block_size,
+                                 std::int64_t query);
+
+/// The windows of a step, in tokens; nullopt: no window.
+struct StepWindows {
+  std::optional<std::int64_t> whole;  ///< of most layers
+  std::optional<std::int64_t> half;   ///< of half_layers; nullopt too if there are none
+  /// Of final_validation_layers, in the last validation; nullopt: they have those of the others.
+  std::optional<std::int64_t> listed;
+
+  bool operator==(const StepWindows&) const = default;
+};
+
+/// Windows of step s and of the validation before it. s = num_steps + extension_steps is the last validation.
+StepWindows step_windows(const AttentionConfig& attention, const ScheduleConfig& schedule, std::int64_t step);
+
+/// The window of most layers at step 0 and after each of its changes up to step s, in order; empty without window.
+/// Source: YaRN and the attention scale of #31 change with it.
+std::vector<std::int64_t> window_history(const AttentionConfig& attention, const ScheduleConfig& schedule,
+                                         std::int64_t step);
+
+/// The attention scale after the changes of `history`; REQUIRES model.attention_scale if it grows.
+double grown_attention_scale(const ModelConfig& model, const std::vector<std::int64_t>& history);
+
+/// Whether anything but the mask changes with the window (model.rope.window_scaling, model.attention_scale_growth).
+bool window_changes_attention(const ModelConfig& model);
 
 }  // namespace nanobench::core

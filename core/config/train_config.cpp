@@ -1,5 +1,6 @@
 #include "core/config/train_config.h"
 
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <type_traits>
@@ -184,11 +185,23 @@ std::int64_t ModelConfig::embedding_rows() const {
   return vocab_pad_embeddings ? padded_vocab_size() : vocab_size;
 }
 
+bool ModelConfig::has_layer(std::int64_t layer) const {
+  return std::find(skip_layers.begin(), skip_layers.end(), layer) == skip_layers.end();
+}
+
 bool ModelConfig::has_attention(std::int64_t layer) const {
-  for (const std::int64_t skipped : attention_skip_layers) {
-    if (skipped == layer) return false;
-  }
-  return true;
+  return has_layer(layer) && std::find(attention_skip_layers.begin(), attention_skip_layers.end(), layer) ==
+                                 attention_skip_layers.end();
+}
+
+bool ModelConfig::has_mlp(std::int64_t layer) const {
+  return has_layer(layer) && std::find(mlp_skip_layers.begin(), mlp_skip_layers.end(), layer) == mlp_skip_layers.end();
+}
+
+std::optional<std::int64_t> ModelConfig::skip_source(std::int64_t layer) const {
+  const std::int64_t source = num_layers - 1 - layer;
+  if (!unet_skips || layer < num_layers / 2 || !has_layer(layer) || !has_layer(source)) return std::nullopt;
+  return source;
 }
 
 std::string TrainConfig::digest() const {

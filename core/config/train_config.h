@@ -25,9 +25,12 @@ enum class ValueTableLayout { kSeparate, kJoined };
 enum class ValueSource { kNone, kFirstLayer, kTokens };
 enum class ValueMix { kNone, kLerp, kPair };
 enum class QkvRows { kSeparate, kStacked };
+enum class MergedQkvo { kOff, kBatched, kWide };
+enum class SkipGate { kLinear, kSigmoid };
+enum class RopeWindowScaling { kNone, kYarn };
 enum class SoftcapForm { kTanh, kSigmoid };
-enum class WindowGranularity { kToken, kTokenBlockClipped, kBlock };
-enum class WindowScheduleType { kConstant, kNone, kLinear };
+enum class WindowGranularity { kToken, kTokenBlockClipped, kBlock, kTokenInclusive };
+enum class WindowScheduleType { kConstant, kNone, kLinear, kList };
 enum class WindowRounding { kFloor, kCeil };
 enum class AttentionImplementation { kTiled, kDense };
 enum class KeyBlockOrder { kAscending, kNearestFirst };
@@ -38,16 +41,21 @@ enum class NewtonSchulzNorm { kRounded, kExact };
 enum class ScaleApplication { kRate, kUpdate };
 enum class GradientClipType { kNone, kGlobalNorm, kPerParameter };
 enum class LearningRateShape { kTrapezoid, kCosine };
+enum class MomentumHold { kEnd, kLastWarmupStep };
 enum class MomentumForm { kLerp, kAccumulate };
-enum class Orthogonalizer { kNewtonSchulz, kSvd };
+enum class Orthogonalizer { kNewtonSchulz, kSvd, kPolarExpress };
+enum class NewtonSchulzRounding { kEachOperation, kFused };
+enum class EpsPosition { kCorrected, kUncorrected };
 enum class NewtonSchulzDtype { kCompute, kBfloat16 };
 enum class UpdateScale { kNone, kSqrtRowsOverColumns, kSqrtLargestSide };
 enum class LoaderPosition { kPerRank, kGlobal };  ///< whose position in the token stream (core/data/data_loader.h)
 enum class BatchOrder { kSequential, kShuffled };
+enum class BatchAlignment { kNone, kBos, kDocuments };  ///< where training sequences begin (core/data/data_loader.h)
 enum class ShardStorage { kMapped, kRead, kPinned };
 enum class FetchTime { kStepStart, kAfterForward, kAfterBackward };
 enum class TokenDtype { kInt64, kInt32 };
 enum class GradientReduction { kMean, kMeanOverRanks };
+enum class LossReduction { kMean, kSum };
 enum class GradientSync { kLastMicroStep, kEveryMicroStep };
 enum class ReductionSchedule { kOverlappedBuckets, kBuckets, kPerParameter };
 enum class BucketStorage { kViews, kCopies };
@@ -69,6 +77,8 @@ struct RopeConfig {
   bool half_truncate = true;  ///< E/4 frequencies 1 ... 1/base, then E/4 zeros; false: E/2 frequencies base^(-2j/E)
   bool precompute = true;     ///< tables built once for max_seq_len, or in each forward pass; same numbers
   std::int64_t max_seq_len = 65536;  ///< positions; with learned positions, rows of their table
+  /// kYarn (#31 on): each change of the attention window slows the frequencies down (engine/ops/rotary.h).
+  RopeWindowScaling window_scaling = RopeWindowScaling::kNone;
 };
 
 struct ValueEmbeddingConfig {
@@ -105,15 +115,29 @@ struct ModelConfig {
   RopeConfig rope;
   ValueEmbeddingConfig value_embeddings;
   std::vector<std::int64_t> attention_skip_layers = {7};
+  std::vector<std::int64_t> mlp_skip_layers;  ///< layers without MLP; attention, lambdas and U-net role stay (#30)
+  /// Layers that are left out altogether (#35 on); the others keep their numbers, and a U-net skip whose other end is
+  /// left out does not exist.
+  std::vector<std::int64_t> skip_layers;
   std::optional<double> logit_softcap = 30.0;
   SoftcapForm logit_softcap_form = SoftcapForm::kTanh;
+  double logit_scale = 1.0;  ///< factor on the logits before the cap (D^-0.5 in #22 to #27)
   bool unet_skips = true;
+  SkipGate unet_skip_gate = SkipGate::kLinear;  ///< x += w skip, or x += sigmoid(w) skip with w = -1.5 at first
   bool x0_lambdas = true;
   bool embed_norm = true;
   bool tied_head = false;
   bool merged_qkv = false;
   QkvRows qkv_rows = QkvRows::kSeparate;
+  /// Projections of queries, keys, values and output as one parameter: (4, C, C), or the same memory as (C, 4 C). Each
+  /// of the four is orthogonalised alone; NorMuon's statistics follow the stored shape.
+  MergedQkvo merged_qkvo = MergedQkvo::kOff;
+  bool mlp_fc_transposed = false;       ///< the first matrix of the MLP is stored as (C, hidden); Muon scales by that shape
+  std::int64_t attention_gate_dim = 0;  ///< G > 0: a learned sigmoid gate a head, of the first G normalised features
+  std::int64_t smear_gate_dim = 0;      ///< G > 0: each embedding gets a gated share of the one before it
+  std::optional<std::int64_t> backout_layer;  ///< this layer's output, times a learned number, leaves before the head
   std::optional<double> attention_scale;  ///< null: E^-0.5
+  double attention_scale_growth = 0.0;    ///< g: a window change w -> w' multiplies the scale by g ln(w' / w) + 1
   double attention_branch_scale = 1.0;
   std::optional<double>
       linear_init_std;  ///< f: uniform with standard deviation f fan_in^-0.5; null: U(-1, 1) fan_in^-0.5
@@ -122,7 +146,11 @@ struct ModelConfig {
   std::int64_t kv_dim() const { return num_kv_heads * head_dim(); }
   std::int64_t padded_vocab_size() const;
   std::int64_t embedding_rows() const;  ///< rows of embed and value tables
+  bool has_layer(std::int64_t layer) const;
   bool has_attention(std::int64_t layer) const;
+  bool has_mlp(std::int64_t layer) const;
+  /// The layer whose output a layer of the second half adds; nullopt: none.
+  std::optional<std::int64_t> skip_source(std::int64_t layer) const;
 };
 
 struct WindowScheduleConfig {
@@ -135,12 +163,18 @@ struct WindowScheduleConfig {
   std::int64_t offset_tokens = 64;
   std::int64_t quantum_tokens = 128;
   WindowRounding rounding = WindowRounding::kFloor;
+  /// list only (#29 on): k windows; step s has entry min(k - 1, k s / (num_steps + 1)), rounded down
+  std::vector<std::int64_t> tokens_list = {384, 896, 1408};
 };
 
 struct WindowConfig {
   WindowGranularity granularity = WindowGranularity::kBlock;
   std::vector<std::int64_t> half_layers;  ///< these layers see max(1, n / 2) blocks when the others see n
   WindowScheduleConfig schedule;
+  std::optional<std::int64_t> final_validation_tokens;  ///< the window of the last validation; null: as scheduled
+  /// In the last validation these layers see final_validation_layers_tokens instead.
+  std::vector<std::int64_t> final_validation_layers;
+  std::optional<std::int64_t> final_validation_layers_tokens;
 };
 
 struct AttentionConfig {
@@ -161,7 +195,10 @@ struct OptimizerGroupConfig {
   double beta1 = 0.8;
   double beta2 = 0.95;
   double eps = 1e-8;
-  double weight_decay = 0.0;  ///< decoupled (AdamW): p -= lr weight_decay p, before the update
+  /// eps is added to sqrt(v / (1 - b2^t)), or (#24 on) to sqrt(v) before the correction of the bias.
+  EpsPosition eps_position = EpsPosition::kCorrected;
+  std::int64_t step_every = 1;  ///< k: updated at steps s with k | s + 1, by the sum of k steps' gradients
+  double weight_decay = 0.0;    ///< decoupled (AdamW): p -= lr weight_decay p, before the update
   bool fused = true;          ///< one kernel over the group, or a sequence of tensor operations
   // muon
   bool nesterov = true;
@@ -174,6 +211,11 @@ struct OptimizerGroupConfig {
   NewtonSchulzForm ns_form = NewtonSchulzForm::kGrouped;
   /// With ns_dtype bfloat16: the Frobenius norm of the rounded matrix, or (records #3, #4) of the unrounded matrix.
   NewtonSchulzNorm ns_norm = NewtonSchulzNorm::kRounded;
+  /// With ns_dtype bfloat16: each product and sum is rounded, or (#27 on) a product together with what is added to it.
+  NewtonSchulzRounding ns_rounding = NewtonSchulzRounding::kEachOperation;
+  /// NorMuon (#41): decay of the second moments by which updates are normalised (engine/optim/second_moment.h); null:
+  /// they are not.
+  std::optional<double> second_moment_beta2;
   bool split_qkv = true;  ///< stacked or merged QKV: three matrices, or (record #3) one of 3 D rows
   UpdateScale update_scale = UpdateScale::kSqrtRowsOverColumns;
   /// kRate: the scale multiplies the rate; kUpdate: the scale multiplies the update, in the dtype of the iterations (#5
@@ -204,18 +246,27 @@ struct LearningRateConfig {
   std::int64_t warmup_steps = 0;
   double cooldown_steps = 600;  ///< trapezoid only
   double floor = 0.0;           ///< final fraction of the base rate
+  bool covers_extension = false;  ///< the schedule ends with the extension, not with num_steps (#41)
 };
 
 struct MomentumConfig {
   double start = 0.85;
   double end = 0.95;
   std::int64_t warmup_steps = 300;
+  std::int64_t cooldown_steps = 0;  ///< last steps, over which it returns to `start` (#39 on)
+  /// Between warm-up and cooldown: `end`, or (#39, #40) the value of the last step of the warm-up.
+  MomentumHold hold = MomentumHold::kEnd;
 };
 
 struct ScheduleConfig {
   std::int64_t num_steps = 1490;
+  /// Steps that follow num_steps with its last window. The learning rate stays that of step 0.9999 num_steps, unless its
+  /// schedule covers them (#35 on).
+  std::int64_t extension_steps = 0;
   LearningRateConfig learning_rate;
   MomentumConfig muon_momentum;
+
+  std::int64_t total_steps() const { return num_steps + extension_steps; }
 };
 
 struct LoaderConfig {
@@ -226,6 +277,10 @@ struct LoaderConfig {
   bool wrap = true;
   /// kShuffled: shards, and reads within each shard, come in an order drawn from the run's seed (record #1).
   BatchOrder order = BatchOrder::kSequential;
+  BatchAlignment alignment = BatchAlignment::kNone;  ///< of training sequences to documents (#26 on)
+  std::optional<std::int64_t> max_document_length;   ///< tokens; longer documents are cut (alignment "documents")
+  /// Alignment "bos": the sequences of a step are searched for in this many times its tokens.
+  std::int64_t search_window = 2;
   ShardStorage storage = ShardStorage::kMapped;  ///< where a shard's tokens are: the file, memory, locked memory
   FetchTime fetch = FetchTime::kStepStart;       ///< when a step's tokens are fetched: at its start, or a step ahead
   TokenDtype token_dtype = TokenDtype::kInt64;   ///< dtype of the model's inputs
@@ -252,6 +307,7 @@ struct RunConfig {
   std::int64_t warmup_iterations = 0;
   bool val_gradients = false;  ///< validation keeps what a backward pass would need (records #5 to #9)
   GradientReduction gradient_reduction = GradientReduction::kMean;
+  LossReduction loss_reduction = LossReduction::kMean;  ///< kSum: gradients of the sum over a sequence's tokens (#21)
   std::vector<std::int64_t> gradient_steps;  ///< a trace keeps the gradients of these steps
 };
 
@@ -293,6 +349,11 @@ struct PrecisionConfig {
   RotaryPrecision rotary_tables = RotaryPrecision::kFloat32;
   StoredPrecision rotation = StoredPrecision::kFloat32;  ///< kBfloat16: x is rounded before rotation
   StoredPrecision logits = StoredPrecision::kFloat32;    ///< precision of the softcap
+  /// kBfloat16 (#37 on): soft cap and log-softmax are rounded too, and so is each line of their backward pass.
+  StoredPrecision cross_entropy = StoredPrecision::kFloat32;
+  StoredPrecision lm_head = StoredPrecision::kFloat32;     ///< the head's matrix and its Adam state (#32 on)
+  StoredPrecision gates = StoredPrecision::kFloat32;       ///< attention and smear gates and their momentum (#32 on)
+  StoredPrecision adam_state = StoredPrecision::kFloat32;  ///< kBfloat16: the moments of every group (#32 on)
   HeadPrecision head = HeadPrecision::kActivations;
   Fp8Config fp8;
 };

@@ -10,6 +10,7 @@ namespace nanobench::core {
 namespace {
 
 using Pointers = std::initializer_list<const char*>;
+constexpr std::int64_t kPolarExpressSteps = 5;
 
 class Checker {
  public:
@@ -93,14 +94,56 @@ void check_values(const Checker& check, const ModelConfig& model) {
                 "layer 0 has no attention, so it has no values to share; use another value source");
 }
 
+void check_layers(const Checker& check, const ModelConfig& model) {
+  const auto exist = [&](const std::vector<std::int64_t>& layers, const char* pointer) {
+    for (const std::int64_t layer : layers) {
+      check.require(layer < model.num_layers, {pointer, "/model/num_layers"},
+                    "layer " + text(layer) + " does not exist; there are " + text(model.num_layers));
+    }
+  };
+  exist(model.attention_skip_layers, "/model/attention_skip_layers");
+  exist(model.mlp_skip_layers, "/model/mlp_skip_layers");
+  exist(model.skip_layers, "/model/skip_layers");
+  for (std::int64_t layer = 0; layer < model.num_layers; ++layer) {
+    check.exclude(model.has_layer(layer) && !model.has_attention(layer) && !model.has_mlp(layer),
+                  {"/model/mlp_skip_layers", "/model/attention_skip_layers", "/model/skip_layers"},
+                  "layer " + text(layer) + " would have neither attention nor MLP; name it in skip_layers");
+    const bool has_table = model.value_embeddings.layer_map.size() > static_cast<std::size_t>(layer) &&
+                           model.value_embeddings.layer_map[static_cast<std::size_t>(layer)].has_value();
+    check.exclude(has_table && !model.has_layer(layer), {"/model/value_embeddings/layer_map", "/model/skip_layers"},
+                  "names a table for layer " + text(layer) + ", which is left out; use null");
+  }
+  check.require(!model.backout_layer || (*model.backout_layer < model.num_layers && model.has_layer(*model.backout_layer)),
+                {"/model/backout_layer", "/model/num_layers", "/model/skip_layers"},
+                "layer " + text(model.backout_layer.value_or(0)) + " does not exist");
+  check.exclude(model.unet_skip_gate == SkipGate::kSigmoid && !model.unet_skips,
+                {"/model/unet_skip_gate", "/model/unet_skips"}, "there are no U-net skips; use \"linear\"");
+}
+
+void check_gates(const Checker& check, const ModelConfig& model) {
+  const auto fits = [&](std::int64_t dim, const char* pointer) {
+    check.require(dim <= model.model_dim, {pointer, "/model/model_dim"},
+                  "the gate reads " + text(dim) + " features, but model_dim is " + text(model.model_dim));
+  };
+  fits(model.attention_gate_dim, "/model/attention_gate_dim");
+  fits(model.smear_gate_dim, "/model/smear_gate_dim");
+  const bool merges = model.merged_qkvo != MergedQkvo::kOff;
+  check.exclude(merges && (model.merged_qkv || model.qkv_rows == QkvRows::kStacked),
+                {"/model/merged_qkvo", "/model/merged_qkv", "/model/qkv_rows"},
+                "it replaces the matrices of queries, keys and values; set merged_qkv to false and qkv_rows to "
+                "\"separate\"");
+  check.exclude(merges && model.bias, {"/model/merged_qkvo", "/model/bias"}, "merged projections have no bias");
+  check.exclude(merges && model.num_kv_heads != model.num_heads,
+                {"/model/merged_qkvo", "/model/num_kv_heads", "/model/num_heads"},
+                "merged projections need num_kv_heads equal to num_heads");
+}
+
 void check_model(const Checker& check, const TrainConfig& config) {
   const ModelConfig& model = config.model;
   check_heads(check, model);
   check_values(check, model);
-  for (const std::int64_t layer : model.attention_skip_layers) {
-    check.require(layer < model.num_layers, {"/model/attention_skip_layers", "/model/num_layers"},
-                  "layer " + text(layer) + " does not exist; there are " + text(model.num_layers));
-  }
+  check_layers(check, model);
+  check_gates(check, model);
   check.require(!model.unet_skips || model.num_layers % 2 == 0, {"/model/num_layers", "/model/unet_skips"},
                 "U-net skips need an even number of layers, got " + text(model.num_layers));
   check.exclude(
@@ -110,6 +153,45 @@ void check_model(const Checker& check, const TrainConfig& config) {
   check.require(
       config.attention.document_separator < model.vocab_size, {"/attention/document_separator", "/model/vocab_size"},
       "token " + text(config.attention.document_separator) + " is outside the vocabulary of " + text(model.vocab_size));
+}
+
+void check_window_list(const Checker& check, const AttentionConfig& attention) {
+  const WindowScheduleConfig& schedule = attention.window.schedule;
+  if (schedule.type != WindowScheduleType::kList) return;
+  check.require(!schedule.tokens_list.empty(), {"/attention/window/schedule/tokens_list"}, "needs at least one window");
+  for (const std::int64_t tokens : schedule.tokens_list) {
+    check.require(tokens % attention.block_size == 0,
+                  {"/attention/window/schedule/tokens_list", "/attention/block_size"},
+                  "windows must be multiples of block_size " + text(attention.block_size) + ", got " + text(tokens));
+  }
+}
+
+void check_final_window(const Checker& check, const TrainConfig& config) {
+  const WindowConfig& window = config.attention.window;
+  const bool has_window = window.schedule.type != WindowScheduleType::kNone;
+  for (const auto& [tokens, pointer] :
+       {std::pair(window.final_validation_tokens, "/attention/window/final_validation_tokens"),
+        std::pair(window.final_validation_layers_tokens, "/attention/window/final_validation_layers_tokens")}) {
+    check.require(!tokens || *tokens % config.attention.block_size == 0, {pointer, "/attention/block_size"},
+                  "must be a multiple of block_size " + text(config.attention.block_size));
+    check.exclude(tokens && !has_window, {pointer, "/attention/window/schedule/type"},
+                  "the run has no window; choose another schedule, or null");
+  }
+  check.require(window.final_validation_layers.empty() != window.final_validation_layers_tokens.has_value(),
+                {"/attention/window/final_validation_layers", "/attention/window/final_validation_layers_tokens"},
+                "layers and their window belong together; set both or neither");
+  for (const std::int64_t layer : window.final_validation_layers) {
+    check.require(layer < config.model.num_layers, {"/attention/window/final_validation_layers", "/model/num_layers"},
+                  "layer " + text(layer) + " does not exist");
+  }
+  const ModelConfig& model = config.model;
+  check.exclude(model.rope.window_scaling == RopeWindowScaling::kYarn &&
+                    (!has_window || model.position != PositionEncoding::kRotary),
+                {"/model/rope/window_scaling", "/attention/window/schedule/type", "/model/position"},
+                "rotary frequencies that follow the window need both; use \"none\"");
+  check.exclude(model.attention_scale_growth != 0.0 && (!has_window || !model.attention_scale),
+                {"/model/attention_scale_growth", "/model/attention_scale", "/attention/window/schedule/type"},
+                "it multiplies attention_scale when the window changes; set both, or 0");
 }
 
 void check_attention(const Checker& check, const TrainConfig& config) {
@@ -149,9 +231,13 @@ void check_attention(const Checker& check, const TrainConfig& config) {
     check.require(layer < config.model.num_layers, {"/attention/window/half_layers", "/model/num_layers"},
                   "layer " + text(layer) + " does not exist");
   }
-  check.exclude(!attention.window.half_layers.empty() && attention.window.granularity != WindowGranularity::kBlock,
+  const WindowGranularity granularity = attention.window.granularity;
+  check.exclude(!attention.window.half_layers.empty() && granularity != WindowGranularity::kBlock &&
+                    granularity != WindowGranularity::kTokenInclusive,
                 {"/attention/window/half_layers", "/attention/window/granularity"},
-                "half windows are counted in blocks; set the granularity to \"block\"");
+                "half windows are counted in blocks; set the granularity to \"block\" or \"token_inclusive\"");
+  check_window_list(check, attention);
+  check_final_window(check, config);
 }
 
 void check_optimizer(const Checker& check, const OptimizerConfig& optimizer, const ModelConfig& model) {
@@ -162,6 +248,13 @@ void check_optimizer(const Checker& check, const OptimizerConfig& optimizer, con
   require_adam(optimizer.embeddings, "/optimizer/embeddings/type");
   require_adam(optimizer.lm_head, "/optimizer/lm_head/type");
   require_adam(optimizer.scalars, "/optimizer/scalars/type");
+  check.exclude(optimizer.hidden_matrices.second_moment_beta2.value_or(0.0) >= 1.0,
+                {"/optimizer/hidden_matrices/second_moment_beta2"}, "must be below 1");
+  check.require(optimizer.hidden_matrices.type != OptimizerType::kMuon ||
+                    optimizer.hidden_matrices.orthogonalizer != Orthogonalizer::kPolarExpress ||
+                    optimizer.hidden_matrices.ns_steps <= kPolarExpressSteps,
+                {"/optimizer/hidden_matrices/ns_steps", "/optimizer/hidden_matrices/orthogonalizer"},
+                "Polar Express has coefficients for " + text(kPolarExpressSteps) + " iterations");
   check.exclude(!optimizer.hidden_matrices.split_qkv && optimizer.hidden_matrices.type == OptimizerType::kMuon &&
                     !model.merged_qkv && model.qkv_rows != QkvRows::kStacked,
                 {"/optimizer/hidden_matrices/split_qkv", "/model/merged_qkv", "/model/qkv_rows"},
@@ -181,12 +274,18 @@ void check_precision(const Checker& check, const TrainConfig& config) {
   check.exclude(!rounds && precision.rotation == StoredPrecision::kBfloat16,
                 {"/precision/rotation", "/precision/activations"},
                 "a bfloat16 rotation needs activations in \"autocast\" or \"bfloat16\"");
-  check.exclude(
-      precision.parameters == ParameterStorage::kBfloat16Stochastic &&
-          (precision.embeddings == StoredPrecision::kBfloat16 || precision.scalars == StoredPrecision::kBfloat16),
-      {"/precision/parameters", "/precision/embeddings", "/precision/scalars"},
-      "stochastic rounding keeps float32 masters of every parameter; set embeddings and scalars to "
-      "\"float32\"");
+  const bool stores_bfloat16 =
+      precision.embeddings == StoredPrecision::kBfloat16 || precision.scalars == StoredPrecision::kBfloat16 ||
+      precision.lm_head == StoredPrecision::kBfloat16 || precision.gates == StoredPrecision::kBfloat16;
+  check.exclude(precision.parameters == ParameterStorage::kBfloat16Stochastic && stores_bfloat16,
+                {"/precision/parameters", "/precision/embeddings", "/precision/scalars", "/precision/lm_head",
+                 "/precision/gates"},
+                "stochastic rounding keeps float32 masters of every parameter; set embeddings, scalars, lm_head and "
+                "gates to \"float32\"");
+  check.exclude(precision.cross_entropy == StoredPrecision::kBfloat16 &&
+                    (!config.model.logit_softcap || config.model.logit_softcap_form != SoftcapForm::kSigmoid),
+                {"/precision/cross_entropy", "/model/logit_softcap", "/model/logit_softcap_form"},
+                "the bfloat16 loss is that of the sigmoid form; set logit_softcap_form to \"sigmoid\"");
 }
 
 void check_distributed(const Checker& check, const TrainConfig& config) {
@@ -204,6 +303,25 @@ void check_distributed(const Checker& check, const TrainConfig& config) {
   }
 }
 
+void check_alignment(const Checker& check, const LoaderConfig& loader) {
+  const bool is_aligned = loader.alignment != BatchAlignment::kNone;
+  check.exclude(is_aligned && loader.position != LoaderPosition::kGlobal,
+                {"/data/loader/alignment", "/data/loader/position"},
+                "aligned sequences come from one place for all ranks; set the position to \"global\"");
+  check.exclude(is_aligned && loader.first_read_twice, {"/data/loader/first_read_twice", "/data/loader/alignment"},
+                "aligned batches are never repeated; set it to false");
+  check.exclude(loader.max_document_length && loader.alignment != BatchAlignment::kDocuments,
+                {"/data/loader/max_document_length", "/data/loader/alignment"},
+                "documents are cut with the alignment \"documents\" only; use null");
+}
+
+void check_search_window(const Checker& check, const LoaderConfig& loader) {
+  check.exclude(loader.search_window != LoaderConfig{}.search_window && loader.alignment != BatchAlignment::kBos,
+                {"/data/loader/search_window", "/data/loader/alignment"},
+                "only sequences that begin with a document are searched for; use " +
+                    text(LoaderConfig{}.search_window));
+}
+
 void check_run(const Checker& check, const TrainConfig& config) {
   const DataConfig& data = config.data;
   check.require(data.sequences_per_step % data.ranks == 0, {"/data/sequences_per_step", "/data/ranks"},
@@ -216,8 +334,12 @@ void check_run(const Checker& check, const TrainConfig& config) {
   check.require(
       data.val_sequences % val_read == 0, {"/data/val_sequences", "/data/ranks", "/data/loader/sequences_per_read"},
       text(data.val_sequences) + " sequences are not a multiple of ranks times sequences_per_read, " + text(val_read));
-  check.require(config.run.stop_after <= config.schedule.num_steps, {"/run/stop_after", "/schedule/num_steps"},
-                text(config.run.stop_after) + " is beyond schedule/num_steps " + text(config.schedule.num_steps));
+  check.require(config.run.stop_after <= config.schedule.total_steps(),
+                {"/run/stop_after", "/schedule/num_steps", "/schedule/extension_steps"},
+                text(config.run.stop_after) + " is beyond the " + text(config.schedule.total_steps()) +
+                    " steps of schedule/num_steps and extension_steps");
+  check_alignment(check, data.loader);
+  check_search_window(check, data.loader);
   const LearningRateConfig& rate = config.schedule.learning_rate;
   check.require(
       rate.shape == LearningRateShape::kTrapezoid || rate.warmup_steps < config.schedule.num_steps,

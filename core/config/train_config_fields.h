@@ -51,6 +51,8 @@ void visit_fields(Visitor& v, RopeConfig& c) {
           c.precompute);
   v.field({"max_seq_len", "Positions in the rotary tables, or rows of the table of learned positions.", "tokens"},
           c.max_seq_len, 1, kMaxTokens);
+  v.field({"window_scaling", "Each change of the attention window slows the rotary frequencies down (YaRN), or not."},
+          c.window_scaling);
 }
 
 template <class Visitor>
@@ -98,22 +100,45 @@ void visit_fields(Visitor& v, ModelConfig& c) {
   v.group({"rope", "Rotary position encoding."}, c.rope);
   v.group({"value_embeddings", "What is mixed into the values of attention."}, c.value_embeddings);
   v.field({"attention_skip_layers", "Layers without attention, counted from 0."}, c.attention_skip_layers, 0, 1023);
+  v.field({"mlp_skip_layers", "Layers without MLP, counted from 0."}, c.mlp_skip_layers, 0, 1023);
+  v.field({"skip_layers", "Layers that are left out altogether; the others keep their numbers."}, c.skip_layers, 0,
+          1023);
   v.field({"logit_softcap", "Logits are squashed smoothly into plus and minus this value; null: not at all."},
           c.logit_softcap, 1e-3, 1e6);
   v.field({"logit_softcap_form", "The squashing function: the scaled hyperbolic tangent or a sigmoid."},
           c.logit_softcap_form);
+  v.field({"logit_scale", "Factor on the logits before they are squashed."}, c.logit_scale, 1e-6, 1e3);
   v.field({"unet_skips",
            "The second half of the layers adds the outputs of the first half in mirrored order, each with "
            "a learned weight."},
           c.unet_skips);
+  v.field({"unet_skip_gate", "A U-net skip is multiplied by its learned weight, or by the sigmoid of that weight."},
+          c.unet_skip_gate);
   v.field({"x0_lambdas", "Every layer blends its input with the embedding by two learned weights."}, c.x0_lambdas);
   v.field({"embed_norm", "The token embedding is normalised."}, c.embed_norm);
   v.field({"tied_head", "The head's matrix is the token table."}, c.tied_head);
   v.field({"merged_qkv", "Queries, keys and values come from one parameter of shape [3, C, C]."}, c.merged_qkv);
   v.field({"qkv_rows", "Queries, keys and values have a matrix each, or are stacked as the rows of one matrix."},
           c.qkv_rows);
+  v.field({"merged_qkvo",
+           "The projections of queries, keys, values and output have parameters of their own, or are one of shape [4, "
+           "C, C], or one of shape [C, 4 C]."},
+          c.merged_qkvo);
+  v.field({"mlp_fc_transposed", "The first matrix of the MLP is stored with its inputs as rows."}, c.mlp_fc_transposed);
+  v.field({"attention_gate_dim", "Features that a learned gate of each head reads; 0: no gate.", "features"},
+          c.attention_gate_dim, 0, 1 << 20);
+  v.field({"smear_gate_dim",
+           "Features that the gate reads by which each embedding takes a share of the one before it; 0: none.",
+           "features"},
+          c.smear_gate_dim, 0, 1 << 20);
+  v.field({"backout_layer",
+           "The output of this layer, times a learned number, is taken off before the head; null: nothing is."},
+          c.backout_layer, 0, 1023);
   v.field({"attention_scale", "Factor on the products of queries and keys; null: 1 over the root of the head width."},
           c.attention_scale, 1e-6, 1e3);
+  v.field({"attention_scale_growth",
+           "When the window changes, attention_scale is multiplied by 1 + this times the logarithm of their ratio."},
+          c.attention_scale_growth, 0.0, 10.0);
   v.field({"attention_branch_scale", "Factor on the output of attention before it joins the residual stream."},
           c.attention_branch_scale, -1e3, 1e3);
   v.field({"linear_init_std",
@@ -124,7 +149,8 @@ void visit_fields(Visitor& v, ModelConfig& c) {
 
 template <class Visitor>
 void visit_fields(Visitor& v, WindowScheduleConfig& c) {
-  v.field({"type", "The window is constant, grows linearly over the run, or does not exist."}, c.type);
+  v.field({"type", "The window is constant, does not exist, grows linearly over the run, or takes values of a list."},
+          c.type);
   v.active_when("type", c.type, WindowScheduleType::kConstant);
   v.field({"tokens", "Length of the constant window.", "tokens"}, c.tokens, 1, kMaxTokens);
   v.active_when("type", c.type, WindowScheduleType::kLinear);
@@ -135,17 +161,25 @@ void visit_fields(Visitor& v, WindowScheduleConfig& c) {
   v.field({"quantum_tokens", "The window is rounded to a multiple of this.", "tokens"}, c.quantum_tokens, 1,
           kMaxTokens);
   v.field({"rounding", "The window is rounded down or up."}, c.rounding);
+  v.active_when("type", c.type, WindowScheduleType::kList);
+  v.field({"tokens_list", "Windows of equal parts of the run.", "tokens"}, c.tokens_list, 1, kMaxTokens);
   v.active_always();
 }
 
 template <class Visitor>
 void visit_fields(Visitor& v, WindowConfig& c) {
   v.field({"granularity",
-           "The window is counted in tokens, in tokens but never beyond the blocks it visits, or in "
-           "whole blocks."},
+           "The window is counted in tokens, in tokens but never beyond the blocks it visits, in whole blocks, or in "
+           "tokens besides the query itself."},
           c.granularity);
   v.field({"half_layers", "Layers that see half as many blocks as the others, at least one."}, c.half_layers, 0, 1023);
   v.group({"schedule", "Length of the window over the run."}, c.schedule);
+  v.field({"final_validation_tokens", "Window of the last validation; null: as scheduled.", "tokens"},
+          c.final_validation_tokens, 1, kMaxTokens);
+  v.field({"final_validation_layers", "Layers that have a window of their own in the last validation."},
+          c.final_validation_layers, 0, 1023);
+  v.field({"final_validation_layers_tokens", "That window.", "tokens"}, c.final_validation_layers_tokens, 1,
+          kMaxTokens);
 }
 
 template <class Visitor>
@@ -173,6 +207,10 @@ void visit_fields(Visitor& v, OptimizerGroupConfig& c) {
   v.active_when("type", c.type, OptimizerType::kAdam);
   v.pair({"betas", "Decay of Adam's first and second moment; each is below 1."}, c.beta1, c.beta2, 0.0, 1.0);
   v.field({"eps", "Added to the root of Adam's second moment."}, c.eps, 0.0, 1.0);
+  v.field({"eps_position", "eps is added to the root of the second moment after or before its bias is corrected."},
+          c.eps_position);
+  v.field({"step_every", "The group is updated every so many steps, by the sum of their gradients.", "steps"},
+          c.step_every, 1, kMaxCount);
   v.field({"weight_decay", "Decoupled decay (AdamW): rate times this share of a parameter is taken off at each step."},
           c.weight_decay, 0.0, 1e3);
   v.field({"fused", "One kernel updates the whole group; false: one tensor operation after the other."}, c.fused);
@@ -180,8 +218,8 @@ void visit_fields(Visitor& v, OptimizerGroupConfig& c) {
   v.field({"nesterov", "The update looks ahead by Nesterov's rule."}, c.nesterov);
   v.field({"momentum_form", "Momentum as a moving average of gradients, or as their decaying sum."}, c.momentum_form);
   v.field({"orthogonalizer",
-           "How an update is made orthogonal: by Newton-Schulz iterations or by a singular value "
-           "decomposition."},
+           "How an update is made orthogonal: by Newton-Schulz iterations, by a singular value decomposition, or by "
+           "the iterations of Polar Express."},
           c.orthogonalizer);
   v.field({"ns_steps", "Number of Newton-Schulz iterations.", "iterations"}, c.ns_steps, 0, 100);
   v.field({"ns_eps", "Added to the Frobenius norm before the iterations."}, c.ns_eps, 0.0, 1.0);
@@ -189,6 +227,12 @@ void visit_fields(Visitor& v, OptimizerGroupConfig& c) {
   v.field({"ns_form", "The polynomial is grouped as (b A + c A A) X, or summed term by term."}, c.ns_form);
   v.field({"ns_norm", "With ns_dtype \"bfloat16\": the norm is that of the rounded matrix, or of the exact one."},
           c.ns_norm);
+  v.field({"ns_rounding",
+           "With ns_dtype \"bfloat16\": each product and each sum is rounded, or a product with what is added to it."},
+          c.ns_rounding);
+  v.field({"second_moment_beta2",
+           "Decay of the second moments that even out the rows or columns of an update (NorMuon); null: none."},
+          c.second_moment_beta2, 0.0, 1.0);
   v.field({"split_qkv", "Stacked or merged queries, keys and values count as three matrices; false: as one."},
           c.split_qkv);
   v.field({"update_scale", "Factor on the orthogonal update by the shape of its matrix."}, c.update_scale);
@@ -224,6 +268,8 @@ void visit_fields(Visitor& v, LearningRateConfig& c) {
           c.cooldown_steps, 0.0, 1e12);
   v.active_always();
   v.field({"floor", "Fraction of the base rate that remains at the end."}, c.floor, 0.0, 1.0);
+  v.field({"covers_extension", "The schedule runs over the extension steps too; false: it ends with num_steps."},
+          c.covers_extension);
 }
 
 template <class Visitor>
@@ -231,11 +277,17 @@ void visit_fields(Visitor& v, MomentumConfig& c) {
   v.field({"start", "Momentum at step 0."}, c.start, 0.0, 1.0);
   v.field({"end", "Momentum after the warm-up."}, c.end, 0.0, 1.0);
   v.field({"warmup_steps", "Steps over which the momentum changes linearly.", "steps"}, c.warmup_steps, 0, kMaxCount);
+  v.field({"cooldown_steps", "Last steps, over which the momentum returns to its start.", "steps"}, c.cooldown_steps, 0,
+          kMaxCount);
+  v.field({"hold", "After the warm-up the momentum is `end`, or stays at the value of the warm-up's last step."},
+          c.hold);
 }
 
 template <class Visitor>
 void visit_fields(Visitor& v, ScheduleConfig& c) {
   v.field({"num_steps", "Length of the schedules of learning rate and window.", "steps"}, c.num_steps, 1, kMaxCount);
+  v.field({"extension_steps", "Steps after num_steps, with the last window and rate.", "steps"}, c.extension_steps, 0,
+          kMaxCount);
   v.group({"learning_rate", "Factor on all learning rates over the run."}, c.learning_rate);
   v.group({"muon_momentum", "Muon's momentum over the run."}, c.muon_momentum);
 }
@@ -249,6 +301,14 @@ void visit_fields(Visitor& v, LoaderConfig& c) {
   v.field({"first_read_twice", "Steps 0 and 1 train on the same batch."}, c.first_read_twice);
   v.field({"wrap", "After the last shard comes the first; false: the run ends with an error."}, c.wrap);
   v.field({"order", "Shards and their reads come in order, or in an order drawn from the seed."}, c.order);
+  v.field({"alignment",
+           "Training sequences follow each other without gaps, begin with a document, or consist of whole documents."},
+          c.alignment);
+  v.field({"max_document_length", "Longer documents are cut; null: none. For the alignment \"documents\".", "tokens"},
+          c.max_document_length, 1, kMaxTokens);
+  v.field({"search_window",
+           "With the alignment \"bos\", a step's sequences are searched for in so many times its tokens.", "steps"},
+          c.search_window, 2, 1 << 20);
   v.field({"storage", "Where the tokens of a shard lie: in the mapped file, in memory, or in locked memory."},
           c.storage);
   v.field({"fetch", "When the tokens of a step are fetched: at its start, or during the step before."}, c.fetch);
@@ -269,7 +329,7 @@ void visit_fields(Visitor& v, DataConfig& c) {
 
 template <class Visitor>
 void visit_fields(Visitor& v, RunConfig& c) {
-  v.field({"stop_after", "Steps that are trained; at most schedule/num_steps.", "steps"}, c.stop_after, 0, kMaxCount);
+  v.field({"stop_after", "Steps that are trained; at most schedule/num_steps and extension_steps.", "steps"}, c.stop_after, 0, kMaxCount);
   v.field({"val_every", "Steps between validations; the last step is always validated.", "steps"}, c.val_every, 1,
           kMaxCount);
   v.field({"untimed_steps", "Steps before the training clock starts.", "steps"}, c.untimed_steps, 0, kMaxCount);
@@ -278,6 +338,8 @@ void visit_fields(Visitor& v, RunConfig& c) {
   v.field({"val_gradients", "Validation records what a backward pass would need."}, c.val_gradients);
   v.field({"gradient_reduction", "Summed gradients are divided by the sequences of the step, or by the ranks only."},
           c.gradient_reduction);
+  v.field({"loss_reduction", "Gradients are those of the mean loss of a sequence's tokens, or of its sum."},
+          c.loss_reduction);
   v.field({"gradient_steps", "Steps whose gradients a trace keeps."}, c.gradient_steps, 0, kMaxCount);
 }
 
@@ -326,6 +388,11 @@ void visit_fields(Visitor& v, PrecisionConfig& c) {
           c.rotary_tables);
   v.field({"rotation", "Queries and keys are turned in float32, or rounded to bfloat16 first."}, c.rotation);
   v.field({"logits", "The number type in which the soft cap is taken."}, c.logits);
+  v.field({"cross_entropy", "The number type of soft cap and log-softmax in training, forward and backward."},
+          c.cross_entropy);
+  v.field({"lm_head", "Storage of the head's matrix and of its Adam state."}, c.lm_head);
+  v.field({"gates", "Storage of the gates' matrices and of their momentum."}, c.gates);
+  v.field({"adam_state", "Storage of Adam's moments: that of the parameter, or bfloat16."}, c.adam_state);
   v.field({"head", "The head's product has the precision of the activations, or 8-bit operands."}, c.head);
   v.active_when("head", c.head, HeadPrecision::kFp8);
   v.group({"fp8", "The head in 8-bit floating point."}, c.fp8);

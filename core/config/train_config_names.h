@@ -12,15 +12,23 @@ NB_ENUM_NAMES(ValueSource, {ValueSource::kNone, "none"}, {ValueSource::kFirstLay
               {ValueSource::kTokens, "tokens"});
 NB_ENUM_NAMES(ValueMix, {ValueMix::kNone, "none"}, {ValueMix::kLerp, "lerp"}, {ValueMix::kPair, "pair"});
 NB_ENUM_NAMES(QkvRows, {QkvRows::kSeparate, "separate"}, {QkvRows::kStacked, "stacked"});
+NB_ENUM_NAMES(MergedQkvo, {MergedQkvo::kOff, "off"}, {MergedQkvo::kBatched, "batched"}, {MergedQkvo::kWide, "wide"});
+NB_ENUM_NAMES(SkipGate, {SkipGate::kLinear, "linear"}, {SkipGate::kSigmoid, "sigmoid"});
+NB_ENUM_NAMES(RopeWindowScaling, {RopeWindowScaling::kNone, "none"}, {RopeWindowScaling::kYarn, "yarn"});
 NB_ENUM_NAMES(SoftcapForm, {SoftcapForm::kTanh, "tanh"}, {SoftcapForm::kSigmoid, "sigmoid"});
 NB_ENUM_NAMES(WindowGranularity, {WindowGranularity::kToken, "token"},
-              {WindowGranularity::kTokenBlockClipped, "token_block_clipped"}, {WindowGranularity::kBlock, "block"});
+              {WindowGranularity::kTokenBlockClipped, "token_block_clipped"}, {WindowGranularity::kBlock, "block"},
+              {WindowGranularity::kTokenInclusive, "token_inclusive"});
 NB_ENUM_NAMES(WindowScheduleType, {WindowScheduleType::kConstant, "constant"}, {WindowScheduleType::kNone, "none"},
-              {WindowScheduleType::kLinear, "linear"});
+              {WindowScheduleType::kLinear, "linear"}, {WindowScheduleType::kList, "list"});
 NB_ENUM_NAMES(WindowRounding, {WindowRounding::kFloor, "floor"}, {WindowRounding::kCeil, "ceil"});
 NB_ENUM_NAMES(OptimizerType, {OptimizerType::kAdam, "adam"}, {OptimizerType::kMuon, "muon"});
 NB_ENUM_NAMES(MomentumForm, {MomentumForm::kLerp, "lerp"}, {MomentumForm::kAccumulate, "accumulate"});
-NB_ENUM_NAMES(Orthogonalizer, {Orthogonalizer::kNewtonSchulz, "newton_schulz"}, {Orthogonalizer::kSvd, "svd"});
+NB_ENUM_NAMES(Orthogonalizer, {Orthogonalizer::kNewtonSchulz, "newton_schulz"}, {Orthogonalizer::kSvd, "svd"},
+              {Orthogonalizer::kPolarExpress, "polar_express"});
+NB_ENUM_NAMES(NewtonSchulzRounding, {NewtonSchulzRounding::kEachOperation, "each_operation"},
+              {NewtonSchulzRounding::kFused, "fused"});
+NB_ENUM_NAMES(EpsPosition, {EpsPosition::kCorrected, "corrected"}, {EpsPosition::kUncorrected, "uncorrected"});
 NB_ENUM_NAMES(NewtonSchulzDtype, {NewtonSchulzDtype::kCompute, "compute"}, {NewtonSchulzDtype::kBfloat16, "bfloat16"});
 NB_ENUM_NAMES(UpdateScale, {UpdateScale::kNone, "none"}, {UpdateScale::kSqrtRowsOverColumns, "sqrt_rows_over_columns"},
               {UpdateScale::kSqrtLargestSide, "sqrt_largest_side"});
@@ -44,6 +52,10 @@ NB_ENUM_NAMES(ScaleApplication, {ScaleApplication::kRate, "rate"}, {ScaleApplica
 NB_ENUM_NAMES(GradientClipType, {GradientClipType::kNone, "none"}, {GradientClipType::kGlobalNorm, "global_norm"},
               {GradientClipType::kPerParameter, "per_parameter"});
 NB_ENUM_NAMES(LearningRateShape, {LearningRateShape::kTrapezoid, "trapezoid"}, {LearningRateShape::kCosine, "cosine"});
+NB_ENUM_NAMES(LossReduction, {LossReduction::kMean, "mean"}, {LossReduction::kSum, "sum"});
+NB_ENUM_NAMES(MomentumHold, {MomentumHold::kEnd, "end"}, {MomentumHold::kLastWarmupStep, "last_warmup_step"});
+NB_ENUM_NAMES(BatchAlignment, {BatchAlignment::kNone, "none"}, {BatchAlignment::kBos, "bos"},
+              {BatchAlignment::kDocuments, "documents"});
 NB_ENUM_NAMES(BatchOrder, {BatchOrder::kSequential, "sequential"}, {BatchOrder::kShuffled, "shuffled"});
 NB_ENUM_NAMES(ShardStorage, {ShardStorage::kMapped, "mapped"}, {ShardStorage::kRead, "read"},
               {ShardStorage::kPinned, "pinned"});

@@ -1,10 +1,10 @@
 #include "core/data/block_mask.h"
 
 #include <algorithm>
-#include <limits>
 #include <string>
 
 #include "core/base/error.h"
+#include "core/config/schedule.h"
 
 namespace nanobench::core {
 
@@ -17,9 +17,6 @@ BlockMask::BlockMask(std::span<const std::uint16_t> tokens, const BlockMaskOptio
   }
   documents_.resize(tokens.size(), 0);
   first_key_.resize(tokens.size(), 0);
-  const std::int64_t window = options.window_tokens.value_or(std::numeric_limits<std::int64_t>::max());
-  const bool limits_tokens = options.granularity != WindowGranularity::kBlock && options.window_tokens;
-  const bool limits_blocks = options.granularity != WindowGranularity::kToken && options.window_tokens;
   std::int32_t document = 0;
   std::int64_t document_start = 0;
   for (std::int64_t q = 0; q < length; ++q) {
@@ -30,8 +27,10 @@ BlockMask::BlockMask(std::span<const std::uint16_t> tokens, const BlockMaskOptio
     }
     documents_[index] = document;
     std::int64_t first = document_start;
-    if (limits_tokens) first = std::max(first, q - window + 1);
-    if (limits_blocks) first = std::max(first, (q / options.block_size - window_blocks() + 1) * options.block_size);
+    if (options.window_tokens) {
+      first = std::max(first,
+                       first_key_of_window(options.granularity, *options.window_tokens, options.block_size, q));
+    }
     first_key_[index] = first;
   }
 }
@@ -60,7 +59,7 @@ BlockMask::BlockKind BlockMask::kind_of(std::int64_t query_block, std::int64_t k
     visible += std::max<std::int64_t>(0, std::min(key_end, q + 1) - begin);
   }
   if (visible == 0) return BlockKind::kNone;
-  const bool counts_full = options_.granularity == WindowGranularity::kToken;
+  const bool counts_full = options_.granularity != WindowGranularity::kTokenBlockClipped;
   return counts_full && visible == block * block ? BlockKind::kFull : BlockKind::kPartial;
 }
 

@@ -29,11 +29,12 @@ struct BlockList {
   std::vector<std::int32_t> indices;  ///< [blocks * blocks]
 };
 
-/// Semantics of the three granularities for a query q in block i and a key k <= q in block j:
+/// Semantics of the granularities for a query q in block i and a key k <= q in block j:
 ///   kToken              same document, q - k < window
 ///   kTokenBlockClipped  that, and i - j < ceil(window / block_size): the intersection that record #15 has
 ///   kBlock              same document, i - j < window / block_size; no limit in tokens
-/// Source: records #12, #15, #16 (facts in the records' published scripts).
+///   kTokenInclusive     same document, q - k <= window: one key more than kToken, the left window of FlashAttention
+/// Source: records #12, #15, #16, #29 (facts in the records' published scripts).
 class BlockMask {
  public:
   /// Throws Error{kInvalidArgument} when the length is not a multiple of the block size.
@@ -48,7 +49,7 @@ class BlockMask {
   /// [T] smallest key that query q sees; q sees all of [first_key[q], q].
   const std::vector<std::int64_t>& first_key() const { return first_key_; }
 
-  /// Blocks whose pairs are all allowed. kToken: found by counting. kBlock: blocks strictly below the diagonal, in the
+  /// Blocks whose pairs are all allowed. kToken, kTokenInclusive: found by counting. kBlock: blocks strictly below the diagonal, in the
   /// window, with both blocks inside one document. kTokenBlockClipped: none.
   BlockList full_blocks() const;
   /// Visited blocks that need the element mask.

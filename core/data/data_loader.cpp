@@ -32,6 +32,8 @@ void check_options(const LoaderOptions& o) {
               std::to_string(o.sequences_per_read) + ")");
   require(o.order == BatchOrder::kSequential || o.position == LoaderPosition::kPerRank,
           "data loader: order \"shuffled\" is defined for position \"per_rank\" only");
+  require(o.alignment == BatchAlignment::kNone || (o.position == LoaderPosition::kGlobal && !o.first_read_twice),
+          "data loader: aligned sequences need position \"global\", and are not read twice");
 }
 
 /// 0 ... count - 1 in an order drawn from (seed, stream), by Fisher and Yates.
@@ -62,6 +64,7 @@ DataLoader::DataLoader(ShardList shards, const LoaderOptions& options) : shards_
                 std::to_string(options_.sequence_length) +
                 " tokens and one target; use more data, fewer ranks or shorter sequences");
   }
+  documents_.resize(shards_->size());
   reset();
 }
 
@@ -159,6 +162,64 @@ std::vector<SequenceRef> DataLoader::next_global(std::int64_t micro_batches) {
   return sequences;
 }
 
+const std::vector<std::int64_t>& DataLoader::documents_of(std::int64_t shard) {
+  std::optional<std::vector<std::int64_t>>& documents = documents_[static_cast<std::size_t>(shard)];
+  if (!documents)
+    documents = document_starts((*shards_)[static_cast<std::size_t>(shard)].tokens(), options_.document_separator);
+  return *documents;
+}
+
+/// The step at `cursor`; nullopt: its shard cannot fill it.
+std::optional<AlignedStep> DataLoader::aligned_step(const LoaderState::Cursor& cursor, std::int64_t sequences) {
+  const std::vector<std::int64_t>& documents = documents_of(cursor.shard);
+  const std::int64_t tokens = shard_tokens(cursor.shard);
+  if (options_.alignment == BatchAlignment::kDocuments) {
+    return sequences_of_documents(documents, tokens, cursor.position, sequences, options_.sequence_length,
+                                  options_.max_document_length);
+  }
+  const std::int64_t window = options_.search_window * sequences * options_.sequence_length;
+  if (cursor.position + window + options_.reserve_tokens >= tokens) return std::nullopt;
+  std::optional<AlignedStep> step =
+      sequences_from_documents(documents, cursor.position, sequences, options_.sequence_length, window);
+  require(step.has_value(), "token shard " + (*shards_)[static_cast<std::size_t>(cursor.shard)].path().string() +
+                                ": the " + std::to_string(window) + " tokens from " + std::to_string(cursor.position) +
+                                " on do not hold " + std::to_string(sequences) + " sequences of " +
+                                std::to_string(options_.sequence_length) +
+                                " tokens that begin with a document; raise data/loader/search_window, or choose "
+                                "another data/loader/alignment");
+  return step;
+}
+
+std::vector<SequenceRef> DataLoader::next_aligned(std::int64_t micro_batches) {
+  LoaderState::Cursor& cursor = state_.cursors.front();
+  const std::int64_t per_rank = micro_batches * options_.sequences_per_read;
+  std::optional<AlignedStep> step = aligned_step(cursor, options_.ranks * per_rank);
+  if (!step) {
+    next_shard(cursor, 0);
+    if (cursor.shard >= static_cast<std::int64_t>(shards_->size())) fail_at_end();
+    step = aligned_step(cursor, options_.ranks * per_rank);
+  }
+  require(step.has_value(),
+          "token shard " + (*shards_)[static_cast<std::size_t>(cursor.shard)].path().string() +
+              " has too few documents for a step of " + std::to_string(options_.ranks * per_rank) + " sequences of " +
+              std::to_string(options_.sequence_length) + " tokens; use more data or shorter sequences");
+  std::vector<SequenceRef> sequences;
+  for (std::int64_t micro_batch = 0; micro_batch < micro_batches; ++micro_batch) {
+    for (std::int64_t rank = 0; rank < options_.ranks; ++rank) {
+      for (std::int64_t i = 0; i < options_.sequences_per_read; ++i) {
+        const std::int64_t index = rank * per_rank + micro_batch * options_.sequences_per_read + i;
+        std::vector<TokenPiece>& pieces = step->sequences[static_cast<std::size_t>(index)];
+        const std::int64_t start = pieces.front().start;
+        if (pieces.size() == 1) pieces.clear();
+        sequences.push_back({cursor.shard, start, rank, micro_batch, std::move(pieces)});
+      }
+    }
+  }
+  ++state_.reads.front();
+  cursor.position = step->cursor;
+  return sequences;
+}
+
 /// Number of whole batches of all ranks in a shard, each with the one extra token that targets need.
 std::int64_t DataLoader::batches_of(std::int64_t shard) const {
   return (shard_tokens(shard) - 1) / (options_.ranks * read_tokens());
@@ -211,6 +272,7 @@ std::vector<SequenceRef> DataLoader::next(std::int64_t sequences) {
   const LoaderState before = state_;
   try {
     if (options_.order == BatchOrder::kShuffled) return next_shuffled(sequences / unit);
+    if (options_.alignment != BatchAlignment::kNone) return next_aligned(sequences / unit);
     return options_.position == LoaderPosition::kGlobal ? next_global(sequences / unit)
                                                         : next_per_rank(sequences / unit);
   } catch (...) {
@@ -232,12 +294,21 @@ std::vector<SequenceRef> DataLoader::validation_sequences(std::int64_t count) {
   return all;
 }
 
-std::span<const std::uint16_t> DataLoader::tokens(const SequenceRef& sequence) const {
+SequenceTokens DataLoader::tokens(const SequenceRef& sequence) const {
   NB_CHECK(sequence.shard >= 0 && sequence.shard < static_cast<std::int64_t>(shards_->size()), "no such shard");
   const std::span<const std::uint16_t> all = (*shards_)[static_cast<std::size_t>(sequence.shard)].tokens();
+  std::vector<std::uint16_t> joined;
+  for (const TokenPiece& piece : sequence.pieces) {
+    NB_CHECK(piece.start >= 0 && piece.start + piece.count <= static_cast<std::int64_t>(all.size()),
+             "a piece outside its shard");
+    const auto begin = all.begin() + piece.start;
+    joined.insert(joined.end(), begin, begin + piece.count);
+  }
+  if (!joined.empty()) return SequenceTokens(std::move(joined));
   const std::int64_t last_start = static_cast<std::int64_t>(all.size()) - options_.sequence_length - 1;
   NB_CHECK(sequence.start >= 0 && sequence.start <= last_start, "a sequence outside its shard");
-  return all.subspan(static_cast<std::size_t>(sequence.start), static_cast<std::size_t>(options_.sequence_length) + 1);
+  return SequenceTokens(
+      all.subspan(static_cast<std::size_t>(sequence.start), static_cast<std::size_t>(options_.sequence_length) + 1));
 }
 
 void DataLoader::restore(const LoaderState& state) {

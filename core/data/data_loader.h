@@ -5,12 +5,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/config/train_config.h"
+#include "core/data/aligned_batches.h"
 #include "core/data/token_shard.h"
 
 namespace nanobench::core {
@@ -36,22 +38,48 @@ struct LoaderOptions {
   /// all ranks within each shard in an order drawn from it.
   BatchOrder order = BatchOrder::kSequential;
   std::uint64_t seed = 1;
+  /// kBos, kDocuments (kGlobal only): core/data/aligned_batches.h. A step that a shard cannot fill comes whole from the
+  /// next one.
+  BatchAlignment alignment = BatchAlignment::kNone;
+  std::int64_t document_separator = 50256;
+  std::optional<std::int64_t> max_document_length;
+  std::int64_t search_window = 2;  ///< kBos
 };
 
-/// One sequence: tokens [start, start + T + 1) of a shard.
+/// One sequence: tokens [start, start + T + 1) of a shard, or pieces of it.
 struct SequenceRef {
   std::int64_t shard = 0;
   std::int64_t start = 0;
   std::int64_t rank = 0;
   std::int64_t micro_batch = 0;
+  std::vector<TokenPiece> pieces;  ///< in order, T + 1 tokens in all; empty: consecutive tokens
   bool operator==(const SequenceRef&) const = default;
+};
+
+/// The tokens of a sequence: part of a shard, which must outlive it, or pieces that were put together.
+class SequenceTokens {
+ public:
+  SequenceTokens() = default;
+  explicit SequenceTokens(std::span<const std::uint16_t> part) : tokens_(part) {}
+  explicit SequenceTokens(std::vector<std::uint16_t> joined)
+      : joined_(std::make_shared<const std::vector<std::uint16_t>>(std::move(joined))), tokens_(*joined_) {}
+
+  std::span<const std::uint16_t> span() const { return tokens_; }
+  std::size_t size() const { return tokens_.size(); }
+  std::uint16_t operator[](std::size_t i) const { return tokens_[i]; }
+  auto begin() const { return tokens_.begin(); }
+  auto end() const { return tokens_.end(); }
+
+ private:
+  std::shared_ptr<const std::vector<std::uint16_t>> joined_;
+  std::span<const std::uint16_t> tokens_;
 };
 
 /// A loader's position, sufficient to continue exactly there.
 struct LoaderState {
   struct Cursor {
     std::int64_t shard = 0;
-    std::int64_t position = 0;  ///< first token of this rank's next read; not used when shuffled
+    std::int64_t position = 0;  ///< first token of this rank's next read, or the next document; unused if shuffled
     bool operator==(const Cursor&) const = default;
   };
   std::vector<Cursor> cursors;      ///< one per rank, or one with kGlobal
@@ -79,7 +107,7 @@ class DataLoader {
   std::vector<SequenceRef> validation_sequences(std::int64_t count);
 
   /// T + 1 tokens: inputs are the first T, targets the last T. Valid as long as the shards exist.
-  std::span<const std::uint16_t> tokens(const SequenceRef& sequence) const;
+  SequenceTokens tokens(const SequenceRef& sequence) const;
 
   /// Returns to the first token of the first shard.
   void reset();
@@ -102,6 +130,9 @@ class DataLoader {
   std::vector<SequenceRef> next_per_rank(std::int64_t micro_batches);
   std::vector<SequenceRef> next_global(std::int64_t micro_batches);
   std::vector<SequenceRef> next_shuffled(std::int64_t micro_batches);
+  std::vector<SequenceRef> next_aligned(std::int64_t micro_batches);
+  std::optional<AlignedStep> aligned_step(const LoaderState::Cursor& cursor, std::int64_t sequences);
+  const std::vector<std::int64_t>& documents_of(std::int64_t shard);
   LoaderState::Cursor shuffled_batch(std::int64_t number) const;
   std::int64_t batches_of(std::int64_t shard) const;
   [[noreturn]] void fail_at_end() const;
@@ -109,6 +140,7 @@ class DataLoader {
   ShardList shards_;
   LoaderOptions options_;
   LoaderState state_;
+  std::vector<std::optional<std::vector<std::int64_t>>> documents_;  ///< by shard, found when first needed
 };
 
 }  // namespace nanobench::core

@@ -22,8 +22,8 @@ struct AttentionMask {
   const std::int32_t* last_query = nullptr;  ///< [T] the largest query that sees each key; only backward needs it
 };
 
-/// What bounds a window, as in core/config: tokens; tokens and whole blocks; whole blocks only.
-enum class AttentionWindow { kToken, kTokenBlockClipped, kBlock };
+/// What bounds a window, as in core/config: tokens; tokens and whole blocks; whole blocks only; tokens besides the query.
+enum class AttentionWindow { kToken, kTokenBlockClipped, kBlock, kTokenInclusive };
 
 struct AttentionMaskInputs {
   const std::int32_t* tokens = nullptr;  ///< [T] device

@@ -36,6 +36,7 @@ __global__ void find_last_separators(AttentionMaskInputs in, std::int32_t* chunk
 __device__ int first_in_window(const AttentionMaskInputs& in, int q) {
   const int window = in.window_tokens == nullptr ? 0 : *in.window_tokens;
   if (window <= 0) return 0;
+  if (in.window == AttentionWindow::kTokenInclusive) return max(0, q - window);
   int first = 0;
   if (in.window != AttentionWindow::kBlock) first = q - window + 1;
   if (in.window != AttentionWindow::kToken) {

@@ -66,24 +66,26 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0) partials[matrix * kMuonPartials + blockIdx.x] = squares;
 }
 
-/// |u|_F + eps of a matrix, the same in every lane: partial sums i and i + 32, then over the warp.
+/// The divisor of a matrix, the same in every lane: partial sums i and i + 32, then over the warp.
 template <class Update>
-__device__ inline float divisor_of(const float* partials, std::int64_t count, float eps) {
+__device__ inline float divisor_of(const float* partials, std::int64_t count, const MuonDivisor& by) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const float low = lane < count ? partials[lane] : 0.0f;
   const float high = lane + kWarp < count ? partials[lane + kWarp] : 0.0f;
   static_assert(kMuonPartials == 2 * kWarp);
   const Update* const as = nullptr;
-  return stored(as, stored(as, sqrtf(group_sum(low + high))) + eps);
+  const float norm = stored(as, sqrtf(group_sum(low + high)));
+  return stored(as, stored(as, by.norm_factor * norm) + by.eps);
 }
 
 template <class Update>
 __global__ void __launch_bounds__(kThreads) normalize(std::int64_t numbers, const Update* updates,
-                                                      const float* partials, std::int64_t count, float eps, bf16* xs) {
+                                                      const float* partials, std::int64_t count, MuonDivisor by,
+                                                      bf16* xs) {
   const std::int64_t matrix = blockIdx.y;
   const Update* const update = updates + matrix * numbers;
   bf16* const x = xs + matrix * numbers;
-  const float divisor = divisor_of<Update>(partials + matrix * kMuonPartials, count, eps);
+  const float divisor = divisor_of<Update>(partials + matrix * kMuonPartials, count, by);
   const bool has_vectors = is_aligned(update) && is_aligned(x);
   for (std::int64_t at = blockIdx.x * kBlock + threadIdx.x * kVector; at < numbers; at += gridDim.x * kBlock) {
     Floats8 u = load_up_to(update, at, numbers, has_vectors);
@@ -151,12 +153,12 @@ void muon_momentum(const MuonShape& shape, const MuonMomentum& form, const MuonF
 }
 
 template <class Update>
-void muon_normalize(const MuonShape& shape, const Update* update, const float* partials, float eps, bf16* x,
-                    Stream stream) {
+void muon_normalize(const MuonShape& shape, const Update* update, const float* partials, const MuonDivisor& divisor,
+                    bf16* x, Stream stream) {
   if (is_empty(shape)) return;
   const dim3 grid = grid_of(shape);
   NB_LAUNCH(normalize<Update>, grid, dim3(kThreads), 0, stream, shape.numbers, update, partials,
-            static_cast<std::int64_t>(grid.x), eps, x);
+            static_cast<std::int64_t>(grid.x), divisor, x);
 }
 
 void muon_combine(std::int64_t count, float a, const bf16* x, float b, const bf16* y, bf16* out, Stream stream) {
@@ -181,7 +183,7 @@ template void muon_momentum(const MuonShape&, const MuonMomentum&, const MuonFac
                             float*, float*, Stream);
 template void muon_momentum(const MuonShape&, const MuonMomentum&, const MuonFactors*, const bf16* const*, float*,
                             bf16*, float*, Stream);
-template void muon_normalize(const MuonShape&, const float*, const float*, float, bf16*, Stream);
-template void muon_normalize(const MuonShape&, const bf16*, const float*, float, bf16*, Stream);
+template void muon_normalize(const MuonShape&, const float*, const float*, const MuonDivisor&, bf16*, Stream);
+template void muon_normalize(const MuonShape&, const bf16*, const float*, const MuonDivisor&, bf16*, Stream);
 
 }  // namespace nanobench::core::cuda

@@ -50,11 +50,18 @@ template <class Gradient, class Update>
 void muon_momentum(const MuonShape& shape, const MuonMomentum& form, const MuonFactors* factors,
                    const Gradient* const* gradients, float* buffer, Update* update, float* partials, Stream stream);
 
-/// x = round(u / (|u|_F + eps)) of each matrix. With bf16 updates the norm and the sum are rounded too.
+/// What matrices are divided by before the iterations: norm_factor |u|_F + eps.
+struct MuonDivisor {
+  float eps = 0.0f;
+  float norm_factor = 1.0f;
+};
+
+/// x = round(u / (norm_factor |u|_F + eps)) of each matrix. With bf16 updates the norm, its product and the sum are
+/// rounded too.
 /// x [n, numbers] may be u if that is bf16. Exists for updates of float and bf16.
 template <class Update>
-void muon_normalize(const MuonShape& shape, const Update* update, const float* partials, float eps, bf16* x,
-                    Stream stream);
+void muon_normalize(const MuonShape& shape, const Update* update, const float* partials, const MuonDivisor& divisor,
+                    bf16* x, Stream stream);
 
 /// out = round(round(a x) + round(b y)) of `count` numbers; y null: round(a x). out may be x or y.
 void muon_combine(std::int64_t count, float a, const bf16* x, float b, const bf16* y, bf16* out, Stream stream);

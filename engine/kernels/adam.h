@@ -28,8 +28,11 @@ struct AdamSettings {
   double eps = 1e-8;
   double weight_decay = 0.0;
   std::int64_t step = 1;  ///< t, from 1
+  /// eps is divided by sqrt(1 - b2^t): it is added to sqrt(v) before the bias of v is corrected.
+  bool is_eps_uncorrected = false;
   /// Rounds the gradient to bfloat16 before the step, and moments and parameter after it (to nearest, ties to even).
   bool rounds_to_bfloat16 = false;
+  bool rounds_moments = false;  ///< rounds the moments after the step; the others stay as they are
 };
 
 /// p -= rate weight_decay p; m = lerp(m, g, 1 - b1); v = b2 v + (1 - b2) g^2;

@@ -14,6 +14,25 @@
 
 namespace nanobench::core {
 
+/// Coefficients of an iteration: a x + b A x + c A A x.
+struct Quintic {
+  double a, b, c;
+};
+inline constexpr Quintic kQuintic = {.a = 3.4445, .b = -4.7750, .c = 2.0315};  ///< records #3 to #37
+/// Polar Express: of its five iterations, in order. Source: record #38.
+inline constexpr Quintic kPolarExpress[] = {
+    {.a = 8.156554524902461, .b = -22.48329292557795, .c = 15.878769915207462},
+    {.a = 4.042929935166739, .b = -2.808917465908714, .c = 0.5000178451051316},
+    {.a = 3.8916678022926607, .b = -2.772484153217685, .c = 0.5060648178503393},
+    {.a = 3.285753657755655, .b = -2.3681294933425376, .c = 0.46449024233003106},
+    {.a = 2.3465413258596377, .b = -1.7097828382687081, .c = 0.42323551169305323},
+};
+inline constexpr double kPolarExpressNorm = 1.02;  ///< factor on the norm that matrices are divided by
+
+inline const Quintic& quintic_of(bool is_polar_express, std::int64_t iteration) {
+  return is_polar_express ? kPolarExpress[iteration] : kQuintic;
+}
+
 /// One matrix: all pointers are to [rows, columns] floats, row-major without gaps.
 struct NewtonSchulzMatrix {
   std::int64_t rows = 0, columns = 0;
@@ -33,17 +52,18 @@ struct NewtonSchulzSettings {
   bool accumulates = false;  ///< buffer <- momentum buffer + g; false: buffer <- lerp(g, buffer, momentum)
   bool is_nesterov = true;   ///< orthogonalises the same formula applied again to the gradient; false: the buffer
   bool by_terms = false;     ///< a X + b (A X) + c (A (A X)); false: a X + (b A + c A A) X
+  bool is_polar_express = false;  ///< coefficients and norm of Polar Express; at most five steps
 };
 
-/// u from the gradient and the momentum buffer; X = u / (|u|_F + eps) with its short side first; `steps` times
+/// u from the gradient and the momentum buffer; X = u / (f |u|_F + eps), f = 1 or kPolarExpressNorm, with its short
+/// side first; `steps` times
 /// A = X X^T, X <- a X + (b A + c A A) X; then the parameter or the update, in the matrix's own orientation.
 ///
 /// Matrices should be sorted by size, largest first. While there are enough for every thread, each is processed by one
 /// thread, in its cache; otherwise the tiles of one matrix after another are divided among the threads.
 /// For symmetric products, only the tiles of the lower triangle are computed. For matrices of at least 2:1, three steps
 /// at a time are taken on the short side (details and rejected variants: vector/newton_schulz.cpp): the same
-/// polynomial, with errors of the same size. Source: quintic coefficients (3.4445, -4.7750, 2.0315) of records #3 to
-/// #21. Agrees with newton_schulz (engine/ops/orthogonalize.h) except for rounding.
+/// polynomial, with errors of the same size. Agrees with newton_schulz (engine/ops/orthogonalize.h) except for rounding.
 void newton_schulz_update(std::span<const NewtonSchulzMatrix> matrices, const NewtonSchulzSettings& settings,
                           ThreadPool& threads);
 

@@ -3,36 +3,59 @@
 
 #include "engine/nn/gpt.h"
 #include "engine/ops/blend.h"
+#include "engine/ops/gates.h"
 #include "engine/ops/rms_norm.h"
 
 namespace nanobench::core {
 
 CausalSelfAttention::CausalSelfAttention(Parameters& parameters, const TrainConfig& config, std::int64_t layer)
     : config_(config), model_(config.model), layer_(layer) {
-  const std::vector<std::int64_t>& half_layers = config.attention.window.half_layers;
-  uses_half_window_ = std::find(half_layers.begin(), half_layers.end(), layer) != half_layers.end();
+  const auto is_in = [&](const std::vector<std::int64_t>& layers) {
+    return std::find(layers.begin(), layers.end(), layer) != layers.end();
+  };
+  uses_half_window_ = is_in(config.attention.window.half_layers);
+  is_listed_ = is_in(config.attention.window.final_validation_layers);
   const std::string prefix = "blocks." + std::to_string(layer) + ".attn.";
-  if (model_.merged_qkv) {
-    qkv_ = add_joined_qkv(parameters, config, prefix, "qkv_w", "qkv_b");
-  } else if (model_.qkv_rows == QkvRows::kStacked) {
-    qkv_ = add_joined_qkv(parameters, config, prefix, "c_attn.weight", "c_attn.bias");
-  } else {
-    c_q_ = add_linear(parameters, config, prefix + "c_q", LinearRole::kInner);
-    c_k_ = add_linear(parameters, config, prefix + "c_k", LinearRole::kInner);
-    c_v_ = add_linear(parameters, config, prefix + "c_v", LinearRole::kInner);
-  }
+  add_projections(parameters, prefix);
   lambdas_ = model_.value_embeddings.mix == ValueMix::kLerp
                  ? parameters.add({.name = prefix + "lamb", .values = {0.5}})
                  : parameters.add({.name = prefix + "lambdas", .values = {0.5, 0.5}});
-  c_proj_ = add_linear(parameters, config, prefix + "c_proj", LinearRole::kOutput);
+  gate_ = parameters.add({.name = prefix + "attn_gate.weight", .rule = InitRule::kZero});
+}
+
+void CausalSelfAttention::add_projections(Parameters& parameters, const std::string& prefix) {
+  qkvo_ = add_qkvo(parameters, config_, prefix);
+  if (qkvo_.defined()) return;
+  if (model_.merged_qkv) {
+    qkv_ = add_joined_qkv(parameters, config_, prefix, "qkv_w", "qkv_b");
+  } else if (model_.qkv_rows == QkvRows::kStacked) {
+    qkv_ = add_joined_qkv(parameters, config_, prefix, "c_attn.weight", "c_attn.bias");
+  } else {
+    c_q_ = add_linear(parameters, config_, prefix + "c_q", LinearRole::kInner);
+    c_k_ = add_linear(parameters, config_, prefix + "c_k", LinearRole::kInner);
+    c_v_ = add_linear(parameters, config_, prefix + "c_v", LinearRole::kInner);
+  }
+  c_proj_ = add_linear(parameters, config_, prefix + "c_proj", LinearRole::kOutput);
+}
+
+/// Its weight is undefined if q, k and v have matrices of their own.
+Linear CausalSelfAttention::joined_qkv() const {
+  if (!qkvo_.defined()) return qkv_;
+  const std::int64_t width = model_.model_dim;
+  return {.weight = qkvo_.view({4 * width, width}).narrow(0, 0, 3 * width), .bias = {}};
+}
+
+at::Tensor CausalSelfAttention::output_weight() const {
+  const std::int64_t width = model_.model_dim;
+  return qkvo_.defined() ? qkvo_.view({4 * width, width}).narrow(0, 3 * width, width) : c_proj_.weight;
 }
 
 CausalSelfAttention::Heads CausalSelfAttention::project(const at::Tensor& x, const Rounding& rounding) const {
   const std::int64_t length = x.size(0);
   const std::int64_t head_dim = model_.head_dim();
   at::Tensor q, k, v;
-  if (qkv_.weight.defined()) {
-    const std::vector<at::Tensor> parts = qkv_(x, rounding).chunk(3, -1);
+  if (const Linear joined = joined_qkv(); joined.weight.defined()) {
+    const std::vector<at::Tensor> parts = joined(x, rounding).chunk(3, -1);
     q = parts[0], k = parts[1], v = parts[2];
   } else {
     q = c_q_(x, rounding), k = c_k_(x, rounding), v = c_v_(x, rounding);
@@ -76,25 +99,33 @@ at::Tensor CausalSelfAttention::place(const at::Tensor& heads, const RotaryTable
 }
 
 at::Tensor CausalSelfAttention::forward(const at::Tensor& x, const at::Tensor& value_embedding,
-                                        at::Tensor& first_values, const RotaryTables& tables,
+                                        at::Tensor& first_values, const AttentionSetting& setting,
                                         const SequenceInput& input, const Rounding& rounding) const {
   Heads heads = project(rounding.product_input(x), rounding);
   if (model_.value_embeddings.mix != ValueMix::kNone)
     heads.v = rounding.product(mix_values(heads.v, value_embedding, first_values));
-  const at::Tensor y =
-      attend(place(heads.q, tables, rounding), place(heads.k, tables, rounding), heads.v, input, rounding.products);
-  return c_proj_(rounding.product(y.reshape(x.sizes())), rounding);
+  heads.q = place(heads.q, setting.tables, rounding);
+  heads.k = place(heads.k, setting.tables, rounding);
+  at::Tensor y = attend(heads, input, setting.scale, rounding.products);
+  if (gate_.defined()) {
+    const at::Tensor read = rounding.product_input(x.narrow(1, 0, gate_.size(1)));
+    const at::Tensor gate = rounding.product(at::sigmoid(rounding.product(at::linear(read, rounding.product(gate_)))));
+    y = rounding.product(y) * gate.unsqueeze(-1);
+  }
+  const Linear output{.weight = output_weight(), .bias = c_proj_.bias};
+  return output(rounding.product(y.reshape(x.sizes())), rounding);
 }
 
-at::Tensor CausalSelfAttention::attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                       const SequenceInput& input, bool is_bfloat16) const {
-  const double scale = model_.attention_scale.value_or(1.0 / std::sqrt(static_cast<double>(model_.head_dim())));
-  return attention(q, k, v, uses_half_window_ ? input.half_plan : input.plan, scale, is_bfloat16);
+at::Tensor CausalSelfAttention::attend(const Heads& heads, const SequenceInput& input, double scale,
+                                       bool is_bfloat16) const {
+  const bool is_listed = is_listed_ && input.listed_plan != nullptr;
+  const auto& plan = is_listed ? input.listed_plan : uses_half_window_ ? input.half_plan : input.plan;
+  return attention(heads.q, heads.k, heads.v, plan, scale, is_bfloat16);
 }
 
 CausalSelfAttention::Fused CausalSelfAttention::fused_forward(const BlendInputs& blend,
                                                               const at::Tensor& value_embedding,
-                                                              at::Tensor& first_values, const RotaryTables& tables,
+                                                              at::Tensor& first_values, const AttentionSetting& setting,
                                                               const SequenceInput& input) const {
   const ValueEmbeddingConfig& values = model_.value_embeddings;
   const bool takes_first = values.source == ValueSource::kFirstLayer;
@@ -109,13 +140,17 @@ CausalSelfAttention::Fused CausalSelfAttention::fused_forward(const BlendInputs&
   options.rounds_rotation = config_.precision.rotation == StoredPrecision::kBfloat16;
   if (values.mix == ValueMix::kPair && !gives_first) options.value_blend = ValueBlend::kPair;
   if (values.mix == ValueMix::kLerp && other.defined()) options.value_blend = ValueBlend::kLerp;
-  const bool is_joined = qkv_.weight.defined();
-  const QkvOutput out = fused_qkv(blend, is_joined ? qkv_.weight : c_q_.weight, is_joined ? at::Tensor() : c_k_.weight,
-                                  is_joined ? at::Tensor() : c_v_.weight, tables, other, lambdas_, options);
+  const at::Tensor joined = joined_qkv().weight;
+  const at::Tensor none;
+  const bool is_joined = joined.defined();
+  const QkvOutput out = fused_qkv(blend, is_joined ? joined : c_q_.weight, is_joined ? none : c_k_.weight,
+                                  is_joined ? none : c_v_.weight, setting.tables, other, lambdas_, options);
   const at::ScalarType type = out.v.scalar_type();
   at::Tensor v = out.v;
-  if (gives_first) v = mix_values(v.to(c_proj_.weight.scalar_type()), other, first_values).to(type);  // with themselves
-  return {out.x, attend(out.q, out.k, v, input, /*is_bfloat16=*/type == at::kBFloat16)};
+  if (gives_first) v = mix_values(v.to(lambdas_.scalar_type()), other, first_values).to(type);  // with themselves
+  at::Tensor y = attend({out.q, out.k, v}, input, setting.scale, /*is_bfloat16=*/type == at::kBFloat16);
+  if (gate_.defined()) y = gated_heads(y, out.x, gate_, model_.norm_eps);
+  return {out.x, std::move(y)};
 }
 
 }  // namespace nanobench::core

@@ -2,16 +2,20 @@
 
 #include "core/base/op_timer.h"
 #include "core/config/kernel_coverage.h"
+#include "core/config/schedule.h"
 #include "engine/kernels/engine_context.h"
 #include "engine/ops/bfloat16.h"
 #include "engine/ops/blend.h"
 #include "engine/ops/device_block.h"
 #include "engine/ops/device_embedding.h"
 #include "engine/ops/device_head.h"
+#include "engine/ops/gates.h"
 #include "engine/ops/rms_norm.h"
 
 namespace nanobench::core {
 namespace {
+
+constexpr double kSigmoidSkip = -1.5;  // the records' initial weight
 
 InitRule table_rule(const TrainConfig& config) {
   if (config.init.scheme == InitScheme::kGpt2) return InitRule::kGpt2;
@@ -21,6 +25,11 @@ InitRule table_rule(const TrainConfig& config) {
     case TableInit::kByHead: break;
   }
   return config.model.tied_head ? InitRule::kLinear : InitRule::kNormal;  // a tied table starts as the head
+}
+
+LossRounding loss_rounding(const PrecisionConfig& precision, Pass pass) {
+  if (precision.cross_entropy == StoredPrecision::kFloat32) return LossRounding::kNone;
+  return pass == Pass::kTraining ? LossRounding::kAll : LossRounding::kCap;
 }
 
 InitRule head_rule(const TrainConfig& config) {
@@ -36,7 +45,11 @@ GPT::GPT(const TrainConfig& config, at::ScalarType dtype, at::Device device)
   add_head();
   for (std::int64_t layer = 0; layer < config.model.num_layers; ++layer) add_block(layer);
   final_norm_ = add_norm("ln_f");
-  skip_weights_ = parameters_.add({.name = "skip_weights", .values = {1.0}});
+  const bool has_sigmoid = config.model.unet_skip_gate == SkipGate::kSigmoid;
+  skip_weights_ = parameters_.add({.name = "skip_weights", .values = {has_sigmoid ? kSigmoidSkip : 1.0}});
+  smear_gate_ = parameters_.add({.name = "smear_gate.weight", .rule = InitRule::kZero});
+  smear_lambda_ = parameters_.add({.name = "smear_lambda", .values = {0.0}});
+  backout_lambda_ = parameters_.add({.name = "backout_lambda", .values = {0.5}});
   parameters_.check_complete();
   const bool is_rotary = config.model.position == PositionEncoding::kRotary;
   if (is_rotary && config.model.rope.precompute) tables_ = tables_for(config.model.rope.max_seq_len);
@@ -73,13 +86,14 @@ Norm GPT::add_norm(const std::string& name) {
 
 void GPT::add_block(std::int64_t layer) {
   const std::string prefix = "blocks." + std::to_string(layer) + ".";
-  Block block;
+  Block block{.exists = config_.model.has_layer(layer)};
   if (config_.model.has_attention(layer)) {
     block.attention_norm = add_norm(prefix + "ln_1");
     block.attention.emplace(parameters_, config_, layer);
   }
   block.mlp_norm = add_norm(prefix + "ln_2");
-  block.c_fc = add_linear(parameters_, config_, prefix + "mlp.c_fc", LinearRole::kInner);
+  block.c_fc =
+      add_linear(parameters_, config_, prefix + "mlp.c_fc", LinearRole::kInner, config_.model.mlp_fc_transposed);
   block.c_proj = add_linear(parameters_, config_, prefix + "mlp.c_proj", LinearRole::kOutput);
   block.lambdas = parameters_.add({.name = prefix + "lambdas", .values = {1.0, 0.0}});
   blocks_.push_back(std::move(block));
@@ -88,7 +102,19 @@ void GPT::add_block(std::int64_t layer) {
 RotaryTables GPT::tables_for(std::int64_t length) const {
   return rotary_tables(config_.model.rope, config_.model.head_dim(),
                        at::arange(length, at::TensorOptions().device(device())), dtype_,
-                       config_.precision.rotary_tables);
+                       config_.precision.rotary_tables, windows_);
+}
+
+void GPT::follow_windows(const std::vector<std::int64_t>& windows) {
+  if (windows == windows_) return;
+  windows_ = windows;
+  if (tables_) tables_ = tables_for(config_.model.rope.max_seq_len);
+}
+
+AttentionSetting GPT::attention_setting(std::int64_t length) const {
+  AttentionSetting setting{.tables = {}, .scale = grown_attention_scale(config_.model, windows_)};
+  if (config_.model.position == PositionEncoding::kRotary) setting.tables = tables_ ? *tables_ : tables_for(length);
+  return setting;
 }
 
 Rounding GPT::rounding_of(Pass pass) const {
@@ -133,6 +159,7 @@ GPT::TokenRows GPT::device_rows(const at::Tensor& tokens, const Rounding& roundi
 at::Tensor GPT::embed(const at::Tensor& tokens, const TokenRows& rows, const Rounding& rounding) const {
   const OpTimer timer("embedding");
   at::Tensor x = rows.embed.defined() ? rows.embed : at::embedding(embed_, tokens);
+  if (smear_gate_.defined()) x = smear(x, smear_gate_, smear_lambda_);
   if (position_embed_.defined()) x = x + position_embed_.narrow(0, 0, tokens.size(0));
   return rounding.in_stream(config_.model.embed_norm ? rms_norm(rounding.in_stream(x), config_.model.norm_eps) : x);
 }
@@ -162,7 +189,9 @@ std::vector<at::Tensor> GPT::value_embeddings(const at::Tensor& tokens, const To
 }
 
 at::Tensor GPT::mlp(const Block& block, const at::Tensor& x, const Rounding& rounding) const {
-  const at::Tensor hidden = block.c_fc(rounding.product_input(x), rounding);
+  Linear up = block.c_fc;
+  if (config_.model.mlp_fc_transposed) up.weight = up.weight.t();
+  const at::Tensor hidden = up(rounding.product_input(x), rounding);
   at::Tensor active;
   switch (config_.model.activation) {
     case Activation::kReluSquared: active = relu_squared(hidden); break;
@@ -177,9 +206,13 @@ at::Tensor GPT::head_loss(const at::Tensor& x, const at::Tensor& targets, Pass p
   HeadOptions options{.softcap = {config_.model.logit_softcap, config_.model.logit_softcap_form},
                       .rounds_logits = rounding.products,
                       .rounds_capped = rounding.products && precision.logits == StoredPrecision::kBfloat16,
+                      .logit_scale = config_.model.logit_scale,
+                      .loss_rounding = loss_rounding(precision, pass),
+                      .is_sum = config_.run.loss_reduction == LossReduction::kSum,
                       .fp8_grad_scale = std::nullopt};
   const bool is_fp8 = precision.head == HeadPrecision::kFp8 && pass == Pass::kTraining;
-  if (rounding.is_compact && (!is_fp8 || fits_float8_head(x, lm_head_))) {
+  const bool has_device_head = has_kernel(StepPart::kHead, KernelDevice::kGpu, KernelQuery(config_));
+  if (rounding.is_compact && has_device_head && (!is_fp8 || fits_float8_head(x, lm_head_))) {
     const auto fp8 = is_fp8 ? std::optional(precision.fp8) : std::nullopt;
     return device_softcapped_cross_entropy(
         x, lm_head_, targets, {.softcap = options.softcap, .rounds_capped = options.rounds_capped, .fp8 = fp8});
@@ -204,12 +237,10 @@ bool GPT::fuses_blocks(const Rounding& rounding) const {
 /// Inputs of a block's blend; takes its U-net skip from the stack.
 BlendInputs GPT::blend_inputs(std::size_t layer, const at::Tensor& x, Stream& stream) const {
   BlendInputs blend{.x = x};
-  const std::size_t half = blocks_.size() / 2;
-  if (config_.model.unet_skips && layer >= half) {
-    blend.skip = stream.skips.back();
-    blend.skip_weights = skip_weights_;
-    blend.skip_index = static_cast<std::int64_t>(layer - half);
-    stream.skips.pop_back();
+  if (const auto source = config_.model.skip_source(static_cast<std::int64_t>(layer))) {
+    blend.skip = stream.outputs[static_cast<std::size_t>(*source)];
+    blend.skip_weights = stream.skip_weights;
+    blend.skip_index = static_cast<std::int64_t>(layer - blocks_.size() / 2);
   }
   if (config_.model.x0_lambdas) {
     blend.x0 = stream.x0;
@@ -224,13 +255,20 @@ at::Tensor GPT::fused_block(std::size_t layer, const at::Tensor& x, Stream& stre
   const BlendInputs blend = blend_inputs(layer, x, stream);
   if (block.attention) {
     const CausalSelfAttention::Fused attended =
-        block.attention->fused_forward(blend, stream.values[layer], stream.first_values, stream.tables, input);
-    return fused_mlp(attended.x, attended.y, block.attention->output_weight(), block.c_fc.weight, block.c_proj.weight,
+        block.attention->fused_forward(blend, stream.values[layer], stream.first_values, stream.setting, input);
+    if (!block.c_fc.weight.defined())
+      return fused_output(attended.x, attended.y, block.attention->output_weight(), model.attention_branch_scale);
+    return fused_mlp(attended.x, attended.y, block.attention->output_weight(), up_weight(block), block.c_proj.weight,
                      model.attention_branch_scale, model.norm_eps);
   }
   const bool blends = blend.skip.defined() || blend.x0.defined();
-  return fused_mlp(blends ? fused_blend(blend) : x, {}, {}, block.c_fc.weight, block.c_proj.weight, 1.0,
+  return fused_mlp(blends ? fused_blend(blend) : x, {}, {}, up_weight(block), block.c_proj.weight, 1.0,
                    model.norm_eps);
+}
+
+/// [hidden, C], as the fused kernels take it.
+at::Tensor GPT::up_weight(const Block& block) const {
+  return config_.model.mlp_fc_transposed ? block.c_fc.weight.t().contiguous() : block.c_fc.weight;
 }
 
 at::Tensor GPT::block_by_ops(std::size_t layer, at::Tensor x, Stream& stream, const SequenceInput& input,
@@ -244,18 +282,35 @@ at::Tensor GPT::block_by_ops(std::size_t layer, at::Tensor x, Stream& stream, co
   if (block.attention) {
     const at::Tensor branch =
         block.attention->forward(rounding.in_stream(block.attention_norm(x)), stream.values[layer], stream.first_values,
-                                 stream.tables, input, rounding);
+                                 stream.setting, input, rounding);
     x = rounding.in_stream(at::add(x, branch, config_.model.attention_branch_scale));
   }
+  if (!block.c_fc.weight.defined()) return x;
   return rounding.in_stream(x + mlp(block, rounding.in_stream(block.mlp_norm(x)), rounding));
+}
+
+/// Keeps what a later layer or the head reads.
+void GPT::keep_output(std::size_t layer, const at::Tensor& x, Stream& stream) const {
+  const bool is_skip = config_.model.unet_skips && layer < blocks_.size() / 2;
+  const bool is_backed_out = config_.model.backout_layer == static_cast<std::int64_t>(layer);
+  if (is_skip || is_backed_out) stream.outputs[layer] = x;
+}
+
+at::Tensor GPT::back_out(const at::Tensor& x, const Stream& stream, bool fuses) const {
+  const at::Tensor& other = stream.outputs[static_cast<std::size_t>(*config_.model.backout_layer)];
+  const at::Tensor weights = backout_lambda_.neg().reshape({1});
+  if (fuses) return fused_blend({.x = x, .skip = other, .skip_weights = weights, .x0 = {}, .lambdas = {}});
+  return weighted_sum(x, other, weights, BlendForm::kAddIndexed);
 }
 
 at::Tensor GPT::loss(const SequenceInput& input, Pass pass, const ActivationSink& sink) const {
   const ModelConfig& model = config_.model;
   const Rounding rounding = rounding_of(pass);
   Stream stream;
-  if (model.position == PositionEncoding::kRotary)
-    stream.tables = tables_ ? *tables_ : tables_for(input.tokens.size(0));
+  stream.setting = attention_setting(input.tokens.size(0));
+  const bool has_sigmoid = model.unet_skips && model.unet_skip_gate == SkipGate::kSigmoid;
+  stream.skip_weights = has_sigmoid ? at::sigmoid(skip_weights_) : skip_weights_;
+  stream.outputs.resize(blocks_.size());
   const TokenRows rows = device_rows(input.tokens, rounding);
   at::Tensor x = embed(input.tokens, rows, rounding);
   stream.x0 = x;
@@ -263,12 +318,14 @@ at::Tensor GPT::loss(const SequenceInput& input, Pass pass, const ActivationSink
   if (sink) sink("x0", x);
   const bool fuses = fuses_blocks(rounding);
   for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
+    if (!blocks_[layer].exists) continue;
     x = fuses ? fused_block(layer, x, stream, input) : block_by_ops(layer, x, stream, input, rounding);
-    if (model.unet_skips && layer < blocks_.size() / 2) stream.skips.push_back(x);
+    keep_output(layer, x, stream);
     if (sink) sink("blocks." + std::to_string(layer), x);
   }
+  if (backout_lambda_.defined()) x = rounding.in_stream(back_out(x, stream, fuses));
   x = rounding.in_stream(final_norm_(x));
-  if (sink) sink("logits_before_softcap", at::linear(x.to(dtype_), lm_head_));
+  if (sink) sink("logits_before_softcap", at::linear(x.to(dtype_), lm_head_).mul_(model.logit_scale));
   return head_loss(x, input.targets, pass, rounding);
 }
 

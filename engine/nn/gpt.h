@@ -23,6 +23,14 @@ struct SequenceInput {
   at::Tensor targets;                              ///< [T] int64: the tokens shifted by one
   std::shared_ptr<const AttentionPlan> plan;       ///< plan of most layers
   std::shared_ptr<const AttentionPlan> half_plan;  ///< plan of attention.window.half_layers; null if there are none
+  /// Plan of attention.window.final_validation_layers in the last validation; null: they have those of the others.
+  std::shared_ptr<const AttentionPlan> listed_plan;
+};
+
+/// What attention reads besides its inputs, the same for all layers of a pass.
+struct AttentionSetting {
+  RotaryTables tables;  ///< undefined without rotary positions
+  double scale = 1.0;   ///< factor on the products of queries and keys
 };
 
 /// Purpose of a forward pass. Its precision may differ (PrecisionConfig::validation; fp8 heads are for training only).
@@ -39,7 +47,7 @@ class CausalSelfAttention {
   /// x [T, C] (normalised), value_embedding [T, Hkv * E] or undefined. `first_values` holds layer 0's values once that
   /// layer has run.
   at::Tensor forward(const at::Tensor& x, const at::Tensor& value_embedding, at::Tensor& first_values,
-                     const RotaryTables& tables, const SequenceInput& input, const Rounding& rounding) const;
+                     const AttentionSetting& setting, const SequenceInput& input, const Rounding& rounding) const;
 
   struct Fused {
     at::Tensor x;  ///< [T, C] blended residual stream
@@ -47,26 +55,30 @@ class CausalSelfAttention {
   };
   /// Like forward(), but starts from the residual stream, includes norm and blend, and omits the output projection.
   Fused fused_forward(const BlendInputs& blend, const at::Tensor& value_embedding, at::Tensor& first_values,
-                      const RotaryTables& tables, const SequenceInput& input) const;
-  const at::Tensor& output_weight() const { return c_proj_.weight; }
+                      const AttentionSetting& setting, const SequenceInput& input) const;
+  /// [C, H E]
+  at::Tensor output_weight() const;
 
  private:
   struct Heads {
     at::Tensor q, k, v;  ///< [T, H, E], [T, Hkv, E], [T, Hkv, E]
   };
+  void add_projections(Parameters& parameters, const std::string& prefix);
+  Linear joined_qkv() const;
   Heads project(const at::Tensor& x, const Rounding& rounding) const;
   at::Tensor mix_values(const at::Tensor& v, const at::Tensor& value_embedding, at::Tensor& first_values) const;
   at::Tensor normalize(const at::Tensor& heads, const Rounding& rounding) const;
   at::Tensor place(const at::Tensor& heads, const RotaryTables& tables, const Rounding& rounding) const;
-  at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const SequenceInput& input,
-                    bool is_bfloat16 = false) const;
+  at::Tensor attend(const Heads& heads, const SequenceInput& input, double scale, bool is_bfloat16 = false) const;
 
   const TrainConfig& config_;
   const ModelConfig& model_;
   std::int64_t layer_;
-  bool uses_half_window_;
+  bool uses_half_window_, is_listed_;
   Linear c_q_, c_k_, c_v_;  ///< separate projections
   Linear qkv_;              ///< (3, C, C) merged or (3 C, C) stacked; undefined weight otherwise
+  at::Tensor qkvo_;         ///< (4, C, C) or (C, 4 C) merged with the output projection; undefined otherwise
+  at::Tensor gate_;         ///< [H, G]; undefined without attention gate
   at::Tensor lambdas_;      ///< lamb [] or lambdas [2]; undefined without value mixing
   Linear c_proj_;
 };
@@ -81,6 +93,10 @@ class GPT {
   /// Mean cross-entropy of one sequence in nats; scalar of the model's dtype, differentiable.
   at::Tensor loss(const SequenceInput& input, Pass pass = Pass::kTraining, const ActivationSink& sink = {}) const;
 
+  /// Sets rotary frequencies and attention scale to those after these windows (core/config/schedule.h, window_history).
+  /// Needed only if window_changes_attention(model).
+  void follow_windows(const std::vector<std::int64_t>& windows);
+
   /// Whether the blocks of a pass use the fused ops (engine/ops/fused_block.h), on the kernels' threads.
   bool fuses_blocks(Pass pass) const { return fuses_blocks(rounding_of(pass)); }
 
@@ -91,10 +107,11 @@ class GPT {
 
  private:
   struct Block {
+    bool exists = false;  ///< not one of skip_layers
     std::optional<CausalSelfAttention> attention;
     at::Tensor lambdas;  ///< [2]; undefined without x0_lambdas
     Norm attention_norm, mlp_norm;
-    Linear c_fc, c_proj;
+    Linear c_fc, c_proj;  ///< undefined weights without MLP
   };
 
   void add_tables();
@@ -102,6 +119,7 @@ class GPT {
   void add_head();
   Norm add_norm(const std::string& name);
   RotaryTables tables_for(std::int64_t length) const;
+  AttentionSetting attention_setting(std::int64_t length) const;
   Rounding rounding_of(Pass pass) const;
   /// Table rows for a sequence's tokens; undefined: not looked up yet.
   struct TokenRows {
@@ -116,15 +134,19 @@ class GPT {
   struct Stream {
     at::Tensor x0;
     at::Tensor first_values;
-    std::vector<at::Tensor> values;  ///< value embeddings, by layer
-    std::vector<at::Tensor> skips;
-    RotaryTables tables;
+    std::vector<at::Tensor> values;   ///< value embeddings, by layer
+    std::vector<at::Tensor> outputs;  ///< of each layer so far; kept where a later one reads them
+    at::Tensor skip_weights;          ///< the factors of the U-net skips
+    AttentionSetting setting;
   };
+  void keep_output(std::size_t layer, const at::Tensor& x, Stream& stream) const;
+  at::Tensor back_out(const at::Tensor& x, const Stream& stream, bool fuses) const;
   bool fuses_blocks(const Rounding& rounding) const;
   BlendInputs blend_inputs(std::size_t layer, const at::Tensor& x, Stream& stream) const;
   at::Tensor fused_block(std::size_t layer, const at::Tensor& x, Stream& stream, const SequenceInput& input) const;
   at::Tensor block_by_ops(std::size_t layer, at::Tensor x, Stream& stream, const SequenceInput& input,
                           const Rounding& rounding) const;
+  at::Tensor up_weight(const Block& block) const;
   at::Tensor mlp(const Block& block, const at::Tensor& x, const Rounding& rounding) const;
   at::Tensor head_loss(const at::Tensor& x, const at::Tensor& targets, Pass pass, const Rounding& rounding) const;
 
@@ -132,6 +154,9 @@ class GPT {
   at::ScalarType dtype_;
   Parameters parameters_;
   at::Tensor embed_, position_embed_, lm_head_, skip_weights_;
+  at::Tensor smear_gate_, smear_lambda_;  ///< [1, G], []; undefined without smear gate
+  at::Tensor backout_lambda_;             ///< []; undefined without backout
+  std::vector<std::int64_t> windows_;     ///< of follow_windows
   Norm final_norm_;
   std::vector<at::Tensor> value_tables_;  ///< one matrix with ValueTableLayout::kJoined
   std::vector<Block> blocks_;

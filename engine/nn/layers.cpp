@@ -15,9 +15,20 @@ InitRule matrix_rule(const TrainConfig& config, LinearRole role) {
 
 }  // namespace
 
-Linear add_linear(Parameters& parameters, const TrainConfig& config, const std::string& name, LinearRole role) {
-  return {.weight = parameters.add({.name = name + ".weight", .rule = matrix_rule(config, role)}),
+Linear add_linear(Parameters& parameters, const TrainConfig& config, const std::string& name, LinearRole role,
+                  bool is_transposed) {
+  return {.weight = parameters.add(
+              {.name = name + ".weight", .rule = matrix_rule(config, role), .is_transposed = is_transposed}),
           .bias = parameters.add({.name = name + ".bias", .values = {0.0}})};
+}
+
+at::Tensor add_qkvo(Parameters& parameters, const TrainConfig& config, const std::string& prefix) {
+  const InitRule inner = matrix_rule(config, LinearRole::kInner), output = matrix_rule(config, LinearRole::kOutput);
+  return parameters.add({.name = prefix + "qkvo_w",
+                         .rule = inner,
+                         .pieces = {prefix + "c_q.weight", prefix + "c_k.weight", prefix + "c_v.weight",
+                                    prefix + "c_proj.weight"},
+                         .piece_rules = {inner, inner, inner, output}});
 }
 
 Linear add_joined_qkv(Parameters& parameters, const TrainConfig& config, const std::string& prefix,

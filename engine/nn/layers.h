@@ -41,8 +41,13 @@ struct Linear {
 /// Output projections of attention and MLP have their own initialisation rule (InitConfig::output_projections).
 enum class LinearRole { kInner, kOutput };
 
-/// Adds `name`.weight [out, in] and, with model.bias, `name`.bias to the parameters.
-Linear add_linear(Parameters& parameters, const TrainConfig& config, const std::string& name, LinearRole role);
+/// Adds `name`.weight [out, in], or [in, out] if it is transposed, and, with model.bias, `name`.bias to the parameters.
+Linear add_linear(Parameters& parameters, const TrainConfig& config, const std::string& name, LinearRole role,
+                  bool is_transposed = false);
+
+/// Adds the projections of q, k, v and the output as one parameter, [4, C, C] or [C, 4 C], which starts with the values
+/// of four matrices; undefined unless model.merged_qkvo.
+at::Tensor add_qkvo(Parameters& parameters, const TrainConfig& config, const std::string& prefix);
 
 /// Adds the projections of q, k and v as one matrix, [3, C, C] or [3 C, C]. Its initial values are those of three
 /// separate matrices named prefix + "c_q.weight", "c_k.weight", "c_v.weight".

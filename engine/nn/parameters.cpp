@@ -36,10 +36,16 @@ class ElementRandom {
 
 constexpr double kGpt2Std = 0.02;
 
-double initial_value(const Parameter& parameter, const TrainConfig& config, const ElementRandom& random,
+/// Inputs of the linear layer.
+std::int64_t fan_in_of(const Parameter& parameter) {
+  if (parameter.tensor.dim() == 0) return 1;
+  return parameter.matrix_columns.value_or(parameter.tensor.size(parameter.is_transposed ? 0 : -1));
+}
+
+double initial_value(const Parameter& parameter, InitRule rule, const TrainConfig& config, const ElementRandom& random,
                      std::uint64_t index) {
-  const double fan_in = static_cast<double>(parameter.tensor.dim() > 0 ? parameter.tensor.size(-1) : 1);
-  switch (parameter.rule) {
+  const auto fan_in = static_cast<double>(fan_in_of(parameter));
+  switch (rule) {
     case InitRule::kNormal: return random.normal(index);
     case InitRule::kLinear: {
       const double bound = config.model.linear_init_std ? std::numbers::sqrt3 * *config.model.linear_init_std : 1.0;
@@ -64,12 +70,13 @@ constexpr std::int64_t kDrawnAtOnce = 1 << 14;  // numbers that a thread takes
 /// Writes values of a block of `rows` x `columns` elements of a matrix that is `stride` wide. Uses all threads:
 /// otherwise a GPU would wait seconds for the tables of the official model.
 void fill_block(double* out, std::int64_t rows, std::int64_t columns, std::int64_t stride, const Parameter& parameter,
-                const TrainConfig& config, const ElementRandom& random) {
+                InitRule rule, const TrainConfig& config, const ElementRandom& random) {
   const std::int64_t count = rows * columns;
   kernel_threads().parallel_for((count + kDrawnAtOnce - 1) / kDrawnAtOnce, [&](std::int64_t part) {
     const std::int64_t end = std::min((part + 1) * kDrawnAtOnce, count);
     for (std::int64_t i = part * kDrawnAtOnce; i < end; ++i)
-      out[i / columns * stride + i % columns] = initial_value(parameter, config, random, static_cast<std::uint64_t>(i));
+      out[i / columns * stride + i % columns] =
+          initial_value(parameter, rule, config, random, static_cast<std::uint64_t>(i));
   });
 }
 
@@ -78,19 +85,23 @@ at::Tensor initial_values(const Parameter& parameter, const TrainConfig& config,
   at::Tensor values = at::empty({parameter.tensor.numel()}, at::kDouble);
   double* out = values.data_ptr<double>();
   if (parameter.pieces.empty()) {
-    fill_block(out, 1, values.numel(), values.numel(), parameter, config,
-               ElementRandom(seed, parameter.name, parameter.tensor.sizes()));
-    return values;
+    std::vector<std::int64_t> sizes = parameter.tensor.sizes().vec();
+    if (parameter.is_transposed) std::reverse(sizes.begin(), sizes.end());
+    fill_block(out, 1, values.numel(), values.numel(), parameter, parameter.rule, config,
+               ElementRandom(seed, parameter.name, sizes));
+    return parameter.is_transposed ? values.view(sizes).t().reshape({-1}) : values;
   }
   const auto count = static_cast<std::int64_t>(parameter.pieces.size());
-  const std::int64_t width = parameter.tensor.size(-1);
+  const std::int64_t width = parameter.matrix_columns.value_or(parameter.tensor.size(-1));
   const std::int64_t height = values.numel() / width;
   const std::int64_t rows = parameter.pieces_are_columns ? height : height / count;
   const std::int64_t columns = parameter.pieces_are_columns ? width / count : width;
   for (std::int64_t piece = 0; piece < count; ++piece) {
     const ElementRandom random(seed, parameter.pieces[static_cast<std::size_t>(piece)], {rows, columns});
     double* begin = out + piece * (parameter.pieces_are_columns ? columns : rows * width);
-    fill_block(begin, rows, columns, width, parameter, config, random);
+    const InitRule rule =
+        parameter.piece_rules.empty() ? parameter.rule : parameter.piece_rules[static_cast<std::size_t>(piece)];
+    fill_block(begin, rows, columns, width, parameter, rule, config, random);
   }
   return values;
 }
@@ -109,6 +120,7 @@ at::Tensor Parameters::add(Parameter parameter) {
   if (listed == list_.end()) return at::Tensor();
   parameter.group = listed->group;
   parameter.matrices = listed->matrices;
+  parameter.matrix_columns = listed->matrix_columns;
   return add(std::move(parameter), listed->sizes, dtype_);
 }
 

@@ -29,11 +29,15 @@ struct Parameter {
   ParameterGroup group = ParameterGroup::kScalars;
   InitRule rule = InitRule::kScalar;
   std::vector<double> values;  ///< initial values of kScalar, one per element or one for all
-  std::int64_t matrices = 1;   ///< matrices that the optimiser splits it into, along the rows (MuonParameter)
+  std::int64_t matrices = 1;   ///< matrices that the optimiser splits it into (MuonParameter)
+  /// Columns of one of `matrices`, if they are pieces of its memory instead of its rows.
+  std::optional<std::int64_t> matrix_columns;
   /// Names of the parameters that this one joins, along the rows or the columns. It starts with their values, so that
   /// joined and separate parameters train from the same numbers. Empty: its own name.
   std::vector<std::string> pieces;
   bool pieces_are_columns = false;
+  std::vector<InitRule> piece_rules;  ///< by piece, if they differ from `rule`
+  bool is_transposed = false;  ///< stored with its inputs as rows; it starts as the transpose of what it replaces
   std::optional<std::int64_t> zero_rows_from;  ///< rows from this index on start at zero
 };
 

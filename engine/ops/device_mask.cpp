@@ -9,6 +9,7 @@ cuda::AttentionWindow window_kind(WindowGranularity granularity) {
   switch (granularity) {
     case WindowGranularity::kToken: return cuda::AttentionWindow::kToken;
     case WindowGranularity::kTokenBlockClipped: return cuda::AttentionWindow::kTokenBlockClipped;
+    case WindowGranularity::kTokenInclusive: return cuda::AttentionWindow::kTokenInclusive;
     case WindowGranularity::kBlock: break;
   }
   return cuda::AttentionWindow::kBlock;

@@ -11,9 +11,14 @@ namespace nanobench::core {
 namespace {
 
 constexpr std::int64_t kSideUnit = kernel_units::kMatrixSide;
-constexpr auto kFloatA = static_cast<float>(kQuintic.a);
-constexpr auto kFloatB = static_cast<float>(kQuintic.b);
-constexpr auto kFloatC = static_cast<float>(kQuintic.c);
+
+/// Coefficients of an iteration.
+struct Factors {
+  float a, b, c;
+
+  explicit Factors(const Quintic& quintic)
+      : a(static_cast<float>(quintic.a)), b(static_cast<float>(quintic.b)), c(static_cast<float>(quintic.c)) {}
+};
 
 /// out = scale a a^T + addend_scale addend, of each matrix.
 void multiply_by_transpose(const at::Tensor& a, float scale, const at::Tensor& addend, float addend_scale,
@@ -47,20 +52,20 @@ struct Iterates {
         square(at::empty_like(gram)) {}
 
   /// x <- a x + (b A + c A A) x
-  void step_grouped() {
+  void step_grouped(const Factors& f) {
     multiply_by_transpose(x, 1.0f, {}, 0.0f, gram);
-    multiply_by_transpose(gram, kFloatC, gram, kFloatB, square);
+    multiply_by_transpose(gram, f.c, gram, f.b, square);
     at::bmm_out(next, square, x);
-    combine(kFloatA, x, 1.0f, next, next);
+    combine(f.a, x, 1.0f, next, next);
     std::swap(x, next);
   }
 
   /// x <- a x + b (A x) + c A (A x)
-  void step_by_terms(at::Tensor& first) {
+  void step_by_terms(const Factors& f, at::Tensor& first) {
     multiply_by_transpose(x, 1.0f, {}, 0.0f, gram);
     at::bmm_out(first, gram, x);
-    combine(kFloatA, x, kFloatB, first, x);
-    combine(kFloatC, gram, 0.0f, {}, square);
+    combine(f.a, x, f.b, first, x);
+    combine(f.c, gram, 0.0f, {}, square);
     at::bmm_out(next, square, first);
     combine(1.0f, x, 1.0f, next, x);
   }
@@ -72,17 +77,18 @@ bool fits_device_newton_schulz(std::int64_t rows, std::int64_t columns) {
   return rows > 0 && columns > 0 && rows % kSideUnit == 0 && columns % kSideUnit == 0;
 }
 
-at::Tensor device_newton_schulz(at::Tensor x, std::int64_t steps, NewtonSchulzForm form) {
+at::Tensor device_newton_schulz(at::Tensor x, std::int64_t steps, NewtonSchulzForm form, bool is_polar_express) {
   const OpTimer timer("newton_schulz");
   const bool is_tall = x.size(1) > x.size(2);
   Iterates iterates(is_tall ? x.transpose(1, 2).contiguous() : std::move(x));
   at::Tensor first;
   if (form == NewtonSchulzForm::kTerms) first = at::empty_like(iterates.x);
   for (std::int64_t i = 0; i < steps; ++i) {
+    const Factors factors(quintic_of(is_polar_express, i));
     if (form == NewtonSchulzForm::kGrouped) {
-      iterates.step_grouped();
+      iterates.step_grouped(factors);
     } else {
-      iterates.step_by_terms(first);
+      iterates.step_by_terms(factors, first);
     }
   }
   return is_tall ? iterates.x.transpose(1, 2).contiguous() : iterates.x;

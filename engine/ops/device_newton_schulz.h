@@ -21,6 +21,6 @@ bool fits_device_newton_schulz(std::int64_t rows, std::int64_t columns);
 /// once after, so that the same holds for them. Rounds where newton_schulz does, with one exception: kGrouped's b A + c
 /// A A is one symmetric product, summed in float32 and rounded once instead of four times. That is closer to the exact
 /// polynomial.
-at::Tensor device_newton_schulz(at::Tensor x, std::int64_t steps, NewtonSchulzForm form);
+at::Tensor device_newton_schulz(at::Tensor x, std::int64_t steps, NewtonSchulzForm form, bool is_polar_express = false);
 
 }  // namespace nanobench::core

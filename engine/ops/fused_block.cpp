@@ -4,6 +4,7 @@
 
 #include "core/base/op_timer.h"
 #include "engine/kernels/block_kernel.h"
+#include "engine/kernels/gemm.h"
 #include "engine/ops/device_block.h"
 
 namespace nanobench::core {
@@ -308,6 +309,47 @@ struct Mlp : torch::autograd::Function<Mlp> {
   }
 };
 
+/// c = op(a) op(b) on the kernels' threads, for contiguous matrices.
+void multiply(const at::Tensor& a, bool transposes_a, const at::Tensor& b, bool transposes_b, at::Tensor& c) {
+  multiply_matrices({.rows = c.size(0),
+                     .columns = c.size(1),
+                     .inner = a.size(transposes_a ? 0 : 1),
+                     .a = data(a),
+                     .a_row = a.size(1),
+                     .transposes_a = transposes_a,
+                     .b = data(b),
+                     .b_row = b.size(1),
+                     .transposes_b = transposes_b,
+                     .c = c.data_ptr<float>(),
+                     .c_row = c.size(1)},
+                    kernel_threads());
+}
+
+struct Output : torch::autograd::Function<Output> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& y, const at::Tensor& wo,
+                            double branch_scale) {
+    const OpTimer timer("output", 2.0 * static_cast<double>(y.numel() * wo.size(0)));
+    context->save_for_backward({y, wo});
+    context->saved_data["branch_scale"] = branch_scale;
+    at::Tensor out = at::empty_like(x);
+    multiply(y, false, wo, true, out);
+    return out.mul_(branch_scale).add_(x);
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const variable_list saved = context->get_saved_variables();
+    const at::Tensor &y = saved[0], &wo = saved[1];
+    const OpTimer timer("output", 4.0 * static_cast<double>(y.numel() * wo.size(0)));
+    const double branch_scale = context->saved_data["branch_scale"].toDouble();
+    const at::Tensor dx = gradients[0].contiguous();
+    at::Tensor dy = at::empty_like(y), dwo = at::empty_like(wo);
+    multiply(dx, false, wo, false, dy);
+    multiply(dx, true, y, false, dwo);
+    if (branch_scale != 1.0) dy.mul_(branch_scale), dwo.mul_(branch_scale);
+    return {dx, dy, dwo, at::Tensor()};
+  }
+};
+
 }  // namespace
 
 at::Tensor fused_blend(const BlendInputs& inputs) {
@@ -334,6 +376,12 @@ QkvOutput fused_qkv(const BlendInputs& blend, const at::Tensor& wq, const at::Te
                  present(wk, x), present(wv, x), present(tables.cos, x), present(tables.sin, x), present(embedding, x),
                  present(value_lambdas, x), holder);
   return {out[0], out[1], out[2], out[3]};
+}
+
+at::Tensor fused_output(const at::Tensor& x, const at::Tensor& y, const at::Tensor& wo, double branch_scale) {
+  const at::Tensor rows = y.reshape({x.size(0), -1}).contiguous();
+  if (takes_device_kernels(x)) return at::add(x, at::linear(rows, wo.to(x.scalar_type())), branch_scale);
+  return Output::apply(x.contiguous(), rows, wo.contiguous(), branch_scale);
 }
 
 at::Tensor fused_mlp(const at::Tensor& x, const at::Tensor& y, const at::Tensor& wo, const at::Tensor& w1,

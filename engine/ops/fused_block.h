@@ -56,6 +56,9 @@ QkvOutput fused_qkv(const BlendInputs& blend, const at::Tensor& wq, const at::Te
                     const RotaryTables& tables, const at::Tensor& value_embedding, const at::Tensor& value_lambdas,
                     const QkvOptions& options);
 
+/// Computes x + branch_scale y wo^T, of a block without MLP; shapes as in fused_mlp. Differentiable in x, y and wo.
+at::Tensor fused_output(const at::Tensor& x, const at::Tensor& y, const at::Tensor& wo, double branch_scale);
+
 /// Computes m = x + branch_scale y wo^T and returns m + relu(RMSNorm(m) w1^T)^2 w2^T.
 ///   x   [T, D]
 ///   y   [T, H E] or [T, H, E]; undefined: a block without attention, wo is ignored

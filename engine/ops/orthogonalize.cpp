@@ -8,20 +8,17 @@
 namespace nanobench::core {
 namespace {
 
-constexpr double kA = kQuintic.a;
-constexpr double kB = kQuintic.b;
-constexpr double kC = kQuintic.c;
-
 /// x [n, short, long], already divided by its norm.
 at::Tensor iterate(at::Tensor x, const NewtonSchulzOptions& options) {
   for (std::int64_t i = 0; i < options.steps; ++i) {
+    const auto& [a, b, c] = quintic_of(options.is_polar_express, i);
     const at::Tensor gram = at::bmm(x, x.transpose(1, 2));
     if (options.form == NewtonSchulzForm::kGrouped) {
-      const at::Tensor polynomial = at::baddbmm(gram, gram, gram, kB, kC);
-      x = at::baddbmm(x, polynomial, x, kA, 1.0);
+      const at::Tensor polynomial = at::baddbmm(gram, gram, gram, b, c);
+      x = at::baddbmm(x, polynomial, x, a, 1.0);
     } else {
       const at::Tensor first = at::bmm(gram, x);
-      x = at::baddbmm(x * kA + first * kB, gram, first, 1.0, kC);
+      x = at::baddbmm(x * a + first * b, gram, first, 1.0, c);
     }
   }
   return x;
@@ -38,23 +35,29 @@ at::Tensor rounded_product(const at::Tensor& a, const at::Tensor& b) {
 
 at::Tensor iterate_rounded(at::Tensor x, const NewtonSchulzOptions& options) {
   for (std::int64_t i = 0; i < options.steps; ++i) {
+    const auto& [a, b, c] = quintic_of(options.is_polar_express, i);
     const at::Tensor gram = rounded_product(x, x.transpose(1, 2));
-    if (options.form == NewtonSchulzForm::kGrouped) {
-      const at::Tensor polynomial = rounded(rounded(gram * kB) + rounded_product(rounded(gram * kC), gram));
-      x = rounded(rounded(x * kA) + rounded_product(polynomial, x));
+    if (options.form == NewtonSchulzForm::kGrouped && options.rounding == NewtonSchulzRounding::kFused) {
+      const at::Tensor polynomial = rounded(at::baddbmm(gram, gram, gram, b, c));
+      x = rounded(at::baddbmm(x, polynomial, x, a, 1.0));
+    } else if (options.form == NewtonSchulzForm::kGrouped) {
+      const at::Tensor polynomial = rounded(rounded(gram * b) + rounded_product(rounded(gram * c), gram));
+      x = rounded(rounded(x * a) + rounded_product(polynomial, x));
     } else {
       const at::Tensor first = rounded_product(gram, x);
-      const at::Tensor sum = rounded(rounded(x * kA) + rounded(first * kB));
-      x = rounded(sum + rounded_product(rounded(gram * kC), first));
+      const at::Tensor sum = rounded(rounded(x * a) + rounded(first * b));
+      x = rounded(sum + rounded_product(rounded(gram * c), first));
     }
   }
   return x;
 }
 
-/// |x|_F + eps of each matrix, rounded like the iterations.
+/// |x|_F + eps of each matrix, or 1.02 |x|_F + eps, rounded like the iterations.
 at::Tensor norms(const at::Tensor& x, const NewtonSchulzOptions& options) {
   const bool rounds = options.dtype == NewtonSchulzDtype::kBfloat16 && options.norm == NewtonSchulzNorm::kRounded;
   at::Tensor norm = at::linalg_vector_norm(x, 2, at::IntArrayRef{1, 2}, /*keepdim=*/true);
+  if (rounds) norm = rounded(norm);
+  if (options.is_polar_express) norm = norm * kPolarExpressNorm;
   if (rounds) norm = rounded(norm);
   norm = norm + options.eps;
   return rounds ? rounded(norm) : norm;

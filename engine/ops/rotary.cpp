@@ -1,5 +1,7 @@
 #include "engine/ops/rotary.h"
 
+#include <numbers>
+
 #include "core/base/op_timer.h"
 #include "engine/ops/bfloat16.h"
 
@@ -56,8 +58,16 @@ struct Rotate : torch::autograd::Function<Rotate> {
 
 }  // namespace
 
+at::Tensor yarn_frequencies(const at::Tensor& frequencies, std::int64_t window, std::int64_t next_window) {
+  constexpr double kSlow = 1, kFast = 32;  // turns in a window, between which the change fades out
+  const double ratio = static_cast<double>(window) / static_cast<double>(next_window);
+  const at::Tensor turns = frequencies * (static_cast<double>(window) / (2 * std::numbers::pi));
+  const at::Tensor kept = ((turns - kSlow) / (kFast - kSlow)).clamp(0.0, 1.0);
+  return frequencies * (kept * (1.0 - ratio) + ratio);
+}
+
 RotaryTables rotary_tables(const RopeConfig& config, std::int64_t head_dim, const at::Tensor& positions,
-                           at::ScalarType dtype, RotaryPrecision precision) {
+                           at::ScalarType dtype, RotaryPrecision precision, const std::vector<std::int64_t>& windows) {
   const auto options = positions.options().dtype(dtype);
   at::Tensor frequencies;
   if (config.half_truncate) {
@@ -69,6 +79,8 @@ RotaryTables rotary_tables(const RopeConfig& config, std::int64_t head_dim, cons
     const at::Tensor exponents = at::arange(0, head_dim, 2, options).div_(static_cast<double>(head_dim));
     frequencies = at::pow(at::scalar_tensor(config.base, options), exponents).reciprocal_();
   }
+  for (std::size_t i = 1; config.window_scaling == RopeWindowScaling::kYarn && i < windows.size(); ++i)
+    frequencies = yarn_frequencies(frequencies, windows[i - 1], windows[i]);
   if (precision == RotaryPrecision::kBfloat16Frequencies) frequencies = round_to_bfloat16(frequencies);
   at::Tensor angles = at::outer(positions.to(dtype), frequencies);
   if (precision == RotaryPrecision::kBfloat16Frequencies)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "core/config/train_config.h"
 #include "engine/ops/torch.h"
@@ -20,8 +21,17 @@ struct RotaryTables {
 ///   precision  kBfloat16Tables: cosines and sines are rounded (#5 to #13, #17); kBfloat16Frequencies: the frequencies,
 ///              then angles, cosines and sines (#14 to #16, as a sequence of tensor operations does)
 /// Source: frequencies base^(-2j/E); with half_truncate, E/4 frequencies from 1 to 1/base and E/4 zeros (record #17).
+///   windows    attention windows in tokens, the first and each later one; the frequencies follow them with
+///              config.window_scaling kYarn
 RotaryTables rotary_tables(const RopeConfig& config, std::int64_t head_dim, const at::Tensor& positions,
-                           at::ScalarType dtype, RotaryPrecision precision = RotaryPrecision::kFloat32);
+                           at::ScalarType dtype, RotaryPrecision precision = RotaryPrecision::kFloat32,
+                           const std::vector<std::int64_t>& windows = {});
+
+/// YaRN's change of frequencies when the attention window changes from w to w' tokens: f becomes f (w / w' + k (1 - w /
+/// w')), k = clamp((w f / (2 pi) - 1) / 31, 0, 1). Frequencies that turn often in a window keep their pace.
+///   frequencies  [n] float32 or float64, in radians per token; returns the same
+/// Source: record #31.
+at::Tensor yarn_frequencies(const at::Tensor& frequencies, std::int64_t window, std::int64_t next_window);
 
 /// Rotates each pair (j, j + E/2): y1 = x1 cos + x2 sin, y2 = x2 cos - x1 sin.
 ///   x        [T, H, E], dtype of the tables; the first T rows of the tables are used

@@ -33,6 +33,7 @@ struct SoftcappedCrossEntropy : torch::autograd::Function<SoftcappedCrossEntropy
     at::Tensor loss = at::zeros({}, x.options().dtype(at::kDouble));
     at::Tensor dx = needs_gradient ? at::empty_like(x) : at::Tensor();
     at::Tensor dweight = needs_gradient ? at::zeros_like(weight) : at::Tensor();
+    const bool divides = needs_gradient && options.is_sum;
     for (std::int64_t begin = 0; begin < tokens; begin += chunk) {
       const std::int64_t rows = std::min(chunk, tokens - begin);
       const at::Tensor x_rows = x.narrow(0, begin, rows);
@@ -44,6 +45,7 @@ struct SoftcappedCrossEntropy : torch::autograd::Function<SoftcappedCrossEntropy
       at::mm_out(dx_rows, logits, weight);
       dweight.addmm_(logits.t(), x_rows);
     }
+    if (divides) dx.mul_(factor), dweight.mul_(factor);
     context->save_for_backward({dx, dweight});
     return loss.to(x.scalar_type());
   }
@@ -88,7 +90,7 @@ struct KernelHead : torch::autograd::Function<KernelHead> {
 
 bool fits_kernel(const at::Tensor& x, const HeadOptions& options) {
   return may_use_cpu_kernels(x) && x.scalar_type() == at::kFloat && !options.rounds_logits && !options.rounds_capped &&
-         !options.fp8_grad_scale;
+         options.loss_rounding == LossRounding::kNone && !options.fp8_grad_scale;
 }
 
 }  // namespace
@@ -100,8 +102,36 @@ at::Tensor softcap_logits(const at::Tensor& logits, const Softcap& softcap) {
   return at::tanh(logits / *softcap.cap).mul_(*softcap.cap).add_(shift);
 }
 
+namespace {
+
+/// cross_entropy_rows_ with every step rounded to bfloat16. Source: record #37 as a sequence of tensor operations.
+at::Tensor rounded_cross_entropy_rows_(at::Tensor& logits, const at::Tensor& targets, const HeadOptions& options,
+                                       double factor, bool needs_gradient) {
+  const double cap = *options.softcap.cap;
+  const at::Tensor index = targets.unsqueeze(1);
+  const at::Tensor sigmoid =
+      round_to_bfloat16(at::sigmoid(round_to_bfloat16(round_to_bfloat16(logits).div_(cap / 2))));
+  const at::Tensor capped = round_to_bfloat16(sigmoid * (2 * cap));
+  at::Tensor log_probabilities = at::_log_softmax(capped, -1, /*half_to_float=*/false);
+  if (options.loss_rounding == LossRounding::kAll) round_to_bfloat16_(log_probabilities);
+  if (needs_gradient) {
+    at::Tensor gradient = at::exp(log_probabilities);
+    gradient.scatter_add_(1, index, at::full_like(index, -1, gradient.options()));
+    round_to_bfloat16_(gradient);
+    round_to_bfloat16_(gradient.mul_(2 * cap));
+    round_to_bfloat16_(gradient.mul_(1.0 - sigmoid).mul_(sigmoid));
+    round_to_bfloat16_(gradient.div_(cap / 2));
+    logits = options.is_sum ? gradient : gradient.mul_(factor);
+  }
+  return log_probabilities.gather(1, index).sum(at::kDouble).mul_(-factor);
+}
+
+}  // namespace
+
 at::Tensor cross_entropy_rows_(at::Tensor& logits, const at::Tensor& targets, const HeadOptions& options, double factor,
                                bool needs_gradient) {
+  if (options.loss_rounding != LossRounding::kNone)
+    return rounded_cross_entropy_rows_(logits, targets, options, factor, needs_gradient);
   const Softcap& softcap = options.softcap;
   if (options.rounds_logits) round_to_bfloat16_(logits);
   at::Tensor tanh;  // of logit / cap
@@ -118,7 +148,7 @@ at::Tensor cross_entropy_rows_(at::Tensor& logits, const at::Tensor& targets, co
   if (needs_gradient) {
     at::Tensor gradient = at::exp(log_probabilities);
     gradient.scatter_add_(1, index, at::full_like(index, -1, gradient.options()));
-    gradient.mul_(factor);
+    if (!options.is_sum) gradient.mul_(factor);
     if (softcap.cap) {
       if (options.rounds_capped) round_to_bfloat16_(gradient);
       gradient.mul_(tanh.square_().neg_().add_(1.0));  // d capped / d logit = 1 - tanh^2, in either form
@@ -134,11 +164,12 @@ at::Tensor softcapped_cross_entropy(const at::Tensor& x, const at::Tensor& weigh
   TORCH_CHECK(x.dim() == 2 && weight.dim() == 2 && x.size(1) == weight.size(1), "softcapped_cross_entropy: x ",
               x.sizes(), " and weight ", weight.sizes(), " do not match");
   const bool needs_gradient = at::GradMode::is_enabled() && (x.requires_grad() || weight.requires_grad());
+  const at::Tensor scaled = options.logit_scale == 1.0 ? x : x * options.logit_scale;
   if (fits_kernel(x, options)) {
-    return KernelHead::apply(x.contiguous(), weight.contiguous(), targets.contiguous(), options.softcap,
+    return KernelHead::apply(scaled.contiguous(), weight.contiguous(), targets.contiguous(), options.softcap,
                              needs_gradient);
   }
-  return SoftcappedCrossEntropy::apply(x, weight, targets, options, needs_gradient);
+  return SoftcappedCrossEntropy::apply(scaled, weight, targets, options, needs_gradient);
 }
 
 }  // namespace nanobench::core

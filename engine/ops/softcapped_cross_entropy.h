@@ -17,11 +17,21 @@ struct Softcap {
 /// Capped logits; [rows, V], dtype of `logits`. Not differentiable: for inspecting logits.
 at::Tensor softcap_logits(const at::Tensor& logits, const Softcap& softcap);
 
+/// What is rounded to bfloat16 in a loss of that type (#37 on).
+enum class LossRounding {
+  kNone,
+  kCap,  ///< the logits, and each step of the cap: validation
+  kAll,  ///< the log-softmax too, and each step of the backward pass: training
+};
+
 /// Softcap of the head, and rounding between the product and the loss.
 struct HeadOptions {
   Softcap softcap;
   bool rounds_logits = false;  ///< rounds logits and their gradient to bfloat16: the storage of a bfloat16 product
   bool rounds_capped = false;  ///< rounds the capped logits and their gradient too: a bfloat16 cap (#9 to #18)
+  double logit_scale = 1.0;    ///< factor on the logits before the cap
+  LossRounding loss_rounding = LossRounding::kNone;  ///< for the sigmoid form of the cap
+  bool is_sum = false;  ///< gradients are rounded as those of the sum over the tokens, and divided by T afterwards
   /// Scale for rounding the logits' gradients to e5m2 before the products of the backward pass (#19 to #21); nullopt:
   /// no rounding.
   std::optional<double> fp8_grad_scale;
@@ -37,8 +47,8 @@ struct HeadOptions {
 at::Tensor softcapped_cross_entropy(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& targets,
                                     const HeadOptions& options);
 
-/// Sum of the rows' cross-entropies and its gradient with respect to the logits before the cap, both multiplied by
-/// `factor`.
+/// Sum of the rows' cross-entropies, multiplied by `factor`, and the gradient of the same with respect to the logits
+/// before the cap; with options.is_sum the gradient is that of the sum itself.
 ///   logits   [rows, V] overwritten with the gradient
 ///   targets  [rows] int64
 ///   returns  the sum as a double-precision scalar tensor; it is accumulated in the dtype of `logits`

@@ -9,8 +9,9 @@
 
 namespace nanobench::core {
 
-Adam::Adam(std::vector<at::Tensor> parameters, const OptimizerGroupConfig& config, StoredPrecision storage)
-    : parameters_(std::move(parameters)), config_(config), storage_(storage) {
+Adam::Adam(std::vector<at::Tensor> parameters, const OptimizerGroupConfig& config, StoredPrecision storage,
+           StoredPrecision moments)
+    : parameters_(std::move(parameters)), config_(config), storage_(storage), moments_(moments) {
   const at::NoGradGuard no_grad;
   for (at::Tensor& parameter : parameters_) {
     if (storage_ == StoredPrecision::kBfloat16) round_to_bfloat16_(parameter);
@@ -33,6 +34,12 @@ std::vector<at::Tensor> Adam::gradients() const {
     gradients.push_back(storage_ == StoredPrecision::kBfloat16 ? round_to_bfloat16(gradient) : gradient);
   }
   return gradients;
+}
+
+/// eps as it enters the denominator sqrt(v / (1 - b2^t)) + eps.
+double Adam::corrected_eps() const {
+  if (config_.eps_position == EpsPosition::kCorrected) return config_.eps;
+  return config_.eps / std::sqrt(1.0 - std::pow(config_.beta2, static_cast<double>(steps_)));
 }
 
 std::set<UpdatePath> Adam::paths() const {
@@ -59,11 +66,12 @@ void Adam::launch() {
   } else {
     step_by_operations(gradients(), rate);
   }
-  if (storage_ == StoredPrecision::kFloat32) return;
+  const bool rounds_all = storage_ == StoredPrecision::kBfloat16;
+  if (!rounds_all && moments_ == StoredPrecision::kFloat32) return;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     round_to_bfloat16_(first_moments_[i]);
     round_to_bfloat16_(second_moments_[i]);
-    round_to_bfloat16_(parameters_[i]);
+    if (rounds_all) round_to_bfloat16_(parameters_[i]);
   }
 }
 
@@ -85,7 +93,9 @@ void Adam::step_by_kernel(double rate) {
                .eps = config_.eps,
                .weight_decay = config_.weight_decay,
                .step = steps_,
-               .rounds_to_bfloat16 = storage_ == StoredPrecision::kBfloat16},
+               .is_eps_uncorrected = config_.eps_position == EpsPosition::kUncorrected,
+               .rounds_to_bfloat16 = storage_ == StoredPrecision::kBfloat16,
+               .rounds_moments = moments_ == StoredPrecision::kBfloat16},
               kernel_threads());
 }
 
@@ -95,7 +105,7 @@ void Adam::step_fused(const std::vector<at::Tensor>& gradients, double rate) {
       parameters_.size(),
       at::full({}, static_cast<double>(steps_), parameters_.front().options().requires_grad(false).dtype(at::kFloat)));
   at::_fused_adamw_(parameters_, gradients, first_moments_, second_moments_, /*max_exp_avg_sqs=*/{}, steps, rate,
-                    config_.beta1, config_.beta2, config_.weight_decay, config_.eps, /*amsgrad=*/false,
+                    config_.beta1, config_.beta2, config_.weight_decay, corrected_eps(), /*amsgrad=*/false,
                     /*maximize=*/false);
 }
 
@@ -107,7 +117,7 @@ void Adam::step_by_operations(const std::vector<at::Tensor>& gradients, double r
     if (config_.weight_decay != 0.0) parameters_[i].mul_(1.0 - rate * config_.weight_decay);
     first_moments_[i].lerp_(gradients[i], 1.0 - config_.beta1);
     second_moments_[i].mul_(config_.beta2).addcmul_(gradients[i], gradients[i], 1.0 - config_.beta2);
-    const at::Tensor denominator = at::sqrt(second_moments_[i]).mul_(1.0 / std::sqrt(correction2)).add_(config_.eps);
+    const at::Tensor denominator = at::sqrt(second_moments_[i]).mul_(1.0 / std::sqrt(correction2)).add_(corrected_eps());
     parameters_[i].addcdiv_(first_moments_[i], denominator, -rate / correction1);
   }
 }

@@ -11,7 +11,7 @@
 namespace nanobench::core {
 
 /// Bias-corrected, dense: p -= lr / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + eps), after p -= lr weight_decay p.
-/// Moments start at 0, in the parameter's dtype.
+/// With eps_position kUncorrected eps is divided by sqrt(1 - b2^t). Moments start at 0, in the parameter's dtype.
 ///
 /// config.fused: one pass over all parameters (engine/kernels/adam.h for contiguous float32 tensors, else LibTorch's
 /// fused kernel); false: a sequence of tensor operations. Both agree except for rounding.
@@ -19,9 +19,9 @@ class Adam final : public Optimizer {
  public:
   /// `parameters` are leaves; step() reads their .grad(). An undefined gradient counts as zero. With `storage`
   /// kBfloat16, gradients, moments and parameters are rounded as bfloat16 tensors would be. The arithmetic of a step is
-  /// not rounded, as in the fused kernels.
+  /// not rounded, as in the fused kernels. `moments` kBfloat16: only the moments are rounded.
   Adam(std::vector<at::Tensor> parameters, const OptimizerGroupConfig& config,
-       StoredPrecision storage = StoredPrecision::kFloat32);
+       StoredPrecision storage = StoredPrecision::kFloat32, StoredPrecision moments = StoredPrecision::kFloat32);
 
   void launch() override;
   OptimizerType type() const override { return OptimizerType::kAdam; }
@@ -36,13 +36,14 @@ class Adam final : public Optimizer {
 
  private:
   std::vector<at::Tensor> gradients() const;
+  double corrected_eps() const;
   void step_by_kernel(double rate);
   void step_fused(const std::vector<at::Tensor>& gradients, double rate);
   void step_by_operations(const std::vector<at::Tensor>& gradients, double rate);
 
   std::vector<at::Tensor> parameters_;
   OptimizerGroupConfig config_;
-  StoredPrecision storage_;
+  StoredPrecision storage_, moments_;
   std::vector<at::Tensor> first_moments_;
   std::vector<at::Tensor> second_moments_;
   bool uses_kernel_ = false;

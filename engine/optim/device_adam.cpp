@@ -1,6 +1,7 @@
 #include "engine/optim/device_adam.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/op_timer.h"
 #include "engine/kernels/engine_context.h"
@@ -25,7 +26,8 @@ std::int64_t bytes_of(std::size_t entries, std::size_t entry) {
 
 bool fits_device_adam(const AdamGroup& group) {
   const CudaKernels* const kernels = cuda_kernels();
-  return kernels != nullptr && EngineContext::current().uses_kernels() && group.config.fused &&
+  const bool rounds_moments = group.moments == StoredPrecision::kBfloat16 && group.storage == StoredPrecision::kFloat32;
+  return kernels != nullptr && EngineContext::current().uses_kernels() && group.config.fused && !rounds_moments &&
          are_plain_floats(group.parameters, kernels->device);
 }
 
@@ -65,14 +67,17 @@ std::vector<at::Tensor> DeviceAdam::state_tensors() const {
 
 void DeviceAdam::send_numbers() {
   std::vector<cuda::AdamFactors> factors;
+  const std::int64_t step = std::max<std::int64_t>(steps_, 1);  // idle: before the first
   for (const AdamGroup& group : groups_) {
-    factors.push_back(
-        cuda_kernels()->adam_factors({.rate = group.config.lr * lr_factor_,
-                                      .beta1 = group.config.beta1,
-                                      .beta2 = group.config.beta2,
-                                      .eps = group.config.eps,
-                                      .weight_decay = group.config.weight_decay,
-                                      .step = std::max<std::int64_t>(steps_, 1)}));  // idle: before the first
+    const OptimizerGroupConfig& config = group.config;
+    const bool is_corrected = config.eps_position == EpsPosition::kCorrected;
+    const double root = is_corrected ? 1.0 : std::sqrt(1.0 - std::pow(config.beta2, static_cast<double>(step)));
+    factors.push_back(cuda_kernels()->adam_factors({.rate = config.lr * lr_factor_,
+                                                    .beta1 = config.beta1,
+                                                    .beta2 = config.beta2,
+                                                    .eps = config.eps / root,
+                                                    .weight_decay = config.weight_decay,
+                                                    .step = step}));
   }
   factors_.assign(factors);
   const std::vector<const float*> gradients = gradients_.addresses();

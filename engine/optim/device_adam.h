@@ -16,6 +16,7 @@ struct AdamGroup {
   std::vector<at::Tensor> parameters;
   OptimizerGroupConfig config;
   StoredPrecision storage = StoredPrecision::kFloat32;
+  StoredPrecision moments = StoredPrecision::kFloat32;  ///< kBfloat16: the moments alone are rounded too
 };
 
 /// Whether the kernel can update this group on its device: a GPU with kernels, config.fused, and contiguous float32

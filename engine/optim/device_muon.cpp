@@ -3,6 +3,7 @@
 #include "core/base/op_timer.h"
 #include "core/config/kernel_coverage.h"
 #include "engine/kernels/engine_context.h"
+#include "engine/kernels/newton_schulz.h"
 #include "engine/ops/bfloat16.h"
 #include "engine/ops/device_newton_schulz.h"
 #include "engine/ops/kernels.h"
@@ -96,20 +97,23 @@ at::Tensor DeviceMuon::orthogonal_update(std::size_t index) {
   const cuda::MuonFactors* const factors = factors_.data<cuda::MuonFactors>() + index;
   const float* const* const gradients = gradient_addresses_.data<const float*>() + first_matrix_[index];
   float* const buffer = batch.buffer.data_ptr<float>();
-  const auto eps = static_cast<float>(config_.ns_eps);
+  const bool is_polar_express = config_.orthogonalizer == Orthogonalizer::kPolarExpress;
+  const cuda::MuonDivisor divisor = {.eps = static_cast<float>(config_.ns_eps),
+                                     .norm_factor = static_cast<float>(is_polar_express ? kPolarExpressNorm : 1.0)};
   const at::Tensor sums = at::empty({shape.matrices, cuda::kMuonPartials}, batch.buffer.options());
   float* const partials = sums.data_ptr<float>();
   const at::Tensor x = at::empty(batch.buffer.sizes(), batch.buffer.options().dtype(at::kBFloat16));
   if (config_.ns_norm == NewtonSchulzNorm::kRounded) {
     kernels.muon_momentum(shape, form, factors, gradients, buffer, bf16_data(x), partials, kernels.stream());
-    kernels.muon_normalize(shape, bf16_data(x), partials, eps, bf16_data(x), kernels.stream());
+    kernels.muon_normalize(shape, bf16_data(x), partials, divisor, bf16_data(x), kernels.stream());
   } else {
     const at::Tensor update = at::empty_like(batch.buffer);
     kernels.muon_momentum_float(shape, form, factors, gradients, buffer, update.data_ptr<float>(), partials,
                                 kernels.stream());
-    kernels.muon_normalize_float(shape, update.const_data_ptr<float>(), partials, eps, bf16_data(x), kernels.stream());
+    kernels.muon_normalize_float(shape, update.const_data_ptr<float>(), partials, divisor, bf16_data(x),
+                                 kernels.stream());
   }
-  return device_newton_schulz(x, config_.ns_steps, config_.ns_form);
+  return device_newton_schulz(x, config_.ns_steps, config_.ns_form, is_polar_express);
 }
 
 void DeviceMuon::launch() {
@@ -125,13 +129,12 @@ void DeviceMuon::launch() {
   }
 }
 
-at::Tensor DeviceMuon::single_update() {
+at::Tensor DeviceMuon::update_of(std::size_t batch) {
   const OpTimer timer("muon");
   const at::NoGradGuard no_grad;
-  TORCH_CHECK(batches_.size() == 1, "single_update: this Muon has matrices of ", batches_.size(), " shapes");
-  gradients_.gather();
-  at::Tensor update = orthogonal_update(0).to(at::kFloat);
-  const double scale = batches_.front().rate.update_scale;
+  if (batch == 0) gradients_.gather();
+  at::Tensor update = orthogonal_update(batch).to(at::kFloat);
+  const double scale = batches_[batch].rate.update_scale;
   if (scale == 1.0) return update;
   update.mul_(scale);
   round_to_bfloat16_(update);

@@ -37,9 +37,8 @@ class DeviceMuon {
   void prepare(double lr_factor, double momentum);
   /// The update. Reads everything that changes between steps from memory that prepare() fills.
   void launch();
-  /// Alternative to launch() for a single batch: returns what launch() would subtract, without the rate; [n, rows,
-  /// columns] float32.
-  at::Tensor single_update();
+  /// Alternative to launch() by batch: what launch() would subtract, without the rate; [n, rows, columns] float32.
+  at::Tensor update_of(std::size_t batch);
 
  private:
   at::Tensor orthogonal_update(std::size_t batch);

@@ -17,6 +17,9 @@ Muon::Muon(const std::vector<MuonParameter>& parameters, const OptimizerGroupCon
   build_device_batches();
   uses_kernel_ = !device_ && kernel_applies();
   if (uses_kernel_) build_kernel_matrices();
+  if (config_.second_moment_beta2)
+    second_moment_.emplace(parameters_, *config_.second_moment_beta2, config_.ns_dtype == NewtonSchulzDtype::kBfloat16);
+  round_stored();
 }
 
 void Muon::build_batches() {
@@ -97,7 +100,9 @@ at::Tensor Muon::orthogonalize(const at::Tensor& updates) const {
                                  .eps = config_.ns_eps,
                                  .dtype = config_.ns_dtype,
                                  .form = config_.ns_form,
-                                 .norm = config_.ns_norm});
+                                 .norm = config_.ns_norm,
+                                 .rounding = config_.ns_rounding,
+                                 .is_polar_express = config_.orthogonalizer == Orthogonalizer::kPolarExpress});
 }
 
 at::Tensor Muon::update_of(Batch& batch, double momentum) const {
@@ -124,7 +129,8 @@ NewtonSchulzSettings Muon::kernel_settings(double momentum) const {
           .momentum = momentum,
           .accumulates = config_.momentum_form == MomentumForm::kAccumulate,
           .is_nesterov = config_.nesterov,
-          .by_terms = config_.ns_form == NewtonSchulzForm::kTerms};
+          .by_terms = config_.ns_form == NewtonSchulzForm::kTerms,
+          .is_polar_express = config_.orthogonalizer == Orthogonalizer::kPolarExpress};
 }
 
 /// Uses the current gradients; matrices_ holds the destinations.
@@ -174,7 +180,60 @@ UpdatePath Muon::path() const {
 std::vector<at::Tensor> Muon::state_tensors() const {
   std::vector<at::Tensor> buffers;
   for (const Batch& batch : batches_) buffers.push_back(batch.buffer);
+  if (second_moment_)
+    buffers.insert(buffers.end(), second_moment_->moments().begin(), second_moment_->moments().end());
   return buffers;
+}
+
+/// The kernel's updates of all parameters, without normalisation and rate, in the shapes of the parameters.
+std::vector<at::Tensor> Muon::kernel_updates() {
+  std::vector<at::Tensor> updates;
+  for (const MuonParameter& parameter : parameters_)
+    updates.push_back(at::empty_like(parameter.tensor, parameter.tensor.options().requires_grad(false)));
+  for (std::size_t i = 0; i < matrices_.size(); ++i) {
+    const Place& place = places_[i];
+    matrices_[i].parameter = nullptr;
+    matrices_[i].update = updates[place.parameter].data_ptr<float>() + place.index * place.numbers;
+  }
+  run_kernel(momentum_);
+  return updates;
+}
+
+/// By parameter, before normalisation.
+std::vector<at::Tensor> Muon::orthogonal_updates() {
+  if (uses_kernel_) return kernel_updates();
+  std::vector<at::Tensor> updates(parameters_.size());
+  std::size_t index = 0;
+  for (Batch& batch : batches_) {
+    const at::Tensor update = device_ ? device_->update_of(index++) : update_of(batch, momentum_);
+    std::int64_t begin = 0;
+    for (const std::size_t i : batch.parameters) {
+      updates[i] = update.narrow(0, begin, parameters_[i].matrices).contiguous();
+      begin += parameters_[i].matrices;
+    }
+  }
+  return updates;
+}
+
+void Muon::step_normalized() {
+  std::vector<at::Tensor> updates = orthogonal_updates();
+  std::vector<double> rates;
+  for (const MuonParameter& parameter : parameters_)
+    rates.push_back(muon_rate(config_, parameter.rows(), parameter.columns()).at(lr_factor_));
+  if (second_moment_->normalize_(updates, rates)) return;
+  for (std::size_t i = 0; i < parameters_.size(); ++i)
+    apply_muon_update(parameters_[i], updates[i], config_, lr_factor_);
+}
+
+/// Rounds the parameters that are stored in bfloat16, and their momentum.
+void Muon::round_stored() {
+  const at::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (parameters_[i].storage == StoredPrecision::kFloat32) continue;
+    at::Tensor momentum = momentum_buffer(i);
+    round_to_bfloat16_(parameters_[i].tensor);
+    round_to_bfloat16_(momentum);
+  }
 }
 
 void Muon::send_numbers() {
@@ -183,30 +242,31 @@ void Muon::send_numbers() {
 
 void Muon::launch() {
   const at::NoGradGuard no_grad;
-  if (device_) {
+  if (second_moment_) {
+    step_normalized();
+  } else if (device_) {
     device_->launch();
   } else if (uses_kernel_) {
     step_by_kernel();
   } else {
     step_by_operations();
   }
+  round_stored();
 }
 
 at::Tensor Muon::single_update(double momentum) {
   const at::NoGradGuard no_grad;
   TORCH_CHECK(parameters_.size() == 1, "single_update: this Muon has ", parameters_.size(), " parameters");
-  if (device_) {
-    device_->prepare(/*lr_factor=*/1.0, momentum);
-    return device_->single_update();
-  }
-  if (!uses_kernel_) return update_of(batches_.front(), momentum);
-  at::Tensor update = at::empty_like(batches_.front().buffer);
-  for (std::size_t i = 0; i < matrices_.size(); ++i) {
-    matrices_[i].parameter = nullptr;
-    matrices_[i].update = update.data_ptr<float>() + places_[i].index * places_[i].numbers;
-  }
-  run_kernel(momentum);
-  return update;
+  momentum_ = momentum;
+  if (device_) device_->prepare(/*lr_factor=*/1.0, momentum);
+  std::vector<at::Tensor> updates = orthogonal_updates();
+  if (second_moment_) second_moment_->normalize_(updates);
+  round_stored();
+  return updates.front().view(batches_.front().buffer.sizes());
+}
+
+at::Tensor Muon::second_moments(std::size_t parameter) const {
+  return second_moment_ ? second_moment_->moments()[parameter] : at::Tensor();
 }
 
 at::Tensor Muon::momentum_buffer(std::size_t parameter) const {

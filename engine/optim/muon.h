@@ -9,13 +9,15 @@
 #include "engine/optim/device_muon.h"
 #include "engine/optim/muon_rate.h"
 #include "engine/optim/optimizer.h"
+#include "engine/optim/second_moment.h"
 
 namespace nanobench::core {
 
-/// p -= lr * scale * O(u). u comes from the momentum buffer (form and Nesterov as configured), O is Newton-Schulz or
-/// SVD, and scale depends on the shape of one matrix.
+/// p -= lr * scale * O(u). u comes from the momentum buffer (form and Nesterov as configured), O is Newton-Schulz, Polar
+/// Express or SVD, followed by NorMuon's normalisation if second_moment_beta2 is set, and scale depends on the shape of
+/// one matrix.
 ///
-/// Newton-Schulz without rounding, on contiguous float32 parameters, is one call of engine/kernels/newton_schulz.h for
+/// The iterations without rounding, on contiguous float32 parameters, is one call of engine/kernels/newton_schulz.h for
 /// all matrices. In bfloat16 on a GPU it uses GPU kernels (engine/optim/device_muon.h). Everything else uses LibTorch,
 /// with one batch per matrix shape.
 class Muon final : public Optimizer {
@@ -23,7 +25,7 @@ class Muon final : public Optimizer {
   Muon(const std::vector<MuonParameter>& parameters, const OptimizerGroupConfig& config);
 
   void launch() override;
-  bool is_replayable() const override { return device_.has_value(); }
+  bool is_replayable() const override { return device_.has_value() && !second_moment_; }
   OptimizerType type() const override { return OptimizerType::kMuon; }
   std::set<UpdatePath> paths() const override { return {path()}; }
 
@@ -33,6 +35,8 @@ class Muon final : public Optimizer {
 
   /// Momentum buffer of parameter i, in the shape of the parameter.
   at::Tensor momentum_buffer(std::size_t parameter) const;
+  /// Its second moments; undefined without.
+  at::Tensor second_moments(std::size_t parameter) const;
 
   bool uses_kernel() const { return uses_kernel_; }
   bool uses_device_kernels() const { return device_.has_value(); }
@@ -65,6 +69,10 @@ class Muon final : public Optimizer {
   NewtonSchulzSettings kernel_settings(double momentum) const;
   void run_kernel(double momentum);
   void step_by_kernel();
+  void step_normalized();
+  std::vector<at::Tensor> orthogonal_updates();
+  std::vector<at::Tensor> kernel_updates();
+  void round_stored();
   void step_by_operations();
   at::Tensor gradients_of(const Batch& batch) const;
   at::Tensor orthogonalize(const at::Tensor& updates) const;
@@ -74,6 +82,7 @@ class Muon final : public Optimizer {
   OptimizerGroupConfig config_;
   std::vector<Batch> batches_;
   std::optional<DeviceMuon> device_;
+  std::optional<SecondMoment> second_moment_;
   bool uses_kernel_ = false;
   std::vector<NewtonSchulzMatrix> matrices_;  ///< largest first
   std::vector<Place> places_;                 ///< source of each of matrices_

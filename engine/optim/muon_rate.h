@@ -2,19 +2,22 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "core/config/train_config.h"
 #include "engine/ops/torch.h"
 
 namespace nanobench::core {
 
-/// A parameter of Muon: [rows, columns], [n, rows, columns], or [n * rows, columns], which is treated as n stacked
-/// matrices.
+/// A parameter of Muon: [rows, columns], [n, rows, columns], or the memory of n matrices in another shape, such as
+/// [n * rows, columns].
 struct MuonParameter {
   at::Tensor tensor;
   std::int64_t matrices = 1;  ///< n; each is orthogonalised and scaled separately
+  std::optional<std::int64_t> matrix_columns = std::nullopt;  ///< of one matrix, if not the parameter's own
+  StoredPrecision storage = StoredPrecision::kFloat32;        ///< kBfloat16: rounded after each step, with its momentum
 
-  std::int64_t columns() const { return tensor.size(-1); }
+  std::int64_t columns() const { return matrix_columns.value_or(tensor.size(-1)); }
   std::int64_t rows() const { return tensor.numel() / columns() / matrices; }  ///< rows of one matrix
 };
 

@@ -38,6 +38,10 @@ class Optimizer {
   /// Whether launch() consists only of such launches.
   virtual bool is_replayable() const { return false; }
 
+  /// Updates only the steps s with k | s + 1.
+  void set_step_every(std::int64_t k) { step_every_ = k; }
+  bool is_due(std::int64_t step) const { return (step + 1) % step_every_ == 0; }
+
   virtual OptimizerType type() const = 0;
   /// Several paths if groups or matrices differ; empty if this process updates nothing.
   virtual std::set<UpdatePath> paths() const = 0;
@@ -54,7 +58,10 @@ class Optimizer {
 
   double lr_factor_ = 0.0;
   double momentum_ = 0.0;
-  std::int64_t steps_ = 0;  ///< steps so far, including the prepared one
+  std::int64_t steps_ = 0;  ///< updates so far, including the prepared one
+
+ private:
+  std::int64_t step_every_ = 1;
 };
 
 /// Whether kernels for whole float32 tensors on `device` can take these tensors.

@@ -22,8 +22,21 @@ at::Tensor norm_of(const at::Tensor& gradient) {
 }
 
 StoredPrecision storage_of(const PrecisionConfig& precision, ParameterGroup group) {
-  if (group == ParameterGroup::kEmbeddings) return precision.embeddings;
-  return group == ParameterGroup::kScalars ? precision.scalars : StoredPrecision::kFloat32;
+  switch (group) {
+    case ParameterGroup::kEmbeddings: return precision.embeddings;
+    case ParameterGroup::kScalars: return precision.scalars;
+    case ParameterGroup::kLmHead: return precision.lm_head;
+    case ParameterGroup::kHiddenMatrices: break;
+  }
+  return StoredPrecision::kFloat32;
+}
+
+MuonParameter muon_parameter(const Parameter& parameter, const PrecisionConfig& precision) {
+  const bool is_gate = parameter.name.ends_with("_gate.weight");
+  return {.tensor = parameter.tensor,
+          .matrices = parameter.matrices,
+          .matrix_columns = parameter.matrix_columns,
+          .storage = is_gate ? precision.gates : StoredPrecision::kFloat32};
 }
 
 std::unique_ptr<Optimizer> make_muon(const std::vector<MuonParameter>& parameters, const TrainConfig& config,
@@ -59,28 +72,34 @@ void clip_gradients(const Parameters& parameters, const GradientClipConfig& conf
 std::vector<std::unique_ptr<Optimizer>> make_optimizers(const Parameters& parameters, const TrainConfig& config,
                                                         Communicator& communicator) {
   std::vector<std::unique_ptr<Optimizer>> optimizers;
-  std::vector<AdamGroup> on_device;
+  std::map<std::int64_t, std::vector<AdamGroup>> on_device;  // by the steps between their updates
   std::unique_ptr<Optimizer> muon;
   for (const ParameterGroup group : {ParameterGroup::kEmbeddings, ParameterGroup::kLmHead, ParameterGroup::kScalars,
                                      ParameterGroup::kHiddenMatrices}) {
     AdamGroup adam{.parameters = {},
                    .config = group_config(config.optimizer, group),
-                   .storage = storage_of(config.precision, group)};
+                   .storage = storage_of(config.precision, group),
+                   .moments = config.precision.adam_state};
     std::vector<MuonParameter> matrices;
     for (const Parameter& parameter : parameters.all()) {
       if (parameter.group != group) continue;
       adam.parameters.push_back(parameter.tensor);
-      matrices.push_back({parameter.tensor, parameter.matrices});
+      matrices.push_back(muon_parameter(parameter, config.precision));
     }
     if (adam.config.type == OptimizerType::kMuon) {
       muon = make_muon(matrices, config, communicator);
     } else if (!adam.parameters.empty() && fits_device_adam(adam)) {
-      on_device.push_back(std::move(adam));
+      on_device[adam.config.step_every].push_back(std::move(adam));
     } else if (!adam.parameters.empty()) {
-      optimizers.push_back(std::make_unique<Adam>(std::move(adam.parameters), adam.config, adam.storage));
+      optimizers.push_back(
+          std::make_unique<Adam>(std::move(adam.parameters), adam.config, adam.storage, adam.moments));
+      optimizers.back()->set_step_every(adam.config.step_every);
     }
   }
-  if (!on_device.empty()) optimizers.push_back(std::make_unique<DeviceAdam>(std::move(on_device)));
+  for (auto& [step_every, groups] : on_device) {
+    optimizers.push_back(std::make_unique<DeviceAdam>(std::move(groups)));
+    optimizers.back()->set_step_every(step_every);
+  }
   if (muon) optimizers.push_back(std::move(muon));
   return optimizers;
 }
@@ -88,6 +107,11 @@ std::vector<std::unique_ptr<Optimizer>> make_optimizers(const Parameters& parame
 OptimizerSet::OptimizerSet(Parameters& parameters, const TrainConfig& config, std::uint64_t seed,
                            Communicator& communicator)
     : parameters_(parameters), config_(config), optimizers_(make_optimizers(parameters, config, communicator)) {
+  for (const Parameter& parameter : parameters.all()) {
+    const OptimizerGroupConfig& group = group_config(config.optimizer, parameter.group);
+    if (group.type == OptimizerType::kAdam && group.step_every > 1)
+      held_.push_back({.parameter = parameter.tensor, .step_every = group.step_every, .held = {}});
+  }
   if (config.precision.parameters == ParameterStorage::kBfloat16Stochastic) masters_.emplace(parameters, seed);
 }
 
@@ -98,8 +122,20 @@ void OptimizerSet::step(std::int64_t step) {
 
 void OptimizerSet::prepare(std::int64_t step) {
   const double lr_factor = learning_rate_factor(config_.schedule, step);
-  const double momentum = muon_momentum(config_.schedule.muon_momentum, step);
-  for (const auto& optimizer : optimizers_) optimizer->prepare(lr_factor, momentum);
+  const double momentum = muon_momentum(config_.schedule, step);
+  step_ = step;
+  for (const auto& optimizer : optimizers_)
+    if (optimizer->is_due(step)) optimizer->prepare(lr_factor, momentum);
+}
+
+void OptimizerSet::gather_gradients(std::int64_t step) {
+  const at::NoGradGuard no_grad;
+  for (HeldGradient& one : held_) {
+    at::Tensor& gradient = one.parameter.mutable_grad();
+    if (one.held.defined()) gradient = gradient.defined() ? gradient.add_(one.held) : one.held.clone();
+    const bool is_due = (step + 1) % one.step_every == 0;
+    one.held = is_due || !gradient.defined() ? at::Tensor() : gradient.clone();
+  }
 }
 
 void OptimizerSet::prepare_idle() {
@@ -109,12 +145,14 @@ void OptimizerSet::prepare_idle() {
 void OptimizerSet::launch() {
   clip_gradients(parameters_, config_.optimizer.gradient_clip);
   if (masters_) masters_->unround();
-  for (const auto& optimizer : optimizers_) optimizer->launch();
+  for (const auto& optimizer : optimizers_)
+    if (optimizer->is_due(step_)) optimizer->launch();
   if (masters_) masters_->round();
 }
 
 bool OptimizerSet::is_replayable() const {
-  return !masters_ && std::all_of(optimizers_.begin(), optimizers_.end(),
+  return !masters_ && held_.empty() &&
+         std::all_of(optimizers_.begin(), optimizers_.end(),
                                   [](const auto& optimizer) { return optimizer->is_replayable(); });
 }
 
@@ -129,6 +167,7 @@ void OptimizerSet::restore(const State& state) {
   parameters_.assign_values(state.parameters);
   for (std::size_t i = 0; i < optimizers_.size(); ++i) optimizers_[i]->restore(state.optimizers[i]);
   if (masters_) masters_->restore(*state.masters);
+  for (HeldGradient& one : held_) one.held.reset();
 }
 
 std::map<std::string, std::string> OptimizerSet::paths() const {

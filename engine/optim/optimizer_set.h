@@ -32,6 +32,10 @@ class OptimizerSet {
   /// rounding draws from it. With several processes, each has one OptimizerSet and steps it with the others.
   OptimizerSet(Parameters& parameters, const TrainConfig& config, std::uint64_t seed, Communicator& communicator);
 
+  /// Adds the gradients of the steps since the last update to those of the groups that are not updated at each step
+  /// (step_every). Call once a step, when all gradients are there and before they are read.
+  void gather_gradients(std::int64_t step);
+
   /// One update from the averaged gradients, the same in all processes, with the rates and momentum of `step`: prepare,
   /// then launch.
   void step(std::int64_t step);
@@ -56,7 +60,7 @@ class OptimizerSet {
     std::optional<MasterWeights::State> masters;
   };
   State state() const;
-  /// Undoes the steps since state().
+  /// Undoes the steps since state(), which was called before the first of them.
   void restore(const State& state);
 
   /// The code paths of the updates (to_string(UpdatePath)), under "adam" and "muon" if present; several paths if groups
@@ -64,10 +68,19 @@ class OptimizerSet {
   std::map<std::string, std::string> paths() const;
 
  private:
+  /// A parameter that waits for several steps.
+  struct HeldGradient {
+    at::Tensor parameter;
+    std::int64_t step_every = 1;
+    at::Tensor held;  ///< sum of the steps since the last update; undefined: none
+  };
+
   Parameters& parameters_;
   const TrainConfig& config_;
   std::vector<std::unique_ptr<Optimizer>> optimizers_;
   std::optional<MasterWeights> masters_;
+  std::vector<HeldGradient> held_;
+  std::int64_t step_ = 0;  ///< of the last prepare
 };
 
 }  // namespace nanobench::core

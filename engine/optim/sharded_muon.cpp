@@ -40,7 +40,10 @@ std::set<UpdatePath> ShardedMuon::paths() const {
 
 std::vector<at::Tensor> ShardedMuon::state_tensors() const {
   std::vector<at::Tensor> buffers;
-  for (const auto& [parameter, muon] : own_) buffers.push_back(muon.momentum_buffer(0));
+  for (const auto& [parameter, muon] : own_) {
+    buffers.push_back(muon.momentum_buffer(0));
+    if (muon.second_moments(0).defined()) buffers.push_back(muon.second_moments(0));
+  }
   return buffers;
 }
 

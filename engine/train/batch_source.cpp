@@ -4,13 +4,13 @@
 #include <filesystem>
 
 #include "core/base/op_timer.h"
-#include "core/config/schedule.h"
 #include "engine/ops/device_mask.h"
 
 namespace nanobench::core {
 namespace {
 
-LoaderOptions loader_options(const DataConfig& data, std::uint64_t seed) {
+LoaderOptions loader_options(const TrainConfig& config, std::uint64_t seed) {
+  const DataConfig& data = config.data;
   return {.sequence_length = data.sequence_length,
           .sequences_per_step = data.sequences_per_step,
           .ranks = data.ranks,
@@ -20,17 +20,23 @@ LoaderOptions loader_options(const DataConfig& data, std::uint64_t seed) {
           .first_read_twice = data.loader.first_read_twice,
           .wrap = data.loader.wrap,
           .order = data.loader.order,
-          .seed = seed};
+          .seed = seed,
+          .alignment = data.loader.alignment,
+          .document_separator = config.attention.document_separator,
+          .max_document_length = data.loader.max_document_length,
+          .search_window = data.loader.search_window};
 }
 
 /// Validation reads its shards from the beginning, in order.
-LoaderOptions val_loader_options(const DataConfig& data) {
-  LoaderOptions options = loader_options(data, 0);
+LoaderOptions val_loader_options(const TrainConfig& config) {
+  const DataConfig& data = config.data;
+  LoaderOptions options = loader_options(config, 0);
   options.sequence_length = data.val_length();
   options.sequences_per_step = std::min(data.sequences_per_step, data.val_sequences);  // what one read needs at most
   options.first_read_twice = false;
   options.wrap = true;
   options.order = BatchOrder::kSequential;
+  options.alignment = BatchAlignment::kNone;
   return options;
 }
 
@@ -41,8 +47,8 @@ BatchSource::BatchSource(const RunSpec& spec, at::ScalarType dtype, const RankSh
       dtype_(dtype),
       share_(share),
       device_(device),
-      train_loader_(open(spec.train_shards), loader_options(config_.data, spec.seed)),
-      val_loader_(open(spec.val_shards), val_loader_options(config_.data)),
+      train_loader_(open(spec.train_shards), loader_options(config_, spec.seed)),
+      val_loader_(open(spec.val_shards), val_loader_options(config_)),
       validation_places_(val_loader_.validation_sequences(config_.data.val_sequences)) {}
 
 ShardList BatchSource::open(const std::vector<std::string>& paths) {
@@ -110,12 +116,15 @@ std::shared_ptr<const AttentionPlan> BatchSource::make_plan(std::span<const std:
   return std::make_shared<const AttentionPlan>(mask, dtype_, plan_options(attention), device_);
 }
 
-SequenceInput BatchSource::make_input(const FetchedSequence& sequence, std::optional<std::int64_t> window) const {
-  const std::span<const std::uint16_t> tokens = sequence.raw.first(sequence.raw.size() - 1);
-  SequenceInput input{
-      .tokens = sequence.tokens, .targets = sequence.targets, .plan = make_plan(tokens, window), .half_plan = nullptr};
-  if (!config_.attention.window.half_layers.empty())
-    input.half_plan = make_plan(tokens, half_window_tokens(config_.attention, window));
+SequenceInput BatchSource::make_input(const FetchedSequence& sequence, const StepWindows& windows) const {
+  const std::span<const std::uint16_t> tokens = sequence.raw.span().first(sequence.raw.size() - 1);
+  SequenceInput input{.tokens = sequence.tokens,
+                      .targets = sequence.targets,
+                      .plan = make_plan(tokens, windows.whole),
+                      .half_plan = nullptr,
+                      .listed_plan = nullptr};
+  if (!config_.attention.window.half_layers.empty()) input.half_plan = make_plan(tokens, windows.half);
+  if (windows.listed) input.listed_plan = make_plan(tokens, windows.listed);
   return input;
 }
 

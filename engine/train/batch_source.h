@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/config/schedule.h"
 #include "core/data/data_loader.h"
 #include "core/protocol/run_spec.h"
 #include "engine/distributed/rank_share.h"
@@ -19,7 +20,7 @@ namespace nanobench::core {
 /// trains the sequence.
 struct FetchedSequence {
   SequenceRef place;
-  std::span<const std::uint16_t> raw;  ///< T + 1 tokens
+  SequenceTokens raw;  ///< T + 1 tokens
   at::Tensor tokens;                   ///< [T] data.loader.token_dtype
   at::Tensor targets;                  ///< [T] int64
 };
@@ -42,8 +43,8 @@ class BatchSource {
   const std::vector<SequenceRef>& validation_places() const { return validation_places_; }
   FetchedSequence validation_sequence(const SequenceRef& place) const { return fetch(val_loader_, place); }
 
-  /// Builds the input with the attention plan of `window` tokens.
-  SequenceInput make_input(const FetchedSequence& sequence, std::optional<std::int64_t> window) const;
+  /// Builds the input with the attention plans of these windows.
+  SequenceInput make_input(const FetchedSequence& sequence, const StepWindows& windows) const;
 
   /// Sentences on settings that could not be applied as configured.
   const std::vector<std::string>& warnings() const { return warnings_; }

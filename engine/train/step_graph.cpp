@@ -1,7 +1,6 @@
 #include "engine/train/step_graph.h"
 
 #include "core/base/error.h"
-#include "core/config/schedule.h"
 
 namespace nanobench::core {
 namespace {
@@ -16,6 +15,7 @@ std::optional<std::string> obstacle(const RunSpec& spec, int processes, const Cu
   if (processes > 1) return "its processes sum their gradients during the backward pass";
   if (spec.trace_file) return "a trace keeps what the layers compute";
   if (spec.profile_file) return "a profile times single operations";
+  if (window_changes_attention(spec.config.model)) return "rotary frequencies and attention scale change with the window";
   return std::nullopt;
 }
 
@@ -58,7 +58,8 @@ MicroStep::MicroStep(const GPT& model, const TrainConfig& config, double weight)
   input_ = {.tokens = tokens_,
             .targets = targets_,
             .plan = masks_.front().plan(),
-            .half_plan = masks == 2 ? masks_.back().plan() : nullptr};
+            .half_plan = masks == 2 ? masks_.back().plan() : nullptr,
+            .listed_plan = nullptr};
 }
 
 void MicroStep::set_window(std::int64_t mask, std::optional<std::int64_t> window) {
@@ -68,11 +69,11 @@ void MicroStep::set_window(std::int64_t mask, std::optional<std::int64_t> window
   loaded = window;
 }
 
-void MicroStep::load(const at::Tensor& tokens, const at::Tensor& targets, std::optional<std::int64_t> window) {
+void MicroStep::load(const at::Tensor& tokens, const at::Tensor& targets, const StepWindows& windows) {
   tokens_.copy_(tokens, /*non_blocking=*/true);
   targets_.copy_(targets, /*non_blocking=*/true);
-  set_window(0, window);
-  if (masks_.size() == 2) set_window(1, half_window_tokens(attention_, window));
+  set_window(0, windows.whole);
+  if (masks_.size() == 2) set_window(1, windows.half);
 }
 
 void MicroStep::run() {
@@ -111,8 +112,8 @@ void StepGraph::zero_gradients() {
   if (!gradients_.empty()) at::_foreach_zero_(gradients_);
 }
 
-at::Tensor StepGraph::run(const at::Tensor& tokens, const at::Tensor& targets, std::optional<std::int64_t> window) {
-  step_.load(tokens, targets, window);
+at::Tensor StepGraph::run(const at::Tensor& tokens, const at::Tensor& targets, const StepWindows& windows) {
+  step_.load(tokens, targets, windows);
   graph_->replay();
   return step_.loss().clone();
 }

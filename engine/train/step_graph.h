@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/config/schedule.h"
 #include "core/protocol/run_spec.h"
 #include "engine/nn/gpt.h"
 #include "engine/ops/device_mask.h"
@@ -32,8 +33,8 @@ class MicroStep {
   /// references. Throws Error{kUnavailable} if no device has kernels.
   MicroStep(const GPT& model, const TrainConfig& config, double weight);
 
-  /// Enqueues copies without waiting. `tokens` and `targets` [T] on the model's device; `window` in tokens.
-  void load(const at::Tensor& tokens, const at::Tensor& targets, std::optional<std::int64_t> window);
+  /// Enqueues copies without waiting. `tokens` and `targets` [T] on the model's device; `windows` in tokens.
+  void load(const at::Tensor& tokens, const at::Tensor& targets, const StepWindows& windows);
   void run();
   /// Loss of the last run; the next run overwrites it.
   const at::Tensor& loss() const { return loss_; }
@@ -63,7 +64,7 @@ class StepGraph {
 
   void zero_gradients();
   /// Adds the gradients of one sequence; returns its loss. Enqueues its work and does not wait.
-  at::Tensor run(const at::Tensor& tokens, const at::Tensor& targets, std::optional<std::int64_t> window);
+  at::Tensor run(const at::Tensor& tokens, const at::Tensor& targets, const StepWindows& windows);
 
  private:
   void keep_gradients();

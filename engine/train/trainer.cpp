@@ -38,11 +38,12 @@ Communicator& checked(Communicator& communicator, const TrainConfig& config) {
                                                " processes; let nanobench-train start them");
 }
 
-/// Weight of a sequence's loss in the gradients of a step.
+/// Weight of a sequence's mean loss in the gradients of a step.
 double gradient_weight(const TrainConfig& config) {
   const std::int64_t parts =
       config.run.gradient_reduction == GradientReduction::kMean ? config.data.sequences_per_step : config.data.ranks;
-  return 1.0 / static_cast<double>(parts);
+  const std::int64_t tokens = config.run.loss_reduction == LossReduction::kSum ? config.data.sequence_length : 1;
+  return static_cast<double>(tokens) / static_cast<double>(parts);
 }
 
 std::vector<SequenceRef> places_of(const std::vector<FetchedSequence>& sequences) {
@@ -119,17 +120,24 @@ void Trainer::report_hello() {
   if (config_.gpu.step_graph && !graph_.graph) sink_.report(WarningEvent{"gpu/step_graph: " + graph_.state});
 }
 
-std::optional<std::int64_t> Trainer::window_of(std::int64_t step) const {
-  return window_tokens(config_.attention.window.schedule, step, config_.schedule.num_steps);
+StepWindows Trainer::windows_of(std::int64_t step) const {
+  return step_windows(config_.attention, config_.schedule, step);
+}
+
+/// Rotary frequencies and attention scale as at `step`, where they change with the window.
+void Trainer::follow_windows(std::int64_t step) {
+  if (window_changes_attention(config_.model))
+    model_.follow_windows(window_history(config_.attention, config_.schedule, step));
 }
 
 double Trainer::validate(std::int64_t step) {
   const at::AutoGradMode gradients(config_.run.val_gradients);
-  const std::optional<std::int64_t> window = window_of(step);
+  const StepWindows windows = windows_of(step);
+  follow_windows(step);
   const std::vector<SequenceRef>& places = batches_.validation_places();
   OwnLosses own{.losses = {}, .places = share_.own(places), .count = places.size()};
   for (const std::size_t i : own.places) {
-    const SequenceInput input = batches_.make_input(batches_.validation_sequence(places[i]), window);
+    const SequenceInput input = batches_.make_input(batches_.validation_sequence(places[i]), windows);
     own.losses.push_back(model_.loss(input, Pass::kValidation).detach());
   }
   const std::vector<double> losses = read_losses(own);
@@ -154,9 +162,11 @@ ActivationSink Trainer::activation_sink(std::int64_t step, std::size_t sequence)
 }
 
 /// Forward and backward pass over this process's share of the step's sequences: returns their losses, and leaves the
-/// averaged gradients in the parameters. Does not wait for GPU work.
+/// averaged gradients in the parameters, with those of earlier steps where a group waits for several. Does not wait for
+/// GPU work.
 Trainer::OwnLosses Trainer::accumulate(std::int64_t step) {
-  const std::optional<std::int64_t> window = window_of(step);
+  const StepWindows windows = windows_of(step);
+  follow_windows(step);
   const bool has_next_step = step + 1 < config_.run.stop_after;
   cost_.drop();
   zero_gradients();
@@ -178,18 +188,19 @@ Trainer::OwnLosses Trainer::accumulate(std::int64_t step) {
     SequenceInput input;
     {
       const PhaseTimer timer(phases_, "data");
-      input = batches_.make_input(sequences[own[i]], window);
+      input = batches_.make_input(sequences[own[i]], windows);
     }
     cost_.add(input);
     const auto between = [&] { fetch_ahead(FetchTime::kAfterForward, is_last); };
     if (graph_.graph) {
-      result.losses.push_back(replay(input, window));
+      result.losses.push_back(replay(input, windows));
       between();
     } else {
       result.losses.push_back(pass_.run(input, sync[i], activation_sink(step, own[i]), between));
     }
     fetch_ahead(FetchTime::kAfterBackward, is_last);
   }
+  optimizers_->gather_gradients(step);
   return result;
 }
 
@@ -201,9 +212,9 @@ void Trainer::zero_gradients() {
   }
 }
 
-at::Tensor Trainer::replay(const SequenceInput& input, std::optional<std::int64_t> window) {
+at::Tensor Trainer::replay(const SequenceInput& input, const StepWindows& windows) {
   const PhaseTimer timer(phases_, "replay");
-  return graph_.graph->run(input.tokens, input.targets, window);
+  return graph_.graph->run(input.tokens, input.targets, windows);
 }
 
 /// Losses of all sequences, including those of other processes. The only place in a step where the host waits for a
@@ -260,7 +271,7 @@ double Trainer::train_step(std::int64_t step) {
   event.phases_ms = phases_.ms();
   cost_.count_step();
   event.train_ms = clock_.train_ms();
-  event.window_tokens = window_of(step).value_or(0);
+  event.window_tokens = windows_of(step).whole.value_or(0);
   event.learning_rate_factor = learning_rate_factor(config_.schedule, step);
   sink_.report(event);
   if (trace_) {

@@ -65,13 +65,14 @@ class Trainer {
   void zero_gradients();
   void capture_update();
   void update(std::int64_t step);
-  at::Tensor replay(const SequenceInput& input, std::optional<std::int64_t> window);
+  at::Tensor replay(const SequenceInput& input, const StepWindows& windows);
   void report_profile();
   void report_gpu();
   void report_gpus();
   std::int64_t peak_bytes() const;
   void trace_gradients(std::int64_t step);
-  std::optional<std::int64_t> window_of(std::int64_t step) const;
+  StepWindows windows_of(std::int64_t step) const;
+  void follow_windows(std::int64_t step);
   RunOutcome finish(std::int64_t steps, double val_loss);
   RunOutcome fail(RunOutcome outcome, const std::string& message);
 

@@ -94,4 +94,27 @@ void newton_schulz_update(std::span<const NewtonSchulzMatrix> matrices, const Ne
   NB_BY_PATH(newton_schulz_update)(matrices, settings, threads);
 }
 
+void head_gate_forward(const HeadGateShape& shape, const HeadGateInputs& in, const HeadGateActivations& out,
+                       ThreadPool& threads) {
+  NB_BY_PATH(head_gate_forward)(shape, in, out, threads);
+}
+
+void head_gate_backward(const HeadGateShape& shape, const HeadGateInputs& in, const HeadGateActivations& saved,
+                        const HeadGateGradients& gradients, ThreadPool& threads) {
+  NB_BY_PATH(head_gate_backward)(shape, in, saved, gradients, threads);
+}
+
+void smear_forward(const SmearShape& shape, const SmearInputs& in, float* gates, float* out, ThreadPool& threads) {
+  NB_BY_PATH(smear_forward)(shape, in, gates, out, threads);
+}
+
+void smear_backward(const SmearShape& shape, const SmearInputs& in, const float* gates,
+                    const SmearGradients& gradients, ThreadPool& threads) {
+  NB_BY_PATH(smear_backward)(shape, in, gates, gradients, threads);
+}
+
+void normalize_updates(std::span<const NormalizedUpdate> updates, double beta2, ThreadPool& threads) {
+  NB_BY_PATH(normalize_updates)(updates, beta2, threads);
+}
+
 }  // namespace nanobench::core

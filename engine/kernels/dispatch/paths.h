@@ -6,9 +6,11 @@
 #include "engine/kernels/attention_kernel.h"
 #include "engine/kernels/block_kernel.h"
 #include "engine/kernels/engine_context.h"
+#include "engine/kernels/gates.h"
 #include "engine/kernels/gemm.h"
 #include "engine/kernels/head_kernel.h"
 #include "engine/kernels/newton_schulz.h"
+#include "engine/kernels/second_moment.h"
 
 namespace nanobench::core {
 

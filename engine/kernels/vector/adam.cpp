@@ -31,7 +31,7 @@ Factors factors_of(const AdamSettings& s) {
           .keep_second = static_cast<float>(s.beta2),
           .rate = static_cast<float>(s.rate / correction1),
           .root = static_cast<float>(__builtin_sqrt(correction2)),
-          .eps = static_cast<float>(s.eps),
+          .eps = static_cast<float>(s.is_eps_uncorrected ? s.eps / __builtin_sqrt(correction2) : s.eps),
           .lerps_from_gradient = 1.0 - s.beta1 >= 0.5};
 }
 
@@ -58,18 +58,21 @@ struct Numbers {
   Vec p, m, v;
 };
 
-template <bool Rounds>
+enum class Rounding { kNone, kMoments, kAll };
+
+template <Rounding R>
 inline Numbers step_numbers(const Factors& f, Numbers x, Vec g) {
-  if (Rounds) g = rounded(g);
+  if (R == Rounding::kAll) g = rounded(g);
   x.m = f.lerps_from_gradient ? g - (g - x.m) * f.keep_first : x.m + f.first * (g - x.m);
   x.v = x.v * f.keep_second + f.second * g * g;
   x.p = x.p * f.keep - f.rate * x.m / (square_root(x.v) / f.root + f.eps);
-  if (Rounds) x = {.p = rounded(x.p), .m = rounded(x.m), .v = rounded(x.v)};
+  if (R != Rounding::kNone) x = {.p = x.p, .m = rounded(x.m), .v = rounded(x.v)};
+  if (R == Rounding::kAll) x.p = rounded(x.p);
   return x;
 }
 
 /// Updates up to NB_LANES numbers.
-template <bool Rounds>
+template <Rounding R>
 inline void step_tail(const Factors& f, const AdamParameter& a, std::int64_t begin, std::int64_t count) {
   float p[NB_LANES] = {}, g[NB_LANES] = {}, m[NB_LANES] = {}, v[NB_LANES] = {};
   for (std::int64_t i = 0; i < count; ++i) {
@@ -78,7 +81,7 @@ inline void step_tail(const Factors& f, const AdamParameter& a, std::int64_t beg
     v[i] = a.second_moment[begin + i];
     g[i] = a.gradient != nullptr ? a.gradient[begin + i] : 0.0f;
   }
-  const Numbers after = step_numbers<Rounds>(f, {.p = load(p), .m = load(m), .v = load(v)}, load(g));
+  const Numbers after = step_numbers<R>(f, {.p = load(p), .m = load(m), .v = load(v)}, load(g));
   for (std::int64_t i = 0; i < count; ++i) {
     a.parameter[begin + i] = after.p[i];
     a.first_moment[begin + i] = after.m[i];
@@ -86,18 +89,18 @@ inline void step_tail(const Factors& f, const AdamParameter& a, std::int64_t beg
   }
 }
 
-template <bool Rounds>
+template <Rounding R>
 void step_range(const Factors& f, const AdamParameter& a, std::int64_t begin, std::int64_t end) {
   std::int64_t i = begin;
   for (; i + NB_LANES <= end; i += NB_LANES) {
     const Vec g = a.gradient != nullptr ? load(a.gradient + i) : Vec{};
     const Numbers before = {.p = load(a.parameter + i), .m = load(a.first_moment + i), .v = load(a.second_moment + i)};
-    const Numbers after = step_numbers<Rounds>(f, before, g);
+    const Numbers after = step_numbers<R>(f, before, g);
     store(a.parameter + i, after.p);
     store(a.first_moment + i, after.m);
     store(a.second_moment + i, after.v);
   }
-  if (i < end) step_tail<Rounds>(f, a, i, end - i);
+  if (i < end) step_tail<R>(f, a, i, end - i);
 }
 
 }  // namespace
@@ -114,9 +117,11 @@ void adam_update(std::span<const AdamParameter> parameters, const AdamSettings& 
       const std::int64_t from = larger(begin - first, 0), to = smaller(end - first, all[i].count);
       if (from >= to) continue;
       if (settings.rounds_to_bfloat16) {
-        step_range<true>(factors, all[i], from, to);
+        step_range<Rounding::kAll>(factors, all[i], from, to);
+      } else if (settings.rounds_moments) {
+        step_range<Rounding::kMoments>(factors, all[i], from, to);
       } else {
-        step_range<false>(factors, all[i], from, to);
+        step_range<Rounding::kNone>(factors, all[i], from, to);
       }
     }
   });

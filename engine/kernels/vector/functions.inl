@@ -22,3 +22,11 @@ double head_loss(const HeadShape& shape, const HeadInputs& in, float* dx, float*
 void newton_schulz_update(std::span<const NewtonSchulzMatrix> matrices, const NewtonSchulzSettings& settings,
                           ThreadPool& threads);
 void adam_update(std::span<const AdamParameter> parameters, const AdamSettings& settings, ThreadPool& threads);
+void head_gate_forward(const HeadGateShape& shape, const HeadGateInputs& in, const HeadGateActivations& out,
+                       ThreadPool& threads);
+void head_gate_backward(const HeadGateShape& shape, const HeadGateInputs& in, const HeadGateActivations& saved,
+                        const HeadGateGradients& gradients, ThreadPool& threads);
+void smear_forward(const SmearShape& shape, const SmearInputs& in, float* gates, float* out, ThreadPool& threads);
+void smear_backward(const SmearShape& shape, const SmearInputs& in, const float* gates,
+                    const SmearGradients& gradients, ThreadPool& threads);
+void normalize_updates(std::span<const NormalizedUpdate> updates, double beta2, ThreadPool& threads);

@@ -27,9 +27,15 @@ namespace nanobench::core::NB_PATH {
 
 namespace {
 
-constexpr float kA = 3.4445f;
-constexpr float kB = -4.7750f;
-constexpr float kC = 2.0315f;
+/// Coefficients of an iteration.
+struct Factors {
+  float a, b, c;
+};
+
+Factors factors_of(const NewtonSchulzSettings& settings, std::int64_t iteration) {
+  const Quintic& quintic = quintic_of(settings.is_polar_express, iteration);
+  return {static_cast<float>(quintic.a), static_cast<float>(quintic.b), static_cast<float>(quintic.c)};
+}
 
 constexpr std::int64_t kPanel = 2 * NB_LANES;
 constexpr std::int64_t kTile = kPanel * kPanel;
@@ -218,7 +224,8 @@ void read_piece(const Work& work, const NewtonSchulzSettings& settings, std::int
 void normalize_piece(const Work& work, const NewtonSchulzSettings& settings, std::int64_t i) {
   double total = 0.0;
   for (std::int64_t j = 0; j < work.sizes.pieces(); ++j) total += work.squares[j];
-  const auto factor = static_cast<float>(1.0 / (__builtin_sqrt(total) + settings.eps));
+  const double norm = __builtin_sqrt(total) * (settings.is_polar_express ? kPolarExpressNorm : 1.0);
+  const auto factor = static_cast<float>(1.0 / (norm + settings.eps));
   const Piece piece(work.sizes, i);
   float* const x = work.x + piece.offset;
   for (std::int64_t j = 0; j < (piece.end - piece.begin) * kPanel; j += NB_LANES) store(x + j, load(x + j) * factor);
@@ -324,14 +331,14 @@ void symmetric_tile(const Sizes& sizes, const LowerTile& tile, const float* left
 }
 
 /// P = a I + b A + c A A.
-void polynomial_tile(const Work& work, std::int64_t i) {
+void polynomial_tile(const Work& work, const Factors& f, std::int64_t i) {
   const LowerTile tile(work.sizes, i);
   symmetric_tile(work.sizes, tile, work.gram, work.gram, work.other);
   const float* const gram = work.gram + tile.offset;
   float* const p = work.other + tile.offset;
-  for (std::int64_t j = 0; j < kTile; j += NB_LANES) store(p + j, kB * load(gram + j) + kC * load(p + j));
+  for (std::int64_t j = 0; j < kTile; j += NB_LANES) store(p + j, f.b * load(gram + j) + f.c * load(p + j));
   if (tile.is_diagonal())
-    for (std::int64_t j = 0; j < kPanel; ++j) p[j * kPanel + j] += kA;
+    for (std::int64_t j = 0; j < kPanel; ++j) p[j * kPanel + j] += f.a;
   mirror(tile, work.other);
 }
 
@@ -363,14 +370,14 @@ void first_term_piece(const Work& work, std::int64_t i) {
   multiply_piece(work.sizes, Piece(work.sizes, i), work.x, work.gram, work.other);
 }
 
-void terms_piece(const Work& work, std::int64_t i) {
+void terms_piece(const Work& work, const Factors& f, std::int64_t i) {
   const Piece piece(work.sizes, i);
   multiply_piece(work.sizes, piece, work.other, work.gram, work.next);
   const float* const x = work.x + piece.offset;
   const float* const first = work.other + piece.offset;
   float* const out = work.next + piece.offset;
   for (std::int64_t j = 0; j < (piece.end - piece.begin) * kPanel; j += NB_LANES)
-    store(out + j, kA * load(x + j) + kB * load(first + j) + kC * load(out + j));
+    store(out + j, f.a * load(x + j) + f.b * load(first + j) + f.c * load(out + j));
 }
 
 inline void write_values(const NewtonSchulzMatrix& matrix, Vec x, std::int64_t at, std::int64_t count) {
@@ -442,25 +449,30 @@ struct Iterations {
     });
   }
 
-  void step() const {
+  void find_polynomial(const Factors& f) const {
+    for_each(sizes().tiles(), [&](const Work& work, std::int64_t i) { polynomial_tile(work, f, i); });
+  }
+
+  void step(const Factors& f) const {
     for_each(sizes().tiles(), gram_tile);
-    for_each(sizes().tiles(), polynomial_tile);
+    find_polynomial(f);
     for_each(sizes().pieces(), advance_piece);
     swap_in_all(&Work::x, &Work::next);
   }
 
-  void step_by_terms() const {
+  void step_by_terms(const Factors& f) const {
     for_each(sizes().tiles(), gram_tile);
     for_each(sizes().pieces(), first_term_piece);
-    for_each(sizes().pieces(), terms_piece);
+    for_each(sizes().pieces(), [&](const Work& work, std::int64_t i) { terms_piece(work, f, i); });
     swap_in_all(&Work::x, &Work::next);
   }
 
-  /// At least 2 `steps` at once: M = P_steps ... P_2 P_1, each P from the A after the previous step; X <- M X.
-  void joined_steps(std::int64_t steps) const {
+  /// At least 2 `steps` at once, after `done`: M = P_steps ... P_2 P_1, each P from the A after the previous step;
+  /// X <- M X.
+  void joined_steps(const NewtonSchulzSettings& settings, std::int64_t done, std::int64_t steps) const {
     for_each(sizes().tiles(), gram_tile);
     for (std::int64_t step = 1; step <= steps; ++step) {
-      for_each(sizes().tiles(), polynomial_tile);
+      find_polynomial(factors_of(settings, done + step - 1));
       if (step < steps) {
         multiply(&Work::other, &Work::gram, &Work::spare);
         multiply(&Work::spare, &Work::other, &Work::gram);
@@ -481,12 +493,13 @@ struct Iterations {
     for_each(sizes().pieces(), [&](const Work& work, std::int64_t i) { normalize_piece(work, settings, i); });
     for (std::int64_t left = settings.steps; left > 0;) {
       const std::int64_t joined = settings.by_terms ? 1 : joined_newton_schulz_steps(sizes().m, sizes().n, left);
+      const std::int64_t done = settings.steps - left;
       if (settings.by_terms) {
-        step_by_terms();
+        step_by_terms(factors_of(settings, done));
       } else if (joined == 1) {
-        step();
+        step(factors_of(settings, done));
       } else {
-        joined_steps(joined);
+        joined_steps(settings, done, joined);
       }
       left -= joined;
     }

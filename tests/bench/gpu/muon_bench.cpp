@@ -66,7 +66,7 @@ Body normalize(const Shape& s) {
   state.partials.select(1, 0).copy_(norms);
   return [state] {
     core::cuda::muon_normalize(state.shape, numbers<bf16>(state.update), numbers<float>(state.partials),
-                               static_cast<float>(kEps), numbers<bf16>(state.x), stream());
+                               {.eps = static_cast<float>(kEps)}, numbers<bf16>(state.x), stream());
     return state.x;
   };
 }

@@ -97,7 +97,7 @@ void expect_normalized_updates(const Case& c, const MuonShape& shape) {
     const DeviceArray<const Gradient*> device_pointers(pointers);
     muon_momentum(shape, c.form, factors.data(), device_pointers.data(), buffer.data(), update.data(), partials.data(),
                   nullptr);
-    muon_normalize(shape, update.data(), partials.data(), static_cast<float>(kEps), x.data(), nullptr);
+    muon_normalize(shape, update.data(), partials.data(), {.eps = static_cast<float>(kEps)}, x.data(), nullptr);
     expect_near(buffer.values(), want_buffer, 1e-6, "buffer");
     if (kRounds) {
       expect_rounded(update.values(), want_update, "update", 1.0 / 64, 0.01, 1e-8);
@@ -187,7 +187,7 @@ TEST(MuonNorm, OrderOfBlocksChangesNoBit) {
     DeviceArray<bf16> update(2 * kNumbers);
     const MuonShape shape{2, kNumbers};
     muon_momentum(shape, {}, factors.data(), pointers.data(), buffer.data(), update.data(), partials.data(), nullptr);
-    muon_normalize(shape, update.data(), partials.data(), 1e-7f, update.data(), nullptr);  // in place
+    muon_normalize(shape, update.data(), partials.data(), {.eps = 1e-7f}, update.data(), nullptr);  // in place
     return joined({update.contents(), partials.contents()});
   });
 }
