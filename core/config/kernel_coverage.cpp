@@ -25,7 +25,7 @@ bool any_fused_adam(Query query) {
 bool has_whole_matrix_units(Query query) {
   const std::vector<ParameterShape> parameters = parameter_list(query.config);
   return std::all_of(parameters.begin(), parameters.end(), [](const ParameterShape& parameter) {
-    return parameter.group != ParameterGroup::kHiddenMatrices ||
+    return parameter.group != ParameterGroup::kHiddenMatrices || parameter.matrix_rows() < kMatrixSide ||
            (parameter.matrix_rows() % kMatrixSide == 0 && parameter.columns() % kMatrixSide == 0);
   });
 }
@@ -192,7 +192,7 @@ KernelRow gpu_muon() {
             {"/optimizer/hidden_matrices/ns_dtype"},
             [](Query query) { return muon_has_kernel(KernelDevice::kGpu, hidden(query)); }},
            kFloat32,
-           {"sides of all matrices that are multiples of 8",
+           {"sides that are multiples of 8, of all matrices with at least 8 rows",
             {"/model/model_dim", "/model/num_heads", "/model/num_kv_heads", "/model/mlp_ratio"},
             has_whole_matrix_units}}};
 }

@@ -232,10 +232,9 @@ void check_attention(const Checker& check, const TrainConfig& config) {
                   "layer " + text(layer) + " does not exist");
   }
   const WindowGranularity granularity = attention.window.granularity;
-  check.exclude(!attention.window.half_layers.empty() && granularity != WindowGranularity::kBlock &&
-                    granularity != WindowGranularity::kTokenInclusive,
+  check.exclude(!attention.window.half_layers.empty() && granularity == WindowGranularity::kTokenBlockClipped,
                 {"/attention/window/half_layers", "/attention/window/granularity"},
-                "half windows are counted in blocks; set the granularity to \"block\" or \"token_inclusive\"");
+                "half windows are whole blocks, which this granularity cuts; set another one");
   check_window_list(check, attention);
   check_final_window(check, config);
 }

@@ -67,8 +67,9 @@ struct NewtonSchulzSettings {
 void newton_schulz_update(std::span<const NewtonSchulzMatrix> matrices, const NewtonSchulzSettings& settings,
                           ThreadPool& threads);
 
-/// Number of steps taken at once for a matrix with these sides when `left` steps remain.
-std::int64_t joined_newton_schulz_steps(std::int64_t short_side, std::int64_t long_side, std::int64_t left);
+/// Number of steps taken at once for a matrix with these sides after `done` of them.
+std::int64_t joined_newton_schulz_steps(const NewtonSchulzSettings& settings, std::int64_t short_side,
+                                        std::int64_t long_side, std::int64_t done);
 
 /// Twice the multiply-adds of this update, without the unused halves of symmetric products.
 double newton_schulz_flops(std::span<const NewtonSchulzMatrix> matrices, const NewtonSchulzSettings& settings);

@@ -24,6 +24,22 @@ void round_floats(const float* from, float* to, std::int64_t count) {
   });
 }
 
+/// The nearest bfloat16 value of a double, rounded once: the float in between is rounded to an odd last bit if it is not
+/// exact, which keeps it on its side of every tie.
+inline double rounded_once(double value) {
+  const auto near = static_cast<float>(value);
+  if (std::isnan(value) || static_cast<double>(near) == value) return rounded_to_bfloat16(near);
+  auto bits = std::bit_cast<std::uint32_t>(near);
+  if (std::abs(static_cast<double>(near)) > std::abs(value)) --bits;  // towards zero
+  return rounded_to_bfloat16(std::bit_cast<float>(bits | 1U));
+}
+
+void round_doubles(const double* from, double* to, std::int64_t count) {
+  at::parallel_for(0, count, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) to[i] = rounded_once(from[i]);
+  });
+}
+
 /// Adds 16 random bits below the kept ones and truncates: the fraction is the probability of the upper neighbour.
 inline float rounded_stochastically(float value, std::uint64_t random) {
   if (!std::isfinite(value)) return value;
@@ -40,10 +56,15 @@ struct StoredAsBfloat16 : torch::autograd::Function<StoredAsBfloat16> {
 
 at::Tensor round_to_bfloat16(const at::Tensor& x) {
   const OpTimer timer("round_to_bfloat16");
-  if (x.scalar_type() != at::kFloat || !x.is_cpu()) return x.to(at::kBFloat16).to(x.scalar_type());
+  const bool is_double = x.scalar_type() == at::kDouble;
+  if ((x.scalar_type() != at::kFloat && !is_double) || !x.is_cpu()) return x.to(at::kBFloat16).to(x.scalar_type());
   const at::Tensor from = x.contiguous();
   at::Tensor to = at::empty_like(from);
-  round_floats(from.const_data_ptr<float>(), to.data_ptr<float>(), from.numel());
+  if (is_double) {
+    round_doubles(from.const_data_ptr<double>(), to.data_ptr<double>(), from.numel());
+  } else {
+    round_floats(from.const_data_ptr<float>(), to.data_ptr<float>(), from.numel());
+  }
   return to;
 }
 

@@ -39,11 +39,25 @@ MuonParameter muon_parameter(const Parameter& parameter, const PrecisionConfig& 
           .storage = is_gate ? precision.gates : StoredPrecision::kFloat32};
 }
 
-std::unique_ptr<Optimizer> make_muon(const std::vector<MuonParameter>& parameters, const TrainConfig& config,
-                                     Communicator& communicator) {
+/// In one process on a GPU, matrices that its kernels do not take (those of gates are small) have a Muon of their own.
+std::vector<std::unique_ptr<Optimizer>> make_muons(const std::vector<MuonParameter>& parameters,
+                                                   const TrainConfig& config, Communicator& communicator) {
   const OptimizerGroupConfig& group = config.optimizer.hidden_matrices;
-  if (communicator.size() == 1) return std::make_unique<Muon>(parameters, group);
-  return std::make_unique<ShardedMuon>(parameters, group, config.distributed, communicator);
+  std::vector<std::unique_ptr<Optimizer>> muons;
+  if (communicator.size() > 1) {
+    muons.push_back(std::make_unique<ShardedMuon>(parameters, group, config.distributed, communicator));
+    return muons;
+  }
+  std::vector<MuonParameter> taken = parameters;
+  const auto others = std::stable_partition(taken.begin(), taken.end(), [&](const MuonParameter& one) {
+    return fits_device_muon(
+        {.rows = one.rows(), .columns = one.columns(), .parameters = {one.tensor}, .buffer = {}, .rate = {}}, group);
+  });
+  for (std::vector<MuonParameter> part :
+       {std::vector(taken.begin(), others), std::vector(others, taken.end())}) {
+    if (!part.empty()) muons.push_back(std::make_unique<Muon>(part, group));
+  }
+  return muons;
 }
 
 }  // namespace
@@ -73,7 +87,7 @@ std::vector<std::unique_ptr<Optimizer>> make_optimizers(const Parameters& parame
                                                         Communicator& communicator) {
   std::vector<std::unique_ptr<Optimizer>> optimizers;
   std::map<std::int64_t, std::vector<AdamGroup>> on_device;  // by the steps between their updates
-  std::unique_ptr<Optimizer> muon;
+  std::vector<std::unique_ptr<Optimizer>> muons;
   for (const ParameterGroup group : {ParameterGroup::kEmbeddings, ParameterGroup::kLmHead, ParameterGroup::kScalars,
                                      ParameterGroup::kHiddenMatrices}) {
     AdamGroup adam{.parameters = {},
@@ -87,7 +101,7 @@ std::vector<std::unique_ptr<Optimizer>> make_optimizers(const Parameters& parame
       matrices.push_back(muon_parameter(parameter, config.precision));
     }
     if (adam.config.type == OptimizerType::kMuon) {
-      muon = make_muon(matrices, config, communicator);
+      muons = make_muons(matrices, config, communicator);
     } else if (!adam.parameters.empty() && fits_device_adam(adam)) {
       on_device[adam.config.step_every].push_back(std::move(adam));
     } else if (!adam.parameters.empty()) {
@@ -100,7 +114,7 @@ std::vector<std::unique_ptr<Optimizer>> make_optimizers(const Parameters& parame
     optimizers.push_back(std::make_unique<DeviceAdam>(std::move(groups)));
     optimizers.back()->set_step_every(step_every);
   }
-  if (muon) optimizers.push_back(std::move(muon));
+  for (std::unique_ptr<Optimizer>& muon : muons) optimizers.push_back(std::move(muon));
   return optimizers;
 }
 

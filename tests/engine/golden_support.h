@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -17,6 +18,19 @@ namespace nanobench::core::testing {
 
 inline std::filesystem::path golden_folder() {
   return golden_data("golden");
+}
+
+/// The folders of training cases, by the records that they are about.
+inline std::vector<std::filesystem::path> golden_folders() {
+  return {golden_folder(), golden_data("golden_22_41")};
+}
+
+/// The folder of a training case, whichever records it is about.
+inline std::filesystem::path golden_case(const std::string& name) {
+  for (const std::filesystem::path& folder : golden_folders()) {
+    if (std::filesystem::exists(folder / name / "expected.json")) return folder / name;
+  }
+  return golden_folder() / name;
 }
 
 /// |got - expected|_F / |expected|_F, or the absolute norm when expected is zero. Infinite when anything is not finite.
@@ -42,13 +56,23 @@ struct OpCase {
   }
 };
 
+/// The folder of the manifest that lists an operation.
+inline std::filesystem::path ops_folder(const std::string& op) {
+  const std::filesystem::path later = golden_data("golden_22_41") / "ops_22_41";
+  const Json entries = read_json_file(later / "manifest.json");
+  const bool is_later =
+      std::any_of(entries.begin(), entries.end(), [&](const Json& entry) { return entry.at("op") == op; });
+  return is_later ? later : golden_folder() / "ops";
+}
+
 inline std::vector<OpCase> op_cases(const std::string& op) {
   std::vector<OpCase> cases;
   std::map<std::string, std::map<std::string, at::Tensor>> files;
-  for (const Json& entry : read_json_file(golden_folder() / "ops" / "manifest.json")) {
+  const std::filesystem::path folder = ops_folder(op);
+  for (const Json& entry : read_json_file(folder / "manifest.json")) {
     if (entry.at("op") != op) continue;
     const std::string file = entry.at("file").get<std::string>();
-    if (!files.contains(file)) files[file] = read_safetensors(golden_folder() / "ops" / file);
+    if (!files.contains(file)) files[file] = read_safetensors(folder / file);
     OpCase one{
         op, entry.at("case").get<std::string>(), entry.at("attributes"), entry.value("tolerance", Json::object()), {}};
     const std::string prefix = one.name + "/";

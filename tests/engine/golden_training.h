@@ -87,8 +87,10 @@ class GoldenErrors {
 
 inline std::vector<std::string> golden_cases() {
   std::vector<std::string> cases;
-  for (const auto& entry : std::filesystem::directory_iterator(golden_folder())) {
-    if (std::filesystem::exists(entry.path() / "expected.json")) cases.push_back(entry.path().filename().string());
+  for (const std::filesystem::path& folder : golden_folders()) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      if (std::filesystem::exists(entry.path() / "expected.json")) cases.push_back(entry.path().filename().string());
+    }
   }
   std::sort(cases.begin(), cases.end());
   return cases;

@@ -491,9 +491,8 @@ struct Iterations {
   void run(const NewtonSchulzSettings& settings) const {
     for_each(sizes().pieces(), [&](const Work& work, std::int64_t i) { read_piece(work, settings, i); });
     for_each(sizes().pieces(), [&](const Work& work, std::int64_t i) { normalize_piece(work, settings, i); });
-    for (std::int64_t left = settings.steps; left > 0;) {
-      const std::int64_t joined = settings.by_terms ? 1 : joined_newton_schulz_steps(sizes().m, sizes().n, left);
-      const std::int64_t done = settings.steps - left;
+    for (std::int64_t done = 0; done < settings.steps;) {
+      const std::int64_t joined = joined_newton_schulz_steps(settings, sizes().m, sizes().n, done);
       if (settings.by_terms) {
         step_by_terms(factors_of(settings, done));
       } else if (joined == 1) {
@@ -501,7 +500,7 @@ struct Iterations {
       } else {
         joined_steps(settings, done, joined);
       }
-      left -= joined;
+      done += joined;
     }
     for_each(sizes().pieces(), write_piece);
   }

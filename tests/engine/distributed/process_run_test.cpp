@@ -17,7 +17,7 @@ class GoldenProcesses : public ::testing::TestWithParam<std::string> {};
 
 /// The cases with one rank are the same with two: only the case with two reaches the end of its shard.
 TEST_P(GoldenProcesses, TwoProcessesAgreeInBothTypes) {
-  const std::filesystem::path folder = golden_folder() / GetParam();
+  const std::filesystem::path folder = golden_case(GetParam());
   const Json expected = read_json_file(folder / "expected.json");
   for (const std::string dtype : {"float64", "float32"}) {
     RunSpec spec = golden_spec(folder, dtype);

@@ -143,7 +143,7 @@ TEST(FeatureDirection, RatesEndAtTheFloorAndMomentumWarmsUp) {
   EXPECT_LT(last_rate("0"), 0.01);
   EXPECT_GT(last_rate("0.1"), 0.1);
   const auto momentum = [](const char* value, std::int64_t step) {
-    return muon_momentum(with("record17", "momentum_warmup", value).schedule.muon_momentum, step);
+    return muon_momentum(with("record17", "momentum_warmup", value).schedule, step);
   };
   EXPECT_EQ(momentum("none", 0), momentum("none", 1000));
   EXPECT_LT(momentum("500", 250), momentum("300", 250));

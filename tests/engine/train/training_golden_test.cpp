@@ -23,7 +23,7 @@ Json trace_of(const RunSpec& base) {
 class GoldenTraining : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(GoldenTraining, AgreesInBothTypes) {
-  const std::filesystem::path folder = golden_folder() / GetParam();
+  const std::filesystem::path folder = golden_case(GetParam());
   const Json expected = read_json_file(folder / "expected.json");
   for (const std::string dtype : {"float64", "float32"}) {
     const GoldenErrors errors(trace_of(golden_spec(folder, dtype)), expected);
