@@ -59,6 +59,8 @@ struct DeviceAttentionInputs {
   float scale = 1.0f;  ///< positive
   /// Sums over keys from the nearest to the first, a tile at a time; false: from the first to the nearest.
   bool nearest_first = false;
+  /// Tiles whose keys all queries see get the element mask too, which changes no bit; false: they skip it.
+  bool masks_full_tiles = false;
   DeviceAttentionProducts products = DeviceAttentionProducts::kWarp;
 };
 

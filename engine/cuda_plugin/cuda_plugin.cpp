@@ -7,6 +7,7 @@
 #include <cuda_runtime_api.h>
 #include <torch/version.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "core/base/error.h"
@@ -37,8 +38,24 @@ Stream current_stream() {
   return c10::cuda::getCurrentCUDAStream().stream();
 }
 
+at::Tensor upload(std::span<const std::uint16_t> tokens, at::ScalarType type, Upload how) {
+  const bool is_asynchronous = how == Upload::kAsynchronous;
+  const at::Tensor staged = at::empty({static_cast<std::int64_t>(tokens.size())},
+                                      at::TensorOptions().dtype(type).pinned_memory(is_asynchronous));
+  if (type == at::kInt) {
+    std::copy(tokens.begin(), tokens.end(), staged.data_ptr<std::int32_t>());
+  } else {
+    std::copy(tokens.begin(), tokens.end(), staged.data_ptr<std::int64_t>());
+  }
+  return staged.to(at::Device(at::kCUDA, c10::cuda::current_device()), is_asynchronous);
+}
+
 /// Complete once a GPU is open.
-CudaKernels kernels = {cuda::kernel_table(), at::kCUDA, current_stream};
+CudaKernels kernels = [] {
+  CudaKernels all = {cuda::kernel_table(), at::kCUDA, current_stream};
+  all.upload = upload;
+  return all;
+}();
 
 int device_count() {
   return static_cast<int>(c10::cuda::device_count_ensure_non_zero());  // says why there is none
@@ -141,6 +158,8 @@ const CudaPlugin kPlugin = {.version = kCudaPluginVersion,
                             .synchronize = synchronize,
                             .memory = memory,
                             .make_marks = make_marks,
+                            .start_counting = start_counting,
+                            .stop_counting = stop_counting,
                             .make_communicator = make_nccl_communicator,
                             .kernels = &kernels,
                             .capture = capture};

@@ -31,6 +31,7 @@ cuda::DeviceAttentionInputs kernel_inputs(const at::Tensor& q, const at::Tensor&
                    .last_query = ranges.last_query.const_data_ptr<std::int32_t>()},
           .scale = static_cast<float>(scale),
           .nearest_first = plan.options().block_order == KeyBlockOrder::kNearestFirst,
+          .masks_full_tiles = !plan.options().split_full_blocks,
           .products = cuda_kernels()->attention_products};
 }
 

@@ -2,11 +2,17 @@
 /// a run asks for a GPU; EngineContext::set_gpu registers the table.
 #pragma once
 
+#include <cstdint>
+#include <span>
+
 #include "engine/cuda/kernel_table.h"
 #include "engine/kernels/engine_context.h"
 #include "engine/ops/torch.h"
 
 namespace nanobench::core {
+
+/// How tokens get to a GPU: the host waits until ordinary memory is copied, or enqueues a copy from locked memory.
+enum class Upload { kBlocking, kAsynchronous };
 
 /// All functions enqueue on the stream and return immediately (engine/cuda).
 struct CudaKernels : cuda::KernelTable {
@@ -15,6 +21,8 @@ struct CudaKernels : cuda::KernelTable {
   cuda::Stream (*stream)() = nullptr;
   bool has_float8_products = false;  ///< the library supports 8-bit floating-point products
   cuda::DeviceAttentionProducts attention_products = cuda::DeviceAttentionProducts::kWarp;  ///< chosen by the run
+  /// A tensor [count] on the device. The numbers become int32 or int64 on the host, so that no other bytes are copied.
+  at::Tensor (*upload)(std::span<const std::uint16_t> tokens, at::ScalarType type, Upload how) = nullptr;
 };
 
 /// Null until a GPU is opened.

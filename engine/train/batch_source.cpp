@@ -5,6 +5,7 @@
 
 #include "core/base/op_timer.h"
 #include "engine/ops/device_mask.h"
+#include "engine/ops/kernels.h"
 
 namespace nanobench::core {
 namespace {
@@ -71,13 +72,20 @@ ShardList BatchSource::open(const std::vector<std::string>& paths) {
 FetchedSequence BatchSource::fetch(const DataLoader& loader, const SequenceRef& place) const {
   FetchedSequence sequence{.place = place, .raw = loader.tokens(place), .tokens = {}, .targets = {}};
   if (!share_.plays(place)) return sequence;
+  const LoaderConfig& loader_config = config_.data.loader;
+  const at::ScalarType type = loader_config.token_dtype == TokenDtype::kInt32 ? at::kInt : at::kLong;
   const auto length = static_cast<std::int64_t>(sequence.raw.size()) - 1;
-  at::Tensor ids = at::empty({length + 1}, at::TensorOptions().dtype(at::kLong).pinned_memory(device_.is_cuda()));
+  if (takes_device_tensors(device_)) {
+    const Upload how = loader_config.storage == ShardStorage::kPinned ? Upload::kAsynchronous : Upload::kBlocking;
+    const CudaKernels& gpu = *cuda_kernels();
+    sequence.tokens = gpu.upload(sequence.raw.first(sequence.raw.size() - 1), type, how);
+    sequence.targets = gpu.upload(sequence.raw.subspan(1), at::kLong, how);
+    return sequence;
+  }
+  const at::Tensor ids = at::empty({length + 1}, at::kLong);
   std::copy(sequence.raw.begin(), sequence.raw.end(), ids.data_ptr<std::int64_t>());
-  ids = ids.to(device_, /*non_blocking=*/true);
   sequence.targets = ids.narrow(0, 1, length);
-  sequence.tokens = ids.narrow(0, 0, length);
-  if (config_.data.loader.token_dtype == TokenDtype::kInt32) sequence.tokens = sequence.tokens.to(at::kInt);
+  sequence.tokens = ids.narrow(0, 0, length).to(type);
   return sequence;
 }
 

@@ -28,8 +28,9 @@ struct FetchedSequence {
 class BatchSource {
  public:
   /// Opens all shards. Throws Error for shards that cannot be read or do not fit the configuration. Keeps a reference
-  /// to `spec`. `share`: the sequences that this process trains; `device`: the model's device. Copies to a GPU are
-  /// enqueued from locked memory, without waiting.
+  /// to `spec`. `share`: the sequences that this process trains; `device`: the model's device. A GPU gets tokens and
+  /// targets as the records copied them: enqueued from locked memory if the shards lie in it (data.loader.storage
+  /// "pinned"), and otherwise from ordinary memory, for which the host waits.
   BatchSource(const RunSpec& spec, at::ScalarType dtype, const RankShare& share, at::Device device = at::kCPU);
 
   /// The sequences of the next step, fetched now or by the last fetch_ahead.
