@@ -140,10 +140,49 @@ class Shrink {
       to.quantum_tokens = divided(from.quantum_tokens, divisor, "/attention/window/schedule/quantum_tokens",
                                   "attention/window/schedule/quantum_tokens");
     }
+    for (std::int64_t& tokens : to.tokens_list)
+      tokens = divided(tokens, divisor, "/attention/window/schedule/tokens_list", "a window");
+    shrink_final_window();
+    shrink_documents();
     note({"/attention/block_size", "/attention/window/schedule"},
          "context: attention blocks " + text(official_.attention.block_size) + " -> " + text(to_.attention.block_size) +
              " tokens and all windows divided by " + text(divisor) +
              "; rotary frequencies are kept, so positions turn less far");
+  }
+
+  void shrink_final_window() {
+    core::WindowConfig& to = to_.attention.window;
+    if (to.final_validation_tokens) {
+      to.final_validation_tokens = divided(*to.final_validation_tokens, scale_.context_divisor,
+                                           "/attention/window/final_validation_tokens", "the last validation's window");
+    }
+    if (to.final_validation_layers_tokens) {
+      to.final_validation_layers_tokens =
+          divided(*to.final_validation_layers_tokens, scale_.context_divisor,
+                  "/attention/window/final_validation_layers_tokens", "the last validation's window of some layers");
+    }
+  }
+
+  void shrink_documents() {
+    std::optional<std::int64_t>& longest = to_.data.loader.max_document_length;
+    if (!longest) return;
+    const std::int64_t official = *longest;
+    longest = std::max<std::int64_t>(1, official / scale_.context_divisor);
+    note({"/data/loader/max_document_length"},
+         "documents: cut at " + text(*longest) + " tokens instead of " + text(official) + ", in proportion to windows");
+  }
+
+  /// A short sequence is seldom followed by a document within its own length: each keeps the tokens in which the
+  /// official one is searched for.
+  void widen_search() {
+    if (to_.data.loader.alignment != core::BatchAlignment::kBos) return;
+    const std::int64_t from = official_.data.sequence_length, to = to_.data.sequence_length;
+    if (to >= from) return;
+    std::int64_t& window = to_.data.loader.search_window;
+    window = official_.data.loader.search_window * ((from + to - 1) / to);
+    note({"/data/loader/search_window"}, "documents: the sequences of a step are searched for in " + text(window) +
+                                             " times its tokens, which are few, instead of " +
+                                             text(official_.data.loader.search_window));
   }
 
   void shrink_batch() {
@@ -156,6 +195,7 @@ class Shrink {
     to.sequence_length = std::min(context, step_tokens);
     to.sequences_per_step = divided(step_tokens, to.sequence_length, "/data/sequence_length", "the tokens of a step");
     share_among_ranks(step_tokens);
+    widen_search();
     const std::int64_t per_rank = to.sequences_per_step / to.ranks;
     // A request for fewer ranks gets more micro-steps, just as the records' scripts accumulate on fewer GPUs. The
     // scale's own ranks keep one read per step if the record has one.
@@ -247,14 +287,20 @@ class Shrink {
     set_counts_of_steps();
     if (scale_.steps_divisor == 1) return;
     to.num_steps = fewer_steps(from.num_steps);
-    to_.run.stop_after = std::min(to.num_steps, fewer_steps(official_.run.stop_after));
+    to.extension_steps = fewer_steps(from.extension_steps);
+    const bool is_whole = official_.run.stop_after == from.total_steps();
+    to_.run.stop_after =
+        is_whole ? to.total_steps() : std::min(to.total_steps(), fewer_steps(official_.run.stop_after));
     if (!scale_.val_every) to_.run.val_every = fewer_steps(official_.run.val_every);
     if (!scale_.warmup_iterations) to_.run.warmup_iterations = fewer_steps(official_.run.warmup_iterations);
     // Relative to the rounded num_steps, so that the cooldown begins at the same fraction of the run.
-    to.learning_rate.cooldown_steps =
-        from.learning_rate.cooldown_steps * static_cast<double>(to.num_steps) / static_cast<double>(from.num_steps);
+    const bool covers = from.learning_rate.covers_extension;
+    to.learning_rate.cooldown_steps = from.learning_rate.cooldown_steps *
+                                      static_cast<double>(covers ? to.total_steps() : to.num_steps) /
+                                      static_cast<double>(covers ? from.total_steps() : from.num_steps);
     to.learning_rate.warmup_steps = fewer_steps(from.learning_rate.warmup_steps);
     to.muon_momentum.warmup_steps = fewer_steps(from.muon_momentum.warmup_steps);
+    to.muon_momentum.cooldown_steps = fewer_steps(from.muon_momentum.cooldown_steps);
     note({"/schedule", "/run/stop_after"},
          "steps: divided by " + text(scale_.steps_divisor) +
              ", warm-ups and cooldown in proportion; the model sees far fewer tokens than it could use");
@@ -279,7 +325,8 @@ class Shrink {
   void shrink_fp8() {
     const std::int64_t from = official_.data.sequence_length;
     const std::int64_t to = to_.data.sequence_length;
-    if (to_.precision.head != core::HeadPrecision::kFp8 || from == to) return;
+    const bool is_sum = to_.run.loss_reduction == core::LossReduction::kSum;  // does not depend on the length
+    if (to_.precision.head != core::HeadPrecision::kFp8 || from == to || is_sum) return;
     const double exponent = std::round(std::log2(static_cast<double>(from) / static_cast<double>(to)));
     double& scale = to_.precision.fp8.grad_scale;
     scale /= std::exp2(exponent);

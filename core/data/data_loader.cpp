@@ -47,6 +47,31 @@ std::vector<std::int64_t> permutation(std::int64_t count, std::uint64_t seed, st
 
 }  // namespace
 
+namespace {
+
+constexpr std::int64_t kAlignedShare = 3;            // tokens of documents over tokens of sequences
+constexpr std::int64_t kLongDocuments = 1 << 16;     // a few of the generated corpus's longest
+
+/// Tokens that no step may need although they must be there.
+std::int64_t aligned_reserve(const DataConfig& data) {
+  const bool searches = data.loader.alignment == BatchAlignment::kBos;
+  return kLongDocuments + (searches ? data.loader.search_window * data.tokens_per_step() : 0);
+}
+
+}  // namespace
+
+std::int64_t tokens_of_steps(const DataConfig& data, std::int64_t steps) {
+  // One more: the loader advances before a read that would end exactly at the end of the shard.
+  const std::int64_t tokens = data.tokens_per_step() * (steps + 1) + 1;
+  return data.loader.alignment == BatchAlignment::kNone ? tokens : kAlignedShare * tokens + aligned_reserve(data);
+}
+
+std::int64_t steps_of_tokens(const DataConfig& data, std::int64_t tokens) {
+  const std::int64_t usable = tokens - 1 - data.loader.reserve_tokens, read = data.tokens_per_step();
+  if (data.loader.alignment == BatchAlignment::kNone) return std::max<std::int64_t>(0, usable) / read;
+  return std::max<std::int64_t>(0, usable - aligned_reserve(data)) / (kAlignedShare * read);
+}
+
 const char* to_string(LoaderPosition position) {
   return position == LoaderPosition::kGlobal ? "global" : "per_rank";
 }

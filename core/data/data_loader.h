@@ -87,6 +87,12 @@ struct LoaderState {
   bool operator==(const LoaderState&) const = default;
 };
 
+/// Tokens that a training of this many steps needs at most. Aligned sequences leave tokens out: how many depends on the
+/// documents, and three times the tokens of the sequences suffice unless these are shorter than most documents.
+std::int64_t tokens_of_steps(const DataConfig& data, std::int64_t steps);
+/// The steps that a shard of this many tokens suffices for by the same measure.
+std::int64_t steps_of_tokens(const DataConfig& data, std::int64_t tokens);
+
 class DataLoader {
  public:
   /// Starts at the first token of the first shard. Throws Error{kInvalidArgument} for inconsistent options and for a

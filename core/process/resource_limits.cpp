@@ -6,7 +6,10 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <exception>
+#include <string_view>
 
+#include "core/base/error.h"
 #include "core/base/input_file.h"
 
 namespace nanobench::core {
@@ -19,6 +22,21 @@ std::int64_t bytes_after(const std::string& status, const char* key) {
   const std::size_t at = status.find(key);
   if (at == std::string::npos) return 0;
   return std::int64_t{1024} * std::strtoll(status.c_str() + at + std::char_traits<char>::length(key), nullptr, 10);
+}
+
+std::terminate_handler former_handler = nullptr;
+
+[[noreturn]] void end_without_memory() {
+  constexpr std::size_t kSmall = std::size_t{1} << 17;  // about what the library tried in vain
+  const bool has_exception = std::current_exception() != nullptr;
+  void* const memory = has_exception ? nullptr : std::malloc(kSmall);
+  if (has_exception || memory != nullptr) {
+    former_handler();
+    std::abort();
+  }
+  constexpr std::string_view kText = "nanobench: out of memory\n";
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kText.data(), kText.size());
+  _exit(kExitUsage);
 }
 
 std::string status_of(const std::string& process) {
@@ -45,6 +63,10 @@ std::int64_t resident_memory_bytes() {
 
 std::string remedy_for(int error, const std::string& otherwise) {
   return error == EMFILE ? "raise the limit of open files (ulimit -n)" : otherwise;
+}
+
+void end_plainly_without_memory() {
+  former_handler = std::set_terminate(end_without_memory);
 }
 
 void ignore_file_size_signal() {

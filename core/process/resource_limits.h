@@ -22,6 +22,10 @@ std::int64_t resident_memory_bytes();
 /// process by SIGXFSZ. Programs that ChildProcess starts have the system's behaviour again.
 void ignore_file_size_signal();
 
+/// From now on a process that has no memory even for the exception that would say so prints "nanobench: out of memory"
+/// and exits with kExitUsage; the C++ library aborts it. Everything else that terminates a process still aborts it.
+void end_plainly_without_memory();
+
 /// What to do about an error number: about too many open files, else `otherwise`.
 std::string remedy_for(int error, const std::string& otherwise);
 

@@ -158,8 +158,6 @@ const CudaPlugin kPlugin = {.version = kCudaPluginVersion,
                             .synchronize = synchronize,
                             .memory = memory,
                             .make_marks = make_marks,
-                            .start_counting = start_counting,
-                            .stop_counting = stop_counting,
                             .make_communicator = make_nccl_communicator,
                             .kernels = &kernels,
                             .capture = capture};

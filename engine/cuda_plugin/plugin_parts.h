@@ -13,10 +13,6 @@ namespace nanobench::core::cuda {
 /// CudaPlugin::capture. Waits for the whole device before and after.
 std::unique_ptr<DeviceGraph> capture(const std::function<void()>& work);
 
-/// CudaPlugin::start_counting and stop_counting.
-bool start_counting();
-DeviceCounts stop_counting();
-
 /// NCCL does not sum in rank order: sums are the same from run to run, but their bits differ from the CPU's.
 /// Collectives run on a separate stream, in the order of issue; waiting for one blocks the current stream, not the
 /// host. A thread watches the other processes. When one dies, pending collectives are aborted, and waits for them fail

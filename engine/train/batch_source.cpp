@@ -75,11 +75,11 @@ FetchedSequence BatchSource::fetch(const DataLoader& loader, const SequenceRef& 
   const LoaderConfig& loader_config = config_.data.loader;
   const at::ScalarType type = loader_config.token_dtype == TokenDtype::kInt32 ? at::kInt : at::kLong;
   const auto length = static_cast<std::int64_t>(sequence.raw.size()) - 1;
-  if (takes_device_tensors(device_)) {
+  if (takes_device_tensors(device_) && cuda_kernels()->upload != nullptr) {
     const Upload how = loader_config.storage == ShardStorage::kPinned ? Upload::kAsynchronous : Upload::kBlocking;
     const CudaKernels& gpu = *cuda_kernels();
-    sequence.tokens = gpu.upload(sequence.raw.first(sequence.raw.size() - 1), type, how);
-    sequence.targets = gpu.upload(sequence.raw.subspan(1), at::kLong, how);
+    sequence.tokens = gpu.upload(sequence.raw.span().first(sequence.raw.size() - 1), type, how);
+    sequence.targets = gpu.upload(sequence.raw.span().subspan(1), at::kLong, how);
     return sequence;
   }
   const at::Tensor ids = at::empty({length + 1}, at::kLong);

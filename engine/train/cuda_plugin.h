@@ -18,17 +18,6 @@ struct DeviceMemory {
   std::int64_t peak_reserved_bytes = 0;   ///< max bytes reserved from the driver
 };
 
-/// What the host asked of the GPU during some time.
-struct DeviceCounts {
-  std::int64_t launches = 0;        ///< kernels that the host launched, those inside graphs not among them
-  std::int64_t graph_launches = 0;  ///< replayed graphs
-  std::int64_t synchronizations = 0;
-  std::int64_t bytes_to_device = 0;
-  std::int64_t bytes_from_device = 0;
-  std::int64_t allocations = 0;         ///< tensors' memory from LibTorch's allocator
-  std::int64_t driver_allocations = 0;  ///< the allocator's own, from the driver
-};
-
 /// Measures times between marks on the device's stream; nothing waits before elapsed_ms. Not thread-safe.
 class DeviceMarks {
  public:
@@ -69,10 +58,6 @@ struct CudaPlugin {
   void (*synchronize)() = nullptr;
   DeviceMemory (*memory)() = nullptr;
   std::unique_ptr<DeviceMarks> (*make_marks)() = nullptr;
-  /// Counts from here on, which makes every call slower. False if CUPTI, by which calls are counted, refuses.
-  bool (*start_counting)() = nullptr;
-  /// Ends start_counting.
-  DeviceCounts (*stop_counting)() = nullptr;
   /// NCCL between the GPUs of all processes of the group; tensors on the CPU go through group.host. A collective
   /// operation.
   std::unique_ptr<Communicator> (*make_communicator)(const DeviceGroup& group) = nullptr;

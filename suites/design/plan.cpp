@@ -4,6 +4,7 @@
 #include <numeric>
 #include <set>
 
+#include "core/data/data_loader.h"
 #include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/random.h"
@@ -33,8 +34,7 @@ TokenNeed need_of(const Matrix& matrix) {
   for (const Cell& cell : matrix.cells) {
     if (cell.operation) continue;
     const core::DataConfig& data = cell.config.data;
-    // One more of each: the loader advances before a read that would end exactly at the end of the shard.
-    need.train_tokens = std::max(need.train_tokens, data.tokens_per_step() * (cell.config.run.stop_after + 1) + 1);
+    need.train_tokens = std::max(need.train_tokens, core::tokens_of_steps(data, cell.config.run.stop_after));
     need.val_tokens = std::max(need.val_tokens, data.val_length() * (data.val_sequences + 1) + 1);
   }
   return need;
@@ -199,10 +199,9 @@ class DataFit {
   void fit_length(core::TrainConfig& config) {
     core::LoaderConfig& loader = config.data.loader;
     if (loader.wrap) return;
-    const std::int64_t read = config.data.tokens_per_step();
     std::int64_t steps = 0;
     for (const std::filesystem::path& file : data_.train)
-      steps += std::max<std::int64_t>(0, core::TokenShard(file).size() - 1 - loader.reserve_tokens) / read;
+      steps += core::steps_of_tokens(config.data, core::TokenShard(file).size());
     if (steps >= config.run.stop_after) return;
     note("it holds " + std::to_string(steps) + " of the " + std::to_string(config.run.stop_after) +
          " steps, so it is read again from its start");

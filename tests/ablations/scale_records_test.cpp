@@ -49,7 +49,7 @@ TEST_P(ScaledRecord, DividesAmongTwoProcessesAndThreeRanksAtEveryScale) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Golden, ScaledRecord, testing::Range(4, 22),
+INSTANTIATE_TEST_SUITE_P(Golden, ScaledRecord, testing::Range(4, 42),
                          [](const auto& test) { return "record" + std::to_string(test.param); });
 
 TrainConfig scaled_record(int number, const std::string& scale) {

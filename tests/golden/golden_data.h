@@ -18,7 +18,8 @@ inline std::filesystem::path golden_data(const std::string& name) {
 
 /// The real configuration of a record: of record 4, golden/records/record04.json.
 inline std::filesystem::path golden_record(int number) {
-  return golden_data("golden/records") / ((number < 10 ? "record0" : "record") + std::to_string(number) + ".json");
+  const std::string folder = number < 22 ? "golden/records" : "golden_22_41/records";
+  return golden_data(folder) / ((number < 10 ? "record0" : "record") + std::to_string(number) + ".json");
 }
 
 }  // namespace nanobench

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <csignal>
 
+#include "core/data/data_loader.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
 #include "reports/stats/summary.h"
@@ -167,7 +168,7 @@ void use_generated_data(core::RunSpec& spec, const std::string& remedy) {
                                                  std::to_string(config.model.vocab_size) + "; " + remedy);
   }
   const core::DataConfig& data = config.data;
-  const suites::TokenNeed need{.train_tokens = data.tokens_per_step() * (config.run.stop_after + 1) + 1,
+  const suites::TokenNeed need{.train_tokens = core::tokens_of_steps(data, config.run.stop_after),
                                .val_tokens = data.val_length() * (data.val_sequences + 1) + 1};
   const core::DataSet made = suites::open_data({}, need, cache_folder());
   for (const fs::path& file : made.train) spec.train_shards.push_back(file.string());

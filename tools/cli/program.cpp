@@ -160,6 +160,7 @@ void add_all_commands(CLI::App& app, Session& session) {
 }
 
 int run_program(int count, const char* const* words) {
+  core::end_plainly_without_memory();
   core::ignore_file_size_signal();
   try {
     return execute({words, words + count});

@@ -15,6 +15,9 @@ namespace nanobench::core::testing {
 struct Told {
   CudaOptions options;
   int recordings = 0;
+  std::int64_t copied_bytes = 0;  ///< of tokens
+  int asynchronous_copies = 0, blocking_copies = 0;
+  bool masks_full_tiles = false;  ///< of the last attention
   std::string text() const {
     return std::string(options.expandable_segments ? "expandable " : "") +
            (options.initial_backward ? "backward " : "") +
@@ -50,8 +53,25 @@ class EmulatedPlugin {
   static inline Told told;
 
  private:
+  static CudaKernels told_kernels() {
+    CudaKernels kernels = emulated_kernels();
+    kernels.upload = [](std::span<const std::uint16_t> tokens, at::ScalarType type, Upload how) {
+      at::Tensor copied = at::empty({static_cast<std::int64_t>(tokens.size())}, at::kLong);
+      std::copy(tokens.begin(), tokens.end(), copied.data_ptr<std::int64_t>());
+      copied = copied.to(type);
+      told.copied_bytes += static_cast<std::int64_t>(copied.nbytes());
+      ++(how == Upload::kAsynchronous ? told.asynchronous_copies : told.blocking_copies);
+      return copied;
+    };
+    kernels.attention_forward = [](const cuda::DeviceAttentionShape& shape, const cuda::DeviceAttentionInputs& in,
+                                   cuda::bf16* y, float* log_sums, cuda::Stream stream) {
+      told.masks_full_tiles = in.masks_full_tiles;
+      cuda::attention_forward(shape, in, y, log_sums, stream);
+    };
+    return kernels;
+  }
   static CudaPlugin make_table() {
-    static CudaKernels kernels = emulated_kernels();
+    static CudaKernels kernels = told_kernels();
     CudaPlugin table;
     table.version = kCudaPluginVersion;
     table.device_count = [] { return 1; };

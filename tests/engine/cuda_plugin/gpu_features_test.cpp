@@ -35,5 +35,35 @@ TEST(GpuFeatures, EveryValueReachesTheGpuAndActsAsItsKindSays) {
   EXPECT_EQ(features, 4);
 }
 
+Told told_of(const TinyRun& run, const std::string& patch) {
+  train(spec_of(run, patch));
+  return EmulatedPlugin::told;
+}
+
+TEST(GpuToggles, StorageDecidesHowTokensAreCopied) {
+  const TinyRun run;
+  const Told pinned = told_of(run, R"({"data": {"loader": {"storage": "pinned"}}})");
+  EXPECT_GT(pinned.asynchronous_copies, 0);
+  EXPECT_EQ(pinned.blocking_copies, 0);
+  const Told mapped = told_of(run, R"({"data": {"loader": {"storage": "mapped"}}})");
+  EXPECT_EQ(mapped.asynchronous_copies, 0);
+  EXPECT_EQ(mapped.blocking_copies, pinned.asynchronous_copies);
+}
+
+TEST(GpuToggles, TokensAreConvertedBeforeTheyAreCopied) {
+  const TinyRun run;
+  const Told wide = told_of(run, R"({"data": {"loader": {"token_dtype": "int64"}}})");
+  const Told narrow = told_of(run, R"({"data": {"loader": {"token_dtype": "int32"}}})");
+  EXPECT_EQ(4 * narrow.copied_bytes, 3 * wide.copied_bytes) << "targets stay int64";
+}
+
+TEST(GpuToggles, TheMaskOfFullBlocksReachesTheKernels) {
+  const TinyRun run;
+  EXPECT_FALSE(told_of(run, R"({"attention": {"split_full_blocks": true}})").masks_full_tiles);
+  EXPECT_TRUE(told_of(run, R"({"attention": {"split_full_blocks": false}})").masks_full_tiles);
+  EXPECT_EQ(train(spec_of(run, R"({"attention": {"split_full_blocks": true}})")).losses,
+            train(spec_of(run, R"({"attention": {"split_full_blocks": false}})")).losses);
+}
+
 }  // namespace
 }  // namespace nanobench::core::testing

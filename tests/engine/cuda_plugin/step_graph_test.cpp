@@ -105,9 +105,10 @@ void compare_steps(const TrainConfig& config) {
       const at::Tensor expected = expected_model.loss({.tokens = input.tokens,
                                                        .targets = input.targets,
                                                        .plan = host_plan(input, config.attention, step.window),
-                                                       .half_plan = host_plan(input, config.attention, half)});
+                                                       .half_plan = host_plan(input, config.attention, half),
+                                                       .listed_plan = nullptr});
       expected.backward(at::full({}, 0.5));
-      const double loss = graph.run(input.tokens, input.targets, step.window).item<double>();
+      const double loss = graph.run(input.tokens, input.targets, {.whole = step.window, .half = half, .listed = {}}).item<double>();
       EXPECT_EQ(loss, expected.item<double>());
       losses.insert(loss);
     }

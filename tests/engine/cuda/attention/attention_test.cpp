@@ -85,8 +85,13 @@ struct Problem {
     return static_cast<std::size_t>(shape.length) * static_cast<std::size_t>(heads * shape.head_dim);
   }
   DeviceAttentionInputs inputs() const {
-    return {q.numbers.data(), k.numbers.data(), v.numbers.data(), {first_key.data(), last_query.data()}, scale,
-            nearest_first,    products};
+    return {.q = q.numbers.data(),
+            .k = k.numbers.data(),
+            .v = v.numbers.data(),
+            .mask = {first_key.data(), last_query.data()},
+            .scale = scale,
+            .nearest_first = nearest_first,
+            .products = products};
   }
   AttentionNumbers exact() const {
     const std::vector<std::int32_t> first = first_key.numbers();
