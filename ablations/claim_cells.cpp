@@ -125,12 +125,21 @@ std::optional<double> published_figure(const PublishedFigures& figures, const st
   return std::nullopt;
 }
 
+/// Whether a setting is `stated`. A group may have settings that the claim does not speak of.
+bool is_as_stated(const core::Json& setting, const core::Json& stated) {
+  if (!stated.is_object() || !setting.is_object()) return setting == stated;
+  for (const auto& [key, value] : stated.items()) {
+    if (!setting.contains(key) || !is_as_stated(setting.at(key), value)) return false;
+  }
+  return true;
+}
+
 std::optional<double> setting_value(const Catalogue& catalogue, const MeasureArm& arm, const Claim& claim) {
   const core::Json config(core::to_json(resolve(catalogue, {.record = arm.record, .settings = arm.features}).config));
   const core::Json::json_pointer pointer(claim.measure.pointer);
   // A setting of another type of optimiser or schedule is not written, so it equals nothing.
   const core::Json setting = config.contains(pointer) ? config.at(pointer) : core::Json();
-  if (claim.measure.equals) return setting == *claim.measure.equals ? 1.0 : 0.0;
+  if (claim.measure.equals) return is_as_stated(setting, *claim.measure.equals) ? 1.0 : 0.0;
   if (setting.is_boolean()) return setting.get<bool>() ? 1.0 : 0.0;
   if (setting.is_number()) return setting.get<double>();
   return std::nullopt;

@@ -300,7 +300,8 @@ class Shrink {
                                       static_cast<double>(covers ? from.total_steps() : from.num_steps);
     to.learning_rate.warmup_steps = fewer_steps(from.learning_rate.warmup_steps);
     to.muon_momentum.warmup_steps = fewer_steps(from.muon_momentum.warmup_steps);
-    to.muon_momentum.cooldown_steps = fewer_steps(from.muon_momentum.cooldown_steps);
+    if (from.muon_momentum.cooldown_steps > 0)  // it acts from its second step on
+      to.muon_momentum.cooldown_steps = std::max<std::int64_t>(2, fewer_steps(from.muon_momentum.cooldown_steps));
     note({"/schedule", "/run/stop_after"},
          "steps: divided by " + text(scale_.steps_divisor) +
              ", warm-ups and cooldown in proportion; the model sees far fewer tokens than it could use");

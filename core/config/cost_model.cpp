@@ -291,7 +291,8 @@ class Counter {
     const double accesses = group.fused ? 7 : 18 + 2 * decay;
     const double processes = as_double(config_.distributed.processes);
     // A group that waits for k steps takes one of k updates, and adds its gradient to those before in the others.
-    const double updates = processes * parameters / as_double(group.step_every), sums = processes * parameters - updates;
+    const double updates = processes * parameters / as_double(group.step_every),
+                 sums = processes * parameters - updates;
     add(OpFamily::kAdam, CostPhase::kOptimizer, updates * (kAdamElement + kWeightDecay * decay) + sums,
         (updates * accesses + 3 * sums) * bytes_each);
   }

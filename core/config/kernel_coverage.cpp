@@ -59,11 +59,10 @@ const KernelCondition kIsMuon{"matrices trained by Muon",
                               {"/optimizer/hidden_matrices/type"},
                               [](Query query) { return hidden(query).type == OptimizerType::kMuon; },
                               /*is_choice=*/true};
-const KernelCondition kNewtonSchulz{
-    "Newton-Schulz iterations or those of Polar Express",
-    {"/optimizer/hidden_matrices/orthogonalizer"},
-    [](Query query) { return hidden(query).orthogonalizer != Orthogonalizer::kSvd; },
-    /*is_choice=*/true};
+const KernelCondition kNewtonSchulz{"Newton-Schulz iterations or those of Polar Express",
+                                    {"/optimizer/hidden_matrices/orthogonalizer"},
+                                    [](Query query) { return hidden(query).orthogonalizer != Orthogonalizer::kSvd; },
+                                    /*is_choice=*/true};
 
 KernelRow cpu_blocks() {
   return {StepPart::kBlocks,

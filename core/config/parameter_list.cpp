@@ -87,7 +87,8 @@ class Lister {
     if (model_.value_embeddings.mix == ValueMix::kLerp) scalars(prefix + "lamb", {});
     if (model_.value_embeddings.mix == ValueMix::kPair) scalars(prefix + "lambdas", {2});
     if (model_.merged_qkvo == MergedQkvo::kOff) linear(prefix + "c_proj", {width, width}, width);
-    if (model_.attention_gate_dim > 0) matrix(prefix + "attn_gate.weight", {model_.num_heads, model_.attention_gate_dim});
+    if (model_.attention_gate_dim > 0)
+      matrix(prefix + "attn_gate.weight", {model_.num_heads, model_.attention_gate_dim});
   }
 
   void linear(const std::string& name, const Dimensions& sizes, std::int64_t outputs) {

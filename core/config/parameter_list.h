@@ -25,7 +25,7 @@ struct ParameterShape {
 
   std::int64_t numbers() const;
   std::int64_t columns() const { return matrix_columns.value_or(sizes.back()); }  ///< of one; REQUIRES a matrix
-  std::int64_t matrix_rows() const { return numbers() / columns() / matrices; }  ///< rows of one of `matrices`
+  std::int64_t matrix_rows() const { return numbers() / columns() / matrices; }   ///< rows of one of `matrices`
 };
 
 /// Every parameter of the model; each name appears once.

@@ -81,7 +81,8 @@ class Reader : public FieldVisitor {
  private:
   bool present(const char* name) {
     if (!is_active()) {
-      if (object_.has(name))
+      const Json* const value = object_.find(name);
+      if (value != nullptr && !value->is_null())
         object_.fail(name, "this field does not belong to the chosen \"type\"; remove it or change the type");
       return false;
     }
@@ -190,8 +191,8 @@ bool ModelConfig::has_layer(std::int64_t layer) const {
 }
 
 bool ModelConfig::has_attention(std::int64_t layer) const {
-  return has_layer(layer) && std::find(attention_skip_layers.begin(), attention_skip_layers.end(), layer) ==
-                                 attention_skip_layers.end();
+  return has_layer(layer) &&
+         std::find(attention_skip_layers.begin(), attention_skip_layers.end(), layer) == attention_skip_layers.end();
 }
 
 bool ModelConfig::has_mlp(std::int64_t layer) const {

@@ -132,12 +132,12 @@ struct ModelConfig {
   /// Projections of queries, keys, values and output as one parameter: (4, C, C), or the same memory as (C, 4 C). Each
   /// of the four is orthogonalised alone; NorMuon's statistics follow the stored shape.
   MergedQkvo merged_qkvo = MergedQkvo::kOff;
-  bool mlp_fc_transposed = false;       ///< the first matrix of the MLP is stored as (C, hidden); Muon scales by that shape
+  bool mlp_fc_transposed = false;  ///< the first matrix of the MLP is stored as (C, hidden); Muon scales by that shape
   std::int64_t attention_gate_dim = 0;  ///< G > 0: a learned sigmoid gate a head, of the first G normalised features
   std::int64_t smear_gate_dim = 0;      ///< G > 0: each embedding gets a gated share of the one before it
   std::optional<std::int64_t> backout_layer;  ///< this layer's output, times a learned number, leaves before the head
-  std::optional<double> attention_scale;  ///< null: E^-0.5
-  double attention_scale_growth = 0.0;    ///< g: a window change w -> w' multiplies the scale by g ln(w' / w) + 1
+  std::optional<double> attention_scale;      ///< null: E^-0.5
+  double attention_scale_growth = 0.0;        ///< g: a window change w -> w' multiplies the scale by g ln(w' / w) + 1
   double attention_branch_scale = 1.0;
   std::optional<double>
       linear_init_std;  ///< f: uniform with standard deviation f fan_in^-0.5; null: U(-1, 1) fan_in^-0.5
@@ -199,7 +199,7 @@ struct OptimizerGroupConfig {
   EpsPosition eps_position = EpsPosition::kCorrected;
   std::int64_t step_every = 1;  ///< k: updated at steps s with k | s + 1, by the sum of k steps' gradients
   double weight_decay = 0.0;    ///< decoupled (AdamW): p -= lr weight_decay p, before the update
-  bool fused = true;          ///< one kernel over the group, or a sequence of tensor operations
+  bool fused = true;            ///< one kernel over the group, or a sequence of tensor operations
   // muon
   bool nesterov = true;
   MomentumForm momentum_form = MomentumForm::kLerp;
@@ -244,8 +244,8 @@ struct LearningRateConfig {
   /// (record #1).
   LearningRateShape shape = LearningRateShape::kTrapezoid;
   std::int64_t warmup_steps = 0;
-  double cooldown_steps = 600;  ///< trapezoid only
-  double floor = 0.0;           ///< final fraction of the base rate
+  double cooldown_steps = 600;    ///< trapezoid only
+  double floor = 0.0;             ///< final fraction of the base rate
   bool covers_extension = false;  ///< the schedule ends with the extension, not with num_steps (#41)
 };
 
@@ -260,8 +260,8 @@ struct MomentumConfig {
 
 struct ScheduleConfig {
   std::int64_t num_steps = 1490;
-  /// Steps that follow num_steps with its last window. The learning rate stays that of step 0.9999 num_steps, unless its
-  /// schedule covers them (#35 on).
+  /// Steps that follow num_steps with its last window. The learning rate stays that of step 0.9999 num_steps, unless
+  /// its schedule covers them (#35 on).
   std::int64_t extension_steps = 0;
   LearningRateConfig learning_rate;
   MomentumConfig muon_momentum;
@@ -308,7 +308,7 @@ struct RunConfig {
   bool val_gradients = false;  ///< validation keeps what a backward pass would need (records #5 to #9)
   GradientReduction gradient_reduction = GradientReduction::kMean;
   LossReduction loss_reduction = LossReduction::kMean;  ///< kSum: gradients of the sum over a sequence's tokens (#21)
-  std::vector<std::int64_t> gradient_steps;  ///< a trace keeps the gradients of these steps
+  std::vector<std::int64_t> gradient_steps;             ///< a trace keeps the gradients of these steps
 };
 
 /// Initial values of parameters that no file provides. A parameter's values depend only on (the run's seed, name,

@@ -113,9 +113,10 @@ void check_layers(const Checker& check, const ModelConfig& model) {
     check.exclude(has_table && !model.has_layer(layer), {"/model/value_embeddings/layer_map", "/model/skip_layers"},
                   "names a table for layer " + text(layer) + ", which is left out; use null");
   }
-  check.require(!model.backout_layer || (*model.backout_layer < model.num_layers && model.has_layer(*model.backout_layer)),
-                {"/model/backout_layer", "/model/num_layers", "/model/skip_layers"},
-                "layer " + text(model.backout_layer.value_or(0)) + " does not exist");
+  check.require(
+      !model.backout_layer || (*model.backout_layer < model.num_layers && model.has_layer(*model.backout_layer)),
+      {"/model/backout_layer", "/model/num_layers", "/model/skip_layers"},
+      "layer " + text(model.backout_layer.value_or(0)) + " does not exist");
   check.exclude(model.unet_skip_gate == SkipGate::kSigmoid && !model.unet_skips,
                 {"/model/unet_skip_gate", "/model/unet_skips"}, "there are no U-net skips; use \"linear\"");
 }
@@ -315,10 +316,10 @@ void check_alignment(const Checker& check, const LoaderConfig& loader) {
 }
 
 void check_search_window(const Checker& check, const LoaderConfig& loader) {
-  check.exclude(loader.search_window != LoaderConfig{}.search_window && loader.alignment != BatchAlignment::kBos,
-                {"/data/loader/search_window", "/data/loader/alignment"},
-                "only sequences that begin with a document are searched for; use " +
-                    text(LoaderConfig{}.search_window));
+  check.exclude(
+      loader.search_window != LoaderConfig{}.search_window && loader.alignment != BatchAlignment::kBos,
+      {"/data/loader/search_window", "/data/loader/alignment"},
+      "only sequences that begin with a document are searched for; use " + text(LoaderConfig{}.search_window));
 }
 
 void check_run(const Checker& check, const TrainConfig& config) {

@@ -127,10 +127,10 @@ void visit_fields(Visitor& v, ModelConfig& c) {
   v.field({"mlp_fc_transposed", "The first matrix of the MLP is stored with its inputs as rows."}, c.mlp_fc_transposed);
   v.field({"attention_gate_dim", "Features that a learned gate of each head reads; 0: no gate.", "features"},
           c.attention_gate_dim, 0, 1 << 20);
-  v.field({"smear_gate_dim",
-           "Features that the gate reads by which each embedding takes a share of the one before it; 0: none.",
-           "features"},
-          c.smear_gate_dim, 0, 1 << 20);
+  v.field(
+      {"smear_gate_dim",
+       "Features that the gate reads by which each embedding takes a share of the one before it; 0: none.", "features"},
+      c.smear_gate_dim, 0, 1 << 20);
   v.field({"backout_layer",
            "The output of this layer, times a learned number, is taken off before the head; null: nothing is."},
           c.backout_layer, 0, 1023);
@@ -207,7 +207,7 @@ void visit_fields(Visitor& v, OptimizerGroupConfig& c) {
   v.active_when("type", c.type, OptimizerType::kAdam);
   v.pair({"betas", "Decay of Adam's first and second moment; each is below 1."}, c.beta1, c.beta2, 0.0, 1.0);
   v.field({"eps", "Added to the root of Adam's second moment."}, c.eps, 0.0, 1.0);
-  v.field({"eps_position", "eps is added to the root of the second moment after or before its bias is corrected."},
+  v.field({"eps_position", "Epsilon is added to the root of the second moment after or before its bias is corrected."},
           c.eps_position);
   v.field({"step_every", "The group is updated every so many steps, by the sum of their gradients.", "steps"},
           c.step_every, 1, kMaxCount);
@@ -329,7 +329,8 @@ void visit_fields(Visitor& v, DataConfig& c) {
 
 template <class Visitor>
 void visit_fields(Visitor& v, RunConfig& c) {
-  v.field({"stop_after", "Steps that are trained; at most schedule/num_steps and extension_steps.", "steps"}, c.stop_after, 0, kMaxCount);
+  v.field({"stop_after", "Steps that are trained; at most schedule/num_steps and extension_steps.", "steps"},
+          c.stop_after, 0, kMaxCount);
   v.field({"val_every", "Steps between validations; the last step is always validated.", "steps"}, c.val_every, 1,
           kMaxCount);
   v.field({"untimed_steps", "Steps before the training clock starts.", "steps"}, c.untimed_steps, 0, kMaxCount);

@@ -28,8 +28,7 @@ BlockMask::BlockMask(std::span<const std::uint16_t> tokens, const BlockMaskOptio
     documents_[index] = document;
     std::int64_t first = document_start;
     if (options.window_tokens) {
-      first = std::max(first,
-                       first_key_of_window(options.granularity, *options.window_tokens, options.block_size, q));
+      first = std::max(first, first_key_of_window(options.granularity, *options.window_tokens, options.block_size, q));
     }
     first_key_[index] = first;
   }

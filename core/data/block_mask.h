@@ -49,8 +49,8 @@ class BlockMask {
   /// [T] smallest key that query q sees; q sees all of [first_key[q], q].
   const std::vector<std::int64_t>& first_key() const { return first_key_; }
 
-  /// Blocks whose pairs are all allowed. kToken, kTokenInclusive: found by counting. kBlock: blocks strictly below the diagonal, in the
-  /// window, with both blocks inside one document. kTokenBlockClipped: none.
+  /// Blocks whose pairs are all allowed. kToken, kTokenInclusive: found by counting. kBlock: blocks strictly below the
+  /// diagonal, in the window, with both blocks inside one document. kTokenBlockClipped: none.
   BlockList full_blocks() const;
   /// Visited blocks that need the element mask.
   BlockList partial_blocks() const;

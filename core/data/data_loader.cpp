@@ -49,8 +49,8 @@ std::vector<std::int64_t> permutation(std::int64_t count, std::uint64_t seed, st
 
 namespace {
 
-constexpr std::int64_t kAlignedShare = 3;            // tokens of documents over tokens of sequences
-constexpr std::int64_t kLongDocuments = 1 << 16;     // a few of the generated corpus's longest
+constexpr std::int64_t kAlignedShare = 3;         // tokens of documents over tokens of sequences
+constexpr std::int64_t kLongDocuments = 1 << 16;  // a few of the generated corpus's longest
 
 /// Tokens that no step may need although they must be there.
 std::int64_t aligned_reserve(const DataConfig& data) {
@@ -224,10 +224,10 @@ std::vector<SequenceRef> DataLoader::next_aligned(std::int64_t micro_batches) {
     if (cursor.shard >= static_cast<std::int64_t>(shards_->size())) fail_at_end();
     step = aligned_step(cursor, options_.ranks * per_rank);
   }
-  require(step.has_value(),
-          "token shard " + (*shards_)[static_cast<std::size_t>(cursor.shard)].path().string() +
-              " has too few documents for a step of " + std::to_string(options_.ranks * per_rank) + " sequences of " +
-              std::to_string(options_.sequence_length) + " tokens; use more data or shorter sequences");
+  require(step.has_value(), "token shard " + (*shards_)[static_cast<std::size_t>(cursor.shard)].path().string() +
+                                " has too few documents for a step of " + std::to_string(options_.ranks * per_rank) +
+                                " sequences of " + std::to_string(options_.sequence_length) +
+                                " tokens; use more data or shorter sequences");
   std::vector<SequenceRef> sequences;
   for (std::int64_t micro_batch = 0; micro_batch < micro_batches; ++micro_batch) {
     for (std::int64_t rank = 0; rank < options_.ranks; ++rank) {

@@ -22,7 +22,8 @@ struct AttentionMask {
   const std::int32_t* last_query = nullptr;  ///< [T] the largest query that sees each key; only backward needs it
 };
 
-/// What bounds a window, as in core/config: tokens; tokens and whole blocks; whole blocks only; tokens besides the query.
+/// What bounds a window, as in core/config: tokens; tokens and whole blocks; whole blocks only; tokens besides the
+/// query.
 enum class AttentionWindow { kToken, kTokenBlockClipped, kBlock, kTokenInclusive };
 
 struct AttentionMaskInputs {

@@ -79,9 +79,9 @@ __device__ inline float divisor_of(const float* partials, std::int64_t count, co
 }
 
 template <class Update>
-__global__ void __launch_bounds__(kThreads) normalize(std::int64_t numbers, const Update* updates,
-                                                      const float* partials, std::int64_t count, MuonDivisor by,
-                                                      bf16* xs) {
+__global__ void __launch_bounds__(kThreads)
+    normalize(std::int64_t numbers, const Update* updates, const float* partials, std::int64_t count, MuonDivisor by,
+              bf16* xs) {
   const std::int64_t matrix = blockIdx.y;
   const Update* const update = updates + matrix * numbers;
   bf16* const x = xs + matrix * numbers;

@@ -68,7 +68,7 @@ struct SmearGradients {
 
 /// gates [T] is for the backward pass.
 void smear_forward(const SmearShape& shape, const SmearInputs& in, float* gates, float* out, ThreadPool& threads);
-void smear_backward(const SmearShape& shape, const SmearInputs& in, const float* gates,
-                    const SmearGradients& gradients, ThreadPool& threads);
+void smear_backward(const SmearShape& shape, const SmearInputs& in, const float* gates, const SmearGradients& gradients,
+                    ThreadPool& threads);
 
 }  // namespace nanobench::core

@@ -18,9 +18,9 @@ namespace nanobench::core {
 struct Quintic {
   double a, b, c;
 };
-inline constexpr Quintic kQuintic = {.a = 3.4445, .b = -4.7750, .c = 2.0315};  ///< records #3 to #37
+constexpr Quintic kQuintic = {.a = 3.4445, .b = -4.7750, .c = 2.0315};  ///< records #3 to #37
 /// Polar Express: of its five iterations, in order. Source: record #38.
-inline constexpr Quintic kPolarExpress[] = {
+constexpr Quintic kPolarExpress[] = {
     {.a = 8.156554524902461, .b = -22.48329292557795, .c = 15.878769915207462},
     {.a = 4.042929935166739, .b = -2.808917465908714, .c = 0.5000178451051316},
     {.a = 3.8916678022926607, .b = -2.772484153217685, .c = 0.5060648178503393},
@@ -29,7 +29,8 @@ inline constexpr Quintic kPolarExpress[] = {
 };
 inline constexpr double kPolarExpressNorm = 1.02;  ///< factor on the norm that matrices are divided by
 
-inline const Quintic& quintic_of(bool is_polar_express, std::int64_t iteration) {
+// Not shared among the vector paths: each has its own.
+static inline const Quintic& quintic_of(bool is_polar_express, std::int64_t iteration) {
   return is_polar_express ? kPolarExpress[iteration] : kQuintic;
 }
 
@@ -49,9 +50,9 @@ struct NewtonSchulzSettings {
   std::int64_t steps = 5;
   double eps = 1e-7;  ///< added to the norm
   double momentum = 0.95;
-  bool accumulates = false;  ///< buffer <- momentum buffer + g; false: buffer <- lerp(g, buffer, momentum)
-  bool is_nesterov = true;   ///< orthogonalises the same formula applied again to the gradient; false: the buffer
-  bool by_terms = false;     ///< a X + b (A X) + c (A (A X)); false: a X + (b A + c A A) X
+  bool accumulates = false;       ///< buffer <- momentum buffer + g; false: buffer <- lerp(g, buffer, momentum)
+  bool is_nesterov = true;        ///< orthogonalises the same formula applied again to the gradient; false: the buffer
+  bool by_terms = false;          ///< a X + b (A X) + c (A (A X)); false: a X + (b A + c A A) X
   bool is_polar_express = false;  ///< coefficients and norm of Polar Express; at most five steps
 };
 
@@ -63,7 +64,8 @@ struct NewtonSchulzSettings {
 /// thread, in its cache; otherwise the tiles of one matrix after another are divided among the threads.
 /// For symmetric products, only the tiles of the lower triangle are computed. For matrices of at least 2:1, three steps
 /// at a time are taken on the short side (details and rejected variants: vector/newton_schulz.cpp): the same
-/// polynomial, with errors of the same size. Agrees with newton_schulz (engine/ops/orthogonalize.h) except for rounding.
+/// polynomial, with errors of the same size. Agrees with newton_schulz (engine/ops/orthogonalize.h) except for
+/// rounding.
 void newton_schulz_update(std::span<const NewtonSchulzMatrix> matrices, const NewtonSchulzSettings& settings,
                           ThreadPool& threads);
 

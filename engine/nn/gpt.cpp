@@ -262,8 +262,7 @@ at::Tensor GPT::fused_block(std::size_t layer, const at::Tensor& x, Stream& stre
                      model.attention_branch_scale, model.norm_eps);
   }
   const bool blends = blend.skip.defined() || blend.x0.defined();
-  return fused_mlp(blends ? fused_blend(blend) : x, {}, {}, up_weight(block), block.c_proj.weight, 1.0,
-                   model.norm_eps);
+  return fused_mlp(blends ? fused_blend(blend) : x, {}, {}, up_weight(block), block.c_proj.weight, 1.0, model.norm_eps);
 }
 
 /// [hidden, C], as the fused kernels take it.

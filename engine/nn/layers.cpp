@@ -24,11 +24,11 @@ Linear add_linear(Parameters& parameters, const TrainConfig& config, const std::
 
 at::Tensor add_qkvo(Parameters& parameters, const TrainConfig& config, const std::string& prefix) {
   const InitRule inner = matrix_rule(config, LinearRole::kInner), output = matrix_rule(config, LinearRole::kOutput);
-  return parameters.add({.name = prefix + "qkvo_w",
-                         .rule = inner,
-                         .pieces = {prefix + "c_q.weight", prefix + "c_k.weight", prefix + "c_v.weight",
-                                    prefix + "c_proj.weight"},
-                         .piece_rules = {inner, inner, inner, output}});
+  return parameters.add(
+      {.name = prefix + "qkvo_w",
+       .rule = inner,
+       .pieces = {prefix + "c_q.weight", prefix + "c_k.weight", prefix + "c_v.weight", prefix + "c_proj.weight"},
+       .piece_rules = {inner, inner, inner, output}});
 }
 
 Linear add_joined_qkv(Parameters& parameters, const TrainConfig& config, const std::string& prefix,

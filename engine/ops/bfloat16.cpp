@@ -24,8 +24,8 @@ void round_floats(const float* from, float* to, std::int64_t count) {
   });
 }
 
-/// The nearest bfloat16 value of a double, rounded once: the float in between is rounded to an odd last bit if it is not
-/// exact, which keeps it on its side of every tie.
+/// The nearest bfloat16 value of a double, rounded once: the float in between is rounded to an odd last bit if it is
+/// not exact, which keeps it on its side of every tie.
 inline double rounded_once(double value) {
   const auto near = static_cast<float>(value);
   if (std::isnan(value) || static_cast<double>(near) == value) return rounded_to_bfloat16(near);

@@ -109,8 +109,7 @@ at::Tensor rounded_cross_entropy_rows_(at::Tensor& logits, const at::Tensor& tar
                                        double factor, bool needs_gradient) {
   const double cap = *options.softcap.cap;
   const at::Tensor index = targets.unsqueeze(1);
-  const at::Tensor sigmoid =
-      round_to_bfloat16(at::sigmoid(round_to_bfloat16(round_to_bfloat16(logits).div_(cap / 2))));
+  const at::Tensor sigmoid = round_to_bfloat16(at::sigmoid(round_to_bfloat16(round_to_bfloat16(logits).div_(cap / 2))));
   const at::Tensor capped = round_to_bfloat16(sigmoid * (2 * cap));
   at::Tensor log_probabilities = at::_log_softmax(capped, -1, /*half_to_float=*/false);
   if (options.loss_rounding == LossRounding::kAll) round_to_bfloat16_(log_probabilities);

@@ -117,7 +117,8 @@ void Adam::step_by_operations(const std::vector<at::Tensor>& gradients, double r
     if (config_.weight_decay != 0.0) parameters_[i].mul_(1.0 - rate * config_.weight_decay);
     first_moments_[i].lerp_(gradients[i], 1.0 - config_.beta1);
     second_moments_[i].mul_(config_.beta2).addcmul_(gradients[i], gradients[i], 1.0 - config_.beta2);
-    const at::Tensor denominator = at::sqrt(second_moments_[i]).mul_(1.0 / std::sqrt(correction2)).add_(corrected_eps());
+    const at::Tensor denominator =
+        at::sqrt(second_moments_[i]).mul_(1.0 / std::sqrt(correction2)).add_(corrected_eps());
     parameters_[i].addcdiv_(first_moments_[i], denominator, -rate / correction1);
   }
 }

@@ -180,8 +180,7 @@ UpdatePath Muon::path() const {
 std::vector<at::Tensor> Muon::state_tensors() const {
   std::vector<at::Tensor> buffers;
   for (const Batch& batch : batches_) buffers.push_back(batch.buffer);
-  if (second_moment_)
-    buffers.insert(buffers.end(), second_moment_->moments().begin(), second_moment_->moments().end());
+  if (second_moment_) buffers.insert(buffers.end(), second_moment_->moments().begin(), second_moment_->moments().end());
   return buffers;
 }
 

@@ -13,9 +13,9 @@
 
 namespace nanobench::core {
 
-/// p -= lr * scale * O(u). u comes from the momentum buffer (form and Nesterov as configured), O is Newton-Schulz, Polar
-/// Express or SVD, followed by NorMuon's normalisation if second_moment_beta2 is set, and scale depends on the shape of
-/// one matrix.
+/// p -= lr * scale * O(u). u comes from the momentum buffer (form and Nesterov as configured), O is Newton-Schulz,
+/// Polar Express or SVD, followed by NorMuon's normalisation if second_moment_beta2 is set, and scale depends on the
+/// shape of one matrix.
 ///
 /// The iterations without rounding, on contiguous float32 parameters, is one call of engine/kernels/newton_schulz.h for
 /// all matrices. In bfloat16 on a GPU it uses GPU kernels (engine/optim/device_muon.h). Everything else uses LibTorch,

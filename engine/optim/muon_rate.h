@@ -13,7 +13,7 @@ namespace nanobench::core {
 /// [n * rows, columns].
 struct MuonParameter {
   at::Tensor tensor;
-  std::int64_t matrices = 1;  ///< n; each is orthogonalised and scaled separately
+  std::int64_t matrices = 1;                                  ///< n; each is orthogonalised and scaled separately
   std::optional<std::int64_t> matrix_columns = std::nullopt;  ///< of one matrix, if not the parameter's own
   StoredPrecision storage = StoredPrecision::kFloat32;        ///< kBfloat16: rounded after each step, with its momentum
 

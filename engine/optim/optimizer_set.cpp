@@ -53,8 +53,7 @@ std::vector<std::unique_ptr<Optimizer>> make_muons(const std::vector<MuonParamet
     return fits_device_muon(
         {.rows = one.rows(), .columns = one.columns(), .parameters = {one.tensor}, .buffer = {}, .rate = {}}, group);
   });
-  for (std::vector<MuonParameter> part :
-       {std::vector(taken.begin(), others), std::vector(others, taken.end())}) {
+  for (std::vector<MuonParameter> part : {std::vector(taken.begin(), others), std::vector(others, taken.end())}) {
     if (!part.empty()) muons.push_back(std::make_unique<Muon>(part, group));
   }
   return muons;
@@ -105,8 +104,7 @@ std::vector<std::unique_ptr<Optimizer>> make_optimizers(const Parameters& parame
     } else if (!adam.parameters.empty() && fits_device_adam(adam)) {
       on_device[adam.config.step_every].push_back(std::move(adam));
     } else if (!adam.parameters.empty()) {
-      optimizers.push_back(
-          std::make_unique<Adam>(std::move(adam.parameters), adam.config, adam.storage, adam.moments));
+      optimizers.push_back(std::make_unique<Adam>(std::move(adam.parameters), adam.config, adam.storage, adam.moments));
       optimizers.back()->set_step_every(adam.config.step_every);
     }
   }
@@ -165,9 +163,9 @@ void OptimizerSet::launch() {
 }
 
 bool OptimizerSet::is_replayable() const {
-  return !masters_ && held_.empty() &&
-         std::all_of(optimizers_.begin(), optimizers_.end(),
-                                  [](const auto& optimizer) { return optimizer->is_replayable(); });
+  return !masters_ && held_.empty() && std::all_of(optimizers_.begin(), optimizers_.end(), [](const auto& optimizer) {
+    return optimizer->is_replayable();
+  });
 }
 
 OptimizerSet::State OptimizerSet::state() const {

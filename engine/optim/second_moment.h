@@ -18,8 +18,9 @@ class SecondMoment {
  public:
   SecondMoment(const std::vector<MuonParameter>& parameters, double beta2, bool rounds_to_bfloat16);
 
-  /// Normalises the update of each parameter in place. `updates`: one for each parameter, contiguous, with its number of
-  /// elements. With `rates` the kernel also takes rate * update off the parameter, and returns true; false: it did not.
+  /// Normalises the update of each parameter in place. `updates`: one for each parameter, contiguous, with its number
+  /// of elements. With `rates` the kernel also takes rate * update off the parameter, and returns true; false: it did
+  /// not.
   bool normalize_(std::vector<at::Tensor>& updates, const std::vector<double>& rates = {});
 
   /// By parameter: s, [..., rows] or [..., columns].

@@ -21,8 +21,8 @@ namespace nanobench::core {
 struct FetchedSequence {
   SequenceRef place;
   SequenceTokens raw;  ///< T + 1 tokens
-  at::Tensor tokens;                   ///< [T] data.loader.token_dtype
-  at::Tensor targets;                  ///< [T] int64
+  at::Tensor tokens;   ///< [T] data.loader.token_dtype
+  at::Tensor targets;  ///< [T] int64
 };
 
 class BatchSource {

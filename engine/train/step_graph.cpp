@@ -15,7 +15,8 @@ std::optional<std::string> obstacle(const RunSpec& spec, int processes, const Cu
   if (processes > 1) return "its processes sum their gradients during the backward pass";
   if (spec.trace_file) return "a trace keeps what the layers compute";
   if (spec.profile_file) return "a profile times single operations";
-  if (window_changes_attention(spec.config.model)) return "rotary frequencies and attention scale change with the window";
+  if (window_changes_attention(spec.config.model))
+    return "rotary frequencies and attention scale change with the window";
   return std::nullopt;
 }
 

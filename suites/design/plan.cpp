@@ -4,11 +4,11 @@
 #include <numeric>
 #include <set>
 
-#include "core/data/data_loader.h"
 #include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/random.h"
 #include "core/data/data_cache.h"
+#include "core/data/data_loader.h"
 #include "core/data/token_shard.h"
 #include "results/identity.h"
 #include "suites/design/data_source.h"

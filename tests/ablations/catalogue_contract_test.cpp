@@ -121,7 +121,8 @@ TEST(CatalogueContract, RecordsRideWithTheirPublishedFigures) {
         << record->id;
     EXPECT_NE(published.source.find("modded-nanogpt"), std::string::npos);
     const core::TrainConfig config = resolve_record(embedded_catalogue(), record->id);
-    EXPECT_EQ(*published.steps, config.schedule.num_steps) << record->id;
+    EXPECT_EQ(*published.steps, config.run.stop_after) << record->id;
+    EXPECT_EQ(*published.steps, config.schedule.total_steps()) << record->id;
     EXPECT_EQ(*published.tokens_per_step, config.data.tokens_per_step()) << record->id;
     const auto timed_seconds = [&](std::int64_t untimed) {
       return *published.step_avg_ms * static_cast<double>(*published.steps - untimed) / 1000;

@@ -81,7 +81,7 @@ TEST(ShowCommand, RunRecordFeatureScaleAndSuite) {
   EXPECT_GT(run.at("tables").at("curve").size(), 2U);
   EXPECT_TRUE(run.at("facts").contains("cpu_model")) << "provenance";
   EXPECT_EQ(json_of(shell.run({"show", "record17", "--json"})).at("kind"), "record");
-  EXPECT_EQ(json_of(shell.run({"show", "muon_orthogonalizer", "--json"})).at("tables").at("values").size(), 2U);
+  EXPECT_EQ(json_of(shell.run({"show", "muon_orthogonalizer", "--json"})).at("tables").at("values").size(), 3U);
   EXPECT_EQ(json_of(shell.run({"show", "nano", "--json"})).at("kind"), "scale");
   EXPECT_EQ(json_of(shell.run({"show", "tiny.json", "--json"})).at("tables").at("cells").size(), 2U);
   EXPECT_EQ(json_of(shell.run({"show", "speedrun_history", "--json"})).at("kind"), "suite");

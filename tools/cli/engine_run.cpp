@@ -6,9 +6,9 @@
 #include <cmath>
 #include <csignal>
 
-#include "core/data/data_loader.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
+#include "core/data/data_loader.h"
 #include "reports/stats/summary.h"
 #include "suites/design/data_source.h"
 #include "suites/run/engine_process.h"

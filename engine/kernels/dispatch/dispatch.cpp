@@ -108,8 +108,8 @@ void smear_forward(const SmearShape& shape, const SmearInputs& in, float* gates,
   NB_BY_PATH(smear_forward)(shape, in, gates, out, threads);
 }
 
-void smear_backward(const SmearShape& shape, const SmearInputs& in, const float* gates,
-                    const SmearGradients& gradients, ThreadPool& threads) {
+void smear_backward(const SmearShape& shape, const SmearInputs& in, const float* gates, const SmearGradients& gradients,
+                    ThreadPool& threads) {
   NB_BY_PATH(smear_backward)(shape, in, gates, gradients, threads);
 }
 

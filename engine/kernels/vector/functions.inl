@@ -27,6 +27,6 @@ void head_gate_forward(const HeadGateShape& shape, const HeadGateInputs& in, con
 void head_gate_backward(const HeadGateShape& shape, const HeadGateInputs& in, const HeadGateActivations& saved,
                         const HeadGateGradients& gradients, ThreadPool& threads);
 void smear_forward(const SmearShape& shape, const SmearInputs& in, float* gates, float* out, ThreadPool& threads);
-void smear_backward(const SmearShape& shape, const SmearInputs& in, const float* gates,
-                    const SmearGradients& gradients, ThreadPool& threads);
+void smear_backward(const SmearShape& shape, const SmearInputs& in, const float* gates, const SmearGradients& gradients,
+                    ThreadPool& threads);
 void normalize_updates(std::span<const NormalizedUpdate> updates, double beta2, ThreadPool& threads);

@@ -105,8 +105,8 @@ void smear_forward(const SmearShape& shape, const SmearInputs& in, float* gates,
   });
 }
 
-void smear_backward(const SmearShape& shape, const SmearInputs& in, const float* gates,
-                    const SmearGradients& gradients, ThreadPool& threads) {
+void smear_backward(const SmearShape& shape, const SmearInputs& in, const float* gates, const SmearGradients& gradients,
+                    ThreadPool& threads) {
   const std::int64_t width = shape.width, dim = shape.gate_dim, stride = dim + 1;
   const std::int64_t parts = part_count(shape.length, width);
   float* const sums = scratch(ScratchUse::kParts, parts * stride);

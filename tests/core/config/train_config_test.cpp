@@ -142,8 +142,8 @@ const BadConfig kBadConfigs[] = {
      ErrorCode::kConflict},
     {"tied_rows", R"({"model": {"tied_head": true}})", "/model/tied_head", "vocab_pad_embeddings",
      ErrorCode::kConflict},
-    {"half_layers", R"({"attention": {"window": {"granularity": "token", "half_layers": [1]}}})", "half_layers",
-     "blocks", ErrorCode::kConflict},
+    {"half_layers", R"({"attention": {"window": {"granularity": "token_block_clipped", "half_layers": [1]}}})",
+     "half_layers", "blocks", ErrorCode::kConflict},
 };
 
 INSTANTIATE_TEST_SUITE_P(Table, TrainConfigError, testing::ValuesIn(kBadConfigs),

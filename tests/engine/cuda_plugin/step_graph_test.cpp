@@ -108,7 +108,8 @@ void compare_steps(const TrainConfig& config) {
                                                        .half_plan = host_plan(input, config.attention, half),
                                                        .listed_plan = nullptr});
       expected.backward(at::full({}, 0.5));
-      const double loss = graph.run(input.tokens, input.targets, {.whole = step.window, .half = half, .listed = {}}).item<double>();
+      const double loss =
+          graph.run(input.tokens, input.targets, {.whole = step.window, .half = half, .listed = {}}).item<double>();
       EXPECT_EQ(loss, expected.item<double>());
       losses.insert(loss);
     }

@@ -117,8 +117,7 @@ TEST(Schedule, RecordsAtTheirRealSizeAreGolden) {
           << file << " " << pair;
     }
     for (const Json& pair : expected.at("muon_momentum")) {
-      EXPECT_NEAR(muon_momentum(config.schedule, pair[0].get<std::int64_t>()), pair[1].get<double>(),
-                  1e-15)
+      EXPECT_NEAR(muon_momentum(config.schedule, pair[0].get<std::int64_t>()), pair[1].get<double>(), 1e-15)
           << file << " " << pair;
     }
     Json changes = Json::array();

@@ -76,8 +76,7 @@ Json windows_from_step(const TrainConfig& config) {
       const bool is_listed = windows.listed && is_in(window.final_validation_layers);
       layers.push_back(is_listed ? *windows.listed : is_in(window.half_layers) ? *windows.half : *windows.whole);
     }
-    const double scale =
-        grown_attention_scale(config.model, window_history(config.attention, config.schedule, step));
+    const double scale = grown_attention_scale(config.model, window_history(config.attention, config.schedule, step));
     const Json entry = {step, *windows.whole, layers, scale};
     const bool is_same = !changes.empty() && changes.back()[1] == entry[1] && changes.back()[2] == entry[2];
     if (!is_same || step == total) changes.push_back(entry);

@@ -31,7 +31,9 @@ class ShardFile {
     std::uint32_t state = 12345;
     for (std::int64_t i = 0; i < length; ++i) {
       state = state * 1664525U + 1013904223U;
-      tokens.push_back(i % 97 == 0 ? 256 : static_cast<std::uint16_t>((state >> 24) % 61));
+      const bool is_in_long_document = i > 300 && i < 2000;
+      const bool opens = i % 97 == 0 && !is_in_long_document;
+      tokens.push_back(opens ? 256 : static_cast<std::uint16_t>((state >> 24) % 61));
     }
     write_token_shard(path_, tokens);
   }
@@ -54,14 +56,16 @@ std::int64_t short_shard(const TrainConfig& config) {
 }
 
 std::int64_t long_shard(const TrainConfig& config) {
-  return config.run.stop_after * config.data.tokens_per_step() +
-         8 * std::max(config.data.tokens_per_step(), config.data.ranks * config.data.val_length()) + 1;
+  const std::int64_t read = config.run.stop_after * config.data.tokens_per_step() +
+                            8 * std::max(config.data.tokens_per_step(), config.data.ranks * config.data.val_length());
+  const bool is_aligned = config.data.loader.alignment != BatchAlignment::kNone;
+  return is_aligned ? tokens_of_steps(config.data, config.run.stop_after) : read + 1;
 }
 
 TrainConfig config_of(const Feature& feature, const std::string& value) {
-  const bool needs_micro_steps = feature.needs.micro_steps > 1;  // nano has two for each of two ranks
-  ablations::ResolveRequest request =
-      ablations::FeaturePoint{&feature, value}.request(needs_micro_steps ? "nano" : "smoke");
+  // Nano has two micro-steps for each of two ranks, and sequences longer than its longest document.
+  const bool needs_nano = feature.needs.micro_steps > 1 || feature.id == "document_length_limit";
+  ablations::ResolveRequest request = ablations::FeaturePoint{&feature, value}.request(needs_nano ? "nano" : "smoke");
   if (kLoaderFeatures.contains(feature.id)) request.ranks = 2;
   if (feature.id == "validation_interval") {  // scales have an interval of their own: a value in proportion
     request.settings.clear();
