@@ -71,43 +71,9 @@ void visit_fields(Visitor& v, ValueEmbeddingConfig& c) {
       c.layout);
 }
 
+/// Fields of what joins the layers: skips, gates, layouts of parameters, factors.
 template <class Visitor>
-void visit_fields(Visitor& v, ModelConfig& c) {
-  v.field({"num_layers", "Number of transformer blocks (L).", "layers"}, c.num_layers, 1, 1024);
-  v.field({"num_heads", "Number of attention heads (H).", "heads"}, c.num_heads, 1, 1024);
-  v.field({"num_kv_heads", "Number of heads of keys and values; must divide num_heads.", "heads"}, c.num_kv_heads, 1,
-          1024);
-  v.field({"model_dim", "Width of the residual stream (C).", "features"}, c.model_dim, 2, 1 << 20);
-  v.field({"mlp_ratio", "Width of the MLP's hidden layer over model_dim."}, c.mlp_ratio, 1, 64);
-  v.field({"vocab_size", "Number of distinct tokens (V).", "tokens"}, c.vocab_size, 2, 65536);
-  v.field({"vocab_pad_multiple", "The head's rows are padded to a multiple of this.", "tokens"}, c.vocab_pad_multiple,
-          1, 65536);
-  v.field({"vocab_pad_embeddings", "The token and value tables are padded like the head."}, c.vocab_pad_embeddings);
-  v.field({"norm", "RMSNorm without parameters, or LayerNorm with weight and bias."}, c.norm);
-  v.field({"position",
-           "How positions enter: by rotation of queries and keys, by a learned table added to the token "
-           "embedding, or not at all."},
-          c.position);
-  v.field({"bias", "Every linear layer of the blocks has a bias."}, c.bias);
-  v.field({"activation", "Activation of the MLP."}, c.activation);
-  v.field({"norm_eps", "Added to the mean square inside a norm."}, c.norm_eps, 0.0, 1.0);
-  v.field({"qk_norm", "Queries and keys are normalised in each head."}, c.qk_norm);
-  v.field({"qk_norm_eps", "Added to the mean square in the norm of queries and keys; null: norm_eps."}, c.qk_norm_eps,
-          0.0, 1.0);
-  v.field(
-      {"qk_norm_position", "Queries and keys are normalised before or after their rotation; only rounding differs."},
-      c.qk_norm_position);
-  v.group({"rope", "Rotary position encoding."}, c.rope);
-  v.group({"value_embeddings", "What is mixed into the values of attention."}, c.value_embeddings);
-  v.field({"attention_skip_layers", "Layers without attention, counted from 0."}, c.attention_skip_layers, 0, 1023);
-  v.field({"mlp_skip_layers", "Layers without MLP, counted from 0."}, c.mlp_skip_layers, 0, 1023);
-  v.field({"skip_layers", "Layers that are left out altogether; the others keep their numbers."}, c.skip_layers, 0,
-          1023);
-  v.field({"logit_softcap", "Logits are squashed smoothly into plus and minus this value; null: not at all."},
-          c.logit_softcap, 1e-3, 1e6);
-  v.field({"logit_softcap_form", "The squashing function: the scaled hyperbolic tangent or a sigmoid."},
-          c.logit_softcap_form);
-  v.field({"logit_scale", "Factor on the logits before they are squashed."}, c.logit_scale, 1e-6, 1e3);
+void visit_fields_of_layers(Visitor& v, ModelConfig& c) {
   v.field({"unet_skips",
            "The second half of the layers adds the outputs of the first half in mirrored order, each with "
            "a learned weight."},
@@ -145,6 +111,46 @@ void visit_fields(Visitor& v, ModelConfig& c) {
            "Standard deviation of initial matrices, times the root of their inputs; null: uniform "
            "within plus and minus 1 over that root."},
           c.linear_init_std, 0.0, 1e3);
+}
+
+template <class Visitor>
+void visit_fields(Visitor& v, ModelConfig& c) {
+  v.field({"num_layers", "Number of transformer blocks (L).", "layers"}, c.num_layers, 1, 1024);
+  v.field({"num_heads", "Number of attention heads (H).", "heads"}, c.num_heads, 1, 1024);
+  v.field({"num_kv_heads", "Number of heads of keys and values; must divide num_heads.", "heads"}, c.num_kv_heads, 1,
+          1024);
+  v.field({"model_dim", "Width of the residual stream (C).", "features"}, c.model_dim, 2, 1 << 20);
+  v.field({"mlp_ratio", "Width of the MLP's hidden layer over model_dim."}, c.mlp_ratio, 1, 64);
+  v.field({"vocab_size", "Number of distinct tokens (V).", "tokens"}, c.vocab_size, 2, 65536);
+  v.field({"vocab_pad_multiple", "The head's rows are padded to a multiple of this.", "tokens"}, c.vocab_pad_multiple,
+          1, 65536);
+  v.field({"vocab_pad_embeddings", "The token and value tables are padded like the head."}, c.vocab_pad_embeddings);
+  v.field({"norm", "RMSNorm without parameters, or LayerNorm with weight and bias."}, c.norm);
+  v.field({"position",
+           "How positions enter: by rotation of queries and keys, by a learned table added to the token "
+           "embedding, or not at all."},
+          c.position);
+  v.field({"bias", "Every linear layer of the blocks has a bias."}, c.bias);
+  v.field({"activation", "Activation of the MLP."}, c.activation);
+  v.field({"norm_eps", "Added to the mean square inside a norm."}, c.norm_eps, 0.0, 1.0);
+  v.field({"qk_norm", "Queries and keys are normalised in each head."}, c.qk_norm);
+  v.field({"qk_norm_eps", "Added to the mean square in the norm of queries and keys; null: norm_eps."}, c.qk_norm_eps,
+          0.0, 1.0);
+  v.field(
+      {"qk_norm_position", "Queries and keys are normalised before or after their rotation; only rounding differs."},
+      c.qk_norm_position);
+  v.group({"rope", "Rotary position encoding."}, c.rope);
+  v.group({"value_embeddings", "What is mixed into the values of attention."}, c.value_embeddings);
+  v.field({"attention_skip_layers", "Layers without attention, counted from 0."}, c.attention_skip_layers, 0, 1023);
+  v.field({"mlp_skip_layers", "Layers without MLP, counted from 0."}, c.mlp_skip_layers, 0, 1023);
+  v.field({"skip_layers", "Layers that are left out altogether; the others keep their numbers."}, c.skip_layers, 0,
+          1023);
+  v.field({"logit_softcap", "Logits are squashed smoothly into plus and minus this value; null: not at all."},
+          c.logit_softcap, 1e-3, 1e6);
+  v.field({"logit_softcap_form", "The squashing function: the scaled hyperbolic tangent or a sigmoid."},
+          c.logit_softcap_form);
+  v.field({"logit_scale", "Factor on the logits before they are squashed."}, c.logit_scale, 1e-6, 1e3);
+  visit_fields_of_layers(v, c);
 }
 
 template <class Visitor>

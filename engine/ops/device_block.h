@@ -26,7 +26,7 @@ inline torch::autograd::variable_list blend_slots(const BlendInputs& blend) {
 
 /// Carries the options of fused_qkv through autograd's saved data.
 struct QkvHolder : torch::CustomClassHolder {
-  QkvHolder(QkvOptions o, std::int64_t index) : options(std::move(o)), skip_index(index) {}
+  QkvHolder(const QkvOptions& o, std::int64_t index) : options(o), skip_index(index) {}
   QkvOptions options;
   std::int64_t skip_index;
 };

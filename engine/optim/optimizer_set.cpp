@@ -53,7 +53,7 @@ std::vector<std::unique_ptr<Optimizer>> make_muons(const std::vector<MuonParamet
     return fits_device_muon(
         {.rows = one.rows(), .columns = one.columns(), .parameters = {one.tensor}, .buffer = {}, .rate = {}}, group);
   });
-  for (std::vector<MuonParameter> part : {std::vector(taken.begin(), others), std::vector(others, taken.end())}) {
+  for (const std::vector<MuonParameter>& part : {std::vector(taken.begin(), others), std::vector(others, taken.end())}) {
     if (!part.empty()) muons.push_back(std::make_unique<Muon>(part, group));
   }
   return muons;

@@ -62,6 +62,7 @@ TEST(CatalogueContract, EveryValueResolvesAtEveryScaleAndTakesEffect) {
       SCOPED_TRACE(point.name() + " at " + scale->id);
       Resolved resolved;
       ASSERT_NO_THROW(resolved = resolve(embedded_catalogue(), point.request(scale->id)));
+      ASSERT_TRUE(resolved.effective.contains(point.feature->id));
       EXPECT_EQ(resolved.effective.at(point.feature->id), point.value);
       EXPECT_NO_THROW(core::check_train_config(resolved.config, "resolved"));
     }

@@ -15,7 +15,7 @@ namespace {
 /// Features that are themselves about how parameters begin.
 const std::set<std::string> kInitialValues = {"initialization", "output_projection_init", "head_init",
                                               "embedding_init", "linear_init_std",        "linear_init_rounding",
-                                              "head_tying"};
+                                              "head_tying",     "unet_skip_gate"};
 
 std::map<std::string, at::Tensor> common_random_numbers_initial(const TrainConfig& config) {
   GPT model(config, at::kFloat);
