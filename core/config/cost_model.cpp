@@ -285,14 +285,17 @@ class Counter {
       add(OpFamily::kElementWise, CostPhase::kOptimizer, 2 * parameters, 6 * parameters * size_.number);
   }
 
-  void adam(const OptimizerGroupConfig& group, double parameters, double bytes_each) {
+  void adam(const OptimizerGroupConfig& group, std::int64_t numbers, double bytes_each) {
     const double decay = group.weight_decay != 0.0 ? 1 : 0;
     // Fused: reads p, g, m, v, writes p, m, v. Otherwise seven separate operations, and one more for the decay.
     const double accesses = group.fused ? 7 : 18 + 2 * decay;
-    const double processes = as_double(config_.distributed.processes);
+    // Each process updates all parameters, or with scattered sums its slice of those that divide evenly.
+    const std::int64_t processes = config_.distributed.processes;
+    const bool is_shared = config_.distributed.gradient_sums == GradientSums::kOwners && is_sliced(numbers, processes);
+    const double updated = as_double((is_shared ? 1 : processes) * numbers);
     // A group that waits for k steps takes one of k updates, and adds its gradient to those before in the others.
-    const double updates = processes * parameters / as_double(group.step_every),
-                 sums = processes * parameters - updates;
+    const double updates = updated / as_double(group.step_every),
+                 sums = as_double(processes * numbers) * (1 - 1 / as_double(group.step_every));
     add(OpFamily::kAdam, CostPhase::kOptimizer, updates * (kAdamElement + kWeightDecay * decay) + sums,
         (updates * accesses + 3 * sums) * bytes_each);
   }
@@ -304,7 +307,7 @@ class Counter {
       if (group.type == OptimizerType::kMuon) {
         muon(group, parameter);
       } else {
-        adam(group, as_double(parameter.numbers()), is_table ? size_.table : size_.number);
+        adam(group, parameter.numbers(), is_table ? size_.table : size_.number);
       }
     }
   }
@@ -317,9 +320,10 @@ class Counter {
                          (group.scale_application == ScaleApplication::kUpdate ? 1 : 0) +
                          (group.second_moment_beta2 ? kSecondMoment : 0);
     const double numbers = as_double(parameter.numbers());
-    // Momentum reads gradient and buffer and writes both; every process applies every update.
-    add(OpFamily::kMuon, CostPhase::kOptimizer, (replicas * flops + processes * 2) * numbers,
-        (replicas * 4 + processes * 3) * numbers * size_.number);
+    // Momentum reads gradient and buffer and writes both; every process applies every update, or its owner does.
+    const double applied = config_.distributed.gradient_sums == GradientSums::kOwners ? 1 : processes;
+    add(OpFamily::kMuon, CostPhase::kOptimizer, (replicas * flops + applied * 2) * numbers,
+        (replicas * 4 + applied * 3) * numbers * size_.number);
     orthogonalize(group, parameter, replicas);
   }
 

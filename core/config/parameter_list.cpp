@@ -148,4 +148,23 @@ std::map<std::int64_t, std::int64_t> hidden_matrix_counts(const ModelConfig& mod
   return counts;
 }
 
+std::vector<std::pair<std::int64_t, std::int64_t>> muon_group_counts(const ModelConfig& model, MuonGroups grouping) {
+  std::map<std::vector<std::int64_t>, std::pair<std::int64_t, std::int64_t>> groups;
+  for (const ParameterShape& parameter : Lister(model, /*splits_qkv=*/true).list()) {
+    if (parameter.group != ParameterGroup::kHiddenMatrices) continue;
+    const bool by_shape = grouping == MuonGroups::kShape;
+    auto& [elements, count] = groups[by_shape ? parameter.sizes : std::vector<std::int64_t>{parameter.numbers()}];
+    elements = parameter.numbers();
+    ++count;
+  }
+  std::vector<std::pair<std::int64_t, std::int64_t>> counts;
+  for (const auto& [key, group] : groups) counts.push_back(group);
+  return counts;
+}
+
+bool is_sliced(std::int64_t elements, std::int64_t processes) {
+  constexpr std::int64_t kMultiple = 16;
+  return elements % (kMultiple * processes) == 0;
+}
+
 }  // namespace nanobench::core

@@ -36,4 +36,11 @@ const OptimizerGroupConfig& group_config(const OptimizerConfig& optimizer, Param
 /// Number of parameters in the group optimizer.hidden_matrices, by element count. Muon's work is divided by it.
 std::map<std::int64_t, std::int64_t> hidden_matrix_counts(const ModelConfig& model);
 
+/// The sizes of Muon's groups: elements of one matrix, number of matrices.
+std::vector<std::pair<std::int64_t, std::int64_t>> muon_group_counts(const ModelConfig& model, MuonGroups grouping);
+
+/// Whether a parameter of so many elements is cut into equal slices, one a process, each a multiple of 64 bytes in
+/// float32 (DistributedConfig::gradient_sums kOwners).
+bool is_sliced(std::int64_t elements, std::int64_t processes);
+
 }  // namespace nanobench::core

@@ -60,6 +60,8 @@ enum class GradientSync { kLastMicroStep, kEveryMicroStep };
 enum class ReductionSchedule { kOverlappedBuckets, kBuckets, kPerParameter };
 enum class BucketStorage { kViews, kCopies };
 enum class MuonSharding { kReplicated, kAllReduce, kAllGather };
+enum class MuonGroups { kElements, kShape };
+enum class GradientSums { kAllProcesses, kOwners };
 enum class GatherTiming { kAsynchronous, kBlocking };
 enum class GatherBuffer { kContiguous, kSeparate };
 enum class MatrixInit { kZero, kLinear };
@@ -372,6 +374,12 @@ struct DistributedConfig {
   GatherTiming all_gather = GatherTiming::kAsynchronous;
   GatherBuffer gather_buffer = GatherBuffer::kContiguous;
   bool ragged_groups = true;  ///< false (#15, #16): the processes must divide the matrices of each size
+  /// What kAllGather shares out in rounds: matrices of as many elements (#15 to #23, #36 on), or of one shape (#24 on).
+  MuonGroups muon_groups = MuonGroups::kElements;
+  /// kAllProcesses: every process has every sum. kOwners: a gradient is summed only where it is needed (#24 on): in the
+  /// process that updates the matrix, and for Adam in equal slices, whose state only that process keeps; the updated
+  /// parameters are gathered. Needs `muon` kAllGather, no clipping, and one sum a step.
+  GradientSums gradient_sums = GradientSums::kAllProcesses;
 };
 
 /// Settings of the GPU itself; they have no effect on a CPU.

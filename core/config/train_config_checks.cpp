@@ -288,14 +288,29 @@ void check_precision(const Checker& check, const TrainConfig& config) {
                 "the bfloat16 loss is that of the sigmoid form; set logit_softcap_form to \"sigmoid\"");
 }
 
+void check_gradient_sums(const Checker& check, const TrainConfig& config) {
+  if (config.distributed.gradient_sums != GradientSums::kOwners) return;
+  const bool has_muon = config.optimizer.hidden_matrices.type == OptimizerType::kMuon;
+  check.exclude(has_muon && config.distributed.muon != MuonSharding::kAllGather,
+                {"/distributed/gradient_sums", "/distributed/muon"},
+                "a matrix whose gradient one process has is gathered from it; set muon to \"all_gather\"");
+  check.exclude(config.distributed.gradient_sync != GradientSync::kLastMicroStep,
+                {"/distributed/gradient_sums", "/distributed/gradient_sync"},
+                "scattered sums are taken once a step; set gradient_sync to \"last_micro_step\"");
+  check.exclude(config.optimizer.gradient_clip.type != GradientClipType::kNone,
+                {"/distributed/gradient_sums", "/optimizer/gradient_clip/type"},
+                "a norm needs every gradient, and each process has its own only; set the clipping to \"none\"");
+}
+
 void check_distributed(const Checker& check, const TrainConfig& config) {
   const std::int64_t processes = config.distributed.processes;
   check.require(config.data.ranks % processes == 0, {"/distributed/processes", "/data/ranks"},
                 text(config.data.ranks) + " ranks do not divide among " + text(processes) + " processes");
+  check_gradient_sums(check, config);
   const bool shares_groups = processes > 1 && config.distributed.muon == MuonSharding::kAllGather &&
                              config.optimizer.hidden_matrices.type == OptimizerType::kMuon;
   if (!shares_groups || config.distributed.ragged_groups) return;
-  for (const auto& [elements, count] : hidden_matrix_counts(config.model)) {
+  for (const auto& [elements, count] : muon_group_counts(config.model, config.distributed.muon_groups)) {
     check.exclude(count % processes != 0, {"/distributed/ragged_groups", "/distributed/processes"},
                   "false, but the " + text(count) + " hidden matrices of " + text(elements) +
                       " elements do not divide among " + text(processes) +

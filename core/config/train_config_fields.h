@@ -427,6 +427,12 @@ void visit_fields(Visitor& v, DistributedConfig& c) {
   v.field({"gather_buffer", "Updates are gathered into one contiguous tensor, or into one for each process."},
           c.gather_buffer);
   v.field({"ragged_groups", "The matrices of one size need not be a multiple of the processes."}, c.ragged_groups);
+  v.field({"muon_groups", "Matrices that are shared out together have as many elements, or the same shape."},
+          c.muon_groups);
+  v.field({"gradient_sums",
+           "Every process gets every sum of gradients, or each only those from which it updates its share of the "
+           "parameters, which are gathered afterwards."},
+          c.gradient_sums);
 }
 
 template <class Visitor>

@@ -69,6 +69,8 @@ NB_ENUM_NAMES(ReductionSchedule, {ReductionSchedule::kOverlappedBuckets, "overla
 NB_ENUM_NAMES(BucketStorage, {BucketStorage::kViews, "views"}, {BucketStorage::kCopies, "copies"});
 NB_ENUM_NAMES(MuonSharding, {MuonSharding::kReplicated, "replicated"}, {MuonSharding::kAllReduce, "all_reduce"},
               {MuonSharding::kAllGather, "all_gather"});
+NB_ENUM_NAMES(MuonGroups, {MuonGroups::kElements, "elements"}, {MuonGroups::kShape, "shape"});
+NB_ENUM_NAMES(GradientSums, {GradientSums::kAllProcesses, "all_processes"}, {GradientSums::kOwners, "owners"});
 NB_ENUM_NAMES(GatherTiming, {GatherTiming::kAsynchronous, "asynchronous"}, {GatherTiming::kBlocking, "blocking"});
 NB_ENUM_NAMES(GatherBuffer, {GatherBuffer::kContiguous, "contiguous"}, {GatherBuffer::kSeparate, "separate"});
 NB_ENUM_NAMES(MatrixInit, {MatrixInit::kZero, "zero"}, {MatrixInit::kLinear, "linear"});

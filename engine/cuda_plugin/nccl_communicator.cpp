@@ -136,7 +136,21 @@ class NcclCommunicator final : public Communicator {
                       ncclBroadcast(data, data, tensor.nbytes(), ncclUint8, collective.root, communicator_, stream));
         break;
       case Collective::Kind::kAllGather: enqueue_gather(collective, stream); break;
+      case Collective::Kind::kReduceScatterSum: enqueue_scattered_sum(collective, stream); break;
     }
+  }
+
+  /// Parts may differ in size, which ncclReduceScatter does not take.
+  void enqueue_scattered_sum(const Collective& collective, cudaStream_t stream) const {
+    NB_NCCL_CHECK(communicator_, ncclGroupStart());
+    for (std::size_t p = 0; p < collective.outputs.size(); ++p) {
+      const at::Tensor& part = collective.outputs[p];
+      if (part.numel() == 0) continue;
+      NB_NCCL_CHECK(communicator_,
+                    ncclReduce(part.data_ptr(), part.data_ptr(), static_cast<std::size_t>(part.numel()), type_of(part),
+                               ncclSum, static_cast<int>(p), communicator_, stream));
+    }
+    NB_NCCL_CHECK(communicator_, ncclGroupEnd());
   }
 
   void enqueue_gather(const Collective& collective, cudaStream_t stream) const {

@@ -15,11 +15,15 @@ void require_plain(const at::Tensor& tensor) {
   require(tensor.defined() && tensor.is_contiguous(), "expected a contiguous tensor");
 }
 
-Collective sum_of(const at::Tensor& tensor) {
+void require_summable(const at::Tensor& tensor) {
   require_plain(tensor);
   const at::ScalarType type = tensor.scalar_type();
   require(type == at::kFloat || type == at::kDouble || type == at::kLong,
           std::string("a sum of ") + at::toString(type) + " is not defined");
+}
+
+Collective sum_of(const at::Tensor& tensor) {
+  require_summable(tensor);
   return {.kind = Collective::Kind::kAllReduceSum, .tensor = tensor, .outputs = {}};
 }
 
@@ -40,6 +44,17 @@ Collective gather_into(const at::Tensor& output, const at::Tensor& input, int si
 Collective gather_apart(const std::vector<at::Tensor>& outputs, const at::Tensor& input, int size) {
   require(static_cast<int>(outputs.size()) == size, "a gather needs one output for each process");
   return gather_of(outputs, input, input.numel());
+}
+
+Collective scattered_sum_of(const std::vector<at::Tensor>& parts, int rank, int size) {
+  require(static_cast<int>(parts.size()) == size, "a scattered sum needs one part for each process");
+  for (const at::Tensor& part : parts) {
+    require_summable(part);
+    require(part.scalar_type() == parts.front().scalar_type(), "the parts of a scattered sum differ in dtype");
+  }
+  return {.kind = Collective::Kind::kReduceScatterSum,
+          .tensor = parts[static_cast<std::size_t>(rank)],
+          .outputs = parts};
 }
 
 Collective broadcast_of(const at::Tensor& tensor, int root, int size) {
@@ -67,6 +82,10 @@ void Communicator::all_gather(const std::vector<at::Tensor>& outputs, const at::
   run(counted(gather_apart(outputs, input, size())));
 }
 
+void Communicator::reduce_scatter_sum(const std::vector<at::Tensor>& parts) {
+  run(counted(scattered_sum_of(parts, rank(), size())));
+}
+
 void Communicator::broadcast(const at::Tensor& tensor, int root) {
   run(counted(broadcast_of(tensor, root, size())));
 }
@@ -87,17 +106,27 @@ WorkHandle Communicator::start_all_gather(const std::vector<at::Tensor>& outputs
   return start(counted(gather_apart(outputs, input, size())));
 }
 
+WorkHandle Communicator::start_reduce_scatter_sum(const std::vector<at::Tensor>& parts) {
+  return start(counted(scattered_sum_of(parts, rank(), size())));
+}
+
 const Collective& Communicator::counted(const Collective& collective) {
   require(!collective.tensor.defined() || takes(collective.tensor), "expected a tensor on the CPU");
   CollectiveCounts::Kind* count = nullptr;
+  std::size_t bytes = collective.tensor.defined() ? collective.tensor.nbytes() : 0;
   switch (collective.kind) {
     case Collective::Kind::kBarrier: return collective;
     case Collective::Kind::kAllReduceSum: count = &counts_.all_reduce; break;
     case Collective::Kind::kAllGather: count = &counts_.all_gather; break;
     case Collective::Kind::kBroadcast: count = &counts_.broadcast; break;
+    case Collective::Kind::kReduceScatterSum:
+      count = &counts_.reduce_scatter;
+      bytes = 0;
+      for (const at::Tensor& part : collective.outputs) bytes += part.nbytes();
+      break;
   }
   ++count->calls;
-  count->bytes += static_cast<std::int64_t>(collective.tensor.nbytes());
+  count->bytes += static_cast<std::int64_t>(bytes);
   return collective;
 }
 

@@ -34,20 +34,22 @@ using WorkHandle = std::shared_ptr<Work>;
 
 /// One collective, as passed to the implementations.
 struct Collective {
-  enum class Kind : std::uint32_t { kBarrier, kAllReduceSum, kAllGather, kBroadcast };
+  enum class Kind : std::uint32_t { kBarrier, kAllReduceSum, kAllGather, kBroadcast, kReduceScatterSum };
   Kind kind = Kind::kBarrier;
-  at::Tensor tensor;                ///< input and output of a sum or broadcast; input of a gather
-  std::vector<at::Tensor> outputs;  ///< of a gather: one [size, ...] tensor, or `size` tensors of the input's shape
+  at::Tensor tensor;  ///< input and output of a sum or broadcast; input of a gather; output of a scattered sum
+  /// Of a gather: one [size, ...] tensor, or `size` tensors of the input's shape. Of a scattered sum: its `size` parts.
+  std::vector<at::Tensor> outputs;
   int root = 0;                     ///< root of a broadcast
 };
 
-/// Collectives of a process, and the bytes of its own input tensors (for a broadcast: the root's bytes).
+/// Collectives of a process, and the bytes of its own input tensors (for a broadcast: the root's bytes; for a scattered
+/// sum: all parts).
 struct CollectiveCounts {
   struct Kind {
     std::int64_t calls = 0;
     std::int64_t bytes = 0;
   };
-  Kind all_reduce, all_gather, broadcast;
+  Kind all_reduce, all_gather, broadcast, reduce_scatter;
 };
 
 /// Tensors must be contiguous and on the CPU; communicators between GPUs also take tensors there. Sums take float32,
@@ -64,6 +66,9 @@ class Communicator {
   void all_gather(const at::Tensor& output, const at::Tensor& input);
   /// outputs[r] becomes the input of process r; `size` tensors of the input's shape.
   void all_gather(const std::vector<at::Tensor>& outputs, const at::Tensor& input);
+  /// parts[r] becomes, in process r, the sum of all processes' parts[r]; what the others have there is unspecified
+  /// afterwards. Parts may differ in size and be empty; all processes pass the same sizes.
+  void reduce_scatter_sum(const std::vector<at::Tensor>& parts);
   /// Each process's tensor becomes that of process `root`.
   void broadcast(const at::Tensor& tensor, int root);
   /// Returns when all processes have called it.
@@ -73,6 +78,7 @@ class Communicator {
   WorkHandle start_all_reduce_sum(const at::Tensor& tensor);
   WorkHandle start_all_gather(const at::Tensor& output, const at::Tensor& input);
   WorkHandle start_all_gather(const std::vector<at::Tensor>& outputs, const at::Tensor& input);
+  WorkHandle start_reduce_scatter_sum(const std::vector<at::Tensor>& parts);
 
   /// Milliseconds that the issuing thread has spent in blocking collectives and in wait().
   virtual double waited_ms() const = 0;

@@ -1,39 +1,38 @@
-/// Sums the gradients of all processes as configured in DistributedConfig. Not thread-safe.
+/// Sums the gradients of all processes for every process (DistributedConfig::gradient_sums kAllProcesses). Not
+/// thread-safe.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "core/config/train_config.h"
-#include "engine/distributed/communicator.h"
-#include "engine/distributed/rank_share.h"
-#include "engine/nn/parameters.h"
+#include "engine/distributed/gradient_exchange.h"
 #include "engine/ops/torch.h"
 
 namespace nanobench::core {
 
-/// For every sequence, call before_backward, backward, after_backward. A gradient is always the sum, in rank order, of
+/// A gradient is always the sum, in rank order, of
 /// the processes' accumulated gradients: all settings except gradient_sync give the same bits.
 ///
 /// reduction kPerParameter: one collective per parameter, in order, after the backward pass (record #19). kBuckets: one
 /// per bucket, after the backward pass. kOverlappedBuckets: one per bucket, started during the backward pass when the
 /// bucket's last gradient is ready (up to record #18). Buckets are filled in reverse parameter order, which is roughly
 /// the order in which gradients become ready.
-class GradientReducer {
+class GradientReducer final : public GradientExchange {
  public:
   /// Covers all parameters; a bucket holds one dtype. Keeps a reference to `communicator`.
   GradientReducer(const Parameters& parameters, const DistributedConfig& config, Communicator& communicator);
   /// Removes the parameters' hooks.
-  ~GradientReducer();
+  ~GradientReducer() override;
   GradientReducer(const GradientReducer&) = delete;
   GradientReducer& operator=(const GradientReducer&) = delete;
 
-  /// Sets all gradients to zero at the start of a step (views of the buckets, or undefined).
-  void zero_gradients();
+  /// Zero gradients are views of the buckets, or undefined.
+  void zero_gradients() override;
 
-  void before_backward(SyncPoint point);
+  void before_backward(SyncPoint point) override;
   /// After kMicroStep, only process 0 keeps the sum, to which the next micro-step adds.
-  void after_backward(SyncPoint point);
+  void after_backward(SyncPoint point) override;
 
   /// Elements of each bucket, without padding; for tests and messages.
   std::vector<std::int64_t> bucket_elements() const;

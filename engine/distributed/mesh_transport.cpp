@@ -39,6 +39,14 @@ void MeshTransport::carry_out(const Collective& collective) {
       }
       break;
     }
+    case Collective::Kind::kReduceScatterSum:
+      switch (tensor.scalar_type()) {
+        case at::kFloat: reduce_scatter<float>(collective.outputs); break;
+        case at::kDouble: reduce_scatter<double>(collective.outputs); break;
+        case at::kLong: reduce_scatter<std::int64_t>(collective.outputs); break;
+        default: throw Error(ErrorCode::kInternal, "sum of an unexpected dtype");
+      }
+      break;
   }
 }
 
@@ -75,6 +83,40 @@ void MeshTransport::all_reduce(T* data, std::size_t count) {
       in[p] = bytes_of(values, part_of(length, process, size()));
     }
     exchange(Collective::Kind::kAllReduceSum, out, in);
+  }
+}
+
+template <class T>
+void MeshTransport::reduce_scatter(const std::vector<at::Tensor>& parts) {
+  const std::size_t processes = parts.size();
+  const std::size_t chunk = std::max<std::size_t>(chunk_bytes_ / sizeof(T) / processes, 1);
+  const auto range_at = [&](std::size_t part, std::size_t begin) {
+    const auto total = static_cast<std::size_t>(parts[part].numel());
+    return std::pair{std::min(begin, total), std::min(begin + chunk, total)};
+  };
+  const auto own = static_cast<std::size_t>(rank());
+  std::int64_t longest = 0;
+  for (const at::Tensor& part : parts) longest = std::max(longest, part.numel());
+  for (std::size_t begin = 0; begin < static_cast<std::size_t>(longest); begin += chunk) {
+    const auto mine = range_at(own, begin);
+    const std::size_t terms = mine.second - mine.first;
+    terms_.resize(processes * terms * sizeof(T));
+    auto* const theirs = reinterpret_cast<T*>(terms_.data());
+    Outgoing out = nothing_out();
+    Incoming in = nothing_in();
+    for (std::size_t p = 0; p < processes; ++p) {
+      const auto range = range_at(p, begin);
+      if (range.first < range.second) out[p] = bytes_of(parts[p].data_ptr<T>(), range);
+      in[p] = bytes_of(theirs, {p * terms, (p + 1) * terms});
+    }
+    exchange(Collective::Kind::kReduceScatterSum, out, in);
+    if (terms == 0) continue;
+    T* const sum = parts[own].data_ptr<T>() + mine.first;
+    std::copy_n(sum, terms, theirs + own * terms);
+    std::copy_n(theirs, terms, sum);
+    for (std::size_t p = 1; p < processes; ++p) {
+      for (std::size_t i = 0; i < terms; ++i) sum[i] += theirs[p * terms + i];
+    }
   }
 }
 

@@ -29,6 +29,8 @@ class MeshTransport final : public Transport {
 
   template <class T>
   void all_reduce(T* data, std::size_t count);
+  template <class T>
+  void reduce_scatter(const std::vector<at::Tensor>& parts);
   void all_gather(std::span<const std::byte> input, const std::vector<at::Tensor>& outputs);
   void broadcast(std::span<std::byte> data, int root);
   void exchange(Collective::Kind kind, const Outgoing& outgoing, const Incoming& incoming);

@@ -151,6 +151,7 @@ void SharedMemoryTransport::carry_out(const Collective& collective) {
     case Collective::Kind::kAllReduceSum: all_reduce(tensor); break;
     case Collective::Kind::kAllGather: all_gather(data_of(tensor), collective.outputs, bytes); break;
     case Collective::Kind::kBroadcast: broadcast(data_of(tensor), bytes, collective.root); break;
+    case Collective::Kind::kReduceScatterSum: reduce_scatter(collective.outputs); break;
   }
 }
 
@@ -190,6 +191,52 @@ void SharedMemoryTransport::all_reduce_as(T* data, std::int64_t count) {
     }
     segment_.barrier();
     std::memcpy(data + begin, result, size * sizeof(T));
+  }
+}
+
+void SharedMemoryTransport::reduce_scatter(const std::vector<at::Tensor>& parts) {
+  switch (parts.front().scalar_type()) {
+    case at::kFloat: reduce_scatter_as<float>(parts); break;
+    case at::kDouble: reduce_scatter_as<double>(parts); break;
+    case at::kLong: reduce_scatter_as<std::int64_t>(parts); break;
+    default: throw Error(ErrorCode::kInternal, "sum of an unexpected dtype");
+  }
+}
+
+/// A slot has an equal share for each process's part; each process sums its own shares of all slots, in rank order,
+/// into its part.
+template <class T>
+void SharedMemoryTransport::reduce_scatter_as(const std::vector<at::Tensor>& parts) {
+  const std::size_t processes = parts.size();
+  const std::size_t share = segment_.slot_bytes() / sizeof(T) / processes;
+  const auto count_at = [&](std::size_t part, std::size_t begin) {
+    const auto total = static_cast<std::size_t>(parts[part].numel());
+    return begin < total ? std::min(share, total - begin) : 0;
+  };
+  const auto slot = [&](std::size_t process) {
+    return reinterpret_cast<T*>(segment_.slots() + process * segment_.slot_bytes());
+  };
+  const auto own = static_cast<std::size_t>(rank_);
+  std::int64_t longest = 0;
+  for (const at::Tensor& part : parts) longest = std::max(longest, part.numel());
+  for (std::size_t begin = 0; begin < static_cast<std::size_t>(longest); begin += share) {
+    std::size_t bytes = 0;
+    for (std::size_t part = 0; part < processes; ++part) {
+      const std::size_t count = count_at(part, begin);
+      if (count > 0) std::copy_n(parts[part].data_ptr<T>() + begin, count, slot(own) + part * share);
+      bytes += count * sizeof(T);
+    }
+    meet(Collective::Kind::kReduceScatterSum, bytes);
+    const std::size_t count = count_at(own, begin);
+    if (count > 0) {
+      T* const sum = parts[own].data_ptr<T>() + begin;
+      std::copy_n(slot(0) + own * share, count, sum);
+      for (std::size_t process = 1; process < processes; ++process) {
+        const T* term = slot(process) + own * share;
+        for (std::size_t i = 0; i < count; ++i) sum[i] += term[i];
+      }
+    }
+    segment_.barrier();
   }
 }
 

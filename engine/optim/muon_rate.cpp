@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/op_timer.h"
+#include "engine/ops/bfloat16.h"
 
 namespace nanobench::core {
 
@@ -31,6 +32,7 @@ void apply_muon_update(const MuonParameter& parameter, const at::Tensor& update,
   const double rate = muon_rate(config, parameter.rows(), parameter.columns()).at(lr_factor);
   at::Tensor tensor = parameter.tensor;
   tensor.add_(update.reshape(tensor.sizes()), -rate);
+  if (parameter.storage == StoredPrecision::kBfloat16) round_to_bfloat16_(tensor);
 }
 
 }  // namespace nanobench::core

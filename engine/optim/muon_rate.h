@@ -33,7 +33,7 @@ struct MuonRate {
 MuonRate muon_rate(const OptimizerGroupConfig& config, std::int64_t rows, std::int64_t columns);
 
 /// Applies an update that already includes the factor update_scale; `update` holds the parameter's matrices in any
-/// shape.
+/// shape. Rounds the parameter if it is stored in bfloat16.
 void apply_muon_update(const MuonParameter& parameter, const at::Tensor& update, const OptimizerGroupConfig& config,
                        double lr_factor);
 

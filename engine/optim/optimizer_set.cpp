@@ -10,6 +10,7 @@
 #include "engine/optim/device_adam.h"
 #include "engine/optim/muon.h"
 #include "engine/optim/sharded_muon.h"
+#include "engine/ops/bfloat16.h"
 
 namespace nanobench::core {
 namespace {
@@ -37,6 +38,12 @@ MuonParameter muon_parameter(const Parameter& parameter, const PrecisionConfig& 
           .matrices = parameter.matrices,
           .matrix_columns = parameter.matrix_columns,
           .storage = is_gate ? precision.gates : StoredPrecision::kFloat32};
+}
+
+/// An Adam rounds what it updates, which may be a slice; the first forward pass reads the whole.
+void round_whole(at::Tensor parameter) {
+  const at::NoGradGuard no_grad;
+  round_to_bfloat16_(parameter);
 }
 
 /// In one process on a GPU, matrices that its kernels do not take (those of gates are small) have a Muon of their own.
@@ -83,7 +90,7 @@ void clip_gradients(const Parameters& parameters, const GradientClipConfig& conf
 }
 
 std::vector<std::unique_ptr<Optimizer>> make_optimizers(const Parameters& parameters, const TrainConfig& config,
-                                                        Communicator& communicator) {
+                                                        const ParameterSlices& slices, Communicator& communicator) {
   std::vector<std::unique_ptr<Optimizer>> optimizers;
   std::map<std::int64_t, std::vector<AdamGroup>> on_device;  // by the steps between their updates
   std::vector<std::unique_ptr<Optimizer>> muons;
@@ -94,9 +101,12 @@ std::vector<std::unique_ptr<Optimizer>> make_optimizers(const Parameters& parame
                    .storage = storage_of(config.precision, group),
                    .moments = config.precision.adam_state};
     std::vector<MuonParameter> matrices;
-    for (const Parameter& parameter : parameters.all()) {
+    for (std::size_t i = 0; i < parameters.all().size(); ++i) {
+      const Parameter& parameter = parameters.all()[i];
       if (parameter.group != group) continue;
-      adam.parameters.push_back(parameter.tensor);
+      adam.parameters.push_back(slices.updated_part(i));
+      if (adam.config.type == OptimizerType::kAdam && adam.storage == StoredPrecision::kBfloat16)
+        round_whole(parameter.tensor);
       matrices.push_back(muon_parameter(parameter, config.precision));
     }
     if (adam.config.type == OptimizerType::kMuon) {
@@ -118,7 +128,10 @@ std::vector<std::unique_ptr<Optimizer>> make_optimizers(const Parameters& parame
 
 OptimizerSet::OptimizerSet(Parameters& parameters, const TrainConfig& config, std::uint64_t seed,
                            Communicator& communicator)
-    : parameters_(parameters), config_(config), optimizers_(make_optimizers(parameters, config, communicator)) {
+    : parameters_(parameters),
+      config_(config),
+      slices_(parameters, config, communicator),
+      optimizers_(make_optimizers(parameters, config, slices_, communicator)) {
   for (const Parameter& parameter : parameters.all()) {
     const OptimizerGroupConfig& group = group_config(config.optimizer, parameter.group);
     if (group.type == OptimizerType::kAdam && group.step_every > 1)
@@ -148,6 +161,7 @@ void OptimizerSet::gather_gradients(std::int64_t step) {
     const bool is_due = (step + 1) % one.step_every == 0;
     one.held = is_due || !gradient.defined() ? at::Tensor() : gradient.clone();
   }
+  slices_.bind_gradients();
 }
 
 void OptimizerSet::prepare_idle() {
@@ -159,6 +173,7 @@ void OptimizerSet::launch() {
   if (masters_) masters_->unround();
   for (const auto& optimizer : optimizers_)
     if (optimizer->is_due(step_)) optimizer->launch();
+  slices_.gather(step_);
   if (masters_) masters_->round();
 }
 

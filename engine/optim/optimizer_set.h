@@ -12,6 +12,7 @@
 #include "engine/distributed/communicator.h"
 #include "engine/nn/parameters.h"
 #include "engine/optim/optimizer.h"
+#include "engine/optim/parameter_slices.h"
 
 namespace nanobench::core {
 
@@ -21,10 +22,10 @@ namespace nanobench::core {
 void clip_gradients(const Parameters& parameters, const GradientClipConfig& config);
 
 /// The optimisers of the parameter groups; each parameter belongs to one. Adam groups that the GPU kernel supports
-/// share one optimiser. With several processes, each creates these and steps them with the others. Keeps a reference to
-/// `communicator`.
+/// share one optimiser. With several processes, each creates these and steps them with the others. An Adam updates
+/// `slices` where a parameter has them. Keeps a reference to `communicator`.
 std::vector<std::unique_ptr<Optimizer>> make_optimizers(const Parameters& parameters, const TrainConfig& config,
-                                                        Communicator& communicator);
+                                                        const ParameterSlices& slices, Communicator& communicator);
 
 class OptimizerSet {
  public:
@@ -77,6 +78,7 @@ class OptimizerSet {
 
   Parameters& parameters_;
   const TrainConfig& config_;
+  ParameterSlices slices_;
   std::vector<std::unique_ptr<Optimizer>> optimizers_;
   std::optional<MasterWeights> masters_;
   std::vector<HeldGradient> held_;

@@ -4,6 +4,8 @@
 #include <string>
 
 #include "core/base/error.h"
+#include "engine/distributed/update_owners.h"
+#include "engine/ops/bfloat16.h"
 
 namespace nanobench::core {
 namespace {
@@ -17,6 +19,10 @@ at::TensorOptions options_of(const MuonParameter& parameter) {
 ShardedMuon::ShardedMuon(std::vector<MuonParameter> parameters, const OptimizerGroupConfig& config,
                          const DistributedConfig& distributed, Communicator& communicator)
     : parameters_(std::move(parameters)), config_(config), distributed_(distributed), communicator_(communicator) {
+  for (MuonParameter& parameter : parameters_) {
+    const at::NoGradGuard no_grad;
+    if (parameter.storage == StoredPrecision::kBfloat16) round_to_bfloat16_(parameter.tensor);
+  }
   if (distributed_.muon == MuonSharding::kAllGather) build_groups();
   std::int64_t total = 0;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
@@ -49,17 +55,21 @@ std::vector<at::Tensor> ShardedMuon::state_tensors() const {
 
 void ShardedMuon::build_groups() {
   const std::int64_t processes = communicator_.size();
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    const std::int64_t elements = parameters_[i].tensor.numel();
-    auto group = std::find_if(groups_.begin(), groups_.end(), [&](const Group& g) { return g.elements == elements; });
-    if (group == groups_.end()) group = groups_.insert(groups_.end(), Group{.elements = elements});
-    position_.push_back(group->parameters.size());
-    group->parameters.push_back(i);
+  std::vector<at::Tensor> matrices;
+  for (const MuonParameter& parameter : parameters_) matrices.push_back(parameter.tensor);
+  position_.resize(parameters_.size());
+  for (std::vector<std::size_t>& members : muon_groups(matrices, distributed_.muon_groups)) {
+    for (std::size_t i = 0; i < members.size(); ++i) position_[members[i]] = i;
+    const std::int64_t elements = matrices[members.front()].numel();
+    groups_.push_back({.elements = elements, .parameters = std::move(members), .contiguous = {}, .separate = {}, .spare = {}});
   }
   check_groups();
   for (Group& group : groups_) {
     const at::TensorOptions options = options_of(parameters_[group.parameters.front()]);
-    if (distributed_.gather_buffer == GatherBuffer::kContiguous) {
+    if (distributed_.gradient_sums == GradientSums::kOwners) {
+      if (group.parameters.size() % static_cast<std::size_t>(processes) != 0)
+        group.spare = at::zeros({processes, group.elements}, options);
+    } else if (distributed_.gather_buffer == GatherBuffer::kContiguous) {
       group.contiguous = at::zeros({processes, group.elements}, options);
       group.separate = group.contiguous.unbind(0);
     } else {
@@ -106,7 +116,13 @@ void ShardedMuon::launch() {
     case MuonSharding::kReplicated: step_replicated(); break;
     case MuonSharding::kAllReduce: step_all_reduce(); break;
     case MuonSharding::kAllGather:
-      for (Group& group : groups_) step_all_gather(group);
+      for (Group& group : groups_) {
+        if (distributed_.gradient_sums == GradientSums::kOwners) {
+          step_owners(group);
+        } else {
+          step_all_gather(group);
+        }
+      }
       break;
   }
 }
@@ -137,6 +153,27 @@ void ShardedMuon::step_all_gather(Group& group) {
     if (distributed_.all_gather == GatherTiming::kBlocking) previous->work->wait();
   }
   if (previous) finish_round(group, *previous);
+}
+
+void ShardedMuon::step_owners(const Group& group) {
+  const auto processes = static_cast<std::size_t>(communicator_.size());
+  const auto rank = static_cast<std::size_t>(communicator_.rank());
+  std::vector<WorkHandle> works;
+  for (std::size_t begin = 0; begin < group.parameters.size(); begin += processes) {
+    std::vector<at::Tensor> matrices;
+    for (std::size_t i = 0; i < processes; ++i) {
+      const bool has_matrix = begin + i < group.parameters.size();
+      matrices.push_back(has_matrix ? parameters_[group.parameters[begin + i]].tensor.detach().view({-1})
+                                    : group.spare[static_cast<std::int64_t>(i)]);
+    }
+    if (begin + rank < group.parameters.size()) {
+      const std::size_t own = group.parameters[begin + rank];
+      apply(own, update_of(own));
+    }
+    works.push_back(communicator_.start_all_gather(matrices, matrices[rank]));
+    if (distributed_.all_gather == GatherTiming::kBlocking) works.back()->wait();
+  }
+  for (const WorkHandle& work : works) work->wait();
 }
 
 WorkHandle ShardedMuon::start_round(Group& group, const at::Tensor& update) {

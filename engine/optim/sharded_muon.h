@@ -23,6 +23,8 @@ namespace nanobench::core {
 ///                computes the r-th of a round. While a round is gathered, the next one's update is computed; then the
 ///                gathered round is applied. If the last round is not full, the remaining processes resend their
 ///                previous update.
+/// With gradient_sums kOwners (record #24 on), a process updates its own matrices and the rounds gather the matrices
+/// themselves; the gradients of the others need not be there.
 class ShardedMuon final : public Optimizer {
  public:
   /// Keeps a reference to `communicator`. Throws Error{kInvalidArgument} if `distributed` forbids groups that are not a
@@ -46,6 +48,7 @@ class ShardedMuon final : public Optimizer {
     std::vector<std::size_t> parameters;
     at::Tensor contiguous;             ///< [P, elements], or undefined
     std::vector<at::Tensor> separate;  ///< P of [elements], or none; rows of `contiguous` otherwise
+    at::Tensor spare;                  ///< kOwners: [P, elements], in place of matrices that the last round lacks
   };
   /// A round in progress: parameters [begin, begin + P) of a group.
   struct Round {
@@ -61,6 +64,7 @@ class ShardedMuon final : public Optimizer {
   void step_replicated();
   void step_all_reduce();
   void step_all_gather(Group& group);
+  void step_owners(const Group& group);
   WorkHandle start_round(Group& group, const at::Tensor& update);
   void finish_round(Group& group, const Round& round);
 

@@ -7,12 +7,12 @@ EagerPass::EagerPass(GPT& model, const TrainConfig& config, double weight, Commu
     : model_(model),
       phases_(phases),
       weight_(at::full({}, weight, at::TensorOptions().dtype(model.dtype()).device(model.device()))) {
-  if (communicator.size() > 1) reducer_.emplace(model.parameters(), config.distributed, communicator);
+  if (communicator.size() > 1) exchange_ = make_gradient_exchange(model.parameters(), config, communicator);
 }
 
 void EagerPass::zero_gradients() {
-  if (reducer_) {
-    reducer_->zero_gradients();
+  if (exchange_) {
+    exchange_->zero_gradients();
   } else {
     model_.parameters().zero_gradients();
   }
@@ -33,12 +33,12 @@ at::Tensor EagerPass::run(const SequenceInput& input, SyncPoint sync, const Acti
 void EagerPass::backward(const at::Tensor& loss, SyncPoint sync) {
   {
     const PhaseTimer timer(phases_, "backward");
-    if (reducer_) reducer_->before_backward(sync);
+    if (exchange_) exchange_->before_backward(sync);
     loss.backward(weight_);
   }
-  if (!reducer_) return;
+  if (!exchange_) return;
   const PhaseTimer timer(phases_, "communication");
-  reducer_->after_backward(sync);
+  exchange_->after_backward(sync);
 }
 
 }  // namespace nanobench::core

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <functional>
-#include <optional>
+#include <memory>
 
-#include "engine/distributed/gradient_reducer.h"
+#include "engine/distributed/gradient_exchange.h"
 #include "engine/nn/gpt.h"
 #include "engine/train/phase_timer.h"
 
@@ -27,7 +27,7 @@ class EagerPass {
   GPT& model_;
   StepPhases& phases_;
   at::Tensor weight_;
-  std::optional<GradientReducer> reducer_;  ///< only with several processes
+  std::unique_ptr<GradientExchange> exchange_;  ///< only with several processes
 };
 
 }  // namespace nanobench::core

@@ -43,6 +43,7 @@ void CommunicationMeter::add_step(const CollectiveCounts& before, const Collecti
   add_difference(total_.all_reduce, before.all_reduce, after.all_reduce);
   add_difference(total_.all_gather, before.all_gather, after.all_gather);
   add_difference(total_.broadcast, before.broadcast, after.broadcast);
+  add_difference(total_.reduce_scatter, before.reduce_scatter, after.reduce_scatter);
   ++steps_;
 }
 
@@ -51,12 +52,17 @@ void CommunicationMeter::report(MetricSink& sink) const {
   const auto report = [&](const std::string& name, std::int64_t count) {
     sink.report(CounterEvent{"communication/" + name, static_cast<double>(count) / static_cast<double>(steps_)});
   };
-  report("calls_per_step", total_.all_reduce.calls + total_.all_gather.calls + total_.broadcast.calls);
-  report("bytes_per_step", total_.all_reduce.bytes + total_.all_gather.bytes + total_.broadcast.bytes);
+  report("calls_per_step", total_.all_reduce.calls + total_.all_gather.calls + total_.broadcast.calls +
+                               total_.reduce_scatter.calls);
+  report("bytes_per_step", total_.all_reduce.bytes + total_.all_gather.bytes + total_.broadcast.bytes +
+                               total_.reduce_scatter.bytes);
   report("calls_per_step/all_reduce", total_.all_reduce.calls);
   report("bytes_per_step/all_reduce", total_.all_reduce.bytes);
   report("calls_per_step/all_gather", total_.all_gather.calls);
   report("bytes_per_step/all_gather", total_.all_gather.bytes);
+  if (total_.reduce_scatter.calls == 0) return;
+  report("calls_per_step/reduce_scatter", total_.reduce_scatter.calls);
+  report("bytes_per_step/reduce_scatter", total_.reduce_scatter.bytes);
 }
 
 MaskCounts CostMeter::count(const AttentionPlan& plan) const {

@@ -49,6 +49,9 @@ TEST(ParameterList, CountsTheHiddenMatricesBySize) {
   const ModelConfig model;
   const std::int64_t square = model.model_dim * model.model_dim;
   EXPECT_EQ(hidden_matrix_counts(model), (std::map<std::int64_t, std::int64_t>{{square, 44}, {4 * square, 24}}));
+  using Counts = std::vector<std::pair<std::int64_t, std::int64_t>>;
+  EXPECT_EQ(muon_group_counts(model, MuonGroups::kElements), (Counts{{square, 44}, {4 * square, 24}}));
+  EXPECT_EQ(muon_group_counts(model, MuonGroups::kShape), (Counts{{square, 44}, {4 * square, 12}, {4 * square, 12}}));
 }
 
 }  // namespace

@@ -82,6 +82,25 @@ TEST_P(Collectives, GatherIntoOneTensorAndIntoMany) {
   }));
 }
 
+TEST_P(Collectives, ScatteredSumsReachTheirOwnersInTheOrderOfTheRanks) {
+  const int processes = GetParam().processes;
+  for (const at::ScalarType dtype : {at::kFloat, at::kDouble, at::kLong}) {
+    NB_EXPECT_NO_FAILURE(play(
+        [&](Communicator& communicator) {
+          for (const std::int64_t size : kSizes) {
+            // Parts of unequal size, that of process 1 empty.
+            std::vector<at::Tensor> parts;
+            for (int part = 0; part < processes; ++part)
+              parts.push_back(communicator_values_of(communicator.rank(), part == 1 ? 0 : size + 3 * part, dtype));
+            communicator.start_reduce_scatter_sum(parts)->wait();
+            const at::Tensor& own = parts[static_cast<std::size_t>(communicator.rank())];
+            EXPECT_TRUE(at::equal(own, sum_in_rank_order(processes, own.numel(), dtype))) << size << " " << dtype;
+          }
+        },
+        kSmallSlot));
+  }
+}
+
 TEST_P(Collectives, EveryProcessCanBroadcast) {
   const int processes = GetParam().processes;
   NB_EXPECT_NO_FAILURE(play(
@@ -211,6 +230,7 @@ TEST(Counts, AreOfWhatThisProcessGave) {
     communicator.start_all_reduce_sum(at::ones({5}, at::kDouble))->wait();
     communicator.all_gather(at::zeros({2, 3}), at::ones({3}));
     communicator.broadcast(at::ones({7}), 1);
+    communicator.reduce_scatter_sum({at::ones({4}), at::ones({2})});
     communicator.barrier();
     const CollectiveCounts& counts = communicator.counts();
     EXPECT_EQ(counts.all_reduce.calls, 2);
@@ -219,6 +239,8 @@ TEST(Counts, AreOfWhatThisProcessGave) {
     EXPECT_EQ(counts.all_gather.bytes, 3 * 4);
     EXPECT_EQ(counts.broadcast.calls, 1);
     EXPECT_EQ(counts.broadcast.bytes, 7 * 4);
+    EXPECT_EQ(counts.reduce_scatter.calls, 1);
+    EXPECT_EQ(counts.reduce_scatter.bytes, (4 + 2) * 4);
   }));
 }
 
@@ -229,6 +251,8 @@ TEST(Refused, TensorsThatCannotBeSentAreRefused) {
   EXPECT_THROW(alone.all_gather(at::ones({1, 4}), at::ones({3})), Error);
   EXPECT_THROW(alone.all_gather(std::vector<at::Tensor>{}, at::ones({3})), Error);
   EXPECT_THROW(alone.broadcast(at::ones({3}), 1), Error);
+  EXPECT_THROW(alone.reduce_scatter_sum({at::ones({3}), at::ones({3})}), Error);
+  EXPECT_THROW(alone.reduce_scatter_sum({at::ones({3}, at::kHalf)}), Error);
 }
 
 TEST(Waiting, IsCounted) {

@@ -74,7 +74,13 @@ std::vector<DistributedConfig> all_ways() {
       way.all_gather = timing;
       way.gather_buffer = buffer;
       ways.push_back(way);
+      way.muon_groups = MuonGroups::kShape;
+      ways.push_back(way);
     }
+    DistributedConfig owners;
+    owners.all_gather = timing;
+    owners.gradient_sums = GradientSums::kOwners;
+    ways.push_back(owners);
   }
   return ways;
 }
@@ -169,10 +175,16 @@ TEST(ShardedMuon, CommunicatesWhatItsSettingSays) {
         EXPECT_TRUE(counting.gathers.empty());
         return;
       }
-      // Five of 256 in three rounds, three of 1024 in two, one of 768.
-      EXPECT_EQ(counting.gathers, (std::vector<std::int64_t>{256, 256, 256, 1024, 1024, 768}));
-      const std::size_t outputs = way.gather_buffer == GatherBuffer::kContiguous ? 1 : 2;
-      EXPECT_EQ(counting.outputs, std::vector<std::size_t>(6, outputs));
+      const bool gathers_matrices = way.gradient_sums == GradientSums::kOwners;
+      const std::size_t outputs = way.gather_buffer == GatherBuffer::kContiguous && !gathers_matrices ? 1 : 2;
+      if (way.muon_groups == MuonGroups::kElements) {
+        // Five of 256 in three rounds, three of 1024 in two, one of 768.
+        EXPECT_EQ(counting.gathers, (std::vector<std::int64_t>{256, 256, 256, 1024, 1024, 768}));
+      } else {
+        // Three of 16 x 16 in two rounds, one of 8 x 32, two of 64 x 16 in one, one of 3 x 16 x 16, 32 x 8, 16 x 64.
+        EXPECT_EQ(counting.gathers, (std::vector<std::int64_t>{256, 256, 256, 1024, 768, 256, 1024}));
+      }
+      EXPECT_EQ(counting.outputs, std::vector<std::size_t>(counting.gathers.size(), outputs));
     }));
   }
 }

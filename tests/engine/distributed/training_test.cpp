@@ -51,6 +51,14 @@ std::vector<Named> settings() {
       {"one_bucket", reduce(ReductionSchedule::kBuckets, BucketStorage::kViews, 1 << 30)},
       {"overlapped_views", reduce(ReductionSchedule::kOverlappedBuckets, BucketStorage::kViews, 20000)},
       {"overlapped_copies", reduce(ReductionSchedule::kOverlappedBuckets, BucketStorage::kCopies, 20000)},
+      {"owners", [](D& d) { d.muon = MuonSharding::kAllGather, d.gradient_sums = GradientSums::kOwners; }},
+      {"owners_by_shape_blocking",
+       [](D& d) {
+         d.muon = MuonSharding::kAllGather, d.gradient_sums = GradientSums::kOwners;
+         d.muon_groups = MuonGroups::kShape, d.all_gather = GatherTiming::kBlocking;
+       }},
+      {"muon_groups_by_shape",
+       [](D& d) { d.muon = MuonSharding::kAllGather, d.muon_groups = MuonGroups::kShape; }},
       {"overlapped_each", reduce(ReductionSchedule::kOverlappedBuckets, BucketStorage::kViews, 1)},
   };
 }
@@ -96,6 +104,7 @@ TEST_P(DistributedSettings, SummingAfterEveryMicroStepDiffersByRoundingOnly) {
   for (const Named& setting : settings()) {
     RunSpec other = spec;
     setting.change(other.config.distributed);
+    if (other.config.distributed.gradient_sums == GradientSums::kOwners) continue;  // refused
     EXPECT_EQ(training_losses_of(other), each_time) << setting.name;
   }
 }
@@ -114,6 +123,27 @@ TEST_P(DistributedSettings, HoldForWarmUpClippingAndOtherOptimizers) {
 
   spec.config.optimizer.hidden_matrices = OptimizerGroupConfig{.lr = 0.001};
   EXPECT_EQ(training_losses_of(spec).size(), expected.size());
+}
+
+/// The settings of record 41 that concern updates: gates stored in bfloat16, second moments, Adam every second step.
+TEST_P(DistributedSettings, LeaveEveryBitOfTheLossesOfALateRecord) {
+  RunSpec spec = simplest();
+  Json late = to_json(spec.config);
+  late.merge_patch(parse_json(R"({
+    "model": {"merged_qkvo": "wide", "attention_gate_dim": 12, "smear_gate_dim": 12, "backout_layer": 2},
+    "optimizer": {"embeddings": {"step_every": 2}, "lm_head": {"step_every": 2}, "scalars": {"step_every": 2},
+                  "hidden_matrices": {"orthogonalizer": "polar_express", "second_moment_beta2": 0.95}},
+    "schedule": {"num_steps": 6}, "run": {"stop_after": 6},
+    "precision": {"gates": "bfloat16", "embeddings": "bfloat16", "adam_state": "bfloat16"}
+  })", "late"));
+  spec.config = read_train_config(late, "late");
+  const std::vector<double> expected = training_losses_of(spec);
+  ASSERT_EQ(expected.size(), 6U + 4U);
+  for (const Named& setting : settings()) {
+    RunSpec other = spec;
+    setting.change(other.config.distributed);
+    EXPECT_EQ(training_losses_of(other), expected) << setting.name;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Processes, DistributedSettings, ::testing::Values(2, 4));
@@ -142,6 +172,25 @@ TEST(DistributedTrainer, ReportsProcessesThreadsPhasesAndTheMemoryOfAll) {
   }
   const std::int64_t peak_of_one = std::get<FinishedEvent>(alone.events.back()).peak_bytes;
   EXPECT_GT(peak_of_two, peak_of_one * 3 / 2);
+}
+
+TEST(DistributedTrainer, OwnersCommunicateLessAndSaveTheStateOfAdam) {
+  const TinyRun run;
+  RunSpec spec = run.spec(4);
+  const auto counters = [&] {
+    std::map<std::string, double> counters;
+    for (const RunEvent& event : train_to_the_end(spec).events) {
+      if (const auto* counter = std::get_if<CounterEvent>(&event)) counters[counter->name] = counter->value;
+    }
+    return counters;
+  };
+  const std::map<std::string, double> all = counters();
+  spec.config.distributed.gradient_sums = GradientSums::kOwners;
+  const std::map<std::string, double> owners = counters();
+  EXPECT_FALSE(all.contains("communication/bytes_per_step/reduce_scatter"));
+  EXPECT_GT(owners.at("communication/bytes_per_step/reduce_scatter"), 0.0);
+  EXPECT_LT(owners.at("communication/bytes_per_step/all_reduce"),
+            0.1 * all.at("communication/bytes_per_step/all_reduce"));
 }
 
 TEST(DistributedTrainer, NeedsAsManyProcessesAsTheConfigurationSays) {
