@@ -66,39 +66,32 @@ std::optional<double> rotary_table_bytes(const TrainConfig& config) {
   return as_double(layers * model.rope.max_seq_len * model.head_dim()) * (is_rounded ? kBfloat16Bytes : kFloatBytes);
 }
 
-/// Element counts of the matrices, in the order of the parameters.
-std::vector<std::int64_t> matrices_in_order(const core::ModelConfig& model) {
-  const std::int64_t square = model.model_dim * model.model_dim;
-  std::vector<std::int64_t> sizes;
-  for (std::int64_t layer = 0; layer < model.num_layers; ++layer) {
-    if (model.has_attention(layer)) {
-      const std::int64_t key = model.kv_dim() * model.model_dim;
-      sizes.insert(sizes.end(), {square, key, key, square});
-    }
-    sizes.insert(sizes.end(), 2, model.mlp_ratio * square);
-  }
-  return sizes;
+/// Newton-Schulz on an r x c matrix, r <= c, takes 4 r^2 c + 2 r^3 a step.
+double orthogonalization_work(const core::ParameterShape& parameter) {
+  const double a = as_double(parameter.matrix_rows()), b = as_double(parameter.columns());
+  const double r = std::min(a, b), c = std::max(a, b);
+  return as_double(parameter.matrices) * r * r * (4 * c + 2 * r);
 }
 
-/// Whether queries, keys and values share one matrix, which the list below has as three.
-bool has_joined_qkv(const core::ModelConfig& model) {
-  return model.merged_qkv || model.qkv_rows == core::QkvRows::kStacked;
-}
-
-/// Newton-Schulz on a D x c matrix takes 4 D^2 c + 2 D^3 a step: with n = D c elements, D (4 n + 2 D^2).
+/// Work of the process that has most of it, over the mean; P if every process does all.
 std::optional<double> busiest_rank_share(const TrainConfig& config) {
   if (config.optimizer.hidden_matrices.type != core::OptimizerType::kMuon || config.data.ranks < 2) return std::nullopt;
-  if (has_joined_qkv(config.model)) return std::nullopt;
-  if (config.distributed.muon == core::MuonSharding::kReplicated) return as_double(config.data.ranks);
-  const bool has_groups = config.distributed.muon == core::MuonSharding::kAllGather;
+  const core::DistributedConfig& distributed = config.distributed;
+  if (distributed.muon == core::MuonSharding::kReplicated) return as_double(config.data.ranks);
   std::vector<double> work(static_cast<std::size_t>(config.data.ranks), 0.0);
-  std::map<std::int64_t, std::size_t> next;  // by group: all matrices of one size, or all matrices
-  for (const std::int64_t size : matrices_in_order(config.model)) {
-    const std::size_t rank = next[has_groups ? size : 0]++ % work.size();
-    work[rank] += 4 * as_double(size) + 2 * as_double(config.model.model_dim * config.model.model_dim);
-  }
+  std::map<std::vector<std::int64_t>, std::size_t> next;  // by group: matrices of one size or shape, or all matrices
   double sum = 0;
-  for (const double each : work) sum += each;
+  for (const core::ParameterShape& parameter : core::parameter_list(config)) {
+    if (parameter.group != core::ParameterGroup::kHiddenMatrices) continue;
+    std::vector<std::int64_t> group;
+    if (distributed.muon == core::MuonSharding::kAllGather) {
+      const bool by_shape = distributed.muon_groups == core::MuonGroups::kShape;
+      group = by_shape ? parameter.sizes : std::vector<std::int64_t>{parameter.numbers()};
+    }
+    const double each = orthogonalization_work(parameter);
+    work[next[group]++ % work.size()] += each;
+    sum += each;
+  }
   return *std::max_element(work.begin(), work.end()) / (sum / as_double(config.data.ranks));
 }
 

@@ -53,15 +53,16 @@ void restore_nulls(Json& config, const Json& patch, const std::string& pointer) 
   }
 }
 
-/// merged(config, patch) == config, without making a copy.
+/// Whether `patch` changes nothing: merged(config, patch) == config, but that a null also stands for an absent
+/// optional.
 bool holds_already(const Json& config, const Json& patch, const std::string& pointer) {
   if (!patch.is_object()) return config == patch;
   if (!config.is_object()) return false;
   for (const auto& [key, value] : patch.items()) {
     const std::string place = pointer + "/" + key;
     const auto member = config.find(key);
-    if (value.is_null() && !optional_pointers().contains(place)) {
-      if (member != config.end()) return false;
+    if (value.is_null()) {  // absent; or the null of an optional, which is absent where its type has no such setting
+      if (member != config.end() && !(optional_pointers().contains(place) && member->is_null())) return false;
     } else if (member == config.end() || !holds_already(*member, value, place)) {
       return false;
     }

@@ -146,9 +146,8 @@ class NcclCommunicator final : public Communicator {
     for (std::size_t p = 0; p < collective.outputs.size(); ++p) {
       const at::Tensor& part = collective.outputs[p];
       if (part.numel() == 0) continue;
-      NB_NCCL_CHECK(communicator_,
-                    ncclReduce(part.data_ptr(), part.data_ptr(), static_cast<std::size_t>(part.numel()), type_of(part),
-                               ncclSum, static_cast<int>(p), communicator_, stream));
+      NB_NCCL_CHECK(communicator_, ncclReduce(part.data_ptr(), part.data_ptr(), static_cast<std::size_t>(part.numel()),
+                                              type_of(part), ncclSum, static_cast<int>(p), communicator_, stream));
     }
     NB_NCCL_CHECK(communicator_, ncclGroupEnd());
   }

@@ -52,9 +52,8 @@ Collective scattered_sum_of(const std::vector<at::Tensor>& parts, int rank, int 
     require_summable(part);
     require(part.scalar_type() == parts.front().scalar_type(), "the parts of a scattered sum differ in dtype");
   }
-  return {.kind = Collective::Kind::kReduceScatterSum,
-          .tensor = parts[static_cast<std::size_t>(rank)],
-          .outputs = parts};
+  return {
+      .kind = Collective::Kind::kReduceScatterSum, .tensor = parts[static_cast<std::size_t>(rank)], .outputs = parts};
 }
 
 Collective broadcast_of(const at::Tensor& tensor, int root, int size) {

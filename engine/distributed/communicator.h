@@ -39,7 +39,7 @@ struct Collective {
   at::Tensor tensor;  ///< input and output of a sum or broadcast; input of a gather; output of a scattered sum
   /// Of a gather: one [size, ...] tensor, or `size` tensors of the input's shape. Of a scattered sum: its `size` parts.
   std::vector<at::Tensor> outputs;
-  int root = 0;                     ///< root of a broadcast
+  int root = 0;  ///< root of a broadcast
 };
 
 /// Collectives of a process, and the bytes of its own input tensors (for a broadcast: the root's bytes; for a scattered

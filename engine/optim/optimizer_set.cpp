@@ -6,11 +6,11 @@
 #include "core/base/op_timer.h"
 #include "core/base/text.h"
 #include "core/config/schedule.h"
+#include "engine/ops/bfloat16.h"
 #include "engine/optim/adam.h"
 #include "engine/optim/device_adam.h"
 #include "engine/optim/muon.h"
 #include "engine/optim/sharded_muon.h"
-#include "engine/ops/bfloat16.h"
 
 namespace nanobench::core {
 namespace {
@@ -60,7 +60,8 @@ std::vector<std::unique_ptr<Optimizer>> make_muons(const std::vector<MuonParamet
     return fits_device_muon(
         {.rows = one.rows(), .columns = one.columns(), .parameters = {one.tensor}, .buffer = {}, .rate = {}}, group);
   });
-  for (const std::vector<MuonParameter>& part : {std::vector(taken.begin(), others), std::vector(others, taken.end())}) {
+  for (const std::vector<MuonParameter>& part :
+       {std::vector(taken.begin(), others), std::vector(others, taken.end())}) {
     if (!part.empty()) muons.push_back(std::make_unique<Muon>(part, group));
   }
   return muons;

@@ -61,7 +61,8 @@ void ShardedMuon::build_groups() {
   for (std::vector<std::size_t>& members : muon_groups(matrices, distributed_.muon_groups)) {
     for (std::size_t i = 0; i < members.size(); ++i) position_[members[i]] = i;
     const std::int64_t elements = matrices[members.front()].numel();
-    groups_.push_back({.elements = elements, .parameters = std::move(members), .contiguous = {}, .separate = {}, .spare = {}});
+    groups_.push_back(
+        {.elements = elements, .parameters = std::move(members), .contiguous = {}, .separate = {}, .spare = {}});
   }
   check_groups();
   for (Group& group : groups_) {

@@ -52,10 +52,10 @@ void CommunicationMeter::report(MetricSink& sink) const {
   const auto report = [&](const std::string& name, std::int64_t count) {
     sink.report(CounterEvent{"communication/" + name, static_cast<double>(count) / static_cast<double>(steps_)});
   };
-  report("calls_per_step", total_.all_reduce.calls + total_.all_gather.calls + total_.broadcast.calls +
-                               total_.reduce_scatter.calls);
-  report("bytes_per_step", total_.all_reduce.bytes + total_.all_gather.bytes + total_.broadcast.bytes +
-                               total_.reduce_scatter.bytes);
+  report("calls_per_step",
+         total_.all_reduce.calls + total_.all_gather.calls + total_.broadcast.calls + total_.reduce_scatter.calls);
+  report("bytes_per_step",
+         total_.all_reduce.bytes + total_.all_gather.bytes + total_.broadcast.bytes + total_.reduce_scatter.bytes);
   report("calls_per_step/all_reduce", total_.all_reduce.calls);
   report("bytes_per_step/all_reduce", total_.all_reduce.bytes);
   report("calls_per_step/all_gather", total_.all_gather.calls);

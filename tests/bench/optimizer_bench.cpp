@@ -2,6 +2,7 @@
 #include "engine/ops/orthogonalize.h"
 #include "engine/optim/adam.h"
 #include "engine/optim/muon.h"
+#include "engine/optim/second_moment.h"
 #include "tests/bench/bench_support.h"
 #include "tests/engine/reference_ops.h"
 
@@ -95,6 +96,31 @@ void add_muon(const BenchOptions& options, const ModelShape& s) {
   });
 }
 
+/// NorMuon's normalisation of the updates alone.
+void add_second_moment(const BenchOptions& options, const ModelShape& s) {
+  constexpr double kBeta2 = 0.95;
+  double numbers = 0;
+  for (const std::vector<std::int64_t>& shape : matrix_shapes(s)) numbers += static_cast<double>(shape[0] * shape[1]);
+  const auto add = [&](const std::string& path, bool uses_kernel) {
+    Case description{.name = "second_moment/" + path + "/" + shape_name({{"C", s.dim}, {"L", s.layers}})};
+    description.bytes = 2 * sizeof(float) * numbers;  // reads the updates and writes them
+    add_case(options, description, [=]() -> Body {
+      const std::vector<core::MuonParameter> parameters = matrices(s);
+      const auto moment = std::make_shared<core::SecondMoment>(parameters, kBeta2, /*rounds_to_bfloat16=*/false);
+      const auto updates = std::make_shared<std::vector<at::Tensor>>();
+      for (const core::MuonParameter& parameter : parameters) updates->push_back(random(parameter.tensor.sizes()));
+      return [=] {
+        const at::NoGradGuard no_grad;
+        std::optional<core::ReferenceOps> reference_ops;
+        if (!uses_kernel) reference_ops.emplace();
+        moment->normalize_(*updates);
+      };
+    });
+  };
+  add("engine", true);
+  add("by_operations", false);
+}
+
 std::vector<at::Tensor> other_parameters(const ModelShape& s) {
   std::vector<at::Tensor> parameters{with_gradient({s.vocab, s.dim}), with_gradient({s.padded_vocab(), s.dim})};
   for (std::int64_t i = 0; i < kValueTables; ++i) parameters.push_back(with_gradient({s.vocab, s.dim}));
@@ -123,6 +149,7 @@ void optimizer_bench(const BenchOptions& options) {
   for (const ModelShape& s : options.shapes) {  // the length of a sequence does not matter here
     if (before && before->dim == s.dim && before->layers == s.layers && before->vocab == s.vocab) continue;
     add_muon(options, s);
+    add_second_moment(options, s);
     add_adam(options, s, "engine", true, true);
     add_adam(options, s, "fused_operation", true, false);
     add_adam(options, s, "by_operations", false, false);

@@ -112,6 +112,88 @@ TEST(CostModel, AdamByHand) {
   EXPECT_EQ(cost_of(config).at(OpFamily::kAdam, CostPhase::kOptimizer).bytes, 7 * 4 * numbers);
 }
 
+TEST(CostModel, AttentionGatesByHand) {
+  const TrainConfig before = small_config();
+  TrainConfig after = before;
+  after.model.attention_gate_dim = 4;
+  const auto added = [&](OpFamily family, CostPhase phase) {
+    return flops(after, family, phase) - flops(before, family, phase);
+  };
+  // Two layers, 16 tokens: 4 features to 2 heads; a sigmoid of each; the product with 8 features.
+  EXPECT_EQ(added(OpFamily::kLinear, CostPhase::kForward), 2 * 2 * 16 * (4 * 2));
+  EXPECT_EQ(added(OpFamily::kElementWise, CostPhase::kForward), 2 * 16 * (4 * 2 + 1 * 8));
+  const double sums_over_sequences = 2 * 2 * 4;  // of the gradients of the two matrices
+  EXPECT_EQ(added(OpFamily::kElementWise, CostPhase::kBackward), 2 * 16 * (3 * 2 + 3 * 8) + sums_over_sequences);
+}
+
+TEST(CostModel, SmearGateAndBackoutByHand) {
+  const TrainConfig before = small_config();
+  TrainConfig after = before;
+  after.model.smear_gate_dim = 4;
+  const auto added = [&](OpFamily family, CostPhase phase) {
+    return flops(after, family, phase) - flops(before, family, phase);
+  };
+  // Each token: 4 features to one gate, its sigmoid, x + g x' of 8 features.
+  EXPECT_EQ(added(OpFamily::kLinear, CostPhase::kForward), 2 * 16 * 4);
+  EXPECT_EQ(added(OpFamily::kElementWise, CostPhase::kForward), 16 * (4 + 2 * 8));
+  after = before;
+  after.model.backout_layer = 0;
+  EXPECT_EQ(added(OpFamily::kElementWise, CostPhase::kForward), 16 * 2 * 8);
+  EXPECT_EQ(added(OpFamily::kAdam, CostPhase::kOptimizer), 13 * 1) << "its factor";
+}
+
+TEST(CostModel, LayersWithoutAttentionMlpOrBothByHand) {
+  const TrainConfig before = small_config();
+  const auto linear = [](const TrainConfig& config) { return flops(config, OpFamily::kLinear, CostPhase::kForward); };
+  TrainConfig after = before;
+  after.model.mlp_skip_layers = {0};
+  EXPECT_EQ(linear(before) - linear(after), 2 * 16 * (2 * 8 * 32));
+  after.model.skip_layers = {0};
+  after.model.mlp_skip_layers = {};
+  EXPECT_EQ(linear(after), 2 * 16 * (4 * 8 * 8 + 2 * 8 * 32)) << "one of two layers";
+  EXPECT_EQ(flops(after, OpFamily::kAttention, CostPhase::kForward) * 2,
+            flops(before, OpFamily::kAttention, CostPhase::kForward));
+}
+
+TEST(CostModel, JoinedAttentionMatricesCostAsMuchAsApart) {
+  const TrainConfig before = small_config();
+  for (const MergedQkvo layout : {MergedQkvo::kBatched, MergedQkvo::kWide}) {
+    TrainConfig after = before;
+    after.model.merged_qkvo = layout;
+    EXPECT_EQ(flops(after, OpFamily::kLinear, CostPhase::kForward),
+              flops(before, OpFamily::kLinear, CostPhase::kForward));
+    EXPECT_EQ(flops(after, OpFamily::kMuon, CostPhase::kOptimizer),
+              flops(before, OpFamily::kMuon, CostPhase::kOptimizer));
+    EXPECT_EQ(flops(after, OpFamily::kOrthogonalization, CostPhase::kOptimizer),
+              flops(before, OpFamily::kOrthogonalization, CostPhase::kOptimizer))
+        << "four matrices of 8 x 8 each";
+  }
+}
+
+TEST(CostModel, AdamThatWaitsAndSecondMomentsByHand) {
+  TrainConfig config = small_config();
+  const double muon = flops(config, OpFamily::kMuon, CostPhase::kOptimizer);
+  config.optimizer.embeddings.step_every = config.optimizer.lm_head.step_every = 2;
+  // Half of the updates of 160 numbers, a sum into the gradient in the other half; 5 scalars as before.
+  EXPECT_EQ(flops(config, OpFamily::kAdam, CostPhase::kOptimizer), 160 * (13 + 1) / 2 + 5 * 13);
+  config.optimizer.hidden_matrices.second_moment_beta2 = 0.95;
+  const double numbers = 2 * (4 * 8 * 8 + 2 * 8 * 32);
+  EXPECT_EQ(flops(config, OpFamily::kMuon, CostPhase::kOptimizer) - muon, 8 * numbers);
+}
+
+TEST(CostModel, UpdatesWithOwnersByHand) {
+  TrainConfig config = small_config();
+  config.model.vocab_size = 16;
+  config.distributed.processes = 2;
+  // Two tables of 16 x 8 and five scalars, in each of two processes.
+  EXPECT_EQ(flops(config, OpFamily::kAdam, CostPhase::kOptimizer), 13 * 2 * (2 * 128 + 5));
+  const double muon = flops(config, OpFamily::kMuon, CostPhase::kOptimizer);
+  config.distributed.gradient_sums = GradientSums::kOwners;
+  EXPECT_EQ(flops(config, OpFamily::kAdam, CostPhase::kOptimizer), 13 * (2 * 128 + 2 * 5)) << "scalars do not divide";
+  const double numbers = 2 * (4 * 8 * 8 + 2 * 8 * 32);
+  EXPECT_EQ(muon - flops(config, OpFamily::kMuon, CostPhase::kOptimizer), 2 * numbers) << "applied once";
+}
+
 TEST(CostModel, OfManyStepsIsTheSum) {
   const TrainConfig config = small_config();
   const StepCost one = cost_of(config);
@@ -262,6 +344,10 @@ const CostModelChange kChanges[] = {
     {"two_processes", [](TrainConfig& c) { c.distributed.processes = 2; }, 1, 1},
     {"stochastic_masters", [](TrainConfig& c) { c.precision.parameters = ParameterStorage::kBfloat16Stochastic; }, 1,
      1},
+    {"logit_scale", [](TrainConfig& c) { c.model.logit_scale = 0.5; }, 1, 0},
+    {"waiting_adam", [](TrainConfig& c) { c.optimizer.lm_head.step_every = 2; }, -1, -1},
+    {"second_moments", [](TrainConfig& c) { c.optimizer.hidden_matrices.second_moment_beta2 = 0.95; }, 1, 0},
+    {"sigmoid_skips", [](TrainConfig& c) { c.model.unet_skip_gate = SkipGate::kSigmoid; }, 0, 0},
     {"fp8_head", [](TrainConfig& c) { c.precision.head = HeadPrecision::kFp8; }, 1, -1},
     {"longer_sequences",
      [](TrainConfig& c) {

@@ -166,6 +166,22 @@ TEST(TrainConfig, ProcessesDivideRanksAndWithoutRaggedGroupsTheMatrices) {
   }
 }
 
+TEST(TrainConfig, GradientsWithOwnersNeedOneSumAStepAndNoNorm) {
+  EXPECT_EQ(error_of(R"({"distributed": {"gradient_sums": "owners"}})"), "(no error)");
+  EXPECT_EQ(error_of(R"({"distributed": {"gradient_sums": "owners", "muon": "all_reduce"}})", ErrorCode::kConflict),
+            "c.json: /distributed/gradient_sums: a matrix whose gradient one process has is gathered from it; set muon "
+            "to \"all_gather\"");
+  EXPECT_EQ(error_of(R"({"distributed": {"gradient_sums": "owners", "gradient_sync": "every_micro_step"}})",
+                     ErrorCode::kConflict),
+            "c.json: /distributed/gradient_sums: scattered sums are taken once a step; set gradient_sync to "
+            "\"last_micro_step\"");
+  EXPECT_EQ(error_of(R"({"distributed": {"gradient_sums": "owners"},
+                         "optimizer": {"gradient_clip": {"type": "global_norm"}}})",
+                     ErrorCode::kConflict),
+            "c.json: /distributed/gradient_sums: a norm needs every gradient, and each process has its own only; set "
+            "the clipping to \"none\"");
+}
+
 std::vector<std::string> pointers_of(const char* patch) {
   try {
     read_train_config(parse_json(patch, "c.json"), "c.json");

@@ -1,4 +1,5 @@
-// Scattered sums of gradients: each process gets the sums of what it updates, and the shares cover every parameter once.
+// Scattered sums of gradients: each process gets the sums of what it updates, and the shares cover every parameter
+// once.
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
