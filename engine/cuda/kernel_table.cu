@@ -10,6 +10,10 @@ KernelTable kernel_table() {
           .residual_norm_backward = residual_norm_backward,
           .qkv_heads_forward = qkv_heads_forward,
           .qkv_heads_backward = qkv_heads_backward,
+          .head_gate_forward = head_gate_forward,
+          .head_gate_backward = head_gate_backward,
+          .smear_forward = smear_forward,
+          .smear_backward = smear_backward,
           .relu_squared_forward = relu_squared_forward,
           .relu_squared_backward = relu_squared_backward,
           .cross_entropy_rows_bf16 = cross_entropy_rows<bf16, bf16>,
@@ -30,6 +34,8 @@ KernelTable kernel_table() {
           .muon_normalize_float = muon_normalize<float>,
           .muon_combine = muon_combine,
           .muon_apply = muon_apply,
+          .second_moment_workspace = second_moment_workspace,
+          .second_moment_normalize = second_moment_normalize,
           .symmetric_product = symmetric_product};
 }
 

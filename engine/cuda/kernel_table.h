@@ -7,11 +7,13 @@
 #include "engine/cuda/cross_entropy.h"
 #include "engine/cuda/embedding.h"
 #include "engine/cuda/float8.h"
+#include "engine/cuda/gates.h"
 #include "engine/cuda/muon.h"
 #include "engine/cuda/partial_sums.h"
 #include "engine/cuda/qkv_heads.h"
 #include "engine/cuda/relu_squared.h"
 #include "engine/cuda/residual_norm.h"
+#include "engine/cuda/second_moment.h"
 #include "engine/cuda/symmetric_product.h"
 
 namespace nanobench::core::cuda {
@@ -26,6 +28,10 @@ struct KernelTable {
   decltype(&cuda::residual_norm_backward) residual_norm_backward;
   decltype(&cuda::qkv_heads_forward) qkv_heads_forward;
   decltype(&cuda::qkv_heads_backward) qkv_heads_backward;
+  decltype(&cuda::head_gate_forward) head_gate_forward;
+  decltype(&cuda::head_gate_backward) head_gate_backward;
+  decltype(&cuda::smear_forward) smear_forward;
+  decltype(&cuda::smear_backward) smear_backward;
   decltype(&cuda::relu_squared_forward) relu_squared_forward;
   decltype(&cuda::relu_squared_backward) relu_squared_backward;
   decltype(&cuda::cross_entropy_rows<bf16, bf16>) cross_entropy_rows_bf16;
@@ -46,6 +52,8 @@ struct KernelTable {
   decltype(&cuda::muon_normalize<float>) muon_normalize_float;
   decltype(&cuda::muon_combine) muon_combine;
   decltype(&cuda::muon_apply) muon_apply;
+  decltype(&cuda::second_moment_workspace) second_moment_workspace;
+  decltype(&cuda::second_moment_normalize) second_moment_normalize;
   decltype(&cuda::symmetric_product) symmetric_product;
 };
 

@@ -2,6 +2,7 @@
 
 #include "core/base/op_timer.h"
 #include "engine/kernels/gates.h"
+#include "engine/ops/device_gates.h"
 #include "engine/ops/kernels.h"
 #include "engine/ops/rms_norm.h"
 
@@ -111,6 +112,7 @@ at::Tensor gated_heads(const at::Tensor& y, const at::Tensor& x, const at::Tenso
               "gated_heads: y ", y.sizes(), ", x ", x.sizes(), " and weight ", weight.sizes(), " do not match");
   if (fits_kernel(x) && fits_kernel(y))
     return HeadGate::apply(y.contiguous(), x.contiguous(), weight.contiguous(), norm_eps);
+  if (fits_device_head_gate(y, x, weight)) return device_gated_heads(y, x, weight, norm_eps);
   const at::Tensor read = rms_norm(x, norm_eps).narrow(1, 0, weight.size(1));
   return y * at::sigmoid(at::linear(read, weight.to(y.scalar_type()))).unsqueeze(-1);
 }
@@ -119,6 +121,7 @@ at::Tensor smear(const at::Tensor& e, const at::Tensor& weight, const at::Tensor
   TORCH_CHECK(e.dim() == 2 && weight.dim() == 2 && weight.size(0) == 1 && weight.size(1) <= e.size(1), "smear: e ",
               e.sizes(), " and weight ", weight.sizes(), " do not match");
   if (fits_kernel(e)) return Smear::apply(e.contiguous(), weight.contiguous(), lambda);
+  if (fits_device_smear(e, weight)) return device_smear(e, weight, lambda);
   const std::int64_t others = e.size(0) - 1;
   const at::Tensor now = e.narrow(0, 1, others);
   const at::Tensor gate = at::sigmoid(at::linear(now.narrow(1, 0, weight.size(1)), weight.to(e.scalar_type())));

@@ -7,6 +7,7 @@
 #include "engine/kernels/second_moment.h"
 #include "engine/kernels/thread_pool.h"
 #include "engine/ops/bfloat16.h"
+#include "engine/ops/kernels.h"
 #include "engine/optim/optimizer.h"
 
 namespace nanobench::core {
@@ -16,6 +17,11 @@ constexpr double kTiny = 1e-10;
 
 bool is_by_rows(const at::Tensor& parameter) {
   return parameter.size(-2) >= parameter.size(-1);
+}
+
+bool fits_device(const std::vector<at::Tensor>& tensors) {
+  return cuda_kernels() != nullptr && EngineContext::current().uses_kernels() &&
+         are_plain_floats(tensors, cuda_kernels()->device);
 }
 
 }  // namespace
@@ -36,6 +42,7 @@ bool SecondMoment::normalize_(std::vector<at::Tensor>& updates, const std::vecto
   if (!rounds_ && EngineContext::current().uses_kernels() && are_plain_floats(parameters_, at::kCPU) &&
       are_plain_floats(updates, at::kCPU))
     return normalize_by_kernel(updates, rates);
+  if (fits_device(parameters_) && fits_device(updates)) return normalize_on_device(updates, rates);
   for (std::size_t i = 0; i < updates.size(); ++i) normalize_by_operations(i, updates[i]);
   return false;
 }
@@ -55,6 +62,38 @@ bool SecondMoment::normalize_by_kernel(std::vector<at::Tensor>& updates, const s
     }
   }
   normalize_updates(matrices, beta2_, kernel_threads());
+  return !rates.empty();
+}
+
+/// All matrices of one shape together, as many as a call takes.
+bool SecondMoment::normalize_on_device(std::vector<at::Tensor>& updates, const std::vector<double>& rates) {
+  const CudaKernels& kernels = *cuda_kernels();
+  std::vector<cuda::DeviceSecondMoment> calls;
+  for (std::size_t i = 0; i < updates.size(); ++i) {
+    const std::int64_t rows = parameters_[i].size(-2), columns = parameters_[i].size(-1), numbers = rows * columns;
+    const float rate = rates.empty() ? 0.0f : static_cast<float>(rates[i]);
+    for (std::int64_t m = 0; m < parameters_[i].numel() / numbers; ++m) {
+      auto call = std::find_if(calls.begin(), calls.end(), [&](const cuda::DeviceSecondMoment& one) {
+        return one.rows == rows && one.columns == columns && one.rate == rate &&
+               one.matrices < cuda::kSecondMomentMatrices;
+      });
+      if (call == calls.end()) {
+        call = calls.insert(calls.end(), cuda::DeviceSecondMoment{.rows = rows, .columns = columns});
+        call->rate = rate;
+        call->rest = static_cast<float>(1.0 - beta2_);
+        call->rounds = rounds_;
+      }
+      const auto place = static_cast<std::size_t>(call->matrices++);
+      call->updates[place] = updates[i].data_ptr<float>() + m * numbers;
+      call->moments[place] = moments_[i].data_ptr<float>() + m * std::max(rows, columns);
+      if (!rates.empty()) call->parameters[place] = parameters_[i].data_ptr<float>() + m * numbers;
+    }
+  }
+  for (const cuda::DeviceSecondMoment& call : calls) {
+    const at::Tensor workspace =
+        at::empty({kernels.second_moment_workspace(call.rows, call.columns, call.matrices)}, updates.front().options());
+    kernels.second_moment_normalize(call, float_data(workspace), kernels.stream());
+  }
   return !rates.empty();
 }
 

@@ -19,7 +19,7 @@ class SecondMoment {
   SecondMoment(const std::vector<MuonParameter>& parameters, double beta2, bool rounds_to_bfloat16);
 
   /// Normalises the update of each parameter in place. `updates`: one for each parameter, contiguous, with its number
-  /// of elements. With `rates` the kernel also takes rate * update off the parameter, and returns true; false: it did
+  /// of elements. With `rates` a kernel also takes rate * update off the parameter, and returns true; false: it did
   /// not.
   bool normalize_(std::vector<at::Tensor>& updates, const std::vector<double>& rates = {});
 
@@ -28,6 +28,7 @@ class SecondMoment {
 
  private:
   bool normalize_by_kernel(std::vector<at::Tensor>& updates, const std::vector<double>& rates);
+  bool normalize_on_device(std::vector<at::Tensor>& updates, const std::vector<double>& rates);
   void normalize_by_operations(std::size_t parameter, at::Tensor& update);
 
   std::vector<at::Tensor> parameters_;

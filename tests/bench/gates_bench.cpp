@@ -36,7 +36,8 @@ void add_smear(const BenchOptions& options, const ModelShape& s) {
   const auto add = [&](const std::string& path, Smear smear) {
     const double bytes = 5.0 * static_cast<double>(s.length * s.dim) * sizeof(float);  // e, out; dout, e, de
     add_case(options, {.name = "smear/" + path + "/" + shape, .bytes = bytes}, [s, smear] {
-      const at::Tensor e = random_leaf({s.length, s.dim}), weight = random_leaf({1, kGateDim}), lambda = random_leaf({});
+      const at::Tensor e = random_leaf({s.length, s.dim}), weight = random_leaf({1, kGateDim}),
+                       lambda = random_leaf({});
       return forward_backward([=] { return smear(e, weight, lambda); }, {e, weight, lambda});
     });
   };

@@ -65,6 +65,10 @@ class IdleDevice {
             .residual_norm_backward = does_nothing,
             .qkv_heads_forward = does_nothing,
             .qkv_heads_backward = does_nothing,
+            .head_gate_forward = does_nothing,
+            .head_gate_backward = does_nothing,
+            .smear_forward = does_nothing,
+            .smear_backward = does_nothing,
             .relu_squared_forward = does_nothing,
             .relu_squared_backward = does_nothing,
             .cross_entropy_rows_bf16 = does_nothing,
@@ -85,6 +89,8 @@ class IdleDevice {
             .muon_normalize_float = does_nothing,
             .muon_combine = does_nothing,
             .muon_apply = does_nothing,
+            .second_moment_workspace = cuda::second_moment_workspace,
+            .second_moment_normalize = does_nothing,
             .symmetric_product = does_nothing};
   }
   c10::Allocator* before_;

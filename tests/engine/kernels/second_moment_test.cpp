@@ -75,7 +75,7 @@ void expect_normalized(const Matrix& before, const Matrix& after, bool takes_par
 }
 
 std::vector<Matrix> moment_matrices() {
-  const std::pair<std::int64_t, std::int64_t> sizes[] = {{1, 12},  {2, 12},   {6, 12},  {16, 16}, {17, 16},
+  const std::pair<std::int64_t, std::int64_t> sizes[] = {{1, 12},  {2, 12},   {6, 12},   {16, 16}, {17, 16},
                                                          {16, 17}, {128, 32}, {32, 512}, {3, 1},   {100, 7}};
   std::vector<Matrix> matrices;
   for (const auto& [rows, columns] : sizes)
