@@ -56,7 +56,8 @@ struct EvalEvent {
 
 struct MemoryEvent {
   std::int64_t step = 0;
-  std::int64_t peak_bytes = 0;  ///< peak resident set, summed over the run's processes
+  /// Peak resident set; on a GPU the peak of what its tensors have allocated. Summed over the run's processes.
+  std::int64_t peak_bytes = 0;
 };
 
 /// A named number about the run as a whole: "parameters", "attention/path/dense", ...

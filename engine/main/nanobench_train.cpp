@@ -19,6 +19,7 @@
 #include "engine/distributed/process_group.h"
 #include "engine/kernels/engine_context.h"
 #include "engine/operations/operation_run.h"
+#include "engine/train/cuda_plugin.h"
 #include "engine/train/process_settings.h"
 #include "engine/train/trainer.h"
 
@@ -215,6 +216,19 @@ int run_reporting_failures(const RunSpec& spec, int events_fd, const std::string
   }
 }
 
+/// For `nanobench doctor`: loads the GPU plugin with all that it needs. Opens no GPU.
+int print_plugin_info() {
+  try {
+    const CudaPlugin& plugin = load_cuda_plugin();
+    const Json facts = {{"interface", plugin.version}, {"libtorch", plugin.libtorch}};
+    std::printf("%s\n", facts.dump().c_str());
+    return 0;
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return kExitFailed;
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -234,6 +248,7 @@ int main(int argc, char** argv) {
     std::printf("%s\n", facts.dump().c_str());
     return 0;
   }
+  if (argc == 2 && std::strcmp(argv[1], "--plugin-info") == 0) return print_plugin_info();
   restart_with_settings(argv);
   std::signal(SIGINT, request_stop);
   std::signal(SIGTERM, request_stop);

@@ -151,7 +151,8 @@ double Trainer::validate(std::int64_t step) {
 }
 
 std::int64_t Trainer::peak_bytes() const {
-  return sum_over_processes(communicator_, peak_memory_bytes());
+  const std::optional<DeviceMemory> memory = device_.memory();
+  return sum_over_processes(communicator_, memory ? memory->peak_allocated_bytes : peak_memory_bytes());
 }
 
 ActivationSink Trainer::activation_sink(std::int64_t step, std::size_t sequence) {
@@ -341,6 +342,7 @@ void Trainer::report_gpu() {
   if (const std::optional<DeviceMemory> memory = device_.memory()) {
     sink_.report(CounterEvent{"gpu/peak_allocated_bytes", static_cast<double>(memory->peak_allocated_bytes)});
     sink_.report(CounterEvent{"gpu/peak_reserved_bytes", static_cast<double>(memory->peak_reserved_bytes)});
+    sink_.report(CounterEvent{"host/peak_bytes", static_cast<double>(peak_memory_bytes())});
     for (const auto& [phase, ms] : phases_.mean_ms()) sink_.report(CounterEvent{"gpu/phase_ms/" + phase, ms});
   }
   if (device_.is_gpu() && communicator_.size() > 1) return report_gpus();

@@ -27,6 +27,7 @@ struct MeasuredEffect {
   ErrorSource source = ErrorSource::kNone;
   SpreadKind spread = SpreadKind::kNone;       ///< kSeeds and kPlan only
   std::optional<double> own_sd;                ///< of one run, from this contrast alone; absent for one seed
+  bool is_outlying = false;                    ///< of a cell that is not counted in the plan's spread
   std::optional<double> plan_sd;               ///< of one run, from the residuals of the whole plan
   double plan_df = 0.0;                        ///< degrees of freedom of plan_sd
   std::optional<ErrorForecast> forecast;       ///< the error with another number of seeds; kSeeds and kPlan only

@@ -287,6 +287,7 @@ MeasuredEffect PlanEffects::fitted(const PlanModel& model, const results::PlanCo
   effect.is_exact = fit->is_exact;
   effect.spread = fit->spread;
   effect.own_sd = fit->own_sd;
+  effect.is_outlying = fit->is_outlying;
   effect.plan_sd = model.plan_sd();
   effect.plan_df = model.plan_df();
   if (fit->estimate) {

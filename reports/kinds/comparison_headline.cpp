@@ -106,6 +106,7 @@ std::string single_headline(const Tally& tally, const std::string& place) {
 /// One metric of the single changes.
 struct MetricTally {
   std::vector<std::string> better, worse, unchanged, indicated;  ///< names
+  std::vector<std::string> unstable;                             ///< open, and left out of `open` and `bound`
   int open = 0;                                                  ///< the others that have an interval
   double bound = 0.0;                                            ///< the largest |effect| that their intervals allow
 
@@ -120,6 +121,10 @@ struct MetricTally {
     }
     if (effect.n == 2 && effect.adjusted_p && *effect.adjusted_p < alpha) indicated.push_back(name);
     if (!effect.interval) return;
+    if (effect.is_outlying) {
+      unstable.push_back(name);
+      return;
+    }
     ++open;
     bound = std::max({bound, std::abs(effect.interval->low), std::abs(effect.interval->high)});
   }
@@ -150,6 +155,9 @@ std::string metric_sentence(const std::string& subject, const char* better, cons
     clauses.push_back(clauses.empty() ? "nothing is proved; each change is worth " + limit
                                       : "each other change is worth " + limit);
   }
+  if (!tally.unstable.empty())
+    clauses.push_back("nothing is known of " + named(tally.unstable) +
+                      ", whose runs scatter far more than the others'");
   return clauses.empty() ? "" : subject + ": " + joined(clauses, "; ") + ".";
 }
 

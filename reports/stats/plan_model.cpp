@@ -11,9 +11,11 @@
 namespace nanobench::reports {
 namespace {
 
-constexpr double kNearTwin = 0.01;  // chance of a smaller ratio of variances, shared by the family
-constexpr double kOutlying = 0.05;  // chance of a larger one
-constexpr int kMinForOwn = 3;       // blocks from which a spread may stand alone
+constexpr double kNearTwin = 0.01;      // chance of a smaller ratio of variances, shared by the family
+constexpr double kOutlying = 0.05;      // chance of a larger one
+constexpr double kOutlyingCell = 0.01;  // chance that an ordinary plan has a cell that scatters so much
+constexpr std::size_t kMinKept = 3;     // cells that a plan's spread comes from
+constexpr int kMinForOwn = 3;           // blocks from which a spread may stand alone
 constexpr double kRoundingUnits = 4.0;
 constexpr double kCoefficientRounding = 1e-12;
 
@@ -70,13 +72,21 @@ class TwoWay {
 
   ResponseTable residuals() const {
     ResponseTable result = table_;
-    for (std::size_t cell = 0; cell < cells_; ++cell) {
-      const double mean = cell_mean(cell);
-      for (std::size_t block = 0; block < blocks_; ++block) {
-        if (result[cell][block]) *result[cell][block] -= mean + effects_[block];
-      }
-    }
+    for (auto& row : result) subtract_fit(row);
     return result;
+  }
+
+  /// Residuals of a row, which need not be of this table.
+  void subtract_fit(std::vector<std::optional<double>>& row) const {
+    std::vector<double> terms;
+    for (std::size_t block = 0; block < blocks_; ++block) {
+      if (row[block]) terms.push_back(*row[block] - effects_[block]);
+    }
+    if (terms.empty()) return;
+    const double mean = compensated_sum(terms) / static_cast<double>(terms.size());
+    for (std::size_t block = 0; block < blocks_; ++block) {
+      if (row[block]) *row[block] -= mean + effects_[block];
+    }
   }
 
  private:
@@ -163,14 +173,23 @@ class TwoWay {
   std::vector<double> effects_;
 };
 
-double squares_of(const ResponseTable& table) {
+double squares_of(const std::vector<std::optional<double>>& row) {
   std::vector<double> squares;
-  for (const auto& row : table) {
-    for (const std::optional<double>& value : row) {
-      if (value) squares.push_back(*value * *value);
-    }
+  for (const std::optional<double>& value : row) {
+    if (value) squares.push_back(*value * *value);
   }
   return compensated_sum(squares);
+}
+
+double squares_of(const ResponseTable& table) {
+  std::vector<double> squares;
+  for (const auto& row : table) squares.push_back(squares_of(row));
+  return compensated_sum(squares);
+}
+
+double count_of(const std::vector<std::optional<double>>& row) {
+  return static_cast<double>(
+      std::count_if(row.begin(), row.end(), [](const auto& value) { return value.has_value(); }));
 }
 
 /// Degrees of freedom of the moderated variance.
@@ -257,11 +276,21 @@ void PlanModel::merge_cells(const ResponseTable& table) {
 }
 
 void PlanModel::fit_residuals() {
-  const TwoWay layout(merged_);
-  residuals_ = layout.residuals();
-  df_ = layout.df();
+  is_left_out_.assign(merged_.size(), false);
+  ResponseTable kept = merged_;
+  do {
+    const TwoWay layout(kept);
+    residuals_ = layout.residuals();
+    df_ = layout.df();
+  } while (leave_out_one(kept));
   if (df_ <= 0.0) return;
   variance_ = squares_of(residuals_) / df_;
+  const TwoWay layout(kept);
+  for (std::size_t cell = 0; cell < merged_.size(); ++cell) {
+    if (!is_left_out_[cell]) continue;
+    residuals_[cell] = merged_[cell];
+    layout.subtract_fit(residuals_[cell]);
+  }
   const double rounding = kRoundingUnits * std::numeric_limits<double>::epsilon() * magnitude_;
   if (variance_ <= rounding * rounding) variance_ = 0.0;
   variance_ = std::max(variance_, rounding_variance(settings_.resolution));
@@ -269,6 +298,39 @@ void PlanModel::fit_residuals() {
   const double earlier = settings_.earlier->sd * settings_.earlier->sd, df = df_ + settings_.earlier->df;
   variance_ = (df_ * variance_ + settings_.earlier->df * earlier) / df;
   df_ = df;
+}
+
+/// Takes the cell that scatters most out of `kept`, if it scatters far more than the others.
+bool PlanModel::leave_out_one(ResponseTable& kept) {
+  std::size_t most = 0, cells = 0;
+  double largest = 0.0;  // mean square
+  for (std::size_t cell = 0; cell < kept.size(); ++cell) {
+    const double runs = count_of(kept[cell]);
+    if (runs == 0.0) continue;
+    ++cells;
+    if (runs < kMinForOwn) continue;
+    const double mean_square = squares_of(residuals_[cell]) / (runs - 1.0);
+    if (mean_square > largest) {
+      largest = mean_square;
+      most = cell;
+    }
+  }
+  if (largest == 0.0 || cells <= kMinKept) return false;
+  const double own_df = count_of(kept[most]) - 1.0, rest_df = df_ - own_df;
+  const double rest = squares_of(residuals_) - squares_of(residuals_[most]);
+  if (rest_df <= 0.0 || rest <= 0.0) return false;
+  const double chance = f_upper(largest / (rest / rest_df), own_df, rest_df);
+  if (chance >= kOutlyingCell / static_cast<double>(cells)) return false;
+  is_left_out_[most] = true;
+  kept[most].assign(kept[most].size(), std::nullopt);
+  return true;
+}
+
+bool PlanModel::is_outlying(const std::vector<double>& coefficients) const {
+  for (std::size_t cell = 0; cell < coefficients.size(); ++cell) {
+    if (coefficients[cell] != 0.0 && is_left_out_[cell]) return true;
+  }
+  return false;
 }
 
 std::optional<double> PlanModel::plan_sd() const {
@@ -330,13 +392,16 @@ std::optional<ContrastFit> PlanModel::fit(const Contrast& contrast) const {
     fit.own_sd = std::sqrt(own);
     fit.is_exact = own == 0.0;
   }
+  fit.is_outlying = is_outlying(coefficients);
   if (unit > 0.0 && !fit.is_exact) add_estimate(fit, own, unit);
   return fit;
 }
 
 void PlanModel::add_estimate(ContrastFit& fit, double own, double unit) const {
   const Variance own_variance{.value = own, .df = fit.own_df}, plan{.value = variance_, .df = df_};
-  const SpreadKind kind = cells() < 3 ? SpreadKind::kOwn : kind_of(own_variance, plan, settings_);
+  const SpreadKind kind = fit.is_outlying ? SpreadKind::kLarger
+                          : cells() < 3   ? SpreadKind::kOwn
+                                          : kind_of(own_variance, plan, settings_);
   const double prior = kind == SpreadKind::kShared ? settings_.prior_df : 0.0;
   if (prior + fit.own_df <= 0.0) return;
   const Variance variance = moderated(own_variance, plan, prior);

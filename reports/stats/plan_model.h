@@ -7,7 +7,9 @@
 ///   variance             (w s_p^2 + d s_j^2) / (w + d), times sum c^2 / n for the contrast's mean
 ///   degrees of freedom   min(w + d, (w + d)^2 / ((w^2 + 2 w d) / nu + d))
 ///
-/// From three blocks on, s_j^2 stands alone where it is far from s_p^2: smaller, as for near twins, or larger. The
+/// From three blocks on, s_j^2 stands alone where it is far from s_p^2: smaller, as for near twins, or larger. A cell
+/// that scatters so much more than all others together that an ordinary plan has such a one in a hundred cases (one
+/// that trains unstably) counts neither in s_p^2 nor in the blocks' effects, and its contrasts have s_j^2 alone. The
 /// degrees of freedom are Satterthwaite's; s_j^2 is a part of s_p^2, hence the term 2 w d. Missing runs leave least
 /// squares. tests/reports/stats/plan_model_test.cpp measures false alarms and power. Pure, thread-safe.
 #pragma once
@@ -48,7 +50,7 @@ enum class SpreadKind {
   kOwn,      ///< its own, because the plan has no other: two cells, or no residual
   kShared,   ///< moderated by the plan's
   kSmaller,  ///< its own, which is far below the plan's: its cells are near twins
-  kLarger,   ///< its own, which is far above the plan's
+  kLarger,   ///< its own, which is far above the plan's, or of a cell that is not counted in the plan's
 };
 
 /// "none", "own", "shared", "smaller", "larger": stable names.
@@ -72,6 +74,7 @@ struct ContrastFit {
   SpreadKind spread = SpreadKind::kNone;
   std::optional<double> own_sd;  ///< s_j, of one run; absent for one block
   double own_df = 0.0;           ///< n - 1
+  bool is_outlying = false;      ///< of a cell that is not counted in the plan's spread
   ErrorForecast forecast;        ///< meaningful with an estimate
 };
 
@@ -98,6 +101,8 @@ class PlanModel {
  private:
   void merge_cells(const ResponseTable& table);
   void fit_residuals();
+  bool leave_out_one(ResponseTable& kept);
+  bool is_outlying(const std::vector<double>& coefficients) const;
   std::vector<double> merged_coefficients(const Contrast& contrast) const;
   std::vector<double> by_block(const Contrast& contrast, const std::vector<double>& coefficients) const;
   void add_estimate(ContrastFit& fit, double own, double unit) const;
@@ -106,6 +111,7 @@ class PlanModel {
   std::vector<std::size_t> group_of_;  ///< cell -> row of merged_
   ResponseTable merged_;               ///< distinct cells
   ResponseTable residuals_;            ///< of merged_
+  std::vector<bool> is_left_out_;      ///< by row of merged_: it scatters far more than the others
   double variance_ = 0.0;              ///< s_p^2
   double df_ = 0.0;
   double magnitude_ = 0.0;  ///< largest |value|, whose rounding is no spread

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "core/base/error.h"
 #include "suites/design/wording.h"
 
 namespace nanobench::suites {
@@ -105,6 +106,10 @@ void MatrixBuilder::add_cell(const std::string& label, const std::string& record
 
 void MatrixBuilder::add_operation(const std::string& label, const core::OperationSpec& operation,
                                   const std::string& changed, bool is_exact) {
+  if (suite_.device.is_gpu) {
+    throw core::Error(core::ErrorCode::kUnavailable,
+                      "the operation " + operation.op + " is measured by itself on the CPU only; leave out --device");
+  }
   Cell cell;
   cell.label = label;
   cell.changed = changed;

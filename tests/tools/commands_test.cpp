@@ -318,6 +318,29 @@ TEST(DoctorCommand, ReadsWhatTheEngineIs) {
   }
 }
 
+/// The file alone says nothing: a library that the plugin needs may be missing.
+TEST(DoctorCommand, LetsTheEngineLoadTheGpuPlugin) {
+  const CommandLine shell("doctor_plugin");
+  shell.write("libnanobench_cuda.so", "");
+  const auto plugin = [&](const std::string& answer) {
+    shell.write("engine", "#!/bin/sh\n[ \"$1\" = --plugin-info ] && { " + answer + "; }\n");
+    std::filesystem::permissions(shell.work() / "engine", std::filesystem::perms::owner_all);
+    const ProgramResult result =
+        shell.run({"doctor", "--json"}, "NANOBENCH_ENGINE=" + (shell.work() / "engine").string());
+    core::Json found;
+    const core::Json document = core::Json::parse(result.out);
+    for (const core::Json& row : document.at("tables").at("checks"))
+      if (row.at("check") == "gpu_plugin") found = row;
+    return found;
+  };
+  EXPECT_EQ(plugin("echo '{}'; exit 0").at("status"), "ok");
+  const core::Json broken = plugin("echo 'cannot load it: libcufile.so.0 is missing' >&2; exit 1");
+  EXPECT_EQ(broken.at("status"), "absent");
+  EXPECT_NE(broken.at("found").get<std::string>().find("does not load: cannot load it: libcufile.so.0 is missing"),
+            std::string::npos)
+      << broken;
+}
+
 /// What is found of each check of the machine's GPUs, with these lines as the driver's answers.
 std::map<std::string, std::string> found_by_doctor(const CommandLine& shell, const std::string& answers,
                                                    const std::string& library) {

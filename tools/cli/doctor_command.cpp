@@ -132,12 +132,28 @@ std::vector<Check> gpu_checks() {
   return checks;
 }
 
+/// The engine loads the plugin and says so, or why not: a library that the plugin needs may be missing.
+Check loaded_gpu_plugin(const fs::path& file) {
+  Check check{"gpu_plugin", "GPU plugin", "absent", "", "training on NVIDIA GPUs; without it runs use the CPU"};
+  const core::CommandResult answer =
+      core::run_command({engine_program().string(), "--plugin-info"}, {.seconds = kEngineSeconds});
+  if (!answer.is_success()) {
+    const std::string reason = first_line(answer.err.empty() ? answer.out : answer.err);
+    check.found = file.string() + (answer.is_timed_out ? " does not answer" : " does not load: " + reason);
+    return check;
+  }
+  check.status = "ok";
+  check.found = file.string();
+  check.enables = "training on NVIDIA GPUs";
+  return check;
+}
+
 Check check_gpu_plugin(bool has_gpu) {
   const fs::path folder = engine_program().parent_path();
   std::error_code ignored;
   for (const fs::path& file :
        {folder / "libnanobench_cuda.so", folder.parent_path() / "lib" / "libnanobench_cuda.so"}) {
-    if (fs::exists(file, ignored)) return {"gpu_plugin", "GPU plugin", "ok", file.string(), "training on NVIDIA GPUs"};
+    if (fs::exists(file, ignored)) return loaded_gpu_plugin(file);
   }
   return {"gpu_plugin", "GPU plugin", "absent",
           std::string("libnanobench_cuda.so is not installed; ") +

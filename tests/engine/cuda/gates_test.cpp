@@ -124,13 +124,13 @@ struct HeadDevice {
   }
 };
 
-class HeadGate : public ::testing::TestWithParam<HeadCase> {};
-INSTANTIATE_TEST_SUITE_P(Shapes, HeadGate,
+class GatesOfHeads : public ::testing::TestWithParam<HeadCase> {};
+INSTANTIATE_TEST_SUITE_P(Shapes, GatesOfHeads,
                          ::testing::Values(HeadCase{5, 768, 6, 128, 12}, HeadCase{1, 8, 1, 8, 1},
                                            HeadCase{9, 264, 3, 16, 32}, HeadCase{130, 64, 2, 264, 12},
                                            HeadCase{4101, 16, 32, 8, 16}));  // more rows than blocks leave sums of
 
-TEST_P(HeadGate, ForwardAndBackwardAreThoseOfTheFormulas) {
+TEST_P(GatesOfHeads, ForwardAndBackwardAreThoseOfTheFormulas) {
   const HeadReference r(GetParam());
   const Doubles dout = random_bf16(r.y.size(), 4);
   HeadDevice device(r, dout);
@@ -146,7 +146,7 @@ TEST_P(HeadGate, ForwardAndBackwardAreThoseOfTheFormulas) {
   EXPECT_TRUE(device.has_whole_guards());
 }
 
-TEST(HeadGate, ReferenceGradientIsThatOfItsFormulas) {
+TEST(GatesOfHeads, ReferenceGradientIsThatOfItsFormulas) {
   HeadReference r({.length = 2, .width = 8, .heads = 2, .head_dim = 8, .gate_dim = 3});
   const Doubles dout = random_numbers(r.y.size(), 5);
   const HeadReference::Gradients g = r.gradients(dout);
@@ -157,7 +157,7 @@ TEST(HeadGate, ReferenceGradientIsThatOfItsFormulas) {
     EXPECT_NEAR(difference_quotient(loss, r.weight[i]), g.weight[i], 1e-8);
 }
 
-TEST(HeadGate, OrderOfBlocksChangesNoBit) {
+TEST(GatesOfHeads, OrderOfBlocksChangesNoBit) {
   const HeadReference r({.length = 4101, .width = 16, .heads = 2, .head_dim = 8, .gate_dim = 12});
   expect_same_in_every_order([&] {
     HeadDevice device(r, r.y);
@@ -166,7 +166,7 @@ TEST(HeadGate, OrderOfBlocksChangesNoBit) {
   });
 }
 
-TEST(HeadGate, RefusesOtherShapes) {
+TEST(GatesOfHeads, RefusesOtherShapes) {
   for (const DeviceHeadGateShape& shape :
        {DeviceHeadGateShape{1, 12, 1, 8, 4}, DeviceHeadGateShape{1, 64, 33, 8, 4}, DeviceHeadGateShape{1, 64, 2, 12, 4},
         DeviceHeadGateShape{1, 64, 2, 8, 33}, DeviceHeadGateShape{1, 8, 2, 8, 12}}) {
@@ -252,12 +252,12 @@ struct SmearDevice {
   }
 };
 
-class SmearKernel : public ::testing::TestWithParam<HeadCase> {};  // length, width and gate_dim
-INSTANTIATE_TEST_SUITE_P(Shapes, SmearKernel,
+class GatesOfSmear : public ::testing::TestWithParam<HeadCase> {};  // length, width and gate_dim
+INSTANTIATE_TEST_SUITE_P(Shapes, GatesOfSmear,
                          ::testing::Values(HeadCase{5, 768, 1, 1, 12}, HeadCase{1, 8, 1, 1, 8},
                                            HeadCase{2, 264, 1, 1, 32}, HeadCase{4101, 16, 1, 1, 12}));
 
-TEST_P(SmearKernel, ForwardAndBackwardAreThoseOfTheFormulas) {
+TEST_P(GatesOfSmear, ForwardAndBackwardAreThoseOfTheFormulas) {
   const SmearReference r{GetParam().length, GetParam().width, GetParam().gate_dim};
   const Doubles dout = random_bf16(r.e.size(), 8);
   SmearDevice device(r, dout);
@@ -274,7 +274,7 @@ TEST_P(SmearKernel, ForwardAndBackwardAreThoseOfTheFormulas) {
               device.dlambda.has_whole_guards() && device.workspace.has_whole_guards());
 }
 
-TEST(SmearKernel, ReferenceGradientIsThatOfItsFormulas) {
+TEST(GatesOfSmear, ReferenceGradientIsThatOfItsFormulas) {
   SmearReference r{3, 8, 3};
   const Doubles dout = random_numbers(r.e.size(), 9);
   const SmearReference::Gradients g = r.gradients(dout);
@@ -285,7 +285,7 @@ TEST(SmearKernel, ReferenceGradientIsThatOfItsFormulas) {
   EXPECT_NEAR(difference_quotient(loss, r.lambda), g.lambda, 1e-8);
 }
 
-TEST(SmearKernel, OrderOfBlocksChangesNoBit) {
+TEST(GatesOfSmear, OrderOfBlocksChangesNoBit) {
   const SmearReference r{4101, 16, 12};
   expect_same_in_every_order([&] {
     SmearDevice device(r, r.e);
@@ -294,7 +294,7 @@ TEST(SmearKernel, OrderOfBlocksChangesNoBit) {
   });
 }
 
-TEST(SmearKernel, RefusesOtherShapes) {
+TEST(GatesOfSmear, RefusesOtherShapes) {
   for (const DeviceSmearShape& shape : {DeviceSmearShape{1, 12, 4}, DeviceSmearShape{1, 64, 33}}) {
     EXPECT_THROW(smear_forward(shape, {}, nullptr, nullptr, nullptr), Error);
     EXPECT_THROW(smear_backward(shape, {}, {}, nullptr), Error);

@@ -51,6 +51,7 @@ class EmulatedPlugin {
   RunDevice open(const GpuConfig& config) const { return RunDevice(table_, kGpuDevice, HostShare{}, config); }
 
   static inline Told told;
+  static constexpr std::int64_t kAllocatedBytes = 123456;  ///< what its allocator says
 
  private:
   static CudaKernels told_kernels() {
@@ -81,7 +82,9 @@ class EmulatedPlugin {
     };
     table.facts = [] { return std::map<std::string, std::string>{{"gpu", "emulated"}, {"gpu_uuid", "GPU-emulated"}}; };
     table.synchronize = [] {};
-    table.memory = [] { return DeviceMemory{}; };
+    table.memory = [] {
+      return DeviceMemory{.peak_allocated_bytes = kAllocatedBytes, .peak_reserved_bytes = 2 * kAllocatedBytes};
+    };
     table.make_marks = []() -> std::unique_ptr<DeviceMarks> { return std::make_unique<HostMarks>(); };
     table.kernels = &kernels;
     table.capture = [](const std::function<void()>& work) -> std::unique_ptr<DeviceGraph> {

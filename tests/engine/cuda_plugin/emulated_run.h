@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct Trained {
   std::map<std::string, std::string> environment;
   std::vector<std::string> warnings;
   bool has_replayed = false;
+  std::set<std::int64_t> peak_bytes;  ///< of all events that say one
   std::string told;
 };
 
@@ -48,6 +50,8 @@ inline Trained train(const RunSpec& spec) {
   for (const RunEvent& event : log.events) {
     if (const auto* hello = std::get_if<HelloEvent>(&event)) trained.environment = hello->environment;
     if (const auto* warning = std::get_if<WarningEvent>(&event)) trained.warnings.push_back(warning->message);
+    if (const auto* memory = std::get_if<MemoryEvent>(&event)) trained.peak_bytes.insert(memory->peak_bytes);
+    if (const auto* finished = std::get_if<FinishedEvent>(&event)) trained.peak_bytes.insert(finished->peak_bytes);
     if (const auto* eval = std::get_if<EvalEvent>(&event)) trained.losses.push_back(eval->loss);
     if (const auto* step = std::get_if<StepEvent>(&event)) {
       trained.losses.push_back(step->loss);

@@ -35,6 +35,11 @@ TEST(GpuFeatures, EveryValueReachesTheGpuAndActsAsItsKindSays) {
   EXPECT_EQ(features, 4);
 }
 
+TEST(GpuFigures, PeakMemoryIsTheAllocatorsAndNotTheHosts) {
+  const TinyRun run;
+  EXPECT_EQ(train(spec_of(run)).peak_bytes, std::set<std::int64_t>{EmulatedPlugin::kAllocatedBytes});
+}
+
 Told told_of(const TinyRun& run, const std::string& patch) {
   train(spec_of(run, patch));
   return EmulatedPlugin::told;

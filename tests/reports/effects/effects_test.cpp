@@ -89,7 +89,9 @@ TEST(Effects, EachFeatureGetsTheVerdictThatWasPlanted) {
   EXPECT_NEAR(*results[0].loss.value, -0.004, 0.001);
   EXPECT_EQ(results[0].loss.verdict, Verdict::kImproved);
   EXPECT_EQ(results[1].log_time.verdict, Verdict::kRegressed);
-  EXPECT_EQ(results[0].loss.source, ErrorSource::kSeeds);
+  EXPECT_EQ(results[0].loss.source, ErrorSource::kPlan) << "the noisy cell does not count in it";
+  EXPECT_TRUE(results[3].loss.is_outlying);
+  EXPECT_FALSE(results[0].loss.is_outlying);
   EXPECT_EQ(results[0].loss.n, 8);
   EXPECT_GE(*results[0].loss.adjusted_p, *results[0].loss.p);
 }

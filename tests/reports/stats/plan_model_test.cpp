@@ -128,13 +128,13 @@ TEST(PlanModel, OneSeedIsJudgedByThePlanOnlyWhereItHasOne) {
   EXPECT_FALSE(PlanModel({{1.0}, {2.0}, {3.0}}).fit({1.0, -1.0, 0.0})->estimate);
 }
 
-/// Ten cells that scatter by hundredths, one of them by whole units.
+/// Ten cells that scatter by tenths, two of them by ten-thousandths, one by more.
 TEST(PlanModel, ASpreadFarFromThePlansStandsAlone) {
   NormalDraws draws(3);
   ResponseTable table;
   for (int cell = 0; cell < 10; ++cell) {
     Row& row = table.emplace_back();
-    for (const double value : draws.sample(4, 3.0, cell == 9 ? 1.0 : 0.01)) row.push_back(value);
+    for (const double value : draws.sample(4, 3.0, cell == 9 ? 0.6 : cell < 2 ? 0.0001 : 0.1)) row.push_back(value);
   }
   const PlanModel model(table, {.family = 9});
   Contrast far(10), twins(10);
@@ -147,6 +147,30 @@ TEST(PlanModel, ASpreadFarFromThePlansStandsAlone) {
     EXPECT_EQ(fit.estimate->df, 3.0);
     EXPECT_NEAR(fit.estimate->se, *fit.own_sd * std::sqrt(2.0 / 4.0), 1e-14);
   }
+}
+
+/// Ten cells that scatter by hundredths, one of them by whole units: it must not hide what the others show.
+TEST(PlanModel, ACellThatScattersFarMoreIsNotCountedInThePlansSpread) {
+  NormalDraws draws(3);
+  ResponseTable table;
+  for (int cell = 0; cell < 10; ++cell) {
+    Row& row = table.emplace_back();
+    for (const double value : draws.sample(3, 3.0, cell == 9 ? 1.0 : 0.01)) row.push_back(value);
+  }
+  const PlanModel model(table, {.family = 9});
+  const PlanModel without(ResponseTable(table.begin(), table.end() - 1), {.family = 9});
+  EXPECT_EQ(model.plan_df(), without.plan_df());
+  EXPECT_NEAR(*model.plan_sd(), *without.plan_sd(), 1e-14);
+  Contrast unstable(10), other(10);
+  unstable[9] = other[1] = 1.0;
+  unstable[0] = other[0] = -1.0;
+  const ContrastFit far = *model.fit(unstable), near = *model.fit(other);
+  EXPECT_TRUE(far.is_outlying);
+  EXPECT_EQ(far.spread, SpreadKind::kLarger);
+  EXPECT_EQ(far.estimate->df, 2.0);
+  EXPECT_FALSE(near.is_outlying);
+  EXPECT_EQ(near.estimate->se, without.fit(Contrast(other.begin(), other.end() - 1))->estimate->se);
+  EXPECT_NEAR(*model.residuals()[9][0] + *model.residuals()[9][1] + *model.residuals()[9][2], 0.0, 1e-12);
 }
 
 TEST(PlanModel, AnEarlierSpreadCountsAsResidualsOfThePlan) {
@@ -269,6 +293,16 @@ TEST(PlanModelSimulation, UnequalSpreads) {
 
 TEST(PlanModelSimulation, TimesWeighThePlanMore) {
   expect_rates({"log times of 7", std::vector<double>(7, 1.0), steps_of(7), 3}, kTimePriorDf, 4.0, 0.06, 0.85);
+}
+
+/// One cell of seven trains unstably. The others are judged as if it were not there; a plan of equal cells is unharmed.
+TEST(PlanModelSimulation, AnUnstableCellHidesNothing) {
+  std::vector<double> sds(7, 1.0);
+  sds[3] = 40.0;
+  expect_rates({"one unstable cell", sds, against_first(7), 3}, kLossPriorDf, 4.0, 0.05, 0.7);
+  sds.assign(39, 1.0);
+  sds[3] = 40.0;
+  expect_rates({"one unstable cell of 39", sds, against_first(39), 3}, kLossPriorDf, 4.0, 0.05, 0.3);
 }
 
 /// The reason for w = 4: pooling without a contrast's own spread gives more false alarms than promised.
