@@ -158,10 +158,6 @@ KernelRow gpu_head() {
   return {StepPart::kHead,
           KernelDevice::kGpu,
           {kGpuBlocks,
-           kFloat32Loss,
-           {"logits without a factor",
-            {"/model/logit_scale"},
-            [](Query query) { return query.config.model.logit_scale == 1.0; }},
            {"in 8-bit precision, a model dimension and a padded vocabulary that are multiples of 16",
             {"/precision/head", "/model/model_dim", "/model/vocab_pad_multiple"},
             [](Query query) {

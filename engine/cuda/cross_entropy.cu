@@ -54,12 +54,21 @@ struct Row {
 /// A logit as used in the loss.
 struct Capped {
   float value;
-  float tanh;  ///< of logit / cap; 0 without a cap
+  float squash;  ///< tanh of logit / cap; 0 without a cap; in a rounded loss the rounded sigmoid of 2 logit / cap
 };
+
+__device__ inline bool is_rounded_loss(const CrossEntropyOptions& options) {
+  return options.rounding != CrossEntropyRounding::kNone;
+}
 
 __device__ inline Capped capped_of(float logit, const CrossEntropyOptions& options, float inverse_cap) {
   if (options.rounds_logits) logit = rounded(logit);
+  logit *= options.logit_scale;
   if (options.cap <= 0.0f) return {logit, 0.0f};
+  if (is_rounded_loss(options)) {
+    const float sigmoid = rounded(1.0f / (1.0f + expf(-rounded(logit / (0.5f * options.cap)))));
+    return {rounded(sigmoid * (2.0f * options.cap)), sigmoid};
+  }
   const float tanh = tanhf(logit * inverse_cap);
   float value = tanh * options.cap;
   if (options.is_sigmoid) value += options.cap;
@@ -130,20 +139,34 @@ __device__ inline void store_gradients(Gradient* to, const Floats8& x, float) {
   store8(to, x);
 }
 
+/// d loss / d logit, each step rounded, from the log-softmax of a class.
+__device__ inline float rounded_gradient(float log_share, bool is_target, float sigmoid,
+                                         const CrossEntropyOptions& options) {
+  const float share = expf(options.rounding == CrossEntropyRounding::kAll ? rounded(log_share) : log_share);
+  float gradient = rounded(is_target ? share - 1.0f : share);
+  gradient = rounded(gradient * (2.0f * options.cap));
+  gradient = rounded(gradient * (1.0f - sigmoid) * sigmoid);
+  return rounded(gradient / (0.5f * options.cap)) * options.factor * options.logit_scale;
+}
+
 /// Second pass over one vector of the row.
 template <class Gradient>
 __device__ inline Floats8 gradient_of(Floats8 x, std::int64_t begin, std::int64_t target, const Softmax& softmax,
                                       const CrossEntropyOptions& options, float inverse_cap) {
-  const float share = 1.0f / softmax.sum;
+  const float share = 1.0f / softmax.sum, log_sum = logf(softmax.sum);
 #pragma unroll
   for (int i = 0; i < kVector; ++i) {
     const Capped capped = capped_of(x.at[i], options, inverse_cap);
+    if (is_rounded_loss(options)) {
+      x.at[i] = rounded_gradient(capped.value - softmax.most - log_sum, begin + i == target, capped.squash, options);
+      continue;
+    }
     float gradient = exponential(capped.value - softmax.most) * share;
     if (begin + i == target) gradient -= 1.0f;
-    gradient *= options.factor;
+    gradient *= options.factor * options.logit_scale;
     if (options.cap > 0.0f) {
       if (options.rounds_capped) gradient = rounded(gradient);
-      gradient *= 1.0f - capped.tanh * capped.tanh;  // in either form
+      gradient *= 1.0f - capped.squash * capped.squash;  // in either form
     }
     x.at[i] = options.rounds_logits ? rounded(gradient) : gradient;
   }
@@ -162,7 +185,10 @@ __global__ void __launch_bounds__(kThreads, 2)
   // Must precede any thread's write of a gradient over it.
   const float right = capped_of(load1(row.data + target), options, inverse_cap).value;
   const Softmax softmax = softmax_of(row, cache, options, inverse_cap);
-  if (threadIdx.x == 0) losses[index] = logf(softmax.sum) + (softmax.most - right);
+  if (threadIdx.x == 0) {
+    const float loss = logf(softmax.sum) + (softmax.most - right);
+    losses[index] = options.rounding == CrossEntropyRounding::kAll ? rounded(loss) : loss;
+  }
   if (gradient == nullptr) return;
   Gradient* const to = gradient + index * shape.gradient_stride;
   const std::int64_t vectors = row.vectors();
@@ -185,6 +211,8 @@ __global__ void __launch_bounds__(kThreads, 2)
 template <class Logit, class Gradient>
 void cross_entropy_rows(const LogitsShape& shape, const Logit* logits, const std::int64_t* targets,
                         const CrossEntropyOptions& options, float* losses, Gradient* gradient, Stream stream) {
+  if (options.rounding != CrossEntropyRounding::kNone && (!options.is_sigmoid || options.cap <= 0.0f))
+    throw Error(ErrorCode::kInvalidArgument, "cross_entropy: the rounded loss is that of the sigmoid form");
   if (shape.rows <= 0) return;
   CrossEntropyOptions complete = options;
   if (std::is_same_v<Logit, bf16>) complete.rounds_logits = true;  // their gradient, before e5m2 too

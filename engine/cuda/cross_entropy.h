@@ -11,15 +11,24 @@
 
 namespace nanobench::core::cuda {
 
+/// A loss in bfloat16 (#37 on): what is rounded beside the logits. Sigmoid form only.
+enum class CrossEntropyRounding {
+  kNone,
+  kCap,  ///< each step of the cap: validation
+  kAll,  ///< the log-softmax too, and each step of the gradient: training
+};
+
 /// Softcap and rounding, like HeadOptions in engine/ops/softcapped_cross_entropy.h.
 struct CrossEntropyOptions {
-  float cap = 0.0f;         ///< capped = cap tanh(logit / cap); 0: the logits themselves
-  bool is_sigmoid = false;  ///< 2 cap sigmoid(2 logit / cap): the same plus cap
+  float logit_scale = 1.0f;  ///< factor on the rounded logits
+  float cap = 0.0f;          ///< capped = cap tanh(logit / cap); 0: the logits themselves
+  bool is_sigmoid = false;   ///< 2 cap sigmoid(2 logit / cap): the same plus cap
   bool rounds_logits =
       false;  ///< rounds float32 logits and their gradient to bfloat16; bfloat16 storage is always rounded
-  bool rounds_capped = false;  ///< rounds the capped logits and their gradient too
-  float factor = 1.0f;         ///< factor of the gradient: 1 / tokens for a mean
-  float e5m2_scale = 1.0f;     ///< scale of fp8_e5m2 gradients: round(gradient * scale), saturated
+  bool rounds_capped = false;                                   ///< rounds the capped logits and their gradient too
+  CrossEntropyRounding rounding = CrossEntropyRounding::kNone;  ///< others need is_sigmoid and a cap
+  float factor = 1.0f;                                          ///< factor of the gradient: 1 / tokens for a mean
+  float e5m2_scale = 1.0f;  ///< scale of fp8_e5m2 gradients: round(gradient * scale), saturated
 };
 
 struct LogitsShape {

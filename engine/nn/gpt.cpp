@@ -214,8 +214,13 @@ at::Tensor GPT::head_loss(const at::Tensor& x, const at::Tensor& targets, Pass p
   const bool has_device_head = has_kernel(StepPart::kHead, KernelDevice::kGpu, KernelQuery(config_));
   if (rounding.is_compact && has_device_head && (!is_fp8 || fits_float8_head(x, lm_head_))) {
     const auto fp8 = is_fp8 ? std::optional(precision.fp8) : std::nullopt;
-    return device_softcapped_cross_entropy(
-        x, lm_head_, targets, {.softcap = options.softcap, .rounds_capped = options.rounds_capped, .fp8 = fp8});
+    return device_softcapped_cross_entropy(x, lm_head_, targets,
+                                           {.softcap = options.softcap,
+                                            .rounds_capped = options.rounds_capped,
+                                            .logit_scale = options.logit_scale,
+                                            .loss_rounding = options.loss_rounding,
+                                            .is_sum = options.is_sum,
+                                            .fp8 = fp8});
   }
   const at::Tensor input = rounding.product_input(x.to(dtype_));
   if (is_fp8) {

@@ -45,12 +45,23 @@ class Products {
   at::Tensor dweight_;
 };
 
+cuda::CrossEntropyRounding rounding_of(LossRounding rounding) {
+  switch (rounding) {
+    case LossRounding::kNone: break;
+    case LossRounding::kCap: return cuda::CrossEntropyRounding::kCap;
+    case LossRounding::kAll: return cuda::CrossEntropyRounding::kAll;
+  }
+  return cuda::CrossEntropyRounding::kNone;
+}
+
 cuda::CrossEntropyOptions loss_options(const DeviceHeadOptions& options, std::int64_t tokens) {
-  return {.cap = static_cast<float>(options.softcap.cap.value_or(0.0)),
+  return {.logit_scale = static_cast<float>(options.logit_scale),
+          .cap = static_cast<float>(options.softcap.cap.value_or(0.0)),
           .is_sigmoid = options.softcap.form == SoftcapForm::kSigmoid,
           .rounds_logits = true,
           .rounds_capped = options.rounds_capped,
-          .factor = static_cast<float>(1.0 / static_cast<double>(tokens)),
+          .rounding = rounding_of(options.loss_rounding),
+          .factor = options.is_sum ? 1.0f : static_cast<float>(1.0 / static_cast<double>(tokens)),
           .e5m2_scale = static_cast<float>(options.fp8 ? options.fp8->grad_scale : 1.0)};
 }
 
@@ -194,6 +205,7 @@ struct DeviceHead : torch::autograd::Function<DeviceHead> {
                                      needs_gradient ? dx.narrow(0, begin, rows) : dx);
     }
     context->save_for_backward({dx, products->dweight()});
+    context->saved_data["share"] = options.is_sum ? 1.0 / static_cast<double>(tokens) : 1.0;
     context->saved_data["rounds_dweight"] = !options.fp8.has_value();
     return mean_of(losses);
   }
@@ -201,9 +213,10 @@ struct DeviceHead : torch::autograd::Function<DeviceHead> {
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     const OpTimer timer("head");
     const variable_list saved = context->get_saved_variables();
-    at::Tensor dweight = saved[1] * gradients[0];
+    const at::Tensor factor = gradients[0] * context->saved_data["share"].toDouble();
+    at::Tensor dweight = saved[1] * factor;
     if (context->saved_data["rounds_dweight"].toBool()) dweight = dweight.to(at::kBFloat16).to(at::kFloat);
-    return {saved[0] * gradients[0], dweight, at::Tensor(), at::Tensor(), at::Tensor()};
+    return {saved[0] * factor, dweight, at::Tensor(), at::Tensor(), at::Tensor()};
   }
 };
 

@@ -15,6 +15,9 @@ namespace nanobench::core {
 struct DeviceHeadOptions {
   Softcap softcap;
   bool rounds_capped = false;                          ///< HeadOptions::rounds_capped
+  double logit_scale = 1.0;                            ///< HeadOptions::logit_scale
+  LossRounding loss_rounding = LossRounding::kNone;    ///< HeadOptions::loss_rounding
+  bool is_sum = false;                                 ///< HeadOptions::is_sum
   std::optional<Fp8Config> fp8;                        ///< e4m3 operands, e5m2 gradients; nullopt: bfloat16
   std::int64_t chunk_numbers = std::int64_t{1} << 29;  ///< logits held at once, at least one row: a gibibyte
 };

@@ -64,6 +64,39 @@ TEST(EmulatedHead, LossAndGradientsAgreeWithTheCpus) {
   }
 }
 
+TEST(EmulatedHead, LateRecordsAgreeWithTheCpus) {
+  const EmulatedDevice device;
+  const Softcap softcap{.cap = 3.0, .form = SoftcapForm::kSigmoid};
+  for (const double scale : {1.0, 0.25}) {
+    for (const LossRounding rounding : {LossRounding::kNone, LossRounding::kCap, LossRounding::kAll}) {
+      for (const bool is_sum : {false, true}) {
+        const Outcome expected = by_cpu({.softcap = softcap,
+                                         .rounds_logits = true,
+                                         .logit_scale = scale,
+                                         .loss_rounding = rounding,
+                                         .is_sum = is_sum,
+                                         .fp8_grad_scale = {}});
+        const Outcome got = by_device(
+            {.softcap = softcap, .logit_scale = scale, .loss_rounding = rounding, .is_sum = is_sum, .fp8 = {}});
+        expect_agree(got, expected, 0.02, is_sum ? "sum" : "mean");
+      }
+    }
+  }
+}
+
+/// With record #21c's scale the gradients of a mean would be too small for 8 bits; they are those of the sum.
+TEST(EmulatedHead, EightBitsOfASumKeepItsGradients) {
+  EmulatedDevice device;
+  device.kernels().has_float8_products = true;
+  const Fp8Config scales{.x_scale = 16, .weight_scale = 512, .grad_scale = 0.0009765625};
+  const Softcap softcap{.cap = 3.0, .form = SoftcapForm::kSigmoid};
+  const Outcome expected =
+      by_cpu({.softcap = softcap, .rounds_logits = true, .is_sum = true, .fp8_grad_scale = scales.grad_scale}, scales);
+  const Outcome got = by_device({.softcap = softcap, .is_sum = true, .fp8 = scales});
+  expect_agree(got, expected, 0.03, "8 bits of a sum");
+  EXPECT_GT(distance(by_device({.softcap = softcap, .fp8 = scales}).dx, expected.dx), 0.1) << "the mean's are lost";
+}
+
 TEST(EmulatedHead, ChunksChangeNothingButTheOrderOfASum) {
   const EmulatedDevice device;
   const Outcome whole = by_device({.softcap = {.cap = 4.0}, .fp8 = {}});

@@ -8,7 +8,7 @@ namespace {
 
 constexpr const char* kLate = R"({
   "model": {"merged_qkvo": "wide", "mlp_fc_transposed": true, "attention_gate_dim": 12, "smear_gate_dim": 12,
-            "backout_layer": 1, "unet_skip_gate": "sigmoid", "mlp_skip_layers": [0], "attention_scale": 0.2,
+            "logit_softcap": 15, "logit_softcap_form": "sigmoid", "backout_layer": 1, "unet_skip_gate": "sigmoid", "mlp_skip_layers": [0], "attention_scale": 0.2,
             "attention_scale_growth": 0.2, "rope": {"window_scaling": "yarn"}},
   "attention": {"window": {"granularity": "token_inclusive", "half_layers": [1],
                            "schedule": {"type": "list", "tokens_list": [16, 48, 96], "start_tokens": null,
@@ -19,6 +19,7 @@ constexpr const char* kLate = R"({
                                     "second_moment_beta2": 0.95},
                 "scalars": {"step_every": 2, "eps_position": "uncorrected"},
                 "embeddings": {"step_every": 2}},
+  "precision": {"cross_entropy": "bfloat16"},
   "schedule": {"num_steps": 5, "extension_steps": 1}, "run": {"stop_after": 6, "val_every": 6, "loss_reduction": "sum"},
   "data": {"loader": {"position": "global", "alignment": "documents", "max_document_length": 64}}})";
 
@@ -41,6 +42,7 @@ TEST(EmulatedLateRecords, TrainAsOnTheCpu) {
   for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(trained.losses[i], expected[i], 0.03) << i;
   EXPECT_EQ(trained.environment.at("muon"), "GPU kernels, operations") << "the gates are too small for the kernels";
   EXPECT_EQ(trained.environment.at("adam"), "GPU kernels");
+  EXPECT_EQ(trained.environment.at("no_kernel_for"), "none");
 }
 
 TEST(EmulatedLateRecords, AGraphIsRefusedWhereTheWindowChangesMoreThanTheMask) {
