@@ -40,7 +40,7 @@ double table_parameters(const TrainConfig& config) {
 
 double matrix_parameters(const TrainConfig& config) {
   double sum = 0;
-  for (const auto& [size, count] : core::hidden_matrix_counts(config.model)) sum += as_double(size * count);
+  for (const auto& [key, count] : core::hidden_matrix_counts(config.model)) sum += as_double(key.front() * count);
   const core::ModelConfig& model = config.model;
   return sum + (model.tied_head ? 0 : as_double(model.padded_vocab_size() * model.model_dim));
 }
@@ -84,10 +84,8 @@ std::optional<double> busiest_rank_share(const TrainConfig& config) {
   for (const core::ParameterShape& parameter : core::parameter_list(config)) {
     if (parameter.group != core::ParameterGroup::kHiddenMatrices) continue;
     std::vector<std::int64_t> group;
-    if (distributed.muon == core::MuonSharding::kAllGather) {
-      const bool by_shape = distributed.muon_groups == core::MuonGroups::kShape;
-      group = by_shape ? parameter.sizes : std::vector<std::int64_t>{parameter.numbers()};
-    }
+    if (distributed.muon == core::MuonSharding::kAllGather)
+      group = core::muon_group_key(parameter.sizes, distributed.muon_groups);
     const double each = orthogonalization_work(parameter);
     work[next[group]++ % work.size()] += each;
     sum += each;

@@ -140,25 +140,16 @@ const OptimizerGroupConfig& group_config(const OptimizerConfig& optimizer, Param
   return optimizer.scalars;
 }
 
-std::map<std::int64_t, std::int64_t> hidden_matrix_counts(const ModelConfig& model) {
-  std::map<std::int64_t, std::int64_t> counts;
-  for (const ParameterShape& parameter : Lister(model, /*splits_qkv=*/true).list()) {
-    if (parameter.group == ParameterGroup::kHiddenMatrices) ++counts[parameter.numbers()];
-  }
-  return counts;
+std::vector<std::int64_t> muon_group_key(std::span<const std::int64_t> sizes, MuonGroups grouping) {
+  if (grouping == MuonGroups::kShape) return {sizes.begin(), sizes.end()};
+  return {std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>())};
 }
 
-std::vector<std::pair<std::int64_t, std::int64_t>> muon_group_counts(const ModelConfig& model, MuonGroups grouping) {
-  std::map<std::vector<std::int64_t>, std::pair<std::int64_t, std::int64_t>> groups;
+std::map<std::vector<std::int64_t>, std::int64_t> hidden_matrix_counts(const ModelConfig& model, MuonGroups grouping) {
+  std::map<std::vector<std::int64_t>, std::int64_t> counts;
   for (const ParameterShape& parameter : Lister(model, /*splits_qkv=*/true).list()) {
-    if (parameter.group != ParameterGroup::kHiddenMatrices) continue;
-    const bool by_shape = grouping == MuonGroups::kShape;
-    auto& [elements, count] = groups[by_shape ? parameter.sizes : std::vector<std::int64_t>{parameter.numbers()}];
-    elements = parameter.numbers();
-    ++count;
+    if (parameter.group == ParameterGroup::kHiddenMatrices) ++counts[muon_group_key(parameter.sizes, grouping)];
   }
-  std::vector<std::pair<std::int64_t, std::int64_t>> counts;
-  for (const auto& [key, group] : groups) counts.push_back(group);
   return counts;
 }
 

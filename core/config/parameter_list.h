@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,11 +34,12 @@ std::vector<ParameterShape> parameter_list(const TrainConfig& config);
 
 const OptimizerGroupConfig& group_config(const OptimizerConfig& optimizer, ParameterGroup group);
 
-/// Number of parameters in the group optimizer.hidden_matrices, by element count. Muon's work is divided by it.
-std::map<std::int64_t, std::int64_t> hidden_matrix_counts(const ModelConfig& model);
+/// What matrices of one of Muon's groups have in common: their element count, or their shape.
+std::vector<std::int64_t> muon_group_key(std::span<const std::int64_t> sizes, MuonGroups grouping);
 
-/// The sizes of Muon's groups: elements of one matrix, number of matrices.
-std::vector<std::pair<std::int64_t, std::int64_t>> muon_group_counts(const ModelConfig& model, MuonGroups grouping);
+/// Number of parameters in the group optimizer.hidden_matrices, by the key of Muon's group. Its work is divided by it.
+std::map<std::vector<std::int64_t>, std::int64_t> hidden_matrix_counts(const ModelConfig& model,
+                                                                       MuonGroups grouping = MuonGroups::kElements);
 
 /// Whether a parameter of so many elements is cut into equal slices, one a process, each a multiple of 64 bytes in
 /// float32 (DistributedConfig::gradient_sums kOwners).

@@ -1,6 +1,8 @@
 // Relations between TrainConfig's fields. Each message names the place, the found value, and what would be right.
 #include <algorithm>
+#include <functional>
 #include <initializer_list>
+#include <numeric>
 #include <string>
 
 #include "core/config/parameter_list.h"
@@ -310,7 +312,8 @@ void check_distributed(const Checker& check, const TrainConfig& config) {
   const bool shares_groups = processes > 1 && config.distributed.muon == MuonSharding::kAllGather &&
                              config.optimizer.hidden_matrices.type == OptimizerType::kMuon;
   if (!shares_groups || config.distributed.ragged_groups) return;
-  for (const auto& [elements, count] : muon_group_counts(config.model, config.distributed.muon_groups)) {
+  for (const auto& [key, count] : hidden_matrix_counts(config.model, config.distributed.muon_groups)) {
+    const std::int64_t elements = std::accumulate(key.begin(), key.end(), std::int64_t{1}, std::multiplies<>());
     check.exclude(count % processes != 0, {"/distributed/ragged_groups", "/distributed/processes"},
                   "false, but the " + text(count) + " hidden matrices of " + text(elements) +
                       " elements do not divide among " + text(processes) +

@@ -11,8 +11,8 @@
 
 namespace nanobench::core {
 
-/// A gradient is always the sum, in rank order, of
-/// the processes' accumulated gradients: all settings except gradient_sync give the same bits.
+/// A gradient is always the sum, in rank order, of the processes' accumulated gradients: all settings except
+/// gradient_sync give the same bits.
 ///
 /// reduction kPerParameter: one collective per parameter, in order, after the backward pass (record #19). kBuckets: one
 /// per bucket, after the backward pass. kOverlappedBuckets: one per bucket, started during the backward pass when the

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/base/error.h"
-
 namespace nanobench::core {
 namespace {
 
@@ -29,23 +27,12 @@ void MeshTransport::carry_out(const Collective& collective) {
     case Collective::Kind::kBarrier: exchange(collective.kind, nothing_out(), nothing_in()); break;
     case Collective::Kind::kAllGather: all_gather(bytes_of(tensor), collective.outputs); break;
     case Collective::Kind::kBroadcast: broadcast(bytes_of(tensor), collective.root); break;
-    case Collective::Kind::kAllReduceSum: {
-      const auto count = static_cast<std::size_t>(tensor.numel());
-      switch (tensor.scalar_type()) {
-        case at::kFloat: all_reduce(tensor.data_ptr<float>(), count); break;
-        case at::kDouble: all_reduce(tensor.data_ptr<double>(), count); break;
-        case at::kLong: all_reduce(tensor.data_ptr<std::int64_t>(), count); break;
-        default: throw Error(ErrorCode::kInternal, "sum of an unexpected dtype");
-      }
+    case Collective::Kind::kAllReduceSum:
+      with_summed_type(
+          tensor, [&]<class T>(T*) { all_reduce(tensor.data_ptr<T>(), static_cast<std::size_t>(tensor.numel())); });
       break;
-    }
     case Collective::Kind::kReduceScatterSum:
-      switch (tensor.scalar_type()) {
-        case at::kFloat: reduce_scatter<float>(collective.outputs); break;
-        case at::kDouble: reduce_scatter<double>(collective.outputs); break;
-        case at::kLong: reduce_scatter<std::int64_t>(collective.outputs); break;
-        default: throw Error(ErrorCode::kInternal, "sum of an unexpected dtype");
-      }
+      with_summed_type(tensor, [&]<class T>(T*) { reduce_scatter<T>(collective.outputs); });
       break;
   }
 }

@@ -148,10 +148,14 @@ void SharedMemoryTransport::carry_out(const Collective& collective) {
       meet(collective.kind, 0);
       segment_.barrier();
       break;
-    case Collective::Kind::kAllReduceSum: all_reduce(tensor); break;
+    case Collective::Kind::kAllReduceSum:
+      with_summed_type(tensor, [&]<class T>(T*) { all_reduce(tensor.data_ptr<T>(), tensor.numel()); });
+      break;
     case Collective::Kind::kAllGather: all_gather(data_of(tensor), collective.outputs, bytes); break;
     case Collective::Kind::kBroadcast: broadcast(data_of(tensor), bytes, collective.root); break;
-    case Collective::Kind::kReduceScatterSum: reduce_scatter(collective.outputs); break;
+    case Collective::Kind::kReduceScatterSum:
+      with_summed_type(tensor, [&]<class T>(T*) { reduce_scatter<T>(collective.outputs); });
+      break;
   }
 }
 
@@ -159,20 +163,11 @@ void SharedMemoryTransport::meet(Collective::Kind kind, std::size_t bytes) {
   segment_.meet(rank_, static_cast<std::uint32_t>(kind), bytes);
 }
 
-void SharedMemoryTransport::all_reduce(const at::Tensor& tensor) {
-  switch (tensor.scalar_type()) {
-    case at::kFloat: all_reduce_as(tensor.data_ptr<float>(), tensor.numel()); break;
-    case at::kDouble: all_reduce_as(tensor.data_ptr<double>(), tensor.numel()); break;
-    case at::kLong: all_reduce_as(tensor.data_ptr<std::int64_t>(), tensor.numel()); break;
-    default: throw Error(ErrorCode::kInternal, "sum of an unexpected dtype");
-  }
-}
-
 /// Slots -> sums -> all processes. Each process sums its part of every chunk, so the work is shared, and each element
 /// is summed once, in rank order. The slots are free again after the second barrier. The result is written only after
 /// the first barrier of the next chunk, which every process reaches after copying the result out.
 template <class T>
-void SharedMemoryTransport::all_reduce_as(T* data, std::int64_t count) {
+void SharedMemoryTransport::all_reduce(T* data, std::int64_t count) {
   const auto total = static_cast<std::size_t>(count);
   const std::size_t chunk = segment_.slot_bytes() / sizeof(T);
   auto* result = reinterpret_cast<T*>(segment_.result());
@@ -194,19 +189,10 @@ void SharedMemoryTransport::all_reduce_as(T* data, std::int64_t count) {
   }
 }
 
-void SharedMemoryTransport::reduce_scatter(const std::vector<at::Tensor>& parts) {
-  switch (parts.front().scalar_type()) {
-    case at::kFloat: reduce_scatter_as<float>(parts); break;
-    case at::kDouble: reduce_scatter_as<double>(parts); break;
-    case at::kLong: reduce_scatter_as<std::int64_t>(parts); break;
-    default: throw Error(ErrorCode::kInternal, "sum of an unexpected dtype");
-  }
-}
-
 /// A slot has an equal share for each process's part; each process sums its own shares of all slots, in rank order,
 /// into its part.
 template <class T>
-void SharedMemoryTransport::reduce_scatter_as(const std::vector<at::Tensor>& parts) {
+void SharedMemoryTransport::reduce_scatter(const std::vector<at::Tensor>& parts) {
   const std::size_t processes = parts.size();
   const std::size_t share = segment_.slot_bytes() / sizeof(T) / processes;
   const auto count_at = [&](std::size_t part, std::size_t begin) {

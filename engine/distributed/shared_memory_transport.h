@@ -74,12 +74,10 @@ class SharedMemoryTransport final : public Transport {
   void carry_out(const Collective& collective) override;
 
  private:
-  void all_reduce(const at::Tensor& tensor);
   template <class T>
-  void all_reduce_as(T* data, std::int64_t count);
+  void all_reduce(T* data, std::int64_t count);
+  template <class T>
   void reduce_scatter(const std::vector<at::Tensor>& parts);
-  template <class T>
-  void reduce_scatter_as(const std::vector<at::Tensor>& parts);
   void all_gather(const std::byte* input, const std::vector<at::Tensor>& outputs, std::size_t bytes);
   void broadcast(std::byte* data, std::size_t bytes, int root);
   void meet(Collective::Kind kind, std::size_t bytes);

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 
+#include "core/base/error.h"
 #include "engine/distributed/communicator.h"
 
 namespace nanobench::core {
@@ -21,6 +23,17 @@ class Transport {
   /// Returns when this process's part is done. Sums are taken in rank order. Throws PeerFailed.
   virtual void carry_out(const Collective& collective) = 0;
 };
+
+/// Calls body with a null pointer of the type of the tensor's numbers: float, double or std::int64_t.
+template <class Body>
+void with_summed_type(const at::Tensor& tensor, const Body& body) {
+  switch (tensor.scalar_type()) {
+    case at::kFloat: return body(static_cast<float*>(nullptr));
+    case at::kDouble: return body(static_cast<double*>(nullptr));
+    case at::kLong: return body(static_cast<std::int64_t*>(nullptr));
+    default: throw Error(ErrorCode::kInternal, "sum of an unexpected dtype");
+  }
+}
 
 /// The elements [first, second) of `count` that process `rank` of `size` sums.
 inline std::pair<std::size_t, std::size_t> part_of(std::size_t count, int rank, int size) {

@@ -1,26 +1,18 @@
 #include "engine/distributed/update_owners.h"
 
 #include <algorithm>
+#include <map>
 
 #include "core/config/parameter_list.h"
 
 namespace nanobench::core {
-namespace {
-
-bool belong_together(const at::Tensor& a, const at::Tensor& b, MuonGroups grouping) {
-  return grouping == MuonGroups::kElements ? a.numel() == b.numel() : a.sizes() == b.sizes();
-}
-
-}  // namespace
-
 std::vector<std::vector<std::size_t>> muon_groups(const std::vector<at::Tensor>& matrices, MuonGroups grouping) {
   std::vector<std::vector<std::size_t>> groups;
+  std::map<std::vector<std::int64_t>, std::size_t> places;  // of the groups, by key
   for (std::size_t i = 0; i < matrices.size(); ++i) {
-    auto group = std::find_if(groups.begin(), groups.end(), [&](const std::vector<std::size_t>& one) {
-      return belong_together(matrices[one.front()], matrices[i], grouping);
-    });
-    if (group == groups.end()) group = groups.insert(groups.end(), std::vector<std::size_t>());
-    group->push_back(i);
+    const auto [place, is_new] = places.emplace(muon_group_key(matrices[i].sizes(), grouping), groups.size());
+    if (is_new) groups.emplace_back();
+    groups[place->second].push_back(i);
   }
   return groups;
 }

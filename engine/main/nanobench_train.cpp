@@ -37,7 +37,8 @@ void request_stop(int) {
 const char* const kUsage =
     "usage: nanobench-train --spec RUN.json [--events-fd N] [--device cpu|cuda|cuda:N] [--secret-file FILE]\n"
     "       nanobench-train --version\n"
-    "       nanobench-train --build-info                      the same as one JSON object, for programs\n\n"
+    "       nanobench-train --build-info                      the same as one JSON object, for programs\n"
+    "       nanobench-train --plugin-info                     loads the GPU plugin, and says so in JSON, or why not\n\n"
     "Trains one fully resolved run and writes its events as JSON Lines to file descriptor N (default: 1, stdout).\n"
     "--device overrides the device of the run. Started by torchrun, mpirun or srun, the program is one process of the "
     "run;\n--secret-file (or NANOBENCH_SECRET_FILE) names the file of mode 600 with the secret that its processes "

@@ -34,7 +34,8 @@ class OptimizerSet {
   OptimizerSet(Parameters& parameters, const TrainConfig& config, std::uint64_t seed, Communicator& communicator);
 
   /// Adds the gradients of the steps since the last update to those of the groups that are not updated at each step
-  /// (step_every). Call once a step, when all gradients are there and before they are read.
+  /// (step_every), and gives slices of parameters their part (ParameterSlices). Call once a step, when all gradients
+  /// are there and before they are read.
   void gather_gradients(std::int64_t step);
 
   /// One update from the averaged gradients, the same in all processes, with the rates and momentum of `step`: prepare,

@@ -18,6 +18,7 @@
 #include "core/hardware/run_gpus.h"
 #include "core/process/resource_limits.h"
 #include "engine/distributed/gradient_reducer.h"
+#include "engine/distributed/update_owners.h"
 #include "engine/kernels/engine_context.h"
 #include "engine/kernels/thread_pool.h"
 #include "engine/train/engine_facts.h"
@@ -71,6 +72,7 @@ Trainer::Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>&
       pass_(model_, config_, gradient_weight(config_), communicator_, phases_),
       clock_(config_.run.untimed_steps),
       cost_(config_) {
+  refuse_partial_trace();
   set_threads();
   load_parameters();
   optimizers_.emplace(model_.parameters(), config_, spec.seed, communicator_);
@@ -298,6 +300,14 @@ void Trainer::warm_up() {
   }
   optimizers_->restore(before);
   batches_.restart();
+}
+
+void Trainer::refuse_partial_trace() const {
+  if (!spec_.trace_file || config_.run.gradient_steps.empty() || !has_update_owners(config_, communicator_.size()))
+    return;
+  throw Error(
+      ErrorCode::kConflict,
+      "a trace of gradients needs them all in one process; set /distributed/gradient_sums to \"all_processes\"");
 }
 
 void Trainer::trace_gradients(std::int64_t step) {

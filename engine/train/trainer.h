@@ -70,6 +70,7 @@ class Trainer {
   void report_gpu();
   void report_gpus();
   std::int64_t peak_bytes() const;
+  void refuse_partial_trace() const;
   void trace_gradients(std::int64_t step);
   StepWindows windows_of(std::int64_t step) const;
   void follow_windows(std::int64_t step);

@@ -47,9 +47,7 @@ std::vector<CellMeasures> cells_without_samples(const results::Store& store, con
 }
 
 void add_ratio(std::vector<SpreadRatio>& ratios, const MeasuredEffect& effect) {
-  if (effect.is_outlying || effect.n < kMinSeedsForSpread || !effect.own_sd || !effect.plan_sd ||
-      !(*effect.plan_sd > 0.0))
-    return;
+  if (effect.n < kMinSeedsForSpread || !effect.own_sd || !effect.plan_sd || !(*effect.plan_sd > 0.0)) return;
   const double ratio = *effect.own_sd / *effect.plan_sd;
   ratios.push_back({.ratio = ratio * ratio, .df = effect.n - 1.0});
 }

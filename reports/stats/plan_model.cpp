@@ -278,18 +278,18 @@ void PlanModel::merge_cells(const ResponseTable& table) {
 void PlanModel::fit_residuals() {
   is_left_out_.assign(merged_.size(), false);
   ResponseTable kept = merged_;
+  std::optional<TwoWay> layout;
   do {
-    const TwoWay layout(kept);
-    residuals_ = layout.residuals();
-    df_ = layout.df();
+    layout.emplace(kept);
+    residuals_ = layout->residuals();
+    df_ = layout->df();
   } while (leave_out_one(kept));
   if (df_ <= 0.0) return;
   variance_ = squares_of(residuals_) / df_;
-  const TwoWay layout(kept);
   for (std::size_t cell = 0; cell < merged_.size(); ++cell) {
     if (!is_left_out_[cell]) continue;
     residuals_[cell] = merged_[cell];
-    layout.subtract_fit(residuals_[cell]);
+    layout->subtract_fit(residuals_[cell]);
   }
   const double rounding = kRoundingUnits * std::numeric_limits<double>::epsilon() * magnitude_;
   if (variance_ <= rounding * rounding) variance_ = 0.0;

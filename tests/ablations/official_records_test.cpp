@@ -1,4 +1,7 @@
 // The records against their real configurations in the golden data, field by field.
+#include <algorithm>
+
+#include "core/config/settings_reference.h"
 #include "core/config/train_config.h"
 #include "tests/ablations/catalogue_support.h"
 #include "tests/golden/golden_data.h"
@@ -47,6 +50,24 @@ TEST(OfficialRecord17, IsTheDefaultConfiguration) {
   defaults.distributed.gather_buffer = core::GatherBuffer::kSeparate;
   EXPECT_EQ(differences(core::Json(core::to_json(defaults)), core::Json(core::to_json(record17))), "");
   EXPECT_EQ(record17.digest(), defaults.digest());
+}
+
+/// Stores and older engines know records 1 to 21 by these digests, and by no setting that came later.
+TEST(StableRecords, KeepTheirDigestsAndSettings) {
+  const core::Json digests = core::read_json_file(NANOBENCH_SOURCE_DIR "/tests/ablations/first_digests.json");
+  EXPECT_EQ(digests.size(), 5U * 21U);
+  for (const auto& [name, digest] : digests.items()) {
+    const std::size_t slash = name.find('/');
+    const core::TrainConfig config =
+        resolve(embedded_catalogue(), {.record = name.substr(slash + 1), .scale = name.substr(0, slash)}).config;
+    EXPECT_EQ(config.digest(), digest) << name;
+    const core::Json changed = core::changed_settings(config).flatten();
+    for (const auto& [pointer, value] : changed.items()) {
+      const bool is_known = std::any_of(core::first_settings().begin(), core::first_settings().end(),
+                                        [&](const auto& first) { return pointer.starts_with(first.first); });
+      EXPECT_TRUE(is_known) << name << ": " << pointer;
+    }
+  }
 }
 
 /// Values at `parent` of the features that `record` sets. One without a value there belongs to a setting that goes too,

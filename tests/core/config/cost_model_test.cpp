@@ -41,6 +41,10 @@ double flops(const TrainConfig& config, OpFamily family, CostPhase phase) {
   return cost_of(config).at(family, phase).flops;
 }
 
+double added_flops(const TrainConfig& before, const TrainConfig& after, OpFamily family, CostPhase phase) {
+  return flops(after, family, phase) - flops(before, family, phase);
+}
+
 TEST(CostModel, CausalMaskByHand) {
   const AttentionCounts counts = causal_counts(small_config());
   EXPECT_EQ(counts.whole.visited_blocks, 2 * 3);
@@ -116,9 +120,7 @@ TEST(CostModel, AttentionGatesByHand) {
   const TrainConfig before = small_config();
   TrainConfig after = before;
   after.model.attention_gate_dim = 4;
-  const auto added = [&](OpFamily family, CostPhase phase) {
-    return flops(after, family, phase) - flops(before, family, phase);
-  };
+  const auto added = [&](OpFamily family, CostPhase phase) { return added_flops(before, after, family, phase); };
   // Two layers, 16 tokens: 4 features to 2 heads; a sigmoid of each; the product with 8 features.
   EXPECT_EQ(added(OpFamily::kLinear, CostPhase::kForward), 2 * 2 * 16 * (4 * 2));
   EXPECT_EQ(added(OpFamily::kElementWise, CostPhase::kForward), 2 * 16 * (4 * 2 + 1 * 8));
@@ -130,9 +132,7 @@ TEST(CostModel, SmearGateAndBackoutByHand) {
   const TrainConfig before = small_config();
   TrainConfig after = before;
   after.model.smear_gate_dim = 4;
-  const auto added = [&](OpFamily family, CostPhase phase) {
-    return flops(after, family, phase) - flops(before, family, phase);
-  };
+  const auto added = [&](OpFamily family, CostPhase phase) { return added_flops(before, after, family, phase); };
   // Each token: 4 features to one gate, its sigmoid, x + g x' of 8 features.
   EXPECT_EQ(added(OpFamily::kLinear, CostPhase::kForward), 2 * 16 * 4);
   EXPECT_EQ(added(OpFamily::kElementWise, CostPhase::kForward), 16 * (4 + 2 * 8));

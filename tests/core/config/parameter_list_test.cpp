@@ -48,10 +48,10 @@ TEST(ParameterList, ATiedHeadAndALayerWithoutAttentionHaveNoParametersOfTheirOwn
 TEST(ParameterList, CountsTheHiddenMatricesBySize) {
   const ModelConfig model;
   const std::int64_t square = model.model_dim * model.model_dim;
-  EXPECT_EQ(hidden_matrix_counts(model), (std::map<std::int64_t, std::int64_t>{{square, 44}, {4 * square, 24}}));
-  using Counts = std::vector<std::pair<std::int64_t, std::int64_t>>;
-  EXPECT_EQ(muon_group_counts(model, MuonGroups::kElements), (Counts{{square, 44}, {4 * square, 24}}));
-  EXPECT_EQ(muon_group_counts(model, MuonGroups::kShape), (Counts{{square, 44}, {4 * square, 12}, {4 * square, 12}}));
+  using Counts = std::map<std::vector<std::int64_t>, std::int64_t>;
+  EXPECT_EQ(hidden_matrix_counts(model), (Counts{{{square}, 44}, {{4 * square}, 24}}));
+  EXPECT_EQ(hidden_matrix_counts(model, MuonGroups::kShape),
+            (Counts{{{768, 768}, 44}, {{768, 3072}, 12}, {{3072, 768}, 12}}));
 }
 
 }  // namespace

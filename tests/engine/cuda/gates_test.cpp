@@ -15,6 +15,12 @@ double gate_of(double z) {
   return 1.0 / (1.0 + std::exp(-z));
 }
 
+double inner_product(const Doubles& a, const Doubles& b) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
 /// The formulas in float64.
 struct HeadReference {
   HeadCase c;
@@ -44,12 +50,7 @@ struct HeadReference {
     }
     return out;
   }
-  double loss(const Doubles& dout) const {
-    const Doubles values = out();
-    double sum = 0.0;
-    for (std::size_t i = 0; i < values.size(); ++i) sum += dout[i] * values[i];
-    return sum;
-  }
+  double loss(const Doubles& dout) const { return inner_product(dout, out()); }
 
   struct Gradients {
     Doubles x, weight, y;
@@ -190,12 +191,7 @@ struct SmearReference {
     for (std::size_t i = width; i < e.size(); ++i) out[i] += lambda * gate(i / width) * e[i - width];
     return out;
   }
-  double loss(const Doubles& dout) const {
-    const Doubles values = out();
-    double sum = 0.0;
-    for (std::size_t i = 0; i < values.size(); ++i) sum += dout[i] * values[i];
-    return sum;
-  }
+  double loss(const Doubles& dout) const { return inner_product(dout, out()); }
 
   struct Gradients {
     Doubles e, weight;

@@ -193,6 +193,20 @@ TEST(DistributedTrainer, OwnersCommunicateLessAndSaveTheStateOfAdam) {
             0.2 * all.at("communication/bytes_per_step/all_reduce"));
 }
 
+TEST(DistributedTrainer, ATraceOfGradientsNeedsAllOfThem) {
+  const TinyRun run;
+  RunSpec spec = run.spec(2);
+  spec.trace_file = ::testing::TempDir() + "/trace.json";
+  spec.config.run.gradient_steps = {0};
+  spec.config.distributed.gradient_sums = GradientSums::kOwners;
+  const std::vector<std::string> failures = play_processes(2, [&](Communicator& communicator) {
+    EventLog log;
+    CpuTrainer(spec, log, kNeverStop, communicator).run();
+  });
+  for (const std::string& failure : failures)
+    EXPECT_NE(failure.find("/distributed/gradient_sums"), std::string::npos) << failure;
+}
+
 TEST(DistributedTrainer, NeedsAsManyProcessesAsTheConfigurationSays) {
   const TinyRun run;
   const RunSpec spec = run.spec(2);
@@ -247,10 +261,10 @@ TEST(HiddenMatrices, AreCountedAsTheModelHasThem) {
     Json merged = to_json(run.spec(1).config);
     merged.merge_patch(parse_json(patch, "patch"));
     const TrainConfig config = read_train_config(merged, "merged");
-    std::map<std::int64_t, std::int64_t> counts;
+    std::map<std::vector<std::int64_t>, std::int64_t> counts;
     const GPT model(config, at::kFloat);
     for (const Parameter& parameter : model.parameters().all()) {
-      if (parameter.group == ParameterGroup::kHiddenMatrices) ++counts[parameter.tensor.numel()];
+      if (parameter.group == ParameterGroup::kHiddenMatrices) ++counts[{parameter.tensor.numel()}];
     }
     EXPECT_EQ(hidden_matrix_counts(config.model), counts) << patch;
   }

@@ -5,26 +5,16 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <random>
 #include <vector>
 
 #include "tests/engine/kernels/every_path.h"
+#include "tests/engine/kernels/random_floats.h"
 
 namespace nanobench::core::testing {
 namespace {
 
-using Floats = std::vector<float>;
-
 /// From a few numbers to several items; one parameter spans three.
 constexpr std::int64_t kCounts[] = {1, 2, 3, 17, 16384, 40000, 1, 100, 31};
-
-Floats adam_random_numbers(std::int64_t count, unsigned seed) {
-  std::mt19937 engine(seed);
-  std::normal_distribution<float> normal(0.0f, 0.1f);
-  Floats numbers(static_cast<std::size_t>(count));
-  for (float& x : numbers) x = normal(engine);
-  return numbers;
-}
 
 /// By the definition: halfway cases go to the neighbour whose last bit is zero.
 float bfloat16_of(float x) {
@@ -42,10 +32,10 @@ struct Group {
   Group() {
     for (const std::int64_t count : kCounts) {
       const auto seed = static_cast<unsigned>(4 * p.size());
-      p.push_back(adam_random_numbers(count, seed));
-      g.push_back(adam_random_numbers(count, seed + 1));
-      m.push_back(adam_random_numbers(count, seed + 2));
-      v.push_back(adam_random_numbers(count, seed + 3));
+      p.push_back(random_floats(count, seed, 0.1f));
+      g.push_back(random_floats(count, seed + 1, 0.1f));
+      m.push_back(random_floats(count, seed + 2, 0.1f));
+      v.push_back(random_floats(count, seed + 3, 0.1f));
       for (float& x : v.back()) x = x * x;
     }
     for (std::size_t i = 0; i < p.size(); ++i)

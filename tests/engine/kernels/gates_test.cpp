@@ -4,24 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <random>
 #include <vector>
 
 #include "tests/engine/kernels/every_path.h"
+#include "tests/engine/kernels/random_floats.h"
 
 namespace nanobench::core::testing {
 namespace {
 
-using Floats = std::vector<float>;
 using Doubles = std::vector<double>;
-
-Floats gate_numbers(std::int64_t count, unsigned seed) {
-  std::mt19937 engine(seed);
-  std::normal_distribution<float> normal(0.0f, 1.0f);
-  Floats numbers(static_cast<std::size_t>(count));
-  for (float& x : numbers) x = normal(engine);
-  return numbers;
-}
 
 double sigmoid_of(double z) {
   return 1.0 / (1.0 + std::exp(-z));
@@ -49,8 +40,8 @@ struct HeadGateCase {
 
   explicit HeadGateCase(const HeadGateShape& s) : shape(s) {
     const std::int64_t wide = s.length * s.model_dim, heads = s.length * s.heads, tall = heads * s.head_dim;
-    x = gate_numbers(wide, 1), weight = gate_numbers(s.heads * s.gate_dim, 2);
-    y = gate_numbers(tall, 3), dout = gate_numbers(tall, 4);
+    x = random_floats(wide, 1, 1.0f), weight = random_floats(s.heads * s.gate_dim, 2, 1.0f);
+    y = random_floats(tall, 3, 1.0f), dout = random_floats(tall, 4, 1.0f);
     gates.resize(static_cast<std::size_t>(heads)), inverse.resize(static_cast<std::size_t>(s.length));
     out.resize(y.size()), dy.resize(y.size()), dx.resize(x.size()), dweight.resize(weight.size());
   }
@@ -147,9 +138,9 @@ struct SmearCase {
 
   explicit SmearCase(const SmearShape& s)
       : shape(s),
-        e(gate_numbers(s.length * s.width, 5)),
-        weight(gate_numbers(s.gate_dim, 6)),
-        dout(gate_numbers(s.length * s.width, 7)),
+        e(random_floats(s.length * s.width, 5, 1.0f)),
+        weight(random_floats(s.gate_dim, 6, 1.0f)),
+        dout(random_floats(s.length * s.width, 7, 1.0f)),
         gates(static_cast<std::size_t>(s.length)),
         out(e.size()),
         de(e.size()),

@@ -5,16 +5,15 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
-#include <random>
 #include <utility>
 #include <vector>
 
 #include "tests/engine/kernels/every_path.h"
+#include "tests/engine/kernels/random_floats.h"
 
 namespace nanobench::core::testing {
 namespace {
 
-using Floats = std::vector<float>;
 using Doubles = std::vector<double>;
 
 struct Shape {
@@ -23,14 +22,6 @@ struct Shape {
 constexpr Shape kShapes[] = {{16, 16}, {17, 40}, {40, 17}, {128, 512}, {512, 128}, {1, 8},
                              {8, 1},   {1, 1},   {70, 70}, {100, 33},  {37, 101},  {200, 260}};
 
-Floats newton_schulz_random_numbers(std::int64_t count, unsigned seed, float scale) {
-  std::mt19937 engine(seed);
-  std::normal_distribution<float> normal(0.0f, scale);
-  Floats numbers(static_cast<std::size_t>(count));
-  for (float& x : numbers) x = normal(engine);
-  return numbers;
-}
-
 /// One matrix with its tensors, and what a step should make of them in double precision.
 struct Problem {
   Shape shape;
@@ -38,9 +29,9 @@ struct Problem {
 
   Problem(Shape s, unsigned seed)
       : shape(s),
-        gradient(newton_schulz_random_numbers(s.rows * s.columns, seed, 0.01f)),
-        momentum(newton_schulz_random_numbers(s.rows * s.columns, seed + 1, 0.02f)),
-        parameter(newton_schulz_random_numbers(s.rows * s.columns, seed + 2, 1.0f)),
+        gradient(random_floats(s.rows * s.columns, seed, 0.01f)),
+        momentum(random_floats(s.rows * s.columns, seed + 1, 0.02f)),
+        parameter(random_floats(s.rows * s.columns, seed + 2, 1.0f)),
         update(gradient.size()) {}
 
   NewtonSchulzMatrix matrix() {
@@ -158,8 +149,7 @@ TEST_P(NewtonSchulzTest, ShortDirectionsBesideALongOneKeepTheirDigits) {
   for (const float ratio : {10.0f, 100.0f}) {
     for (const Shape shape : {Shape{64, 256}, Shape{256, 64}}) {
       Problem problem(shape, 21);
-      const Floats left = newton_schulz_random_numbers(shape.rows, 22, 0.01f * ratio),
-                   right = newton_schulz_random_numbers(shape.columns, 23, 1.0f);
+      const Floats left = random_floats(shape.rows, 22, 0.01f * ratio), right = random_floats(shape.columns, 23, 1.0f);
       const auto columns = static_cast<std::size_t>(shape.columns);
       for (std::size_t i = 0; i < problem.gradient.size(); ++i)
         problem.gradient[i] += left[i / columns] * right[i % columns];

@@ -3,11 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <random>
 #include <vector>
 
 #include "tests/engine/kernels/every_path.h"
+#include "tests/engine/kernels/random_floats.h"
 
 namespace nanobench::core::testing {
 namespace {
@@ -17,19 +18,15 @@ constexpr float kRate = 0.03f;
 
 struct Matrix {
   std::int64_t rows, columns;
-  std::vector<float> update, moments, parameter;
+  Floats update, moments, parameter;
 
-  Matrix(std::int64_t r, std::int64_t c, unsigned seed) : rows(r), columns(c) {
-    std::mt19937 engine(seed);
-    std::normal_distribution<float> normal(0.0f, 0.5f);
-    const auto fill = [&](std::vector<float>& numbers, std::int64_t count) {
-      numbers.resize(static_cast<std::size_t>(count));
-      for (float& x : numbers) x = normal(engine);
-    };
-    fill(update, rows * columns);
-    fill(moments, rows >= columns ? rows : columns);
+  Matrix(std::int64_t r, std::int64_t c, unsigned seed)
+      : rows(r),
+        columns(c),
+        update(random_floats(r * c, 3 * seed, 0.5f)),
+        moments(random_floats(std::max(r, c), 3 * seed + 1, 0.5f)),
+        parameter(random_floats(r * c, 3 * seed + 2, 0.5f)) {
     for (float& x : moments) x *= x;
-    fill(parameter, rows * columns);
   }
 
   NormalizedUpdate call(bool takes_parameter) {
@@ -120,12 +117,12 @@ TEST_P(SecondMomentKernelTest, ThreadsChangeNoBit) {
 TEST_P(SecondMomentKernelTest, AZeroUpdateStaysZero) {
   ThreadPool threads(1);
   Matrix matrix(16, 32, 1);
-  const std::vector<float> parameter = matrix.parameter;
+  const Floats parameter = matrix.parameter;
   std::fill(matrix.update.begin(), matrix.update.end(), 0.0f);
   std::fill(matrix.moments.begin(), matrix.moments.end(), 0.0f);
   const NormalizedUpdate call = matrix.call(/*takes_parameter=*/true);
   normalize_updates({&call, 1}, kBeta2, threads);
-  EXPECT_EQ(matrix.update, std::vector<float>(matrix.update.size(), 0.0f));
+  EXPECT_EQ(matrix.update, Floats(matrix.update.size(), 0.0f));
   EXPECT_EQ(matrix.parameter, parameter);
 }
 
