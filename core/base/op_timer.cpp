@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <span>
 
 namespace nanobench::core {
 namespace {
+
+constexpr double kNsPerMs = 1e6;
 
 thread_local OpTimer* innermost_scope = nullptr;
 
@@ -42,6 +45,38 @@ void Profiler::add(Span span) {
   spans_.push_back(span);
 }
 
+int Profiler::mark() {
+  if (!marks_) return -1;
+  const std::lock_guard lock(mutex_);
+  return marks_->mark();
+}
+
+void Profiler::settle() {
+  if (!marks_) return;
+  const std::lock_guard lock(mutex_);
+  const std::span<Span> spans = std::span(spans_).subspan(settled_);
+  settled_ = spans_.size();
+  if (spans.empty()) return;
+  // Marks are numbered in the stream's order, so spans nest by their numbers.
+  std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.start_mark < b.start_mark; });
+  const std::int64_t origin_ns = spans.front().start_ns;
+  const int first = spans.front().start_mark, thread = thread_index();
+  const auto time_of = [&](int mark) {
+    return origin_ns + static_cast<std::int64_t>(marks_->elapsed_ms(first, mark) * kNsPerMs);
+  };
+  std::vector<Span*> open;
+  for (Span& span : spans) {
+    while (!open.empty() && open.back()->end_mark < span.start_mark) open.pop_back();
+    span.start_ns = time_of(span.start_mark);
+    span.end_ns = time_of(span.end_mark);
+    span.self_ns = span.end_ns - span.start_ns;
+    span.thread = thread;
+    if (!open.empty()) open.back()->self_ns -= span.self_ns;
+    open.push_back(&span);
+  }
+  marks_->reset();
+}
+
 std::vector<Span> Profiler::spans() const {
   const std::lock_guard lock(mutex_);
   return spans_;
@@ -68,9 +103,11 @@ void OpTimer::begin(Profiler& profiler, SpanKind kind, const char* name) {
   outer_ = innermost_scope;
   innermost_scope = this;
   start_ns_ = now_ns();
+  start_mark_ = profiler.mark();
 }
 
 void OpTimer::end() {
+  const int end_mark = profiler_->mark();
   const std::int64_t end_ns = now_ns();
   const std::int64_t total_ns = end_ns - start_ns_;
   innermost_scope = outer_;
@@ -85,7 +122,9 @@ void OpTimer::end() {
                   .end_ns = end_ns,
                   .self_ns = total_ns - inner_ns_,
                   .flops = flops_,
-                  .bytes = bytes_});
+                  .bytes = bytes_,
+                  .start_mark = start_mark_,
+                  .end_mark = end_mark});
 }
 
 }  // namespace nanobench::core

@@ -1,5 +1,8 @@
 /// Measures where a step's time goes: nested scopes name the work, and the Profiler records them.
 ///
+/// Where a device does the work, its own marks take the place of the host's clock: scopes are then times on its stream,
+/// whichever threads enqueue the work.
+///
 /// Code opens a scope, which ends by itself:
 ///
 ///     const OpTimer timer("attention", flops, bytes);
@@ -11,9 +14,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
+
+#include "core/base/device_marks.h"
 
 namespace nanobench::core {
 
@@ -31,12 +37,22 @@ struct Span {
   std::int64_t self_ns = 0;  ///< time without nested scopes on the same thread
   double flops = 0;          ///< own work, without nested scopes
   double bytes = 0;
+  int start_mark = -1;  ///< of the device; -1: the host's clock
+  int end_mark = -1;
 };
 
 /// Records the spans of a process. Thread-safe.
 class Profiler {
  public:
+  /// `marks`: those of the device that does the work; null: the host's clock.
+  explicit Profiler(std::unique_ptr<DeviceMarks> marks = nullptr) : marks_(std::move(marks)) {}
+
   void add(Span span);
+  /// The next mark on the device's stream; -1 without a device.
+  int mark();
+  /// Turns the marks of all spans since the last call into times. The spans must have ended. Waits for the device. All
+  /// of them count as the calling thread's, as they are on one stream.
+  void settle();
 
   std::vector<Span> spans() const;  ///< in the order in which they ended
   /// The number of the calling thread, as in Span::thread.
@@ -51,6 +67,8 @@ class Profiler {
   int thread_index();
 
   mutable std::mutex mutex_;
+  std::unique_ptr<DeviceMarks> marks_;
+  std::size_t settled_ = 0;  ///< spans whose marks are times
   std::vector<Span> spans_;
   std::vector<std::int64_t> thread_ids_;  ///< thread ids of the system
   std::atomic<const char*> phase_{""};
@@ -113,6 +131,7 @@ class OpTimer {
   const char* phase_ = "";  ///< the phase outside this scope
   SpanKind kind_ = SpanKind::kOp;
   std::int64_t start_ns_ = 0;
+  int start_mark_ = -1;
   std::int64_t inner_ns_ = 0;
   double flops_ = 0;
   double bytes_ = 0;

@@ -36,9 +36,12 @@ class DynamicSection {
     }
   }
 
-  bool needs(const std::string& name) {
-    return std::any_of(entries_.begin(), entries_.end(),
-                       [&](const Elf64_Dyn& entry) { return entry.d_tag == DT_NEEDED && text(entry) == name; });
+  std::vector<std::string> needed() const {
+    std::vector<std::string> names;
+    for (const Elf64_Dyn& entry : entries_) {
+      if (entry.d_tag == DT_NEEDED) names.push_back(text(entry));
+    }
+    return names;
   }
   /// "" when there is none.
   std::string path(Elf64_Sxword tag) {
@@ -100,14 +103,23 @@ void add_folders(std::vector<fs::path>& folders, const std::string& path, const 
 
 }  // namespace
 
-std::optional<fs::path> needed_library(const fs::path& program, const std::string& name) {
+std::vector<std::string> needed_names(const fs::path& program) {
+  return DynamicSection(program).needed();
+}
+
+std::optional<fs::path> needed_library(const fs::path& program, const std::string& name, const fs::path& loader) {
   DynamicSection dynamic(program);
-  if (!dynamic.needs(name)) return std::nullopt;
+  const std::vector<std::string> names = dynamic.needed();
+  if (std::find(names.begin(), names.end(), name) == names.end()) return std::nullopt;
   std::error_code ignored;
   const fs::path origin = fs::canonical(program, ignored).parent_path();
   const std::string run_path = dynamic.path(DT_RUNPATH);
   std::vector<fs::path> folders;
-  if (run_path.empty()) add_folders(folders, dynamic.path(DT_RPATH), origin);
+  if (run_path.empty()) {
+    add_folders(folders, dynamic.path(DT_RPATH), origin);
+    if (!loader.empty())
+      add_folders(folders, DynamicSection(loader).path(DT_RPATH), fs::canonical(loader, ignored).parent_path());
+  }
   if (const char* asked = std::getenv("LD_LIBRARY_PATH")) add_folders(folders, asked, origin);
   add_folders(folders, run_path, origin);
   add_folders(folders,

@@ -5,13 +5,19 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace nanobench::core {
 
 /// The file that the loader uses for the library `name`, such as "libtorch_cpu.so", when it starts the program. It is
 /// searched in the program's run path, $LD_LIBRARY_PATH and the system's folders. nullopt if the program does not name
-/// the library, is not a 64-bit ELF file, or the library is missing.
-std::optional<std::filesystem::path> needed_library(const std::filesystem::path& program, const std::string& name);
+/// the library, is not a 64-bit ELF file, or the library is missing. `loader`: if `program` is itself a library, the file
+/// that loads it, whose older kind of run path (RPATH) is searched after its own.
+std::optional<std::filesystem::path> needed_library(const std::filesystem::path& program, const std::string& name,
+                                                    const std::filesystem::path& loader = {});
+
+/// Names of all libraries that the program loads itself when it starts; empty if it is not a 64-bit ELF file.
+std::vector<std::string> needed_names(const std::filesystem::path& program);
 
 /// Digest of the file's size and of evenly spaced pieces, at most 4 MiB in total, for libraries that take too long to
 /// read in full. Two builds almost always have different digests. Throws Error{kIo} naming the file.

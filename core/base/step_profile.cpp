@@ -160,6 +160,7 @@ Json to_json(const StepProfile& profile) {
                {"sgemm_gflops", profile.sgemm_gflops ? Json(*profile.sgemm_gflops) : Json(nullptr)},
                {"phases", Json::array()},
                {"ops", Json::array()}};
+  if (profile.gpu_gflops) json["gpu_gflops"] = *profile.gpu_gflops;
   for (const PhaseProfile& phase : profile.phases) {
     json["phases"].push_back({{"phase", phase.phase},
                               {"total_ms", phase.total_ms},
@@ -192,8 +193,10 @@ StepProfile read_step_profile(const Json& value, const std::string& source) {
                         .other_ms = object.number("other_ms", -kMaxMs, kMaxMs),
                         .phases = {},
                         .ops = {},
-                        .sgemm_gflops = std::nullopt};
+                        .sgemm_gflops = std::nullopt,
+                        .gpu_gflops = std::nullopt};
     if (!object.at("sgemm_gflops").is_null()) profile.sgemm_gflops = object.number("sgemm_gflops", 0, kMaxWork);
+    if (object.has("gpu_gflops")) profile.gpu_gflops = object.number("gpu_gflops", 0, kMaxWork);
     for (const Json& phase : object.at("phases")) profile.phases.push_back(read_phase(phase, source));
     for (const Json& op : object.at("ops")) profile.ops.push_back(read_op(op, source));
     return profile;

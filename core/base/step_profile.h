@@ -41,6 +41,7 @@ struct StepProfile {
   std::vector<PhaseProfile> phases;    ///< in the order in which they began
   std::vector<OpProfile> ops;          ///< longest self time first
   std::optional<double> sgemm_gflops;  ///< rate of float32 products in the same process, if measured
+  std::optional<double> gpu_gflops;    ///< that of the GPU's products, in the type of the run's, in its place
 
   /// Time that no op covers, inside and outside phases.
   double unaccounted_ms() const;
@@ -50,7 +51,7 @@ struct StepProfile {
 /// Summarises the steps, phases and ops of one thread (Span::thread).
 StepProfile summarize_spans(std::span<const Span> spans, int thread);
 
-/// {"schema_version", "steps", "steps_ms", "other_ms", "unaccounted_ms", "flops", "gflops", "sgemm_gflops", "phases",
+/// {"schema_version", "steps", "steps_ms", "other_ms", "unaccounted_ms", "flops", "gflops", "sgemm_gflops", ["gpu_gflops",] "phases",
 /// "ops"}; rows have "share" (self time, or the total time of a phase, relative to the steps) and "gflops" (per second
 /// of self time).
 Json to_json(const StepProfile& profile);

@@ -96,10 +96,7 @@ void GpuMonitor::ask() {
   const GpuState state = device_.state();
   const std::lock_guard lock(mutex_);
   ++samples_;
-  keep(power_w_, state.power_w);
-  keep(sm_clock_mhz_, state.sm_clock_mhz);
-  keep(memory_clock_mhz_, state.memory_clock_mhz);
-  keep(temperature_c_, state.temperature_c);
+  for (std::size_t i = 0; i < sampled_.size(); ++i) keep(sampled_[i], state.*kGpuSampled[i].state);
   if (state.used_bytes) most_used_bytes_ = std::max(most_used_bytes_.value_or(0), *state.used_bytes);
   if (state.throttle_reasons) {
     if (!throttle_reasons_) throttle_reasons_.emplace();
@@ -135,14 +132,13 @@ GpuSummary GpuMonitor::stop() {
 
 GpuSummary GpuMonitor::summary() const {
   const std::lock_guard lock(mutex_);
-  return {.samples = samples_,
-          .power_w = range_of(power_w_),
-          .sm_clock_mhz = range_of(sm_clock_mhz_),
-          .memory_clock_mhz = range_of(memory_clock_mhz_),
-          .temperature_c = range_of(temperature_c_),
-          .most_used_bytes = most_used_bytes_,
-          .throttle_reasons = throttle_reasons_,
-          .other_processes = watch_.others()};
+  GpuSummary summary;
+  summary.samples = samples_;
+  for (std::size_t i = 0; i < sampled_.size(); ++i) summary.*kGpuSampled[i].range = range_of(sampled_[i]);
+  summary.most_used_bytes = most_used_bytes_;
+  summary.throttle_reasons = throttle_reasons_;
+  summary.other_processes = watch_.others();
+  return summary;
 }
 
 }  // namespace nanobench::core

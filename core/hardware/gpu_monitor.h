@@ -2,6 +2,7 @@
 /// GpuMonitor is thread-safe.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -55,10 +56,36 @@ struct GpuSummary {
   std::optional<GpuRange> sm_clock_mhz;
   std::optional<GpuRange> memory_clock_mhz;
   std::optional<GpuRange> temperature_c;
+  std::optional<GpuRange> utilization_percent, memory_utilization_percent;
+  std::optional<GpuRange> pcie_sent_mb_per_s, pcie_received_mb_per_s;
   std::optional<std::int64_t> most_used_bytes;               ///< max total of all processes
   std::optional<std::set<std::string>> throttle_reasons;     ///< all reasons seen
   std::optional<std::vector<std::int64_t>> other_processes;  ///< PIDs of others (GpuProcessWatch)
 };
+
+/// How the range of several GPUs follows from theirs: the sum, or that of the GPU where it is worst.
+enum class GpuRangeOfAll { kSum, kLowest, kHighest };
+
+/// A sampled value: where it comes from, where its range goes, and the name of its counters, "gpu/NAME/min".
+struct GpuSampled {
+  const char* name;
+  std::optional<double> GpuState::*state;
+  std::optional<GpuRange> GpuSummary::*range;
+  GpuRangeOfAll of_all;
+};
+inline constexpr std::array kGpuSampled = {
+    GpuSampled{"power_w", &GpuState::power_w, &GpuSummary::power_w, GpuRangeOfAll::kSum},
+    GpuSampled{"sm_clock_mhz", &GpuState::sm_clock_mhz, &GpuSummary::sm_clock_mhz, GpuRangeOfAll::kLowest},
+    GpuSampled{"memory_clock_mhz", &GpuState::memory_clock_mhz, &GpuSummary::memory_clock_mhz, GpuRangeOfAll::kLowest},
+    GpuSampled{"temperature_c", &GpuState::temperature_c, &GpuSummary::temperature_c, GpuRangeOfAll::kHighest},
+    GpuSampled{"utilization_percent", &GpuState::utilization_percent, &GpuSummary::utilization_percent,
+               GpuRangeOfAll::kLowest},
+    GpuSampled{"memory_utilization_percent", &GpuState::memory_utilization_percent,
+               &GpuSummary::memory_utilization_percent, GpuRangeOfAll::kLowest},
+    GpuSampled{"pcie_sent_mb_per_s", &GpuState::pcie_sent_mb_per_s, &GpuSummary::pcie_sent_mb_per_s,
+               GpuRangeOfAll::kSum},
+    GpuSampled{"pcie_received_mb_per_s", &GpuState::pcie_received_mb_per_s, &GpuSummary::pcie_received_mb_per_s,
+               GpuRangeOfAll::kSum}};
 
 struct GpuMonitorOptions {
   std::chrono::milliseconds interval{200};
@@ -90,7 +117,7 @@ class GpuMonitor {
   std::condition_variable wake_;
   bool is_stopping_ = false;
   int samples_ = 0;
-  std::vector<double> power_w_, sm_clock_mhz_, memory_clock_mhz_, temperature_c_;
+  std::array<std::vector<double>, kGpuSampled.size()> sampled_;  ///< as in kGpuSampled
   std::optional<std::int64_t> most_used_bytes_;
   std::optional<std::set<std::string>> throttle_reasons_;
   GpuProcessWatch watch_;

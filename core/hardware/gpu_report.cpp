@@ -54,10 +54,7 @@ std::map<std::string, std::string> gpu_environment(const GpuFacts& facts) {
 
 std::map<std::string, double> gpu_counters(const GpuSummary& summary) {
   std::map<std::string, double> counters;
-  add(counters, "power_w", summary.power_w);
-  add(counters, "sm_clock_mhz", summary.sm_clock_mhz);
-  add(counters, "memory_clock_mhz", summary.memory_clock_mhz);
-  add(counters, "temperature_c", summary.temperature_c);
+  for (const GpuSampled& sampled : kGpuSampled) add(counters, sampled.name, summary.*sampled.range);
   if (summary.most_used_bytes) counters["gpu/used_bytes/max"] = static_cast<double>(*summary.most_used_bytes);
   if (summary.throttle_reasons) {
     for (const std::string& reason : *summary.throttle_reasons) counters[kGpuThrottlePrefix + reason] = 1.0;

@@ -24,6 +24,8 @@ std::optional<std::string> gpu_warning(const GpuSummary& summary);
 inline constexpr const char* kGpuThrottlePrefix = "gpu/throttle/";
 /// Counter of foreign processes on the run's GPU.
 inline constexpr const char* kGpuOthers = "gpu/other_processes";
+/// 10^9 FLOP/s of matrix products in the run's type, on all GPUs of the run together.
+inline constexpr const char* kGpuGflops = "gpu/product_gflops";
 
 /// Prefix of the counters of one GPU of several, followed by the number of its process:
 /// "gpu/process_3/other_processes".

@@ -62,6 +62,7 @@ constexpr std::size_t kTextBytes = 96;  // more than any text that is asked for
 constexpr unsigned int kMaxGrowth = 4;  // times that a list of processes grows between two questions
 constexpr unsigned int kSpareProcesses = 8;
 constexpr double kMilliwatts = 1000.0;
+constexpr double kKilobytes = 1000.0;
 
 std::string last_loader_error(const std::string& name) {
   const char* const text = dlerror();
@@ -101,6 +102,18 @@ std::optional<double> real(nvml::Return (*function)(nvml::Device, int, unsigned 
   unsigned int value = 0;
   if (function == nullptr || function(device, which, &value) != nvml::kSuccess) return std::nullopt;
   return value;
+}
+
+std::optional<nvml::Utilization> utilization_of(const nvml::Functions& nvml, nvml::Device device) {
+  nvml::Utilization percent = {};
+  if (nvml.utilization == nullptr || nvml.utilization(device, &percent) != nvml::kSuccess) return std::nullopt;
+  return percent;
+}
+
+/// MB/s
+std::optional<double> pcie_rate(const nvml::Functions& nvml, nvml::Device device, nvml::PcieCounter which) {
+  const std::optional<double> kilobytes = real(nvml.pcie_throughput, device, which);
+  return kilobytes ? std::optional(*kilobytes / kKilobytes) : std::nullopt;
 }
 
 std::optional<nvml::Memory> memory_of(const nvml::Functions& nvml, nvml::Device device) {
@@ -185,6 +198,8 @@ void NvmlLibrary::take_functions() {
   take(f.clock, {"nvmlDeviceGetClockInfo"});
   take(f.highest_clock, {"nvmlDeviceGetMaxClockInfo"});
   take(f.temperature, {"nvmlDeviceGetTemperature"});
+  take(f.utilization, {"nvmlDeviceGetUtilizationRates"});
+  take(f.pcie_throughput, {"nvmlDeviceGetPcieThroughput"});
   take(f.throttle_reasons, {"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"});
   take(f.ecc_mode, {"nvmlDeviceGetEccMode"});
   take(f.persistence_mode, {"nvmlDeviceGetPersistenceMode"});
@@ -240,6 +255,12 @@ GpuState GpuDevice::state() const {
   state.sm_clock_mhz = real(nvml.clock, device, nvml::kSmClock);
   state.memory_clock_mhz = real(nvml.clock, device, nvml::kMemoryClock);
   state.temperature_c = real(nvml.temperature, device, nvml::kGpuSensor);
+  if (const auto percent = utilization_of(nvml, device)) {
+    state.utilization_percent = percent->gpu;
+    state.memory_utilization_percent = percent->memory;
+  }
+  state.pcie_sent_mb_per_s = pcie_rate(nvml, device, nvml::kPcieSent);
+  state.pcie_received_mb_per_s = pcie_rate(nvml, device, nvml::kPcieReceived);
   if (const auto reasons = number(nvml.throttle_reasons, device)) state.throttle_reasons = names_of(*reasons);
   state.processes = processes_of(nvml, device);
   return state;

@@ -39,6 +39,10 @@ struct GpuState {
   std::optional<double> sm_clock_mhz;
   std::optional<double> memory_clock_mhz;
   std::optional<double> temperature_c;
+  std::optional<double> utilization_percent;         ///< of the time, in which a kernel ran
+  std::optional<double> memory_utilization_percent;  ///< of the time, in which memory was read or written
+  std::optional<double> pcie_sent_mb_per_s;          ///< by the GPU, over the bus
+  std::optional<double> pcie_received_mb_per_s;
   /// Why the clocks are below their maximum: "idle", "power_cap", "hw_thermal_slowdown", ... (nvml_abi.h).
   std::optional<std::vector<std::string>> throttle_reasons;
   std::optional<std::vector<GpuProcess>> processes;  ///< compute processes
@@ -50,7 +54,7 @@ class NvmlLibrary;
 class GpuDevice {
  public:
   GpuDevice(std::shared_ptr<const NvmlLibrary> library, void* handle);
-  /// Queries the driver on each call, which takes milliseconds.
+  /// Queries the driver on each call, which takes milliseconds; state() about 50, as the bus is sampled.
   GpuFacts facts() const;
   GpuState state() const;
 

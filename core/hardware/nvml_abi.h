@@ -13,12 +13,19 @@ using Device = DeviceHandle*;
 
 enum ClockType : int { kSmClock = 1, kMemoryClock = 2 };
 inline constexpr int kGpuSensor = 0;
+enum PcieCounter : int { kPcieSent = 0, kPcieReceived = 1 };
 inline constexpr int kEnabled = 1;
 
 struct Memory {
   unsigned long long total;
   unsigned long long free;
   unsigned long long used;
+};
+
+/// Percent of the last sample period in which a kernel ran, and in which memory was read or written.
+struct Utilization {
+  unsigned int gpu;
+  unsigned int memory;
 };
 
 /// Entry of nvmlDeviceGetComputeRunningProcesses, version 1.
@@ -74,6 +81,8 @@ struct Functions {
   Return (*clock)(Device, int, unsigned int*) = nullptr;   ///< MHz
   Return (*highest_clock)(Device, int, unsigned int*) = nullptr;
   Return (*temperature)(Device, int, unsigned int*) = nullptr;  ///< C
+  Return (*utilization)(Device, Utilization*) = nullptr;
+  Return (*pcie_throughput)(Device, int, unsigned int*) = nullptr;  ///< KB/s; samples for 20 ms
   Return (*throttle_reasons)(Device, unsigned long long*) = nullptr;
   Return (*ecc_mode)(Device, int*, int*) = nullptr;  ///< current, and pending after a reboot
   Return (*persistence_mode)(Device, int*) = nullptr;

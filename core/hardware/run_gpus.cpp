@@ -26,11 +26,8 @@ enum Place : std::size_t {
   kGpu,
   kIsWatched,
   kSamples,
-  kPower,
-  kSmClock = kPower + 3,
-  kMemoryClock = kSmClock + 3,
-  kTemperature = kMemoryClock + 3,
-  kUsedBytes = kTemperature + 3,
+  kRanges,
+  kUsedBytes = kRanges + 3 * kGpuSampled.size(),
   kReasons,
   kOthers,
   kFirstOther
@@ -40,13 +37,13 @@ static_assert(kFirstOther + kMaxPackedProcesses <= static_cast<std::size_t>(kPac
 constexpr std::uint64_t kOtherReason = 1U << 20U;  // beyond NVML's bits: "other", and names of a later version
 constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
 
-void pack_range(std::vector<double>& values, Place place, const std::optional<GpuRange>& range) {
+void pack_range(std::vector<double>& values, std::size_t place, const std::optional<GpuRange>& range) {
   values[place] = range ? range->min : kAbsent;
   values[place + 1] = range ? range->median : kAbsent;
   values[place + 2] = range ? range->max : kAbsent;
 }
 
-std::optional<GpuRange> unpacked_range(const std::vector<double>& values, Place place) {
+std::optional<GpuRange> unpacked_range(const std::vector<double>& values, std::size_t place) {
   if (std::isnan(values[place])) return std::nullopt;
   return GpuRange{.min = values[place], .median = values[place + 1], .max = values[place + 2]};
 }
@@ -77,8 +74,9 @@ std::set<std::string> unpacked_reasons(double value) {
 bool has_answered(const ProcessGpu& gpu) {
   if (!gpu.summary) return false;
   const GpuSummary& seen = *gpu.summary;
-  return seen.power_w || seen.sm_clock_mhz || seen.memory_clock_mhz || seen.temperature_c || seen.most_used_bytes ||
-         seen.throttle_reasons || seen.other_processes;
+  return seen.most_used_bytes || seen.throttle_reasons || seen.other_processes ||
+         std::any_of(kGpuSampled.begin(), kGpuSampled.end(),
+                     [&](const GpuSampled& sampled) { return (seen.*sampled.range).has_value(); });
 }
 
 void add_to(std::optional<GpuRange>& sum, const std::optional<GpuRange>& range) {
@@ -89,18 +87,18 @@ void add_to(std::optional<GpuRange>& sum, const std::optional<GpuRange>& range) 
   sum->max += range->max;
 }
 
-/// Keeps the worse range, according to `is_worse`.
-template <class IsWorse>
-void keep_worse(std::optional<GpuRange>& worst, const std::optional<GpuRange>& range, IsWorse is_worse) {
-  if (range && (!worst || is_worse(*range, *worst))) worst = range;
-}
-
 bool is_lower(const GpuRange& a, const GpuRange& b) {
   return std::pair(a.min, a.median) < std::pair(b.min, b.median);
 }
 
-bool is_hotter(const GpuRange& a, const GpuRange& b) {
+bool is_higher(const GpuRange& a, const GpuRange& b) {
   return std::pair(a.max, a.median) > std::pair(b.max, b.median);
+}
+
+void combine(std::optional<GpuRange>& all, const std::optional<GpuRange>& range, GpuRangeOfAll how) {
+  if (how == GpuRangeOfAll::kSum) return add_to(all, range);
+  const auto is_worse = how == GpuRangeOfAll::kLowest ? is_lower : is_higher;
+  if (range && (!all || is_worse(*range, *all))) all = range;
 }
 
 /// "GPU 3"; with several hosts "GPU 3 of process 11".
@@ -150,10 +148,8 @@ std::vector<double> packed(const ProcessGpu& gpu) {
   if (!gpu.summary) return values;
   const GpuSummary& seen = *gpu.summary;
   values[kSamples] = seen.samples;
-  pack_range(values, kPower, seen.power_w);
-  pack_range(values, kSmClock, seen.sm_clock_mhz);
-  pack_range(values, kMemoryClock, seen.memory_clock_mhz);
-  pack_range(values, kTemperature, seen.temperature_c);
+  for (std::size_t i = 0; i < kGpuSampled.size(); ++i)
+    pack_range(values, kRanges + 3 * i, seen.*kGpuSampled[i].range);
   if (seen.most_used_bytes) values[kUsedBytes] = static_cast<double>(*seen.most_used_bytes);
   if (seen.throttle_reasons) values[kReasons] = packed_reasons(*seen.throttle_reasons);
   if (!seen.other_processes) return values;
@@ -172,10 +168,8 @@ ProcessGpu unpacked(const std::vector<double>& values) {
   if (values.at(kIsWatched) == 0) return gpu;
   GpuSummary& seen = gpu.summary.emplace();
   seen.samples = static_cast<int>(values.at(kSamples));
-  seen.power_w = unpacked_range(values, kPower);
-  seen.sm_clock_mhz = unpacked_range(values, kSmClock);
-  seen.memory_clock_mhz = unpacked_range(values, kMemoryClock);
-  seen.temperature_c = unpacked_range(values, kTemperature);
+  for (std::size_t i = 0; i < kGpuSampled.size(); ++i)
+    seen.*kGpuSampled[i].range = unpacked_range(values, kRanges + 3 * i);
   if (!std::isnan(values.at(kUsedBytes))) seen.most_used_bytes = static_cast<std::int64_t>(values[kUsedBytes]);
   if (!std::isnan(values.at(kReasons))) seen.throttle_reasons = unpacked_reasons(values[kReasons]);
   if (std::isnan(values.at(kOthers))) return gpu;
@@ -204,10 +198,7 @@ std::map<std::string, double> run_gpu_counters(const std::vector<ProcessGpu>& gp
     const GpuSummary& seen = *gpu.summary;
     all.samples = watched == 0 ? seen.samples : std::min(all.samples, seen.samples);
     ++watched;
-    add_to(all.power_w, seen.power_w);
-    keep_worse(all.sm_clock_mhz, seen.sm_clock_mhz, is_lower);
-    keep_worse(all.memory_clock_mhz, seen.memory_clock_mhz, is_lower);
-    keep_worse(all.temperature_c, seen.temperature_c, is_hotter);
+    for (const GpuSampled& sampled : kGpuSampled) combine(all.*sampled.range, seen.*sampled.range, sampled.of_all);
     if (seen.most_used_bytes) all.most_used_bytes = std::max(all.most_used_bytes.value_or(0), *seen.most_used_bytes);
     if (seen.throttle_reasons) {
       if (!all.throttle_reasons) all.throttle_reasons.emplace();

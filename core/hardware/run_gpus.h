@@ -30,13 +30,13 @@ std::int64_t host_number();
 std::vector<double> packed(const ProcessGpu& gpu);
 ProcessGpu unpacked(const std::vector<double>& values);
 inline constexpr int kMaxPackedProcesses = 32;
-inline constexpr int kPackedGpu = 24 + kMaxPackedProcesses;
+inline constexpr int kPackedGpu = 36 + kMaxPackedProcesses;
 
 /// Removes the run's own processes from the foreign processes, whichever GPU of their host they use.
 void exclude_own_processes(std::vector<ProcessGpu>& gpus);
 
-/// The counters of gpu_counters() for the run as a whole: power summed over the GPUs, clocks of the GPU whose clock
-/// fell lowest, temperature of the hottest, all reasons for lower clocks, all foreign processes, max memory in use on
+/// The counters of gpu_counters() for the run as a whole: sampled values as kGpuSampled says (power summed
+/// over the GPUs, clocks of the GPU whose clock fell lowest, temperature of the hottest), all reasons for lower clocks, all foreign processes, max memory in use on
 /// one GPU, and min samples. Also `gpu/watched`, and the gpu_counters() of each GPU as `gpu/process_N/...`. Empty if no
 /// process has a driver library.
 std::map<std::string, double> run_gpu_counters(const std::vector<ProcessGpu>& gpus);

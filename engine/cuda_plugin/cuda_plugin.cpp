@@ -115,7 +115,10 @@ DeviceMemory memory() {
   const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(c10::cuda::current_device());
   const auto all = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
   return {.peak_allocated_bytes = stats.allocated_bytes[all].peak,
-          .peak_reserved_bytes = stats.reserved_bytes[all].peak};
+          .peak_reserved_bytes = stats.reserved_bytes[all].peak,
+          .allocations = stats.allocation[all].allocated,
+          .driver_allocations = stats.num_device_alloc,
+          .retries = stats.num_alloc_retries};
 }
 
 class Marks final : public DeviceMarks {
@@ -123,16 +126,17 @@ class Marks final : public DeviceMarks {
   ~Marks() override {
     for (const cudaEvent_t event : events_) NB_CUDA_CHECK_NOEXCEPT(cudaEventDestroy(event));
   }
-  int mark() override {
+  int mark() noexcept override {
     if (used_ == events_.size()) {
       cudaEvent_t event = nullptr;
-      NB_CUDA_CHECK(cudaEventCreate(&event));
+      keep(cudaEventCreate(&event));
       events_.push_back(event);
     }
-    NB_CUDA_CHECK(cudaEventRecord(events_[used_], c10::cuda::getCurrentCUDAStream()));
+    keep(cudaEventRecord(events_[used_], c10::cuda::getCurrentCUDAStream()));
     return static_cast<int>(used_++);
   }
   double elapsed_ms(int from, int to) override {
+    NB_CUDA_CHECK(failure_);
     const cudaEvent_t begin = events_[static_cast<std::size_t>(from)], end = events_[static_cast<std::size_t>(to)];
     NB_CUDA_CHECK(cudaEventSynchronize(end));  // a mark after the last wait for the device is an error without it
     float ms = 0.0f;
@@ -142,6 +146,11 @@ class Marks final : public DeviceMarks {
   void reset() override { used_ = 0; }
 
  private:
+  void keep(cudaError_t error) noexcept {
+    if (failure_ == cudaSuccess) failure_ = error;
+  }
+
+  cudaError_t failure_ = cudaSuccess;
   std::vector<cudaEvent_t> events_;
   std::size_t used_ = 0;
 };

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/device_marks.h"
 #include "engine/distributed/communicator.h"
 #include "engine/ops/kernels.h"
 
@@ -16,17 +17,9 @@ namespace nanobench::core {
 struct DeviceMemory {
   std::int64_t peak_allocated_bytes = 0;  ///< max bytes allocated by tensors
   std::int64_t peak_reserved_bytes = 0;   ///< max bytes reserved from the driver
-};
-
-/// Measures times between marks on the device's stream; nothing waits before elapsed_ms. Not thread-safe.
-class DeviceMarks {
- public:
-  virtual ~DeviceMarks() = default;
-  /// Enqueues a mark; returns its number, 0, 1, ... since the last reset.
-  virtual int mark() = 0;
-  /// Milliseconds between two marks. Waits for the second one, which costs nothing after a synchronisation.
-  virtual double elapsed_ms(int from, int to) = 0;
-  virtual void reset() = 0;
+  std::int64_t allocations = 0;           ///< tensors' memory handed out, from the allocator's reserve or the driver
+  std::int64_t driver_allocations = 0;    ///< of these, times that the driver was asked
+  std::int64_t retries = 0;               ///< times that the reserve was given back first, because memory was short
 };
 
 /// Device work that was recorded once. Not thread-safe.
@@ -70,7 +63,7 @@ struct CudaPlugin {
 };
 
 /// Increases with every change to the interfaces shared by the plugin and the engine.
-inline constexpr int kCudaPluginVersion = 7;
+inline constexpr int kCudaPluginVersion = 8;
 inline constexpr const char* kCudaPluginSymbol = "nanobench_cuda_plugin";
 
 /// Loads libnanobench_cuda.so, which is beside the program. Throws Error{kUnavailable} with the loader's own reason if

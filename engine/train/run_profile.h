@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -62,8 +63,9 @@ class OpObserver {
 /// The profile of one run. Uses an OpObserver while a step is profiled.
 class RunProfile {
  public:
-  /// Profiles the first kMaxProfiledSteps timed steps.
-  explicit RunProfile(std::int64_t untimed_steps) : untimed_steps_(untimed_steps) {}
+  /// Profiles the first kMaxProfiledSteps timed steps. `marks`: those of the computing GPU; null: the host's clock.
+  RunProfile(std::int64_t untimed_steps, std::unique_ptr<DeviceMarks> marks)
+      : untimed_steps_(untimed_steps), profiler_(std::move(marks)) {}
 
   /// Profiles its scope, which is the whole of `step`, if that step is profiled.
   class Step {
@@ -79,7 +81,9 @@ class RunProfile {
     std::optional<OpTimer> timer_;
   };
 
-  /// Summary of the steps so far, with the machine's rate, which it measures (some milliseconds).
+  /// Call after a step, when the device has done its work.
+  void settle() { profiler_.settle(); }
+  /// Summary of the steps so far.
   StepProfile summary();
   /// Writes the trace including `summary`. Atomic. Throws Error{kIo}.
   void write(const std::filesystem::path& file, const StepProfile& summary) const;
@@ -88,9 +92,5 @@ class RunProfile {
   std::int64_t untimed_steps_;
   Profiler profiler_;
 };
-
-/// GFLOP/s that this process reaches with its threads in float32 products of 512 x 512 matrices: the best of several
-/// runs, about 50 ms.
-double measure_sgemm_gflops();
 
 }  // namespace nanobench::core

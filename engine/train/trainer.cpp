@@ -13,6 +13,7 @@
 #include "core/base/error.h"
 #include "core/config/kernel_coverage.h"
 #include "core/config/schedule.h"
+#include "core/hardware/driver_calls.h"
 #include "core/hardware/gpu_report.h"
 #include "core/hardware/processors.h"
 #include "core/hardware/run_gpus.h"
@@ -22,6 +23,7 @@
 #include "engine/kernels/engine_context.h"
 #include "engine/kernels/thread_pool.h"
 #include "engine/train/engine_facts.h"
+#include "engine/train/matrix_rate.h"
 #include "engine/train/phase_timer.h"
 #include "engine/train/safetensors.h"
 
@@ -77,7 +79,7 @@ Trainer::Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>&
   load_parameters();
   optimizers_.emplace(model_.parameters(), config_, spec.seed, communicator_);
   if (spec.trace_file && communicator_.rank() == 0) trace_.emplace();
-  if (spec.profile_file && communicator_.rank() == 0) profile_.emplace(config_.run.untimed_steps);
+  if (spec.profile_file && communicator_.rank() == 0) profile_.emplace(config_.run.untimed_steps, device.make_marks());
 }
 
 void Trainer::set_threads() const {
@@ -267,6 +269,7 @@ double Trainer::train_step(std::int64_t step) {
   }
   std::vector<double> losses = read_losses(own);
   profiled.reset();
+  if (profile_) profile_->settle();
   communication_.add_step(before, communicator_.counts());
   for (const double loss : losses) event.loss += loss / static_cast<double>(losses.size());
   event.step_ms = clock_.end_step();
@@ -341,19 +344,61 @@ RunOutcome Trainer::run() {
 }
 
 void Trainer::report_profile() {
-  const StepProfile summary = profile_->summary();
+  StepProfile summary = profile_->summary();
+  if (device_.is_gpu()) {
+    summary.gpu_gflops = gpu_gflops_;
+  } else {
+    summary.sgemm_gflops = measure_sgemm_gflops();
+    sink_.report(CounterEvent{"profile/sgemm_gflops", *summary.sgemm_gflops});
+  }
   profile_->write(*spec_.profile_file, summary);
-  sink_.report(CounterEvent{"profile/sgemm_gflops", summary.sgemm_gflops.value_or(0.0)});
   sink_.report(CounterEvent{"profile/unaccounted_ms", summary.unaccounted_ms()});
 }
 
-/// Reports the GPU of the first process, and those of the others.
-void Trainer::report_gpu() {
-  if (const std::optional<DeviceMemory> memory = device_.memory()) {
-    sink_.report(CounterEvent{"gpu/peak_allocated_bytes", static_cast<double>(memory->peak_allocated_bytes)});
-    sink_.report(CounterEvent{"gpu/peak_reserved_bytes", static_cast<double>(memory->peak_reserved_bytes)});
-    sink_.report(CounterEvent{"host/peak_bytes", static_cast<double>(peak_memory_bytes())});
+/// The rate of the GPU's products, measured when nothing else is; what it allocates belongs to no figure of the run.
+void Trainer::measure_gpu() {
+  if (!marks_) return;
+  if (monitor_) monitor_->stop();  // of the training
+  const bool is_float = config_.precision.activations == ActivationPrecision::kFloat32;
+  gpu_gflops_ = measure_device_gflops(*marks_, device_.device(), is_float ? model_.dtype() : at::kBFloat16);
+}
+
+/// Takes another step after the last one, whose effect nobody sees: what it asks of the driver is counted where no clock
+/// runs. All processes call it.
+void Trainer::report_calls() {
+  const std::int64_t step = config_.run.stop_after - 1;
+  if (!device_.is_gpu() || step < 0) return;
+  batches_.restart();
+  phases_.begin_step();
+  const std::int64_t allocations = device_.memory()->allocations;
+  const std::unique_ptr<DriverCallCounter> counter = DriverCallCounter::start();
+  const OwnLosses own = accumulate(step);
+  update(step);
+  read_losses(own);
+  const auto report = [&](const std::string& name, std::int64_t count) {
+    sink_.report(CounterEvent{"gpu/calls_per_step/" + name, static_cast<double>(count)});
+  };
+  report("tensor_allocations", device_.memory()->allocations - allocations);
+  if (!counter) return;
+  for (int call = 0; call < kDriverCalls; ++call)
+    report(to_string(static_cast<DriverCall>(call)), counter->count(static_cast<DriverCall>(call)));
+}
+
+/// Reports the GPU of the first process, and those of the others. `memory`: when training ended.
+void Trainer::report_gpu(const std::optional<DeviceMemory>& memory) {
+  if (memory) {
+    const auto report = [&](const char* name, std::int64_t value) {
+      sink_.report(CounterEvent{name, static_cast<double>(value)});
+    };
+    report("gpu/peak_allocated_bytes", memory->peak_allocated_bytes);
+    report("gpu/peak_reserved_bytes", memory->peak_reserved_bytes);
+    report("gpu/tensor_allocations", memory->allocations);
+    report("gpu/driver_allocations", memory->driver_allocations);
+    report("gpu/allocation_retries", memory->retries);
+    report("gpu/graphs", (graph_.graph ? 1 : 0) + (update_graph_.graph ? 1 : 0));
+    report("host/peak_bytes", peak_memory_bytes());
     for (const auto& [phase, ms] : phases_.mean_ms()) sink_.report(CounterEvent{"gpu/phase_ms/" + phase, ms});
+    if (gpu_gflops_) sink_.report(CounterEvent{kGpuGflops, *gpu_gflops_ * communicator_.size()});
   }
   if (device_.is_gpu() && communicator_.size() > 1) return report_gpus();
   if (!monitor_) return;
@@ -389,15 +434,19 @@ RunOutcome Trainer::finish(std::int64_t steps, double val_loss) {
     trace_->final_parameters = summarize(model_.parameters(), /*gradients=*/false);
     trace_->write(*spec_.trace_file);
   }
+  const std::int64_t peak = peak_bytes();
+  const std::optional<DeviceMemory> memory = device_.memory();
+  measure_gpu();
   if (profile_) report_profile();
   cost_.report(sink_, communicator_, spec_.dtype == Dtype::kFloat64 ? 8 : 4);
   if (communicator_.size() > 1) communication_.report(sink_);
-  report_gpu();
+  report_gpu(memory);
+  report_calls();
   sink_.report(FinishedEvent{.steps = steps,
                              .timed_steps = clock_.timed_steps(),
                              .train_ms = clock_.train_ms(),
                              .final_val_loss = val_loss,
-                             .peak_bytes = peak_bytes()});
+                             .peak_bytes = peak});
   return RunOutcome::kCompleted;
 }
 

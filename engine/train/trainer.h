@@ -67,8 +67,10 @@ class Trainer {
   void update(std::int64_t step);
   at::Tensor replay(const SequenceInput& input, const StepWindows& windows);
   void report_profile();
-  void report_gpu();
+  void report_gpu(const std::optional<DeviceMemory>& memory);
   void report_gpus();
+  void report_calls();
+  void measure_gpu();
   std::int64_t peak_bytes() const;
   void refuse_partial_trace() const;
   void trace_gradients(std::int64_t step);
@@ -98,6 +100,7 @@ class Trainer {
   std::optional<RunProfile> profile_;
   CostMeter cost_;
   CommunicationMeter communication_;
+  std::optional<double> gpu_gflops_;     ///< GPU only, after training
   std::unique_ptr<GpuMonitor> monitor_;  ///< GPU only, during training
 };
 

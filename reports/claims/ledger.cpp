@@ -11,6 +11,7 @@
 #include "ablations/resolve.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
+#include "core/hardware/gpu_report.h"
 #include "reports/comparison/conditions.h"
 #include "reports/stats/loss_curve.h"
 
@@ -169,12 +170,12 @@ MeasuredNumber CellMetrics::share_of_peak() const {
   std::vector<double> rates;
   for (const OperationRepetitions& run : evidence_.repetitions(*operation_, "gflops"))
     rates.insert(rates.end(), run.after.begin(), run.after.end());
-  if (rates.empty()) return {};
-  const double peak = *std::max_element(rates.begin(), rates.end());
   for (const RunMeasure& run : after_->runs) {
     const std::optional<double> flops = evidence_.counter(run, "cost/flops_per_step");
-    if (!run.run.is_completed() || !flops || !run.step_ms) continue;
-    shares[run.run.seed] = *flops / (*run.step_ms / kMsPerS) / (peak * kGiga);
+    std::optional<double> peak = evidence_.counter(run, core::kGpuGflops);  // measured in the run, where it had a GPU
+    if (!peak && !rates.empty()) peak = *std::max_element(rates.begin(), rates.end());
+    if (!run.run.is_completed() || !flops || !run.step_ms || !peak) continue;
+    shares[run.run.seed] = *flops / (*run.step_ms / kMsPerS) / (*peak * kGiga);
   }
   return number_of(claim_.rule->form, {}, shares);
 }

@@ -41,6 +41,10 @@ void add_rates(FactList& list, const StepProfile& profile, const ProfiledRun& ru
     list.add("sgemm_gflops", "GFLOP/s of sgemm here", fixed_cell(*profile.sgemm_gflops, 1));
     list.add("share_of_sgemm", "share of sgemm", share_cell(rate, *profile.sgemm_gflops));
   }
+  if (profile.gpu_gflops) {
+    list.add("gpu_gflops", "GFLOP/s of the GPU's products", fixed_cell(*profile.gpu_gflops, 1));
+    list.add("share_of_gpu", "share of these", share_cell(rate, *profile.gpu_gflops));
+  }
   if (const auto flops = find(run.counters, "cost/flops_per_step")) {
     list.add("cost_flops_per_step", "FLOPs a step, cost model", amount_cell(*flops));
     list.add("cost_gflops", "GFLOP/s, cost model", fixed_cell(*flops / step_ms * 1e-6, 1));

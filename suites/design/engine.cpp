@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/input_file.h"
 #include "core/base/shared_library.h"
+#include "core/hardware/nvml.h"
 #include "suites/design/plan.h"
 
 namespace nanobench::suites {
@@ -13,16 +14,43 @@ namespace {
 
 constexpr std::size_t kProgramDigits = 16;
 constexpr std::size_t kPartDigits = 8;
+constexpr const char* kGpuPlugin = "libnanobench_cuda.so";
+constexpr const char* kTorchOfGpu = "libtorch_cuda.so";
+
+/// Digests of the libraries that compute on a GPU (LibTorch's CUDA part, NVIDIA's libraries), and the driver's version.
+core::Json gpu_parts_of(const std::filesystem::path& plugin, const EngineUse& use) {
+  core::Json parts = core::Json::object();
+  const auto add = [&](const std::string& name, const std::optional<std::filesystem::path>& file) {
+    if (file) parts[name] = core::sampled_digest(*file);
+  };
+  const auto torch = core::needed_library(plugin, kTorchOfGpu);
+  add(kTorchOfGpu, torch);
+  const auto add_computing = [&](const std::filesystem::path& library, const std::filesystem::path& loader) {
+    for (const std::string& name : core::needed_names(library)) {
+      const bool computes = name.starts_with("libcu") || name.starts_with("libnccl");
+      if (computes && !parts.contains(name)) add(name, core::needed_library(library, name, loader));
+    }
+  };
+  add_computing(plugin, {});
+  if (torch) add_computing(*torch, plugin);
+  if (!use.vector_path) return parts;  // of another machine
+  const core::GpuList gpus = core::list_gpus();
+  if (!gpus.devices.empty()) parts["driver"] = gpus.devices.front().facts().driver;
+  return parts;
+}
 
 /// Digests of what the program loads for such runs, and the instructions it uses; empty for a program without them.
 core::Json parts_of(const std::filesystem::path& program, const EngineUse& use) {
-  core::Json parts;
+  core::Json parts = core::Json::object();
   const auto add_plugin = [&](const char* name) {
     const std::filesystem::path file = core::plugin_file(std::filesystem::absolute(program), name);
     std::error_code ignored;
     if (std::filesystem::is_regular_file(file, ignored)) parts[name] = core::digest_of_file(file);
   };
-  if (use.device.is_gpu) add_plugin("libnanobench_cuda.so");
+  if (use.device.is_gpu) {
+    add_plugin(kGpuPlugin);
+    parts.update(gpu_parts_of(core::plugin_file(std::filesystem::absolute(program), kGpuPlugin), use));
+  }
   if (use.has_launcher) add_plugin("libnanobench_mpi.so");
   const auto torch = core::needed_library(program, "libtorch_cpu.so");
   if (!torch) return parts;
@@ -41,7 +69,7 @@ bool is_script(const std::filesystem::path& program) {
 /// `bytes`: the file with the program's bytes, which may have lost its name since it was started.
 std::string version_of(const std::filesystem::path& bytes, const std::filesystem::path& program, const EngineUse& use) {
   std::string version = core::digest_of_file(bytes).substr(0, kProgramDigits);
-  if (const core::Json parts = parts_of(program, use); !parts.is_null())
+  if (const core::Json parts = parts_of(program, use); !parts.empty())
     version += "-" + core::digest_of(parts.dump()).substr(0, kPartDigits);
   return version;
 }

@@ -65,8 +65,8 @@ struct EngineUse {
 };
 
 /// nanobench-train. Its version covers everything that computes: the program's bytes and, after a hyphen, LibTorch's
-/// build, the plugins that such runs load, and the processor's instructions. Reads a few MiB. Throws Error{kNotFound}
-/// if the program does not exist.
+/// build, the plugins that such runs load, for a GPU also NVIDIA's libraries and driver, and the processor's
+/// instructions. Reads a few MiB. Throws Error{kNotFound} if the program does not exist.
 Engine native_engine(const std::filesystem::path& program, const EngineUse& use = {});
 /// The mock engine behind a command like {"nanobench", "mock-engine"}.
 Engine mock_engine(std::vector<std::string> command);

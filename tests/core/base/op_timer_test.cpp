@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <string>
 #include <thread>
 
@@ -123,6 +125,46 @@ TEST(OpTimerInstallation, AScopeEndsWhereItBegan) {
   }
   ASSERT_EQ(profiler.spans().size(), 1u);
   EXPECT_STREQ(profiler.spans()[0].name, "op");
+}
+
+/// Ten milliseconds from mark to mark.
+class TenMsMarks final : public DeviceMarks {
+ public:
+  int mark() noexcept override { return next_++; }
+  double elapsed_ms(int from, int to) override { return 10.0 * (to - from); }
+  void reset() override { next_ = 0; }
+
+ private:
+  int next_ = 0;
+};
+
+TEST(OpTimer, OnADeviceScopesAreTimesOfItsStreamFromWhicheverThread) {
+  Profiler profiler(std::make_unique<TenMsMarks>());
+  for (int step = 0; step < 2; ++step) {
+    set_profiler(&profiler);
+    {
+      const OpTimer whole(SpanKind::kStep, "step");           // marks 0 and 7
+      const OpTimer phase(SpanKind::kPhase, "backward");      // 1 and 6
+      std::thread([] { const OpTimer op("attention"); }).join();  // 2 and 3
+      std::thread([] { const OpTimer op("linear"); }).join();     // 4 and 5
+    }
+    set_profiler(nullptr);
+    profiler.settle();
+  }
+  const std::vector<Span> spans = profiler.spans();
+  ASSERT_EQ(spans.size(), 8U);
+  std::map<std::string, Span> last;
+  for (const Span& span : spans) {
+    last[span.name] = span;
+    EXPECT_EQ(span.thread, profiler.this_thread()) << span.name;
+  }
+  const auto ms = [](std::int64_t ns) { return static_cast<double>(ns) * 1e-6; };
+  EXPECT_DOUBLE_EQ(ms(last["step"].end_ns - last["step"].start_ns), 70);
+  EXPECT_DOUBLE_EQ(ms(last["step"].self_ns), 20);
+  EXPECT_DOUBLE_EQ(ms(last["backward"].self_ns), 30);
+  EXPECT_DOUBLE_EQ(ms(last["attention"].self_ns), 10);
+  EXPECT_DOUBLE_EQ(ms(last["linear"].start_ns - last["step"].start_ns), 40);
+  EXPECT_STREQ(last["linear"].phase, "backward");
 }
 
 }  // namespace

@@ -71,6 +71,8 @@ TEST(StepProfile, JsonHasRatesAndSharesAndReadsBack) {
   EXPECT_DOUBLE_EQ(json.at("phases").at(0).at("share").get<double>(), 0.6);
   EXPECT_DOUBLE_EQ(json.at("ops").at(0).at("share").get<double>(), 0.3);
   EXPECT_EQ(to_json(read_step_profile(json, "p.json")), json);
+  profile.gpu_gflops = 7e5;
+  EXPECT_EQ(to_json(read_step_profile(to_json(profile), "p.json")).at("gpu_gflops"), 7e5);
   const StepProfile nothing = summarize_spans({}, 0);
   EXPECT_TRUE(to_json(nothing).at("gflops").is_null()) << "no time, no rate";
   EXPECT_EQ(to_json(read_step_profile(to_json(nothing), "p.json")), to_json(nothing));

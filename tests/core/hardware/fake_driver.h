@@ -1,3 +1,8 @@
+/// Keys of the answers that change during a run.
+inline constexpr const char* kSampledAnswers[] = {"power_mw",    "sm_clock",  "memory_clock",  "temperature",
+                                                  "utilization", "pcie_sent", "pcie_received", "throttle",
+                                                  "processes",   "memory"};
+
 /// A driver that answers from a file, in place of the machine's own, as long as this lives. One at a time.
 #pragma once
 
@@ -33,6 +38,9 @@ class FakeDriver {
       set(gpu + "max_sm_clock", "1980");
       set(gpu + "max_memory_clock", "2619");
       set(gpu + "temperature", "54");
+      set(gpu + "utilization", "97 41");
+      set(gpu + "pcie_sent", "12500");
+      set(gpu + "pcie_received", "30500");
       set(gpu + "throttle", "0");
       set(gpu + "ecc", "1");
       set(gpu + "persistence", "1");

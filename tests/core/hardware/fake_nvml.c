@@ -9,6 +9,9 @@ enum { kSuccess = 0, kInvalidArgument = 2, kNotSupported = 3, kNotFound = 6, kIn
 struct memory {
   unsigned long long total, free, used;
 };
+struct utilization {
+  unsigned int gpu, memory;
+};
 struct process {
   unsigned int pid;
   unsigned long long used_bytes;
@@ -104,6 +107,15 @@ int nvmlDeviceGetMaxClockInfo(void* device, int clock, unsigned int* to) {
 }
 int nvmlDeviceGetTemperature(void* device, int sensor, unsigned int* to) {
   return sensor == 0 ? number(device, "temperature", to) : kInvalidArgument;
+}
+int nvmlDeviceGetUtilizationRates(void* device, struct utilization* to) {
+  char value[64];
+  const int result = answer(device, "utilization", value, sizeof value);
+  if (result == kSuccess) sscanf(value, "%u %u", &to->gpu, &to->memory);
+  return result;
+}
+int nvmlDeviceGetPcieThroughput(void* device, int counter, unsigned int* to) {
+  return number(device, counter == 0 ? "pcie_sent" : counter == 1 ? "pcie_received" : "other_pcie", to);
 }
 int nvmlDeviceGetEccMode(void* device, int* now, int* later) {
   return number(device, "ecc", (unsigned int*)now) | number(device, "ecc", (unsigned int*)later);

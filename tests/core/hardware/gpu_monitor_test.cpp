@@ -52,6 +52,8 @@ TEST(GpuMonitor, SumsUpWhatItSaw) {
   driver.set("gpu.0.power_mw", "650000");
   driver.set("gpu.0.sm_clock", "1200");
   driver.set("gpu.0.temperature", "83");
+  driver.set("gpu.0.utilization", "12 3");
+  driver.set("gpu.0.pcie_received", "64000");
   driver.set("gpu.0.memory", "85520809984 7000000");
   driver.set("gpu.0.throttle", "0x4");
   wait_for(monitor, 3);
@@ -69,6 +71,10 @@ TEST(GpuMonitor, SumsUpWhatItSaw) {
   EXPECT_EQ(summary.sm_clock_mhz->max, 1755.0);
   EXPECT_EQ(summary.memory_clock_mhz->median, 2619.0);
   EXPECT_EQ(summary.temperature_c->max, 83.0);
+  ASSERT_TRUE(summary.utilization_percent && summary.memory_utilization_percent && summary.pcie_received_mb_per_s);
+  EXPECT_EQ(summary.utilization_percent->min, 12.0);
+  EXPECT_EQ(summary.memory_utilization_percent->max, 41.0);
+  EXPECT_EQ(summary.pcie_received_mb_per_s->max, 64.0);
   EXPECT_EQ(summary.most_used_bytes, 7000000);
   EXPECT_EQ(summary.throttle_reasons, (std::set<std::string>{"power_cap", "sw_thermal_slowdown"}));
   EXPECT_EQ(monitor.stop().samples, summary.samples) << "it has ended";
@@ -109,7 +115,7 @@ TEST(GpuMonitor, AnotherRootHasOtherDescendants) {
 
 TEST(GpuMonitor, ADriverThatTellsNothingLeavesNothing) {
   FakeDriver driver;
-  for (const char* key : {"power_mw", "sm_clock", "memory_clock", "temperature", "throttle", "processes", "memory"})
+  for (const char* key : kSampledAnswers)
     driver.set(std::string("gpu.0.") + key + ".error", "15");
   GpuMonitor monitor(list_gpus().devices.at(0));
   const GpuSummary summary = monitor.stop();

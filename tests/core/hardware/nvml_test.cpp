@@ -31,6 +31,10 @@ TEST(Nvml, TellsWhatTheDriverTells) {
   EXPECT_EQ(state.sm_clock_mhz, 1755.0);
   EXPECT_EQ(state.memory_clock_mhz, 2619.0);
   EXPECT_EQ(state.temperature_c, 54.0);
+  EXPECT_EQ(state.utilization_percent, 97.0);
+  EXPECT_EQ(state.memory_utilization_percent, 41.0);
+  EXPECT_EQ(state.pcie_sent_mb_per_s, 12.5);
+  EXPECT_EQ(state.pcie_received_mb_per_s, 30.5);
   ASSERT_TRUE(state.throttle_reasons);
   EXPECT_TRUE(state.throttle_reasons->empty());
   ASSERT_TRUE(state.processes);
@@ -84,10 +88,11 @@ TEST(Nvml, OfAnOldDriverIsReadAsFarAsItGoes) {
 
 TEST(Nvml, WhatADriverRefusesIsAbsent) {
   FakeDriver driver;
-  for (const char* key : {"power_mw", "sm_clock", "memory_clock", "temperature", "throttle", "processes", "memory"})
+  for (const char* key : kSampledAnswers)
     driver.set(std::string("gpu.0.") + key + ".error", "15");
   const GpuState state = list_gpus().devices.at(0).state();
   EXPECT_FALSE(state.power_w || state.sm_clock_mhz || state.memory_clock_mhz || state.temperature_c);
+  EXPECT_FALSE(state.utilization_percent || state.pcie_sent_mb_per_s || state.pcie_received_mb_per_s);
   EXPECT_FALSE(state.throttle_reasons || state.processes || state.used_bytes);
   for (const char* key : {"name", "uuid", "power_limit_mw", "ecc", "persistence", "mig", "max_sm_clock"})
     driver.set(std::string("gpu.0.") + key + ".error", "3");

@@ -25,6 +25,8 @@ class RunGpus : public testing::Test {
       set(i, "sm_clock", "1755");
       set(i, "temperature", std::to_string(50 + i));
       set(i, "memory", "85520809984 1000");
+      set(i, "utilization", "97 41");
+      set(i, "pcie_sent", "12500");
       set(i, "throttle", "0x4");
       set(i, "processes", processes_on(i));
     }
@@ -71,6 +73,7 @@ TEST(RunGpusPacked, ComesBackAsItWas) {
       .summary = GpuSummary{.samples = 9,
                             .power_w = GpuRange{100, 350, 699.5},
                             .temperature_c = GpuRange{40, 60, 84},
+                            .pcie_received_mb_per_s = GpuRange{1, 2, 3},
                             .most_used_bytes = 85520809984,
                             .throttle_reasons = std::set<std::string>{"power_cap", "hw_power_brake", "other"},
                             .other_processes = std::vector<std::int64_t>{12, 4194302}}};
@@ -85,7 +88,8 @@ TEST(RunGpusPacked, ComesBackAsItWas) {
   EXPECT_EQ(read.summary->samples, 9);
   EXPECT_EQ(read.summary->power_w->median, 350);
   EXPECT_EQ(read.summary->temperature_c->max, 84);
-  EXPECT_FALSE(read.summary->sm_clock_mhz || read.summary->memory_clock_mhz);
+  EXPECT_EQ(read.summary->pcie_received_mb_per_s.value_or(GpuRange()).max, 3);
+  EXPECT_FALSE(read.summary->pcie_sent_mb_per_s || read.summary->sm_clock_mhz || read.summary->memory_clock_mhz);
   EXPECT_EQ(read.summary->most_used_bytes, 85520809984);
   EXPECT_EQ(read.summary->throttle_reasons, gpu.summary->throttle_reasons);
   EXPECT_EQ(read.summary->other_processes, gpu.summary->other_processes);
@@ -120,6 +124,7 @@ TEST_F(RunGpus, OfEightTheHotOneAndTheSharedOneAreNamed) {
   begin(8);
   set(3, "temperature", "91");
   set(3, "sm_clock", "1200");
+  set(6, "utilization", "55 20");
   set(3, "throttle", "0x44");
   set(5, "memory", "85520809984 9000");
   set(5, "processes", processes_on(5) + " 1002:1 4000000:5");  // 1002 reads its peer's memory
@@ -129,6 +134,8 @@ TEST_F(RunGpus, OfEightTheHotOneAndTheSharedOneAreNamed) {
   EXPECT_EQ(at(counters, "gpu/power_w/max"), 2400);
   EXPECT_EQ(at(counters, "gpu/sm_clock_mhz/min"), 1200);
   EXPECT_EQ(at(counters, "gpu/temperature_c/max"), 91);
+  EXPECT_EQ(at(counters, "gpu/utilization_percent/min"), 55) << "of the GPU that idles most";
+  EXPECT_EQ(at(counters, "gpu/pcie_sent_mb_per_s/max"), 8 * 12.5) << "of all GPUs";
   EXPECT_EQ(at(counters, "gpu/used_bytes/max"), 9000);
   EXPECT_EQ(at(counters, "gpu/throttle/hw_thermal_slowdown"), 1);
   EXPECT_EQ(at(counters, "gpu/process_3/throttle/hw_thermal_slowdown"), 1);
@@ -144,7 +151,7 @@ TEST_F(RunGpus, OfEightTheHotOneAndTheSharedOneAreNamed) {
 
 TEST_F(RunGpus, OneThatFailsToAnswerIsSaid) {
   begin(2);
-  for (const char* key : {"power_mw", "sm_clock", "memory_clock", "temperature", "throttle", "processes", "memory"})
+  for (const char* key : kSampledAnswers)
     set(1, std::string(key) + ".error", "15");
   const std::map<std::string, double> counters = run_gpu_counters(all());
   EXPECT_EQ(at(counters, "gpu/watched"), 1);

@@ -18,6 +18,7 @@ struct Told {
   std::int64_t copied_bytes = 0;  ///< of tokens
   int asynchronous_copies = 0, blocking_copies = 0;
   bool masks_full_tiles = false;  ///< of the last attention
+  int marks = 0;                  ///< on the stream
   std::string text() const {
     return std::string(options.expandable_segments ? "expandable " : "") +
            (options.initial_backward ? "backward " : "") +
@@ -28,10 +29,7 @@ struct Told {
 
 class HostMarks final : public DeviceMarks {
  public:
-  int mark() override {
-    marks_.push_back(std::chrono::steady_clock::now());
-    return static_cast<int>(marks_.size()) - 1;
-  }
+  int mark() noexcept override;
   double elapsed_ms(int from, int to) override {
     const auto at = [this](int mark) { return marks_[static_cast<std::size_t>(mark)]; };
     return std::chrono::duration<double, std::milli>(at(to) - at(from)).count();
@@ -51,6 +49,7 @@ class EmulatedPlugin {
   RunDevice open(const GpuConfig& config) const { return RunDevice(table_, kGpuDevice, HostShare{}, config); }
 
   static inline Told told;
+  static inline void (*driver_call)(const char* function) = nullptr;  ///< hears of each copy
   static constexpr std::int64_t kAllocatedBytes = 123456;  ///< what its allocator says
 
  private:
@@ -60,6 +59,7 @@ class EmulatedPlugin {
       at::Tensor copied = at::empty({static_cast<std::int64_t>(tokens.size())}, at::kLong);
       std::copy(tokens.begin(), tokens.end(), copied.data_ptr<std::int64_t>());
       copied = copied.to(type);
+      if (driver_call != nullptr) driver_call("cuMemcpyHtoDAsync_v2");
       told.copied_bytes += static_cast<std::int64_t>(copied.nbytes());
       ++(how == Upload::kAsynchronous ? told.asynchronous_copies : told.blocking_copies);
       return copied;
@@ -83,7 +83,11 @@ class EmulatedPlugin {
     table.facts = [] { return std::map<std::string, std::string>{{"gpu", "emulated"}, {"gpu_uuid", "GPU-emulated"}}; };
     table.synchronize = [] {};
     table.memory = [] {
-      return DeviceMemory{.peak_allocated_bytes = kAllocatedBytes, .peak_reserved_bytes = 2 * kAllocatedBytes};
+      return DeviceMemory{.peak_allocated_bytes = kAllocatedBytes,
+                          .peak_reserved_bytes = 2 * kAllocatedBytes,
+                          .allocations = told.asynchronous_copies + told.blocking_copies,
+                          .driver_allocations = 3,
+                          .retries = 1};
     };
     table.make_marks = []() -> std::unique_ptr<DeviceMarks> { return std::make_unique<HostMarks>(); };
     table.kernels = &kernels;
@@ -98,5 +102,11 @@ class EmulatedPlugin {
   CudaPlugin table_;
   EngineContext context_;  ///< in which the plugin opens its GPU
 };
+
+inline int HostMarks::mark() noexcept {
+  ++EmulatedPlugin::told.marks;
+  marks_.push_back(std::chrono::steady_clock::now());
+  return static_cast<int>(marks_.size()) - 1;
+}
 
 }  // namespace nanobench::core::testing

@@ -35,6 +35,7 @@ struct Trained {
   std::map<std::string, std::string> environment;
   std::vector<std::string> warnings;
   bool has_replayed = false;
+  std::map<std::string, double> counters;
   std::set<std::int64_t> peak_bytes;  ///< of all events that say one
   std::string told;
 };
@@ -50,6 +51,7 @@ inline Trained train(const RunSpec& spec) {
   for (const RunEvent& event : log.events) {
     if (const auto* hello = std::get_if<HelloEvent>(&event)) trained.environment = hello->environment;
     if (const auto* warning = std::get_if<WarningEvent>(&event)) trained.warnings.push_back(warning->message);
+    if (const auto* counter = std::get_if<CounterEvent>(&event)) trained.counters[counter->name] = counter->value;
     if (const auto* memory = std::get_if<MemoryEvent>(&event)) trained.peak_bytes.insert(memory->peak_bytes);
     if (const auto* finished = std::get_if<FinishedEvent>(&event)) trained.peak_bytes.insert(finished->peak_bytes);
     if (const auto* eval = std::get_if<EvalEvent>(&event)) trained.losses.push_back(eval->loss);

@@ -1,9 +1,14 @@
 // The catalogue's features of a GPU, as far as its plugin.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <set>
 
+#include "core/base/json.h"
+#include "core/base/step_profile.h"
 #include "tests/ablations/catalogue_support.h"
 #include "tests/engine/cuda_plugin/emulated_run.h"
 
@@ -38,6 +43,48 @@ TEST(GpuFeatures, EveryValueReachesTheGpuAndActsAsItsKindSays) {
 TEST(GpuFigures, PeakMemoryIsTheAllocatorsAndNotTheHosts) {
   const TinyRun run;
   EXPECT_EQ(train(spec_of(run)).peak_bytes, std::set<std::int64_t>{EmulatedPlugin::kAllocatedBytes});
+}
+
+TEST(GpuFigures, CallsOfAStepAndOfTheAllocatorAreCounters) {
+  const std::string library = std::string(NANOBENCH_BIN_DIR) + "/fake_cupti.so";
+  setenv("NANOBENCH_CUPTI", library.c_str(), 1);
+  void* const cupti = dlopen(library.c_str(), RTLD_NOW);
+  ASSERT_NE(cupti, nullptr) << dlerror();
+  EmulatedPlugin::driver_call = reinterpret_cast<void (*)(const char*)>(dlsym(cupti, "fake_driver_call"));
+  const TinyRun run;
+  std::map<std::string, double> counters = train(spec_of(run)).counters;
+  EmulatedPlugin::driver_call = nullptr;
+  unsetenv("NANOBENCH_CUPTI");
+  EXPECT_EQ(counters["gpu/driver_allocations"], 3);
+  EXPECT_EQ(counters["gpu/allocation_retries"], 1);
+  EXPECT_EQ(counters["gpu/graphs"], 0);
+  EXPECT_EQ(counters["gpu/calls_per_step/tensor_allocations"], 4) << "tokens and targets of two sequences";
+  EXPECT_EQ(counters["gpu/calls_per_step/copies"], 4);
+  EXPECT_EQ(counters["gpu/calls_per_step/waits"], 0);
+  EXPECT_GT(counters["gpu/product_gflops"], 0);
+}
+
+TEST(GpuProfile, IsOfTheGpusStreamAndComparedWithItsProducts) {
+  const TinyRun run;
+  RunSpec spec = spec_of(run);
+  spec.profile_file = (std::filesystem::temp_directory_path() / ("gpu_profile_" + std::to_string(getpid()))).string();
+  const Trained trained = train(spec);
+  const int marks = EmulatedPlugin::told.marks;
+  const StepProfile profile = read_step_profile(read_json_file(*spec.profile_file).at("nanobench"), "profile");
+  std::filesystem::remove(*spec.profile_file);
+  EXPECT_FALSE(profile.sgemm_gflops);
+  EXPECT_EQ(profile.gpu_gflops.value_or(0), trained.counters.at("gpu/product_gflops"));
+  EXPECT_FALSE(trained.counters.contains("profile/sgemm_gflops"));
+  EXPECT_EQ(trained.losses, train(spec_of(run)).losses);
+  double ms = profile.unaccounted_ms();
+  std::set<std::string> ops;
+  for (const OpProfile& op : profile.ops) {
+    ms += op.self_ms;
+    if (op.phase == "backward") ops.insert(op.op);
+  }
+  EXPECT_NEAR(ms, profile.steps_ms, 1e-4 * profile.steps_ms);
+  EXPECT_TRUE(ops.contains("attention")) << "of the thread that goes backward";
+  EXPECT_GT(marks, EmulatedPlugin::told.marks + 100) << "of the device, not of the host";
 }
 
 Told told_of(const TinyRun& run, const std::string& patch) {

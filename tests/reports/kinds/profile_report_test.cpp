@@ -48,6 +48,15 @@ TEST(ProfileReport, RatesAndShares) {
   EXPECT_EQ(json.at("tables").at("cost").size(), 2U);
 }
 
+TEST(ProfileReport, OnAGpuTheRateIsComparedWithTheGpus) {
+  core::StepProfile profile{.steps = 2, .steps_ms = 20, .other_ms = 1, .gpu_gflops = 800};
+  profile.ops = {{"forward", "attention", 24, 10, 10, 4e9, 1e8}};
+  const core::OrderedJson facts = to_json(profile_report(profile, {.name = "a"})).at("facts");
+  EXPECT_DOUBLE_EQ(facts.at("gpu_gflops").get<double>(), 800);
+  EXPECT_DOUBLE_EQ(facts.at("share_of_gpu").get<double>(), 0.25);
+  EXPECT_FALSE(facts.contains("share_of_sgemm"));
+}
+
 TEST(ProfileReport, WithoutAStepSaysSo) {
   const Document document = profile_report({}, {.name = "a"});
   EXPECT_EQ(document.warnings.size(), 1U);

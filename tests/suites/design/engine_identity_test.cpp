@@ -7,6 +7,7 @@
 #include "core/base/atomic_write.h"
 #include "core/base/shared_library.h"
 #include "suites/design/plan.h"
+#include "tests/core/hardware/fake_driver.h"
 
 namespace nanobench::suites {
 namespace {
@@ -18,7 +19,6 @@ class EngineIdentity : public testing::Test {
  protected:
   EngineIdentity() {
     fs::copy(fs::path(NANOBENCH_BIN_DIR) / "fake_engine", engine_folder());
-    write("libnanobench_cuda.so", "cuda");
     write("libnanobench_mpi.so", "mpi");
   }
 
@@ -59,6 +59,21 @@ TEST_F(EngineIdentity, CoversThePluginsThatItsRunsLoad) {
   EXPECT_NE(version(on_gpu), gpu);
   write("libnanobench_mpi.so", "another build");
   EXPECT_NE(version(launched), by_mpi);
+  EXPECT_EQ(version(), cpu);
+}
+
+TEST_F(EngineIdentity, CoversTheLibrariesAndTheDriverOfTheGpu) {
+  const EngineUse on_gpu = {.device = core::kGpuDevice};
+  core::FakeDriver driver;
+  std::string before = version(on_gpu);
+  const std::string cpu = version();
+  for (const char* library : {"libtorch_cuda.so", "libcublas_fake.so", "libnccl_fake.so"}) {
+    write(library, "another build");
+    EXPECT_NE(version(on_gpu), before) << library;
+    before = version(on_gpu);
+  }
+  driver.set("driver", "580.1");
+  EXPECT_NE(version(on_gpu), before);
   EXPECT_EQ(version(), cpu);
 }
 
