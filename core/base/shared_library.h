@@ -11,8 +11,8 @@ namespace nanobench::core {
 
 /// The file that the loader uses for the library `name`, such as "libtorch_cpu.so", when it starts the program. It is
 /// searched in the program's run path, $LD_LIBRARY_PATH and the system's folders. nullopt if the program does not name
-/// the library, is not a 64-bit ELF file, or the library is missing. `loader`: if `program` is itself a library, the file
-/// that loads it, whose older kind of run path (RPATH) is searched after its own.
+/// the library, is not a 64-bit ELF file, or the library is missing. `loader`: if `program` is itself a library, the
+/// file that loads it, whose older kind of run path (RPATH) is searched after its own.
 std::optional<std::filesystem::path> needed_library(const std::filesystem::path& program, const std::string& name,
                                                     const std::filesystem::path& loader = {});
 

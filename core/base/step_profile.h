@@ -51,9 +51,9 @@ struct StepProfile {
 /// Summarises the steps, phases and ops of one thread (Span::thread).
 StepProfile summarize_spans(std::span<const Span> spans, int thread);
 
-/// {"schema_version", "steps", "steps_ms", "other_ms", "unaccounted_ms", "flops", "gflops", "sgemm_gflops", ["gpu_gflops",] "phases",
-/// "ops"}; rows have "share" (self time, or the total time of a phase, relative to the steps) and "gflops" (per second
-/// of self time).
+/// {"schema_version", "steps", "steps_ms", "other_ms", "unaccounted_ms", "flops", "gflops", "sgemm_gflops",
+/// ["gpu_gflops",] "phases", "ops"}; rows have "share" (self time, or the total time of a phase, relative to the steps)
+/// and "gflops" (per second of self time).
 Json to_json(const StepProfile& profile);
 /// Throws Error{kDataLoss} naming `source` for anything that to_json did not write.
 StepProfile read_step_profile(const Json& value, const std::string& source);

@@ -148,8 +148,7 @@ std::vector<double> packed(const ProcessGpu& gpu) {
   if (!gpu.summary) return values;
   const GpuSummary& seen = *gpu.summary;
   values[kSamples] = seen.samples;
-  for (std::size_t i = 0; i < kGpuSampled.size(); ++i)
-    pack_range(values, kRanges + 3 * i, seen.*kGpuSampled[i].range);
+  for (std::size_t i = 0; i < kGpuSampled.size(); ++i) pack_range(values, kRanges + 3 * i, seen.*kGpuSampled[i].range);
   if (seen.most_used_bytes) values[kUsedBytes] = static_cast<double>(*seen.most_used_bytes);
   if (seen.throttle_reasons) values[kReasons] = packed_reasons(*seen.throttle_reasons);
   if (!seen.other_processes) return values;

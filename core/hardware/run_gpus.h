@@ -36,9 +36,9 @@ inline constexpr int kPackedGpu = 36 + kMaxPackedProcesses;
 void exclude_own_processes(std::vector<ProcessGpu>& gpus);
 
 /// The counters of gpu_counters() for the run as a whole: sampled values as kGpuSampled says (power summed
-/// over the GPUs, clocks of the GPU whose clock fell lowest, temperature of the hottest), all reasons for lower clocks, all foreign processes, max memory in use on
-/// one GPU, and min samples. Also `gpu/watched`, and the gpu_counters() of each GPU as `gpu/process_N/...`. Empty if no
-/// process has a driver library.
+/// over the GPUs, clocks of the GPU whose clock fell lowest, temperature of the hottest), all reasons for lower clocks,
+/// all foreign processes, max memory in use on one GPU, and min samples. Also `gpu/watched`, and the gpu_counters() of
+/// each GPU as `gpu/process_N/...`. Empty if no process has a driver library.
 std::map<std::string, double> run_gpu_counters(const std::vector<ProcessGpu>& gpus);
 
 /// Like gpu_warning(), with the GPUs named: "another process was on GPU 3 (12), GPU 5 slowed down

@@ -51,12 +51,22 @@ struct Iterates {
         gram(at::empty({x.size(0), x.size(1), x.size(1)}, x.options())),
         square(at::empty_like(gram)) {}
 
-  /// x <- a x + (b A + c A A) x
-  void step_grouped(const Factors& f) {
+  /// x <- a x + (b A + c A A) x, each product and sum rounded.
+  void step_grouped(const Factors& f, at::Tensor& scaled) {
     multiply_by_transpose(x, 1.0f, {}, 0.0f, gram);
-    multiply_by_transpose(gram, f.c, gram, f.b, square);
+    combine(f.c, gram, 0.0f, {}, scaled);
+    at::bmm_out(square, scaled, gram);
+    combine(f.b, gram, 1.0f, square, square);
     at::bmm_out(next, square, x);
     combine(f.a, x, 1.0f, next, next);
+    std::swap(x, next);
+  }
+
+  /// The same, a product rounded together with what is added to it.
+  void step_fused(const Factors& f) {
+    multiply_by_transpose(x, 1.0f, {}, 0.0f, gram);
+    multiply_by_transpose(gram, f.c, gram, f.b, square);
+    at::baddbmm_out(next, x, square, x, f.a, 1.0f);
     std::swap(x, next);
   }
 
@@ -77,16 +87,21 @@ bool fits_device_newton_schulz(std::int64_t rows, std::int64_t columns) {
   return rows > 0 && columns > 0 && rows % kSideUnit == 0 && columns % kSideUnit == 0;
 }
 
-at::Tensor device_newton_schulz(at::Tensor x, std::int64_t steps, NewtonSchulzForm form, bool is_polar_express) {
+at::Tensor device_newton_schulz(at::Tensor x, const NewtonSchulzOptions& options) {
   const OpTimer timer("newton_schulz");
   const bool is_tall = x.size(1) > x.size(2);
   Iterates iterates(is_tall ? x.transpose(1, 2).contiguous() : std::move(x));
-  at::Tensor first;
-  if (form == NewtonSchulzForm::kTerms) first = at::empty_like(iterates.x);
-  for (std::int64_t i = 0; i < steps; ++i) {
-    const Factors factors(quintic_of(is_polar_express, i));
-    if (form == NewtonSchulzForm::kGrouped) {
-      iterates.step_grouped(factors);
+  const bool is_grouped = options.form == NewtonSchulzForm::kGrouped;
+  const bool is_fused = is_grouped && options.rounding == NewtonSchulzRounding::kFused;
+  at::Tensor first, scaled;
+  if (!is_grouped) first = at::empty_like(iterates.x);
+  if (is_grouped && !is_fused) scaled = at::empty_like(iterates.gram);
+  for (std::int64_t i = 0; i < options.steps; ++i) {
+    const Factors factors(quintic_of(options.is_polar_express, i));
+    if (is_fused) {
+      iterates.step_fused(factors);
+    } else if (is_grouped) {
+      iterates.step_grouped(factors, scaled);
     } else {
       iterates.step_by_terms(factors, first);
     }

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/config/train_config.h"
+#include "engine/ops/orthogonalize.h"
 #include "engine/ops/torch.h"
 
 namespace nanobench::core {
@@ -18,9 +19,8 @@ bool fits_device_newton_schulz(std::int64_t rows, std::int64_t columns);
 /// not wait.
 ///
 /// Gram matrices are symmetric products, of which only half is computed. Tall matrices are transposed once before and
-/// once after, so that the same holds for them. Rounds where newton_schulz does, with one exception: kGrouped's b A + c
-/// A A is one symmetric product, summed in float32 and rounded once instead of four times. That is closer to the exact
-/// polynomial.
-at::Tensor device_newton_schulz(at::Tensor x, std::int64_t steps, NewtonSchulzForm form, bool is_polar_express = false);
+/// once after, so that the same holds for them. Rounds where newton_schulz does: with rounding kFused, b A + c A A is
+/// one symmetric product too; with kEachOperation (c A) A is the library's, as round(c A) is another matrix than A.
+at::Tensor device_newton_schulz(at::Tensor x, const NewtonSchulzOptions& options);
 
 }  // namespace nanobench::core

@@ -65,6 +65,16 @@ at::Tensor norms(const at::Tensor& x, const NewtonSchulzOptions& options) {
 
 }  // namespace
 
+NewtonSchulzOptions newton_schulz_options(const OptimizerGroupConfig& config) {
+  return {.steps = config.ns_steps,
+          .eps = config.ns_eps,
+          .dtype = config.ns_dtype,
+          .form = config.ns_form,
+          .norm = config.ns_norm,
+          .rounding = config.ns_rounding,
+          .is_polar_express = config.orthogonalizer == Orthogonalizer::kPolarExpress};
+}
+
 at::Tensor newton_schulz(const at::Tensor& g, const NewtonSchulzOptions& options) {
   const OpTimer timer("newton_schulz");
   TORCH_CHECK(g.dim() >= 2, "newton_schulz: expected matrices, got ", g.sizes());

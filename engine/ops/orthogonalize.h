@@ -22,6 +22,8 @@ struct NewtonSchulzOptions {
   bool is_polar_express = false;
 };
 
+NewtonSchulzOptions newton_schulz_options(const OptimizerGroupConfig& config);
+
 /// Pushes all singular values of each matrix towards 1 (into about 0.7 to 1.2 in five steps).
 ///   g        [..., rows, columns] float32 or float64
 ///   returns  shape and dtype of g: x = g / (|g|_F + eps) of each matrix, then `steps` times x <- a x + (b A + c A A) x

@@ -113,7 +113,7 @@ at::Tensor DeviceMuon::orthogonal_update(std::size_t index) {
     kernels.muon_normalize_float(shape, update.const_data_ptr<float>(), partials, divisor, bf16_data(x),
                                  kernels.stream());
   }
-  return device_newton_schulz(x, config_.ns_steps, config_.ns_form, is_polar_express);
+  return device_newton_schulz(x, newton_schulz_options(config_));
 }
 
 void DeviceMuon::launch() {

@@ -96,13 +96,7 @@ at::Tensor Muon::gradients_of(const Batch& batch) const {
 
 at::Tensor Muon::orthogonalize(const at::Tensor& updates) const {
   if (config_.orthogonalizer == Orthogonalizer::kSvd) return svd_orthogonalize(updates);
-  return newton_schulz(updates, {.steps = config_.ns_steps,
-                                 .eps = config_.ns_eps,
-                                 .dtype = config_.ns_dtype,
-                                 .form = config_.ns_form,
-                                 .norm = config_.ns_norm,
-                                 .rounding = config_.ns_rounding,
-                                 .is_polar_express = config_.orthogonalizer == Orthogonalizer::kPolarExpress});
+  return newton_schulz(updates, newton_schulz_options(config_));
 }
 
 at::Tensor Muon::update_of(Batch& batch, double momentum) const {

@@ -10,7 +10,7 @@
 namespace nanobench::core {
 namespace {
 
-constexpr std::int64_t kFirstSide = 512, kLastSide = 8192;
+constexpr std::int64_t kFirstSide = 64, kLastSide = 8192;
 constexpr double kLongEnoughMs = 0.5;  // so that the launch does not count
 constexpr int kProducts = 10;
 

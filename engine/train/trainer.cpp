@@ -363,8 +363,8 @@ void Trainer::measure_gpu() {
   gpu_gflops_ = measure_device_gflops(*marks_, device_.device(), is_float ? model_.dtype() : at::kBFloat16);
 }
 
-/// Takes another step after the last one, whose effect nobody sees: what it asks of the driver is counted where no clock
-/// runs. All processes call it.
+/// Takes another step after the last one, whose effect nobody sees: what it asks of the driver is counted where no
+/// clock runs. All processes call it.
 void Trainer::report_calls() {
   const std::int64_t step = config_.run.stop_after - 1;
   if (!device_.is_gpu() || step < 0) return;

@@ -143,8 +143,8 @@ TEST(OpTimer, OnADeviceScopesAreTimesOfItsStreamFromWhicheverThread) {
   for (int step = 0; step < 2; ++step) {
     set_profiler(&profiler);
     {
-      const OpTimer whole(SpanKind::kStep, "step");           // marks 0 and 7
-      const OpTimer phase(SpanKind::kPhase, "backward");      // 1 and 6
+      const OpTimer whole(SpanKind::kStep, "step");               // marks 0 and 7
+      const OpTimer phase(SpanKind::kPhase, "backward");          // 1 and 6
       std::thread([] { const OpTimer op("attention"); }).join();  // 2 and 3
       std::thread([] { const OpTimer op("linear"); }).join();     // 4 and 5
     }

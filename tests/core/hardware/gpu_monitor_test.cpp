@@ -115,8 +115,7 @@ TEST(GpuMonitor, AnotherRootHasOtherDescendants) {
 
 TEST(GpuMonitor, ADriverThatTellsNothingLeavesNothing) {
   FakeDriver driver;
-  for (const char* key : kSampledAnswers)
-    driver.set(std::string("gpu.0.") + key + ".error", "15");
+  for (const char* key : kSampledAnswers) driver.set(std::string("gpu.0.") + key + ".error", "15");
   GpuMonitor monitor(list_gpus().devices.at(0));
   const GpuSummary summary = monitor.stop();
   EXPECT_FALSE(summary.power_w || summary.sm_clock_mhz || summary.memory_clock_mhz || summary.temperature_c);

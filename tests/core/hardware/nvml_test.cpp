@@ -88,8 +88,7 @@ TEST(Nvml, OfAnOldDriverIsReadAsFarAsItGoes) {
 
 TEST(Nvml, WhatADriverRefusesIsAbsent) {
   FakeDriver driver;
-  for (const char* key : kSampledAnswers)
-    driver.set(std::string("gpu.0.") + key + ".error", "15");
+  for (const char* key : kSampledAnswers) driver.set(std::string("gpu.0.") + key + ".error", "15");
   const GpuState state = list_gpus().devices.at(0).state();
   EXPECT_FALSE(state.power_w || state.sm_clock_mhz || state.memory_clock_mhz || state.temperature_c);
   EXPECT_FALSE(state.utilization_percent || state.pcie_sent_mb_per_s || state.pcie_received_mb_per_s);

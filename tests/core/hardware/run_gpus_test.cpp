@@ -151,8 +151,7 @@ TEST_F(RunGpus, OfEightTheHotOneAndTheSharedOneAreNamed) {
 
 TEST_F(RunGpus, OneThatFailsToAnswerIsSaid) {
   begin(2);
-  for (const char* key : kSampledAnswers)
-    set(1, std::string(key) + ".error", "15");
+  for (const char* key : kSampledAnswers) set(1, std::string(key) + ".error", "15");
   const std::map<std::string, double> counters = run_gpu_counters(all());
   EXPECT_EQ(at(counters, "gpu/watched"), 1);
   EXPECT_EQ(at(counters, "gpu/power_w/median"), 300);

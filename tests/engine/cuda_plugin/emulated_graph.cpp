@@ -72,8 +72,6 @@ class SharedAllocator final : public c10::Allocator {
   void copy_data(void* to, const void* from, std::size_t bytes) const override { default_copy_data(to, from, bytes); }
 };
 
-constexpr std::uint8_t kPriority = 1;  // above LibTorch's own
-
 /// The first operation of this thread that asked a tensor for a value.
 std::string question;
 
@@ -123,11 +121,11 @@ void require_no_questions(const std::function<void()>& work) {
 
 SharedTensors::SharedTensors() {
   static SharedAllocator allocator;
-  c10::SetCPUAllocator(&allocator, kPriority);
+  c10::SetCPUAllocator(&allocator, kTestAllocatorPriority);
 }
 
 SharedTensors::~SharedTensors() {
-  c10::SetCPUAllocator(c10::GetDefaultCPUAllocator(), kPriority);
+  c10::SetCPUAllocator(c10::GetDefaultCPUAllocator(), kTestAllocatorPriority);
 }
 
 EmulatedGraph::EmulatedGraph(const std::function<void()>& work) {

@@ -4,6 +4,8 @@
 /// replaced is read where it lay. Linux, one thread.
 #pragma once
 
+#include <cstdint>
+
 #include <sys/types.h>
 
 #include <functional>
@@ -12,6 +14,9 @@
 #include "engine/train/cuda_plugin.h"
 
 namespace nanobench::core::testing {
+
+/// Of the allocators that tests put in the place of LibTorch's for the CPU; each puts that back.
+inline constexpr std::uint8_t kTestAllocatorPriority = 1;
 
 /// As long as it lives, LibTorch's tensors on the CPU lie in memory that forked processes share. One at a time.
 class SharedTensors {

@@ -84,6 +84,7 @@ struct MuonForm {
   MomentumForm momentum;
   bool nesterov;
   ScaleApplication application;
+  NewtonSchulzRounding rounding = NewtonSchulzRounding::kEachOperation;
 };
 
 class EmulatedMuonForms : public ::testing::TestWithParam<MuonForm> {};
@@ -95,7 +96,10 @@ INSTANTIATE_TEST_SUITE_P(Forms, EmulatedMuonForms,
                                            MuonForm{"exact_norm", NewtonSchulzForm::kGrouped, NewtonSchulzNorm::kExact,
                                                     MomentumForm::kAccumulate, false, ScaleApplication::kUpdate},
                                            MuonForm{"plain_average", NewtonSchulzForm::kTerms, NewtonSchulzNorm::kExact,
-                                                    MomentumForm::kLerp, false, ScaleApplication::kRate}),
+                                                    MomentumForm::kLerp, false, ScaleApplication::kRate},
+                                           MuonForm{"record27", NewtonSchulzForm::kGrouped, NewtonSchulzNorm::kRounded,
+                                                    MomentumForm::kLerp, true, ScaleApplication::kRate,
+                                                    NewtonSchulzRounding::kFused}),
                          [](const auto& test) { return std::string(test.param.name); });
 
 TEST_P(EmulatedMuonForms, AreAsGoodAsTheOperations) {
@@ -106,6 +110,7 @@ TEST_P(EmulatedMuonForms, AreAsGoodAsTheOperations) {
   config.momentum_form = form.momentum;
   config.nesterov = form.nesterov;
   config.scale_application = form.application;
+  config.ns_rounding = form.rounding;
   config.update_scale = UpdateScale::kSqrtLargestSide;
   expect_as_good_as_operations(config);
 }
@@ -127,14 +132,18 @@ TEST(EmulatedMuon, NoIterationsLeaveTheBitsOfTheOperations) {
 
 TEST(EmulatedMuon, AFewLaunchesForAllMatricesOfAShape) {
   const EmulatedDevice device;
-  OptimizerGroupConfig config = muon_config();
-  std::vector<MuonParameter> parameters = muon_parameters();
-  Muon muon(parameters, config);
-  emulated_muon_set_gradients(parameters, 0);
-  const std::uint64_t launches = emulation::statistics().launches;
-  muon.step(1.0, 0.9);
-  constexpr std::uint64_t kOfAnIteration = 3;  // beside a product of cuBLAS
-  EXPECT_EQ(emulation::statistics().launches - launches, kBatches * (3 + 5 * kOfAnIteration));
+  // Beside products of cuBLAS: one in an iteration, two where each operation is rounded.
+  for (const auto& [rounding, of_an_iteration] :
+       {std::pair(NewtonSchulzRounding::kFused, 2U), std::pair(NewtonSchulzRounding::kEachOperation, 4U)}) {
+    OptimizerGroupConfig config = muon_config();
+    config.ns_rounding = rounding;
+    std::vector<MuonParameter> parameters = muon_parameters();
+    Muon muon(parameters, config);
+    emulated_muon_set_gradients(parameters, 0);
+    const std::uint64_t launches = emulation::statistics().launches;
+    muon.step(1.0, 0.9);
+    EXPECT_EQ(emulation::statistics().launches - launches, kBatches * (3 + 5 * of_an_iteration));
+  }
 }
 
 TEST(EmulatedMuon, AParameterAloneGetsWhatItGetsAmongOthers) {

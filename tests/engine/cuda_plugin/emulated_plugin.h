@@ -50,7 +50,7 @@ class EmulatedPlugin {
 
   static inline Told told;
   static inline void (*driver_call)(const char* function) = nullptr;  ///< hears of each copy
-  static constexpr std::int64_t kAllocatedBytes = 123456;  ///< what its allocator says
+  static constexpr std::int64_t kAllocatedBytes = 123456;             ///< what its allocator says
 
  private:
   static CudaKernels told_kernels() {

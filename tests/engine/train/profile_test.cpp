@@ -139,7 +139,7 @@ TEST(Profile, OfARunOfProcessesIsTheFirstOnes) {
 }
 
 TEST(Profile, StopsAtTheMostSteps) {
-  RunProfile profile(1);
+  RunProfile profile(1, nullptr);
   for (std::int64_t step = 0; step < kMaxProfiledSteps + 5; ++step) const RunProfile::Step scope(profile, step);
   EXPECT_EQ(profile.summary().steps, kMaxProfiledSteps);
 }

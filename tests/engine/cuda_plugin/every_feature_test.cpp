@@ -1,0 +1,139 @@
+// Every feature of the catalogue on a GPU: its values differ in what the GPU is asked for, or in the numbers that it
+// gets.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/base/atomic_write.h"
+#include "core/data/token_shard.h"
+#include "tests/ablations/catalogue_support.h"
+#include "tests/engine/cuda_plugin/emulated_run.h"
+#include "tests/engine/cuda_plugin/noting_device.h"
+
+namespace nanobench::core::testing {
+namespace {
+
+using ablations::embedded_catalogue;
+using ablations::Feature;
+
+/// Shards of tokens of the scale "smoke", in documents of different lengths.
+class SmokeData {
+ public:
+  SmokeData() {
+    std::mt19937 random(20240520);
+    for (int shard = 0; shard < 3; ++shard) {
+      std::vector<std::uint16_t> tokens;
+      while (tokens.size() < 400'000) {
+        const bool ends = random() % 200 == 0;
+        tokens.push_back(ends ? 256 : static_cast<std::uint16_t>(random() % 256));
+      }
+      const std::filesystem::path file = folder_.path() / ("shard_" + std::to_string(shard) + ".bin");
+      write_token_shard(file, tokens);
+      files_.push_back(file.string());
+    }
+  }
+  const std::vector<std::string>& files() const { return files_; }
+
+ private:
+  TemporaryFolder folder_{"smoke-data"};
+  std::vector<std::string> files_;
+};
+
+constexpr std::int64_t kMaxSteps = 16;
+
+/// The value on its feature's base record, in bfloat16 where that can be, so that the GPU's kernels are used.
+TrainConfig config_of(const Feature& feature, const std::string& value) {
+  ablations::ResolveRequest request = ablations::FeaturePoint{&feature, value}.request("smoke");
+  request.device = kGpuDevice;
+  request.settings.emplace("activation_precision", "bfloat16");
+  TrainConfig config = ablations::resolve(embedded_catalogue(), request).config;
+  OptimizerGroupConfig& hidden = config.optimizer.hidden_matrices;
+  if (hidden.type == OptimizerType::kMuon && feature.id != "newton_schulz_precision" &&
+      hidden.orthogonalizer != Orthogonalizer::kSvd)
+    hidden.ns_dtype = NewtonSchulzDtype::kBfloat16;
+  const std::int64_t steps =
+      std::max(kMaxSteps, static_cast<std::int64_t>(std::ceil(config.schedule.learning_rate.cooldown_steps)));
+  if (feature.id != "training_steps" && config.schedule.num_steps > steps) {
+    config.schedule.num_steps = steps;
+    config.run.stop_after = steps + config.schedule.extension_steps;
+  }
+  return config;
+}
+
+/// What the initial parameters are.
+void note_parameters(const TrainConfig& config) {
+  GPT model(config, at::kFloat);
+  model.parameters().initialize(config, /*seed=*/1);
+  for (const auto& [name, summary] : summarize(model.parameters(), /*gradients=*/false)) {
+    Notes::add_bytes(&summary.l2, sizeof summary.l2);
+    Notes::add_bytes(&summary.probe, sizeof summary.probe);
+  }
+}
+
+/// Everything that the GPU is asked for in a whole run, and the initial parameters, as one number.
+std::uint64_t asked_by(const TrainConfig& config, const SmokeData& data) {
+  RunSpec spec{.run_id = "noted", .config = config};
+  spec.threads = 1;
+  spec.device = kGpuDevice;
+  spec.train_shards = spec.val_shards = data.files();
+  EventLog log;
+  SingleProcess alone;
+  const NotingScope scope;
+  const RunDevice device(noting_plugin(), kGpuDevice, HostShare{}, config.gpu);
+  Trainer trainer(spec, log, kNeverStop, alone, device);
+  EXPECT_EQ(trainer.run(), RunOutcome::kCompleted);
+  note_parameters(config);
+  return Notes::digest();
+}
+
+/// What these change is the host's, and the same for both devices; their own tests are beside the loader and the clock.
+const std::map<std::string, std::string>& hosts_features() {
+  static const std::map<std::string, std::string> features = {
+      {"untimed_steps", "the clock"},
+      {"validation_interval", "held by the scale"},
+      {"loader_reserve", "where a shard's last batch ends"},
+      {"loader_wrap", "what follows the last shard"},
+      {"document_length_limit", "what a batch longer than the scale's takes of a document"},
+      {"loader_position", "how ranks go from a shard to the next"},
+  };
+  return features;
+}
+
+std::vector<std::string> features() {
+  std::vector<std::string> ids;
+  for (const Feature* feature : embedded_catalogue().features()) {
+    // Those of several processes are compared in DistributedSettings, those of a GPU alone in GpuFeatures.
+    const bool is_ours = feature->is_applicable() && !feature->needs.gpu && feature->needs.processes < 2;
+    if (is_ours && !hosts_features().contains(feature->id)) ids.push_back(feature->id);
+  }
+  return ids;
+}
+
+class EveryFeature : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(EveryFeature, ActsOnAGpu) {
+  static const SmokeData data;
+  const Feature& feature = embedded_catalogue().feature(GetParam());
+  EXPECT_NE(asked_by(config_of(feature, feature.before), data), asked_by(config_of(feature, feature.after), data));
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, EveryFeature, ::testing::ValuesIn(features()),
+                         [](const auto& test) { return test.param; });
+
+TEST(NotesOfAGpu, AreTheSameForTheSameRun) {
+  const SmokeData data;
+  for (const char* const id : {"qk_norm", "smear_gate", "adam_step_interval"}) {
+    const Feature& feature = embedded_catalogue().feature(id);
+    const TrainConfig config = config_of(feature, feature.after);
+    EXPECT_EQ(asked_by(config, data), asked_by(config, data)) << id;
+  }
+}
+
+}  // namespace
+}  // namespace nanobench::core::testing
