@@ -97,18 +97,22 @@ class Result:
         return next(step for step in self.part(part)["steps"] if step["name"] == name)
 
 
-def check(bundle, python, folder, *options, path="/usr/bin:/bin", **variables):
-    """gpu_check.sh from `folder`, with an empty home and nothing else in its environment."""
+def run(words, folder, path="/usr/bin:/bin", **variables):
+    """A command from `folder`, with an empty home and nothing else in its environment."""
     home = folder / "home"
     home.mkdir(exist_ok=True)
+    environment = {"PATH": path, "HOME": str(home), "TMPDIR": str(folder), **variables}
+    return subprocess.run(
+        [str(word) for word in words], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def check(bundle, python, folder, *options, **variables):
+    """gpu_check.sh from `folder`."""
     out = folder / "result.json"
     out.unlink(missing_ok=True)
     words = [bundle / "gpu_check.sh", "--out", out, *(["--python", python] if python else []), *options]
-    environment = {"PATH": path, "HOME": str(home), "TMPDIR": str(folder), **variables}
-    done = subprocess.run(
-        [str(word) for word in words], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-    return Result(done, out)
+    return Result(run(words, folder, **variables), out)
 
 
 def file_digests(folder):

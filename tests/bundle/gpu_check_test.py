@@ -287,6 +287,32 @@ class WithoutGpu(Machine):
         self.assertNotIn("kernel_tests", steps)
         self.assertNotIn("gpu", steps)
 
+    def test_the_plan_of_a_session_is_tried_without_one(self):
+        out = bench.temporary_folder(type(self))
+        for call, file, parts in (
+            ("1", "right.json", ["environment", "parity"]),
+            ("2", "fast.json", ["micro", "side_by_side"]),
+            ("3", "history.json", ["history"]),
+        ):
+            words = [
+                self.bundle / "gpu_session.sh",
+                call,
+                out,
+                "--device",
+                "cpu",
+                "--pairs",
+                "1",
+                "--python",
+                self.python,
+            ]
+            done = bench.run(words, self.folder, FAKE="no_gpu")
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            document = json.loads((out / file).read_text())
+            self.assertEqual([part["name"] for part in document["parts"]], parts)
+        done = bench.run([self.bundle / "gpu_session.sh", "4", out], self.folder)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("usage: gpu_session.sh 1|2|3 OUT", done.stderr)
+
 
 class Refusals(Machine):
     def refused(self, sentence, result):

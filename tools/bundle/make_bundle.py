@@ -136,7 +136,8 @@ def add_files(folder):
         copy(script, folder / "gpu_check" / script.name)
     for name in PEER_SCRIPTS:
         copy(ROOT / "tests/peers" / name, folder / "peers" / name)
-    copy(ROOT / "tools/bundle/gpu_check.sh", folder / "gpu_check.sh")
+    for script in ("gpu_check.sh", "gpu_session.sh"):
+        copy(ROOT / "tools/bundle" / script, folder / script)
     copy(ROOT / "LICENSE", folder / "LICENSE")
     copy(ROOT / "docs/bundle.md", folder / "README.md")
 
