@@ -323,6 +323,8 @@ class Judge {
       entry_.reason = "not measured yet; `nanobench claims --measure` does it";
       return;
     }
+    if (cells.operation && knows_gpu_rate(*plan, cells))
+      std::erase_if(judged_cells, [&](const ClaimCell& cell) { return cell.label == cells.operation->label; });
     if (explains_failure(*plan, judged_cells)) return;
     const CellMetrics metrics(evidence_, claim_, cells, *plan);
     entry_.measured = cells.operation && claim_.measure.kind == MeasureKind::kBenchmark
@@ -338,6 +340,15 @@ class Judge {
     }
     if (entry_.by.empty()) entry_.by = nanobench::counted(entry_.measured.n, "seed");
     for (const ClaimCell& cell : cells.also) add_side_number(cell);
+  }
+
+  /// Whether the runs measured the rate of their GPU's products, so that no operation need be.
+  bool knows_gpu_rate(const ClaimPlan& plan, const ClaimCells& cells) const {
+    const auto cell = cells.after ? plan.cells.find(cells.after->label) : plan.cells.end();
+    return cell != plan.cells.end() &&
+           std::any_of(cell->second.runs.begin(), cell->second.runs.end(), [&](const RunMeasure& run) {
+             return run.run.is_completed() && evidence_.counter(run, core::kGpuGflops).has_value();
+           });
   }
 
   /// Explains a cell without a completed run, and whether it can be measured here at all.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "core/hardware/gpu_report.h"
 #include "core/protocol/operation_spec.h"
 #include "reports/kinds/kinds.h"
 #include "results/metric.h"
@@ -121,6 +122,26 @@ TEST_F(LedgerTest, TwoSidesThatAreOneConfigurationCompareNothing) {
   const LedgerEntry entry = without_runs("seed004_bfloat16_tables_save_memory");  // the scale holds float32
   EXPECT_EQ(entry.verdict, LedgerVerdict::kNotMeasurable);
   EXPECT_NE(entry.reason.find("same configuration"), std::string::npos) << entry.reason;
+}
+
+/// 630 GFLOP in a step of half a second, on GPUs that multiply at 2,000 GFLOP/s.
+TEST_F(LedgerTest, TheShareOfPeakIsOfTheGpusOfTheRun) {
+  const ablations::ClaimCells arms = cells("seed000_flop_utilisation_63_percent");
+  for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+    Made& made = add(*arms.after, seed);
+    for (std::int64_t step = 0; step < 20; ++step) {
+      made.batch.samples[results::kStepMs].push_back({step, 500.0});
+      made.batch.samples[results::kClockMs].push_back({step, 500.0 * static_cast<double>(step + 1)});
+    }
+    made.result.train_ms = 10'000.0;
+    made.result.timed_steps = 20;
+    made.batch.samples[results::kCounterPrefix + std::string("cost/flops_per_step")] = {{0, 630e9}};
+    made.batch.samples[results::kCounterPrefix + std::string(core::kGpuGflops)] = {{0, 2000.0}};
+  }
+  add(*arms.operation, 1).result = {.outcome = core::RunOutcome::kUnsupported, .exit_code = 4};
+  const LedgerEntry entry = judged_claim("seed000_flop_utilisation_63_percent");
+  EXPECT_NEAR(entry.measured.value.value_or(0), 0.63, 1e-9);
+  EXPECT_EQ(entry.measured.n, 2);
 }
 
 TEST_F(LedgerTest, LossesAreComparedSeedBySeed) {
