@@ -8,10 +8,12 @@
 #include <torch/library.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <map>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -183,20 +185,49 @@ inline CudaKernels noting_kernels() {
   return kernels;
 }
 
-/// The CPU's memory, zero, with a note of each size.
+/// The CPU's memory, zero, with a note of each size. Which memory is used again depends on nothing but the order of
+/// calls, because optimisers copy the gradients' addresses only where they have changed.
 class NotingAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(std::size_t bytes) override {
     Notes::add(bytes);
-    c10::DataPtr data = usual_->allocate(bytes);
-    if (bytes > 0) std::memset(data.get(), 0, bytes);
-    return data;
+    if (bytes == 0) return {nullptr, nullptr, &release, c10::DeviceType::CPU};
+    const std::size_t rounded = std::bit_ceil(bytes);
+    std::vector<Block*>& unused = unused_[rounded];
+    Block* block = nullptr;
+    if (unused.empty()) {
+      block = static_cast<Block*>(::operator new(sizeof(Block) + rounded, kAlignment));
+      block->bytes = rounded;
+    } else {
+      block = unused.back();
+      unused.pop_back();
+    }
+    void* const data = block + 1;
+    std::memset(data, 0, bytes);
+    return {data, data, &release, c10::DeviceType::CPU};
   }
-  c10::DeleterFnPtr raw_deleter() const override { return usual_->raw_deleter(); }
+  c10::DeleterFnPtr raw_deleter() const override { return &release; }
   void copy_data(void* to, const void* from, std::size_t bytes) const override { std::memcpy(to, from, bytes); }
 
+  /// Forgets the memory that is unused now.
+  static void restart() {
+    for (const auto& [bytes, blocks] : unused_) {
+      for (Block* const block : blocks) ::operator delete(block, kAlignment);
+    }
+    unused_.clear();
+  }
+
  private:
-  c10::Allocator* usual_ = c10::GetDefaultCPUAllocator();
+  static constexpr std::align_val_t kAlignment = std::align_val_t(64);
+  struct alignas(64) Block {
+    std::size_t bytes;  ///< of what follows
+  };
+  static void release(void* data) {
+    if (data == nullptr) return;
+    Block* const block = static_cast<Block*>(data) - 1;
+    unused_[block->bytes].push_back(block);
+  }
+  static inline std::map<std::size_t, std::vector<Block*>> unused_;  ///< by bytes
 };
 
 inline void note_value(const c10::IValue& value) {
@@ -228,6 +259,13 @@ inline at::Tensor& no_product_out(const at::Tensor&, const at::Tensor&, at::Tens
 inline at::Tensor no_product_plus(const at::Tensor&, const at::Tensor& a, const at::Tensor& b, const at::Scalar&,
                                   const at::Scalar&) {
   return no_product(a, b);
+}
+inline at::Tensor no_products(const at::Tensor& a, const at::Tensor& b) {
+  return at::empty({a.size(0), a.size(1), b.size(2)}, a.options());
+}
+inline at::Tensor& no_products_plus_out(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Scalar&,
+                                        const at::Scalar&, at::Tensor& out) {
+  return out;
 }
 
 /// Every mark is a millisecond after the one before.
@@ -269,7 +307,11 @@ class NotingScope {
     library_.impl("mm", no_product);
     library_.impl("mm.out", no_product_out);
     library_.impl("addmm", no_product_plus);
+    library_.impl("bmm", no_products);
+    library_.impl("bmm.out", no_product_out);
+    library_.impl("baddbmm.out", no_products_plus_out);
     Notes::restart();
+    NotingAllocator::restart();
     c10::SetCPUAllocator(&allocator_, kTestAllocatorPriority);
     handle_ = at::addGlobalCallback(
         at::RecordFunctionCallback(&note_operation).needsInputs(true).scopes({at::RecordScope::FUNCTION}));
