@@ -148,6 +148,22 @@ bool is_alike(const results::RunRecord& run, const suites::Plan& plan) {
          run.threads == plan.threads && (run.dtype == enum_name(plan.suite.dtype) || run.dtype == "external");
 }
 
+/// The median over the plan's own runs, by cell. A cluster's run names its node's hardware, so read_history() does not
+/// see that it is of the plan.
+std::map<std::string, double> own_seconds(const results::Store& store, const suites::Plan& plan) {
+  std::map<std::string, std::vector<double>> seconds;
+  for (const suites::PlannedRun& planned : plan.runs) {
+    const std::optional<std::int64_t> id = store.find_evidence(planned.digest, /*needs_times=*/false);
+    if (!id) continue;
+    const results::RunRecord run = store.run(*id);
+    const auto wall_s = results::used_seconds(store.run_facts(*id), run.started_at, run.finished_at.value_or(""));
+    if (wall_s) seconds[plan.cell_of(planned).label].push_back(*wall_s);
+  }
+  std::map<std::string, double> medians;
+  for (const auto& [label, all] : seconds) medians.emplace(label, *median(all));
+  return medians;
+}
+
 }  // namespace
 
 RunWork work_of(const TrainConfig& config) {
@@ -202,6 +218,7 @@ std::map<std::string, double> expected_seconds(const results::Store& store, cons
     if (seconds.contains(label)) continue;
     if (const auto wall_s = estimate_cost(plan, run, history, std::nullopt).wall_s) seconds.emplace(label, *wall_s);
   }
+  if (seconds.size() < plan.matrix.cells.size()) seconds.merge(own_seconds(store, plan));
   return seconds;
 }
 

@@ -13,6 +13,12 @@ import bench
 import fake_slurm_control as fake_control
 
 STEADY = {"steps": 10, "sleep_ms": 5}
+TRAINER = """import sys, time
+time.sleep(0.3)
+rate, seed = float(sys.argv[2]), int(sys.argv[4])
+print(f"step:0/2 val_loss:10.0000 train_time:0ms step_avg:nanms")
+print(f"step:2/2 val_loss:{3 + rate + seed / 100:.4f} train_time:20ms step_avg:10.00ms")
+"""
 
 
 class Executor(unittest.TestCase):
@@ -73,6 +79,44 @@ class Executor(unittest.TestCase):
         code, _, err = self.bench.run("--until-decided", "--max-seeds", "3")
         self.assertEqual(code, 0, err)
         self.assertIn("look 1, 3 seeds", err)
+
+    def test_a_budget_is_that_of_the_runs_and_not_of_the_queue(self):
+        self.bench.suite(mock={"steps": 10, "sleep_ms": 20})  # nine runs of 0.2 s in the first look
+        code, _, err = self.bench.run("--budget", "1s")
+        self.assertEqual(code, 2, err)
+        self.assert_one_sentence(err, "--budget 1.0 s", "the first look, at 3 seeds of 3 cells, takes about 1.8 s")
+        self.assertEqual(self.fake.calls("sbatch"), 0)
+        # The command itself takes longer than its runs; of the looks after the first, only what fits is run.
+        code, out, err = self.bench.run("--budget", "3s")
+        self.assertEqual(code, 0, err)
+        self.assertIn("of the budget of 3.0 s spent, all tasks together", out)
+        runs = len(self.bench.rows())
+        self.assertGreaterEqual(runs, 9)
+        self.assertLessEqual(runs, 15)
+        code, out, err = self.bench.run("--budget", "1h")
+        self.assertEqual(code, 0, err)
+        self.assertGreater(len(self.bench.rows()), runs)
+
+    def test_of_unknown_cells_one_seed_runs_before_a_budget_is_refused(self):
+        self.bench.suite()
+        suite = json.loads((self.bench.folder / "trial.json").read_text())
+        for key in ("scale", "records", "threads"):
+            del suite[key]
+        suite["design"] = "leave_one_out"
+        suite["engine"] = {
+            "command": ["python3", "train.py", "--lr", "{feature:lr}", "--seed", "{seed}"],
+            "features": {"lr": {"values": ["0.1", "0.2"]}},
+        }
+        (self.bench.folder / "trial.json").write_text(json.dumps(suite))
+        (self.bench.folder / "train.py").write_text(TRAINER)
+        code, _, err = self.bench.run("--budget", "1s")
+        self.assertEqual(code, 2, err)
+        self.assertIn("--budget 1.0 s: the first look, at 3 seeds of 2 cells, takes about", err)
+        self.assertEqual(self.fake.calls("sbatch"), 1)
+        self.assertEqual(len(self.bench.rows()), 2)
+        code, out, err = self.bench.run("--budget", "1h", "--max-seeds", "3")
+        self.assertEqual(code, 0, err)
+        self.assertEqual(len(self.bench.rows()), 6)  # the first two count
 
     # --- runs that fail ---
 

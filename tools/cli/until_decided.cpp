@@ -15,6 +15,7 @@
 #include "reports/effects/effects.h"
 #include "reports/effects/spread_weights.h"
 #include "reports/forecast/run_cost.h"
+#include "results/host_load.h"
 #include "tools/cli/places.h"
 #include "tools/terminal/terminal.h"
 
@@ -148,7 +149,9 @@ class Search {
  private:
   int seeds() const { return seeds_at(look_.look); }
   int seeds_at(int look) const { return std::min(look_.most, look_.first + (look - 1) * look_.step); }
-  double spent_s() const { return std::chrono::duration<double>(Clock::now() - begun_).count(); }
+  double spent_s() const {
+    return options_.slurm ? tasks_s_ : std::chrono::duration<double>(Clock::now() - begun_).count();
+  }
   double left_s() const { return *rule_.budget_s - spent_s(); }
 
   suites::Plan plan_look(const std::map<std::string, std::size_t>& limits) const {
@@ -196,6 +199,7 @@ class Search {
   }
 
   suites::SuiteRunResult run_look(const suites::Plan& plan) {
+    if (options_.slurm) return run_look_on_slurm(plan);
     suites::RunnerOptions runner{.argv = session_.argv};
     if (rule_.budget_s && look_.look == 1) {
       runner.expected_seconds = [this](const suites::Plan& first) {
@@ -206,7 +210,34 @@ class Search {
     return run_plan(plan, store_, runner, options_);
   }
 
-  /// After the pilots, before the first run.
+  /// Slurm has no pilots: where nothing is known of a cell, one seed of each is run first.
+  suites::SuiteRunResult run_look_on_slurm(const suites::Plan& plan) {
+    if (rule_.budget_s && look_.look == 1) {
+      if (reports::expected_seconds(store_, plan).size() < plan.matrix.cells.size()) {
+        std::map<std::string, std::size_t> one_seed;
+        limit_cells(one_seed, plan, 1, {});
+        suites::SuiteRunResult result = run_tasks(plan_look(one_seed));
+        if (!result.is_whole()) return result;
+      }
+      check_first_look(plan);
+    }
+    return run_tasks(plan);
+  }
+
+  /// Adds what its new runs took to what is spent.
+  suites::SuiteRunResult run_tasks(const suites::Plan& plan) {
+    const std::vector<results::RunRecord> newest = store_.runs({.limit = 1});
+    const std::int64_t last_before = newest.empty() ? 0 : newest.back().id;
+    suites::SuiteRunResult result = run_plan(plan, store_, {.argv = session_.argv}, options_);
+    for (const results::RunRecord& run : store_.runs({.plan_id = result.plan_id})) {
+      if (run.id > last_before)
+        tasks_s_ +=
+            results::used_seconds(store_.run_facts(run.id), run.started_at, run.finished_at.value_or("")).value_or(0.0);
+    }
+    return result;
+  }
+
+  /// Before the first run, after the pilots.
   void check_first_look(const suites::Plan& plan) const {
     if (fits(plan)) return;
     const double needed_s = seconds_to_do(store_, plan, jobs_of(plan, options_)) + spent_s();
@@ -222,7 +253,8 @@ class Search {
   }
 
   std::string budget_text(const suites::SuiteRunResult& result, const OpenChanges& open) const {
-    std::string text = format_duration(spent_s()) + " of the budget of " + format_duration(*rule_.budget_s) + " spent.";
+    std::string text = format_duration(spent_s()) + " of the budget of " + format_duration(*rule_.budget_s) + " spent" +
+                       (options_.slurm ? ", all tasks together." : ".");
     if (open.futile > 0)
       text +=
           " " + counted(open.futile, "change") + " will hardly be decided by " + std::to_string(look_.most) + " seeds.";
@@ -257,6 +289,7 @@ class Search {
   results::SequentialLook look_;
   std::map<std::string, std::size_t> limits_;  ///< seeds of cells that get no more
   Clock::time_point begun_ = Clock::now();
+  double tasks_s_ = 0.0;  ///< of the runs that Slurm made in this call; their wait in its queue costs nothing
 };
 
 /// The units of a duration, longest names first.
@@ -323,9 +356,6 @@ void add_until_decided_options(CLI::App& command, UntilDecided& rule) {
 
 int run_until_decided(const suites::Suite& suite, const UntilDecided& rule, const SuiteRunOptions& options,
                       const Session& session) {
-  if (rule.budget_s && options.slurm)
-    throw Error(ErrorCode::kInvalidArgument,
-                "--budget: how long Slurm's queue takes is not known; use --until-decided");
   const int changes = reports::single_changes(matrix_of(suite, options.catalogue).contrasts);
   if (changes == 0) {
     throw Error(ErrorCode::kInvalidArgument, suite.source + ": the design " + enum_name(suite.design) +

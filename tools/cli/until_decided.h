@@ -12,7 +12,7 @@ namespace nanobench::tools {
 /// Adds seeds to a suite until every change has a verdict, or the budget is spent.
 struct UntilDecided {
   bool is_asked = false;           ///< false, and no budget: the seeds are fixed
-  std::optional<double> budget_s;  ///< for the whole command; absent: as long as it takes
+  std::optional<double> budget_s;  ///< for the whole command, with Slurm for its runs; absent: as long as it takes
   std::optional<int> max_seeds;    ///< seeds at the last look; absent: kMaxSeeds
   double alpha = 0.05;             ///< over all changes and looks together
   static constexpr int kMaxSeeds = 10;
@@ -36,7 +36,9 @@ std::vector<std::uint64_t> seeds_up_to(const std::vector<std::uint64_t>& own, in
 ///
 /// With a budget, seeds are added only while they are expected to fit, for the changes that need the fewest of them if
 /// not for all. The boundaries are those without a budget, so a later call with more continues. A budget that does not
-/// hold the first look is refused before the first run. Otherwise like run_suite.
+/// hold the first look is refused before the first run. With Slurm the budget is that of the runs of all tasks
+/// together, and where nothing is known of a cell, one seed of each runs before it is refused. Otherwise like
+/// run_suite.
 int run_until_decided(const suites::Suite& suite, const UntilDecided& rule, const SuiteRunOptions& options,
                       const Session& session);
 

@@ -43,7 +43,7 @@ inline Vec unchanged(Vec v, std::int64_t) {
   return v;
 }
 
-using Quad = float __attribute__((vector_size(16), aligned(4), may_alias));
+typedef float Quad __attribute__((vector_size(16), aligned(4), may_alias));
 
 /// out[k * kPanel + n] = row_n[k] for 4 x 4 numbers.
 inline void transpose_quad(const float* rows, std::int64_t row, float* out) {

@@ -2,8 +2,9 @@
 // namespace of their path. NB_LANES is the number of floats in a vector, NB_TILE_ROWS the number of rows in the inner
 // block.
 
-using Vec = float __attribute__((vector_size(NB_LANES * 4), aligned(4), may_alias));
-using IntVec = std::int32_t __attribute__((vector_size(NB_LANES * 4), aligned(4), may_alias));
+// No `using`: clang would ignore the alignment.
+typedef float Vec __attribute__((vector_size(NB_LANES * 4), aligned(4), may_alias));
+typedef std::int32_t IntVec __attribute__((vector_size(NB_LANES * 4), aligned(4), may_alias));
 
 // Our own versions of the smallest templates of <algorithm>: an out-of-line copy of a standard one would contain this
 // file's instructions, and the linker might use it for the whole program.
