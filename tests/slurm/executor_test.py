@@ -114,7 +114,7 @@ class Executor(unittest.TestCase):
         self.assertIn("--budget 1.0 s: the first look, at 3 seeds of 2 cells, takes about", err)
         self.assertEqual(self.fake.calls("sbatch"), 1)
         self.assertEqual(len(self.bench.rows()), 2)
-        code, out, err = self.bench.run("--budget", "1h", "--max-seeds", "3")
+        code, _, err = self.bench.run("--budget", "1h", "--max-seeds", "3")
         self.assertEqual(code, 0, err)
         self.assertEqual(len(self.bench.rows()), 6)  # the first two count
 
