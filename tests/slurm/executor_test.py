@@ -7,6 +7,7 @@ that crash, hang and vanish, submitters that are killed, interrupted and doubled
 import json
 import random
 import signal
+import time
 import unittest
 
 import bench
@@ -16,7 +17,7 @@ STEADY = {"steps": 10, "sleep_ms": 5}
 TRAINER = """import sys, time
 time.sleep(0.3)
 rate, seed = float(sys.argv[2]), int(sys.argv[4])
-print(f"step:0/2 val_loss:10.0000 train_time:0ms step_avg:nanms")
+print("step:0/2 val_loss:10.0000 train_time:0ms step_avg:nanms")
 print(f"step:2/2 val_loss:{3 + rate + seed / 100:.4f} train_time:20ms step_avg:10.00ms")
 """
 
@@ -86,14 +87,21 @@ class Executor(unittest.TestCase):
         self.assertEqual(code, 2, err)
         self.assert_one_sentence(err, "--budget 1.0 s", "the first look, at 3 seeds of 3 cells, takes about 1.8 s")
         self.assertEqual(self.fake.calls("sbatch"), 0)
-        # The command itself takes longer than its runs; of the looks after the first, only what fits is run.
-        code, out, err = self.bench.run("--budget", "3s")
+        # The first look waits in the queue for longer than the budget, and yet there is another one.
+        self.fake.set("hold", "")
+        process = self.bench.start("--budget", "6s", "--max-seeds", "50")
+        self.bench.wait_until(lambda: self.fake.calls("sbatch") == 1)
+        time.sleep(7)
+        self.fake.release()
+        code, out, err = self.bench.finish(process)
         self.assertEqual(code, 0, err)
-        self.assertIn("of the budget of 3.0 s spent, all tasks together", out)
+        text = " ".join(out.split())
+        self.assertIn("of the budget of 6.0 s spent, all tasks together", text)
+        self.assertRegex(text, r"is undecided; [^.]*(seeds|a seed takes)[^;.]* [0-9.]+ s")
         runs = len(self.bench.rows())
-        self.assertGreaterEqual(runs, 9)
-        self.assertLessEqual(runs, 15)
-        code, out, err = self.bench.run("--budget", "1h")
+        self.assertGreater(runs, 9)
+        self.assertLessEqual(runs, 6 * 1.05 / 0.2)  # no more than fit
+        code, _, err = self.bench.run("--budget", "3s", "--max-seeds", "50")
         self.assertEqual(code, 0, err)
         self.assertGreater(len(self.bench.rows()), runs)
 

@@ -224,11 +224,12 @@ class Search {
     return run_tasks(plan);
   }
 
-  /// Adds what its new runs took to what is spent.
+  /// Adds what its new runs took to what is spent, and keeps what a run of each cell takes.
   suites::SuiteRunResult run_tasks(const suites::Plan& plan) {
     const std::vector<results::RunRecord> newest = store_.runs({.limit = 1});
     const std::int64_t last_before = newest.empty() ? 0 : newest.back().id;
     suites::SuiteRunResult result = run_plan(plan, store_, {.argv = session_.argv}, options_);
+    store_.set_expected_seconds(result.plan_id, reports::expected_seconds(store_, plan));
     for (const results::RunRecord& run : store_.runs({.plan_id = result.plan_id})) {
       if (run.id > last_before)
         tasks_s_ +=

@@ -193,7 +193,7 @@ class NotingAllocator final : public c10::Allocator {
     Notes::add(bytes);
     if (bytes == 0) return {nullptr, nullptr, &release, c10::DeviceType::CPU};
     const std::size_t rounded = std::bit_ceil(bytes);
-    std::vector<Block*>& unused = unused_[rounded];
+    std::vector<Block*>& unused = unused_blocks()[rounded];
     Block* block = nullptr;
     if (unused.empty()) {
       block = static_cast<Block*>(::operator new(sizeof(Block) + rounded, kAlignment));
@@ -211,10 +211,10 @@ class NotingAllocator final : public c10::Allocator {
 
   /// Forgets the memory that is unused now.
   static void restart() {
-    for (const auto& [bytes, blocks] : unused_) {
+    for (const auto& [bytes, blocks] : unused_blocks()) {
       for (Block* const block : blocks) ::operator delete(block, kAlignment);
     }
-    unused_.clear();
+    unused_blocks().clear();
   }
 
  private:
@@ -225,9 +225,13 @@ class NotingAllocator final : public c10::Allocator {
   static void release(void* data) {
     if (data == nullptr) return;
     Block* const block = static_cast<Block*>(data) - 1;
-    unused_[block->bytes].push_back(block);
+    unused_blocks()[block->bytes].push_back(block);
   }
-  static inline std::map<std::size_t, std::vector<Block*>> unused_;  ///< by bytes
+  /// By bytes. Never destroyed: memory may be released while the process ends.
+  static std::map<std::size_t, std::vector<Block*>>& unused_blocks() {
+    static auto* const blocks = new std::map<std::size_t, std::vector<Block*>>();
+    return *blocks;
+  }
 };
 
 inline void note_value(const c10::IValue& value) {
