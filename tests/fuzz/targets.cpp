@@ -140,9 +140,12 @@ void compare_steps(const core::StepEvent& quick, std::string_view line) {
   require(is_same(number("loss"), quick.loss) && is_same(number("step_ms"), quick.step_ms), "other numbers");
 }
 
+/// The readers keep nothing from line to line, so that a case of many lines would only take longer.
 void run_events(std::string_view bytes) {
   core::LineCutter lines;
-  const auto take = [](std::string_view line) {
+  int line_count = 0;
+  const auto take = [&](std::string_view line) {
+    if (++line_count > 3) return;
     if (const auto step = core::read_step_line(line)) compare_steps(*step, line);
     is_accepted([&] {
       const std::string text = core::to_line(core::parse_event_line(line));
