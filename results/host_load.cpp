@@ -313,6 +313,7 @@ std::optional<double> busy_share(const Facts& facts) {
 
 std::optional<std::string> disturbance(const Facts& facts, int threads) {
   if (facts.contains(kJobProcessors)) return std::nullopt;
+  if (facts.contains(kSeat)) return judge_gpu(facts);  // its neighbours load the machine, and not its seat
   if (auto reason = judge_gpu(facts)) return reason;
   const std::optional<double> seconds = growth(facts, "uptime_s");
   if (!seconds || *seconds < kShortestJudged) return judge_load(facts, threads);

@@ -98,11 +98,12 @@ struct RunRecord : NewRun {
   Owner owner;
   std::string heartbeat_at;  ///< last sign of life of the owner
   /// What its engine reported.
-  std::string gpu;  ///< "NVIDIA H100 80GB HBM3 (GPU-4c2f...), driver 570.86.15"; empty: none
+  std::string gpu;   ///< "NVIDIA H100 80GB HBM3 (GPU-4c2f...), driver 570.86.15"; empty: none
+  std::string seat;  ///< "seat 0"; empty: it had the machine to itself, or shared all of it
   std::optional<core::StepParts> no_kernel_for;  ///< parts of a step without a kernel; absent: not reported
 
   /// Where its times were measured. Times from different places are not comparable.
-  std::string place() const { return gpu.empty() ? owner.host : owner.host + ", " + gpu; }
+  std::string place() const { return owner.host + (gpu.empty() ? "" : ", " + gpu) + (seat.empty() ? "" : ", " + seat); }
   /// The engine with its kernels.
   std::string engine_text() const { return results::engine_text(engine, kernels); }
   bool is_running() const { return !result.has_value(); }

@@ -191,6 +191,7 @@ class Store {
   /// What a run's record copies from its environment.
   struct EngineFacts {
     std::string gpu;
+    std::string seat;
     std::optional<core::StepParts> no_kernel_for;
   };
   static EngineFacts engine_facts(const std::string& facts);

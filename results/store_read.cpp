@@ -77,7 +77,9 @@ Store::EngineFacts Store::engine_facts(const std::string& facts) {
     const auto found = json.is_object() ? json.find(name) : json.end();
     return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
   };
-  EngineFacts told{.gpu = fact("engine/gpu"), .no_kernel_for = core::read_step_parts(fact("engine/no_kernel_for"))};
+  EngineFacts told{.gpu = fact("engine/gpu"),
+                   .seat = fact("engine/seat"),
+                   .no_kernel_for = core::read_step_parts(fact("engine/no_kernel_for"))};
   if (told.gpu.empty()) return told;
   if (const std::string uuid = fact("engine/gpu_uuid"); !uuid.empty()) told.gpu += " (" + uuid + ")";
   if (const std::string driver = fact("engine/driver"); !driver.empty()) told.gpu += ", driver " + driver;
@@ -93,6 +95,7 @@ void Store::add_engine_facts(RunRecord& run) const {
     if (statement.step()) known->second = engine_facts(statement.text(0));
   }
   run.gpu = known->second.gpu;
+  run.seat = known->second.seat;
   run.no_kernel_for = known->second.no_kernel_for;
 }
 

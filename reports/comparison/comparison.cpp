@@ -346,12 +346,14 @@ void add_mixture_warnings(ComparisonTable& table, const std::vector<CellMeasures
   std::set<std::string> hardware;
   std::set<std::string> gpus;
   std::set<std::string> hosts;
+  std::set<std::string> seats;
   std::set<std::string> engines;
   for (const CellMeasures& cell : cells) {
     for (const RunMeasure& run : cell.runs) {
       hardware.insert(run.run.hardware + ", " + counted(run.run.threads, "thread"));
       if (run.run.is_completed()) gpus.insert(run.run.gpu.empty() ? "none" : run.run.gpu);
       if (run.run.is_completed()) hosts.insert(run.run.owner.host);
+      if (run.run.is_completed() && !run.run.seat.empty()) seats.insert(run.run.place());
       engines.insert(run.run.engine_text() + " " + run.run.engine_version);
     }
   }
@@ -361,6 +363,10 @@ void add_mixture_warnings(ComparisonTable& table, const std::vector<CellMeasures
         " hosts. Times are compared only between runs of one seed on one host, losses between all runs.");
   } else if (hardware.size() > 1)
     table.warnings.push_back("The runs come from different machines: do not compare their times.");
+  if (seats.size() > 1) {
+    table.notes.push_back("The runs were made on " + std::to_string(seats.size()) +
+                          " seats: all runs of a seed on the same one, so that a seat's speed is in no difference.");
+  }
   if (gpus.size() > 1) {
     table.warnings.push_back("The runs come from different GPUs or drivers (" + joined(gpus, "; ") +
                              "): do not compare their times.");

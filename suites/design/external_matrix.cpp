@@ -4,10 +4,12 @@
 #include "ablations/screening.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
+#include "suites/design/data_source.h"
 #include "suites/design/external_suite.h"
 #include "suites/design/grid_table.h"
 #include "suites/design/matrix_builder.h"
 #include "suites/design/wording.h"
+#include "suites/source/source_trees.h"
 
 namespace nanobench::suites {
 namespace {
@@ -25,9 +27,13 @@ class ExternalMatrix {
   explicit ExternalMatrix(const Suite& suite) : suite_(suite), trainer_(*suite.external) {}
 
   Matrix build() {
-    where_ = "/engine/sources";
+    where_ = trainer_.source ? "/engine/source" : "/engine/sources";
     try {
-      sources_ = digests_of_sources(trainer_.sources, trainer_.folder);
+      if (trainer_.source) {
+        trees_.emplace(*trainer_.source, default_cache_dir());
+      } else {
+        sources_ = digests_of_sources(trainer_.sources, trainer_.folder);
+      }
       base_ = base_values();
       add_cells();
     } catch (const Error& error) {
@@ -163,20 +169,57 @@ class ExternalMatrix {
     require_factors(suite_, axes.size());
     if (suite_.runs) where_ = "/runs";
     if (suite_.resolution) where_ = "/resolution";
-    const DesignTable table = grid_table(suite_, axes);
-    for (const ablations::DesignCell& cell : table.cells)
-      add_combination(grid_label(suite_, axes, cell, kBase), axes, cell);
+    DesignTable table = grid_table(suite_, axes);
+    std::vector<bool> is_lost;
+    std::map<std::string, std::vector<std::string>> lost;  // labels by reason
+    for (const ablations::DesignCell& cell : table.cells) {
+      const std::string label = grid_label(suite_, axes, cell, kBase);
+      const std::string reason = clash(axes, cell);
+      is_lost.push_back(!reason.empty());
+      if (reason.empty()) {
+        add_combination(label, axes, cell);
+      } else {
+        lost[reason].push_back(label);
+      }
+    }
+    leave_out(table, is_lost, lost);
     add_contrasts(matrix_, table);
     for (const core::Message& message : grid_notes(suite_, axes, table)) note(message);
+  }
+
+  /// Why the changes of a combination do not fit together; empty if they do.
+  std::string clash(const std::vector<GridAxis>& axes, const ablations::DesignCell& cell) {
+    if (!trees_) return "";
+    Values values = base_;
+    for (std::size_t i = 0; i < cell.size(); ++i) values[axes[i].factor.name] = axes[i].factor.levels[cell[i]];
+    try {
+      trees_->with(changes_of(values));
+      return "";
+    } catch (const SourceConflict& error) {
+      return error.what();
+    }
+  }
+
+  /// Combinations that are not possible, from a table whose other cells are there.
+  void leave_out(DesignTable& table, const std::vector<bool>& is_lost,
+                 const std::map<std::string, std::vector<std::string>>& lost) {
+    if (lost.empty()) return;
+    for (const auto& [reason, labels] : lost) note(left_out_cells(labels, table.cells.size(), reason));
+    table = ablations::without_cells(table, is_lost);
+    if (table.cells.size() < 2)
+      throw Error(ErrorCode::kConflict, "of the combinations " +
+                                            std::string(table.cells.empty() ? "none" : "only one") +
+                                            " is possible: " + lost.begin()->first);
+    if (!table.not_estimable.empty()) note(not_estimable(table.not_estimable));
   }
 
   void add_screening() {
     const std::vector<GridAxis> axes = axes_of_features();
     where_ = "/features";
     require_factors(suite_, axes.size());
-    const auto turn = [](ablations::DesignCell cell, std::size_t factor) {
+    const auto turn = [&](ablations::DesignCell cell, std::size_t factor) {
       cell[factor] = 1;
-      return std::optional(std::move(cell));
+      return clash(axes, cell).empty() ? std::optional(std::move(cell)) : std::nullopt;
     };
     const std::vector<ablations::DesignCell> cells =
         ablations::screening_cells(axes.size(), screening_cells_of(suite_, axes.size()), turn);
@@ -258,8 +301,9 @@ class ExternalMatrix {
     for (const std::string& word : trainer_.command) command.push_back(fill(word));
     Json env = Json::object();
     for (const auto& [name, text] : trainer_.env) env[name] = fill(text);
+    const std::string tree = tree_of(label, values);
     Json files = sources_;
-    files.update(digests_of_words(command, trainer_.folder));
+    files.update(digests_of_words(command, trainer_.source ? "/nowhere" : trainer_.folder));
     Cell& cell = matrix_.cells.emplace_back();
     cell.label = label;
     cell.features = values;
@@ -277,6 +321,41 @@ class ExternalMatrix {
     if (!trainer_.log_file.empty()) cell.external["log_file"] = fill(trainer_.log_file);
     if (!trainer_.revision.empty()) cell.external["revision"] = trainer_.revision;
     if (!trainer_.tree.empty()) cell.external["tree"] = trainer_.tree;
+    if (trees_) add_tree(cell, values, tree);
+  }
+
+  /// The source's changes in a cell, in the order of the suite's features.
+  std::vector<NamedChange> changes_of(const Values& values) const {
+    std::vector<NamedChange> changes;
+    for (const ExternalFeature& item : trainer_.features) {
+      if (item.changes.empty()) continue;
+      const std::string& value = values.at(item.id);
+      const SourceChange& change = item.changes.at(value);
+      if (!change.is_none()) changes.push_back({item.id + " = " + value, &change});
+    }
+    return changes;
+  }
+
+  /// Empty without a source. Throws if the changes do not fit together, or what they make does not compile.
+  std::string tree_of(const std::string& label, const Values& values) {
+    if (!trees_) return "";
+    const std::string tree = trees_->with(changes_of(values));
+    const bool is_python = std::filesystem::path(trainer_.command.front()).filename().string().starts_with("python");
+    trees_->check(tree, label, is_python ? trainer_.command.front() : "python3");
+    return tree;
+  }
+
+  void add_tree(Cell& cell, const Values& values, const std::string& tree) const {
+    Json settings = trees_->settings_of(tree);
+    const std::filesystem::path inside = trainer_.folder.lexically_relative(trainer_.source->folder);
+    cell.external["folder"] =
+        (std::filesystem::path(settings.at("folder").get<std::string>()) / inside).lexically_normal().string();
+    cell.external["source"] = std::move(settings);
+    cell.external["tree"] = tree;
+    for (const ExternalFeature& item : trainer_.features) {
+      if (!item.changes.empty() && !item.changes.at(values.at(item.id)).is_none())
+        cell.external["changes"][item.id] = values.at(item.id);
+    }
   }
 
   void note_unknown_sources() {
@@ -288,20 +367,23 @@ class ExternalMatrix {
          "files with \"sources\""});
   }
 
-  /// Cells with the same command are one run; their rows must not look like two measurements.
+  /// Cells with the same command and source are one run; their rows must not look like two measurements.
   void note_twins() {
     Values first;  // label by command
     for (const Cell& cell : matrix_.cells) {
       if (cell.arm > 0) continue;
-      const auto [found, is_new] = first.emplace(config_digest(cell), cell.label);
+      Json what = external_configuration(cell.external);
+      what["changes"] = cell.external.value("tree", "");
+      const auto [found, is_new] = first.emplace(what.dump(-1, ' ', false, Json::error_handler_t::replace), cell.label);
       if (!is_new) note(same_run(cell.label, found->second, "command", ""));
     }
   }
 
   const Suite& suite_;
   const ExternalTrainer& trainer_;
-  std::string where_;  ///< pointer into the suite, for messages
-  Json sources_;       ///< digests of the trainer's sources, the same for all cells
+  std::string where_;                 ///< pointer into the suite, for messages
+  Json sources_ = Json::object();     ///< digests of the trainer's sources, the same for all cells
+  std::optional<SourceTrees> trees_;  ///< of a trainer with a source
   Values base_;
   Matrix matrix_;
 };

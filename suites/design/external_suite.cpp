@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 #include "suites/design/plan.h"
 #include "suites/design/suite.h"
+#include "suites/source/source_names.h"
 
 namespace nanobench::suites {
 namespace {
@@ -20,26 +21,34 @@ using core::ErrorCode;
 using core::Json;
 using core::JsonObject;
 
-std::vector<std::pair<std::string, std::string>> read_values(JsonObject& object) {
+/// Reads "values" into the feature.
+void read_values(JsonObject& object, const fs::path& suite_folder, ExternalFeature& feature) {
   const Json& json = object.at("values");
-  std::vector<std::pair<std::string, std::string>> values;
   if (json.is_array()) {
-    for (const std::string& text : object.strings_or_empty("values")) values.emplace_back(text, text);
+    for (const std::string& text : object.strings_or_empty("values")) feature.values.emplace_back(text, text);
   } else {
     JsonObject names = object.object("values");
-    for (const auto& [name, unused] : json.items()) values.emplace_back(name, names.string(name));
+    for (const auto& [name, value] : json.items()) {
+      if (value.is_object()) {
+        feature.changes[name] = read_source_change(names.object(name), suite_folder);
+        feature.values.emplace_back(name, name);
+      } else {
+        feature.values.emplace_back(name, names.string(name));
+      }
+    }
   }
   std::set<std::string> distinct;
-  for (const auto& [name, text] : values) distinct.insert(name);
-  if (values.size() < 2 || distinct.size() != values.size())
+  for (const auto& [name, text] : feature.values) distinct.insert(name);
+  if (feature.values.size() < 2 || distinct.size() != feature.values.size())
     object.fail("values", "expected at least two values, each once");
-  return values;
+  if (!feature.changes.empty() && feature.changes.size() != feature.values.size())
+    object.fail("values", "expected texts, or changes of the source such as {\"patch\": \"a.patch\"} and {}, not both");
 }
 
-ExternalFeature read_feature(const std::string& id, JsonObject object) {
+ExternalFeature read_feature(const std::string& id, JsonObject object, const fs::path& suite_folder) {
   ExternalFeature feature{.id = id};
   feature.title = object.string_or("title", id);
-  feature.values = read_values(object);
+  read_values(object, suite_folder, feature);
   const bool is_list = object.at("values").is_array();  // only a list has a first and a last one
   feature.before = is_list ? object.string_or("before", feature.values.front().first) : object.string("before");
   feature.after = is_list ? object.string_or("after", feature.values.back().first) : object.string("after");
@@ -93,7 +102,9 @@ void check_templates(JsonObject& engine, const ExternalTrainer& trainer) {
     });
   });
   for (const ExternalFeature& feature : trainer.features) {
-    if (!used.contains(feature.id))
+    if (!feature.changes.empty() && !trainer.source)
+      engine.fail("features", feature.id + " changes the source, but the engine has no \"source\"");
+    if (feature.changes.empty() && !used.contains(feature.id))
       engine.fail("features",
                   "nothing uses {feature:" + feature.id + "} in command or env, so it would change nothing");
   }
@@ -147,6 +158,14 @@ void check_texts(JsonObject& engine, const ExternalTrainer& trainer) {
 void read_surroundings(JsonObject& engine, ExternalTrainer& trainer) {
   trainer.env = engine.named_strings_or_empty("env");
   if (engine.find("inherit") != nullptr) trainer.inherit = engine.strings_or_empty("inherit");
+  if (engine.find("source") != nullptr) {
+    trainer.source = read_trainer_source(engine, trainer.folder);
+    trainer.folder = trainer.source->folder;
+    if (engine.has("sources"))
+      engine.fail("sources", "is the part of a \"folder\" that counts; a \"source\" counts whole");
+    if (engine.has("folder") && fs::path(engine.string("folder")).is_absolute())
+      engine.fail("folder", "expected a folder of the source, as seen from there");
+  }
   if (engine.find("folder") != nullptr) trainer.folder = trainer.folder / engine.string("folder");
   trainer.folder = trainer.folder.lexically_normal();
   if (!trainer.folder.has_filename()) trainer.folder = trainer.folder.parent_path();  // "a/.." is normally "./"
@@ -156,29 +175,13 @@ void read_surroundings(JsonObject& engine, ExternalTrainer& trainer) {
   }
 }
 
-/// Files that tools leave behind and that change with every run.
-bool is_left_out(const fs::path& path) {
-  const std::string name = path.filename().string();
-  return name.starts_with(".") || name == "__pycache__";
-}
-
-/// Files that are the trainer's and no data or output of its own, as far as names tell.
-bool is_source(const fs::path& path) {
-  constexpr std::array kEndings = {".py",  ".pyx", ".sh",   ".bash", ".c",   ".cc",   ".cpp", ".cxx", ".h",
-                                   ".hpp", ".cu",  ".cuh",  ".rs",   ".jl",  ".lua",  ".pl",  ".rb",  ".js",
-                                   ".ts",  ".go",  ".toml", ".cfg",  ".ini", ".yaml", ".yml", ".ptx", ".cmake"};
-  const std::string ending = path.extension().string(), name = path.filename().string();
-  return std::find(kEndings.begin(), kEndings.end(), ending) != kEndings.end() || name == "Makefile" ||
-         name == "CMakeLists.txt" || name == "requirements.txt";
-}
-
 constexpr int kMaxEntries = 20'000;  // of a folder that no source is named of
 
 using NamedFiles = std::map<std::string, fs::path>;  ///< by the name in a suite
 
 void add_folder(NamedFiles& files, const std::string& name, const fs::path& folder) {
   for (auto entry = fs::recursive_directory_iterator(folder); entry != fs::recursive_directory_iterator(); ++entry) {
-    if (is_left_out(entry->path())) {
+    if (is_left_behind(entry->path())) {
       entry.disable_recursion_pending();
     } else if (entry->is_regular_file()) {
       const std::string inside = entry->path().lexically_relative(folder).generic_string();
@@ -214,9 +217,9 @@ void add_all_sources(NamedFiles& files, const fs::path& folder) {
                                                    "\"sources\"");
     }
     const fs::path& path = entry->path();
-    if (is_left_out(path) || fs::exists(path / "pyvenv.cfg", ignored) || path.filename() == "node_modules") {
+    if (is_left_behind(path) || fs::exists(path / "pyvenv.cfg", ignored) || path.filename() == "node_modules") {
       entry.disable_recursion_pending();
-    } else if (entry->is_regular_file() && is_source(path)) {
+    } else if (entry->is_regular_file() && is_source_name(path)) {
       files[path.lexically_relative(folder).generic_string()] = path;
     }
   }
@@ -258,7 +261,8 @@ bool is_external_engine(const Json* engine) {
 ExternalTrainer read_external_trainer(JsonObject& suite) {
   JsonObject engine = suite.object("engine");
   ExternalTrainer trainer;
-  trainer.folder = fs::absolute(fs::path(suite.source())).parent_path();
+  const fs::path suite_folder = fs::absolute(fs::path(suite.source())).parent_path();
+  trainer.folder = suite_folder;
   engine.at("command");
   trainer.command = engine.strings_or_empty("command");
   if (trainer.command.empty() || trainer.command.front().empty())
@@ -271,14 +275,26 @@ ExternalTrainer read_external_trainer(JsonObject& suite) {
   if (engine.find("features") != nullptr) {
     JsonObject features = engine.object("features");
     for (const auto& [id, unused] : engine.at("features").items())
-      trainer.features.push_back(read_feature(id, features.object(id)));
+      trainer.features.push_back(read_feature(id, features.object(id), suite_folder));
   }
+  if (engine.find("seats") != nullptr) trainer.seats = read_seats(engine);
   if (engine.find("steps") != nullptr) trainer.steps = engine.integer("steps", 1, 1'000'000'000);
   check_texts(engine, trainer);
   check_templates(engine, trainer);
   check_shells(engine, trainer);
   engine.finish();
   return trainer;
+}
+
+void move_to_folder(ExternalTrainer& trainer, const fs::path& folder) {
+  if (!trainer.source) {
+    trainer.folder = folder;
+    return;
+  }
+  trainer.folder = (folder / trainer.folder.lexically_relative(trainer.source->folder)).lexically_normal();
+  trainer.source->folder = folder;
+  trainer.source->revision.clear();
+  trainer.source->base_tree.clear();
 }
 
 void read_external_cells(JsonObject& suite, ExternalTrainer& trainer) {
@@ -306,12 +322,16 @@ Json external_settings(const Json& cell_settings, std::uint64_t seed) {
 
 Json external_configuration(const Json& cell_settings) {
   Json configuration = cell_settings;
-  for (const char* key : {"folder", "files", "revision", "suite_file", "tree"}) configuration.erase(key);
+  for (const char* key : {"folder", "files", "revision", "source", "suite_file", "tree"}) configuration.erase(key);
   return configuration;
 }
 
 Engine external_engine(const Suite& suite, std::vector<std::string> command) {
   const ExternalTrainer& trainer = *suite.external;
+  if (trainer.source) {  // its cells have trees of their own, which nobody changes during a suite
+    const Json identity = {{"command", trainer.command}, {"source", trainer.source->base_tree}};
+    return {std::move(command), "external", core::digest_of(core::safe_dump(identity)).substr(0, 16)};
+  }
   Json files = digests_of_sources(trainer.sources, trainer.folder);
   files.update(digests_of_words(trainer.command, trainer.folder));
   const Json identity = {{"command", trainer.command}, {"files", files}, {"tree", trainer.tree}};

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "core/base/json.h"
+#include "suites/design/seats.h"
+#include "suites/source/source_change.h"
 
 namespace nanobench::suites {
 
@@ -19,11 +21,13 @@ struct Suite;
 struct Matrix;
 struct Engine;
 
-/// A property of the trainer that cells change. Each value name stands for a text that is put into the command.
+/// A property of the trainer that cells change. Each value name stands for a text that is put into the command, or for
+/// a change of the trainer's source.
 struct ExternalFeature {
   std::string id;
   std::string title;
-  std::vector<std::pair<std::string, std::string>> values;  ///< name, text
+  std::vector<std::pair<std::string, std::string>> values;  ///< name, text; of a change of the source: its name again
+  std::map<std::string, SourceChange> changes;              ///< by value; empty: the values are texts
   std::string before;
   std::string after;
 
@@ -40,8 +44,10 @@ struct ExternalTrainer {
   std::map<std::string, std::string> env;           ///< values may hold the same placeholders
   std::optional<std::vector<std::string>> inherit;  ///< names of our variables that it also gets; absent: all
   std::string log_file;                   ///< where it writes its lines; same placeholders; empty: standard output
-  std::filesystem::path folder;           ///< where the command runs
+  std::filesystem::path folder;           ///< where the command runs; with a source: in the source's folder
+  std::optional<TrainerSource> source;    ///< each cell runs in a tree of its own, made from it; absent: in `folder`
   std::vector<std::string> sources;       ///< files and folders of the trainer besides those named in the command
+  std::vector<Seat> seats;                ///< where runs are made side by side; empty: one after the other
   std::vector<ExternalFeature> features;  ///< in the suite's order
   std::vector<ExternalCell> cells;        ///< for the designs "cells" and "history"
   std::optional<std::int64_t> steps;      ///< steps of a run, to display progress
@@ -60,6 +66,9 @@ bool is_external_engine(const core::Json* engine);
 /// templates that name nothing, values that a shell would read as code.
 ExternalTrainer read_external_trainer(core::JsonObject& suite);
 
+/// The same trainer in another checkout. A source is then the folder as it is on disk.
+void move_to_folder(ExternalTrainer& trainer, const std::filesystem::path& folder);
+
 /// Reads "cells" into the trainer. Throws likewise, and also for labels that appear twice.
 void read_external_cells(core::JsonObject& suite, ExternalTrainer& trainer);
 
@@ -68,7 +77,8 @@ void read_external_cells(core::JsonObject& suite, ExternalTrainer& trainer);
 Matrix make_external_matrix(const Suite& suite);
 
 /// The settings of one run: templates filled in. JSON: {"command", "env", "folder", "files", "suite_file"} and, if set,
-/// "inherit", "log_file", "revision", "tree".
+/// "inherit", "log_file", "revision", "tree", "changes" (of the source, by feature) and "source" (as ScratchTree needs
+/// it).
 core::Json external_settings(const core::Json& cell_settings, std::uint64_t seed);
 
 /// The part of a cell's settings that defines what is trained, without the state and location of the trainer's sources.

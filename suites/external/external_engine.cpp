@@ -12,6 +12,7 @@
 #include "suites/run/engine_main.h"
 #include "suites/run/log_follower.h"
 #include "suites/run/trainer_process.h"
+#include "suites/source/scratch_tree.h"
 
 namespace nanobench::suites {
 
@@ -163,6 +164,8 @@ core::RunEvent last_event(const EventWriter& writer, const std::optional<LogFoll
 int run_external_engine(const core::RunSpec& spec, int events_fd) {
   const TrainerSettings settings = read_trainer_settings(spec.external);
   set_adapter_signals();
+  std::optional<ScratchTree> tree;
+  if (!settings.source.is_null()) tree.emplace(settings.source);
   std::optional<LogFollower> log;
   if (!settings.log_file.empty()) log.emplace(std::filesystem::path(settings.folder) / settings.log_file);
   TrainerProcess trainer(settings);

@@ -10,6 +10,7 @@
 
 #include "core/process/child_process.h"
 #include "core/protocol/run_event.h"
+#include "suites/design/seats.h"
 
 namespace nanobench::suites {
 
@@ -18,8 +19,10 @@ struct EnginePlace {
   bool takes_turns = false;     ///< it is given a pipe on which it may wait for its turns
   std::vector<int> processors;  ///< the only ones that it may use; empty: all of ours
 
-  /// Whether other runs compute at the same time, which makes its times worthless.
-  bool is_beside_others() const { return !takes_turns && !processors.empty(); }
+  std::optional<Seat> seat{};  ///< of an external trainer
+
+  /// Whether other runs compute at the same time and may slow it down, which makes its times worthless.
+  bool is_beside_others() const { return !takes_turns && !processors.empty() && !seat; }
 };
 
 class EngineProcess {

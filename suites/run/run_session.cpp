@@ -1,5 +1,8 @@
 #include "suites/run/run_session.h"
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -52,10 +55,36 @@ results::Facts used_facts(const core::ProcessExit& exit) {
           {"used/involuntary_switches", std::to_string(exit.involuntary_switches)}};
 }
 
-std::string spec_text(const PlannedRun& run, std::int64_t run_id, const std::string& mark) {
+/// A port that nobody listens on now, so that the processes of runs side by side find each other and no others.
+std::optional<int> free_port() {
+  const core::Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  auto* const any = reinterpret_cast<sockaddr*>(&address);
+  if (!socket.is_open() || bind(socket.get(), any, size) != 0 || getsockname(socket.get(), any, &size) != 0)
+    return std::nullopt;
+  return ntohs(address.sin_port);
+}
+
+/// What a run has by the seat that it is made on; none of it is part of its identity.
+void add_seat(core::Json& external, const Seat& seat) {
+  external["seat"] = seat.name;
+  core::Json& env = external.at("env");
+  if (const std::optional<int> port = free_port()) {
+    for (const char* name : {"MASTER_PORT", "PET_MASTER_PORT"}) {  // torchrun reads the second one
+      if (!env.contains(name)) env[name] = std::to_string(*port);
+    }
+  }
+  for (const auto& [name, value] : seat.env) env[name] = value;
+}
+
+std::string spec_text(const PlannedRun& run, std::int64_t run_id, const std::string& mark, const EnginePlace& place) {
   core::RunSpec spec = run.spec;
   spec.run_id = "run-" + std::to_string(run_id);
   if (!mark.empty()) spec.external["mark"] = mark;
+  if (place.seat) add_seat(spec.external, *place.seat);
   return core::to_json(spec).dump();
 }
 
@@ -91,13 +120,16 @@ RunSession::RunSession(const Plan& plan, const PlannedRun& run, std::int64_t run
       options_(options),
       interrupts_(interrupts),
       observer_(observer),
-      place_{.takes_turns = place.takes_turns && run.spec.external.is_null(), .processors = place.processors},
+      place_{.takes_turns = place.takes_turns && run.spec.external.is_null(),
+             .processors = place.processors,
+             .seat = place.seat},
       recorder_(store, run_id, /*keeps_times=*/!place.is_beside_others()),
       strays_(run.spec.external.is_null() ? "" : new_trainer_mark()),
-      engine_(plan.engine.command, spec_text(run, run_id, strays_.mark()), place_) {
+      engine_(plan.engine.command, spec_text(run, run_id, strays_.mark(), place_), place_) {
   check_engine();
   load_.begin();
-  if (place_.processors.empty()) return;
+  if (place_.seat) recorder_.add_facts({{results::kSeat, place_.seat->name}});
+  if (place_.processors.empty() || place_.seat) return;
   const char* const fact = place_.is_beside_others() ? results::kJobProcessors : results::kTurnProcessors;
   recorder_.add_facts({{fact, text_of(place_.processors)}});
 }

@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/text.h"
 #include "core/hardware/processors.h"
+#include "suites/design/external_suite.h"
 #include "suites/run/interrupt.h"
 #include "suites/run/pilot.h"
 #include "suites/run/plan_runner.h"
@@ -142,7 +143,11 @@ std::vector<SuiteRunResult> run_in_turn(const std::vector<const Plan*>& plans, r
     runners.back()->begin();
   }
   for (const auto& runner : runners) prepare(*runner, store, options, observer, interrupts);
-  if (options.jobs > 1) {
+  const std::vector<Seat> seats =
+      plans.front()->suite.external ? plans.front()->suite.external->seats : std::vector<Seat>{};
+  if (!seats.empty()) {
+    run_on_seats(all_runs(runners), seats, interrupts, observer);
+  } else if (options.jobs > 1) {
     run_side_by_side(all_runs(runners), options.jobs, interrupts, observer);
   } else {
     run_blocks(runners, options.times == TimesChoice::kTurns && !options.is_machine_shared, options, interrupts);

@@ -15,9 +15,9 @@ namespace {
 using core::Error;
 using core::ErrorCode;
 
-/// A set of processors, and the run that has it.
+/// A set of processors or a seat, and the run that has it.
 struct Place {
-  std::vector<int> processors;
+  EnginePlace what{};
   BlockRun run{};
   std::int64_t run_id = 0;
   std::unique_ptr<RunSession> session{};  ///< null: the place is free
@@ -27,15 +27,22 @@ std::vector<Place> places_for(int jobs, int threads) {
   check_jobs(jobs, threads);
   std::vector<Place> places;
   for (std::vector<int>& processors : core::disjoint_processors(core::usable_processors(), jobs, threads))
-    places.push_back({.processors = std::move(processors)});
+    places.push_back({.what = {.processors = std::move(processors)}});
   NB_CHECK(places.size() == static_cast<std::size_t>(jobs), "fewer sets of processors than there are processors for");
+  return places;
+}
+
+std::vector<Place> places_of(const std::vector<Seat>& seats) {
+  std::vector<Place> places;
+  for (const Seat& seat : seats) places.push_back({.what = {.processors = seat.processors, .seat = seat}});
   return places;
 }
 
 class SideBySide {
  public:
-  SideBySide(std::vector<Place> places, InterruptGuard& interrupts, RunnerObserver& observer)
-      : places_(std::move(places)), interrupts_(interrupts), observer_(observer) {}
+  /// `has_seats`: each seed has its place.
+  SideBySide(std::vector<Place> places, bool has_seats, InterruptGuard& interrupts, RunnerObserver& observer)
+      : places_(std::move(places)), has_seats_(has_seats), interrupts_(interrupts), observer_(observer) {}
 
   void run(const std::vector<BlockRun>& runs) {
     waiting_.assign(runs.begin(), runs.end());
@@ -67,28 +74,38 @@ class SideBySide {
 
   void start_more() {
     for (Place& place : places_) {
-      while (!place.session && !waiting_.empty() && interrupts_.count() == 0 && has_room()) {
-        if (!start_next(place)) return;
+      while (!place.session && interrupts_.count() == 0 && has_room()) {
+        const auto next = next_for(place);
+        if (next == waiting_.end()) break;
+        if (!start_next(place, next)) return;
       }
     }
   }
 
-  /// Takes the next run; false if another runner is in its way.
-  bool start_next(Place& place) {
-    const BlockRun run = waiting_.front();
+  std::deque<BlockRun>::iterator next_for(const Place& place) {
+    if (!has_seats_) return waiting_.begin();
+    const auto number = static_cast<std::size_t>(&place - places_.data());
+    return std::find_if(waiting_.begin(), waiting_.end(), [&](const BlockRun& run) {
+      return seat_of_seed(run.plan->seed(run.index), places_.size()) == number;
+    });
+  }
+
+  /// Takes this run; false if another runner is in its way.
+  bool start_next(Place& place, std::deque<BlockRun>::iterator next) {
+    const BlockRun run = *next;
     const ClaimAnswer answer = run.plan->try_claim(run.index);
     if (answer.kind == ClaimAnswer::Kind::kBusy) {
       if (!std::exchange(has_said_waiting_, true)) run.plan->say_waiting(*answer.other);
       // Somebody else may take long over it: the others first.
-      std::rotate(waiting_.begin(), waiting_.begin() + 1, waiting_.end());
+      std::rotate(next, next + 1, waiting_.end());
       return false;
     }
-    waiting_.pop_front();
+    waiting_.erase(next);
     if (answer.kind == ClaimAnswer::Kind::kAnswered) return true;
     place.run = run;
     place.run_id = answer.run_id;
     try {
-      place.session = run.plan->start(run.index, answer.run_id, {.processors = place.processors});
+      place.session = run.plan->start(run.index, answer.run_id, place.what);
     } catch (const std::exception& error) {
       run.plan->give_up(answer.run_id, error.what());
       throw;
@@ -99,7 +116,7 @@ class SideBySide {
   /// Those that run have not reached their peaks yet.
   bool has_room() {
     const std::size_t count = running().size();
-    if (count == 0) return true;
+    if (count == 0 || has_seats_) return true;  // whoever names seats says that they have room
     const std::optional<std::int64_t> free = results::available_memory_bytes();
     const bool has = !free || !largest_bytes_ || *free > 2 * *largest_bytes_;
     if (!has && !std::exchange(has_said_full_, true)) {
@@ -132,6 +149,7 @@ class SideBySide {
   static constexpr double kPollSeconds = 0.2;
 
   std::vector<Place> places_;
+  const bool has_seats_;
   std::deque<BlockRun> waiting_;
   std::optional<std::int64_t> largest_bytes_;  ///< peak of one run
   bool has_said_full_ = false;
@@ -144,7 +162,12 @@ class SideBySide {
 
 void run_side_by_side(const std::vector<BlockRun>& runs, int jobs, InterruptGuard& interrupts,
                       RunnerObserver& observer) {
-  SideBySide(places_for(jobs, runs.front().plan->plan().threads), interrupts, observer).run(runs);
+  SideBySide(places_for(jobs, runs.front().plan->plan().threads), /*has_seats=*/false, interrupts, observer).run(runs);
+}
+
+void run_on_seats(const std::vector<BlockRun>& runs, const std::vector<Seat>& seats, InterruptGuard& interrupts,
+                  RunnerObserver& observer) {
+  SideBySide(places_of(seats), /*has_seats=*/true, interrupts, observer).run(runs);
 }
 
 }  // namespace nanobench::suites

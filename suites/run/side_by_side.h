@@ -1,5 +1,6 @@
-/// Runs side by side: several engines compute at once, each on processors that it shares with no other. They give
-/// losses, the same as alone, and no times. Private to suites/.
+/// Runs side by side: several engines compute at once, each on processors that it shares with no other, where they give
+/// losses, the same as alone, and no times; or each on a seat, a GPU of its own, where they give times too. Private to
+/// suites/.
 #pragma once
 
 #include <vector>
@@ -14,5 +15,9 @@ namespace nanobench::suites {
 /// Throws as run_plan() does.
 void run_side_by_side(const std::vector<BlockRun>& runs, int jobs, InterruptGuard& interrupts,
                       RunnerObserver& observer);
+
+/// The same on seats: all runs of a seed on the same one (seat_of_seed), one after the other.
+void run_on_seats(const std::vector<BlockRun>& runs, const std::vector<Seat>& seats, InterruptGuard& interrupts,
+                  RunnerObserver& observer);
 
 }  // namespace nanobench::suites

@@ -71,9 +71,10 @@ TrainerSettings read_trainer_settings(const Json& json) {
     settings.log_file = json.value("log_file", "");
     settings.mark = json.value("mark", "");
     if (settings.mark.empty()) settings.mark = new_trainer_mark();
-    for (const char* key : {"revision", "tree"}) {
+    for (const char* key : {"revision", "seat", "tree"}) {
       if (json.contains(key)) settings.identity[key] = json.at(key).get<std::string>();
     }
+    if (json.contains("source")) settings.source = json.at("source");
     if (settings.command.empty()) throw Error(ErrorCode::kInvalidArgument, "/external/command: no program");
     return settings;
   } catch (const Json::exception& error) {

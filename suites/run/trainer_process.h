@@ -24,7 +24,8 @@ struct TrainerSettings {
   std::string folder;
   std::string log_file;
   std::string mark;                             ///< kTrainerMark
-  std::map<std::string, std::string> identity;  ///< "revision", "tree": reported to the runner unchanged
+  std::map<std::string, std::string> identity;  ///< "revision", "seat", "tree": reported to the runner unchanged
+  core::Json source;                            ///< of a ScratchTree; null: `folder` is there
 };
 
 /// Throws Error{kInvalidArgument}.

@@ -38,6 +38,7 @@ const std::vector<std::vector<std::string>> kRanks = {
     {"engine/main"},
     {"ablations"},
     {"results"},
+    {"suites/source"},
     {"suites/design"},
     {"suites/run"},
     {"suites/external", "suites/slurm"},

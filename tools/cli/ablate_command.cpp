@@ -21,6 +21,7 @@
 #include "tools/cli/options.h"
 #include "tools/cli/program.h"
 #include "tools/cli/suite_run.h"
+#include "tools/cli/trainer_suite.h"
 #include "tools/cli/until_decided.h"
 
 namespace nanobench::tools {
@@ -47,6 +48,7 @@ struct SuiteRequest {
   std::optional<std::int64_t> arms;
   std::string name;
   std::string engine;
+  TrainerRequest trainer;  ///< a trainer of the user's own
 };
 
 struct AblateOptions {
@@ -79,6 +81,7 @@ constexpr const char* kAblateFooter =
     "  nanobench ablate --base record:17 --design sweep --axis /optimizer/hidden_matrices/lr=0.02,0.05,0.1\n"
     "  nanobench ablate --base record:17 --design a_a --seeds 5\n"
     "  nanobench ablate --design history --records record:16,record:17\n"
+    "  nanobench ablate --trainer ../modded-nanogpt --patches patches --design leave_one_out --dry-run\n"
     "\n"
     "--dry-run prints the cells and which of them estimate which effect, and trains nothing. `nanobench run` repeats "
     "the\n"
@@ -158,11 +161,14 @@ OrderedJson axis_of(const std::string& text) {
 OrderedJson base_of(const SuiteRequest& request, const suites::SuiteOverrides& overrides) {
   OrderedJson base = OrderedJson::object();
   if (request.design != Design::kHistory) {
-    if (request.base.empty()) {
+    if (request.trainer.is_given()) {
+      if (!request.base.empty() || !request.engine.empty())
+        throw Error(ErrorCode::kInvalidArgument, "--base and --engine do not apply to a --trainer of your own");
+    } else if (request.base.empty()) {
       throw Error(ErrorCode::kInvalidArgument,
                   "--base is missing: name the record that the cells start from, such as --base record:17");
     }
-    base["record"] = record_of(request.base);
+    if (!request.base.empty()) base["record"] = record_of(request.base);
     for (const auto& [id, value] : parse_settings(request.settings)) base["features"][id] = value;
   }
   if (overrides.ranks) base["ranks"] = *overrides.ranks;
@@ -198,7 +204,7 @@ void check_options(const SuiteRequest& request) {
   refuse(request.arms.has_value(), "--arms", {Design::kAA});
   if (request.design == Design::kHistory && (!request.base.empty() || !request.settings.empty()))
     throw Error(ErrorCode::kInvalidArgument, "--base and --set do not apply to the design \"history\"; use --records");
-  if (is_one_of(with_features) && request.features.empty() && request.values.empty())
+  if (is_one_of(with_features) && request.features.empty() && request.values.empty() && !request.trainer.is_given())
     throw Error(ErrorCode::kInvalidArgument, "--features is missing: name some, or use --features all");
 }
 
@@ -229,6 +235,7 @@ OrderedJson engine_of(const std::string& text) {
 }
 
 std::string title_of(const SuiteRequest& request) {
+  if (request.trainer.is_given()) return request.design_name + " of the patches in " + request.trainer.patches;
   if (request.design == Design::kHistory) return "Records " + request.records;
   std::string title = record_of(request.base) + ", " + request.design_name;
   if (!request.features.empty()) title += " of " + request.features;
@@ -249,8 +256,13 @@ OrderedJson suite_json(SuiteRequest request, const suites::SuiteOverrides& overr
   json["design"] = request.design_name;
   if (const OrderedJson base = base_of(request, overrides); !base.empty()) json["base"] = base;
   add_cells(json, request);
-  json["scale"] = overrides.scale.value_or("nano");
   json["seeds"] = overrides.seeds.value_or(suites::Suite{}.seeds);
+  if (request.trainer.is_given()) {
+    const auto place = file.empty() ? std::filesystem::current_path() : std::filesystem::path(file).parent_path();
+    json["engine"] = trainer_engine(request.trainer, request.design, place);
+    return json;
+  }
+  json["scale"] = overrides.scale.value_or("nano");
   // Paths in a file are relative to the file, those of a command to the working folder.
   json["data"] = text_of(relative_to(overrides.data.value_or(suites::DataRequest{}), std::filesystem::current_path()));
   if (overrides.threads) json["threads"] = *overrides.threads;
@@ -274,7 +286,9 @@ int ablate(const AblateOptions& options, const Session& session) {
   check_save(options);
   const std::string file = options.save.empty() ? "" : full_path(options.save);
   const OrderedJson json = suite_json(options.request, overrides_of(options.settings), file);
-  const suites::Suite suite = suites::read_suite(core::Json(json), file.empty() ? "ablate" : file);
+  const suites::SuiteOverrides overrides = overrides_of(options.settings);
+  suites::Suite suite = suites::read_suite(core::Json(json), file.empty() ? "ablate" : file);
+  if (suite.external) suite = suites::with_overrides(suite, overrides);  // which are none of an external trainer
   const ablations::Catalogue catalogue = load_catalogue(options.run.catalogue);
   const suites::Matrix matrix = suites::make_matrix(suite, catalogue);  // what cannot be run is not saved
   if (!file.empty()) {
@@ -333,6 +347,7 @@ void add_ablate_command(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("ablate", "Run an ablation without writing a suite file");
   const auto options = std::make_shared<AblateOptions>();
   add_request_options(*command, options->request);
+  add_trainer_options(*command, options->request.trainer);
   add_suite_settings(*command, options->settings);
   command->get_option("--scale")->description("smoke, nano (default), mini, official_short, official");
   command->get_option("--threads")->description("Threads of a run (default: all cores)");

@@ -329,6 +329,8 @@ std::vector<Rule> file_rules() {
           {{"", "FILE"}, nothing, kFiles},
           {{"", "INTO"}, nothing, kFiles},
           {{"", "FROM"}, nothing, kFiles},
+          {{"", "--trainer"}, nothing, kFolders},
+          {{"", "--patches"}, nothing, kFolders},
           {{"", "--out"}, nothing, kFiles}};
 }
 

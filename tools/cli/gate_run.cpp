@@ -28,7 +28,7 @@ suites::Plan baseline_plan(const GateOptions& options, const suites::Suite& suit
     other.seeds = suite.seeds;
     other.order_seed = suite.order_seed;
   }
-  if (!options.baseline_folder.empty()) other.external->folder = full_path(options.baseline_folder);
+  if (!options.baseline_folder.empty()) suites::move_to_folder(*other.external, full_path(options.baseline_folder));
   std::optional<suites::Engine> engine;
   if (!options.baseline_engine.empty())
     engine = suites::native_engine(options.baseline_engine, use_of(suite, options.run));

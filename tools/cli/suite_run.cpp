@@ -16,6 +16,8 @@
 #include "suites/design/plan.h"
 #include "suites/run/launched_engine.h"
 #include "suites/run/runner.h"
+#include "suites/source/scratch_tree.h"
+#include "suites/source/source_trees.h"
 #include "tools/cli/claim_ledger.h"
 #include "tools/cli/git.h"
 #include "tools/cli/options.h"
@@ -46,6 +48,7 @@ suites::Engine engine_for(const suites::Suite& suite, const SuiteRunOptions& opt
   }
   if (suite.external) {
     suites::Engine engine = suites::external_engine(suite, {own, "external-engine"});
+    if (suite.external->source) return engine;
     engine.version_of_run = [suite](const std::string&) {
       return suites::external_engine(with_trainer_revision(suite), {}).version;
     };
@@ -74,6 +77,10 @@ void check_sharing(const suites::Suite& suite, const SuiteRunOptions& options) {
   const auto refuse = [](const std::string& text) { throw core::Error(core::ErrorCode::kInvalidArgument, text); };
   const bool has_turns = options.times == suites::TimesChoice::kTurns;
   const bool is_started_elsewhere = options.slurm || !options.launcher.empty();
+  const bool has_seats = suite.external && !suite.external->seats.empty();
+  if (has_seats && (is_started_elsewhere || options.jobs || has_turns))
+    refuse(suite.source +
+           ": /engine/seats: they decide what runs at once; leave out --jobs, --times turns and --executor");
   if (has_turns && is_started_elsewhere)
     refuse("--times turns: the engines must be started by this program, not by a launcher or Slurm");
   if (options.jobs.value_or(1) == 1) return;
@@ -181,6 +188,10 @@ void add_jobs_option(CLI::App& command, SuiteRunOptions& options) {
 suites::Suite with_trainer_revision(suites::Suite suite) {
   if (!suite.external) return suite;
   suites::ExternalTrainer& trainer = *suite.external;
+  if (trainer.source) {
+    trainer.revision = suites::pin_source(*trainer.source, cache_folder());
+    return suite;
+  }
   trainer.revision = source_revision(trainer.folder).value_or("");
   if (trainer.sources.empty()) trainer.tree = source_tree(trainer.folder, suite.source).value_or("");
   return suite;
@@ -213,6 +224,12 @@ suites::Plan plan_suite(const suites::Suite& asked, const SuiteRunOptions& optio
 
 namespace {
 
+/// How many runs a display shows at once.
+int shown_jobs(const suites::Plan& plan, const SuiteRunOptions& options) {
+  const bool has_seats = plan.suite.external && !plan.suite.external->seats.empty();
+  return has_seats ? static_cast<int>(plan.suite.external->seats.size()) : jobs_of(plan, options);
+}
+
 /// What `run` returns; its observer shows progress on standard error, unless that is to be quiet.
 template <class Run>
 auto with_progress(const results::Store& store, const SuiteRunOptions& options, int jobs, const Run& run) {
@@ -241,19 +258,37 @@ suites::RunnerOptions completed(suites::RunnerOptions runner, const suites::Plan
 
 }  // namespace
 
+namespace {
+
+/// Folders in the cache that were made for the runs of a plan, unless a failed run may be looked into there.
+void remove_trees_of(const suites::Plan& plan, const suites::SuiteRunResult& result, const SuiteRunOptions& options) {
+  if (!plan.suite.external || !plan.suite.external->source || !result.is_whole() || options.slurm) return;
+  std::vector<std::filesystem::path> folders;
+  for (const suites::Cell& cell : plan.matrix.cells)
+    folders.emplace_back(cell.external.at("source").at("folder").get<std::string>());
+  suites::remove_trees(cache_folder(), folders);
+}
+
+}  // namespace
+
 suites::SuiteRunResult run_plan(const suites::Plan& plan, results::Store& store, const suites::RunnerOptions& runner,
                                 const SuiteRunOptions& options) {
-  return with_progress(store, options, jobs_of(plan, options), [&](suites::RunnerObserver& observer) {
+  const auto result = with_progress(store, options, shown_jobs(plan, options), [&](suites::RunnerObserver& observer) {
     return options.slurm ? suites::run_on_slurm(plan, store, runner, *options.slurm, observer)
                          : suites::run_plan(plan, store, completed(runner, plan, options, store), observer);
   });
+  remove_trees_of(plan, result, options);
+  return result;
 }
 
 std::vector<suites::SuiteRunResult> run_in_turn(const std::vector<const suites::Plan*>& plans, results::Store& store,
                                                 const suites::RunnerOptions& runner, const SuiteRunOptions& options) {
-  return with_progress(store, options, jobs_of(*plans.front(), options), [&](suites::RunnerObserver& observer) {
-    return suites::run_in_turn(plans, store, completed(runner, *plans.front(), options, store), observer);
-  });
+  auto results =
+      with_progress(store, options, shown_jobs(*plans.front(), options), [&](suites::RunnerObserver& observer) {
+        return suites::run_in_turn(plans, store, completed(runner, *plans.front(), options, store), observer);
+      });
+  for (std::size_t i = 0; i < plans.size(); ++i) remove_trees_of(*plans[i], results[i], options);
+  return results;
 }
 
 namespace {

@@ -363,7 +363,8 @@ int run_until_decided(const suites::Suite& suite, const UntilDecided& rule, cons
                                                  " has no change to decide on; leave " +
                                                  (rule.budget_s ? "--budget" : "--until-decided") + " out");
   }
-  return Search(suite, rule, options, session).run(changes);
+  // Later rounds start from the source of the first.
+  return Search(with_trainer_revision(suite), rule, options, session).run(changes);
 }
 
 }  // namespace nanobench::tools

@@ -9,6 +9,7 @@
 #include <functional>
 #include <set>
 
+#include "core/base/atomic_write.h"
 #include "suites/design/plan.h"
 #include "tests/suites/design/design_support.h"
 
@@ -37,6 +38,15 @@ std::string error_of(const Json& json) {
   }
   return "";
 }
+
+/// In an empty folder: files of the working folder are sources of a trainer whose suite lies there.
+class ExternalDesign : public ::testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::current_path(folder_.path()); }
+  void TearDown() override { std::filesystem::current_path(before_); }
+  const std::filesystem::path before_ = std::filesystem::current_path();
+  const core::TemporaryFolder folder_{"design"};
+};
 
 /// Three features of two values, and a fourth of three.
 Json designed(const std::string& design, const Json& more = Json::object()) {
@@ -149,7 +159,7 @@ TEST_F(ExternalSuiteTest, AddOneInAndListedCells) {
   EXPECT_NE(stored.config.find("train.sh"), std::string::npos);
 }
 
-TEST(ExternalDesign, LeaveOneOutAndAddOneIn) {
+TEST_F(ExternalDesign, LeaveOneOutAndAddOneIn) {
   const Json chosen =
       Json::parse(R"({"features": ["a", {"id": "width", "value": "64"}], "base": {"features": {"b": "0"}}})");
   const Matrix out = external_suite_matrix_of(designed("leave_one_out", chosen));
@@ -169,7 +179,7 @@ TEST(ExternalDesign, LeaveOneOutAndAddOneIn) {
   EXPECT_EQ(idle.messages[0].subject, "without a");
 }
 
-TEST(ExternalDesign, HistoryIsALadderAndCellsStandAlone) {
+TEST_F(ExternalDesign, HistoryIsALadderAndCellsStandAlone) {
   const Json cells = Json::parse(R"({"cells": [{"label": "first"}, {"label": "then a", "values": {"a": "1"}},
                                                {"label": "then b", "values": {"b": "1"}}]})");
   const Matrix ladder = external_suite_matrix_of(designed("history", cells));
@@ -182,7 +192,7 @@ TEST(ExternalDesign, HistoryIsALadderAndCellsStandAlone) {
   EXPECT_EQ(alone.messages.size(), 2U) << "the same command three times is said";
 }
 
-TEST(ExternalDesign, FactorialFractionSweepPairs) {
+TEST_F(ExternalDesign, FactorialFractionSweepPairs) {
   const Matrix full = external_suite_matrix_of(designed("factorial", {{"features", {"a", "b"}}}));
   EXPECT_EQ(labels_of(full), (Texts{"none", "b", "a", "a + b"}));
   ASSERT_EQ(full.contrasts.size(), 3U);
@@ -212,7 +222,7 @@ TEST(ExternalDesign, FactorialFractionSweepPairs) {
   EXPECT_EQ(contrasts_of(pairs)[2], "a x b: +base -without a +without a, without b -without b");
 }
 
-TEST(ExternalDesign, ArmsAreRunsOfTheirOwn) {
+TEST_F(ExternalDesign, ArmsAreRunsOfTheirOwn) {
   const Suite suite = read_suite(designed("a_a", {{"arms", 3}}), "s.json");
   const Matrix matrix = make_external_matrix(suite);
   EXPECT_EQ(labels_of(matrix), (Texts{"base A", "base B", "base C"}));
@@ -224,7 +234,7 @@ TEST(ExternalDesign, ArmsAreRunsOfTheirOwn) {
   EXPECT_EQ(digests.size(), 3U);
 }
 
-TEST(ExternalDesign, WhatCannotBeIsSaidWithItsPlace) {
+TEST_F(ExternalDesign, WhatCannotBeIsSaidWithItsPlace) {
   struct Case {
     const char* design;
     const char* more;

@@ -1,0 +1,79 @@
+#include "suites/design/seats.h"
+
+#include <numeric>
+
+#include "core/base/text.h"
+#include "core/hardware/processors.h"
+
+namespace nanobench::suites {
+namespace {
+
+using core::Json;
+using core::JsonObject;
+
+constexpr std::int64_t kMaxSeats = 1024;
+
+std::string name_of(std::size_t number) {
+  return "seat " + std::to_string(number);
+}
+
+Seat read_seat(JsonObject object, std::size_t number) {
+  Seat seat{.name = name_of(number), .env = object.named_strings_or_empty("env"), .processors = {}};
+  if (const Json* list = object.find("processors")) {
+    const bool is_list = list->is_array() && !list->empty();
+    for (const Json& one : is_list ? *list : Json::array()) {
+      if (!one.is_number_integer() || one.get<std::int64_t>() < 0 || one.get<std::int64_t>() > 65535)
+        object.fail("processors", "expected numbers of processors, such as [0, 1]");
+      seat.processors.push_back(one.get<int>());
+    }
+    if (!is_list) object.fail("processors", "expected a list of processors, such as [0, 1]");
+  }
+  object.finish();
+  if (seat.env.empty() && seat.processors.empty())
+    object.fail("env", "a seat needs something of its own: \"env\" or \"processors\"");
+  return seat;
+}
+
+/// Equal parts of GPUs or of processors.
+std::vector<Seat> read_parts(JsonObject object) {
+  const bool are_gpus = object.has("gpus");
+  const char* key = are_gpus ? "gpus" : "processors";
+  const std::int64_t count = object.integer(key, 1, kMaxSeats);
+  const std::int64_t per_run = object.integer_or("per_run", 1, 1, kMaxSeats);
+  if (count % per_run != 0)
+    object.fail("per_run", std::to_string(count) + " cannot be shared out by " + std::to_string(per_run));
+  object.finish();
+  std::vector<Seat> seats;
+  if (are_gpus) {
+    for (std::int64_t first = 0; first < count; first += per_run) {
+      std::vector<std::int64_t> part(static_cast<std::size_t>(per_run));
+      std::iota(part.begin(), part.end(), first);
+      seats.push_back({.name = name_of(seats.size()), .env = {{"CUDA_VISIBLE_DEVICES", joined(part, ",")}}, .processors = {}});
+    }
+    return seats;
+  }
+  const auto wanted = static_cast<std::size_t>(count / per_run);
+  for (std::vector<int>& part : core::disjoint_processors(core::usable_processors(), static_cast<int>(wanted), static_cast<int>(per_run)))
+    seats.push_back({.name = name_of(seats.size()), .env = {}, .processors = std::move(part)});
+  if (seats.size() < wanted) object.fail(key, "there are " + counted(core::available_processors(), "processor"));
+  return seats;
+}
+
+}  // namespace
+
+std::size_t seat_of_seed(std::uint64_t seed, std::size_t seats) {
+  return static_cast<std::size_t>(seed % seats);
+}
+
+std::vector<Seat> read_seats(JsonObject& engine) {
+  const Json& json = engine.at("seats");
+  if (json.is_object()) return read_parts(engine.object("seats"));
+  if (!json.is_array() || json.empty() || json.size() > static_cast<std::size_t>(kMaxSeats))
+    engine.fail("seats", "expected a list of {\"env\": {...}}, or {\"gpus\": 8, \"per_run\": 1}");
+  std::vector<Seat> seats;
+  for (std::size_t i = 0; i < json.size(); ++i)
+    seats.push_back(read_seat({json[i], engine.source(), engine.pointer_to("seats") + "/" + std::to_string(i)}, i));
+  return seats;
+}
+
+}  // namespace nanobench::suites

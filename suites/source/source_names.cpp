@@ -1,0 +1,23 @@
+#include "suites/source/source_names.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace nanobench::suites {
+
+bool is_left_behind(const std::filesystem::path& path) {
+  const std::string name = path.filename().string();
+  return name.starts_with(".") || name == "__pycache__";
+}
+
+bool is_source_name(const std::filesystem::path& path) {
+  constexpr std::array kEndings = {".py",  ".pyx", ".sh",   ".bash", ".c",   ".cc",   ".cpp", ".cxx", ".h",
+                                   ".hpp", ".cu",  ".cuh",  ".rs",   ".jl",  ".lua",  ".pl",  ".rb",  ".js",
+                                   ".ts",  ".go",  ".toml", ".cfg",  ".ini", ".yaml", ".yml", ".ptx", ".cmake"};
+  const std::string ending = path.extension().string(), name = path.filename().string();
+  return std::find(kEndings.begin(), kEndings.end(), ending) != kEndings.end() || name == "Makefile" ||
+         name == "CMakeLists.txt" || name == "requirements.txt";
+}
+
+}  // namespace nanobench::suites

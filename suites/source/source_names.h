@@ -1,0 +1,14 @@
+/// Which files of a trainer's folder are its sources, as far as names tell. Pure.
+#pragma once
+
+#include <filesystem>
+
+namespace nanobench::suites {
+
+/// Files and folders that tools leave behind and that change with every run: hidden ones and __pycache__.
+bool is_left_behind(const std::filesystem::path& path);
+
+/// A script, a program's source, a build file or a configuration; no data and no output.
+bool is_source_name(const std::filesystem::path& path);
+
+}  // namespace nanobench::suites

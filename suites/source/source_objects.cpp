@@ -1,0 +1,309 @@
+#include "suites/source/source_objects.h"
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+#include "core/base/digest.h"
+#include "core/base/input_file.h"
+#include "core/base/text.h"
+#include "suites/source/source_names.h"
+
+namespace nanobench::suites {
+namespace {
+
+namespace fs = std::filesystem;
+using core::Error;
+using core::ErrorCode;
+
+constexpr double kGitSeconds = 120;                                ///< for a large repository on a slow disk
+constexpr std::size_t kMaxOutput = std::size_t{64} << 20;       ///< a diff of two revisions, a list of files
+constexpr std::size_t kMaxFiles = 20'000;                       ///< of a source
+constexpr std::uintmax_t kMaxBytes = std::uintmax_t{256} << 20;  ///< of a source
+constexpr core::InputLimit kPatchLimit{std::uint64_t{64} << 20, "no patch is larger"};
+
+/// Settings of the user's must not decide which bytes a tree has.
+std::vector<std::string> clean_environment() {
+  return {"env", "-u", "GIT_DIR", "-u", "GIT_WORK_TREE", "-u", "GIT_OBJECT_DIRECTORY", "-u", "GIT_INDEX_FILE",
+          "LC_ALL=C", "GIT_TERMINAL_PROMPT=0"};
+}
+
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
+
+/// Splits text into pieces that end with NUL.
+std::vector<std::string> pieces(const std::string& text) {
+  std::vector<std::string> all;
+  std::istringstream in(text);
+  for (std::string piece; std::getline(in, piece, '\0');) all.push_back(piece);
+  return all;
+}
+
+void append(std::vector<std::string>& words, const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+}
+
+[[noreturn]] void refuse_source(const std::string& text) {
+  throw Error(ErrorCode::kInvalidArgument, text);
+}
+
+void write_once(const fs::path& file, const std::string& text) {
+  std::error_code ignored;
+  if (fs::exists(file, ignored)) return;
+  core::write_file_atomically(file, text);
+}
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+}  // namespace
+
+/// A list of files in a temporary folder, which becomes a tree.
+struct SourceObjects::Index {
+  core::TemporaryFolder folder{"source"};
+  fs::path file() const { return folder.path() / "index"; }
+  fs::path scratch(const std::string& name) const { return folder.path() / name; }
+};
+
+SourceObjects::SourceObjects(const fs::path& cache, const fs::path& folder) : folder_(folder) {
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored))
+    throw Error(ErrorCode::kNotFound, "the trainer's source " + folder.string() + " is no folder");
+  folder_ = fs::canonical(folder);
+  git_dir_ = cache / "sources" / core::digest_of(folder_.string()).substr(0, 16) / "git";
+  if (!fs::exists(git_dir_ / "HEAD", ignored)) {
+    fs::create_directories(git_dir_.parent_path());
+    git({"init", "-q", "--bare"});
+  }
+  // Bytes are kept as they are on disk, whatever the source's own attributes say.
+  write_once(git_dir_ / "info" / "attributes", "* -text -filter -ident !eol !working-tree-encoding !merge !diff\n");
+  try {
+    prefix_ = first_line(user_git({"rev-parse", "--show-prefix"}));
+    const fs::path objects = first_line(user_git({"rev-parse", "--git-path", "objects"}));
+    is_repository_ = true;
+    core::write_file_atomically(git_dir_ / "objects" / "info" / "alternates",
+                                fs::weakly_canonical(folder_ / objects).string() + "\n");
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kInvalidArgument) throw;  // it is in no repository
+  }
+}
+
+core::CommandResult SourceObjects::run(const std::vector<std::string>& arguments, const Index* index) const {
+  std::vector<std::string> command = clean_environment();
+  append(command, {"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null"});
+  if (index != nullptr) command.push_back("GIT_INDEX_FILE=" + index->file().string());
+  append(command, {"git", "--git-dir=" + git_dir_.string()});
+  append(command, arguments);
+  core::CommandResult result = core::run_command(command, {.seconds = kGitSeconds, .max_output = kMaxOutput});
+  if (result.start_error != 0 || (result.exit.exit_code == 127 && result.out.empty()))
+    throw Error(ErrorCode::kUnavailable, "changes of a trainer's source need git, which cannot be started");
+  return result;
+}
+
+std::string SourceObjects::git(const std::vector<std::string>& arguments, const Index* index) const {
+  const core::CommandResult result = run(arguments, index);
+  if (result.is_success()) return result.out;
+  throw Error(ErrorCode::kUnavailable, core::failure_text({"git", arguments.front()}, result));
+}
+
+std::string SourceObjects::user_git(const std::vector<std::string>& arguments) const {
+  std::vector<std::string> command = clean_environment();
+  append(command, {"git", "-C", folder_.string()});
+  append(command, arguments);
+  const core::CommandResult result = core::run_command(command, {.seconds = kGitSeconds, .max_output = kMaxOutput});
+  if (result.is_success()) return result.out;
+  refuse_source(folder_.string() + ": " + core::failure_text({"git", arguments.front()}, result));
+}
+
+std::string SourceObjects::commit_of(const std::string& revision) const {
+  try {
+    return first_line(user_git({"rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"}));
+  } catch (const Error&) {
+    refuse_source(is_repository_ ? "the repository of " + folder_.string() + " has no commit \"" + revision + "\""
+                          : folder_.string() + " is in no repository of git, so that it has no commit \"" + revision + "\"");
+  }
+}
+
+std::string SourceObjects::tree_at(const std::string& commit) const {
+  const std::string folder = prefix_.empty() ? "" : prefix_.substr(0, prefix_.size() - 1);
+  const core::CommandResult result = run({"rev-parse", "--verify", "--quiet", "--end-of-options", commit + ":" + folder});
+  if (result.is_success()) return first_line(result.out);
+  refuse_source("the commit " + commit + " has no folder " + prefix_);
+}
+
+std::string SourceObjects::tree_of_revision(const std::string& revision) {
+  return tree_at(commit_of(revision));
+}
+
+std::vector<std::string> SourceObjects::files_of_folder() const {
+  const std::vector<std::string> others = {"ls-files", "-z", "--others", "--exclude-standard"};
+  std::vector<std::string> files, untracked;
+  if (is_repository_) {
+    files = pieces(user_git({"ls-files", "-z", "--cached", "--deduplicate"}));
+    untracked = pieces(user_git(others));
+  } else {
+    std::vector<std::string> words = {"--work-tree=" + folder_.string(), "-C", folder_.string()};
+    append(words, others);
+    untracked = pieces(git(words));
+  }
+  for (const std::string& file : untracked) {
+    const fs::path path(file);
+    if (is_source_name(path) && std::none_of(path.begin(), path.end(), is_left_behind)) files.push_back(file);
+  }
+  std::error_code ignored;
+  const auto is_gone = [&](const std::string& file) {
+    const fs::file_status status = fs::symlink_status(folder_ / file, ignored);
+    return !fs::is_regular_file(status) && !fs::is_symlink(status);
+  };
+  files.erase(std::remove_if(files.begin(), files.end(), is_gone), files.end());
+  return files;
+}
+
+std::string SourceObjects::tree_of_folder() {
+  const std::vector<std::string> files = files_of_folder();
+  if (files.empty()) refuse_source("no file of the trainer's source " + folder_.string() + " is one of a program");
+  std::uintmax_t bytes = 0;
+  std::error_code ignored;
+  for (const std::string& file : files) bytes += fs::is_symlink(folder_ / file) ? 0 : fs::file_size(folder_ / file, ignored);
+  if (files.size() > kMaxFiles || bytes > kMaxBytes)
+    refuse_source("the trainer's source " + folder_.string() + " has " + counted(static_cast<std::int64_t>(files.size()), "file") +
+           " of " + std::to_string(bytes >> 20) + " MiB, expected at most " + std::to_string(kMaxFiles) + " of " +
+           std::to_string(kMaxBytes >> 20) + "; name a folder with less, or tell git to ignore the others");
+  const Index index;
+  std::string list;
+  for (const std::string& file : files) list += file + '\0';
+  core::write_file_atomically(index.scratch("files"), list);
+  git({"--literal-pathspecs", "--work-tree=" + folder_.string(), "-C", folder_.string(), "add", "-f",
+       "--pathspec-file-nul", "--pathspec-from-file=" + index.scratch("files").string()},
+      &index);
+  return first_line(git({"write-tree"}, &index));
+}
+
+std::string SourceObjects::with_change(const std::string& tree, const SourceChange& change, const std::string& revision) {
+  const auto parent_of = [&](const std::string& commit) {
+    const core::CommandResult result = run({"rev-parse", "--verify", "--quiet", commit + "^"});
+    if (!result.is_success()) refuse_source("the commit " + change.name + " is the first of its history, so it changes nothing");
+    return tree_at(first_line(result.out));
+  };
+  switch (change.kind) {
+    case ChangeKind::kNone: return tree;
+    case ChangeKind::kPatch: return with_patch(tree, change.file);
+    case ChangeKind::kReplace: return with_replacements(tree, change.replacements);
+    case ChangeKind::kBranch:
+      return with_difference(tree, tree_at(merge_base_of(change.name, revision)), tree_of_revision(change.name));
+    case ChangeKind::kRevert:
+    case ChangeKind::kCherryPick: break;
+  }
+  const std::string commit = commit_of(change.name), before = parent_of(commit);
+  return change.kind == ChangeKind::kRevert ? with_difference(tree, tree_at(commit), before)
+                                            : with_difference(tree, before, tree_at(commit));
+}
+
+std::string SourceObjects::merge_base_of(const std::string& branch, const std::string& revision) const {
+  const std::string ours = commit_of(revision.empty() ? "HEAD" : revision), theirs = commit_of(branch);
+  const core::CommandResult result = run({"merge-base", ours, theirs});
+  if (result.is_success()) return first_line(result.out);
+  refuse_source("the branch " + branch + " shares no commit with the source");
+}
+
+std::string SourceObjects::with_difference(const std::string& tree, const std::string& from, const std::string& to) {
+  if (tree == from) return to;
+  const Index index;
+  const std::string difference = git({"diff", "--binary", "--full-index", "--no-renames", "--no-ext-diff", "--no-color",
+                                      "--no-textconv", from, to, "--"});
+  if (difference.empty()) return tree;
+  const fs::path patch = index.scratch("patch");
+  core::write_file_atomically(patch, difference);
+  return with_patch(tree, patch);
+}
+
+std::string SourceObjects::with_patch(const std::string& tree, const fs::path& patch) const {
+  const std::string text = core::read_input(patch, kPatchLimit);
+  if (text.find("\n+++ ") == std::string::npos && !text.starts_with("+++ ") && text.find("diff --git ") == std::string::npos)
+    throw SourceConflict("it is no patch as git diff or diff -u write one");
+  std::string words;
+  for (const char* strip : {"-p1", "-p0"}) {  // diff -u names files without a/ and b/
+    const Index index;
+    git({"read-tree", tree}, &index);
+    const core::CommandResult result =
+        run({"apply", "--cached", "--3way", "--whitespace=nowarn", strip, fs::absolute(patch).string()}, &index);
+    if (result.is_success()) return first_line(git({"write-tree"}, &index));
+    if (words.empty()) words = place_of_conflict(index, result.err);
+    const bool has_other_names = result.err.find("does not exist in index") != std::string::npos ||
+                                 result.err.find("unable to find filename") != std::string::npos;
+    if (!has_other_names) break;
+  }
+  throw SourceConflict(words);
+}
+
+std::string SourceObjects::place_of_conflict(const Index& index, const std::string& words_of_git) const {
+  std::map<std::string, std::map<char, std::string>> stages;  // objects by file
+  for (const std::string& line : pieces(git({"ls-files", "-z", "-u"}, &index))) {  // "MODE OBJECT STAGE\tFILE"
+    const std::size_t tab = line.find('\t'), space = line.find(' ');
+    if (tab != std::string::npos && tab > 0) stages[line.substr(tab + 1)][line[tab - 1]] = line.substr(space + 1, tab - space - 3);
+  }
+  for (const auto& [file, objects] : stages) {
+    if (objects.size() < 3) return file + ", which one removes or adds and the other changes";
+    std::vector<std::string> merge = {"merge-file", "-p", "-q", "--diff3"};
+    for (const char stage : {'2', '1', '3'}) {
+      const fs::path copy = index.scratch(std::string("stage") + stage);
+      core::write_file_atomically(copy, git({"cat-file", "blob", objects.at(stage)}));
+      merge.push_back(copy.string());
+    }
+    const std::string merged_text = run(merge).out;
+    const std::size_t begin = merged_text.find("\n||||||| ");
+    const std::string line = begin == std::string::npos ? "" : first_line(merged_text.substr(merged_text.find('\n', begin + 1) + 1));
+    return file + (line.empty() || line.starts_with("=======") ? "" : ", near \"" + on_one_line(line, 80) + "\"");
+  }
+  std::istringstream lines(words_of_git);
+  std::string reason;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("error: ")) continue;
+    if (line.starts_with("error: patch failed: ")) return line.substr(21);  // FILE:LINE
+    reason = line.substr(7);
+  }
+  return reason.empty() ? on_one_line(words_of_git, 200) : reason;
+}
+
+std::string SourceObjects::with_replacements(const std::string& tree, const std::vector<Replacement>& replacements) const {
+  const Index index;
+  git({"read-tree", tree}, &index);
+  std::map<std::string, std::string> texts;
+  for (const Replacement& item : replacements) {
+    if (!texts.contains(item.file)) {
+      const std::optional<std::string> text = text_of(tree, item.file);
+      if (!text) throw SourceConflict("there is no file " + item.file);
+      texts[item.file] = *text;
+    }
+    std::string& text = texts[item.file];
+    const std::size_t count = count_of(text, item.old_text);
+    if (count != 1)
+      throw SourceConflict(item.file + " has \"" + on_one_line(item.old_text, 60) + "\" " +
+                           (count == 0 ? "nowhere" : std::to_string(count) + " times, expected it once"));
+    text.replace(text.find(item.old_text), item.old_text.size(), item.new_text);
+  }
+  for (const auto& [file, text] : texts) {
+    core::write_file_atomically(index.scratch("text"), text);
+    const std::string object = first_line(git({"hash-object", "-w", "--no-filters", index.scratch("text").string()}));
+    const std::string entry = git({"ls-tree", tree, "--", file});  // "MODE blob OBJECT\tFILE"
+    git({"update-index", "--cacheinfo", entry.substr(0, entry.find(' ')) + "," + object + "," + file}, &index);
+  }
+  return first_line(git({"write-tree"}, &index));
+}
+
+std::vector<std::string> SourceObjects::changed_files(const std::string& base, const std::string& tree) const {
+  if (base.empty()) return pieces(git({"ls-tree", "-r", "-z", "--name-only", tree}));
+  return pieces(git({"diff", "-z", "--name-only", "--no-renames", "--diff-filter=AMT", base, tree, "--"}));
+}
+
+std::optional<std::string> SourceObjects::text_of(const std::string& tree, const std::string& file) const {
+  core::CommandResult result = run({"cat-file", "blob", tree + ":" + file});
+  if (!result.is_success()) return std::nullopt;
+  return std::move(result.out);
+}
+
+}  // namespace nanobench::suites

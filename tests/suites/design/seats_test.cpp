@@ -1,0 +1,61 @@
+#include "suites/design/seats.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "core/base/error.h"
+#include "core/hardware/processors.h"
+
+namespace nanobench::suites {
+namespace {
+
+using core::Json;
+
+std::vector<Seat> seats_of(const Json& seats) {
+  const Json engine = {{"seats", seats}};
+  core::JsonObject object(engine, "s.json", "/engine");
+  return read_seats(object);
+}
+
+TEST(Seats, GpusAreSharedOut) {
+  const std::vector<Seat> seats = seats_of({{"gpus", 8}, {"per_run", 2}});
+  ASSERT_EQ(seats.size(), 4U);
+  EXPECT_EQ(seats[3].name, "seat 3");
+  EXPECT_EQ(seats[3].env.at("CUDA_VISIBLE_DEVICES"), "6,7");
+  EXPECT_TRUE(seats[3].processors.empty());
+}
+
+TEST(Seats, ProcessorsAreSharedOut) {
+  const std::size_t count = core::usable_processors().size();
+  const std::vector<Seat> seats = seats_of({{"processors", count}});
+  ASSERT_EQ(seats.size(), count);
+  std::set<int> all;
+  for (const Seat& seat : seats) all.insert(seat.processors.begin(), seat.processors.end());
+  EXPECT_EQ(all.size(), count);
+  EXPECT_THROW(seats_of({{"processors", count + 1}}), core::Error);
+}
+
+TEST(Seats, AListSaysWhatEachHas) {
+  const std::vector<Seat> seats = seats_of(Json::parse(R"([{"env": {"A": "1"}}, {"processors": [0, 5]}])"));
+  ASSERT_EQ(seats.size(), 2U);
+  EXPECT_EQ(seats[0].env.at("A"), "1");
+  EXPECT_EQ(seats[1].processors, (std::vector<int>{0, 5}));
+}
+
+TEST(Seats, WhatIsNoSeatIsRefused) {
+  for (const char* text : {R"([])", R"([{}])", R"({"gpus": 8, "per_run": 3})", R"({"gpus": 0})", R"({"gpus": 2, "more": 1})",
+                           R"([{"processors": []}])", R"([{"processors": [-1]}])", R"("8")", R"({})"}) {
+    EXPECT_THROW(seats_of(Json::parse(text)), core::Error) << text;
+  }
+}
+
+TEST(Seats, ASeedKeepsItsSeat) {
+  EXPECT_EQ(seat_of_seed(3, 8), 3U);
+  EXPECT_EQ(seat_of_seed(11, 8), 3U);
+  EXPECT_EQ(seat_of_seed(8, 8), 0U);
+  EXPECT_EQ(seat_of_seed(~std::uint64_t{0}, 1), 0U);
+}
+
+}  // namespace
+}  // namespace nanobench::suites
