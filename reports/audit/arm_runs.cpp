@@ -50,13 +50,13 @@ void add_run(LogArm& arm, const AuditedRun& run, std::int64_t length) {
 }
 
 /// The first arm that holds each run.
-using Holders = std::map<std::string, std::string>;
+using Holders = std::map<std::string, const NamedAudit*>;
 
 /// The arm before this one that holds the run; nullptr if there is none.
-const std::string* earlier_arm(const Holders& holders, const AuditedRun& run, const std::string& arm) {
+const NamedAudit* earlier_arm(const Holders& holders, const AuditedRun& run, const NamedAudit& arm) {
   for (const std::string& key : {run.content, run.numbers}) {
     const auto found = key.empty() ? holders.end() : holders.find(key);
-    if (found != holders.end() && found->second != arm) return &found->second;
+    if (found != holders.end() && found->second != &arm) return found->second;
   }
   return nullptr;
 }
@@ -65,12 +65,12 @@ const std::string* earlier_arm(const Holders& holders, const AuditedRun& run, co
 class ArmBuilder {
  public:
   ArmBuilder(const NamedAudit& source, Holders& holders)
-      : audit_(source.audit), holders_(holders), length_(usual_length(source.audit)) {
+      : source_(source), holders_(holders), length_(usual_length(source.audit)) {
     arm_.name = source.name;
   }
 
   LogArm build() {
-    for (const AuditGroup& group : audit_.groups) {
+    for (const AuditGroup& group : source_.audit.groups) {
       arm_.logs += group.runs.size();
       if (group.n > 0 && length_of(group) != length_) {
         leave_out(group);
@@ -87,12 +87,12 @@ class ArmBuilder {
 
  private:
   void add(const AuditGroup& group, const AuditedRun& run) {
-    if (const std::string* other = earlier_arm(holders_, run, arm_.name)) {
-      held_elsewhere_[*other].push_back(run.file.name);
+    if (const NamedAudit* other = earlier_arm(holders_, run, source_)) {
+      held_elsewhere_[other->name].push_back(run.file.name);
       return;
     }
     for (const std::string& key : {run.content, run.numbers}) {
-      if (!key.empty()) holders_.emplace(key, arm_.name);
+      if (!key.empty()) holders_.emplace(key, &source_);
     }
     add_run(arm_, run, length_);
     hardware_.insert(group.hardware);
@@ -128,7 +128,7 @@ class ArmBuilder {
     arm_.flags.erase(std::unique(arm_.flags.begin(), arm_.flags.end()), arm_.flags.end());
   }
 
-  const Audit& audit_;
+  const NamedAudit& source_;
   Holders& holders_;
   std::int64_t length_;
   LogArm arm_;

@@ -35,8 +35,7 @@ std::string why_no_question(const LogArm& a, const LogArm& b, ArmMetric metric) 
   if (metric == ArmMetric::kLoss) return "";
   if (a.hardware.empty() || a.hardware != b.hardware) return "the arms ran on different hardware";
   const auto all_reach = [](const LogArm& arm) { return arm.target_ms.size() == arm.losses.size(); };
-  if (metric == ArmMetric::kTargetTime && (!all_reach(a) || !all_reach(b)))
-    return "not all runs of both arms reach the target";
+  if (metric == ArmMetric::kTargetTime && (!all_reach(a) || !all_reach(b))) return "not all runs reach it";
   return "";
 }
 
@@ -111,6 +110,7 @@ std::vector<ArmEffect> settled_effects(const ArmComparison& comparison, ArmMetri
 
 void read_target_times(LogArm& arm, double target) {
   for (const LogCurve& curve : arm.curves) {
+    if (curve.points.size() < 2) continue;  // one validation says that the target is reached, not when
     const TimeToTarget time = time_to_target(curve.points, target);
     if (time.is_reached()) arm.target_ms.push_back(time.seconds * 1000.0);
   }

@@ -103,8 +103,8 @@ struct ArmComparison {
   std::vector<std::string> problems;  ///< of reading
 };
 
-/// The times to the target are read from the curves. Throws Error{kInvalidArgument} for fewer than two arms, or a
-/// control that is none of them.
+/// The times to the target are read from curves with two validations or more. Throws Error{kInvalidArgument} for fewer
+/// than two arms, or a control that is none of them.
 ArmComparison compare_arms(std::vector<LogArm> arms, std::size_t control, const TrackRule& rule);
 
 }  // namespace nanobench::reports

@@ -183,7 +183,8 @@ TEST(CompareCommand, TheSameLogInTwoFoldersCountsOnce) {
   EXPECT_EQ(json.at("tables").at("effects").at(0).at("n"), 3);
   EXPECT_EQ(json.at("tables").at("effects").at(1).at("n"), 2);
   write_logs(shell, "copy", {"3.2796", "3.2800"});
-  expect_refusals(shell, {{{"compare", "base", "copy"}, "base holds the same runs"}});
+  expect_refusals(shell, {{{"compare", "base", "copy"}, "base holds the same runs"},
+                          {{"compare", "base", "base"}, "base holds the same runs"}});
 }
 
 TEST(CompareCommand, APageOfFoldersHasCurvesAndOtherFormatsHaveNone) {

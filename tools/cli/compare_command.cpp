@@ -193,7 +193,7 @@ void compare(CompareOptions& options) {
     return;
   }
   if (!options.control.empty() || options.rule.is_given())
-    throw Error(ErrorCode::kInvalidArgument, "--control, --target and --track are for folders of logs");
+    throw Error(ErrorCode::kInvalidArgument, "--control, --target and --track are for logs");
   if (options.others.size() != 1) {
     throw Error(ErrorCode::kInvalidArgument,
                 "compare: expected two arguments, or any number of logs and folders of logs, got " +

@@ -85,6 +85,10 @@ TEST(LogArms, TheTimeToTheTargetIsReadFromTheCurves) {
   EXPECT_EQ(comparison.target_time[1].verdict, Verdict::kMissing);
   const core::OrderedJson table = to_json(arms_report(comparison))["tables"]["target_times"];
   EXPECT_EQ(table[2]["n"], 2);
+  for (LogArm& arm : arms) {
+    for (LogCurve& curve : arm.curves) curve.points = {curve.points.back()};
+  }
+  EXPECT_TRUE(compare_arms(arms, 0, {}).arms[0].target_ms.empty()) << "one validation shows no crossing";
 }
 
 TEST(LogArms, StepTimesAreComparedOnEqualHardware) {
