@@ -115,6 +115,9 @@ class ArmBuilder {
                            std::to_string(arm_.losses.size()) + " of " + std::to_string(length_) +
                            " steps count here (" + listed_first(files, kNamesShown) + ")");
     }
+    if (source_.audit.other_files > 0)
+      arm_.flags.push_back(counted(static_cast<std::int64_t>(source_.audit.other_files), "file holds", "files hold") +
+                           " no line of a trainer");
     for (const auto& [other, files] : held_elsewhere_)
       arm_.flags.push_back(other + " holds the same " +
                            (files.size() == 1 ? "run, which counts" : "runs, which count") + " only there (" +

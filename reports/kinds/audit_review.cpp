@@ -25,8 +25,8 @@ std::string runs_text(int runs) {
 }
 
 /// ", 95 % interval 3.2772 to 3.2793", in units of `unit`.
-std::string interval_clause(const std::optional<ConfidenceInterval>& interval, double unit, int digits) {
-  if (!interval) return "; one run or equal ones have no interval";
+std::string interval_clause(const std::optional<ConfidenceInterval>& interval, int n, double unit, int digits) {
+  if (!interval) return n < 2 ? "; one run has no interval" : "; equal runs have no interval";
   return ", 95 % interval " + format_fixed(interval->low / unit, digits) + " to " +
          format_fixed(interval->high / unit, digits);
 }
@@ -49,7 +49,8 @@ ReviewLine evidence_line(const AuditGroup& group, const GroupReview& review) {
     line.answer += ", at step " + std::to_string(*step);
   line.answer += ", on " + group.hardware;
   if (group.loss.mean)
-    line.answer += "; mean val loss " + mean_text(group.loss, 1, 5) + interval_clause(review.loss_interval, 1, 5);
+    line.answer +=
+        "; mean val loss " + mean_text(group.loss, 1, 5) + interval_clause(review.loss_interval, group.n, 1, 5);
   return line;
 }
 
@@ -81,7 +82,7 @@ ReviewLine time_line(const AuditGroup& group, const GroupReview& review) {
   }
   line.answer = mean_text(group.train_ms, kMsPerSecond, 3) + " s";
   if (group.train_cv) line.answer += " (CV " + format_significant(*group.train_cv * 100, 2) + " %)";
-  line.answer += interval_clause(review.time_interval, kMsPerSecond, 3);
+  line.answer += interval_clause(review.time_interval, group.train_ms.n, kMsPerSecond, 3);
   if (group.record != nullptr)
     line.answer += "; published for #" + group.record->id + ": " + format_fixed(group.record->minutes * 60, 2) +
                    " s, of which this is " +

@@ -81,11 +81,13 @@ TEST(ArmRuns, UnfinishedRunsDoNotCount) {
   const std::string whole = log_of("3.2771", 1);
   const std::string cut = log_of("3.2790", 2);
   const LogArm arm =
-      arms_of_audits(std::vector{arm_of("a", {whole, cut.substr(0, cut.find("step:4/4")), log_of("nan", 3)})}).front();
+      arms_of_audits(std::vector{arm_of("a", {whole, cut.substr(0, cut.find("step:4/4")), log_of("nan", 3), "a note"})})
+          .front();
   EXPECT_EQ(arm.losses, std::vector{3.2771});
   EXPECT_EQ(arm.logs, 3U);
   EXPECT_TRUE(has_flag(arm, "cut short: the last validation is at step 2 of 4; it does not count (run1.txt)"));
   EXPECT_TRUE(has_flag(arm, "(run2.txt)"));
+  EXPECT_TRUE(has_flag(arm, "1 file holds no line of a trainer"));
 }
 
 TEST(ArmRuns, AnArmOnSeveralMachinesHasNoHardwareToCompareTimesOn) {
