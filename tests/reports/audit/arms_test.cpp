@@ -103,6 +103,8 @@ TEST(LogArms, StepTimesAreComparedOnEqualHardware) {
   const ArmComparison other = compare_arms(arms, 0, {});
   EXPECT_EQ(other.step_time.front().verdict, Verdict::kMissing);
   EXPECT_EQ(arms_report(other).warnings.size(), 1U) << "the arms differ in hardware";
+  arms[1].software = {"PyTorch 2.9"};
+  EXPECT_EQ(arms_report(compare_arms(arms, 0, {})).warnings.size(), 2U) << "and in software";
 }
 
 TEST(LogArms, ThePageHasTheLossesAndTheCurves) {
