@@ -217,7 +217,9 @@ Section chart_section(const ArmComparison& comparison) {
   for (const LogArm& arm : comparison.arms) {
     LossLine& line = lines.emplace_back();
     line.label = arm.name;
-    for (const LogCurve& curve : arm.curves) line.runs.push_back({.name = curve.name, .points = curve.points});
+    for (const LogCurve& curve : arm.curves) {
+      if (curve.points.size() > 1) line.runs.push_back({.name = curve.name, .points = curve.points});
+    }
   }
   Section section{.title = "Charts"};
   for (std::optional<Chart>& chart : std::array{arm_loss_chart(comparison), loss_chart(lines, "log")}) {

@@ -108,7 +108,7 @@ TEST(LogArms, StepTimesAreComparedOnEqualHardware) {
 }
 
 TEST(LogArms, ThePageHasTheLossesAndTheCurves) {
-  const std::vector<LogArm> arms = {arm_with_curves("a", {12.0, 12.2, 12.4}), arm_with_curves("b", {14.0, 14.2, 14.4})};
+  std::vector<LogArm> arms = {arm_with_curves("a", {12.0, 12.2, 12.4}), arm_with_curves("b", {14.0, 14.2, 14.4})};
   const Document document = arms_report(compare_arms(arms, 0, {}), true);
   const std::vector<Chart>& charts = document.sections.back().charts;
   ASSERT_EQ(charts.size(), 2U);
@@ -118,6 +118,10 @@ TEST(LogArms, ThePageHasTheLossesAndTheCurves) {
   EXPECT_EQ(charts[1].data.rows.size(), 6U) << "three validations for each arm";
   EXPECT_EQ(charts[1].full.blocks.size(), 6U) << "every run";
   EXPECT_TRUE(arms_report(compare_arms(arms, 0, {})).sections.back().charts.empty());
+  for (LogArm& arm : arms) {
+    for (LogCurve& curve : arm.curves) curve.points = {curve.points.back()};
+  }
+  EXPECT_EQ(arms_report(compare_arms(arms, 0, {}), true).sections.back().charts.size(), 1U) << "points are no curve";
 }
 
 TEST(LogArms, TimesAreAFamilyOfTheirOwn) {
