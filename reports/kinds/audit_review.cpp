@@ -129,11 +129,12 @@ std::string rule_needs(const AuditGroup& group, const GroupReview& review) {
     return runs_text(*review.rule_runs) +
            " more, judged by themselves, meet the rule in four of five cases if mean and spread are as here";
   if (group.n == 0) return "a run that is finished";
-  if (group.n < kMinArmRuns)
-    return runs_text(kMinArmRuns - group.n) + " more at least, so that there is a spread to judge by";
-  if (group.loss.mean && *group.loss.mean >= group.rule.target)
+  const bool has_few = group.rule.rule == AuditRule::kT && group.n < kMinArmRuns;
+  if (!has_few && *group.loss.mean >= group.rule.target)
     return "for the rule another configuration: the mean is not below the target, so more runs are not expected to "
            "help";
+  if (has_few || !group.t)
+    return runs_text(std::max(1, kMinArmRuns - group.n)) + " more at least, so that there is a spread to judge by";
   return "more than " + runs_text(kMaxSettleRuns) + " for the rule, if mean and spread are as here";
 }
 
